@@ -1,0 +1,88 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Denavit-Hartenberg rows and their transforms, modified (Craig) and standard convention."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+
+class Convention(str, Enum):
+    """Which of the two common readings of a DH row holds."""
+
+    MODIFIED = 'modified'  # Rx(alpha) Tx(a) Rz(theta) Tz(d): joint i turns about z of frame i
+    STANDARD = 'standard'  # Rz(theta) Tz(d) Tx(a) Rx(alpha): joint i turns about z of frame i-1
+
+
+class JointKind(str, Enum):
+    """What a joint adds its position to: theta (revolute) or d (prismatic)."""
+
+    REVOLUTE = 'revolute'
+    PRISMATIC = 'prismatic'
+
+
+@dataclass(frozen=True)
+class DHRow:
+    """
+    One row of a DH table; a joint position is added to `theta` or `d` by `transform`.
+
+    Lengths in metres, angles in radians. In the modified convention `a` and `alpha` are Craig's
+    a_{i-1} and alpha_{i-1}, as Franka's own table has them.
+    """
+
+    a: float = 0.0
+    alpha: float = 0.0
+    d: float = 0.0
+    theta: float = 0.0
+
+    def transform(self, convention: Convention, theta_offset: ArrayLike = 0.0,
+                  d_offset: ArrayLike = 0.0) -> NDArray[np.float64]:
+        """
+        Return the pose of this row's frame in the one before it.
+
+        Parameters
+        ----------
+        convention : Convention
+            How the row is to be read.
+        theta_offset : array_like, shape (...)
+            Added to theta [rad]: the position of a revolute joint.
+        d_offset : array_like, shape (...)
+            Added to d [m]: the position of a prismatic joint.
+
+        Returns
+        -------
+        ndarray, shape (..., 4, 4)
+            Homogeneous transforms, one for each offset (seed 000 and seed 002 eq. 1 for the
+            modified convention, seed 004 section 1 for the standard one).
+
+        """
+        theta, d = np.broadcast_arrays(
+            self.theta + np.asarray(theta_offset, dtype=float),
+            self.d + np.asarray(d_offset, dtype=float))
+        ct, st = np.cos(theta), np.sin(theta)
+        ca, sa = _cos_sin_exact(self.alpha)
+        out = np.zeros((*theta.shape, 4, 4))
+        if convention is Convention.MODIFIED:
+            out[..., 0, 0], out[..., 0, 1], out[..., 0, 3] = ct, -st, self.a
+            out[..., 1, 0], out[..., 1, 1], out[..., 1, 2] = st * ca, ct * ca, -sa
+            out[..., 2, 0], out[..., 2, 1], out[..., 2, 2] = st * sa, ct * sa, ca
+            out[..., 1, 3], out[..., 2, 3] = -d * sa, d * ca
+        else:
+            out[..., 0, 0], out[..., 0, 1], out[..., 0, 2] = ct, -st * ca, st * sa
+            out[..., 1, 0], out[..., 1, 1], out[..., 1, 2] = st, ct * ca, -ct * sa
+            out[..., 2, 1], out[..., 2, 2], out[..., 2, 3] = sa, ca, d
+            out[..., 0, 3], out[..., 1, 3] = self.a * ct, self.a * st
+        out[..., 3, 3] = 1.0
+        return out
+
+
+def _cos_sin_exact(angle: float) -> tuple[float, float]:
+    """Return cos and sin of a twist, exact at multiples of pi/2 so that zeros stay zeros."""
+    quarter = angle / (0.5 * np.pi)
+    if quarter == round(quarter):
+        return ((1.0, 0.0), (0.0, 1.0), (-1.0, 0.0), (0.0, -1.0))[round(quarter) % 4]
+    return float(np.cos(angle)), float(np.sin(angle))

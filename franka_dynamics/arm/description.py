@@ -1,0 +1,190 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""What an arm is: its joints, links, limits and where each number comes from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+import math
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .denavit_hartenberg import Convention, DHRow, JointKind
+from .friction import FrictionModel
+from .inertia import LinkInertia
+from ..errors import InertiaError, JointVectorError
+
+
+@dataclass(frozen=True)
+class JointLimits:
+    """
+    Limits of one joint, symmetric but for the position: rad, rad/s, rad/s^2, rad/s^3, N m, N m/s.
+
+    A prismatic joint has metres and newtons in their place. `velocity_offset` and
+    `velocity_deceleration` make the velocity limit depend on the position (FR3); without them it
+    is constant. A limit that is not known is infinite.
+    """
+
+    lower: float = -math.inf
+    upper: float = math.inf
+    velocity: float = math.inf
+    acceleration: float = math.inf
+    jerk: float = math.inf
+    effort: float = math.inf
+    effort_rate: float = math.inf
+    velocity_offset: float | None = None
+    velocity_deceleration: float | None = None
+
+
+@dataclass(frozen=True)
+class Joint:
+    """One moving joint: its name, its DH row, its limits and the rotor behind it [kg m^2]."""
+
+    name: str
+    kind: JointKind
+    row: DHRow
+    limits: JointLimits = field(default_factory=JointLimits)
+    rotor_inertia: float = 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class ArmDescription:
+    """
+    A serial arm: rows, inertias and limits, in the order from base to tip.
+
+    `links[i]` is the link that joint i moves, in that joint's DH frame. `base` is the pose of
+    frame {0} in the space frame {S}; `flange` is the fixed row behind the last joint. Gravity is
+    no property of an arm: models take it.
+    """
+
+    name: str
+    convention: Convention
+    joints: tuple[Joint, ...]
+    links: tuple[LinkInertia, ...]
+    flange: DHRow = field(default_factory=DHRow)
+    base: NDArray[np.float64] = field(default_factory=lambda: np.eye(4))
+    base_link: LinkInertia | None = None
+    home: NDArray[np.float64] | None = None
+    friction: FrictionModel | None = None
+    inertial_set: str = ''
+    source: str = ''
+    hand: str = 'none'
+    rounding: float = 0.0
+    file: str = ''
+
+    @property
+    def n(self) -> int:
+        """Number of joints."""
+        return len(self.joints)
+
+    @property
+    def joint_names(self) -> tuple[str, ...]:
+        """Names of the joints, from base to tip."""
+        return tuple(joint.name for joint in self.joints)
+
+    def limit(self, field_name: str) -> NDArray[np.float64]:
+        """Return one field of `JointLimits` for all joints, shape (n,)."""
+        return np.array([getattr(joint.limits, field_name) for joint in self.joints], dtype=float)
+
+    def velocity_bounds(self, q: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """
+        Return the lowest and highest velocity allowed at a position, each of shape (n,) [rad/s].
+
+        For the FR3, upper = min(v, max(0, -off + sqrt(max(0, 2 dec (q_max - q))))), mirrored
+        below, as Franka's limits page defines it; constant for arms without those figures.
+        """
+        position = self.joint_vector(q, 'q')
+        lower, upper = [], []
+        for limits, at in zip((joint.limits for joint in self.joints), position):
+            if limits.velocity_offset is None or limits.velocity_deceleration is None:
+                reach_up = reach_down = limits.velocity
+            else:
+                def brake(distance: float, off: float = limits.velocity_offset,
+                          dec: float = limits.velocity_deceleration) -> float:
+                    return max(0.0, -off + math.sqrt(max(0.0, 2.0 * dec * distance)))
+                reach_up, reach_down = brake(limits.upper - at), brake(at - limits.lower)
+            upper.append(min(limits.velocity, reach_up))
+            lower.append(-min(limits.velocity, reach_down))
+        return np.array(lower), np.array(upper)
+
+    def joint_vector(self, values: ArrayLike, name: str) -> NDArray[np.float64]:
+        """
+        Return `values` as a float array of shape (n,), or say what is wrong with them.
+
+        Raises
+        ------
+        JointVectorError
+            If the shape is not (n,) or a value is not finite; the message names the joint.
+
+        """
+        vector = np.asarray(values, dtype=float)
+        if vector.shape != (self.n,):
+            raise JointVectorError(
+                f'{name} has shape {vector.shape}, expected ({self.n},): one value per joint of '
+                f'{self.name}, ordered {", ".join(self.joint_names)}.')
+        if not np.isfinite(vector).all():
+            bad = int(np.flatnonzero(~np.isfinite(vector))[0])
+            raise JointVectorError(
+                f'{name} of joint {self.joint_names[bad]} is {vector[bad]}; every value must be '
+                'a finite number.')
+        return vector
+
+    def joint_transforms(self, q: ArrayLike) -> list[NDArray[np.float64]]:
+        """Return for q of shape (..., n) the pose of frame {i} in {i-1}, each (..., 4, 4)."""
+        positions = np.asarray(q, dtype=float)
+        transforms = []
+        for i, joint in enumerate(self.joints):
+            revolute = joint.kind is JointKind.REVOLUTE
+            transforms.append(joint.row.transform(
+                self.convention,
+                theta_offset=positions[..., i] if revolute else 0.0,
+                d_offset=0.0 if revolute else positions[..., i]))
+        return transforms
+
+    def flange_transform(self) -> NDArray[np.float64]:
+        """Return the pose of the flange in the last joint's frame, shape (4, 4)."""
+        return self.flange.transform(self.convention)
+
+    def with_payload(self, payload: LinkInertia, *, name: str | None = None) -> ArmDescription:
+        """Return this arm with a body described in the flange frame fixed to its last link."""
+        carried = payload.expressed_in(self.flange_transform())
+        links = (*self.links[:-1], self.links[-1] + carried)
+        return replace(self, links=links, hand=self.hand if name is None else name)
+
+    def map_links(self, change: Callable[[LinkInertia], LinkInertia]) -> ArmDescription:
+        """Return this arm with every link's inertia replaced by `change` of it."""
+        return replace(self, links=tuple(change(link) for link in self.links))
+
+    def inconsistencies(self) -> tuple[str, ...]:
+        """Return one sentence for each link that no real body could be; empty if all could."""
+        sentences = []
+        for joint, link in zip(self.joints, self.links):
+            if not link.is_physical():
+                sentences.append(
+                    f'the link behind {joint.name} is not physical: its pseudo-inertia has an '
+                    f'eigenvalue of {link.consistency_margin():.3g} and its principal moments '
+                    f'miss the triangle inequality by {-link.triangle_margin():.3g} kg m^2'
+                    if link.triangle_margin() < 0.0 else
+                    f'the link behind {joint.name} is not physical: its pseudo-inertia has an '
+                    f'eigenvalue of {link.consistency_margin():.3g}')
+        return tuple(sentences)
+
+    def require_physical(self, purpose: str) -> None:
+        """
+        Refuse an inertial set that no real arm can have.
+
+        Raises
+        ------
+        InertiaError
+            Naming each such link, its margins and the mend.
+
+        """
+        sentences = self.inconsistencies()
+        if sentences:
+            raise InertiaError(
+                f'The inertial set {self.inertial_set!r} of {self.name} cannot be used for '
+                f'{purpose}: {"; ".join(sentences)}. Choose another set, or ask for its nearest '
+                'physically consistent parameters where the set states its rounding '
+                '(repair: nearest_within_rounding).')

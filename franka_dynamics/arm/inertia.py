@@ -1,0 +1,208 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The ten inertial parameters of a rigid link, in whichever form they were published."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..errors import InertiaError
+
+# Order in which this project writes the six elements of a symmetric tensor.
+TENSOR_ORDER = ('xx', 'xy', 'xz', 'yy', 'yz', 'zz')
+_ROWS, _COLUMNS = (0, 0, 0, 1, 1, 2), (0, 1, 2, 1, 2, 2)
+# Rounding of the eigenvalue solver, relative to the largest entry of the pseudo-inertia.
+_EIGENVALUE_EPS = 1e-12
+
+
+def tensor_from_six(six: ArrayLike) -> NDArray[np.float64]:
+    """Return the symmetric (3, 3) tensor whose elements xx, xy, xz, yy, yz, zz are given."""
+    values = np.asarray(six, dtype=float)
+    if values.shape != (6,):
+        raise InertiaError(
+            f'An inertia tensor needs six numbers in the order {", ".join(TENSOR_ORDER)}; '
+            f'got shape {values.shape}.')
+    tensor = np.empty((3, 3))
+    tensor[_ROWS, _COLUMNS] = values
+    tensor[_COLUMNS, _ROWS] = values
+    return tensor
+
+
+def six_from_tensor(tensor: ArrayLike) -> NDArray[np.float64]:
+    """Return xx, xy, xz, yy, yz, zz of a symmetric (3, 3) tensor."""
+    return np.asarray(tensor, dtype=float)[_ROWS, _COLUMNS]
+
+
+def steiner(mass: float, offset: ArrayLike) -> NDArray[np.float64]:
+    """Return m (|c|^2 1 - c c^T): what moving the reference point by `offset` [m] adds."""
+    c = np.asarray(offset, dtype=float)
+    return mass * (c @ c * np.eye(3) - np.outer(c, c))
+
+
+@dataclass(frozen=True, eq=False)
+class LinkInertia:
+    """
+    Mass, first moment and inertia of a link, all about the origin of its frame.
+
+    This is the form in which the equations of motion are linear (seed 002, eq. 3), and in which
+    two rigidly joined bodies simply add.
+
+    Parameters
+    ----------
+    mass : float
+        Mass [kg].
+    first_moment : array_like, shape (3,)
+        Mass times centre of mass, in the link frame [kg m].
+    inertia : array_like, shape (3, 3)
+        Inertia tensor about the ORIGIN of the link frame, in its axes [kg m^2].
+
+    Raises
+    ------
+    InertiaError
+        If a shape is wrong, a number is not finite, or the tensor is not symmetric.
+
+    """
+
+    mass: float
+    first_moment: NDArray[np.float64]
+    inertia: NDArray[np.float64]
+
+    def __post_init__(self) -> None:
+        """Check shapes and freeze the arrays."""
+        first_moment = np.array(self.first_moment, dtype=float)
+        inertia = np.array(self.inertia, dtype=float)
+        if first_moment.shape != (3,) or inertia.shape != (3, 3):
+            raise InertiaError(
+                f'A link needs a first moment of shape (3,) and an inertia of shape (3, 3); got '
+                f'{first_moment.shape} and {inertia.shape}.')
+        if not (np.isfinite(self.mass) and np.isfinite(first_moment).all()
+                and np.isfinite(inertia).all()):
+            raise InertiaError("A link's mass, first moment and inertia must be finite numbers.")
+        scale = max(1.0, float(np.abs(inertia).max()))
+        if np.abs(inertia - inertia.T).max() > 1e-12 * scale:
+            raise InertiaError(f'An inertia tensor must be symmetric; got {inertia.tolist()}.')
+        for array in (first_moment, inertia):
+            array.setflags(write=False)
+        object.__setattr__(self, 'mass', float(self.mass))
+        object.__setattr__(self, 'first_moment', first_moment)
+        object.__setattr__(self, 'inertia', inertia)
+
+    @classmethod
+    def zero(cls) -> LinkInertia:
+        """Return the inertia of nothing."""
+        return cls(0.0, np.zeros(3), np.zeros((3, 3)))
+
+    @classmethod
+    def from_center_of_mass(
+            cls, mass: float, center_of_mass: ArrayLike, inertia: ArrayLike) -> LinkInertia:
+        """
+        Return a link whose inertia was published about its centre of mass.
+
+        Parameters
+        ----------
+        mass : float
+            Mass [kg].
+        center_of_mass : array_like, shape (3,)
+            Centre of mass in the link frame [m].
+        inertia : array_like, shape (3, 3) or (6,)
+            Tensor about the centre of mass in the link frame's axes [kg m^2]; six numbers are
+            read as xx, xy, xz, yy, yz, zz.
+
+        """
+        center = np.asarray(center_of_mass, dtype=float)
+        tensor = np.asarray(inertia, dtype=float)
+        tensor = tensor_from_six(tensor) if tensor.ndim == 1 else tensor
+        return cls(mass, mass * center, tensor + steiner(mass, center))
+
+    @property
+    def center_of_mass(self) -> NDArray[np.float64]:
+        """Centre of mass in the link frame [m]; the origin for a massless link."""
+        return self.first_moment / self.mass if self.mass != 0.0 else np.zeros(3)
+
+    @property
+    def inertia_at_center_of_mass(self) -> NDArray[np.float64]:
+        """Tensor about the centre of mass, in the link frame's axes, shape (3, 3) [kg m^2]."""
+        return self.inertia - steiner(self.mass, self.center_of_mass)
+
+    def expressed_in(self, transform: ArrayLike) -> LinkInertia:
+        """
+        Return the same body described in another frame.
+
+        Parameters
+        ----------
+        transform : array_like, shape (4, 4)
+            Pose of the present frame in the new one: x_new = R x + p.
+
+        """
+        matrix = np.asarray(transform, dtype=float)
+        rotation, origin = matrix[:3, :3], matrix[:3, 3]
+        h = rotation @ self.first_moment
+        inertia = rotation @ self.inertia @ rotation.T
+        # Parallel axes between two points of which neither is the centre of mass.
+        cross = (2.0 * (h @ origin) * np.eye(3) - np.outer(h, origin) - np.outer(origin, h)
+                 + steiner(self.mass, origin))
+        tensor = inertia + cross
+        return LinkInertia(self.mass, h + self.mass * origin, 0.5 * (tensor + tensor.T))
+
+    def __add__(self, other: LinkInertia) -> LinkInertia:
+        """Return both bodies joined rigidly; they must be described in the same frame."""
+        return LinkInertia(self.mass + other.mass, self.first_moment + other.first_moment,
+                           self.inertia + other.inertia)
+
+    def __sub__(self, other: LinkInertia) -> LinkInertia:
+        """Return this body with `other` taken off."""
+        return LinkInertia(self.mass - other.mass, self.first_moment - other.first_moment,
+                           self.inertia - other.inertia)
+
+    def __eq__(self, other: object) -> bool:
+        """Return whether all ten parameters are the same numbers."""
+        return (isinstance(other, LinkInertia)
+                and np.array_equal(self.parameters(), other.parameters()))
+
+    def __hash__(self) -> int:
+        """Return a hash of the ten parameters."""
+        return hash(self.parameters().tobytes())
+
+    def parameters(self) -> NDArray[np.float64]:
+        """Return (m, hx, hy, hz, xx, xy, xz, yy, yz, zz), shape (10,), about the frame origin."""
+        return np.concatenate(([self.mass], self.first_moment, six_from_tensor(self.inertia)))
+
+    @classmethod
+    def from_parameters(cls, parameters: Sequence[float] | NDArray[np.float64]) -> LinkInertia:
+        """Return the link whose `parameters()` are given, shape (10,)."""
+        values = np.asarray(parameters, dtype=float)
+        if values.shape != (10,):
+            raise InertiaError(f'A link has ten inertial parameters; got shape {values.shape}.')
+        return cls(values[0], values[1:4], tensor_from_six(values[4:]))
+
+    def pseudo_inertia(self) -> NDArray[np.float64]:
+        """
+        Return the (4, 4) pseudo-inertia, positive semidefinite for every real body.
+
+        Its blocks are the second moment 1/2 tr(I) 1 - I, the first moment and the mass
+        (Wensing, Kim, Slotine 2018, "Linear matrix inequalities for physically consistent
+        inertial parameter identification", eq. 10).
+        """
+        pseudo = np.empty((4, 4))
+        pseudo[:3, :3] = 0.5 * np.trace(self.inertia) * np.eye(3) - self.inertia
+        pseudo[:3, 3] = pseudo[3, :3] = self.first_moment
+        pseudo[3, 3] = self.mass
+        return pseudo
+
+    def consistency_margin(self) -> float:
+        """Return the smallest eigenvalue of the pseudo-inertia; negative: no such body exists."""
+        return float(np.linalg.eigvalsh(self.pseudo_inertia())[0])
+
+    def triangle_margin(self) -> float:
+        """Return A + B - C of the principal moments at the centre of mass, C largest [kg m^2]."""
+        low, middle, high = np.linalg.eigvalsh(self.inertia_at_center_of_mass)
+        return float(low + middle - high)
+
+    def is_physical(self) -> bool:
+        """Return whether some distribution of positive mass has these ten parameters."""
+        scale = float(np.abs(self.pseudo_inertia()).max())
+        return self.consistency_margin() >= -_EIGENVALUE_EPS * scale

@@ -1,0 +1,240 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""YAML files in `config/arms` and `config/hands` -> descriptions, with every field checked."""
+
+from dataclasses import fields
+from pathlib import Path
+
+import numpy as np
+
+from .denavit_hartenberg import Convention, DHRow, JointKind
+from .description import ArmDescription, Joint, JointLimits
+from .friction import FrictionModel, SigmoidFriction, ViscousCoulombFriction
+from .inertia import LinkInertia, tensor_from_six
+from .yaml_table import YamlTable
+from ..errors import DescriptionError, UnknownArmError
+from ..share import share_directory
+
+AS_LISTED = 'as_listed'  # the hand that the inertial set was published with, if any
+NO_HAND = 'none'
+_ARM_KEYS = {'name', 'title', 'source', 'convention', 'joints', 'flange', 'base', 'home',
+             'friction', 'default_set', 'inertial_sets'}
+
+
+def available_arms() -> tuple[str, ...]:
+    """Return the names of the arms that are shipped."""
+    return tuple(sorted(path.stem for path in (share_directory() / 'config/arms').glob('*.yaml')))
+
+
+def available_hands() -> tuple[str, ...]:
+    """Return the names of the hands that are shipped."""
+    return tuple(sorted(path.stem for path in (share_directory() / 'config/hands').glob('*.yaml')))
+
+
+def available_sets(arm: str | Path) -> tuple[str, ...]:
+    """Return the names of an arm's inertial sets, its default first."""
+    table = YamlTable.read(_arm_file(arm))
+    sets = table.table('inertial_sets')
+    default = table.text('default_set')
+    return (default, *sorted(name for name in sets.values if name != default))
+
+
+def load(arm: str | Path, inertial_set: str | None = None, *, hand: str = AS_LISTED,
+         prefix: str = '') -> ArmDescription:
+    """
+    Load an arm by its shipped name or from a YAML file.
+
+    Parameters
+    ----------
+    arm : str or Path
+        'fer', 'fr3', ... or the path of a file of the same form.
+    inertial_set : str, optional
+        Which of the file's inertial sets to use; its `default_set` if not given.
+    hand : str
+        'as_listed' keeps the hand the set was published with (if any), 'none' takes it off,
+        and a hand's name puts that hand on in its place.
+    prefix : str
+        Put in front of every joint name, verbatim.
+
+    Raises
+    ------
+    UnknownArmError
+        If there is no such arm, set or hand; the message lists those there are.
+    DescriptionError
+        If the file cannot be read or contradicts itself; the message names file and field.
+
+    """
+    path = _arm_file(arm)
+    table = YamlTable.read(path)
+    table.only(_ARM_KEYS)
+    convention = table.choice('convention', Convention)
+    joints = tuple(_joint(entry, prefix) for entry in table.tables('joints'))
+    if not joints:
+        raise table.error('joints', 'is empty; an arm needs at least one joint')
+    names = [joint.name for joint in joints]
+    for name in names:
+        if names.count(name) > 1:
+            raise table.error('joints', f'name {name!r} more than once; joint names must differ')
+    sets = table.table('inertial_sets')
+    chosen = inertial_set if inertial_set is not None else table.text('default_set')
+    if chosen not in sets.values:
+        raise UnknownArmError(
+            f'{path} has no inertial set {chosen!r}; it has {", ".join(sets.values)}.')
+    inertial = sets.table(chosen)
+    links, base_link = _links(inertial, len(joints))
+    description = ArmDescription(
+        name=table.text('name'), convention=convention, joints=joints, links=links,
+        flange=_row(table.table('flange')) if 'flange' in table.values else DHRow(),
+        base=_base(table), base_link=base_link,
+        home=table.angles('home', len(joints)) if 'home' in table.values else None,
+        friction=_friction(table.table('friction'), len(joints)) if 'friction' in table.values
+        else None,
+        inertial_set=chosen, source=inertial.text('source'),
+        hand=inertial.values.get('hand') or NO_HAND,
+        rounding=inertial.number('rounding', 0.0), file=str(path))
+    return _with_hand(description, hand)
+
+
+def load_hand(name: str) -> LinkInertia:
+    """Return a shipped hand's inertia about the flange's origin, in the flange frame."""
+    path = share_directory() / 'config' / 'hands' / f'{name}.yaml'
+    if not path.is_file():
+        raise UnknownArmError(
+            f'There is no hand {name!r}; shipped are {", ".join(available_hands())}, and '
+            f'{NO_HAND!r} takes the hand off.')
+    table = YamlTable.read(path)
+    total = LinkInertia.zero()
+    for body in table.tables('bodies'):
+        total = total + _inertia(body, body.text('inertia_about')).expressed_in(
+            _pose(body.numbers('xyz', 3), body.angles('rpy', 3)))
+    return total
+
+
+def _with_hand(description: ArmDescription, hand: str) -> ArmDescription:
+    if hand in (AS_LISTED, description.hand):
+        return description
+    if description.hand != NO_HAND:
+        listed = load_hand(description.hand)
+        taken_off = LinkInertia.from_parameters(-listed.parameters())
+        description = description.with_payload(taken_off, name=NO_HAND)
+    if hand == NO_HAND:
+        return description
+    return description.with_payload(load_hand(hand), name=hand)
+
+
+def _arm_file(arm: str | Path) -> Path:
+    text = str(arm)
+    if text.endswith(('.yaml', '.yml')) or '/' in text:
+        path = Path(text).expanduser()
+        if not path.is_file():
+            raise DescriptionError(f"{path} does not exist; give the path of an arm's YAML file "
+                                   f'or one of the shipped arms: {", ".join(available_arms())}.')
+        return path
+    path = share_directory() / 'config' / 'arms' / f'{text}.yaml'
+    if not path.is_file():
+        raise UnknownArmError(
+            f'There is no arm {text!r}; shipped are {", ".join(available_arms())}. An arm of your '
+            'own is given by the path of its YAML file.')
+    return path
+
+
+def _joint(table: YamlTable, prefix: str) -> Joint:
+    table.only({'name', 'kind', 'dh', 'limits', 'rotor_inertia'})
+    limits = JointLimits()
+    if 'limits' in table.values:
+        entry = table.table('limits')
+        scalars = {f.name for f in fields(JointLimits)} - {'lower', 'upper'}
+        entry.only(scalars | {'position'})
+        values = {key: entry.number(key) for key in scalars if key in entry.values}
+        for key, value in values.items():
+            if value < 0.0:
+                raise entry.error(key, f'is {value}; a limit cannot be negative')
+        if 'position' in entry.values:
+            lower, upper = entry.numbers('position', 2)
+            if lower > upper:
+                raise entry.error('position', f'has its minimum {lower} above its maximum {upper}')
+            values.update(lower=lower, upper=upper)
+        limits = JointLimits(**values)
+    rotor = table.number('rotor_inertia', 0.0)
+    if rotor < 0.0:
+        raise table.error('rotor_inertia', f'is {rotor}; it cannot be negative')
+    return Joint(prefix + table.text('name'), table.choice('kind', JointKind),
+                 _row(table.table('dh')), limits, rotor)
+
+
+def _row(table: YamlTable) -> DHRow:
+    table.only({'a', 'alpha', 'd', 'theta'})
+    return DHRow(a=table.number('a', 0.0), alpha=table.angle('alpha', 0.0),
+                 d=table.number('d', 0.0), theta=table.angle('theta', 0.0))
+
+
+def _links(table: YamlTable, n: int) -> tuple[tuple[LinkInertia, ...], LinkInertia | None]:
+    table.only({'source', 'inertia_about', 'hand', 'rounding', 'links', 'base_link', 'notes'})
+    about = table.text('inertia_about')
+    entries = table.tables('links')
+    if len(entries) != n:
+        raise table.error('links', f'has {len(entries)} entries, but the arm has {n} joints; '
+                          'give one link per joint')
+    base = _inertia(table.table('base_link'), about) if 'base_link' in table.values else None
+    return tuple(_inertia(entry, about) for entry in entries), base
+
+
+def _inertia(table: YamlTable, about: str) -> LinkInertia:
+    """Read one body; `about` says which point the published tensor belongs to."""
+    table.only({'mass', 'center_of_mass', 'first_moment', 'inertia', 'inertia_about',
+                'name', 'xyz', 'rpy'})
+    mass = table.number('mass')
+    if mass < 0.0:
+        raise table.error('mass', f'is {mass} kg; a mass cannot be negative')
+    if ('center_of_mass' in table.values) == ('first_moment' in table.values):
+        raise table.error('center_of_mass', 'and first_moment: give exactly one of the two')
+    inertia = tensor_from_six(table.numbers('inertia', 6))
+    if 'first_moment' in table.values:
+        moment = table.numbers('first_moment', 3)
+        if mass == 0.0 and moment.any():
+            raise table.error('first_moment', 'is not zero although the mass is')
+    else:
+        moment = mass * table.numbers('center_of_mass', 3)
+    if about == 'frame_origin':
+        return LinkInertia(mass, moment, inertia)
+    if about == 'center_of_mass':
+        center = moment / mass if mass else np.zeros(3)
+        return LinkInertia.from_center_of_mass(mass, center, inertia)
+    raise table.error('inertia_about', f'is {about!r}; it must be frame_origin or center_of_mass')
+
+
+def _friction(table: YamlTable, n: int) -> FrictionModel:
+    model = table.text('model')
+    if model == 'sigmoid':
+        table.only({'model', 'source', 'amplitude', 'slope', 'offset'})
+        return SigmoidFriction(table.numbers('amplitude', n), table.numbers('slope', n),
+                               table.numbers('offset', n))
+    if model == 'viscous_coulomb':
+        table.only({'model', 'source', 'viscous', 'coulomb', 'offset', 'width'})
+        return ViscousCoulombFriction(
+            table.numbers('viscous', n), table.numbers('coulomb', n), table.numbers('offset', n),
+            table.number('width', ViscousCoulombFriction.width))
+    raise table.error('model', f'is {model!r}; it must be sigmoid or viscous_coulomb')
+
+
+def _base(table: YamlTable) -> np.ndarray:
+    if 'base' not in table.values:
+        return np.eye(4)
+    base = table.table('base')
+    base.only({'xyz', 'rpy'})
+    return _pose(base.numbers('xyz', 3), base.angles('rpy', 3))
+
+
+def _pose(xyz: np.ndarray, rpy: np.ndarray) -> np.ndarray:
+    """Return the (4, 4) pose of fixed-axis roll, pitch, yaw [rad] and a translation [m]."""
+    (cr, cp, cy), (sr, sp, sy) = np.cos(rpy), np.sin(rpy)
+    pose = np.eye(4)
+    pose[:3, :3] = [[cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr],
+                    [sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr],
+                    [-sp, cp * sr, cp * cr]]
+    pose[:3, 3] = xyz
+    return pose
+
+
+__all__ = ['AS_LISTED', 'NO_HAND', 'available_arms', 'available_hands', 'available_sets', 'load',
+           'load_hand']

@@ -1,0 +1,28 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The options by which every verb is told its arm."""
+
+from __future__ import annotations
+
+import argparse
+
+from ..arm import ArmDescription, load
+from ..arm.loader import AS_LISTED
+
+
+def add_arm_options(parser: argparse.ArgumentParser, *, default: str = 'fer',
+                    inertial_set: bool = True) -> None:
+    """Add --arm, --set and --hand; leave --set out where a verb takes several."""
+    parser.add_argument('--arm', default=default, metavar='ARM',
+                        help='a shipped arm or the path of an arm file (default: %(default)s)')
+    parser.add_argument('--hand', default=AS_LISTED, metavar='HAND',
+                        help='franka_hand, hand_ledezma2021, none, or as_listed: the hand the '
+                        'inertial set was published with (default: %(default)s)')
+    if inertial_set:
+        parser.add_argument('--set', dest='inertial_set', metavar='SET',
+                            help="one of the arm file's inertial sets (default: the file's own)")
+
+
+def load_arm(arguments: argparse.Namespace) -> ArmDescription:
+    """Return the arm that the options name."""
+    return load(arguments.arm, arguments.inertial_set, hand=arguments.hand)

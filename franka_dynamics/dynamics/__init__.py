@@ -1,0 +1,7 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""How an arm moves: one protocol, independent formulations, and their cross-check."""
+
+from .model import DynamicsModel, GRAVITY
+
+__all__ = ['GRAVITY', 'DynamicsModel']

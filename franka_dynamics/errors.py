@@ -1,0 +1,35 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Every error this package raises on purpose, under one base class."""
+
+
+class FrankaDynamicsError(Exception):
+    """Base of all errors that the package raises on purpose."""
+
+
+class DescriptionError(FrankaDynamicsError, ValueError):
+    """An arm or hand file is missing, unreadable or contradicts itself."""
+
+
+class UnknownArmError(DescriptionError):
+    """No arm, hand or inertial set has the requested name."""
+
+
+class InertiaError(FrankaDynamicsError, ValueError):
+    """Rigid-body parameters are malformed, or no real body can have them."""
+
+
+class JointVectorError(FrankaDynamicsError, ValueError):
+    """A joint vector has the wrong shape or holds a value that is not finite."""
+
+
+class FrameError(FrankaDynamicsError, ValueError):
+    """A frame or reference frame of that name does not exist."""
+
+
+class CrosscheckError(FrankaDynamicsError):
+    """Two independent models of one arm disagree by more than the tolerance."""
+
+
+class MissingDependencyError(FrankaDynamicsError, ImportError):
+    """A library of an optional extra is not installed."""

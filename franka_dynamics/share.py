@@ -1,0 +1,36 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Where the package's data files lie: source tree, colcon install or pip environment."""
+
+from pathlib import Path
+
+from .errors import DescriptionError
+
+PACKAGE = 'franka_dynamics'
+
+
+def share_directory() -> Path:
+    """
+    Return the folder that holds `config/`, `launch/` and `urdf/`.
+
+    A source tree is recognised by `package.xml` beside the Python package. Otherwise the
+    nearest `share/franka_dynamics` above this file is taken, which is where colcon,
+    `pip install` and apt put data files. No ROS is needed for either.
+
+    Raises
+    ------
+    DescriptionError
+        If the data files were not installed with the Python package.
+
+    """
+    package = Path(__file__).resolve().parent
+    if (package.parent / 'package.xml').is_file() and (package.parent / 'config').is_dir():
+        return package.parent
+    for above in package.parents:
+        candidate = above / 'share' / PACKAGE
+        if (candidate / 'config').is_dir():
+            return candidate
+    raise DescriptionError(
+        f'The data files of {PACKAGE} (config/, urdf/, launch/) are neither beside {package} nor '
+        f'in a share/{PACKAGE} above it. Install the package with colcon or pip; copying only '
+        'the Python modules is not enough.')

@@ -1,0 +1,57 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Packaging for colcon (ament_python) and pip alike."""
+
+from pathlib import Path
+
+from setuptools import find_packages, setup
+
+NAME = 'franka_dynamics'
+VERSION = '0.1.0'
+SHARED_FOLDERS = ('config', 'launch', 'urdf')
+
+# The ROS message packages are no requirements here: apt's ROS provides them without pip's
+# knowledge, and `requirements/` names the PyPI wheels for machines without apt's ROS.
+EXTRAS = {
+    'sim': ['mujoco>=3.2'],
+    'replay': ['rosbags>=0.10', 'scipy', 'matplotlib'],
+}
+
+
+def shared_files():
+    """Return setuptools' data_files entries for every file below the shared folders."""
+    entries = [
+        ('share/ament_index/resource_index/packages', [f'resource/{NAME}']),
+        (f'share/{NAME}', ['package.xml']),
+    ]
+    for folder in SHARED_FOLDERS:
+        by_parent = {}
+        for path in sorted(Path(folder).rglob('*')):
+            if path.is_file() and '__pycache__' not in path.parts:
+                by_parent.setdefault(path.parent.as_posix(), []).append(path.as_posix())
+        entries.extend((f'share/{NAME}/{parent}', paths) for parent, paths in by_parent.items())
+    return entries
+
+
+setup(
+    name=NAME,
+    version=VERSION,
+    packages=find_packages(include=[NAME, f'{NAME}.*']),
+    package_data={NAME: ['py.typed']},
+    data_files=shared_files(),
+    install_requires=['setuptools', 'numpy>=1.26', 'PyYAML', 'pin>=3.0', 'rich'],
+    extras_require={**EXTRAS, 'all': sorted({r for reqs in EXTRAS.values() for r in reqs})},
+    python_requires='>=3.11',
+    zip_safe=True,
+    maintainer='The franka_dynamics authors',
+    maintainer_email='maintainers@franka-dynamics.org',
+    description='Cross-checked gravity, Coriolis and mass-matrix feedforward for Franka arms.',
+    license='Apache-2.0',
+    entry_points={
+        'console_scripts': [
+            'franka-dynamics = franka_dynamics.cli.main:main',
+            'feedforward_node = franka_dynamics.ros.feedforward_node:main',
+            'simulator_node = franka_dynamics.ros.simulator_node:main',
+        ],
+    },
+)
