@@ -1,0 +1,196 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+The dynamics as a matrix times the inertial parameters: tau = H(q, dq, ddq) X (seed 002, eq. 12).
+
+A recursion of our own: each link's wrench is linear in its ten parameters, and a joint feels
+that wrench through its unit twist, carried from link to link. All functions take stacks of
+states, arrays of shape (..., n), and work through long ones in blocks that fit the cache.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .screws import joint_screws, momentum_matrix, skew, tensor_columns, to_child
+from .standard_parameters import PER_LINK
+from ..arm import ArmDescription
+from ..dynamics.model import GRAVITY, gravity_vector
+from ..errors import JointVectorError
+
+Array = NDArray[np.float64]
+# States worked on at once: enough to spread NumPy's cost per call, few enough that what a block
+# holds besides the result (some 20 MB at seven joints) never matters.
+_BLOCK = 2048
+
+
+def torque_regressor(description: ArmDescription, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike,
+                     gravity: ArrayLike = GRAVITY, *, rotor_inertia: bool = False,
+                     columns: Sequence[int] | None = None) -> Array:
+    """
+    Return H with tau = H X: torques linear in the standard parameters (seed 002, eq. 12).
+
+    Parameters
+    ----------
+    description : ArmDescription
+        The arm; only its geometry is used. Either convention, revolute and prismatic joints.
+    q, dq, ddq : array_like, shape (..., n)
+        Positions, velocities and accelerations in joint order (rad or m, and per s, s^2).
+    gravity : array_like, shape (3,)
+        Gravity in the space frame [m/s^2].
+    rotor_inertia : bool
+        Append n columns for the rotor inertias Ia_1..Ia_n, whose torque is Ia_i ddq_i.
+    columns : sequence of int, optional
+        Only these columns, in this order (`BaseParameters.columns`, say); the others are never
+        held for more than a block of states.
+
+    Returns
+    -------
+    ndarray, shape (..., n, p)
+        p = 10 n (11 n with rotors), columns in the order of
+        `standard_parameters.parameter_names`; or len(columns).
+
+    Raises
+    ------
+    JointVectorError
+        If a last dimension is not n, shapes do not broadcast, a value is not finite, or a
+        column does not exist.
+
+    """
+    states = _states(description, {'q': q, 'dq': dq, 'ddq': ddq})
+    g = gravity_vector(gravity)
+    n = description.n
+    width = (PER_LINK + int(rotor_inertia)) * n
+    chosen = _chosen(columns, width)
+    flat = [values.reshape(-1, n) for values in states]
+    out = np.empty((len(flat[0]), n, width if chosen is None else len(chosen)))
+    for block in _blocks(len(out)):
+        part = np.zeros((block.stop - block.start, n, width))
+        _fill(part, description, flat[0][block], flat[1][block], flat[2][block], g)
+        if rotor_inertia:
+            joints = np.arange(n)
+            part[:, joints, PER_LINK * n + joints] = flat[2][block]
+        out[block] = part if chosen is None else part[:, :, chosen]
+    return out.reshape(*states[0].shape, out.shape[-1])
+
+
+def wrench_regressor(description: ArmDescription, q: ArrayLike) -> Array:
+    """
+    Return what joint torques hold a wrench that the flange exerts on its surroundings.
+
+    tau = H(q, dq, ddq) X + W(q) w, with w = (force [N], moment about the flange's origin [N m])
+    in the axes of the flange: the wrench at the terminal link of seed 002's Newton-Euler model.
+    W is the transpose of the flange's Jacobian in its own axes (LOCAL).
+
+    Parameters
+    ----------
+    description : ArmDescription
+        The arm.
+    q : array_like, shape (..., n)
+        Joint positions [rad or m].
+
+    Returns
+    -------
+    ndarray, shape (..., n, 6)
+
+    Raises
+    ------
+    JointVectorError
+        If the last dimension of q is not n or a value is not finite.
+
+    """
+    (position,) = _states(description, {'q': q})
+    screws = joint_screws(description)
+    carried = np.zeros((*position.shape[:-1], 0, 6))
+    for i, step in enumerate(description.joint_transforms(position)):
+        carried = _carry(step, carried, screws[i])
+    return to_child(description.flange_transform(), carried)
+
+
+def _fill(out: Array, description: ArmDescription, q: Array, dq: Array, ddq: Array,
+          gravity: Array) -> None:
+    """Fill the link columns of one block: `out` is (N, n, >= 10 n) and zero."""
+    screws = joint_screws(description)
+    count = len(q)
+    carried = np.zeros((count, 0, 6))  # unit twists of joints 1..i in frame i
+    velocity = np.zeros((count, 1, 6))
+    # A base that accelerates upwards feels like gravity.
+    up = -(np.asarray(description.base)[:3, :3].T @ gravity)
+    acceleration = np.broadcast_to(np.concatenate((up, np.zeros(3))), (count, 1, 6))
+    for i, step in enumerate(description.joint_transforms(q)):
+        carried = _carry(step, carried, screws[i])
+        rate = dq[:, i, None, None] * screws[i]
+        velocity = to_child(step, velocity) + rate
+        acceleration = (to_child(step, acceleration) + ddq[:, i, None, None] * screws[i]
+                        + _twist_bracket(velocity, rate))
+        wrench = _wrench_matrix(velocity[:, 0], acceleration[:, 0])
+        # A joint at or before link i feels the link's wrench by virtual work.
+        out[:, :i + 1, PER_LINK * i:PER_LINK * (i + 1)] = carried @ wrench
+
+
+def _carry(step: Array, carried: Array, screw: Array) -> Array:
+    """Return the unit twists of the joints so far in the next frame, its own joint's added."""
+    own = np.broadcast_to(screw, (*carried.shape[:-2], 1, 6))
+    return np.concatenate((to_child(step, carried), own), axis=-2)
+
+
+def _twist_bracket(velocity: Array, rate: Array) -> Array:
+    """Return the Lie bracket of two twists: how a moving frame turns the joint's own twist."""
+    v, omega = velocity[..., :3], velocity[..., 3:]
+    return np.concatenate((np.cross(omega, rate[..., :3]) + np.cross(v, rate[..., 3:]),
+                           np.cross(omega, rate[..., 3:])), axis=-1)
+
+
+def _wrench_matrix(velocity: Array, acceleration: Array) -> Array:
+    """
+    Return A with A X = (force, moment about the origin) that moves a link, shape (N, 6, 10).
+
+    m a + domega x mS + omega x (omega x mS), J domega + omega x J omega + mS x a, with a the
+    acceleration of the origin: the twist's own derivative plus omega x v.
+    """
+    v, omega = velocity[..., :3], velocity[..., 3:]
+    classical = np.array(acceleration)
+    classical[..., :3] += np.cross(omega, v)
+    out = momentum_matrix(classical)
+    turn = skew(omega)
+    out[..., :3, 6:9] += turn @ turn
+    out[..., 3:, :6] += turn @ tensor_columns(omega)
+    return out
+
+
+def _states(description: ArmDescription, values: dict[str, ArrayLike]) -> list[Array]:
+    """Return the arrays broadcast against each other, or say which is at fault."""
+    arrays = {name: np.asarray(value, dtype=float) for name, value in values.items()}
+    for name, array in arrays.items():
+        if array.ndim < 1 or array.shape[-1] != description.n:
+            raise JointVectorError(
+                f'{name} has shape {array.shape}, expected (..., {description.n}): one value per '
+                f'joint of {description.name}, ordered {", ".join(description.joint_names)}.')
+        if not np.isfinite(array).all():
+            raise JointVectorError(f'{name} holds a value that is not finite.')
+    try:
+        return [np.array(array) for array in np.broadcast_arrays(*arrays.values())]
+    except ValueError:
+        shapes = ', '.join(f'{name} {array.shape}' for name, array in arrays.items())
+        raise JointVectorError(f'The states do not broadcast: {shapes}. Give as many positions '
+                               'as velocities and accelerations.') from None
+
+
+def _chosen(columns: Sequence[int] | None, width: int) -> list[int] | None:
+    if columns is None:
+        return None
+    chosen = [int(column) for column in columns]
+    for column in chosen:
+        if not 0 <= column < width:
+            raise JointVectorError(f'Column {column} does not exist: the regressor has columns '
+                                   f'0..{width - 1}. Rotor columns need rotor_inertia=True.')
+    return chosen
+
+
+def _blocks(count: int) -> Iterator[slice]:
+    """Yield the slices that cover 0..count."""
+    for start in range(0, count, _BLOCK):
+        yield slice(start, min(start + _BLOCK, count))
