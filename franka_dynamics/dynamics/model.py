@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..arm import ArmDescription
-from ..errors import FrameError, JointVectorError
+from ..errors import FrameError, InertiaError, JointVectorError
 
 GRAVITY = (0.0, 0.0, -9.81)  # [m/s^2] in the space frame, as FCI fixes it
 REFERENCE_FRAMES = ('LOCAL', 'WORLD', 'LOCAL_WORLD_ALIGNED')
@@ -19,12 +19,18 @@ FLANGE = 'flange'
 
 class DynamicsModel(Protocol):
     """
-    The rigid-body dynamics tau = M(q) ddq + C(q, dq) dq + g(q) of a serial arm.
+    The rigid-body dynamics tau = M(q) ddq + C(q, dq) dq + g(q) - J(q)^T w of a serial arm.
 
     All quantities are in SI units and joint order. Frames are numbered 1..n (the DH frame of
     each joint) and n + 1 (the flange); poses are in the space frame {S}. Twists are
-    (v, omega). Every method takes arrays of shape (n,), returns a new array that the caller
-    owns, and raises JointVectorError if a vector has another shape or is not finite.
+    (v, omega), wrenches (force, moment). `wrench` is what the surroundings exert on the flange,
+    about the flange's origin and in the axes of {S}; the h_e of seed 004, section 3, is what the
+    arm exerts on them, so w = -h_e. Only the moving links count in energies and in the centre of
+    mass: what stands on the ground adds constants.
+
+    Every method takes arrays of shape (n,), returns a new array that the caller owns, and raises
+    JointVectorError if a vector has another shape or is not finite. The formulations of this
+    package (all but Pinocchio) also take stacks of shape (..., n).
     """
 
     description: ArmDescription
@@ -36,6 +42,10 @@ class DynamicsModel(Protocol):
     def jacobian(self, q: ArrayLike, frame: int | str = FLANGE,
                  reference_frame: str = 'LOCAL_WORLD_ALIGNED') -> NDArray[np.float64]:
         """Return the (6, n) Jacobian of a frame's twist (v, omega), in Pinocchio's terms."""
+        ...
+
+    def center_of_mass(self, q: ArrayLike) -> NDArray[np.float64]:
+        """Return the centre of mass of the moving links in {S}, shape (3,) [m]."""
         ...
 
     def mass_matrix(self, q: ArrayLike) -> NDArray[np.float64]:
@@ -59,8 +69,34 @@ class DynamicsModel(Protocol):
         ...
 
     def inverse_dynamics(self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike,
-                         ) -> NDArray[np.float64]:
-        """Return M ddq + C dq + g, shape (n,) [N m]."""
+                         wrench: ArrayLike | None = None) -> NDArray[np.float64]:
+        """Return M ddq + C dq + g - J^T w, shape (n,) [N m]."""
+        ...
+
+    def forward_dynamics(self, q: ArrayLike, dq: ArrayLike, tau: ArrayLike,
+                         wrench: ArrayLike | None = None) -> NDArray[np.float64]:
+        """Return the acceleration ddq that tau [N m] brings about, shape (n,) [rad/s^2]."""
+        ...
+
+    def kinetic_energy(self, q: ArrayLike, dq: ArrayLike) -> NDArray[np.float64]:
+        """Return 1/2 dq^T M dq, rotors included, shape () [J]."""
+        ...
+
+    def potential_energy(self, q: ArrayLike) -> NDArray[np.float64]:
+        """Return U(q) with g = dU/dq, zero for a mass at the origin of {S}, shape () [J]."""
+        ...
+
+    def link_twists(self, q: ArrayLike, dq: ArrayLike) -> NDArray[np.float64]:
+        """Return the twists of frames 1..n, LOCAL_WORLD_ALIGNED, shape (n, 6) [m/s, rad/s]."""
+        ...
+
+    def joint_wrenches(self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike,
+                       ) -> NDArray[np.float64]:
+        """
+        Return what link i - 1 exerts on link i, shape (n, 6) [N, N m].
+
+        About the origin of frame i, in the axes of {S}; rotor inertias do not enter.
+        """
         ...
 
 
@@ -105,3 +141,98 @@ def require_reference_frame(name: str) -> str:
         raise FrameError(f'There is no reference frame {name!r}; the choices are '
                          f'{", ".join(REFERENCE_FRAMES)}.')
     return name
+
+
+def joint_stack(description: ArmDescription, values: ArrayLike, name: str) -> NDArray[np.float64]:
+    """
+    Return `values` as a float array of shape (..., n), or say what is wrong with them.
+
+    Raises
+    ------
+    JointVectorError
+        If the last axis is not n long or a value is not finite; the message names the joint.
+
+    """
+    vector = np.asarray(values, dtype=float)
+    if vector.ndim < 1 or vector.shape[-1] != description.n:
+        raise JointVectorError(
+            f'{name} has shape {vector.shape}, expected (..., {description.n}): one value per '
+            f'joint of {description.name}, ordered {", ".join(description.joint_names)}.')
+    finite = np.isfinite(vector)
+    if not finite.all():
+        at = tuple(np.argwhere(~finite)[0])
+        raise JointVectorError(
+            f'{name} of joint {description.joint_names[at[-1]]} is {vector[at]}; every value must '
+            'be a finite number.')
+    return vector
+
+
+def wrench_stack(wrench: ArrayLike) -> NDArray[np.float64]:
+    """
+    Return a wrench (force [N], moment [N m]) as a float array of shape (..., 6).
+
+    Raises
+    ------
+    JointVectorError
+        If it has another shape or is not finite.
+
+    """
+    vector = np.asarray(wrench, dtype=float)
+    if vector.ndim < 1 or vector.shape[-1] != 6 or not np.isfinite(vector).all():
+        raise JointVectorError(
+            'A wrench must be six finite numbers, force [N] then moment [N m], in the axes of '
+            f'the space frame; got {vector.tolist()}.')
+    return vector
+
+
+def require_centers_of_mass(description: ArmDescription) -> None:
+    """
+    Refuse links that have a first moment but no mass, such as regrouped base parameters.
+
+    Raises
+    ------
+    InertiaError
+        Naming the joint; the Newton-Euler formulation takes such links.
+
+    """
+    for joint, link in zip(description.joints, description.links):
+        if link.mass == 0.0 and link.first_moment.any():
+            raise InertiaError(
+                f'The link behind {joint.name} of {description.name} has no mass but the first '
+                f'moment {link.first_moment.tolist()} kg m, so it has no centre of mass. Only '
+                'NewtonEulerModel takes such regrouped parameters.')
+
+
+def total_mass(description: ArmDescription) -> float:
+    """
+    Return the mass of the moving links [kg].
+
+    Raises
+    ------
+    InertiaError
+        If it is zero: there is no centre of mass then.
+
+    """
+    mass = sum(link.mass for link in description.links)
+    if mass == 0.0:
+        raise InertiaError(f'{description.name} ({description.inertial_set}) has no mass, so it '
+                           'has no centre of mass.')
+    return mass
+
+
+def solve_acceleration(mass: NDArray[np.float64], torque: NDArray[np.float64],
+                       ) -> NDArray[np.float64]:
+    """
+    Return M^-1 torque for stacks of shape (..., n, n) and (..., n).
+
+    Raises
+    ------
+    InertiaError
+        If M is singular: some joint moves no mass and has no rotor.
+
+    """
+    try:
+        return np.asarray(np.linalg.solve(mass, torque[..., None])[..., 0], dtype=float)
+    except np.linalg.LinAlgError:
+        raise InertiaError('The mass matrix is singular: some joint moves no mass and has no '
+                           'rotor inertia, so its acceleration is undetermined.') from None

@@ -17,9 +17,18 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .model import FLANGE, frame_index, GRAVITY, gravity_vector, require_reference_frame
-from ..arm import ArmDescription, Convention, JointKind
-from ..errors import JointVectorError
+from .model import (
+    FLANGE,
+    frame_index,
+    GRAVITY,
+    gravity_vector,
+    joint_stack,
+    require_reference_frame,
+    solve_acceleration,
+    total_mass,
+    wrench_stack,
+)
+from ..arm import ArmDescription, Convention, JointKind, LinkInertia
 
 Array = NDArray[np.float64]
 
@@ -32,6 +41,15 @@ class _Joint(NamedTuple):
     arm: Array  # (..., 3), origin of i-1 to origin of i, in frame i
     axis: Array  # (..., 3), joint axis in frame i
     revolute: bool
+    origin_turns: bool  # the axis passes through the origin of i-1, which i then circles
+
+
+class _Motion(NamedTuple):
+    """How a link's frame moves, in its own axes; the acceleration includes what gravity does."""
+
+    omega: Array  # (..., 3) [rad/s]
+    alpha: Array  # (..., 3) [rad/s^2]
+    acceleration: Array  # (..., 3) [m/s^2], of the frame's origin
 
 
 class NewtonEulerModel:
@@ -134,91 +152,197 @@ class NewtonEulerModel:
         velocity = self._vector(dq, 'dq')
         return self._recurse(self._vector(q, 'q'), velocity, np.zeros_like(velocity))
 
-    def inverse_dynamics(self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike) -> Array:
-        """Return M ddq + C dq + g, shape (..., n) [N m]."""
+    def inverse_dynamics(self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike,
+                         wrench: ArrayLike | None = None) -> Array:
+        """Return M ddq + C dq + g - J^T w, shape (..., n) [N m]; w enters at the tip."""
         return self._recurse(self._vector(q, 'q'), self._vector(dq, 'dq'),
-                             self._vector(ddq, 'ddq'))
+                             self._vector(ddq, 'ddq'), wrench=wrench)
+
+    def forward_dynamics(self, q: ArrayLike, dq: ArrayLike, tau: ArrayLike,
+                         wrench: ArrayLike | None = None) -> Array:
+        """
+        Return the acceleration that tau brings about, shape (..., n) [rad/s^2].
+
+        M and the rest come from recursions, M is then solved (Walker, Orin 1982, method 1).
+        """
+        position, velocity = self._vector(q, 'q'), self._vector(dq, 'dq')
+        rest = self._recurse(position, velocity, np.zeros_like(velocity), wrench=wrench)
+        return solve_acceleration(self.mass_matrix(position), self._vector(tau, 'tau') - rest)
+
+    def center_of_mass(self, q: ArrayLike) -> Array:
+        """Return the centre of mass of the moving links in {S}, shape (..., 3) [m]."""
+        return self._first_moment(q) / total_mass(self.description)
+
+    def potential_energy(self, q: ArrayLike) -> Array:
+        """Return U(q) = minus gravity times the first moment in {S}, shape (...) [J]."""
+        return -self._first_moment(q) @ self._gravity
+
+    def kinetic_energy(self, q: ArrayLike, dq: ArrayLike) -> Array:
+        """
+        Return the links' and the rotors' kinetic energy, shape (...) [J].
+
+        About a link frame's origin: 1/2 m v.v + v.(omega x h) + 1/2 omega.J omega.
+        """
+        rates = self._vector(dq, 'dq')
+        energy = np.zeros(np.broadcast_shapes(np.shape(q), rates.shape)[:-1])
+        for link, (v, omega) in zip(self.description.links, self._velocities(q, rates)):
+            energy = energy + (
+                0.5 * link.mass * np.sum(v * v, axis=-1)
+                + np.sum(v * np.cross(omega, link.first_moment), axis=-1)
+                + 0.5 * np.sum(omega * (omega @ link.inertia), axis=-1))
+        for i, joint in enumerate(self.description.joints):
+            energy = energy + 0.5 * joint.rotor_inertia * rates[..., i]**2
+        return energy
+
+    def link_twists(self, q: ArrayLike, dq: ArrayLike) -> Array:
+        """Return the twists of frames 1..n, LOCAL_WORLD_ALIGNED, shape (..., n, 6)."""
+        pairs = self._velocities(q, self._vector(dq, 'dq'))
+        return self._in_space(q, pairs)
+
+    def joint_wrenches(self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike) -> Array:
+        """Return what link i - 1 exerts on link i, about frame i's origin, (..., n, 6)."""
+        position, velocity, push = np.broadcast_arrays(
+            self._vector(q, 'q'), self._vector(dq, 'dq'), self._vector(ddq, 'ddq'))
+        joints = self._joints(position)
+        motions = self._outward(joints, velocity, push, self._felt(gravity=True))
+        return self._in_space(position, self._inward(joints, motions))
 
     def _vector(self, values: ArrayLike, name: str) -> Array:
-        vector = np.asarray(values, dtype=float)
-        if vector.ndim < 1 or vector.shape[-1] != self.description.n:
-            raise JointVectorError(
-                f'{name} has shape {vector.shape}, expected (..., {self.description.n}): one '
-                f'value per joint, ordered {", ".join(self.description.joint_names)}.')
-        if not np.isfinite(vector).all():
-            raise JointVectorError(f'{name} holds a value that is not finite.')
-        return vector
+        return joint_stack(self.description, values, name)
+
+    def _in_space(self, q: ArrayLike, pairs: list[tuple[Array, Array]]) -> Array:
+        """Return pairs of vectors in link axes as (..., n, 6) in the axes of {S}."""
+        rotations = self.frames(q)[..., :-1, :3, :3]
+        rows = [np.concatenate((_to_parent(rotations[..., i, :, :], first),
+                                _to_parent(rotations[..., i, :, :], second)), axis=-1)
+                for i, (first, second) in enumerate(pairs)]
+        return np.stack(rows, axis=-2)
+
+    def _first_moment(self, q: ArrayLike) -> Array:
+        poses = self.frames(q)
+        moment = np.zeros((*poses.shape[:-3], 3))
+        for i, link in enumerate(self.description.links):
+            moment = (moment + poses[..., i, :3, :3] @ link.first_moment
+                      + link.mass * poses[..., i, :3, 3])
+        return moment
+
+    def _felt(self, *, gravity: bool) -> Array:
+        """Return the base's acceleration in its own axes: upwards it feels like gravity."""
+        # Luh, Walker, Paul 1980.
+        upward = -self._gravity if gravity else np.zeros(3)
+        return self._base[:3, :3].T @ upward
 
     def _joints(self, q: Array) -> list[_Joint]:
         """Return every joint's placement at a position."""
         joints = []
         z = np.array([0.0, 0.0, 1.0])
+        modified = self.description.convention is Convention.MODIFIED
         for joint, step in zip(self.description.joints, self.description.joint_transforms(q)):
             rotation, origin = step[..., :3, :3], step[..., :3, 3]
-            modified = self.description.convention is Convention.MODIFIED
+            revolute = joint.kind is JointKind.REVOLUTE
             joints.append(_Joint(
                 rotation, origin, _to_child(rotation, origin),
                 np.broadcast_to(z, origin.shape) if modified else rotation[..., 2, :],
-                joint.kind is JointKind.REVOLUTE))
+                revolute, revolute and not modified))
         return joints
 
-    def _recurse(self, q: Array, dq: Array, ddq: Array, *, gravity: bool = True) -> Array:
+    def _recurse(self, q: Array, dq: Array, ddq: Array, *, gravity: bool = True,
+                 wrench: ArrayLike | None = None) -> Array:
         """Run the outward and the inward recursion on states of shape (..., n)."""
         q, dq, ddq = np.broadcast_arrays(q, dq, ddq)
         joints = self._joints(q)
-        upward = -self._gravity if gravity else np.zeros(3)
-        omega = np.zeros((*q.shape[:-1], 3))
+        motions = self._outward(joints, dq, ddq, self._felt(gravity=gravity))
+        tip = None if wrench is None else self._tip_wrench(q, wrench_stack(wrench))
+        torque = np.empty_like(ddq)
+        for i, (joint, (force, moment)) in enumerate(
+                zip(joints, self._inward(joints, motions, tip))):
+            if joint.origin_turns:
+                # The axis passes through the origin of frame i-1, not of frame i.
+                moment = moment + np.cross(joint.arm, force)
+            load = moment if joint.revolute else force
+            torque[..., i] = (np.sum(joint.axis * load, axis=-1)
+                              + self.description.joints[i].rotor_inertia * ddq[..., i])
+        return torque
+
+    def _outward(self, joints: list[_Joint], dq: Array, ddq: Array, base_acceleration: Array,
+                 ) -> list[_Motion]:
+        """Carry angular velocity, angular and linear acceleration from the base to the tip."""
+        omega = np.zeros((*dq.shape[:-1], 3))
         alpha = omega
-        # A base that accelerates upwards feels like gravity (Luh, Walker, Paul 1980).
-        acceleration = np.broadcast_to(self._base[:3, :3].T @ upward, omega.shape)
-        forces, moments = [], []
-        for i, (joint, link) in enumerate(zip(joints, self.description.links)):
+        acceleration = np.broadcast_to(base_acceleration, omega.shape)
+        motions = []
+        for i, joint in enumerate(joints):
             rate, push = dq[..., i, None] * joint.axis, ddq[..., i, None] * joint.axis
             omega = _to_child(joint.rotation, omega)
             alpha = _to_child(joint.rotation, alpha)
             acceleration = _to_child(joint.rotation, acceleration)
+            # `arm` is fixed in the body whose turning moves this origin: the previous link, or
+            # with `origin_turns` this one.
+            turning, spin = omega, alpha
             if joint.revolute:
                 alpha = alpha + push + np.cross(omega, rate)
                 omega = omega + rate
-                sliding = np.zeros_like(push)
             else:
-                sliding = push + 2.0 * np.cross(omega, rate)
-            # In the modified convention a revolute joint does not move its own origin by itself,
-            # in the standard one it does: `arm` is fixed in frame i in the one that turns it.
-            turning, spin = ((omega, alpha) if self._origin_turns(joint) else
-                             (omega - rate, alpha - push - np.cross(omega - rate, rate))
-                             if joint.revolute else (omega, alpha))
+                acceleration = acceleration + push + 2.0 * np.cross(omega, rate)
+            if joint.origin_turns:
+                turning, spin = omega, alpha
             acceleration = (acceleration + np.cross(spin, joint.arm)
-                            + np.cross(turning, np.cross(turning, joint.arm)) + sliding)
-            h, inertia = link.first_moment, link.inertia
-            forces.append(link.mass * acceleration + np.cross(alpha, h)
-                          + np.cross(omega, np.cross(omega, h)))
-            moments.append(alpha @ inertia + np.cross(omega, omega @ inertia)
-                           + np.cross(h, acceleration))
-        return self._inward(joints, forces, moments, ddq)
+                            + np.cross(turning, np.cross(turning, joint.arm)))
+            motions.append(_Motion(omega, alpha, acceleration))
+        return motions
 
-    def _origin_turns(self, joint: _Joint) -> bool:
-        return joint.revolute and self.description.convention is Convention.STANDARD
-
-    def _inward(self, joints: list[_Joint], forces: list[Array], moments: list[Array],
-                ddq: Array) -> Array:
-        """Sum wrenches from the tip; return what each joint's actuator must give."""
-        torque = np.empty_like(ddq)
-        force, moment = np.zeros_like(forces[0]), np.zeros_like(moments[0])
-        for i in reversed(range(len(joints))):
-            joint = joints[i]
-            force, moment = force + forces[i], moment + moments[i]
-            if self._origin_turns(joint):
-                # The axis passes through the origin of frame i-1, not of frame i.
-                about_axis = moment + np.cross(joint.arm, force)
+    def _velocities(self, q: ArrayLike, dq: Array) -> list[tuple[Array, Array]]:
+        """Return (v, omega) of every link frame's origin, in that frame's axes."""
+        position, rates = np.broadcast_arrays(self._vector(q, 'q'), dq)
+        v = np.zeros((*rates.shape[:-1], 3))
+        omega = v
+        pairs = []
+        for i, joint in enumerate(self._joints(position)):
+            rate = rates[..., i, None] * joint.axis
+            v, omega = _to_child(joint.rotation, v), _to_child(joint.rotation, omega)
+            turning = omega + rate if joint.origin_turns else omega
+            v = v + np.cross(turning, joint.arm)
+            if joint.revolute:
+                omega = omega + rate
             else:
-                about_axis = moment
-            load = about_axis if joint.revolute else force
-            torque[..., i] = (np.sum(joint.axis * load, axis=-1)
-                              + self.description.joints[i].rotor_inertia * ddq[..., i])
-            force = _to_parent(joint.rotation, force)
-            moment = (_to_parent(joint.rotation, moment) + np.cross(joint.origin, force))
-        return torque
+                v = v + rate
+            pairs.append((v, omega))
+        return pairs
+
+    def _inward(self, joints: list[_Joint], motions: list[_Motion],
+                tip: tuple[Array, Array] | None = None) -> list[tuple[Array, Array]]:
+        """
+        Sum what the links need, from the tip; return what each joint carries.
+
+        Forces and moments are about frame i's origin and in its axes. `tip` is what acts on the
+        last link from outside, about the same point.
+        """
+        force, moment = (np.zeros(3), np.zeros(3)) if tip is None else (-tip[0], -tip[1])
+        carried = []
+        for i in reversed(range(len(joints))):
+            own_force, own_moment = _needed(self.description.links[i], motions[i])
+            force, moment = force + own_force, moment + own_moment
+            carried.append((force, moment))
+            force = _to_parent(joints[i].rotation, force)
+            moment = (_to_parent(joints[i].rotation, moment)
+                      + np.cross(joints[i].origin, force))
+        return carried[::-1]
+
+    def _tip_wrench(self, q: Array, wrench: Array) -> tuple[Array, Array]:
+        """Return a wrench on the flange (axes of {S}) about and in the last joint's frame."""
+        back = self.frames(q)[..., -2, :3, :3]
+        force, moment = _to_child(back, wrench[..., :3]), _to_child(back, wrench[..., 3:])
+        return force, moment + np.cross(self.description.flange_transform()[:3, 3], force)
+
+
+def _needed(link: LinkInertia, motion: _Motion) -> tuple[Array, Array]:
+    """Return force and moment about the frame's origin that give a link its motion."""
+    omega, alpha, acceleration = motion
+    h, inertia = link.first_moment, link.inertia
+    force = (link.mass * acceleration + np.cross(alpha, h)
+             + np.cross(omega, np.cross(omega, h)))
+    moment = (alpha @ inertia + np.cross(omega, omega @ inertia) + np.cross(h, acceleration))
+    return force, moment
 
 
 def _to_child(rotation: Array, vector: Array) -> Array:

@@ -8,7 +8,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 import pinocchio as pin
 
-from .model import FLANGE, frame_index, GRAVITY, gravity_vector, require_reference_frame
+from .model import (
+    FLANGE,
+    frame_index,
+    GRAVITY,
+    gravity_vector,
+    require_centers_of_mass,
+    require_reference_frame,
+    total_mass,
+    wrench_stack,
+)
 from ..arm import ArmDescription, Convention, JointKind, LinkInertia
 from ..errors import InertiaError
 
@@ -45,7 +54,14 @@ def build_pinocchio(description: ArmDescription) -> pin.Model:
     In the modified convention the joint's motion is the last factor of a row, so the row at
     position zero places the joint. In the standard convention it is the first: the joint stands
     at the previous frame, and the row at zero places the link in it.
+
+    Raises
+    ------
+    InertiaError
+        If a link has a first moment but no mass: Pinocchio keeps centres of mass.
+
     """
+    require_centers_of_mass(description)
     model = pin.Model()
     model.name = description.name
     parent = 0
@@ -102,8 +118,9 @@ class PinocchioModel:
         """Return the (6, n) Jacobian of a frame's twist (v, omega) [m/rad or 1, 1]."""
         place = self._frame_ids[frame_index(frame, self.description.n)]
         reference = getattr(pin.ReferenceFrame, require_reference_frame(reference_frame))
-        return pin.computeFrameJacobian(
-            self.model, self.data, self._q(q), place, reference).copy()
+        jacobian = pin.computeFrameJacobian(self.model, self.data, self._q(q), place, reference)
+        # The bindings hand a single column over as a vector.
+        return jacobian.reshape(6, self.description.n).copy()
 
     def mass_matrix(self, q: ArrayLike) -> NDArray[np.float64]:
         """Return M(q) by the composite-rigid-body algorithm, shape (n, n) [kg m^2]."""
@@ -129,8 +146,70 @@ class PinocchioModel:
         return pin.nonLinearEffects(self.model, self.data, self._q(q), velocity).copy()
 
     def inverse_dynamics(self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike,
-                         ) -> NDArray[np.float64]:
-        """Return M ddq + C dq + g by recursive Newton-Euler, shape (n,) [N m]."""
+                         wrench: ArrayLike | None = None) -> NDArray[np.float64]:
+        """Return M ddq + C dq + g - J^T w by recursive Newton-Euler, shape (n,) [N m]."""
+        position = self._q(q)
         velocity = self.description.joint_vector(dq, 'dq')
         acceleration = self.description.joint_vector(ddq, 'ddq')
-        return pin.rnea(self.model, self.data, self._q(q), velocity, acceleration).copy()
+        if wrench is None:
+            return pin.rnea(self.model, self.data, position, velocity, acceleration).copy()
+        forces = self._forces(position, wrench)
+        return pin.rnea(self.model, self.data, position, velocity, acceleration, forces).copy()
+
+    def forward_dynamics(self, q: ArrayLike, dq: ArrayLike, tau: ArrayLike,
+                         wrench: ArrayLike | None = None) -> NDArray[np.float64]:
+        """Return ddq by the articulated-body algorithm, shape (n,) [rad/s^2]."""
+        position = self._q(q)
+        velocity = self.description.joint_vector(dq, 'dq')
+        torque = self.description.joint_vector(tau, 'tau')
+        if wrench is None:
+            return pin.aba(self.model, self.data, position, velocity, torque).copy()
+        forces = self._forces(position, wrench)
+        return pin.aba(self.model, self.data, position, velocity, torque, forces).copy()
+
+    def center_of_mass(self, q: ArrayLike) -> NDArray[np.float64]:
+        """Return the centre of mass of the moving links in {S}, shape (3,) [m]."""
+        total_mass(self.description)
+        return pin.centerOfMass(self.model, self.data, self._q(q)).copy()
+
+    def kinetic_energy(self, q: ArrayLike, dq: ArrayLike) -> NDArray[np.float64]:
+        """Return the links' and the rotors' kinetic energy, shape () [J]."""
+        velocity = self.description.joint_vector(dq, 'dq')
+        return np.asarray(pin.computeKineticEnergy(self.model, self.data, self._q(q), velocity))
+
+    def potential_energy(self, q: ArrayLike) -> NDArray[np.float64]:
+        """Return U(q) with g = dU/dq, zero for a mass at the origin of {S}, shape () [J]."""
+        return np.asarray(pin.computePotentialEnergy(self.model, self.data, self._q(q)))
+
+    def link_twists(self, q: ArrayLike, dq: ArrayLike) -> NDArray[np.float64]:
+        """Return the twists of frames 1..n, LOCAL_WORLD_ALIGNED, shape (n, 6) [m/s, rad/s]."""
+        velocity = self.description.joint_vector(dq, 'dq')
+        pin.forwardKinematics(self.model, self.data, self._q(q), velocity)
+        reference = pin.ReferenceFrame.LOCAL_WORLD_ALIGNED
+        return np.array([pin.getFrameVelocity(self.model, self.data, i, reference).vector
+                         for i in self._frame_ids[:-1]])
+
+    def joint_wrenches(self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike) -> NDArray[np.float64]:
+        """Return what link i - 1 exerts on link i, about frame i's origin, shape (n, 6)."""
+        self.inverse_dynamics(q, dq, ddq)
+        # The recursion leaves its wrenches in `data.f` but computes no pose in the world.
+        pin.framesForwardKinematics(self.model, self.data, self._q(q))
+        wrenches = []
+        for i, place in enumerate(self._frame_ids[:-1]):
+            # Pinocchio's is about the joint frame's origin and in its axes.
+            local = self.model.frames[place].placement.actInv(self.data.f[i + 1])
+            turn = pin.SE3(self.data.oMf[place].rotation, np.zeros(3))
+            wrenches.append(turn.act(local).vector)
+        return np.array(wrenches)
+
+    def _forces(self, q: NDArray[np.float64], wrench: ArrayLike) -> pin.StdVec_Force:
+        """Return Pinocchio's external forces (in joint frames) for a wrench on the flange."""
+        pin.framesForwardKinematics(self.model, self.data, q)
+        flange = self._frame_ids[-1]
+        turn = pin.SE3(self.data.oMf[flange].rotation, np.zeros(3))
+        local = turn.actInv(pin.Force(wrench_stack(wrench)))
+        forces = pin.StdVec_Force()
+        for _ in range(self.model.njoints - 1):
+            forces.append(pin.Force.Zero())
+        forces.append(self.model.frames[flange].placement.act(local))
+        return forces
