@@ -19,12 +19,20 @@ class InertiaError(FrankaDynamicsError, ValueError):
     """Rigid-body parameters are malformed, or no real body can have them."""
 
 
+class FrictionError(FrankaDynamicsError, ValueError):
+    """The parameters of a friction model are malformed."""
+
+
 class JointVectorError(FrankaDynamicsError, ValueError):
     """A joint vector has the wrong shape or holds a value that is not finite."""
 
 
 class FrameError(FrankaDynamicsError, ValueError):
     """A frame or reference frame of that name does not exist."""
+
+
+class UnreachableError(FrankaDynamicsError, ValueError):
+    """No joint position puts the end effector where it was asked to be."""
 
 
 class CrosscheckError(FrankaDynamicsError):

@@ -4,11 +4,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from enum import Enum
+import math
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+
+from ..errors import DescriptionError
 
 
 class Convention(str, Enum):
@@ -39,6 +42,14 @@ class DHRow:
     d: float = 0.0
     theta: float = 0.0
 
+    def __post_init__(self) -> None:
+        """Refuse what is no number."""
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if not math.isfinite(value):
+                raise DescriptionError(
+                    f'{field.name} of a Denavit-Hartenberg row is {value}; it must be finite.')
+
     def transform(self, convention: Convention, theta_offset: ArrayLike = 0.0,
                   d_offset: ArrayLike = 0.0) -> NDArray[np.float64]:
         """
@@ -60,12 +71,14 @@ class DHRow:
             modified convention, seed 004 section 1 for the standard one).
 
         """
-        theta, d = np.broadcast_arrays(
-            self.theta + np.asarray(theta_offset, dtype=float),
-            self.d + np.asarray(d_offset, dtype=float))
-        ct, st = np.cos(theta), np.sin(theta)
+        turn, slide = np.broadcast_arrays(
+            np.asarray(theta_offset, dtype=float), np.asarray(d_offset, dtype=float))
+        d = self.d + slide
+        # The sum formulas keep a row's quarter turns exact: cos(q - pi/2) is sin q, bit by bit.
+        c0, s0 = _cos_sin_exact(self.theta)
+        ct, st = c0 * np.cos(turn) - s0 * np.sin(turn), s0 * np.cos(turn) + c0 * np.sin(turn)
         ca, sa = _cos_sin_exact(self.alpha)
-        out = np.zeros((*theta.shape, 4, 4))
+        out = np.zeros((*turn.shape, 4, 4))
         if convention is Convention.MODIFIED:
             out[..., 0, 0], out[..., 0, 1], out[..., 0, 3] = ct, -st, self.a
             out[..., 1, 0], out[..., 1, 1], out[..., 1, 2] = st * ca, ct * ca, -sa

@@ -13,8 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from .denavit_hartenberg import Convention, DHRow, JointKind
 from .friction import FrictionModel
-from .inertia import LinkInertia
-from ..errors import InertiaError, JointVectorError
+from .inertia import LinkInertia, rigid_transform
+from ..errors import DescriptionError, InertiaError, JointVectorError
 
 
 @dataclass(frozen=True)
@@ -36,6 +36,28 @@ class JointLimits:
     effort_rate: float = math.inf
     velocity_offset: float | None = None
     velocity_deceleration: float | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse limits that contradict each other."""
+        if not self.lower <= self.upper:
+            raise DescriptionError(f'The lower position limit {self.lower} of a joint is not '
+                                   f'below its upper limit {self.upper}.')
+        for name in ('velocity', 'acceleration', 'jerk', 'effort', 'effort_rate'):
+            if not getattr(self, name) >= 0.0:
+                raise DescriptionError(f'The {name} limit of a joint is {getattr(self, name)}; it '
+                                       'cannot be negative.')
+        if (self.velocity_offset is None) != (self.velocity_deceleration is None):
+            raise DescriptionError('velocity_offset and velocity_deceleration of a joint belong '
+                                   'together; give both or neither.')
+
+    def velocity_range(self, position: float) -> tuple[float, float]:
+        """Return the lowest and highest velocity allowed at a position [rad/s or m/s]."""
+        if self.velocity_offset is None or self.velocity_deceleration is None:
+            return -self.velocity, self.velocity
+        down, up = (max(0.0, -self.velocity_offset + math.sqrt(
+            max(0.0, 2.0 * self.velocity_deceleration * distance)))
+            for distance in (position - self.lower, self.upper - position))
+        return -min(self.velocity, down), min(self.velocity, up)
 
 
 @dataclass(frozen=True)
@@ -74,6 +96,28 @@ class ArmDescription:
     rounding: float = 0.0
     file: str = ''
 
+    def __post_init__(self) -> None:
+        """Check that joints, links, base and home belong together; freeze the arrays."""
+        if len(self.links) != len(self.joints) or not self.joints:
+            raise DescriptionError(
+                f'{self.name} has {len(self.joints)} joints and {len(self.links)} links; an arm '
+                'needs one link per joint, and at least one.')
+        names = [joint.name for joint in self.joints]
+        for name in names:
+            if names.count(name) > 1:
+                raise DescriptionError(f'{self.name} has more than one joint named {name!r}; '
+                                       'joint names must differ.')
+        try:
+            base = rigid_transform(self.base).copy()
+        except InertiaError as error:
+            raise DescriptionError(f'The base pose of {self.name} is at fault. {error}') from error
+        base.setflags(write=False)
+        object.__setattr__(self, 'base', base)
+        if self.home is not None:
+            home = self.joint_vector(self.home, 'The home pose').copy()
+            home.setflags(write=False)
+            object.__setattr__(self, 'home', home)
+
     @property
     def n(self) -> int:
         """Number of joints."""
@@ -96,18 +140,9 @@ class ArmDescription:
         below, as Franka's limits page defines it; constant for arms without those figures.
         """
         position = self.joint_vector(q, 'q')
-        lower, upper = [], []
-        for limits, at in zip((joint.limits for joint in self.joints), position):
-            if limits.velocity_offset is None or limits.velocity_deceleration is None:
-                reach_up = reach_down = limits.velocity
-            else:
-                def brake(distance: float, off: float = limits.velocity_offset,
-                          dec: float = limits.velocity_deceleration) -> float:
-                    return max(0.0, -off + math.sqrt(max(0.0, 2.0 * dec * distance)))
-                reach_up, reach_down = brake(limits.upper - at), brake(at - limits.lower)
-            upper.append(min(limits.velocity, reach_up))
-            lower.append(-min(limits.velocity, reach_down))
-        return np.array(lower), np.array(upper)
+        ranges = [joint.limits.velocity_range(float(at))
+                  for joint, at in zip(self.joints, position)]
+        return np.array([low for low, _ in ranges]), np.array([high for _, high in ranges])
 
     def joint_vector(self, values: ArrayLike, name: str) -> NDArray[np.float64]:
         """

@@ -10,6 +10,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..errors import FrictionError, JointVectorError
+
 
 class FrictionModel(Protocol):
     """Torque that friction takes from the joints at a velocity."""
@@ -33,9 +35,13 @@ class SigmoidFriction:
     slope: NDArray[np.float64]
     offset: NDArray[np.float64]
 
+    def __post_init__(self) -> None:
+        """Check the arrays and freeze them."""
+        _freeze(self, 'amplitude', 'slope', 'offset')
+
     def torque(self, dq: ArrayLike) -> NDArray[np.float64]:
         """Return the friction torque [N m] at dq [rad/s], shape (..., n)."""
-        velocity = np.asarray(dq, dtype=float)
+        velocity = _velocity(dq, self.amplitude)
         return self.amplitude * (_logistic(self.slope * (velocity + self.offset))
                                  - _logistic(self.slope * self.offset))
 
@@ -55,11 +61,42 @@ class ViscousCoulombFriction:
     offset: NDArray[np.float64]
     width: float = 0.02
 
+    def __post_init__(self) -> None:
+        """Check the parameters and freeze the arrays."""
+        _freeze(self, 'viscous', 'coulomb', 'offset')
+        if not 0.0 < self.width < np.inf:
+            raise FrictionError(f'The width of the Coulomb friction is {self.width}; it must be '
+                                'positive and finite [rad/s].')
+
     def torque(self, dq: ArrayLike) -> NDArray[np.float64]:
         """Return the friction torque [N m] at dq [rad/s], shape (..., n)."""
-        velocity = np.asarray(dq, dtype=float)
+        velocity = _velocity(dq, self.viscous)
         return (self.viscous * velocity + self.coulomb * np.tanh(velocity / self.width)
                 + self.offset)
+
+
+def _freeze(model: object, *names: str) -> None:
+    """Replace the named parameters by read-only copies, all of one shape (n,) and finite."""
+    shapes = set()
+    for name in names:
+        array = np.array(getattr(model, name), dtype=float)
+        if array.ndim != 1 or not np.isfinite(array).all():
+            raise FrictionError(f'The {name} of a friction model must be finite numbers, one per '
+                                f'joint; got {array.tolist()}.')
+        array.setflags(write=False)
+        object.__setattr__(model, name, array)
+        shapes.add(array.shape)
+    if len(shapes) > 1:
+        raise FrictionError(f'{", ".join(names)} of a friction model must be equally long.')
+
+
+def _velocity(dq: ArrayLike, parameter: NDArray[np.float64]) -> NDArray[np.float64]:
+    velocity = np.asarray(dq, dtype=float)
+    if velocity.shape[-1:] != parameter.shape:
+        raise JointVectorError(f'dq has shape {velocity.shape}, expected (..., '
+                               f'{len(parameter)}): the friction model has {len(parameter)} '
+                               'joints.')
+    return velocity
 
 
 def _logistic(x: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -15,6 +15,9 @@ from ..errors import InertiaError
 # Order in which this project writes the six elements of a symmetric tensor.
 TENSOR_ORDER = ('xx', 'xy', 'xz', 'yy', 'yz', 'zz')
 _ROWS, _COLUMNS = (0, 0, 0, 1, 1, 2), (0, 1, 2, 1, 2, 2)
+_AXES = ('x', 'y', 'z')
+# How far R R^T may be from 1: looser than rounding, far tighter than a typed rotation's error.
+_RIGID_EPS = 1e-9
 # Rounding of the eigenvalue solver, relative to the largest entry of the pseudo-inertia.
 _EIGENVALUE_EPS = 1e-12
 
@@ -41,6 +44,53 @@ def steiner(mass: float, offset: ArrayLike) -> NDArray[np.float64]:
     """Return m (|c|^2 1 - c c^T): what moving the reference point by `offset` [m] adds."""
     c = np.asarray(offset, dtype=float)
     return mass * (c @ c * np.eye(3) - np.outer(c, c))
+
+
+def rigid_transform(transform: ArrayLike) -> NDArray[np.float64]:
+    """
+    Return a homogeneous transform as a float array of shape (4, 4).
+
+    Raises
+    ------
+    InertiaError
+        If it is no rigid motion: rotation not orthonormal and right-handed, or last row not
+        (0, 0, 0, 1), to 1e-9.
+
+    """
+    matrix = np.asarray(transform, dtype=float)
+    if matrix.shape != (4, 4):
+        raise InertiaError(f'A transform needs shape (4, 4); got {matrix.shape}.')
+    rotation = matrix[:3, :3]
+    rigid = (np.isfinite(matrix).all()
+             and np.abs(rotation @ rotation.T - np.eye(3)).max() <= _RIGID_EPS
+             and np.linalg.det(rotation) > 0.0 and np.array_equal(matrix[3], (0, 0, 0, 1)))
+    if not rigid:
+        raise InertiaError('A transform must be a rigid motion [R, p; 0, 1] with R a rotation; '
+                           f'got {matrix.tolist()}.')
+    return matrix
+
+
+def _vector3(values: ArrayLike, name: str) -> NDArray[np.float64]:
+    vector = np.asarray(values, dtype=float)
+    if vector.shape != (3,):
+        raise InertiaError(f'{name} needs shape (3,), along x, y and z; got {vector.shape}.')
+    return vector
+
+
+def _require_positive(**quantities: float) -> None:
+    for name, value in quantities.items():
+        if not 0.0 < value < np.inf:
+            raise InertiaError(f'The {name} of a body is {value}; it must be positive and finite.')
+
+
+def _mass_of(mass: float | None, density: float | None, volume: float) -> float:
+    if mass is not None and density is None:
+        _require_positive(mass=mass)
+        return mass
+    if mass is None and density is not None:
+        _require_positive(density=density)
+        return density * volume
+    raise InertiaError('A body needs exactly one of mass [kg] and density [kg/m^3].')
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,10 +163,85 @@ class LinkInertia:
             read as xx, xy, xz, yy, yz, zz.
 
         """
-        center = np.asarray(center_of_mass, dtype=float)
+        center = _vector3(center_of_mass, 'A centre of mass')
         tensor = np.asarray(inertia, dtype=float)
         tensor = tensor_from_six(tensor) if tensor.ndim == 1 else tensor
+        if tensor.shape != (3, 3):
+            raise InertiaError('An inertia tensor needs shape (3, 3), or (6,) in the order '
+                               f'{", ".join(TENSOR_ORDER)}; got {tensor.shape}.')
         return cls(mass, mass * center, tensor + steiner(mass, center))
+
+    @classmethod
+    def from_cylinder(cls, radius: float, length: float, *, axis: str = 'z',
+                      center: ArrayLike = (0.0, 0.0, 0.0), mass: float | None = None,
+                      density: float | None = None) -> LinkInertia:
+        """
+        Return a homogeneous solid cylinder.
+
+        Parameters
+        ----------
+        radius, length : float
+            [m].
+        axis : str
+            'x', 'y' or 'z': the axis of the link frame that the cylinder lies along.
+        center : array_like, shape (3,)
+            Its centre in the link frame [m].
+        mass, density : float
+            Exactly one of the two: [kg], or [kg/m^3] with m = density pi r^2 l.
+
+        Returns
+        -------
+        LinkInertia
+            About the frame's origin: m r^2/2 along the axis and m (3 r^2 + l^2)/12 across it,
+            moved from the centre by Steiner (seed 004, section 2.1, corrected).
+
+        Raises
+        ------
+        InertiaError
+            If a dimension, the mass or the density is not positive and finite.
+
+        """
+        _require_positive(radius=radius, length=length)
+        if axis not in _AXES:
+            raise InertiaError(f"A cylinder's axis is 'x', 'y' or 'z'; got {axis!r}.")
+        kilograms = _mass_of(mass, density, np.pi * radius**2 * length)
+        moments = np.full(3, (3.0 * radius**2 + length**2) / 12.0)
+        moments[_AXES.index(axis)] = 0.5 * radius**2
+        return cls.from_center_of_mass(kilograms, center, np.diag(kilograms * moments))
+
+    @classmethod
+    def from_box(cls, size: ArrayLike, *, center: ArrayLike = (0.0, 0.0, 0.0),
+                 mass: float | None = None, density: float | None = None) -> LinkInertia:
+        """
+        Return a homogeneous solid box whose sides are parallel to the link frame's axes.
+
+        Parameters
+        ----------
+        size : array_like, shape (3,)
+            Its sides along x, y and z [m].
+        center : array_like, shape (3,)
+            Its centre in the link frame [m].
+        mass, density : float
+            Exactly one of the two: [kg], or [kg/m^3] with m = density x y z.
+
+        Returns
+        -------
+        LinkInertia
+            About the frame's origin: m (y^2 + z^2)/12 and so on about the centre, moved by
+            Steiner (seed 004, section 2.1).
+
+        Raises
+        ------
+        InertiaError
+            If a side, the mass or the density is not positive and finite.
+
+        """
+        sides = _vector3(size, "A box's size")
+        _require_positive(x=sides[0], y=sides[1], z=sides[2])
+        kilograms = _mass_of(mass, density, float(np.prod(sides)))
+        squares = sides**2
+        return cls.from_center_of_mass(
+            kilograms, center, np.diag(kilograms * (squares.sum() - squares) / 12.0))
 
     @property
     def center_of_mass(self) -> NDArray[np.float64]:
@@ -137,8 +262,13 @@ class LinkInertia:
         transform : array_like, shape (4, 4)
             Pose of the present frame in the new one: x_new = R x + p.
 
+        Raises
+        ------
+        InertiaError
+            If `transform` is no rigid motion.
+
         """
-        matrix = np.asarray(transform, dtype=float)
+        matrix = rigid_transform(transform)
         rotation, origin = matrix[:3, :3], matrix[:3, 3]
         h = rotation @ self.first_moment
         inertia = rotation @ self.inertia @ rotation.T
@@ -165,7 +295,7 @@ class LinkInertia:
 
     def __hash__(self) -> int:
         """Return a hash of the ten parameters."""
-        return hash(self.parameters().tobytes())
+        return hash(tuple(self.parameters().tolist()))  # by value: -0.0 equals 0.0
 
     def parameters(self) -> NDArray[np.float64]:
         """Return (m, hx, hy, hz, xx, xy, xz, yy, yz, zz), shape (10,), about the frame origin."""

@@ -7,10 +7,11 @@ from pathlib import Path
 
 import numpy as np
 
+from .body_table import InertiaAbout, read_body
 from .denavit_hartenberg import Convention, DHRow, JointKind
 from .description import ArmDescription, Joint, JointLimits
 from .friction import FrictionModel, SigmoidFriction, ViscousCoulombFriction
-from .inertia import LinkInertia, tensor_from_six
+from .inertia import LinkInertia
 from .yaml_table import YamlTable
 from ..errors import DescriptionError, UnknownArmError
 from ..share import share_directory
@@ -81,17 +82,18 @@ def load(arm: str | Path, inertial_set: str | None = None, *, hand: str = AS_LIS
         raise UnknownArmError(
             f'{path} has no inertial set {chosen!r}; it has {", ".join(sets.values)}.')
     inertial = sets.table(chosen)
-    links, base_link = _links(inertial, len(joints))
+    links, base_link = _links(inertial, [joint.name for joint in joints])
     description = ArmDescription(
         name=table.text('name'), convention=convention, joints=joints, links=links,
-        flange=_row(table.table('flange')) if 'flange' in table.values else DHRow(),
+        flange=_row(table.table('flange')) if 'flange' in table else DHRow(),
         base=_base(table), base_link=base_link,
-        home=table.angles('home', len(joints)) if 'home' in table.values else None,
-        friction=_friction(table.table('friction'), len(joints)) if 'friction' in table.values
+        home=_home(table, joints) if 'home' in table else None,
+        friction=_friction(table.table('friction'), len(joints)) if 'friction' in table
         else None,
         inertial_set=chosen, source=inertial.text('source'),
-        hand=inertial.values.get('hand') or NO_HAND,
-        rounding=inertial.number('rounding', 0.0), file=str(path))
+        hand=_listed_hand(inertial),
+        rounding=inertial.positive('rounding') if 'rounding' in inertial else 0.0,
+        file=str(path))
     return _with_hand(description, hand)
 
 
@@ -103,10 +105,11 @@ def load_hand(name: str) -> LinkInertia:
             f'There is no hand {name!r}; shipped are {", ".join(available_hands())}, and '
             f'{NO_HAND!r} takes the hand off.')
     table = YamlTable.read(path)
+    table.only({'name', 'source', 'notes', 'bodies'})
     total = LinkInertia.zero()
     for body in table.tables('bodies'):
-        total = total + _inertia(body, body.text('inertia_about')).expressed_in(
-            _pose(body.numbers('xyz', 3), body.angles('rpy', 3)))
+        inertia = read_body(body, _about(body), {'name', 'xyz', 'rpy', 'inertia_about'})
+        total = total + inertia.expressed_in(_pose(body.numbers('xyz', 3), body.angles('rpy', 3)))
     return total
 
 
@@ -115,8 +118,7 @@ def _with_hand(description: ArmDescription, hand: str) -> ArmDescription:
         return description
     if description.hand != NO_HAND:
         listed = load_hand(description.hand)
-        taken_off = LinkInertia.from_parameters(-listed.parameters())
-        description = description.with_payload(taken_off, name=NO_HAND)
+        description = description.with_payload(LinkInertia.zero() - listed, name=NO_HAND)
     if hand == NO_HAND:
         return description
     return description.with_payload(load_hand(hand), name=hand)
@@ -140,26 +142,31 @@ def _arm_file(arm: str | Path) -> Path:
 
 def _joint(table: YamlTable, prefix: str) -> Joint:
     table.only({'name', 'kind', 'dh', 'limits', 'rotor_inertia'})
-    limits = JointLimits()
-    if 'limits' in table.values:
-        entry = table.table('limits')
-        scalars = {f.name for f in fields(JointLimits)} - {'lower', 'upper'}
-        entry.only(scalars | {'position'})
-        values = {key: entry.number(key) for key in scalars if key in entry.values}
-        for key, value in values.items():
-            if value < 0.0:
-                raise entry.error(key, f'is {value}; a limit cannot be negative')
-        if 'position' in entry.values:
-            lower, upper = entry.numbers('position', 2)
-            if lower > upper:
-                raise entry.error('position', f'has its minimum {lower} above its maximum {upper}')
-            values.update(lower=lower, upper=upper)
-        limits = JointLimits(**values)
+    limits = _limits(table.table('limits')) if 'limits' in table else JointLimits()
     rotor = table.number('rotor_inertia', 0.0)
     if rotor < 0.0:
         raise table.error('rotor_inertia', f'is {rotor}; it cannot be negative')
     return Joint(prefix + table.text('name'), table.choice('kind', JointKind),
                  _row(table.table('dh')), limits, rotor)
+
+
+def _limits(table: YamlTable) -> JointLimits:
+    scalars = {f.name for f in fields(JointLimits)} - {'lower', 'upper'}
+    table.only(scalars | {'position'})
+    values = {key: table.number(key) for key in scalars if key in table}
+    for key, value in values.items():
+        if value < 0.0:
+            raise table.error(key, f'is {value}; a limit cannot be negative')
+    for present, absent in (('velocity_offset', 'velocity_deceleration'),
+                            ('velocity_deceleration', 'velocity_offset')):
+        if present in values and absent not in values:
+            raise table.error(absent, f'is missing beside {present}; the two belong together')
+    if 'position' in table:
+        lower, upper = table.positions('position', 2)
+        if lower > upper:
+            raise table.error('position', f'has its minimum {lower} above its maximum {upper}')
+        values.update(lower=lower, upper=upper)
+    return JointLimits(**values)
 
 
 def _row(table: YamlTable) -> DHRow:
@@ -168,39 +175,39 @@ def _row(table: YamlTable) -> DHRow:
                  d=table.number('d', 0.0), theta=table.angle('theta', 0.0))
 
 
-def _links(table: YamlTable, n: int) -> tuple[tuple[LinkInertia, ...], LinkInertia | None]:
+def _home(table: YamlTable, joints: tuple[Joint, ...]) -> np.ndarray:
+    home = table.positions('home', len(joints))
+    for i, (joint, at) in enumerate(zip(joints, home)):
+        if not joint.limits.lower <= at <= joint.limits.upper:
+            raise table.error(f'home[{i + 1}]', f'is {at:g}, outside the limits of {joint.name}, '
+                              f'{joint.limits.lower:g} to {joint.limits.upper:g}')
+    return home
+
+
+def _listed_hand(table: YamlTable) -> str:
+    if 'hand' not in table:
+        return NO_HAND
+    hand = table.text('hand')
+    if hand not in (NO_HAND, *available_hands()):
+        raise table.error('hand', f'is {hand!r}; there are {", ".join(available_hands())}')
+    return hand
+
+
+def _links(table: YamlTable, joints: list[str],
+           ) -> tuple[tuple[LinkInertia, ...], LinkInertia | None]:
     table.only({'source', 'inertia_about', 'hand', 'rounding', 'links', 'base_link', 'notes'})
-    about = table.text('inertia_about')
+    about = _about(table)
     entries = table.tables('links')
-    if len(entries) != n:
-        raise table.error('links', f'has {len(entries)} entries, but the arm has {n} joints; '
-                          'give one link per joint')
-    base = _inertia(table.table('base_link'), about) if 'base_link' in table.values else None
-    return tuple(_inertia(entry, about) for entry in entries), base
+    if len(entries) != len(joints):
+        raise table.error('links', f'has {len(entries)} entries, but the arm has {len(joints)} '
+                          'joints; give one link per joint')
+    base = read_body(table.table('base_link'), about, {'name'}) if 'base_link' in table else None
+    return tuple(read_body(entry.labelled(f'moved by {joint}'), about, {'name'})
+                 for entry, joint in zip(entries, joints)), base
 
 
-def _inertia(table: YamlTable, about: str) -> LinkInertia:
-    """Read one body; `about` says which point the published tensor belongs to."""
-    table.only({'mass', 'center_of_mass', 'first_moment', 'inertia', 'inertia_about',
-                'name', 'xyz', 'rpy'})
-    mass = table.number('mass')
-    if mass < 0.0:
-        raise table.error('mass', f'is {mass} kg; a mass cannot be negative')
-    if ('center_of_mass' in table.values) == ('first_moment' in table.values):
-        raise table.error('center_of_mass', 'and first_moment: give exactly one of the two')
-    inertia = tensor_from_six(table.numbers('inertia', 6))
-    if 'first_moment' in table.values:
-        moment = table.numbers('first_moment', 3)
-        if mass == 0.0 and moment.any():
-            raise table.error('first_moment', 'is not zero although the mass is')
-    else:
-        moment = mass * table.numbers('center_of_mass', 3)
-    if about == 'frame_origin':
-        return LinkInertia(mass, moment, inertia)
-    if about == 'center_of_mass':
-        center = moment / mass if mass else np.zeros(3)
-        return LinkInertia.from_center_of_mass(mass, center, inertia)
-    raise table.error('inertia_about', f'is {about!r}; it must be frame_origin or center_of_mass')
+def _about(table: YamlTable) -> InertiaAbout | None:
+    return table.choice('inertia_about', InertiaAbout) if 'inertia_about' in table else None
 
 
 def _friction(table: YamlTable, n: int) -> FrictionModel:
@@ -213,12 +220,12 @@ def _friction(table: YamlTable, n: int) -> FrictionModel:
         table.only({'model', 'source', 'viscous', 'coulomb', 'offset', 'width'})
         return ViscousCoulombFriction(
             table.numbers('viscous', n), table.numbers('coulomb', n), table.numbers('offset', n),
-            table.number('width', ViscousCoulombFriction.width))
+            table.positive('width') if 'width' in table else ViscousCoulombFriction.width)
     raise table.error('model', f'is {model!r}; it must be sigmoid or viscous_coulomb')
 
 
 def _base(table: YamlTable) -> np.ndarray:
-    if 'base' not in table.values:
+    if 'base' not in table:
         return np.eye(4)
     base = table.table('base')
     base.only({'xyz', 'rpy'})

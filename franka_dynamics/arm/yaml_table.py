@@ -4,18 +4,21 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from enum import Enum
 import math
 from pathlib import Path
 import re
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
-import yaml
+from numpy.typing import NDArray
 
+from .strict_yaml import read_mapping
 from ..errors import DescriptionError
 
-_ANGLE = re.compile(r'^([+-]?)(\d*)\s*\*?\s*pi(?:\s*/\s*(\d+))?$')
+_DECIMAL = r'\d+(?:\.\d*)?|\.\d+'
+_ANGLE = re.compile(rf'^([+-]?)\s*(?:({_DECIMAL})\s*\*?\s*)?pi(?:\s*/\s*({_DECIMAL}))?$')
+_Choice = TypeVar('_Choice', bound=Enum)
 
 
 class YamlTable:
@@ -30,7 +33,19 @@ class YamlTable:
     @classmethod
     def read(cls, path: Path) -> YamlTable:
         """Read a file; the root table of what it holds."""
-        return cls(_parse(path, path.stat().st_mtime_ns), path, '')
+        return cls(read_mapping(path), path, '')
+
+    def __contains__(self, key: str) -> bool:
+        """Return whether the field is there."""
+        return key in self.values
+
+    def labelled(self, label: str) -> YamlTable:
+        """Return this table with a label, such as a joint's name, in its error messages."""
+        return YamlTable(self.values, self._file, f'{self._where} ({label})')
+
+    def nested(self, key: str, values: dict[str, Any]) -> YamlTable:
+        """Return `values` as a table that stands in the place of a field."""
+        return YamlTable(values, self._file, self._path(key))
 
     def error(self, key: str, problem: str) -> DescriptionError:
         """Return the error that says what is wrong with a field."""
@@ -40,7 +55,7 @@ class YamlTable:
         """Refuse fields that nobody would read."""
         for key in self.values:
             if key not in known:
-                raise self.error(str(key), f'is not a known field; known here are '
+                raise self.error(key, f'is not a known field; known here are '
                                  f'{", ".join(sorted(known))}')
 
     def table(self, key: str) -> YamlTable:
@@ -48,26 +63,30 @@ class YamlTable:
         value = self._get(key)
         if not isinstance(value, dict):
             raise self.error(key, f'must be a mapping, not {value!r}')
-        return YamlTable(value, self._file, self._path(key))
+        return self.nested(key, value)
 
     def tables(self, key: str) -> list[YamlTable]:
-        """Return a list of mappings."""
+        """Return a list of mappings; an entry's name, where it has one, is its label."""
         value = self._get(key)
-        if not isinstance(value, list) or not all(isinstance(entry, dict) for entry in value):
-            raise self.error(key, 'must be a list of mappings')
-        return [YamlTable(entry, self._file, f'{self._path(key)}[{i + 1}]'
-                       + (f' ({entry["name"]})' if 'name' in entry else ''))
-                for i, entry in enumerate(value)]
+        if not isinstance(value, list):
+            raise self.error(key, f'must be a list of mappings, not {value!r}')
+        tables = []
+        for i, entry in enumerate(value):
+            if not isinstance(entry, dict):
+                raise self.error(f'{key}[{i + 1}]', f'must be a mapping, not {entry!r}')
+            table = self.nested(f'{key}[{i + 1}]', entry)
+            tables.append(table.labelled(str(entry['name'])) if 'name' in entry else table)
+        return tables
 
     def text(self, key: str) -> str:
         """Return a text that is not empty."""
         value = self._get(key)
-        if not isinstance(value, str) or not value:
+        if not isinstance(value, str) or not value.strip():
             raise self.error(key, f'must be a text, not {value!r}')
         return value
 
-    def choice(self, key: str, kind: Any) -> Any:
-        """Return a member of an enumeration by its value."""
+    def choice(self, key: str, kind: type[_Choice]) -> _Choice:
+        """Return a member of an enumeration of texts by its value."""
         value = self.text(key)
         try:
             return kind(value)
@@ -81,19 +100,33 @@ class YamlTable:
             return default
         return self._number(key, self._get(key))
 
+    def positive(self, key: str) -> float:
+        """Return a finite number above zero."""
+        value = self.number(key)
+        if value <= 0.0:
+            raise self.error(key, f'is {value:g}; it must be positive')
+        return value
+
     def angle(self, key: str, default: float | None = None) -> float:
-        """Return an angle [rad]: a number, or text such as '-pi/2'."""
+        """Return a constant angle [rad], at most one turn: a number, or text such as '-pi/2'."""
         if default is not None and key not in self.values:
             return default
-        return self._angle(key, self._get(key))
+        return self._within_one_turn(key, self._angle(key, self._get(key)))
 
-    def numbers(self, key: str, count: int) -> np.ndarray:
+    def numbers(self, key: str, count: int) -> NDArray[np.float64]:
         """Return `count` finite numbers."""
-        return np.array([self._number(key, value) for value in self._list(key, count)])
+        return np.array([self._number(f'{key}[{i + 1}]', value)
+                         for i, value in enumerate(self._list(key, count))])
 
-    def angles(self, key: str, count: int) -> np.ndarray:
-        """Return `count` angles [rad]."""
-        return np.array([self._angle(key, value) for value in self._list(key, count)])
+    def angles(self, key: str, count: int) -> NDArray[np.float64]:
+        """Return `count` constant angles [rad], each at most one turn."""
+        return np.array([self._within_one_turn(f'{key}[{i + 1}]', value)
+                         for i, value in enumerate(self.positions(key, count))])
+
+    def positions(self, key: str, count: int) -> NDArray[np.float64]:
+        """Return `count` joint positions: numbers [rad or m], or text such as '-pi/2'."""
+        return np.array([self._angle(f'{key}[{i + 1}]', value)
+                         for i, value in enumerate(self._list(key, count))])
 
     def _list(self, key: str, count: int) -> list[Any]:
         value = self._get(key)
@@ -102,24 +135,32 @@ class YamlTable:
         return value
 
     def _number(self, key: str, value: Any) -> float:
-        # A YAML 1.1 reader takes '1e-5' for a text; people write it all the same.
-        if isinstance(value, str):
-            try:
-                value = float(value)
-            except ValueError:
-                pass
         if isinstance(value, bool) or not isinstance(value, (int, float)):
             raise self.error(key, f'must be a number, not {value!r}')
-        if not math.isfinite(value):
-            raise self.error(key, f'is {value}; it must be finite')
-        return float(value)
+        try:
+            number = float(value)
+        except OverflowError:
+            number = math.inf
+        if not math.isfinite(number):
+            raise self.error(key, f'is {number}; it must be finite')
+        return number
 
     def _angle(self, key: str, value: Any) -> float:
-        match = _ANGLE.match(value) if isinstance(value, str) else None
-        if match is None:
+        if not isinstance(value, str):
             return self._number(key, value)
+        match = _ANGLE.match(value)
+        if match is None:
+            raise self.error(key, f"must be a number or a text such as '-pi/2', not {value!r}")
         sign, times, parts = match.groups()
-        return (-1.0 if sign == '-' else 1.0) * int(times or 1) * math.pi / int(parts or 1)
+        divisor = float(parts or 1)
+        if divisor == 0.0:
+            raise self.error(key, f'is {value!r}, which divides by zero')
+        return (-1.0 if sign == '-' else 1.0) * float(times or 1) * math.pi / divisor
+
+    def _within_one_turn(self, key: str, angle: float) -> float:
+        if abs(angle) > 2.0 * math.pi:
+            raise self.error(key, f'is {angle:g} rad, more than a turn; angles are in radians')
+        return angle
 
     def _get(self, key: str) -> Any:
         if key not in self.values:
@@ -128,19 +169,3 @@ class YamlTable:
 
     def _path(self, key: str) -> str:
         return f'{self._where}.{key}' if self._where else key
-
-
-@lru_cache(maxsize=32)
-def _parse(path: Path, _modified_ns: int) -> dict[str, Any]:
-    """Parse a file once per modification; callers must not change the result."""
-    try:
-        content = yaml.safe_load(path.read_text(encoding='utf-8'))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        detail = ' '.join(str(error).split())
-        raise DescriptionError(f'{path} cannot be read as YAML: {detail}. The file may be cut '
-                               'short; compare it with a shipped arm.') from error
-    if not isinstance(content, dict):
-        raise DescriptionError(
-            f'{path} holds no mapping (it is empty or a bare {type(content).__name__}); an arm '
-            'file starts with name, convention, joints, inertial_sets.')
-    return content

@@ -1,0 +1,97 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+YAML read strictly: no key twice, keys are texts, numbers are decimal.
+
+YAML 1.1, which PyYAML reads, takes 1e-5 for a text, 010 for eight and 1:30 for ninety, and lets
+the last of two equal keys win. In a file of an arm's numbers each of these would go unnoticed.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from pathlib import Path
+import re
+from typing import Any
+
+import yaml
+
+from ..errors import DescriptionError
+
+_INTEGER = re.compile(r'[-+]?[0-9]+\Z')
+_FLOAT = re.compile(
+    r'(?:[-+]?(?:[0-9]+\.[0-9]*|\.[0-9]+|[0-9]+(?=[eE]))(?:[eE][-+]?[0-9]+)?'
+    r'|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))\Z')
+_MERGE = 'tag:yaml.org,2002:merge'
+
+
+class _StrictLoader(yaml.SafeLoader):
+    """PyYAML's safe loader with unique text keys and with YAML 1.2's decimal numbers."""
+
+    def construct_mapping(self, node: Any, deep: bool = False) -> dict[Any, Any]:
+        """Return a mapping, or raise DescriptionError for a key that is no text or is repeated."""
+        seen: set[str] = set()
+        for key_node, _ in node.value:
+            if key_node.tag == _MERGE:
+                continue
+            key = self.construct_object(key_node, deep=True)
+            line = key_node.start_mark.line + 1
+            if not isinstance(key, str):
+                raise DescriptionError(f'{self.name}: line {line}: the key {key!r} is not a text; '
+                                       'put it in quotes.')
+            if key in seen:
+                raise DescriptionError(f'{self.name}: line {line}: {key} is given twice in one '
+                                       'mapping; keep one of the two.')
+            seen.add(key)
+        return super().construct_mapping(node, deep)
+
+
+_StrictLoader.yaml_implicit_resolvers = {
+    first: [(tag, pattern) for tag, pattern in resolvers
+            if tag not in ('tag:yaml.org,2002:int', 'tag:yaml.org,2002:float')]
+    for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()}
+_StrictLoader.add_implicit_resolver('tag:yaml.org,2002:int', _INTEGER, list('-+0123456789'))
+_StrictLoader.add_implicit_resolver('tag:yaml.org,2002:float', _FLOAT, list('-+0123456789.'))
+
+
+def _decimal(loader: Any, node: Any) -> int:
+    return int(loader.construct_scalar(node), 10)
+
+
+_StrictLoader.add_constructor('tag:yaml.org,2002:int', _decimal)
+
+
+def read_mapping(path: Path) -> dict[str, Any]:
+    """
+    Return the mapping that a YAML file holds; callers must not change it.
+
+    The parsed file is kept until the file changes.
+
+    Raises
+    ------
+    DescriptionError
+        If the file cannot be read, is no YAML, repeats a key or holds no mapping.
+
+    """
+    try:
+        return _parse(path, path.stat().st_mtime_ns)
+    except OSError as error:
+        raise DescriptionError(f'{path} cannot be read: {error.strerror}.') from error
+
+
+@lru_cache(maxsize=32)
+def _parse(path: Path, _modified_ns: int) -> dict[str, Any]:
+    try:
+        text = path.read_text(encoding='utf-8')
+        loader = _StrictLoader(text)
+        loader.name = str(path)
+        content = loader.get_single_data()
+    except (UnicodeDecodeError, yaml.YAMLError, RecursionError) as error:
+        detail = ' '.join(str(error).split())
+        raise DescriptionError(f'{path} cannot be read as YAML: {detail}. The file may be cut '
+                               'short; compare it with a shipped one.') from error
+    if not isinstance(content, dict):
+        raise DescriptionError(
+            f'{path} holds no mapping (it is empty or a bare {type(content).__name__}); an arm '
+            'file starts with name, convention, joints, inertial_sets.')
+    return content

@@ -1,0 +1,86 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""DH rows against products of elementary motions."""
+
+import numpy as np
+import pytest
+
+from franka_dynamics.arm import Convention, DHRow
+from franka_dynamics.errors import DescriptionError
+
+ATOL = 1e-15  # entries are sums of two products of cosines and sines
+
+
+def turn_x(angle):
+    c, s = np.cos(angle), np.sin(angle)
+    return np.array([[1, 0, 0, 0], [0, c, -s, 0], [0, s, c, 0], [0, 0, 0, 1]])
+
+
+def turn_z(angle):
+    c, s = np.cos(angle), np.sin(angle)
+    return np.array([[c, -s, 0, 0], [s, c, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]])
+
+
+def shift(x=0.0, z=0.0):
+    out = np.eye(4)
+    out[0, 3], out[2, 3] = x, z
+    return out
+
+
+def elementary(convention, row, theta=0.0, d=0.0):
+    about_x = turn_x(row.alpha) @ shift(x=row.a)
+    about_z = turn_z(row.theta + theta) @ shift(z=row.d + d)
+    return about_x @ about_z if convention is Convention.MODIFIED else about_z @ about_x
+
+
+@pytest.mark.parametrize('convention', Convention)
+@pytest.mark.parametrize('seed', range(10))
+def test_given_a_row_when_transformed_then_it_is_the_product_of_four_motions(convention, seed):
+    rng = np.random.default_rng(seed)
+    row = DHRow(*rng.uniform(-2.0, 2.0, 4))
+    theta, d = rng.uniform(-3.0, 3.0, 2)
+    np.testing.assert_allclose(row.transform(convention, theta, d),
+                               elementary(convention, row, theta, d), rtol=0.0, atol=2 * ATOL)
+
+
+@pytest.mark.parametrize('convention', Convention)
+def test_given_a_stack_of_positions_when_transformed_then_each_is_the_single_one(convention):
+    row = DHRow(a=0.3, alpha=-0.4, d=0.2, theta=0.9)
+    thetas = np.random.default_rng(0).uniform(-3.0, 3.0, (4, 5))
+    stack = row.transform(convention, theta_offset=thetas)
+    assert stack.shape == (4, 5, 4, 4)
+    np.testing.assert_array_equal(stack[2, 3], row.transform(convention, thetas[2, 3]))
+
+
+@pytest.mark.parametrize('theta', [0.0, 0.7, -2.5])
+def test_given_the_matrix_printed_in_seed_000_when_a_row_is_transformed_then_they_agree(theta):
+    a, d, alpha = 0.0825, 0.384, -np.pi / 2
+    c, s, ca, sa = np.cos(theta), np.sin(theta), np.cos(alpha), np.sin(alpha)
+    printed = [[c, -s, 0, a], [s * ca, c * ca, -sa, -d * sa],
+               [s * sa, c * sa, ca, d * ca], [0, 0, 0, 1]]
+    np.testing.assert_allclose(
+        DHRow(a=a, d=d, alpha=alpha).transform(Convention.MODIFIED, theta), printed,
+        rtol=0.0, atol=ATOL)
+
+
+@pytest.mark.parametrize(('alpha', 'expected'), [
+    (0.0, (1.0, 0.0)), (np.pi / 2, (0.0, 1.0)), (np.pi, (-1.0, 0.0)), (-np.pi / 2, (0.0, -1.0))])
+@pytest.mark.parametrize('convention', Convention)
+def test_given_a_quarter_turn_of_twist_when_transformed_then_zeros_are_zeros(
+        convention, alpha, expected):
+    matrix = DHRow(alpha=alpha).transform(convention)
+    assert (matrix[2, 2], matrix[2, 1]) == expected
+
+
+@pytest.mark.parametrize('convention', Convention)
+def test_given_a_quarter_turn_of_theta_when_transformed_then_zeros_are_zeros(convention):
+    # Seed 004's T_1^2 has whole numbers only, its d2 apart.
+    matrix = DHRow(alpha=-np.pi / 2, theta=np.pi / 2).transform(convention, d_offset=0.35)
+    rotation = matrix[:3, :3]
+    np.testing.assert_array_equal(rotation, np.round(rotation))
+
+
+@pytest.mark.parametrize('field', ['a', 'alpha', 'd', 'theta'])
+def test_given_a_value_that_is_no_number_when_a_row_is_made_then_the_field_is_named(field):
+    with pytest.raises(DescriptionError, match=f'^{field} of a Denavit-Hartenberg row is nan'):
+        DHRow(**{field: float('nan')})

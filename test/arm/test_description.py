@@ -1,0 +1,161 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""ArmDescription: what belongs together, what is refused, and what a payload changes."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from franka_dynamics.arm import (
+    ArmDescription,
+    Convention,
+    DHRow,
+    Joint,
+    JointKind,
+    JointLimits,
+    LinkInertia,
+    load,
+)
+from franka_dynamics.errors import DescriptionError, InertiaError, JointVectorError
+
+UNIT = LinkInertia.from_box((0.1, 0.1, 0.1), mass=1.0)
+
+
+def two_joints(**changes):
+    joints = tuple(Joint(name, JointKind.REVOLUTE, DHRow(a=0.5)) for name in ('first', 'second'))
+    fields = {'name': 'toy', 'convention': Convention.MODIFIED, 'joints': joints,
+              'links': (UNIT, UNIT)}
+    return ArmDescription(**{**fields, **changes})
+
+
+@pytest.mark.parametrize(('changes', 'sentence'), [
+    ({'links': (UNIT,)}, 'toy has 2 joints and 1 links; an arm needs one link per joint'),
+    ({'joints': (), 'links': ()}, 'toy has 0 joints'),
+    ({'joints': (Joint('same', JointKind.REVOLUTE, DHRow()),) * 2},
+     "more than one joint named 'same'"),
+    ({'base': np.diag([1.0, 1.0, 2.0, 1.0])}, 'base pose of toy is at fault'),
+    ({'base': np.eye(3)}, 'base pose of toy is at fault'),
+])
+def test_given_parts_that_do_not_fit_when_described_then_one_sentence_says_so(changes, sentence):
+    with pytest.raises(DescriptionError, match=sentence):
+        two_joints(**changes)
+
+
+def test_given_a_home_of_another_length_when_described_then_it_is_refused():
+    with pytest.raises(JointVectorError, match=r'home pose has shape \(3,\), expected \(2,\)'):
+        two_joints(home=np.zeros(3))
+
+
+def test_given_a_description_when_its_base_or_home_is_written_then_numpy_refuses():
+    arm = two_joints(home=np.zeros(2))
+    for array in (arm.base, arm.home):
+        with pytest.raises(ValueError, match='read-only'):
+            array[0] = 1.0
+
+
+@pytest.mark.parametrize(('limits', 'sentence'), [
+    ({'lower': 1.0, 'upper': -1.0}, 'lower position limit 1.0 .* upper limit -1.0'),
+    ({'lower': float('nan')}, 'lower position limit nan'),
+    ({'velocity': -1.0}, 'velocity limit of a joint is -1.0'),
+    ({'effort': float('nan')}, 'effort limit of a joint is nan'),
+    ({'velocity_offset': 0.2}, 'belong together'),
+])
+def test_given_contradicting_limits_when_made_then_one_sentence_says_so(limits, sentence):
+    with pytest.raises(DescriptionError, match=sentence):
+        JointLimits(**limits)
+
+
+def test_given_a_joint_vector_of_another_length_when_checked_then_the_joints_are_listed():
+    with pytest.raises(JointVectorError, match=r'q has shape \(3,\), expected \(2,\).*first, sec'):
+        two_joints().joint_vector(np.zeros(3), 'q')
+
+
+def test_given_a_nan_when_a_joint_vector_is_checked_then_its_joint_is_named():
+    with pytest.raises(JointVectorError, match='dq of joint second is nan'):
+        two_joints().joint_vector([0.0, np.nan], 'dq')
+
+
+def test_given_the_fr3_in_mid_range_when_velocity_bounds_then_they_are_the_plain_limits():
+    arm = load('fr3')
+    middle = 0.5 * (arm.limit('lower') + arm.limit('upper'))
+    lower, upper = arm.velocity_bounds(middle)
+    np.testing.assert_array_equal(upper, [2.62, 2.62, 2.62, 2.62, 5.26, 4.18, 5.26])
+    np.testing.assert_array_equal(lower, -upper)
+
+
+def test_given_the_fr3_near_its_limits_when_velocity_bounds_then_they_are_frankas_formula():
+    arm = load('fr3')
+    q_max, q_min = arm.limit('upper'), arm.limit('lower')
+    off = np.array([.6599, .2517, .2000, .3533, .5757, .4878, .4628])
+    dec = np.array([6, 2.585, 3.5, 4, 17, 5.5, 17])
+    distance = 0.15
+    expected = np.minimum(arm.limit('velocity'),
+                          np.maximum(0.0, -off + np.sqrt(2.0 * dec * distance)))
+    _, upper = arm.velocity_bounds(q_max - distance)
+    lower, _ = arm.velocity_bounds(q_min + distance)
+    np.testing.assert_allclose(upper, expected, rtol=1e-12, atol=0.0)
+    np.testing.assert_allclose(lower, -expected, rtol=1e-12, atol=0.0)
+
+
+@pytest.mark.parametrize('beyond', [0.0, 0.2])
+def test_given_the_fr3_at_or_past_its_limit_when_velocity_bounds_then_only_back_is_allowed(beyond):
+    arm = load('fr3')
+    lower, upper = arm.velocity_bounds(arm.limit('upper') + beyond)
+    np.testing.assert_array_equal(upper, np.zeros(7))
+    assert (lower < -2.0).all()
+
+
+def test_given_an_arm_without_braking_figures_when_velocity_bounds_then_they_are_constant():
+    arm = load('fer')
+    lower, upper = arm.velocity_bounds(arm.limit('upper'))
+    np.testing.assert_array_equal(upper, arm.limit('velocity'))
+    np.testing.assert_array_equal(lower, -arm.limit('velocity'))
+
+
+def test_given_a_payload_when_put_on_then_the_last_link_carries_it_at_the_flange():
+    arm = load('fer')
+    point = LinkInertia.from_center_of_mass(2.0, (0.0, 0.0, 0.1), np.zeros(6))
+    loaded = arm.with_payload(point, name='load')
+    added = loaded.links[-1] - arm.links[-1]
+    np.testing.assert_allclose(added.mass, 2.0, rtol=1e-15, atol=0.0)
+    np.testing.assert_allclose(added.first_moment, [0, 0, 2.0 * 0.207], rtol=0.0, atol=1e-15)
+    assert loaded.links[:-1] == arm.links[:-1]
+    assert loaded.hand == 'load'
+
+
+def test_given_a_stack_of_positions_when_joint_transforms_then_each_row_gives_a_stack():
+    arm = load('rpr')
+    q = np.random.default_rng(0).uniform(-0.3, 0.3, (4, 3))
+    stacked = arm.joint_transforms(q)
+    for step, single in zip(stacked, arm.joint_transforms(q[2])):
+        np.testing.assert_array_equal(np.broadcast_to(step, (4, 4, 4))[2], single)
+
+
+def test_given_franka_descriptions_link_4_when_checked_then_it_is_named_with_its_margin():
+    # Publicly known: its principal moments break the triangle inequality by 1.1e-3.
+    sentences = load('fer', 'franka_description').inconsistencies()
+    assert len(sentences) == 1
+    assert 'fer_joint4 is not physical' in sentences[0]
+    assert 'miss the triangle inequality by 0.0011' in sentences[0]
+
+
+def test_given_an_unphysical_set_when_required_for_a_purpose_then_the_mend_is_named():
+    with pytest.raises(InertiaError, match=r"ledezma2021' of fer cannot be used for the simulator"
+                       r'.*fer_joint2.*repair: nearest_within_rounding'):
+        load('fer', 'ledezma2021').require_physical('the simulator')
+
+
+@pytest.mark.parametrize(('arm', 'inertial_set'), [
+    ('fer', 'gaz2019'), ('fr3', 'franka_description'), ('rpr', 'aluminium')])
+def test_given_a_default_set_when_required_to_be_physical_then_it_is(arm, inertial_set):
+    description = load(arm)
+    assert description.inertial_set == inertial_set
+    description.require_physical('anything')
+
+
+def test_given_a_change_of_every_link_when_mapped_then_all_else_stays():
+    arm = two_joints()
+    doubled = arm.map_links(lambda link: link + link)
+    assert [link.mass for link in doubled.links] == [2.0, 2.0]
+    assert replace(doubled, links=arm.links).joints == arm.joints
