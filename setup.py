@@ -14,7 +14,7 @@ SHARED_FOLDERS = ('config', 'launch', 'urdf')
 # knowledge, and `requirements/` names the PyPI wheels for machines without apt's ROS.
 EXTRAS = {
     'sim': ['mujoco>=3.2'],
-    'replay': ['rosbags>=0.10', 'scipy', 'matplotlib'],
+    'replay': ['rosbags>=0.11', 'scipy', 'matplotlib'],
 }
 
 

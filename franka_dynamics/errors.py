@@ -39,5 +39,13 @@ class CrosscheckError(FrankaDynamicsError):
     """Two independent models of one arm disagree by more than the tolerance."""
 
 
+class RecordingError(FrankaDynamicsError, ValueError):
+    """A bag cannot be read, or what it holds cannot be used."""
+
+
+class OutputError(FrankaDynamicsError, OSError):
+    """A file that was asked for cannot be written."""
+
+
 class MissingDependencyError(FrankaDynamicsError, ImportError):
     """A library of an optional extra is not installed."""

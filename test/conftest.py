@@ -1,10 +1,97 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What all tests share: a ROS domain of their own, so that parallel runs hear no other."""
+"""What all tests share: a ROS domain of their own, recordings real and simulated."""
 
 import os
+from pathlib import Path
+
+import numpy as np
+import pytest
 
 # 1..101 are free of the ephemeral port range on Linux; each xdist worker is a process.
 os.environ['ROS_DOMAIN_ID'] = str(1 + os.getpid() % 101)
 os.environ['ROS_AUTOMATIC_DISCOVERY_RANGE'] = 'LOCALHOST'
 os.environ.setdefault('MPLBACKEND', 'Agg')
+
+RECORDINGS = 'FRANKA_DYNAMICS_RECORDINGS'
+PUBLIC_SOURCE = 'https://github.com/unisa-acg/inverse-dynamics-solver'
+
+
+@pytest.fixture
+def fer_recording_path():
+    """Return the bag of a real arm's excitation, or skip."""
+    folder = os.environ.get(RECORDINGS)
+    if not folder or not (Path(folder) / 'fer_excitation').exists():
+        pytest.skip(f'{RECORDINGS} does not name a folder with fer_excitation; the recording is '
+                    f'public at {PUBLIC_SOURCE}')
+    return Path(folder) / 'fer_excitation'
+
+
+@pytest.fixture
+def simulate():
+    """
+    Return a function that makes the recording an arm with a given model would give.
+
+    Positions are a seeded Fourier series within the limits, velocities its exact derivative;
+    torques come from the Newton-Euler recursion in DH frames, to which noise can be added.
+    """
+    from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
+    from franka_dynamics.identification.recording import Recording
+
+    def make(arm, *, duration=12.0, rate=30.0, noise=0.0, friction=None, seed=0):
+        rng = np.random.default_rng(seed)
+        time = np.arange(round(duration * rate) + 1) / rate
+        harmonics = 2.0 * np.pi * np.array([0.1, 0.2, 0.3, 0.4, 0.5])
+        phase = np.multiply.outer(time, harmonics)
+        a, b = rng.uniform(-1.0, 1.0, (2, len(harmonics), arm.n))
+        # The middle of each joint's range, and at most 0.8 of the way to its ends.
+        middle = 0.5 * (arm.limit('upper') + arm.limit('lower'))
+        reach = 0.4 * (arm.limit('upper') - arm.limit('lower'))
+        scale = reach / (np.abs(a) + np.abs(b)).sum(axis=0)
+        q = middle + scale * (np.sin(phase) @ a + np.cos(phase) @ b)
+        dq = scale * ((harmonics * np.cos(phase)) @ a - (harmonics * np.sin(phase)) @ b)
+        ddq = -scale * ((harmonics**2 * np.sin(phase)) @ a + (harmonics**2 * np.cos(phase)) @ b)
+        effort = NewtonEulerModel(arm).inverse_dynamics(q, dq, ddq)
+        if friction is not None:
+            effort = effort + friction.torque(dq)
+        effort = effort + noise * rng.standard_normal(effort.shape)
+        stamp_ns = 1_700_000_000_000_000_000 + np.round(time * 1e9).astype(np.int64)
+        return Recording('simulated', '/joint_states', arm.joint_names, stamp_ns, q, dq, effort)
+    return make
+
+
+@pytest.fixture
+def write_joint_states():
+    """Return a function that writes joint states, sound or not, as a rosbag2."""
+    from rosbags.rosbag2 import StoragePlugin, Writer
+    from rosbags.typesys import get_typestore, Stores
+
+    types = get_typestore(Stores.ROS2_JAZZY)
+    joint_state, header, time = (types.types[name] for name in (
+        'sensor_msgs/msg/JointState', 'std_msgs/msg/Header', 'builtin_interfaces/msg/Time'))
+
+    def write(path, messages, *, topic='/joint_states', received_ns=None):
+        """Write messages given as dictionaries of name, position, velocity, effort, stamp_ns."""
+        with Writer(path, version=9, storage_plugin=StoragePlugin.MCAP) as writer:
+            connection = writer.add_connection(topic, joint_state.__msgtype__, typestore=types)
+            for i, message in enumerate(messages):
+                stamp = int(message['stamp_ns'])
+                columns = [np.array(message[field], dtype=float)
+                           for field in ('position', 'velocity', 'effort')]
+                data = joint_state(header(time(stamp // 10**9, stamp % 10**9), ''),
+                                   list(message['name']), *columns)
+                writer.write(connection, stamp if received_ns is None else received_ns[i],
+                             types.serialize_cdr(data, joint_state.__msgtype__))
+        return path
+    return write
+
+
+@pytest.fixture
+def as_messages():
+    """Return a function that lists a recording's joint states as dictionaries."""
+    def convert(recording):
+        return [{'name': recording.joint_names, 'stamp_ns': stamp, 'position': q.copy(),
+                 'velocity': dq.copy(), 'effort': effort.copy()}
+                for stamp, q, dq, effort in zip(recording.stamp_ns, recording.q, recording.dq,
+                                                recording.effort)]
+    return convert

@@ -1,0 +1,74 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The options by which a verb is told how a recording is to be read and filtered."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from ..arm import ArmDescription
+from ..errors import RecordingError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.progress import Progress
+
+    from ..identification.recording import Recording
+    from ..identification.signal_processing import SignalOptions
+
+
+def add_recording_options(parser: argparse.ArgumentParser) -> None:
+    """Add the arm, its joints' names, the topic and the signal processing."""
+    parser.add_argument('--arm', default='fer', metavar='ARM',
+                        help='a shipped arm or the path of an arm file (default: %(default)s)')
+    parser.add_argument('--arm-prefix', default='', metavar='PREFIX',
+                        help='in front of every joint name, verbatim')
+    parser.add_argument('--joint-names', nargs='+', metavar='NAME',
+                        help='how the joints are called in the bag, from base to tip')
+    parser.add_argument('--topic', help='topic of the joint states (default: /joint_states, or '
+                        'the only one there is)')
+    parser.add_argument('--stamps', choices=('header', 'received'), default='header',
+                        help="the messages' own stamps or the recorder's (default: %(default)s)")
+    parser.add_argument('--rate', type=float, default=30.0, metavar='HZ',
+                        help='samples per second after resampling (default: %(default)s)')
+    parser.add_argument('--cutoff', type=float, default=3.0, metavar='HZ',
+                        help='of the low-pass on position, velocity and effort '
+                        '(default: %(default)s)')
+    parser.add_argument('--trim', type=float, default=0.3, metavar='S',
+                        help='dropped at each end after filtering (default: %(default)s)')
+
+
+def signal_options(arguments: argparse.Namespace) -> SignalOptions:
+    """Return the signal processing that the options ask for."""
+    from ..identification.signal_processing import SignalOptions
+    return SignalOptions(rate=arguments.rate, cutoff=arguments.cutoff, trim=arguments.trim)
+
+
+def read_from_options(arguments: argparse.Namespace, arm: ArmDescription, bar: Progress,
+                      bag: str | None = None) -> Recording:
+    """Read a bag (the one of the options if not given) as the options say."""
+    from ..identification.recording import read_recording
+    names = tuple(arguments.joint_names or arm.joint_names)
+    if len(names) != arm.n:
+        raise RecordingError(f'--joint-names has {len(names)} names, but {arm.name} has {arm.n} '
+                             'joints; name each, from base to tip.')
+    path = arguments.bag if bag is None else bag
+    task = bar.add_task(f'reading {path}', total=None)
+    return read_recording(
+        path, names, topic=arguments.topic, stamps=arguments.stamps,
+        progress=lambda done, total: bar.update(task, completed=done, total=total))
+
+
+def progress_bar(console: Console) -> Progress:
+    """Return a progress bar that shows only in a terminal and leaves no trace."""
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+    )
+    return Progress(TextColumn('{task.description}'), BarColumn(), MofNCompleteColumn(),
+                    TimeElapsedColumn(), console=console, transient=True,
+                    disable=not console.is_terminal)

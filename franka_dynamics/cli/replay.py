@@ -1,0 +1,131 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""`franka-dynamics replay`: a recording's measured torques against the model's."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ._recording_options import (
+    add_recording_options,
+    progress_bar,
+    read_from_options,
+    signal_options,
+)
+from ..arm import ArmDescription, available_hands, available_sets, load
+from ..arm.loader import AS_LISTED, NO_HAND
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from ..identification.recording import Recording
+    from ..identification.replay import Fit
+    from ..identification.signal_processing import Motion
+
+SUMMARY = "Hold a recording's measured torques against the model's, set by set."
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the verb's options."""
+    parser.add_argument('bag', metavar='BAG', help='a rosbag2 folder, or one .mcap or .db3 file')
+    add_recording_options(parser)
+    parser.add_argument('--set', dest='sets', action='extend', nargs='+', metavar='SET',
+                        help='inertial sets to try (default: all of the arm file)')
+    parser.add_argument('--hand', dest='hands', action='extend', nargs='+', metavar='HAND',
+                        help='hands to try each set with: none, as_listed, '
+                        f'{", ".join(available_hands())} (default: none and all hands)')
+    parser.add_argument('--gravity', type=float, nargs=3, default=(0.0, 0.0, -9.81),
+                        metavar=('X', 'Y', 'Z'), help='in the base frame [m/s^2]')
+    parser.add_argument('--output', default='replay_output', metavar='FOLDER',
+                        help='where plots go (default: %(default)s)')
+    parser.add_argument('--no-plots', action='store_true', help='draw nothing')
+    parser.add_argument('--json', metavar='FILE', help='write all figures to this file')
+    parser.add_argument('--require', type=float, metavar='E',
+                        help='exit with 1 unless the best E is at most this [N m]')
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print the table and the verdicts; exit 1 only if a required E is missed."""
+    from rich.console import Console
+
+    from ..identification.plausibility import suspicions
+    from ..identification.replay import fit_all
+    from ..identification.signal_processing import prepare
+    from ..report.files import write_text
+    from ..report.replay_report import replay_as_data
+
+    console = Console()
+    arms = list(_candidates(arguments))
+    with progress_bar(console) as bar:
+        recording = read_from_options(arguments, arms[0][0], bar)
+        doubts = suspicions(recording, arms[0][0], gravity=arguments.gravity)
+        motion = prepare(recording, signal_options(arguments))
+        task = bar.add_task('predicting', total=len(arms))
+        fits = fit_all(arms, motion, gravity=arguments.gravity,
+                       progress=lambda: bar.advance(task))
+    _print(console, recording, motion, fits, doubts)
+    if arguments.json:
+        data = replay_as_data(recording, motion, fits, doubts)
+        write_text(arguments.json, json.dumps(data, indent=2) + '\n')
+        console.print(f'figures: {arguments.json}', highlight=False)
+    if not arguments.no_plots:
+        _plot(Path(arguments.output), recording, motion, fits)
+        console.print(f'plots: {arguments.output}/torques.png, errors.png', highlight=False)
+    if arguments.require is not None and fits[0].filtered.whole > arguments.require:
+        console.print(f'E is above the required {arguments.require:g} N m', style='red')
+        return 1
+    return 0
+
+
+def _candidates(arguments: argparse.Namespace) -> Iterator[tuple[ArmDescription, bool]]:
+    """Yield each set with each hand once, and whether that hand is the set's own."""
+    sets = arguments.sets or available_sets(arguments.arm)
+    hands = arguments.hands or (AS_LISTED, NO_HAND, *available_hands())
+    for inertial_set in dict.fromkeys(sets):
+        seen = set()
+        listed = load(arguments.arm, inertial_set, prefix=arguments.arm_prefix).hand
+        for hand in hands:
+            arm = load(arguments.arm, inertial_set, hand=hand, prefix=arguments.arm_prefix)
+            if arm.hand not in seen:
+                seen.add(arm.hand)
+                yield arm, arm.hand == listed
+
+
+def _print(console: Console, recording: Recording, motion: Motion,
+           fits: tuple[Fit, ...], doubts: tuple[str, ...]) -> None:
+    from ..identification.replay import judge_hand
+    from ..report.replay_report import joint_table, replay_table
+    options = motion.options
+    console.print(
+        f'{recording.source}, {recording.topic}: {len(recording)} messages in '
+        f'{recording.duration:.1f} s; compared are {len(motion)} samples at {options.rate:g} Hz, '
+        f'cut-off {options.cutoff:g} Hz, {options.trim:g} s trimmed at each end', highlight=False)
+    console.print(replay_table(fits))
+    console.print(joint_table(fits, recording.joint_names))
+    for sentence in motion.remarks:
+        console.print(f'note: {sentence}', highlight=False)
+    for sentence in doubts:
+        console.print(f'[yellow]warning:[/] {sentence}', highlight=False)
+    for inertial_set, sentence in _inconsistencies(fits):
+        console.print(f'[yellow]warning:[/] {inertial_set}: {sentence}', highlight=False)
+    best = fits[0]
+    console.print(f'[bold]{best.name} fits best[/], E = {best.filtered.whole:.3f} N m '
+                  f'({best.unfiltered.whole:.3f} on unfiltered effort).', highlight=False)
+    console.print(judge_hand(fits), highlight=False)
+
+
+def _inconsistencies(fits: tuple[Fit, ...]) -> dict[tuple[str, str], None]:
+    """Return what is not physical about the sets tried, each sentence once."""
+    return dict.fromkeys((one.arm.inertial_set, sentence)
+                         for one in fits for sentence in one.arm.inconsistencies())
+
+
+def _plot(folder: Path, recording: Recording, motion: Motion, fits: tuple[Fit, ...]) -> None:
+    from ..report.replay_plots import plot_errors, plot_torques
+    title = f'{Path(recording.source).name} on {fits[0].arm.name}'
+    plot_torques(motion, fits, recording.joint_names, title, folder / 'torques.png')
+    plot_errors(fits, recording.joint_names, title, folder / 'errors.png')

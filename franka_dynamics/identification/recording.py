@@ -1,0 +1,353 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The joint states of one arm in a rosbag2 (sqlite3 or MCAP), read without ROS."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .joint_selection import JointSelection, select_joints
+from ..errors import MissingDependencyError, RecordingError
+
+JOINT_STATE = 'sensor_msgs/msg/JointState'
+DEFAULT_TOPIC = '/joint_states'
+HEADER, RECEIVED = 'header', 'received'
+STAMPS = (HEADER, RECEIVED)
+FIELDS = ('position', 'velocity', 'effort')
+_MEND = ('A recorder that was killed leaves such a file: try `ros2 bag reindex`, for MCAP '
+         '`mcap recover`, or record again')
+
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, eq=False)
+class Recording:
+    """
+    What one arm's joint states were, message by message, as recorded.
+
+    Nothing is filtered or resampled here. Arrays have one row per message; columns follow
+    `joint_names`, which is the arm's order from base to tip.
+
+    Attributes
+    ----------
+    source : str
+        Path of the bag.
+    topic : str
+        Where the messages were published.
+    joint_names : tuple of str
+        Names under which the arm's joints were recorded.
+    stamp_ns : ndarray of int64, shape (messages,)
+        Strictly increasing time stamps [ns]: the header's, or when the recorder received them.
+    q, dq, effort : ndarray, shape (messages, n)
+        Position [rad], velocity [rad/s] and measured torque [N m].
+    remarks : tuple of str
+        Sentences on what was left out, empty in the ordinary case.
+
+    """
+
+    source: str
+    topic: str
+    joint_names: tuple[str, ...]
+    stamp_ns: NDArray[np.int64]
+    q: NDArray[np.float64]
+    dq: NDArray[np.float64]
+    effort: NDArray[np.float64]
+    remarks: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        """Return the number of messages."""
+        return len(self.stamp_ns)
+
+    @property
+    def time(self) -> NDArray[np.float64]:
+        """Seconds since the first message, shape (messages,)."""
+        return (self.stamp_ns - self.stamp_ns[0]) * 1e-9
+
+    @property
+    def duration(self) -> float:
+        """Seconds from the first to the last message."""
+        return float(self.time[-1])
+
+    def part(self, chosen: slice) -> Recording:
+        """Return some consecutive messages as a recording of their own."""
+        return replace(self, stamp_ns=self.stamp_ns[chosen], q=self.q[chosen],
+                       dq=self.dq[chosen], effort=self.effort[chosen])
+
+
+def read_recording(path: str | Path, joint_names: Sequence[str], *, topic: str | None = None,
+                   stamps: str = HEADER, progress: Progress | None = None) -> Recording:
+    """
+    Read the joint states of one arm from a rosbag2.
+
+    Joints are found by name, in any order and among others. If none of `joint_names` occurs,
+    a single family of names that ends alike (`panda_joint1` ... for `fer_joint1` ...) is taken
+    in their place, and `remarks` says so. Messages without any of the arm's joints, such as a
+    gripper's own on the same topic, are passed over and counted.
+
+    Parameters
+    ----------
+    path : str or Path
+        A bag's folder, or a single .mcap or .db3 file.
+    joint_names : sequence of str
+        The arm's joints from base to tip.
+    topic : str, optional
+        Topic of the joint states; by default /joint_states, or the only topic of that type.
+    stamps : str
+        'header' for the messages' own stamps, 'received' for the recorder's clock.
+    progress : callable, optional
+        Called with the messages read so far and the number to come.
+
+    Raises
+    ------
+    RecordingError
+        If the bag is missing, empty, cut short or damaged, lacks the topic, or a message lacks a
+        joint or holds arrays of wrong length, values that are not finite or stamps that do not
+        advance. The message names bag, topic, message, joint and value.
+    MissingDependencyError
+        If rosbags is not installed.
+
+    """
+    if stamps not in STAMPS:
+        raise RecordingError(f'There are no {stamps!r} stamps; choose {" or ".join(STAMPS)}.')
+    bag = Path(path).expanduser()
+    with _OpenBag(bag) as opened:
+        name = opened.choose_topic(topic)
+        reader = _MessageReader(bag, name, tuple(joint_names), opened.message_count(name))
+        for count, (received_ns, message) in enumerate(opened.messages(name), start=1):
+            reader.add(received_ns if stamps == RECEIVED else _header_ns(message), message)
+            if progress is not None and count % 256 == 0:
+                progress(count, opened.message_count(name))
+    recording = reader.recording()
+    _require_advancing(recording, stamps)
+    if progress is not None:
+        progress(len(recording), len(recording))
+    return recording
+
+
+class _OpenBag:
+    """A rosbag2 opened with rosbags; what rosbags raises on damage becomes one sentence."""
+
+    def __init__(self, bag: Path) -> None:
+        try:
+            from rosbags.rosbag2 import Reader
+            from rosbags.typesys import get_typestore, Stores
+        except ImportError as error:
+            raise MissingDependencyError(
+                "Reading bags needs rosbags: pip install 'franka_dynamics[replay]'.") from error
+        self._bag = bag
+        # JointState has been the same in every ROS 2 release, whichever recorded the bag.
+        self._types = get_typestore(Stores.ROS2_JAZZY)
+        self._require_files()
+        with self._damage_explained():
+            self._reader = Reader(bag)
+            self._reader.open()
+
+    def __enter__(self) -> _OpenBag:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._reader.close()
+
+    def choose_topic(self, topic: str | None) -> str:
+        """Return the asked topic, or the one that can be meant."""
+        candidates = sorted({c.topic for c in self._reader.connections
+                             if c.msgtype == JOINT_STATE})
+        if topic is not None:
+            wanted = topic if topic.startswith('/') else f'/{topic}'
+            if wanted not in candidates:
+                raise RecordingError(f'{self._bag} has no {JOINT_STATE} on {wanted}; '
+                                     f'{self._topics_there_are(candidates)}.')
+            return wanted
+        if DEFAULT_TOPIC in candidates:
+            return DEFAULT_TOPIC
+        if len(candidates) == 1:
+            return candidates[0]
+        if candidates:
+            raise RecordingError(f'{self._bag} has no {DEFAULT_TOPIC} but joint states on '
+                                 f'{", ".join(candidates)}; choose one with --topic.')
+        raise RecordingError(f'{self._bag} has no topic of type {JOINT_STATE}; '
+                             f'{self._topics_there_are(candidates)}.')
+
+    def message_count(self, topic: str) -> int:
+        """Return how many messages the bag's index promises on a topic."""
+        return sum(c.msgcount for c in self._reader.connections if c.topic == topic)
+
+    def messages(self, topic: str) -> Iterator[tuple[int, Any]]:
+        """Yield the recorder's time [ns] and the message, in recorded order."""
+        connections = [c for c in self._reader.connections
+                       if c.topic == topic and c.msgtype == JOINT_STATE]
+        with self._damage_explained():
+            for connection, received_ns, data in self._reader.messages(connections):
+                yield received_ns, self._types.deserialize_cdr(data, connection.msgtype)
+
+    def _topics_there_are(self, candidates: list[str]) -> str:
+        if candidates:
+            return f'joint states are on {", ".join(candidates)}'
+        topics = sorted({f'{c.topic} ({c.msgtype})' for c in self._reader.connections})
+        return f'it holds {", ".join(topics)}' if topics else 'it holds no topics at all'
+
+    def _require_files(self) -> None:
+        if not self._bag.exists():
+            raise RecordingError(f'{self._bag} does not exist; give the folder of a rosbag2, or '
+                                 'a single .mcap or .db3 file.')
+        if self._bag.is_dir() and not (self._bag / 'metadata.yaml').is_file():
+            raise RecordingError(f'{self._bag} has no metadata.yaml, so it is no rosbag2 or was '
+                                 f'not closed. {_MEND}.')
+        if self._bag.is_file() and self._bag.suffix not in ('.mcap', '.db3'):
+            raise RecordingError(f'{self._bag} is neither a .mcap nor a .db3 file; give the '
+                                 'folder of a rosbag2, or a single file of those kinds.')
+
+    def _damage_explained(self) -> _DamageExplained:
+        return _DamageExplained(self._bag)
+
+
+class _DamageExplained:
+    """Turn whatever a reader raises on a damaged file into a RecordingError."""
+
+    def __init__(self, bag: Path) -> None:
+        self._bag = bag
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
+                 _: object) -> None:
+        # On bytes that end too soon rosbags and what is below it raise nearly anything
+        # (TypeError from ord(b''), struct.error, apsw's own), so no narrower type would do.
+        if isinstance(error, Exception) and not isinstance(error, RecordingError):
+            detail = ' '.join(str(error).split()) or type(error).__name__
+            raise RecordingError(f'{self._bag} cannot be read, so it is cut short or damaged '
+                                 f'({detail.rstrip(".")}). {_MEND}.') from error
+
+
+class _MessageReader:
+    """Gathers the arm's columns of one message after the other, checking each."""
+
+    def __init__(self, bag: Path, topic: str, joint_names: tuple[str, ...], count: int) -> None:
+        self._where = f'{bag}, {topic}'
+        self._bag, self._topic, self._wanted = bag, topic, joint_names
+        self._stamp_ns = np.empty(count, dtype=np.int64)
+        self._values = np.empty((len(FIELDS), count, len(joint_names)))
+        self._selections: dict[tuple[str, ...], JointSelection | None] = {}
+        self._seen = self._kept = 0
+        self._recorded_names: tuple[str, ...] | None = None
+
+    def add(self, stamp_ns: int, message: Any) -> None:
+        """Append one message, or pass it over if it is not about this arm."""
+        self._seen += 1
+        selection = self._selection(tuple(message.name))
+        if selection is None:
+            return
+        if self._kept == len(self._stamp_ns):
+            raise RecordingError(f'{self._where} holds more messages than its index says, so it '
+                                 f'is damaged. {_MEND}.')
+        for row, field in zip(self._values, FIELDS):
+            row[self._kept] = self._field(message, field, selection)
+        self._stamp_ns[self._kept] = stamp_ns
+        self._kept += 1
+
+    def recording(self) -> Recording:
+        """Return what was gathered."""
+        if self._seen == 0:
+            raise RecordingError(f'{self._where} holds no messages, so there is nothing to '
+                                 'compare; record again while the arm moves.')
+        if self._seen < len(self._stamp_ns):
+            raise RecordingError(f'{self._where}: the index promises {len(self._stamp_ns)} '
+                                 f'messages, but only {self._seen} are there, so the bag is cut '
+                                 f'short. {_MEND}.')
+        if self._recorded_names is None:
+            raise RecordingError(
+                f'{self._where}: none of the {self._seen} messages has the joints '
+                f'{", ".join(self._wanted)}; the first names '
+                f'{", ".join(next(iter(self._selections))) or "no joints"}. Say how the joints '
+                'are called with --joint-names, or choose another --arm or --arm-prefix.')
+        kept = slice(0, self._kept)
+        q, dq, effort = self._values[:, kept]
+        return Recording(str(self._bag), self._topic, self._recorded_names, self._stamp_ns[kept],
+                         q, dq, effort, tuple(self._remarks()))
+
+    def _selection(self, names: tuple[str, ...]) -> JointSelection | None:
+        if names not in self._selections:
+            where = f'{self._where}, message {self._seen}'
+            selection = select_joints(names, self._wanted, where=where)
+            if selection is not None:
+                before = self._recorded_names
+                if before is not None and before != selection.names:
+                    raise RecordingError(
+                        f'{where}: the joints are called {selection.names[0]} ... here but '
+                        f'{before[0]} ... before; two arms share the topic. '
+                        'Choose one with --arm-prefix or --joint-names.')
+                self._recorded_names = selection.names
+            self._selections[names] = selection
+        return self._selections[names]
+
+    def _field(self, message: Any, field: str, selection: JointSelection) -> NDArray[np.float64]:
+        values = getattr(message, field)
+        if len(values) != len(message.name):
+            raise RecordingError(
+                f'{self._where}, message {self._seen}: {field} has {len(values)} values for '
+                f'{len(message.name)} joint names; {_missing_field(field, len(values))}')
+        chosen = np.asarray(values, dtype=float)[selection.columns]
+        if not np.isfinite(chosen).all():
+            bad = int(np.flatnonzero(~np.isfinite(chosen))[0])
+            raise RecordingError(
+                f'{self._where}, message {self._seen}: {field} of {selection.names[bad]} is '
+                f'{chosen[bad]}; every value of the arm must be a finite number. Cut the '
+                'recording before it, or mend the driver.')
+        return chosen
+
+    def _remarks(self) -> Iterator[str]:
+        if self._recorded_names != self._wanted:
+            assert self._recorded_names is not None
+            yield (f'the joints were recorded as {self._recorded_names[0]} ... '
+                   f'{self._recorded_names[-1]} and read as {self._wanted[0]} ... '
+                   f'{self._wanted[-1]}')
+        if self._seen > self._kept:
+            yield (f'{self._seen - self._kept} of {self._seen} messages on {self._topic} name '
+                   "none of the arm's joints and were passed over")
+
+
+def _missing_field(field: str, count: int) -> str:
+    if count:
+        return 'the message is malformed, mend its publisher.'
+    if field == 'effort':
+        return ('without measured torques nothing can be compared. Record a topic that carries '
+                'effort, such as franka/joint_states.')
+    return f'record a topic that carries {field}.'
+
+
+def _header_ns(message: Any) -> int:
+    return int(message.header.stamp.sec) * 1_000_000_000 + int(message.header.stamp.nanosec)
+
+
+def _require_advancing(recording: Recording, stamps: str) -> None:
+    """Refuse stamps that repeat or run back; sampling needs one time for one state."""
+    if len(recording) < 2:
+        raise RecordingError(f'{recording.source}, {recording.topic} holds a single message of '
+                             'the arm; a motion needs many.')
+    steps = np.diff(recording.stamp_ns)
+    if (steps > 0).all():
+        return
+    if not steps.any():
+        problem = f'all stamps are {_seconds(recording.stamp_ns[0])}'
+    else:
+        at = int(np.flatnonzero(steps <= 0)[0])
+        problem = (f"the stamp of the arm's message {at + 2} is {_seconds(-steps[at])} before "
+                   'that of the message before it' if steps[at] < 0 else
+                   f"the arm's messages {at + 1} and {at + 2} have the same stamp, "
+                   f'{_seconds(recording.stamp_ns[at])}')
+    mend = ("use the recorder's clock with --stamps received" if stamps == HEADER else
+            'the bag was put together from several; replay them one by one')
+    raise RecordingError(f'{recording.source}, {recording.topic}: {problem}, so the motion '
+                         f'cannot be ordered in time; {mend}.')
+
+
+def _seconds(nanoseconds: np.int64) -> str:
+    whole, rest = divmod(int(nanoseconds), 1_000_000_000)
+    return f'{whole}.{rest:09d} s'

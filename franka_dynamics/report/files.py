@@ -1,0 +1,61 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Output files that appear complete or not at all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+import os
+from pathlib import Path
+import tempfile
+
+from ..errors import OutputError
+
+
+@contextmanager
+def complete_or_absent(path: str | Path) -> Iterator[Path]:
+    """
+    Yield a temporary path beside `path`; it becomes `path` when the block ends well.
+
+    A block that fails leaves an older file as it was. Missing folders are made. The temporary
+    name keeps the suffix, by which writers choose their format.
+
+    Raises
+    ------
+    OutputError
+        If the folder cannot be made or written to.
+
+    """
+    target = Path(path).expanduser()
+    if target.is_dir():
+        raise OutputError(f'{target} is a folder; give the name of a file to be written.')
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f'.{target.stem}-',
+                                        suffix=target.suffix)
+    except OSError as error:
+        raise OutputError(f'{target} cannot be written: {error.strerror}. Choose another '
+                          'place.') from error
+    os.close(handle)
+    scratch = Path(name)
+    try:
+        yield scratch
+        # mkstemp makes files that only their owner can read; results are for everybody.
+        os.chmod(scratch, 0o666 & ~_umask())
+        scratch.replace(target)
+    finally:
+        scratch.unlink(missing_ok=True)
+
+
+def write_text(path: str | Path, text: str) -> None:
+    """Write a text file so that it appears complete or not at all."""
+    with complete_or_absent(path) as scratch:
+        scratch.write_text(text, encoding='utf-8')
+
+
+def _umask() -> int:
+    """Return the process's file mode mask, which can only be read by setting it."""
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

@@ -1,0 +1,137 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The verb `replay` from its options to its files and exit status."""
+
+from dataclasses import replace
+import json
+
+import numpy as np
+import pytest
+
+from franka_dynamics.arm import load
+from franka_dynamics.cli.main import INPUT_AT_FAULT, main
+from franka_dynamics.identification.bag_writer import write_recording
+
+FER = load('fer')
+
+
+@pytest.fixture
+def bag(simulate, tmp_path):
+    path = tmp_path / 'bag'
+    write_recording(simulate(FER, friction=FER.friction, noise=0.1), path)
+    return path
+
+
+def test_given_a_real_arm_when_replayed_then_table_plots_json_and_verdict_agree(
+        fer_recording_path, tmp_path, capsys):
+    output = tmp_path / 'output'
+    assert main(['replay', str(fer_recording_path), '--output', str(output),
+                 '--json', str(tmp_path / 'figures.json')]) == 0
+    printed = ' '.join(capsys.readouterr().out.split())
+    assert 'gaz2019 bare fits best, E = 1.002 N m (1.246 on unfiltered effort).' in printed
+    assert 'No hand seems to be on' in printed
+    figures = json.loads((tmp_path / 'figures.json').read_text())
+    errors = {(one['inertial_set'], one['hand']): one['filtered']['E']
+              for one in figures['fits']}
+    assert len(errors) == 9
+    assert errors['ledezma2021', 'none'] == pytest.approx(1.003, abs=1e-3)
+    assert errors['ledezma2021', 'hand_ledezma2021'] == pytest.approx(3.115, abs=1e-3)
+    assert figures['best'] == {'inertial_set': 'gaz2019', 'hand': 'none'}
+    assert figures['samples'] == 709
+    assert {path.name for path in output.iterdir()} == {'torques.png', 'errors.png'}
+    assert all(path.read_bytes().startswith(b'\x89PNG') for path in output.iterdir())
+
+
+def test_given_a_simulated_bag_when_replayed_then_its_set_and_hand_are_found(
+        bag, tmp_path, capsys):
+    assert main(['replay', str(bag), '--output', str(tmp_path / 'output'),
+                 '--json', str(tmp_path / 'figures.json')]) == 0
+    figures = json.loads((tmp_path / 'figures.json').read_text())
+    assert figures['best']['hand'] == 'none'
+    assert figures['hand'].startswith('No hand seems to be on')
+    by_joint = np.array(figures['fits'][0]['filtered']['joints'])
+    # The whole-vector error is the root of the sum of the joints' squares.
+    assert figures['fits'][0]['filtered']['E'] == pytest.approx(
+        np.sqrt(by_joint @ by_joint), rel=1e-12)
+    assert (tmp_path / 'output' / 'torques.png').is_file()
+
+
+def test_given_sets_hands_and_filter_when_replayed_then_just_those_are_used(
+        bag, tmp_path, capsys):
+    figures = tmp_path / 'figures.json'
+    assert main(['replay', str(bag), '--set', 'gaz2019', 'ledezma2021', '--hand', 'none',
+                 '--cutoff', '5', '--trim', '1', '--no-plots', '--json', str(figures)]) == 0
+    data = json.loads(figures.read_text())
+    assert [(one['inertial_set'], one['hand']) for one in data['fits']] in (
+        [('gaz2019', 'none'), ('ledezma2021', 'none')],
+        [('ledezma2021', 'none'), ('gaz2019', 'none')])
+    assert data['metric']['cutoff'] == 5.0
+    assert data['samples'] == 361 - 2 * 30
+    assert sorted(path.name for path in tmp_path.iterdir()) == ['bag', 'figures.json']
+
+
+def test_given_a_bound_on_e_when_missed_then_the_exit_status_is_one(bag, capsys):
+    quick = ['replay', str(bag), '--set', 'gaz2019', '--hand', 'none', '--no-plots']
+    assert main([*quick, '--require', '3.0']) == 0
+    assert main([*quick, '--require', '0.1']) == 1
+    assert 'E is above the required 0.1 N m' in capsys.readouterr().out
+
+
+def test_given_a_set_that_is_not_physical_when_replayed_then_it_warns(bag, capsys):
+    assert main(['replay', str(bag), '--set', 'franka_description', '--no-plots']) == 0
+    printed = ' '.join(capsys.readouterr().out.split())
+    assert ('warning: franka_description: the link behind fer_joint4 is not physical' in printed)
+
+
+def cut_short(bag):
+    file = bag / 'bag.mcap'
+    file.write_bytes(file.read_bytes()[:-1000])
+
+
+def no_such_topic(bag):
+    return ['--topic', '/elsewhere']
+
+
+def too_few_names(bag):
+    return ['--joint-names', 'a', 'b']
+
+
+def unknown_set(bag):
+    return ['--set', 'gaz2020']
+
+
+def unknown_hand(bag):
+    return ['--hand', 'gripper']
+
+
+def cutoff_too_high(bag):
+    return ['--cutoff', '20']
+
+
+@pytest.mark.parametrize(('spoil', 'sentence'), [
+    (cut_short, 'cannot be read, so it is cut short or damaged'),
+    (no_such_topic, 'has no sensor_msgs/msg/JointState on /elsewhere; joint states are on'),
+    (too_few_names, '--joint-names has 2 names, but fer has 7 joints'),
+    (unknown_set, "has no inertial set 'gaz2020'; it has gaz2019"),
+    (unknown_hand, "There is no hand 'gripper'; shipped are"),
+    (cutoff_too_high, 'The cut-off is 20.0 Hz; it must lie between 0 and half'),
+])
+def test_given_bad_input_when_replayed_then_one_sentence_and_nothing_written(
+        bag, tmp_path, capsys, spoil, sentence):
+    options = spoil(bag) or []
+    assert main(['replay', str(bag), *options, '--output', str(tmp_path / 'output'),
+                 '--json', str(tmp_path / 'figures.json')]) == INPUT_AT_FAULT
+    captured = capsys.readouterr()
+    assert sentence in captured.err
+    assert captured.err.count('\n') == 1
+    assert captured.out == ''
+    assert [path.name for path in tmp_path.iterdir()] == ['bag']
+
+
+def test_given_effort_of_zero_when_replayed_then_it_is_input_at_fault(
+        simulate, tmp_path, capsys):
+    recording = simulate(FER)
+    write_recording(replace(recording, effort=np.zeros_like(recording.effort)),
+                    tmp_path / 'bag')
+    assert main(['replay', str(tmp_path / 'bag'), '--no-plots']) == INPUT_AT_FAULT
+    assert 'effort is zero in every message' in capsys.readouterr().err
