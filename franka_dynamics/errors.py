@@ -49,3 +49,7 @@ class OutputError(FrankaDynamicsError, OSError):
 
 class MissingDependencyError(FrankaDynamicsError, ImportError):
     """A library of an optional extra is not installed."""
+
+
+class MeshError(FrankaDynamicsError, ValueError):
+    """A triangle mesh is unreadable, not closed, or bounds no solid."""

@@ -1,0 +1,200 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Whether a triangle mesh bounds a solid, and in which words it does not."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .mesh import cross_columns, mesh_volume, TriangleMesh
+from ..errors import MeshError, MissingDependencyError
+
+# Below this share of area times extent an enclosed volume is rounding or a flat sheet.
+_THIN = 1e-9
+# A component's winding number is probed this share of its extent in front of a face.
+_PROBE = 1e-6
+
+
+@dataclass(frozen=True)
+class MeshDefects:
+    """
+    What keeps a mesh from being a solid; every figure is zero or empty for a good one.
+
+    `open_edges` are the undirected edges that bound an odd number of faces, `flipped_edges`
+    those whose faces run along them in the same direction. `inverted_parts` are connected parts
+    whose normals point the wrong way: inwards for an outermost part. `doubled_parts` lie inside
+    another part, yet point outwards, so that their volume counts twice.
+    `intersecting_faces` counts pairs of faces that cross (libigl, exact predicates).
+    """
+
+    open_edges: int
+    flipped_edges: int
+    flat: bool
+    inverted_parts: tuple[int, ...] = ()
+    doubled_parts: tuple[int, ...] = ()
+    intersecting_faces: int = 0
+
+    def sentences(self) -> tuple[str, ...]:
+        """Return one clause per defect."""
+        found = []
+        if self.open_edges:
+            found.append(f'it has holes: {self.open_edges} edges belong to one face only')
+        if self.flipped_edges:
+            found.append(f'some normals are flipped: across {self.flipped_edges} edges the faces '
+                         'are wound against each other')
+        if self.flat:
+            found.append('it encloses no volume')
+        if self.inverted_parts:
+            found.append('the normals of '
+                         f'{_parts(self.inverted_parts)} point the wrong way')
+        if self.doubled_parts:
+            found.append(f'{_parts(self.doubled_parts)} lies inside another part but is wound '
+                         'outwards, so that its volume would count twice')
+        if self.intersecting_faces:
+            found.append(f'{self.intersecting_faces} pairs of faces cross each other, so that '
+                         'overlapping volume would count twice')
+        return tuple(found)
+
+
+def find_defects(mesh: TriangleMesh, *, self_intersection: bool = True) -> MeshDefects:
+    """
+    Look for whatever keeps a mesh from bounding a solid.
+
+    Parameters
+    ----------
+    mesh : TriangleMesh
+        Any mesh; vertices that coincide must be one vertex.
+    self_intersection : bool
+        Also look for faces that cross, with libigl. It tests triangle pairs that share no edge
+        and is exact for what it tests; faces that merely touch in a shared vertex are not told.
+
+    Raises
+    ------
+    MissingDependencyError
+        If scipy, or libigl where it is asked for, is not installed.
+
+    """
+    open_edges, flipped_edges = _edge_defects(mesh.faces)
+    flat = is_flat(mesh)
+    if open_edges or flipped_edges or flat:
+        return MeshDefects(open_edges, flipped_edges, flat)
+    inverted, doubled = _misplaced_parts(mesh)
+    crossing = _crossing_pairs(mesh) if self_intersection else 0
+    return MeshDefects(0, 0, False, inverted, doubled, crossing)
+
+
+def require_solid(mesh: TriangleMesh, name: str, *, self_intersection: bool = True) -> None:
+    """
+    Refuse a mesh that bounds no solid.
+
+    Raises
+    ------
+    MeshError
+        Naming the mesh, each defect and the mend.
+
+    """
+    sentences = find_defects(mesh, self_intersection=self_intersection).sentences()
+    if sentences:
+        raise MeshError(f'{name} bounds no solid: {"; ".join(sentences)}. Mend it in the program '
+                        'it came from, or ask for a repair of holes and normals (--repair).')
+
+
+def is_flat(mesh: TriangleMesh) -> bool:
+    """Return whether the enclosed volume is no more than the rounding of a folded sheet."""
+    a, b, c = (mesh.vertices[mesh.faces[:, corner]].T for corner in range(3))
+    area = 0.5 * np.sqrt((cross_columns(b - a, c - a) ** 2).sum(axis=0)).sum()
+    return bool(abs(mesh_volume(mesh)) <= _THIN * area * mesh.extent)
+
+
+def connected_parts(mesh: TriangleMesh) -> NDArray[np.int64]:
+    """Return for every face the number of the connected part it belongs to, shape (F,)."""
+    try:
+        from scipy.sparse import coo_array
+        from scipy.sparse.csgraph import connected_components
+    except ImportError as error:
+        raise MissingDependencyError(
+            "Telling a mesh's parts apart needs scipy: "
+            "pip install 'franka_dynamics[mesh]'.") from error
+    rows = mesh.faces[:, [0, 1]].ravel()
+    columns = mesh.faces[:, [1, 2]].ravel()
+    count = len(mesh.vertices)
+    graph = coo_array((np.ones(len(rows), dtype=np.int8), (rows, columns)), shape=(count, count))
+    _, labels = connected_components(graph, directed=False)
+    return np.unique(labels[mesh.faces[:, 0]], return_inverse=True)[1]
+
+
+def winding_number(mesh: TriangleMesh, point: NDArray[np.float64]) -> float:
+    """
+    Return how often the mesh encloses a point: 1 inside a solid, 0 outside of it.
+
+    The signed solid angles of the faces over 4 pi (van Oosterom & Strackee 1983, eq. 8).
+    """
+    a, b, c = (mesh.vertices[mesh.faces[:, corner]].T - point[:, None] for corner in range(3))
+    la, lb, lc = (np.sqrt((x * x).sum(axis=0)) for x in (a, b, c))
+    numerator = (a * cross_columns(b, c)).sum(axis=0)
+    denominator = (la * lb * lc + (a * b).sum(axis=0) * lc + (b * c).sum(axis=0) * la
+                   + (c * a).sum(axis=0) * lb)
+    return float(np.arctan2(numerator, denominator).sum() / (2.0 * np.pi))
+
+
+def _edge_defects(faces: NDArray[np.int64]) -> tuple[int, int]:
+    """Return the numbers of edges with an odd number of faces, and of those wound alike."""
+    start, end = faces.ravel(), np.roll(faces, -1, axis=1).ravel()
+    forward = np.where(start < end, 1, -1)
+    key = np.minimum(start, end) * np.int64(faces.max() + 1) + np.maximum(start, end)
+    _, edge, uses = np.unique(key, return_inverse=True, return_counts=True)
+    balance = np.bincount(edge, forward, minlength=len(uses))
+    is_open = uses % 2 == 1
+    return int(is_open.sum()), int((~is_open & (balance != 0)).sum())
+
+
+def _misplaced_parts(mesh: TriangleMesh) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Return the parts wound the wrong way, and those that count a volume twice."""
+    labels = connected_parts(mesh)
+    parts = [_part(mesh, labels == label) for label in range(labels.max() + 1)]
+    inverted, doubled = [], []
+    for number, part in enumerate(parts):
+        if is_flat(part):
+            continue  # a sheet with two sides holds no volume and takes none
+        outwards = mesh_volume(part) > 0.0
+        probe = _point_in_front(part)
+        depth = sum(round(abs(winding_number(other, probe)))
+                    for other in parts if other is not part)
+        if outwards and depth % 2 == 1:
+            doubled.append(number)
+        elif not outwards and depth % 2 == 0:
+            inverted.append(number)
+    return tuple(inverted), tuple(doubled)
+
+
+def _part(mesh: TriangleMesh, chosen: NDArray[np.bool_]) -> TriangleMesh:
+    rows, faces = np.unique(mesh.faces[chosen], return_inverse=True)
+    return TriangleMesh(mesh.vertices[rows], faces.reshape(-1, 3))
+
+
+def _point_in_front(part: TriangleMesh) -> NDArray[np.float64]:
+    """Return a point just off the largest face of a part."""
+    a, b, c = (part.vertices[part.faces[:, corner]].T for corner in range(3))
+    normals = cross_columns(b - a, c - a)
+    largest = int(np.argmax((normals * normals).sum(axis=0)))
+    normal = normals[:, largest] / np.linalg.norm(normals[:, largest])
+    return part.vertices[part.faces[largest]].mean(axis=0) + _PROBE * part.extent * normal
+
+
+def _crossing_pairs(mesh: TriangleMesh) -> int:
+    try:
+        from igl.predicates import find_self_intersections
+    except ImportError as error:
+        raise MissingDependencyError(
+            'Looking for faces that cross each other needs libigl: '
+            "pip install 'franka_dynamics[mesh]'.") from error
+    _, pairs, _ = find_self_intersections(mesh.vertices, mesh.faces)
+    return len(pairs)
+
+
+def _parts(numbers: tuple[int, ...]) -> str:
+    noun = 'part' if len(numbers) == 1 else 'parts'
+    return f'{noun} {", ".join(str(number + 1) for number in numbers)}'

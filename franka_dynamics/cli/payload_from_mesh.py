@@ -1,0 +1,92 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""`franka-dynamics payload-from-mesh`: a tool's CAD mesh -> the node's `payload` array."""
+
+from __future__ import annotations
+
+import argparse
+
+import numpy as np
+
+SUMMARY = "Compute a tool's payload parameters from its mesh (STL, OBJ, PLY)."
+# Poses in the flange frame: height along z [m] and turn about z [rad]. The hand is mounted at
+# -45 degrees, and its tool centre point lies 103.4 mm in front of the flange (franka_description).
+MOUNTS = {'flange': (0.0, 0.0), 'hand': (0.0, -np.pi / 4), 'hand_tcp': (0.1034, -np.pi / 4)}
+_RATED_PAYLOAD = 3.0  # kg, FER and FR3 alike (Franka's data sheets)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the verb's options."""
+    parser.add_argument('mesh', help='an .stl, .obj or .ply file')
+    weight = parser.add_mutually_exclusive_group(required=True)
+    weight.add_argument('--density', type=float, metavar='KG_PER_M3',
+                        help='of the material: 2700 aluminium, 7850 steel, 1240 PLA')
+    weight.add_argument('--mass', type=float, metavar='KG', help='of the tool, as weighed')
+    parser.add_argument('--unit', choices=('m', 'cm', 'mm', 'in'),
+                        help="of the file's numbers; told from their size if not given")
+    parser.add_argument('--mount', choices=sorted(MOUNTS), default='flange',
+                        help='frame that --xyz and --rpy refer to (default: %(default)s)')
+    parser.add_argument('--xyz', type=float, nargs=3, default=(0.0, 0.0, 0.0),
+                        metavar=('X', 'Y', 'Z'), help="the mesh's origin in that frame [m]")
+    parser.add_argument('--rpy', type=float, nargs=3, default=(0.0, 0.0, 0.0),
+                        metavar=('R', 'P', 'Y'),
+                        help="the mesh's axes in that frame: roll, pitch, yaw about fixed axes, "
+                        "as in URDF [rad]")
+    parser.add_argument('--repair', action='store_true',
+                        help='close holes and turn flipped normals, and say what was done')
+    parser.add_argument('--accept-crossing-faces', action='store_true',
+                        help='do not look for faces that cross each other; volume where the mesh '
+                        'overlaps itself then counts twice')
+    parser.add_argument('--output', metavar='FILE',
+                        help='write a ROS parameter file for the feedforward node')
+    parser.add_argument('--picture', metavar='FILE',
+                        help='draw mesh, centre of mass and inertia ellipsoid (.png, .svg, .pdf)')
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print the payload and write what was asked for."""
+    from rich.console import Console
+
+    from ..arm.mesh import mesh_inertia, mesh_volume
+    from ..arm.mesh_file import load_mesh
+    from ..arm.mesh_solid import require_solid
+    from ..arm.payload import payload_array, payload_parameter_file, require_positive
+    from ..arm.pose import pose_from_xyz_rpy
+    from ..atomic_file import replaced
+
+    quantity, value = (('--mass', arguments.mass) if arguments.density is None
+                       else ('--density', arguments.density))
+    require_positive(quantity, value)
+    console = Console(soft_wrap=True, highlight=False)
+    file = load_mesh(arguments.mesh, unit=arguments.unit, repair=arguments.repair)
+    for note in file.notes:
+        console.print(note, style='yellow' if note.startswith('repair') else None)
+    require_solid(file.mesh, arguments.mesh,
+                  self_intersection=not arguments.accept_crossing_faces)
+    volume = mesh_volume(file.mesh)
+    density = arguments.density if arguments.mass is None else arguments.mass / volume
+    height, turn = MOUNTS[arguments.mount]
+    pose = (pose_from_xyz_rpy((0.0, 0.0, height), (0.0, 0.0, turn))
+            @ pose_from_xyz_rpy(arguments.xyz, arguments.rpy))
+    mesh = file.mesh.moved(pose)
+    inertia = mesh_inertia(mesh, density)
+    console.print(f'{len(mesh.faces)} faces, volume {volume * 1e6:.6g} cm^3, density '
+                  f'{density:.6g} kg/m^3, mass {inertia.mass:.6g} kg')
+    if inertia.mass > _RATED_PAYLOAD:
+        console.print(f'[yellow]warning:[/] {inertia.mass:.4g} kg is more than the arm may carry '
+                      f'({_RATED_PAYLOAD:g} kg); are --unit and --density right?')
+    payload = payload_array(inertia)
+    console.print('payload: [' + ', '.join(f'{number:.9g}' for number in payload) + ']')
+    console.print('in the flange frame: mass [kg], centre of mass x y z [m], inertia about the '
+                  'centre of mass xx xy xz yy yz zz [kg m^2]')
+    if arguments.output:
+        comment = f'{arguments.mesh}, {density:.6g} kg/m^3, mount {arguments.mount}'
+        with replaced(arguments.output) as temporary:
+            temporary.write_text(payload_parameter_file(payload, comment), encoding='utf-8')
+        console.print(f'written: {arguments.output}')
+    if arguments.picture:
+        from ..report.mesh_picture import draw_payload
+        draw_payload(mesh, inertia, arguments.picture,
+                     f'{arguments.mesh}: {inertia.mass:.4g} kg, mount {arguments.mount}')
+        console.print(f'written: {arguments.picture}')
+    return 0
