@@ -99,7 +99,8 @@ def require_solid(mesh: TriangleMesh, name: str, *, self_intersection: bool = Tr
     sentences = find_defects(mesh, self_intersection=self_intersection).sentences()
     if sentences:
         raise MeshError(f'{name} bounds no solid: {"; ".join(sentences)}. Mend it in the program '
-                        'it came from, or ask for a repair of holes and normals (--repair).')
+                        'it came from; --repair closes holes and turns normals, and '
+                        '--accept-crossing-faces lets overlaps count twice.')
 
 
 def is_flat(mesh: TriangleMesh) -> bool:

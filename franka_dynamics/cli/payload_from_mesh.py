@@ -5,14 +5,17 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 SUMMARY = "Compute a tool's payload parameters from its mesh (STL, OBJ, PLY)."
 # Poses in the flange frame: height along z [m] and turn about z [rad]. The hand is mounted at
 # -45 degrees, and its tool centre point lies 103.4 mm in front of the flange (franka_description).
 MOUNTS = {'flange': (0.0, 0.0), 'hand': (0.0, -np.pi / 4), 'hand_tcp': (0.1034, -np.pi / 4)}
 _RATED_PAYLOAD = 3.0  # kg, FER and FR3 alike (Franka's data sheets)
+_DENSEST = 22600.0  # kg/m^3, osmium
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -43,6 +46,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help='draw mesh, centre of mass and inertia ellipsoid (.png, .svg, .pdf)')
 
 
+def mesh_pose(mount: str, xyz: ArrayLike, rpy_angles: ArrayLike) -> NDArray[np.float64]:
+    """Return the pose of the mesh's frame in the flange frame, shape (4, 4)."""
+    from ..dynamics.lie import rpy
+
+    height, turn = MOUNTS[mount]
+    frame, pose = np.eye(4), np.eye(4)
+    frame[:3, :3], frame[2, 3] = rpy(0.0, 0.0, turn), height
+    pose[:3, :3], pose[:3, 3] = rpy(*np.asarray(rpy_angles, dtype=float)), xyz
+    return frame @ pose
+
+
 def run(arguments: argparse.Namespace) -> int:
     """Print the payload and write what was asked for."""
     from rich.console import Console
@@ -51,13 +65,13 @@ def run(arguments: argparse.Namespace) -> int:
     from ..arm.mesh_file import load_mesh
     from ..arm.mesh_solid import require_solid
     from ..arm.payload import payload_array, payload_parameter_file, require_positive
-    from ..arm.pose import pose_from_xyz_rpy
     from ..atomic_file import replaced
 
+    name = Path(arguments.mesh).name
     quantity, value = (('--mass', arguments.mass) if arguments.density is None
                        else ('--density', arguments.density))
     require_positive(quantity, value)
-    console = Console(soft_wrap=True, highlight=False)
+    console = Console(soft_wrap=True, highlight=False, markup=False)
     file = load_mesh(arguments.mesh, unit=arguments.unit, repair=arguments.repair)
     for note in file.notes:
         console.print(note, style='yellow' if note.startswith('repair') else None)
@@ -65,28 +79,28 @@ def run(arguments: argparse.Namespace) -> int:
                   self_intersection=not arguments.accept_crossing_faces)
     volume = mesh_volume(file.mesh)
     density = arguments.density if arguments.mass is None else arguments.mass / volume
-    height, turn = MOUNTS[arguments.mount]
-    pose = (pose_from_xyz_rpy((0.0, 0.0, height), (0.0, 0.0, turn))
-            @ pose_from_xyz_rpy(arguments.xyz, arguments.rpy))
-    mesh = file.mesh.moved(pose)
+    mesh = file.mesh.moved(mesh_pose(arguments.mount, arguments.xyz, arguments.rpy))
     inertia = mesh_inertia(mesh, density)
     console.print(f'{len(mesh.faces)} faces, volume {volume * 1e6:.6g} cm^3, density '
                   f'{density:.6g} kg/m^3, mass {inertia.mass:.6g} kg')
     if inertia.mass > _RATED_PAYLOAD:
-        console.print(f'[yellow]warning:[/] {inertia.mass:.4g} kg is more than the arm may carry '
-                      f'({_RATED_PAYLOAD:g} kg); are --unit and --density right?')
+        console.print(f'warning: {inertia.mass:.4g} kg is more than the arm may carry '
+                      f'({_RATED_PAYLOAD:g} kg)', style='yellow')
+    if density > _DENSEST:
+        console.print(f'warning: nothing is as dense as {density:.4g} kg/m^3; is the unit '
+                      f'{file.unit} right?', style='yellow')
     payload = payload_array(inertia)
     console.print('payload: [' + ', '.join(f'{number:.9g}' for number in payload) + ']')
     console.print('in the flange frame: mass [kg], centre of mass x y z [m], inertia about the '
                   'centre of mass xx xy xz yy yz zz [kg m^2]')
     if arguments.output:
-        comment = f'{arguments.mesh}, {density:.6g} kg/m^3, mount {arguments.mount}'
+        comment = f'{name}, {density:.6g} kg/m^3, mount {arguments.mount}'
         with replaced(arguments.output) as temporary:
             temporary.write_text(payload_parameter_file(payload, comment), encoding='utf-8')
         console.print(f'written: {arguments.output}')
     if arguments.picture:
         from ..report.mesh_picture import draw_payload
         draw_payload(mesh, inertia, arguments.picture,
-                     f'{arguments.mesh}: {inertia.mass:.4g} kg, mount {arguments.mount}')
+                     f'{name}: {inertia.mass:.4g} kg, mount {arguments.mount}')
         console.print(f'written: {arguments.picture}')
     return 0

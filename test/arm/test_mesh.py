@@ -8,6 +8,7 @@ import pytest
 from franka_dynamics.arm import LinkInertia
 from franka_dynamics.arm.mesh import mesh_inertia, mesh_volume, TriangleMesh
 from franka_dynamics.errors import MeshError
+
 from .meshes import bumpy_cuboid, cuboid, joined
 
 DENSITY = 2700.0  # kg/m^3, aluminium
@@ -107,13 +108,13 @@ def test_given_normals_inwards_when_integrated_then_it_is_refused():
     box = cuboid((0.1, 0.1, 0.1))
     inside_out = TriangleMesh(box.vertices, box.faces[:, ::-1])
     np.testing.assert_allclose(mesh_volume(inside_out), -1e-3, rtol=RTOL, atol=0.0)
-    with pytest.raises(MeshError, match='encloses a volume of -0.001 m.*normals point inwards'):
+    with pytest.raises(MeshError, match=r'encloses a volume of -0.001 m.*normals point inwards'):
         mesh_inertia(inside_out, DENSITY)
 
 
 @pytest.mark.parametrize('density', [0.0, -1.0, np.nan, np.inf])
 def test_given_an_impossible_density_when_integrated_then_it_is_refused(density):
-    with pytest.raises(MeshError, match='density is .* must be a positive number'):
+    with pytest.raises(MeshError, match=r'density is .* must be a positive number'):
         mesh_inertia(cuboid((1, 1, 1)), density)
 
 

@@ -7,7 +7,11 @@ import pytest
 
 from franka_dynamics.arm.mesh import mesh_inertia, TriangleMesh
 from franka_dynamics.arm.mesh_derivatives import (
-    DIAGONAL_FIRST, in_parameter_order, vertex_derivatives)
+    DIAGONAL_FIRST,
+    in_parameter_order,
+    vertex_derivatives,
+)
+
 from .meshes import bumpy_cuboid
 
 DENSITY = 1240.0

@@ -9,6 +9,7 @@ from franka_dynamics.arm.mesh import mesh_inertia, mesh_volume, TriangleMesh
 from franka_dynamics.arm.mesh_file import load_mesh
 from franka_dynamics.arm.mesh_solid import find_defects
 from franka_dynamics.errors import MeshError
+
 from .meshes import bumpy_cuboid, cuboid, joined
 
 trimesh = pytest.importorskip('trimesh')

@@ -8,6 +8,7 @@ import pytest
 from franka_dynamics.arm.mesh import TriangleMesh
 from franka_dynamics.arm.mesh_solid import find_defects, require_solid, winding_number
 from franka_dynamics.errors import MeshError
+
 from .meshes import bumpy_cuboid, cuboid, joined
 
 pytest.importorskip('scipy')
@@ -61,7 +62,8 @@ def test_given_defects_when_a_solid_is_required_then_one_sentence_names_file_def
         require_solid(mesh, 'tool.stl')
     assert str(caught.value) == (
         'tool.stl bounds no solid: it has holes: 3 edges belong to one face only. Mend it in the '
-        'program it came from, or ask for a repair of holes and normals (--repair).')
+        'program it came from; --repair closes holes and turns normals, and '
+        '--accept-crossing-faces lets overlaps count twice.')
 
 
 @pytest.mark.parametrize(('point', 'expected'), [

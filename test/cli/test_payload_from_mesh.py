@@ -1,0 +1,107 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The verb payload-from-mesh, from file to the node's parameter."""
+
+import re
+
+import numpy as np
+import pytest
+import yaml
+
+from franka_dynamics.arm import LinkInertia
+from franka_dynamics.arm.mesh import TriangleMesh
+from franka_dynamics.arm.payload import payload_array, payload_parameter_file
+from franka_dynamics.cli.main import INPUT_AT_FAULT, main
+
+trimesh = pytest.importorskip('trimesh')
+pytest.importorskip('igl')
+pytest.importorskip('matplotlib')
+SIZE = np.array([0.06, 0.02, 0.1])  # m
+MASS = float(2700.0 * SIZE.prod())
+MOMENTS = MASS / 12.0 * ((SIZE**2).sum() - SIZE**2)
+
+
+@pytest.fixture
+def bar(tmp_path):
+    """Write a bar of 60 x 20 x 100 mm, its origin in its middle."""
+    path = tmp_path / 'bar.stl'
+    trimesh.creation.box(SIZE * 1e3).export(path)
+    return str(path)
+
+
+def printed_payload(output):
+    return np.array(yaml.safe_load(re.search(r'^payload: (.*)$', output, re.MULTILINE)[1]))
+
+
+@pytest.mark.parametrize('weight', [('--density', '2700'), ('--mass', repr(MASS))])
+def test_given_a_bar_on_the_flange_when_asked_then_the_textbook_payload_is_printed(
+        bar, capsys, weight):
+    # Given the bar 50 mm in front of the flange, turned by a quarter about z.
+    status = main(['payload-from-mesh', bar, *weight, '--xyz', '0', '0', '0.05',
+                   '--rpy', '0', '0', repr(np.pi / 2)])
+    # Then x and y have changed places, and the inertia is about the centre of mass.
+    expected = [MASS, 0, 0, 0.05, MOMENTS[1], 0, 0, MOMENTS[0], 0, MOMENTS[2]]
+    assert status == 0
+    # Nine digits are printed of single-precision coordinates.
+    np.testing.assert_allclose(printed_payload(capsys.readouterr().out), expected, rtol=1e-6,
+                               atol=1e-9)
+
+
+def test_given_the_hand_as_mount_when_asked_then_its_turn_and_length_count(bar, capsys):
+    main(['payload-from-mesh', bar, '--mass', '1', '--mount', 'hand_tcp',
+          '--xyz', '0.1', '0', '0'])
+    payload = printed_payload(capsys.readouterr().out)
+    half = 0.1 * np.sqrt(0.5)
+    np.testing.assert_allclose(payload[1:4], [half, -half, 0.1034], rtol=0.0, atol=1e-8)
+
+
+def test_given_an_output_file_when_read_back_then_it_sets_the_nodes_parameter(bar, tmp_path):
+    output, picture = tmp_path / 'payload.yaml', tmp_path / 'payload.png'
+    assert main(['payload-from-mesh', bar, '--mass', '1', '--output', str(output),
+                 '--picture', str(picture)]) == 0
+    numbers = yaml.safe_load(output.read_text())['/**']['ros__parameters']['payload']
+    assert [type(number) for number in numbers] == [float] * 10
+    np.testing.assert_allclose(numbers[4], (0.02**2 + 0.1**2) / 12, rtol=1e-6, atol=0.0)
+    assert picture.read_bytes().startswith(b'\x89PNG')
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        'bar.stl', 'payload.png', 'payload.yaml']
+
+
+def test_given_an_open_mesh_when_asked_then_it_is_refused_unless_repaired(tmp_path, capsys):
+    box = trimesh.creation.box((30, 20, 10))
+    path = tmp_path / 'open.stl'
+    trimesh.Trimesh(box.vertices, box.faces[1:], process=False).export(path)
+    assert main(['payload-from-mesh', str(path), '--mass', '1']) == INPUT_AT_FAULT
+    captured = capsys.readouterr()
+    assert 'it has holes: 3 edges' in captured.err
+    assert 'payload:' not in captured.out
+    assert main(['payload-from-mesh', str(path), '--mass', '1', '--repair']) == 0
+    assert 'repair: holes were closed by 1 faces' in capsys.readouterr().out
+
+
+def test_given_an_unlikely_weight_when_asked_then_it_is_warned_of(bar, capsys):
+    main(['payload-from-mesh', bar, '--mass', '5'])
+    out = capsys.readouterr().out
+    assert 'warning: 5 kg is more than the arm may carry (3 kg)' in out
+    assert 'warning: nothing is as dense as 4.167e+04 kg/m^3; is the unit mm right?' in out
+
+
+@pytest.mark.parametrize('option', ['--mass', '--density'])
+def test_given_a_weight_that_is_not_positive_when_asked_then_it_is_refused(bar, capsys, option):
+    assert main(['payload-from-mesh', bar, option, '-2']) == INPUT_AT_FAULT
+    assert f'{option} is -2.0; it must be a positive number.' in capsys.readouterr().err
+
+
+def test_given_tiny_and_whole_numbers_when_written_then_yaml_reads_floats():
+    body = LinkInertia.from_center_of_mass(1.0, (0.0, 0.0, 0.1), np.diag([1e-5, 2e-5, 2e-5]))
+    text = payload_parameter_file(payload_array(body), 'a test')
+    numbers = yaml.safe_load(text)['/**']['ros__parameters']['payload']
+    np.testing.assert_allclose(numbers, [1, 0, 0, 0.1, 1e-5, 0, 0, 2e-5, 0, 2e-5],
+                               rtol=1e-8, atol=1e-18)
+    assert [type(number) for number in numbers] == [float] * 10
+
+
+def test_given_a_mesh_when_its_vertices_are_handed_out_then_they_cannot_be_changed():
+    mesh = TriangleMesh(np.eye(3), [[0, 1, 2]])
+    with pytest.raises(ValueError, match='read-only'):
+        mesh.vertices[0, 0] = 2.0

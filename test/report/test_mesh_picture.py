@@ -1,0 +1,31 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The ellipsoid that stands for a body's inertia."""
+
+import numpy as np
+import pytest
+
+from franka_dynamics.arm import LinkInertia
+from franka_dynamics.arm.mesh import mesh_inertia
+from franka_dynamics.report.mesh_picture import draw_payload, ellipsoid_axes
+
+from ..arm.meshes import cuboid
+
+
+def test_given_a_solid_ellipsoid_when_asked_then_its_own_half_axes_come_back():
+    a, b, c = 0.3, 0.2, 0.1
+    moments = 0.2 * 2.0 * np.array([b * b + c * c, a * a + c * c, a * a + b * b])
+    body = LinkInertia.from_center_of_mass(2.0, (0.1, 0.2, 0.3), np.diag(moments))
+    half_axes, directions = ellipsoid_axes(body)
+    np.testing.assert_allclose(half_axes, [a, b, c], rtol=1e-12, atol=0.0)
+    np.testing.assert_allclose(np.abs(directions), np.eye(3), rtol=0.0, atol=1e-12)
+
+
+@pytest.mark.parametrize('suffix', ['png', 'svg'])
+def test_given_a_payload_when_drawn_then_the_file_has_the_format_of_its_name(tmp_path, suffix):
+    pytest.importorskip('matplotlib')
+    mesh = cuboid((0.1, 0.05, 0.02), (0.0, 0.0, 0.05))
+    path = tmp_path / f'payload.{suffix}'
+    draw_payload(mesh, mesh_inertia(mesh, 2700.0), path, 'a box')
+    start = {'png': b'\x89PNG', 'svg': b'<?xml'}[suffix]
+    assert path.read_bytes().startswith(start)
