@@ -53,3 +53,15 @@ class MissingDependencyError(FrankaDynamicsError, ImportError):
 
 class MeshError(FrankaDynamicsError, ValueError):
     """A triangle mesh is unreadable, not closed, or bounds no solid."""
+
+
+class SettingsError(FrankaDynamicsError, ValueError):
+    """A parameter has a value that cannot be used."""
+
+
+class JointStateError(FrankaDynamicsError, ValueError):
+    """A joint state message cannot be mapped to the arm's joints."""
+
+
+class ReferenceRefusedError(FrankaDynamicsError, ValueError):
+    """A reference trajectory was refused."""

@@ -50,14 +50,17 @@ class JointLimits:
             raise DescriptionError('velocity_offset and velocity_deceleration of a joint belong '
                                    'together; give both or neither.')
 
-    def velocity_range(self, position: float) -> tuple[float, float]:
-        """Return the lowest and highest velocity allowed at a position [rad/s or m/s]."""
+    def velocity_range(self, position: NDArray[np.float64],
+                       ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the lowest and highest velocity allowed at positions, shape (...) [rad/s]."""
         if self.velocity_offset is None or self.velocity_deceleration is None:
-            return -self.velocity, self.velocity
-        down, up = (max(0.0, -self.velocity_offset + math.sqrt(
-            max(0.0, 2.0 * self.velocity_deceleration * distance)))
-            for distance in (position - self.lower, self.upper - position))
-        return -min(self.velocity, down), min(self.velocity, up)
+            reach = np.full_like(position, self.velocity)
+            return -reach, reach
+        down, up = (np.clip(
+            np.sqrt(2.0 * self.velocity_deceleration * np.maximum(0.0, room))
+            - self.velocity_offset, 0.0, self.velocity)
+            for room in (position - self.lower, self.upper - position))
+        return -down, up
 
 
 @dataclass(frozen=True)
@@ -134,15 +137,16 @@ class ArmDescription:
 
     def velocity_bounds(self, q: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """
-        Return the lowest and highest velocity allowed at a position, each of shape (n,) [rad/s].
+        Return the lowest and highest velocity allowed at positions q, shape (..., n) [rad/s].
 
         For the FR3, upper = min(v, max(0, -off + sqrt(max(0, 2 dec (q_max - q))))), mirrored
         below, as Franka's limits page defines it; constant for arms without those figures.
         """
-        position = self.joint_vector(q, 'q')
-        ranges = [joint.limits.velocity_range(float(at))
-                  for joint, at in zip(self.joints, position)]
-        return np.array([low for low, _ in ranges]), np.array([high for _, high in ranges])
+        position = np.asarray(q, dtype=float)
+        ranges = [joint.limits.velocity_range(position[..., i])
+                  for i, joint in enumerate(self.joints)]
+        return (np.stack([low for low, _ in ranges], axis=-1),
+                np.stack([high for _, high in ranges], axis=-1))
 
     def joint_vector(self, values: ArrayLike, name: str) -> NDArray[np.float64]:
         """

@@ -1,0 +1,352 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+State, reference and target -> torques: everything of the node that needs no ROS.
+
+One object is fed with joint states and yields terms and commands. It alone decides whether a
+torque may be published; its callers only carry arrays.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .gravity_watch import GravityEvidence, GravityState, GravityWatch
+from .limits import TorqueLimiter
+from .reference import ReferencePoint, ReferenceSource, Trajectory
+from .reference_request import plan, TrajectoryRequest
+from .settings import Settings, StateSource
+from .supervision import Condition, Observation, StateSupervisor, SupervisionLimits
+from .targets import Start, Stop
+from .terms import TermModel
+from ..arm import ArmDescription
+from ..errors import ReferenceRefusedError
+
+Array = NDArray[np.float64]
+
+
+class Mode(str, Enum):
+    """What the controller is doing with its command."""
+
+    SILENT = 'silent'  # nothing is published
+    RUNNING = 'running'
+    STOPPING = 'stopping'  # the stop sequence is being published
+
+
+@dataclass(frozen=True, eq=False)
+class Cycle:
+    """
+    What one joint state gave; arrays of shape (n,) in joint order [N m].
+
+    `command` is None where no torque may be published from this state.
+    """
+
+    observation: Observation
+    stamp: float
+    q: Array
+    dq: Array
+    gravity: Array | None = None
+    coriolis: Array | None = None
+    inertia: Array | None = None
+    command: Array | None = None
+
+
+@dataclass
+class Counters:
+    """What happened since the node became active."""
+
+    commands: int = 0
+    cut_by_limit: int = 0
+    cut_by_rate: int = 0
+    stops: int = 0
+    largest_share: Array = field(default_factory=lambda: np.zeros(0))
+
+
+class FeedforwardController:
+    """
+    Computes feedforward torques for one arm.
+
+    Parameters
+    ----------
+    description : ArmDescription
+        The arm, without the settings' payload.
+    settings : Settings
+        The live parameters to begin with.
+    supervision : SupervisionLimits
+        When a state is no longer trusted.
+
+    Raises
+    ------
+    SettingsError
+        If the settings cannot be used on this arm.
+
+    """
+
+    def __init__(self, description: ArmDescription, settings: Settings | None = None,
+                 supervision: SupervisionLimits | None = None) -> None:
+        self.description = description
+        self.supervisor = StateSupervisor(description, supervision or SupervisionLimits())
+        self.reference = ReferenceSource()
+        self.counters = Counters(largest_share=np.zeros(description.n))
+        self.mode = Mode.SILENT
+        self.stop_reason = ''
+        self.enabled = False
+        self._effort = description.limit('effort')
+        self._limiter = TorqueLimiter(self._effort, description.limit('effort_rate'))
+        self._zero = np.zeros(description.n)
+        self._last: Array | None = None  # the last command that was published
+        self._last_gravity = self._zero  # the part of it that held the arm
+        self._command_stamp: float | None = None
+        self._latest: tuple[float, Array] | None = None
+        self._blend: tuple[Array, float] | None = None
+        self._blend_wanted = False
+        self._stop_goal = self._zero
+        self.gravity_conflict = ''
+        self._use(settings or Settings())
+
+    @property
+    def settings(self) -> Settings:
+        """The live parameters in use."""
+        return self._settings
+
+    @property
+    def terms(self) -> TermModel:
+        """The torque terms in use."""
+        return self._terms
+
+    def apply(self, settings: Settings) -> None:
+        """
+        Use other live parameters from the next cycle on, all or none of them.
+
+        The command glides from what it was to what it becomes within `ramp_time`.
+
+        Raises
+        ------
+        SettingsError
+            If they cannot be used; the present ones then stay.
+
+        """
+        self._use(settings)
+        self._blend_wanted = self._last is not None
+
+    def _use(self, settings: Settings) -> None:
+        settings.validate(self.description)
+        terms = TermModel(self.description, settings)
+        kp, kd = settings.gains(self.description.n)
+        self._settings, self._terms, self._kp, self._kd = settings, terms, kp, kd
+        self.gravity_watch = GravityWatch(terms.true.mass_matrix)
+        self.gravity_conflict = ''
+        self._has_gains = bool(kp.any() or kd.any())
+
+    def set_reference(self, request: TrajectoryRequest) -> Trajectory | ReferencePoint:
+        """
+        Follow a requested motion from now on, and return it as it will be followed.
+
+        Raises
+        ------
+        ReferenceRefusedError
+            If it cannot be followed; what was followed before goes on.
+
+        """
+        if self._latest is None:
+            raise ReferenceRefusedError('The reference came before any joint state; wait until '
+                                        'the arm publishes its state.')
+        stamp, q = self._latest
+        continues = self.reference.active
+        current = self.reference.sample(stamp) or ReferencePoint.at_rest(q)
+        planned = plan(request, self.description, stamp, current)
+        if isinstance(planned, Trajectory):
+            self.reference.follow(planned)
+        else:
+            self.reference.stream(planned, stamp if request.start is None else request.start)
+        # A stream follows on itself; anything else may begin with a step that is to be faded.
+        self._blend_wanted |= not (continues and isinstance(planned, ReferencePoint))
+        return planned
+
+    def enable(self) -> None:
+        """Allow commands; they begin once the state is trusted."""
+        self.enabled = True
+        self.gravity_conflict = ''
+        self.gravity_watch.restart()
+        self.counters = Counters(largest_share=np.zeros(self.description.n))
+
+    def cycle(self, stamp: float, q: Array, dq: Array, arrival: float, *,
+              effort: Array | None = None, age: float | None = None) -> Cycle:
+        """
+        Take one joint state; return its terms and, where it may be published, the command.
+
+        Parameters are those of StateSupervisor.observe, and the measured effort, shape (n,)
+        [N m], where the driver gives one.
+        """
+        observation = self.supervisor.observe(stamp, q, dq, arrival, age)
+        if not observation.valid:
+            self._follow_up(observation)
+            return Cycle(observation, stamp, q, dq)
+        self._latest = (stamp, q)
+        reference = self.reference.sample(stamp) if observation.trusted else None
+        terms = self._terms
+        gravity, coriolis = terms.gravity(q), terms.coriolis(q, dq)
+        self._watch_gravity(stamp, q, dq, effort, gravity)
+        inertia = terms.inertia(q, reference.ddq) if reference is not None else self._zero
+        command = None
+        if self._follow_up(observation):
+            command = self._command(stamp, q, dq, reference, gravity, coriolis, inertia)
+        return Cycle(observation, stamp, q, dq, gravity, coriolis, inertia, command)
+
+    def reject(self, condition: Condition, reason: str) -> Observation:
+        """Take note of a message that is no state of this arm."""
+        observation = self.supervisor.reject(condition, reason)
+        self._follow_up(observation)
+        return observation
+
+    def check_silence(self, now: float) -> None:
+        """Begin the stop sequence if joint states have ceased (steady clock, [s])."""
+        if self.supervisor.check_silence(now) is Condition.STALE:
+            self.stop(self.supervisor.reason)
+
+    def stop(self, reason: str, *, to_zero: bool = False) -> None:
+        """
+        Begin the stop sequence; it needs no state and ends in silence.
+
+        It ends at the target's own resting torque, or at zero where that would be wrong because
+        somebody else carries the arm.
+        """
+        if self.mode is Mode.RUNNING:
+            hold = self._settings.profile.stop is Stop.HOLD_GRAVITY and not to_zero
+            goal = self._last_gravity if hold else self._zero
+            self._stop_goal = np.clip(goal, -self._effort, self._effort)
+            self.mode, self.stop_reason = Mode.STOPPING, reason
+            self.counters.stops += 1
+            self.reference.clear()
+
+    def disable(self, reason: str) -> None:
+        """Stop, and stay silent until enabled again."""
+        self.enabled = False
+        self.stop(reason)
+
+    def stop_step(self, elapsed: float) -> Array | None:
+        """
+        Return the next torque of the stop sequence, or None when it has ended.
+
+        Parameters
+        ----------
+        elapsed : float
+            Time since the last published torque [s], by any clock.
+
+        """
+        if self.mode is not Mode.STOPPING:
+            return None
+        if self._last is None or np.array_equal(self._last, self._stop_goal):
+            self.mode = Mode.SILENT
+            return None
+        self._last = self._limiter.limit(self._stop_goal, self._last, elapsed).torque
+        return self._last
+
+    def _watch_gravity(self, stamp: float, q: Array, dq: Array, effort: Array | None,
+                       gravity: Array) -> None:
+        """Refuse to go on adding gravity where the arm shows that it needs none from us."""
+        command = self._last if self._last is not None else self._zero
+        evidence = self.gravity_watch.add(stamp, q, dq, effort, command, gravity)
+        if (evidence is None or self._settings.profile.receiver_adds_gravity
+                or self.mode is not Mode.RUNNING or not self._settings.terms.gravity):
+            return
+        if _adding_is_wrong(evidence):
+            self.gravity_conflict = (
+                f'target {self._settings.target} leaves gravity to this node, but the arm is '
+                f'{evidence.state.value}: {evidence.sentence}. Choose a target that compensates '
+                'gravity itself (fci, franka_gazebo), or switch the other compensation off')
+            self.stop(self.gravity_conflict, to_zero=True)
+
+    def _follow_up(self, observation: Observation) -> bool:
+        """Change the mode as the state's condition demands; return whether to command."""
+        condition = observation.condition
+        if not observation.valid and condition in (Condition.TRUSTED, Condition.ACQUIRING):
+            return False  # a repeated or late message: no fault, and nothing to say
+        if condition is not Condition.TRUSTED:
+            self.stop(f'{condition.value}: {observation.reason}')
+            return False
+        if self.mode is Mode.SILENT and self.enabled and not self.gravity_conflict:
+            self.mode, self.stop_reason = Mode.RUNNING, ''
+            self._blend_wanted = True
+        return self.mode is Mode.RUNNING
+
+    def _command(self, stamp: float, q: Array, dq: Array, reference: ReferencePoint | None,
+                 gravity: Array, coriolis: Array, inertia: Array) -> Array | None:
+        settings, terms = self._settings, self._terms
+        ours = (terms.gravity_left_to_us(q, gravity) if settings.terms.gravity else self._zero)
+        desired = ours + self._feedforward(q, dq, reference, coriolis, inertia)
+        if self._has_gains:
+            desired = desired + self._proportional_derivative(q, dq, reference)
+        if not np.isfinite(desired).all():
+            self.stop('the computed torque is not finite')
+            return None
+        if self._last is None:
+            # Nothing was published yet: begin with what keeps the arm where it is.
+            begin = ours if settings.profile.start is Start.GRAVITY else self._zero
+            self._last = np.clip(begin, -self._effort, self._effort)
+            self._command_stamp = stamp
+        desired = self._glide(stamp, desired)
+        elapsed = stamp - self._command_stamp if self._command_stamp is not None else 0.0
+        limited = self._limiter.limit(desired, self._last, elapsed)
+        self._last, self._command_stamp = limited.torque, stamp
+        self._last_gravity = ours
+        self._count(limited.torque, limited.cut_by_limit, limited.cut_by_rate)
+        return limited.torque
+
+    def _feedforward(self, q: Array, dq: Array, reference: ReferencePoint | None,
+                     coriolis: Array, inertia: Array) -> Array:
+        """Return what is scaled: Coriolis, inertia and friction."""
+        settings, switches = self._settings, self._settings.terms
+        desired_state = settings.state_source is StateSource.REFERENCE and reference is not None
+        total = self._zero
+        if switches.coriolis:
+            total = total + (self._terms.coriolis(reference.q, reference.dq)
+                             if desired_state and reference is not None else coriolis)
+        if switches.inertia and reference is not None:
+            total = total + (self._terms.inertia(reference.q, reference.ddq)
+                             if desired_state else inertia)
+        if switches.friction and reference is not None:
+            # At the wanted velocity: from the measured one, friction would be driven by noise.
+            total = total + self._terms.friction(reference.dq)
+        return settings.scale * total
+
+    def _proportional_derivative(self, q: Array, dq: Array,
+                                 reference: ReferencePoint | None) -> Array:
+        if reference is None:
+            # Gains without a wish: hold the arm where it was when they were first needed.
+            self.reference.hold(q)
+            return -self._kd * dq
+        return self._kp * (reference.q - q) + self._kd * (reference.dq - dq)
+
+    def _glide(self, stamp: float, desired: Array) -> Array:
+        """Fade out the difference that a start or a change of settings would be as a step."""
+        if self._blend_wanted and self._last is not None:
+            self._blend = (self._last - desired, stamp)
+            self._blend_wanted = False
+        if self._blend is None:
+            return desired
+        difference, since = self._blend
+        passed = (stamp - since) / self._settings.ramp_time if self._settings.ramp_time else 1.0
+        if passed >= 1.0:
+            self._blend = None
+            return desired
+        return desired + (1.0 - passed) * difference
+
+    def _count(self, torque: Array, cut_by_limit: NDArray[np.bool_],
+               cut_by_rate: NDArray[np.bool_]) -> None:
+        counters = self.counters
+        counters.commands += 1
+        counters.cut_by_limit += bool(cut_by_limit.any())
+        counters.cut_by_rate += bool(cut_by_rate.any())
+        np.maximum(counters.largest_share, np.abs(torque) / self._effort,
+                   out=counters.largest_share)
+
+
+def _adding_is_wrong(evidence: GravityEvidence) -> bool:
+    """Return whether the arm shows that the gravity we command is too much."""
+    return evidence.commanded > 0.5 and evidence.state in (
+        GravityState.COMPENSATED, GravityState.NO_GRAVITY)

@@ -1,0 +1,61 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Torque and torque-rate saturation: the last thing that happens to a command."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+# However far apart two stamps are, a receiver sees the change within one of its 1 ms cycles.
+LONGEST_STEP_S = 1e-3
+
+
+class LimitedTorque(NamedTuple):
+    """A torque within its limits, and which joints were cut to get there."""
+
+    torque: NDArray[np.float64]
+    cut_by_limit: NDArray[np.bool_]
+    cut_by_rate: NDArray[np.bool_]
+
+
+class TorqueLimiter:
+    """
+    Keeps commands within a torque and a torque rate.
+
+    Parameters
+    ----------
+    effort, effort_rate : ndarray, shape (n,)
+        Largest absolute torque [N m] and largest change per second [N m/s].
+
+    """
+
+    def __init__(self, effort: NDArray[np.float64], effort_rate: NDArray[np.float64]) -> None:
+        self._effort = np.array(effort, dtype=float)
+        self._effort_rate = np.array(effort_rate, dtype=float)
+
+    def limit(self, desired: NDArray[np.float64], previous: NDArray[np.float64] | None,
+              elapsed_s: float) -> LimitedTorque:
+        """
+        Return the nearest torque that may follow `previous` after `elapsed_s` seconds.
+
+        Parameters
+        ----------
+        desired : ndarray, shape (n,)
+            The torque one would like to command [N m]; finite.
+        previous : ndarray, shape (n,), or None
+            The last published torque; None when nothing was published yet, which leaves only
+            the torque limit.
+        elapsed_s : float
+            Time since `previous`; at most 1 ms of it counts, and none if it is not positive.
+
+        """
+        within = np.clip(desired, -self._effort, self._effort)
+        cut_by_limit = within != desired
+        if previous is None:
+            return LimitedTorque(within, cut_by_limit, np.zeros_like(cut_by_limit))
+        step = self._effort_rate * min(max(elapsed_s, 0.0), LONGEST_STEP_S)
+        torque = np.clip(within, previous - step, previous + step)
+        return LimitedTorque(torque, cut_by_limit, torque != within)

@@ -1,0 +1,157 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Desired motion: held, streamed point by point, or a trajectory sampled by time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+# How long a streamed point with a velocity is followed before it counts as abandoned.
+STREAM_TIMEOUT_S = 0.1
+
+
+class ReferencePoint(NamedTuple):
+    """Desired position, velocity and acceleration, each of shape (n,)."""
+
+    q: Array
+    dq: Array
+    ddq: Array
+
+    @classmethod
+    def at_rest(cls, q: Array) -> ReferencePoint:
+        """Return the point that stands still at q."""
+        return cls(np.array(q, dtype=float), np.zeros_like(q), np.zeros_like(q))
+
+
+@dataclass(frozen=True, eq=False)
+class Trajectory:
+    """
+    A motion through points, interpolated as joint_trajectory_controller does.
+
+    Positions alone are joined by straight lines, positions and velocities by cubics, positions,
+    velocities and accelerations by quintics. Before the first point the first is held, after
+    the last the last.
+
+    Parameters
+    ----------
+    times : ndarray, shape (k,)
+        Absolute times, strictly increasing, on the clock of the state's stamps [s].
+    positions, velocities, accelerations : ndarray, shape (k, n)
+        The last two may be None; accelerations need velocities.
+
+    """
+
+    times: Array
+    positions: Array
+    velocities: Array | None = None
+    accelerations: Array | None = None
+
+    @property
+    def end(self) -> float:
+        """Time of the last point [s]."""
+        return float(self.times[-1])
+
+    def sample(self, time: float) -> ReferencePoint:
+        """Return the desired state at a time [s]."""
+        if time >= self.end:
+            return ReferencePoint.at_rest(self.positions[-1])
+        if time < self.times[0]:
+            return ReferencePoint.at_rest(self.positions[0])
+        segment = int(np.searchsorted(self.times, time, side='right')) - 1
+        start, duration = self.times[segment], self.times[segment + 1] - self.times[segment]
+        return self._evaluate(segment, (time - start) / duration, duration)
+
+    def sample_many(self, per_segment: int) -> tuple[Array, ReferencePoint]:
+        """Return times (s,) and states (s, n): `per_segment` in each segment, and the end."""
+        segments = np.repeat(np.arange(len(self.times) - 1), per_segment)
+        s = np.tile(np.arange(per_segment) / per_segment, len(self.times) - 1)
+        durations = np.diff(self.times)[segments]
+        inside = self._evaluate(segments, s[:, None], durations[:, None])
+        end = ReferencePoint.at_rest(self.positions[-1])
+        return (np.append(self.times[segments] + s * durations, self.end),
+                ReferencePoint(*(np.vstack(pair) for pair in zip(inside, end))))
+
+    def _evaluate(self, segment: int | NDArray[np.int_], s: float | Array,
+                  duration: float | Array) -> ReferencePoint:
+        """Return the state at the fraction s of a segment (or of each of many)."""
+        q0, q1 = self.positions[segment], self.positions[segment + 1]
+        if self.velocities is None:
+            slope = (q1 - q0) / duration
+            return ReferencePoint(q0 + s * (q1 - q0), slope, np.zeros_like(slope))
+        # Boundary values in units of the segment, so that s runs from 0 to 1.
+        v0, v1 = self.velocities[segment] * duration, self.velocities[segment + 1] * duration
+        rise = q1 - q0 - v0
+        if self.accelerations is None:
+            c2, c3 = 3.0 * rise - (v1 - v0), (v1 - v0) - 2.0 * rise
+            c4 = c5 = np.zeros_like(rise)
+        else:
+            a0 = self.accelerations[segment] * duration ** 2
+            a1 = self.accelerations[segment + 1] * duration ** 2
+            p, v, a = rise - 0.5 * a0, v1 - v0 - a0, a1 - a0
+            c2 = 0.5 * a0
+            c3, c4, c5 = (10.0 * p - 4.0 * v + 0.5 * a, -15.0 * p + 7.0 * v - a,
+                          6.0 * p - 3.0 * v + 0.5 * a)
+        return ReferencePoint(
+            q0 + s * (v0 + s * (c2 + s * (c3 + s * (c4 + s * c5)))),
+            (v0 + s * (2.0 * c2 + s * (3.0 * c3 + s * (4.0 * c4 + s * 5.0 * c5)))) / duration,
+            (2.0 * c2 + s * (6.0 * c3 + s * (12.0 * c4 + s * 20.0 * c5))) / duration ** 2)
+
+
+class ReferenceSource:
+    """
+    What is desired now: nothing yet, a held position, a streamed point or a trajectory.
+
+    A stream that stops, and a trajectory that has ended, leave the arm at rest where it was
+    last wanted.
+    """
+
+    def __init__(self) -> None:
+        self._held: ReferencePoint | None = None
+        self._streamed: tuple[ReferencePoint, float] | None = None
+        self._trajectory: Trajectory | None = None
+
+    @property
+    def active(self) -> bool:
+        """Whether a stream or a trajectory is being followed."""
+        return self._streamed is not None or self._trajectory is not None
+
+    def clear(self) -> None:
+        """Forget everything; nothing is desired until `hold` or a reference comes."""
+        self._held = self._streamed = self._trajectory = None
+
+    def hold(self, q: Array) -> None:
+        """Stand still at q from now on."""
+        self.clear()
+        self._held = ReferencePoint.at_rest(q)
+
+    def stream(self, point: ReferencePoint, stamp: float) -> None:
+        """Follow one point until the next comes, or until it is too old."""
+        self.clear()
+        self._streamed = (point, stamp)
+
+    def follow(self, trajectory: Trajectory) -> None:
+        """Follow a trajectory by time; until it begins, stay with what was desired before."""
+        held = self._held
+        self.clear()
+        self._held, self._trajectory = held, trajectory
+
+    def sample(self, stamp: float) -> ReferencePoint | None:
+        """Return the desired state at a stamp [s], or None where nothing is desired."""
+        if self._trajectory is not None:
+            if stamp >= self._trajectory.end:
+                self.hold(self._trajectory.positions[-1])
+            elif stamp < self._trajectory.times[0] and self._held is not None:
+                return self._held
+            else:
+                return self._trajectory.sample(stamp)
+        if self._streamed is not None:
+            point, since = self._streamed
+            if stamp - since <= STREAM_TIMEOUT_S:
+                return point
+            self.hold(point.q)
+        return self._held

@@ -1,0 +1,198 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""A requested motion -> a trajectory the arm can follow, or the reason why it cannot."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .reference import ReferencePoint, Trajectory
+from ..arm import ArmDescription
+from ..errors import ReferenceRefusedError
+
+Array = NDArray[np.float64]
+# A stamp is set before the message travels; more than this is no transport delay any more.
+MOST_LATENESS_S = 0.1
+# A reference that starts away from the arm would be a step.
+MOST_START_DISTANCE = 0.1  # rad or m
+# Rounding of a planner that goes up to the limit exactly.
+LIMIT_SLACK = 1e-6
+_SAMPLES_PER_SEGMENT = 10
+
+
+@dataclass(frozen=True, eq=False)
+class TrajectoryRequest:
+    """
+    What a trajectory message asks for, joints in the message's order.
+
+    `times` are seconds after `start`; `start` is on the clock of the state's stamps, None for
+    now. Velocities and accelerations are None where the message leaves them out.
+    """
+
+    joint_names: tuple[str, ...]
+    times: Array
+    positions: Array
+    velocities: Array | None = None
+    accelerations: Array | None = None
+    start: float | None = None
+
+
+def plan(request: TrajectoryRequest, description: ArmDescription, now: float,
+         current: ReferencePoint) -> Trajectory | ReferencePoint:
+    """
+    Return what the request means for the arm.
+
+    Parameters
+    ----------
+    request : TrajectoryRequest
+        One point at time zero is a set-point of a stream; all else is a trajectory.
+    description : ArmDescription
+        Whose joints and limits count.
+    now : float
+        Stamp of the latest state [s].
+    current : ReferencePoint
+        What is desired now, or the measured state at rest. A trajectory whose first point lies
+        in the future is led there from here.
+
+    Raises
+    ------
+    ReferenceRefusedError
+        Saying which joint, point and value is at fault and what would be accepted.
+
+    """
+    request = _in_arm_order(request, description)
+    _require_numbers(request)
+    start = now if request.start is None else request.start
+    if start + request.times[-1] < now - MOST_LATENESS_S:
+        raise ReferenceRefusedError(
+            f'The reference ended {now - start - request.times[-1]:.3g} s ago; leave its stamp '
+            'zero to start it on arrival, or stamp it in the clock of the joint states.')
+    if start < now - MOST_LATENESS_S:
+        raise ReferenceRefusedError(
+            f'The reference should have started {now - start:.3g} s ago, which is later than '
+            f'{MOST_LATENESS_S} s; send it in time, or with a zero stamp to start it on arrival.')
+    if len(request.times) == 1 and request.times[0] == 0.0:
+        point = _single_point(request)
+        _require_reachable(description, point.q, current.q)
+        _require_within_limits(description, np.zeros(1), _stacked(point), accelerations=True)
+        return point
+    trajectory = _trajectory(request, start, now, current, description)
+    times, points = trajectory.sample_many(_SAMPLES_PER_SEGMENT)
+    _require_within_limits(description, times - start, points,
+                           accelerations=trajectory.velocities is not None)
+    return trajectory
+
+
+def _in_arm_order(request: TrajectoryRequest, description: ArmDescription) -> TrajectoryRequest:
+    wanted, given = description.joint_names, request.joint_names
+    foreign = [name for name in given if name not in wanted]
+    missing = [name for name in wanted if name not in given]
+    if foreign or missing or len(set(given)) != len(given):
+        raise ReferenceRefusedError(
+            f'The reference must name exactly the joints {", ".join(wanted)}, in any order; '
+            + '; '.join(filter(None, (
+                f'it lacks {", ".join(missing)}' if missing else '',
+                f'it has {", ".join(foreign)}' if foreign else '',
+                'it names a joint twice' if len(set(given)) != len(given) else ''))) + '.')
+    order = [given.index(name) for name in wanted]
+
+    def reorder(name: str, values: Array) -> Array:
+        if values.shape != (len(request.times), len(wanted)):
+            raise ReferenceRefusedError(
+                f"The reference's {name} have shape {values.shape}, expected "
+                f'({len(request.times)}, {len(wanted)}): a value for every joint in every point.')
+        return values[:, order]
+
+    return replace(
+        request, joint_names=wanted, positions=reorder('positions', request.positions),
+        velocities=None if request.velocities is None
+        else reorder('velocities', request.velocities),
+        accelerations=None if request.accelerations is None
+        else reorder('accelerations', request.accelerations))
+
+
+def _require_numbers(request: TrajectoryRequest) -> None:
+    if len(request.times) == 0:
+        raise ReferenceRefusedError('The reference has no points; send at least one.')
+    for name in ('times', 'positions', 'velocities', 'accelerations'):
+        values = getattr(request, name)
+        if values is not None and not np.isfinite(values).all():
+            point = int(np.argwhere(~np.isfinite(values))[0][0])
+            raise ReferenceRefusedError(
+                f"The reference's {name} of point {point + 1} hold a value that is not finite.")
+    if request.accelerations is not None and request.velocities is None:
+        raise ReferenceRefusedError('The reference has accelerations but no velocities; a quintic '
+                                    'needs both.')
+    steps = np.diff(request.times)
+    if request.times[0] < 0.0 or (steps <= 0.0).any():
+        point = 1 if request.times[0] < 0.0 else int(np.flatnonzero(steps <= 0.0)[0]) + 2
+        raise ReferenceRefusedError(
+            f"The reference's time_from_start must increase from point to point and not be "
+            f'negative; point {point} has {request.times[point - 1]:.6g} s.')
+
+
+def _single_point(request: TrajectoryRequest) -> ReferencePoint:
+    still = np.zeros_like(request.positions[0])
+    return ReferencePoint(
+        request.positions[0],
+        still if request.velocities is None else request.velocities[0],
+        still if request.accelerations is None else request.accelerations[0])
+
+
+def _stacked(point: ReferencePoint) -> ReferencePoint:
+    return ReferencePoint(*(values[None, :] for values in point))
+
+
+def _trajectory(request: TrajectoryRequest, start: float, now: float, current: ReferencePoint,
+                description: ArmDescription) -> Trajectory:
+    times = start + request.times
+    if request.velocities is not None and np.abs(request.velocities[-1]).max() > LIMIT_SLACK:
+        joint = int(np.abs(request.velocities[-1]).argmax())
+        raise ReferenceRefusedError(
+            f'The reference ends with {request.velocities[-1][joint]:.3g} rad/s at '
+            f'{description.joint_names[joint]}; its last point must be at rest.')
+    trajectory = Trajectory(times, request.positions, request.velocities, request.accelerations)
+    lead_in = max(start, now)
+    if request.times[0] > 0.0 and times[0] > lead_in:
+        return Trajectory(
+            np.concatenate(([lead_in], times)),
+            np.vstack((current.q, trajectory.positions)),
+            None if trajectory.velocities is None
+            else np.vstack((current.dq, trajectory.velocities)),
+            None if trajectory.accelerations is None
+            else np.vstack((current.ddq, trajectory.accelerations)))
+    _require_reachable(description, trajectory.sample(lead_in).q, current.q)
+    return trajectory
+
+
+def _require_reachable(description: ArmDescription, first: Array, current: Array) -> None:
+    distance = np.abs(first - current)
+    if (distance > MOST_START_DISTANCE).any():
+        joint = int(distance.argmax())
+        raise ReferenceRefusedError(
+            f'The reference starts {distance[joint]:.3g} rad from where '
+            f'{description.joint_names[joint]} is wanted or stands ({first[joint]:.4g} instead '
+            f'of {current[joint]:.4g}); give its first point a time_from_start above zero, and '
+            'the arm is led there.')
+
+
+def _require_within_limits(description: ArmDescription, times: Array, points: ReferencePoint, *,
+                           accelerations: bool) -> None:
+    low, high = description.velocity_bounds(points.q)
+    reach = description.limit('acceleration')
+    checks = [('position', points.q, description.limit('lower'), description.limit('upper'),
+               'rad'), ('velocity', points.dq, low, high, 'rad/s')]
+    if accelerations:
+        checks.append(('acceleration', points.ddq, -reach, reach, 'rad/s^2'))
+    for name, values, lower, upper, unit in checks:
+        outside = (values < lower - LIMIT_SLACK) | (values > upper + LIMIT_SLACK)
+        if outside.any():
+            row, joint = np.argwhere(outside)[0]
+            lower, upper = (np.broadcast_to(bound, values.shape) for bound in (lower, upper))
+            raise ReferenceRefusedError(
+                f'The reference takes {description.joint_names[joint]} to a {name} of '
+                f'{values[row, joint]:.4g} {unit} at {times[row]:.3f} s; its limits there are '
+                f'{lower[row, joint]:.4g} to {upper[row, joint]:.4g}.')

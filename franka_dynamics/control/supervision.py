@@ -1,0 +1,266 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Is this state to be trusted with a torque? A small state machine over stamps and values."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+from enum import Enum
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..arm import ArmDescription
+
+Array = NDArray[np.float64]
+
+
+class Condition(str, Enum):
+    """What is known about the stream of joint states."""
+
+    WAITING = 'waiting'  # none has come yet
+    ACQUIRING = 'acquiring'  # good ones come, not yet enough in a row
+    TRUSTED = 'trusted'
+    STALE = 'stale'  # silence, or stamps that stand still
+    TOO_OLD = 'too_old'  # stamps that lag behind the clock
+    TOO_SLOW = 'too_slow'  # the topic's rate is below min_input_rate
+    NOT_FINITE = 'not_finite'  # NaN or infinity in the arm's own joints
+    MISMATCHED = 'mismatched'  # a joint missing, doubled, or arrays of the wrong length
+    OUT_OF_RANGE = 'out_of_range'  # a position no such arm can have
+    JUMPED = 'jumped'  # a joint moved faster than it can
+    CLOCK_JUMPED = 'clock_jumped'  # stamps leapt: a reset simulation, a changed clock
+    INTERLEAVED = 'interleaved'  # stamps go back and forth: more than one publisher
+
+
+@dataclass(frozen=True)
+class SupervisionLimits:
+    """
+    When a state is no longer trusted.
+
+    `min_input_rate` [Hz], `state_timeout` [s] of silence, `max_state_age` [s] of a stamp behind
+    the clock (0: not checked), `recovery_samples` good states in a row before torque is given.
+    """
+
+    min_input_rate: float = 200.0
+    state_timeout: float = 0.02
+    max_state_age: float = 0.1
+    recovery_samples: int = 20
+
+
+@dataclass(frozen=True)
+class Observation:
+    """
+    What one joint state is good for.
+
+    `valid`: terms may be computed from it. `trusted`: a torque may be commanded from it.
+    `elapsed`: stamp time since the last valid state [s]; 0 for the first.
+    """
+
+    condition: Condition
+    reason: str
+    valid: bool
+    elapsed: float = 0.0
+
+    @property
+    def trusted(self) -> bool:
+        """Whether a torque may be commanded."""
+        return self.valid and self.condition is Condition.TRUSTED
+
+
+# A leap of the stamps in either direction that no lost message explains.
+_CLOCK_LEAP_S = 1.0
+# This many messages out of order within the last _ORDER_WINDOW are two publishers, not a network;
+# and this many without a single newer one between them are a clock that was set back a little.
+_MOST_OUT_OF_ORDER, _ORDER_WINDOW, _ALL_BEHIND = 3, 50, 20
+# How far past a limit a real arm's encoder may read, and how much faster than its limit it may go.
+_POSITION_SLACK = 0.2
+_SPEED_FACTOR, _JUMP_SLACK = 2.0, 1e-2
+_RATE_WINDOW = 20  # messages whose median period is the topic's
+_SILENT_PERIODS = 3  # a slow topic is silent only after this many of its own periods
+
+
+class StateSupervisor:
+    """
+    Watches the joint states of one arm.
+
+    Parameters
+    ----------
+    description : ArmDescription
+        Whose limits say what is physically possible.
+    limits : SupervisionLimits
+        When a state is no longer trusted.
+
+    """
+
+    def __init__(self, description: ArmDescription, limits: SupervisionLimits) -> None:
+        self._limits = limits
+        self._names = description.joint_names
+        self._lower = description.limit('lower') - _POSITION_SLACK
+        self._upper = description.limit('upper') + _POSITION_SLACK
+        self._speed = _SPEED_FACTOR * description.limit('velocity')
+        self.counts = dict.fromkeys(Condition, 0)
+        self.repeated = self.out_of_order = self.dropped = 0
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget the stream; the next state is the first."""
+        self.condition, self.reason = Condition.WAITING, 'no joint state has arrived yet'
+        self._stamp: float | None = None
+        self._arrival = 0.0
+        self._q: Array | None = None
+        self._good = 0
+        self._periods: deque[float] = deque(maxlen=_RATE_WINDOW)
+        self._order: deque[bool] = deque(maxlen=_ORDER_WINDOW)
+        self._behind = 0
+
+    @property
+    def period(self) -> float:
+        """Median stamp difference of the latest messages [s]; 0 while unknown."""
+        # The median, so that one gap is a gap and not a slow topic.
+        return sorted(self._periods)[len(self._periods) // 2] if self._periods else 0.0
+
+    @property
+    def rate(self) -> float:
+        """Rate of the topic by its stamps [Hz]; 0 while unknown."""
+        period = self.period
+        return 1.0 / period if period > 0.0 else 0.0
+
+    def observe(self, stamp: float, q: Array, dq: Array, arrival: float,
+                age: float | None = None) -> Observation:
+        """
+        Judge one state.
+
+        Parameters
+        ----------
+        stamp : float
+            The message's own stamp [s].
+        q, dq : ndarray, shape (n,)
+            Positions and velocities in joint order.
+        arrival : float
+            Steady-clock time of arrival [s].
+        age : float, optional
+            The ROS clock minus the stamp [s], where the caller looked at the clock.
+
+        """
+        problem = self._impossible(q, dq)
+        if problem is not None:
+            return self._fail(*problem)
+        if self._stamp is None or self._q is None:
+            return self._first(stamp, q, arrival)
+        elapsed = stamp - self._stamp
+        if elapsed == 0.0:
+            self.repeated += 1
+            return Observation(self.condition, 'the stamp did not advance', valid=False)
+        self._order.append(elapsed < 0.0)
+        if elapsed < 0.0:
+            return self._backwards(stamp, elapsed, q, arrival)
+        if elapsed > _CLOCK_LEAP_S and arrival - self._arrival < 0.5 * elapsed:
+            self._first(stamp, q, arrival)
+            return self._fail(Condition.CLOCK_JUMPED,
+                              f'the stamps leapt {elapsed:.3g} s ahead at once')
+        moved = np.abs(q - self._q)
+        self._accept(stamp, q, arrival, elapsed)
+        too_far = moved > self._speed * elapsed + _JUMP_SLACK
+        if too_far.any():
+            joint = int(np.flatnonzero(too_far)[0])
+            return self._fail(
+                Condition.JUMPED, f'{self._names[joint]} moved {moved[joint]:.3g} rad in '
+                f'{elapsed:.3g} s, faster than it can')
+        return self._judge(elapsed, age)
+
+    def reject(self, condition: Condition, reason: str) -> Observation:
+        """Record a message that could not even be read as a state of this arm."""
+        return self._fail(condition, reason)
+
+    def check_silence(self, now: float) -> Condition:
+        """Declare the state stale if nothing new came for too long (steady clock, [s])."""
+        silence = now - self._arrival
+        patience = max(self._limits.state_timeout, _SILENT_PERIODS * self.period)
+        if (self._stamp is not None and silence > patience
+                and self.condition is not Condition.STALE):
+            self._fail(Condition.STALE, f'no new joint state for {1e3 * silence:.0f} ms; is its '
+                       'publisher running, and do its stamps advance?')
+        return self.condition
+
+    def _impossible(self, q: Array, dq: Array) -> tuple[Condition, str] | None:
+        """Return what is wrong with the values themselves."""
+        finite = np.isfinite(q) & np.isfinite(dq)
+        if not finite.all():
+            joint = int(np.flatnonzero(~finite)[0])
+            return (Condition.NOT_FINITE, f'{self._names[joint]} has position {q[joint]} and '
+                    f'velocity {dq[joint]}; check its driver')
+        outside = (q < self._lower) | (q > self._upper)
+        if outside.any():
+            joint = int(np.flatnonzero(outside)[0])
+            return (Condition.OUT_OF_RANGE, f'{self._names[joint]} reads {q[joint]:.4g} rad, '
+                    'which this arm cannot reach; is it in degrees, or another arm?')
+        too_fast = np.abs(dq) > self._speed
+        if too_fast.any():
+            joint = int(np.flatnonzero(too_fast)[0])
+            return (Condition.JUMPED, f'{self._names[joint]} reads {dq[joint]:.4g} rad/s, faster '
+                    'than it can move')
+        return None
+
+    def _first(self, stamp: float, q: Array, arrival: float) -> Observation:
+        self._periods.clear()
+        self._order.clear()
+        self._good = self._behind = 0
+        self._stamp, self._q, self._arrival = stamp, q.copy(), arrival
+        self.condition, self.reason = Condition.ACQUIRING, 'the first joint state has arrived'
+        return Observation(self.condition, self.reason, valid=True)
+
+    def _accept(self, stamp: float, q: Array, arrival: float, elapsed: float) -> None:
+        self._periods.append(elapsed)
+        self._behind = 0
+        self._stamp, self._q, self._arrival = stamp, q.copy(), arrival
+
+    def _backwards(self, stamp: float, elapsed: float, q: Array, arrival: float) -> Observation:
+        """Tell a reset clock from a second publisher from a stray late message."""
+        self._behind += 1
+        if elapsed < -_CLOCK_LEAP_S or self._behind >= _ALL_BEHIND:
+            self._first(stamp, q, arrival)
+            return self._fail(Condition.CLOCK_JUMPED,
+                              f'the stamps went back by {-elapsed:.3g} s; was the clock or the '
+                              'simulation reset?')
+        self.out_of_order += 1
+        if sum(self._order) >= _MOST_OUT_OF_ORDER:
+            return self._fail(
+                Condition.INTERLEAVED, f'{sum(self._order)} of the last {len(self._order)} stamps '
+                "went back; more than one publisher seems to send this arm's states")
+        return Observation(self.condition, 'the state is older than the one before it',
+                           valid=False)
+
+    def _judge(self, elapsed: float, age: float | None) -> Observation:
+        """Judge the stream as a whole, now that the state itself is possible."""
+        limits = self._limits
+        known = len(self._periods) >= min(_RATE_WINDOW, limits.recovery_samples)
+        if known and self.rate < limits.min_input_rate:
+            return self._fail(
+                Condition.TOO_SLOW, f'joint states come at {self.rate:.0f} Hz, less than the '
+                f'{limits.min_input_rate:.0f} Hz that a command needs; subscribe to the '
+                'full-rate topic (franka_ros2: franka/joint_states)', valid=True, elapsed=elapsed)
+        if self.rate >= limits.min_input_rate and elapsed > limits.state_timeout:
+            self.dropped += round(elapsed * self.rate) - 1
+            return self._fail(Condition.STALE, f'{1e3 * elapsed:.0f} ms of joint states are '
+                              'missing', valid=True, elapsed=elapsed)
+        if age is not None and 0.0 < limits.max_state_age < abs(age):
+            return self._fail(
+                Condition.TOO_OLD, f"the stamp is {age:.3g} s behind this node's clock (at most "
+                f'{limits.max_state_age:.3g} s is allowed, either way); synchronise the clocks, '
+                'set use_sim_time where '
+                'time is simulated, or set max_state_age to 0', valid=True, elapsed=elapsed)
+        self._good += 1
+        if self._good >= limits.recovery_samples:
+            self.condition, self.reason = Condition.TRUSTED, 'states are complete, fresh and fast'
+        else:
+            self.condition = Condition.ACQUIRING
+            self.reason = f'{self._good} of {limits.recovery_samples} good states in a row'
+        return Observation(self.condition, self.reason, valid=True, elapsed=elapsed)
+
+    def _fail(self, condition: Condition, reason: str, *, valid: bool = False,
+              elapsed: float = 0.0) -> Observation:
+        self.condition, self.reason = condition, reason
+        self.counts[condition] += 1
+        self._good = 0
+        return Observation(condition, reason, valid=valid, elapsed=elapsed)

@@ -1,0 +1,207 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""A simulated arm with brakes, sensors and what a real one has besides rigid bodies."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .mujoco_model import build_mujoco, FLANGE_SITE, import_mujoco, TIMESTEP_S
+from ..arm import ArmDescription, LinkInertia
+from ..dynamics import GRAVITY
+from ..errors import SettingsError
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Push:
+    """A force [N] in the world frame at the flange, from `start` for `duration` seconds."""
+
+    force: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    start: float = 0.0
+    duration: float = 0.0
+
+    def active(self, time: float) -> bool:
+        """Return whether it pushes at a time [s]."""
+        return self.start <= time < self.start + self.duration
+
+
+@dataclass(frozen=True, eq=False)
+class SimulationSettings:
+    """
+    What the simulated arm is like.
+
+    `friction` adds the arm file's friction model. Noise figures are standard deviations
+    [rad, rad/s, N m]. `gravity_compensation` adds g(q) of the arm without `payload` inside the
+    arm, as FCI's robot does. `brake_release_after` is how long commands must have come without a
+    gap of `command_gap` before the brakes open [s]; 0 opens them with the first command.
+    """
+
+    start: Array | None = None
+    gravity: tuple[float, ...] = GRAVITY
+    payload: LinkInertia = field(default_factory=LinkInertia.zero)
+    friction: bool = False
+    gravity_compensation: bool = False
+    position_noise: float = 0.0
+    velocity_noise: float = 0.0
+    effort_noise: float = 0.0
+    push: Push = field(default_factory=Push)
+    brake_release_after: float = 0.5
+    command_gap: float = 0.02
+    timestep: float = TIMESTEP_S
+    seed: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class JointReading:
+    """What the arm's sensors say: arrays of shape (n,), time in seconds of simulation."""
+
+    time: float
+    position: Array
+    velocity: Array
+    effort: Array
+
+
+class ArmSimulation:
+    """
+    One arm in MuJoCo, stepped with a torque at a time.
+
+    The measured effort is what the drives bring to the links: command plus own compensation
+    minus friction. Brakes clamp the joints themselves, so a clamped arm's effort sensors see
+    the drives alone.
+
+    Parameters
+    ----------
+    description : ArmDescription
+        The arm without the payload.
+    settings : SimulationSettings
+        What it is like.
+
+    Raises
+    ------
+    SettingsError
+        If the start pose does not fit, or friction is asked for and the arm file has none.
+    InertiaError
+        If the inertial set is not physical.
+
+    """
+
+    def __init__(self, description: ArmDescription, settings: SimulationSettings) -> None:
+        self._mujoco = import_mujoco()
+        self.description, self.settings = description, settings
+        carried = settings.payload
+        loaded = description.with_payload(carried) if carried.mass else description
+        self.model = build_mujoco(loaded, gravity=settings.gravity, timestep=settings.timestep)
+        self.data = self._mujoco.MjData(self.model)
+        self._compensator = (
+            build_mujoco(description, gravity=GRAVITY) if settings.gravity_compensation else None)
+        self._compensator_data = (self._mujoco.MjData(self._compensator)
+                                  if self._compensator is not None else None)
+        if settings.friction and description.friction is None:
+            raise SettingsError(f'{description.name} has no friction model; switch friction off.')
+        self._rng = np.random.default_rng(settings.seed)
+        self._flange = self.model.site(FLANGE_SITE).id
+        self._flange_body = self.model.site_bodyid[self._flange]
+        self.data.qpos[:] = self._start()
+        self._mujoco.mj_forward(self.model, self.data)
+        self.braked = True
+        self._drive = np.zeros(description.n)
+        self._steps = 0
+        self._commanded_since: float | None = None
+        self._last_command_time = -np.inf
+
+    def _start(self) -> Array:
+        description, start = self.description, self.settings.start
+        if start is None:
+            start = description.home if description.home is not None else np.zeros(description.n)
+        start = description.joint_vector(start, 'start')
+        lower, upper = description.limit('lower'), description.limit('upper')
+        outside = (start < lower) | (start > upper)
+        if outside.any():
+            joint = int(np.flatnonzero(outside)[0])
+            raise SettingsError(
+                f'start of {description.joint_names[joint]} is {start[joint]:.4g} rad, outside '
+                f'its limits {lower[joint]:.4g} to {upper[joint]:.4g}.')
+        return start
+
+    @property
+    def time(self) -> float:
+        """Simulated time [s]; counted, so that it does not drift by rounding."""
+        return self._steps * self.settings.timestep
+
+    @property
+    def position(self) -> Array:
+        """True joint positions, shape (n,) [rad]."""
+        return np.array(self.data.qpos)
+
+    def step(self, command: Array | None, *, fresh: bool = True) -> None:
+        """
+        Advance by one time step.
+
+        Parameters
+        ----------
+        command : ndarray, shape (n,), or None
+            The torque that the receiver holds [N m]; None before the first command.
+        fresh : bool
+            Whether it has arrived since the last step. An old one still acts, as ros2_control's
+            forward controllers hold it, but does not count towards opening the brakes.
+
+        """
+        if command is not None and fresh:
+            self._note_command()
+        torque = np.zeros(self.description.n) if command is None else np.asarray(command)
+        self._drive = torque + self._own_compensation() - self._friction()
+        self._steps += 1
+        if self.braked:
+            return
+        self.data.ctrl[:] = self._drive
+        self._apply_push()
+        self._mujoco.mj_step(self.model, self.data)
+
+    def read(self) -> JointReading:
+        """Return what the sensors say now, noise included."""
+        settings, n = self.settings, self.description.n
+
+        def noise(deviation: float) -> Array | float:
+            return self._rng.normal(0.0, deviation, n) if deviation else 0.0
+
+        return JointReading(
+            self.time, self.data.qpos + noise(settings.position_noise),
+            self.data.qvel + noise(settings.velocity_noise),
+            self._drive + noise(settings.effort_noise))
+
+    def _note_command(self) -> None:
+        """Open the brakes once commands have come without a gap for long enough."""
+        if not self.braked:
+            return
+        if (self._commanded_since is None
+                or self.time - self._last_command_time > self.settings.command_gap):
+            self._commanded_since = self.time
+        self._last_command_time = self.time
+        if self.time - self._commanded_since >= self.settings.brake_release_after:
+            self.braked = False
+
+    def _own_compensation(self) -> Array | float:
+        if self._compensator is None or self._compensator_data is None:
+            return 0.0
+        self._compensator_data.qpos[:] = self.data.qpos
+        self._mujoco.mj_forward(self._compensator, self._compensator_data)
+        return np.array(self._compensator_data.qfrc_bias)
+
+    def _friction(self) -> Array | float:
+        friction = self.description.friction
+        if not self.settings.friction or friction is None:
+            return 0.0
+        return friction.torque(self.data.qvel)
+
+    def _apply_push(self) -> None:
+        self.data.qfrc_applied[:] = 0.0
+        push = self.settings.push
+        if push.active(self.time):
+            self._mujoco.mj_applyFT(
+                self.model, self.data, np.array(push.force, dtype=float), np.zeros(3),
+                self.data.site_xpos[self._flange], self._flange_body, self.data.qfrc_applied)
