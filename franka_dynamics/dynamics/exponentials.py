@@ -26,6 +26,7 @@ from .model import (
     require_centers_of_mass,
     require_reference_frame,
     solve_acceleration,
+    symmetric,
     total_mass,
     wrench_stack,
 )
@@ -138,7 +139,7 @@ class ExponentialsModel:
         momentum[..., :3, :] = masses[:, None, None] * jacobians[..., :3, :]
         momentum[..., 3:, :] = (rotations @ tensors @ np.swapaxes(rotations, -1, -2)
                                 @ jacobians[..., 3:, :])
-        return np.einsum('...lki,...lkj->...ij', jacobians, momentum) + self._rotors
+        return symmetric(np.einsum('...lki,...lkj->...ij', jacobians, momentum)) + self._rotors
 
     def mass_matrix_derivatives(self, q: ArrayLike) -> Array:
         """

@@ -26,6 +26,7 @@ from .model import (
     require_centers_of_mass,
     require_reference_frame,
     solve_acceleration,
+    symmetric,
     total_mass,
     wrench_stack,
 )
@@ -114,9 +115,9 @@ class LagrangianModel:
         """Return the sum of m J_P^T J_P + J_O^T R I R^T J_O and rotors, shape (..., n, n)."""
         geometry = self._geometry(q)
         linear, angular = self._columns(geometry, geometry.centers, self._moved)
-        return (np.einsum('l,...lai,...laj->...ij', self._masses, linear, linear)
-                + np.einsum('...lai,...laj->...ij', angular, geometry.tensors @ angular)
-                + self._rotors)
+        links = (np.einsum('l,...lai,...laj->...ij', self._masses, linear, linear)
+                 + np.einsum('...lai,...laj->...ij', angular, geometry.tensors @ angular))
+        return symmetric(links) + self._rotors
 
     def mass_matrix_derivatives(self, q: ArrayLike) -> Array:
         """Return dM_ij/dq_k, shape (..., n, n, n), last axis k."""

@@ -220,6 +220,11 @@ def total_mass(description: ArmDescription) -> float:
     return mass
 
 
+def symmetric(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the mean of matrices and their transposes, which carries half their rounding."""
+    return 0.5 * (matrix + np.swapaxes(matrix, -1, -2))
+
+
 def solve_acceleration(mass: NDArray[np.float64], torque: NDArray[np.float64],
                        ) -> NDArray[np.float64]:
     """

@@ -25,6 +25,7 @@ from .model import (
     joint_stack,
     require_reference_frame,
     solve_acceleration,
+    symmetric,
     total_mass,
     wrench_stack,
 )
@@ -116,8 +117,7 @@ class NewtonEulerModel:
         units = np.broadcast_to(np.eye(self.description.n),
                                 (*position.shape[:-2], self.description.n, self.description.n))
         rows = self._recurse(position, np.zeros_like(position), units, gravity=False)
-        # Symmetric by theory; the mean of both triangles carries half their rounding.
-        return 0.5 * (rows + np.swapaxes(rows, -1, -2))
+        return symmetric(rows)
 
     def coriolis_matrix(self, q: ArrayLike, dq: ArrayLike) -> Array:
         """

@@ -1,0 +1,178 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""What every formulation must satisfy by itself, whatever the others say."""
+
+from dataclasses import replace
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+import numpy as np
+import pytest
+
+from franka_dynamics.arm import load
+from franka_dynamics.dynamics.exponentials import ExponentialsModel
+from franka_dynamics.dynamics.lagrangian import LagrangianModel
+from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
+from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
+from franka_dynamics.dynamics.random_arms import random_arm
+from franka_dynamics.dynamics.states import sample_states
+
+STEP = 1e-5  # [rad, m, s], of the central differences: their error is step^2 and eps/step
+DIFFERENCES = 1e-6  # ten times the largest seen, of max(1, |a|)
+CLOSED_FORM = 1e-11  # a hundred times the largest seen, of max(1, |a|)
+
+every_formulation = pytest.mark.parametrize(
+    'formulation', [PinocchioModel, NewtonEulerModel, ExponentialsModel, LagrangianModel])
+
+
+def assert_near(actual, expected, tolerance):
+    expected = np.asarray(expected)
+    np.testing.assert_allclose((actual - expected) / np.maximum(1.0, np.abs(expected)),
+                               np.zeros_like(expected), rtol=0.0, atol=tolerance)
+
+
+def arms_and_states():
+    """Fer, fr3 and ten random arms, each with gravity and a state."""
+    for seed, name in enumerate(['fer', 'fr3'] + 10 * ['random']):
+        rng = np.random.default_rng(seed)
+        arm = random_arm(rng) if name == 'random' else load(name)
+        state = [stack[0] for stack in sample_states(arm, 1, seed)]
+        yield arm, rng.normal(size=3) * 9.81, *state
+
+
+CASES = list(arms_and_states())
+every_case = pytest.mark.parametrize('case', CASES, ids=lambda case: f'{case[0].name}{case[0].n}')
+
+
+def central(function, q, direction):
+    return (function(q + STEP * direction) - function(q - STEP * direction)) / (2.0 * STEP)
+
+
+def gradient(function, q):
+    return np.array([central(function, q, unit) for unit in np.eye(len(q))])
+
+
+@every_formulation
+@every_case
+def test_given_a_moving_arm_when_m_is_differenced_then_it_is_c_plus_its_transpose(
+        formulation, case):
+    arm, gravity, q, dq, _ = case
+    model = formulation(arm, gravity)
+    c = model.coriolis_matrix(q, dq)
+    assert_near(c + c.T, central(model.mass_matrix, q, dq), DIFFERENCES)
+
+
+@every_formulation
+@every_case
+def test_given_a_moving_arm_when_m_is_differenced_then_c_holds_its_christoffel_symbols(
+        formulation, case):
+    arm, gravity, q, dq, _ = case
+    model = formulation(arm, gravity)
+    slopes = np.moveaxis(gradient(model.mass_matrix, q), 0, -1)  # dM_ij/dq_k
+    along, across = slopes @ dq, np.einsum('ikj,k->ij', slopes, dq)
+    assert_near(model.coriolis_matrix(q, dq), 0.5 * (along + across - across.T), DIFFERENCES)
+
+
+@every_formulation
+@every_case
+def test_given_an_arm_when_its_potential_is_differenced_then_it_is_the_gravity_torque(
+        formulation, case):
+    arm, gravity, q, _, _ = case
+    model = formulation(arm, gravity)
+    assert_near(model.gravity(q), gradient(model.potential_energy, q), DIFFERENCES)
+
+
+@every_formulation
+@every_case
+def test_given_a_moving_arm_when_its_energy_is_differenced_then_it_is_the_power(
+        formulation, case):
+    # dE/dt = tau . dq along the motion that tau brings about.
+    arm, gravity, q, dq, ddq = case
+    model = formulation(arm, gravity)
+
+    def energy(time):
+        velocity = dq + time * ddq
+        return (model.kinetic_energy(q + time * dq + 0.5 * time**2 * ddq, velocity)
+                + model.potential_energy(q + time * dq + 0.5 * time**2 * ddq))
+    power = (energy(STEP) - energy(-STEP)) / (2.0 * STEP)
+    assert_near(model.inverse_dynamics(q, dq, ddq) @ dq, power, 10.0 * DIFFERENCES)
+
+
+@every_formulation
+@every_case
+def test_given_an_arm_when_its_poses_are_differenced_then_they_are_the_jacobians(
+        formulation, case):
+    arm, gravity, q, _, _ = case
+    model = formulation(arm, gravity)
+    slopes = np.array([central(model.frames, q, unit) for unit in np.eye(arm.n)])
+    poses = model.frames(q)
+    for frame in range(1, arm.n + 2):
+        rotation = poses[frame - 1, :3, :3]
+        jacobian = model.jacobian(q, frame)
+        assert_near(jacobian[:3].T, slopes[:, frame - 1, :3, 3], DIFFERENCES)
+        for column, slope in zip(jacobian[3:].T, slopes[:, frame - 1, :3, :3]):
+            spin = slope @ rotation.T
+            assert_near(column, [spin[2, 1], spin[0, 2], spin[1, 0]], DIFFERENCES)
+
+
+@every_formulation
+@every_case
+def test_given_an_arm_when_its_center_of_mass_is_differenced_then_it_carries_the_weight(
+        formulation, case):
+    # The weight's torque is the mass times gravity through the centre of mass's slope.
+    arm, gravity, q, _, _ = case
+    model = formulation(arm, gravity)
+    mass = sum(link.mass for link in arm.links)
+    assert_near(model.gravity(q), -mass * gradient(model.center_of_mass, q) @ gravity,
+                DIFFERENCES)
+
+
+@every_formulation
+@every_case
+def test_given_an_acceleration_when_its_torque_drives_the_arm_then_it_comes_back(
+        formulation, case):
+    arm, gravity, q, dq, ddq = case
+    model, wrench = formulation(arm, gravity), np.arange(1.0, 7.0)
+    tau = model.inverse_dynamics(q, dq, ddq, wrench=wrench)
+    assert_near(model.forward_dynamics(q, dq, tau, wrench=wrench), ddq, CLOSED_FORM)
+
+
+@every_formulation
+@every_case
+def test_given_a_wrench_when_it_acts_then_its_torque_is_the_jacobians_transpose(
+        formulation, case):
+    arm, gravity, q, dq, ddq = case
+    model, wrench = formulation(arm, gravity), np.arange(1.0, 7.0)
+    felt = model.inverse_dynamics(q, dq, ddq) - model.inverse_dynamics(q, dq, ddq, wrench=wrench)
+    assert_near(felt, model.jacobian(q).T @ wrench, CLOSED_FORM)
+
+
+@every_formulation
+@every_case
+def test_given_an_arm_when_moving_then_its_kinetic_energy_is_the_mass_matrixs(formulation, case):
+    arm, gravity, q, dq, _ = case
+    model = formulation(arm, gravity)
+    assert_near(model.kinetic_energy(q, dq), 0.5 * dq @ model.mass_matrix(q) @ dq, CLOSED_FORM)
+
+
+@every_formulation
+@given(seed=st.integers(0, 2**32 - 1))
+@settings(max_examples=50, derandomize=True, deadline=None)
+def test_given_any_physical_arm_when_its_mass_matrix_is_taken_then_it_is_positive_definite(
+        formulation, seed):
+    arm = random_arm(np.random.default_rng(seed))
+    mass = formulation(arm).mass_matrix(sample_states(arm, 1, seed).q[0])
+    np.testing.assert_array_equal(mass, mass.T)
+    assert np.linalg.eigvalsh(mass)[0] > 0.0
+
+
+@every_formulation
+def test_given_a_rotor_when_accelerated_then_it_adds_to_its_own_joint_only(formulation):
+    arm = random_arm(np.random.default_rng(5), joints=4)
+    rotor = 0.37
+    joints = tuple(replace(joint, rotor_inertia=joint.rotor_inertia + (rotor if i == 2 else 0.0))
+                   for i, joint in enumerate(arm.joints))
+    q, dq, ddq = (stack[0] for stack in sample_states(arm, 1, 5))
+    plain, heavier = formulation(arm), formulation(replace(arm, joints=joints))
+    added = heavier.inverse_dynamics(q, dq, ddq) - plain.inverse_dynamics(q, dq, ddq)
+    assert_near(added, [0.0, 0.0, rotor * ddq[2], 0.0], CLOSED_FORM)

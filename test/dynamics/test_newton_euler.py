@@ -1,0 +1,158 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The recursion in DH frames against closed forms, and what it refuses."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from franka_dynamics.arm import (
+    ArmDescription,
+    Convention,
+    DHRow,
+    Joint,
+    JointKind,
+    LinkInertia,
+    load,
+)
+from franka_dynamics.dynamics.model import GRAVITY
+from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
+from franka_dynamics.dynamics.random_arms import random_arm
+from franka_dynamics.dynamics.states import sample_states
+from franka_dynamics.errors import FrameError, JointVectorError
+
+MASS_KG, LENGTH_M, TENSOR_KGM2, G = 2.0, 0.5, 0.3, 9.81
+ATOL = 1e-13  # about 50 ulp of m g l = 9.81 N m
+STACK = 1e-12  # a stack sums in another order than a single state: rounding only
+
+
+def pendulum(convention):
+    """Return a rod that swings about the horizontal y of {S}; at q = 0 it points along x."""
+    base = np.eye(4)
+    base[:3, :3] = [[1.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.0, -1.0, 0.0]]  # z of {0} is y of {S}
+    link = LinkInertia.from_center_of_mass(MASS_KG, (LENGTH_M, 0.0, 0.0),
+                                           np.diag((0.0, TENSOR_KGM2, TENSOR_KGM2)))
+    return ArmDescription('pendulum', convention,
+                          (Joint('swing', JointKind.REVOLUTE, DHRow()),), (link,), base=base)
+
+
+@pytest.mark.parametrize('convention', list(Convention))
+@pytest.mark.parametrize('angle', [0.0, 0.3, -1.2, np.pi / 2])
+def test_given_a_pendulum_when_held_then_gravity_is_the_closed_form(convention, angle):
+    # A turn by q about +y lowers the rod: V = -m g l sin q.
+    torque = NewtonEulerModel(pendulum(convention)).gravity([angle])
+    np.testing.assert_allclose(torque, [-MASS_KG * G * LENGTH_M * np.cos(angle)],
+                               rtol=0.0, atol=ATOL)
+
+
+@pytest.mark.parametrize('convention', list(Convention))
+def test_given_a_pendulum_when_accelerated_then_inertia_is_steiners(convention):
+    mass = NewtonEulerModel(pendulum(convention)).mass_matrix([0.7])
+    np.testing.assert_allclose(mass, [[TENSOR_KGM2 + MASS_KG * LENGTH_M**2]],
+                               rtol=0.0, atol=ATOL)
+
+
+def planar_two_link(convention):
+    """Return two point masses on links of one length in the plane of x and y."""
+    tip = LinkInertia.from_center_of_mass(MASS_KG, (0.0, 0.0, 0.0), np.zeros((3, 3)))
+    if convention is Convention.STANDARD:
+        # The frame is at the link's far end, where the mass is.
+        rows, links = (DHRow(a=LENGTH_M), DHRow(a=LENGTH_M)), (tip, tip)
+    else:
+        far = LinkInertia.from_center_of_mass(MASS_KG, (LENGTH_M, 0.0, 0.0), np.zeros((3, 3)))
+        rows, links = (DHRow(), DHRow(a=LENGTH_M)), (far, far)
+    joints = tuple(Joint(f'joint{i}', JointKind.REVOLUTE, row) for i, row in enumerate(rows))
+    return ArmDescription('planar', convention, joints, links)
+
+
+@pytest.mark.parametrize('convention', list(Convention))
+def test_given_a_planar_two_link_arm_when_moving_then_m_and_c_are_the_textbooks(convention):
+    # Spong, Hutchinson, Vidyasagar 2006, section 7.4.3: point masses at the ends.
+    model, q2, (dq1, dq2) = NewtonEulerModel(planar_two_link(convention)), 0.8, (1.3, -0.6)
+    unit = MASS_KG * LENGTH_M**2
+    mass = unit * np.array([[3 + 2 * np.cos(q2), 1 + np.cos(q2)], [1 + np.cos(q2), 1.0]])
+    h = -unit * np.sin(q2)
+    coriolis = np.array([[h * dq2, h * (dq1 + dq2)], [-h * dq1, 0.0]])
+    q, dq = [0.4, q2], [dq1, dq2]
+    np.testing.assert_allclose(model.mass_matrix(q), mass, rtol=0.0, atol=ATOL)
+    np.testing.assert_allclose(model.coriolis_matrix(q, dq), coriolis, rtol=0.0, atol=ATOL)
+
+
+@pytest.mark.parametrize(('quantity', 'inputs'), [
+    ('frames', 1), ('jacobian', 1), ('center_of_mass', 1), ('mass_matrix', 1), ('gravity', 1),
+    ('potential_energy', 1), ('link_twists', 2), ('coriolis', 2), ('coriolis_matrix', 2),
+    ('nonlinear_effects', 2), ('kinetic_energy', 2), ('inverse_dynamics', 3),
+    ('forward_dynamics', 3), ('joint_wrenches', 3)])
+@pytest.mark.parametrize('convention', list(Convention))
+def test_given_a_stack_of_states_when_asked_then_it_is_the_states_one_by_one(
+        convention, quantity, inputs):
+    arm = random_arm(np.random.default_rng(3), joints=5, convention=convention)
+    model, states = NewtonEulerModel(arm), sample_states(arm, 6, 3)[:inputs]
+    grid = [stack.reshape(2, 3, 5) for stack in states]
+    actual = getattr(model, quantity)(*grid)
+    expected = np.array([getattr(model, quantity)(*state) for state in zip(*states)])
+    assert actual.shape[:2] == (2, 3)
+    np.testing.assert_allclose(actual.reshape(expected.shape), expected, rtol=STACK, atol=STACK)
+
+
+def test_given_another_gravity_when_asked_then_the_torque_is_linear_in_it():
+    arm, q = load('fer'), load('fer').home
+    units = [NewtonEulerModel(arm, unit).gravity(q) for unit in np.eye(3)]
+    tilted = NewtonEulerModel(arm, (1.0, -2.0, 3.0)).gravity(q)
+    np.testing.assert_allclose(tilted, 1.0 * units[0] - 2.0 * units[1] + 3.0 * units[2],
+                               rtol=0.0, atol=ATOL)
+
+
+def test_given_a_tilted_base_when_held_then_it_is_gravity_tilted_the_other_way():
+    arm, q = load('fer'), load('fer').home
+    base = np.eye(4)
+    base[:3, :3] = [[0.0, 0.0, 1.0], [0.0, 1.0, 0.0], [-1.0, 0.0, 0.0]]
+    mounted = NewtonEulerModel(replace(arm, base=base)).gravity(q)
+    upright = NewtonEulerModel(arm, base[:3, :3].T @ np.array(GRAVITY)).gravity(q)
+    np.testing.assert_allclose(mounted, upright, rtol=0.0, atol=ATOL)
+
+
+def test_given_regrouped_parameters_when_a_link_has_a_moment_but_no_mass_then_it_computes():
+    arm = load('fer')
+    link = LinkInertia(0.0, (0.1, 0.2, 0.3), np.eye(3))
+    regrouped = replace(arm, links=(*arm.links[:-1], link))
+    # Linear in the parameters: the link's share is what it alone gives.
+    nothing = tuple(LinkInertia.zero() for _ in range(6))
+    q = arm.home
+    alone = NewtonEulerModel(replace(arm, links=(*nothing, link))).gravity(q)
+    rest = NewtonEulerModel(replace(arm, links=(*arm.links[:-1], LinkInertia.zero()))).gravity(q)
+    assert np.abs(alone).max() > 0.1
+    np.testing.assert_allclose(NewtonEulerModel(regrouped).gravity(q), alone + rest,
+                               rtol=0.0, atol=ATOL)
+
+
+def test_given_a_vector_of_the_wrong_length_when_asked_then_the_joints_are_named():
+    with pytest.raises(JointVectorError, match=r'q has shape \(6,\), expected \(..., 7\).*'
+                                               'fer_joint1, fer_joint2'):
+        NewtonEulerModel(load('fer')).gravity(np.zeros(6))
+
+
+@pytest.mark.parametrize('bad', [np.nan, np.inf])
+def test_given_a_value_that_is_not_finite_when_asked_then_its_joint_is_named(bad):
+    dq = np.zeros((2, 7))
+    dq[1, 3] = bad
+    with pytest.raises(JointVectorError, match=f'dq of joint fer_joint4 is {bad}'):
+        NewtonEulerModel(load('fer')).coriolis(np.zeros((2, 7)), dq)
+
+
+@pytest.mark.parametrize('frame', [0, 9, 'hand', 1.5])
+def test_given_an_unknown_frame_when_its_jacobian_is_asked_then_the_frames_are_listed(frame):
+    with pytest.raises(FrameError, match=r"frames are 1\.\.7 \(joints\) and 8 or 'flange'"):
+        NewtonEulerModel(load('fer')).jacobian(np.zeros(7), frame)
+
+
+def test_given_an_unknown_reference_frame_when_asked_then_the_choices_are_listed():
+    with pytest.raises(FrameError, match='LOCAL, WORLD, LOCAL_WORLD_ALIGNED'):
+        NewtonEulerModel(load('fer')).jacobian(np.zeros(7), 1, 'BODY')
+
+
+@pytest.mark.parametrize('gravity', [(0.0, 9.81), (0.0, 0.0, np.nan)])
+def test_given_a_malformed_gravity_when_a_model_is_made_then_it_is_refused(gravity):
+    with pytest.raises(JointVectorError, match='gravity vector must be three finite numbers'):
+        NewtonEulerModel(load('fer'), gravity)

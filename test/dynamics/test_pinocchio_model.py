@@ -1,0 +1,104 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+The backend against the recursion in DH frames, to rounding, wherever a Franka arm may stand.
+
+1,000 states within the limits, both readings of an inertia, any gravity, with and without hand.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from franka_dynamics.arm import LinkInertia, load
+from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
+from franka_dynamics.dynamics.pinocchio_model import build_pinocchio, PinocchioModel
+from franka_dynamics.dynamics.random_arms import random_arm
+from franka_dynamics.dynamics.states import sample_states
+from franka_dynamics.errors import InertiaError, JointVectorError
+
+ATOL = 1e-12  # absolute: N m, kg m^2, m; ten times the largest seen (9e-14)
+STATES = 1000
+QUANTITIES = {'frames': 1, 'mass_matrix': 1, 'gravity': 1, 'coriolis': 2, 'coriolis_matrix': 2,
+              'inverse_dynamics': 3}
+GRAVITIES = [(0.0, 0.0, -9.81), (9.81, 0.0, 0.0), (-4.0, 5.0, 7.5)]
+ARMS = [('fer', 'gaz2019'), ('fer', 'ledezma2021'), ('fer', 'franka_description'),
+        ('fr3', 'franka_description')]
+
+
+@pytest.mark.parametrize('gravity', GRAVITIES)
+@pytest.mark.parametrize('hand', ['none', 'franka_hand'])
+@pytest.mark.parametrize(('arm', 'inertial_set'), ARMS)
+def test_given_a_franka_arm_when_computed_then_the_recursion_agrees_to_rounding(
+        arm, inertial_set, hand, gravity):
+    description = load(arm, inertial_set, hand=hand)
+    states = sample_states(description, STATES, 11)
+    backend, independent = (PinocchioModel(description, gravity),
+                            NewtonEulerModel(description, gravity))
+    for quantity, inputs in QUANTITIES.items():
+        actual = np.array([getattr(backend, quantity)(*state) for state in zip(*states[:inputs])])
+        expected = getattr(independent, quantity)(*states[:inputs])
+        np.testing.assert_allclose(actual, expected, rtol=0.0, atol=ATOL, err_msg=quantity)
+
+
+def test_given_the_other_reading_of_the_table_when_computed_then_the_recursion_follows_it():
+    # The same numbers taken about the centre of mass are another arm, for both alike.
+    description = load('fer', 'ledezma2021')
+    other = description.map_links(lambda link: LinkInertia.from_center_of_mass(
+        link.mass, link.center_of_mass, link.inertia))
+    states = sample_states(description, STATES, 12)
+    torques = NewtonEulerModel(other).inverse_dynamics(*states)
+    backend = PinocchioModel(other)
+    actual = np.array([backend.inverse_dynamics(*state) for state in zip(*states)])
+    np.testing.assert_allclose(actual, torques, rtol=0.0, atol=ATOL)
+    assert np.abs(torques - NewtonEulerModel(description).inverse_dynamics(*states)).max() > 1.0
+
+
+@pytest.mark.parametrize(('quantity', 'inputs'), [
+    ('frames', 1), ('jacobian', 1), ('center_of_mass', 1), ('mass_matrix', 1), ('gravity', 1),
+    ('link_twists', 2), ('coriolis', 2), ('coriolis_matrix', 2), ('nonlinear_effects', 2),
+    ('inverse_dynamics', 3), ('forward_dynamics', 3), ('joint_wrenches', 3)])
+def test_given_a_result_when_the_next_is_asked_then_the_first_stays(quantity, inputs):
+    # Pinocchio's own arrays are views of its workspace; the caller must own what it gets.
+    model = PinocchioModel(load('fer'))
+    first, second = (list(zip(*sample_states(load('fer'), 2, 13)[:inputs])))
+    result = getattr(model, quantity)(*first)
+    kept = result.copy()
+    assert np.abs(getattr(model, quantity)(*second) - kept).max() > 1e-6
+    np.testing.assert_array_equal(result, kept)
+
+
+def test_given_an_arm_of_one_joint_when_its_jacobian_is_asked_then_it_is_a_column():
+    arm = random_arm(np.random.default_rng(14), joints=1)
+    assert PinocchioModel(arm).jacobian([0.3]).shape == (6, 1)
+
+
+def test_given_limits_and_rotors_when_built_then_pinocchio_holds_them():
+    arm = load('fer')
+    joints = tuple(replace(joint, rotor_inertia=0.1 * i) for i, joint in enumerate(arm.joints))
+    model = build_pinocchio(replace(arm, joints=joints))
+    np.testing.assert_array_equal(model.lowerPositionLimit, arm.limit('lower'))
+    np.testing.assert_array_equal(model.upperPositionLimit, arm.limit('upper'))
+    np.testing.assert_array_equal(model.velocityLimit, arm.limit('velocity'))
+    np.testing.assert_array_equal(model.effortLimit, arm.limit('effort'))
+    np.testing.assert_array_equal(model.armature, 0.1 * np.arange(7))
+    assert list(model.names)[1:] == list(arm.joint_names)
+
+
+def test_given_a_moment_without_mass_when_built_then_the_joint_is_named():
+    arm = load('fer')
+    odd = replace(arm, links=(*arm.links[:-1], LinkInertia(0.0, (0.1, 0.0, 0.0), np.eye(3))))
+    with pytest.raises(InertiaError, match='behind fer_joint7 of fer has no mass but the first'):
+        PinocchioModel(odd)
+
+
+def test_given_a_stack_when_asked_then_the_expected_shape_is_named():
+    with pytest.raises(JointVectorError, match=r'q has shape \(2, 7\), expected \(7,\)'):
+        PinocchioModel(load('fer')).gravity(np.zeros((2, 7)))
+
+
+def test_given_a_malformed_wrench_when_asked_then_its_form_is_named():
+    zero = np.zeros(7)
+    with pytest.raises(JointVectorError, match='six finite numbers, force'):
+        PinocchioModel(load('fer')).inverse_dynamics(zero, zero, zero, wrench=(1.0, 2.0, 3.0))
