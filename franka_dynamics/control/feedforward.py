@@ -49,6 +49,7 @@ class Cycle:
     stamp: float
     q: Array
     dq: Array
+    effort: Array | None = None
     gravity: Array | None = None
     coriolis: Array | None = None
     inertia: Array | None = None
@@ -105,7 +106,7 @@ class FeedforwardController:
         self._blend: tuple[Array, float] | None = None
         self._blend_wanted = False
         self._stop_goal = self._zero
-        self.gravity_conflict = ''
+        self.conflict = ''
         self._use(settings or Settings())
 
     @property
@@ -117,6 +118,11 @@ class FeedforwardController:
     def terms(self) -> TermModel:
         """The torque terms in use."""
         return self._terms
+
+    @property
+    def stopping(self) -> bool:
+        """Whether the stop sequence is under way."""
+        return self.mode is Mode.STOPPING
 
     def apply(self, settings: Settings) -> None:
         """
@@ -139,7 +145,7 @@ class FeedforwardController:
         kp, kd = settings.gains(self.description.n)
         self._settings, self._terms, self._kp, self._kd = settings, terms, kp, kd
         self.gravity_watch = GravityWatch(terms.true.mass_matrix)
-        self.gravity_conflict = ''
+        self.conflict = ''
         self._has_gains = bool(kp.any() or kd.any())
 
     def set_reference(self, request: TrajectoryRequest) -> Trajectory | ReferencePoint:
@@ -170,7 +176,7 @@ class FeedforwardController:
     def enable(self) -> None:
         """Allow commands; they begin once the state is trusted."""
         self.enabled = True
-        self.gravity_conflict = ''
+        self.conflict = ''
         self.gravity_watch.restart()
         self.counters = Counters(largest_share=np.zeros(self.description.n))
 
@@ -185,7 +191,7 @@ class FeedforwardController:
         observation = self.supervisor.observe(stamp, q, dq, arrival, age)
         if not observation.valid:
             self._follow_up(observation)
-            return Cycle(observation, stamp, q, dq)
+            return Cycle(observation, stamp, q, dq, effort)
         self._latest = (stamp, q)
         reference = self.reference.sample(stamp) if observation.trusted else None
         terms = self._terms
@@ -195,7 +201,7 @@ class FeedforwardController:
         command = None
         if self._follow_up(observation):
             command = self._command(stamp, q, dq, reference, gravity, coriolis, inertia)
-        return Cycle(observation, stamp, q, dq, gravity, coriolis, inertia, command)
+        return Cycle(observation, stamp, q, dq, effort, gravity, coriolis, inertia, command)
 
     def reject(self, condition: Condition, reason: str) -> Observation:
         """Take note of a message that is no state of this arm."""
@@ -215,13 +221,20 @@ class FeedforwardController:
         It ends at the target's own resting torque, or at zero where that would be wrong because
         somebody else carries the arm.
         """
-        if self.mode is Mode.RUNNING:
+        if self.mode is Mode.RUNNING and self._last is None:
+            self.mode = Mode.SILENT  # nothing was published, so there is nothing to take back
+        elif self.mode is Mode.RUNNING:
             hold = self._settings.profile.stop is Stop.HOLD_GRAVITY and not to_zero
             goal = self._last_gravity if hold else self._zero
             self._stop_goal = np.clip(goal, -self._effort, self._effort)
             self.mode, self.stop_reason = Mode.STOPPING, reason
             self.counters.stops += 1
             self.reference.clear()
+
+    def hold_off(self, reason: str, *, to_zero: bool = False) -> None:
+        """Stop, and stay silent until the settings change or commands are enabled anew."""
+        self.conflict = reason
+        self.stop(reason, to_zero=to_zero)
 
     def disable(self, reason: str) -> None:
         """Stop, and stay silent until enabled again."""
@@ -255,11 +268,25 @@ class FeedforwardController:
                 or self.mode is not Mode.RUNNING or not self._settings.terms.gravity):
             return
         if _adding_is_wrong(evidence):
-            self.gravity_conflict = (
+            self.hold_off(
                 f'target {self._settings.target} leaves gravity to this node, but the arm is '
                 f'{evidence.state.value}: {evidence.sentence}. Choose a target that compensates '
-                'gravity itself (fci, franka_gazebo), or switch the other compensation off')
-            self.stop(self.gravity_conflict, to_zero=True)
+                'gravity itself (fci, franka_gazebo), or switch the other compensation off',
+                to_zero=True)
+
+    def trajectory_efforts(self, trajectory: Trajectory) -> Array:
+        """Return the feedforward torque at every point of a trajectory, shape (k, n) [N m]."""
+        efforts = []
+        for i, q in enumerate(trajectory.positions):
+            dq, ddq = (self._zero if rows is None else rows[i]
+                       for rows in (trajectory.velocities, trajectory.accelerations))
+            terms = self._terms
+            ours = (terms.gravity_left_to_us(q, terms.gravity(q))
+                    if self._settings.terms.gravity else self._zero)
+            point = ReferencePoint(q, dq, ddq)
+            efforts.append(ours + self._feedforward(
+                q, dq, point, terms.coriolis(q, dq), terms.inertia(q, ddq)))
+        return np.clip(efforts, -self._effort, self._effort)
 
     def _follow_up(self, observation: Observation) -> bool:
         """Change the mode as the state's condition demands; return whether to command."""
@@ -269,7 +296,7 @@ class FeedforwardController:
         if condition is not Condition.TRUSTED:
             self.stop(f'{condition.value}: {observation.reason}')
             return False
-        if self.mode is Mode.SILENT and self.enabled and not self.gravity_conflict:
+        if self.mode is Mode.SILENT and self.enabled and not self.conflict:
             self.mode, self.stop_reason = Mode.RUNNING, ''
             self._blend_wanted = True
         return self.mode is Mode.RUNNING

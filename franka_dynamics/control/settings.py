@@ -53,8 +53,8 @@ class Settings:
     gravity_vector: tuple[float, ...] = GRAVITY
     payload: tuple[float, ...] = (0.0,) * len(PAYLOAD_ORDER)
     payload_known_to_robot: bool = True
-    kp: tuple[float, ...] = ()
-    kd: tuple[float, ...] = ()
+    kp: tuple[float, ...] = (0.0,)
+    kd: tuple[float, ...] = (0.0,)
     scale: float = 1.0
     ramp_time: float = 0.2
 
@@ -64,7 +64,7 @@ class Settings:
         return target_profile(self.target)
 
     def gains(self, n: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return kp and kd as arrays of shape (n,); empty ones mean zero."""
+        """Return kp and kd as arrays of shape (n,); a single number stands for every joint."""
         return _gain('kp', self.kp, n), _gain('kd', self.kd, n)
 
     def payload_inertia(self) -> LinkInertia:
@@ -135,8 +135,10 @@ class Settings:
 
 
 def _gain(name: str, values: tuple[float, ...], n: int) -> NDArray[np.float64]:
-    gain = np.zeros(n) if len(values) == 0 else np.asarray(values, dtype=float)
+    gain = np.asarray(values, dtype=float)
+    gain = np.repeat(gain, n) if gain.shape == (1,) else gain
     if gain.shape != (n,) or not np.isfinite(gain).all():
         raise SettingsError(
-            f'{name} must be {n} finite numbers, one per joint, or empty; got {list(values)}.')
+            f'{name} must be one finite number for all joints, or {n} of them, one per joint; got '
+            f'{list(values)}.')
     return gain

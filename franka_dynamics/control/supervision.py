@@ -101,6 +101,7 @@ class StateSupervisor:
         self._speed = _SPEED_FACTOR * description.limit('velocity')
         self.counts = dict.fromkeys(Condition, 0)
         self.repeated = self.out_of_order = self.dropped = 0
+        self.age = float('nan')
         self.reset()
 
     def reset(self) -> None:
@@ -143,6 +144,7 @@ class StateSupervisor:
             The ROS clock minus the stamp [s], where the caller looked at the clock.
 
         """
+        self.age = float('nan') if age is None else age
         problem = self._impossible(q, dq)
         if problem is not None:
             return self._fail(*problem)

@@ -1,0 +1,53 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The parameters by which every node is told its arm; names as in franka_ros2."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from .parameters import ParameterSpec
+from ..arm import ArmDescription, load
+from ..arm.loader import AS_LISTED
+from ..errors import SettingsError
+
+ARM_PARAMETERS = (
+    ParameterSpec('robot_type', 'string', 'fer', 'A shipped arm (fer, fr3) or the path of an arm '
+                  'file.', read_only=True),
+    ParameterSpec('inertial_set', 'string', '', "Which of the arm file's inertial sets to use; "
+                  'empty for its default.', read_only=True),
+    ParameterSpec('hand', 'string', AS_LISTED, 'The hand on the flange: franka_hand, '
+                  'hand_ledezma2021, none, or as_listed for the one the inertial set was '
+                  'published with.', read_only=True),
+    ParameterSpec('arm_prefix', 'string', '', 'Put in front of every joint name, verbatim (no '
+                  'underscore is added).', read_only=True),
+    ParameterSpec('joint_names', 'string_array', [], 'Overrides the joint names that follow from '
+                  'robot_type and arm_prefix.', read_only=True),
+)
+
+
+def load_arm(values: dict[str, Any]) -> ArmDescription:
+    """
+    Return the arm that the parameters name.
+
+    Raises
+    ------
+    DescriptionError
+        If there is no such arm, set or hand, or its file is at fault.
+    SettingsError
+        If joint_names does not fit the arm.
+
+    """
+    description = load(values['robot_type'], values['inertial_set'] or None, hand=values['hand'],
+                       prefix=values['arm_prefix'])
+    names = list(values['joint_names'])
+    if not names:
+        return description
+    if len(names) != description.n or len(set(names)) != len(names):
+        raise SettingsError(
+            f'joint_names must be {description.n} different names, one per joint of '
+            f'{description.name} from base to tip; got {names}.')
+    joints = tuple(replace(joint, name=name)
+                   for joint, name in zip(description.joints, names))
+    return replace(description, joints=joints)

@@ -1,0 +1,331 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The node: joint states in, cross-checked feedforward torques out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+import gc
+import sys
+import time
+from typing import Any
+
+from rcl_interfaces.msg import SetParametersResult
+from rclpy.clock import Clock, ClockType
+from rclpy.duration import Duration
+from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
+from rclpy.parameter import Parameter
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
+from trajectory_msgs.msg import JointTrajectory
+
+from .arm_parameters import load_arm
+from .command_watch import CommandWatch
+from .feedforward_diagnostics import FeedforwardDiagnostics
+from .feedforward_parameters import (
+    FEEDFORWARD_PARAMETERS,
+    LIVE_PARAMETERS,
+    settings_from,
+    supervision_from,
+)
+from .joint_state import doubles, effort_message, JointStateReader
+from .lifecycle_main import run_lifecycle_node
+from .parameters import check, declare, unknown_overrides, values
+from .qos import PUBLISHER_QOS, qos_overriding_options, REFERENCE_QOS, STATE_QOS
+from .running_crosscheck import RunningCrosscheck
+from .term_publishers import TermPublishers
+from .trajectory_message import message_from_trajectory, request_from_message
+from ..control.feedforward import Cycle, FeedforwardController
+from ..control.limits import LONGEST_STEP_S
+from ..control.reference import Trajectory
+from ..control.statistics import Durations
+from ..control.supervision import Condition
+from ..dynamics.crosscheck import crosscheck
+from ..errors import FrankaDynamicsError, JointStateError, ReferenceRefusedError, SettingsError
+
+NODE_NAME = 'feedforward'
+_SILENCE_CHECKS_PER_TIMEOUT = 2
+_REFRESH_PERIOD_S, _DIAGNOSTICS_PERIOD_S = 0.1, 1.0
+_LOG_PERIOD_S = 1.0  # of a sentence that would otherwise come with every message
+_DELIVERY_TIMEOUT = Duration(seconds=0.5)
+
+
+class FeedforwardNode(LifecycleNode):
+    """Lifecycle node around a FeedforwardController; see docs/topics.md and docs/parameters.md."""
+
+    def __init__(self, **node_options: Any) -> None:
+        super().__init__(NODE_NAME, **node_options)
+        self.refusal = ''
+        declare(self, FEEDFORWARD_PARAMETERS)
+        unknown = unknown_overrides(self, FEEDFORWARD_PARAMETERS)
+        if unknown:
+            raise SettingsError(
+                f'{", ".join(unknown)}: no such parameter; docs/parameters.md lists all of them. '
+                'A misspelt one would be ignored in silence, so nothing is started.')
+        self.add_on_set_parameters_callback(self._judge_parameters)
+        self.add_post_set_parameters_callback(self._apply_parameters)
+        self._controller: FeedforwardController | None = None
+        self._steady = Clock(clock_type=ClockType.STEADY_TIME)
+        self._timers_of_activation: list[Any] = []
+        self._subscriptions_of_activation: list[Any] = []
+
+    @property
+    def controller(self) -> FeedforwardController:
+        """The controller; there is one from configure to cleanup."""
+        assert self._controller is not None, 'only called between configure and cleanup'
+        return self._controller
+
+    # Lifecycle ---------------------------------------------------------------------------------
+
+    def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Load the arm, hold its models against each other, open the publishers."""
+        try:
+            self._configure()
+        except FrankaDynamicsError as error:
+            self.refusal = str(error)
+            self.get_logger().error(f'not configured: {error}')
+            return TransitionCallbackReturn.FAILURE
+        return super().on_configure(state)
+
+    def _configure(self) -> None:
+        parameters = values(self, FEEDFORWARD_PARAMETERS)
+        description = load_arm(parameters)
+        description.require_physical('commanding torques')
+        self._controller = FeedforwardController(
+            description, settings_from(parameters), supervision_from(parameters))
+        report = crosscheck(self.controller.terms.loaded,
+                            gravity=self.controller.settings.gravity_vector,
+                            count=parameters['crosscheck_states'])
+        report.require()
+        self.get_logger().info(
+            f'{description.name} ({description.inertial_set}, hand {description.hand}): Pinocchio '
+            f'and Newton-Euler in DH frames agree to {report.largest:.1e} over {report.states} '
+            f'states; target {self.controller.settings.target}')
+        self._names = list(description.joint_names)
+        self._reader = JointStateReader(self._names)
+        self._running_crosscheck = RunningCrosscheck(
+            self.controller, parameters['crosscheck_period'], report.largest)
+        self._latency = Durations()
+        options: dict[str, Any] = {'qos_overriding_options': qos_overriding_options()}
+        self._command_publisher = self.create_lifecycle_publisher(
+            Float64MultiArray, '~/command', PUBLISHER_QOS, **options)
+        self._feedforward_publisher = self.create_lifecycle_publisher(
+            JointState, '~/feedforward', PUBLISHER_QOS, **options)
+        self._trajectory_publisher = self.create_lifecycle_publisher(
+            JointTrajectory, '~/feedforward_trajectory', PUBLISHER_QOS, **options)
+        self._terms = TermPublishers(self, self.controller, parameters['frame'],
+                                     parameters['reference_frame'])
+        self._command_watch = CommandWatch(self, self._command_publisher)
+        self._diagnostics = FeedforwardDiagnostics(
+            self, self.controller, self._latency, self._running_crosscheck, self._command_watch)
+        self._last_publication = 0.0
+
+    def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Refuse if somebody else commands; otherwise listen to the arm."""
+        rival = self._command_watch.listen(
+            self.get_parameter('listen_before_activation').value)
+        if rival:
+            self.refusal = rival
+            self.get_logger().error(f'not activated: {rival}')
+            return TransitionCallbackReturn.FAILURE
+        self.refusal = ''
+        options: dict[str, Any] = {'qos_overriding_options': qos_overriding_options()}
+        self._subscriptions_of_activation = [
+            self.create_subscription(JointState, 'joint_states', self._on_joint_state, STATE_QOS,
+                                     **options),
+            self.create_subscription(JointTrajectory, '~/reference', self._on_reference,
+                                     REFERENCE_QOS, **options)]
+        timeout = self.get_parameter('state_timeout').value
+        self._stop_timer = self._timer(LONGEST_STEP_S, self._on_stop_timer)
+        self._stop_timer.cancel()
+        self._silence_period = timeout / _SILENCE_CHECKS_PER_TIMEOUT
+        self._silence_checked = time.monotonic()
+        self._timer(self._silence_period, self._on_silence_timer)
+        self._timer(_REFRESH_PERIOD_S, self._terms.refresh)
+        self._timer(_DIAGNOSTICS_PERIOD_S, self._on_diagnostics_timer)
+        self.controller.supervisor.reset()
+        self.controller.enable()
+        result = super().on_activate(state)
+        self._terms.refresh()
+        # What set-up left behind would otherwise be walked through in the middle of a cycle.
+        gc.collect()
+        gc.freeze()
+        return result
+
+    def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Publish the stop sequence, then fall silent."""
+        self._end_activation('deactivated')
+        return super().on_deactivate(state)
+
+    def on_cleanup(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Close the publishers and forget the arm."""
+        self._release()
+        return TransitionCallbackReturn.SUCCESS
+
+    def on_shutdown(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Publish the stop sequence if active, and end."""
+        self._end_activation('shut down')
+        self._release()
+        return TransitionCallbackReturn.SUCCESS
+
+    def on_error(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """After an exception in a transition: stop the arm and start over, unconfigured."""
+        self._end_activation('error')
+        self._release()
+        return TransitionCallbackReturn.SUCCESS
+
+    def _timer(self, period: float, callback: Any) -> Any:
+        """Return a timer on the steady clock, so that stopped simulated time stops no checks."""
+        timer = self.create_timer(period, callback, clock=self._steady)
+        self._timers_of_activation.append(timer)
+        return timer
+
+    def _end_activation(self, reason: str) -> None:
+        if self._controller is None:
+            return
+        for subscription in self._subscriptions_of_activation:
+            self.destroy_subscription(subscription)
+        for timer in self._timers_of_activation:
+            self.destroy_timer(timer)
+        self._subscriptions_of_activation, self._timers_of_activation = [], []
+        self.controller.disable(reason)
+        while self._publish_stop_step():
+            time.sleep(LONGEST_STEP_S)
+        self._command_publisher.wait_for_all_acked(_DELIVERY_TIMEOUT)
+        self._command_watch.close()
+
+    def _release(self) -> None:
+        if self._controller is None:
+            return
+        self._terms.destroy()
+        self._diagnostics.destroy()
+        for publisher in (self._command_publisher, self._feedforward_publisher,
+                          self._trajectory_publisher):
+            self.destroy_lifecycle_publisher(publisher)
+        self._controller = None
+
+    # The control path --------------------------------------------------------------------------
+
+    def _on_joint_state(self, message: JointState) -> None:
+        began = time.perf_counter()
+        try:
+            reading = self._reader.read(message)
+        except JointStateError as error:
+            self.controller.reject(Condition.MISMATCHED, str(error))
+            self._after_cycle(None, message)
+            return
+        age = self.get_clock().now().nanoseconds * 1e-9 - reading.stamp
+        cycle = self.controller.cycle(reading.stamp, reading.position, reading.velocity,
+                                      time.monotonic(), effort=reading.effort, age=age)
+        if cycle.command is not None:
+            self._publish_command(cycle.command)
+            self._latency.add(time.perf_counter() - began)
+            if self._feedforward_publisher.get_subscription_count() > 0:
+                self._feedforward_publisher.publish(
+                    effort_message(message.header.stamp, self._names, cycle.command))
+        self._after_cycle(cycle, message)
+
+    def _after_cycle(self, cycle: Cycle | None, message: JointState) -> None:
+        """Do what may wait until the command is out."""
+        if self.controller.stopping:
+            self._stop_timer.reset()
+            self._warn_of_stop()
+        if cycle is not None and cycle.gravity is not None:
+            self._terms.publish(cycle, message)
+            failure = self._running_crosscheck.run(cycle)
+            if failure:
+                self.controller.hold_off(failure)
+
+    def _publish_command(self, torque: Any) -> None:
+        data = doubles(torque)
+        self._command_watch.sent(data)
+        self._command_publisher.publish(Float64MultiArray(data=data))
+        self._last_publication = time.monotonic()
+
+    def _publish_stop_step(self) -> bool:
+        """Publish the next torque of the stop sequence; return whether there was one."""
+        torque = self.controller.stop_step(time.monotonic() - self._last_publication)
+        if torque is None:
+            return False
+        self._publish_command(torque)
+        return True
+
+    def _on_stop_timer(self) -> None:
+        if not self._publish_stop_step():
+            self._stop_timer.cancel()
+
+    def _on_silence_timer(self) -> None:
+        now = time.monotonic()
+        late = now - self._silence_checked > 2.0 * self._silence_period
+        self._silence_checked = now
+        # A stall of this process is no silence of the arm: messages may be waiting to be read.
+        if late:
+            return
+        self.controller.check_silence(now)
+        if self.controller.stopping:
+            self._stop_timer.reset()
+            self._warn_of_stop()
+
+    def _warn_of_stop(self) -> None:
+        self.get_logger().warning(f'stopping: {self.controller.stop_reason}',
+                                  throttle_duration_sec=_LOG_PERIOD_S)
+
+    # References, parameters, diagnostics -------------------------------------------------------
+
+    def _on_reference(self, message: JointTrajectory) -> None:
+        try:
+            planned = self.controller.set_reference(request_from_message(message))
+        except ReferenceRefusedError as error:
+            self._diagnostics.note_refused_reference(str(error))
+            self.get_logger().warning(f'reference refused: {error}',
+                                      throttle_duration_sec=_LOG_PERIOD_S)
+            return
+        self._diagnostics.note_refused_reference('')
+        if (isinstance(planned, Trajectory)
+                and self._trajectory_publisher.get_subscription_count() > 0):
+            self._trajectory_publisher.publish(message_from_trajectory(
+                planned, self._names, self.controller.trajectory_efforts(planned)))
+
+    def _judge_parameters(self, changes: Sequence[Parameter]) -> SetParametersResult:
+        """Accept a set of changes if all of them together can be used."""
+        try:
+            merged = self._with_changes(changes)
+            if self._controller is not None:
+                settings_from(merged).validate(self.controller.description)
+        except FrankaDynamicsError as error:
+            return SetParametersResult(successful=False, reason=str(error))
+        return SetParametersResult(successful=True)
+
+    def _with_changes(self, changes: Sequence[Parameter]) -> dict[str, Any]:
+        merged = values(self, LIVE_PARAMETERS)
+        specs = {spec.name: spec for spec in FEEDFORWARD_PARAMETERS}
+        for change in changes:
+            if change.name in specs:
+                check(specs[change.name], change.value)
+            merged[change.name] = change.value
+        return merged
+
+    def _apply_parameters(self, changes: Sequence[Parameter]) -> None:
+        if self._controller is None:
+            return
+        live = {spec.name for spec in LIVE_PARAMETERS}
+        if any(change.name in live for change in changes):
+            self.controller.apply(settings_from(values(self, LIVE_PARAMETERS)))
+            self.get_logger().info('now: ' + ', '.join(
+                f'{change.name} = {change.value}' for change in changes))
+
+    def _on_diagnostics_timer(self) -> None:
+        rival = self._command_watch.check()
+        if rival and not self.controller.conflict:
+            self.controller.hold_off(rival)
+            self._stop_timer.reset()
+        self._diagnostics.publish()
+
+
+def main(args: Sequence[str] | None = None) -> int:
+    """Run the node until it is told to stop; return a process exit status."""
+    return run_lifecycle_node(FeedforwardNode, args)
+
+
+if __name__ == '__main__':
+    sys.exit(main())

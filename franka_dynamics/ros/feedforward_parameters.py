@@ -1,0 +1,95 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The parameters of the feedforward node."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .arm_parameters import ARM_PARAMETERS
+from .parameters import ParameterSpec
+from ..control.settings import PAYLOAD_ORDER, Settings, StateSource, Terms
+from ..control.supervision import SupervisionLimits
+from ..control.targets import DEFAULT_TARGET, TARGETS
+from ..dynamics import GRAVITY
+from ..dynamics.model import FLANGE, REFERENCE_FRAMES
+
+LIVE_PARAMETERS = (
+    ParameterSpec('target', 'string', DEFAULT_TARGET, 'Who receives the torques, and hence who '
+                  'adds gravity and friction.', choices=tuple(TARGETS)),
+    ParameterSpec('terms.gravity', 'bool', True, 'Command the gravity torque that the target '
+                  'leaves to us (fci and franka_gazebo leave none).'),
+    ParameterSpec('terms.coriolis', 'bool', True, 'Command C(q, dq) dq.'),
+    ParameterSpec('terms.inertia', 'bool', True, 'Command M(q) times the reference '
+                  'acceleration.'),
+    ParameterSpec('terms.friction', 'bool', False, "Command the arm file's friction model at the "
+                  'reference velocity; refused for a target that compensates friction.'),
+    ParameterSpec('state_source', 'string', StateSource.MEASURED.value, 'The state at which '
+                  'Coriolis and inertia are evaluated while a reference is followed.',
+                  choices=tuple(source.value for source in StateSource)),
+    ParameterSpec('scale', 'double', 1.0, 'Factor on Coriolis, inertia and friction (not on '
+                  'gravity or the PD).', minimum=0.0, maximum=1.0),
+    ParameterSpec('gravity_vector', 'double_array', list(GRAVITY), 'True gravity in the base '
+                  'frame, for an inclined mount.', unit='m/s^2'),
+    ParameterSpec('payload', 'double_array', [0.0] * len(PAYLOAD_ORDER), 'What the flange '
+                  "carries, as libfranka's setLoad takes it, in the flange frame: mass [kg], "
+                  'centre of mass x y z [m], inertia about it xx xy xz yy yz zz [kg m^2].'),
+    ParameterSpec('payload_known_to_robot', 'bool', True, 'Whether the target was told of the '
+                  'payload (Desk, setLoad) and carries it itself.'),
+    ParameterSpec('kp', 'double_array', [0.0], 'Stiffness of the optional joint PD: one number '
+                  'for all joints, or one per joint.', unit='N m/rad'),
+    ParameterSpec('kd', 'double_array', [0.0], 'Damping of the optional joint PD: one number '
+                  'for all joints, or one per joint.', unit='N m s/rad'),
+    ParameterSpec('ramp_time', 'double', 0.2, 'How long a start or a change of parameters takes '
+                  'to reach the torque in full.', minimum=0.0, maximum=10.0, unit='s'),
+)
+
+FIXED_PARAMETERS = (
+    ParameterSpec('autostart', 'bool', True, 'Configure and activate without being asked.',
+                  read_only=True),
+    ParameterSpec('min_input_rate', 'double', 200.0, 'Below this rate of joint states terms are '
+                  'published but no command.', read_only=True, minimum=1.0, maximum=1e4,
+                  unit='Hz'),
+    ParameterSpec('state_timeout', 'double', 0.02, 'Joint states silent for longer start the '
+                  'stop sequence.', read_only=True, minimum=1e-3, maximum=10.0, unit='s'),
+    ParameterSpec('max_state_age', 'double', 0.1, "How far a stamp may be off this node's clock; "
+                  '0 switches the check off.', read_only=True, minimum=0.0, maximum=10.0,
+                  unit='s'),
+    ParameterSpec('recovery_samples', 'integer', 20, 'Good joint states in a row before torque '
+                  'is given (again).', read_only=True, minimum=2, maximum=10000),
+    ParameterSpec('listen_before_activation', 'double', 0.5, 'How long the command topic is '
+                  'watched for somebody else before activation.', read_only=True, minimum=0.0,
+                  maximum=10.0, unit='s'),
+    ParameterSpec('crosscheck_states', 'integer', 300, 'Random states at which the two models '
+                  'must agree before the node configures.', read_only=True, minimum=10,
+                  maximum=100000),
+    ParameterSpec('crosscheck_period', 'double', 1.0, 'How often the running model is held '
+                  'against the independent one; 0 for never.', read_only=True, minimum=0.0,
+                  maximum=3600.0, unit='s'),
+    ParameterSpec('frame', 'string', FLANGE, "The frame of ~/jacobian and ~/pose: 'flange' or a "
+                  'joint number.', read_only=True),
+    ParameterSpec('reference_frame', 'string', 'LOCAL_WORLD_ALIGNED', "The Jacobian's reference "
+                  "frame, in Pinocchio's terms.", read_only=True, choices=REFERENCE_FRAMES),
+)
+
+FEEDFORWARD_PARAMETERS = (*ARM_PARAMETERS, *LIVE_PARAMETERS, *FIXED_PARAMETERS)
+
+
+def settings_from(values: dict[str, Any]) -> Settings:
+    """Return the live settings that parameter values stand for."""
+    return Settings(
+        target=values['target'],
+        terms=Terms(*(values[f'terms.{term}']
+                      for term in ('gravity', 'coriolis', 'inertia', 'friction'))),
+        state_source=StateSource(values['state_source']),
+        gravity_vector=tuple(values['gravity_vector']), payload=tuple(values['payload']),
+        payload_known_to_robot=values['payload_known_to_robot'],
+        kp=tuple(values['kp']), kd=tuple(values['kd']), scale=values['scale'],
+        ramp_time=values['ramp_time'])
+
+
+def supervision_from(values: dict[str, Any]) -> SupervisionLimits:
+    """Return the supervision limits that parameter values stand for."""
+    return SupervisionLimits(
+        min_input_rate=values['min_input_rate'], state_timeout=values['state_timeout'],
+        max_state_age=values['max_state_age'], recovery_samples=values['recovery_samples'])

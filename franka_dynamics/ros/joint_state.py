@@ -1,0 +1,113 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""sensor_msgs/JointState <-> arrays in joint order."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from builtin_interfaces.msg import Time
+import numpy as np
+from numpy.typing import NDArray
+from sensor_msgs.msg import JointState
+
+from ..errors import JointStateError
+
+
+class JointReading(NamedTuple):
+    """What one message says of the arm's own joints; arrays of shape (n,), SI units."""
+
+    stamp: float
+    position: NDArray[np.float64]
+    velocity: NDArray[np.float64]
+    effort: NDArray[np.float64] | None
+
+
+class JointStateReader:
+    """
+    Maps joint states by name, in any order and among other joints.
+
+    Parameters
+    ----------
+    joint_names : sequence of str
+        The arm's joints, in joint order.
+
+    """
+
+    def __init__(self, joint_names: Sequence[str]) -> None:
+        self._wanted = tuple(joint_names)
+        self._names: list[str] | None = None
+        self._order: list[int] = []
+
+    def read(self, message: JointState) -> JointReading:
+        """
+        Return the arm's part of a message.
+
+        Raises
+        ------
+        JointStateError
+            If one of the arm's joints is missing or doubled, or an array has another length
+            than the names. Values are not judged here.
+
+        """
+        if message.name != self._names:
+            self._order = self._find(message.name)
+            self._names = list(message.name)
+        count = len(message.name)
+        for field, values in (('position', message.position), ('velocity', message.velocity)):
+            if len(values) != count:
+                raise JointStateError(
+                    f'The joint state has {count} names but {len(values)} values of {field}; '
+                    'both must be given for every joint.')
+        effort = None
+        if len(message.effort) == count:
+            effort = np.asarray(message.effort)[self._order]
+        elif len(message.effort) != 0:
+            raise JointStateError(
+                f'The joint state has {count} names but {len(message.effort)} values of effort; '
+                'give one for every joint, or none.')
+        return JointReading(
+            seconds(message.header.stamp), np.asarray(message.position)[self._order],
+            np.asarray(message.velocity)[self._order], effort)
+
+    def _find(self, names: Sequence[str]) -> list[int]:
+        given = list(names)
+        missing = [name for name in self._wanted if name not in given]
+        if missing:
+            raise JointStateError(
+                f'The joint state lacks {", ".join(missing)}; it has '
+                f'{", ".join(given) or "no joints"}. Set robot_type, arm_prefix or joint_names to '
+                'match, or listen to the topic that carries this arm.')
+        doubled = [name for name in self._wanted if given.count(name) > 1]
+        if doubled:
+            raise JointStateError(
+                f'The joint state names {", ".join(doubled)} more than once; nobody can tell '
+                'which value holds.')
+        return [given.index(name) for name in self._wanted]
+
+
+def seconds(stamp: Time) -> float:
+    """Return a stamp in seconds."""
+    return stamp.sec + 1e-9 * stamp.nanosec
+
+
+def stamp_from_seconds(time: float) -> Time:
+    """Return a time as a stamp."""
+    nanoseconds = round(time * 1e9)
+    return Time(sec=nanoseconds // 10 ** 9, nanosec=nanoseconds % 10 ** 9)
+
+
+def doubles(values: NDArray[np.float64]) -> array:
+    """Return values as the array type that rclpy's messages take without checking each one."""
+    return array('d', np.ascontiguousarray(values, dtype=float).tobytes())
+
+
+def effort_message(stamp: Time, names: list[str], effort: NDArray[np.float64]) -> JointState:
+    """Return a stamped JointState that carries torques alone; `names` is kept, not copied."""
+    message = JointState()
+    message.header.stamp = stamp
+    message.name = names
+    message.effort = doubles(effort)
+    return message

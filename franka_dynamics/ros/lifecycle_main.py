@@ -1,0 +1,83 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Running a lifecycle node as a process whose last words still reach the arm."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+import signal
+import sys
+from types import FrameType
+from typing import Any
+
+import rclpy
+from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
+from rclpy.lifecycle import TransitionCallbackReturn
+from rclpy.signals import SignalHandlerOptions
+
+from ..errors import FrankaDynamicsError
+
+REFUSED, INPUT_AT_FAULT = 1, 2
+_SPIN_S = 0.1
+
+
+def run_lifecycle_node(make: Callable[[], Any], args: Sequence[str] | None = None) -> int:
+    """
+    Run a node with an `autostart` parameter and a `refusal` text until SIGINT or SIGTERM.
+
+    rclpy's own signal handler ends the context before anything can be published, so it is
+    replaced: a signal asks the node to shut down, which publishes its stop sequence.
+
+    Returns
+    -------
+    int
+        0 after an orderly end, 1 if the node refused to configure, 2 if a parameter is at fault.
+
+    """
+    rclpy.init(args=None if args is None else list(args),
+               signal_handler_options=SignalHandlerOptions.NO)
+    stop = StopRequest()
+    try:
+        try:
+            node = make()
+        except FrankaDynamicsError as error:
+            print(f'{error}', file=sys.stderr)
+            return INPUT_AT_FAULT
+        executor = SingleThreadedExecutor()
+        executor.add_node(node)
+        try:
+            if node.get_parameter('autostart').value:
+                if node.trigger_configure() != TransitionCallbackReturn.SUCCESS:
+                    print(node.refusal or 'the node could not be configured', file=sys.stderr)
+                    return REFUSED
+                node.trigger_activate()
+            while not stop.requested and rclpy.ok():
+                executor.spin_once(timeout_sec=_SPIN_S)
+        except ExternalShutdownException:
+            pass
+        finally:
+            if rclpy.ok():
+                node.trigger_shutdown()
+            executor.shutdown()
+            node.destroy_node()
+        return 0
+    finally:
+        stop.restore()
+        rclpy.try_shutdown()
+
+
+class StopRequest:
+    """Remembers SIGINT and SIGTERM instead of dying of them."""
+
+    def __init__(self) -> None:
+        self.requested = False
+        self._previous = {number: signal.signal(number, self._note)
+                          for number in (signal.SIGINT, signal.SIGTERM)}
+
+    def _note(self, _number: int, _frame: FrameType | None) -> None:
+        self.requested = True
+
+    def restore(self) -> None:
+        """Give the signals back."""
+        for number, handler in self._previous.items():
+            signal.signal(number, handler)

@@ -1,0 +1,121 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""One table of parameters a node: declarations, YAML files and the docs page come from it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..errors import SettingsError
+
+
+@dataclass(frozen=True)
+class ParameterSpec:
+    """
+    One parameter of a node.
+
+    `kind` is bool, integer, double, string, double_array or string_array. `default` fixes the
+    type that ROS enforces. `choices` and `minimum`/`maximum` are enforced where they are given.
+    """
+
+    name: str
+    kind: str
+    default: Any
+    sentence: str
+    read_only: bool = False
+    minimum: float | None = None
+    maximum: float | None = None
+    choices: tuple[str, ...] = ()
+    unit: str = ''
+
+
+def check(spec: ParameterSpec, value: Any) -> None:
+    """
+    Refuse a value outside a parameter's choices or range; NaN is outside every range.
+
+    Raises
+    ------
+    SettingsError
+        Naming parameter, value and what is allowed.
+
+    """
+    if spec.choices and value not in spec.choices:
+        raise SettingsError(f'{spec.name} is {value!r}; the choices are '
+                            f'{", ".join(map(repr, spec.choices))}.')
+    if spec.minimum is not None or spec.maximum is not None:
+        low = -float('inf') if spec.minimum is None else spec.minimum
+        high = float('inf') if spec.maximum is None else spec.maximum
+        if not low <= value <= high:
+            raise SettingsError(f'{spec.name} is {value}; it must be within {low:g} and {high:g}'
+                                f'{" " + spec.unit if spec.unit else ""}.')
+
+
+def declare(node: Any, table: Sequence[ParameterSpec]) -> None:
+    """
+    Declare a table's parameters on a node, with descriptors.
+
+    Raises
+    ------
+    SettingsError
+        If a value given at the start has another type or lies outside its range.
+
+    """
+    from rcl_interfaces.msg import ParameterDescriptor
+    from rclpy.exceptions import InvalidParameterTypeException, InvalidParameterValueException
+
+    for spec in table:
+        descriptor = ParameterDescriptor(
+            name=spec.name, description=spec.sentence, read_only=spec.read_only,
+            additional_constraints=constraints(spec))
+        # rclpy reads an empty list as bytes; such a parameter is declared by its type alone.
+        default = spec.default if spec.default != [] else _types()[spec.kind]
+        try:
+            parameter = node.declare_parameter(spec.name, default, descriptor)
+        except (InvalidParameterTypeException, InvalidParameterValueException) as error:
+            raise SettingsError(
+                f'{spec.name} must be of type {spec.kind} (default {spec.default!r}): '
+                f'{error}.') from error
+        if parameter.value is not None:
+            check(spec, parameter.value)
+
+
+def constraints(spec: ParameterSpec) -> str:
+    """Return a parameter's choices or range as text for people."""
+    if spec.choices:
+        return 'one of ' + ', '.join(spec.choices)
+    bounds = [f'{word} {bound:g}' for word, bound in
+              (('at least', spec.minimum), ('at most', spec.maximum)) if bound is not None]
+    return ' and '.join(bounds) + (f' {spec.unit}' if bounds and spec.unit else '')
+
+
+def values(node: Any, table: Sequence[ParameterSpec]) -> dict[str, Any]:
+    """Return the present values of a table's parameters by name."""
+    return {spec.name: value(node, spec) for spec in table}
+
+
+def value(node: Any, spec: ParameterSpec) -> Any:
+    """Return one parameter's present value, or its default where it was never set."""
+    from rclpy.exceptions import ParameterUninitializedException
+
+    try:
+        return node.get_parameter(spec.name).value
+    except ParameterUninitializedException:
+        return spec.default
+
+
+def unknown_overrides(node: Any, table: Sequence[ParameterSpec]) -> list[str]:
+    """Return parameters that were given at the start but that nobody declares."""
+    known = {spec.name for spec in table} | {'use_sim_time'}
+    return sorted(name for name in node._parameter_overrides
+                  if name not in known and not name.startswith('qos_overrides.'))
+
+
+def _types() -> dict[str, Any]:
+    from rclpy.parameter import Parameter
+
+    kinds = Parameter.Type
+    return {'bool': kinds.BOOL, 'integer': kinds.INTEGER, 'double': kinds.DOUBLE,
+            'string': kinds.STRING, 'double_array': kinds.DOUBLE_ARRAY,
+            'string_array': kinds.STRING_ARRAY}

@@ -1,0 +1,20 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Quality of service of every topic of ours."""
+
+from rclpy.qos import QoSProfile, ReliabilityPolicy
+from rclpy.qos_overriding_options import QoSOverridingOptions
+
+# Reliable, because a best-effort publisher never reaches a default subscriber; depth 1, because
+# an old torque is worth nothing.
+PUBLISHER_QOS = QoSProfile(depth=1, reliability=ReliabilityPolicy.RELIABLE)
+# Best effort with depth 1 always hands over the freshest state and never turns a stall into a
+# queue.
+STATE_QOS = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
+# References must not be lost, and a few may come in a burst.
+REFERENCE_QOS = QoSProfile(depth=10, reliability=ReliabilityPolicy.RELIABLE)
+
+
+def qos_overriding_options() -> QoSOverridingOptions:
+    """Return options by which a parameter file may override history, depth and reliability."""
+    return QoSOverridingOptions.with_default_policies()

@@ -1,0 +1,183 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""A simulated arm behind the topics that a real or a Gazebo arm has."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+import sys
+import time
+from typing import Any
+
+from diagnostic_msgs.msg import DiagnosticArray
+import numpy as np
+import rclpy
+from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
+from rclpy.node import Node
+from rclpy.signals import SignalHandlerOptions
+from rosgraph_msgs.msg import Clock
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
+
+from .arm_parameters import load_arm
+from .diagnostics import diagnostic_array, OK, status, WARN
+from .joint_state import doubles, stamp_from_seconds
+from .lifecycle_main import INPUT_AT_FAULT, StopRequest
+from .parameters import declare, unknown_overrides, values
+from .qos import PUBLISHER_QOS, qos_overriding_options
+from .simulator_parameters import simulation_settings, SIMULATOR_PARAMETERS
+from ..control.statistics import Durations
+from ..errors import FrankaDynamicsError, SettingsError
+from ..simulation.arm_simulation import ArmSimulation
+
+COMMAND_TOPIC = 'effort_controller/commands'
+_DIAGNOSTICS_PERIOD_S = 1.0
+_LOG_PERIOD_S = 1.0
+_MOST_LAG_S = 0.1  # further behind, the schedule is moved instead of caught up with
+
+
+class SimulatorNode(Node):
+    """
+    Publishes joint states at the simulation's rate and takes torques.
+
+    As ros2_control's forward controllers do, it holds the last command for ever.
+    """
+
+    def __init__(self, **node_options: Any) -> None:
+        super().__init__('simulator', **node_options)
+        declare(self, SIMULATOR_PARAMETERS)
+        unknown = unknown_overrides(self, SIMULATOR_PARAMETERS)
+        if unknown:
+            raise SettingsError(f'{", ".join(unknown)}: no such parameter; docs/parameters.md '
+                                'lists all of them.')
+        parameters = values(self, SIMULATOR_PARAMETERS)
+        description = load_arm(parameters)
+        self._simulation = ArmSimulation(description, simulation_settings(parameters))
+        self._timestep = self._simulation.settings.timestep
+        self._names = list(description.joint_names)
+        self._effort_limit = description.limit('effort')
+        self._lockstep = parameters['pacing'] == 'lockstep'
+        self._lockstep_timeout = parameters['lockstep_timeout']
+        self._simulated_stamps = self._lockstep or parameters['publish_clock']
+        options: dict[str, Any] = {'qos_overriding_options': qos_overriding_options()}
+        self._states = self.create_publisher(JointState, 'joint_states', PUBLISHER_QOS, **options)
+        self._clock_publisher = (self.create_publisher(Clock, '/clock', PUBLISHER_QOS)
+                                 if parameters['publish_clock'] else None)
+        self._diagnostics = self.create_publisher(DiagnosticArray, '/diagnostics', 10)
+        self.create_subscription(Float64MultiArray, COMMAND_TOPIC, self._on_command,
+                                 PUBLISHER_QOS, **options)
+        self._command: np.ndarray | None = None
+        self._fresh = False
+        self._published_at = 0.0
+        self._latency = Durations(1 << 16)
+        self._missed = self._steps_commanded = self._refused = self._slips = 0
+        self._next_diagnostics = time.monotonic() + _DIAGNOSTICS_PERIOD_S
+        self._steps_at_diagnostics, self._diagnosed_at = 0, time.monotonic()
+        self._steps = 0
+
+    def run(self, stop: StopRequest) -> None:
+        """Simulate until asked to stop."""
+        executor = SingleThreadedExecutor()
+        executor.add_node(self)
+        deadline = time.perf_counter()
+        while not stop.requested and rclpy.ok():
+            self._publish_state()
+            deadline = self._wait(executor, deadline)
+            self._simulation.step(self._command, fresh=self._fresh)
+            self._steps += 1
+            if self._command is not None:
+                self._steps_commanded += 1
+                self._missed += not self._fresh
+            self._fresh = False
+            if time.monotonic() >= self._next_diagnostics:
+                self._publish_diagnostics()
+
+    def _wait(self, executor: SingleThreadedExecutor, deadline: float) -> float:
+        """Handle callbacks until the next step is due; return when that one was."""
+        begun = self._command is not None
+        if self._lockstep and begun:
+            give_up = time.perf_counter() + self._lockstep_timeout
+            while not self._fresh and (left := give_up - time.perf_counter()) > 0.0:
+                executor.spin_once(timeout_sec=left)
+            return time.perf_counter()
+        deadline += self._timestep
+        if time.perf_counter() - deadline > _MOST_LAG_S:
+            # A real arm would not hurry either; a burst of steps on one command is no physics.
+            self._slips += 1
+            deadline = time.perf_counter()
+        while (left := deadline - time.perf_counter()) > 0.0:
+            executor.spin_once(timeout_sec=left)
+            if self._lockstep and self._fresh:
+                break
+        return deadline
+
+    def _publish_state(self) -> None:
+        reading = self._simulation.read()
+        stamp = (stamp_from_seconds(reading.time) if self._simulated_stamps
+                 else self.get_clock().now().to_msg())
+        if self._clock_publisher is not None:
+            self._clock_publisher.publish(Clock(clock=stamp))
+        message = JointState()
+        message.header.stamp = stamp
+        message.name = self._names
+        message.position = doubles(reading.position)
+        message.velocity = doubles(reading.velocity)
+        message.effort = doubles(reading.effort)
+        self._published_at = time.perf_counter()
+        self._states.publish(message)
+
+    def _on_command(self, message: Float64MultiArray) -> None:
+        torque = np.array(message.data)
+        if torque.shape != self._effort_limit.shape or not np.isfinite(torque).all():
+            self._refused += 1
+            self.get_logger().error(
+                f'a command of {len(torque)} values {torque.tolist()} was refused: '
+                f'{len(self._names)} finite torques in the order {", ".join(self._names)} are '
+                'needed', throttle_duration_sec=_LOG_PERIOD_S)
+            return
+        if not self._fresh:
+            self._latency.add(time.perf_counter() - self._published_at)
+        self._command, self._fresh = torque, True
+
+    def _publish_diagnostics(self) -> None:
+        now = time.monotonic()
+        rate = (self._steps - self._steps_at_diagnostics) / (now - self._diagnosed_at)
+        self._steps_at_diagnostics, self._diagnosed_at = self._steps, now
+        self._next_diagnostics = now + _DIAGNOSTICS_PERIOD_S
+        braked = self._simulation.braked
+        self._diagnostics.publish(diagnostic_array(self, [status(
+            self.get_fully_qualified_name().lstrip('/'), 'Simulated arm', WARN if braked else OK,
+            'the brakes are closed' if braked else 'the brakes are open', self._names[0], {
+                'braked': braked, 'simulated time [s]': float(self._simulation.time),
+                'step rate [Hz]': rate, 'steps commanded': self._steps_commanded,
+                'steps without a new command': self._missed, 'schedule slips': self._slips,
+                'commands refused': self._refused,
+                'round trip p50 [us]': 1e6 * self._latency.percentile(50),
+                'round trip p99 [us]': 1e6 * self._latency.percentile(99)})]))
+
+
+def main(args: Sequence[str] | None = None) -> int:
+    """Run the simulated arm until SIGINT or SIGTERM; 2 if a parameter is at fault."""
+    rclpy.init(args=None if args is None else list(args),
+               signal_handler_options=SignalHandlerOptions.NO)
+    stop = StopRequest()
+    try:
+        try:
+            node = SimulatorNode()
+        except FrankaDynamicsError as error:
+            print(f'{error}', file=sys.stderr)
+            return INPUT_AT_FAULT
+        try:
+            node.run(stop)
+        except ExternalShutdownException:
+            pass
+        finally:
+            node.destroy_node()
+        return 0
+    finally:
+        stop.restore()
+        rclpy.try_shutdown()
+
+
+if __name__ == '__main__':
+    sys.exit(main())

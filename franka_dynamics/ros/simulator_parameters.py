@@ -1,0 +1,72 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The parameters of the simulator node."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .arm_parameters import ARM_PARAMETERS
+from .parameters import ParameterSpec
+from ..control.settings import PAYLOAD_ORDER, Settings
+from ..dynamics import GRAVITY
+from ..errors import SettingsError
+from ..simulation.arm_simulation import Push, SimulationSettings
+
+PACINGS = ('wall', 'lockstep')
+
+SIMULATOR_PARAMETERS = (
+    *ARM_PARAMETERS,
+    ParameterSpec('start', 'double_array', [], 'Joint positions to start from; empty for the '
+                  "arm file's home pose.", read_only=True, unit='rad'),
+    ParameterSpec('pacing', 'string', 'wall', 'wall: 1 kHz of real time; lockstep: one step per '
+                  'command, as fast as the commands come.', read_only=True, choices=PACINGS),
+    ParameterSpec('lockstep_timeout', 'double', 0.2, 'In lockstep, a step without a command is '
+                  'made after this much real time.', read_only=True, minimum=1e-3, maximum=60.0,
+                  unit='s'),
+    ParameterSpec('publish_clock', 'bool', False, 'Publish simulated time on /clock and stamp '
+                  'with it; otherwise stamps are real time (wall) or simulated time (lockstep).',
+                  read_only=True),
+    ParameterSpec('gravity_vector', 'double_array', list(GRAVITY), 'Gravity of the simulated '
+                  'world in the base frame.', read_only=True, unit='m/s^2'),
+    ParameterSpec('gravity_compensation', 'bool', False, "Add g(q) of the bare arm inside the "
+                  "arm, as FCI's robot does.", read_only=True),
+    ParameterSpec('friction', 'bool', False, "Add the arm file's friction to the joints.",
+                  read_only=True),
+    ParameterSpec('position_noise', 'double', 0.0, 'Standard deviation of measured positions.',
+                  read_only=True, minimum=0.0, unit='rad'),
+    ParameterSpec('velocity_noise', 'double', 0.0, 'Standard deviation of measured velocities.',
+                  read_only=True, minimum=0.0, unit='rad/s'),
+    ParameterSpec('effort_noise', 'double', 0.0, 'Standard deviation of measured efforts.',
+                  read_only=True, minimum=0.0, unit='N m'),
+    ParameterSpec('seed', 'integer', 0, 'Of the noise.', read_only=True, minimum=0),
+    ParameterSpec('payload', 'double_array', [0.0] * len(PAYLOAD_ORDER), 'What the flange '
+                  'carries, as the feedforward node takes it.', read_only=True),
+    ParameterSpec('push.force', 'double_array', [0.0, 0.0, 0.0], 'A force at the flange in the '
+                  'base frame.', read_only=True, unit='N'),
+    ParameterSpec('push.start', 'double', 0.0, 'When it begins to push, in simulated time.',
+                  read_only=True, minimum=0.0, unit='s'),
+    ParameterSpec('push.duration', 'double', 0.0, 'How long it pushes.', read_only=True,
+                  minimum=0.0, unit='s'),
+    ParameterSpec('brake_release_after', 'double', 0.5, 'How long commands must have come '
+                  'without a gap before the brakes open.', read_only=True, minimum=0.0,
+                  maximum=60.0, unit='s'),
+)
+
+
+def simulation_settings(values: dict[str, Any]) -> SimulationSettings:
+    """Return the settings that parameter values stand for."""
+    force = values['push.force']
+    if len(force) != 3 or not np.isfinite(force).all():
+        raise SettingsError(f'push.force must be three finite numbers [N]; got {list(force)}.')
+    return SimulationSettings(
+        start=np.array(values['start']) if len(values['start']) else None,
+        gravity=tuple(values['gravity_vector']),
+        payload=Settings(payload=tuple(values['payload'])).payload_inertia(),
+        friction=values['friction'], gravity_compensation=values['gravity_compensation'],
+        position_noise=values['position_noise'], velocity_noise=values['velocity_noise'],
+        effort_noise=values['effort_noise'],
+        push=Push(tuple(force), values['push.start'], values['push.duration']),
+        brake_release_after=values['brake_release_after'], seed=values['seed'])
