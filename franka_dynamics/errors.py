@@ -65,3 +65,9 @@ class JointStateError(FrankaDynamicsError, ValueError):
 
 class ReferenceRefusedError(FrankaDynamicsError, ValueError):
     """A reference trajectory was refused."""
+class TreeError(FrankaDynamicsError, ValueError):
+    """The bodies, joints or loops of a mechanism contradict each other."""
+
+
+class LoopError(FrankaDynamicsError):
+    """A closed chain cannot be assembled, or is at a position where its joints do not suffice."""

@@ -65,7 +65,7 @@ def run(arguments: argparse.Namespace) -> int:
     from ..arm.mesh_file import load_mesh
     from ..arm.mesh_solid import require_solid
     from ..arm.payload import payload_array, payload_parameter_file, require_positive
-    from ..atomic_file import replaced
+    from ..report.files import write_text
 
     name = Path(arguments.mesh).name
     quantity, value = (('--mass', arguments.mass) if arguments.density is None
@@ -95,8 +95,7 @@ def run(arguments: argparse.Namespace) -> int:
                   'centre of mass xx xy xz yy yz zz [kg m^2]')
     if arguments.output:
         comment = f'{name}, {density:.6g} kg/m^3, mount {arguments.mount}'
-        with replaced(arguments.output) as temporary:
-            temporary.write_text(payload_parameter_file(payload, comment), encoding='utf-8')
+        write_text(arguments.output, payload_parameter_file(payload, comment))
         console.print(f'written: {arguments.output}')
     if arguments.picture:
         from ..report.mesh_picture import draw_payload

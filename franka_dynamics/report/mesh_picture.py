@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from .files import complete_or_absent
 from ..arm import LinkInertia
 from ..arm.mesh import TriangleMesh
-from ..atomic_file import replaced
 from ..errors import MissingDependencyError
 
 _AXIS_COLOURS = ('tab:red', 'tab:green', 'tab:blue')
@@ -95,5 +95,5 @@ def draw_payload(mesh: TriangleMesh, inertia: LinkInertia, path: str | Path, tit
              xlabel='x [mm]', ylabel='y [mm]', zlabel='z [mm]', title=title)
     axes.set_box_aspect((1, 1, 1))
     axes.legend(loc='upper left', fontsize='small')
-    with replaced(path) as temporary:
+    with complete_or_absent(path) as temporary:
         figure.savefig(temporary, dpi=130)

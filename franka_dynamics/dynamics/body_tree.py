@@ -1,0 +1,204 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Rigid bodies joined to a fixed base as a tree, by joint twists (seed 003, section 1)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .exponentials import spatial_inertia
+from .lie import adjoint, exp6, inverse_transform, joint_twist
+from ..arm import ArmDescription, Convention, LinkInertia
+from ..arm.inertia import rigid_transform
+from ..errors import JointVectorError, TreeError
+
+Array = NDArray[np.float64]
+BASE = -1
+# |omega| = 1 and omega . v = 0 to this: far above rounding, far below a typing error.
+_UNIT_TWIST = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class BodyTree:
+    """
+    A tree of bodies, each moved by one joint, with a tool fixed to one of them.
+
+    T_{parent,i} = M_i exp([A_i] q_i) (seed 003, (1), with M_i kept). Twists are (v, omega) and
+    wrenches (force, moment), in this order everywhere; the seed prints (omega, v).
+
+    Parameters
+    ----------
+    parents : sequence of int, length n
+        Number of the body each body hangs on, BASE (-1) for the ground; parents come first.
+    placements : array_like, shape (n, 4, 4)
+        M_i, the pose of body i in its parent at q_i = 0.
+    twists : array_like, shape (n, 6)
+        A_i in body i's own frame: revolute |omega| = 1, omega . v = 0; prismatic |v| = 1.
+    inertias : sequence of LinkInertia, length n
+        About the body frame's origin, in its axes.
+    rotor_inertias : array_like, shape (n,), optional
+        Reflected rotor inertia of each joint [kg m^2]; zero if not given.
+    tool_body : int
+        The body that carries the tool; the last one if not given.
+    tool : array_like, shape (4, 4), optional
+        Pose of the tool's frame in that body; the identity if not given.
+    names : sequence of str, optional
+        Of the joints, for messages.
+
+    Raises
+    ------
+    TreeError
+        Naming the joint, if these contradict each other.
+
+    """
+
+    parents: tuple[int, ...]
+    placements: Array
+    twists: Array
+    inertias: tuple[LinkInertia, ...]
+    rotor_inertias: Array = field(default_factory=lambda: np.zeros(0))
+    tool_body: int = -1
+    tool: Array = field(default_factory=lambda: np.eye(4))
+    names: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Check and freeze everything."""
+        parents = tuple(int(parent) for parent in self.parents)
+        n = len(parents)
+        names = tuple(self.names) or tuple(f'joint {i + 1}' for i in range(n))
+        rotors = np.array(self.rotor_inertias, dtype=float)
+        rotors = np.zeros(n) if rotors.size == 0 else rotors
+        placements, twists = np.array(self.placements, float), np.array(self.twists, float)
+        tool = np.array(rigid_transform(self.tool))
+        shapes = {'placements': (placements.shape, (n, 4, 4)), 'twists': (twists.shape, (n, 6)),
+                  'rotor_inertias': (rotors.shape, (n,)),
+                  'inertias': ((len(self.inertias),), (n,)), 'names': ((len(names),), (n,))}
+        for what, (shape, expected) in shapes.items():
+            if shape != expected:
+                raise TreeError(f'A tree of {n} bodies needs {what} of shape {expected}; got '
+                                f'{shape}.')
+        for i, (parent, twist) in enumerate(zip(parents, twists)):
+            rigid_transform(placements[i])
+            _require_parent(parent, i, names[i])
+            _require_unit_twist(twist, names[i])
+        if not -n <= self.tool_body < n:
+            raise TreeError(f'The tool is on body {self.tool_body}, but the bodies are '
+                            f'0..{n - 1}.')
+        for array in (placements, twists, rotors, tool):
+            array.setflags(write=False)
+        for name, value in (('parents', parents), ('placements', placements), ('twists', twists),
+                            ('inertias', tuple(self.inertias)), ('rotor_inertias', rotors),
+                            ('tool_body', self.tool_body % n), ('tool', tool), ('names', names)):
+            object.__setattr__(self, name, value)
+
+    @classmethod
+    def from_description(cls, description: ArmDescription) -> BodyTree:
+        """
+        Return a serial arm as a tree.
+
+        Body i's frame is the DH frame of joint i, and the tool's frame is the flange.
+        """
+        placements, twists = [], []
+        modified = description.convention is Convention.MODIFIED
+        before = np.asarray(description.base, dtype=float)
+        for joint in description.joints:
+            row = joint.row.transform(description.convention)
+            # The joint moves along z of the row's frame (modified) or of the one before it.
+            foot = np.eye(4) if modified else inverse_transform(row)
+            placements.append(before @ row)
+            twists.append(joint_twist(foot[:3, 2], foot[:3, 3], joint.kind))
+            before = np.eye(4)
+        return cls(parents=tuple(range(-1, description.n - 1)), placements=np.array(placements),
+                   twists=np.array(twists), inertias=description.links,
+                   rotor_inertias=np.array([j.rotor_inertia for j in description.joints]),
+                   tool=description.flange_transform(), names=description.joint_names)
+
+    @classmethod
+    def from_space_twists(cls, parents: Sequence[int], twists: ArrayLike,
+                          inertias: Sequence[LinkInertia], **others: object) -> BodyTree:
+        """
+        Return a tree all of whose body frames coincide with the space frame at q = 0.
+
+        This is seed 003's M_i = 1: twists (n, 6) and inertias are given in the space frame.
+        """
+        values = np.asarray(twists, dtype=float)
+        return cls(parents=tuple(parents), placements=np.broadcast_to(np.eye(4), (len(values), 4,
+                   4)), twists=values, inertias=tuple(inertias),
+                   **others)  # type: ignore[arg-type]
+
+    @property
+    def n(self) -> int:
+        """Number of joints, and of bodies."""
+        return len(self.parents)
+
+    @property
+    def is_chain(self) -> bool:
+        """Whether every body hangs on the one before it."""
+        return self.parents == tuple(range(-1, self.n - 1))
+
+    def with_twist_corrections(self, eta: ArrayLike) -> BodyTree:
+        """
+        Return the tree with corrected joint twists and tool, (6).
+
+        Parameters
+        ----------
+        eta : array_like, shape (n + 1, 6)
+            (v, omega) in each body's frame, A_i <- Ad(exp([eta_i])) A_i; the last row moves the
+            tool, T <- exp([eta]) T. What Ad leaves alone stays: |omega| = 1, omega . v = 0.
+
+        """
+        motions = exp6(np.asarray(eta, dtype=float))
+        if motions.shape != (self.n + 1, 4, 4):
+            raise TreeError(f'Corrections need shape ({self.n + 1}, 6), one row per joint and one '
+                            f'for the tool; got {np.shape(eta)}.')
+        twists = np.einsum('ijk,ik->ij', adjoint(motions[:-1]), self.twists)
+        return replace(self, twists=twists, tool=motions[-1] @ self.tool)
+
+    def with_inertias(self, inertias: Sequence[LinkInertia]) -> BodyTree:
+        """Return the tree with other bodies."""
+        return replace(self, inertias=tuple(inertias))
+
+    def joint_vector(self, values: ArrayLike, name: str) -> Array:
+        """
+        Return `values` as a float array of shape (..., n), or say what is wrong with them.
+
+        Raises
+        ------
+        JointVectorError
+            If the last axis is not n long or a value is not finite; the message names the joint.
+
+        """
+        vector = np.asarray(values, dtype=float)
+        if vector.ndim < 1 or vector.shape[-1] != self.n:
+            raise JointVectorError(f'{name} has shape {vector.shape}, expected (..., {self.n}): '
+                                   f'one value per joint, ordered {", ".join(self.names)}.')
+        if not np.isfinite(vector).all():
+            at = tuple(np.argwhere(~np.isfinite(vector))[0])
+            raise JointVectorError(f'{name} of {self.names[at[-1]]} is {vector[at]}; every value '
+                                   'must be a finite number.')
+        return vector
+
+    def spatial_inertias(self) -> Array:
+        """Return G_i acting on (v, omega), shape (n, 6, 6)."""
+        return np.array([spatial_inertia(inertia) for inertia in self.inertias])
+
+
+def _require_parent(parent: int, i: int, name: str) -> None:
+    if not BASE <= parent < i:
+        raise TreeError(f'The body behind {name} hangs on body {parent}; it must be one of '
+                        f'{BASE} (the base)..{i - 1}, because parents come first.')
+
+
+def _require_unit_twist(twist: Array, name: str) -> None:
+    v, omega = twist[:3], twist[3:]
+    turns = abs(omega @ omega - 1.0) <= _UNIT_TWIST and abs(omega @ v) <= _UNIT_TWIST * (
+        1.0 + np.linalg.norm(v))
+    slides = not omega.any() and abs(v @ v - 1.0) <= _UNIT_TWIST
+    if not (turns or slides):
+        raise TreeError(f'The twist (v, omega) of {name} is {twist.tolist()}; a revolute '
+                        'joint has |omega| = 1 and omega . v = 0, a prismatic one omega = 0, '
+                        '|v| = 1.')

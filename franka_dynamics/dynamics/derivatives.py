@@ -1,0 +1,326 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+Differential dynamics of a tree of bodies: seed 003, (1) to (10) and Algorithm 1, corrected.
+
+Quantities are differentiated by lambda = [eta, q, dq, ddq] in R^(9n+6): six numbers eta_i for
+each joint's twist, A_i <- Ad(exp([eta_i])) A_i (6), six for the tool's pose, T <- exp([eta]) T,
+and the joints' positions, velocities and accelerations. Everything about body i is in body i's
+frame; twists and eta are (v, omega), wrenches (force, moment), where the seed has (omega, v) and
+(moment, force).
+
+Where the print is not followed: line 30's second term is -(ad_V^T G + ad*_{GV}) P; Ad_i is the
+joint's own Ad(exp([A_i] q_i)), not the product from the base; lines 3 and 4 are left out, since
+lines 7 and 8 give them with V_0 = 0; dtau_i has the term -F_i^T ad_{A_i} in joint i's own block;
+sums over children replace i + 1; and the seed's last six columns, identically zero as printed,
+act on the tool's pose.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .body_tree import BASE, BodyTree
+from .lie import adjoint_inverse, exp6, hat
+from .model import GRAVITY, gravity_vector, wrench_stack
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Derivative:
+    """
+    A quantity's derivative by lambda = [eta, q, dq, ddq]; the last axis has 9n + 6 columns.
+
+    The properties are views: `by_eta` with its columns split into (n + 1, 6), joints first and
+    the tool last; `by_q`, `by_dq` and `by_ddq` with n columns each.
+    """
+
+    full: Array
+    n: int
+
+    @property
+    def by_eta(self) -> Array:
+        """By the twists, shape (..., n + 1, 6); [..., n, :] belongs to the tool."""
+        columns = 6 * (self.n + 1)
+        return self.full[..., :columns].reshape(*self.full.shape[:-1], self.n + 1, 6)
+
+    @property
+    def by_q(self) -> Array:
+        """By the joint positions, shape (..., n)."""
+        return self._joint_block(0)
+
+    @property
+    def by_dq(self) -> Array:
+        """By the joint velocities, shape (..., n)."""
+        return self._joint_block(1)
+
+    @property
+    def by_ddq(self) -> Array:
+        """By the joint accelerations, shape (..., n)."""
+        return self._joint_block(2)
+
+    def _joint_block(self, number: int) -> Array:
+        start = 6 * (self.n + 1) + number * self.n
+        return self.full[..., start:start + self.n]
+
+
+@dataclass(frozen=True, eq=False)
+class TreeMotion:
+    """
+    What the recursions (1) to (5) compute; leading axes are those of the states.
+
+    `transforms` (..., n, 4, 4) are T_{parent,i}; `twists`, `accelerations` and `wrenches`
+    (..., n, 6) are V_i, dV_i and F_i in body i's frame (dV_i includes -gravity, the parent's push
+    on the ground), and `tau` (..., n) is in N m or N.
+    """
+
+    transforms: Array
+    twists: Array
+    accelerations: Array
+    wrenches: Array
+    tau: Array
+
+
+@dataclass(frozen=True, eq=False)
+class DynamicsDerivatives:
+    """
+    The motion at a state and its derivatives by lambda, (9).
+
+    `twist`, `acceleration` and `wrench` are the seed's P, Q and R, `full` of shape
+    (..., n, 6, 9n + 6); `displacement` is (T_i^-1 dT_i)^vee of the pose of body i in the space
+    frame, of the same shape. `tau` is the seed's S, (..., n, 9n + 6). The tool's three have no
+    body axis: (..., 6, 9n + 6), in the tool's frame.
+    """
+
+    motion: TreeMotion
+    displacement: Derivative
+    twist: Derivative
+    acceleration: Derivative
+    wrench: Derivative
+    tau: Derivative
+    tool_displacement: Derivative
+    tool_twist: Derivative
+    tool_acceleration: Derivative
+
+
+def tree_motion(tree: BodyTree, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike, *,
+                gravity: ArrayLike = GRAVITY, tool_wrench: ArrayLike | None = None) -> TreeMotion:
+    """
+    Run the recursive dynamics (1) to (5) of a tree.
+
+    Parameters
+    ----------
+    tree : BodyTree
+        The bodies.
+    q, dq, ddq : array_like, shape (..., n)
+        Joint positions, velocities and accelerations [rad or m, per s, per s^2].
+    gravity : array_like, shape (3,)
+        In the space frame [m/s^2].
+    tool_wrench : array_like, shape (..., 6), optional
+        (force [N], moment [N m]) that the surroundings exert on the tool, about the origin and
+        in the axes of the tool's frame.
+
+    Raises
+    ------
+    JointVectorError
+        If a vector has the wrong shape or is not finite.
+
+    """
+    return _Recursion(tree, q, dq, ddq, gravity, tool_wrench).motion()
+
+
+def differentiate(tree: BodyTree, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike, *,
+                  gravity: ArrayLike = GRAVITY, tool_wrench: ArrayLike | None = None,
+                  ) -> DynamicsDerivatives:
+    """
+    Return every body's motion and wrench, the torques, and their derivatives by lambda.
+
+    Parameters as in `tree_motion`; the cost grows with n^2. Derivatives by the inertial
+    parameters are in `parameter_derivatives`.
+
+    Returns
+    -------
+    DynamicsDerivatives
+        Seed 003, Algorithm 1 with the corrections named in this module's docstring.
+
+    Raises
+    ------
+    JointVectorError
+        If a vector has the wrong shape or is not finite.
+
+    """
+    return _Recursion(tree, q, dq, ddq, gravity, tool_wrench).derivatives()
+
+
+def ad(twist: Array) -> Array:
+    """Return the matrix that takes W to the Lie bracket [V, W], (v, omega), (..., 6, 6)."""
+    out = np.zeros((*twist.shape, 6))
+    out[..., :3, :3] = out[..., 3:, 3:] = hat(twist[..., 3:])
+    out[..., :3, 3:] = hat(twist[..., :3])
+    return out
+
+
+def ad_dual(wrench: Array) -> Array:
+    """Return ad*(F) with ad(A)^T F = ad*(F) A for F = (force, moment), (10), (..., 6, 6)."""
+    out = np.zeros((*wrench.shape, 6))
+    force = hat(wrench[..., :3])
+    out[..., :3, 3:] = out[..., 3:, :3] = force
+    out[..., 3:, 3:] = hat(wrench[..., 3:])
+    return out
+
+
+class _Recursion:
+    """The two passes over a tree at a stack of states."""
+
+    def __init__(self, tree: BodyTree, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike,
+                 gravity: ArrayLike, tool_wrench: ArrayLike | None) -> None:
+        self.tree = tree
+        self.q, self.dq, self.ddq = np.broadcast_arrays(*(
+            tree.joint_vector(values, name)
+            for values, name in ((q, 'q'), (dq, 'dq'), (ddq, 'ddq'))))
+        self.n, self.columns = tree.n, 9 * tree.n + 6
+        self.joint_motions = exp6(tree.twists, self.q)
+        self.own_inverse = adjoint_inverse(self.joint_motions)  # Ad(exp([A_i] q_i))^-1
+        self.zero_inverse = adjoint_inverse(tree.placements)  # Ad(M_i)^-1
+        self.inverse = self.own_inverse @ self.zero_inverse  # Ad(T_{parent,i})^-1
+        self.tool_inverse = adjoint_inverse(tree.tool)
+        self.inertias = tree.spatial_inertias()
+        self._twists_and_accelerations(gravity_vector(gravity))
+        self._wrenches(tool_wrench)
+
+    def _twists_and_accelerations(self, gravity: Array) -> None:
+        """Run (2) and (3) from the base to the tips."""
+        # The base accelerates upwards instead of gravity pulling down: dV_0 = -g.
+        upwards = np.concatenate((-gravity, np.zeros(3)))
+        rates = self.dq[..., None] * self.tree.twists  # A_i dq_i
+        self.ad_rates = ad(rates)
+        self.V = np.empty(rates.shape)
+        self.dV = np.empty(rates.shape)
+        # The parent's twist and acceleration seen from the joint at zero, before it moves.
+        self.V_before = np.empty(rates.shape)
+        self.dV_before = np.empty(rates.shape)
+        for i, parent in enumerate(self.tree.parents):
+            V_parent = np.zeros(6) if parent == BASE else self.V[..., parent, :]
+            dV_parent = upwards if parent == BASE else self.dV[..., parent, :]
+            self.V_before[..., i, :] = _apply(self.zero_inverse[i], V_parent)
+            self.dV_before[..., i, :] = _apply(self.zero_inverse[i], dV_parent)
+            own = self.own_inverse[..., i, :, :]
+            self.V[..., i, :] = _apply(own, self.V_before[..., i, :]) + rates[..., i, :]  # (2)
+            self.dV[..., i, :] = (  # (3), with ad_V (A dq) = -ad_{A dq} V
+                _apply(own, self.dV_before[..., i, :])
+                + self.ddq[..., i, None] * self.tree.twists[i]
+                - _apply(self.ad_rates[..., i, :, :], self.V[..., i, :]))
+        self.ad_V = ad(self.V)
+
+    def _wrenches(self, tool_wrench: ArrayLike | None) -> None:
+        """Run (4) from the tips to the base."""
+        momentum = _apply(self.inertias, self.V)
+        self.ad_dual_momentum = ad_dual(momentum)
+        self.F = _apply(self.inertias, self.dV) - _apply(_transposed(self.ad_V), momentum)
+        # What the surroundings exert on the tool is not left for the joints to provide.
+        exerted = np.zeros(6) if tool_wrench is None else wrench_stack(tool_wrench)
+        self.tool_load = -exerted @ self.tool_inverse
+        self.F[..., self.tree.tool_body, :] += self.tool_load
+        for i in reversed(range(self.n)):
+            parent = self.tree.parents[i]
+            if parent != BASE:
+                self.F[..., parent, :] += _apply(_transposed(self.inverse[..., i, :, :]),
+                                                 self.F[..., i, :])
+
+    def motion(self) -> TreeMotion:
+        """Return poses, twists, accelerations, wrenches and torques."""
+        tau = np.einsum('ij,...ij->...i', self.tree.twists, self.F)  # (5)
+        return TreeMotion(self.tree.placements @ self.joint_motions, self.V, self.dV, self.F,
+                          tau + self.tree.rotor_inertias * self.ddq)
+
+    def derivatives(self) -> DynamicsDerivatives:
+        """Run Algorithm 1."""
+        D, P, Q = self._outwards()
+        R = self._inwards(P, Q)
+        n = self.n
+        S = np.einsum('ij,...ijk->...ik', self.tree.twists, R)
+        own = np.einsum('...ij,ijk->...ik', self.F, ad(self.tree.twists))
+        for i in range(n):
+            S[..., i, 6 * i:6 * i + 6] -= own[..., i, :]
+            S[..., i, self._column(2, i)] += self.tree.rotor_inertias[i]
+        tool = self._tool(D, P, Q)
+        return DynamicsDerivatives(self.motion(), *(
+            Derivative(full, n) for full in (D, P, Q, R, S, *tool)))
+
+    def _column(self, block: int, i: int) -> int:
+        """Return the column of q_i (block 0), dq_i (1) or ddq_i (2)."""
+        return 6 * (self.n + 1) + block * self.n + i
+
+    def _outwards(self) -> tuple[Array, Array, Array]:
+        """Return displacement, twist and acceleration by lambda (lines 5 to 20)."""
+        # One array for the three, so that one product per body carries them all.
+        DPQ = np.zeros((*self.q.shape[:-1], self.n, 3, 6, self.columns))
+        before, d_before = ad(self.V_before), ad(self.dV_before)
+        ad_twists = ad(self.tree.twists)
+        for i, parent in enumerate(self.tree.parents):
+            own, A = self.own_inverse[..., i, :, :], self.tree.twists[i]
+            ad_A, ad_V = ad_twists[i], self.ad_V[..., i, :, :]
+            if parent != BASE:
+                DPQ[..., i, :, :, :] = (self.inverse[..., i, None, :, :]
+                                        @ DPQ[..., parent, :, :, :])
+            D, P, Q = (DPQ[..., i, k, :, :] for k in range(3))
+            eta, q, dq, ddq = (slice(6 * i, 6 * i + 6), *(self._column(k, i) for k in range(3)))
+            D[..., eta] += own - np.eye(6)
+            D[..., q] += A
+            # Line 7; Ad^-1 ad_V Ad = ad_{Ad^-1 V}, which with ad_{A dq} makes ad_{V_i}.
+            P[..., eta] += own @ before[..., i, :, :] - ad_V
+            P[..., q] += ad_V @ A  # line 10: [V_i, A] = [Ad^-1 V, A]
+            P[..., dq] += A
+            Q -= self.ad_rates[..., i, :, :] @ P  # line 19
+            carried = _apply(own, self.dV_before[..., i, :])
+            Q[..., eta] += (own @ d_before[..., i, :, :] - ad(carried)  # line 8
+                            - self.dq[..., i, None, None] * (ad_V @ ad_A)
+                            - self.ddq[..., i, None, None] * ad_A)
+            Q[..., q] -= _apply(ad_A, carried)  # line 11
+            Q[..., dq] += ad_V @ A  # line 13
+            Q[..., ddq] += A
+        return DPQ[..., 0, :, :], DPQ[..., 1, :, :], DPQ[..., 2, :, :]
+
+    def _inwards(self, P: Array, Q: Array) -> Array:
+        """Return the wrenches by lambda (lines 21 to 31)."""
+        gyroscopic = _transposed(self.ad_V) @ self.inertias + self.ad_dual_momentum
+        R = self.inertias @ Q - gyroscopic @ P
+        tool = R[..., self.tree.tool_body, :, 6 * self.n:6 * self.n + 6]
+        tool -= ad_dual(self.tool_load)
+        for i in reversed(range(self.n)):
+            parent = self.tree.parents[i]
+            if parent == BASE:
+                continue
+            back = _transposed(self.inverse[..., i, :, :])
+            dual = ad_dual(self.F[..., i, :])
+            block = back @ dual
+            here = R[..., parent, :, :]
+            here += back @ R[..., i, :, :]
+            # Line 24: in the joint's zero frame, then carried through M_i.
+            here[..., 6 * i:6 * i + 6] += block - block @ self.own_inverse[..., i, :, :]
+            here[..., self._column(0, i)] -= block @ self.tree.twists[i]  # line 26
+        return R
+
+    def _tool(self, D: Array, P: Array, Q: Array) -> list[Array]:
+        """Return displacement, twist and acceleration of the tool's frame by lambda."""
+        body, n = self.tree.tool_body, self.n
+        own = (np.eye(6), self.ad_V[..., body, :, :], ad(self.dV[..., body, :]))
+        out = []
+        for derivative, block in zip((D, P, Q), own):
+            moved = np.array(derivative[..., body, :, :])
+            moved[..., 6 * n:6 * n + 6] += block
+            out.append(self.tool_inverse @ moved)
+        return out
+
+
+def _apply(matrix: Array, vector: Array) -> Array:
+    """Return matrix times vector for stacks of both."""
+    return (matrix @ vector[..., None])[..., 0]
+
+
+def _transposed(matrix: Array) -> Array:
+    return np.swapaxes(matrix, -1, -2)

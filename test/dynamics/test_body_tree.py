@@ -1,0 +1,64 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Trees of bodies: what they are made from, how twists are corrected, what is refused."""
+
+import numpy as np
+import pytest
+
+from franka_dynamics.arm import LinkInertia, load
+from franka_dynamics.dynamics.body_tree import BodyTree
+from franka_dynamics.dynamics.derivatives import tree_motion
+from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
+from franka_dynamics.dynamics.random_arms import random_arm
+from franka_dynamics.errors import TreeError
+
+from .trees import random_tree
+
+TURN_Z = (0.0, 0.0, 0.0, 0.0, 0.0, 1.0)
+
+
+@pytest.mark.parametrize('arm', [load('fer'), load('rpr'), random_arm(np.random.default_rng(0))],
+                         ids=lambda arm: arm.name)
+def test_given_an_arm_when_made_a_tree_then_its_flange_pose_and_torques_stay(arm):
+    tree, model = BodyTree.from_description(arm), NewtonEulerModel(arm)
+    q, dq, ddq = np.random.default_rng(1).normal(size=(3, arm.n))
+    motion = tree_motion(tree, q, dq, ddq)
+    pose = np.linalg.multi_dot([*motion.transforms, tree.tool])
+    np.testing.assert_allclose(pose, model.frames(q)[-1], rtol=0.0, atol=1e-14)
+    expected = model.inverse_dynamics(q, dq, ddq)
+    np.testing.assert_allclose(motion.tau, expected, rtol=0.0,
+                               atol=1e-13 * max(1.0, np.abs(expected).max()))
+
+
+def test_given_large_corrections_when_repeated_then_twists_stay_unit_and_without_pitch():
+    # (6) keeps |omega| = 1 and omega . v = 0 without being told to: 1e-15 per step measured.
+    tree, rng = random_tree(2, (-1, 0, 1, 1)), np.random.default_rng(3)
+    for _ in range(100):
+        tree = tree.with_twist_corrections(rng.normal(size=(5, 6)) * 0.3)
+    v, omega = tree.twists[:, :3], tree.twists[:, 3:]
+    turning = np.linalg.norm(omega, axis=1) > 0.5
+    assert turning.any() and not turning.all()
+    np.testing.assert_allclose(np.linalg.norm(np.where(turning[:, None], omega, v), axis=1), 1.0,
+                               rtol=0.0, atol=1e-12)
+    np.testing.assert_allclose((omega * v).sum(axis=1), 0.0, rtol=0.0, atol=1e-12)
+
+
+@pytest.mark.parametrize(('change', 'message'), [
+    ({'parents': (0,)}, r'behind joint 1 hangs on body 0; it must be one of -1 \(the base\)'),
+    ({'twists': np.zeros((2, 6))}, r'1 bodies needs twists of shape \(1, 6\); got \(2, 6\)'),
+    ({'twists': [(0, 0, 0, 0, 0, 2.0)]}, r'twist \(v, omega\) of joint 1 is .* revolute'),
+    ({'twists': [(0, 0, 1.0, 0, 0, 1.0)]}, r'twist \(v, omega\) of joint 1 is .* omega . v = 0'),
+    ({'inertias': ()}, r'needs inertias of shape \(1,\); got \(0,\)'),
+    ({'tool_body': 3}, r'tool is on body 3, but the bodies are 0\.\.0'),
+    ({'rotor_inertias': [1.0, 2.0]}, r'rotor_inertias of shape \(1,\); got \(2,\)'),
+])
+def test_given_a_contradiction_when_a_tree_is_made_then_it_is_named(change, message):
+    good = {'parents': (-1,), 'placements': [np.eye(4)], 'twists': [TURN_Z],
+            'inertias': (LinkInertia.zero(),)}
+    with pytest.raises(TreeError, match=message):
+        BodyTree(**{**good, **change})
+
+
+def test_given_corrections_for_too_few_joints_when_applied_then_the_shape_is_told():
+    with pytest.raises(TreeError, match=r'Corrections need shape \(3, 6\).* got \(2, 6\)'):
+        random_tree(0, (-1, 0)).with_twist_corrections(np.zeros((2, 6)))
