@@ -1,14 +1,19 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Formulations of the dynamics held against each other on random states."""
+"""
+The backend that runs against the recursion in DH frames: the check before every start.
+
+The comparison of all formulations, for people, is in agreement.py.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from .formulations import evaluate, Quantity
 from .model import DynamicsModel, GRAVITY
 from .newton_euler import NewtonEulerModel
 from .pinocchio_model import PinocchioModel
@@ -19,6 +24,9 @@ from ..errors import CrosscheckError
 # 25 times the largest difference seen over 1e5 states of fer and fr3 (4e-14 N m), and far below
 # any torque a sensor resolves.
 TOLERANCE = 1e-12
+_COMPARED = (Quantity('frames', 1, 'm'), Quantity('mass_matrix', 1, 'kg m^2'),
+             Quantity('coriolis', 2, 'N m'), Quantity('gravity', 1, 'N m'),
+             Quantity('inverse_dynamics', 3, 'N m'))
 
 
 @dataclass(frozen=True)
@@ -54,20 +62,12 @@ class CrosscheckReport:
                 'passes.')
 
 
-def compare(backend: DynamicsModel, independent: NewtonEulerModel, states: JointStates,
+def compare(backend: DynamicsModel, independent: DynamicsModel, states: JointStates,
             ) -> dict[str, float]:
     """Return the largest absolute difference for each quantity over a stack of states."""
-    q, dq, ddq = states
-    quantities = {
-        'frames': (lambda i: backend.frames(q[i]), independent.frames(q)),
-        'mass_matrix': (lambda i: backend.mass_matrix(q[i]), independent.mass_matrix(q)),
-        'coriolis': (lambda i: backend.coriolis(q[i], dq[i]), independent.coriolis(q, dq)),
-        'gravity': (lambda i: backend.gravity(q[i]), independent.gravity(q)),
-        'inverse_dynamics': (lambda i: backend.inverse_dynamics(q[i], dq[i], ddq[i]),
-                             independent.inverse_dynamics(q, dq, ddq)),
-    }
-    return {name: _largest([evaluate(i) for i in range(len(q))], expected)
-            for name, (evaluate, expected) in quantities.items()}
+    return {quantity.name: float(np.max(np.abs(
+        evaluate(backend, quantity, states) - evaluate(independent, quantity, states))))
+        for quantity in _COMPARED}
 
 
 def crosscheck(description: ArmDescription, *, gravity: ArrayLike = GRAVITY, count: int = 300,
@@ -92,7 +92,3 @@ def crosscheck(description: ArmDescription, *, gravity: ArrayLike = GRAVITY, cou
                           NewtonEulerModel(description, gravity), states)
     return CrosscheckReport(description.name, description.inertial_set, description.hand, count,
                             tolerance, differences)
-
-
-def _largest(actual: list[NDArray[np.float64]], expected: NDArray[np.float64]) -> float:
-    return float(np.max(np.abs(np.array(actual) - expected)))

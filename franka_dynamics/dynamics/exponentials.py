@@ -60,6 +60,8 @@ class ExponentialsModel:
 
     """
 
+    takes_stacks = True
+
     def __init__(self, description: ArmDescription, gravity: ArrayLike = GRAVITY) -> None:
         require_centers_of_mass(description)
         self.description = description

@@ -18,7 +18,7 @@ from franka_dynamics.dynamics.random_arms import random_arm
 from franka_dynamics.dynamics.states import sample_states
 from franka_dynamics.errors import InertiaError, JointVectorError
 
-ATOL = 1e-12  # absolute: N m, kg m^2, m; ten times the largest seen (9e-14)
+ATOL = 1e-12  # absolute: N m, kg m^2, m; twenty times the largest seen (5e-14)
 STATES = 1000
 QUANTITIES = {'frames': 1, 'mass_matrix': 1, 'gravity': 1, 'coriolis': 2, 'coriolis_matrix': 2,
               'inverse_dynamics': 3}
