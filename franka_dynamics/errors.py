@@ -45,6 +45,8 @@ class RecordingError(FrankaDynamicsError, ValueError):
 
 class OutputError(FrankaDynamicsError, OSError):
     """A file that was asked for cannot be written."""
+class BaseParameterError(FrankaDynamicsError, ValueError):
+    """Base parameters were asked for, or used, outside what they hold for."""
 
 
 class MissingDependencyError(FrankaDynamicsError, ImportError):

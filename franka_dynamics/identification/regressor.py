@@ -60,7 +60,7 @@ def torque_regressor(description: ArmDescription, q: ArrayLike, dq: ArrayLike, d
         column does not exist.
 
     """
-    states = _states(description, {'q': q, 'dq': dq, 'ddq': ddq})
+    states = description.joint_stack({'q': q, 'dq': dq, 'ddq': ddq})
     g = gravity_vector(gravity)
     n = description.n
     width = (PER_LINK + int(rotor_inertia)) * n
@@ -102,7 +102,7 @@ def wrench_regressor(description: ArmDescription, q: ArrayLike) -> Array:
         If the last dimension of q is not n or a value is not finite.
 
     """
-    (position,) = _states(description, {'q': q})
+    (position,) = description.joint_stack({'q': q})
     screws = joint_screws(description)
     carried = np.zeros((*position.shape[:-1], 0, 6))
     for i, step in enumerate(description.joint_transforms(position)):
@@ -159,24 +159,6 @@ def _wrench_matrix(velocity: Array, acceleration: Array) -> Array:
     out[..., :3, 6:9] += turn @ turn
     out[..., 3:, :6] += turn @ tensor_columns(omega)
     return out
-
-
-def _states(description: ArmDescription, values: dict[str, ArrayLike]) -> list[Array]:
-    """Return the arrays broadcast against each other, or say which is at fault."""
-    arrays = {name: np.asarray(value, dtype=float) for name, value in values.items()}
-    for name, array in arrays.items():
-        if array.ndim < 1 or array.shape[-1] != description.n:
-            raise JointVectorError(
-                f'{name} has shape {array.shape}, expected (..., {description.n}): one value per '
-                f'joint of {description.name}, ordered {", ".join(description.joint_names)}.')
-        if not np.isfinite(array).all():
-            raise JointVectorError(f'{name} holds a value that is not finite.')
-    try:
-        return [np.array(array) for array in np.broadcast_arrays(*arrays.values())]
-    except ValueError:
-        shapes = ', '.join(f'{name} {array.shape}' for name, array in arrays.items())
-        raise JointVectorError(f'The states do not broadcast: {shapes}. Give as many positions '
-                               'as velocities and accelerations.') from None
 
 
 def _chosen(columns: Sequence[int] | None, width: int) -> list[int] | None:

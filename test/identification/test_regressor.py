@@ -125,7 +125,7 @@ def test_given_one_position_and_many_accelerations_when_regressed_then_they_broa
 
 @pytest.mark.parametrize('q, columns, sentence', [
     (np.zeros(6), None, r'q has shape \(6,\), expected \(..., 7\).*fer_joint1, fer_joint2'),
-    (np.full(7, np.nan), None, 'q holds a value that is not finite'),
+    (np.full(7, np.nan), None, 'q of joint fer_joint1 is nan; every value'),
     (np.zeros((4, 7)), None, r'do not broadcast: q \(4, 7\), dq \(3, 7\), ddq \(7,\)'),
     (np.zeros(7), [70], r'Column 70 does not exist.*rotor_inertia=True'),
 ])

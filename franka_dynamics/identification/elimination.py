@@ -1,0 +1,237 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+Which parameters of a link no motion tells from those of the link before.
+
+Gautier and Khalil (seed 002) eliminate parameters of link j whose DE and DU are constant
+combinations of others' (eq. 13-15): by the closed relations (20) and (21) where link j-1 moves
+in general (theorem 1), "by hand" near the base. Here one criterion does both. A vector x of link
+j's parameters can be moved into link j-1 (as x held still at some joint position, transfer^T x)
+without any effect on the energies if and only if
+
+    coupling and quadratic of f^j vanish on x for every twist that link j-1 can have, and
+    [transfer(q_j) - transfer(0)]^T x has no energy as a part of link j-1, for all q_j.
+
+Both are finite: f^j is linear in the twist, so that the span of all twists will do, and the
+matrices are polynomials of low degree in cos q_j and sin q_j, or in q_j, so that a few positions
+will do. docs/base-parameters.md has the proof, and how (20), (21) and theorems 1-6 follow.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .energies import base_potential, link_step
+from .screws import joint_screws, to_child
+from .standard_parameters import LINK_SYMBOLS, PER_LINK, ROTOR_SYMBOL
+from ..arm import ArmDescription, JointKind
+
+Array = NDArray[np.float64]
+
+# What is eliminated first where there is a choice: the seed's YY, mZ, m of a revolute joint and
+# the whole tensor of a prismatic one, then what leaves the usual parameters near the base.
+_FIRST_TO_GO = {
+    JointKind.REVOLUTE: ('Ia', 'm', 'mZ', 'YY', 'mY', 'mX', 'YZ', 'XZ', 'XY', 'XX', 'ZZ'),
+    JointKind.PRISMATIC: ('Ia', 'ZZ', 'YY', 'YZ', 'XZ', 'XY', 'XX', 'mZ', 'mX', 'mY', 'm'),
+}
+_Y_FOR_Z = {'YY': 'ZZ', 'ZZ': 'YY', 'XY': 'XZ', 'XZ': 'XY', 'mY': 'mZ', 'mZ': 'mY'}
+# Positions at which a function of degree 2 in cos q and sin q (or in q) must vanish in order to
+# vanish everywhere. Four quarter turns alone would not see sin 2q.
+_ANGLES = np.pi * np.array([0.0, 0.5, 1.0, 1.5, 0.25])
+_LENGTHS = np.array([0.0, 1.0, -1.0])
+# Entries are of order one, lengths being in units of the arm's largest: rounding is 1e-15.
+_RANK_TOLERANCE = 1e-9
+# A coefficient of a relation this near to a whole number is that number and rounding.
+_WHOLE = 1e-13
+
+
+@dataclass(frozen=True)
+class Elimination:
+    """
+    What can be eliminated of one link's parameters.
+
+    `places` are the eliminated ones among XX, ..., m (0..9) and, with rotors, Ia (10). Column k
+    of `within`, shape (10 or 11, k), is the combination that vanishes from link j with places[k]
+    (1 there, 0 at the other places); column k of `onto`, shape (10, k), is what it adds to j-1.
+    """
+
+    places: tuple[int, ...]
+    within: Array
+    onto: Array
+    general: bool  # theorem 1's condition: the link before has no combination without energy
+
+
+@dataclass
+class RankGap:
+    """The singular values nearest to the rank tolerance, relative to the largest of theirs."""
+
+    smallest_kept: float = 1.0
+    largest_dropped: float = 0.0
+
+    def split(self, values: NDArray[np.floating]) -> int:
+        """Return how many of the descending singular values count, and remember the gap."""
+        if not len(values) or values[0] < _RANK_TOLERANCE:
+            return 0
+        relative = values / max(values[0], 1.0)
+        rank = int(np.sum(relative > _RANK_TOLERANCE))
+        self.smallest_kept = min(self.smallest_kept, float(relative[rank - 1]))
+        if rank < len(values):
+            self.largest_dropped = max(self.largest_dropped, float(relative[rank]))
+        return rank
+
+
+@dataclass
+class _Reach:
+    """What the links up to some link can do: twists of its frame, combinations with energy."""
+
+    twists: Array  # (k, 6): orthonormal, spanning every twist the link can have
+    effects: Array  # (k, 10): orthonormal, zero on the parameters without any energy
+    gap: RankGap = field(default_factory=RankGap)
+
+
+def eliminations(description: ArmDescription, gravity: Array, *, rotor_inertia: bool,
+                 ) -> tuple[list[Elimination], RankGap]:
+    """
+    Return for each link what can be moved to the link before it.
+
+    Parameters
+    ----------
+    description : ArmDescription
+        The arm; only its geometry is used.
+    gravity : ndarray, shape (k, 3)
+        Directions of gravity in the space frame, for all of which it must hold; zero rows are
+        no gravity.
+    rotor_inertia : bool
+        Whether each joint's rotor is a parameter of its link.
+
+    """
+    unit = _length_unit(description)
+    scaled = _in_unit(description, unit)
+    reach = _Reach(np.zeros((0, 6)), np.zeros((0, PER_LINK)))
+    strengths = np.linalg.norm(gravity, axis=-1)
+    # A mass at the origin of frame 0 is where U = 0; the pose of that origin is a constant.
+    rows = base_potential(scaled, gravity[strengths > 0.0] / strengths[strengths > 0.0, None])
+    rows[:, 9] = 0.0
+    reach.effects = _row_space(rows, reach.gap)
+    found = []
+    for index in range(description.n):
+        elimination, reach = _eliminate(scaled, index, reach, rotor_inertia)
+        found.append(_out_of_unit(elimination, unit, description.joints[index].kind))
+    return found, reach.gap
+
+
+def _eliminate(arm: ArmDescription, index: int, before: _Reach, rotor_inertia: bool,
+               ) -> tuple[Elimination, _Reach]:
+    """Return what goes from one link, and the reach of that link."""
+    kind = arm.joints[index].kind
+    positions = _ANGLES if kind is JointKind.REVOLUTE else _LENGTHS
+    step = link_step(arm, index, positions)
+    # Rows that vanish on parameter vectors without effect: f^j for every twist and position ...
+    coupled = np.swapaxes(step.coupling @ before.twists.T, -1, -2).reshape(-1, PER_LINK)
+    # ... and the energy of the vector as a part of the link before.
+    carried = before.effects @ np.swapaxes(step.transfer, -1, -2)
+    changes = (carried[1:] - carried[0]).reshape(-1, PER_LINK)
+    conditions = np.concatenate((coupled, changes, step.quadratic[None]))
+    if rotor_inertia:  # it shares 1/2 dq^2 with the link, and nothing else
+        conditions = np.column_stack((conditions, np.zeros(len(conditions))))
+        conditions[-1, PER_LINK] = 1.0
+    places, within = _null_vectors(_row_space(conditions, before.gap),
+                                   elimination_order(arm, index, rotor_inertia=rotor_inertia))
+    onto = _clean(step.transfer[0].T @ within[:PER_LINK])
+    rows = np.concatenate((coupled, step.quadratic[None], carried.reshape(-1, PER_LINK)))
+    poses = arm_poses(arm, index, positions)
+    twists = np.concatenate((to_child(poses, before.twists).reshape(-1, 6),
+                             joint_screws(arm)[index][None]))
+    reach = _Reach(_row_space(twists, before.gap), _row_space(rows, before.gap), before.gap)
+    return Elimination(places, within, onto, len(before.effects) == PER_LINK), reach
+
+
+def arm_poses(arm: ArmDescription, index: int, positions: Array) -> Array:
+    """Return the pose of one link's frame in the one before at some positions of its joint."""
+    q = np.zeros((len(positions), arm.n))
+    q[:, index] = positions
+    return arm.joint_transforms(q)[index]
+
+
+def _row_space(rows: Array, gap: RankGap) -> Array:
+    """Return an orthonormal basis of what the rows span."""
+    if not rows.size:
+        return np.zeros((0, rows.shape[1]))
+    _, values, basis = np.linalg.svd(rows, full_matrices=False)
+    return np.asarray(basis[:gap.split(values)], dtype=float)
+
+
+def elimination_order(description: ArmDescription, index: int, *, rotor_inertia: bool,
+                      ) -> list[int]:
+    """
+    Return the places of a link's parameters (Ia at 10), the first to be eliminated first.
+
+    The seed's order is for a joint along its link's z. A standard row of some quarter turn leaves
+    the joint along the link's y: there y and z change parts.
+    """
+    joint = description.joints[index]
+    axis = joint_screws(description)[index].reshape(2, 3)[int(joint.kind is JointKind.REVOLUTE)]
+    order: tuple[str, ...] = _FIRST_TO_GO[joint.kind]
+    if abs(axis[1]) > abs(axis[2]):
+        order = tuple(_Y_FOR_Z.get(symbol, symbol) for symbol in order)
+    places = [(*LINK_SYMBOLS, ROTOR_SYMBOL).index(symbol) for symbol in order]
+    return [place for place in places if place < PER_LINK or rotor_inertia]
+
+
+def _null_vectors(conditions: Array, order: list[int]) -> tuple[tuple[int, ...], Array]:
+    """
+    Return which parameters go, and the vectors that satisfy the conditions with one of them each.
+
+    `conditions` are orthonormal rows. Column k of the result is 1 at places[k], 0 at the other
+    places, and solves conditions @ column = 0. A parameter goes in its turn if the null space
+    still reaches it well, without those gone before; a weak one waits until no better is left,
+    for it would bring large coefficients.
+    """
+    rank, width = conditions.shape
+    null = np.linalg.svd(conditions, full_matrices=True)[2][rank:].T  # (width, k)
+    left = null.copy()
+    gone: list[int] = []
+    for threshold in 10.0 ** -np.arange(1, 16):
+        for place in order:
+            reached = np.linalg.norm(left[place])
+            if len(gone) < width - rank and place not in gone and reached > threshold:
+                direction = left[place] / reached
+                left = left - np.outer(left @ direction, direction)
+                gone.append(place)
+    places = tuple(sorted(gone))
+    within = _clean(null @ np.linalg.inv(null[list(places)]))
+    within[list(places)] = np.eye(len(places))
+    return places, within
+
+
+def _clean(coefficients: Array) -> Array:
+    """Return the coefficients with 0, 1, -1, ... exact, so that what vanishes is seen to."""
+    whole = np.round(coefficients)
+    return np.where(np.abs(coefficients - whole) < _WHOLE, whole, coefficients)
+
+
+def _length_unit(description: ArmDescription) -> float:
+    """Return the largest length of the arm's rows [m], or 1 if there is none."""
+    lengths = [abs(length) for joint in description.joints
+               for length in (joint.row.a, joint.row.d)]
+    return max(lengths) or 1.0
+
+
+def _in_unit(description: ArmDescription, unit: float) -> ArmDescription:
+    joints = tuple(replace(joint, row=replace(joint.row, a=joint.row.a / unit,
+                                              d=joint.row.d / unit))
+                   for joint in description.joints)
+    return replace(description, joints=joints)
+
+
+def _out_of_unit(elimination: Elimination, unit: float, kind: JointKind) -> Elimination:
+    """Return the combinations in metres: a tensor scales as the length's square, mS as it."""
+    link = np.array([unit**2] * 6 + [unit] * 3 + [1.0])
+    whole = np.append(link, unit**2 if kind is JointKind.REVOLUTE else 1.0)  # the rotor's behind
+    going = whole[list(elimination.places)]
+    own = whole[:len(elimination.within), None]
+    return replace(elimination, within=elimination.within * own / going,
+                   onto=elimination.onto * link[:, None] / going)

@@ -1,0 +1,55 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""What `franka-dynamics base-parameters` prints."""
+
+import pytest
+
+from franka_dynamics.cli.main import INPUT_AT_FAULT, main
+
+
+@pytest.fixture(autouse=True)
+def wide_terminal(monkeypatch):
+    monkeypatch.setenv('COLUMNS', '200')
+
+
+@pytest.mark.parametrize('gravity, count', [('vertical', 43), ('tilted', 45), ('none', 39)])
+def test_given_the_franka_when_listed_then_count_bound_and_rank_are_told(gravity, count, capsys):
+    assert main(['base-parameters', '--arm', 'fer', '--gravity', gravity]) == 0
+    out = capsys.readouterr().out
+    assert (f'{count} base parameters of 70 standard ones; at most 45 by Gautier and Khalil, '
+            f'eq. 23; rank of the regressor over random states: {count}') in ' '.join(out.split())
+    assert 'MISMATCH' not in out and 'note:' not in out
+
+
+def test_given_the_table_of_seed_000_when_listed_then_values_stand_beside_relations(capsys):
+    assert main(['base-parameters', '--arm', 'fer', '--set', 'ledezma2021']) == 0
+    rows = [' '.join(line.replace('│', ' ').split()) for line in
+            capsys.readouterr().out.splitlines()]
+    assert 'XXR_7 0.002400 kg m² XXR_7 = XX_7 - YY_7' in rows
+    assert 'mYR_4 2.000972 kg m mYR_4 = mY_4 + mZ_5 + 0.384 (m_5 + m_6 + m_7)' in rows
+    assert 'XY_2 -0.004000 kg m²' in rows
+
+
+def test_given_rotors_when_listed_then_they_are_counted_and_the_bound_is_not_quoted(capsys):
+    assert main(['base-parameters', '--arm', 'fer', '--rotors']) == 0
+    out = capsys.readouterr().out
+    assert '48 base parameters of 77 standard ones; rank' in ' '.join(out.split())
+
+
+def test_given_a_rounded_twist_when_listed_then_a_note_says_how_to_write_it(tmp_path, capsys):
+    path = tmp_path / 'arm.yaml'
+    path.write_text(
+        'name: nearly\nconvention: modified\ndefault_set: only\njoints:\n'
+        '  - {name: j1, kind: revolute, dh: {}}\n'
+        '  - {name: j2, kind: revolute, dh: {alpha: 1.5708, a: 0.2}}\n'
+        '  - {name: j3, kind: revolute, dh: {alpha: 0.0, a: 0.3}}\n'
+        'inertial_sets:\n  only:\n    source: a test\n    inertia_about: center_of_mass\n'
+        '    links:\n' + 3 * '      - {mass: 1.0, center_of_mass: [0.1, 0.0, 0.0], '
+        'inertia: [0.01, 0.0, 0.0, 0.01, 0.0, 0.01]}\n', encoding='utf-8')
+    main(['base-parameters', '--arm', str(path)])
+    assert 'write it as pi/2 in the arm file' in ' '.join(capsys.readouterr().out.split())
+
+
+def test_given_an_unknown_arm_when_listed_then_one_sentence_says_so(capsys):
+    assert main(['base-parameters', '--arm', 'ur5']) == INPUT_AT_FAULT
+    assert capsys.readouterr().err.count('\n') == 1

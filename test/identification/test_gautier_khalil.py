@@ -1,0 +1,337 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+The relations, theorems and example of seed 002, written out as the paper has them.
+
+The package computes regroupings from the appendix's matrices; here (20)-(23) stand as formulas,
+corrected and printed. For each erratum the corrected form holds and the printed one fails.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from franka_dynamics.arm import ArmDescription, Convention, DHRow, Joint, JointKind, load
+from franka_dynamics.dynamics.states import sample_states
+from franka_dynamics.identification.base_parameters import base_parameters, NO_GRAVITY, upper_bound
+from franka_dynamics.identification.elimination import eliminations
+from franka_dynamics.identification.numerical_base_parameters import numerical_base_parameters
+from franka_dynamics.identification.regressor import torque_regressor
+from franka_dynamics.identification.standard_parameters import (
+    link_from_vector,
+    LINK_SYMBOLS,
+    parameter_names,
+)
+
+VERTICAL, TILTED = (0.0, 0.0, -9.81), (3.0, -5.0, -7.0)
+# Sums of a few products of numbers of order one; measured 1e-15.
+ATOL = 1e-13
+# How far a wrong formula must miss: the numbers drawn are of order one.
+CLEARLY = 0.01
+PLACE = {symbol: place for place, symbol in enumerate(LINK_SYMBOLS)}
+
+
+def eq_20(row, x):
+    """Return what YY, mZ and m of a link add to the link before (revolute), as printed."""
+    yy, mz, m = x[PLACE['YY']], x[PLACE['mZ']], x[PLACE['m']]
+    ca, sa, d, r = np.cos(row.alpha), np.sin(row.alpha), row.a, row.d
+    return np.array([
+        yy + 2 * r * mz + r**2 * m,
+        d * sa * mz + d * r * sa * m,
+        -d * ca * mz - d * r * ca * m,
+        ca**2 * yy + 2 * r * ca**2 * mz + (d**2 + r**2 * ca**2) * m,
+        ca * sa * yy + 2 * r * ca * sa * mz + r**2 * ca * sa * m,
+        sa**2 * yy + 2 * r * sa**2 * mz + (d**2 + r**2 * sa**2) * m,
+        d * m,
+        -sa * mz - r * sa * m,
+        ca * mz + r * ca * m,
+        m])
+
+
+def eq_21(row, x, *, printed=False):
+    """Return what a link's tensor adds to the link before (prismatic), six elements."""
+    xx, xy, xz, yy, yz, zz = x[:6]
+    c, s, ca, sa = np.cos(row.theta), np.sin(row.theta), np.cos(row.alpha), np.sin(row.alpha)
+    # The three first terms that the print has wrong: XYR, XZR, YZR.
+    first = ((c * s * sa, -c * s * sa, -s**2 * ca * sa) if printed else
+             (c * s * ca, c * s * sa, s**2 * ca * sa))
+    return np.array([
+        c**2 * xx + s**2 * yy - 2 * c * s * xy,
+        first[0] * xx - c * s * ca * yy + (c**2 - s**2) * ca * xy - c * sa * xz + s * sa * yz,
+        first[1] * xx - c * s * sa * yy + (c**2 - s**2) * sa * xy + c * ca * xz - s * ca * yz,
+        (s**2 * ca**2 * xx + c**2 * ca**2 * yy + sa**2 * zz + 2 * c * s * ca**2 * xy
+         - 2 * s * ca * sa * xz - 2 * c * ca * sa * yz),
+        (first[2] * xx + c**2 * ca * sa * yy - ca * sa * zz + 2 * c * s * ca * sa * xy
+         + s * (ca**2 - sa**2) * xz + c * (ca**2 - sa**2) * yz),
+        (s**2 * sa**2 * xx + c**2 * sa**2 * yy + ca**2 * zz + 2 * c * s * sa**2 * xy
+         + 2 * s * ca * sa * xz + 2 * c * ca * sa * yz)])
+
+
+def last_link(kind, seed=0):
+    """Return the last row of an arm that moves in general before it, and what goes from it."""
+    rng = np.random.default_rng(seed)
+    # Angles at which no sine is near zero, nor near its cosine.
+    rows = [DHRow(*rng.uniform((0.5, 0.3, 0.5, 0.9), (1.0, 0.6, 1.0, 1.2))) for _ in range(5)]
+    kinds = [JointKind.REVOLUTE] * 4 + [kind]
+    arm = ArmDescription('general', Convention.MODIFIED,
+                         tuple(Joint(f'j{i}', k, row) for i, (k, row) in
+                               enumerate(zip(kinds, rows))), load('scemi').links[:5])
+    found, _ = eliminations(arm, np.array([TILTED]), rotor_inertia=False)
+    assert found[-1].general
+    return arm, found[-1], rng.uniform(0.5, 1.0, 10)
+
+
+def is_regrouping_free_of_torque(arm, x, within, onto):
+    """Return whether taking `within` x off the last link and adding `onto` changes no torque."""
+    change = np.zeros(50)
+    change[40:] = -within
+    change[30:40] = onto
+    torque = torque_regressor(arm, *sample_states(arm, 20, 1), TILTED) @ change
+    return np.abs(torque).max() < 1e-12 * max(1.0, np.abs(x).max()) * 100.0
+
+
+# --- (20), (21), (22)
+
+def test_given_a_revolute_link_when_regrouped_then_eq_20_holds():
+    arm, found, x = last_link(JointKind.REVOLUTE)
+    assert [LINK_SYMBOLS[place] for place in found.places] == ['YY', 'mZ', 'm']
+    np.testing.assert_allclose(found.onto @ x[list(found.places)], eq_20(arm.joints[-1].row, x),
+                               rtol=0.0, atol=ATOL)
+
+
+def test_given_eq_20s_first_line_when_it_is_of_link_j_then_it_holds():
+    # Corrected: XXR_j = XX_j - YY_j. Printed: XXR_{j-1} = XX_j - YY_j.
+    arm, found, x = last_link(JointKind.REVOLUTE)
+    yy, mz, m = (PLACE[symbol] for symbol in ('YY', 'mZ', 'm'))
+    onto = eq_20(arm.joints[-1].row, x)
+    corrected = np.zeros(10)
+    corrected[[PLACE['XX'], yy, mz, m]] = x[yy], x[yy], x[mz], x[m]
+    np.testing.assert_allclose(found.within @ x[list(found.places)], corrected,
+                               rtol=0.0, atol=ATOL)
+    assert is_regrouping_free_of_torque(arm, x, corrected, onto)
+    # As printed, link j's XX stays, and XX_{j-1} becomes XX_j - YY_j.
+    printed_within = np.where(np.arange(10) == PLACE['XX'], 0.0, corrected)
+    printed_onto = onto.copy()
+    printed_onto[PLACE['XX']] = x[PLACE['XX']] - x[yy]
+    assert not is_regrouping_free_of_torque(arm, x, printed_within, printed_onto)
+
+
+def test_given_eq_21_when_its_three_first_terms_are_corrected_then_it_holds():
+    arm, found, x = last_link(JointKind.PRISMATIC)
+    row = arm.joints[-1].row
+    assert [LINK_SYMBOLS[place] for place in found.places] == list(LINK_SYMBOLS[:6])
+    np.testing.assert_allclose(found.onto[:6] @ x[:6], eq_21(row, x), rtol=0.0, atol=ATOL)
+    np.testing.assert_array_equal(found.onto[6:], 0.0)
+    wrong = np.abs(found.onto[:6] @ x[:6] - eq_21(row, x, printed=True))
+    names = [symbol for symbol, miss in zip(LINK_SYMBOLS, wrong) if miss > CLEARLY]
+    assert names == ['XY', 'XZ', 'YZ']
+    tensor = np.append(x[:6], np.zeros(4))
+    assert is_regrouping_free_of_torque(arm, x, tensor, np.append(eq_21(row, x), np.zeros(4)))
+    assert not is_regrouping_free_of_torque(
+        arm, x, tensor, np.append(eq_21(row, x, printed=True), np.zeros(4)))
+
+
+def test_given_eq_22_when_j_is_turned_from_both_sides_then_it_is_eq_21():
+    # Corrected: JR = J_{j-1} + (j-1)A_j J_j jA_{j-1}. Printed: J^-1 stands for the frame j-1, and
+    # read as it stands, as an inverse, the sum is another.
+    arm, _, x = last_link(JointKind.PRISMATIC)
+    row = arm.joints[-1].row
+    turn = row.transform(Convention.MODIFIED)[:3, :3]
+    tensor = link_from_vector(x).inertia
+    elements = eq_21(row, x)
+    expected = np.array([[elements[0], elements[1], elements[2]],
+                         [elements[1], elements[3], elements[4]],
+                         [elements[2], elements[4], elements[5]]])
+    np.testing.assert_allclose(turn @ tensor @ turn.T, expected, rtol=0.0, atol=ATOL)
+    printed = np.linalg.inv(tensor) @ turn @ tensor @ np.linalg.inv(tensor) @ turn
+    assert np.abs(printed - expected).max() > CLEARLY
+
+
+# --- (23) and the theorems
+
+def test_given_an_arm_of_only_a_slide_when_bounded_then_the_corrected_bound_holds():
+    # Printed: 7 n_r + 4 n_t - 3 - sigma_1, with sigma = 1 for a prismatic joint: one too few here.
+    slide = replace(load('scemi'), joints=(Joint('slide', JointKind.PRISMATIC, DHRow()),),
+                    links=load('scemi').links[:1])
+    count = numerical_base_parameters(slide).rank
+    assert count == 1 <= upper_bound(slide)
+    assert count > 7 * 0 + 4 * 1 - 3 - 1
+
+
+def test_given_seven_revolute_joints_when_bounded_then_tilted_gravity_reaches_it():
+    # Printed, the bound is 46 where joint 1 is revolute; 45 is enough, and is reached.
+    assert upper_bound(load('fer')) == 45 == len(base_parameters(load('fer'), TILTED))
+
+
+def test_given_theorem_1s_condition_for_every_combination_when_applied_then_20_and_21_are_all(
+        random_arm):
+    usual = {JointKind.REVOLUTE: ('YY', 'mZ', 'm'), JointKind.PRISMATIC: LINK_SYMBOLS[:6]}
+    seen = 0
+    for seed in range(60):
+        arm = random_arm(seed)
+        found, _ = eliminations(arm, np.array([TILTED]), rotor_inertia=False)
+        for joint, elimination in zip(arm.joints, found):
+            if elimination.general:
+                seen += 1
+                assert tuple(LINK_SYMBOLS[k] for k in elimination.places) == usual[joint.kind]
+    assert seen > 50
+
+
+def skew_slides():
+    """Return a turntable with two slides on it, none along another or along the turntable."""
+    rows = (DHRow(), DHRow(a=0.3, alpha=0.6, theta=0.5), DHRow(a=0.2, alpha=0.8, theta=0.4))
+    kinds = (JointKind.REVOLUTE, JointKind.PRISMATIC, JointKind.PRISMATIC)
+    return ArmDescription('slides', Convention.MODIFIED,
+                          tuple(Joint(f'j{i}', kind, row) for i, (kind, row) in
+                                enumerate(zip(kinds, rows))), load('scemi').links[:3])
+
+
+def test_given_theorem_1_as_printed_when_a_combination_is_idle_then_21_does_not_find_all():
+    # Every single parameter of link 2 has an effect, which is all that the print asks for; yet a
+    # combination of its first moments has none, and link 3 loses a seventh parameter.
+    arm = skew_slides()
+    columns = torque_regressor(arm, *sample_states(arm, 30, 0))[..., 10:20].reshape(-1, 10)
+    assert (np.abs(columns).max(axis=0) > CLEARLY).all()
+    found = base_parameters(arm)
+    of_link_3 = [name for name in found.names if name.endswith('_3')]
+    assert len(of_link_3) == 3 < 4
+    assert len(found) == numerical_base_parameters(arm).rank
+
+
+def test_given_theorem_2_when_a_parameter_goes_then_the_link_before_takes_it(random_arm):
+    # The column of an eliminated parameter is a combination of those of its link and the one
+    # before: nothing skips a link.
+    for seed in range(30):
+        arm = random_arm(seed, n=4)
+        columns = torque_regressor(arm, *sample_states(arm, 30, 0), TILTED).reshape(-1, 40)
+        kept = base_parameters(arm, TILTED).columns
+        for link in range(1, 4):
+            own = [10 * link + k for k in range(10)]
+            near = columns[:, [*range(10 * (link - 1), 10 * link),
+                               *(column for column in own if column in kept)]]
+            for place in (column for column in own if column not in kept):
+                fit, *_ = np.linalg.lstsq(near, columns[:, place], rcond=None)
+                np.testing.assert_allclose(near @ fit, columns[:, place], rtol=0.0, atol=1e-9)
+
+
+def test_given_theorem_3_when_joint_1_turns_then_what_it_names_has_no_effect(random_arm):
+    idle = {'XX_1', 'XY_1', 'XZ_1', 'YY_1', 'YZ_1', 'mZ_1', 'm_1'}
+    for seed in range(20):
+        arm = random_arm(seed, n=3, kinds='RPR', base=False)
+        arm = replace(arm, joints=(replace(arm.joints[0], row=DHRow()), *arm.joints[1:]))
+        assert no_effect_of_link_1(arm, TILTED) == idle
+        assert no_effect_of_link_1(arm, VERTICAL) == idle | {'mX_1', 'mY_1'}
+
+
+def test_given_theorem_4_when_joint_1_slides_then_only_its_mass_has_an_effect(random_arm):
+    for seed in range(20):
+        arm = random_arm(seed, n=3, kinds='PRR')
+        assert no_effect_of_link_1(arm, TILTED) == {
+            'XX_1', 'XY_1', 'XZ_1', 'YY_1', 'YZ_1', 'ZZ_1', 'mX_1', 'mY_1', 'mZ_1'}
+
+
+def no_effect_of_link_1(arm, gravity):
+    """Return the names twice found: by the map, and by torque columns that are zero."""
+    found = base_parameters(arm, gravity)
+    names = {found.standard_names[k] for k in found.no_effect if k < 10}
+    columns = torque_regressor(arm, *sample_states(arm, 20, 0), gravity)[..., :10]
+    zero = {parameter_names(1)[k] for k in range(10) if np.abs(columns[..., k]).max() < 1e-12}
+    assert names == zero
+    return names
+
+
+def test_given_theorems_5_and_6_when_applied_then_at_least_those_parameters_go(random_arm):
+    named = {JointKind.REVOLUTE: {'YY', 'mZ', 'm'}, JointKind.PRISMATIC: set(LINK_SYMBOLS[:6])}
+    for seed in range(60):
+        arm = random_arm(seed)
+        found, _ = eliminations(arm, np.array([TILTED]), rotor_inertia=False)
+        for joint, elimination in zip(arm.joints, found):
+            assert named[joint.kind] <= {LINK_SYMBOLS[k] for k in elimination.places}
+
+
+# --- the example, section 9
+
+D3, RL4 = 0.5, 0.4
+
+
+def scemi_relations(*, printed):
+    """Return every parameter of the example as {standard parameter: coefficient}."""
+    def masses(first):
+        return {f'm_{j}': 1.0 for j in range(first, 7)}
+
+    def plus(*parts):
+        total = {}
+        for factor, part in parts:
+            for name, value in part.items():
+                total[name] = total.get(name, 0.0) + factor * value
+        return {name: value for name, value in total.items() if value}
+
+    def one(name):
+        return {name: 1.0}
+
+    at_4 = plus((1, one('YY_4')), (2 * RL4, one('mZ_4')), (RL4**2, masses(4)))
+    at_3 = plus((D3**2, masses(3)))
+    yy_3 = {} if printed else one('YY_3')  # the print loses YY_3 in YYR_2
+    regrouped = {
+        'ZZR_1': plus((1, one('ZZ_1')), (1, one('YY_2')), (1, yy_3), (1, at_3)),
+        'XXR_2': plus((1, one('XX_2')), (1, one('YY_3')), (-1, one('YY_2')), (-1, yy_3),
+                      (-1, at_3)),
+        'XZR_2': plus((1, one('XZ_2')), (-D3, one('mZ_3'))),
+        'ZZR_2': plus((1, one('ZZ_2')), (1, at_3)),
+        'mXR_2': plus((1, one('mX_2')), (D3, masses(3))),
+        'XXR_3': plus((1, one('XX_3')), (1, at_4), (-1, one('YY_3'))),
+        'ZZR_3': plus((1, one('ZZ_3')), (1, at_4)),
+        'mYR_3': plus((1, one('mY_3')), (1, one('mZ_4')), (RL4, masses(4))),
+        'XXR_4': plus((1, one('XX_4')), (1, one('YY_5')), (-1, one('YY_4'))),
+        'ZZR_4': plus((1, one('ZZ_4')), (1, one('YY_5'))),
+        'mYR_4': plus((1, one('mY_4')), (-1, one('mZ_5'))),
+        'XXR_5': plus((1, one('XX_5')), (1, one('YY_6')), (-1, one('YY_5'))),
+        'ZZR_5': plus((1, one('ZZ_5')), (1, one('YY_6'))),
+        'mYR_5': plus((1, one('mY_5')), (1, one('mZ_6'))),
+        'XXR_6': plus((1, one('XX_6')), (-1, one('YY_6'))),
+    }
+    alone = ('XY_2 YZ_2 mY_2 XY_3 XZ_3 YZ_3 mX_3 XY_4 XZ_4 YZ_4 mX_4 XY_5 XZ_5 YZ_5 mX_5 '
+             'XY_6 XZ_6 YZ_6 ZZ_6 mX_6 mY_6').split()
+    return {**regrouped, **{name: one(name) for name in alone}}
+
+
+def test_given_scemi_when_regrouped_then_every_corrected_relation_of_the_example_holds():
+    found = {relation.name: {name: weight for weight, name in relation.terms}
+             for relation in base_parameters(load('scemi')).relations}
+    expected = scemi_relations(printed=False)
+    assert found.keys() == expected.keys()
+    for name, terms in expected.items():
+        assert found[name] == pytest.approx(terms, rel=0.0, abs=ATOL), name
+
+
+def test_given_scemi_as_printed_when_regrouped_then_torques_differ_and_corrected_they_agree():
+    arm = load('scemi')
+    states = sample_states(arm, 20, 0)
+    X = dict(zip(parameter_names(6), np.concatenate([
+        link.parameters()[[4, 5, 6, 7, 8, 9, 1, 2, 3, 0]] for link in arm.links])))
+    columns = torque_regressor(arm, *states)
+    expected = columns @ np.array(list(X.values()))
+
+    def torque(relations):
+        regrouped = np.zeros(60)
+        for name, terms in relations.items():
+            place = parameter_names(6).index(name.replace('R_', '_'))
+            regrouped[place] = sum(weight * X[term] for term, weight in terms.items())
+        return columns @ regrouped
+
+    np.testing.assert_allclose(torque(scemi_relations(printed=False)), expected,
+                               rtol=0.0, atol=1e-10)
+    assert np.abs(torque(scemi_relations(printed=True)) - expected).max() > 0.1  # N m
+
+
+def test_given_scemis_step_a_when_it_is_done_then_the_same_eleven_have_no_effect():
+    found = base_parameters(load('scemi'))
+    assert [found.standard_names[k] for k in found.no_effect] == (
+        'XX_1 XY_1 XZ_1 YY_1 YZ_1 mX_1 mY_1 mZ_1 m_1 mZ_2 m_2').split()
+
+
+def test_given_scemi_without_gravity_when_found_then_step_a_grows_by_the_first_moments_of_link_2():
+    lost = (set(base_parameters(load('scemi')).names)
+            - set(base_parameters(load('scemi'), NO_GRAVITY).names))
+    assert len(lost) == 2
