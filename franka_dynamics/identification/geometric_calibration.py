@@ -110,16 +110,22 @@ def calibrate(tree: BodyTree, q: ArrayLike, poses: ArrayLike, *, rotation_deviat
         step = basis @ np.linalg.lstsq(flat, (residual * weights).ravel(), rcond=None)[0]
         current = current.with_twist_corrections(step.reshape(tree.n + 1, 6))
         if np.abs(step).max() < _STEP:
-            break
-    else:
-        raise CalibrationError(f'The calibration has not settled after {_MOST_ITERATIONS} '
-                               f'iterations; its last step was {np.abs(step).max():.2g}.')
-    after = _residual(current, positions, measured)
+            return _result(current, basis, flat, weights, iteration, before,
+                           _residual(current, positions, measured))
+    raise CalibrationError(f'The calibration has not settled after {_MOST_ITERATIONS} iterations; '
+                           f'its last step was {np.abs(step).max():.2g}.')
+
+
+def _result(found: BodyTree, basis: Array, jacobian: Array, weights: Array,
+            iterations: int, before: Array, after: Array) -> GeometricCalibration:
     return GeometricCalibration(
-        current, basis, np.linalg.inv(flat.T @ flat),
-        (_rms(before[:, 3:]), _rms(after[:, 3:])), (_rms(before[:, :3]), _rms(after[:, :3])),
-        float(((after * weights) ** 2).sum()), flat.shape[0] - flat.shape[1], iteration,
-        tuple(f'{name}: {_gauge(tree.twists[i])}' for i, name in enumerate(tree.names)))
+        tree=found, basis=basis,
+        covariance=np.asarray(np.linalg.inv(jacobian.T @ jacobian), dtype=float),
+        rotation_rms=(_rms(before[:, 3:]), _rms(after[:, 3:])),
+        translation_rms=(_rms(before[:, :3]), _rms(after[:, :3])),
+        chi_square=float(((after * weights) ** 2).sum()),
+        degrees_of_freedom=jacobian.shape[0] - jacobian.shape[1], iterations=iterations,
+        gauge=tuple(f'{name}: {_gauge(twist)}' for name, twist in zip(found.names, found.twists)))
 
 
 def identifiable_basis(tree: BodyTree) -> Array:
