@@ -15,6 +15,10 @@ class UnknownArmError(DescriptionError):
     """No arm, hand or inertial set has the requested name."""
 
 
+class UrdfError(DescriptionError):
+    """A URDF cannot be parsed, contradicts itself, or does not hold the expected chain."""
+
+
 class InertiaError(FrankaDynamicsError, ValueError):
     """Rigid-body parameters are malformed, or no real body can have them."""
 
@@ -47,6 +51,16 @@ class OutputError(FrankaDynamicsError, OSError):
     """A file that was asked for cannot be written."""
 class BaseParameterError(FrankaDynamicsError, ValueError):
     """Base parameters were asked for, or used, outside what they hold for."""
+class UrdfMismatchError(CrosscheckError):
+    """
+    A URDF is not the described arm; `verdict` holds all findings (a `UrdfVerdict`).
+
+    The message is the first finding, which is the one nearest to the base.
+    """
+
+    def __init__(self, message: str, verdict: object) -> None:
+        super().__init__(message)
+        self.verdict = verdict
 
 
 class MissingDependencyError(FrankaDynamicsError, ImportError):

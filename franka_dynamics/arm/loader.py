@@ -12,6 +12,7 @@ from .denavit_hartenberg import Convention, DHRow, JointKind
 from .description import ArmDescription, Joint, JointLimits
 from .friction import FrictionModel, SigmoidFriction, ViscousCoulombFriction
 from .inertia import LinkInertia
+from .pose import pose_from_xyz_rpy
 from .yaml_table import YamlTable
 from ..errors import DescriptionError, UnknownArmError
 from ..share import share_directory
@@ -108,8 +109,13 @@ def load_hand(name: str) -> LinkInertia:
     table.only({'name', 'source', 'notes', 'bodies'})
     total = LinkInertia.zero()
     for body in table.tables('bodies'):
+<<<<<<< HEAD
         inertia = read_body(body, _about(body), {'name', 'xyz', 'rpy', 'inertia_about'})
         total = total + inertia.expressed_in(_pose(body.numbers('xyz', 3), body.angles('rpy', 3)))
+=======
+        total = total + _inertia(body, body.text('inertia_about')).expressed_in(
+            pose_from_xyz_rpy(body.numbers('xyz', 3), body.angles('rpy', 3)))
+>>>>>>> 830c94c (Read URDFs and hold them against the described arm)
     return total
 
 
@@ -229,18 +235,7 @@ def _base(table: YamlTable) -> np.ndarray:
         return np.eye(4)
     base = table.table('base')
     base.only({'xyz', 'rpy'})
-    return _pose(base.numbers('xyz', 3), base.angles('rpy', 3))
-
-
-def _pose(xyz: np.ndarray, rpy: np.ndarray) -> np.ndarray:
-    """Return the (4, 4) pose of fixed-axis roll, pitch, yaw [rad] and a translation [m]."""
-    (cr, cp, cy), (sr, sp, sy) = np.cos(rpy), np.sin(rpy)
-    pose = np.eye(4)
-    pose[:3, :3] = [[cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr],
-                    [sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr],
-                    [-sp, cp * sr, cp * cr]]
-    pose[:3, 3] = xyz
-    return pose
+    return pose_from_xyz_rpy(base.numbers('xyz', 3), base.angles('rpy', 3))
 
 
 __all__ = ['AS_LISTED', 'NO_HAND', 'available_arms', 'available_hands', 'available_sets', 'load',

@@ -1,0 +1,190 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Links held against every published set: what differs, why, and what that does to torque."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from .inertia_mistakes import likeliest_mistake, Mistake, mounting_angle, tool_on
+from .known_inertials import Identification, identify, known_sets, KnownSet, Match
+from .torque_effect import effect_of_links, TorqueEffect
+from ..arm import ArmDescription, available_hands, LinkInertia, load_hand
+from ..arm.finding import Finding
+from ..arm.inertia import six_from_tensor, TENSOR_ORDER
+from ..arm.loader import NO_HAND
+
+_UNEXPLAINED = 'edited, identified anew, or from a source that is not known here'
+_MOUNTED_AT = -45.0  # [deg] about the flange's z, as Franka mounts its hand
+
+
+@dataclass(frozen=True, eq=False)
+class InertialJudgement:
+    """The nearest known set, what speaks against the links, and what is only to be said."""
+
+    identification: Identification
+    total: TorqueEffect
+    findings: tuple[Finding, ...]
+    notes: tuple[str, ...]
+
+    @property
+    def known(self) -> bool:
+        """Whether the links are a published set, in numbers or in every torque."""
+        return self.identification.worst is not Match.DIFFERENT or self.total.none
+
+
+def judge_inertials(links: Sequence[LinkInertia], link_names: Sequence[str],
+                    reference: ArmDescription, *, expected_hand: str | None = None,
+                    massless_hand: Sequence[str] = (), accept_unknown: bool = False,
+                    ) -> InertialJudgement:
+    """
+    Compare links, in the DH frames of an arm, with every known set and hand.
+
+    Parameters
+    ----------
+    links : sequence of LinkInertia
+        The links found, in DH frames, the last with all that it carries.
+    link_names : sequence of str
+        What findings call them.
+    reference : ArmDescription
+        The described arm, whose rows and limits count for the effect on torque.
+    expected_hand : str, optional
+        The hand that must be there, or 'none'; any if not given.
+    massless_hand : sequence of str
+        Links or joints of a hand that the source has without mass.
+    accept_unknown : bool
+        Whether differences that may be meant are notes, not findings.
+
+    """
+    candidates = known_sets(reference)
+    identification = identify(links, candidates)
+    inspector = _Inspector(links, link_names, reference, identification.known, candidates)
+    total = effect_of_links(reference, links, identification.known.links)
+    judgement = InertialJudgement(identification, total, (), ())
+    found = [inspector.finding(i) for i, near in enumerate(identification.matches)
+             if near is Match.DIFFERENT]
+    found += [finding for i, near in enumerate(identification.matches) if near is Match.ROUNDED
+              for finding in [inspector.finding(i)] if finding.certain]
+    found += inspector.unphysical(identification)
+    if judgement.known:
+        found += inspector.hand(expected_hand, massless_hand)
+        found += inspector.other_arm()
+    refused = [finding for finding in found
+               if finding.certain or not (accept_unknown or (judgement.known and total.none))]
+    notes = [f'{finding} Accepted.' for finding in found if finding not in refused]
+    if not refused and identification.worst is not Match.EXACT:
+        notes.append(f'The difference to {identification.known} acts on torques: {total}.')
+    return replace(judgement, findings=tuple(refused), notes=tuple(notes))
+
+
+class _Inspector:
+    """Explains, one link at a time, what differs from one known set."""
+
+    def __init__(self, links: Sequence[LinkInertia], names: Sequence[str],
+                 reference: ArmDescription, known: KnownSet,
+                 candidates: Sequence[KnownSet]) -> None:
+        self._links, self._names, self._reference = links, names, reference
+        self._known = known
+        self._bare = next(other for other in candidates if other.hand == NO_HAND
+                          and (other.arm, other.inertial_set) == (known.arm, known.inertial_set))
+
+    def finding(self, i: int) -> Finding:
+        """Return what is different about a link, and the likeliest cause."""
+        mistake = self._last_link() if i == len(self._links) - 1 else None
+        mistake = mistake or likeliest_mistake(self._links[i], self._known.links[i],
+                                               self._neighbours(i))
+        quantity, found, expected = _worst_quantity(self._links[i], self._known.links[i])
+        cause, certain = (mistake.cause, mistake.certain) if mistake else (_UNEXPLAINED, False)
+        return Finding(f'link {self._names[i]}', quantity, found,
+                       f'{expected} ({self._known})', cause, str(self._effect(i)), certain)
+
+    def _neighbours(self, i: int) -> dict[str, LinkInertia]:
+        return {self._names[j]: link for j, link in enumerate(self._known.links) if j != i}
+
+    def _effect(self, i: int) -> TorqueEffect:
+        changed = list(self._known.links)
+        changed[i] = self._links[i]
+        return effect_of_links(self._reference, changed, self._known.links)
+
+    def _last_link(self) -> Mistake | None:
+        """Explain the last link by what it carries, or by a mistake under a known hand."""
+        found, bare = self._links[-1], self._bare.links[-1]
+        flange = self._reference.flange_transform()
+        neighbours = self._neighbours(len(self._links) - 1)
+        tool = tool_on(found, bare, flange)
+        for name in available_hands():
+            hand = load_hand(name)
+            degrees = mounting_angle(tool, hand)
+            if degrees:
+                return Mistake(f'{name} is mounted at {_MOUNTED_AT + degrees:g} deg about the '
+                               f"flange's z, not at {_MOUNTED_AT:g} deg", found, certain=False)
+            mistake = likeliest_mistake(found - hand.expressed_in(flange), bare, neighbours)
+            if mistake is not None:
+                return replace(mistake, cause=f'{mistake.cause} (beneath {name})')
+        mistake = likeliest_mistake(found, bare, neighbours)
+        if mistake is None and tool.mass > 0.0 and tool.is_physical():
+            center = ', '.join(f'{value:.3g}' for value in tool.center_of_mass)
+            return Mistake(f'a tool of {tool.mass:.4g} kg at ({center}) m from the flange that is '
+                           'no known hand', found, certain=False)
+        return mistake
+
+    def unphysical(self, identification: Identification) -> list[Finding]:
+        """Return links that no real body could be, but for those published so."""
+        return [Finding(f'link {name}', 'the smallest eigenvalue of its pseudo-inertia',
+                        f'{link.consistency_margin():.3g}', 'zero or more',
+                        'no real body has these parameters')
+                for name, link, near in zip(self._names, self._links, identification.matches)
+                if near is Match.DIFFERENT and not link.is_physical()]
+
+    def hand(self, expected: str | None, massless: Sequence[str]) -> list[Finding]:
+        """Return what speaks against the hand that was recognised."""
+        present = self._known.hand
+        if expected is None and present == NO_HAND and massless:
+            expected, certain = 'franka_hand', False
+            cause = (f'the URDF has a hand ({", ".join(massless)}), but its mass is missing')
+        elif expected is None or expected == present:
+            return []
+        else:
+            certain = True
+            cause = (f'the hand {expected} is missing' if present == NO_HAND else
+                     f'the hand {present} is mounted, but {expected} was expected')
+        wanted = self._bare.links[-1]
+        if expected != NO_HAND:
+            wanted = wanted + load_hand(expected).expressed_in(
+                self._reference.flange_transform())
+        with_hand = (*self._known.links[:-1], wanted)
+        effect = effect_of_links(self._reference, self._links, with_hand)
+        return [Finding(f'link {self._names[-1]}', 'mass', f'{self._links[-1].mass:.6g} kg',
+                        f'{wanted.mass:.6g} kg', cause, str(effect), certain)]
+
+    def other_arm(self) -> list[Finding]:
+        """Return the finding that these are the inertials of another arm, if they are."""
+        if self._known.arm == self._reference.name:
+            return []
+        effect = effect_of_links(self._reference, self._links, self._reference.links)
+        return [Finding('the arm', 'inertial set', str(self._known),
+                        f'a set of {self._reference.name}',
+                        f'the URDF is that of a {self._known.arm}', str(effect), certain=False)]
+
+
+def _worst_quantity(found: LinkInertia, known: LinkInertia) -> tuple[str, str, str]:
+    """Return the quantity that is relatively farthest off, and both its values as text."""
+    center, wanted_center = found.center_of_mass, known.center_of_mass
+    six = six_from_tensor(found.inertia_at_center_of_mass)
+    wanted_six = six_from_tensor(known.inertia_at_center_of_mass)
+    # A centre of mass is compared with the size of a link, so that one at 0 does not win always.
+    size = max(float(np.linalg.norm(wanted_center)), 0.05)
+    mass_gap = abs(found.mass - known.mass) / max(known.mass, 1e-9)
+    center_gap = np.abs(center - wanted_center) / size
+    six_gap = np.abs(six - wanted_six) / max(float(np.abs(wanted_six).max()), 1e-12)
+    if mass_gap >= max(center_gap.max(), six_gap.max()):
+        return 'mass', f'{found.mass:.6g} kg', f'{known.mass:.6g} kg'
+    if center_gap.max() >= six_gap.max():
+        k = int(center_gap.argmax())
+        return (f'centre of mass {"xyz"[k]}', f'{center[k]:.6g} m', f'{wanted_center[k]:.6g} m')
+    k = int(six_gap.argmax())
+    return (f'i{TENSOR_ORDER[k]} about the centre of mass', f'{six[k]:.6g} kg m^2',
+            f'{wanted_six[k]:.6g} kg m^2')

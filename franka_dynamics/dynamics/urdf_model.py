@@ -1,0 +1,174 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+A URDF as the model: read, held against the DH-derived description, and only then used.
+
+The geometry must be that of the DH rows. The inertias are compared link by link, in DH frames,
+with every published set and hand; what is no published set, and why it probably is not, is said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from .inertial_findings import judge_inertials
+from .known_inertials import Match
+from .torque_effect import effect_of_rows
+from .urdf_verdict import UNKNOWN, UrdfVerdict
+from ..arm import ArmDescription, Joint, JointLimits
+from ..arm.serial_chain import ChainJoint, read_chain, SerialChain
+from ..arm.urdf_geometry import compare_geometry, GeometryComparison, inertias_in_dh_frames
+from ..errors import UrdfError, UrdfMismatchError
+
+_TILT = 1e-6  # [rad]; a base less tilted than this is upright
+_HAND_WORDS = ('hand', 'finger')
+_SHARED_LIMITS = ('lower', 'upper', 'velocity', 'effort')
+
+
+@dataclass(frozen=True, eq=False)
+class UrdfModel:
+    """The description to compute with, and why it may be."""
+
+    description: ArmDescription
+    verdict: UrdfVerdict
+
+
+def model_from_urdf(xml: str, reference: ArmDescription, *, source: str = 'robot_description',
+                    joint_names: Sequence[str] | None = None, expected_hand: str | None = None,
+                    accept_unknown_inertials: bool = False) -> UrdfModel:
+    """
+    Return the arm that a URDF describes, if it is the arm that it should be.
+
+    Parameters
+    ----------
+    xml : str
+        The URDF's text.
+    reference : ArmDescription
+        The DH-derived description, its joint names prefixed as the URDF's are. The links are
+        compared with all known sets; of two limits, the tighter one holds.
+    source : str
+        What sentences call the URDF: a path or a topic.
+    joint_names : sequence of str, optional
+        The joints from base to tip as the URDF names them, if not as the reference does.
+    expected_hand : str, optional
+        A hand that the URDF must carry, or 'none'; any if not given.
+    accept_unknown_inertials : bool
+        Whether to take inertials that are physical, but no known set.
+
+    Returns
+    -------
+    UrdfModel
+        The description has the reference's rows and the URDF's links, in DH frames. It may be a
+        published set that is not physical (franka_description's FER): `require_physical` still
+        has to be asked before a torque is computed for an actuator.
+
+    Raises
+    ------
+    UrdfError
+        If the text cannot be read as this chain, or a link or joint lacks what is needed.
+    UrdfMismatchError
+        If geometry or inertials differ; its `verdict` has all findings.
+
+    """
+    chain = read_chain(xml, joint_names or reference.joint_names, source)
+    _require_complete(chain)
+    geometry = compare_geometry(chain, reference)
+    if geometry.findings:
+        _refuse(_geometry_verdict(chain, geometry, reference))
+    links = inertias_in_dh_frames(chain, geometry)
+    judgement = judge_inertials(
+        links, [joint.link for joint in chain.joints], reference, expected_hand=expected_hand,
+        massless_hand=_hand_without_mass(chain), accept_unknown=accept_unknown_inertials)
+    nearest = judgement.identification.known
+    joints, limit_notes = _joints(chain, reference)
+    verdict = UrdfVerdict(
+        source, reference.name, nearest.inertial_set if judgement.known else UNKNOWN,
+        nearest.hand if judgement.known else UNKNOWN, str(nearest),
+        judgement.identification.distance, judgement.identification.worst is Match.EXACT,
+        chain.mount, judgement.findings,
+        (*judgement.notes, *_mount_note(chain), *chain.notes, *limit_notes))
+    if not verdict.passed:
+        _refuse(verdict)
+    description = replace(
+        reference, joints=joints, links=links, base_link=chain.base_inertia, rounding=0.0,
+        inertial_set=verdict.inertial_set, hand=verdict.hand, source=source, file=source)
+    unphysical = tuple(f'{sentence}.' for sentence in description.inconsistencies())
+    return UrdfModel(description, replace(verdict, notes=(*unphysical, *verdict.notes)))
+
+
+def _refuse(verdict: UrdfVerdict) -> None:
+    others = len(verdict.findings) - 1
+    more = (f' {others} more {"difference" if others == 1 else "differences"}; '
+            '"franka-dynamics crosscheck --urdf" lists all.' if others else '')
+    raise UrdfMismatchError(f'{verdict.source}: {verdict.findings[0]}{more}', verdict)
+
+
+def _require_complete(chain: SerialChain) -> None:
+    """Refuse a chain without mass or limits: neither can be made up."""
+    if chain.massless:
+        raise UrdfError(
+            f'{chain.source}: {_plural("link", chain.massless)} without mass: there is no '
+            '<inertial> in it, nor in what is fixed to it. Give the inertials, or take the model '
+            'from the arm file (model_source: description).')
+    unlimited = [joint.name for joint in chain.joints if joint.limits is None]
+    if unlimited:
+        raise UrdfError(
+            f'{chain.source}: {_plural("joint", unlimited)} without <limit>; URDF requires '
+            'effort and velocity limits for a joint that moves. Give them.')
+
+
+def _plural(word: str, names: Sequence[str]) -> str:
+    return f'{word}{"s" if len(names) > 1 else ""} {", ".join(names)}'
+
+
+def _geometry_verdict(chain: SerialChain, geometry: GeometryComparison, reference: ArmDescription,
+                      ) -> UrdfVerdict:
+    effect = str(effect_of_rows(reference, geometry.description(reference)))
+    findings = tuple(replace(finding, effect=effect) for finding in geometry.findings)
+    return UrdfVerdict(chain.source, reference.name, UNKNOWN, UNKNOWN,
+                       f'the DH rows of {reference.name}', float('nan'), False, chain.mount,
+                       findings, chain.notes)
+
+
+def _hand_without_mass(chain: SerialChain) -> tuple[str, ...]:
+    """Return the names behind the last joint that speak of a hand and have no mass."""
+    names = (*chain.tool_frames, *chain.held_joints)
+    return tuple(name for name in names if name.endswith(_HAND_WORDS[:1])
+                 or (_HAND_WORDS[1] in name and name not in chain.joints[-1].bodies))
+
+
+def _mount_note(chain: SerialChain) -> tuple[str, ...]:
+    """Say it when the URDF mounts the arm tilted: gravity has another direction then."""
+    up = chain.mount[2, :3]
+    if np.linalg.norm(up[:2]) <= _TILT and up[2] > 0.0:
+        return ()
+    gravity = ', '.join(f'{value + 0.0:.5g}' for value in (-9.81 * up).round(9))
+    return (f'the URDF mounts {chain.base} tilted: in its frame gravity is ({gravity}) m/s^2, if '
+            "the URDF's root link is level. Set gravity_vector to it.",)
+
+
+def _joints(chain: SerialChain, reference: ArmDescription,
+            ) -> tuple[tuple[Joint, ...], list[str]]:
+    """Return the reference's joints under the URDF's names, each limit the tighter of the two."""
+    joints, notes = [], []
+    for read, joint in zip(chain.joints, reference.joints):
+        limits = _tighter(read, joint.limits)
+        joints.append(replace(joint, name=read.name, limits=limits))
+        changed = [f'{key} {getattr(limits, key):g} for {getattr(joint.limits, key):g}'
+                   for key in _SHARED_LIMITS
+                   if getattr(limits, key) != getattr(joint.limits, key)]
+        if changed:
+            notes.append(f"joint {read.name}: the URDF's tighter limits hold "
+                         f'({", ".join(changed)}).')
+    return tuple(joints), notes
+
+
+def _tighter(read: ChainJoint, known: JointLimits) -> JointLimits:
+    limits = read.limits or JointLimits()
+    return replace(known, lower=max(known.lower, limits.lower),
+                   upper=min(known.upper, limits.upper),
+                   velocity=min(known.velocity, limits.velocity),
+                   effort=min(known.effort, limits.effort))
