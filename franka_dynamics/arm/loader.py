@@ -109,13 +109,9 @@ def load_hand(name: str) -> LinkInertia:
     table.only({'name', 'source', 'notes', 'bodies'})
     total = LinkInertia.zero()
     for body in table.tables('bodies'):
-<<<<<<< HEAD
         inertia = read_body(body, _about(body), {'name', 'xyz', 'rpy', 'inertia_about'})
-        total = total + inertia.expressed_in(_pose(body.numbers('xyz', 3), body.angles('rpy', 3)))
-=======
-        total = total + _inertia(body, body.text('inertia_about')).expressed_in(
+        total = total + inertia.expressed_in(
             pose_from_xyz_rpy(body.numbers('xyz', 3), body.angles('rpy', 3)))
->>>>>>> 830c94c (Read URDFs and hold them against the described arm)
     return total
 
 
