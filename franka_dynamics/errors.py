@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every error this package raises on purpose, under one base class."""
 
+from typing import Any
+
 
 class FrankaDynamicsError(Exception):
     """Base of all errors that the package raises on purpose."""
@@ -51,6 +53,8 @@ class OutputError(FrankaDynamicsError, OSError):
     """A file that was asked for cannot be written."""
 class BaseParameterError(FrankaDynamicsError, ValueError):
     """Base parameters were asked for, or used, outside what they hold for."""
+
+
 class UrdfMismatchError(CrosscheckError):
     """
     A URDF is not the described arm; `verdict` holds all findings (a `UrdfVerdict`).
@@ -58,7 +62,7 @@ class UrdfMismatchError(CrosscheckError):
     The message is the first finding, which is the one nearest to the base.
     """
 
-    def __init__(self, message: str, verdict: object) -> None:
+    def __init__(self, message: str, verdict: Any) -> None:
         super().__init__(message)
         self.verdict = verdict
 

@@ -21,6 +21,8 @@ from ..errors import UrdfError
 MOVING_TYPES = ('revolute', 'continuous', 'prismatic')
 JOINT_TYPES = (*MOVING_TYPES, 'fixed', 'floating', 'planar')
 _TENSOR_ATTRIBUTES = ('ixx', 'ixy', 'ixz', 'iyy', 'iyz', 'izz')
+# A limit of this size or more stands for none; URDF has no other way to say it.
+UNLIMITED = 1e9
 # URDF asks for a unit axis; what is further from it than this is said, not only normalised.
 _AXIS_LENGTH_TOLERANCE = 1e-6
 
@@ -226,8 +228,9 @@ class _Parser:
             return None
 
         def value(key: str, absent: float) -> float:
-            return absent if key not in limit.attrib else self._number(
+            stated = absent if key not in limit.attrib else self._number(
                 limit, key, f'{where}, <limit>')
+            return math.copysign(math.inf, stated) if abs(stated) >= UNLIMITED else stated
 
         unbounded = kind == 'continuous'
         lower = -math.inf if unbounded else value('lower', 0.0)

@@ -10,11 +10,12 @@ from ..arm import ArmDescription, load
 from ..arm.loader import AS_LISTED
 
 
-def add_arm_options(parser: argparse.ArgumentParser, *, default: str = 'fer',
+def add_arm_options(parser: argparse.ArgumentParser, *, default: str | None = 'fer',
                     inertial_set: bool = True) -> None:
     """Add --arm, --set and --hand; leave --set out where a verb takes several."""
+    absent = 'default: %(default)s' if default else 'default: fer, or what the URDF holds'
     parser.add_argument('--arm', default=default, metavar='ARM',
-                        help='a shipped arm or the path of an arm file (default: %(default)s)')
+                        help=f'a shipped arm or the path of an arm file ({absent})')
     parser.add_argument('--hand', default=AS_LISTED, metavar='HAND',
                         help='franka_hand, hand_ledezma2021, none, or as_listed: the hand the '
                         'inertial set was published with (default: %(default)s)')

@@ -7,18 +7,21 @@ from __future__ import annotations
 import argparse
 
 from ._arm_options import add_arm_options, load_arm
+from ._urdf_check import add_urdf_options, check_urdf
 
 SUMMARY = 'Hold the independent models of an arm against each other.'
+DEFAULT_ARM = 'fer'
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the verb's options."""
-    add_arm_options(parser)
+    add_arm_options(parser, default=None)
     parser.add_argument('--states', type=int, default=1000, metavar='N',
                         help='random states within the limits (default: %(default)s)')
     parser.add_argument('--seed', type=int, default=0, help='of the states (default: %(default)s)')
     parser.add_argument('--gravity', type=float, nargs=3, default=(0.0, 0.0, -9.81),
                         metavar=('X', 'Y', 'Z'), help='in the base frame [m/s^2]')
+    add_urdf_options(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -28,6 +31,9 @@ def run(arguments: argparse.Namespace) -> int:
 
     from ..dynamics.crosscheck import crosscheck
 
+    if arguments.urdf is not None:
+        return check_urdf(arguments, Console())
+    arguments.arm = arguments.arm or DEFAULT_ARM
     description = load_arm(arguments)
     report = crosscheck(description, gravity=arguments.gravity, count=arguments.states,
                         seed=arguments.seed)

@@ -60,20 +60,21 @@ def judge_inertials(links: Sequence[LinkInertia], link_names: Sequence[str],
 
     """
     candidates = known_sets(reference)
-    identification = identify(links, candidates)
+    identification = identify(links, candidates, reference.name)
     inspector = _Inspector(links, link_names, reference, identification.known, candidates)
     total = effect_of_links(reference, links, identification.known.links)
     judgement = InertialJudgement(identification, total, (), ())
-    found = [inspector.finding(i) for i, near in enumerate(identification.matches)
-             if near is Match.DIFFERENT]
-    found += [finding for i, near in enumerate(identification.matches) if near is Match.ROUNDED
-              for finding in [inspector.finding(i)] if finding.certain]
+    different = [inspector.finding(i) for i, near in enumerate(identification.matches)
+                 if near is Match.DIFFERENT]
+    # What only rounding seems to separate from a known link may still be a certain mistake.
+    rounded = [inspector.finding(i) for i, near in enumerate(identification.matches)
+               if near is Match.ROUNDED]
+    found = [finding for finding in different if finding.certain or not total.none]
+    found += [finding for finding in rounded if finding.certain]
     found += inspector.unphysical(identification)
     if judgement.known:
-        found += inspector.hand(expected_hand, massless_hand)
-        found += inspector.other_arm()
-    refused = [finding for finding in found
-               if finding.certain or not (accept_unknown or (judgement.known and total.none))]
+        found += [*inspector.hand(expected_hand, massless_hand), *inspector.other_arm()]
+    refused = [finding for finding in found if finding.certain or not accept_unknown]
     notes = [f'{finding} Accepted.' for finding in found if finding not in refused]
     if not refused and identification.worst is not Match.EXACT:
         notes.append(f'The difference to {identification.known} acts on torques: {total}.')

@@ -112,16 +112,17 @@ def known_sets(reference: ArmDescription) -> list[KnownSet]:
     return found
 
 
-def identify(found: Sequence[LinkInertia], known: Sequence[KnownSet]) -> Identification:
-    """Return the known set with the fewest links that differ, then the nearest of these."""
+def identify(found: Sequence[LinkInertia], known: Sequence[KnownSet], arm: str,
+             ) -> Identification:
+    """Return the known set with the fewest links that differ, then of `arm`, then the nearest."""
     def judged(candidate: KnownSet) -> Identification:
         pairs = list(zip(found, candidate.links))
         return Identification(candidate, tuple(match(a, b) for a, b in pairs),
                               tuple(distance(a, b) for a, b in pairs))
 
-    def rank(judgement: Identification) -> tuple[int, int, float]:
+    def rank(judgement: Identification) -> tuple[int, int, bool, float]:
         return (judgement.matches.count(Match.DIFFERENT), judgement.matches.count(Match.ROUNDED),
-                sum(judgement.distances))
+                judgement.known.arm != arm, sum(judgement.distances))
 
     return min((judged(candidate) for candidate in known), key=rank)
 

@@ -17,13 +17,17 @@ import numpy as np
 from .inertial_findings import judge_inertials
 from .known_inertials import Match
 from .torque_effect import effect_of_rows
+from .urdf_pinocchio import largest_difference
 from .urdf_verdict import UNKNOWN, UrdfVerdict
 from ..arm import ArmDescription, Joint, JointLimits
+from ..arm.finding import Finding
 from ..arm.serial_chain import ChainJoint, read_chain, SerialChain
 from ..arm.urdf_geometry import compare_geometry, GeometryComparison, inertias_in_dh_frames
 from ..errors import UrdfError, UrdfMismatchError
 
 _TILT = 1e-6  # [rad]; a base less tilted than this is upright
+# Two readings of one text agree to 1e-13 N m; up to 1e-3 are the angles that it rounds.
+_READING_TOLERANCE = 2e-3
 _HAND_WORDS = ('hand', 'finger')
 _SHARED_LIMITS = ('lower', 'upper', 'velocity', 'effort')
 
@@ -95,8 +99,19 @@ def model_from_urdf(xml: str, reference: ArmDescription, *, source: str = 'robot
     description = replace(
         reference, joints=joints, links=links, base_link=chain.base_inertia, rounding=0.0,
         inertial_set=verdict.inertial_set, hand=verdict.hand, source=source, file=source)
+    _require_same_reading(xml, description, verdict)
     unphysical = tuple(f'{sentence}.' for sentence in description.inconsistencies())
     return UrdfModel(description, replace(verdict, notes=(*unphysical, *verdict.notes)))
+
+
+def _require_same_reading(xml: str, description: ArmDescription, verdict: UrdfVerdict) -> None:
+    """Hold our reading of the text against Pinocchio's, the rows against the URDF's own joints."""
+    difference = largest_difference(xml, description, verdict.mount)
+    if not difference <= _READING_TOLERANCE:
+        finding = Finding('the arm', "joint torque, from Pinocchio's own reading of the URDF,",
+                          f'{difference:.3g} N m off', f'at most {_READING_TOLERANCE:g} N m',
+                          'a reading error of this package; please report it with the URDF')
+        _refuse(replace(verdict, findings=(finding,)))
 
 
 def _refuse(verdict: UrdfVerdict) -> None:
@@ -161,9 +176,9 @@ def _joints(chain: SerialChain, reference: ArmDescription,
                    for key in _SHARED_LIMITS
                    if getattr(limits, key) != getattr(joint.limits, key)]
         if changed:
-            notes.append(f"joint {read.name}: the URDF's tighter limits hold "
-                         f'({", ".join(changed)}).')
-    return tuple(joints), notes
+            notes.append(f'{read.name} ({", ".join(changed)})')
+    sentence = f"of two limits the tighter holds, here the URDF's: {', '.join(notes)}."
+    return tuple(joints), [sentence] if notes else []
 
 
 def _tighter(read: ChainJoint, known: JointLimits) -> JointLimits:

@@ -1,0 +1,67 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""URDF texts for tests: edits of generated ones, and random serial chains."""
+
+import xml.etree.ElementTree as ElementTree
+
+import numpy as np
+
+
+def edited(text, path, **attributes):
+    """Return a URDF with attributes of one element changed; None removes an attribute."""
+    robot = ElementTree.fromstring(text)
+    element = robot.find(path)
+    assert element is not None, path
+    for key, value in attributes.items():
+        if value is None:
+            del element.attrib[key]
+        else:
+            assert element.get(key) != value, f'{path} {key} is {value} already'
+            element.set(key, value)
+    return ElementTree.tostring(robot, encoding='unicode')
+
+
+def without(text, parent_path, tag):
+    """Return a URDF with one child element removed."""
+    robot = ElementTree.fromstring(text)
+    parent = robot.find(parent_path)
+    parent.remove(parent.find(tag))
+    return ElementTree.tostring(robot, encoding='unicode')
+
+
+def with_elements(text, xml):
+    """Return a URDF with elements added to its root."""
+    return text.replace('</robot>', f'{xml}</robot>')
+
+
+def inertial(mass=1.0, xyz='0.01 0.02 0.03', rpy='0.1 -0.2 0.3',
+             inertia='ixx="0.02" ixy="0.001" ixz="-0.002" iyy="0.03" iyz="0.003" izz="0.04"'):
+    return (f'<inertial><origin xyz="{xyz}" rpy="{rpy}"/><mass value="{mass}"/>'
+            f'<inertia {inertia}/></inertial>')
+
+
+def numbers(values):
+    return ' '.join(repr(float(value)) for value in values)
+
+
+def random_chain(rng, kinds, *, fixed_between=True):
+    """Return the URDF of a random chain with inertias, its axes in any direction."""
+    parts = ['<robot name="random"><link name="link0"/>']
+    parent = 'link0'
+    for i, kind in enumerate(kinds, start=1):
+        if fixed_between and i % 2 == 0:
+            parts.append(f'<link name="bracket{i}">{inertial(0.3)}</link>'
+                         f'<joint name="fixed{i}" type="fixed"><parent link="{parent}"/>'
+                         f'<child link="bracket{i}"/><origin xyz="{numbers(rng.normal(size=3))}" '
+                         f'rpy="{numbers(rng.uniform(-3, 3, 3))}"/></joint>')
+            parent = f'bracket{i}'
+        axis = rng.normal(size=3)
+        parts.append(
+            f'<link name="link{i}">{inertial(1.0 + 0.1 * i)}</link>'
+            f'<joint name="joint{i}" type="{kind}"><parent link="{parent}"/>'
+            f'<child link="link{i}"/><origin xyz="{numbers(rng.normal(size=3))}" '
+            f'rpy="{numbers(rng.uniform(-3, 3, 3))}"/>'
+            f'<axis xyz="{numbers(axis / np.linalg.norm(axis))}"/>'
+            '<limit lower="-2" upper="2" effort="10" velocity="3"/></joint>')
+        parent = f'link{i}'
+    return ''.join(parts) + '</robot>'
