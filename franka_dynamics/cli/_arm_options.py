@@ -17,7 +17,7 @@ def add_arm_options(parser: argparse.ArgumentParser, *, default: str | None = 'f
     parser.add_argument('--arm', default=default, metavar='ARM',
                         help=f'a shipped arm or the path of an arm file ({absent})')
     parser.add_argument('--hand', default=AS_LISTED, metavar='HAND',
-                        help='franka_hand, hand_ledezma2021, none, or as_listed: the hand the '
+                        help='a shipped hand (franka_hand, ...), none, or as_listed: the hand the '
                         'inertial set was published with (default: %(default)s)')
     if inertial_set:
         parser.add_argument('--set', dest='inertial_set', metavar='SET',
