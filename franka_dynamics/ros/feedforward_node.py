@@ -34,7 +34,7 @@ from .parameters import check, declare, unknown_overrides, values
 from .qos import PUBLISHER_QOS, qos_overriding_options, REFERENCE_QOS, STATE_QOS
 from .running_crosscheck import RunningCrosscheck
 from .term_publishers import TermPublishers
-from .trajectory_message import message_from_trajectory, request_from_message
+from .trajectory_message import request_from_message, trajectory_message
 from ..control.feedforward import Cycle, FeedforwardController
 from ..control.limits import LONGEST_STEP_S
 from ..control.reference import Trajectory
@@ -283,8 +283,10 @@ class FeedforwardNode(LifecycleNode):
         self._diagnostics.note_refused_reference('')
         if (isinstance(planned, Trajectory)
                 and self._trajectory_publisher.get_subscription_count() > 0):
-            self._trajectory_publisher.publish(message_from_trajectory(
-                planned, self._names, self.controller.trajectory_efforts(planned)))
+            start = float(planned.times[0])
+            self._trajectory_publisher.publish(trajectory_message(
+                self._names, planned.times - start, planned.positions, planned.velocities,
+                planned.accelerations, self.controller.trajectory_efforts(planned), start))
 
     def _judge_parameters(self, changes: Sequence[Parameter]) -> SetParametersResult:
         """Accept a set of changes if all of them together can be used."""

@@ -15,6 +15,7 @@ from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from rclpy.lifecycle import TransitionCallbackReturn
 from rclpy.signals import SignalHandlerOptions
 
+from .realtime import request_realtime
 from ..errors import FrankaDynamicsError
 
 REFUSED, INPUT_AT_FAULT = 1, 2
@@ -34,6 +35,7 @@ def run_lifecycle_node(make: Callable[[], Any], args: Sequence[str] | None = Non
         0 after an orderly end, 1 if the node refused to configure, 2 if a parameter is at fault.
 
     """
+    no_realtime = request_realtime()
     rclpy.init(args=None if args is None else list(args),
                signal_handler_options=SignalHandlerOptions.NO)
     stop = StopRequest()
@@ -43,6 +45,8 @@ def run_lifecycle_node(make: Callable[[], Any], args: Sequence[str] | None = Non
         except FrankaDynamicsError as error:
             print(f'{error}', file=sys.stderr)
             return INPUT_AT_FAULT
+        if no_realtime:
+            node.get_logger().warning(no_realtime)
         executor = SingleThreadedExecutor()
         executor.add_node(node)
         try:

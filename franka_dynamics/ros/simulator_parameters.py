@@ -26,8 +26,8 @@ SIMULATOR_PARAMETERS = (
     ParameterSpec('lockstep_timeout', 'double', 0.2, 'In lockstep, a step without a command is '
                   'made after this much real time.', read_only=True, minimum=1e-3, maximum=60.0,
                   unit='s'),
-    ParameterSpec('publish_clock', 'bool', False, 'Publish simulated time on /clock and stamp '
-                  'with it; otherwise stamps are real time (wall) or simulated time (lockstep).',
+    ParameterSpec('publish_clock', 'bool', False, 'Publish simulated time on /clock. Stamps then '
+                  'count from zero, as in lockstep; otherwise from the time of the start.',
                   read_only=True),
     ParameterSpec('gravity_vector', 'double_array', list(GRAVITY), 'Gravity of the simulated '
                   'world in the base frame.', read_only=True, unit='m/s^2'),

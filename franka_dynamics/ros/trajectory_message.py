@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from .joint_state import doubles, seconds, stamp_from_seconds
-from ..control.reference import Trajectory
 from ..control.reference_request import TrajectoryRequest
 from ..errors import ReferenceRefusedError
 
@@ -52,23 +51,36 @@ def _rows(message: JointTrajectory, field: str) -> NDArray[np.float64] | None:
     return np.array(rows, dtype=float)
 
 
-def message_from_trajectory(trajectory: Trajectory, joint_names: list[str],
-                            efforts: NDArray[np.float64] | None = None) -> JointTrajectory:
-    """Return a trajectory as a message; `efforts` has shape (k, n) [N m]."""
+def trajectory_message(joint_names: list[str], times: NDArray[np.float64],
+                       positions: NDArray[np.float64],
+                       velocities: NDArray[np.float64] | None = None,
+                       accelerations: NDArray[np.float64] | None = None,
+                       efforts: NDArray[np.float64] | None = None,
+                       start: float = 0.0) -> JointTrajectory:
+    """
+    Return a trajectory message.
+
+    Parameters
+    ----------
+    joint_names : list of str
+        n names.
+    times : ndarray, shape (k,)
+        Seconds after `start`.
+    positions, velocities, accelerations, efforts : ndarray, shape (k, n)
+        What is None is left out.
+    start : float
+        The message's stamp [s]; zero asks for a start on arrival.
+
+    """
     message = JointTrajectory()
-    start = float(trajectory.times[0])
     message.header.stamp = stamp_from_seconds(start)
     message.joint_names = joint_names
-    for i, time in enumerate(trajectory.times):
-        since = stamp_from_seconds(float(time) - start)
-        point = JointTrajectoryPoint(
-            positions=doubles(trajectory.positions[i]),
-            time_from_start=Duration(sec=since.sec, nanosec=since.nanosec))
-        if trajectory.velocities is not None:
-            point.velocities = doubles(trajectory.velocities[i])
-        if trajectory.accelerations is not None:
-            point.accelerations = doubles(trajectory.accelerations[i])
-        if efforts is not None:
-            point.effort = doubles(efforts[i])
-        message.points.append(point)
+    fields = {'positions': positions, 'velocities': velocities, 'accelerations': accelerations,
+              'effort': efforts}
+    given = {name: rows for name, rows in fields.items() if rows is not None}
+    for i, time in enumerate(times):
+        since = stamp_from_seconds(float(time))
+        message.points.append(JointTrajectoryPoint(
+            time_from_start=Duration(sec=since.sec, nanosec=since.nanosec),
+            **{name: doubles(rows[i]) for name, rows in given.items()}))
     return message
