@@ -98,7 +98,7 @@ def test_given_mujoco_when_it_weighs_the_same_solids_then_its_dynamics_are_the_c
     # The arm of the report's figure, written as nested bodies; MuJoCo computes every inertia from
     # the geoms. quat entries are quarter turns: of T_0^1 about x, of T_1^2 about (-1, -1, 1).
     half = np.sqrt(0.5)
-    xml = f'''<mujoco><compiler angle="radian" inertiafromgeom="true"/>
+    xml = f"""<mujoco><compiler angle="radian" inertiafromgeom="true"/>
       <option gravity="0 0 -9.81"><flag contact="disable"/></option>
       <worldbody><body pos="0 0 0.3"><joint name="1" axis="0 0 1"/>
         <body pos="0.2 0 0" quat="{half} {half} 0 0">
@@ -109,7 +109,7 @@ def test_given_mujoco_when_it_weighs_the_same_solids_then_its_dynamics_are_the_c
             <body quat="{half} 0 0 {-half}"><joint name="3" axis="0 0 1"/>
               <geom type="cylinder" size="0.025 0.2" pos="0.4 -0.2 0" euler="{np.pi / 2} 0 0"
                     density="2710"/>
-      </body></body></body></body></worldbody></mujoco>'''
+      </body></body></body></body></worldbody></mujoco>"""
     model = mujoco.MjModel.from_xml_string(xml)
     data = mujoco.MjData(model)
     for q, dq, ddq in zip(*(part[:50] for part in STATES)):
