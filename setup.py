@@ -15,6 +15,7 @@ SHARED_FOLDERS = ('config', 'launch', 'urdf')
 EXTRAS = {
     'mesh': ['trimesh>=4.0', 'libigl>=2.6', 'networkx', 'scipy', 'matplotlib'],
     'sim': ['mujoco>=3.2'],
+    'symbolic': ['sympy>=1.12'],
     'replay': ['rosbags>=0.11', 'scipy', 'matplotlib'],
 }
 

@@ -1,0 +1,15 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+Formulas in letters, derived with sympy: kinematics, equations of motion, the RPR report's forms.
+
+Imports arm/ only, so that what is derived here can be held against dynamics/.
+"""
+
+from ..errors import MissingDependencyError
+
+try:
+    import sympy as _sympy  # noqa: F401
+except ImportError as error:
+    raise MissingDependencyError(
+        "Derivations in letters need sympy: pip install 'franka_dynamics[symbolic]'.") from error

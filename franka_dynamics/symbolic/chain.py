@@ -1,0 +1,167 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+A described arm in letters: seed 001's names for the lengths, s_i and c_i for the joints.
+
+Frame i stands, at q = 0, at (x_i, y_i, z_i) in frame i - 1 and is rolled by alpha about x, as a
+URDF writes a modified DH row: (a, -d sin alpha, d cos alpha). Lengths that are zero vanish;
+frame n + 1 is the flange. `values` has the number of each letter.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+import math
+
+import sympy as sp
+
+from ..arm import ArmDescription, Convention, DHRow, JointKind
+from ..errors import DescriptionError
+
+
+@dataclass(frozen=True)
+class Link:
+    """
+    One frame of the chain: its place in the one before, and how its joint moves it.
+
+    `offset` is (x, y, z) and `tilt` the roll as a (3, 3) rotation; `sine`, `cosine` and `slide`
+    are what the joint adds (a revolute joint slides by 0, a prismatic one has constant sine and
+    cosine).
+    """
+
+    offset: sp.Matrix
+    tilt: sp.Matrix
+    sine: sp.Expr
+    cosine: sp.Expr
+    slide: sp.Expr
+
+    @property
+    def rotation(self) -> sp.Matrix:
+        """Rotation of this frame in the one before, (3, 3)."""
+        turn = sp.Matrix([[self.cosine, -self.sine, 0], [self.sine, self.cosine, 0], [0, 0, 1]])
+        return self.tilt * turn
+
+    @property
+    def origin(self) -> sp.Matrix:
+        """Origin of this frame in the one before, (3, 1)."""
+        return self.offset + self.tilt * sp.Matrix([0, 0, self.slide])
+
+
+@dataclass(frozen=True)
+class Chain:
+    """The frames 1..n and the flange of an arm in letters, and the numbers of the letters."""
+
+    links: tuple[Link, ...]
+    kinds: tuple[JointKind, ...]
+    values: dict[sp.Symbol, float]
+
+    @property
+    def n(self) -> int:
+        """Number of joints."""
+        return len(self.kinds)
+
+    def axis_is_turned(self, joint: int) -> bool:
+        """Return whether joint 1..n is revolute."""
+        return self.kinds[joint - 1] is JointKind.REVOLUTE
+
+    def rate(self, expression: sp.Expr) -> sp.Expr:
+        """Return the time derivative of an expression in s_i, c_i, q_i, with velocities v_i."""
+        total = sp.Integer(0)
+        for i, link in enumerate(self.links[:self.n], start=1):
+            v = velocity(i)
+            if self.axis_is_turned(i):
+                total += v * (sp.diff(expression, link.sine) * link.cosine
+                              - sp.diff(expression, link.cosine) * link.sine)
+            else:
+                total += v * sp.diff(expression, position(i))
+        return total
+
+    def as_functions(self, expression: sp.Expr) -> sp.Expr:
+        """Return an expression with s_i, c_i written as sin q_i, cos q_i."""
+        names = {}
+        for i, link in enumerate(self.links[:self.n], start=1):
+            if self.axis_is_turned(i):
+                names[link.sine] = sp.sin(position(i))
+                names[link.cosine] = sp.cos(position(i))
+        return expression.subs(names)
+
+
+def position(joint: int) -> sp.Symbol:
+    """Return the letter of a joint's position."""
+    return sp.Symbol(f'q{joint}', real=True)
+
+
+def velocity(joint: int) -> sp.Symbol:
+    """Return the letter of a joint's velocity, as seed 001 names it."""
+    return sp.Symbol(f'v{joint}', real=True)
+
+
+def chain_of(description: ArmDescription) -> Chain:
+    """
+    Return an arm in letters.
+
+    Raises
+    ------
+    DescriptionError
+        If its rows are not in the modified convention.
+
+    """
+    if description.convention is not Convention.MODIFIED:
+        raise DescriptionError(
+            f'{description.name} is described in the {description.convention.value} convention; '
+            'derivations of this form are written for the modified (Craig) one. Describe the arm '
+            'by modified rows.')
+    values: dict[sp.Symbol, float] = {}
+    links = []
+    for i, joint in enumerate(description.joints, start=1):
+        links.append(_moving(i, joint.row, joint.kind, values))
+    links.append(_fixed(description.n + 1, description.flange, values))
+    return Chain(tuple(links), tuple(joint.kind for joint in description.joints), values)
+
+
+def _moving(i: int, row: DHRow, kind: JointKind, values: dict[sp.Symbol, float]) -> Link:
+    if kind is JointKind.PRISMATIC:
+        fixed = _fixed(i, row, values)
+        return Link(fixed.offset, fixed.tilt, fixed.sine, fixed.cosine, position(i))
+    if row.theta != 0.0:
+        raise DescriptionError(f'Joint {i} adds the constant theta = {row.theta:g} to its '
+                               'position; derivations are written for arms without such offsets.')
+    offset, tilt = _placement(i, row, values)
+    sine, cosine = sp.symbols(f's{i} c{i}', real=True)
+    return Link(offset, tilt, sine, cosine, sp.Integer(0))
+
+
+def _fixed(i: int, row: DHRow, values: dict[sp.Symbol, float]) -> Link:
+    offset, tilt = _placement(i, row, values)
+    cosine, sine = _cos_sin(f'theta{i}', row.theta, values)
+    return Link(offset, tilt, sine, cosine, sp.Integer(0))
+
+
+def _placement(i: int, row: DHRow, values: dict[sp.Symbol, float],
+               ) -> tuple[sp.Matrix, sp.Matrix]:
+    cosine, sine = _cos_sin(f'alpha{i}', row.alpha, values)
+    tilt = sp.Matrix([[1, 0, 0], [0, cosine, -sine], [0, sine, cosine]])
+    sin_alpha = round(math.sin(row.alpha)) if sine.is_Integer else math.sin(row.alpha)
+    cos_alpha = round(math.cos(row.alpha)) if cosine.is_Integer else math.cos(row.alpha)
+    lengths = (row.a, -row.d * sin_alpha, row.d * cos_alpha)
+    offset = sp.Matrix([_letter(f'{axis}{i}', length, values)
+                        for axis, length in zip('xyz', lengths)])
+    return offset, tilt
+
+
+def _cos_sin(name: str, angle: float, values: dict[sp.Symbol, float]) -> tuple[sp.Expr, sp.Expr]:
+    """Return cos and sin: whole numbers for quarter turns, else letters with their numbers."""
+    quarter = angle / (0.5 * math.pi)
+    if quarter == round(quarter):
+        turns = round(quarter) % 4
+        return sp.Integer((1, 0, -1, 0)[turns]), sp.Integer((0, 1, 0, -1)[turns])
+    return (_letter(f'c{name}', math.cos(angle), values),
+            _letter(f's{name}', math.sin(angle), values))
+
+
+def _letter(name: str, value: float, values: dict[sp.Symbol, float]) -> sp.Expr:
+    if value == 0.0:
+        return sp.Integer(0)
+    letter = sp.Symbol(name, real=True)
+    values[letter] = float(value)
+    return letter

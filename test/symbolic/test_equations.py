@@ -1,0 +1,99 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The straight-line M, C and g, run as the text that is printed, against the formulations."""
+
+from dataclasses import replace
+import math
+
+import numpy as np
+import pytest
+
+from franka_dynamics.arm import Convention, JointKind, load
+from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
+from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
+from franka_dynamics.dynamics.random_arms import random_arm
+
+sp = pytest.importorskip('sympy', reason='the [symbolic] extra is not installed')
+
+from franka_dynamics.symbolic import derivations  # noqa: E402
+from franka_dynamics.symbolic.chain import chain_of  # noqa: E402
+from franka_dynamics.symbolic.equations import derive  # noqa: E402
+from franka_dynamics.symbolic.program import Program  # noqa: E402
+from franka_dynamics.symbolic.rendering import as_text  # noqa: E402
+
+ATOL = 1e-12  # torques up to 100 N m; 2e-14 was measured
+
+
+def run_text(text, q, dq):
+    """Execute printed equations at a state; return M, C and g."""
+    n = len(q)
+    names = {f's{i + 1}': math.sin(q[i]) for i in range(n)}
+    names |= {f'c{i + 1}': math.cos(q[i]) for i in range(n)}
+    names |= {f'q{i + 1}': q[i] for i in range(n)} | {f'v{i + 1}': dq[i] for i in range(n)}
+    exec(text, names)
+    square = [(i + 1, j + 1) for i in range(n) for j in range(n)]
+    return (np.reshape([names[f'M{i}{j}'] for i, j in square], (n, n)),
+            np.reshape([names[f'C{i}{j}'] for i, j in square], (n, n)),
+            np.array([names[f'g{i + 1}'] for i in range(n)]))
+
+
+def craig_arm(seed):
+    arm = random_arm(np.random.default_rng(seed), convention=Convention.MODIFIED, joints=5)
+    joints = tuple(replace(joint, row=replace(joint.row, theta=0.0))
+                   if joint.kind is JointKind.REVOLUTE else joint for joint in arm.joints)
+    return replace(arm, joints=joints)
+
+
+@pytest.mark.parametrize(('arm', 'hand'), [('fer', 'franka_hand'), ('fr3', 'none')])
+def test_given_a_shipped_arm_when_its_printed_equations_run_then_they_are_pinocchios(arm, hand):
+    description = load(arm, hand=hand)
+    text = as_text(derivations.equations(description))
+    model, recursion = PinocchioModel(description), NewtonEulerModel(description)
+    for q, dq in np.random.default_rng(0).uniform(-2.0, 2.0, (5, 2, 7)):
+        mass, coriolis, gravity = run_text(text, q, dq)
+        np.testing.assert_allclose(mass, model.mass_matrix(q), rtol=0.0, atol=ATOL)
+        np.testing.assert_allclose(coriolis @ dq, model.coriolis(q, dq), rtol=0.0, atol=ATOL)
+        np.testing.assert_allclose(coriolis, recursion.coriolis_matrix(q, dq), rtol=0.0,
+                                   atol=ATOL)
+        np.testing.assert_allclose(gravity, model.gravity(q), rtol=0.0, atol=ATOL)
+
+
+@pytest.mark.parametrize('seed', range(6))
+def test_given_a_random_arm_when_its_printed_equations_run_then_they_are_the_recursions(seed):
+    # Slides, tilted bases, oblique twists and rotors, none of which the FER has.
+    description = craig_arm(seed)
+    text = as_text(derivations.equations(description))
+    model = NewtonEulerModel(description)
+    q, dq = np.random.default_rng(seed).uniform(-1.0, 1.0, (2, 5))
+    mass, coriolis, gravity = run_text(text, q, dq)
+    np.testing.assert_allclose(mass, model.mass_matrix(q), rtol=0.0, atol=ATOL)
+    np.testing.assert_allclose(coriolis, model.coriolis_matrix(q, dq), rtol=0.0, atol=ATOL)
+    np.testing.assert_allclose(gravity, model.gravity(q), rtol=0.0, atol=ATOL)
+
+
+def test_given_the_fer_when_derived_then_no_expression_has_two_letters_and_none_is_idle():
+    description = load('fer')
+    forms = derive(chain_of(description), description, (0.0, 0.0, -9.81))
+    values = [value for _, value in forms.lines]
+    assert len(set(values)) == len(values)
+    used = set().union(*(value.free_symbols for value in values),
+                       *(entry.free_symbols for matrix in (forms.mass, forms.coriolis,
+                                                           forms.gravity) for entry in matrix))
+    assert {letter for letter, _ in forms.lines} <= used
+
+
+def test_given_the_fer_when_derived_then_every_line_uses_earlier_letters_only():
+    description = load('fer')
+    forms = derive(chain_of(description), description, (0.0, 0.0, -9.81))
+    later = [letter for letter, _ in forms.lines]
+    for i, (_, value) in enumerate(forms.lines):
+        assert not value.free_symbols & set(later[i:])
+
+
+def test_given_an_expression_and_its_opposite_when_kept_then_they_share_a_letter():
+    a, b = sp.symbols('a b')
+    program = Program()
+    assert program.keep(a - b) == -program.keep(b - a)
+    assert len(program.lines) == 1
+    assert program.keep(a) == a
+    assert program.keep(sp.Integer(0)) == 0

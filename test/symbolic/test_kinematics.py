@@ -1,0 +1,139 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Kinematics in letters against the numeric formulations, entry by entry."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from franka_dynamics.arm import Convention, JointKind, load
+from franka_dynamics.dynamics.exponentials import ExponentialsModel
+from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
+from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
+from franka_dynamics.dynamics.random_arms import random_arm
+from franka_dynamics.errors import DescriptionError
+
+sp = pytest.importorskip('sympy', reason='the [symbolic] extra is not installed')
+
+from franka_dynamics.symbolic.chain import chain_of, position, velocity  # noqa: E402
+from franka_dynamics.symbolic.kinematics import Kinematics  # noqa: E402
+
+ATOL = 1e-14  # lengths below 2 m, some twenty products
+FER = load('fer')
+CHAIN = chain_of(FER)
+FORMS = Kinematics(CHAIN)
+
+
+def craig_arm(seed):
+    """Return a random arm in the modified convention, on its base, without theta offsets."""
+    arm = random_arm(np.random.default_rng(seed), convention=Convention.MODIFIED, joints=4)
+    joints = tuple(replace(joint, row=replace(joint.row, theta=0.0))
+                   if joint.kind is JointKind.REVOLUTE else joint for joint in arm.joints)
+    return replace(arm, joints=joints, base=np.eye(4))
+
+
+def evaluated(expression, chain, q, v=None, description=None):
+    """Return the numbers of a matrix in letters at a state."""
+    numbers = dict(chain.values)
+    for i, link in enumerate(chain.links[:chain.n]):
+        if chain.axis_is_turned(i + 1):
+            numbers |= {link.sine: np.sin(q[i]), link.cosine: np.cos(q[i])}
+        else:
+            numbers[position(i + 1)] = q[i]
+        if v is not None:
+            numbers[velocity(i + 1)] = v[i]
+        if description is not None:
+            center = description.links[i].center_of_mass
+            numbers |= {sp.Symbol(f'{axis}c{i + 1}', real=True): part
+                        for axis, part in zip('xyz', center)}
+    # Run as the text that `derive` prints; sympy's own substitution takes seconds.
+    names = {str(letter): value for letter, value in numbers.items()}
+    return np.array([[eval(str(entry), names) for entry in expression.row(i)]
+                     for i in range(expression.rows)], dtype=float)
+
+
+def exchanged(jacobian):
+    """Return a (v, omega) Jacobian with rows (omega, v)."""
+    return np.concatenate((jacobian[3:], jacobian[:3]))
+
+
+@pytest.mark.parametrize('frame', range(1, 9))
+def test_given_the_fer_when_derived_then_poses_and_jacobians_are_the_recursions(frame):
+    model = NewtonEulerModel(FER)
+    for q in np.random.default_rng(frame).uniform(-2.5, 2.5, (5, 7)):
+        np.testing.assert_allclose(evaluated(FORMS.pose(frame), CHAIN, q),
+                                   model.frames(q)[frame - 1], rtol=0.0, atol=ATOL)
+        np.testing.assert_allclose(evaluated(FORMS.jacobian(frame), CHAIN, q),
+                                   exchanged(model.jacobian(q, frame)), rtol=0.0, atol=ATOL)
+
+
+@pytest.mark.parametrize('link', range(1, 8))
+def test_given_the_fer_when_derived_then_center_of_mass_jacobians_are_those_of_t_com(link):
+    model = ExponentialsModel(FER)
+    q = np.random.default_rng(link).uniform(-2.5, 2.5, 7)
+    actual = evaluated(FORMS.center_of_mass_jacobian(link), CHAIN, q, description=FER)
+    np.testing.assert_allclose(actual, exchanged(model.center_of_mass_jacobians(q)[link - 1]),
+                               rtol=0.0, atol=ATOL)
+
+
+@pytest.mark.parametrize('seed', range(6))
+def test_given_a_random_arm_when_derived_then_poses_and_jacobians_are_the_recursions(seed):
+    arm = craig_arm(seed)
+    chain, model = chain_of(arm), NewtonEulerModel(arm)
+    forms = Kinematics(chain)
+    q = np.random.default_rng(seed).uniform(-1.0, 1.0, 4)
+    for frame in range(1, 6):
+        np.testing.assert_allclose(evaluated(forms.pose(frame), chain, q),
+                                   model.frames(q)[frame - 1], rtol=0.0, atol=ATOL)
+        np.testing.assert_allclose(evaluated(forms.jacobian(frame), chain, q),
+                                   exchanged(model.jacobian(q, frame)), rtol=0.0, atol=ATOL)
+
+
+def test_given_the_fer_when_derived_then_r_3_is_seed_001s():
+    s1, c1, s2, c2, y3, z1 = sp.symbols('s1 c1 s2 c2 y3 z1', real=True)
+    expected = sp.Matrix([-y3 * s2 * c1, -y3 * s1 * s2, z1 - y3 * c2])
+    assert (FORMS.position(3) - expected).expand() == sp.zeros(3, 1)
+
+
+def test_given_the_fer_when_derived_then_the_letters_are_seed_001s_with_their_numbers():
+    assert {str(letter): value for letter, value in CHAIN.values.items()} == {
+        'z1': .333, 'y3': -.316, 'x4': .0825, 'x5': -.0825, 'y5': .384, 'x7': .088, 'z8': .107}
+
+
+@pytest.mark.parametrize('frame', [3, 7, 8])
+def test_given_the_fer_when_moving_then_the_space_twist_is_pinocchios_world_one(frame):
+    rng = np.random.default_rng(frame)
+    q, v = rng.uniform(-2.0, 2.0, (2, 7))
+    expected = PinocchioModel(FER).jacobian(q, frame, 'WORLD') @ v
+    np.testing.assert_allclose(evaluated(FORMS.space_twist(frame), CHAIN, q, v)[:, 0],
+                               exchanged(expected), rtol=0.0, atol=1e-13)
+
+
+@pytest.mark.parametrize('frame', [3, 5])
+def test_given_the_fer_when_positions_are_differentiated_then_rates_are_the_jacobians(frame):
+    rate = FORMS.position(frame).applyfunc(CHAIN.rate)
+    moved = sp.Matrix(FORMS.notebook_velocity(frame)[3:])
+    rest = (rate - moved).applyfunc(lambda entry: sp.expand(CHAIN.as_functions(entry)))
+    assert sp.simplify(rest) == sp.zeros(3, 1)
+
+
+@pytest.mark.parametrize('joint', range(1, 8))
+def test_given_the_fer_when_twists_are_derived_then_they_are_columns_of_the_space_jacobian(joint):
+    q = np.random.default_rng(joint).uniform(-2.5, 2.5, 7)
+    column = ExponentialsModel(FER).space_jacobian(q)[:, joint - 1]
+    np.testing.assert_allclose(evaluated(FORMS.joint_twist(joint), CHAIN, q)[:, 0],
+                               exchanged(column), rtol=0.0, atol=ATOL)
+
+
+def test_given_standard_rows_when_derived_then_the_sentence_says_what_is_needed():
+    with pytest.raises(DescriptionError, match='rpr is described in the standard convention'):
+        chain_of(load('rpr'))
+
+
+def test_given_a_theta_offset_when_derived_then_the_joint_is_named():
+    arm = craig_arm(0)
+    first = replace(arm.joints[0], kind=JointKind.REVOLUTE,
+                    row=replace(arm.joints[0].row, theta=0.1))
+    with pytest.raises(DescriptionError, match=r'Joint 1 adds the constant theta = 0\.1'):
+        chain_of(replace(arm, joints=(first, *arm.joints[1:])))

@@ -1,0 +1,71 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Text that Python reads back, and LaTeX whose groups and environments close."""
+
+import ast
+import re
+
+import pytest
+
+from franka_dynamics.arm import load
+
+sp = pytest.importorskip('sympy', reason='the [symbolic] extra is not installed')
+
+from franka_dynamics.symbolic import derivations  # noqa: E402
+from franka_dynamics.symbolic.rendering import as_latex, as_text, Formula, Section  # noqa: E402
+
+
+@pytest.fixture(scope='module', params=['kinematics', 'equations', 'rpr'])
+def sections(request):
+    if request.param == 'rpr':
+        return derivations.rpr_report()
+    return getattr(derivations, request.param)(load('fer'))
+
+
+def structure(matrix_text, name):
+    """Return the value that printed text assigns to a name, with letters as sympy symbols."""
+    for statement in ast.parse(matrix_text).body:
+        if statement.targets[0].id == name:
+            return ast.unparse(statement.value)
+    raise AssertionError(f'{name} is not assigned')
+
+
+def test_given_a_derivation_when_written_as_text_then_every_line_is_an_assignment(sections):
+    tree = ast.parse(as_text(sections))
+    assert len(tree.body) > 20
+    assert all(isinstance(statement, ast.Assign) for statement in tree.body)
+
+
+def test_given_a_wide_matrix_when_written_as_text_then_it_reads_back_as_it_was():
+    long = sum(sp.symbols('a0:40'))
+    matrix = sp.Matrix([[long, 1], [2, long]])
+    text = as_text([Section('wide', ('a sentence',), (Formula('M', matrix),))])
+    assert max(len(line) for line in text.splitlines() if 'a0' not in line) <= 99
+    read = sp.sympify(structure(text, 'M'))
+    assert sp.Matrix([list(row) for row in read]) == matrix
+
+
+def test_given_a_column_when_written_as_text_then_it_is_one_line_in_parentheses():
+    text = as_text([Section('r', (), (Formula('r_3', sp.Matrix(sp.symbols('x y z'))),))])
+    assert text == '# r\nr_3 = (x, y, z)\n'
+
+
+def test_given_a_derivation_when_written_as_latex_then_groups_and_environments_close(sections):
+    latex = as_latex(sections)
+    opened = []
+    for kind, environment in re.findall(r'\\(begin|end)\{([a-z*0-9]+)\}', latex):
+        if kind == 'begin':
+            opened.append(environment)
+        else:
+            assert opened.pop() == environment
+    assert not opened
+    plain = latex.replace(r'\{', '').replace(r'\}', '')
+    assert plain.count('{') == plain.count('}')
+    assert latex.startswith(r'\documentclass')
+    assert latex.rstrip().endswith(r'\end{document}')
+
+
+def test_given_names_with_indices_when_written_as_latex_then_they_are_subscripts():
+    latex = as_latex([Section('a_b & c', (), (Formula('omega_3', sp.Symbol('s2')),))])
+    assert r'\omega_{3} &= s_{2}' in latex
+    assert r'\section*{a\_b \& c}' in latex
