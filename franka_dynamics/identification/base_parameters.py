@@ -40,7 +40,7 @@ NO_GRAVITY = (0.0, 0.0, 0.0)
 ANY_GRAVITY = ((9.81, 0.0, 0.0), (0.0, 9.81, 0.0), (0.0, 0.0, 9.81))
 # A gravity vector is within a span if what sticks out is this part of it: rounding.
 _SPAN_TOLERANCE = 1e-9
-_CANCELLED = 1e-13
+_CANCELLED = 1e-14
 
 
 @dataclass(frozen=True, eq=False)

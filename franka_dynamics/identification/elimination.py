@@ -45,7 +45,7 @@ _LENGTHS = np.array([0.0, 1.0, -1.0])
 # Entries are of order one, lengths being in units of the arm's largest: rounding is 1e-15.
 _RANK_TOLERANCE = 1e-9
 # A coefficient of a relation this near to a whole number is that number and rounding.
-_WHOLE = 1e-13
+_WHOLE = 1e-14
 
 
 @dataclass(frozen=True)
