@@ -170,41 +170,6 @@ class ArmDescription:
                 'a finite number.')
         return vector
 
-    def joint_stack(self, values: dict[str, ArrayLike]) -> list[NDArray[np.float64]]:
-        """
-        Return stacks of joint vectors as new float arrays of one shape (..., n).
-
-        Parameters
-        ----------
-        values : dict of str to array_like, shape (..., n)
-            The arrays by the names that errors are to give them, such as q, dq and ddq.
-
-        Raises
-        ------
-        JointVectorError
-            If a last dimension is not n, the shapes do not broadcast, or a value is not finite;
-            the message names the array.
-
-        """
-        arrays = {name: np.asarray(value, dtype=float) for name, value in values.items()}
-        for name, array in arrays.items():
-            if array.ndim < 1 or array.shape[-1] != self.n:
-                raise JointVectorError(
-                    f'{name} has shape {array.shape}, expected (..., {self.n}): one value per '
-                    f'joint of {self.name}, ordered {", ".join(self.joint_names)}.')
-            if not np.isfinite(array).all():
-                bad = tuple(int(k) for k in np.argwhere(~np.isfinite(array))[0])
-                raise JointVectorError(
-                    f'{name} of joint {self.joint_names[bad[-1]]} is {array[bad]}'
-                    + (f' in row {bad[:-1]}' if len(bad) > 1 else '')
-                    + '; every value must be a finite number.')
-        try:
-            return [np.array(array) for array in np.broadcast_arrays(*arrays.values())]
-        except ValueError:
-            shapes = ', '.join(f'{name} {array.shape}' for name, array in arrays.items())
-            raise JointVectorError(f'The arrays do not broadcast: {shapes}. Give one row per '
-                                   'state in each of them, or one for all.') from None
-
     def joint_transforms(self, q: ArrayLike) -> list[NDArray[np.float64]]:
         """Return for q of shape (..., n) the pose of frame {i} in {i-1}, each (..., 4, 4)."""
         positions = np.asarray(q, dtype=float)

@@ -20,6 +20,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .regressor import broadcast_states
 from .screws import joint_screws, to_child
 from .standard_parameters import PER_LINK
 from ..arm import ArmDescription, Convention, DHRow, JointKind
@@ -99,7 +100,7 @@ def energy_regressors(description: ArmDescription, q: ArrayLike, dq: ArrayLike,
         If a vector has the wrong shape or a value is not finite.
 
     """
-    position, velocity = description.joint_stack({'q': q, 'dq': dq})
+    position, velocity = broadcast_states(description, q=q, dq=dq)
     screws = joint_screws(description)
     twist = np.zeros((*position.shape[:-1], 1, 6))
     kinetic = np.zeros((*position.shape[:-1], PER_LINK))

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from .screws import joint_screws, momentum_matrix, skew, tensor_columns, to_child
 from .standard_parameters import PER_LINK
 from ..arm import ArmDescription
-from ..dynamics.model import GRAVITY, gravity_vector
+from ..dynamics.model import GRAVITY, gravity_vector, joint_stack
 from ..errors import JointVectorError
 
 Array = NDArray[np.float64]
@@ -60,7 +60,7 @@ def torque_regressor(description: ArmDescription, q: ArrayLike, dq: ArrayLike, d
         column does not exist.
 
     """
-    states = description.joint_stack({'q': q, 'dq': dq, 'ddq': ddq})
+    states = broadcast_states(description, q=q, dq=dq, ddq=ddq)
     g = gravity_vector(gravity)
     n = description.n
     width = (PER_LINK + int(rotor_inertia)) * n
@@ -79,11 +79,10 @@ def torque_regressor(description: ArmDescription, q: ArrayLike, dq: ArrayLike, d
 
 def wrench_regressor(description: ArmDescription, q: ArrayLike) -> Array:
     """
-    Return what joint torques hold a wrench that the flange exerts on its surroundings.
+    Return W with tau = H X + W w: the torques under a wrench at the flange.
 
-    tau = H(q, dq, ddq) X + W(q) w, with w = (force [N], moment about the flange's origin [N m])
-    in the axes of the flange: the wrench at the terminal link of seed 002's Newton-Euler model.
-    W is the transpose of the flange's Jacobian in its own axes (LOCAL).
+    As in `DynamicsModel`, w = (force [N], moment about the flange's origin [N m]) is what the
+    surroundings exert on the flange, in the axes of the space frame; W = -J^T.
 
     Parameters
     ----------
@@ -102,12 +101,36 @@ def wrench_regressor(description: ArmDescription, q: ArrayLike) -> Array:
         If the last dimension of q is not n or a value is not finite.
 
     """
-    (position,) = description.joint_stack({'q': q})
+    position = joint_stack(description, q, 'q')
     screws = joint_screws(description)
     carried = np.zeros((*position.shape[:-1], 0, 6))
+    rotation = np.asarray(description.base)[:3, :3]
     for i, step in enumerate(description.joint_transforms(position)):
         carried = _carry(step, carried, screws[i])
-    return to_child(description.flange_transform(), carried)
+        rotation = rotation @ step[..., :3, :3]
+    flange = description.flange_transform()
+    at_flange = to_child(flange, carried)
+    back = np.swapaxes(rotation @ flange[:3, :3], -1, -2)
+    return -np.concatenate((at_flange[..., :3] @ back, at_flange[..., 3:] @ back), axis=-1)
+
+
+def broadcast_states(description: ArmDescription, **values: ArrayLike) -> list[Array]:
+    """
+    Return arrays of joint vectors, such as q=..., dq=..., at one common shape (..., n).
+
+    Raises
+    ------
+    JointVectorError
+        If a last dimension is not n, a value is not finite, or the shapes do not broadcast.
+
+    """
+    arrays = {name: joint_stack(description, value, name) for name, value in values.items()}
+    try:
+        return [np.array(array) for array in np.broadcast_arrays(*arrays.values())]
+    except ValueError:
+        shapes = ', '.join(f'{name} {array.shape}' for name, array in arrays.items())
+        raise JointVectorError(f'The arrays do not broadcast: {shapes}. Give one row per state '
+                               'in each of them, or one for all.') from None
 
 
 def _fill(out: Array, description: ArmDescription, q: Array, dq: Array, ddq: Array,
