@@ -1,0 +1,117 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""An arm's rows written otherwise: a joint counted the other way, the other convention."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .denavit_hartenberg import Convention, DHRow
+from .description import ArmDescription, Joint
+from .friction import FrictionModel, SigmoidFriction, ViscousCoulombFriction
+from ..errors import DescriptionError
+
+# Turning a frame by half a turn about its x commutes with slides along and turns about x.
+_HALF_TURN = np.diag([1.0, -1.0, -1.0, 1.0])
+
+
+def with_joint_reversed(description: ArmDescription, joint: int) -> ArmDescription:
+    """
+    Return the arm with one joint's position counted the other way.
+
+    The bodies stay where they are: q of that joint has become -q, its limits and home position
+    with it. Rz(t - q) = Rx(pi) Rz(q - t) Rx(pi) and Tz(d - q) = Rx(pi) Tz(q - d) Rx(pi); the half
+    turns go into the twists alpha before and behind the joint and into the frame between them.
+
+    Parameters
+    ----------
+    description : ArmDescription
+        In either convention.
+    joint : int
+        Which joint, counted from 0.
+
+    """
+    joints, links = list(description.joints), list(description.links)
+    base, flange = description.base, description.flange
+    moved, row = joints[joint], joints[joint].row
+    limits = replace(moved.limits, lower=-moved.limits.upper, upper=-moved.limits.lower)
+    turned = replace(row, theta=-row.theta, d=-row.d, alpha=_half_turn_on(row.alpha))
+    if description.convention is Convention.MODIFIED:
+        joints[joint] = replace(moved, row=turned, limits=limits)
+        links[joint] = links[joint].expressed_in(_HALF_TURN)
+        if joint + 1 < len(joints):
+            joints[joint + 1] = _twisted(joints[joint + 1])
+        else:
+            flange = replace(flange, alpha=_half_turn_on(flange.alpha))
+    else:
+        # The half turn before the joint ends the row before; the one behind ends this row.
+        joints[joint] = replace(moved, row=turned, limits=limits)
+        if joint > 0:
+            joints[joint - 1] = _twisted(joints[joint - 1])
+            links[joint - 1] = links[joint - 1].expressed_in(_HALF_TURN)
+        else:
+            base = base @ _HALF_TURN
+    home = None if description.home is None else _negated(description.home, joint)
+    return replace(description, joints=tuple(joints), links=tuple(links), base=base,
+                   flange=flange, home=home,
+                   friction=_friction_reversed(description.friction, joint))
+
+
+def _friction_reversed(friction: FrictionModel | None, joint: int) -> FrictionModel | None:
+    """Return the friction with -tau(-dq) for one joint; only offsets are not odd in dq."""
+    if isinstance(friction, (SigmoidFriction, ViscousCoulombFriction)):
+        return replace(friction, offset=_negated(friction.offset, joint))
+    return friction
+
+
+def _negated(values: NDArray[np.float64], place: int) -> NDArray[np.float64]:
+    out = np.array(values)
+    out[place] = -out[place]
+    return out
+
+
+def _twisted(joint: Joint) -> Joint:
+    return replace(joint, row=replace(joint.row, alpha=_half_turn_on(joint.row.alpha)))
+
+
+def _half_turn_on(alpha: float) -> float:
+    """Return alpha plus or minus pi, whichever is nearer to zero, exact at quarter turns."""
+    return alpha - math.pi if alpha > 0.0 else alpha + math.pi
+
+
+def in_modified_convention(description: ArmDescription) -> ArmDescription:
+    """
+    Return the same arm in modified (Craig) rows.
+
+    The sequence of screws along z and along x is the same in both conventions, which cut it into
+    rows at different places: a standard row's a and alpha open the next modified row. Frame i
+    moves from behind them to the joint axis in front, and link i's inertia with it.
+
+    Raises
+    ------
+    DescriptionError
+        If the flange's standard row has an a or alpha: behind it, no modified row takes them.
+
+    """
+    if description.convention is Convention.MODIFIED:
+        return description
+    if description.flange.a != 0.0 or description.flange.alpha != 0.0:
+        raise DescriptionError(
+            f'{description.file or description.name}: the flange has a = {description.flange.a:g} '
+            f'and alpha = {description.flange.alpha:g}, which no row of the modified convention '
+            'can hold behind its d and theta. Compare two arms of one convention.')
+    rows = [joint.row for joint in description.joints]
+    before = [DHRow(), *rows[:-1]]
+    joints = tuple(
+        replace(joint, row=DHRow(a=last.a, alpha=last.alpha, d=row.d, theta=row.theta))
+        for joint, last, row in zip(description.joints, before, rows))
+    links = tuple(
+        link.expressed_in(DHRow(a=row.a, alpha=row.alpha).transform(Convention.MODIFIED))
+        for link, row in zip(description.links, rows))
+    flange = replace(description.flange, a=rows[-1].a, alpha=rows[-1].alpha)
+    return replace(description, convention=Convention.MODIFIED, joints=joints, links=links,
+                   flange=flange)
