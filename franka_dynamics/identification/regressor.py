@@ -19,7 +19,7 @@ from .screws import joint_screws, momentum_matrix, skew, tensor_columns, to_chil
 from .standard_parameters import PER_LINK
 from ..arm import ArmDescription
 from ..dynamics.model import GRAVITY, gravity_vector, joint_stack
-from ..errors import JointVectorError
+from ..errors import BaseParameterError, JointVectorError
 
 Array = NDArray[np.float64]
 # States worked on at once: enough to spread NumPy's cost per call, few enough that what a block
@@ -56,8 +56,9 @@ def torque_regressor(description: ArmDescription, q: ArrayLike, dq: ArrayLike, d
     Raises
     ------
     JointVectorError
-        If a last dimension is not n, shapes do not broadcast, a value is not finite, or a
-        column does not exist.
+        If a last dimension is not n, shapes do not broadcast, or a value is not finite.
+    BaseParameterError
+        If a column does not exist.
 
     """
     states = broadcast_states(description, q=q, dq=dq, ddq=ddq)
@@ -66,14 +67,15 @@ def torque_regressor(description: ArmDescription, q: ArrayLike, dq: ArrayLike, d
     width = (PER_LINK + int(rotor_inertia)) * n
     chosen = _chosen(columns, width)
     flat = [values.reshape(-1, n) for values in states]
-    out = np.empty((len(flat[0]), n, width if chosen is None else len(chosen)))
+    out = np.zeros((len(flat[0]), n, width if chosen is None else len(chosen)))
     for block in _blocks(len(out)):
-        part = np.zeros((block.stop - block.start, n, width))
+        part = out[block] if chosen is None else np.zeros((block.stop - block.start, n, width))
         _fill(part, description, flat[0][block], flat[1][block], flat[2][block], g)
         if rotor_inertia:
             joints = np.arange(n)
             part[:, joints, PER_LINK * n + joints] = flat[2][block]
-        out[block] = part if chosen is None else part[:, :, chosen]
+        if chosen is not None:
+            out[block] = part[:, :, chosen]
     return out.reshape(*states[0].shape, out.shape[-1])
 
 
@@ -190,8 +192,8 @@ def _chosen(columns: Sequence[int] | None, width: int) -> list[int] | None:
     chosen = [int(column) for column in columns]
     for column in chosen:
         if not 0 <= column < width:
-            raise JointVectorError(f'Column {column} does not exist: the regressor has columns '
-                                   f'0..{width - 1}. Rotor columns need rotor_inertia=True.')
+            raise BaseParameterError(f'Column {column} does not exist: the regressor has columns '
+                                     f'0..{width - 1}. Rotor columns need rotor_inertia=True.')
     return chosen
 
 

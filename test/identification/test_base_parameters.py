@@ -3,6 +3,7 @@
 """Base parameters by the direct method, against numerical rank, published counts and values."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -213,3 +214,26 @@ def test_given_another_geometry_when_values_are_asked_then_it_is_refused():
 def test_given_too_few_values_when_put_back_then_the_sentence_says_how_many():
     with pytest.raises(BaseParameterError, match=r'43 base parameters .* ZZR_1.* shape \(42,\)'):
         base_parameters(load('fer')).standard_vector(np.zeros(42))
+
+
+def test_given_the_documented_example_when_run_then_it_prints_what_it_says(capsys):
+    page = (Path(__file__).parents[2] / 'docs' / 'base-parameters.md').read_text(encoding='utf-8')
+    example = page.split('```python\n')[1].split('```')[0]
+    names = {}
+    exec(compile(example, 'base-parameters.md', 'exec'), names)
+    printed = capsys.readouterr().out.strip()
+    assert f'# {printed}' in example
+    assert names['tau'].shape == (1000, 7) and names['beta'].shape == (43,)
+
+
+def test_given_the_documented_table_when_counted_then_every_number_is_right():
+    page = (Path(__file__).parents[2] / 'docs' / 'base-parameters.md').read_text(encoding='utf-8')
+    rows = page.split('| arm | vertical |')[1].split('\n\n')[0].splitlines()[2:]
+    assert len(rows) == 3
+    for row in rows:
+        arms, *numbers = (cell.strip() for cell in row.strip('|').split('|'))
+        for name in arms.split(', '):
+            arm = load(name)
+            counts = [len(base_parameters(arm, gravity))
+                      for gravity in (VERTICAL, ANY_GRAVITY, NO_GRAVITY)]
+            assert [int(number) for number in numbers] == [*counts, upper_bound(arm)]

@@ -188,8 +188,8 @@ def skew_slides():
 
 
 def test_given_theorem_1_as_printed_when_a_combination_is_idle_then_21_does_not_find_all():
-    # Every single parameter of link 2 has an effect, which is all that the print asks for; yet a
-    # combination of its first moments has none, and link 3 loses a seventh parameter.
+    # Every single parameter of link 2 has an effect, which is all that the print asks for; yet of
+    # its tensor only the inertia about axis 1 is felt, and link 3 loses a seventh parameter.
     arm = skew_slides()
     columns = torque_regressor(arm, *sample_states(arm, 30, 0))[..., 10:20].reshape(-1, 10)
     assert (np.abs(columns).max(axis=0) > CLEARLY).all()

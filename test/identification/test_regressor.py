@@ -10,7 +10,7 @@ from franka_dynamics.arm import Convention, JointKind, LinkInertia, load
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 from franka_dynamics.dynamics.states import sample_states
-from franka_dynamics.errors import JointVectorError
+from franka_dynamics.errors import BaseParameterError, JointVectorError
 from franka_dynamics.identification import regressor
 from franka_dynamics.identification.regressor import torque_regressor, wrench_regressor
 from franka_dynamics.identification.standard_parameters import parameter_vector, PLACE_IN_PINOCCHIO
@@ -120,15 +120,19 @@ def test_given_one_position_and_many_accelerations_when_regressed_then_they_broa
     assert columns.shape == (7, 7, 70)
 
 
-@pytest.mark.parametrize('q, columns, sentence', [
-    (np.zeros(6), None, r'q has shape \(6,\), expected \(..., 7\).*fer_joint1, fer_joint2'),
-    (np.full(7, np.nan), None, 'q of joint fer_joint1 is nan; every value'),
-    (np.zeros((4, 7)), None, r'do not broadcast: q \(4, 7\), dq \(3, 7\), ddq \(7,\)'),
-    (np.zeros(7), [70], r'Column 70 does not exist.*rotor_inertia=True'),
+@pytest.mark.parametrize('q, sentence', [
+    (np.zeros(6), r'q has shape \(6,\), expected \(..., 7\).*fer_joint1, fer_joint2'),
+    (np.full(7, np.nan), 'q of joint fer_joint1 is nan; every value'),
+    (np.zeros((4, 7)), r'do not broadcast: q \(4, 7\), dq \(3, 7\), ddq \(7,\)'),
 ])
-def test_given_bad_input_when_regressed_then_the_sentence_names_it(q, columns, sentence):
+def test_given_bad_input_when_regressed_then_the_sentence_names_it(q, sentence):
     with pytest.raises(JointVectorError, match=sentence):
-        torque_regressor(load('fer'), q, np.zeros((3, 7)), np.zeros(7), columns=columns)
+        torque_regressor(load('fer'), q, np.zeros((3, 7)), np.zeros(7))
+
+
+def test_given_a_rotor_column_without_rotors_when_regressed_then_the_sentence_says_how():
+    with pytest.raises(BaseParameterError, match=r'Column 70 does not exist.*rotor_inertia=True'):
+        torque_regressor(load('fer'), np.zeros(7), np.zeros(7), np.zeros(7), columns=[70])
 
 
 def test_given_the_random_arms_when_drawn_then_both_kinds_of_joint_occur(random_arm):
