@@ -16,6 +16,7 @@ EXTRAS = {
     'mesh': ['trimesh>=4.0', 'libigl>=2.6', 'networkx', 'scipy', 'matplotlib'],
     'sim': ['mujoco>=3.2'],
     'symbolic': ['sympy>=1.12'],
+    'view': ['matplotlib'],
     'replay': ['rosbags>=0.11', 'scipy', 'matplotlib'],
 }
 

@@ -1,0 +1,74 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Centres of mass and inertia of the links mapped to the space frame (seed 000, corrected)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .newton_euler import NewtonEulerModel
+from ..arm import ArmDescription, LinkInertia
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class SpaceInertia:
+    """
+    One link's inertia in the axes of the space frame {S} at a pose.
+
+    Attributes
+    ----------
+    mass : float
+        [kg]
+    center_of_mass : ndarray, shape (3,)
+        Its place in {S} [m]: S_c of seed 000, with c = (m c)/m because the table lists m c.
+    about_frame_origin : ndarray, shape (3, 3)
+        R I R^T, S_I of seed 000 [kg m^2]. The mapping turns the axes only: the tensor stays about
+        the origin of {i}, which is what the table's numbers are about.
+    about_center_of_mass : ndarray, shape (3, 3)
+        Steiner's term taken off [kg m^2].
+    about_space_origin : ndarray, shape (3, 3)
+        About the origin of {S}, what a full change of frame gives [kg m^2].
+
+    """
+
+    mass: float
+    center_of_mass: Array
+    about_frame_origin: Array
+    about_center_of_mass: Array
+    about_space_origin: Array
+
+    @classmethod
+    def of(cls, link: LinkInertia, pose: Array) -> SpaceInertia:
+        """Return a link's inertia in {S}, given the pose (4, 4) of its frame."""
+        turned = np.eye(4)
+        turned[:3, :3] = pose[:3, :3]
+        in_axes, in_space = link.expressed_in(turned), link.expressed_in(pose)
+        return cls(link.mass, in_space.center_of_mass, in_axes.inertia,
+                   in_axes.inertia_at_center_of_mass, in_space.inertia)
+
+
+def space_inertias(description: ArmDescription, q: ArrayLike) -> tuple[SpaceInertia, ...]:
+    """
+    Return centre of mass and inertia of every link in {S} at a pose.
+
+    Parameters
+    ----------
+    description : ArmDescription
+        The arm.
+    q : array_like, shape (n,)
+        Joint positions; zero is the pose that seed 000 tabulates.
+
+    Raises
+    ------
+    JointVectorError
+        If q does not have shape (n,) or is not finite.
+
+    """
+    poses = NewtonEulerModel(description).frames(description.joint_vector(q, 'q'))
+    return tuple(SpaceInertia.of(link, pose)
+                 for link, pose in zip(description.links, poses))

@@ -1,0 +1,75 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""`franka-dynamics describe`: tables, JSON, pose words and what is refused."""
+
+import json
+
+import numpy as np
+import pytest
+
+from franka_dynamics.arm import load
+from franka_dynamics.cli.describe import pose
+from franka_dynamics.cli.main import INPUT_AT_FAULT, main
+
+
+def printed(capsys, *words):
+    assert main(['describe', *words]) == 0
+    return capsys.readouterr().out
+
+
+def test_given_the_fer_when_described_then_rows_and_published_numbers_are_printed(capsys):
+    out = printed(capsys, '--arm', 'fer', '--about', 'center_of_mass')
+    assert 'modified Denavit-Hartenberg rows' in out
+    assert '-0.0825' in out
+    assert '-pi/2' in out
+    assert '0.70337' in out  # Gaz's Ixx of link 1
+    assert 'total mass of the moving links 16.0621 kg' in out
+
+
+def test_given_an_unphysical_set_when_described_then_a_warning_names_the_link(capsys):
+    out = printed(capsys, '--set', 'franka_description')
+    assert 'warning: the link behind fer_joint4 is not physical' in out
+
+
+def test_given_space_when_described_then_the_origins_of_the_pose_are_printed(capsys):
+    out = printed(capsys, '--frame', 'space', '--q', 'zero')
+    assert 'origins in {S} at q = (0, 0, 0, 0, 0, 0, 0)' in out
+    flange = next(line for line in out.splitlines() if 'flange' in line and '0.926' in line)
+    assert '0.088000' in flange
+
+
+def test_given_json_when_described_then_it_parses_and_holds_the_pose(capsys):
+    data = json.loads(printed(capsys, '--arm', 'rpr', '--frame', 'space', '--json',
+                              '--q', '0.5', '-0.1', '0.7'))
+    assert data['q'] == [0.5, -0.1, 0.7]
+    assert data['convention'] == 'standard'
+    assert len(data['links']) == 3
+
+
+def test_given_a_plot_when_described_then_the_picture_is_written(tmp_path, capsys):
+    pytest.importorskip('matplotlib', reason='the [view] extra is not installed')
+    path = tmp_path / 'arm.png'
+    assert f'picture: {path}' in printed(capsys, '--q', 'home', '--plot', str(path))
+    assert path.stat().st_size > 10_000
+
+
+@pytest.mark.parametrize(('words', 'expected'), [
+    (['zero'], np.zeros(7)), (['home'], load('fer').home),
+    (['0', '1', '2', '3', '4', '5', '-6'], [0, 1, 2, 3, 4, 5, -6])])
+def test_given_pose_words_when_read_then_they_are_joint_positions(words, expected):
+    np.testing.assert_array_equal(pose(load('fer'), words), expected)
+
+
+@pytest.mark.parametrize(('words', 'sentence'), [
+    (['--q', 'up'], '--q takes zero, home or 7 numbers; got up.'),
+    (['--q', '1', '2'], '--q has shape (2,), expected (7,): one value per joint of fer'),
+    (['--q', 'nan', '0', '0', '0', '0', '0', '0'], '--q of joint fer_joint1 is nan'),
+    (['--about', 'space_origin'], '--about space_origin needs --frame space'),
+    (['--plot', 'arm.xyz'], "'xyz' is no picture format"),
+    (['--set', 'gaz'], "no inertial set 'gaz'")])
+def test_given_input_at_fault_when_described_then_one_sentence_says_so(words, sentence, capsys):
+    assert main(['describe', *words]) == INPUT_AT_FAULT
+    captured = capsys.readouterr()
+    assert sentence in captured.err
+    assert captured.err.count('\n') == 1
+    assert captured.out == ''

@@ -1,0 +1,67 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The picture of an arm: which frames it names, and what it refuses."""
+
+import sys
+
+import numpy as np
+import pytest
+
+from franka_dynamics.arm import load
+from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
+from franka_dynamics.errors import JointVectorError, MissingDependencyError, OutputError
+from franka_dynamics.report import arm_picture
+
+matplotlib = pytest.importorskip('matplotlib', reason='the [view] extra is not installed')
+
+
+def test_given_the_fer_at_zero_when_named_then_frames_at_one_place_share_a_label():
+    poses = np.concatenate((np.eye(4)[None], NewtonEulerModel(load('fer')).frames(np.zeros(7))))
+    places, names = arm_picture._named_places(poses)
+    assert names == ['{S}', '{1}, {2}', '{3}', '{4}', '{5}, {6}', '{7}', '{flange}']
+    np.testing.assert_allclose(places[-1], [0.088, 0.0, 0.926], rtol=0.0, atol=1e-15)
+
+
+def test_given_labels_too_near_when_spread_then_they_keep_order_mean_and_distance():
+    heights = np.array([10.0, 10.5, 40.0, 9.0])
+    spread = arm_picture._spread(heights, 13.0)
+    assert list(np.argsort(spread)) == list(np.argsort(heights))
+    assert np.diff(np.sort(spread)).min() >= 13.0 - 1e-9
+    np.testing.assert_allclose(spread.mean(), heights.mean(), rtol=1e-12, atol=0.0)
+
+
+@pytest.mark.parametrize(('suffix', 'magic'), [
+    ('png', b'\x89PNG'), ('pdf', b'%PDF'), ('svg', b'<?xml')])
+def test_given_an_arm_when_drawn_then_the_file_is_of_its_suffixs_kind(tmp_path, suffix, magic):
+    path = tmp_path / f'arm.{suffix}'
+    arm_picture.draw_arm(load('rpr'), [0.5, 0.1, 0.7], path)
+    assert path.read_bytes().startswith(magic)
+    assert [file.name for file in tmp_path.iterdir()] == [path.name]
+
+
+def test_given_an_svg_when_drawn_then_every_frame_and_center_of_mass_is_written_in_it(tmp_path):
+    with matplotlib.rc_context({'svg.fonttype': 'none'}):
+        arm_picture.draw_arm(load('fer'), load('fer').home, tmp_path / 'arm.svg')
+    text = (tmp_path / 'arm.svg').read_text()
+    for label in ('{S}', '{1}, {2}', '{3}', '{4}', '{5}, {6}', '{7}', '{flange}',
+                  *(f'c{i}' for i in range(1, 8))):
+        assert f'>{label}<' in text
+
+
+@pytest.mark.parametrize(('name', 'sentence'), [
+    ('arm.xyz', "'xyz' is no picture format; use one of .*png"), ('arm', 'no suffix')])
+def test_given_no_picture_suffix_when_drawn_then_the_formats_are_listed(tmp_path, name, sentence):
+    with pytest.raises(OutputError, match=sentence):
+        arm_picture.draw_arm(load('rpr'), np.zeros(3), tmp_path / name)
+    assert not list(tmp_path.iterdir())
+
+
+def test_given_a_pose_of_another_length_when_drawn_then_it_is_refused(tmp_path):
+    with pytest.raises(JointVectorError, match='q has shape'):
+        arm_picture.draw_arm(load('rpr'), np.zeros(7), tmp_path / 'arm.png')
+
+
+def test_given_no_matplotlib_when_drawn_then_the_extra_is_named(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, 'matplotlib.figure', None)
+    with pytest.raises(MissingDependencyError, match=r"pip install 'franka_dynamics\[view\]'"):
+        arm_picture.draw_arm(load('rpr'), np.zeros(3), tmp_path / 'arm.png')
