@@ -35,7 +35,7 @@ COINCIDENT = 1e-7
 # Axes that should be parallel and are tilted by less than this [rad] keep their normal.
 _MOST_TILT = 0.2
 # What rounding leaves of a multiple of 45 degrees [rad], and decimals of a length [m].
-_ANGLE_NOISE, _LENGTH_DIGITS = 1e-10, 12
+_ANGLE_NOISE, _LENGTH_DIGITS = 1e-10, 14
 
 
 class Line(NamedTuple):

@@ -20,7 +20,7 @@ from .pose import inverse_pose
 from .serial_chain import SerialChain
 
 # Rounding of the text: pi/2 written as 1.5708 is 3.7e-6 rad off. On a FER 1e-5 rad in a joint
-# axis changes no torque by more than 1e-3 N m, 1e-6 m none by more than 2e-4 N m.
+# axis changes no torque by more than 8e-4 N m, 1e-6 m none by more than 3e-4 N m.
 ANGLE_TOLERANCE, LENGTH_TOLERANCE = 1e-5, 1e-6
 # pi/2 written as 1.57 is 8e-4 rad off: more than rounding may be, and recognisable.
 _COARSE_ANGLE = 2e-3
