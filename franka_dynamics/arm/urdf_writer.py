@@ -23,10 +23,12 @@ from .denavit_hartenberg import Convention, JointKind
 from .description import ArmDescription, Joint
 from .inertia import LinkInertia, six_from_tensor, TENSOR_ORDER
 from .pose import rpy_from_rotation
-from .shapes import Shape
+from .shapes import Shape, ShapeKind
 from .urdf_document import UNLIMITED
 
 _DECIMALS = 15  # of metres, radians, kilograms and kg m^2: more is rounding of sums
+# A base that stands still has no effect on the joints; without mass, Gazebo drops the whole arm.
+_STANDING = LinkInertia.from_center_of_mass(1.0, np.zeros(3), 0.004 * np.eye(3))
 _NUMBERED = re.compile(r'^(.*)joint(\d+)$')
 Element = ElementTree.Element
 
@@ -55,7 +57,8 @@ def link_names(joint_names: Sequence[str]) -> LinkNames:
 
 def write_urdf(description: ArmDescription, *, root: str = 'base',
                tool: tuple[str, LinkInertia] | None = None,
-               shapes: Mapping[str, Sequence[Shape]] | None = None) -> str:
+               shapes: Mapping[int, Sequence[Shape]] | None = None,
+               tool_shapes: Sequence[Shape] = ()) -> str:
     """
     Return the URDF of an arm, indented, ending in a newline.
 
@@ -67,8 +70,10 @@ def write_urdf(description: ArmDescription, *, root: str = 'base',
         The name of the root link, which has no mass (KDL ignores a root's mass, with a warning).
     tool : (str, LinkInertia), optional
         A link behind the flange and its inertia about the flange's origin, in the flange frame.
-    shapes : mapping of link name to Shapes, optional
-        What is seen and collided with, in the links' URDF frames.
+    shapes : mapping of int to Shapes, optional
+        What is seen and collided with, by DH frame (0 is the base) and in that frame.
+    tool_shapes : sequence of Shape
+        The same for the tool, in the flange frame.
 
     Raises
     ------
@@ -80,52 +85,55 @@ def write_urdf(description: ArmDescription, *, root: str = 'base',
     names = link_names(description.joint_names)
     shapes = shapes or {}
     robot = Element('robot', name=description.name)
+    base_link = _STANDING if description.base_link is None else description.base_link
     _add_link(robot, root, None, ())
     _add_fixed(robot, f'{names.base}_joint', root, names.base, np.eye(4))
-    _add_link(robot, names.base, description.base_link, shapes.get(names.base, ()))
+    _add_link(robot, names.base, base_link, shapes.get(0, ()))
     parent, pose = names.base, np.asarray(description.base, dtype=float)
-    for joint, link, name in zip(description.joints, description.links, names.moving):
+    for i, (joint, link, name) in enumerate(
+            zip(description.joints, description.links, names.moving), start=1):
         row = joint.row.transform(description.convention)
         modified = description.convention is Convention.MODIFIED
         origin, offset = (pose @ row, np.eye(4)) if modified else (pose, row)
         _add_joint(robot, joint, parent, name, origin)
-        _add_link(robot, name, link.expressed_in(offset), shapes.get(name, ()))
+        _add_link(robot, name, link.expressed_in(offset),
+                  [shape.moved(offset) for shape in shapes.get(i, ())])
         parent, pose = name, offset
     _add_fixed(robot, f'{names.flange}_joint', parent, names.flange,
                pose @ description.flange_transform())
-    _add_link(robot, names.flange, None, shapes.get(names.flange, ()))
+    _add_link(robot, names.flange, None, ())
     if tool is not None:
         _add_fixed(robot, f'{tool[0]}_joint', names.flange, tool[0], np.eye(4))
-        _add_link(robot, tool[0], tool[1], shapes.get(tool[0], ()))
+        _add_link(robot, tool[0], tool[1], tool_shapes)
     ElementTree.indent(robot)
     return f'<?xml version="1.0"?>\n{ElementTree.tostring(robot, encoding="unicode")}\n'
-
-
-def urdf_frame_offset(joint: Joint, convention: Convention) -> NDArray[np.float64]:
-    """Return the pose of a joint's DH frame in the frame of its URDF link, shape (4, 4)."""
-    return np.eye(4) if convention is Convention.MODIFIED else joint.row.transform(convention)
 
 
 def _add_link(robot: Element, name: str, inertia: LinkInertia | None,
               shapes: Sequence[Shape]) -> None:
     link = ElementTree.SubElement(robot, 'link', name=name)
-    for shape in shapes:
+    for shape in (part for whole in shapes for part in whole.parts()):
         for tag in ('visual', 'collision'):
             element = ElementTree.SubElement(link, tag)
             _add_origin(element, shape.pose)
             geometry = ElementTree.SubElement(element, 'geometry')
-            ElementTree.SubElement(geometry, shape.kind, {
-                key: _text(*value) for key, value in shape.dimensions().items()})
+            ElementTree.SubElement(geometry, shape.kind.value, _dimensions(shape))
     if inertia is None or inertia.mass == 0.0:
         return
     inertial = ElementTree.SubElement(link, 'inertial')
     center = np.eye(4)
     center[:3, 3] = inertia.center_of_mass
     _add_origin(inertial, center)
-    ElementTree.SubElement(inertial, 'mass', value=_text(inertia.mass))
+    ElementTree.SubElement(inertial, 'mass', value=number_text(inertia.mass))
     six = six_from_tensor(inertia.inertia_at_center_of_mass)
     ElementTree.SubElement(inertial, 'inertia', {
-        f'i{order}': _text(value) for order, value in zip(TENSOR_ORDER, six)})
+        f'i{order}': number_text(value) for order, value in zip(TENSOR_ORDER, six)})
+
+
+def _dimensions(shape: Shape) -> dict[str, str]:
+    if shape.kind is ShapeKind.BOX:
+        return {'size': number_text(*shape.size)}
+    return dict(zip(('radius', 'length'), map(number_text, shape.size)))
 
 
 def _add_fixed(robot: Element, name: str, parent: str, child: str, pose: ArrayLike) -> None:
@@ -151,16 +159,16 @@ def _add_joint(robot: Element, joint: Joint, parent: str, child: str,
     if kind != 'continuous':
         stated = {'lower': limits.lower, 'upper': limits.upper, **stated}
     ElementTree.SubElement(element, 'limit', {
-        key: _text(min(max(value, -UNLIMITED), UNLIMITED)) for key, value in stated.items()})
+        key: number_text(min(max(value, -UNLIMITED), UNLIMITED)) for key, value in stated.items()})
 
 
 
 def _add_origin(element: Element, pose: NDArray[np.float64]) -> None:
-    ElementTree.SubElement(element, 'origin', xyz=_text(*pose[:3, 3]),
-                           rpy=_text(*rpy_from_rotation(pose[:3, :3])))
+    ElementTree.SubElement(element, 'origin', xyz=number_text(*pose[:3, 3]),
+                           rpy=number_text(*rpy_from_rotation(pose[:3, :3])))
 
 
-def _text(*values: float) -> str:
+def number_text(*values: float) -> str:
     """Return numbers without trailing noise, short and readable."""
     return ' '.join(repr(round(float(value), _DECIMALS) + 0.0).removesuffix('.0')
                     for value in values)

@@ -1,0 +1,44 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""`franka-dynamics urdf`: an arm as URDF or MJCF, generated from its description."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from ._arm_options import add_arm_options
+from ..arm.generated_files import FORMATS, generated_files, robot_text
+
+SUMMARY = 'Write an arm as URDF or MJCF.'
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the verb's options."""
+    add_arm_options(parser)
+    parser.add_argument('--prefix', default='', metavar='PREFIX',
+                        help='put in front of every joint and link, verbatim')
+    parser.add_argument('--format', choices=FORMATS, default=FORMATS[0],
+                        help='of the output (default: %(default)s)')
+    parser.add_argument('--out', type=Path, metavar='FILE', help='write there, not to the screen')
+    parser.add_argument('--all', type=Path, metavar='FOLDER',
+                        help='write the files that the package ships under urdf/ into a folder')
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Write what was asked for."""
+    from ..report.files import write_text
+
+    if arguments.all is not None:
+        for name, text in generated_files().items():
+            write_text(arguments.all / name, text)
+            print(arguments.all / name)
+        return 0
+    text = robot_text(arguments.arm, arguments.format, arguments.inertial_set,
+                      hand=arguments.hand, prefix=arguments.prefix)
+    if arguments.out is None:
+        print(text, end='')
+    else:
+        write_text(arguments.out, text)
+        print(arguments.out)
+    return 0
