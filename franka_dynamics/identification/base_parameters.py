@@ -212,6 +212,11 @@ def base_parameters(description: ArmDescription, gravity: ArrayLike = GRAVITY, *
     rotor_inertia : bool, optional
         Whether each joint's rotor is one more parameter. If not given: if the arm has any.
 
+    Returns
+    -------
+    BaseParameters
+        Which they are, and the map from the standard parameters to them.
+
     Raises
     ------
     BaseParameterError

@@ -19,7 +19,8 @@ will do. docs/base-parameters.md has the proof, and how (20), (21) and theorems 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -64,32 +65,42 @@ class Elimination:
     general: bool  # theorem 1's condition: the link before has no combination without energy
 
 
-@dataclass
+@dataclass(frozen=True)
 class RankGap:
-    """The singular values nearest to the rank tolerance, relative to the largest of theirs."""
+    """The singular values on either side of the rank decisions, in units of order one."""
 
-    smallest_kept: float = 1.0
-    largest_dropped: float = 0.0
+    smallest_kept: float
+    largest_dropped: float
 
-    def split(self, values: NDArray[np.floating]) -> int:
-        """Return how many of the descending singular values count, and remember the gap."""
-        if not len(values) or values[0] < _RANK_TOLERANCE:
-            return 0
+
+class _RankDecisions:
+    """Decides ranks, and remembers how close the decisions were."""
+
+    def __init__(self) -> None:
+        self._kept, self._dropped = [1.0], [0.0]
+
+    def row_space(self, rows: Array) -> Array:
+        """Return an orthonormal basis of what the rows span, shape (rank, columns)."""
+        if not rows.size:
+            return np.zeros((0, rows.shape[1]))
+        _, values, basis = np.linalg.svd(rows, full_matrices=False)
+        # Rows that are all tiny are no rows at all, so that a large first value scales only down.
         relative = values / max(values[0], 1.0)
         rank = int(np.sum(relative > _RANK_TOLERANCE))
-        self.smallest_kept = min(self.smallest_kept, float(relative[rank - 1]))
-        if rank < len(values):
-            self.largest_dropped = max(self.largest_dropped, float(relative[rank]))
-        return rank
+        self._kept.extend(relative[:rank])
+        self._dropped.extend(relative[rank:])
+        return np.asarray(basis[:rank], dtype=float)
+
+    def gap(self) -> RankGap:
+        """Return the closest values on either side."""
+        return RankGap(float(min(self._kept)), float(max(self._dropped)))
 
 
-@dataclass
-class _Reach:
+class _Reach(NamedTuple):
     """What the links up to some link can do: twists of its frame, combinations with energy."""
 
     twists: Array  # (k, 6): orthonormal, spanning every twist the link can have
     effects: Array  # (k, 10): orthonormal, zero on the parameters without any energy
-    gap: RankGap = field(default_factory=RankGap)
 
 
 def eliminations(description: ArmDescription, gravity: Array, *, rotor_inertia: bool,
@@ -107,24 +118,29 @@ def eliminations(description: ArmDescription, gravity: Array, *, rotor_inertia: 
     rotor_inertia : bool
         Whether each joint's rotor is a parameter of its link.
 
+    Returns
+    -------
+    tuple of list of Elimination and RankGap
+        One elimination per link, and how clear the rank decisions were.
+
     """
     unit = _length_unit(description)
     scaled = _in_unit(description, unit)
-    reach = _Reach(np.zeros((0, 6)), np.zeros((0, PER_LINK)))
+    ranks = _RankDecisions()
     strengths = np.linalg.norm(gravity, axis=-1)
     # A mass at the origin of frame 0 is where U = 0; the pose of that origin is a constant.
     rows = base_potential(scaled, gravity[strengths > 0.0] / strengths[strengths > 0.0, None])
     rows[:, 9] = 0.0
-    reach.effects = _row_space(rows, reach.gap)
+    reach = _Reach(np.zeros((0, 6)), ranks.row_space(rows))
     found = []
     for index in range(description.n):
-        elimination, reach = _eliminate(scaled, index, reach, rotor_inertia)
+        elimination, reach = _eliminate(scaled, index, reach, rotor_inertia, ranks)
         found.append(_out_of_unit(elimination, unit, description.joints[index].kind))
-    return found, reach.gap
+    return found, ranks.gap()
 
 
 def _eliminate(arm: ArmDescription, index: int, before: _Reach, rotor_inertia: bool,
-               ) -> tuple[Elimination, _Reach]:
+               ranks: _RankDecisions) -> tuple[Elimination, _Reach]:
     """Return what goes from one link, and the reach of that link."""
     kind = arm.joints[index].kind
     positions = _ANGLES if kind is JointKind.REVOLUTE else _LENGTHS
@@ -138,30 +154,22 @@ def _eliminate(arm: ArmDescription, index: int, before: _Reach, rotor_inertia: b
     if rotor_inertia:  # it shares 1/2 dq^2 with the link, and nothing else
         conditions = np.column_stack((conditions, np.zeros(len(conditions))))
         conditions[-1, PER_LINK] = 1.0
-    places, within = _null_vectors(_row_space(conditions, before.gap),
+    places, within = _null_vectors(ranks.row_space(conditions),
                                    elimination_order(arm, index, rotor_inertia=rotor_inertia))
     onto = _clean(step.transfer[0].T @ within[:PER_LINK])
     rows = np.concatenate((coupled, step.quadratic[None], carried.reshape(-1, PER_LINK)))
-    poses = arm_poses(arm, index, positions)
+    poses = _step_poses(arm, index, positions)
     twists = np.concatenate((to_child(poses, before.twists).reshape(-1, 6),
                              joint_screws(arm)[index][None]))
-    reach = _Reach(_row_space(twists, before.gap), _row_space(rows, before.gap), before.gap)
+    reach = _Reach(ranks.row_space(twists), ranks.row_space(rows))
     return Elimination(places, within, onto, len(before.effects) == PER_LINK), reach
 
 
-def arm_poses(arm: ArmDescription, index: int, positions: Array) -> Array:
+def _step_poses(arm: ArmDescription, index: int, positions: Array) -> Array:
     """Return the pose of one link's frame in the one before at some positions of its joint."""
     q = np.zeros((len(positions), arm.n))
     q[:, index] = positions
     return arm.joint_transforms(q)[index]
-
-
-def _row_space(rows: Array, gap: RankGap) -> Array:
-    """Return an orthonormal basis of what the rows span."""
-    if not rows.size:
-        return np.zeros((0, rows.shape[1]))
-    _, values, basis = np.linalg.svd(rows, full_matrices=False)
-    return np.asarray(basis[:gap.split(values)], dtype=float)
 
 
 def elimination_order(description: ArmDescription, index: int, *, rotor_inertia: bool,

@@ -57,6 +57,11 @@ def link_step(description: ArmDescription, index: int, position: ArrayLike) -> L
     position : array_like, shape (...)
         Positions of the joint [rad or m].
 
+    Returns
+    -------
+    LinkStep
+        One matrix per position, and the constant quadratic part.
+
     """
     joint = description.joints[index]
     row, at = joint.row, np.asarray(position, dtype=float)

@@ -133,8 +133,8 @@ def test_given_eq_21_when_its_three_first_terms_are_corrected_then_it_holds():
 
 
 def test_given_eq_22_when_j_is_turned_from_both_sides_then_it_is_eq_21():
-    # Corrected: JR = J_{j-1} + (j-1)A_j J_j jA_{j-1}. Printed: J^-1 stands for the frame j-1, and
-    # read as it stands, as an inverse, the sum is another.
+    # Corrected: JR = J_{j-1} + (j-1)A_j J_j jA_{j-1}. The print has (j-1)A_{j-1}, which is the
+    # identity, in the last place; its superscripts can also be read as inverses of J.
     arm, _, x = last_link(JointKind.PRISMATIC)
     row = arm.joints[-1].row
     turn = row.transform(Convention.MODIFIED)[:3, :3]
@@ -144,8 +144,9 @@ def test_given_eq_22_when_j_is_turned_from_both_sides_then_it_is_eq_21():
                          [elements[1], elements[3], elements[4]],
                          [elements[2], elements[4], elements[5]]])
     np.testing.assert_allclose(turn @ tensor @ turn.T, expected, rtol=0.0, atol=ATOL)
-    printed = np.linalg.inv(tensor) @ turn @ tensor @ np.linalg.inv(tensor) @ turn
-    assert np.abs(printed - expected).max() > CLEARLY
+    inverse = np.linalg.inv(tensor)
+    for printed in (turn @ tensor, inverse @ turn @ tensor @ inverse @ turn):
+        assert np.abs(printed - expected).max() > CLEARLY
 
 
 # --- (23) and the theorems
