@@ -18,6 +18,9 @@ from ..errors import InertiaError, SettingsError
 PAYLOAD_ORDER = ('mass', 'x', 'y', 'z', 'xx', 'xy', 'xz', 'yy', 'yz', 'zz')
 # Gravity on the largest bodies anybody mounts an arm on, with room for a moving base.
 _MOST_GRAVITY = 30.0
+# Beyond these no number is meant: an arm's joint stiffness, and what its flange carries (kg, m,
+# kg m^2). They also keep every torque far from overflow.
+_MOST_GAIN, _MOST_PAYLOAD = 1e5, 100.0
 
 
 class StateSource(str, Enum):
@@ -82,6 +85,10 @@ class Settings:
             raise SettingsError(
                 f'payload must be ten finite numbers ({", ".join(PAYLOAD_ORDER)}); got '
                 f'{list(self.payload)}.')
+        if np.abs(values).max() > _MOST_PAYLOAD:
+            raise SettingsError(
+                f'payload has a value of {values[np.abs(values).argmax()]:g}; in kg, m and kg m^2 '
+                f'none is beyond {_MOST_PAYLOAD:g}. Are these grams or millimetres?')
         mass, center, inertia = values[0], values[1:4], values[4:]
         if mass < 0.0:
             raise SettingsError(f'payload.mass is {mass} kg; a mass cannot be negative.')
@@ -118,8 +125,9 @@ class Settings:
                 f'gravity_vector must be three numbers of at most {_MOST_GRAVITY} m/s^2 in the '
                 f'base frame, such as {list(GRAVITY)}; got {list(self.gravity_vector)}.')
         for name, gain in zip(('kp', 'kd'), self.gains(description.n)):
-            if (gain < 0.0).any():
-                raise SettingsError(f'{name} must not be negative; got {gain.tolist()}.')
+            if (gain < 0.0).any() or (gain > _MOST_GAIN).any():
+                raise SettingsError(f'{name} must be within 0 and {_MOST_GAIN:g}; got '
+                                    f'{gain.tolist()}.')
         if not 0.0 <= self.scale <= 1.0:
             raise SettingsError(f'scale must be within 0 and 1; got {self.scale}.')
         if not 0.0 <= self.ramp_time <= 10.0:

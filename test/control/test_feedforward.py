@@ -1,0 +1,325 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The controller in closed loop with a simulated arm, and what it must never do."""
+
+from dataclasses import replace
+
+from hypothesis import given, strategies
+from hypothesis import settings as hypothesis_settings
+import numpy as np
+import pytest
+
+from franka_dynamics.arm import load
+from franka_dynamics.control.feedforward import FeedforwardController, Mode
+from franka_dynamics.control.limits import LONGEST_STEP_S
+from franka_dynamics.control.multisine import multisine
+from franka_dynamics.control.reference_request import TrajectoryRequest
+from franka_dynamics.control.settings import Settings, StateSource, Terms
+from franka_dynamics.control.supervision import Condition, SupervisionLimits
+from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
+from franka_dynamics.errors import ReferenceRefusedError, SettingsError
+from franka_dynamics.simulation.arm_simulation import ArmSimulation, SimulationSettings
+
+FER = load('fer')
+LOAD = (1.0, 0.0, 0.0, 0.05, 1e-3, 0.0, 0.0, 1e-3, 0.0, 1e-3)
+MUJOCO = Settings(target='mujoco')
+KP, KD = (60.0, 60.0, 60.0, 60.0, 15.0, 15.0, 10.0), (6.0, 6.0, 6.0, 6.0, 1.0, 1.0, 0.5)
+
+
+class Loop:
+    """A controller and a simulated arm, stepped in turn as the node and the arm are."""
+
+    def __init__(self, settings=MUJOCO, **simulation):
+        simulation.setdefault('brake_release_after', 0.1)
+        self.arm = ArmSimulation(FER, SimulationSettings(**simulation))
+        self.controller = FeedforwardController(FER, settings)
+        self.controller.enable()
+        self.command, self.published = None, []
+
+    def run(self, seconds, each=lambda reading, cycle: None):
+        for _ in range(round(seconds / LONGEST_STEP_S)):
+            reading = self.arm.read()
+            cycle = self.controller.cycle(reading.time, reading.position, reading.velocity,
+                                          reading.time, effort=reading.effort)
+            torque = cycle.command
+            if torque is None:
+                torque = self.controller.stop_step(LONGEST_STEP_S)
+            if torque is not None:
+                self.command = torque
+                self.published.append(torque)
+            self.arm.step(self.command, fresh=torque is not None)
+            each(reading, cycle)
+        return self
+
+
+@pytest.mark.parametrize(('settings', 'simulation'), [
+    (MUJOCO, {}),
+    (Settings(target='fci'), {'gravity_compensation': True}),
+    (Settings(target='mujoco', gravity_vector=(3.0, -1.0, -9.0)),
+     {'gravity': (3.0, -1.0, -9.0)}),
+    (Settings(target='fci', gravity_vector=(3.0, -1.0, -9.0)),
+     {'gravity': (3.0, -1.0, -9.0), 'gravity_compensation': True}),
+    (Settings(target='mujoco', payload=LOAD), {'payload': Settings(payload=LOAD)}),
+    (Settings(target='fci', payload=LOAD, payload_known_to_robot=False),
+     {'payload': Settings(payload=LOAD), 'gravity_compensation': True}),
+])
+def test_given_an_arm_at_rest_when_fed_forward_then_it_stays_where_it_is(settings, simulation):
+    if 'payload' in simulation:
+        simulation = {**simulation, 'payload': simulation['payload'].payload_inertia()}
+    # Without feedback the arm is unstable: an error of one part in 1e16 grows, to 1e-12 rad in
+    # these three seconds; a start that is ramped in while the brakes hold adds none. Where the
+    # base is inclined the ramp from zero outlasts nothing, because brakes open after it.
+    loop = Loop(settings, **{'brake_release_after': 0.5, **simulation})
+    start = loop.arm.position
+    loop.run(3.5)
+    assert not loop.arm.braked
+    np.testing.assert_allclose(loop.arm.position, start, rtol=0, atol=1e-9)
+
+
+def test_given_a_payload_nobody_was_told_of_when_held_then_the_arm_sinks():
+    loop = Loop(payload=Settings(payload=LOAD).payload_inertia())
+    start = loop.arm.position
+    loop.run(0.6)
+    assert np.abs(loop.arm.position - start).max() > 0.05
+
+
+def test_given_a_motion_when_followed_then_the_feedforward_leaves_little_to_the_weak_pd():
+    def error_of(terms):
+        loop = Loop(replace(MUJOCO, terms=terms, kp=KP, kd=KD)).run(0.3)
+        loop.controller.set_reference(multisine(FER, 4.0, 0.4))
+        errors = []
+
+        def note(reading, cycle):
+            wanted = loop.controller.reference.sample(reading.time)
+            errors.append(wanted.q - reading.position)
+
+        loop.run(4.0, note)
+        return np.sqrt(np.mean(np.square(errors)))
+
+    with_feedforward, without = error_of(Terms()), error_of(Terms(coriolis=False, inertia=False))
+    # What is left of it is the delay of one cycle; a wrong M or C would leave percents.
+    assert with_feedforward < 0.01 * without
+    assert without > 0.01
+
+
+def test_given_the_state_source_reference_when_followed_then_terms_come_from_the_reference():
+    motion = multisine(FER, 4.0, 0.4)
+    loop = Loop(replace(MUJOCO, state_source=StateSource.REFERENCE, kp=KP, kd=KD)).run(0.5)
+    loop.controller.set_reference(motion)
+    errors = []
+    loop.run(4.0, lambda reading, _: errors.append(
+        loop.controller.reference.sample(reading.time).q - reading.position))
+    assert np.abs(errors).max() < 2e-3
+
+
+def test_given_gravity_added_twice_when_watched_then_the_arm_is_let_go_before_it_flies():
+    loop = Loop(MUJOCO, gravity_compensation=True, brake_release_after=0.0)
+    start = loop.arm.position
+    loop.run(1.0)
+    assert 'the arm is compensated' in loop.controller.conflict
+    assert loop.controller.mode is Mode.SILENT
+    np.testing.assert_array_equal(loop.command, np.zeros(7))
+    # Doubled for the ten cycles of a verdict and the ramp down: the arm is nudged, not thrown.
+    assert np.abs(loop.arm.position - start).max() < 2.0
+
+
+def test_given_gravity_added_twice_when_nobody_watches_then_the_arm_flies_up():
+    arm = ArmSimulation(FER, SimulationSettings(gravity_compensation=True,
+                                                brake_release_after=0.0))
+    model = NewtonEulerModel(FER)
+    height = model.frames(arm.position)[-1, 2, 3]
+    for _ in range(200):
+        arm.step(model.gravity(arm.position))
+    assert model.frames(arm.position)[-1, 2, 3] > height + 0.05
+
+
+def test_given_a_weightless_arm_when_gravity_is_added_then_it_is_let_go():
+    loop = Loop(MUJOCO, gravity=(0.0, 0.0, 0.0), brake_release_after=0.0).run(1.0)
+    assert 'the arm is no gravity' in loop.controller.conflict
+    np.testing.assert_array_equal(loop.command, np.zeros(7))
+
+
+def test_given_a_conflict_when_the_target_is_put_right_then_it_runs_again():
+    loop = Loop(MUJOCO, gravity_compensation=True).run(0.5)
+    assert loop.controller.conflict
+    loop.controller.apply(Settings(target='fci'))
+    loop.run(0.2)
+    assert not loop.controller.conflict
+    assert loop.controller.mode is Mode.RUNNING
+
+
+@pytest.mark.parametrize(('target', 'compensation'), [('fci', True), ('mujoco', False)])
+def test_given_a_stop_when_it_ends_then_it_ends_where_the_target_can_be_left(
+        target, compensation):
+    loop = Loop(Settings(target=target, kp=KP, kd=KD), gravity_compensation=compensation).run(1.0)
+    loop.controller.disable('test')
+    loop.run(0.5)
+    assert loop.controller.mode is Mode.SILENT
+    resting = (np.zeros(7) if target == 'fci'
+               else NewtonEulerModel(FER).gravity(loop.arm.position))
+    np.testing.assert_allclose(loop.command, resting, rtol=0, atol=1e-9)
+    count = len(loop.published)
+    loop.run(0.1)
+    assert len(loop.published) == count
+
+
+def test_given_a_start_on_fci_when_first_published_then_it_is_zero_and_ramps():
+    loop = Loop(Settings(target='fci', gravity_vector=(5.0, 0.0, -8.0)),
+                gravity_compensation=True, gravity=(5.0, 0.0, -8.0)).run(0.5)
+    np.testing.assert_array_equal(loop.published[0], np.zeros(7))
+    assert np.abs(np.diff(loop.published, axis=0)).max() <= 1.0 + 1e-12
+
+
+def test_given_a_live_change_when_applied_then_the_torque_glides_over_the_ramp_time():
+    # The brakes stay closed, or the arm would rise under a load it does not carry.
+    loop = Loop(replace(MUJOCO, ramp_time=0.5), brake_release_after=60.0).run(0.3)
+    before = loop.command
+    loop.controller.apply(replace(MUJOCO, ramp_time=0.5, payload=LOAD))
+    count = len(loop.published)
+    loop.run(0.6)
+    target = NewtonEulerModel(FER.with_payload(Settings(payload=LOAD).payload_inertia()))
+    steps = np.diff([before, *loop.published[count:]], axis=0)
+    # A kilogram at the flange is worth about 6 N m; over 500 cycles that is 0.012 N m each.
+    whole = np.abs(target.gravity(FER.home) - NewtonEulerModel(FER).gravity(FER.home)).max()
+    assert 3.0 < whole < 10.0
+    assert np.abs(steps).max() < 3.0 * whole / 500
+
+
+def test_given_settings_at_fault_when_applied_then_the_old_ones_stay_whole():
+    controller = FeedforwardController(FER, MUJOCO)
+    terms = controller.terms
+    with pytest.raises(SettingsError):
+        controller.apply(replace(MUJOCO, scale=0.5, kp=(1.0, 2.0)))
+    assert controller.settings is MUJOCO
+    assert controller.terms is terms
+
+
+def test_given_a_reference_before_any_state_when_set_then_it_is_refused():
+    with pytest.raises(ReferenceRefusedError, match='before any joint state'):
+        FeedforwardController(FER).set_reference(multisine(FER, 1.0, 0.1))
+
+
+def test_given_a_refused_reference_when_following_another_then_that_one_goes_on():
+    loop = Loop(replace(MUJOCO, kp=KP, kd=KD)).run(0.3)
+    loop.controller.set_reference(multisine(FER, 2.0, 0.1))
+    loop.run(0.5)
+    with pytest.raises(ReferenceRefusedError):
+        loop.controller.set_reference(multisine(FER, 2.0, 0.1, around=FER.home + 1.0))
+    assert loop.controller.reference.active
+
+
+def test_given_gains_and_no_reference_when_trusted_then_the_arm_is_held_where_it_stands():
+    loop = Loop(Settings(target='fci', kp=KP, kd=KD), gravity_compensation=True)
+    start = loop.arm.position
+    loop.run(1.0)
+    np.testing.assert_allclose(loop.controller.reference.sample(0.9).q, start, rtol=0, atol=1e-12)
+
+
+def test_given_a_trajectory_when_its_efforts_are_asked_then_they_are_inverse_dynamics():
+    controller = FeedforwardController(FER, MUJOCO)
+    controller.cycle(1.0, FER.home, np.zeros(7), 1.0)
+    motion = multisine(FER, 2.0, 0.2)
+    planned = controller.set_reference(motion)
+    independent = NewtonEulerModel(FER)
+    expected = independent.inverse_dynamics(
+        planned.positions, planned.velocities, planned.accelerations)
+    np.testing.assert_allclose(controller.trajectory_efforts(planned), expected, rtol=0,
+                               atol=1e-12)
+
+
+# What a hostile world may do to the controller, as one step each. -----------------------------
+
+HOSTILE = strategies.lists(max_size=120, elements=strategies.one_of(
+    strategies.tuples(strategies.just('state'), strategies.sampled_from(
+        [1e-3, 1e-3, 1e-3, 0.5e-3, 0.0, -1e-3, 3e-3, 0.05, 5.0, -5.0]),
+        strategies.sampled_from([0.0, 1e-4, 1e-3, 0.02, 3.0])),
+    strategies.tuples(strategies.just('broken'),
+                      strategies.sampled_from([np.nan, np.inf, -np.inf, 1e300, 400.0]),
+                      strategies.integers(0, 13)),
+    strategies.tuples(strategies.just('settings'), strategies.integers(0, 5)),
+    strategies.tuples(strategies.just('reference'), strategies.integers(0, 3)),
+    strategies.tuples(strategies.just('control'), strategies.sampled_from(
+        ['enable', 'disable', 'silence', 'reject', 'stop_steps'])),
+))
+SETTINGS = (
+    MUJOCO, Settings(target='fci', kp=(1e6,), kd=(1e4,)), Settings(target='fci', payload=LOAD,
+                                                                   payload_known_to_robot=False),
+    replace(MUJOCO, ramp_time=0.0, kp=KP, kd=KD), Settings(target='gz_ros2_control', payload=LOAD),
+    replace(MUJOCO, payload=(100.0, 0.0, 0.0, 1.0, *[0.0] * 6), kp=(1e5,), kd=(1e5,)))
+
+
+def reference(kind, stamp):
+    names = FER.joint_names
+    if kind == 0:
+        return multisine(FER, 1.0, 0.5)
+    if kind == 1:
+        return TrajectoryRequest(names, np.zeros(1), FER.home[None], np.zeros((1, 7)),
+                                 np.full((1, 7), 7.5))
+    if kind == 2:
+        return TrajectoryRequest(names, np.array([0.01, 0.5]), np.tile(FER.home, (2, 1)))
+    return TrajectoryRequest(names, np.zeros(1), np.full((1, 7), np.nan), start=stamp)
+
+
+@hypothesis_settings(derandomize=True, deadline=None, max_examples=300)
+@given(events=HOSTILE, seed=strategies.integers(0, 2 ** 16))
+def test_given_any_hostile_inputs_when_published_then_torques_are_finite_limited_and_slow(
+        events, seed):
+    rng = np.random.default_rng(seed)
+    controller = FeedforwardController(
+        FER, MUJOCO, SupervisionLimits(recovery_samples=3, max_state_age=0.0))
+    controller.enable()
+    effort, rate = FER.limit('effort'), FER.limit('effort_rate')
+    stamp, arrival, q = 10.0, 10.0, FER.home.copy()
+    last, last_stamp = None, stamp
+
+    def check(torque, elapsed):
+        nonlocal last
+        if torque is None:
+            return
+        assert np.isfinite(torque).all()
+        assert (np.abs(torque) <= effort).all()
+        if last is not None:
+            allowed = rate * min(max(elapsed, 0.0), LONGEST_STEP_S)
+            # The sum of the last torque and the step rounds by half an ulp of 87 N m.
+            assert (np.abs(torque - last) <= allowed + 1e-13).all()
+        last = torque.copy()
+
+    def state(advance, q, dq):
+        nonlocal stamp, arrival, last_stamp
+        stamp, arrival = stamp + advance, arrival + abs(advance)
+        cycle = controller.cycle(stamp, q, dq, arrival, effort=rng.normal(0, 20, 7))
+        check(cycle.command, stamp - last_stamp)
+        if cycle.command is not None:
+            assert cycle.observation.trusted
+            last_stamp = stamp
+
+    for _ in range(8):  # a good beginning, so that there is something to lose
+        state(1e-3, q, np.zeros(7))
+    for kind, *values in events:
+        if kind == 'state':
+            advance, spread = values
+            q = np.clip(q + rng.normal(0, spread, 7), -3.1, 3.1)
+            state(advance, q, rng.normal(0, 1, 7))
+        elif kind == 'broken':
+            vectors = np.concatenate([q, np.zeros(7)])
+            vectors[values[1]] = values[0]
+            state(1e-3, vectors[:7], vectors[7:])
+        elif kind == 'settings':
+            controller.apply(SETTINGS[values[0]])
+        elif kind == 'reference':
+            try:
+                controller.set_reference(reference(values[0], stamp))
+            except ReferenceRefusedError:
+                pass
+        elif values[0] == 'enable':
+            controller.enable()
+        elif values[0] == 'disable':
+            controller.disable('hostile')
+        elif values[0] == 'silence':
+            arrival += 0.5
+            controller.check_silence(arrival)
+        elif values[0] == 'reject':
+            controller.reject(Condition.MISMATCHED, 'hostile')
+        else:
+            for _ in range(5):
+                check(controller.stop_step(0.7e-3), 0.7e-3)

@@ -1,0 +1,38 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Torque and torque-rate saturation against hand-worked cases."""
+
+import numpy as np
+import pytest
+
+from franka_dynamics.control.limits import TorqueLimiter
+
+EFFORT, RATE = np.array([87.0, 12.0]), np.array([1000.0, 1000.0])
+
+
+@pytest.fixture
+def limiter():
+    return TorqueLimiter(EFFORT, RATE)
+
+
+def test_given_no_previous_torque_when_limited_then_only_the_torque_limit_counts(limiter):
+    limited = limiter.limit(np.array([50.0, -40.0]), None, 0.0)
+    np.testing.assert_array_equal(limited.torque, [50.0, -12.0])
+    np.testing.assert_array_equal(limited.cut_by_limit, [False, True])
+
+
+@pytest.mark.parametrize(('elapsed', 'step'), [
+    (-1.0, 0.0), (0.0, 0.0), (0.4e-3, 0.4), (1e-3, 1.0), (5e-3, 1.0), (1e3, 1.0)])
+def test_given_a_step_when_limited_then_at_most_a_millisecond_of_rate_passes(
+        limiter, elapsed, step):
+    limited = limiter.limit(np.array([80.0, -10.0]), np.zeros(2), elapsed)
+    np.testing.assert_allclose(limited.torque, [step, -step], rtol=0.0, atol=1e-15)
+    assert limited.cut_by_rate.all()
+
+
+def test_given_a_small_change_when_limited_then_it_passes_uncut(limiter):
+    previous = np.array([10.0, -5.0])
+    limited = limiter.limit(previous + [0.5, -0.5], previous, 1e-3)
+    np.testing.assert_array_equal(limited.torque, previous + [0.5, -0.5])
+    assert not limited.cut_by_rate.any()
+    assert not limited.cut_by_limit.any()

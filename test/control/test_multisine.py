@@ -1,0 +1,50 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The excitation motion: within limits, at rest at its ends, and what plan() accepts."""
+
+import numpy as np
+import pytest
+
+from franka_dynamics.arm import load
+from franka_dynamics.control.multisine import multisine
+from franka_dynamics.control.reference import ReferencePoint, Trajectory
+from franka_dynamics.control.reference_request import plan
+from franka_dynamics.errors import SettingsError
+
+
+@pytest.mark.parametrize('name', ['fer', 'fr3'])
+@pytest.mark.parametrize(('duration', 'amplitude'), [(10.0, 0.5), (4.0, 3.0)])
+def test_given_any_size_when_made_then_it_is_a_motion_the_arm_can_follow(
+        name, duration, amplitude):
+    arm = load(name)
+    motion = multisine(arm, duration, amplitude)
+    # plan() holds it against every limit, between the points too.
+    assert isinstance(plan(motion, arm, 5.0, ReferencePoint.at_rest(arm.home)), Trajectory)
+    np.testing.assert_allclose(motion.positions[[0, -1]], [arm.home, arm.home], rtol=0,
+                               atol=1e-15)
+    np.testing.assert_allclose(motion.velocities[[0, -1]], 0.0, rtol=0, atol=1e-12)
+    assert np.abs(motion.positions - arm.home).max() <= amplitude
+
+
+def test_given_the_motion_when_differentiated_then_velocity_and_acceleration_are_its_own():
+    arm = load('fer')
+    motion = multisine(arm, 10.0, 0.5)
+    trajectory = Trajectory(motion.times, motion.positions, motion.velocities,
+                            motion.accelerations)
+    step = 1e-5
+    for time in np.random.default_rng(0).uniform(0.1, 9.9, 50):
+        before, at, after = (trajectory.sample(time + k * step) for k in (-1, 0, 1))
+        # Central differences: truncation below 1e-7 of the third derivative, rounding 1e-10.
+        np.testing.assert_allclose((after.q - before.q) / (2 * step), at.dq, rtol=0, atol=1e-7)
+        np.testing.assert_allclose((after.dq - before.dq) / (2 * step), at.ddq, rtol=0, atol=1e-5)
+
+
+def test_given_every_joint_when_made_then_no_two_move_alike():
+    positions = multisine(load('fer'), 10.0, 0.5).positions
+    correlation = np.corrcoef(positions.T)
+    assert np.abs(correlation - np.eye(7)).max() < 0.9
+
+
+def test_given_a_negative_amplitude_when_made_then_it_is_refused():
+    with pytest.raises(SettingsError, match=r'must be positive; got 10\.0 and -0\.1'):
+        multisine(load('fer'), 10.0, -0.1)

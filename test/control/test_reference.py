@@ -1,0 +1,111 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Interpolation against SciPy's Hermite and Bernstein polynomials; what is desired when."""
+
+import numpy as np
+import pytest
+from scipy.interpolate import BPoly, CubicHermiteSpline
+
+from franka_dynamics.control.reference import (
+    ReferencePoint,
+    ReferenceSource,
+    STREAM_TIMEOUT_S,
+    Trajectory,
+)
+
+N, POINTS = 3, 6
+# Polynomials of degree five over segments of 0.1 to 1 s with values of order one: a few hundred
+# ulp in the second derivative, which divides by the square of the duration.
+ATOL = 1e-10
+
+
+@pytest.fixture
+def points():
+    rng = np.random.default_rng(3)
+    times = 100.0 + np.cumsum(rng.uniform(0.1, 1.0, POINTS))
+    rows = rng.uniform(-1.0, 1.0, (3, POINTS, N))
+    rows[1, -1] = 0.0
+    return times, *rows
+
+
+def derivatives(polynomial, time):
+    return [polynomial(time), polynomial.derivative()(time), polynomial.derivative(2)(time)]
+
+
+def test_given_velocities_when_sampled_then_segments_are_cubic_hermite(points):
+    times, positions, velocities, _ = points
+    trajectory = Trajectory(times, positions, velocities)
+    oracle = CubicHermiteSpline(times, positions, velocities)
+    for time in np.linspace(times[0], times[-1], 200)[:-1]:
+        for actual, expected in zip(trajectory.sample(time), derivatives(oracle, time)):
+            np.testing.assert_allclose(actual, expected, rtol=0.0, atol=ATOL)
+
+
+def test_given_accelerations_when_sampled_then_segments_are_quintic(points):
+    times, positions, velocities, accelerations = points
+    trajectory = Trajectory(times, positions, velocities, accelerations)
+    values = np.stack([positions, velocities, accelerations], axis=1)
+    oracle = BPoly.from_derivatives(times, values)
+    for time in np.linspace(times[0], times[-1], 200)[:-1]:
+        for actual, expected in zip(trajectory.sample(time), derivatives(oracle, time)):
+            np.testing.assert_allclose(actual, expected, rtol=0.0, atol=1e3 * ATOL)
+
+
+def test_given_positions_alone_when_sampled_then_segments_are_straight(points):
+    times, positions, _, _ = points
+    sample = Trajectory(times, positions).sample(0.5 * (times[1] + times[2]))
+    np.testing.assert_allclose(sample.q, 0.5 * (positions[1] + positions[2]), rtol=0.0, atol=ATOL)
+    np.testing.assert_allclose(
+        sample.dq, (positions[2] - positions[1]) / (times[2] - times[1]), rtol=0.0, atol=ATOL)
+    np.testing.assert_array_equal(sample.ddq, np.zeros(N))
+
+
+def test_given_a_trajectory_when_sampled_outside_then_the_ends_are_held_at_rest(points):
+    times, positions, velocities, _ = points
+    trajectory = Trajectory(times, positions, velocities)
+    for time, row in ((times[0] - 1.0, 0), (times[-1], -1), (times[-1] + 1.0, -1)):
+        sample = trajectory.sample(time)
+        np.testing.assert_array_equal(sample.q, positions[row])
+        np.testing.assert_array_equal(sample.dq, np.zeros(N))
+
+
+def test_given_many_samples_when_compared_then_they_are_the_single_ones(points):
+    times, positions, velocities, accelerations = points
+    trajectory = Trajectory(times, positions, velocities, accelerations)
+    sampled, states = trajectory.sample_many(7)
+    assert len(sampled) == 7 * (POINTS - 1) + 1
+    for i, time in enumerate(sampled):
+        for many, one in zip(states, trajectory.sample(time)):
+            np.testing.assert_allclose(many[i], one, rtol=0.0, atol=1e3 * ATOL)
+
+
+def test_given_nothing_when_sampled_then_nothing_is_desired():
+    assert ReferenceSource().sample(0.0) is None
+
+
+def test_given_a_stream_that_stops_when_sampled_then_its_last_position_is_held_at_rest():
+    source = ReferenceSource()
+    point = ReferencePoint(np.ones(N), np.full(N, 0.5), np.full(N, 2.0))
+    source.stream(point, 10.0)
+    assert source.sample(10.0 + 0.9 * STREAM_TIMEOUT_S) is point
+    held = source.sample(10.0 + 1.1 * STREAM_TIMEOUT_S)
+    np.testing.assert_array_equal(held.q, point.q)
+    np.testing.assert_array_equal(held.dq, np.zeros(N))
+    assert not source.active
+
+
+def test_given_a_trajectory_that_has_not_begun_when_sampled_then_the_old_wish_stays(points):
+    times, positions, velocities, _ = points
+    source = ReferenceSource()
+    source.hold(np.full(N, 7.0))
+    source.follow(Trajectory(times, positions, velocities))
+    np.testing.assert_array_equal(source.sample(times[0] - 0.1).q, np.full(N, 7.0))
+    np.testing.assert_allclose(source.sample(times[0]).q, positions[0], rtol=0.0, atol=ATOL)
+
+
+def test_given_a_trajectory_that_ended_when_sampled_then_its_end_is_held(points):
+    times, positions, velocities, _ = points
+    source = ReferenceSource()
+    source.follow(Trajectory(times, positions, velocities))
+    np.testing.assert_array_equal(source.sample(times[-1] + 5.0).q, positions[-1])
+    assert not source.active

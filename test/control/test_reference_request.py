@@ -1,0 +1,114 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""What a requested motion must be: each refusal with its sentence, and what is accepted."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from franka_dynamics.arm import load
+from franka_dynamics.control.reference import ReferencePoint, Trajectory
+from franka_dynamics.control.reference_request import plan, TrajectoryRequest
+from franka_dynamics.errors import ReferenceRefusedError
+
+NOW = 50.0
+FER, FR3 = load('fer'), load('fr3')
+
+
+def at_home(arm=FER):
+    return ReferencePoint.at_rest(arm.home)
+
+
+def request(arm=FER, **changes):
+    """Return a gentle two-second motion of joint 1 that ends at rest."""
+    positions = np.tile(arm.home, (3, 1))
+    positions[1:, 0] += [0.1, 0.2]
+    plain = TrajectoryRequest(arm.joint_names, np.array([0.0, 1.0, 2.0]), positions,
+                              np.zeros((3, 7)), np.zeros((3, 7)))
+    return replace(plain, **changes)
+
+
+def test_given_a_gentle_motion_when_planned_then_it_starts_now():
+    planned = plan(request(), FER, NOW, at_home())
+    assert isinstance(planned, Trajectory)
+    np.testing.assert_array_equal(planned.times, NOW + np.array([0.0, 1.0, 2.0]))
+
+
+def test_given_joints_in_another_order_when_planned_then_columns_follow_the_names():
+    order = [3, 1, 0, 2, 6, 5, 4]
+    gentle = request()
+    shuffled = replace(gentle, joint_names=tuple(FER.joint_names[i] for i in order),
+                       positions=gentle.positions[:, order])
+    planned = plan(shuffled, FER, NOW, at_home())
+    np.testing.assert_array_equal(planned.positions, gentle.positions)
+
+
+def test_given_a_first_point_in_the_future_when_planned_then_the_arm_is_led_there():
+    planned = plan(request(times=np.array([1.0, 2.0, 3.0])), FER, NOW, at_home())
+    np.testing.assert_array_equal(planned.times, NOW + np.array([0.0, 1.0, 2.0, 3.0]))
+    np.testing.assert_array_equal(planned.sample(NOW).q, FER.home)
+
+
+def test_given_one_point_at_time_zero_when_planned_then_it_is_a_set_point():
+    point = TrajectoryRequest(FER.joint_names, np.zeros(1), FER.home[None] + 0.01,
+                              np.full((1, 7), 0.1), np.full((1, 7), 0.2))
+    planned = plan(point, FER, NOW, at_home())
+    assert isinstance(planned, ReferencePoint)
+    np.testing.assert_array_equal(planned.ddq, np.full(7, 0.2))
+
+
+def moved(row, joint, by, arm=FER):
+    positions = request(arm).positions.copy()
+    positions[row, joint] += by
+    return positions
+
+
+def with_value(rows, value):
+    array = np.zeros((3, 7))
+    array[rows] = value
+    return array
+
+
+@pytest.mark.parametrize(('changes', 'sentence'), [
+    ({'joint_names': ('panda_joint1', *FER.joint_names[1:])},
+     r'lacks fer_joint1; it has panda_joint1'),
+    ({'joint_names': (*FER.joint_names[:6], FER.joint_names[5])}, r'lacks fer_joint7'),
+    ({'positions': np.zeros((3, 6))}, r'positions have shape \(3, 6\), expected \(3, 7\)'),
+    ({'times': np.array([0.0, 1.0, 1.0])}, r'must increase .* point 3 has 1 s'),
+    ({'times': np.array([-0.1, 1.0, 2.0])}, r'point 1 has -0.1 s'),
+    ({'start': NOW - 10.0}, r'ended 8 s ago'),
+    ({'start': NOW - 1.0}, r'should have started 1 s ago'),
+    ({'positions': moved(1, 2, np.nan)}, r'positions of point 2 hold a value that is not finite'),
+    ({'velocities': None}, r'has accelerations but no velocities'),
+    ({'velocities': with_value(2, 0.1)}, r'ends with 0.1 rad/s at fer_joint1'),
+    ({'positions': moved(2, 3, 3.0)},
+     r'takes fer_joint4 to a position of -?[\d.e-]+ rad at .* limits there are -3.072 to -0.0698'),
+    ({'positions': moved(slice(0, 3), 0, 0.5)}, r'starts 0.5 rad from where fer_joint1'),
+    ({'times': np.array([0.0, 0.02, 0.04])}, r'takes fer_joint1 to a velocity of .* rad/s'),
+    ({'times': np.array([0.0, 0.15, 0.3])},
+     r'takes fer_joint1 to an? acceleration of .* rad/s\^2'),
+    ({'times': np.zeros(0), 'positions': np.zeros((0, 7)), 'velocities': None,
+      'accelerations': None}, r'has no points'),
+])
+def test_given_a_motion_at_fault_when_planned_then_it_is_refused_by_name(changes, sentence):
+    with pytest.raises(ReferenceRefusedError, match=sentence):
+        plan(request(**changes), FER, NOW, at_home())
+
+
+def test_given_an_fr3_near_its_limit_when_planned_then_its_velocity_limit_is_the_local_one():
+    # Joint 1 at 2.6 rad/s is within the constant limit of 2.62 rad/s, but 0.1 rad from its stop
+    # an FR3 may go no faster than -0.6599 + sqrt(2 * 6 * 0.1) = 0.4356 rad/s.
+    q = FR3.home.copy()
+    q[0] = FR3.limit('upper')[0] - 0.1
+    dq = np.zeros((1, 7))
+    dq[0, 0] = 2.6
+    point = TrajectoryRequest(FR3.joint_names, np.zeros(1), q[None], dq)
+    with pytest.raises(ReferenceRefusedError, match=r'limits there are .* to 0.4355'):
+        plan(point, FR3, NOW, ReferencePoint.at_rest(q))
+    plan(replace(point, positions=FR3.home[None]), FR3, NOW, at_home(FR3))
+
+
+def test_given_a_stamp_a_little_late_when_planned_then_transport_is_forgiven():
+    planned = plan(request(start=NOW - 0.05), FER, NOW, at_home())
+    assert planned.times[0] == NOW - 0.05

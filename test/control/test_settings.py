@@ -1,0 +1,66 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Live parameters: each refusal with its sentence."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from franka_dynamics.arm import load
+from franka_dynamics.control.settings import Settings, Terms
+from franka_dynamics.control.targets import TARGETS
+from franka_dynamics.errors import SettingsError
+
+FER, FR3 = load('fer'), load('fr3')
+LOAD = (1.0, 0.0, 0.0, 0.05, 1e-3, 0.0, 0.0, 1e-3, 0.0, 1e-3)
+
+
+def test_given_defaults_when_validated_then_they_are_safe_on_every_arm():
+    for arm in (FER, FR3):
+        Settings().validate(arm)
+    assert Settings().profile.receiver_adds_gravity
+    assert not np.any(Settings().gains(7))
+
+
+@pytest.mark.parametrize(('changes', 'sentence'), [
+    ({'target': 'ur'}, r"no target 'ur'; the choices are fci, franka_gazebo, gz_ros2_control, "),
+    ({'payload': LOAD[:9]}, r'payload must be ten finite numbers'),
+    ({'payload': (np.nan, *LOAD[1:])}, r'payload must be ten finite numbers'),
+    ({'payload': (-1.0, *LOAD[1:])}, r'payload.mass is -1.0 kg'),
+    ({'payload': (0.0, *LOAD[1:])}, r'payload has no mass but a centre of mass'),
+    ({'payload': (*LOAD[:4], 1e-3, 0.0, 0.0, 1e-3, 0.0, 5e-3)},
+     r'payload inertia .* belongs to no real body: .* triangle inequality .* by 0.003'),
+    ({'gravity_vector': (0.0, 0.0)}, r'gravity_vector must be three numbers'),
+    ({'gravity_vector': (0.0, 0.0, np.nan)}, r'gravity_vector must be three numbers'),
+    ({'gravity_vector': (0.0, 0.0, -981.0)}, r'at most 30.0 m/s\^2'),
+    ({'kp': (1.0, 2.0)}, r'kp must be one finite number for all joints, or 7 of them'),
+    ({'kd': (-1.0,)}, r'kd must be within 0 and 100000; got \[-1.0,'),
+    ({'kp': (1e308,)}, r'kp must be within 0 and 100000'),
+    ({'payload': (1.0, 0.0, 0.0, 150.0, *LOAD[4:])}, r'Are these grams or millimetres'),
+    ({'scale': 1.5}, r'scale must be within 0 and 1; got 1.5'),
+    ({'scale': float('nan')}, r'scale must be within 0 and 1; got nan'),
+    ({'ramp_time': -1.0}, r'ramp_time must be within 0 and 10 s'),
+    ({'terms': Terms(friction=True)}, r'the target fci compensates friction itself'),
+])
+def test_given_a_value_at_fault_when_validated_then_it_is_named(changes, sentence):
+    with pytest.raises(SettingsError, match=sentence):
+        replace(Settings(), **changes).validate(FER)
+
+
+def test_given_an_arm_without_friction_model_when_validated_then_friction_is_refused():
+    with pytest.raises(SettingsError, match=r'fr3\.yaml has no friction model'):
+        Settings(target='mujoco', terms=Terms(friction=True)).validate(FR3)
+
+
+def test_given_a_payload_when_read_then_it_is_set_load_in_the_flange_frame():
+    body = Settings(payload=LOAD).payload_inertia()
+    assert body.mass == 1.0
+    np.testing.assert_allclose(body.center_of_mass, [0.0, 0.0, 0.05], rtol=0, atol=1e-16)
+    # Steiner by hand: 1 kg at 5 cm adds 0.0025 kg m^2 across the offset.
+    np.testing.assert_allclose(np.diag(body.inertia), [3.5e-3, 3.5e-3, 1e-3], rtol=0, atol=1e-15)
+
+
+def test_given_targets_when_listed_then_only_those_that_carry_the_arm_end_at_zero():
+    for profile in TARGETS.values():
+        assert (profile.stop.value == 'zero') == profile.receiver_adds_gravity

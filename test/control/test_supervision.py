@@ -1,0 +1,192 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Every fault of a stream of joint states, injected; its named condition; and the way back."""
+
+import numpy as np
+import pytest
+
+from franka_dynamics.arm import load
+from franka_dynamics.control.supervision import Condition, StateSupervisor, SupervisionLimits
+
+FER = load('fer')
+STEP = 1e-3
+LIMITS = SupervisionLimits()
+
+
+class Stream:
+    """A publisher at 1 kHz and the supervisor that listens to it."""
+
+    def __init__(self, limits=LIMITS, period=STEP):
+        self.supervisor = StateSupervisor(FER, limits)
+        self.stamp, self.arrival, self.period = 100.0, 5.0, period
+        self.q = FER.home.copy()
+
+    def send(self, count=1, *, advance=None, arrive=None, q=None, dq=None, age=None):
+        for _ in range(count):
+            self.stamp += self.period if advance is None else advance
+            self.arrival += self.period if arrive is None else arrive
+            observation = self.supervisor.observe(
+                self.stamp, self.q if q is None else q, np.zeros(7) if dq is None else dq,
+                self.arrival, age)
+        return observation
+
+    def trusted(self):
+        assert self.send(LIMITS.recovery_samples + 1).trusted
+        return self
+
+    def assert_recovers(self):
+        """Good states bring trust back, but not before enough came in a row."""
+        assert not self.send(LIMITS.recovery_samples - 1).trusted
+        assert self.send(3).trusted
+
+
+def test_given_a_fresh_supervisor_when_asked_then_it_waits():
+    assert StateSupervisor(FER, LIMITS).condition is Condition.WAITING
+
+
+def test_given_good_states_when_counted_then_trust_comes_after_enough_in_a_row():
+    stream = Stream()
+    observations = [stream.send() for _ in range(LIMITS.recovery_samples + 1)]
+    assert [o.trusted for o in observations] == [False] * LIMITS.recovery_samples + [True]
+    assert all(o.valid for o in observations)
+    assert stream.supervisor.rate == pytest.approx(1000.0, rel=1e-6)
+
+
+@pytest.mark.parametrize('value', [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize('field', ['q', 'dq'])
+def test_given_a_value_that_is_not_finite_when_observed_then_joint_and_value_are_named(
+        field, value):
+    stream = Stream().trusted()
+    vector = FER.home.copy() if field == 'q' else np.zeros(7)
+    vector[4] = value
+    observation = stream.send(**{field: vector})
+    assert observation.condition is Condition.NOT_FINITE
+    assert not observation.valid
+    assert 'fer_joint5' in observation.reason and str(value) in observation.reason
+    stream.assert_recovers()
+
+
+def test_given_degrees_when_observed_then_the_position_is_out_of_range():
+    observation = Stream().send(q=np.rad2deg(FER.home))
+    assert observation.condition is Condition.OUT_OF_RANGE
+    assert 'is it in degrees' in observation.reason
+
+
+def test_given_a_joint_that_leaps_when_observed_then_it_jumped_and_the_new_place_is_taken():
+    stream = Stream().trusted()
+    stream.q = stream.q + [0, 0, 0.05, 0, 0, 0, 0]
+    observation = stream.send()
+    assert observation.condition is Condition.JUMPED
+    assert 'fer_joint3 moved 0.05 rad in 0.001 s' in observation.reason
+    stream.assert_recovers()
+
+
+def test_given_an_impossible_velocity_when_observed_then_it_jumped():
+    stream = Stream().trusted()
+    observation = stream.send(dq=np.full(7, 6.0))
+    assert observation.condition is Condition.JUMPED
+    assert 'reads 6 rad/s' in observation.reason
+
+
+def test_given_the_fastest_legal_motion_when_observed_then_it_is_trusted():
+    stream = Stream().trusted()
+    speed = FER.limit('velocity')
+    for _ in range(100):
+        stream.q = stream.q + speed * STEP * np.array([1, 1, 1, 1, 1, -1, 1])
+        assert stream.send(dq=speed).trusted
+
+
+def test_given_a_repeated_stamp_when_observed_then_nothing_may_change_and_trust_stays():
+    stream = Stream().trusted()
+    observation = stream.send(advance=0.0)
+    assert not observation.valid
+    assert stream.supervisor.repeated == 1
+    assert stream.send().trusted
+
+
+def test_given_one_late_message_when_observed_then_it_is_passed_over():
+    stream = Stream().trusted()
+    assert not stream.send(advance=-2.5 * STEP).valid
+    assert stream.supervisor.out_of_order == 1
+    assert stream.send(advance=3.5 * STEP).trusted
+
+
+def test_given_two_publishers_with_their_own_clocks_when_observed_then_they_are_interleaved():
+    stream = Stream().trusted()
+    conditions = []
+    for _ in range(10):
+        conditions.append(stream.send(advance=-0.0123).condition)
+        conditions.append(stream.send(advance=0.0133).condition)
+    assert Condition.INTERLEAVED in conditions
+    assert Condition.TRUSTED not in conditions[5:]
+    stream.send(60)
+    assert stream.supervisor.condition is Condition.TRUSTED
+
+
+@pytest.mark.parametrize('leap', [-30.0, 30.0])
+def test_given_stamps_that_leap_when_observed_then_the_clock_jumped(leap):
+    stream = Stream().trusted()
+    assert stream.send(advance=leap).condition is Condition.CLOCK_JUMPED
+    stream.assert_recovers()
+
+
+def test_given_a_clock_set_back_a_little_when_observed_then_it_is_found_out_and_recovers():
+    stream = Stream().trusted()
+    stream.stamp -= 0.5  # a simulation that was restarted half a second after its start
+    stream.send(30)
+    assert stream.supervisor.counts[Condition.CLOCK_JUMPED] >= 1
+    assert stream.send(30).trusted
+
+
+def test_given_a_gap_when_observed_then_the_state_is_stale_and_the_lost_ones_are_counted():
+    stream = Stream().trusted()
+    observation = stream.send(advance=0.05, arrive=0.05)
+    assert observation.condition is Condition.STALE
+    assert stream.supervisor.dropped == 49
+    stream.assert_recovers()
+
+
+def test_given_a_few_lost_states_when_observed_then_trust_stays():
+    stream = Stream().trusted()
+    assert stream.send(advance=10 * STEP, arrive=10 * STEP).trusted
+
+
+def test_given_silence_when_checked_then_the_state_is_stale_after_the_timeout():
+    stream = Stream().trusted()
+    assert stream.supervisor.check_silence(stream.arrival + 0.019) is Condition.TRUSTED
+    assert stream.supervisor.check_silence(stream.arrival + 0.021) is Condition.STALE
+    assert 'no new joint state for 21 ms' in stream.supervisor.reason
+    stream.assert_recovers()
+
+
+def test_given_stamps_that_stand_still_when_checked_then_the_state_is_stale():
+    stream = Stream().trusted()
+    stream.send(30, advance=0.0)
+    assert stream.supervisor.check_silence(stream.arrival) is Condition.STALE
+
+
+def test_given_a_slow_topic_when_observed_then_terms_may_be_computed_but_nothing_commanded():
+    stream = Stream(period=1.0 / 30.0)
+    observations = [stream.send() for _ in range(60)]
+    assert all(observation.valid for observation in observations)
+    assert not any(observation.trusted for observation in observations)
+    assert observations[-1].condition is Condition.TOO_SLOW
+    assert '30 Hz' in observations[-1].reason
+    assert 'franka/joint_states' in observations[-1].reason
+
+
+def test_given_a_slow_topic_and_hasty_recovery_when_observed_then_it_is_never_trusted():
+    stream = Stream(SupervisionLimits(recovery_samples=2), period=1.0 / 30.0)
+    assert not any(stream.send().trusted for _ in range(60))
+
+
+@pytest.mark.parametrize(('age', 'expected'), [
+    (0.05, Condition.TRUSTED), (0.2, Condition.TOO_OLD), (-0.2, Condition.TOO_OLD)])
+def test_given_the_age_of_a_stamp_when_observed_then_an_old_one_is_not_trusted(age, expected):
+    stream = Stream().trusted()
+    assert stream.send(age=age).condition is expected
+
+
+def test_given_no_limit_of_age_when_observed_then_any_age_is_trusted():
+    stream = Stream(SupervisionLimits(max_state_age=0.0)).trusted()
+    assert stream.send(age=1e6).trusted

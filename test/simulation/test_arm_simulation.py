@@ -1,0 +1,111 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The simulated arm: brakes, sensors, pushes, compensation and friction."""
+
+import numpy as np
+import pytest
+
+from franka_dynamics.arm import load
+from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
+from franka_dynamics.errors import JointVectorError, SettingsError
+from franka_dynamics.simulation.arm_simulation import ArmSimulation, Push, SimulationSettings
+
+FER = load('fer')
+MODEL = NewtonEulerModel(FER)
+STEP = 1e-3
+
+
+def arm(**changes):
+    return ArmSimulation(FER, SimulationSettings(**changes))
+
+
+def test_given_no_commands_when_stepped_then_brakes_hold_and_time_passes():
+    simulation = arm()
+    for _ in range(100):
+        simulation.step(None)
+    assert simulation.braked
+    assert simulation.time == pytest.approx(0.1)
+    np.testing.assert_array_equal(simulation.position, FER.home)
+
+
+def test_given_commands_without_a_gap_when_counted_then_brakes_open_after_the_stated_time():
+    simulation = arm(brake_release_after=0.2)
+    gravity = MODEL.gravity(FER.home)
+    opened = None
+    for k in range(400):
+        simulation.step(gravity)
+        if not simulation.braked and opened is None:
+            opened = k * STEP
+    assert opened == pytest.approx(0.2, abs=STEP)
+
+
+def test_given_commands_with_gaps_when_counted_then_brakes_stay_closed():
+    simulation = arm(brake_release_after=0.2)
+    for k in range(1000):
+        simulation.step(np.zeros(7), fresh=k % 100 < 60)  # 60 ms of commands, 40 ms of none
+    assert simulation.braked
+
+
+def test_given_open_brakes_when_no_torque_comes_then_the_arm_falls():
+    simulation = arm(brake_release_after=0.0)
+    height = MODEL.frames(simulation.position)[-1, 2, 3]
+    for _ in range(200):
+        simulation.step(np.zeros(7))
+    assert MODEL.frames(simulation.position)[-1, 2, 3] < height - 0.05
+
+
+def test_given_own_compensation_when_uncommanded_then_the_arm_stays_and_measures_gravity():
+    simulation = arm(gravity_compensation=True, brake_release_after=0.0)
+    for _ in range(1000):
+        simulation.step(np.zeros(7))
+    np.testing.assert_allclose(simulation.position, FER.home, rtol=0, atol=1e-9)
+    # The link-side sensor sees what carries the arm; a tolerance as for MuJoCo's bias force.
+    np.testing.assert_allclose(simulation.read().effort, MODEL.gravity(FER.home), rtol=0,
+                               atol=1e-9)
+
+
+def test_given_friction_when_moving_then_it_brakes_by_the_arm_files_model():
+    coasting = {}
+    for friction in (False, True):
+        simulation = arm(friction=friction, gravity=(0.0, 0.0, 0.0), brake_release_after=0.0)
+        for k in range(600):
+            torque = np.zeros(7)
+            torque[6] = 0.5 if k < 50 else 0.0
+            simulation.step(torque)
+        coasting[friction] = simulation.read().velocity[6]
+    assert coasting[False] > 1.0
+    assert abs(coasting[True]) < 0.2 * coasting[False]
+
+
+def test_given_noise_when_read_then_it_has_the_stated_deviation_and_is_repeatable():
+    def readings(seed):
+        simulation = arm(position_noise=1e-4, effort_noise=0.2, seed=seed)
+        return np.array([simulation.read().position for _ in range(2000)])
+
+    np.testing.assert_array_equal(readings(1), readings(1))
+    # 2000 x 7 samples: the deviation is known to 0.6 %, five of which are allowed.
+    assert np.std(readings(1) - FER.home) == pytest.approx(1e-4, rel=0.03)
+
+
+def test_given_a_push_when_it_acts_then_the_arm_accelerates_as_the_jacobian_says():
+    force = np.array([0.0, 10.0, 0.0])
+    simulation = arm(push=Push(tuple(force), 0.0, 1.0), brake_release_after=0.0,
+                     gravity=(0.0, 0.0, 0.0))
+    simulation.step(np.zeros(7))
+    torque = MODEL.jacobian(FER.home)[:3].T @ force
+    expected = np.linalg.solve(MODEL.mass_matrix(FER.home), torque) * STEP
+    np.testing.assert_allclose(simulation.read().velocity, expected, rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize(('start', 'error', 'sentence'), [
+    (np.zeros(7), SettingsError, r'start of fer_joint4 is 0 rad, outside its limits -3.072'),
+    (np.zeros(6), JointVectorError, r'start has shape \(6,\), expected \(7,\)'),
+])
+def test_given_a_start_at_fault_when_made_then_the_joint_is_named(start, error, sentence):
+    with pytest.raises(error, match=sentence):
+        arm(start=start)
+
+
+def test_given_an_arm_without_friction_model_when_friction_is_asked_then_it_is_refused():
+    with pytest.raises(SettingsError, match='fr3 has no friction model'):
+        ArmSimulation(load('fr3'), SimulationSettings(friction=True))
