@@ -182,6 +182,22 @@ class BodyTree:
                                    'must be a finite number.')
         return vector
 
+    def supports(self) -> NDArray[np.bool_]:
+        """Return whether joint j moves body b, as [b, j], shape (n, n)."""
+        supports = np.eye(self.n, dtype=bool)
+        for body, parent in enumerate(self.parents):
+            if parent != BASE:
+                supports[body] |= supports[parent]
+        return supports
+
+    def poses(self, q: ArrayLike) -> Array:
+        """Return the bodies' poses in the space frame, shape (..., n, 4, 4)."""
+        motions = self.placements @ exp6(self.twists, self.joint_vector(q, 'q'))
+        for body, parent in enumerate(self.parents):
+            if parent != BASE:
+                motions[..., body, :, :] = motions[..., parent, :, :] @ motions[..., body, :, :]
+        return motions
+
     def spatial_inertias(self) -> Array:
         """Return G_i acting on (v, omega), shape (n, 6, 6)."""
         return np.array([spatial_inertia(inertia) for inertia in self.inertias])

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .body_tree import BASE, BodyTree
-from .lie import adjoint_inverse, exp6, hat
+from .lie import ad, ad_dual, adjoint_inverse, exp6
 from .model import GRAVITY, gravity_vector, wrench_stack
 
 Array = NDArray[np.float64]
@@ -154,23 +154,6 @@ def differentiate(tree: BodyTree, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike, *
 
     """
     return _Recursion(tree, q, dq, ddq, gravity, tool_wrench).derivatives()
-
-
-def ad(twist: Array) -> Array:
-    """Return the matrix that takes W to the Lie bracket [V, W], (v, omega), (..., 6, 6)."""
-    out = np.zeros((*twist.shape, 6))
-    out[..., :3, :3] = out[..., 3:, 3:] = hat(twist[..., 3:])
-    out[..., :3, 3:] = hat(twist[..., :3])
-    return out
-
-
-def ad_dual(wrench: Array) -> Array:
-    """Return ad*(F) with ad(A)^T F = ad*(F) A for F = (force, moment), (10), (..., 6, 6)."""
-    out = np.zeros((*wrench.shape, 6))
-    force = hat(wrench[..., :3])
-    out[..., :3, 3:] = out[..., 3:, :3] = force
-    out[..., 3:, 3:] = hat(wrench[..., 3:])
-    return out
 
 
 class _Recursion:

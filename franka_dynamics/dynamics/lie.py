@@ -128,6 +128,21 @@ def exp6(twist: ArrayLike, angle: ArrayLike = 1.0) -> Array:
     return out
 
 
+def log3(rotation: ArrayLike) -> Array:
+    """
+    Return the rotation vector of a rotation by less than pi, shape (..., 3) [rad].
+
+    The inverse of `exp3` there; at pi itself the direction is lost to rounding.
+    """
+    matrix = np.asarray(rotation, dtype=float)
+    sine_axis = vee(matrix)
+    sine = np.linalg.norm(sine_axis, axis=-1)
+    angle = np.arctan2(sine, 0.5 * (np.trace(matrix, axis1=-2, axis2=-1) - 1.0))
+    small = sine < 1e-8  # x / sin x is 1 to the last digit, unless x is near pi
+    factor = np.where(small, 1.0, angle / np.where(small, 1.0, sine))
+    return sine_axis * factor[..., None]
+
+
 def _coefficients(phi: Array) -> tuple[Array, Array, Array]:
     """Return sin x/x, (1 - cos x)/x^2 and (x - sin x)/x^3 for x = |phi|, each (..., 1, 1)."""
     x = np.linalg.norm(phi, axis=-1)[..., None, None]
@@ -169,6 +184,23 @@ def bracket(first: ArrayLike, second: ArrayLike) -> Array:
     a, b = np.asarray(first, dtype=float), np.asarray(second, dtype=float)
     linear = np.cross(a[..., 3:], b[..., :3]) + np.cross(a[..., :3], b[..., 3:])
     return np.concatenate((linear, np.cross(a[..., 3:], b[..., 3:])), axis=-1)
+
+
+def ad(twist: Array) -> Array:
+    """Return the matrix that takes W to the Lie bracket [V, W], (v, omega), (..., 6, 6)."""
+    out = np.zeros((*twist.shape, 6))
+    out[..., :3, :3] = out[..., 3:, 3:] = hat(twist[..., 3:])
+    out[..., :3, 3:] = hat(twist[..., :3])
+    return out
+
+
+def ad_dual(wrench: Array) -> Array:
+    """Return ad*(F) with ad(A)^T F = ad*(F) A for F = (force, moment) (seed 003, (10))."""
+    out = np.zeros((*wrench.shape, 6))
+    force = hat(wrench[..., :3])
+    out[..., :3, 3:] = out[..., 3:, :3] = force
+    out[..., 3:, 3:] = hat(wrench[..., 3:])
+    return out
 
 
 def joint_twist(axis: ArrayLike, point: ArrayLike, kind: JointKind = JointKind.REVOLUTE) -> Array:

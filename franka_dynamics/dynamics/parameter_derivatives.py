@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .body_tree import BASE, BodyTree
-from .derivatives import ad, tree_motion
-from .lie import adjoint_inverse, hat
+from .derivatives import tree_motion
+from .lie import ad, adjoint_inverse, hat
 from .model import GRAVITY
 
 Array = NDArray[np.float64]

@@ -21,8 +21,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..dynamics.body_tree import BodyTree
-from ..dynamics.derivatives import ad, differentiate
-from ..dynamics.lie import exp6, inverse_transform
+from ..dynamics.derivatives import differentiate
+from ..dynamics.lie import ad, inverse_transform, log3
 from ..errors import CalibrationError
 
 Array = NDArray[np.float64]
@@ -90,10 +90,11 @@ def calibrate(tree: BodyTree, q: ArrayLike, poses: ArrayLike, *, rotation_deviat
     if positions.ndim != 2 or measured.shape != (len(positions), 4, 4):
         raise CalibrationError(f'q has shape {positions.shape} and poses {measured.shape}; '
                                f'expected (N, {tree.n}) and (N, 4, 4): one pose per row of q.')
-    weights = 1.0 / np.array([translation_deviation] * 3 + [rotation_deviation] * 3)
-    if not (np.isfinite(weights).all() and (weights > 0.0).all()):
+    deviations = np.array([translation_deviation] * 3 + [rotation_deviation] * 3)
+    if not (np.isfinite(deviations).all() and (deviations > 0.0).all()):
         raise CalibrationError('The deviations of the measurement must be positive numbers [rad], '
                                f'[m]; got {rotation_deviation} and {translation_deviation}.')
+    weights = 1.0 / deviations
     before = _residual(tree, positions, measured)
     if np.linalg.norm(before[:, 3:], axis=1).max() > _FAR:
         worst = int(np.argmax(np.linalg.norm(before[:, 3:], axis=1)))
@@ -149,24 +150,9 @@ def identifiable_basis(tree: BodyTree) -> Array:
 
 def _residual(tree: BodyTree, q: Array, measured: Array) -> Array:
     """Return where the measured tool lies, seen from the computed one: (N, 6), (v, omega)."""
-    poses: list[Array] = []
-    motions = tree.placements @ exp6(tree.twists, q)
-    for i, parent in enumerate(tree.parents):
-        before = np.eye(4) if parent < 0 else poses[parent]
-        poses.append(before @ motions[:, i])
-    off = inverse_transform(poses[tree.tool_body] @ tree.tool) @ measured
-    return np.concatenate((off[:, :3, 3], _rotation_vector(off[:, :3, :3])), axis=1)
-
-
-def _rotation_vector(rotation: Array) -> Array:
-    """Return the rotation vectors of rotations by less than pi, (N, 3)."""
-    sine = 0.5 * np.stack((rotation[:, 2, 1] - rotation[:, 1, 2],
-                           rotation[:, 0, 2] - rotation[:, 2, 0],
-                           rotation[:, 1, 0] - rotation[:, 0, 1]), axis=1)
-    length = np.linalg.norm(sine, axis=1)
-    angle = np.arctan2(length, 0.5 * (np.trace(rotation, axis1=1, axis2=2) - 1.0))
-    small = length < 1e-8  # sin x / x is 1 to the last digit
-    return sine * np.where(small, 1.0, angle / np.where(small, 1.0, length))[:, None]
+    computed = tree.poses(q)[:, tree.tool_body] @ tree.tool
+    off = inverse_transform(computed) @ measured
+    return np.concatenate((off[:, :3, 3], log3(off[:, :3, :3])), axis=1)
 
 
 def _jacobian(tree: BodyTree, q: Array) -> Array:

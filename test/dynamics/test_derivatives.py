@@ -8,7 +8,8 @@ import pytest
 
 from franka_dynamics.arm import load
 from franka_dynamics.dynamics.body_tree import BodyTree
-from franka_dynamics.dynamics.derivatives import ad, ad_dual, differentiate, tree_motion
+from franka_dynamics.dynamics.derivatives import differentiate, tree_motion
+from franka_dynamics.dynamics.lie import ad, ad_dual
 from franka_dynamics.dynamics.model import GRAVITY
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 from franka_dynamics.dynamics.random_arms import random_arm

@@ -1,0 +1,311 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+Mechanisms with loops: a tree, the loops that close it, and the joints with motors.
+
+Seed 003, section 3, for any mechanism: the tree is cut where its loops close, every loop says
+which two bodies must coincide and in which directions, and the motors' torques follow from the
+tree's by virtual work. A joint at the cut stays in the tree as a joint of a body without mass
+(the seed's joint 5), so that its tree torque is zero.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .body_tree import BodyTree
+from .derivatives import differentiate, tree_motion, TreeMotion
+from .lie import adjoint, inverse_transform, log3
+from .model import GRAVITY, solve_acceleration
+from ..errors import LoopError, TreeError
+
+Array = NDArray[np.float64]
+# Rows that pick from a relative twist (v, omega) in the space frame what a loop closes.
+SPATIAL = np.eye(6)
+SPHERICAL = np.eye(6)[3:]
+PLANAR_XY = np.eye(6)[[0, 1, 5]]
+_CLOSED = 1e-13  # rad or m; three Newton steps from a nearby position reach rounding
+_MOST_STEPS = 50
+_LONGEST_STEP = 0.5  # rad or m, so that a bad guess does not jump into another assembly
+_SINGULAR = 1e8  # condition number of g_p beyond which J_p has lost half its digits
+
+
+@dataclass(frozen=True, eq=False)
+class Loop:
+    """
+    Two bodies of a tree that are one and the same.
+
+    Parameters
+    ----------
+    first, second : int
+        Their numbers. What is fixed to both must coincide: `first_frame`, a pose in the first
+        body, and `second_frame`, a pose in the second (both the identity if not given).
+    directions : array_like, shape (k, 6)
+        Which combinations of their relative twist (v, omega) in the space frame the loop closes:
+        SPHERICAL, PLANAR_XY, SPATIAL or rows of one's own. The others are taken to agree by the
+        mechanism's geometry, as all positions do where every axis meets one point.
+
+    """
+
+    first: int
+    second: int
+    directions: Array
+    first_frame: Array = field(default_factory=lambda: np.eye(4))
+    second_frame: Array = field(default_factory=lambda: np.eye(4))
+
+
+@dataclass(frozen=True, eq=False)
+class ChainMotion:
+    """All joints' positions, velocities and accelerations, each (..., n), with closed loops."""
+
+    q: Array
+    dq: Array
+    ddq: Array
+
+
+class ClosedChain:
+    """
+    A tree with loops, driven by some of its joints.
+
+    Parameters
+    ----------
+    tree : BodyTree
+        Cut open; see the module's docstring about the joint at a cut.
+    active : sequence of int
+        The joints with motors. All others are passive, and there must be as many of them as the
+        loops close directions.
+    loops : sequence of Loop
+        What closes the tree.
+    gravity : array_like, shape (3,)
+        In the space frame [m/s^2].
+
+    Raises
+    ------
+    TreeError
+        If joints, bodies or the numbers of directions do not fit together.
+
+    """
+
+    def __init__(self, tree: BodyTree, active: Sequence[int], loops: Sequence[Loop],
+                 gravity: ArrayLike = GRAVITY) -> None:
+        self.tree, self.loops, self.gravity = tree, tuple(loops), gravity
+        self.active = np.array(active, dtype=int)
+        self.passive = np.setdiff1d(np.arange(tree.n), self.active)
+        closed = sum(np.shape(loop.directions)[0] for loop in self.loops)
+        if len(self.active) + len(self.passive) != tree.n or not len(self.active):
+            raise TreeError(f'The active joints {list(active)} are not some of 0..{tree.n - 1}, '
+                            'each once.')
+        if closed != len(self.passive):
+            raise TreeError(f'The loops close {closed} directions, but {len(self.passive)} joints '
+                            'are passive; there must be as many of the one as of the other.')
+        for loop in self.loops:
+            if not (0 <= loop.first < tree.n and 0 <= loop.second < tree.n):
+                raise TreeError(f'A loop joins bodies {loop.first} and {loop.second}; the bodies '
+                                f'are 0..{tree.n - 1}.')
+        supports = tree.supports().astype(float)
+        self.signs = [supports[loop.first] - supports[loop.second] for loop in self.loops]
+
+    def closure_error(self, q: ArrayLike) -> Array:
+        """
+        Return how far the loops are open, (11), shape (..., k).
+
+        The displacement of the first body's frame against the second's, translation [m] and
+        rotation vector [rad] in the space frame, in each loop's directions.
+        """
+        poses = self.tree.poses(q)
+        errors = []
+        for loop in self.loops:
+            off = (poses[..., loop.first, :, :] @ loop.first_frame @ inverse_transform(
+                poses[..., loop.second, :, :] @ loop.second_frame))
+            errors.append(np.concatenate((off[..., :3, 3], log3(off[..., :3, :3])), axis=-1)
+                          @ np.asarray(loop.directions).T)
+        return np.concatenate(errors, axis=-1)
+
+    def loop_jacobian(self, q: ArrayLike) -> Array:
+        """Return [g] with g dq = 0 where the loops stay closed, shape (..., k, n)."""
+        return self._close(adjoint(self.tree.poses(q)) @ self.tree.twists[:, :, None])
+
+    def passive_jacobian(self, q: ArrayLike) -> Array:
+        """
+        Return J_p = -g_p^{-1} g_a with dq_p = J_p dq_a, (12), shape (..., passive, active).
+
+        Raises
+        ------
+        LoopError
+            If g_p is singular: the motors do not determine the passive joints there.
+
+        """
+        g_p, g_a = self.split(self.loop_jacobian(q))
+        return -_solve(g_p, g_a)
+
+    def assemble(self, q_active: ArrayLike, guess: ArrayLike) -> Array:
+        """
+        Return all joint positions with the loops closed, near a guess.
+
+        Parameters
+        ----------
+        q_active : array_like, shape (active,)
+            Positions of the motors [rad or m].
+        guess : array_like, shape (n,)
+            A position of all joints, by which the assembly is chosen; its passive entries start
+            a Newton iteration.
+
+        Raises
+        ------
+        LoopError
+            If the loops cannot be closed from there, or only at a singular position.
+
+        """
+        q = np.array(self.tree.joint_vector(guess, 'guess'))
+        q[self.active] = self._active_vector(q_active, 'q_active')
+        best, after_best = np.inf, 0
+        for _ in range(_MOST_STEPS):
+            error = self.closure_error(q)
+            size = float(np.abs(error).max())
+            # Rounding may keep the error above the bound: stop where steps no longer help.
+            after_best = 0 if size < best else after_best + 1
+            best = min(best, size)
+            if size <= _CLOSED or (best < 100 * _CLOSED and after_best >= 2):
+                return q
+            step = -_solve(self.split(self.loop_jacobian(q))[0], error[:, None])[:, 0]
+            q[self.passive] += step * min(1.0, _LONGEST_STEP / np.abs(step).max())
+        raise LoopError(f'The loops cannot be closed with the motors at '
+                        f'{q[self.active].tolist()}: {best:.3g} rad or m remain open from the '
+                        'given guess. The position may be out of reach, or the guess too far '
+                        'away.')
+
+    def follow(self, q_active: ArrayLike, guess: ArrayLike) -> Array:
+        """Return closed positions along a path of the motors, (N, active) -> (N, n)."""
+        path = []
+        here = np.asarray(guess, dtype=float)
+        for motors in np.atleast_2d(np.asarray(q_active, dtype=float)):
+            here = self.assemble(motors, here)
+            path.append(here)
+        return np.array(path)
+
+    def motion(self, q: ArrayLike, dq_active: ArrayLike, ddq_active: ArrayLike) -> ChainMotion:
+        """
+        Return the motion of all joints at closed positions.
+
+        Parameters
+        ----------
+        q : array_like, shape (..., n)
+            From `assemble` or `follow`.
+        dq_active, ddq_active : array_like, shape (..., active)
+            Of the motors.
+
+        Raises
+        ------
+        LoopError
+            If a position is singular.
+
+        """
+        q = self.tree.joint_vector(q, 'q')
+        g_p, g_a = self.split(self.loop_jacobian(q))
+        J_p = -_solve(g_p, g_a)
+        dq_a = self._active_vector(dq_active, 'dq_active')
+        ddq_a = self._active_vector(ddq_active, 'ddq_active')
+        dq = self._join(dq_a, _apply(J_p, dq_a))
+        # The spatial accelerations of both bodies differ by g ddq + dg/dt dq; gravity drops out.
+        without = self._join(ddq_a, np.zeros((*q.shape[:-1], len(self.passive))))
+        start = tree_motion(self.tree, q, dq, without)
+        open_acceleration = self._relative(adjoint(self.tree.poses(q)), start.accelerations)
+        ddq_p = -_solve(g_p, open_acceleration[..., None])[..., 0]
+        return ChainMotion(q, dq, self._join(ddq_a, ddq_p))
+
+    def inverse_dynamics(self, motion: ChainMotion) -> Array:
+        """
+        Return the motors' torques tau_a + J_p^T tau_p, (13), shape (..., active) [N m].
+
+        `tree_dynamics` gives the tree's own torques, of which tau_p need not be zero.
+        """
+        return self._reduce(motion.q, self.tree_dynamics(motion).tau)
+
+    def tree_dynamics(self, motion: ChainMotion) -> TreeMotion:
+        """Return twists, wrenches and torques of the cut tree."""
+        return tree_motion(self.tree, motion.q, motion.dq, motion.ddq, gravity=self.gravity)
+
+    def mass_matrix(self, q: ArrayLike) -> Array:
+        """Return the reduced mass matrix [1, J_p^T] M [1; J_p], shape (..., active, active)."""
+        still = np.zeros(self.tree.n)
+        M = differentiate(self.tree, q, still, still, gravity=np.zeros(3)).tau.by_ddq
+        reduction = self.reduction(q)
+        return np.swapaxes(reduction, -1, -2) @ M @ reduction
+
+    def forward_dynamics(self, q: ArrayLike, dq_active: ArrayLike, tau: ArrayLike) -> Array:
+        """Return the motors' accelerations that their torques bring about, (..., active)."""
+        torque = self._active_vector(tau, 'tau')
+        bias = self.inverse_dynamics(self.motion(q, dq_active, np.zeros_like(torque)))
+        return solve_acceleration(self.mass_matrix(q), torque - bias)
+
+    def relative_columns(self, spatial: Array) -> Array:
+        """Return first minus second body in each loop's directions, (..., n, 6, K) -> (k, K)."""
+        return np.concatenate([np.asarray(loop.directions) @ (
+            spatial[..., loop.first, :, :] - spatial[..., loop.second, :, :])
+            for loop in self.loops], axis=-2)
+
+    def _relative(self, adjoints: Array, body: Array) -> Array:
+        return self.relative_columns(adjoints @ body[..., None])[..., 0]
+
+    def _close(self, spatial_twists: Array) -> Array:
+        """Return each loop's rows of spatial joint twists (..., n, 6, 1), (..., k, n)."""
+        twists = np.swapaxes(spatial_twists[..., 0], -1, -2)
+        return np.concatenate([np.asarray(loop.directions) @ (signs * twists)
+                               for loop, signs in zip(self.loops, self.signs)], axis=-2)
+
+    def split(self, g: Array) -> tuple[Array, Array]:
+        """
+        Return g_p and g_a of a loop Jacobian.
+
+        Raises
+        ------
+        LoopError
+            If g_p cannot be inverted at one of the positions.
+
+        """
+        g_p, g_a = g[..., self.passive], g[..., self.active]
+        condition = np.max(np.linalg.cond(g_p))
+        if not condition < _SINGULAR:
+            raise LoopError('The motors do not determine the passive joints here: the loop '
+                            f'equations have a condition number of {condition:.2g}. Keep away '
+                            'from this position, where two passive axes or links line up.')
+        return g_p, g_a
+
+    def reduction(self, q: ArrayLike) -> Array:
+        """Return [1; J_p] in the order of the joints, shape (..., n, active)."""
+        J_p = self.passive_jacobian(q)
+        reduction = np.zeros((*J_p.shape[:-2], self.tree.n, len(self.active)))
+        reduction[..., self.active, np.arange(len(self.active))] = 1.0
+        reduction[..., self.passive, :] = J_p
+        return reduction
+
+    def _reduce(self, q: Array, tau: Array) -> Array:
+        return _apply(np.swapaxes(self.reduction(q), -1, -2), tau)
+
+    def _join(self, active: Array, passive: Array) -> Array:
+        stack = np.broadcast_shapes(active.shape[:-1], passive.shape[:-1])
+        joined = np.empty((*stack, self.tree.n))
+        joined[..., self.active], joined[..., self.passive] = active, passive
+        return joined
+
+    def _active_vector(self, values: ArrayLike, name: str) -> Array:
+        vector = np.asarray(values, dtype=float)
+        if vector.ndim < 1 or vector.shape[-1] != len(self.active):
+            raise TreeError(f'{name} has shape {vector.shape}, expected (..., {len(self.active)}):'
+                            f' one value for each of the joints {self.active.tolist()}.')
+        if not np.isfinite(vector).all():
+            raise TreeError(f'{name} holds a value that is not finite.')
+        return vector
+
+
+def _apply(matrix: Array, vector: Array) -> Array:
+    """Return matrix times vector for stacks of both."""
+    return (matrix @ vector[..., None])[..., 0]
+
+
+def _solve(matrix: Array, right: Array) -> Array:
+    return np.asarray(np.linalg.solve(matrix, right), dtype=float)

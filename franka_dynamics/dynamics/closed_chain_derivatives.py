@@ -1,0 +1,123 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Derivatives of a closed chain's motor torques: seed 003, (14) as corrected, and beyond it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .closed_chain import ChainMotion, ClosedChain
+from .derivatives import Derivative, differentiate, DynamicsDerivatives
+from .lie import ad, adjoint
+from .parameter_derivatives import differentiate_by_parameters
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class MotorDerivatives:
+    """
+    How the motors' torques change while the loops stay closed; a = number of motors.
+
+    `by_eta` (..., a, n + 1, 6): by joint twists and tool, the motors' motion held. `by_q`,
+    `by_dq`, `by_ddq` (..., a, a): by the motors' own positions, velocities, accelerations.
+    `by_parameters` (..., a, n, 10): by the bodies' inertial parameters.
+    """
+
+    by_eta: Array
+    by_q: Array
+    by_dq: Array
+    by_ddq: Array
+    by_parameters: Array
+
+
+def reduced_torque_derivative(chain: ClosedChain, motion: ChainMotion) -> Derivative:
+    """
+    Return d tau_motors / d lambda, (14) corrected; `full` has shape (..., a, 9n + 6).
+
+    lambda = [eta, q, dq, ddq] of the tree, all taken to be independent, as in the seed:
+    -G_a + g_a^T g_p^{-T} G_p + [1, J_p^T] S with tau_hat = g_p^{-T} tau_p. Rows of G_a and G_p
+    are tau_hat^T dg with the signs that g has: row 2 of the five-bar's G_a is -tau_hat^T dw4',
+    and row 3 of its G_p is -tau_hat^T dw5', which the print has as zero.
+    """
+    tree = _differentiate(chain, motion)
+    return Derivative(_reduced(chain, motion, tree), chain.tree.n)
+
+
+def motor_derivatives(chain: ClosedChain, motion: ChainMotion) -> MotorDerivatives:
+    """
+    Return the motors' torques by what a designer and a controller can change.
+
+    (14) completed by the chain rule: the passive joints' positions, velocities and accelerations
+    follow such that poses, twists and accelerations at the loops stay equal, of which
+    Algorithm 1 gives the derivatives.
+
+    Parameters
+    ----------
+    chain : ClosedChain
+        The mechanism.
+    motion : ChainMotion
+        From `ClosedChain.motion`, at closed positions.
+
+    """
+    tree = _differentiate(chain, motion)
+    partial = _reduced(chain, motion, tree)
+    constraint = _constraint_derivative(chain, motion.q, tree)
+    n, twists = chain.tree.n, 6 * (chain.tree.n + 1)
+    blocks = twists + n * np.arange(3)[:, None]
+    dependent = (blocks + chain.passive).ravel()
+    free = np.concatenate((np.arange(twists), (blocks + chain.active).ravel()))
+    follow = -np.linalg.solve(constraint[..., dependent], constraint[..., free])
+    total = partial[..., free] + partial[..., dependent] @ follow
+    by_q, by_dq, by_ddq = np.split(total[..., twists:], 3, axis=-1)
+    regressor = differentiate_by_parameters(
+        chain.tree, motion.q, motion.dq, motion.ddq, gravity=chain.gravity).tau
+    return MotorDerivatives(
+        total[..., :twists].reshape(*total.shape[:-1], n + 1, 6), by_q, by_dq, by_ddq,
+        np.einsum('...ja,...jbk->...abk', chain.reduction(motion.q), regressor))
+
+
+def _differentiate(chain: ClosedChain, motion: ChainMotion) -> DynamicsDerivatives:
+    return differentiate(chain.tree, motion.q, motion.dq, motion.ddq, gravity=chain.gravity)
+
+
+def _reduced(chain: ClosedChain, motion: ChainMotion, tree: DynamicsDerivatives) -> Array:
+    g_p, g_a = chain.split(chain.loop_jacobian(motion.q))
+    tau_p = tree.motion.tau[..., chain.passive]
+    tau_hat = np.linalg.solve(np.swapaxes(g_p, -1, -2), tau_p[..., None])[..., 0]
+    d_twists = _space_twist_derivatives(chain, motion.q, tree)
+    rows = np.zeros((*d_twists.shape[:-2], d_twists.shape[-1]))
+    first = 0
+    for loop, signs in zip(chain.loops, chain.signs):
+        closed = len(np.asarray(loop.directions))
+        pull = tau_hat[..., first:first + closed] @ np.asarray(loop.directions)
+        rows += signs[:, None] * np.einsum('...i,...jik->...jk', pull, d_twists)
+        first += closed
+    G_a, G_p = rows[..., chain.active, :], rows[..., chain.passive, :]
+    J_p_transposed = np.swapaxes(-np.linalg.solve(g_p, g_a), -1, -2)  # -g_a^T g_p^{-T}
+    S = tree.tau.full
+    return (-G_a - J_p_transposed @ G_p
+            + S[..., chain.active, :] + J_p_transposed @ S[..., chain.passive, :])
+
+
+def _space_twist_derivatives(chain: ClosedChain, q: Array, tree: DynamicsDerivatives) -> Array:
+    """Return dw'_j/dlambda with w'_j = Ad(T_j) A_j, shape (..., n, 6, 9n + 6)."""
+    # Ad(T_j) ([D_j, A_j] + dA_j) with D_j = (T_j^-1 dT_j)^vee and dA_j = -[A_j, eta_j], (8).
+    ad_twists = ad(chain.tree.twists)
+    change = -ad_twists @ tree.displacement.full
+    for j in range(chain.tree.n):
+        change[..., j, :, 6 * j:6 * j + 6] -= ad_twists[j]
+    return adjoint(chain.tree.poses(q)) @ change
+
+
+def _constraint_derivative(chain: ClosedChain, q: Array, tree: DynamicsDerivatives) -> Array:
+    """Return the loops' closure, velocity and acceleration by lambda, (..., 3k, 9n + 6)."""
+    # In the space frame: d(Ad(T) V) = Ad(T) (dV - [V, D]).
+    poses, D = adjoint(chain.tree.poses(q)), tree.displacement.full
+    velocity = tree.twist.full - ad(tree.motion.twists) @ D
+    acceleration = tree.acceleration.full - ad(tree.motion.accelerations) @ D
+    return np.concatenate([chain.relative_columns(poses @ part)
+                           for part in (D, velocity, acceleration)], axis=-2)

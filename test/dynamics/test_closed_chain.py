@@ -1,0 +1,281 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Closed chains against Pinocchio's constrained dynamics, a Lagrange derivation, closed forms."""
+
+import numpy as np
+import pinocchio as pin
+import pytest
+from scipy.optimize import root
+from scipy.spatial.transform import Rotation
+
+from franka_dynamics.arm import LinkInertia
+from franka_dynamics.dynamics.body_tree import BodyTree
+from franka_dynamics.dynamics.closed_chain import ClosedChain, Loop, SPATIAL, SPHERICAL
+from franka_dynamics.dynamics.mechanisms import five_bar_axes, planar_four_bar, spherical_five_bar
+from franka_dynamics.dynamics.pinocchio_model import pinocchio_inertia
+from franka_dynamics.errors import LoopError, TreeError
+
+from .trees import random_link
+
+FIVE_BAR = spherical_five_bar()
+AXES = five_bar_axes()
+HOME = np.zeros(5)
+LENGTHS = (0.1, 0.35, 0.25, 0.3)  # m, a crank that turns all the way (Grashof)
+ELBOW_UP = np.radians([60.0, -30.0, 80.0, -10.0])
+
+
+def rod(mass, length):
+    """Return a slender rod along x from its frame's origin."""
+    return LinkInertia.from_center_of_mass(
+        mass, (length / 2, 0, 0), np.diag([1e-9, 1.0, 1.0]) * mass * length**2 / 12)
+
+
+def four_bar():
+    return planar_four_bar(LENGTHS, [rod(mass, length)
+                                     for mass, length in zip((0.3, 0.6, 0.5), LENGTHS)])
+
+
+def five_bar_state(seed):
+    rng = np.random.default_rng(seed)
+    q = FIVE_BAR.assemble(rng.uniform(-0.5, 0.5, 2), HOME)
+    return FIVE_BAR.motion(q, *rng.normal(size=(2, 2)))
+
+
+def motors(motion, chain=FIVE_BAR):
+    return tuple(x[chain.active] for x in (motion.q, motion.dq, motion.ddq))
+
+
+def rotation(axis, angle):
+    return Rotation.from_rotvec(np.multiply(axis, angle)).as_matrix()
+
+
+@pytest.mark.parametrize('seed', range(3))
+def test_given_motor_positions_when_assembled_then_equation_11_holds(seed):
+    q = five_bar_state(seed).q
+    left = rotation(AXES[0], q[0]) @ rotation(AXES[1], q[1]) @ rotation(AXES[2], q[2])
+    right = rotation(AXES[3], q[3]) @ rotation(AXES[4], q[4])
+    np.testing.assert_allclose(left, right, rtol=0.0, atol=1e-13)
+
+
+def test_given_moving_motors_when_assembled_anew_then_equation_12_is_their_slope():
+    q, step = five_bar_state(0).q, 1e-5
+    slope = np.stack([(FIVE_BAR.assemble(q[[0, 3]] + step * unit, q)
+                       - FIVE_BAR.assemble(q[[0, 3]] - step * unit, q)) / (2 * step)
+                      for unit in np.eye(2)], axis=1)
+    # Central differences: 1e-11 measured.
+    np.testing.assert_allclose(FIVE_BAR.passive_jacobian(q), slope[[1, 2, 4]], rtol=0.0,
+                               atol=1e-9)
+
+
+def test_given_joint_5_cut_when_the_tree_moves_then_its_torque_is_zero():
+    tau = FIVE_BAR.tree_dynamics(five_bar_state(1)).tau
+    assert tau[4] == 0.0
+    assert np.abs(tau[[1, 2]]).min() > 1e-3  # what (13) has to take to the motors
+
+
+def pinocchio_five_bar():
+    """Return links 1-2-3 and 4 with link 3 pinned to link 4 at a point of axis 5."""
+    model = pin.Model()
+    parents = (0, 1, 2, 0)
+    for parent, axis, link in zip(parents, AXES, FIVE_BAR.tree.inertias):
+        joint = model.addJoint(parent, pin.JointModelRevoluteUnaligned(axis),
+                               pin.SE3.Identity(), f'joint{model.njoints}')
+        model.appendBodyToJoint(joint, pinocchio_inertia(link), pin.SE3.Identity())
+    # All axes meet the origin, so one more common point makes axis 5 common.
+    point = pin.SE3(np.eye(3), AXES[4])
+    return model, pin.RigidConstraintModel(pin.ContactType.CONTACT_3D, model, 3, point, 4, point,
+                                           pin.ReferenceFrame.LOCAL)
+
+
+def constrained_acceleration(model, constraint, q, dq, tau):
+    """Return Pinocchio's accelerations of a tree under one loop constraint."""
+    models, datas = pin.StdVec_RigidConstraintModel(), pin.StdVec_RigidConstraintData()
+    models.append(constraint)
+    datas.append(constraint.createData())
+    data = model.createData()
+    pin.initConstraintDynamics(model, data, models, datas)
+    return pin.constraintDynamics(model, data, q, dq, tau, models, datas,
+                                  pin.ProximalSettings(1e-13, 1e-8, 100))
+
+
+@pytest.mark.parametrize('seed', range(3))
+def test_given_motor_torques_when_moved_then_pinocchios_constrained_dynamics_agree(seed):
+    motion = five_bar_state(seed)
+    tau = FIVE_BAR.inverse_dynamics(motion)
+    tree = [0, 1, 2, 3]
+    acceleration = constrained_acceleration(*pinocchio_five_bar(), motion.q[tree],
+                                            motion.dq[tree], np.array([tau[0], 0, 0, tau[1]]))
+    # The point lies on a sphere anyway, so one of three equations is redundant and left to the
+    # proximal steps: 1e-14 measured for accelerations up to 3 rad/s^2.
+    np.testing.assert_allclose(acceleration, motion.ddq[tree], rtol=0.0, atol=1e-12)
+    np.testing.assert_allclose(FIVE_BAR.forward_dynamics(motion.q, motion.dq[[0, 3]], tau),
+                               motion.ddq[[0, 3]], rtol=0.0, atol=1e-12)
+
+
+def five_bar_energies(q_a):
+    """Return the reduced mass matrix and the height energy, by rotations and energies alone."""
+    def opening(passive):
+        left = rotation(AXES[0], q_a[0]) @ rotation(AXES[1], passive[0]) @ rotation(
+            AXES[2], passive[1])
+        right = rotation(AXES[3], q_a[1]) @ rotation(AXES[4], passive[2])
+        return Rotation.from_matrix(left @ right.T).as_rotvec()
+    p = root(opening, np.zeros(3), tol=1e-14).x
+    R1 = rotation(AXES[0], q_a[0])
+    R2 = R1 @ rotation(AXES[1], p[0])
+    R3 = R2 @ rotation(AXES[2], p[1])
+    R4 = rotation(AXES[3], q_a[1])
+    # omega_3 from both sides: w1 a1 + R1 w2 p1 + R2 w3 p2 = w4 a2 + R4 w5 p3.
+    g_p = np.stack((R1 @ AXES[1], R2 @ AXES[2], -(R4 @ AXES[4])), axis=1)
+    rates = np.linalg.solve(g_p, -np.stack((AXES[0], -AXES[3]), axis=1))
+    one, two = np.eye(2)
+    omega_1, omega_4 = np.outer(AXES[0], one), np.outer(AXES[3], two)
+    omega_2 = omega_1 + np.outer(R1 @ AXES[1], rates[0])
+    omega_3 = omega_2 + np.outer(R2 @ AXES[2], rates[1])
+    mass, height = np.zeros((2, 2)), 0.0
+    for R, omega, link in zip((R1, R2, R3, R4), (omega_1, omega_2, omega_3, omega_4),
+                              FIVE_BAR.tree.inertias):
+        mass += omega.T @ R @ link.inertia @ R.T @ omega
+        height += 9.81 * (R @ link.first_moment)[2]
+    return mass, height
+
+
+@pytest.mark.parametrize('seed', range(3))
+def test_given_a_motion_when_derived_from_the_lagrangian_then_the_torques_agree(seed):
+    # tau = M ddq + dM/dt dq - 1/2 d(dq^T M dq)/dq + dU/dq in the two motors' coordinates.
+    motion = five_bar_state(seed)
+    q, dq, ddq = motors(motion)
+    step = 2e-3  # fourth-order differences: truncation 1e-12 times fifth derivatives
+    by_q, slope = np.empty((2, 2, 2)), np.empty(2)
+    for k, unit in enumerate(np.eye(2)):
+        M, U = zip(*(five_bar_energies(q + j * step * unit) for j in (-2, -1, 1, 2)))
+        by_q[k] = (M[0] - 8 * M[1] + 8 * M[2] - M[3]) / (12 * step)
+        slope[k] = (U[0] - 8 * U[1] + 8 * U[2] - U[3]) / (12 * step)
+    expected = (five_bar_energies(q)[0] @ ddq + np.einsum('k,kij,j->i', dq, by_q, dq)
+                - 0.5 * np.einsum('i,kij,j->k', dq, by_q, dq) + slope)
+    # 2e-12 measured.
+    np.testing.assert_allclose(FIVE_BAR.inverse_dynamics(motion), expected, rtol=0.0, atol=1e-10)
+    np.testing.assert_allclose(FIVE_BAR.mass_matrix(motion.q), five_bar_energies(q)[0], rtol=0.0,
+                               atol=1e-13)
+
+
+@pytest.mark.parametrize('crank', np.radians([-150.0, -20.0, 45.0, 100.0, 175.0]))
+def test_given_a_four_bar_when_assembled_then_the_circle_intersection_agrees(crank):
+    chain = four_bar()
+    path = chain.follow(np.linspace(np.radians(60.0), crank, 30)[:, None], ELBOW_UP)
+    q = path[-1]
+    # The coupler's end lies on two circles: of the coupler about the crank's end, of the rocker
+    # about (ground, 0); of the two intersections, the left one seen along the diagonal.
+    a, b, c, d = LENGTHS
+    end = a * np.array([np.cos(crank), np.sin(crank)])
+    diagonal = np.array([d, 0.0]) - end
+    length = np.linalg.norm(diagonal)
+    along = (b**2 - c**2 + length**2) / (2 * length)
+    normal = np.array([-diagonal[1], diagonal[0]]) / length
+    pin_point = end + along * diagonal / length + np.sqrt(b**2 - along**2) * normal
+    coupler = np.arctan2(*(pin_point - end)[::-1]) - crank
+    rocker = np.arctan2(pin_point[1], pin_point[0] - d)
+    np.testing.assert_allclose(np.cos(q[1:3] - [coupler, rocker]), 1.0, rtol=0.0, atol=1e-14)
+    np.testing.assert_allclose(np.sin(q[1:3] - [coupler, rocker]), 0.0, rtol=0.0, atol=1e-12)
+
+
+def test_given_a_four_bar_when_moved_then_power_equals_the_change_of_energy():
+    chain, step = four_bar(), 1e-4
+    rate, spin_up = np.array([3.0]), np.array([5.0])
+    q = chain.assemble([1.0], ELBOW_UP)
+    masses = zip((0.3, 0.6, 0.5), LENGTHS)
+
+    def energy(time):
+        crank, speed = 1.0 + rate * time + 0.5 * spin_up * time**2, rate + spin_up * time
+        there = chain.assemble(crank, q)
+        motion = chain.motion(there, speed, spin_up)
+        kinetic = 0.5 * float(speed @ chain.mass_matrix(there) @ speed)
+        poses = chain.tree.poses(motion.q)
+        return kinetic + sum(mass * 9.81 * (poses[k] @ (length / 2, 0, 0, 1))[1]
+                             for k, (mass, length) in enumerate(masses))
+    masses = tuple(masses)
+    power = (energy(step) - energy(-step)) / (2 * step)
+    torque = chain.inverse_dynamics(chain.motion(q, rate, spin_up))
+    np.testing.assert_allclose(torque @ rate, power, rtol=1e-6, atol=0.0)
+
+
+def test_given_a_four_bar_when_driven_then_pinocchios_constrained_dynamics_agree():
+    chain, (a, b, c, d) = four_bar(), LENGTHS
+    motion = chain.motion(chain.assemble([1.0], ELBOW_UP), [2.0], [-4.0])
+    tau = chain.inverse_dynamics(motion)
+    model = pin.Model()
+    for parent, x, link in ((0, 0.0, 0), (1, a, 1), (0, d, 2)):
+        joint = model.addJoint(parent, pin.JointModelRZ(), pin.SE3(np.eye(3), np.array([x, 0, 0])),
+                               f'joint{link}')
+        model.appendBodyToJoint(joint, pinocchio_inertia(chain.tree.inertias[link]),
+                                pin.SE3.Identity())
+    model.gravity.linear = np.array([0.0, -9.81, 0.0])
+    constraint = pin.RigidConstraintModel(
+        pin.ContactType.CONTACT_3D, model, 2, pin.SE3(np.eye(3), np.array([b, 0, 0])), 3,
+        pin.SE3(np.eye(3), np.array([c, 0, 0])), pin.ReferenceFrame.LOCAL)
+    acceleration = constrained_acceleration(model, constraint, motion.q[:3], motion.dq[:3],
+                                            np.array([tau[0], 0.0, 0.0]))
+    # 8e-14 measured for accelerations up to 6 rad/s^2.
+    np.testing.assert_allclose(acceleration, motion.ddq[:3], rtol=0.0, atol=1e-11)
+
+
+def test_given_a_stack_of_positions_when_moved_then_each_is_as_on_its_own():
+    motions = [five_bar_state(seed) for seed in range(4)]
+    q, dq, ddq = (np.stack([getattr(m, name) for m in motions]) for name in ('q', 'dq', 'ddq'))
+    together = FIVE_BAR.motion(q, dq[:, [0, 3]], ddq[:, [0, 3]])
+    np.testing.assert_allclose(together.ddq, ddq, rtol=0.0, atol=1e-13)
+    np.testing.assert_allclose(FIVE_BAR.inverse_dynamics(together),
+                               [FIVE_BAR.inverse_dynamics(m) for m in motions], rtol=0.0,
+                               atol=1e-14)
+
+
+def test_given_a_crank_out_of_reach_when_assembled_then_it_says_how_far_open():
+    # Given a crank's end 0.6 m from the pivot, which coupler and rocker of 0.1 m cannot bridge.
+    chain = planar_four_bar((0.3, 0.1, 0.1, 0.3), [rod(1.0, 0.1)] * 3)
+    with pytest.raises(LoopError, match=r'cannot be closed with the motors at \[3\.14'
+                       r'.*remain open.*out of reach'):
+        chain.assemble([np.pi - 1e-3], (0.0, 0.5, 2.0, 0.2))
+
+
+def test_given_lined_up_links_when_differentiated_then_the_singularity_is_named():
+    # Given a four-bar with crank and coupler along one line with the rocker's end: g_p is
+    # regular there; singular is the coupler along the rocker.
+    chain = planar_four_bar((0.2, 0.3, 0.1, 0.4), [rod(1.0, 0.1)] * 3)
+    # Coupler and rocker stretched: crank's end, pin and pivot on one line, 0.4 apart.
+    half = np.arccos(0.1 / 0.4)  # isosceles: |pivot| = |end - pivot| = 0.4
+    q = np.array([half, 0.0, 0.0, 0.0])
+    end = 0.2 * np.array([np.cos(half), np.sin(half)])
+    direction = np.arctan2(-end[1], 0.4 - end[0])
+    q[1], q[2] = direction - half, direction + np.pi
+    q[3] = q[0] + q[1] - q[2]
+    np.testing.assert_allclose(chain.closure_error(q), 0.0, rtol=0.0, atol=1e-12)
+    with pytest.raises(LoopError, match='motors do not determine the passive joints here'):
+        chain.passive_jacobian(q)
+
+
+def tiny_tree():
+    return BodyTree.from_space_twists((-1, -1), [(0, 0, 0, 0, 0, 1)] * 2,
+                                      [LinkInertia.zero()] * 2)
+
+
+@pytest.mark.parametrize(('active', 'loops', 'message'), [
+    ((0,), [Loop(0, 1, SPHERICAL)], 'loops close 3 directions, but 1 joints are passive'),
+    ((0, 5), [], r'active joints \[0, 5\] are not some of 0\.\.1'),
+    ((), [Loop(0, 1, SPATIAL[:2])], r'active joints \[\] are not some of'),
+    ((0,), [Loop(0, 7, SPATIAL[5:])], r'joins bodies 0 and 7; the bodies are 0\.\.1'),
+])
+def test_given_loops_that_do_not_fit_when_a_chain_is_made_then_it_is_named(
+        active, loops, message):
+    with pytest.raises(TreeError, match=message):
+        ClosedChain(tiny_tree(), active, loops)
+
+
+def test_given_velocities_of_all_joints_when_motors_are_meant_then_the_shape_is_told():
+    with pytest.raises(TreeError, match=r'dq_active has shape \(5,\), expected \(\.\.\., 2\)'):
+        FIVE_BAR.motion(HOME, np.zeros(5), np.zeros(2))
+
+
+def test_given_random_bodies_when_the_five_bar_is_made_then_they_are_its_links():
+    rng = np.random.default_rng(5)
+    links = [random_link(rng) for _ in range(4)]
+    chain = spherical_five_bar(links)
+    assert chain.tree.inertias == (*links, LinkInertia.zero())

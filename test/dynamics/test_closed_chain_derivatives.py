@@ -1,0 +1,140 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Equation (14): corrected it is the derivative of (13), as printed it is not."""
+
+import numpy as np
+import pytest
+
+from franka_dynamics.dynamics.closed_chain import ClosedChain
+from franka_dynamics.dynamics.closed_chain_derivatives import (
+    motor_derivatives,
+    reduced_torque_derivative,
+)
+from franka_dynamics.dynamics.derivatives import differentiate, tree_motion
+from franka_dynamics.dynamics.lie import adjoint
+from franka_dynamics.dynamics.mechanisms import five_bar_meshes, spherical_five_bar
+
+from .trees import random_link
+
+FIVE_BAR = spherical_five_bar()
+N, ACTIVE, PASSIVE = 5, [0, 3], [1, 2, 4]
+STEP = 1e-3
+# Central differences of fourth order: truncation 1e-12 times fifth derivatives, rounding 1e-13;
+# 4e-12 measured for entries up to 1 N m.
+ATOL = 2e-10
+
+
+def difference(function, size):
+    """Return the derivative of a function of a vector at zero, last axis by the vector."""
+    columns = []
+    for unit in STEP * np.eye(size):
+        values = [function(k * unit) for k in (-2, -1, 1, 2)]
+        columns.append((values[0] - 8 * values[1] + 8 * values[2] - values[3]) / (12 * STEP))
+    return np.stack(columns, axis=-1)
+
+
+@pytest.fixture(scope='module')
+def motion():
+    """Return a motion of the five-bar in the middle of its workspace."""
+    return FIVE_BAR.motion(FIVE_BAR.assemble([0.4, -0.3], np.zeros(N)), [1.0, -0.7], [2.0, 1.5])
+
+
+@pytest.fixture(scope='module')
+def equation_13(motion):
+    """Return the derivative of (13) by lambda, every joint of the tree on its own."""
+    def torque(change):
+        tree = FIVE_BAR.tree.with_twist_corrections(change[:36].reshape(6, 6))
+        chain = ClosedChain(tree, ACTIVE, FIVE_BAR.loops)
+        q, dq, ddq = (getattr(motion, name) + part for name, part in zip(
+            ('q', 'dq', 'ddq'), change[36:].reshape(3, N)))
+        tau = tree_motion(tree, q, dq, ddq).tau
+        return tau[ACTIVE] + chain.passive_jacobian(q).T @ tau[PASSIVE]
+    return difference(torque, 9 * N + 6)
+
+
+def test_given_the_five_bar_when_differentiated_then_corrected_14_is_the_slope_of_13(
+        motion, equation_13):
+    np.testing.assert_allclose(reduced_torque_derivative(FIVE_BAR, motion).full, equation_13,
+                               rtol=0.0, atol=ATOL)
+
+
+def equation_14(motion, sign_of_w4, row_3):
+    """Return (14) written out for the five-bar; corrected with sign_of_w4 = -1 and row_3 = 1."""
+    tree = FIVE_BAR.tree
+    S = differentiate(tree, motion.q, motion.dq, motion.ddq).tau.full
+
+    def axes(change):
+        moved = tree.with_twist_corrections(change[:36].reshape(6, 6))
+        poses = adjoint(moved.poses(motion.q + change[36:36 + N]))
+        return np.einsum('jik,jk->ji', poses, moved.twists)[:, 3:]
+    w = axes(np.zeros(9 * N + 6))
+    dw = difference(axes, 9 * N + 6)
+    g_p, g_a = np.stack((w[1], w[2], -w[4]), axis=1), np.stack((w[0], -w[3]), axis=1)
+    J_p = -np.linalg.solve(g_p, g_a)
+    tau = tree_motion(tree, motion.q, motion.dq, motion.ddq).tau
+    hat = np.linalg.solve(g_p.T, tau[PASSIVE])
+    G_a = np.stack((hat @ dw[0], sign_of_w4 * hat @ dw[3]))
+    G_p = np.stack((hat @ dw[1], hat @ dw[2], -row_3 * hat @ dw[4]))
+    return -G_a - J_p.T @ G_p + S[ACTIVE] + J_p.T @ S[PASSIVE]
+
+
+def test_given_14_written_out_when_corrected_then_it_is_the_slope_of_13(motion, equation_13):
+    np.testing.assert_allclose(equation_14(motion, -1, 1), equation_13, rtol=0.0, atol=ATOL)
+
+
+@pytest.mark.parametrize('printed', [(+1, 1), (-1, 0)], ids=['row 2 of G_a', 'row 3 of G_p'])
+def test_given_14_as_printed_when_evaluated_then_it_is_not_the_slope_of_13(
+        motion, equation_13, printed):
+    # N m per radian of some axis or joint, against torques of 0.2 N m.
+    assert np.abs(equation_14(motion, *printed) - equation_13).max() > 0.05
+
+
+def motor_torque(motion, change, tree=FIVE_BAR.tree):
+    """Return the motors' torques with the loops closed anew."""
+    chain = ClosedChain(tree, ACTIVE, FIVE_BAR.loops)
+    q, dq, ddq = (getattr(motion, name)[ACTIVE] + part for name, part in zip(
+        ('q', 'dq', 'ddq'), change.reshape(3, 2)))
+    return chain.inverse_dynamics(chain.motion(chain.assemble(q, motion.q), dq, ddq))
+
+
+def test_given_moving_motors_when_the_loops_follow_then_their_derivatives_hold(motion):
+    expected = difference(lambda change: motor_torque(motion, change), 6)
+    actual = motor_derivatives(FIVE_BAR, motion)
+    np.testing.assert_allclose(np.hstack((actual.by_q, actual.by_dq, actual.by_ddq)), expected,
+                               rtol=0.0, atol=ATOL)
+    np.testing.assert_allclose(actual.by_ddq, FIVE_BAR.mass_matrix(motion.q), rtol=0.0,
+                               atol=1e-15)
+
+
+def test_given_other_axes_when_the_loops_follow_then_the_derivative_by_twists_holds(motion):
+    # Turning the axes about the origin keeps the mechanism spherical and movable.
+    def torque(change):
+        eta = np.zeros((6, 6))
+        eta[:, 3:] = change.reshape(6, 3)
+        return motor_torque(motion, np.zeros(6), FIVE_BAR.tree.with_twist_corrections(eta))
+    expected = difference(torque, 18).reshape(2, 6, 3)
+    actual = motor_derivatives(FIVE_BAR, motion).by_eta[..., 3:]
+    np.testing.assert_allclose(actual, expected, rtol=0.0, atol=ATOL)
+    assert np.abs(actual[:, :5]).max() > 0.1
+
+
+def test_given_other_bodies_when_exchanged_then_motor_torques_change_by_the_derivative(motion):
+    rng = np.random.default_rng(0)
+    links = [random_link(rng) for _ in five_bar_meshes()]
+    other = spherical_five_bar(links)
+    change = np.array([new.parameters() - old.parameters()
+                       for new, old in zip(other.tree.inertias, FIVE_BAR.tree.inertias)])
+    by = motor_derivatives(FIVE_BAR, motion).by_parameters
+    np.testing.assert_allclose(
+        np.einsum('ajk,jk->a', by, change),
+        other.inverse_dynamics(motion) - FIVE_BAR.inverse_dynamics(motion), rtol=0.0, atol=1e-13)
+
+
+def test_given_a_stack_of_motions_when_differentiated_then_each_is_as_on_its_own(motion):
+    q = FIVE_BAR.follow([[0.1, 0.0], [0.4, -0.3]], np.zeros(N))
+    dq, ddq = [[0.3, 0.2], [1.0, -0.7]], [[0.0, 1.0], [2.0, 1.5]]
+    stack = motor_derivatives(FIVE_BAR, FIVE_BAR.motion(q, dq, ddq))
+    one = motor_derivatives(FIVE_BAR, motion)
+    for name in ('by_eta', 'by_q', 'by_dq', 'by_ddq', 'by_parameters'):
+        np.testing.assert_allclose(getattr(stack, name)[1], getattr(one, name), rtol=0.0,
+                                   atol=1e-12)
