@@ -24,7 +24,7 @@ from franka_dynamics.identification.numerical_base_parameters import numerical_b
 VERTICAL, TILTED = (0.0, 0.0, -9.81), (3.0, -5.0, -7.0)
 GRAVITIES = {'vertical': VERTICAL, 'tilted': TILTED, 'none': NO_GRAVITY}
 CONVENTIONS = list(Convention)
-# Relative to max(1, |tau|); the worst of 1800 random arms and gravities was 8e-15.
+# Relative to max(1, |tau|); the worst of 1800 random arms and gravities was 1.6e-14.
 EPS_TORQUE = 1e-12
 # Coefficients of up to 3 from a least-squares solution; measured 2.3e-14.
 ATOL_COEFFICIENT = 1e-12
