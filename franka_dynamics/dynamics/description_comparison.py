@@ -187,7 +187,7 @@ def _fewest(first: ArmDescription, second: ArmDescription, link: int, tolerance:
 
 def _measured(slot: Slot, first: ArmDescription, second: ArmDescription, probe: _Probe,
               ) -> Difference:
-    effect = probe.effect(slot.put(first, second)) if slot.felt else 0.0
+    effect = probe.effect(slot.write(first, slot.read(second))) if slot.felt else 0.0
     return Difference(slot.place, slot.name, slot.read(first), slot.read(second), slot.unit,
                       effect)
 

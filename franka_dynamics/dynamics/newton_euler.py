@@ -103,7 +103,7 @@ class NewtonEulerModel:
             axis, foot = carrier[..., :3, 2], carrier[..., :3, 3]
             if joint.kind is JointKind.REVOLUTE:
                 to = -foot if reference == 'WORLD' else point - foot
-                jacobian[..., :3, i] = np.cross(axis, to)
+                jacobian[..., :3, i] = _cross(axis, to)
                 jacobian[..., 3:, i] = axis
             else:
                 jacobian[..., :3, i] = axis
@@ -190,7 +190,7 @@ class NewtonEulerModel:
         for link, (v, omega) in zip(self.description.links, self._velocities(q, rates)):
             energy = energy + (
                 0.5 * link.mass * np.sum(v * v, axis=-1)
-                + np.sum(v * np.cross(omega, link.first_moment), axis=-1)
+                + np.sum(v * _cross(omega, link.first_moment), axis=-1)
                 + 0.5 * np.sum(omega * (omega @ link.inertia), axis=-1))
         for i, joint in enumerate(self.description.joints):
             energy = energy + 0.5 * joint.rotor_inertia * rates[..., i]**2
@@ -260,7 +260,7 @@ class NewtonEulerModel:
                 zip(joints, self._inward(joints, motions, tip))):
             if joint.origin_turns:
                 # The axis passes through the origin of frame i-1, not of frame i.
-                moment = moment + np.cross(joint.arm, force)
+                moment = moment + _cross(joint.arm, force)
             load = moment if joint.revolute else force
             torque[..., i] = (np.sum(joint.axis * load, axis=-1)
                               + self.description.joints[i].rotor_inertia * ddq[..., i])
@@ -282,14 +282,14 @@ class NewtonEulerModel:
             # with `origin_turns` this one.
             turning, spin = omega, alpha
             if joint.revolute:
-                alpha = alpha + push + np.cross(omega, rate)
+                alpha = alpha + push + _cross(omega, rate)
                 omega = omega + rate
             else:
-                acceleration = acceleration + push + 2.0 * np.cross(omega, rate)
+                acceleration = acceleration + push + 2.0 * _cross(omega, rate)
             if joint.origin_turns:
                 turning, spin = omega, alpha
-            acceleration = (acceleration + np.cross(spin, joint.arm)
-                            + np.cross(turning, np.cross(turning, joint.arm)))
+            acceleration = (acceleration + _cross(spin, joint.arm)
+                            + _cross(turning, _cross(turning, joint.arm)))
             motions.append(_Motion(omega, alpha, acceleration))
         return motions
 
@@ -303,7 +303,7 @@ class NewtonEulerModel:
             rate = rates[..., i, None] * joint.axis
             v, omega = _to_child(joint.rotation, v), _to_child(joint.rotation, omega)
             turning = omega + rate if joint.origin_turns else omega
-            v = v + np.cross(turning, joint.arm)
+            v = v + _cross(turning, joint.arm)
             if joint.revolute:
                 omega = omega + rate
             else:
@@ -327,23 +327,23 @@ class NewtonEulerModel:
             carried.append((force, moment))
             force = _to_parent(joints[i].rotation, force)
             moment = (_to_parent(joints[i].rotation, moment)
-                      + np.cross(joints[i].origin, force))
+                      + _cross(joints[i].origin, force))
         return carried[::-1]
 
     def _tip_wrench(self, q: Array, wrench: Array) -> tuple[Array, Array]:
         """Return a wrench on the flange (axes of {S}) about and in the last joint's frame."""
         back = self.frames(q)[..., -2, :3, :3]
         force, moment = _to_child(back, wrench[..., :3]), _to_child(back, wrench[..., 3:])
-        return force, moment + np.cross(self.description.flange_transform()[:3, 3], force)
+        return force, moment + _cross(self.description.flange_transform()[:3, 3], force)
 
 
 def _needed(link: LinkInertia, motion: _Motion) -> tuple[Array, Array]:
     """Return force and moment about the frame's origin that give a link its motion."""
     omega, alpha, acceleration = motion
     h, inertia = link.first_moment, link.inertia
-    force = (link.mass * acceleration + np.cross(alpha, h)
-             + np.cross(omega, np.cross(omega, h)))
-    moment = (alpha @ inertia + np.cross(omega, omega @ inertia) + np.cross(h, acceleration))
+    force = (link.mass * acceleration + _cross(alpha, h)
+             + _cross(omega, _cross(omega, h)))
+    moment = (alpha @ inertia + _cross(omega, omega @ inertia) + _cross(h, acceleration))
     return force, moment
 
 
@@ -355,3 +355,13 @@ def _to_child(rotation: Array, vector: Array) -> Array:
 def _to_parent(rotation: Array, vector: Array) -> Array:
     """Return R v for stacks of rotations and vectors."""
     return np.einsum('...ij,...j->...i', rotation, vector)
+
+
+def _cross(first: Array, second: Array) -> Array:
+    """Return a x b for stacks of vectors; numpy's own spends most of its time on axes."""
+    a, b = first, second
+    out = np.empty(np.broadcast_shapes(a.shape, b.shape))
+    out[..., 0] = a[..., 1] * b[..., 2] - a[..., 2] * b[..., 1]
+    out[..., 1] = a[..., 2] * b[..., 0] - a[..., 0] * b[..., 2]
+    out[..., 2] = a[..., 0] * b[..., 1] - a[..., 1] * b[..., 0]
+    return out

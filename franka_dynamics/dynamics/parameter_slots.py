@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .lie import rpy
-from ..arm import ArmDescription, JointKind, JointLimits, LinkInertia
+from ..arm import ArmDescription, Joint, JointKind, JointLimits, LinkInertia
 from ..arm.inertia import six_from_tensor, steiner, tensor_from_six, TENSOR_ORDER
 
 Array = NDArray[np.float64]
@@ -24,18 +24,19 @@ class Slot:
     """
     One parameter of a description.
 
-    `read` returns its value; `put(first, second)` returns `first` with the value of `second`.
+    `read` returns its value; `write(arm, value)` returns the arm with another one.
     `angle` values are compared modulo a whole turn; `felt` is False where no torque of a rigid
-    body can depend on it.
+    body can depend on it; in a `linear` one torque is affine.
     """
 
     place: str
     name: str
     unit: str
     read: Callable[[ArmDescription], float]
-    put: Callable[[ArmDescription, ArmDescription], ArmDescription]
+    write: Callable[[ArmDescription, float], ArmDescription]
     angle: bool = False
     felt: bool = True
+    linear: bool = False
 
 
 @dataclass(frozen=True)
@@ -102,22 +103,22 @@ def inertia_slots(description: ArmDescription, link: int, form: InertiaForm) -> 
 def _base_slots() -> list[Slot]:
     """Return the base's pose as an arm file has it: xyz and fixed-axis roll, pitch, yaw."""
     def translation(axis: int) -> Slot:
-        def put(first: ArmDescription, second: ArmDescription) -> ArmDescription:
-            base = np.array(first.base)
-            base[axis, 3] = second.base[axis, 3]
-            return replace(first, base=base)
+        def write(arm: ArmDescription, value: float) -> ArmDescription:
+            base = np.array(arm.base)
+            base[axis, 3] = value
+            return replace(arm, base=base)
         return Slot('base', f'position {"xyz"[axis]}', 'm', lambda arm: float(arm.base[axis, 3]),
-                    put)
+                    write)
 
     def angle(axis: int) -> Slot:
-        def put(first: ArmDescription, second: ArmDescription) -> ArmDescription:
-            angles = np.array(_roll_pitch_yaw(first.base))
-            angles[axis] = _roll_pitch_yaw(second.base)[axis]
-            base = np.array(first.base)
+        def write(arm: ArmDescription, value: float) -> ArmDescription:
+            angles = np.array(_roll_pitch_yaw(arm.base))
+            angles[axis] = value
+            base = np.array(arm.base)
             base[:3, :3] = rpy(*angles)
-            return replace(first, base=base)
+            return replace(arm, base=base)
         return Slot('base', ('roll', 'pitch', 'yaw')[axis], 'rad',
-                    lambda arm: _roll_pitch_yaw(arm.base)[axis], put, angle=True)
+                    lambda arm: _roll_pitch_yaw(arm.base)[axis], write, angle=True)
     return [*(translation(axis) for axis in range(3)), *(angle(axis) for axis in range(3))]
 
 
@@ -133,31 +134,27 @@ def _roll_pitch_yaw(pose: Array) -> tuple[float, float, float]:
 
 
 def _row_slot(joint: int, place: str, name: str) -> Slot:
-    def put(first: ArmDescription, second: ArmDescription) -> ArmDescription:
-        value = getattr(second.joints[joint].row, name)
-        changed = replace(first.joints[joint],
-                          row=replace(first.joints[joint].row, **{name: value}))
-        return _with_joint(first, joint, changed)
+    def write(arm: ArmDescription, value: float) -> ArmDescription:
+        row = replace(arm.joints[joint].row, **{name: value})
+        return _with_joint(arm, joint, replace(arm.joints[joint], row=row))
     return Slot(place, name, ROW_UNITS[name],
-                lambda arm: float(getattr(arm.joints[joint].row, name)), put,
+                lambda arm: float(getattr(arm.joints[joint].row, name)), write,
                 angle=ROW_UNITS[name] == 'rad')
 
 
 def _rotor_slot(joint: int, place: str, kind: JointKind) -> Slot:
-    def put(first: ArmDescription, second: ArmDescription) -> ArmDescription:
-        return _with_joint(first, joint, replace(
-            first.joints[joint], rotor_inertia=second.joints[joint].rotor_inertia))
+    def write(arm: ArmDescription, value: float) -> ArmDescription:
+        return _with_joint(arm, joint, replace(arm.joints[joint], rotor_inertia=value))
     return Slot(place, 'rotor inertia', 'kg m^2' if kind is JointKind.REVOLUTE else 'kg',
-                lambda arm: arm.joints[joint].rotor_inertia, put)
+                lambda arm: arm.joints[joint].rotor_inertia, write, linear=True)
 
 
 def _flange_slot(name: str) -> Slot:
-    def put(first: ArmDescription, second: ArmDescription) -> ArmDescription:
-        value = getattr(second.flange, name)
-        return replace(first, flange=replace(first.flange, **{name: value}))
+    def write(arm: ArmDescription, value: float) -> ArmDescription:
+        return replace(arm, flange=replace(arm.flange, **{name: value}))
     # The flange moves no mass of its own: a load on it is already in the last link.
     return Slot('flange', name, ROW_UNITS[name], lambda arm: float(getattr(arm.flange, name)),
-                put, angle=ROW_UNITS[name] == 'rad', felt=False)
+                write, angle=ROW_UNITS[name] == 'rad', felt=False)
 
 
 def _limit_slot(joint: int, place: str, name: str, kind: JointKind) -> Slot:
@@ -165,11 +162,10 @@ def _limit_slot(joint: int, place: str, name: str, kind: JointKind) -> Slot:
         value = getattr(arm.joints[joint].limits, name)
         return float('nan') if value is None else float(value)
 
-    def put(first: ArmDescription, second: ArmDescription) -> ArmDescription:
-        value = getattr(second.joints[joint].limits, name)
-        limits = replace(first.joints[joint].limits, **{name: value})
-        return _with_joint(first, joint, replace(first.joints[joint], limits=limits))
-    return Slot(place, f'limit {name}', _limit_unit(name, kind), read, put, felt=False)
+    def write(arm: ArmDescription, value: float) -> ArmDescription:
+        limits = replace(arm.joints[joint].limits, **{name: value})
+        return _with_joint(arm, joint, replace(arm.joints[joint], limits=limits))
+    return Slot(place, f'limit {name}', _limit_unit(name, kind), read, write, felt=False)
 
 
 def _limit_unit(name: str, kind: JointKind) -> str:
@@ -182,17 +178,19 @@ def _limit_unit(name: str, kind: JointKind) -> str:
 
 
 def _inertia_slot(place: str, link: int, form: InertiaForm, k: int) -> Slot:
-    def put(first: ArmDescription, second: ArmDescription) -> ArmDescription:
-        numbers = form.numbers(first.links[link])
-        numbers[k] = form.numbers(second.links[link])[k]
-        links = list(first.links)
+    def write(arm: ArmDescription, value: float) -> ArmDescription:
+        numbers = form.numbers(arm.links[link])
+        numbers[k] = value
+        links = list(arm.links)
         links[link] = form.link(numbers)
-        return replace(first, links=tuple(links))
+        return replace(arm, links=tuple(links))
     name, unit = form.names()[k]
-    return Slot(place, name, unit, lambda arm: float(form.numbers(arm.links[link])[k]), put)
+    # About the frame origin all ten are linear (seed 002, eq. 3), else the tensor's entries are.
+    return Slot(place, name, unit, lambda arm: float(form.numbers(arm.links[link])[k]), write,
+                linear=k > 3 or (form.moment and form.origin))
 
 
-def _with_joint(description: ArmDescription, index: int, joint: object) -> ArmDescription:
-    joints: list = list(description.joints)
+def _with_joint(description: ArmDescription, index: int, joint: Joint) -> ArmDescription:
+    joints = list(description.joints)
     joints[index] = joint
     return replace(description, joints=tuple(joints))
