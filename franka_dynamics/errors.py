@@ -49,6 +49,10 @@ class RecordingError(FrankaDynamicsError, ValueError):
     """A bag cannot be read, or what it holds cannot be used."""
 
 
+class IdentificationError(FrankaDynamicsError, ValueError):
+    """A recorded motion or an option does not allow parameters to be estimated."""
+
+
 class OutputError(FrankaDynamicsError, OSError):
     """A file that was asked for cannot be written."""
 class BaseParameterError(FrankaDynamicsError, ValueError):

@@ -6,17 +6,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from .files import complete_or_absent
-from ..errors import MissingDependencyError
+from .plotting import broken, figure_of_size, MEASURED, PREDICTED, RESIDUAL, save
 from ..identification.replay import Fit
 from ..identification.signal_processing import Motion
-
-MEASURED, PREDICTED, RESIDUAL = '#222222', '#0072b2', '#d55e00'
 
 
 def plot_torques(motion: Motion, fits: Sequence[Fit], joint_names: Sequence[str], title: str,
@@ -40,18 +35,18 @@ def plot_torques(motion: Motion, fits: Sequence[Fit], joint_names: Sequence[str]
     """
     best = fits[0]
     n = motion.q.shape[1]
-    figure = _figure((12.0, 1.7 * n + 0.8))
+    figure = figure_of_size((12.0, 1.7 * n + 0.8))
     axes = figure.subplots(n, 2, sharex=True, squeeze=False)
-    time = _broken(motion.time, motion.piece)
+    time = broken(motion.time, motion.piece)
     for (left, right), name, measured, predicted in zip(
             axes, joint_names, motion.effort.T, best.predicted.T):
-        left.plot(time, _broken(measured, motion.piece), color=MEASURED, lw=1.6,
+        left.plot(time, broken(measured, motion.piece), color=MEASURED, lw=1.6,
                   label='measured, filtered')
-        left.plot(time, _broken(predicted, motion.piece), color=PREDICTED, lw=1.0, ls='--',
+        left.plot(time, broken(predicted, motion.piece), color=PREDICTED, lw=1.0, ls='--',
                   label=f'predicted, {best.name}')
         residual = measured - predicted
         right.axhline(0.0, color='#aaaaaa', lw=0.6)
-        right.plot(time, _broken(residual, motion.piece), color=RESIDUAL, lw=1.0)
+        right.plot(time, broken(residual, motion.piece), color=RESIDUAL, lw=1.0)
         right.text(0.01, 0.93, f'{np.sqrt(np.mean(residual**2)):.2f} N m rms', va='top',
                    transform=right.transAxes, fontsize=8)
         left.set_ylabel(f'{name}\n[N m]', fontsize=8)
@@ -72,7 +67,7 @@ def plot_torques(motion: Motion, fits: Sequence[Fit], joint_names: Sequence[str]
 def plot_errors(fits: Sequence[Fit], joint_names: Sequence[str], title: str,
                 path: str | Path) -> None:
     """Draw every candidate's error, over the whole vector and joint by joint, best on top."""
-    figure = _figure((12.0, 0.42 * len(fits) + 2.2))
+    figure = figure_of_size((12.0, 0.42 * len(fits) + 2.2))
     left, right = figure.subplots(1, 2, width_ratios=(1.0, 1.2))
     rows = np.arange(len(fits))
     left.barh(rows, [one.filtered.whole for one in fits], color=PREDICTED, height=0.6,
@@ -99,25 +94,3 @@ def plot_errors(fits: Sequence[Fit], joint_names: Sequence[str], title: str,
     right.set_title('rms per joint, filtered effort [N m]', fontsize=10)
     figure.suptitle(title, fontsize=11)
     save(figure, path)
-
-
-def save(figure: Any, path: str | Path) -> None:
-    """Write a figure so that it appears complete or not at all."""
-    with complete_or_absent(path) as scratch:
-        figure.savefig(scratch, dpi=120)
-
-
-def _figure(size: tuple[float, float]) -> Any:
-    """Return an empty figure that belongs to no window system."""
-    try:
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise MissingDependencyError("Plots need matplotlib: pip install "
-                                     "'franka_dynamics[replay]', or leave them out with "
-                                     '--no-plots.') from error
-    return Figure(figsize=size, layout='constrained')
-
-
-def _broken(values: NDArray[np.float64], piece: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return a curve with a NaN between pieces, so that no line bridges a gap."""
-    return np.asarray(np.insert(values, np.flatnonzero(np.diff(piece)) + 1, np.nan))

@@ -1,0 +1,160 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+Standard parameters that a real arm can have, fitted to torques by semidefinite programming.
+
+Physical consistency is that every link's pseudo-inertia is positive definite (Wensing, Kim and
+Slotine 2018, IEEE RA-L 3(1)); friction must brake; the pull towards the starting set decides
+what torques leave open. The problem is convex and its size does not depend on the samples.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .estimate import Noise
+from .starting_set import pseudo_inertia_basis, Pull
+from .standard_parameters import parameter_vector, PER_LINK, with_parameter_vector
+from .torque_factors import TorqueFactors
+from ..arm import ArmDescription
+from ..errors import IdentificationError, MissingDependencyError
+
+Array = NDArray[np.float64]
+_MASS = PER_LINK - 1
+# Without any strength nothing would keep a link inside the cone's boundary, where it is flat.
+_LEAST_STRENGTH = 1e-2
+
+
+@dataclass(frozen=True, eq=False)
+class ConsistentFit:
+    """
+    An arm whose links are physical, and what it amounts to.
+
+    Attributes
+    ----------
+    arm : ArmDescription
+        With identified links, rotors (if asked for) and friction.
+    theta : ndarray, shape (p,)
+        Its base parameters and friction.
+    strength : float
+        Strength of the pull that was applied.
+
+    """
+
+    arm: ArmDescription
+    theta: Array
+    strength: float
+
+
+def fit_consistent(factors: TorqueFactors, noise: Noise, pull: Pull, strength: float, *,
+                   start: ArmDescription, mass_factor: float = 3.0) -> ConsistentFit:
+    """
+    Return the physical arm that predicts the samples best.
+
+    Parameters
+    ----------
+    factors : TorqueFactors
+        The samples.
+    noise : Noise
+        The joints' weights.
+    pull : Pull
+        Towards the starting set; here the exact divergence, not its second order.
+    strength : float
+        Of the pull; at least 0.01 is applied.
+    start : ArmDescription
+        The starting set.
+    mass_factor : float
+        Every mass lies between start / mass_factor and start * mass_factor.
+
+    Raises
+    ------
+    IdentificationError
+        If the factor is not above 1 or the solver finds no optimum.
+    MissingDependencyError
+        If cvxpy is not installed.
+
+    """
+    if not mass_factor > 1.0:
+        raise IdentificationError(f'The mass factor is {mass_factor}; it must be above 1.')
+    cp = _cvxpy()
+    applied = max(strength, _LEAST_STRENGTH)
+    triangle, effort = factors.weighted(noise.weights)
+    standard = pull.model.base.matrix.shape[1]
+    change = cp.Variable(standard)  # of the standard parameters, from the reference
+    friction = cp.Variable(len(pull.model.friction.names))
+    b = len(pull.model.base)
+    base = pull.center[:b] + pull.model.base.matrix @ change
+    residual = triangle[:, :b] @ base + triangle[:, b:] @ friction - effort
+    divergence, constraints = _links(cp, pull, change, start, mass_factor)
+    rubbing = np.arange(len(pull.model.friction.names)).reshape(pull.model.n, -1)
+    constraints += [friction[rubbing[:, :2].ravel()] >= 0.0]
+    problem = cp.Problem(
+        cp.Minimize(cp.sum_squares(residual) + 2.0 * applied * divergence), constraints)
+    _solve(cp, problem)
+    vector = _reference_vector(pull) + change.value
+    arm = _with_rotors_at_least_zero(with_parameter_vector(start, vector))
+    # The solver's zero may be a small negative number, which no friction model should hold.
+    rubbing_values = np.array(friction.value)
+    braking = rubbing[:, :2].ravel()
+    rubbing_values[braking] = np.maximum(rubbing_values[braking], 0.0)
+    theta = np.concatenate([pull.model.base.values(arm), rubbing_values])
+    return ConsistentFit(replace(arm, friction=pull.model.friction.model(rubbing_values)), theta,
+                         applied)
+
+
+def _links(cp: Any, pull: Pull, change: Any, start: ArmDescription, mass_factor: float,
+           ) -> tuple[Any, list[Any]]:
+    """Return the divergence of all links and the constraints on them."""
+    total, constraints = 0.0, []
+    basis = pseudo_inertia_basis()
+    for i, (link, own) in enumerate(zip(pull.reference.links, start.links)):
+        part = change[PER_LINK * i:PER_LINK * (i + 1)]
+        # In units of the reference, where it is the identity: all entries are of order one.
+        whitener = np.linalg.inv(np.linalg.cholesky(link.pseudo_inertia()))
+        relative = cp.Variable((4, 4), symmetric=True)
+        scaled = np.array([whitener @ matrix @ whitener.T for matrix in basis])
+        constraints.append(
+            relative == np.eye(4) + sum(part[k] * scaled[k] for k in range(PER_LINK)))
+        total += cp.trace(relative) - 4.0 - cp.log_det(relative)
+        mass = link.mass + part[_MASS]
+        constraints += [mass >= own.mass / mass_factor, mass <= own.mass * mass_factor]
+    rotors = change[PER_LINK * pull.model.n:]
+    if rotors.size:
+        before = np.array([joint.rotor_inertia for joint in pull.reference.joints])
+        constraints.append(before + rotors >= 0.0)
+        scale = np.sqrt(np.diag(pull.covariance)[PER_LINK * pull.model.n:])
+        total += 0.5 * cp.sum_squares(cp.multiply(1.0 / scale, rotors))
+    return total, constraints
+
+
+def _reference_vector(pull: Pull) -> Array:
+    return parameter_vector(pull.reference, rotor_inertia=pull.model.base.rotor_inertia)
+
+
+def _with_rotors_at_least_zero(arm: ArmDescription) -> ArmDescription:
+    return replace(arm, joints=tuple(
+        replace(joint, rotor_inertia=max(joint.rotor_inertia, 0.0)) for joint in arm.joints))
+
+
+def _solve(cp: Any, problem: Any) -> None:
+    try:
+        problem.solve(solver=cp.CLARABEL)
+    except cp.error.SolverError as error:
+        raise IdentificationError(f'The solver of the consistent fit failed: {error}') from error
+    if problem.status not in (cp.OPTIMAL, cp.OPTIMAL_INACCURATE):
+        raise IdentificationError(
+            f'The consistent fit has no solution ({problem.status}): no arm with masses within '
+            'the factor of the starting set exists. Raise --mass-factor or choose another set.')
+
+
+def _cvxpy() -> Any:
+    try:
+        import cvxpy
+    except ImportError as error:
+        raise MissingDependencyError('The physically consistent fit needs cvxpy: '
+                                     "pip install 'franka_dynamics[identify]'.") from error
+    return cvxpy

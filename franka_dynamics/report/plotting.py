@@ -1,0 +1,38 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""What all plots share: colours that the colour-blind tell apart, figures without a window."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .files import complete_or_absent
+from ..errors import MissingDependencyError
+
+MEASURED, PREDICTED, RESIDUAL, START = '#222222', '#0072b2', '#d55e00', '#009e73'
+
+
+def save(figure: Any, path: str | Path) -> None:
+    """Write a figure so that it appears complete or not at all."""
+    with complete_or_absent(path) as scratch:
+        figure.savefig(scratch, dpi=120)
+
+
+def figure_of_size(size: tuple[float, float]) -> Any:
+    """Return an empty figure that belongs to no window system."""
+    try:
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise MissingDependencyError("Plots need matplotlib: pip install "
+                                     "'franka_dynamics[replay]', or leave them out with "
+                                     '--no-plots.') from error
+    return Figure(figsize=size, layout='constrained')
+
+
+def broken(values: NDArray[np.float64], piece: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return a curve with a NaN between pieces, so that no line bridges a gap."""
+    return np.asarray(np.insert(values, np.flatnonzero(np.diff(piece)) + 1, np.nan))
