@@ -5,13 +5,16 @@
 import os
 from pathlib import Path
 
-import numpy as np
-import pytest
-
 # 1..101 are free of the ephemeral port range on Linux; each xdist worker is a process.
 os.environ['ROS_DOMAIN_ID'] = str(1 + os.getpid() % 101)
 os.environ['ROS_AUTOMATIC_DISCOVERY_RANGE'] = 'LOCALHOST'
 os.environ.setdefault('MPLBACKEND', 'Agg')
+# The matrices here are small: BLAS threads of tests that run side by side only wait for each
+# other. The setting counts when numpy is first imported.
+os.environ.setdefault('OPENBLAS_NUM_THREADS', '1')
+
+import numpy as np
+import pytest
 
 RECORDINGS = 'FRANKA_DYNAMICS_RECORDINGS'
 PUBLIC_SOURCE = 'https://github.com/unisa-acg/inverse-dynamics-solver'

@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .estimate import Noise
-from .starting_set import pseudo_inertia_basis, Pull
 from .standard_parameters import parameter_vector, PER_LINK, with_parameter_vector
+from .starting_set import FRICTION_SCALE, pseudo_inertia_basis, Pull
 from .torque_factors import TorqueFactors
 from ..arm import ArmDescription
 from ..errors import IdentificationError, MissingDependencyError
@@ -83,19 +83,21 @@ def fit_consistent(factors: TorqueFactors, noise: Noise, pull: Pull, strength: f
     cp = _cvxpy()
     applied = max(strength, _LEAST_STRENGTH)
     triangle, effort = factors.weighted(noise.weights)
-    standard = pull.model.base.matrix.shape[1]
-    change = cp.Variable(standard)  # of the standard parameters, from the reference
+    # From the reference, in units of the pull: all of the solver's numbers are of order one.
+    root = np.asarray(np.linalg.cholesky(pull.covariance), dtype=float)
+    change = cp.Variable(len(root))
     friction = cp.Variable(len(pull.model.friction.names))
     b = len(pull.model.base)
-    base = pull.center[:b] + pull.model.base.matrix @ change
+    base = pull.center[:b] + (pull.model.base.matrix @ root) @ change
     residual = triangle[:, :b] @ base + triangle[:, b:] @ friction - effort
-    divergence, constraints = _links(cp, pull, change, start, mass_factor)
+    divergence, constraints = _links(cp, pull, root, change, start, mass_factor)
     rubbing = np.arange(len(pull.model.friction.names)).reshape(pull.model.n, -1)
     constraints += [friction[rubbing[:, :2].ravel()] >= 0.0]
     problem = cp.Problem(
-        cp.Minimize(cp.sum_squares(residual) + 2.0 * applied * divergence), constraints)
+        cp.Minimize(cp.sum_squares(residual) + 2.0 * applied * divergence
+                    + cp.sum_squares(friction / FRICTION_SCALE)), constraints)
     _solve(cp, problem)
-    vector = _reference_vector(pull) + change.value
+    vector = _reference_vector(pull) + root @ change.value
     arm = _with_rotors_at_least_zero(with_parameter_vector(start, vector))
     # The solver's zero may be a small negative number, which no friction model should hold.
     rubbing_values = np.array(friction.value)
@@ -106,28 +108,27 @@ def fit_consistent(factors: TorqueFactors, noise: Noise, pull: Pull, strength: f
                          applied)
 
 
-def _links(cp: Any, pull: Pull, change: Any, start: ArmDescription, mass_factor: float,
-           ) -> tuple[Any, list[Any]]:
+def _links(cp: Any, pull: Pull, root: Array, change: Any, start: ArmDescription,
+           mass_factor: float) -> tuple[Any, list[Any]]:
     """Return the divergence of all links and the constraints on them."""
     total, constraints = 0.0, []
     basis = pseudo_inertia_basis()
     for i, (link, own) in enumerate(zip(pull.reference.links, start.links)):
-        part = change[PER_LINK * i:PER_LINK * (i + 1)]
-        # In units of the reference, where it is the identity: all entries are of order one.
+        block = slice(PER_LINK * i, PER_LINK * (i + 1))
+        # P0^-1/2 P P0^-1/2, the identity at the reference P0.
         whitener = np.linalg.inv(np.linalg.cholesky(link.pseudo_inertia()))
+        scaled = np.einsum('ka,kij->aij', root[block, block], whitener @ basis @ whitener.T)
         relative = cp.Variable((4, 4), symmetric=True)
-        scaled = np.array([whitener @ matrix @ whitener.T for matrix in basis])
         constraints.append(
-            relative == np.eye(4) + sum(part[k] * scaled[k] for k in range(PER_LINK)))
+            relative == np.eye(4) + sum(part * unit for part, unit in zip(change[block], scaled)))
         total += cp.trace(relative) - 4.0 - cp.log_det(relative)
-        mass = link.mass + part[_MASS]
+        mass = link.mass + root[block, block][_MASS] @ change[block]
         constraints += [mass >= own.mass / mass_factor, mass <= own.mass * mass_factor]
     rotors = change[PER_LINK * pull.model.n:]
     if rotors.size:
         before = np.array([joint.rotor_inertia for joint in pull.reference.joints])
-        constraints.append(before + rotors >= 0.0)
-        scale = np.sqrt(np.diag(pull.covariance)[PER_LINK * pull.model.n:])
-        total += 0.5 * cp.sum_squares(cp.multiply(1.0 / scale, rotors))
+        constraints.append(before / np.diag(root)[PER_LINK * pull.model.n:] + rotors >= 0.0)
+        total += 0.5 * cp.sum_squares(rotors)
     return total, constraints
 
 
@@ -144,7 +145,10 @@ def _solve(cp: Any, problem: Any) -> None:
     try:
         problem.solve(solver=cp.CLARABEL)
     except cp.error.SolverError as error:
-        raise IdentificationError(f'The solver of the consistent fit failed: {error}') from error
+        raise IdentificationError(
+            'The solver of the consistent fit failed, which happens where torques and starting '
+            'set contradict each other beyond measure; choose another set or a stronger --pull.'
+        ) from error
     if problem.status not in (cp.OPTIMAL, cp.OPTIMAL_INACCURATE):
         raise IdentificationError(
             f'The consistent fit has no solution ({problem.status}): no arm with masses within '

@@ -10,12 +10,14 @@ from functools import reduce
 from operator import add
 
 import numpy as np
+from numpy.typing import NDArray
 
-from .estimate import estimate, Noise
+from .estimate import Noise, solve
 from .starting_set import Pull
 from .torque_factors import TorqueFactors
 from ..errors import IdentificationError
 
+Array = NDArray[np.float64]
 # From parameters that may be anything to parameters held within a part of 3e-3 of the start's.
 STRENGTHS = (0.0, *np.logspace(-2.0, 5.0, 15).tolist())
 
@@ -69,7 +71,8 @@ def cross_validate(folds: Sequence[TorqueFactors], noise: Noise, pull: Pull,
     """
     if len(folds) < 2:
         raise IdentificationError(f'Cross-validation needs at least two folds; got {len(folds)}.')
-    rest = [reduce(add, [*folds[:k], *folds[k + 1:]]) for k in range(len(folds))]
+    rest = [reduce(add, [*folds[:k], *folds[k + 1:]]).weighted(noise.weights)
+            for k in range(len(folds))]
     errors = [_error(folds, rest, noise, pull, strength) for strength in strengths]
     if not np.isfinite(errors).any():
         raise IdentificationError('No strength of the pull allows an estimate on every part of '
@@ -77,12 +80,12 @@ def cross_validate(folds: Sequence[TorqueFactors], noise: Noise, pull: Pull,
     return CrossValidation(tuple(strengths), tuple(errors))
 
 
-def _error(folds: Sequence[TorqueFactors], rest: Sequence[TorqueFactors], noise: Noise,
+def _error(folds: Sequence[TorqueFactors], rest: Sequence[tuple[Array, Array]], noise: Noise,
            pull: Pull, strength: float) -> float:
     total, count = 0.0, 0
     for left_out, others in zip(folds, rest):
         try:
-            theta = estimate(others, noise, pull, strength).theta
+            theta = solve(others, pull, strength).theta
         except IdentificationError:
             return float('inf')
         total += float(np.sum(left_out.squares(theta) / noise.deviation**2))

@@ -14,7 +14,7 @@ from .torque_factors import TorqueFactors
 from ..errors import IdentificationError
 
 Array = NDArray[np.float64]
-_REWEIGHTINGS = 10  # each changes the weights by a tenth of the last; ten are rounding
+_REWEIGHTINGS, _SETTLED = 20, 1e-6  # most rounds, and the relative change that ends them
 _WEAKEST_PULL = 1.0  # under which weights are found: parameters known to 100 %
 # Column-scaled condition numbers from here on leave no digit of an estimate without a pull.
 SINGULAR = 1e6
@@ -93,11 +93,16 @@ def estimate(factors: TorqueFactors, noise: Noise, pull: Pull, strength: float) 
         If the motion does not show all parameters and nothing pulls.
 
     """
-    triangle, effort = factors.weighted(noise.weights)
+    return solve(factors.weighted(noise.weights), pull, strength)
+
+
+def solve(equations: tuple[Array, Array], pull: Pull, strength: float) -> Estimate:
+    """Return the same from what `TorqueFactors.weighted` gives, for many strengths in a row."""
+    triangle, effort = equations
     if strength > 0.0:
         root = np.sqrt(strength) * pull.root
-        triangle = np.concatenate([triangle, root])
-        effort = np.concatenate([effort, root @ pull.center])
+        triangle = np.concatenate([triangle, root, pull.friction_root])
+        effort = np.concatenate([effort, root @ pull.center, np.zeros(len(pull.friction_root))])
     lengths = np.linalg.norm(triangle, axis=0)
     if not lengths.all():
         silent = ', '.join(name for name, length in zip(pull.model.names, lengths) if not length)
@@ -145,7 +150,11 @@ def find_noise(factors: TorqueFactors, pull: Pull, inflation: Array) -> Noise:
     for _ in range(_REWEIGHTINGS):
         theta = estimate(factors, noise, pull, _WEAKEST_PULL).theta
         variance = factors.squares(theta) / factors.samples / freedom
-        noise = Noise(np.sqrt(np.maximum(variance, np.finfo(float).tiny)), inflation)
+        deviation = np.sqrt(np.maximum(variance, np.finfo(float).tiny))
+        settled = np.allclose(deviation, noise.deviation, rtol=_SETTLED, atol=0.0)
+        noise = Noise(deviation, inflation)
+        if settled:
+            break
     return noise
 
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
+from itertools import pairwise
 from operator import add
 
 import numpy as np
@@ -21,6 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .consistent_fit import ConsistentFit, fit_consistent
 from .cross_validation import cross_validate, CrossValidation
+from .encoder_bias import encoder_bias
 from .estimate import Estimate, estimate, find_noise, fit_friction_alone, Noise
 from .filter_noise import filter_inflation, residual_inflation
 from .replay import Errors
@@ -57,6 +59,8 @@ class IdentificationOptions:
         Stretches of the training half for cross-validation.
     strength : float, optional
         Of the pull towards the starting set; chosen by cross-validation if not given.
+    encoder_noise : (float, float), optional
+        Standard deviations of position [rad] and velocity [rad/s] whose bias is wanted.
 
     """
 
@@ -66,6 +70,7 @@ class IdentificationOptions:
     mass_factor: float = 3.0
     folds: int = 5
     strength: float | None = None
+    encoder_noise: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,7 +96,8 @@ class Identification:
     All results of an identification.
 
     `unregularised` is None where the motion does not determine every parameter. `scores` are
-    in the order unregularised, base, consistent, published sets.
+    in the order unregularised, base, consistent, published sets. `bias` is what encoder noise
+    adds to the base estimate, shape (p,), if it was asked for.
     """
 
     model: TorqueModel
@@ -103,6 +109,7 @@ class Identification:
     unregularised: Estimate | None
     base: Estimate
     consistent: ConsistentFit
+    bias: Array | None
     scores: tuple[Score, ...]
     not_shown: tuple[str, ...]
     remarks: tuple[str, ...]
@@ -120,7 +127,7 @@ class HalvedFactors:
         """Return the factors of one recording, its first half in consecutive stretches."""
         train, test = motion.halves()
         edges = np.linspace(0, len(train), folds + 1).round().astype(int)
-        parts = [train.part(slice(a, b)) for a, b in zip(edges[:-1], edges[1:])]
+        parts = [train.part(slice(a, b)) for a, b in pairwise(edges)]
         return cls(tuple(TorqueFactors.of(model, part) for part in parts),
                    TorqueFactors.of(model, test))
 
@@ -176,6 +183,11 @@ def identify(motions: Sequence[Motion], start: ArmDescription,
     base = estimate(halves.train, noise, pull, strength)
     consistent = fit_consistent(halves.train, noise, pull, strength, start=start,
                                 mass_factor=chosen.mass_factor)
+    bias = None
+    if chosen.encoder_noise is not None:
+        position, velocity = chosen.encoder_noise
+        bias = encoder_bias([motion.halves()[0] for motion in motions], base.theta, noise, pull,
+                            strength, position=position, velocity=velocity)
     thetas = {**({} if unregularised is None else
                  {'base parameters, no pull': unregularised.theta}),
               'base parameters': base.theta, 'consistent': consistent.theta,
@@ -188,7 +200,7 @@ def identify(motions: Sequence[Motion], start: ArmDescription,
     scores = tuple(_score(name, theta, halves, others) for name, theta in thetas.items())
     return Identification(
         model, start, chosen, noise, from_filter, validation, unregularised, base, consistent,
-        scores, _not_shown(halves.train, noise, pull), _remarks(motions, start))
+        bias, scores, _not_shown(halves.train, noise, pull), _remarks(motions, start))
 
 
 def _require_motion(motions: Sequence[Motion]) -> None:
@@ -200,8 +212,7 @@ def _require_motion(motions: Sequence[Motion]) -> None:
     if fastest < _STILL:
         raise IdentificationError(
             f'The arm stands still (no joint is faster than {fastest:.2g} rad/s), which shows '
-            'neither inertia nor friction; record a motion that turns every joint, such as '
-            'franka-dynamics excite makes, or use still poses for a payload alone.')
+            'neither inertia nor friction; record a motion that turns every joint to and fro.')
 
 
 def _noise(motions: Sequence[Motion], model: TorqueModel, pull: Pull, train: TorqueFactors,

@@ -191,9 +191,9 @@ def _prepare_piece(piece: Recording, start: float, number: int, period: float,
     count = int(np.floor(piece.duration * options.rate + 5e-7)) + 1
     time = np.arange(count) / options.rate
     known_at, signals = _without_aliases(piece, period, options)
-    q, dq, effort = (_low_pass(_sample(known_at, signal, time), options) for signal in signals)
+    q, dq, effort = (low_pass(_sample(known_at, signal, time), options) for signal in signals)
     unfiltered = _sample(piece.time, piece.effort, time)
-    ddq = np.gradient(dq, 1.0 / options.rate, axis=0)
+    ddq = acceleration(dq, options)
     drop = round(options.trim * options.rate)
     kept = slice(drop, count - drop)
     return Motion(start + time[kept], q[kept], dq[kept], ddq[kept], effort[kept],
@@ -222,10 +222,16 @@ def _sample(known_at: Array, values: Array, time: Array) -> Array:
     return np.column_stack([np.interp(time, known_at, column) for column in values.T])
 
 
-def _low_pass(values: Array, options: SignalOptions) -> Array:
+def low_pass(values: Array, options: SignalOptions) -> Array:
+    """Return every column filtered forwards and backwards; at least ten samples are needed."""
     signal = _scipy_signal()
     b, a = signal.butter(ORDER, options.cutoff, fs=options.rate)
     return np.asarray(signal.filtfilt(b, a, values, axis=0))
+
+
+def acceleration(dq: Array, options: SignalOptions) -> Array:
+    """Return the central differences of evenly sampled velocities [rad/s^2]."""
+    return np.asarray(np.gradient(dq, 1.0 / options.rate, axis=0))
 
 
 def _scipy_signal() -> Any:

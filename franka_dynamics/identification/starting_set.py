@@ -28,6 +28,9 @@ Array = NDArray[np.float64]
 # A link of the reference is at least as thick as this in every direction (radius of gyration);
 # published links can be thinner than any real one, which would freeze them.
 THINNEST_M = 0.01
+# Friction is free, but where a joint rests nothing else would decide its parameters: this far
+# from zero they cost as much as one standard deviation [N m, N m s/rad].
+FRICTION_SCALE = 100.0
 # How far a rotor's inertia may be from the start's before it costs as much as a doubled mass.
 _ROTOR_SCALE = 0.1  # [kg m^2], behind the gear
 
@@ -118,4 +121,11 @@ class Pull:
         inverse_root = np.linalg.inv(np.linalg.cholesky(spread)) / scale
         return np.concatenate(
             [inverse_root, np.zeros((len(scale), len(self.model.friction.names)))], axis=1)
+
+    @cached_property
+    def friction_root(self) -> Array:
+        """The same for friction towards zero, shape (3 n, p); it is too weak to be scaled."""
+        rubbing = len(self.model.friction.names)
+        zeros = np.zeros((rubbing, len(self.center) - rubbing))
+        return np.concatenate([zeros, np.eye(rubbing) / FRICTION_SCALE], axis=1)
 

@@ -63,6 +63,7 @@ def _parameters(result: Identification) -> list[dict[str, Any]]:
             'without_pull_deviation': None if free is None else float(free.deviations[i]),
             'base': float(result.base.theta[i]),
             'base_deviation': float(result.base.deviations[i]),
+            'bias_from_encoder_noise': None if result.bias is None else float(result.bias[i]),
             'consistent': float(result.consistent.theta[i]),
         })
     return rows
@@ -83,7 +84,7 @@ def verdict(result: Identification) -> list[str]:
     """Return what a reader must know, one sentence each, the most important first."""
     scores = {one.name: one for one in result.scores}
     consistent = scores['consistent']
-    published = [one for one in result.scores[3 if result.unregularised else 2:]]
+    published = list(result.scores[3 if result.unregularised else 2:])
     sentences = [
         f'On the unseen half the identified arm has E = {consistent.test.whole:.3f} N m '
         f'({consistent.test_unfiltered.whole:.3f} on unfiltered effort), its base parameters '

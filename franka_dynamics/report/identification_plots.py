@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .plotting import broken, figure_of_size, MEASURED, PREDICTED, RESIDUAL, START
+from .plotting import broken, figure_of_size, MEASURED, PREDICTED, RESIDUAL
 from ..identification.identify import Identification
 from ..identification.signal_processing import Motion
 
@@ -46,29 +46,28 @@ def torque_figure(result: Identification, motion: Motion, joint_names: Sequence[
 
 
 def parameter_figure(result: Identification) -> Any:
-    """Return bars of every parameter with error bars, moments, inertias and friction apart."""
-    names = result.model.names
-    b = len(result.model.base)
-    start = np.concatenate([result.model.base.values(result.start), np.full(len(names) - b, np.nan)])
+    """Return bars of what changed from the start, and of friction, with 3-sigma error bars."""
+    names, b = result.model.names, len(result.model.base)
+    start = np.concatenate([result.model.base.values(result.start), np.zeros(len(names) - b)])
+    moment = [name.startswith('m') for name in names[:b]]
     groups = {
-        'first moments and masses [kg m, kg]': [i for i in range(b) if names[i].startswith('m')],
-        'inertias [kg m^2]': [i for i in range(b) if not names[i].startswith('m')],
-        'friction [N m, N m s/rad]': list(range(b, len(names)))}
+        'first moments and masses, change from the start [kg m, kg]': np.flatnonzero(moment),
+        'inertias, change from the start [kg m^2]': np.flatnonzero(np.logical_not(moment)),
+        'friction [N m s/rad, N m, N m]': np.arange(b, len(names))}
     figure = figure_of_size((13.0, 10.5))
     for axis, (title, members) in zip(figure.subplots(len(groups), 1), groups.items()):
         place = np.arange(len(members))
-        axis.bar(place - 0.2, result.base.theta[members], 0.38, color=PREDICTED,
+        axis.bar(place - 0.2, (result.base.theta - start)[members], 0.38, color=PREDICTED,
                  yerr=3.0 * result.base.deviations[members], ecolor=MEASURED, capsize=2,
                  label='base parameters, 3 sigma')
-        axis.bar(place + 0.2, result.consistent.theta[members], 0.38, color=RESIDUAL,
+        axis.bar(place + 0.2, (result.consistent.theta - start)[members], 0.38, color=RESIDUAL,
                  label='consistent')
-        axis.plot(place, start[members], '_', color=START, ms=14, mew=2,
-                  label=f'start, {result.start.inertial_set}')
         axis.set_xticks(place, [names[i] for i in members], rotation=60, fontsize=8)
         axis.axhline(0.0, color='#888888', lw=0.6)
         axis.set_title(title, fontsize=10, loc='left')
         axis.grid(axis='y', alpha=0.25)
     figure.axes[0].legend(fontsize=8)
+    figure.suptitle(f'start: {result.start.inertial_set}', fontsize=10)
     return figure
 
 

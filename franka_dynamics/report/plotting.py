@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from .files import complete_or_absent
 from ..errors import MissingDependencyError
 
-MEASURED, PREDICTED, RESIDUAL, START = '#222222', '#0072b2', '#d55e00', '#009e73'
+MEASURED, PREDICTED, RESIDUAL = '#222222', '#0072b2', '#d55e00'
 
 
 def save(figure: Any, path: str | Path) -> None:

@@ -1,0 +1,112 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The verb `identify` from its options to its files and exit status."""
+
+from dataclasses import replace
+import json
+
+import numpy as np
+import pytest
+
+from franka_dynamics.arm import load, ViscousCoulombFriction
+from franka_dynamics.cli.main import INPUT_AT_FAULT, main
+from franka_dynamics.identification.bag_writer import write_recording
+from franka_dynamics.identification.recording import read_recording
+from franka_dynamics.identification.replay import fit
+from franka_dynamics.identification.signal_processing import prepare
+
+FER = load('fer')
+FRICTION = ViscousCoulombFriction(np.full(7, 0.2), np.full(7, 0.3), np.full(7, 0.1))
+
+
+@pytest.fixture
+def bag(simulate, tmp_path):
+    path = tmp_path / 'bag'
+    write_recording(simulate(FER, duration=30.0, friction=FRICTION, noise=0.2), path)
+    return path
+
+
+def test_given_a_real_arm_when_identified_then_the_file_predicts_what_was_reported(
+        fer_recording_path, tmp_path, capsys):
+    out, page, figures = (tmp_path / name for name in ('my_arm.yaml', 'page.html', 'all.json'))
+    assert main(['identify', str(fer_recording_path), '--arm', 'fer', '--out', str(out),
+                 '--report', str(page), '--json', str(figures), '--require', '0.41']) == 0
+    data = json.loads(figures.read_text())
+    scores = {one['name']: one for one in data['scores']}
+    for name in ('base parameters, no pull', 'base parameters', 'consistent'):
+        assert scores[name]['test']['E'] <= 0.41
+    assert min(scores[name]['test']['E'] for name in scores if ', none' in name) > 0.51
+    arm = load(out)
+    assert arm.inertial_set == 'identified'
+    assert arm.inconsistencies() == ()
+    half = prepare(read_recording(fer_recording_path, arm.joint_names)).halves()[1]
+    assert fit(arm, half).with_friction.whole == pytest.approx(
+        scores['consistent']['test']['E'], rel=1e-9)
+    html = page.read_text()
+    assert html.count('data:image/png;base64,') == 3
+    assert 'On the unseen half the identified arm has E = 0.384 N m' in html
+    assert 'http' not in html
+    printed = ' '.join(capsys.readouterr().out.split())
+    assert 'The best published set with friction fitted alike, gaz2019, none, has 0.512' in printed
+    assert 'chosen by cross-validation within the training half' in printed
+
+
+def test_given_a_written_arm_when_replayed_then_the_verb_takes_it(bag, tmp_path, capsys):
+    out = tmp_path / 'my_arm.yaml'
+    assert main(['identify', str(bag), '--out', str(out)]) == 0
+    assert main(['replay', str(bag), '--arm', str(out), '--hand', 'none', '--no-plots',
+                 '--json', str(tmp_path / 'replay.json')]) == 0
+    data = json.loads((tmp_path / 'replay.json').read_text())
+    assert data['best'] == {'inertial_set': 'identified', 'hand': 'none'}
+    # White noise of 0.2 N m keeps a sixth of its variance in the band: 0.22 N m in seven joints.
+    assert data['fits'][0]['with_friction']['E'] < 0.35
+
+
+def test_given_a_bound_on_e_when_missed_then_no_arm_file_is_written(bag, tmp_path, capsys):
+    out = tmp_path / 'my_arm.yaml'
+    assert main(['identify', str(bag), '--out', str(out), '--require', '0.01']) == 1
+    assert not out.exists()
+    assert 'above the required 0.01 N m' in ' '.join(capsys.readouterr().out.split())
+
+
+def test_given_several_bags_when_identified_then_all_are_counted(simulate, bag, tmp_path, capsys):
+    other = tmp_path / 'other'
+    write_recording(simulate(FER, duration=30.0, friction=FRICTION, noise=0.2, seed=1), other)
+    figures = tmp_path / 'all.json'
+    assert main(['identify', str(bag), str(other), '--json', str(figures), '--also-at']) == 0
+    data = json.loads(figures.read_text())
+    assert [one['samples'] for one in data['bags']] == [883, 883]
+    assert data['scores'][0]['test_at_other_cutoffs'] == {}
+
+
+def test_given_bags_of_two_arms_when_identified_then_both_are_named(
+        simulate, bag, tmp_path, capsys):
+    panda = tuple(f'panda_joint{i}' for i in range(1, 8))
+    write_recording(replace(simulate(FER), joint_names=panda), tmp_path / 'panda')
+    assert main(['identify', str(bag), str(tmp_path / 'panda')]) == INPUT_AT_FAULT
+    error = capsys.readouterr().err
+    assert 'bag was recorded from fer_joint1 ... but' in error
+    assert 'from panda_joint1 ...: these are different arms' in error
+
+
+@pytest.mark.parametrize(('options', 'sentence'), [
+    (['--pull', '-1'], 'The strength of the pull is -1.0; it cannot be negative'),
+    (['--mass-factor', '1'], 'The mass factor is 1.0; it must be above 1'),
+    (['--friction-width', '0'], 'The width of Coulomb friction is 0.0 rad/s'),
+    (['--out', '.'], 'is a folder; give the name of a file to be written'),
+])
+def test_given_an_option_at_fault_when_identified_then_one_sentence_says_so(
+        bag, capsys, options, sentence):
+    assert main(['identify', str(bag), *options]) == INPUT_AT_FAULT
+    captured = capsys.readouterr()
+    assert sentence in captured.err
+    assert captured.err.count('\n') == 1
+
+
+def test_given_a_bag_cut_short_when_identified_then_nothing_is_written(bag, tmp_path, capsys):
+    file = bag / 'bag.mcap'
+    file.write_bytes(file.read_bytes()[:-1000])
+    out = tmp_path / 'my_arm.yaml'
+    assert main(['identify', str(bag), '--out', str(out)]) == INPUT_AT_FAULT
+    assert 'cut short or damaged' in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ['bag']

@@ -1,0 +1,100 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The consistent fit is physical, bounded, and as good as the torques allow."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from franka_dynamics.arm import load, ViscousCoulombFriction
+from franka_dynamics.errors import IdentificationError
+from franka_dynamics.identification.consistent_fit import fit_consistent
+from franka_dynamics.identification.estimate import Noise
+from franka_dynamics.identification.signal_processing import prepare
+from franka_dynamics.identification.starting_set import Pull
+from franka_dynamics.identification.torque_factors import TorqueFactors
+from franka_dynamics.identification.torque_model import TorqueModel
+
+FER = load('fer')
+NOISE = Noise(np.full(7, 0.01), np.ones(7))
+FRICTION = ViscousCoulombFriction(np.full(7, 0.2), np.full(7, 0.3), np.full(7, -0.1))
+
+
+def factors_of(simulate, model, arm, friction=FRICTION, **kwargs):
+    """Return factors of a motion whose torques are exactly the model's of `arm`."""
+    motion = prepare(simulate(FER, **kwargs))
+    theta = np.concatenate([model.base.values(arm), np.stack(
+        [friction.viscous, friction.coulomb, friction.offset], axis=1).ravel()])
+    torque = model.torque(motion, theta)
+    return TorqueFactors.of(model, replace(motion, effort=torque, effort_unfiltered=torque)), theta
+
+
+@pytest.mark.parametrize('rotor_inertia', [False, True])
+def test_given_torques_of_a_physical_arm_when_fitted_then_its_base_parameters_come_back(
+        simulate, rotor_inertia):
+    truth = replace(load('fer', hand='franka_hand'), joints=tuple(
+        replace(joint, rotor_inertia=0.05 if rotor_inertia else 0.0) for joint in FER.joints))
+    model = TorqueModel.of(FER, rotor_inertia=rotor_inertia)
+    factors, theta = factors_of(simulate, model, truth, duration=30.0)
+    fit = fit_consistent(factors, NOISE, Pull.towards(FER, model), 0.01, start=FER)
+    b = len(model.base)
+    # The weak pull and the solver's tolerance; a tenth of what a part of 1e-2 would be.
+    scale = Pull.towards(FER, model).deviations
+    assert np.abs((fit.theta - theta)[:b] / scale).max() < 1e-2
+    np.testing.assert_allclose(fit.theta[b:], theta[b:], rtol=0.0, atol=1e-3)
+    assert all(link.consistency_margin() > 0.0 for link in fit.arm.links)
+    np.testing.assert_allclose(model.base.values(fit.arm), fit.theta[:b], rtol=0.0, atol=1e-12)
+    np.testing.assert_allclose(fit.arm.friction.torque(np.full(7, 1.0)),
+                               FRICTION.torque(np.full(7, 1.0)), rtol=0.0, atol=1e-3)
+
+
+def test_given_torques_of_an_arm_that_cannot_be_when_fitted_then_the_fit_can_be(simulate):
+    impossible = load('fer', 'franka_description')
+    assert impossible.inconsistencies()
+    model = TorqueModel.of(FER)
+    factors, _ = factors_of(simulate, model, impossible)
+    fit = fit_consistent(factors, NOISE, Pull.towards(impossible, model), 1.0, start=impossible)
+    assert fit.arm.inconsistencies() == ()
+    assert min(link.consistency_margin() for link in fit.arm.links) > 0.0
+
+
+def test_given_a_heavier_arm_when_fitted_then_masses_stop_at_their_bound(simulate):
+    model = TorqueModel.of(FER)
+    heavy = FER.map_links(lambda link: link + link + link)
+    factors, _ = factors_of(simulate, model, heavy)
+    fit = fit_consistent(factors, NOISE, Pull.towards(FER, model), 1.0, start=FER,
+                         mass_factor=1.5)
+    ratios = np.array([link.mass / own.mass for link, own in zip(fit.arm.links, FER.links)])
+    assert (ratios <= 1.5 + 1e-6).all()
+    assert (ratios >= 1.0 / 1.5 - 1e-6).all()
+    assert ratios.max() > 1.49
+
+
+def test_given_friction_that_would_drive_when_fitted_then_it_brakes_or_is_zero(simulate):
+    model = TorqueModel.of(FER)
+    driving = ViscousCoulombFriction(np.full(7, -0.2), np.full(7, -0.3), np.full(7, -0.1))
+    factors, _ = factors_of(simulate, model, FER, driving)
+    fit = fit_consistent(factors, NOISE, Pull.towards(FER, model), 1.0, start=FER)
+    assert (fit.arm.friction.viscous >= 0.0).all()
+    assert (fit.arm.friction.coulomb >= 0.0).all()
+    assert (fit.arm.friction.offset < 0.0).any()
+
+
+def test_given_no_information_when_fitted_then_the_reference_comes_back(simulate):
+    model = TorqueModel.of(FER)
+    pull = Pull.towards(FER, model)
+    factors, _ = factors_of(simulate, model, load('fer', hand='franka_hand'))
+    fit = fit_consistent(factors, Noise(np.full(7, 1e6), np.ones(7)), pull, 1.0, start=FER)
+    for link, reference in zip(fit.arm.links, pull.reference.links):
+        # The solver's relative tolerance is 1e-8 of a divergence, which is a square.
+        np.testing.assert_allclose(link.parameters(), reference.parameters(), rtol=0.0, atol=1e-3)
+
+
+@pytest.mark.parametrize('factor', [1.0, 0.5, float('nan')])
+def test_given_a_mass_factor_that_bounds_nothing_when_fitted_then_it_is_refused(simulate, factor):
+    model = TorqueModel.of(FER)
+    factors, _ = factors_of(simulate, model, FER)
+    with pytest.raises(IdentificationError, match=r'mass factor is .*; it must be above 1'):
+        fit_consistent(factors, NOISE, Pull.towards(FER, model), 1.0, start=FER,
+                       mass_factor=factor)

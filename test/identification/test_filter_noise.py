@@ -1,0 +1,45 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""What filtered noise is worth, against filtered noise itself."""
+
+import numpy as np
+import pytest
+from scipy.signal import butter, filtfilt
+
+from franka_dynamics.identification.filter_noise import filter_inflation, residual_inflation
+from franka_dynamics.identification.signal_processing import SignalOptions
+
+
+@pytest.mark.parametrize('cutoff', [1.0, 3.0, 5.0, 8.0])
+def test_given_the_filters_impulse_response_when_summed_then_the_inflation_is_its_ratio(cutoff):
+    # With weights h, white noise has the variance sum(h^2) after the filter and sum(h)^2 = 1 at
+    # frequency zero; the inflation is the ratio, by Parseval.
+    options = SignalOptions(cutoff=cutoff)
+    impulse = np.zeros(4001)
+    impulse[2000] = 1.0
+    response = filtfilt(*butter(2, cutoff, fs=options.rate), impulse)
+    assert filter_inflation(options) == pytest.approx(
+        response.sum()**2 / np.sum(response**2), rel=1e-6)
+
+
+def test_given_filtered_noise_when_its_correlation_is_summed_then_it_is_the_filters():
+    options = SignalOptions(cutoff=3.0)
+    noise = np.random.default_rng(0).standard_normal((200_000, 2))
+    filtered = filtfilt(*butter(2, 3.0, fs=30.0), noise, axis=0)
+    # Bartlett's weights take a few percent off; the sum itself scatters by some percent.
+    np.testing.assert_allclose(residual_inflation([filtered], options),
+                               filter_inflation(options), rtol=0.12, atol=0.0)
+
+
+def test_given_independent_samples_when_summed_then_the_inflation_is_one():
+    noise = np.random.default_rng(0).standard_normal((200_000, 1))
+    np.testing.assert_allclose(residual_inflation([noise], SignalOptions()), 1.0, rtol=0.0,
+                               atol=0.05)
+
+
+def test_given_pieces_when_summed_then_no_correlation_is_seen_across_their_ends():
+    ramp = np.repeat([[1.0], [-1.0]], 2, axis=0)
+    pieces = [ramp[:2], ramp[2:]] * 50
+    # Within a piece both samples are equal: 1 + 2 (1 - 1/31) / 2.
+    np.testing.assert_allclose(residual_inflation(pieces, SignalOptions()), 1.0 + 30.0 / 31.0,
+                               rtol=1e-12, atol=0.0)
