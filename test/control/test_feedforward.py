@@ -242,7 +242,7 @@ HOSTILE = strategies.lists(max_size=120, elements=strategies.one_of(
         ['enable', 'disable', 'silence', 'reject', 'stop_steps'])),
 ))
 SETTINGS = (
-    MUJOCO, Settings(target='fci', kp=(1e6,), kd=(1e4,)), Settings(target='fci', payload=LOAD,
+    MUJOCO, Settings(target='fci', kp=(1e5,), kd=(1e4,)), Settings(target='fci', payload=LOAD,
                                                                    payload_known_to_robot=False),
     replace(MUJOCO, ramp_time=0.0, kp=KP, kd=KD), Settings(target='gz_ros2_control', payload=LOAD),
     replace(MUJOCO, payload=(100.0, 0.0, 0.0, 1.0, *[0.0] * 6), kp=(1e5,), kd=(1e5,)))

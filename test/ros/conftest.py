@@ -1,0 +1,277 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Nodes as processes, and a probe that talks to them over DDS."""
+
+from collections.abc import Callable
+import os
+import signal
+import subprocess
+import sys
+import time
+from typing import ClassVar
+
+import pytest
+
+rclpy = pytest.importorskip('rclpy', reason='ROS 2 is not installed')
+
+from builtin_interfaces.msg import Time  # noqa: E402
+from diagnostic_msgs.msg import DiagnosticArray  # noqa: E402
+from lifecycle_msgs.srv import ChangeState, GetState  # noqa: E402
+import numpy as np  # noqa: E402
+from rcl_interfaces.srv import SetParameters, SetParametersAtomically  # noqa: E402
+from rclpy.context import Context  # noqa: E402
+from rclpy.executors import SingleThreadedExecutor  # noqa: E402
+from rclpy.node import Node  # noqa: E402
+from rclpy.parameter import Parameter  # noqa: E402
+from rclpy.qos import QoSProfile, ReliabilityPolicy  # noqa: E402
+from sensor_msgs.msg import JointState  # noqa: E402
+from std_msgs.msg import Float64MultiArray  # noqa: E402
+
+# Only reached when something is broken; nothing is decided by how long a step takes.
+TIMEOUT_S = 60.0
+COMMAND = 'effort_controller/commands'
+
+
+class NodeProcess:
+    """One of our nodes as a process of its own."""
+
+    running_now: ClassVar[list['NodeProcess']] = []
+
+    def __init__(self, module: str, log, **parameters) -> None:
+        self.running_now.append(self)
+        remaps = parameters.pop('remaps', {})
+        extra = parameters.pop('extra', [])
+        arguments = []
+        for name, value in parameters.items():
+            text = str(value).lower() if isinstance(value, bool) else str(value)
+            arguments += ['-p', f'{name}:={text}']
+        for old, new in remaps.items():
+            arguments += ['-r', f'{old}:={new}']
+        self.log = log
+        with log.open('ab') as output:
+            self._process = subprocess.Popen(
+                [sys.executable, '-m', f'franka_dynamics.ros.{module}', '--ros-args', *arguments,
+                 *extra], stdout=output, stderr=subprocess.STDOUT, env=os.environ.copy())
+
+    def send(self, number: signal.Signals) -> None:
+        self.running_now.remove(self)
+        self._process.send_signal(number)
+
+    def wait(self) -> int:
+        if self in self.running_now:
+            self.running_now.remove(self)
+        return self._process.wait(TIMEOUT_S)
+
+    def end(self, by: signal.Signals = signal.SIGINT) -> int:
+        self.send(by)
+        return self.wait()
+
+    @property
+    def running(self) -> bool:
+        return self._process.poll() is None
+
+    @property
+    def text(self) -> str:
+        return self.log.read_text()
+
+    def kill(self) -> None:
+        if self in self.running_now:
+            self.running_now.remove(self)
+        if self.running:
+            self._process.kill()
+        self._process.wait()
+
+
+class Probe(Node):
+    """A node of the test's own, in a context of its own."""
+
+    def __init__(self) -> None:
+        self._own_context = Context()
+        rclpy.init(context=self._own_context)
+        super().__init__('probe', context=self._own_context)
+        self._own_executor = SingleThreadedExecutor(context=self._own_context)
+        self._own_executor.add_node(self)
+        self.diagnostics: dict[str, tuple[int, str, dict[str, str]]] = {}
+        self.create_subscription(DiagnosticArray, '/diagnostics', self._on_diagnostics, 10)
+
+    def close(self) -> None:
+        self._own_executor.shutdown()
+        self.destroy_node()
+        self._own_context.try_shutdown()
+
+    def spin(self, seconds: float = 0.01) -> None:
+        self._own_executor.spin_once(timeout_sec=seconds)
+
+    def until(self, done: Callable[[], object], what: str) -> None:
+        """Spin until something is true; fail with its name if it never gets so."""
+        give_up = time.monotonic() + TIMEOUT_S
+        while not done():
+            self.spin()
+            for process in NodeProcess.running_now:
+                assert process.running, f'{process.log.name} ended: {process.text}'
+            assert time.monotonic() < give_up, f'never happened: {what}; {self.diagnostics}'
+
+    def collect(self, kind: type, topic: str, reliable: bool = False, depth: int = 1000) -> list:
+        """Return a list to which every message on a topic is appended."""
+        messages: list = []
+        reliability = ReliabilityPolicy.RELIABLE if reliable else ReliabilityPolicy.BEST_EFFORT
+        self.create_subscription(kind, topic, messages.append,
+                                 QoSProfile(depth=depth, reliability=reliability))
+        return messages
+
+    def _on_diagnostics(self, message: DiagnosticArray) -> None:
+        for entry in message.status:
+            self.diagnostics[entry.name] = (
+                entry.level[0], entry.message, {p.key: p.value for p in entry.values})
+
+    def says(self, subject: str, text: str) -> bool:
+        """Return whether the latest diagnostics of a subject contain a text."""
+        _, message, pairs = self.diagnostics.get(subject, (0, '', {}))
+        return text in message or text in ' '.join(pairs.values())
+
+    def call(self, kind: type, service: str, request):
+        client = self.create_client(kind, service)
+        self.until(client.service_is_ready, f'service {service}')
+        future = client.call_async(request)
+        self.until(future.done, f'answer of {service}')
+        self.destroy_client(client)
+        return future.result()
+
+    def set_parameters(self, node: str, **values):
+        """Set all of them atomically; return the result."""
+        names = {name.replace('__', '.'): value for name, value in values.items()}
+        request = SetParametersAtomically.Request(parameters=[
+            Parameter(name, value=value).to_parameter_msg() for name, value in names.items()])
+        return self.call(SetParametersAtomically, f'{node}/set_parameters_atomically',
+                         request).result
+
+    def set_parameter(self, node: str, name: str, value):
+        request = SetParameters.Request(parameters=[
+            Parameter(name, value=value).to_parameter_msg()])
+        return self.call(SetParameters, f'{node}/set_parameters', request).results[0]
+
+    def transition(self, node: str, number: int) -> bool:
+        request = ChangeState.Request()
+        request.transition.id = number
+        return self.call(ChangeState, f'{node}/change_state', request).success
+
+    def lifecycle_state(self, node: str) -> str:
+        return self.call(GetState, f'{node}/get_state', GetState.Request()).current_state.label
+
+
+class ArmStream:
+    """A made-up arm that publishes joint states, one at a time."""
+
+    def __init__(self, probe: Probe, names, q, topic: str = 'joint_states') -> None:
+        self._probe = probe
+        self._publisher = probe.create_publisher(
+            JointState, topic, QoSProfile(depth=1, reliability=ReliabilityPolicy.RELIABLE))
+        self.names, self.q = list(names), np.array(q, dtype=float)
+        self.stamp_ns = 100 * 10 ** 9
+
+    def wait_for_listener(self) -> None:
+        self._probe.until(lambda: self._publisher.get_subscription_count() > 0,
+                          'a listener to the joint states')
+
+    def message(self, **changes) -> JointState:
+        message = JointState(name=self.names, position=list(self.q),
+                             velocity=[0.0] * len(self.names), effort=[0.0] * len(self.names))
+        for field, value in changes.items():
+            setattr(message, field, value)
+        message.header.stamp = Time(sec=self.stamp_ns // 10 ** 9,
+                                    nanosec=self.stamp_ns % 10 ** 9)
+        return message
+
+    def send(self, count: int = 1, *, step_ns: int = 10 ** 6, pause: float = 1e-3, **changes):
+        for _ in range(count):
+            self.stamp_ns += step_ns
+            self._publisher.publish(self.message(**changes))
+            self._probe.spin(pause)
+
+
+@pytest.fixture
+def probe():
+    node = Probe()
+    yield node
+    node.close()
+
+
+@pytest.fixture
+def launch(tmp_path):
+    """Start nodes that are ended with the test; their output is in the test's own folder."""
+    processes: list[NodeProcess] = []
+
+    def start(module: str, **parameters) -> NodeProcess:
+        process = NodeProcess(module, tmp_path / f'{len(processes)}-{module}.log', **parameters)
+        processes.append(process)
+        return process
+
+    yield start
+    for process in processes:
+        process.kill()
+
+
+@pytest.fixture
+def start_node(launch):
+    """Start the feedforward node with patience for a slow machine and without its wait."""
+    def start(**parameters) -> NodeProcess:
+        defaults = {'listen_before_activation': 0.0, 'state_timeout': 2.0, 'max_state_age': 0.0,
+                    'remaps': {'feedforward/command': COMMAND}}
+        return launch('feedforward_node', **{**defaults, **parameters})
+    return start
+
+
+@pytest.fixture
+def start_arm(launch):
+    """Start a simulated arm in lockstep: what it does depends on no clock."""
+    def start(**parameters) -> NodeProcess:
+        defaults = {'pacing': 'lockstep', 'lockstep_timeout': 1.0, 'brake_release_after': 0.1}
+        return launch('simulator_node', **{**defaults, **parameters})
+    return start
+
+
+@pytest.fixture
+def commands(probe):
+    return probe.collect(Float64MultiArray, COMMAND)
+
+
+class NodeWorld:
+    """A feedforward node with a made-up arm in front of it and a probe beside it."""
+
+    def __init__(self, log, **parameters) -> None:
+        from franka_dynamics.arm import load
+        from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
+
+        description = load(parameters.get('robot_type', 'fer'))
+        self.gravity = PinocchioModel(description).gravity(description.home)
+        self.probe = Probe()
+        self.commands = self.probe.collect(Float64MultiArray, COMMAND)
+        self.arm = ArmStream(self.probe, description.joint_names, description.home)
+        defaults = {'listen_before_activation': 0.0, 'state_timeout': 2.0, 'max_state_age': 0.0,
+                    'remaps': {'feedforward/command': COMMAND}}
+        self.node = NodeProcess('feedforward_node', log, **{**defaults, **parameters})
+        self.arm.wait_for_listener()
+
+    def send_and_ask(self, changes: dict, subject: str, text: str) -> bool:
+        """Send a few states; return whether diagnostics say a text about a subject by now."""
+        self.arm.send(5, **changes)
+        return self.probe.says(subject, text)
+
+    def close(self) -> None:
+        self.node.kill()
+        self.probe.close()
+
+
+@pytest.fixture(scope='module')
+def node_world(tmp_path_factory):
+    """Make worlds that last as long as their module."""
+    worlds: list[NodeWorld] = []
+
+    def make(**parameters) -> NodeWorld:
+        log = tmp_path_factory.mktemp('world') / 'feedforward_node.log'
+        worlds.append(NodeWorld(log, **parameters))
+        return worlds[-1]
+
+    yield make
+    for world in worlds:
+        world.close()

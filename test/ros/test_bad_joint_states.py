@@ -1,0 +1,110 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Joint states at fault, sent over DDS to a running node: a sentence, and never a torque."""
+
+import numpy as np
+import pytest
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
+
+from franka_dynamics.arm import load
+from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
+
+FER = load('fer')
+NAMES = list(FER.joint_names)
+HOME = list(FER.home)
+ORDER = [6, 0, 3, 5, 1, 2, 4]
+STATES = 'feedforward: Joint states'
+
+
+@pytest.fixture(scope='module')
+def world(node_world):
+    """One node that would command gravity, a made-up arm, and what the node publishes."""
+    return node_world(robot_type='fer', target='mujoco')
+
+
+def send_until_running(world):
+    before = len(world.commands)
+
+    def running():
+        world.arm.send(5)
+        return len(world.commands) > before + 5
+
+    world.probe.until(running, 'commands from good states')
+
+
+def with_value(index, value, base):
+    values = list(base)
+    values[index] = value
+    return values
+
+
+BAD = {
+    'a joint is missing': (
+        {'name': NAMES[:6], 'position': HOME[:6], 'velocity': [0.0] * 6, 'effort': []},
+        'lacks fer_joint7; it has fer_joint1'),
+    'no joint at all': ({'name': [], 'position': [], 'velocity': [], 'effort': []},
+                        'it has no joints'),
+    'another arm': ({'name': [name.replace('fer', 'panda') for name in NAMES]},
+                    'Set robot_type, arm_prefix or joint_names to match'),
+    'a joint twice': (
+        {'name': [*NAMES, NAMES[2]], 'position': [*HOME, 0.1], 'velocity': [0.0] * 8,
+         'effort': [0.0] * 8}, 'names fer_joint3 more than once'),
+    'too few positions': ({'position': HOME[:6]}, '7 names but 6 values of position'),
+    'no positions': ({'position': []}, '7 names but 0 values of position'),
+    'too many velocities': ({'velocity': [0.0] * 8}, '7 names but 8 values of velocity'),
+    'no velocities': ({'velocity': []}, '7 names but 0 values of velocity'),
+    'too few efforts': ({'effort': [0.0] * 3}, '7 names but 3 values of effort'),
+    'a position is NaN': ({'position': with_value(2, np.nan, HOME)},
+                          'fer_joint3 has position nan'),
+    'a position is infinite': ({'position': with_value(0, np.inf, HOME)},
+                               'fer_joint1 has position inf'),
+    'a velocity is NaN': ({'velocity': with_value(6, np.nan, [0.0] * 7)},
+                          'fer_joint7 has position 0.785'),
+    'degrees': ({'position': list(np.rad2deg(HOME))}, 'is it in degrees'),
+}
+
+
+@pytest.mark.parametrize('fault', BAD)
+def test_given_a_state_at_fault_when_sent_then_it_is_named_and_the_arm_is_stopped(world, fault):
+    changes, sentence = BAD[fault]
+    send_until_running(world)
+    world.probe.until(lambda: world.send_and_ask(changes, STATES, sentence),
+                      f'diagnostics say: {sentence}')
+    # The stop sequence of this target holds the last gravity torque, and then there is silence.
+    world.probe.until(lambda: world.send_and_ask(changes, 'feedforward: Command', 'silent'),
+                      'the node is silent')
+    count = len(world.commands)
+    world.arm.send(50, **changes)
+    assert len(world.commands) == count
+    np.testing.assert_allclose(world.commands[-1].data, world.gravity, rtol=0, atol=1e-9)
+
+
+GOOD = {
+    'another order': {'name': [NAMES[i] for i in ORDER], 'position': [HOME[i] for i in ORDER]},
+    'fingers and another arm besides': {
+        'name': ['fer_finger_joint1', *NAMES, 'other_joint1'],
+        'position': [np.nan, *HOME, np.inf], 'velocity': [0.0] * 9, 'effort': [0.0] * 9},
+    'no effort': {'effort': []},
+}
+
+
+@pytest.mark.parametrize('kind', GOOD)
+def test_given_a_state_of_another_form_when_sent_then_gravity_is_that_of_the_same_pose(
+        world, kind):
+    gravity = world.probe.collect(JointState, '/feedforward/gravity')
+
+    def answered():
+        world.arm.send(5, **GOOD[kind])
+        return gravity
+
+    world.probe.until(answered, 'a gravity torque')
+    assert gravity[-1].name == NAMES
+    np.testing.assert_allclose(gravity[-1].effort, world.gravity, rtol=0, atol=1e-12)
+
+
+def test_given_commands_when_collected_then_all_were_finite(world):
+    assert np.isfinite([message.data for message in world.commands]).all()
+    assert all(isinstance(message, Float64MultiArray) for message in world.commands)
+    np.testing.assert_allclose(world.gravity, NewtonEulerModel(FER).gravity(HOME), rtol=0,
+                               atol=1e-12)

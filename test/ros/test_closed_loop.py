@@ -1,0 +1,76 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Simulated arm and node as processes, joined by DDS: the main job in small."""
+
+import numpy as np
+import pytest
+from sensor_msgs.msg import JointState
+
+from franka_dynamics.arm import load
+from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
+
+FER = load('fer')
+# A run of two simulated seconds: without feedback an error of rounding grows to 1e-12 rad, and
+# the requirement on ten seconds is 1e-3.
+DRIFT_RAD = 1e-6
+
+
+def stamp(message):
+    return message.header.stamp.sec + 1e-9 * message.header.stamp.nanosec
+
+
+@pytest.mark.parametrize(('target', 'compensation'), [('mujoco', False), ('fci', True)])
+def test_given_a_simulated_arm_when_fed_forward_then_it_is_held(
+        probe, start_arm, start_node, target, compensation):
+    states = probe.collect(JointState, 'joint_states')
+    start_arm(gravity_compensation=compensation)
+    start_node(target=target)
+    probe.until(lambda: probe.says('simulator: Simulated arm', 'False'), 'brakes open')
+    opened = stamp(states[-1])
+    probe.until(lambda: stamp(states[-1]) > opened + 2.0, 'two seconds of simulated time')
+    held = np.array([message.position for message in states])
+    np.testing.assert_allclose(held, np.tile(FER.home, (len(held), 1)), rtol=0, atol=DRIFT_RAD)
+    measured = np.array(states[-1].effort)
+    np.testing.assert_allclose(measured, NewtonEulerModel(FER).gravity(FER.home), rtol=0,
+                               atol=1e-9)
+    assert probe.diagnostics['feedforward: Command'][1] == 'torques are published'
+    expected = 'compensated' if compensation else 'uncompensated'
+    assert probe.diagnostics['feedforward: Gravity compensation'][2]['state'] == expected
+
+
+def test_given_gravity_added_twice_when_run_then_the_node_lets_go_and_says_so(
+        probe, start_arm, start_node, commands):
+    start_arm(gravity_compensation=True, brake_release_after=60.0)
+    start_node(target='mujoco')
+    probe.until(lambda: probe.says('feedforward: Command', 'compensated'), 'the conflict is told')
+    level, message, _ = probe.diagnostics['feedforward: Command']
+    assert level == 2
+    assert 'target mujoco leaves gravity to this node' in message
+    probe.until(lambda: np.array_equal(commands[-1].data, np.zeros(7)), 'the torque is let go')
+    torques = np.array([message.data for message in commands])
+    # Best effort may lose messages between two that arrive, so only the end is asserted here.
+    np.testing.assert_array_equal(torques[-1], np.zeros(7))
+
+
+def test_given_two_arms_of_their_own_namespaces_when_run_then_both_are_held(
+        probe, launch):
+    sides = {'left': 'fer', 'right': 'fr3'}
+    states = {}
+    for side, arm in sides.items():
+        remap = {'__ns': f'/{side}'}
+        states[side] = probe.collect(JointState, f'/{side}/joint_states')
+        launch('simulator_node', robot_type=arm, arm_prefix=f'{side}_', pacing='lockstep',
+               lockstep_timeout=1.0, brake_release_after=0.1, remaps=remap)
+        launch('feedforward_node', robot_type=arm, arm_prefix=f'{side}_', target='mujoco',
+               listen_before_activation=0.0, state_timeout=2.0, max_state_age=0.0,
+               remaps={**remap, 'feedforward/command': 'effort_controller/commands'})
+    for side in sides:
+        probe.until(lambda side=side: probe.says(f'{side}/simulator: Simulated arm', 'False'),
+                    f'brakes of {side} open')
+    for side, arm in sides.items():
+        begun = stamp(states[side][-1])
+        probe.until(lambda side=side, begun=begun: stamp(states[side][-1]) > begun + 0.5,
+                    'half a second')
+        np.testing.assert_allclose(states[side][-1].position, load(arm).home, rtol=0,
+                                   atol=DRIFT_RAD)
+        assert states[side][-1].name[0] == f'{side}_{arm}_joint1'
