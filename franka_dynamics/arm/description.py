@@ -81,7 +81,7 @@ class ArmDescription:
 
     `links[i]` is the link that joint i moves, in that joint's DH frame. `base` is the pose of
     frame {0} in the space frame {S}; `flange` is the fixed row behind the last joint. Gravity is
-    no property of an arm: models take it.
+    no property of an arm: models take it. `repairs` says what was changed on request.
     """
 
     name: str
@@ -98,6 +98,7 @@ class ArmDescription:
     hand: str = 'none'
     rounding: float = 0.0
     file: str = ''
+    repairs: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         """Check that joints, links, base and home belong together; freeze the arrays."""

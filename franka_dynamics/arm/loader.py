@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from .body_table import InertiaAbout, read_body
+from .consistency import repaired, REPAIRS
 from .denavit_hartenberg import Convention, DHRow, JointKind
 from .description import ArmDescription, Joint, JointLimits
 from .friction import FrictionModel, SigmoidFriction, ViscousCoulombFriction
@@ -42,7 +43,7 @@ def available_sets(arm: str | Path) -> tuple[str, ...]:
 
 
 def load(arm: str | Path, inertial_set: str | None = None, *, hand: str = AS_LISTED,
-         prefix: str = '') -> ArmDescription:
+         prefix: str = '', repair: str | None = None) -> ArmDescription:
     """
     Load an arm by its shipped name or from a YAML file.
 
@@ -57,6 +58,9 @@ def load(arm: str | Path, inertial_set: str | None = None, *, hand: str = AS_LIS
         and a hand's name puts that hand on in its place.
     prefix : str
         Put in front of every joint name, verbatim.
+    repair : str, optional
+        'nearest_within_rounding' replaces links that no real body could be by the nearest ones
+        that are, within the rounding that the set states; the set's own `repair` if not given.
 
     Raises
     ------
@@ -64,6 +68,10 @@ def load(arm: str | Path, inertial_set: str | None = None, *, hand: str = AS_LIS
         If there is no such arm, set or hand; the message lists those there are.
     DescriptionError
         If the file cannot be read or contradicts itself; the message names file and field.
+    InertiaError
+        If the repair asked for is impossible.
+    MissingDependencyError
+        If a repair is asked for and cvxpy is not installed.
 
     """
     path = _arm_file(arm)
@@ -95,7 +103,7 @@ def load(arm: str | Path, inertial_set: str | None = None, *, hand: str = AS_LIS
         hand=_listed_hand(inertial),
         rounding=inertial.positive('rounding') if 'rounding' in inertial else 0.0,
         file=str(path))
-    return _with_hand(description, hand)
+    return _repaired(_with_hand(description, hand), inertial, repair)
 
 
 def load_hand(name: str) -> LinkInertia:
@@ -124,6 +132,19 @@ def _with_hand(description: ArmDescription, hand: str) -> ArmDescription:
     if hand == NO_HAND:
         return description
     return description.with_payload(load_hand(hand), name=hand)
+
+
+def _repaired(description: ArmDescription, inertial: YamlTable, repair: str | None,
+              ) -> ArmDescription:
+    """Repair on request of the caller or of the file; hands shift the rounding box, no more."""
+    wanted = inertial.text('repair') if repair is None and 'repair' in inertial else repair
+    if wanted is None:
+        return description
+    if wanted not in REPAIRS:
+        raise inertial.error('repair', f'is {wanted!r}; it must be {" or ".join(REPAIRS)}')
+    about_origin = (_about(inertial) is InertiaAbout.FRAME_ORIGIN
+                    and all('first_moment' in entry for entry in inertial.tables('links')))
+    return repaired(description, tensor_only=not about_origin)
 
 
 def _arm_file(arm: str | Path) -> Path:
@@ -197,7 +218,8 @@ def _listed_hand(table: YamlTable) -> str:
 
 def _links(table: YamlTable, joints: list[str],
            ) -> tuple[tuple[LinkInertia, ...], LinkInertia | None]:
-    table.only({'source', 'inertia_about', 'hand', 'rounding', 'links', 'base_link', 'notes'})
+    table.only({'source', 'inertia_about', 'hand', 'rounding', 'repair', 'links', 'base_link',
+                'notes'})
     about = _about(table)
     entries = table.tables('links')
     if len(entries) != len(joints):

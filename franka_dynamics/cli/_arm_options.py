@@ -7,6 +7,7 @@ from __future__ import annotations
 import argparse
 
 from ..arm import ArmDescription, load
+from ..arm.consistency import REPAIRS
 from ..arm.loader import AS_LISTED
 
 
@@ -22,8 +23,11 @@ def add_arm_options(parser: argparse.ArgumentParser, *, default: str | None = 'f
     if inertial_set:
         parser.add_argument('--set', dest='inertial_set', metavar='SET',
                             help="one of the arm file's inertial sets (default: the file's own)")
+        parser.add_argument('--repair', choices=REPAIRS, help='replace links that no real body '
+                            "could be by the nearest physical ones within the set's rounding")
 
 
 def load_arm(arguments: argparse.Namespace) -> ArmDescription:
     """Return the arm that the options name."""
-    return load(arguments.arm, arguments.inertial_set, hand=arguments.hand)
+    return load(arguments.arm, arguments.inertial_set, hand=arguments.hand,
+                repair=getattr(arguments, 'repair', None))
