@@ -19,7 +19,9 @@ from ..errors import UrdfError
 
 class PinocchioUrdf:
     """
-    The dynamics of some joints of a URDF, all others held at zero, by Pinocchio alone.
+    The dynamics of some joints of a URDF, all others held, by Pinocchio alone.
+
+    Other joints are held at zero, or at the limit next to it.
 
     Parameters
     ----------
@@ -48,7 +50,7 @@ class PinocchioUrdf:
             raise UrdfError(f'Pinocchio finds no joint {", ".join(missing)} in the URDF.')
         wanted = set(joint_names)
         held = [whole.getJointId(name) for name in list(whole.names)[1:] if name not in wanted]
-        self.model = pin.buildReducedModel(whole, held, pin.neutral(whole))
+        self.model = pin.buildReducedModel(whole, held, _nearest_to_zero(whole))
         self.model.gravity.linear = gravity_vector(gravity)
         self.data = self.model.createData()
         self._joints = [self.model.joints[self.model.getJointId(name)] for name in joint_names]
@@ -71,6 +73,17 @@ class PinocchioUrdf:
             velocity[joint.idx_v], acceleration[joint.idx_v] = values[1:]
         torque = pin.rnea(self.model, self.data, position, velocity, acceleration)
         return np.array([torque[joint.idx_v] for joint in self._joints])
+
+
+def _nearest_to_zero(model: pin.Model) -> NDArray[np.float64]:
+    """Return the position at which joints outside the arm are held: zero, or the next limit."""
+    q = pin.neutral(model)
+    for joint in list(model.joints)[1:]:
+        if joint.nq == 1:
+            low, high = (limit[joint.idx_q] for limit in (model.lowerPositionLimit,
+                                                          model.upperPositionLimit))
+            q[joint.idx_q] = min(max(0.0, low), high)
+    return q
 
 
 def largest_difference(xml: str, description: ArmDescription, mount: ArrayLike, *,

@@ -1,0 +1,143 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Any serial arm in a URDF -> a description of its own, and what of the URDF does not fit one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .denavit_hartenberg import Convention
+from .description import ArmDescription, Joint, JointLimits
+from .dh_recovery import recover_rows, RecoveredRows
+from .inertia import LinkInertia
+from .pose import inverse_pose
+from .serial_chain import find_chains, read_chain, SerialChain
+from .urdf_document import parse_urdf, UrdfDocument
+from ..errors import UrdfError
+
+IMPORTED = 'imported'
+_GRIPPER_WORDS = ('finger', 'gripper', 'knuckle', 'jaw', 'thumb')
+_TIP_NAMES = ('flange', 'tool0', 'tool_flange')
+# Angles of a text with 15 digits are off by 1e-15; more is worth a sentence.
+_SAID_DEVIATION = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class ImportedArm:
+    """
+    The description, the URDF's names of its joints, and one sentence for all that does not fit.
+
+    `mount` is the pose of the description's space frame, the link that joint 1 hangs on, in the
+    URDF's root link; `tip` the link whose frame is the flange.
+    """
+
+    description: ArmDescription
+    urdf_joint_names: tuple[str, ...]
+    mount: NDArray[np.float64]
+    tip: str
+    notes: tuple[str, ...]
+
+
+def import_urdf(text: str, *, source: str = 'the URDF', name: str | None = None,
+                joint_names: Sequence[str] | None = None, tip: str | None = None,
+                prefix: str = '', convention: Convention = Convention.MODIFIED) -> ImportedArm:
+    """
+    Describe the serial arm in a URDF by DH rows.
+
+    Parameters
+    ----------
+    text : str
+        The URDF's text.
+    source : str
+        What sentences call it.
+    name : str, optional
+        Of the arm; the URDF's robot name if not given.
+    joint_names : sequence of str, optional
+        The arm's joints from base to tip; the only chain there is, without a gripper's joints,
+        if not given.
+    tip : str, optional
+        The link that is the flange; found by name (flange, tool0, link8), else the last link.
+    prefix : str
+        Only joints with this prefix are meant; the description has them without it.
+    convention : Convention
+        Of the rows.
+
+    Raises
+    ------
+    UrdfError
+        If the text cannot be read, or which joints are meant is not clear.
+
+    """
+    document = parse_urdf(text, source)
+    names, notes = _choose_joints(document, joint_names, prefix)
+    chain = read_chain(document, names)
+    tip = tip or _find_tip(chain)
+    rows = recover_rows(chain, convention, tip)
+    joints = tuple(
+        Joint(joint.name.removeprefix(prefix), joint.kind, row, joint.limits or JointLimits())
+        for joint, row in zip(chain.joints, rows.rows))
+    home = np.array([min(max(0.0, joint.limits.lower), joint.limits.upper) for joint in joints])
+    description = ArmDescription(
+        name=name or chain.name or 'arm', convention=convention, joints=joints,
+        links=_links(chain, rows), flange=rows.flange, base=rows.base,
+        base_link=chain.base_inertia, home=home, inertial_set=IMPORTED, source=source)
+    return ImportedArm(description, names, chain.mount, tip,
+                       (*notes, *_misfits(chain, rows, description), *chain.notes))
+
+
+def _choose_joints(document: UrdfDocument, joint_names: Sequence[str] | None, prefix: str,
+                   ) -> tuple[tuple[str, ...], list[str]]:
+    if joint_names:
+        return tuple(joint_names), []
+    chains = [chain for chain in find_chains(document)
+              if all(name.startswith(prefix) for name in chain)]
+    arms = [cut for cut in map(_without_gripper, chains) if cut]
+    if len(arms) != 1:
+        listed = '; '.join(', '.join(arm) for arm in arms) or 'none'
+        raise UrdfError(
+            f'{document.source}: has {len(arms)} chains of moving joints'
+            f'{f" with the prefix {prefix!r}" if prefix else ""} ({listed}); say which joints are '
+            'the arm, from base to tip (--joints), or its prefix (--prefix).')
+    left_out = chains[[_without_gripper(chain) for chain in chains].index(arms[0])][len(arms[0]):]
+    notes = [f'{", ".join(left_out)}: taken for a gripper, not for the arm; --joints says '
+             'otherwise.'] if left_out else []
+    return arms[0], notes
+
+
+def _without_gripper(chain: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the joints before the first whose name is that of a gripper's."""
+    for i, name in enumerate(chain):
+        if any(word in name.lower() for word in _GRIPPER_WORDS):
+            return chain[:i]
+    return chain
+
+
+def _find_tip(chain: SerialChain) -> str:
+    endings = (*_TIP_NAMES, f'link{len(chain.joints) + 1}')
+    for ending in endings:
+        for link in chain.tool_frames:
+            if link.endswith(ending):
+                return link
+    return chain.joints[-1].link
+
+
+def _links(chain: SerialChain, rows: RecoveredRows) -> tuple[LinkInertia, ...]:
+    return tuple(joint.inertia.expressed_in(inverse_pose(frame) @ joint.frame)
+                 for joint, frame in zip(chain.joints, rows.frames))
+
+
+def _misfits(chain: SerialChain, rows: RecoveredRows, description: ArmDescription) -> list[str]:
+    notes = [f'joint {joint.name} has no limits; none are assumed.'
+             for joint in chain.joints if joint.limits is None]
+    notes += [f'the link {link} and what is fixed to it have no mass.' for link in chain.massless]
+    notes += [f'{sentence}; simulator and node will refuse it.'
+              for sentence in description.inconsistencies()]
+    angle, distance = rows.deviation
+    if angle > _SAID_DEVIATION or distance > _SAID_DEVIATION:
+        notes.append(f'nearly parallel axes, which the rows make parallel, are up to {angle:.2g} '
+                     f'rad and {distance:.2g} m off: angles written with few digits.')
+    return notes
