@@ -93,25 +93,26 @@ def _choose_joints(document: UrdfDocument, joint_names: Sequence[str] | None, pr
                    ) -> tuple[tuple[str, ...], list[str]]:
     if joint_names:
         return tuple(joint_names), []
-    chains = [chain for chain in find_chains(document)
-              if all(name.startswith(prefix) for name in chain)]
-    arms = [cut for cut in map(_without_gripper, chains) if cut]
+    chains = {_without_gripper(document, chain): chain for chain in find_chains(document)
+              if all(name.startswith(prefix) for name in chain)}
+    arms = [arm for arm in chains if arm]
     if len(arms) != 1:
         listed = '; '.join(', '.join(arm) for arm in arms) or 'none'
         raise UrdfError(
             f'{document.source}: has {len(arms)} chains of moving joints'
             f'{f" with the prefix {prefix!r}" if prefix else ""} ({listed}); say which joints are '
             'the arm, from base to tip (--joints), or its prefix (--prefix).')
-    left_out = chains[[_without_gripper(chain) for chain in chains].index(arms[0])][len(arms[0]):]
+    left_out = chains[arms[0]][len(arms[0]):]
     notes = [f'{", ".join(left_out)}: taken for a gripper, not for the arm; --joints says '
              'otherwise.'] if left_out else []
     return arms[0], notes
 
 
-def _without_gripper(chain: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the joints before the first whose name is that of a gripper's."""
+def _without_gripper(document: UrdfDocument, chain: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the joints before the first that is a gripper's by its own or its link's name."""
     for i, name in enumerate(chain):
-        if any(word in name.lower() for word in _GRIPPER_WORDS):
+        names = f'{name} {document.joints[name].child}'.lower()
+        if any(word in names for word in _GRIPPER_WORDS):
             return chain[:i]
     return chain
 

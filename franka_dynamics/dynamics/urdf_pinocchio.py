@@ -58,21 +58,33 @@ class PinocchioUrdf:
     def inverse_dynamics(self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike,
                          ) -> NDArray[np.float64]:
         """Return M ddq + C dq + g for a stack of states, shape (count, n) [N m]."""
-        return np.array([self._one(*state) for state in zip(
-            np.asarray(q, dtype=float), np.asarray(dq, dtype=float),
-            np.asarray(ddq, dtype=float))])
+        torques = []
+        for state in zip(*(np.asarray(values, dtype=float) for values in (q, dq, ddq))):
+            velocity, acceleration = np.zeros(self.model.nv), np.zeros(self.model.nv)
+            for joint, _, rate, acceleration_of_joint in zip(self._joints, *state):
+                velocity[joint.idx_v] = rate
+                acceleration[joint.idx_v] = acceleration_of_joint
+            torque = pin.rnea(self.model, self.data, self._position(state[0]), velocity,
+                              acceleration)
+            torques.append([torque[joint.idx_v] for joint in self._joints])
+        return np.array(torques)
 
-    def _one(self, q: NDArray[np.float64], dq: NDArray[np.float64], ddq: NDArray[np.float64],
-             ) -> NDArray[np.float64]:
+    def link_poses(self, q: ArrayLike, link: str) -> NDArray[np.float64]:
+        """Return the poses of a link in the root link for positions (count, n), (count, 4, 4)."""
+        frame = self.model.getFrameId(link)
+        poses = []
+        for positions in np.asarray(q, dtype=float):
+            pin.framesForwardKinematics(self.model, self.data, self._position(positions))
+            poses.append(self.data.oMf[frame].homogeneous)
+        return np.array(poses)
+
+    def _position(self, q: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return Pinocchio's configuration; a continuous joint is kept as cosine and sine."""
         position = np.zeros(self.model.nq)
-        velocity, acceleration = np.zeros(self.model.nv), np.zeros(self.model.nv)
-        for joint, *values in zip(self._joints, q, dq, ddq):
-            # A continuous joint is kept as cosine and sine.
+        for joint, value in zip(self._joints, q):
             position[joint.idx_q:joint.idx_q + joint.nq] = (
-                values[0] if joint.nq == 1 else (np.cos(values[0]), np.sin(values[0])))
-            velocity[joint.idx_v], acceleration[joint.idx_v] = values[1:]
-        torque = pin.rnea(self.model, self.data, position, velocity, acceleration)
-        return np.array([torque[joint.idx_v] for joint in self._joints])
+                value if joint.nq == 1 else (np.cos(value), np.sin(value)))
+        return position
 
 
 def _nearest_to_zero(model: pin.Model) -> NDArray[np.float64]:
@@ -109,4 +121,23 @@ def largest_difference(xml: str, description: ArmDescription, mount: ArrayLike, 
     gravity = np.asarray(mount, dtype=float)[:3, :3].T @ np.asarray(GRAVITY)
     ours = NewtonEulerModel(description, gravity).inverse_dynamics(*states) - rotors * states.ddq
     theirs = PinocchioUrdf(xml, description.joint_names).inverse_dynamics(*states)
+    return float(np.abs(ours - theirs).max())
+
+
+def largest_flange_difference(xml: str, description: ArmDescription, mount: ArrayLike, link: str,
+                              *, count: int = 50, seed: int = 0) -> float:
+    """
+    Return the largest difference of any entry of the flange's pose (1 or m).
+
+    Parameters
+    ----------
+    xml, description, mount, count, seed
+        As in `largest_difference`.
+    link : str
+        The URDF's link that is the flange.
+
+    """
+    q = sample_states(description, count, seed).q
+    ours = np.asarray(mount, dtype=float) @ NewtonEulerModel(description).frames(q)[:, -1]
+    theirs = PinocchioUrdf(xml, description.joint_names).link_poses(q, link)
     return float(np.abs(ours - theirs).max())

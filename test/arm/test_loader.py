@@ -210,7 +210,8 @@ def test_given_the_two_references_when_loaded_then_they_describe_the_same_body(t
 
 def test_given_the_shipped_files_when_listed_then_sets_start_with_the_default():
     assert {'fer', 'fr3', 'rpr'} <= set(available_arms())
-    assert set(available_hands()) == {'franka_hand', 'franka_hand_0.4', 'hand_ledezma2021'}
+    assert set(available_hands()) == {'franka_hand', 'franka_hand_0.4', 'franka_hand_ros',
+                                    'hand_ledezma2021'}
     assert available_sets('fer')[0] == 'gaz2019'
     assert set(available_sets('fer')) == {'gaz2019', 'ledezma2021', 'franka_description'}
 
