@@ -5,7 +5,8 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
+import json
+from typing import Any, TYPE_CHECKING
 
 from ._arm_options import add_arm_options, load_arm
 
@@ -30,6 +31,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument('--rotors', action='store_true',
                         help='count the rotor inertia of each joint as a parameter, even where '
                         'the arm file gives none')
+    parser.add_argument('--json', metavar='FILE',
+                        help='write values, relations and the map from the standard parameters')
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -40,6 +43,7 @@ def run(arguments: argparse.Namespace) -> int:
     from ..dynamics import GRAVITY
     from ..identification.base_parameters import ANY_GRAVITY, base_parameters, NO_GRAVITY
     from ..identification.numerical_base_parameters import numerical_base_parameters
+    from ..report.files import write_text
 
     gravity = np.array({'vertical': [GRAVITY], 'tilted': ANY_GRAVITY,
                         'none': [NO_GRAVITY]}[arguments.gravity])
@@ -51,6 +55,10 @@ def run(arguments: argparse.Namespace) -> int:
     console = Console(highlight=False)
     _print_table(console, found, arguments.gravity)
     _print_summary(console, found, rank)
+    if arguments.json:
+        content = {'gravity': arguments.gravity, 'rank': rank, **_content(found)}
+        write_text(arguments.json, json.dumps(content, indent=2) + '\n')
+        console.print(f'written: {arguments.json}')
     return 0 if rank == len(found) else 1
 
 
@@ -94,3 +102,18 @@ def _print_summary(console: Console, found: BaseParameters, rank: int) -> None:
                       f'(a rank decision rests on {gap.smallest_kept:.1e}, the next lower is '
                       f'{gap.largest_dropped:.1e}). If a twist is meant to be a quarter turn, '
                       'write it as pi/2 in the arm file.')
+
+
+def _content(found: BaseParameters) -> dict[str, Any]:
+    """Return what the table shows and the map behind it, SI units."""
+    arm, names = found.description, found.standard_names
+    return {
+        'arm': arm.name, 'inertial_set': arm.inertial_set, 'hand': arm.hand,
+        'base_parameters': [
+            {'name': relation.name, 'value': float(value), 'relation': str(relation)}
+            for relation, value in zip(found.relations, found.values())],
+        'no_effect': [names[k] for k in found.no_effect],
+        'regrouped': [names[k] for k in found.regrouped],
+        'standard_parameters': list(names),
+        'matrix': found.matrix.tolist(),
+    }

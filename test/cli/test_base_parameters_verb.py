@@ -2,9 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """What `franka-dynamics base-parameters` prints."""
 
+import json
+
+import numpy as np
 import pytest
 
+from franka_dynamics.arm import load
 from franka_dynamics.cli.main import INPUT_AT_FAULT, main
+from franka_dynamics.identification import numerical_base_parameters
+from franka_dynamics.identification.standard_parameters import parameter_vector
 
 
 @pytest.fixture(autouse=True)
@@ -53,3 +59,23 @@ def test_given_a_rounded_twist_when_listed_then_a_note_says_how_to_write_it(tmp_
 def test_given_an_unknown_arm_when_listed_then_one_sentence_says_so(capsys):
     assert main(['base-parameters', '--arm', 'ur5']) == INPUT_AT_FAULT
     assert capsys.readouterr().err.count('\n') == 1
+
+
+def test_given_a_json_file_when_written_then_its_map_gives_its_values(tmp_path):
+    path = tmp_path / 'base.json'
+    assert main(['base-parameters', '--arm', 'scemi', '--json', str(path)]) == 0
+    content = json.loads(path.read_text(encoding='utf-8'))
+    assert len(content['base_parameters']) == content['rank'] == 36
+    values = np.array(content['matrix']) @ parameter_vector(load('scemi'))
+    np.testing.assert_allclose([entry['value'] for entry in content['base_parameters']], values,
+                               rtol=1e-14, atol=1e-14)
+    assert content['standard_parameters'][9] == 'm_1' and 'm_1' in content['no_effect']
+
+
+def test_given_a_rank_that_disagrees_when_listed_then_the_answer_is_no(monkeypatch, capsys):
+    # No arm is known to do it; a check of one state sees fewer columns than there are.
+    honest = numerical_base_parameters.numerical_base_parameters
+    monkeypatch.setattr(numerical_base_parameters, 'numerical_base_parameters',
+                        lambda *args, **kwargs: honest(*args, **kwargs, count=1))
+    assert main(['base-parameters', '--arm', 'fer']) == 1
+    assert 'MISMATCH' in capsys.readouterr().out

@@ -6,7 +6,15 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
-from franka_dynamics.arm import Convention, DHRow, JointKind, load
+from franka_dynamics.arm import (
+    ArmDescription,
+    Convention,
+    DHRow,
+    Joint,
+    JointKind,
+    LinkInertia,
+    load,
+)
 from franka_dynamics.dynamics.lagrangian import LagrangianModel
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
@@ -102,9 +110,8 @@ def test_given_eq_2_when_the_joint_is_prismatic_then_sigma_picks_r_and_not_theta
     # Corrected: q = (1 - sigma) theta + sigma r. Printed: sigma theta + sigma f.
     row = DHRow(a=0.1, alpha=0.4, d=0.2, theta=0.3)
     for sigma, kind in ((0, JointKind.REVOLUTE), (1, JointKind.PRISMATIC)):
-        arm = type(load('fer'))('one', Convention.MODIFIED,
-                                (type(load('fer').joints[0])('j', kind, row),),
-                                load('fer').links[:1])
+        arm = ArmDescription('one', Convention.MODIFIED, (Joint('j', kind, row),),
+                             (LinkInertia.zero(),))
         theta, r = (1 - sigma) * 0.5, sigma * 0.5
         corrected = DHRow(a=0.1, alpha=0.4, d=0.2 + r, theta=0.3 + theta)
         printed = DHRow(a=0.1, alpha=0.4, d=0.2 + sigma * 0.5, theta=0.3 + sigma * 0.5)
