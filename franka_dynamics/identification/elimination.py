@@ -128,7 +128,8 @@ def eliminations(description: ArmDescription, gravity: Array, *, rotor_inertia: 
     scaled = _in_unit(description, unit)
     ranks = _RankDecisions()
     strengths = np.linalg.norm(gravity, axis=-1)
-    # A mass at the origin of frame 0 is where U = 0; the pose of that origin is a constant.
+    # U is measured from the origin of frame 0: where the arm stands is a constant of U, and a far
+    # place would blur the ranks.
     rows = base_potential(scaled, gravity[strengths > 0.0] / strengths[strengths > 0.0, None])
     rows[:, 9] = 0.0
     reach = _Reach(np.zeros((0, 6)), ranks.row_space(rows))

@@ -74,6 +74,8 @@ def test_given_the_franka_when_its_relations_are_written_then_they_read_as_in_th
     assert written['XXR_5'] == 'XXR_5 = XX_5 - YY_5 + YY_6 + 0.007744 m_7'
     assert written['mYR_4'] == 'mYR_4 = mY_4 + mZ_5 + 0.384 (m_5 + m_6 + m_7)'
     assert written['XY_2'] == 'XY_2'
+    # a_4^2 = a_5^2 takes the masses behind link 4 out of this sum, to the last bit.
+    assert written['XXR_3'] == 'XXR_3 = XX_3 - YY_3 + YY_4 - 0.00680625 m_4'
 
 
 def test_given_the_franka_when_sorted_then_every_standard_parameter_is_somewhere():
@@ -169,6 +171,13 @@ def test_given_lengths_in_millimetres_when_counted_then_nothing_changes():
         replace(joint, row=replace(joint.row, a=1e-3 * joint.row.a, d=1e-3 * joint.row.d))
         for joint in arm.joints))
     assert base_parameters(small).columns == base_parameters(arm).columns
+
+
+def test_given_an_arm_far_from_the_space_frame_when_counted_then_nothing_changes():
+    pose = np.eye(4)
+    pose[:3, 3] = (3e6, -2e6, 5e6)
+    far = replace(load('scemi'), base=pose)
+    assert base_parameters(far).rank_gap == base_parameters(load('scemi')).rank_gap
 
 
 def test_given_a_twist_typed_with_four_decimals_when_found_then_the_rank_gap_shows_it():
