@@ -39,7 +39,7 @@ class Inward:
     """
     What link i - 1 exerts on link i, (3, 1) each in frame {i}, and the joint's torque or force.
 
-    In the letters of the link behind it (f2x ..., n2x ...), as the recursion computes them.
+    The moment is about the origin of {i-1}. In the letters of the link behind it (f2x ..., n2x ...), as the recursion computes them.
     """
 
     force: sp.Matrix
