@@ -147,8 +147,8 @@ def _rpr_newton_euler() -> list[Section]:
                  'of the origin', 'and of the centre of mass, gravity included; w_i are the joint '
                  'accelerations.'), tuple(motions)),
         Section('4 recursive Newton-Euler formulation, inward',
-                ('f_i, n_i: force and moment of link i - 1 on link i about the origin of {i-1}, in '
-                 'frame {i},', 'with parts fix ..., nix ...; fe, ne: what the end effector exerts on its surroundings.'),
+                ('f_i, n_i: force and moment of link i - 1 on link i, about the origin of {i-1},',
+                 'in frame {i}, as fix ..., nix ...; fe, ne: what the end effector exerts.'),
                 tuple(wrenches)),
         Section('4 the torques, put together', (),
                 tuple(Formula(f'tau{i}', torque) for i, torque in enumerate(

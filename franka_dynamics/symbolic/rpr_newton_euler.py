@@ -39,7 +39,8 @@ class Inward:
     """
     What link i - 1 exerts on link i, (3, 1) each in frame {i}, and the joint's torque or force.
 
-    The moment is about the origin of {i-1}. In the letters of the link behind it (f2x ..., n2x ...), as the recursion computes them.
+    The moment is about the origin of {i-1}. Both are in the letters of the link behind it
+    (f2x ..., n2x ...), as the recursion computes them.
     """
 
     force: sp.Matrix
