@@ -232,12 +232,12 @@ def base_parameters(description: ArmDescription, gravity: ArrayLike = GRAVITY, *
     vectors = np.atleast_2d(vectors)
     if rotor_inertia is None:
         rotor_inertia = any(joint.rotor_inertia != 0.0 for joint in description.joints)
-    matrix, gap = _cascade(description, vectors, rotor_inertia)
-    columns = tuple(int(k) for k in np.flatnonzero(matrix.any(axis=1)))
+    square, gap = _cascade(description, vectors, rotor_inertia)
+    columns = tuple(int(k) for k in np.flatnonzero(square.any(axis=1)))
+    matrix = square[list(columns)]
     for array in (vectors, matrix):
         array.setflags(write=False)
-    return BaseParameters(description, vectors, rotor_inertia, columns, matrix[list(columns)],
-                          gap)
+    return BaseParameters(description, vectors, rotor_inertia, columns, matrix, gap)
 
 
 def upper_bound(description: ArmDescription) -> int:
