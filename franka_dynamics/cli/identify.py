@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress
 
-    from ..identification.identify import Identification, IdentificationOptions
+    from ..identification.identification_result import Identification, IdentificationOptions
     from ..identification.recording import Recording
     from ..identification.signal_processing import Motion
 
@@ -45,6 +45,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         'for that of the starting set (default: %(default)s)')
     parser.add_argument('--gravity', type=float, nargs=3, default=(0.0, 0.0, -9.81),
                         metavar=('X', 'Y', 'Z'), help='in the base frame [m/s^2]')
+    parser.add_argument('--friction', choices=('viscous_coulomb', 'sigmoid'),
+                        default='viscous_coulomb', help='what the arm file holds; the sigmoid '
+                        "(Gaz's) is fitted to what the inertias leave (default: %(default)s)")
     parser.add_argument('--friction-width', type=float, default=0.02, metavar='RAD_PER_S',
                         help='where Coulomb friction has turned over (default: %(default)s)')
     parser.add_argument('--rotor-inertia', action='store_true',
@@ -91,7 +94,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.report:
         write_text(arguments.report, identification_page(result, recordings, motions, doubts))
         console.print(f'page: {arguments.report}', highlight=False)
-    error = _consistent_error(result)
+    error = result.arm_score.test.whole
     if arguments.require is not None and not error <= arguments.require:
         console.print(f'E on the unseen half is above the required {arguments.require:g} N m',
                       style='red')
@@ -108,10 +111,10 @@ def arm_file_text(result: Identification, recordings: list[Recording]) -> str:
 
     bags = ', '.join(Path(one.source).name for one in recordings)
     source = f'identified by franka-dynamics from {bags}'
-    notes = (f'E on the unseen half {_consistent_error(result):.4f} N m; physically consistent; '
+    notes = (f'E on the unseen half {result.arm_score.test.whole:.4f} N m; physically consistent; '
              f'pulled towards {result.start.inertial_set} with strength '
              f'{result.consistent.strength:g}')
-    arm = replace(result.consistent.arm, inertial_set=IDENTIFIED)
+    arm = replace(result.arm, inertial_set=IDENTIFIED)
     return arm_yaml(arm, title=f'{arm.name}, identified', set_source=source, notes=notes,
                     friction_source=source)
 
@@ -157,20 +160,17 @@ def _identify(motions: list[Motion], others: dict[float, list[Motion]], start: A
 
 
 def _options(arguments: argparse.Namespace) -> IdentificationOptions:
-    from ..identification.identify import IdentificationOptions
+    from ..identification.identification_result import IdentificationOptions
     if arguments.pull is not None and not 0.0 <= arguments.pull < float('inf'):
         raise IdentificationError(f'The strength of the pull is {arguments.pull}; it cannot be '
                                   'negative.')
     return IdentificationOptions(
-        gravity=arguments.gravity, friction_width=arguments.friction_width,
+        gravity=arguments.gravity, friction=arguments.friction,
+        friction_width=arguments.friction_width,
         rotor_inertia=arguments.rotor_inertia, mass_factor=arguments.mass_factor,
         strength=arguments.pull,
         encoder_noise=None if arguments.encoder_noise is None else
         (arguments.encoder_noise[0], arguments.encoder_noise[1]))
-
-
-def _consistent_error(result: Identification) -> float:
-    return next(one.test.whole for one in result.scores if one.name == 'consistent')
 
 
 def _print(console: Console, result: Identification, doubts: list[str]) -> None:

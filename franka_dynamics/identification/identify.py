@@ -12,107 +12,33 @@ consistent. Published sets get friction fitted on the same data, so that only in
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import pairwise
 from operator import add
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from .consistent_fit import ConsistentFit, fit_consistent
-from .cross_validation import cross_validate, CrossValidation
+from .consistent_fit import fit_consistent
+from .cross_validation import cross_validate
 from .encoder_bias import encoder_bias
 from .estimate import Estimate, estimate, find_noise, fit_friction_alone, Noise
 from .filter_noise import filter_inflation, residual_inflation
-from .replay import Errors
+from .identification_result import Identification, IdentificationOptions, Score, SIGMOID
+from .replay import Errors, predicted_torque
+from .sigmoid_fit import fit_sigmoid
 from .signal_processing import Motion
 from .starting_set import Pull
 from .torque_factors import TorqueFactors
 from .torque_model import TorqueModel
 from ..arm import ArmDescription
-from ..dynamics.model import GRAVITY
 from ..errors import IdentificationError
 
 Array = NDArray[np.float64]
 # A parameter of which the motion leaves this part of a weak prior's deviation is not shown.
 NOT_SHOWN = 0.5
 _STILL = 0.01  # [rad/s]
-
-
-@dataclass(frozen=True)
-class IdentificationOptions:
-    """
-    Choices of an identification.
-
-    Attributes
-    ----------
-    gravity : array_like, shape (3,)
-        In the space frame [m/s^2].
-    friction_width : float
-        Where Coulomb friction has turned over [rad/s].
-    rotor_inertia : bool
-        Whether each joint's rotor inertia is identified too.
-    mass_factor : float
-        How far a mass may be from the starting set's.
-    folds : int
-        Stretches of the training half for cross-validation.
-    strength : float, optional
-        Of the pull towards the starting set; chosen by cross-validation if not given.
-    encoder_noise : (float, float), optional
-        Standard deviations of position [rad] and velocity [rad/s] whose bias is wanted.
-
-    """
-
-    gravity: ArrayLike = GRAVITY
-    friction_width: float = 0.02
-    rotor_inertia: bool = False
-    mass_factor: float = 3.0
-    folds: int = 5
-    strength: float | None = None
-    encoder_noise: tuple[float, float] | None = None
-
-
-@dataclass(frozen=True, eq=False)
-class Score:
-    """
-    What one set of parameters predicts: errors on the training and on the unseen half.
-
-    `other_cutoffs` holds (filtered, unfiltered) errors on the unseen half prepared at other
-    cut-off frequencies [Hz].
-    """
-
-    name: str
-    theta: Array
-    train: Errors
-    test: Errors
-    test_unfiltered: Errors
-    other_cutoffs: Mapping[float, Errors] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, eq=False)
-class Identification:
-    """
-    All results of an identification.
-
-    `unregularised` is None where the motion does not determine every parameter. `scores` are
-    in the order unregularised, base, consistent, published sets. `bias` is what encoder noise
-    adds to the base estimate, shape (p,), if it was asked for.
-    """
-
-    model: TorqueModel
-    start: ArmDescription
-    options: IdentificationOptions
-    noise: Noise
-    filter_inflation: float
-    validation: CrossValidation | None
-    unregularised: Estimate | None
-    base: Estimate
-    consistent: ConsistentFit
-    bias: Array | None
-    scores: tuple[Score, ...]
-    not_shown: tuple[str, ...]
-    remarks: tuple[str, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -188,19 +114,56 @@ def identify(motions: Sequence[Motion], start: ArmDescription,
         position, velocity = chosen.encoder_noise
         bias = encoder_bias([motion.halves()[0] for motion in motions], base.theta, noise, pull,
                             strength, position=position, velocity=velocity)
-    thetas = {**({} if unregularised is None else
-                 {'base parameters, no pull': unregularised.theta}),
-              'base parameters': base.theta, 'consistent': consistent.theta,
-              **{f'{arm.inertial_set}, {arm.hand}':
-                 fit_friction_alone(halves.train, noise, model.base.values(arm))
-                 for arm in published}}
     others = {cutoff: reduce(add, [TorqueFactors.of(model, motion.halves()[1])
                                    for motion in prepared])
               for cutoff, prepared in (other_cutoffs or {}).items()}
-    scores = tuple(_score(name, theta, halves, others) for name, theta in thetas.items())
+
+    def score(name: str, theta: Array) -> Score:
+        return _score(name, theta, halves, others)
+
+    own = [score('base parameters', base.theta), score('consistent', consistent.theta)]
+    if unregularised is not None:
+        own.insert(0, score('base parameters, no pull', unregularised.theta))
+    arm = consistent.arm
+    if chosen.friction == SIGMOID:
+        arm = _with_sigmoid(arm, motions, chosen)
+        own.append(_sigmoid_score(arm, consistent.theta, motions, other_cutoffs or {}, chosen))
+    compared = tuple(
+        score(f'{one.inertial_set}, {one.hand}',
+              fit_friction_alone(halves.train, noise, model.base.values(one)))
+        for one in published)
     return Identification(
         model, start, chosen, noise, from_filter, validation, unregularised, base, consistent,
-        bias, scores, _not_shown(halves.train, noise, pull), _remarks(motions, start))
+        arm, own[-1], compared, bias, (*own, *compared),
+        _not_shown(halves.train, noise, pull), _remarks(motions, start))
+
+
+def _with_sigmoid(arm: ArmDescription, motions: Sequence[Motion], options: IdentificationOptions,
+                  ) -> ArmDescription:
+    """Return the arm with sigmoid friction fitted to what its inertias leave of the training."""
+    train = [motion.halves()[0] for motion in motions]
+    left = [motion.effort - predicted_torque(arm, motion, gravity=options.gravity)
+            for motion in train]
+    velocity = np.concatenate([motion.dq for motion in train])
+    return replace(arm, friction=fit_sigmoid(velocity, np.concatenate(left)))
+
+
+def _sigmoid_score(arm: ArmDescription, theta: Array, motions: Sequence[Motion],
+                   others: Mapping[float, Sequence[Motion]], options: IdentificationOptions,
+                   ) -> Score:
+    """Return an arm's score from its samples: its friction is not linear in its parameters."""
+    def errors(halves: Sequence[Motion], *, unfiltered: bool = False) -> Errors:
+        assert arm.friction is not None
+        return Errors.of(np.concatenate([
+            (motion.effort_unfiltered if unfiltered else motion.effort)
+            - predicted_torque(arm, motion, gravity=options.gravity)
+            - arm.friction.torque(motion.dq) for motion in halves]))
+
+    train, test = ([motion.halves()[half] for motion in motions] for half in (0, 1))
+    return Score('consistent, sigmoid friction', theta, errors(train), errors(test),
+                 errors(test, unfiltered=True),
+                 {cutoff: errors([motion.halves()[1] for motion in prepared])
+                  for cutoff, prepared in others.items()})
 
 
 def _require_motion(motions: Sequence[Motion]) -> None:

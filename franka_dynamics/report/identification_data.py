@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..identification.identify import Identification, Score
+from ..identification.identification_result import Identification, Score
 from ..identification.recording import Recording
 from ..identification.replay import Errors
 from ..identification.signal_processing import Motion
@@ -82,16 +82,15 @@ def _errors(errors: Errors) -> dict[str, Any]:
 
 def verdict(result: Identification) -> list[str]:
     """Return what a reader must know, one sentence each, the most important first."""
-    scores = {one.name: one for one in result.scores}
-    consistent = scores['consistent']
-    published = list(result.scores[3 if result.unregularised else 2:])
+    arm = result.arm_score
+    base = next(one for one in result.scores if one.name == 'base parameters')
     sentences = [
-        f'On the unseen half the identified arm has E = {consistent.test.whole:.3f} N m '
-        f'({consistent.test_unfiltered.whole:.3f} on unfiltered effort), its base parameters '
-        f'{scores["base parameters"].test.whole:.3f} N m.']
-    if published:
-        best = min(published, key=lambda one: one.test.whole)
-        better = consistent.test.whole < best.test.whole
+        f'On the unseen half the identified arm has E = {arm.test.whole:.3f} N m '
+        f'({arm.test_unfiltered.whole:.3f} on unfiltered effort), its base parameters '
+        f'{base.test.whole:.3f} N m.']
+    if result.published:
+        best = min(result.published, key=lambda one: one.test.whole)
+        better = arm.test.whole < best.test.whole
         sentences.append(
             f'The best published set with friction fitted alike, {best.name}, has '
             f'{best.test.whole:.3f} N m there: the identified arm is '

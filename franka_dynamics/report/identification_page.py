@@ -12,7 +12,7 @@ from typing import Any
 
 from .identification_data import verdict
 from .identification_plots import parameter_figure, torque_figure, validation_figure
-from ..identification.identify import Identification
+from ..identification.identification_result import Identification
 from ..identification.recording import Recording
 from ..identification.signal_processing import Motion
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .plotting import broken, figure_of_size, MEASURED, PREDICTED, RESIDUAL
-from ..identification.identify import Identification
+from ..identification.identification_result import Identification
 from ..identification.signal_processing import Motion
 
 

@@ -8,7 +8,7 @@ import json
 import numpy as np
 import pytest
 
-from franka_dynamics.arm import load, ViscousCoulombFriction
+from franka_dynamics.arm import load, SigmoidFriction, ViscousCoulombFriction
 from franka_dynamics.cli.main import INPUT_AT_FAULT, main
 from franka_dynamics.identification.bag_writer import write_recording
 from franka_dynamics.identification.recording import read_recording
@@ -60,6 +60,13 @@ def test_given_a_written_arm_when_replayed_then_the_verb_takes_it(bag, tmp_path,
     assert data['best'] == {'inertial_set': 'identified', 'hand': 'none'}
     # White noise of 0.2 N m keeps a sixth of its variance in the band: 0.22 N m in seven joints.
     assert data['fits'][0]['with_friction']['E'] < 0.35
+
+
+def test_given_sigmoid_friction_when_identified_then_the_file_holds_it(bag, tmp_path, capsys):
+    out = tmp_path / 'my_arm.yaml'
+    assert main(['identify', str(bag), '--out', str(out), '--friction', 'sigmoid']) == 0
+    assert isinstance(load(out).friction, SigmoidFriction)
+    assert 'consistent, sigmoid friction' in capsys.readouterr().out
 
 
 def test_given_a_bound_on_e_when_missed_then_no_arm_file_is_written(bag, tmp_path, capsys):

@@ -7,9 +7,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from franka_dynamics.arm import load, ViscousCoulombFriction
+from franka_dynamics.arm import load, SigmoidFriction, ViscousCoulombFriction
 from franka_dynamics.errors import IdentificationError
-from franka_dynamics.identification.identify import IdentificationOptions, identify
+from franka_dynamics.identification.identification_result import IdentificationOptions
+from franka_dynamics.identification.identify import identify
 from franka_dynamics.identification.recording import read_recording
 from franka_dynamics.identification.replay import fit
 from franka_dynamics.identification.signal_processing import prepare, SignalOptions
@@ -84,6 +85,24 @@ def test_given_rotors_when_asked_for_then_they_come_back(simulate):
     rotors = [joint.rotor_inertia for joint in result.consistent.arm.joints]
     # Joints 1 and 2 share theirs with links that only they move.
     np.testing.assert_allclose(rotors[3:], 0.2, rtol=0.0, atol=0.05)
+
+
+def test_given_sigmoid_friction_when_asked_for_then_the_arm_has_it_and_predicts(simulate):
+    motion = prepare(simulate(FER, duration=60.0, friction=FER.friction, noise=0.1))
+    result = identify([motion], FER, options=IdentificationOptions(friction='sigmoid'))
+    assert isinstance(result.arm.friction, SigmoidFriction)
+    # Offsets are shared with gravity and the filter rounds off the turn; the swing is left.
+    swing = [friction.torque(np.full(7, 0.8)) - friction.torque(np.full(7, -0.8))
+             for friction in (result.arm.friction, FER.friction)]
+    np.testing.assert_allclose(swing[0], swing[1], rtol=0.1, atol=0.03)
+    assert result.arm_score.name == 'consistent, sigmoid friction'
+    direct = fit(result.arm, motion.halves()[1])
+    assert direct.with_friction.whole == pytest.approx(result.arm_score.test.whole, rel=1e-12)
+
+
+def test_given_an_unknown_friction_when_asked_for_then_those_there_are_are_listed():
+    with pytest.raises(IdentificationError, match="no friction 'none'; choose viscous_coulomb or"):
+        IdentificationOptions(friction='none')
 
 
 def test_given_encoder_noise_when_asked_for_then_the_bias_is_reported_beside(simulate):
