@@ -42,15 +42,13 @@ class PinocchioUrdf:
     def __init__(self, xml: str, joint_names: Sequence[str], gravity: ArrayLike = GRAVITY,
                  ) -> None:
         try:
-            whole = pin.buildModelFromXML(xml)
+            self.model = pin.buildModelFromXML(xml)
         except (ValueError, RuntimeError) as error:
             raise UrdfError(f'Pinocchio cannot read the URDF: {error}') from error
-        missing = [name for name in joint_names if not whole.existJointName(name)]
+        missing = [name for name in joint_names if not self.model.existJointName(name)]
         if missing:
             raise UrdfError(f'Pinocchio finds no joint {", ".join(missing)} in the URDF.')
-        wanted = set(joint_names)
-        held = [whole.getJointId(name) for name in list(whole.names)[1:] if name not in wanted]
-        self.model = pin.buildReducedModel(whole, held, _nearest_to_zero(whole))
+        self._held = _nearest_to_zero(self.model)
         self.model.gravity.linear = gravity_vector(gravity)
         self.data = self.model.createData()
         self._joints = [self.model.joints[self.model.getJointId(name)] for name in joint_names]
@@ -59,6 +57,7 @@ class PinocchioUrdf:
                          ) -> NDArray[np.float64]:
         """Return M ddq + C dq + g for a stack of states, shape (count, n) [N m]."""
         torques = []
+        # A joint that is held has no velocity and no acceleration; its own torque is not asked.
         for state in zip(*(np.asarray(values, dtype=float) for values in (q, dq, ddq))):
             velocity, acceleration = np.zeros(self.model.nv), np.zeros(self.model.nv)
             for joint, _, rate, acceleration_of_joint in zip(self._joints, *state):
@@ -80,7 +79,7 @@ class PinocchioUrdf:
 
     def _position(self, q: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return Pinocchio's configuration; a continuous joint is kept as cosine and sine."""
-        position = np.zeros(self.model.nq)
+        position = self._held.copy()
         for joint, value in zip(self._joints, q):
             position[joint.idx_q:joint.idx_q + joint.nq] = (
                 value if joint.nq == 1 else (np.cos(value), np.sin(value)))
