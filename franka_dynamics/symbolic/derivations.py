@@ -98,8 +98,8 @@ def _rpr_kinematics() -> list[Section]:
                  'px^2 + py^2 < a1^2 or |pz - d0| > a3.'),
                 (Formula('S3', height), Formula('C3', sp.sqrt(1 - height**2)),
                  Formula('w', sp.sqrt(p[0]**2 + p[1]**2 - rpr.A1**2)),
-                 Formula('theta3', sp.Function('atan2')(rpr.S3, rpr.C3)),
-                 Formula('theta1', sp.Function('atan2')(w * p[0] + rpr.A1 * p[1],
+                 Formula('theta3', sp.atan2(rpr.S3, rpr.C3)),
+                 Formula('theta1', sp.atan2(w * p[0] + rpr.A1 * p[1],
                                                         rpr.A1 * p[0] - w * p[1])),
                  Formula('d2', w - rpr.A3 * rpr.C3 - sp.Symbol('d2bar', real=True)))),
         Section('1.4 and 1.5 Jacobians', ('Rows of J_G are (v, omega).',),
@@ -117,7 +117,7 @@ def _rpr_dynamics() -> list[Section]:
         Section('2 centres of mass and tensors about them',
                 ('I2x is the box about x2: the first form with its length a2 along z2, where p_l2 '
                  'puts it', '(config/arms/rpr.yaml), the second with the tensor as the report '
-                 'prints it.'),
+                 'prints it. I2y and I2z do not act.'),
                 (*(Formula(f'p_l{i + 1}', center) for i, center in enumerate(centers)),
                  *(Formula(f'I_l{i + 1}', tensor) for i, tensor in enumerate(tensors)),
                  Formula('I2x', rpr.BOX_A2_ALONG_Z), Formula('I2x_printed', rpr.BOX_AS_PRINTED))),

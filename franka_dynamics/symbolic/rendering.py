@@ -6,11 +6,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+import re
 
 import sympy as sp
 
 _WIDTH = 99
 _LINE_BREAK = ' \\\\\n'
+# One letter or a Greek name, what stands below it, and whether a bar stands above it.
+_LETTER = re.compile(r'(alpha|omega|theta|tau|xi|[A-Za-z])([A-Za-z0-9]*?)(bar)?$')
+_TEXT_MODE = {'&': r'\&', '%': r'\%', '_': r'\_', '{': r'\{', '}': r'\}', '#': r'\#', '^': r'\^{}',
+              '<': r'\textless{}', '>': r'\textgreater{}', '|': r'\textbar{}',
+              '~': r'\textasciitilde{}', '\\': r'\textbackslash{}'}
 _PREAMBLE = '\n'.join((
     r'\documentclass[a3paper,landscape]{article}', r'\usepackage[margin=15mm]{geometry}',
     r'\usepackage{amsmath}', r'\setcounter{MaxMatrixCols}{20}', r'\allowdisplaybreaks',
@@ -50,7 +56,7 @@ def as_latex(sections: list[Section]) -> str:
     body = []
     for section in sections:
         body.append(rf'\section*{{{_escaped(section.title)}}}')
-        body.extend(_escaped(sentence) + r'\par' for sentence in section.sentences)
+        body.append(_escaped(' '.join(section.sentences)))
         if section.formulas:
             rows = [row for formula in section.formulas for row in _latex_rows(formula)]
             body.extend((r'\begin{align*}', _LINE_BREAK.join(rows), r'\end{align*}'))
@@ -87,9 +93,9 @@ def _text_lines(formula: Formula) -> Iterator[str]:
 def _latex_rows(formula: Formula) -> Iterator[str]:
     value, name = formula.value, _latex_name(formula.name)
     if not isinstance(value, sp.MatrixBase):
-        yield f'{name} &= {sp.latex(value)}'
+        yield f'{name} &= {_latex(value)}'
         return
-    latex = sp.latex(value, mat_delim='', mat_str='bmatrix')
+    latex = _latex(value)
     if len(latex) <= 4 * _WIDTH:
         yield f'{name} &= {latex}'
         return
@@ -98,14 +104,34 @@ def _latex_rows(formula: Formula) -> Iterator[str]:
         for j in range(value.cols):
             if value[i, j] != 0:
                 place = f'{i + 1}' if value.cols == 1 else f'{i + 1},{j + 1}'
-                yield rf'\bigl({name}\bigr)_{{{place}}} &= {sp.latex(value[i, j])}'
+                yield rf'\bigl({name}\bigr)_{{{place}}} &= {_latex(value[i, j])}'
+
+
+def _latex(value: sp.Expr | sp.Matrix) -> str:
+    names = {letter: _latex_letter(letter.name) for letter in value.free_symbols}
+    text = sp.latex(value, mat_delim='', mat_str='bmatrix', symbol_names=names)
+    return str(text).replace(r'\operatorname{atan}_{2}', r'\operatorname{atan2}')
+
+
+def _latex_letter(name: str) -> str:
+    r"""Return hx7 as h_{x7}, theta3 as \theta_{3}, d2bar as \bar{d}_{2}."""
+    match = _LETTER.match(name)
+    if match is None:
+        return name
+    stem, index, bar = match.groups()
+    stem = rf'\{stem}' if len(stem) > 1 else stem
+    stem = rf'\bar{{{stem}}}' if bar else stem
+    index = index.replace('alpha', r'\alpha ').replace('theta', r'\theta ')
+    return f'{stem}_{{{index}}}' if index else stem
 
 
 def _latex_name(name: str) -> str:
-    stem, _, rest = name.partition('_')
-    return sp.latex(sp.Symbol(stem)) + (rf'_{{{rest}}}' if rest else '')
+    stem, _, index = name.partition('_')
+    letter = _latex_letter(stem)
+    if not index:
+        return letter
+    return f'{letter[:-1]},{index}}}' if letter.endswith('}') else f'{letter}_{{{index}}}'
 
 
 def _escaped(text: str) -> str:
-    table = {'&': r'\&', '%': r'\%', '_': r'\_', '{': r'\{', '}': r'\}', '#': r'\#', '^': r'\^{}'}
-    return ''.join(table.get(character, character) for character in text)
+    return ''.join(_TEXT_MODE.get(character, character) for character in text)

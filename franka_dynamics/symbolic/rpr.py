@@ -79,7 +79,7 @@ def poses() -> list[sp.Matrix]:
 
 def analytical_jacobian() -> sp.Matrix:
     """Return J_A = dp_3/dq, (3, 3) (section 1.4)."""
-    return sp.Matrix.vstack(*(by_joint(part) for part in poses()[3][:3, 3]))
+    return sp.Matrix.vstack(*(by_joint(part) for part in poses()[3][:3, 3])).applyfunc(sp.expand)
 
 
 def geometric_jacobian() -> sp.Matrix:

@@ -65,7 +65,21 @@ def test_given_a_derivation_when_written_as_latex_then_groups_and_environments_c
     assert latex.rstrip().endswith(r'\end{document}')
 
 
-def test_given_names_with_indices_when_written_as_latex_then_they_are_subscripts():
-    latex = as_latex([Section('a_b & c', (), (Formula('omega_3', sp.Symbol('s2')),))])
-    assert r'\omega_{3} &= s_{2}' in latex
-    assert r'\section*{a\_b \& c}' in latex
+@pytest.mark.parametrize(('name', 'latex'), [
+    ('s2', 's_{2}'), ('hx7', 'h_{x7}'), ('Ixx1', 'I_{xx1}'), ('xc3', 'x_{c3}'), ('D', 'D'),
+    ('theta3', r'\theta_{3}'), ('d2bar', r'\bar{d}_{2}'), ('calpha4', r'c_{\alpha 4}'),
+    ('v1', 'v_{1}'), ('fex', 'f_{ex}')])
+def test_given_a_letter_when_written_as_latex_then_its_index_is_a_subscript(name, latex):
+    text = as_latex([Section('one', (), (Formula('omega_3', sp.Symbol(name)),))])
+    assert rf'\omega_{{3}} &= {latex}' in text
+
+
+def test_given_text_with_tex_signs_when_written_as_latex_then_they_are_escaped():
+    text = as_latex([Section('a_b & c', ('x < 1, {S}', '100 %'), ())])
+    assert r'\section*{a\_b \& c}' in text
+    assert r'x \textless{} 1, \{S\} 100 \%' in text
+
+
+def test_given_a_name_with_two_indices_when_written_as_latex_then_they_share_one_subscript():
+    text = as_latex([Section('one', (), (Formula('I2x_printed', sp.Symbol('m2')),))])
+    assert r'I_{2x,printed} &= m_{2}' in text
