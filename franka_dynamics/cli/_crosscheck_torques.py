@@ -1,0 +1,83 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""`crosscheck --torques`: what a black box answered, and which parameter would explain it."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import asdict
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+import zipfile
+
+import numpy as np
+
+from ._arm_options import load_arm
+from ..errors import RecordingError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from ..dynamics.states import JointStates
+
+_SHOWN = 10
+_ARRAYS = ('q', 'dq', 'ddq', 'tau')
+
+
+def add_torque_options(parser: argparse.ArgumentParser) -> None:
+    """Add --torques."""
+    group = parser.add_argument_group(
+        'a black box', 'find the parameters that would explain the torques of a black box')
+    group.add_argument('--torques', type=Path, metavar='FILE',
+                       help='a NumPy .npz file with q, dq, ddq and its answer tau, each of shape '
+                       '(count, n), without friction')
+
+
+def check_torques(arguments: argparse.Namespace, console: Console) -> int:
+    """Print the best suspects in order; 1 if the torques are not the arm's."""
+    from ._recording_options import progress_bar
+    from ..dynamics.agreement import AGREEMENT
+    from ..dynamics.suspects import suspects
+    from ..report.files import write_text
+
+    description = load_arm(arguments)
+    states, torque = _read(arguments.torques)
+    with progress_bar(console) as bar:
+        task = bar.add_task('trying parameters', total=None)
+        verdict = suspects(description, states, torque, gravity=arguments.gravity,
+                           progress=lambda: bar.advance(task))
+    console.print(f'{arguments.torques}: {len(torque)} states; the torques differ from '
+                  f'{description.name} ({description.inertial_set}, hand {description.hand}) by '
+                  f'{verdict.difference:.3g} N m rms.', highlight=False, markup=False)
+    for place, suspect in enumerate(verdict.suspects[:_SHOWN], start=1):
+        console.print(f'{place}. {suspect}', highlight=False, markup=False)
+    console.print(f'Of {verdict.parameters} parameters these torques show '
+                  f'{verdict.rank} combinations; they show nothing of '
+                  f'{", ".join(verdict.unfelt) or "none"}.', highlight=False, markup=False)
+    if arguments.json:
+        write_text(arguments.json, json.dumps(asdict(verdict), indent=2) + '\n')
+    scale = max(1.0, float(np.abs(torque).max()))
+    return 0 if verdict.difference <= AGREEMENT * scale else 1
+
+
+def _read(path: Path) -> tuple[JointStates, np.ndarray]:
+    from ..dynamics.states import JointStates
+    try:
+        with np.load(path) as archive:
+            missing = [name for name in _ARRAYS if name not in archive.files]
+            if missing:
+                raise RecordingError(
+                    f'{path} has no array {", ".join(missing)}; it needs q, dq, ddq and tau, each '
+                    'of shape (count, n).')
+            arrays = [np.asarray(archive[name], dtype=float) for name in _ARRAYS]
+    except (OSError, ValueError, zipfile.BadZipFile, AttributeError) as error:
+        if isinstance(error, RecordingError):
+            raise
+        raise RecordingError(f'{path} cannot be read as a NumPy .npz file: {error}.') from error
+    shapes = {name: array.shape for name, array in zip(_ARRAYS, arrays)}
+    if len(set(shapes.values())) > 1 or arrays[0].ndim != 2 or not len(arrays[0]):
+        listed = ', '.join(f'{name} {shape}' for name, shape in shapes.items())
+        raise RecordingError(f'{path}: q, dq, ddq and tau must have one shape (count, n), at '
+                             f'least one state; they have {listed}.')
+    return JointStates(*arrays[:3]), arrays[3]

@@ -1,0 +1,176 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""`crosscheck`: tables, files and exit status, for formulations, descriptions and black boxes."""
+
+import json
+
+import numpy as np
+import pytest
+
+from franka_dynamics.arm import load
+from franka_dynamics.arm.urdf_writer import write_urdf
+from franka_dynamics.cli.main import main
+from franka_dynamics.dynamics import formulations
+from franka_dynamics.dynamics.lagrangian import LagrangianModel
+from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
+from franka_dynamics.dynamics.states import sample_states
+
+
+def words(text):
+    """Return what was printed without the line breaks of a narrow terminal."""
+    return ' '.join(text.split())
+
+
+@pytest.fixture
+def faulty_lagrange(monkeypatch):
+    class Faulty(LagrangianModel):
+        def gravity(self, q):
+            return 1.001 * super().gravity(q)
+    monkeypatch.setitem(formulations.FORMULATIONS, 'Lagrange', Faulty)
+
+
+def test_given_a_sound_arm_when_checked_then_all_formulations_pass(capsys):
+    assert main(['crosscheck', '--arm', 'fr3', '--states', '20']) == 0
+    out = capsys.readouterr().out
+    for name in ('Pinocchio', 'Newton-Euler', 'exponentials', 'Lagrange', 'coriolis_matrix',
+                 '7 wrenches', 'physical consistency'):
+        assert name in out
+    assert 'pass: largest difference of any two' in words(out)
+
+
+def test_given_a_faulty_formulation_when_checked_then_it_is_named_and_the_status_is_one(
+        capsys, faulty_lagrange):
+    assert main(['crosscheck', '--states', '5']) == 1
+    out = words(capsys.readouterr().out)
+    assert 'MISMATCH' in out
+    assert ('Lagrange: frames, twists and wrenches of all links agree; the difference arises '
+            'where it assembles gravity, inverse_dynamics, forward_dynamics.') in out
+
+
+def test_given_files_to_write_when_checked_then_json_and_page_hold_the_figures(tmp_path, capsys):
+    paths = tmp_path / 'out' / 'check.json', tmp_path / 'out' / 'check.html'
+    assert main(['crosscheck', '--states', '5', '--json', str(paths[0]), '--html',
+                 str(paths[1])]) == 0
+    data = json.loads(paths[0].read_text())
+    assert data['passed'] is True
+    assert data['formulations'] == ['Pinocchio', 'Newton-Euler', 'exponentials', 'Lagrange']
+    assert 0.0 < data['from_median']['inverse_dynamics']['exponentials'] < data['tolerance']
+    assert len(data['links']['Pinocchio']['wrenches']) == 7
+    assert [link['physical'] for link in data['consistency']] == [True] * 7
+    page = paths[1].read_text()
+    assert page.count('data:image/png;base64,') == 4
+    assert 'All agree' in page and 'http' not in page
+    assert sorted(path.name for path in (tmp_path / 'out').iterdir()) == [
+        'check.html', 'check.json']
+    capsys.readouterr()
+
+
+def test_given_a_faulty_formulation_when_a_page_is_written_then_its_cells_are_marked(
+        tmp_path, capsys, faulty_lagrange):
+    path = tmp_path / 'check.html'
+    assert main(['crosscheck', '--states', '5', '--html', str(path)]) == 1
+    page = path.read_text()
+    assert '<td class="bad">' in page
+    assert 'They do not agree' in page
+    capsys.readouterr()
+
+
+def test_given_random_arms_when_checked_then_their_number_and_worst_are_printed(capsys):
+    assert main(['crosscheck', '--random', '5', '--seed', '3']) == 0
+    out = words(capsys.readouterr().out)
+    assert out.startswith('pass: 5 random arms, seeds 3 to 7, 0 failed; largest difference')
+
+
+def test_given_random_arms_and_a_faulty_formulation_when_checked_then_the_seeds_are_named(
+        capsys, faulty_lagrange):
+    assert main(['crosscheck', '--random', '2']) == 1
+    out = words(capsys.readouterr().out)
+    assert 'seed 0: Lagrange: ' in out and 'seed 1: Lagrange: ' in out
+    assert '2 failed' in out
+
+
+def test_given_gaz_against_the_table_when_compared_then_only_what_no_motion_shows_differs(capsys):
+    # "Derivation of Franka's Inertia Parameters" against Gaz et al. 2019: four decimals.
+    assert main(['crosscheck', '--hand', 'hand_ledezma2021', '--against', 'fer', '--against-set',
+                 'ledezma2021', '--tolerance', '1.2e-4']) == 0
+    out = words(capsys.readouterr().out)
+    assert out.startswith('- fer_joint1: centre of mass z is -0.04762 here and -0.0936')
+    assert 'no effect on torque. fer (gaz2019, hand hand_ledezma2021) against fer: 1 diff' in out
+
+
+def test_given_another_set_when_compared_then_the_status_is_one_and_json_has_all(tmp_path, capsys):
+    path = tmp_path / 'differences.json'
+    assert main(['crosscheck', '--against', 'fer', '--against-set', 'franka_description',
+                 '--json', str(path)]) == 1
+    data = json.loads(path.read_text())
+    masses = [one for one in data['differences'] if one['parameter'] == 'mass']
+    assert [one['place'] for one in masses] == [f'fer_joint{i}' for i in range(1, 8)]
+    assert masses[3]['torque_effect'] > 1.0
+    capsys.readouterr()
+
+
+def test_given_a_urdf_when_compared_then_its_arm_is_found_and_its_faults_are_named(
+        tmp_path, capsys):
+    path = tmp_path / 'robot.urdf'
+    path.write_text(write_urdf(load('fr3')).replace('0.0825 ', '0.0925 ', 1))
+    assert main(['crosscheck', '--against', str(path)]) == 1
+    out = words(capsys.readouterr().out)
+    assert out.startswith('- fr3_joint4: a is 0.0825 here and 0.0925 there [m]; torque changes')
+    assert '1 difference, 1 of them with an effect on torque.' in out
+
+
+def torque_file(tmp_path, **changes):
+    arm = load('fer')
+    states = sample_states(arm, 6, 0)
+    model = PinocchioModel(arm, (0.0, 0.2, -9.81))
+    tau = np.array([model.inverse_dynamics(*state) for state in zip(*states)])
+    arrays = {'q': states.q, 'dq': states.dq, 'ddq': states.ddq, 'tau': tau, **changes}
+    path = tmp_path / 'box.npz'
+    np.savez(path, **{name: value for name, value in arrays.items() if value is not None})
+    return str(path)
+
+
+def test_given_torques_of_a_black_box_when_asked_then_the_suspects_are_listed(tmp_path, capsys):
+    result = tmp_path / 'suspects.json'
+    assert main(['crosscheck', '--torques', torque_file(tmp_path), '--json', str(result)]) == 1
+    out = words(capsys.readouterr().out)
+    assert '1. arm: gravity y 0.2 m/s^2 instead of 0 m/s^2 leaves 0.00% of the difference.' in out
+    assert json.loads(result.read_text())['suspects'][0]['parameter'] == 'gravity y'
+
+
+def test_given_torques_of_the_arm_itself_when_asked_then_the_status_is_zero(tmp_path, capsys):
+    arm = load('fer')
+    states = sample_states(arm, 6, 0)
+    tau = np.array([PinocchioModel(arm).inverse_dynamics(*state) for state in zip(*states)])
+    assert main(['crosscheck', '--torques', torque_file(tmp_path, tau=tau)]) == 0
+    assert '1.' not in words(capsys.readouterr().out).split('rms.')[1]
+
+
+@pytest.mark.parametrize(('changes', 'sentence'), [
+    ({'tau': None}, 'has no array tau; it needs q, dq, ddq and tau'),
+    ({'tau': np.zeros((5, 7))}, 'must have one shape (count, n), at least one state; they have '
+                                'q (6, 7)'),
+    ({'tau': np.full((6, 7), np.nan)}, 'tau of joint fer_joint1 is nan')])
+def test_given_a_torque_file_at_fault_when_asked_then_one_sentence_says_so(
+        tmp_path, capsys, changes, sentence):
+    assert main(['crosscheck', '--torques', torque_file(tmp_path, **changes)]) == 2
+    captured = capsys.readouterr()
+    assert sentence in captured.err
+    assert captured.err.count('\n') == 1
+
+
+def test_given_a_file_that_is_no_archive_when_asked_then_one_sentence_says_so(tmp_path, capsys):
+    path = tmp_path / 'box.npz'
+    path.write_text('q, dq')
+    assert main(['crosscheck', '--torques', str(path)]) == 2
+    assert 'cannot be read as a NumPy .npz file' in capsys.readouterr().err
+
+
+@pytest.mark.parametrize('options', [
+    ('--states', '0'), ('--states', 'many'), ('--seed', '-1'), ('--random', '0'),
+    ('--repair', 'guess')])
+def test_given_an_option_out_of_range_when_checked_then_usage_is_printed(options, capsys):
+    with pytest.raises(SystemExit) as exit_info:
+        main(['crosscheck', *options])
+    assert exit_info.value.code == 2
+    assert options[0] in capsys.readouterr().err
