@@ -96,6 +96,7 @@ def test_given_a_valid_file_when_loaded_then_every_field_arrives(tmp_path):
      r'\(shoulder\).limits.velocity_offset is missing beside velocity_deceleration'),
     (('joints', 0, 'rotor_inertia'), -0.1, r'\(shoulder\).rotor_inertia is -0.1'),
     (('home',), [1.5, 0.0], r'home\[1\] is 1.5, outside the limits of shoulder, -1 to 1'),
+    (('home',), [-1.5, 0.0], r'home\[1\] is -1.5, outside the limits of shoulder, -1 to 1'),
     (('home',), [0.0], r'home must be a list of 2 numbers, not \[0.0\]'),
     (('base',), {'xyz': [0, 0, 1], 'rpy': [0, 180, 0]}, r'base.rpy\[2\] is 180 rad, more than'),
     (('base',), {'xyz': [0, 0, 1], 'yaw': 0}, 'base.yaw is not a known field'),
