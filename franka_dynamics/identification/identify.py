@@ -185,13 +185,9 @@ def _noise(motions: Sequence[Motion], model: TorqueModel, pull: Pull, train: Tor
     first = find_noise(train, pull, np.full(model.n, from_filter))
     theta = estimate(train, first, pull, 1.0).theta
     residuals = (half.effort - model.torque(half, theta)
-                 for motion in motions for half in _pieces(motion.halves()[0]))
+                 for motion in motions for half in motion.halves()[0].pieces())
     inflation = np.maximum(from_filter, residual_inflation(residuals, motions[0].options))
     return find_noise(train, pull, inflation), from_filter
-
-
-def _pieces(motion: Motion) -> list[Motion]:
-    return [motion.part(motion.piece == number) for number in np.unique(motion.piece)]
 
 
 def _unregularised(train: TorqueFactors, noise: Noise, pull: Pull) -> Estimate | None:

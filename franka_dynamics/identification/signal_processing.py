@@ -110,6 +110,10 @@ class Motion:
         columns: dict[str, Any] = {name: getattr(self, name)[chosen] for name in _ARRAYS}
         return replace(self, **columns)
 
+    def pieces(self) -> list[Motion]:
+        """Return the stretches without gaps."""
+        return [self.part(self.piece == number) for number in np.unique(self.piece)]
+
     def halves(self) -> tuple[Motion, Motion]:
         """Return the first and the second half by time."""
         middle = len(self) // 2

@@ -1,0 +1,82 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""A trajectory played on the simulated arm and recorded, without ROS and faster than real time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .arm_simulation import ArmSimulation, SimulationSettings
+from ..arm import ArmDescription
+from ..dynamics.pinocchio_model import PinocchioModel
+from ..errors import SettingsError
+from ..identification.recording import Recording
+
+Array = NDArray[np.float64]
+_STIFFNESS, _DAMPING = 900.0, 60.0  # [1/s^2, 1/s], critically damped, times the mass matrix
+_FIRST_STAMP_NS = 1_700_000_000_000_000_000
+
+
+def play(arm: ArmDescription, motion: Callable[[float], tuple[Array, Array, Array]],
+         duration: float, settings: SimulationSettings | None = None, *, rate: float = 200.0,
+         ) -> Recording:
+    """
+    Let the simulated arm follow a motion by computed torque, and record its joint states.
+
+    The controller knows the arm but not the settings' payload and friction, and reads the same
+    noisy sensors that are recorded.
+
+    Parameters
+    ----------
+    arm : ArmDescription
+        The arm without payload.
+    motion : callable
+        Desired position, velocity and acceleration, each of shape (n,), at a time [s].
+    duration : float
+        How long [s].
+    settings : SimulationSettings, optional
+        What the arm is like; it starts at the motion's first position with open brakes.
+    rate : float
+        Recorded messages per second [Hz]; a whole number of time steps apart.
+
+    Raises
+    ------
+    SettingsError
+        If the rate does not fit the time step, or the arm left its motion by half a radian.
+
+    """
+    chosen = SimulationSettings() if settings is None else settings
+    every = round(1.0 / (rate * chosen.timestep))
+    if every < 1 or abs(every * rate * chosen.timestep - 1.0) > 1e-6:
+        raise SettingsError(f'{rate} messages a second are no whole number of time steps of '
+                            f'{chosen.timestep} s apart.')
+    simulated = ArmSimulation(arm, replace(chosen, start=motion(0.0)[0],
+                                           brake_release_after=0.0))
+    model = PinocchioModel(arm, chosen.gravity)
+    rows = []
+    for step in range(round(duration / chosen.timestep) + 1):
+        reading = simulated.read()
+        desired = motion(reading.time)
+        if np.abs(desired[0] - reading.position).max() > 0.5:
+            raise SettingsError(f'The simulated arm lost the motion at {reading.time:.2f} s; it '
+                                'is too fast, or the payload too heavy.')
+        command = _command(model, reading.position, reading.velocity, desired)
+        simulated.step(command)
+        if step % every == 0:
+            # The torque that acts during the step that begins at this state.
+            after = simulated.read()
+            rows.append((reading.position, reading.velocity, after.effort))
+    q, dq, effort = (np.array(column) for column in zip(*rows))
+    stamps = _FIRST_STAMP_NS + np.round(np.arange(len(q)) / rate * 1e9).astype(np.int64)
+    return Recording('simulated', '/joint_states', arm.joint_names, stamps, q, dq, effort)
+
+
+def _command(model: PinocchioModel, q: Array, dq: Array, desired: tuple[Array, Array, Array],
+             ) -> Array:
+    """Return the computed torque that leads back to the desired motion."""
+    wanted = (desired[2] + _STIFFNESS * (desired[0] - q) + _DAMPING * (desired[1] - dq))
+    return model.inverse_dynamics(q, dq, wanted)

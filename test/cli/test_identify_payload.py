@@ -1,0 +1,53 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The verb `identify-payload` from bags to the node's parameter file."""
+
+import json
+
+import numpy as np
+import pytest
+import yaml
+
+from franka_dynamics.arm import LinkInertia, load
+from franka_dynamics.arm.payload import payload_array
+from franka_dynamics.cli.main import INPUT_AT_FAULT, main
+from franka_dynamics.identification.bag_writer import write_recording
+
+FER = load('fer')
+ONE_KG = LinkInertia.from_center_of_mass(
+    1.0, [0.02, -0.03, 0.08], [0.003, 0.0, 0.0, 0.004, 0.0, 0.002])
+
+
+@pytest.fixture
+def bags(simulate, tmp_path):
+    for name, arm in (('without', FER), ('loaded', FER.with_payload(ONE_KG))):
+        write_recording(simulate(arm, duration=30.0, rate=100.0, noise=0.2), tmp_path / name)
+    return ['--without', str(tmp_path / 'without'), '--with', str(tmp_path / 'loaded')]
+
+
+def test_given_two_bags_when_identified_then_the_parameter_file_holds_the_payload(
+        bags, tmp_path, capsys):
+    out, figures = tmp_path / 'payload.yaml', tmp_path / 'all.json'
+    assert main(['identify-payload', *bags, '--output', str(out), '--json', str(figures)]) == 0
+    payload = yaml.safe_load(out.read_text())['/**']['ros__parameters']['payload']
+    np.testing.assert_allclose(payload[:4], payload_array(ONE_KG)[:4], rtol=0.0, atol=0.01)
+    data = json.loads(figures.read_text())
+    np.testing.assert_allclose(data['payload'], payload, rtol=1e-8, atol=1e-12)
+    score = (np.array(data['estimate']) - payload_array(ONE_KG)) / data['deviations']
+    assert np.abs(score).max() < 4.0
+    assert 'payload: [' in capsys.readouterr().out
+
+
+def test_given_bags_swapped_when_identified_then_one_sentence_asks(bags, tmp_path, capsys):
+    without, loaded = bags[1], bags[3]
+    assert main(['identify-payload', '--without', loaded, '--with', without, '--output',
+                 str(tmp_path / 'payload.yaml')]) == INPUT_AT_FAULT
+    error = capsys.readouterr().err
+    assert 'Are the recordings with and without it swapped' in error
+    assert error.count('\n') == 1
+    assert not (tmp_path / 'payload.yaml').exists()
+
+
+def test_given_no_rest_when_static_poses_are_asked_for_then_it_says_so(bags, capsys):
+    assert main(['identify-payload', *bags, '--static']) == INPUT_AT_FAULT
+    assert 'the arm never stood still for 0.5 s' in capsys.readouterr().err

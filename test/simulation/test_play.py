@@ -1,0 +1,44 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Playing a motion on the simulated arm."""
+
+import numpy as np
+import pytest
+
+from franka_dynamics.arm import LinkInertia, load
+from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
+from franka_dynamics.errors import SettingsError
+from franka_dynamics.simulation.arm_simulation import SimulationSettings
+from franka_dynamics.simulation.play import play
+
+FER = load('fer')
+OMEGA = 2.0 * np.pi * 0.5
+
+
+def nod(time):
+    swing = 0.2 * np.ones(7)
+    return (FER.home + swing * (1.0 - np.cos(OMEGA * time)),
+            swing * OMEGA * np.sin(OMEGA * time), swing * OMEGA**2 * np.cos(OMEGA * time))
+
+
+def test_given_a_motion_when_played_then_it_is_followed_and_its_torques_are_the_models():
+    recording = play(FER, nod, 4.0)
+    assert len(recording) == 801
+    desired = np.array([nod(time) for time in recording.time])
+    # The recorded effort acts over the millisecond after the recorded state.
+    np.testing.assert_allclose(recording.q, desired[:, 0], rtol=0.0, atol=2e-4)
+    torque = NewtonEulerModel(FER).inverse_dynamics(*(desired[:, i] for i in range(3)))
+    np.testing.assert_allclose(recording.effort, torque, rtol=0.0, atol=0.2)
+
+
+@pytest.mark.parametrize(('rate', 'sentence'), [(300.0, 'no whole number of time steps'),
+                                                (5000.0, 'no whole number of time steps')])
+def test_given_a_rate_between_steps_when_played_then_it_is_refused(rate, sentence):
+    with pytest.raises(SettingsError, match=sentence):
+        play(FER, nod, 0.1, rate=rate)
+
+
+def test_given_a_load_beyond_its_controller_when_played_then_it_says_where_it_was_lost():
+    iron = LinkInertia.from_center_of_mass(80.0, [0.0, 0.0, 0.2], [1.0, 0.0, 0.0, 1.0, 0.0, 1.0])
+    with pytest.raises(SettingsError, match=r'lost the motion at \d+\.\d\d s'):
+        play(FER, nod, 2.0, SimulationSettings(payload=iron))
