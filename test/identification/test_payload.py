@@ -33,7 +33,7 @@ def swing(time):
 
 
 def from_pose_to_pose(count, seed):
-    """Return a motion that holds each pose for two seconds after a second's way, and its length."""
+    """Return a motion that holds each pose for two seconds, and its length."""
     rng = np.random.default_rng(seed)
     poses = FER.home + rng.uniform(-0.5, 0.5, (count, 7))
 
