@@ -9,6 +9,7 @@ from .loader import AS_LISTED, load, load_hand, NO_HAND
 from .mjcf_writer import write_mjcf
 from .shapes import load_hand_shapes, load_shapes
 from .urdf_writer import link_names, write_urdf
+from .xacro_writer import arm_macro, hands_macro
 
 FORMATS = ('urdf', 'mjcf')
 SHIPPED = ('fer', 'fr3', 'rpr')
@@ -43,14 +44,17 @@ def robot_text(arm: str, kind: str, inertial_set: str | None = None, *, hand: st
     if kind == 'mjcf':
         return _with_banner(write_mjcf(listed, shapes=shapes, tool_shapes=tool_shapes))
     bare = load(arm, inertial_set, hand=NO_HAND, prefix=prefix)
-    return _with_banner(write_urdf(bare, tool=_tool(listed.hand, bare.joint_names), shapes=shapes,
+    return _with_banner(write_urdf(bare, root=f'{prefix}base', shapes=shapes,
+                                   tool=_tool(listed.hand, bare.joint_names),
                                    tool_shapes=tool_shapes))
 
 
 def generated_files() -> dict[str, str]:
     """Return the text of every committed file, by its name in `urdf/`."""
-    return {f'{arm}.{suffix}': robot_text(arm, kind) for arm in SHIPPED
-            for kind, suffix in (('urdf', 'urdf'), ('mjcf', 'xml'))}
+    robots = {f'{arm}.{suffix}': robot_text(arm, kind) for arm in SHIPPED
+              for kind, suffix in (('urdf', 'urdf'), ('mjcf', 'xml'))}
+    macros = {f'xacro/{arm}.xacro': _with_banner(arm_macro(arm)) for arm in SHIPPED}
+    return {**robots, **macros, 'xacro/hands.xacro': _with_banner(hands_macro())}
 
 
 def _tool(hand: str, joint_names: tuple[str, ...]) -> tuple[str, LinkInertia] | None:

@@ -112,14 +112,23 @@ def write_urdf(description: ArmDescription, *, root: str = 'base',
 def _add_link(robot: Element, name: str, inertia: LinkInertia | None,
               shapes: Sequence[Shape]) -> None:
     link = ElementTree.SubElement(robot, 'link', name=name)
+    add_shapes(link, shapes)
+    if inertia is not None and inertia.mass > 0.0:
+        add_inertial(link, inertia)
+
+
+def add_shapes(link: Element, shapes: Sequence[Shape]) -> None:
+    """Add shapes to a <link> as what is seen and what is touched."""
     for shape in (part for whole in shapes for part in whole.parts()):
         for tag in ('visual', 'collision'):
             element = ElementTree.SubElement(link, tag)
             _add_origin(element, shape.pose)
             geometry = ElementTree.SubElement(element, 'geometry')
             ElementTree.SubElement(geometry, shape.kind.value, _dimensions(shape))
-    if inertia is None or inertia.mass == 0.0:
-        return
+
+
+def add_inertial(link: Element, inertia: LinkInertia) -> None:
+    """Add an <inertial> to a <link>: centre of mass, mass and the tensor about it."""
     inertial = ElementTree.SubElement(link, 'inertial')
     center = np.eye(4)
     center[:3, 3] = inertia.center_of_mass
