@@ -188,6 +188,13 @@ class ArmStream:
             self._publisher.publish(self.message(**changes))
             self._probe.spin(pause)
 
+    def until(self, done: Callable[[], object], what: str) -> None:
+        """Go on publishing good states until something is true."""
+        def step() -> object:
+            self.send(2)
+            return done()
+        self._probe.until(step, what)
+
 
 @pytest.fixture
 def probe():
@@ -228,6 +235,14 @@ def start_arm(launch):
         defaults = {'pacing': 'lockstep', 'lockstep_timeout': 1.0, 'brake_release_after': 0.1}
         return launch('simulator_node', **{**defaults, **parameters})
     return start
+
+
+@pytest.fixture
+def arm(probe):
+    """Make up a FER that stands at its home pose."""
+    from franka_dynamics.arm import load
+    fer = load('fer')
+    return ArmStream(probe, fer.joint_names, fer.home)
 
 
 @pytest.fixture

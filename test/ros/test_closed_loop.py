@@ -50,27 +50,3 @@ def test_given_gravity_added_twice_when_run_then_the_node_lets_go_and_says_so(
     torques = np.array([message.data for message in commands])
     # Best effort may lose messages between two that arrive, so only the end is asserted here.
     np.testing.assert_array_equal(torques[-1], np.zeros(7))
-
-
-def test_given_two_arms_of_their_own_namespaces_when_run_then_both_are_held(
-        probe, launch):
-    sides = {'left': 'fer', 'right': 'fr3'}
-    states = {}
-    for side, arm in sides.items():
-        remap = {'__ns': f'/{side}'}
-        states[side] = probe.collect(JointState, f'/{side}/joint_states')
-        launch('simulator_node', robot_type=arm, arm_prefix=f'{side}_', pacing='lockstep',
-               lockstep_timeout=1.0, brake_release_after=0.1, remaps=remap)
-        launch('feedforward_node', robot_type=arm, arm_prefix=f'{side}_', target='mujoco',
-               listen_before_activation=0.0, state_timeout=2.0, max_state_age=0.0,
-               remaps={**remap, 'feedforward/command': 'effort_controller/commands'})
-    for side in sides:
-        probe.until(lambda side=side: probe.says(f'{side}/simulator: Simulated arm', 'False'),
-                    f'brakes of {side} open')
-    for side, arm in sides.items():
-        begun = stamp(states[side][-1])
-        probe.until(lambda side=side, begun=begun: stamp(states[side][-1]) > begun + 0.5,
-                    'half a second')
-        np.testing.assert_allclose(states[side][-1].position, load(arm).home, rtol=0,
-                                   atol=DRIFT_RAD)
-        assert states[side][-1].name[0] == f'{side}_{arm}_joint1'

@@ -1,0 +1,96 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Parameters changed while the node commands: validated, whole, without a step."""
+
+import numpy as np
+import pytest
+from rcl_interfaces.msg import ParameterDescriptor
+from rcl_interfaces.srv import DescribeParameters
+
+from franka_dynamics.arm import load
+from franka_dynamics.control.settings import Settings
+from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
+from franka_dynamics.ros.feedforward_parameters import FEEDFORWARD_PARAMETERS
+
+FER = load('fer')
+NODE = 'feedforward'
+LOAD = [1.0, 0.0, 0.0, 0.05, 1e-3, 0.0, 0.0, 1e-3, 0.0, 1e-3]
+BARE = NewtonEulerModel(FER).gravity(FER.home)
+LOADED = NewtonEulerModel(
+    FER.with_payload(Settings(payload=tuple(LOAD)).payload_inertia())).gravity(FER.home)
+# What the fade leaves after its end is rounding.
+ATOL_NM = 1e-12
+
+
+@pytest.fixture(scope='module')
+def world(node_world):
+    world = node_world(robot_type='fer', target='mujoco', ramp_time=0.05)
+    world.arm.until(lambda: len(world.commands) > 50, 'commands')
+    return world
+
+
+def settle(world, expected):
+    """Publish states until the command is what is expected."""
+    world.arm.until(lambda: np.allclose(world.commands[-1].data, expected, rtol=0, atol=ATOL_NM),
+                    f'a command of {expected}')
+
+
+def test_given_a_payload_when_put_on_and_taken_off_then_the_very_same_torques_return(world):
+    settle(world, BARE)
+    before = list(world.commands[-1].data)
+    assert world.probe.set_parameter(NODE, 'payload', LOAD).successful
+    settle(world, LOADED)
+    assert world.probe.set_parameter(NODE, 'payload', [0.0] * 10).successful
+    settle(world, BARE)
+    world.arm.send(100)
+    assert list(world.commands[-1].data) == before
+
+
+@pytest.mark.parametrize(('values', 'reason'), [
+    ({'payload': [*LOAD[:4], 1e-3, 0.0, 0.0, 1e-3, 0.0, 9e-3]}, 'belongs to no real body'),
+    ({'payload': LOAD[:5]}, 'payload must be ten finite numbers'),
+    ({'scale': 2.0}, 'scale is 2.0; it must be within 0 and 1'),
+    ({'scale': float('nan')}, 'scale is nan'),
+    ({'target': 'gazebo'}, "target is 'gazebo'; the choices are"),
+    ({'kp': [1.0, 2.0]}, 'kp must be one finite number for all joints, or 7'),
+    ({'gravity_vector': [0.0, -9.81]}, 'gravity_vector must be three numbers'),
+    ({'scale': 0.5, 'kd': [-1.0]}, 'kd must be within 0'),
+    ({'target': 'fci', 'terms.friction': True}, 'the target fci compensates friction itself'),
+])
+def test_given_values_at_fault_when_set_together_then_none_is_taken_and_the_reason_is_given(
+        world, values, reason):
+    settle(world, BARE)
+    result = world.probe.set_parameters(NODE, **values)
+    assert not result.successful
+    assert reason in result.reason
+    world.arm.send(100)
+    np.testing.assert_allclose(world.commands[-1].data, BARE, rtol=0, atol=ATOL_NM)
+
+
+def test_given_a_fixed_parameter_when_set_then_it_is_refused(world):
+    assert not world.probe.set_parameter(NODE, 'robot_type', 'fr3').successful
+
+
+def test_given_two_changes_that_need_each_other_when_set_together_then_both_are_taken(world):
+    friction = world.probe.set_parameters(NODE, **{'target': 'gz_ros2_control',
+                                                   'terms.friction': True})
+    assert friction.successful
+    back = world.probe.set_parameters(NODE, **{'target': 'mujoco', 'terms.friction': False})
+    assert back.successful
+    settle(world, BARE)
+
+
+def test_given_the_table_when_described_over_the_service_then_it_says_the_same(world):
+    request = DescribeParameters.Request(names=[spec.name for spec in FEEDFORWARD_PARAMETERS])
+    described = world.probe.call(DescribeParameters, f'{NODE}/describe_parameters',
+                                 request).descriptors
+    for spec, descriptor in zip(FEEDFORWARD_PARAMETERS, described):
+        assert isinstance(descriptor, ParameterDescriptor)
+        assert descriptor.description == spec.sentence
+        assert descriptor.read_only == spec.read_only
+
+
+def test_given_all_changes_when_commands_are_compared_then_no_step_was_above_the_rate(world):
+    steps = np.abs(np.diff([message.data for message in world.commands], axis=0)).max()
+    # One newton-metre per millisecond; messages lost on the way here may hide a few steps.
+    assert steps <= 5.0

@@ -1,0 +1,116 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""References over DDS: followed, refused with a reason, and passed on with efforts."""
+
+from builtin_interfaces.msg import Duration
+import numpy as np
+import pytest
+from sensor_msgs.msg import JointState
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
+from franka_dynamics.arm import load
+from franka_dynamics.control.multisine import multisine
+from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
+from franka_dynamics.ros.trajectory_message import trajectory_message
+
+FER = load('fer')
+NAMES = list(FER.joint_names)
+COMMAND = 'feedforward: Command'
+
+
+@pytest.fixture(scope='module')
+def world(node_world):
+    world = node_world(robot_type='fer', target='fci')
+    world.arm.until(lambda: len(world.commands) > 50, 'commands')
+    world.references = world.probe.create_publisher(JointTrajectory, '/feedforward/reference', 10)
+    world.probe.until(lambda: world.references.get_subscription_count() > 0, 'a listener')
+    return world
+
+
+def test_given_a_set_point_with_acceleration_when_streamed_then_m_ddq_is_commanded(world):
+    ddq = np.array([0.5, -1.0, 0.8, 1.0, -2.0, 1.5, 3.0])
+    point = JointTrajectoryPoint(positions=list(FER.home), velocities=[0.0] * 7,
+                                 accelerations=list(ddq))
+    expected = NewtonEulerModel(FER).mass_matrix(FER.home) @ ddq
+
+    def commanded():
+        world.references.publish(JointTrajectory(joint_names=NAMES, points=[point]))
+        world.arm.send(2)
+        return np.allclose(world.commands[-1].data, expected, rtol=0, atol=1e-9)
+
+    world.probe.until(commanded, 'M ddq')
+    # A stream that stops is no wish any more: the torque goes back to zero.
+    world.arm.until(lambda: not np.any(world.commands[-1].data), 'zero after the stream')
+
+
+def test_given_a_trajectory_when_followed_then_it_is_passed_on_with_inverse_dynamics(world):
+    planned = world.probe.collect(JointTrajectory, '/feedforward/feedforward_trajectory',
+                                  reliable=True)
+    inertia = world.probe.collect(JointState, '/feedforward/inertia_torque')
+    motion = multisine(FER, 2.0, 0.2)
+    message = trajectory_message(NAMES, motion.times, motion.positions, motion.velocities,
+                                 motion.accelerations)
+
+    def passed_on():
+        if not planned:
+            world.references.publish(message)
+        world.arm.send(20)
+        return planned
+
+    world.probe.until(passed_on, 'the trajectory with efforts')
+    weightless = NewtonEulerModel(FER, (0.0, 0.0, 0.0))
+    for point in planned[0].points:
+        expected = weightless.inverse_dynamics(point.positions, point.velocities,
+                                               point.accelerations)
+        np.testing.assert_allclose(point.effort, expected, rtol=0, atol=1e-9)
+    assert planned[0].header.stamp.sec > 0
+    world.arm.until(lambda: inertia and np.abs(inertia[-1].effort).max() > 0.1, 'M ddq of it')
+    world.arm.until(lambda: not np.any(inertia[-1].effort), 'its end')
+
+
+def trajectory(**changes):
+    points = [JointTrajectoryPoint(positions=list(FER.home), velocities=[0.0] * 7),
+              JointTrajectoryPoint(positions=list(FER.home + 0.01), velocities=[0.0] * 7,
+                                   time_from_start=Duration(sec=1))]
+    return JointTrajectory(**{'joint_names': NAMES, 'points': points, **changes})
+
+
+def far_away():
+    message = trajectory()
+    message.points[1].positions = list(FER.home + 3.0)
+    return message
+
+
+def half_velocities():
+    message = trajectory()
+    message.points[1].velocities = []
+    return message
+
+
+def in_the_past():
+    message = trajectory()
+    message.header.stamp.sec = 5
+    return message
+
+
+@pytest.mark.parametrize(('make', 'reason'), [
+    (lambda: trajectory(joint_names=[n.replace('fer', 'fr3') for n in NAMES]), 'lacks fer_joint1'),
+    (lambda: trajectory(points=[]), 'has no points'),
+    (lambda: trajectory(points=[JointTrajectoryPoint()]), 'has no positions'),
+    (half_velocities, 'velocities have [0, 7] values'),
+    (far_away, 'takes fer_joint'),
+    (in_the_past, 's ago'),
+], ids=['wrong names', 'no points', 'no positions', 'half velocities', 'limits', 'past'])
+def test_given_a_reference_at_fault_when_sent_then_the_reason_is_told_and_commands_go_on(
+        world, make, reason):
+    message = make()
+
+    def told():
+        world.references.publish(message)
+        world.arm.send(20)
+        return world.probe.says(COMMAND, reason)
+
+    world.probe.until(told, f'diagnostics say: {reason}')
+    count = len(world.commands)
+    world.arm.until(lambda: len(world.commands) > count + 20, 'commands go on')
+    assert not np.any(world.commands[-1].data)

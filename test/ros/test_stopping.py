@@ -1,0 +1,157 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""How the node ends: signals, transitions, kills; and who may command beside it."""
+
+import signal
+
+from lifecycle_msgs.msg import Transition
+import numpy as np
+import pytest
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
+
+from franka_dynamics.arm import load
+from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
+
+FER = load('fer')
+GRAVITY = NewtonEulerModel(FER).gravity(FER.home)
+ZERO = np.zeros(7)
+# An inclined base, so that the target fci has something to command and to take back.
+INCLINED = {'gravity_vector': '[4.0,0.0,-8.9]'}
+NODE, COMMANDS = 'feedforward', 'feedforward: Command'
+
+
+@pytest.mark.parametrize(('target', 'parameters', 'resting'), [
+    ('fci', INCLINED, ZERO), ('mujoco', {}, GRAVITY)])
+@pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM])
+def test_given_a_signal_when_commanding_then_the_last_torque_can_be_left_and_exit_is_zero(
+        arm, probe, start_node, commands, target, parameters, resting, number):
+    node = start_node(target=target, **parameters)
+    arm.until(lambda: len(commands) > 300, 'three hundred commands')
+    if target == 'fci':
+        assert np.abs(commands[-1].data).max() > 1.0
+    assert node.end(number) == 0
+    probe.until(lambda: np.allclose(commands[-1].data, resting, rtol=0, atol=1e-12),
+                'the resting torque')
+    steps = np.abs(np.diff([message.data for message in commands], axis=0)).max()
+    # Messages may be lost on the way here: ten in a row are allowed for.
+    assert steps <= 10.0
+
+
+def test_given_deactivation_when_commanding_then_it_stops_and_activation_brings_it_back(
+        arm, probe, start_node, commands):
+    node = start_node(target='fci', **INCLINED)
+    arm.until(lambda: len(commands) > 300, 'commands')
+    assert probe.transition(NODE, Transition.TRANSITION_DEACTIVATE)
+    assert probe.lifecycle_state(NODE) == 'inactive'
+    probe.until(lambda: np.array_equal(commands[-1].data, ZERO), 'zero torque')
+    count = len(commands)
+    for _ in range(100):
+        arm.send()
+    assert len(commands) == count
+    assert probe.transition(NODE, Transition.TRANSITION_ACTIVATE)
+    arm.until(lambda: len(commands) > count + 50, 'commands again')
+    assert probe.transition(NODE, Transition.TRANSITION_DEACTIVATE)
+    assert probe.transition(NODE, Transition.TRANSITION_CLEANUP)
+    assert probe.lifecycle_state(NODE) == 'unconfigured'
+    assert probe.transition(NODE, Transition.TRANSITION_CONFIGURE)
+    assert probe.transition(NODE, Transition.TRANSITION_ACTIVATE)
+    count = len(commands)
+    arm.until(lambda: len(commands) > count + 50, 'commands after cleanup')
+    assert node.end() == 0
+
+
+def test_given_no_autostart_when_started_then_it_waits_for_its_transitions(
+        arm, probe, start_node, commands):
+    start_node(target='mujoco', autostart=False)
+    assert probe.lifecycle_state(NODE) == 'unconfigured'
+    assert probe.transition(NODE, Transition.TRANSITION_CONFIGURE)
+    assert probe.lifecycle_state(NODE) == 'inactive'
+    assert not commands
+    assert probe.transition(NODE, Transition.TRANSITION_ACTIVATE)
+    arm.until(lambda: commands, 'a command')
+    assert probe.transition(NODE, Transition.TRANSITION_ACTIVE_SHUTDOWN)
+    assert probe.lifecycle_state(NODE) == 'finalized'
+
+
+@pytest.mark.parametrize(('parameters', 'status', 'sentence'), [
+    ({'robot_type': 'ur5'}, 1, "There is no arm 'ur5'; shipped are"),
+    ({'inertial_set': 'nobody'}, 1, "has no inertial set 'nobody'"),
+    ({'inertial_set': 'ledezma2021'}, 1, 'cannot be used for commanding torques'),
+    ({'joint_names': '[a,b]'}, 1, 'joint_names must be 7 different names'),
+    ({'payload': '[1.0,2.0]'}, 1, 'payload must be ten finite numbers'),
+    ({'frame': 'wrist'}, 1, "There is no frame 'wrist'"),
+    ({'target': 'robot'}, 2, "target is 'robot'; the choices are"),
+    ({'min_input_rate': 0.0}, 2, 'min_input_rate is 0.0; it must be within 1 and 10000 Hz'),
+    ({'state_timeout': '.nan'}, 2, 'state_timeout is nan'),
+    ({'robot_typ': 'fer'}, 2, 'robot_typ: no such parameter'),
+    ({'scale': 'much'}, 2, 'scale must be of type double'),
+])
+def test_given_a_parameter_at_fault_when_started_then_one_sentence_and_a_status(
+        start_node, parameters, status, sentence):
+    node = start_node(**parameters)
+    assert node.wait() == status
+    assert sentence in node.text
+    assert 'Traceback' not in node.text
+
+
+def test_given_an_arm_whose_node_is_killed_when_restarted_then_it_is_held_again(
+        probe, start_arm, start_node):
+    states = probe.collect(JointState, 'joint_states')
+    start_arm(lockstep_timeout=0.002)
+    first = start_node(target='mujoco')
+    probe.until(lambda: probe.says('simulator: Simulated arm', 'False'), 'brakes open')
+    first.end(signal.SIGKILL)
+    # The receiver holds the last command, as ros2_control's controllers do; the arm stays.
+    start_node(target='mujoco')
+    probe.diagnostics.clear()
+    probe.until(lambda: probe.says('feedforward: Command', 'torques are published'),
+                'the new node commands')
+    count = len(states)
+    probe.until(lambda: len(states) > count + 200, 'two hundred states')
+    np.testing.assert_allclose(states[-1].position, FER.home, rtol=0, atol=1e-6)
+
+
+def test_given_somebody_who_commands_when_activated_then_the_node_refuses(
+        arm, probe, start_node):
+    rival = probe.create_publisher(Float64MultiArray, 'effort_controller/commands', 1)
+    timer = probe.create_timer(0.005, lambda: rival.publish(Float64MultiArray(data=[0.5] * 7)))
+    node = start_node(target='mujoco', listen_before_activation=10.0, autostart=False)
+    assert probe.transition(NODE, Transition.TRANSITION_CONFIGURE)
+    assert not probe.transition(NODE, Transition.TRANSITION_ACTIVATE)
+    assert probe.lifecycle_state(NODE) == 'inactive'
+    assert 'somebody else commands /effort_controller/commands' in node.text
+    probe.destroy_timer(timer)
+
+
+def test_given_somebody_who_commands_later_when_heard_then_the_node_stops_and_says_who(
+        arm, probe, start_node, commands):
+    start_node(target='fci', **INCLINED)
+    arm.until(lambda: len(commands) > 100, 'commands')
+    rival = probe.create_publisher(Float64MultiArray, 'effort_controller/commands', 1)
+    foreign = Float64MultiArray(data=[0.5] * 7)
+
+    def told():
+        rival.publish(foreign)
+        return probe.says('feedforward: Command', 'messages in a second that are not ours')
+
+    arm.until(told, 'the competitor is told')
+    arm.until(lambda: probe.says('feedforward: Command', 'silent'), 'silence')
+    own = [message for message in commands if message != foreign]
+    np.testing.assert_array_equal(own[-1].data, ZERO)
+
+
+def test_given_a_simulator_that_is_killed_and_restarted_when_back_then_the_arm_is_held_again(
+        probe, start_arm, start_node):
+    first = start_arm(publish_clock=True)
+    start_node(target='mujoco', state_timeout=0.3, use_sim_time=True, max_state_age=0.1)
+    probe.until(lambda: probe.says('simulator: Simulated arm', 'False'), 'brakes open')
+    first.end(signal.SIGKILL)
+    probe.until(lambda: probe.says(COMMANDS, 'no new joint state'), 'the loss is told')
+    probe.diagnostics.clear()
+    states = probe.collect(JointState, 'joint_states')
+    start_arm(publish_clock=True)
+    probe.until(lambda: probe.says('simulator: Simulated arm', 'False'), 'brakes open again')
+    count = len(states)
+    probe.until(lambda: len(states) > count + 200, 'it goes on')
+    np.testing.assert_allclose(states[-1].position, FER.home, rtol=0, atol=1e-6)
