@@ -19,7 +19,7 @@ _LICENSE = 'Copyright 2026 The franka_dynamics authors. SPDX-License-Identifier:
 
 
 def robot_text(arm: str, kind: str, inertial_set: str | None = None, *, hand: str = AS_LISTED,
-               prefix: str = '') -> str:
+               prefix: str = '', repair: str | None = None) -> str:
     """
     Return the URDF or MJCF of an arm, its hand as a link of its own in URDF.
 
@@ -29,8 +29,8 @@ def robot_text(arm: str, kind: str, inertial_set: str | None = None, *, hand: st
         A shipped arm or an arm file.
     kind : str
         One of FORMATS.
-    inertial_set, hand, prefix : str
-        As `load` takes them.
+    inertial_set, hand, prefix, repair : str
+        As `load` takes them; what was repaired is said in a comment.
 
     Raises
     ------
@@ -38,15 +38,16 @@ def robot_text(arm: str, kind: str, inertial_set: str | None = None, *, hand: st
         If the set is not physical.
 
     """
-    listed = load(arm, inertial_set, hand=hand, prefix=prefix)
+    listed = load(arm, inertial_set, hand=hand, prefix=prefix, repair=repair)
     shapes = load_shapes(listed.name)
     tool_shapes = load_hand_shapes() if listed.hand != NO_HAND else ()
     if kind == 'mjcf':
-        return _with_banner(write_mjcf(listed, shapes=shapes, tool_shapes=tool_shapes))
-    bare = load(arm, inertial_set, hand=NO_HAND, prefix=prefix)
+        return _with_banner(write_mjcf(listed, shapes=shapes, tool_shapes=tool_shapes),
+                            listed.repairs)
+    bare = load(arm, inertial_set, hand=NO_HAND, prefix=prefix, repair=repair)
     return _with_banner(write_urdf(bare, root=f'{prefix}base', shapes=shapes,
                                    tool=_tool(listed.hand, bare.joint_names),
-                                   tool_shapes=tool_shapes))
+                                   tool_shapes=tool_shapes), bare.repairs)
 
 
 def generated_files() -> dict[str, str]:
@@ -64,7 +65,8 @@ def _tool(hand: str, joint_names: tuple[str, ...]) -> tuple[str, LinkInertia] | 
     return f'{stem}hand', load_hand(hand)
 
 
-def _with_banner(text: str) -> str:
-    comment = f'<!-- {_LICENSE}\n     {_BANNER} -->\n'
+def _with_banner(text: str, repairs: tuple[str, ...] = ()) -> str:
+    lines = '\n     '.join((_LICENSE, _BANNER, *repairs))
+    comment = f'<!-- {lines} -->\n'
     head, separator, body = text.partition('?>\n')
     return f'{head}{separator}{comment}{body}' if separator else f'{comment}{text}'

@@ -105,6 +105,8 @@ def _print(description: ArmDescription, rows: list[InertiaRow], q: NDArray[np.fl
                       width=None if sys.stdout.isatty() else 140)
     console.print(f'{description.name}, set {description.inertial_set}, hand {description.hand}')
     console.print(f'source: {description.source}')
+    for sentence in description.repairs:
+        console.print(f'note: {sentence}')
     for sentence in description.inconsistencies():
         console.print(f'warning: {sentence}', style='yellow')
     console.print(_dh_table(description))

@@ -35,7 +35,7 @@ def run(arguments: argparse.Namespace) -> int:
             print(arguments.all / name)
         return 0
     text = robot_text(arguments.arm, arguments.format, arguments.inertial_set,
-                      hand=arguments.hand, prefix=arguments.prefix)
+                      hand=arguments.hand, prefix=arguments.prefix, repair=arguments.repair)
     if arguments.out is None:
         print(text, end='')
     else:

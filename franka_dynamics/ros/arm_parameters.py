@@ -9,6 +9,7 @@ from typing import Any
 
 from .parameters import ParameterSpec
 from ..arm import ArmDescription, load
+from ..arm.consistency import REPAIRS
 from ..arm.loader import AS_LISTED
 from ..errors import SettingsError
 
@@ -20,6 +21,10 @@ ARM_PARAMETERS = (
     ParameterSpec('hand', 'string', AS_LISTED, 'The hand on the flange: franka_hand, '
                   'hand_ledezma2021, none, or as_listed for the one the inertial set was '
                   'published with.', read_only=True),
+    ParameterSpec('repair', 'string', '', 'What becomes of links that no real body could be: '
+                  'empty refuses them, nearest_within_rounding replaces them by the nearest that '
+                  "one could, within the set's rounding (needs cvxpy).", read_only=True,
+                  choices=('', *REPAIRS)),
     ParameterSpec('arm_prefix', 'string', '', 'Put in front of every joint name, verbatim (no '
                   'underscore is added).', read_only=True),
     ParameterSpec('joint_names', 'string_array', [], 'Overrides the joint names that follow from '
@@ -35,12 +40,14 @@ def load_arm(values: dict[str, Any]) -> ArmDescription:
     ------
     DescriptionError
         If there is no such arm, set or hand, or its file is at fault.
+    InertiaError
+        If the repair asked for is impossible.
     SettingsError
         If joint_names does not fit the arm.
 
     """
     description = load(values['robot_type'], values['inertial_set'] or None, hand=values['hand'],
-                       prefix=values['arm_prefix'])
+                       prefix=values['arm_prefix'], repair=values['repair'] or None)
     names = list(values['joint_names'])
     if not names:
         return description

@@ -91,6 +91,8 @@ class FeedforwardNode(LifecycleNode):
         parameters = values(self, FEEDFORWARD_PARAMETERS)
         description = load_arm(parameters)
         description.require_physical('commanding torques')
+        for sentence in description.repairs:
+            self.get_logger().warning(sentence)
         self._controller = FeedforwardController(
             description, settings_from(parameters), supervision_from(parameters))
         report = crosscheck(self.controller.terms.loaded,

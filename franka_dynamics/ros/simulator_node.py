@@ -54,6 +54,8 @@ class SimulatorNode(Node):
                                 'lists all of them.')
         parameters = values(self, SIMULATOR_PARAMETERS)
         description = load_arm(parameters)
+        for sentence in description.repairs:
+            self.get_logger().warning(sentence)
         self._simulation = ArmSimulation(description, simulation_settings(parameters))
         self._timestep = self._simulation.settings.timestep
         self._names = list(description.joint_names)

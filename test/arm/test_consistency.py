@@ -18,7 +18,10 @@ from franka_dynamics.arm.consistency import (
     NEAREST_WITHIN_ROUNDING,
     repaired,
 )
+from franka_dynamics.arm.generated_files import robot_text
 from franka_dynamics.errors import DescriptionError, InertiaError, MissingDependencyError
+from franka_dynamics.ros.arm_parameters import ARM_PARAMETERS, load_arm
+from franka_dynamics.simulation.mujoco_model import build_mujoco
 
 ROUNDING = 5e-5  # half of the table's fourth decimal
 # Of a move of 2e-5: the solver's tolerance is 1e-8 of the rounding.
@@ -145,6 +148,32 @@ def test_given_the_repaired_table_when_mujoco_builds_it_then_it_no_longer_refuse
     with pytest.raises(ValueError, match='inertia must satisfy'):
         build(table_link())
     build(load('fer', 'ledezma2021', repair=NEAREST_WITHIN_ROUNDING).links[1])
+
+
+@needs_solver
+@pytest.mark.parametrize('kind', ['urdf', 'mjcf'])
+def test_given_the_table_when_written_then_it_is_refused_unless_repaired_and_says_so(kind):
+    with pytest.raises(InertiaError, match='repair: nearest_within_rounding'):
+        robot_text('fer', kind, 'ledezma2021')
+    text = robot_text('fer', kind, 'ledezma2021', repair=NEAREST_WITHIN_ROUNDING)
+    assert 'the link behind fer_joint2 was not physical as printed' in text.split('-->')[0]
+
+
+@needs_solver
+def test_given_the_table_when_simulated_then_it_is_refused_unless_repaired():
+    pytest.importorskip('mujoco')
+    with pytest.raises(InertiaError, match='cannot be used for the simulator'):
+        build_mujoco(load('fer', 'ledezma2021'))
+    build_mujoco(load('fer', 'ledezma2021', repair=NEAREST_WITHIN_ROUNDING))
+
+
+@needs_solver
+def test_given_the_table_when_a_node_loads_it_then_its_parameter_repairs_it():
+    values = {spec.name: spec.default for spec in ARM_PARAMETERS}
+    values['inertial_set'] = 'ledezma2021'
+    with pytest.raises(InertiaError):
+        load_arm(values).require_physical('commanding torques')
+    load_arm({**values, 'repair': NEAREST_WITHIN_ROUNDING}).require_physical('commanding torques')
 
 
 def test_given_a_physical_set_when_loaded_with_a_repair_then_nothing_changes():
