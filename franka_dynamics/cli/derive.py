@@ -30,18 +30,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Derive, render and write."""
+    from rich.console import Console
+
     from ..report.files import write_text
     from ..symbolic import derivations
     from ..symbolic.rendering import as_latex, as_text
 
     description = load_arm(arguments)
-    if _is_rpr(description):
-        sections = derivations.rpr_report()
-    elif arguments.kinematics:
-        sections = derivations.kinematics(description)
-    else:
-        sections = derivations.equations(description)
-    text = as_latex(sections) if arguments.format == 'latex' else as_text(sections)
+    with Console(stderr=True).status('deriving ...'):
+        if _is_rpr(description):
+            sections = derivations.rpr_report()
+        elif arguments.kinematics:
+            sections = derivations.kinematics(description)
+        else:
+            sections = derivations.equations(description)
+        text = as_latex(sections) if arguments.format == 'latex' else as_text(sections)
     if arguments.output is None:
         sys.stdout.write(text)
     else:

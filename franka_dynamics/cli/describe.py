@@ -57,9 +57,12 @@ def run(arguments: argparse.Namespace) -> int:
     rows = (space_rows(description, q, arguments.about) if in_space
             else body_rows(description, arguments.about))
     if arguments.plot:
+        from rich.console import Console
+
         from ..report.arm_picture import draw_arm
 
-        draw_arm(description, q, arguments.plot)
+        with Console(stderr=True).status('drawing ...'):
+            draw_arm(description, q, arguments.plot)
     if arguments.json:
         data = as_json(description, rows, frame=arguments.frame, about=arguments.about,
                        q=q if in_space else None)
