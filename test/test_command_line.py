@@ -2,9 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every verb answers --help, and wrong input is one sentence with exit status 2."""
 
+import subprocess
+import sys
+
 import pytest
 
-from franka_dynamics.cli.main import INPUT_AT_FAULT, main, verbs
+from franka_dynamics.cli.main import INPUT_AT_FAULT, main, READER_GONE, verbs
 
 
 @pytest.mark.parametrize('verb', sorted(verbs()))
@@ -21,3 +24,13 @@ def test_given_an_unknown_arm_when_crosschecked_then_one_sentence_lists_the_arms
     assert captured.out == ''
     assert captured.err.startswith("franka-dynamics: There is no arm 'ur5'; shipped are fer, fr3")
     assert captured.err.count('\n') == 1
+
+
+def test_given_a_reader_that_stops_when_a_verb_prints_then_no_traceback_follows():
+    process = subprocess.Popen(
+        [sys.executable, '-m', 'franka_dynamics', 'describe', '--arm', 'rpr', '--json'],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    process.stdout.close()
+    assert process.stderr.read() == ''
+    assert process.wait() == READER_GONE
+    process.stderr.close()

@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from importlib import import_module
+import os
 from pkgutil import iter_modules
 import sys
 
@@ -20,6 +21,7 @@ from .. import __version__, cli
 from ..errors import FrankaDynamicsError
 
 INPUT_AT_FAULT = 2
+READER_GONE = 141  # as the shell reports a process that SIGPIPE ended
 
 
 def verbs() -> dict[str, str]:
@@ -47,10 +49,16 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one verb and return its exit status; errors of ours become one sentence."""
     arguments = build_parser().parse_args(argv)
     try:
-        return int(arguments.run(arguments))
+        status = int(arguments.run(arguments))
+        sys.stdout.flush()
+        return status
     except FrankaDynamicsError as error:
         print(f'franka-dynamics: {error}', file=sys.stderr)
         return INPUT_AT_FAULT
+    except BrokenPipeError:
+        # The reader, such as head, has seen enough; what is still buffered must go nowhere.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return READER_GONE
     except KeyboardInterrupt:
         print('franka-dynamics: interrupted', file=sys.stderr)
         return 130
