@@ -7,7 +7,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from .mesh import cross_columns, TriangleMesh
+from .mesh import CHUNK, cross_columns, TriangleMesh
 
 # How seed 003 orders the ten parameters, (m, h, xx, yy, zz, xy, xz, yz), as rows of
 # LinkInertia.parameters(): phi = parameters[DIAGONAL_FIRST].
@@ -44,9 +44,12 @@ def vertex_derivatives(mesh: TriangleMesh, density: float) -> NDArray[np.float64
     """
     by_vertex = np.zeros((10, 3, len(mesh.vertices)))
     coordinates = np.ascontiguousarray(mesh.vertices.T)
-    v = np.stack([coordinates[:, mesh.faces[:, corner]] for corner in range(3)])
+    by_corner = np.empty((10, 3, len(mesh.faces)))
     for i, j, k in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):
-        by_corner = _corner_derivatives(v[i], v[j], v[k])
+        for start in range(0, len(mesh.faces), CHUNK):
+            faces = mesh.faces[start:start + CHUNK]
+            by_corner[..., start:start + CHUNK] = _corner_derivatives(
+                *(coordinates[:, faces[:, corner]] for corner in (i, j, k)))
         for row, column in np.ndindex(10, 3):
             by_vertex[row, column] += np.bincount(
                 mesh.faces[:, i], by_corner[row, column], minlength=len(mesh.vertices))

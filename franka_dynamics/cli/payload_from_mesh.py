@@ -72,11 +72,13 @@ def run(arguments: argparse.Namespace) -> int:
                        else ('--density', arguments.density))
     require_positive(quantity, value)
     console = Console(soft_wrap=True, highlight=False, markup=False)
-    file = load_mesh(arguments.mesh, unit=arguments.unit, repair=arguments.repair)
+    with console.status(f'reading {name}'):
+        file = load_mesh(arguments.mesh, unit=arguments.unit, repair=arguments.repair)
     for note in file.notes:
         console.print(note, style='yellow' if note.startswith('repair') else None)
-    require_solid(file.mesh, arguments.mesh,
-                  self_intersection=not arguments.accept_crossing_faces)
+    with console.status('looking for holes, flipped normals and faces that cross'):
+        require_solid(file.mesh, arguments.mesh,
+                      self_intersection=not arguments.accept_crossing_faces)
     volume = mesh_volume(file.mesh)
     density = arguments.density if arguments.mass is None else arguments.mass / volume
     mesh = file.mesh.moved(mesh_pose(arguments.mount, arguments.xyz, arguments.rpy))

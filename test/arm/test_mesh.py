@@ -62,7 +62,7 @@ def test_given_an_irregular_mesh_when_integrated_then_trimesh_agrees(seed):
 
 
 def test_given_many_chunks_of_faces_when_integrated_then_trimesh_agrees():
-    # Given 81920 faces, ten times what is handled at once.
+    # Given 81920 faces, many times what is handled at once, and no multiple of it.
     trimesh = pytest.importorskip('trimesh')
     ball = trimesh.creation.icosphere(6)
     ball.apply_scale((0.1, 0.2, 0.05))

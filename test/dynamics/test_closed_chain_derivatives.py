@@ -89,6 +89,14 @@ def test_given_14_as_printed_when_evaluated_then_it_is_not_the_slope_of_13(
     assert np.abs(equation_14(motion, *printed) - equation_13).max() > 0.05
 
 
+def test_given_tau_hat_as_printed_when_formed_then_five_torques_do_not_fit_three_equations(motion):
+    # Printed, tau_hat is g_p^{-T} tau^tr; it is tau_p that g_p^{-T} takes.
+    g_p, _ = FIVE_BAR.split(FIVE_BAR.loop_jacobian(motion.q))
+    tau = FIVE_BAR.tree_dynamics(motion).tau
+    with pytest.raises(ValueError, match='mismatch'):
+        np.linalg.inv(g_p).T @ tau
+
+
 def motor_torque(motion, change, tree=FIVE_BAR.tree):
     """Return the motors' torques with the loops closed anew."""
     chain = ClosedChain(tree, ACTIVE, FIVE_BAR.loops)
