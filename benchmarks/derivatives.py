@@ -42,35 +42,38 @@ def finite_differences(tree: BodyTree, q: np.ndarray, dq: np.ndarray, ddq: np.nd
     return np.stack(columns, axis=-1)
 
 
+def row(n: int, rng: np.random.Generator) -> float:
+    """Measure a random arm of n revolute joints, print its row, return the derivatives' cost."""
+    arm = random_arm(rng, joints=n, kinds=(JointKind.REVOLUTE,))
+    tree, backend = BodyTree.from_description(arm), PinocchioModel(arm)
+    q, dq, ddq = rng.normal(size=(3, n))
+    stack = rng.normal(size=(3, BATCH, n))
+    timings = [
+        measure(lambda: tree_motion(tree, q, dq, ddq)),
+        measure(lambda: differentiate(tree, q, dq, ddq)),
+        measure(lambda: differentiate(tree, *stack), 1.0),
+        measure(lambda: differentiate_by_parameters(tree, q, dq, ddq)),
+        measure(lambda: finite_differences(tree, q, dq, ddq), 0.1),
+        measure(lambda: pin.computeRNEADerivatives(backend.model, backend.data, q, dq, ddq))]
+    seconds = [timing.seconds for timing in timings]
+    seconds[2] /= BATCH
+    cells = ' | '.join(f'{1e6 * value:,.3g}' if value < 1e-3 else f'{1e6 * value:,.0f}'
+                       for value in seconds)
+    print(f'| {n} | {cells} | {max(t.foreign for t in timings):.1f} |', flush=True)
+    return seconds[1]
+
+
 def main() -> None:
     """Measure and print."""
     rng = np.random.default_rng(0)
     print(machine())
     print()
-    print('| n | recursion | derivatives | per state of 256 | by parameters | finite differences '
-          '| Pinocchio RNEA derivatives | others busy |')
+    print('| n | recursion [us] | derivatives [us] | per state of 256 [us] | by parameters [us] '
+          '| finite differences [us] | Pinocchio RNEA derivatives [us] | others busy [cores] |')
     print('|---|---|---|---|---|---|---|---|')
-    costs = []
-    for n in JOINTS:
-        arm = random_arm(rng, joints=n, kinds=(JointKind.REVOLUTE,))
-        tree, backend = BodyTree.from_description(arm), PinocchioModel(arm)
-        q, dq, ddq = rng.normal(size=(3, n))
-        stack = rng.normal(size=(3, BATCH, n))
-        timings = [
-            measure(lambda: tree_motion(tree, q, dq, ddq)),
-            measure(lambda: differentiate(tree, q, dq, ddq)),
-            measure(lambda: differentiate(tree, *stack), 1.0),
-            measure(lambda: differentiate_by_parameters(tree, q, dq, ddq)),
-            measure(lambda: finite_differences(tree, q, dq, ddq), 0.1),
-            measure(lambda: pin.computeRNEADerivatives(backend.model, backend.data, q, dq, ddq))]
-        seconds = [timing.seconds for timing in timings]
-        seconds[2] /= BATCH
-        costs.append(seconds[1])
-        cells = ' | '.join(f'{1e6 * value:.3g} us' for value in seconds)
-        print(f'| {n} | {cells} | {max(t.foreign for t in timings):.1f} cores |', flush=True)
-    large = [(n, cost) for n, cost in zip(JOINTS, costs) if n >= 10]
-    slope = np.polyfit(*np.log(np.array(large)).T, 1)[0]
-    print(f'\ngrowth of the derivatives from n = 10 to 50: n^{slope:.2f}')
+    costs = [(n, row(n, rng)) for n in JOINTS]
+    large = np.log(np.array([(n, cost) for n, cost in costs if n >= 10]))
+    print(f'\ngrowth of the derivatives from n = 10 to 50: n^{np.polyfit(*large.T, 1)[0]:.2f}')
 
 
 if __name__ == '__main__':
