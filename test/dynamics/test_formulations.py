@@ -6,19 +6,25 @@ All formulations hold the same arm to be the same, whatever the arm.
 Agreement to eps means |a - b| <= eps max(1, |a|) in every entry.
 """
 
+from dataclasses import replace
+import subprocess
+import sys
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
 import numpy as np
 import pytest
 
-from franka_dynamics.arm import load
+from franka_dynamics.arm import Convention, DHRow, LinkInertia, load
 from franka_dynamics.dynamics.exponentials import ExponentialsModel
 from franka_dynamics.dynamics.lagrangian import LagrangianModel
+from franka_dynamics.dynamics.lie import rpy
 from franka_dynamics.dynamics.model import FLANGE, REFERENCE_FRAMES
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 from franka_dynamics.dynamics.random_arms import random_arm
 from franka_dynamics.dynamics.states import sample_states
+from franka_dynamics.errors import InertiaError
 
 AGREEMENT = 1e-11  # ten times the largest seen over 2,000 random arms (9e-13)
 STATES = 10
@@ -86,12 +92,98 @@ def test_given_a_wrench_on_the_flange_when_asked_then_every_formulation_feels_it
 
 
 @pytest.mark.parametrize('own', OWN)
+@pytest.mark.parametrize('base_tilt', [0.0, 0.7])
 @pytest.mark.parametrize(('arm', 'hand'), [
-    ('fer', 'none'), ('fer', 'franka_hand'), ('fr3', 'none'), ('fr3', 'franka_hand')])
-def test_given_a_franka_arm_when_formulated_on_its_own_then_pinocchio_agrees(own, arm, hand):
-    description = load(arm, hand=hand)
+    ('fer', 'none'), ('fer', 'franka_hand'), ('fr3', 'none'), ('fr3', 'franka_hand'),
+    ('rpr', 'none'), ('scemi', 'none')])
+def test_given_a_shipped_arm_when_formulated_on_its_own_then_pinocchio_agrees(
+        own, arm, hand, base_tilt):
+    base = np.eye(4)
+    base[:3, :3] = rpy(base_tilt, -0.5 * base_tilt, 0.0)
+    description = replace(load(arm, hand=hand), base=base)
     states = sample_states(description, 200, 7)
     backend, model = PinocchioModel(description), own(description)
     for quantity, inputs in QUANTITIES.items():
         actual = getattr(model, quantity)(*states[:inputs])
         assert_agreement(actual, one_by_one(backend, quantity, *states[:inputs]))
+
+
+@pytest.mark.parametrize('convention', list(Convention))
+def test_given_a_wrong_dh_matrix_when_poses_are_computed_then_two_formulations_do_not_share_it(
+        convention, monkeypatch):
+    # Rows enter the exponentials and Lagrange by other ways than the matrix of seed 000.
+    arm = random_arm(np.random.default_rng(2), joints=5, convention=convention)
+    q = sample_states(arm, 1, 2).q[0]
+    right = {model: model(arm).frames(q) for model in (*OWN, PinocchioModel)}
+    transform = DHRow.transform
+
+    def wrong(self, *arguments, **keywords):
+        matrix = transform(self, *arguments, **keywords)
+        matrix[..., 1, 3] *= -1.0
+        return matrix
+    monkeypatch.setattr(DHRow, 'transform', wrong)
+    changed = {model for model, frames in right.items()
+               if np.abs(model(arm).frames(q) - frames).max() > 1e-3}
+    assert changed == {NewtonEulerModel, PinocchioModel}
+
+
+def test_given_a_wrong_center_of_mass_when_computed_then_one_formulation_does_not_share_it(
+        monkeypatch):
+    # Newton-Euler takes first moments as they are; the others divide by the mass.
+    arm = load('fer')
+    q = arm.home
+    right = NewtonEulerModel(arm).gravity(q)
+    monkeypatch.setattr(type(arm.links[0]), 'center_of_mass', property(
+        lambda link: 1.1 * link.first_moment / link.mass))
+    np.testing.assert_array_equal(NewtonEulerModel(arm).gravity(q), right)
+    assert np.abs(LagrangianModel(arm).gravity(q) - right).max() > 0.1
+    assert np.abs(ExponentialsModel(arm).gravity(q) - right).max() > 0.1
+
+
+def test_given_no_pinocchio_when_the_other_formulations_are_used_then_they_do_not_miss_it():
+    code = (
+        "import sys; sys.modules['pinocchio'] = None\n"
+        'from franka_dynamics.arm import load\n'
+        'from franka_dynamics.dynamics.exponentials import ExponentialsModel\n'
+        'from franka_dynamics.dynamics.lagrangian import LagrangianModel\n'
+        'from franka_dynamics.dynamics.newton_euler import NewtonEulerModel\n'
+        "arm = load('fer')\n"
+        'for model in (ExponentialsModel, LagrangianModel, NewtonEulerModel):\n'
+        '    model(arm).gravity(arm.home)\n')
+    subprocess.run([sys.executable, '-c', code], check=True)
+
+
+@pytest.mark.parametrize('own', OWN)
+def test_given_an_arm_of_one_joint_when_asked_then_shapes_are_kept(own):
+    arm = random_arm(np.random.default_rng(1), joints=1)
+    model = own(arm)
+    assert model.frames([0.1]).shape == (2, 4, 4)
+    assert model.jacobian([0.1]).shape == (6, 1)
+    assert model.mass_matrix([0.1]).shape == (1, 1)
+    assert model.kinetic_energy([0.1], [0.2]).shape == ()
+    assert model.potential_energy([[0.1], [0.2]]).shape == (2,)
+
+
+@pytest.mark.parametrize('own', [ExponentialsModel, LagrangianModel])
+def test_given_regrouped_parameters_when_a_center_of_mass_is_needed_then_it_is_said(own):
+    arm = load('fer')
+    odd = replace(arm.links[2], mass=0.0)
+    arm = replace(arm, links=(*arm.links[:2], odd, *arm.links[3:]))
+    with pytest.raises(InertiaError, match='link behind fer_joint3 of fer has no mass but the'):
+        own(arm)
+
+
+@pytest.mark.parametrize('model', [*OWN, PinocchioModel])
+def test_given_an_arm_without_mass_when_its_center_is_asked_then_it_is_said(model):
+    arm = load('fer').map_links(lambda link: LinkInertia.zero())
+    with pytest.raises(InertiaError, match='has no mass, so it has no centre of mass'):
+        model(arm).center_of_mass(np.zeros(7))
+
+
+@pytest.mark.parametrize('own', OWN)
+def test_given_an_arm_without_mass_when_accelerated_then_the_mass_matrix_is_said_to_be_singular(
+        own):
+    arm = load('fer').map_links(lambda link: LinkInertia.zero())
+    zero = np.zeros(7)
+    with pytest.raises(InertiaError, match='mass matrix is singular'):
+        own(arm).forward_dynamics(zero, zero, zero)

@@ -1,0 +1,59 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""What is particular to Lagrange: partial Jacobians, slopes of M, energies in closed form."""
+
+import numpy as np
+import pytest
+
+from franka_dynamics.arm import Convention, load
+from franka_dynamics.dynamics.lagrangian import LagrangianModel
+from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
+from franka_dynamics.dynamics.random_arms import random_arm
+from franka_dynamics.dynamics.states import sample_states
+
+ATOL = 1e-12  # m; a hundred times the largest seen
+STEP, DIFFERENCES = 1e-6, 1e-6  # of central differences of M: step^2 and eps/step, times ten
+
+
+@pytest.mark.parametrize('convention', list(Convention))
+def test_given_any_arm_when_its_partial_jacobians_are_taken_then_they_are_pinocchios(convention):
+    arm = random_arm(np.random.default_rng(3), joints=6, convention=convention)
+    q = sample_states(arm, 1, 3).q[0]
+    linear, angular = LagrangianModel(arm).partial_jacobians(q)
+    backend = PinocchioModel(arm)
+    poses = backend.frames(q)
+    for i, link in enumerate(arm.links):
+        jacobian = backend.jacobian(q, i + 1)
+        # The velocity of a point of the link is that of the frame's origin plus omega x arm.
+        arm_to_center = poses[i, :3, :3] @ link.center_of_mass
+        expected = jacobian[:3] + np.cross(jacobian[3:].T, arm_to_center).T
+        np.testing.assert_allclose(linear[i], expected, rtol=0.0, atol=ATOL)
+        np.testing.assert_allclose(angular[i], jacobian[3:], rtol=0.0, atol=ATOL)
+
+
+@pytest.mark.parametrize('convention', list(Convention))
+def test_given_any_arm_when_m_is_differenced_then_the_slopes_by_hand_are_met(convention):
+    arm = random_arm(np.random.default_rng(4), joints=6, convention=convention)
+    q = sample_states(arm, 1, 4).q[0]
+    model, backend = LagrangianModel(arm), PinocchioModel(arm)
+    slopes = model.mass_matrix_derivatives(q)
+    for k, unit in enumerate(np.eye(arm.n)):
+        expected = (backend.mass_matrix(q + STEP * unit)
+                    - backend.mass_matrix(q - STEP * unit)) / (2.0 * STEP)
+        np.testing.assert_allclose(slopes[..., k], expected, rtol=0.0, atol=DIFFERENCES)
+
+
+def test_given_the_rpr_arm_when_its_potential_is_taken_then_it_is_the_corrected_closed_form():
+    # Seed 004, section 2.2, corrected: the sign of the third link's height.
+    arm, g = load('rpr'), 9.81
+    masses = [link.mass for link in arm.links]
+    d0, a3 = arm.base[2, 3], arm.joints[2].row.a
+    half_h3 = -arm.links[2].center_of_mass[1]
+    for theta in (-0.8, 0.0, 1.3):
+        height = a3 * np.sin(theta) - half_h3 * np.cos(theta)
+        printed = -height
+        potential = LagrangianModel(arm).potential_energy([0.4, 0.1, theta])
+        expected = g * (sum(masses) * d0 + masses[2] * height)
+        np.testing.assert_allclose(potential, expected, rtol=0.0, atol=ATOL)
+        wrong = g * (sum(masses) * d0 + masses[2] * printed)
+        assert abs(potential - wrong) > 0.1
