@@ -13,7 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from .denavit_hartenberg import Convention, DHRow, JointKind
 from .friction import FrictionModel
-from .inertia import LinkInertia, rigid_transform
+from .inertia import LinkInertia
+from .rigid_transform import rigid_transform
 from ..errors import DescriptionError, InertiaError, JointVectorError
 
 

@@ -10,14 +10,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .rigid_transform import rigid_transform
+from .solids import solid_box, solid_cylinder
 from ..errors import InertiaError
 
 # Order in which this project writes the six elements of a symmetric tensor.
 TENSOR_ORDER = ('xx', 'xy', 'xz', 'yy', 'yz', 'zz')
 _ROWS, _COLUMNS = (0, 0, 0, 1, 1, 2), (0, 1, 2, 1, 2, 2)
-_AXES = ('x', 'y', 'z')
-# How far R R^T may be from 1: looser than rounding, far tighter than a typed rotation's error.
-_RIGID_EPS = 1e-9
 # Rounding of the eigenvalue solver, relative to the largest entry of the pseudo-inertia.
 _EIGENVALUE_EPS = 1e-12
 
@@ -46,51 +45,11 @@ def steiner(mass: float, offset: ArrayLike) -> NDArray[np.float64]:
     return mass * (c @ c * np.eye(3) - np.outer(c, c))
 
 
-def rigid_transform(transform: ArrayLike) -> NDArray[np.float64]:
-    """
-    Return a homogeneous transform as a float array of shape (4, 4).
-
-    Raises
-    ------
-    InertiaError
-        If it is no rigid motion: rotation not orthonormal and right-handed, or last row not
-        (0, 0, 0, 1), to 1e-9.
-
-    """
-    matrix = np.asarray(transform, dtype=float)
-    if matrix.shape != (4, 4):
-        raise InertiaError(f'A transform needs shape (4, 4); got {matrix.shape}.')
-    rotation = matrix[:3, :3]
-    rigid = (np.isfinite(matrix).all()
-             and np.abs(rotation @ rotation.T - np.eye(3)).max() <= _RIGID_EPS
-             and np.linalg.det(rotation) > 0.0 and np.array_equal(matrix[3], (0, 0, 0, 1)))
-    if not rigid:
-        raise InertiaError('A transform must be a rigid motion [R, p; 0, 1] with R a rotation; '
-                           f'got {matrix.tolist()}.')
-    return matrix
-
-
 def _vector3(values: ArrayLike, name: str) -> NDArray[np.float64]:
     vector = np.asarray(values, dtype=float)
     if vector.shape != (3,):
         raise InertiaError(f'{name} needs shape (3,), along x, y and z; got {vector.shape}.')
     return vector
-
-
-def _require_positive(**quantities: float) -> None:
-    for name, value in quantities.items():
-        if not 0.0 < value < np.inf:
-            raise InertiaError(f'The {name} of a body is {value}; it must be positive and finite.')
-
-
-def _mass_of(mass: float | None, density: float | None, volume: float) -> float:
-    if mass is not None and density is None:
-        _require_positive(mass=mass)
-        return mass
-    if mass is None and density is not None:
-        _require_positive(density=density)
-        return density * volume
-    raise InertiaError('A body needs exactly one of mass [kg] and density [kg/m^3].')
 
 
 @dataclass(frozen=True, eq=False)
@@ -201,13 +160,8 @@ class LinkInertia:
             If a dimension, the mass or the density is not positive and finite.
 
         """
-        _require_positive(radius=radius, length=length)
-        if axis not in _AXES:
-            raise InertiaError(f"A cylinder's axis is 'x', 'y' or 'z'; got {axis!r}.")
-        kilograms = _mass_of(mass, density, np.pi * radius**2 * length)
-        moments = np.full(3, (3.0 * radius**2 + length**2) / 12.0)
-        moments[_AXES.index(axis)] = 0.5 * radius**2
-        return cls.from_center_of_mass(kilograms, center, np.diag(kilograms * moments))
+        kilograms, moments = solid_cylinder(radius, length, axis, mass, density)
+        return cls.from_center_of_mass(kilograms, center, np.diag(moments))
 
     @classmethod
     def from_box(cls, size: ArrayLike, *, center: ArrayLike = (0.0, 0.0, 0.0),
@@ -237,11 +191,8 @@ class LinkInertia:
 
         """
         sides = _vector3(size, "A box's size")
-        _require_positive(x=sides[0], y=sides[1], z=sides[2])
-        kilograms = _mass_of(mass, density, float(np.prod(sides)))
-        squares = sides**2
-        return cls.from_center_of_mass(
-            kilograms, center, np.diag(kilograms * (squares.sum() - squares) / 12.0))
+        kilograms, moments = solid_box(sides, mass, density)
+        return cls.from_center_of_mass(kilograms, center, np.diag(moments))
 
     @property
     def center_of_mass(self) -> NDArray[np.float64]:

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from .exponentials import spatial_inertia
 from .lie import adjoint, exp6, inverse_transform, joint_twist
 from ..arm import ArmDescription, Convention, LinkInertia
-from ..arm.inertia import rigid_transform
+from ..arm.rigid_transform import rigid_transform
 from ..errors import JointVectorError, TreeError
 
 Array = NDArray[np.float64]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from franka_dynamics.arm import LinkInertia
-from franka_dynamics.arm.inertia import rigid_transform, six_from_tensor, steiner, tensor_from_six
+from franka_dynamics.arm.inertia import six_from_tensor, steiner, tensor_from_six
 from franka_dynamics.errors import InertiaError
 
 # Sums of some twenty products of numbers near one: measured below 1e-14 of the largest entry.
@@ -241,8 +241,3 @@ def test_given_six_numbers_when_made_a_tensor_then_the_order_is_xx_xy_xz_yy_yz_z
 def test_given_a_point_mass_when_steiner_then_it_is_the_inertia_of_that_point():
     np.testing.assert_allclose(
         steiner(2.0, (0.0, 0.0, 3.0)), np.diag([18.0, 18.0, 0.0]), rtol=0.0, atol=0.0)
-
-
-def test_given_a_rigid_motion_when_checked_then_it_is_returned_unchanged():
-    pose = random_pose(11)
-    np.testing.assert_array_equal(rigid_transform(pose), pose)
