@@ -16,10 +16,9 @@ from rclpy.duration import Duration
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
 from rclpy.parameter import Parameter
 from sensor_msgs.msg import JointState
-from std_msgs.msg import Float64MultiArray
+from std_msgs.msg import Float64MultiArray, String
 from trajectory_msgs.msg import JointTrajectory
 
-from .arm_parameters import load_arm
 from .command_watch import CommandWatch
 from .feedforward_diagnostics import FeedforwardDiagnostics
 from .feedforward_parameters import (
@@ -30,6 +29,8 @@ from .feedforward_parameters import (
 )
 from .joint_state import doubles, effort_message, JointStateReader
 from .lifecycle_main import run_lifecycle_node
+from .model_parameters import ROBOT_DESCRIPTION
+from .model_source import DESCRIPTION_QOS, resolve_model
 from .parameters import check, declare, unknown_overrides, values
 from .qos import PUBLISHER_QOS, qos_overriding_options, REFERENCE_QOS, STATE_QOS
 from .running_crosscheck import RunningCrosscheck
@@ -89,7 +90,10 @@ class FeedforwardNode(LifecycleNode):
 
     def _configure(self) -> None:
         parameters = values(self, FEEDFORWARD_PARAMETERS)
-        description = load_arm(parameters)
+        self._model = resolve_model(self, parameters)
+        description = self._model.description
+        for sentence in self._model.sentences:
+            self.get_logger().info(sentence)
         description.require_physical('commanding torques')
         for sentence in description.repairs:
             self.get_logger().warning(sentence)
@@ -137,14 +141,18 @@ class FeedforwardNode(LifecycleNode):
                                      **options),
             self.create_subscription(JointTrajectory, '~/reference', self._on_reference,
                                      REFERENCE_QOS, **options)]
+        if self.get_parameter('model_source').value == ROBOT_DESCRIPTION:
+            self._subscriptions_of_activation.append(self.create_subscription(
+                String, ROBOT_DESCRIPTION, self._on_robot_description, DESCRIPTION_QOS))
         timeout = self.get_parameter('state_timeout').value
         self._stop_timer = self._timer(LONGEST_STEP_S, self._on_stop_timer)
         self._stop_timer.cancel()
         self._silence_period = timeout / _SILENCE_CHECKS_PER_TIMEOUT
         self._silence_checked = time.monotonic()
+        self._housekeeping_due = False
+        self._next_diagnostics = time.monotonic() + _DIAGNOSTICS_PERIOD_S
         self._timer(self._silence_period, self._on_silence_timer)
-        self._timer(_REFRESH_PERIOD_S, self._terms.refresh)
-        self._timer(_DIAGNOSTICS_PERIOD_S, self._on_diagnostics_timer)
+        self._timer(_REFRESH_PERIOD_S, self._on_housekeeping_timer)
         self.controller.supervisor.reset()
         self.controller.enable()
         result = super().on_activate(state)
@@ -237,6 +245,8 @@ class FeedforwardNode(LifecycleNode):
             failure = self._running_crosscheck.run(cycle)
             if failure:
                 self.controller.hold_off(failure)
+        if self._housekeeping_due:
+            self._keep_house()
 
     def _publish_command(self, torque: Any) -> None:
         data = doubles(torque)
@@ -290,6 +300,14 @@ class FeedforwardNode(LifecycleNode):
                 self._names, planned.times - start, planned.positions, planned.velocities,
                 planned.accelerations, self.controller.trajectory_efforts(planned), start))
 
+    def _on_robot_description(self, message: String) -> None:
+        """Let go of an arm whose description is no longer the one the model was made from."""
+        if message.data != self._model.urdf:
+            self.controller.hold_off(
+                'robot_description has changed since this node was configured from it; clean it '
+                'up and configure it again')
+            self._stop_timer.reset()
+
     def _judge_parameters(self, changes: Sequence[Parameter]) -> SetParametersResult:
         """Accept a set of changes if all of them together can be used."""
         try:
@@ -318,7 +336,19 @@ class FeedforwardNode(LifecycleNode):
             self.get_logger().info('now: ' + ', '.join(
                 f'{change.name} = {change.value}' for change in changes))
 
-    def _on_diagnostics_timer(self) -> None:
+    def _on_housekeeping_timer(self) -> None:
+        """Leave housekeeping to the end of the next cycle, or do it where no cycle comes."""
+        if self._housekeeping_due:
+            self._keep_house()
+        self._housekeeping_due = True
+
+    def _keep_house(self) -> None:
+        self._housekeeping_due = False
+        self._terms.refresh()
+        now = time.monotonic()
+        if now < self._next_diagnostics:
+            return
+        self._next_diagnostics = now + _DIAGNOSTICS_PERIOD_S
         rival = self._command_watch.check()
         if rival and not self.controller.conflict:
             self.controller.hold_off(rival)

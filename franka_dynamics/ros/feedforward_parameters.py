@@ -7,6 +7,7 @@ from __future__ import annotations
 from typing import Any
 
 from .arm_parameters import ARM_PARAMETERS
+from .model_parameters import MODEL_PARAMETERS
 from .parameters import ParameterSpec
 from ..control.settings import PAYLOAD_ORDER, Settings, StateSource, Terms
 from ..control.supervision import SupervisionLimits
@@ -72,7 +73,7 @@ FIXED_PARAMETERS = (
                   "frame, in Pinocchio's terms.", read_only=True, choices=REFERENCE_FRAMES),
 )
 
-FEEDFORWARD_PARAMETERS = (*ARM_PARAMETERS, *LIVE_PARAMETERS, *FIXED_PARAMETERS)
+FEEDFORWARD_PARAMETERS = (*ARM_PARAMETERS, *MODEL_PARAMETERS, *LIVE_PARAMETERS, *FIXED_PARAMETERS)
 
 
 def settings_from(values: dict[str, Any]) -> Settings:

@@ -1,0 +1,103 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Where the node's model comes from: an arm file, a URDF file or the running system."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+import time
+from typing import Any
+
+from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
+from rclpy.wait_for_message import wait_for_message
+from std_msgs.msg import String
+
+from .arm_parameters import load_arm
+from .model_parameters import DESCRIPTION, ROBOT_DESCRIPTION, URDF_FILE
+from ..arm import ArmDescription
+from ..arm.loader import AS_LISTED
+from ..dynamics.urdf_model import model_from_urdf
+from ..errors import DescriptionError, SettingsError
+
+# As robot_state_publisher offers it: the last one is kept for who comes later.
+DESCRIPTION_QOS = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL,
+                             reliability=ReliabilityPolicy.RELIABLE)
+_SLICE_S = 1.0  # between looks at whether to go on waiting
+
+
+@dataclass(frozen=True, eq=False)
+class ResolvedModel:
+    """The arm to compute with, what is to be said about it, and the URDF text if it is one."""
+
+    description: ArmDescription
+    sentences: tuple[str, ...] = ()
+    urdf: str | None = None
+
+
+def resolve_model(node: Any, values: dict[str, Any]) -> ResolvedModel:
+    """
+    Return the arm that the parameters ask for.
+
+    Raises
+    ------
+    SettingsError
+        If parameters contradict each other.
+    DescriptionError
+        If an arm file, a URDF file or robot_description cannot be had or read.
+    UrdfError, UrdfMismatchError
+        If the URDF is not this arm; the message names link or joint, both numbers and the
+        likeliest cause.
+
+    """
+    source = values['model_source']
+    _require_no_contradiction(values)
+    reference = load_arm(values)
+    if source == DESCRIPTION:
+        return ResolvedModel(reference)
+    if source == URDF_FILE:
+        name, text = values['urdf_file'], _read(Path(values['urdf_file']).expanduser())
+    else:
+        name, text = _wait_for_description(node, values['robot_description_timeout'])
+    hand = values['hand']
+    model = model_from_urdf(
+        text, reference, source=name, joint_names=list(values['joint_names']) or None,
+        expected_hand=None if hand == AS_LISTED else hand,
+        accept_unknown_inertials=values['accept_unknown_inertials'])
+    return ResolvedModel(model.description, (model.verdict.summary(), *model.verdict.notes), text)
+
+
+def _require_no_contradiction(values: dict[str, Any]) -> None:
+    source = values['model_source']
+    if source == URDF_FILE and not values['urdf_file']:
+        raise SettingsError('model_source is urdf_file, but urdf_file is empty; give its path.')
+    if source != URDF_FILE and values['urdf_file']:
+        raise SettingsError(f'urdf_file is {values["urdf_file"]}, but model_source is {source}; '
+                            'set model_source to urdf_file, or leave urdf_file empty.')
+    if source != DESCRIPTION and values['inertial_set']:
+        raise SettingsError(
+            f'inertial_set is {values["inertial_set"]}, but model_source is {source}, whose '
+            'inertials are those of the URDF; leave inertial_set empty.')
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding='utf-8')
+    except (OSError, UnicodeDecodeError) as error:
+        raise DescriptionError(f'urdf_file {path} cannot be read: {error}.') from error
+
+
+def _wait_for_description(node: Any, seconds: float) -> tuple[str, str]:
+    """Return the topic's resolved name and its text."""
+    topic = node.resolve_topic_name(ROBOT_DESCRIPTION)
+    until = time.monotonic() + seconds
+    while (left := until - time.monotonic()) > 0.0:
+        heard, message = wait_for_message(String, node, topic, qos_profile=DESCRIPTION_QOS,
+                                          time_to_wait=min(left, _SLICE_S))
+        if heard and message is not None:
+            return topic, message.data
+        if not node.context.ok():
+            break
+    raise DescriptionError(
+        f'{topic} did not arrive within {seconds:g} s; is robot_state_publisher running in this '
+        'namespace? It publishes the description as transient local, and so must others.')

@@ -1,0 +1,53 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Who compensates gravity, told over DDS from what a driver measures."""
+
+import numpy as np
+import pytest
+
+from franka_dynamics.arm import load
+from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
+
+FER = load('fer')
+GRAVITY = NewtonEulerModel(FER).gravity(FER.home)
+SUBJECT = 'feedforward: Gravity compensation'
+
+
+@pytest.fixture(scope='module')
+def world(node_world):
+    return node_world(robot_type='fer', target='fci')
+
+
+@pytest.mark.parametrize(('effort', 'state', 'sentence'), [
+    (list(GRAVITY), 'compensated', 'something else adds 100%'),
+    ([0.01] * 7, 'no gravity', 'of it is seen to pull'),
+    ([0.0] * 7, 'unknown', 'the measured effort is exactly zero'),
+    ([], 'unknown', 'the joint states carry no measured effort'),
+    (list(GRAVITY + [30.0, 0, 0, 0, 0, 0, 0]), 'unknown', 'does not point along g(q)'),
+], ids=['carried', 'weightless', 'zeros', 'missing', 'contact'])
+def test_given_a_still_arm_when_its_effort_is_read_then_diagnostics_tell_who_carries_it(
+        world, effort, state, sentence):
+    def told():
+        world.arm.send(5, effort=effort)
+        _, message, pairs = world.probe.diagnostics.get(SUBJECT, (0, '', {}))
+        return pairs.get('state') == state and sentence in message
+
+    world.probe.until(told, f'{state}: {sentence}')
+    world.arm.send(50, effort=effort)
+    assert not np.any(world.commands[-1].data)
+
+
+def test_given_an_arm_that_falls_when_the_target_should_carry_it_then_a_warning_is_given(world):
+    # One joint state every millisecond of a fall from rest, from the independent model.
+    model = NewtonEulerModel(FER)
+    fall = np.linalg.solve(model.mass_matrix(FER.home), -GRAVITY)
+
+    def told():
+        for k in range(25):
+            dq = fall * 1e-3 * k
+            world.arm.send(1, position=list(FER.home + 0.5 * fall * (1e-3 * k) ** 2),
+                           velocity=list(dq), effort=[1e-3] * 7)
+        return world.probe.says(SUBJECT, 'should carry the arm, but nobody does')
+
+    world.probe.until(told, 'the warning')
+    assert world.probe.diagnostics[SUBJECT][0] == 1
