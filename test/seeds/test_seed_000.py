@@ -14,6 +14,7 @@ import pytest
 
 from franka_dynamics.arm import Convention, LinkInertia, load, load_hand
 from franka_dynamics.arm.inertia import six_from_tensor, steiner, tensor_from_six
+from franka_dynamics.dynamics.exponentials import ExponentialsModel
 from franka_dynamics.dynamics.lie import rpy
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.dynamics.space_inertia import space_inertias
@@ -44,6 +45,21 @@ GAZ = (
     (.735522, (.010517, -.004252, .061597), (.012516, -.000428, -.001196, .010027, -.000741,
                                              .004815)))
 ROUNDING = 5.0e-5  # four printed decimals; 4.92e-5 is the largest difference
+
+
+# What Exp[licit]'s page on the robot lists at q = 0, in {S}: centres of mass [m], the tensors that
+# S_I = R I R^T gives (xx, xy, xz, yy, yz, zz), and the joints' unit twists (v, omega).
+PUBLISHED_CENTERS = (
+    (.0039, .0021, .2394), (-.0031, .0036, .3618), (.0275, .0392, .5825), (.0293, -.0275, .7534),
+    (-.0120, .0410, .9946), (.0601, .0105, 1.0189), (.0883, .0021, .9339))
+PUBLISHED_TENSORS = (
+    (.7470, -.0002, .0086, .7503, .0201, .0092), (.0085, .0103, .0040, .0265, -.0008, .0281),
+    (.0565, -.0082, -.0055, .0529, -.0044, .0182), (.0677, -.0039, .0277, .0776, .0016, .0324),
+    (.0394, -.0015, -.0046, .0315, .0022, .0109), (.0025, .0001, .0015, .0118, -.0001, .0106),
+    (.0308, -.0004, .0007, .0284, -.0005, .0067))
+PUBLISHED_TWISTS = (
+    (0, 0, 0, 0, 0, 1), (.333, 0, 0, 0, -1, 0), (0, 0, 0, 0, 0, 1), (-.649, 0, .0825, 0, 1, 0),
+    (0, 0, 0, 0, 0, 1), (-1.033, 0, 0, 0, 1, 0), (0, .088, 0, 0, 0, -1))
 
 
 def misses(printed, true, by):
@@ -238,3 +254,24 @@ def test_given_r_i_r_transposed_when_compared_then_it_is_about_the_frame_and_no_
     center = masses @ moved / masses.sum()
     assert np.abs(turned - tensor_about(center)).max() > 1e-3
     assert np.abs(turned - tensor_about(np.zeros(3))).max() > 0.1
+
+
+def test_given_the_zero_pose_when_mapped_to_s_then_it_is_what_the_authors_page_lists():
+    mapped = space_inertias(load('fer', 'ledezma2021'), np.zeros(7))
+    np.testing.assert_allclose([link.center_of_mass for link in mapped], PUBLISHED_CENTERS,
+                               rtol=0.0, atol=ROUNDING)
+    np.testing.assert_allclose([six_from_tensor(link.about_frame_origin) for link in mapped],
+                               PUBLISHED_TENSORS, rtol=0.0, atol=1e-15)
+
+
+def test_given_the_authors_page_when_its_tensors_are_read_about_the_center_then_they_miss():
+    mapped = space_inertias(load('fer', 'ledezma2021'), np.zeros(7))
+    misses(PUBLISHED_TENSORS,
+           [six_from_tensor(link.about_center_of_mass) for link in mapped], 0.0493)
+
+
+def test_given_the_joints_when_their_twists_are_taken_then_2_4_and_6_turn_against_the_page():
+    signs = np.array([1, -1, 1, -1, 1, -1, 1])[:, None]
+    twists = ExponentialsModel(load('fer')).space_twists
+    np.testing.assert_allclose(twists * signs, PUBLISHED_TWISTS, rtol=0.0, atol=1e-15)
+    misses(PUBLISHED_TWISTS, twists, 2.066)
