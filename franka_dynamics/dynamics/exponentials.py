@@ -1,14 +1,12 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Product-of-exponentials dynamics: space twists and poses at zero, nothing else of the geometry.
+Product-of-exponentials dynamics.
 
-T_i(q) = exp([xi_1] q_1) ... exp([xi_i] q_i) T_i(0) (seed 001, cells 5 to 13). The mass matrix is
-the sum over the links of J_m^T diag(m 1, I) J_m with the centre-of-mass Jacobians of cells 20 to
-24; its derivatives are Lie brackets of the space Jacobian's columns (Murray, Li, Sastry 1994,
-"A Mathematical Introduction to Robotic Manipulation", eq. 4.29 and 4.30). Rows enter through
-translations and roll-pitch-yaw, as a URDF's joints do, not through the DH matrix. All methods
-also take a stack of states: arrays of shape (..., n).
+The mass matrix is the sum over the links of J_m^T diag(m 1, I) J_m with the centre-of-mass
+Jacobians of seed 001, cells 20 to 24; its derivatives are Lie brackets of the space Jacobian's
+columns (Murray, Li, Sastry 1994, "A Mathematical Introduction to Robotic Manipulation", eq. 4.29
+and 4.30). All methods also take a stack of states: arrays of shape (..., n).
 """
 
 from __future__ import annotations
@@ -16,26 +14,16 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .lie import adjoint, adjoint_inverse, bracket, exp6, inverse_transform, joint_twist, rpy
-from .model import (
-    FLANGE,
-    frame_index,
-    GRAVITY,
-    gravity_vector,
-    joint_stack,
-    require_centers_of_mass,
-    require_reference_frame,
-    solve_acceleration,
-    symmetric,
-    total_mass,
-    wrench_stack,
-)
-from ..arm import ArmDescription, Convention, DHRow, LinkInertia
+from .closed_form import ClosedFormModel
+from .exponential_kinematics import ExponentialKinematics
+from .lie import adjoint, bracket, inverse_transform
+from .model import GRAVITY, gravity_vector, require_centers_of_mass, symmetric, total_mass
+from ..arm import ArmDescription, LinkInertia
 
 Array = NDArray[np.float64]
 
 
-class ExponentialsModel:
+class ExponentialsModel(ExponentialKinematics, ClosedFormModel):
     """
     The dynamics of a described arm by products of exponentials.
 
@@ -46,13 +34,6 @@ class ExponentialsModel:
     gravity : array_like, shape (3,)
         Gravity in the space frame [m/s^2].
 
-    Attributes
-    ----------
-    space_twists : ndarray, shape (n, 6)
-        Unit twists (v, omega) of the joints at q = 0, in {S}.
-    zero_transforms : ndarray, shape (n + 1, 4, 4)
-        Poses of frames 1..n and of the flange in {S} at q = 0.
-
     Raises
     ------
     InertiaError
@@ -60,78 +41,16 @@ class ExponentialsModel:
 
     """
 
-    takes_stacks = True
-
     def __init__(self, description: ArmDescription, gravity: ArrayLike = GRAVITY) -> None:
         require_centers_of_mass(description)
-        self.description = description
+        super().__init__(description)
         self._gravity = gravity_vector(gravity)
+        self._masses = np.array([link.mass for link in description.links])
         self._rotors = np.diag([joint.rotor_inertia for joint in description.joints])
-        self.space_twists, self.zero_transforms = _zero_configuration(description)
         # Spatial inertia of each link in {S} at q = 0: the bodies never need the DH frame again.
         self._zero_inertias = np.array([
             spatial_inertia(link.expressed_in(pose))
             for link, pose in zip(description.links, self.zero_transforms)])
-
-    def exponentials(self, q: ArrayLike) -> Array:
-        """Return exp([xi_1] q_1) ... exp([xi_i] q_i) for i = 1..n, shape (..., n, 4, 4)."""
-        position = self._vector(q, 'q')
-        product: Array = np.eye(4)
-        products = []
-        for i, twist in enumerate(self.space_twists):
-            product = product @ exp6(twist, position[..., i])
-            products.append(product)
-        return np.stack(products, axis=-3)
-
-    def frames(self, q: ArrayLike) -> Array:
-        """Return T_1..T_n and the flange's pose in {S}, shape (..., n + 1, 4, 4)."""
-        products = self.exponentials(q)
-        # Seed 001's frame 8, the flange, is fixed to the last link.
-        return np.concatenate((products, products[..., -1:, :, :]), axis=-3) @ self.zero_transforms
-
-    def space_jacobian(self, q: ArrayLike) -> Array:
-        """
-        Return the joints' twists at q in {S}, shape (..., 6, n): WORLD, rows (v, omega).
-
-        Column j is Ad(exp([xi_1] q_1) ... exp([xi_j-1] q_j-1)) xi_j (seed 001, cell 16). The
-        exponential of xi_j itself leaves xi_j as it is, so the product up to j serves as well.
-        """
-        columns = np.einsum('...jkl,jl->...jk', adjoint(self.exponentials(q)), self.space_twists)
-        return np.swapaxes(columns, -1, -2)
-
-    def jacobian(self, q: ArrayLike, frame: int | str = FLANGE,
-                 reference_frame: str = 'LOCAL_WORLD_ALIGNED') -> Array:
-        """Return J_i of a frame, shape (..., 6, n), rows (v, omega); 8 is a 7-joint's flange."""
-        target = frame_index(frame, self.description.n)
-        reference = require_reference_frame(reference_frame)
-        jacobian = _up_to(self.space_jacobian(q), target)
-        if reference == 'WORLD':
-            return jacobian
-        pose = self.frames(q)[..., target, :, :]
-        if reference == 'LOCAL':
-            return adjoint_inverse(pose) @ jacobian
-        return adjoint_inverse(_translation(pose[..., :3, 3])) @ jacobian
-
-    def twist(self, q: ArrayLike, dq: ArrayLike, frame: int | str = FLANGE,
-              reference_frame: str = 'LOCAL_WORLD_ALIGNED') -> Array:
-        """Return V_i = J_i dq of a frame, shape (..., 6), (v, omega); seed 001's frame 8 too."""
-        jacobian = self.jacobian(q, frame, reference_frame)
-        return np.einsum('...ai,...i->...a', jacobian, self._vector(dq, 'dq'))
-
-    def center_of_mass_transforms(self, q: ArrayLike) -> Array:
-        """Return T_CoM(i) = T_i (T_mi - 1) + 1 of all links, shape (..., n, 4, 4) (cell 22)."""
-        centers = np.stack([_translation(link.center_of_mass) for link in self.description.links])
-        return self.frames(q)[..., :-1, :, :] @ (centers - np.eye(4)) + np.eye(4)
-
-    def center_of_mass_jacobians(self, q: ArrayLike) -> Array:
-        """
-        Return J_mi = Ad(T_CoM(i))^-1 J_i of all links, shape (..., n, 6, n) (seed 001, cell 24).
-
-        Rows are the velocity of link i's centre of mass and its angular velocity, in {S}.
-        """
-        links = range(1, self.description.n + 1)
-        jacobians = np.stack([self.jacobian(q, i) for i in links], axis=-3)
-        return adjoint_inverse(self.center_of_mass_transforms(q)) @ jacobians
 
     def center_of_mass(self, q: ArrayLike) -> Array:
         """Return the centre of mass of the moving links in {S}, shape (..., 3) [m]."""
@@ -141,10 +60,9 @@ class ExponentialsModel:
         """Return the sum of J_m^T diag(m 1, R I R^T) J_m and rotors, shape (..., n, n)."""
         jacobians = self.center_of_mass_jacobians(q)
         rotations = self.frames(q)[..., :-1, :3, :3]
-        masses = np.array([link.mass for link in self.description.links])
         tensors = np.array([link.inertia_at_center_of_mass for link in self.description.links])
         momentum = np.empty_like(jacobians)
-        momentum[..., :3, :] = masses[:, None, None] * jacobians[..., :3, :]
+        momentum[..., :3, :] = self._masses[:, None, None] * jacobians[..., :3, :]
         momentum[..., 3:, :] = (rotations @ tensors @ np.swapaxes(rotations, -1, -2)
                                 @ jacobians[..., 3:, :])
         return symmetric(np.einsum('...lki,...lkj->...ij', jacobians, momentum)) + self._rotors
@@ -175,50 +93,21 @@ class ExponentialsModel:
                          - np.moveaxis(slopes, -1, -3))
         return np.einsum('...ijk,...k->...ij', symbols, self._vector(dq, 'dq'))
 
-    def coriolis(self, q: ArrayLike, dq: ArrayLike) -> Array:
-        """Return C(q, dq) dq, shape (..., n) [N m]."""
-        return np.einsum('...ij,...j->...i', self.coriolis_matrix(q, dq), self._vector(dq, 'dq'))
-
     def gravity(self, q: ArrayLike) -> Array:
         """Return g(q), shape (..., n) [N m]: minus the weights through the J_m."""
-        masses = np.array([link.mass for link in self.description.links])
         linear = self.center_of_mass_jacobians(q)[..., :3, :]
-        return -np.einsum('l,a,...laj->...j', masses, self._gravity, linear)
-
-    def nonlinear_effects(self, q: ArrayLike, dq: ArrayLike) -> Array:
-        """Return C(q, dq) dq + g(q), shape (..., n) [N m]."""
-        return self.coriolis(q, dq) + self.gravity(q)
-
-    def inverse_dynamics(self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike,
-                         wrench: ArrayLike | None = None) -> Array:
-        """Return M ddq + C dq + g - J^T w, shape (..., n) [N m]."""
-        acceleration = self._vector(ddq, 'ddq')
-        driven = np.einsum('...ij,...j->...i', self.mass_matrix(q), acceleration)
-        return driven + self.nonlinear_effects(q, dq) - self._wrench_torque(q, wrench)
-
-    def forward_dynamics(self, q: ArrayLike, dq: ArrayLike, tau: ArrayLike,
-                         wrench: ArrayLike | None = None) -> Array:
-        """Return M^-1 (tau - C dq - g + J^T w), shape (..., n) [rad/s^2]."""
-        left = (self._vector(tau, 'tau') - self.nonlinear_effects(q, dq)
-                + self._wrench_torque(q, wrench))
-        return solve_acceleration(self.mass_matrix(q), left)
+        return -np.einsum('l,a,...laj->...j', self._masses, self._gravity, linear)
 
     def kinetic_energy(self, q: ArrayLike, dq: ArrayLike) -> Array:
         """Return the sum of 1/2 V^T N V over the links' spatial twists and of the rotors."""
         velocity = self._vector(dq, 'dq')
-        twists = self._space_twists_at(q, velocity)
+        twists = self.space_twists_at(q, velocity)
         links = np.einsum('...la,...lab,...lb->...', twists, self._inertias(q), twists)
         return 0.5 * (links + np.einsum('...i,ij,...j->...', velocity, self._rotors, velocity))
 
     def potential_energy(self, q: ArrayLike) -> Array:
         """Return U(q) = minus gravity times the first moment in {S}, shape (...) [J]."""
         return -self._first_moment(q) @ self._gravity
-
-    def link_twists(self, q: ArrayLike, dq: ArrayLike) -> Array:
-        """Return V_1..V_n: LOCAL_WORLD_ALIGNED twists, shape (..., n, 6) (cells 13 and 14)."""
-        twists = self._space_twists_at(q, self._vector(dq, 'dq'))
-        origins = self.frames(q)[..., :-1, :3, 3]
-        return np.einsum('...ab,...b->...a', adjoint_inverse(_translation(origins)), twists)
 
     def joint_wrenches(self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike) -> Array:
         """
@@ -229,7 +118,7 @@ class ExponentialsModel:
         """
         velocity, push = self._vector(dq, 'dq'), self._vector(ddq, 'ddq')
         columns = np.swapaxes(self.space_jacobian(q), -1, -2)
-        twists = self._space_twists_at(q, velocity)
+        twists = self.space_twists_at(q, velocity)
         steps = push[..., None] * columns + bracket(twists, velocity[..., None] * columns)
         felt = np.cumsum(steps, axis=-2) - np.concatenate((self._gravity, np.zeros(3)))
         inertias = self._inertias(q)
@@ -244,24 +133,10 @@ class ExponentialsModel:
         carried[..., 3:] -= np.cross(origins, carried[..., :3])
         return carried
 
-    def _vector(self, values: ArrayLike, name: str) -> Array:
-        return joint_stack(self.description, values, name)
-
-    def _wrench_torque(self, q: ArrayLike, wrench: ArrayLike | None) -> Array:
-        if wrench is None:
-            return np.zeros(self.description.n)
-        return np.einsum('...ai,...a->...i', self.jacobian(q), wrench_stack(wrench))
-
     def _first_moment(self, q: ArrayLike) -> Array:
-        masses = np.array([link.mass for link in self.description.links])
         centers = np.array([[*link.center_of_mass, 1.0] for link in self.description.links])
         poses = self.frames(q)[..., :-1, :3, :]
-        return np.einsum('l,...lab,lb->...a', masses, poses, centers)
-
-    def _space_twists_at(self, q: ArrayLike, dq: Array) -> Array:
-        """Return every link's spatial (WORLD) twist, shape (..., n, 6)."""
-        columns = np.swapaxes(self.space_jacobian(q), -1, -2)
-        return np.cumsum(dq[..., None] * columns, axis=-2)
+        return np.einsum('l,...lab,lb->...a', self._masses, poses, centers)
 
     def _inertias(self, q: ArrayLike) -> Array:
         """Return every link's spatial inertia in {S} at q, shape (..., n, 6, 6)."""
@@ -282,47 +157,3 @@ def spatial_inertia(link: LinkInertia) -> Array:
     x, y, z = link.first_moment
     moment = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
     return np.block([[link.mass * np.eye(3), -moment], [moment, link.inertia]])
-
-
-def _zero_configuration(description: ArmDescription) -> tuple[Array, Array]:
-    """Return the joints' space twists and the poses of all frames at q = 0."""
-    modified = description.convention is Convention.MODIFIED
-    pose = np.asarray(description.base, dtype=float)
-    twists, poses = [], []
-    for joint in description.joints:
-        before, pose = pose, pose @ _placement(joint.row, description.convention)
-        carrier = pose if modified else before
-        twists.append(joint_twist(carrier[:3, 2], carrier[:3, 3], joint.kind))
-        poses.append(pose)
-    poses.append(pose @ _placement(description.flange, description.convention))
-    return np.array(twists), np.array(poses)
-
-
-def _placement(row: DHRow, convention: Convention) -> Array:
-    """Return a row at zero as a translation times roll-pitch-yaw rotations (seed 001, cell 5)."""
-    tilt, turn = rpy(row.alpha, 0.0, 0.0), rpy(0.0, 0.0, row.theta)
-    out = np.eye(4)
-    if convention is Convention.MODIFIED:
-        out[:3, :3] = tilt @ turn
-        out[:3, 3] = np.array([row.a, 0.0, 0.0]) + tilt @ np.array([0.0, 0.0, row.d])
-    else:
-        out[:3, :3] = turn @ tilt
-        out[:3, 3] = np.array([0.0, 0.0, row.d]) + turn @ np.array([row.a, 0.0, 0.0])
-    return out
-
-
-def _translation(offset: Array) -> Array:
-    """Return pure translations by offsets of shape (..., 3), shape (..., 4, 4)."""
-    out = np.zeros((*offset.shape[:-1], 4, 4))
-    out[..., :, :] = np.eye(4)
-    out[..., :3, 3] = offset
-    return out
-
-
-def _up_to(jacobian: Array, last: int) -> Array:
-    """Return a Jacobian with the columns of joints beyond `last` set to zero."""
-    out = np.array(jacobian)
-    out[..., last + 1:] = 0.0
-    return out
-
-
