@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from .inertia import LinkInertia, six_from_tensor
 from ..errors import InertiaError
 
+_ROUNDING = 1e-12
 _HEADER = """\
 # Payload in the flange frame: mass [kg], centre of mass [m], inertia about the centre of mass
 # (xx xy xz yy yz zz) [kg m^2].
@@ -20,14 +21,19 @@ def payload_array(inertia: LinkInertia) -> NDArray[np.float64]:
     """
     Return mass, centre of mass and inertia about it (xx xy xz yy yz zz), shape (10,).
 
+    What is rounding beside the largest of its kind becomes zero: 1e-12 m, and 1e-12 of the
+    largest moment.
+
     Parameters
     ----------
     inertia : LinkInertia
         Of the payload, about the flange's origin, in the flange frame.
 
     """
-    return np.concatenate(([inertia.mass], inertia.center_of_mass,
-                           six_from_tensor(inertia.inertia_at_center_of_mass)))
+    center, moments = inertia.center_of_mass, six_from_tensor(inertia.inertia_at_center_of_mass)
+    center = np.where(np.abs(center) < _ROUNDING, 0.0, center)
+    moments = np.where(np.abs(moments) < _ROUNDING * np.abs(moments).max(), 0.0, moments)
+    return np.concatenate(([inertia.mass], center, moments))
 
 
 def payload_parameter_file(payload: NDArray[np.float64], comment: str) -> str:

@@ -28,7 +28,8 @@ Array = NDArray[np.float64]
 SPATIAL = np.eye(6)
 SPHERICAL = np.eye(6)[3:]
 PLANAR_XY = np.eye(6)[[0, 1, 5]]
-_CLOSED = 1e-13  # rad or m; three Newton steps from a nearby position reach rounding
+_CLOSED = 1e-15  # rad or m
+_ROUNDING = 1e-12  # rad or m, where Newton steps may stop to help in a mechanism of metres
 _MOST_STEPS = 50
 _LONGEST_STEP = 0.5  # rad or m, so that a bad guess does not jump into another assembly
 _SINGULAR = 1e8  # condition number of g_p beyond which J_p has lost half its digits
@@ -166,10 +167,9 @@ class ClosedChain:
         for _ in range(_MOST_STEPS):
             error = self.closure_error(q)
             size = float(np.abs(error).max())
-            # Rounding may keep the error above the bound: stop where steps no longer help.
             after_best = 0 if size < best else after_best + 1
             best = min(best, size)
-            if size <= _CLOSED or (best < 100 * _CLOSED and after_best >= 2):
+            if size <= _CLOSED or (best < _ROUNDING and after_best >= 2):
                 return q
             step = -_solve(self.split(self.loop_jacobian(q))[0], error[:, None])[:, 0]
             q[self.passive] += step * min(1.0, _LONGEST_STEP / np.abs(step).max())
