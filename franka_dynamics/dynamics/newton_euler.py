@@ -4,19 +4,26 @@
 Recursive Newton-Euler dynamics straight from Denavit-Hartenberg rows.
 
 This is the independent model that the Pinocchio backend is held against. It shares the
-description with it and nothing else: no Pinocchio, no spatial algebra, no centre-of-mass
-inertia. Link quantities live in the link's DH frame, and inertia and first moment are about that
-frame's origin, so the numbers of a published table enter unconverted (seed 002, section 3).
-All methods also take a stack of states: arrays of shape (..., n).
+description with it and nothing else: no Pinocchio, no spatial algebra, no centre-of-mass inertia.
+The recursions are in dh_recursion.py. All methods also take a stack of states: arrays of shape
+(..., n).
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .dh_recursion import (
+    cross,
+    inward,
+    joint_places,
+    JointPlace,
+    outward,
+    to_child,
+    to_parent,
+    velocities,
+)
 from .model import (
     FLANGE,
     frame_index,
@@ -29,28 +36,9 @@ from .model import (
     total_mass,
     wrench_stack,
 )
-from ..arm import ArmDescription, Convention, JointKind, LinkInertia
+from ..arm import ArmDescription, Convention, JointKind
 
 Array = NDArray[np.float64]
-
-
-class _Joint(NamedTuple):
-    """A joint at one state: how its frame lies in the previous one, and its axis in it."""
-
-    rotation: Array  # (..., 3, 3), frame i in i-1
-    origin: Array  # (..., 3), origin of i in i-1
-    arm: Array  # (..., 3), origin of i-1 to origin of i, in frame i
-    axis: Array  # (..., 3), joint axis in frame i
-    revolute: bool
-    origin_turns: bool  # the axis passes through the origin of i-1, which i then circles
-
-
-class _Motion(NamedTuple):
-    """How a link's frame moves, in its own axes; the acceleration includes what gravity does."""
-
-    omega: Array  # (..., 3) [rad/s]
-    alpha: Array  # (..., 3) [rad/s^2]
-    acceleration: Array  # (..., 3) [m/s^2], of the frame's origin
 
 
 class NewtonEulerModel:
@@ -103,7 +91,7 @@ class NewtonEulerModel:
             axis, foot = carrier[..., :3, 2], carrier[..., :3, 3]
             if joint.kind is JointKind.REVOLUTE:
                 to = -foot if reference == 'WORLD' else point - foot
-                jacobian[..., :3, i] = _cross(axis, to)
+                jacobian[..., :3, i] = cross(axis, to)
                 jacobian[..., 3:, i] = axis
             else:
                 jacobian[..., :3, i] = axis
@@ -187,10 +175,10 @@ class NewtonEulerModel:
         """
         rates = self._vector(dq, 'dq')
         energy = np.zeros(np.broadcast_shapes(np.shape(q), rates.shape)[:-1])
-        for link, (v, omega) in zip(self.description.links, self._velocities(q, rates)):
+        for link, (v, omega) in zip(self.description.links, velocities(*self._placed(q, rates))):
             energy = energy + (
                 0.5 * link.mass * np.sum(v * v, axis=-1)
-                + np.sum(v * _cross(omega, link.first_moment), axis=-1)
+                + np.sum(v * cross(omega, link.first_moment), axis=-1)
                 + 0.5 * np.sum(omega * (omega @ link.inertia), axis=-1))
         for i, joint in enumerate(self.description.joints):
             energy = energy + 0.5 * joint.rotor_inertia * rates[..., i]**2
@@ -198,16 +186,21 @@ class NewtonEulerModel:
 
     def link_twists(self, q: ArrayLike, dq: ArrayLike) -> Array:
         """Return the twists of frames 1..n, LOCAL_WORLD_ALIGNED, shape (..., n, 6)."""
-        pairs = self._velocities(q, self._vector(dq, 'dq'))
+        pairs = velocities(*self._placed(q, self._vector(dq, 'dq')))
         return self._in_space(q, pairs)
 
     def joint_wrenches(self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike) -> Array:
         """Return what link i - 1 exerts on link i, about frame i's origin, (..., n, 6)."""
         position, velocity, push = np.broadcast_arrays(
             self._vector(q, 'q'), self._vector(dq, 'dq'), self._vector(ddq, 'ddq'))
-        joints = self._joints(position)
-        motions = self._outward(joints, velocity, push, self._felt(gravity=True))
-        return self._in_space(position, self._inward(joints, motions))
+        places = joint_places(self.description, position)
+        motions = outward(places, velocity, push, self._felt(gravity=True))
+        return self._in_space(position, inward(self.description.links, places, motions))
+
+    def _placed(self, q: ArrayLike, dq: Array) -> tuple[list[JointPlace], Array]:
+        """Return every joint's placement and the velocities, of one shape (..., n)."""
+        position, velocity = np.broadcast_arrays(self._vector(q, 'q'), dq)
+        return joint_places(self.description, position), velocity
 
     def _vector(self, values: ArrayLike, name: str) -> Array:
         return joint_stack(self.description, values, name)
@@ -215,8 +208,8 @@ class NewtonEulerModel:
     def _in_space(self, q: ArrayLike, pairs: list[tuple[Array, Array]]) -> Array:
         """Return pairs of vectors in link axes as (..., n, 6) in the axes of {S}."""
         rotations = self.frames(q)[..., :-1, :3, :3]
-        rows = [np.concatenate((_to_parent(rotations[..., i, :, :], first),
-                                _to_parent(rotations[..., i, :, :], second)), axis=-1)
+        rows = [np.concatenate((to_parent(rotations[..., i, :, :], first),
+                                to_parent(rotations[..., i, :, :], second)), axis=-1)
                 for i, (first, second) in enumerate(pairs)]
         return np.stack(rows, axis=-2)
 
@@ -234,134 +227,26 @@ class NewtonEulerModel:
         upward = -self._gravity if gravity else np.zeros(3)
         return self._base[:3, :3].T @ upward
 
-    def _joints(self, q: Array) -> list[_Joint]:
-        """Return every joint's placement at a position."""
-        joints = []
-        z = np.array([0.0, 0.0, 1.0])
-        modified = self.description.convention is Convention.MODIFIED
-        for joint, step in zip(self.description.joints, self.description.joint_transforms(q)):
-            rotation, origin = step[..., :3, :3], step[..., :3, 3]
-            revolute = joint.kind is JointKind.REVOLUTE
-            joints.append(_Joint(
-                rotation, origin, _to_child(rotation, origin),
-                np.broadcast_to(z, origin.shape) if modified else rotation[..., 2, :],
-                revolute, revolute and not modified))
-        return joints
-
     def _recurse(self, q: Array, dq: Array, ddq: Array, *, gravity: bool = True,
                  wrench: ArrayLike | None = None) -> Array:
         """Run the outward and the inward recursion on states of shape (..., n)."""
         q, dq, ddq = np.broadcast_arrays(q, dq, ddq)
-        joints = self._joints(q)
-        motions = self._outward(joints, dq, ddq, self._felt(gravity=gravity))
+        places = joint_places(self.description, q)
+        motions = outward(places, dq, ddq, self._felt(gravity=gravity))
         tip = None if wrench is None else self._tip_wrench(q, wrench_stack(wrench))
         torque = np.empty_like(ddq)
-        for i, (joint, (force, moment)) in enumerate(
-                zip(joints, self._inward(joints, motions, tip))):
-            if joint.origin_turns:
+        carried = inward(self.description.links, places, motions, tip)
+        for i, (place, (force, moment)) in enumerate(zip(places, carried)):
+            if place.origin_turns:
                 # The axis passes through the origin of frame i-1, not of frame i.
-                moment = moment + _cross(joint.arm, force)
-            load = moment if joint.revolute else force
-            torque[..., i] = (np.sum(joint.axis * load, axis=-1)
+                moment = moment + cross(place.arm, force)
+            load = moment if place.revolute else force
+            torque[..., i] = (np.sum(place.axis * load, axis=-1)
                               + self.description.joints[i].rotor_inertia * ddq[..., i])
         return torque
-
-    def _outward(self, joints: list[_Joint], dq: Array, ddq: Array, base_acceleration: Array,
-                 ) -> list[_Motion]:
-        """Carry angular velocity, angular and linear acceleration from the base to the tip."""
-        omega = np.zeros((*dq.shape[:-1], 3))
-        alpha = omega
-        acceleration = np.broadcast_to(base_acceleration, omega.shape)
-        motions = []
-        for i, joint in enumerate(joints):
-            rate, push = dq[..., i, None] * joint.axis, ddq[..., i, None] * joint.axis
-            omega = _to_child(joint.rotation, omega)
-            alpha = _to_child(joint.rotation, alpha)
-            acceleration = _to_child(joint.rotation, acceleration)
-            # `arm` is fixed in the body whose turning moves this origin: the previous link, or
-            # with `origin_turns` this one.
-            turning, spin = omega, alpha
-            if joint.revolute:
-                alpha = alpha + push + _cross(omega, rate)
-                omega = omega + rate
-            else:
-                acceleration = acceleration + push + 2.0 * _cross(omega, rate)
-            if joint.origin_turns:
-                turning, spin = omega, alpha
-            acceleration = (acceleration + _cross(spin, joint.arm)
-                            + _cross(turning, _cross(turning, joint.arm)))
-            motions.append(_Motion(omega, alpha, acceleration))
-        return motions
-
-    def _velocities(self, q: ArrayLike, dq: Array) -> list[tuple[Array, Array]]:
-        """Return (v, omega) of every link frame's origin, in that frame's axes."""
-        position, rates = np.broadcast_arrays(self._vector(q, 'q'), dq)
-        v = np.zeros((*rates.shape[:-1], 3))
-        omega = v
-        pairs = []
-        for i, joint in enumerate(self._joints(position)):
-            rate = rates[..., i, None] * joint.axis
-            v, omega = _to_child(joint.rotation, v), _to_child(joint.rotation, omega)
-            turning = omega + rate if joint.origin_turns else omega
-            v = v + _cross(turning, joint.arm)
-            if joint.revolute:
-                omega = omega + rate
-            else:
-                v = v + rate
-            pairs.append((v, omega))
-        return pairs
-
-    def _inward(self, joints: list[_Joint], motions: list[_Motion],
-                tip: tuple[Array, Array] | None = None) -> list[tuple[Array, Array]]:
-        """
-        Sum what the links need, from the tip; return what each joint carries.
-
-        Forces and moments are about frame i's origin and in its axes. `tip` is what acts on the
-        last link from outside, about the same point.
-        """
-        force, moment = (np.zeros(3), np.zeros(3)) if tip is None else (-tip[0], -tip[1])
-        carried = []
-        for i in reversed(range(len(joints))):
-            own_force, own_moment = _needed(self.description.links[i], motions[i])
-            force, moment = force + own_force, moment + own_moment
-            carried.append((force, moment))
-            force = _to_parent(joints[i].rotation, force)
-            moment = (_to_parent(joints[i].rotation, moment)
-                      + _cross(joints[i].origin, force))
-        return carried[::-1]
 
     def _tip_wrench(self, q: Array, wrench: Array) -> tuple[Array, Array]:
         """Return a wrench on the flange (axes of {S}) about and in the last joint's frame."""
         back = self.frames(q)[..., -2, :3, :3]
-        force, moment = _to_child(back, wrench[..., :3]), _to_child(back, wrench[..., 3:])
-        return force, moment + _cross(self.description.flange_transform()[:3, 3], force)
-
-
-def _needed(link: LinkInertia, motion: _Motion) -> tuple[Array, Array]:
-    """Return force and moment about the frame's origin that give a link its motion."""
-    omega, alpha, acceleration = motion
-    h, inertia = link.first_moment, link.inertia
-    force = (link.mass * acceleration + _cross(alpha, h)
-             + _cross(omega, _cross(omega, h)))
-    moment = (alpha @ inertia + _cross(omega, omega @ inertia) + _cross(h, acceleration))
-    return force, moment
-
-
-def _to_child(rotation: Array, vector: Array) -> Array:
-    """Return R^T v for stacks of rotations and vectors."""
-    return np.einsum('...ji,...j->...i', rotation, vector)
-
-
-def _to_parent(rotation: Array, vector: Array) -> Array:
-    """Return R v for stacks of rotations and vectors."""
-    return np.einsum('...ij,...j->...i', rotation, vector)
-
-
-def _cross(first: Array, second: Array) -> Array:
-    """Return a x b for stacks of vectors; numpy's own spends most of its time on axes."""
-    a, b = first, second
-    out = np.empty(np.broadcast_shapes(a.shape, b.shape))
-    out[..., 0] = a[..., 1] * b[..., 2] - a[..., 2] * b[..., 1]
-    out[..., 1] = a[..., 2] * b[..., 0] - a[..., 0] * b[..., 2]
-    out[..., 2] = a[..., 0] * b[..., 1] - a[..., 1] * b[..., 0]
-    return out
+        force, moment = to_child(back, wrench[..., :3]), to_child(back, wrench[..., 3:])
+        return force, moment + cross(self.description.flange_transform()[:3, 3], force)

@@ -82,9 +82,10 @@ def test_given_a_wrong_parameter_that_no_wrench_knows_when_held_then_nobody_is_n
 @every_link
 def test_given_twists_that_go_wrong_at_a_link_when_held_then_the_twist_is_named(link):
     class Faulty(NewtonEulerModel):
-        def _velocities(self, q, dq):
-            pairs = super()._velocities(q, dq)
-            return pairs[:link - 1] + [(v + 1e-6, omega) for v, omega in pairs[link - 1:]]
+        def link_twists(self, q, dq):
+            twists = super().link_twists(q, dq)
+            twists[..., link - 1:, :3] += 1e-6
+            return twists
 
     arm = load('fer')
     verdict = hold(Faulty(arm), arm)
