@@ -1,0 +1,99 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""`franka-dynamics codegen`: an arm's equations of motion as C or Python, counted."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ._arm_options import add_arm_options, load_arm
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from ..arm import ArmDescription
+    from ..codegen.equations import Equations, Parameters
+
+SUMMARY = "Generate an arm's equations of motion as C or Python, and count their operations."
+_LANGUAGES = {'c': '.h', 'python': '.py'}
+_QUANTITIES = ('inverse_dynamics', 'gravity', 'coriolis', 'mass_matrix')
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the verb's options."""
+    add_arm_options(parser)
+    parser.add_argument('--language', choices=sorted(_LANGUAGES), default='c',
+                        help='a C99 header, or a Python module that numba compiles '
+                        '(default: %(default)s)')
+    parser.add_argument('--out', type=Path, metavar='DIR',
+                        help='where the file goes; without it operations are only counted')
+    parser.add_argument('--parameters', choices=('baked', 'run_time'), default='baked',
+                        help='inertial parameters and gravity as numbers in the code, or set '
+                        'when it runs (default: %(default)s)')
+    parser.add_argument('--gravity', type=float, nargs=3, default=(0.0, 0.0, -9.81),
+                        metavar=('X', 'Y', 'Z'),
+                        help='in the space frame [m/s^2], where it is baked in')
+    parser.add_argument('--quantity', action='append', choices=_QUANTITIES, dest='quantities',
+                        help='what to generate; may be repeated (default: all)')
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Write the file and print the counts."""
+    from rich.console import Console
+    from rich.progress import track
+
+    from ..codegen.equations import customised_equations, Parameters, Quantity
+
+    description = load_arm(arguments)
+    console = Console()
+    parameters = Parameters(arguments.parameters)
+    listed = [customised_equations(description, Quantity(name), arguments.gravity,
+                                   parameters=parameters)
+              for name in track(arguments.quantities or _QUANTITIES, console=console,
+                                description='writing equations', transient=True)]
+    _print_counts(console, description, listed)
+    if arguments.out is not None:
+        console.print(f'wrote {_write(arguments, description, parameters, listed)}',
+                      highlight=False, soft_wrap=True)
+    return 0
+
+
+def _write(arguments: argparse.Namespace, description: ArmDescription, parameters: Parameters,
+           listed: list[Equations]) -> Path:
+    from ..codegen.module import c_header, identifier, Origin, python_module
+    from ..report.files import write_text
+
+    x, y, z = arguments.gravity
+    origin = Origin(description.name, description.inertial_set, description.hand, (x, y, z),
+                    parameters)
+    source = (c_header if arguments.language == 'c' else python_module)(origin, listed)
+    name = f'{identifier(description.name)}_dynamics{_LANGUAGES[arguments.language]}'
+    path: Path = arguments.out / name
+    write_text(path, source)
+    return path
+
+
+def _print_counts(console: Console, description: ArmDescription, listed: list[Equations]) -> None:
+    from rich.table import Table
+
+    from ..codegen.module import operation_count
+    from ..codegen.table1 import CLASSICAL, GENERAL, general_robot, MINIMUM, printed
+
+    table = Table(title=f'{description.name}: operations per evaluation, counted in the code '
+                  '(sin and cos aside)')
+    for column in ('equations', 'multiplications', 'additions'):
+        table.add_column(column, justify='left' if column == 'equations' else 'right')
+    for equations in listed:
+        table.add_row(equations.quantity.value, *map(str, operation_count(equations)))
+    table.add_section()
+    for parameters in (CLASSICAL, MINIMUM):
+        counts = general_robot(description.n, parameters)
+        table.add_row(f'Gautier & Khalil 1990, any {description.n}R robot, {parameters}',
+                      *map(str, counts))
+        entry = printed(description.name, parameters, GENERAL)
+        if entry is not None:
+            table.add_row(f'Gautier & Khalil 1990, {description.name}, {parameters}',
+                          *map(str, entry))
+    console.print(table)

@@ -1,0 +1,196 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+An arm as the chain that equations are generated for: modified rows, inertia as second moments.
+
+A standard row is a modified row shifted by half: Rz(theta) Tz(d) Tx(a) Rx(alpha), multiplied up,
+reads as modified rows whose a and alpha come from the row before. So every serial arm becomes
+one modified chain, exactly, with its inertias moved to the modified frames.
+
+Inertia is kept as the second moment S (the integral of r r' dm), which together with the first
+moment and the mass forms the pseudo-inertia: J = tr(S) 1 - S.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .expression import Graph, Number
+from ..arm import ArmDescription, Convention, DHRow, JointKind, LinkInertia
+from ..dynamics.model import gravity_vector
+
+# What a rotation by a multiple of 90 degrees may leave of an exact zero, relative.
+_ZERO = 1e-15
+
+
+@dataclass(frozen=True)
+class Moments:
+    """
+    The mass moments of a body of order zero, one and two, about its frame's origin.
+
+    `second` holds xx, xy, xz, yy, yz, zz. Entries are numbers or expressions.
+    """
+
+    mass: Number
+    first: tuple[Number, Number, Number]
+    second: tuple[Number, Number, Number, Number, Number, Number]
+
+    @classmethod
+    def of(cls, link: LinkInertia) -> Moments:
+        """Return the moments of a link whose numbers are known."""
+        pseudo = link.pseudo_inertia()
+        xx, xy, xz, yy, yz, zz = (float(pseudo[i, j]) for i, j in _SIX)
+        hx, hy, hz = (float(h) for h in link.first_moment)
+        return cls(link.mass, (hx, hy, hz), (xx, xy, xz, yy, yz, zz))
+
+    @classmethod
+    def parameters(cls, graph: Graph, link: int) -> Moments:
+        """Return a link's moments as functions of the parameters X{link}_m, _hx, ..., _zz."""
+        mass, hx, hy, hz, xx, xy, xz, yy, yz, zz = (
+            graph.parameter(name) for name in link_parameter_names(link))
+        half = 0.5 * (xx + yy + zz)
+        return cls(mass, (hx, hy, hz), (half - xx, -xy, -xz, half - yy, -yz, half - zz))
+
+    def expressed_in(self, rotation: Sequence[Sequence[float]], origin: Sequence[float],
+                     ) -> Moments:
+        """Return the same body in another frame: r_new = R r + p."""
+        rows = [[float(entry) for entry in row] for row in rotation]
+        turned = [_dot(row, self.first) for row in rows]
+        tensor = _symmetric(self.second)
+        half = [[_dot(row, column) for column in tensor] for row in rows]  # R S
+        p, m = [float(entry) for entry in origin], self.mass
+        second = [_dot(rows[j], half[i]) + turned[i] * p[j] + turned[j] * p[i] + m * (p[i] * p[j])
+                  for i, j in _SIX]
+        first = [turned[i] + m * p[i] for i in range(3)]
+        return Moments(m, (first[0], first[1], first[2]),
+                       (second[0], second[1], second[2], second[3], second[4], second[5]))
+
+    def __add__(self, other: Moments) -> Moments:
+        """Return both bodies joined rigidly."""
+        f, g = self.first, other.first
+        s, t = self.second, other.second
+        return Moments(self.mass + other.mass, (f[0] + g[0], f[1] + g[1], f[2] + g[2]),
+                       (s[0] + t[0], s[1] + t[1], s[2] + t[2], s[3] + t[3], s[4] + t[4],
+                        s[5] + t[5]))
+
+
+@dataclass(frozen=True)
+class ChainJoint:
+    """
+    One joint of the chain, with the link it moves.
+
+    The frame stands in the previous one at Rx(alpha), its origin at `origin` (for a prismatic
+    joint: at position zero), and turns by `theta` plus, for a revolute joint, its position.
+    """
+
+    revolute: bool
+    cos_alpha: float
+    sin_alpha: float
+    origin: tuple[float, float, float]
+    theta: float
+    moments: Moments
+    rotor_inertia: Number
+
+    @property
+    def axis(self) -> tuple[float, float, float]:
+        """The joint axis in the previous frame."""
+        return (0.0, -self.sin_alpha, self.cos_alpha)
+
+    @property
+    def twist(self) -> NDArray[np.float64]:
+        """The rotation Rx(alpha), shape (3, 3)."""
+        c, s = self.cos_alpha, self.sin_alpha
+        return np.array([[1.0, 0.0, 0.0], [0.0, c, -s], [0.0, s, c]])
+
+
+@dataclass(frozen=True)
+class Chain:
+    """
+    A serial arm seen from its first joint.
+
+    `gravity` is what holds in the axes of frame 1 at zero (z along joint 1), numbers or
+    expressions [m/s^2].
+    """
+
+    name: str
+    joints: tuple[ChainJoint, ...]
+    gravity: tuple[Number, Number, Number]
+
+    @property
+    def n(self) -> int:
+        """Number of joints."""
+        return len(self.joints)
+
+
+_SIX = ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))
+
+
+def link_parameter_names(link: int) -> tuple[str, ...]:
+    """Return the names of a link's ten parameters, in the order of LinkInertia.parameters()."""
+    return tuple(f'X{link}_{field}' for field in
+                 ('m', 'hx', 'hy', 'hz', 'xx', 'xy', 'xz', 'yy', 'yz', 'zz'))
+
+
+def build_chain(description: ArmDescription, gravity: ArrayLike,
+                graph: Graph | None = None) -> Chain:
+    """
+    Return the chain of an arm.
+
+    Parameters
+    ----------
+    description : ArmDescription
+        The arm, in either convention, with revolute and prismatic joints.
+    gravity : array_like, shape (3,)
+        Gravity in the space frame [m/s^2].
+    graph : Graph, optional
+        Where the inertial parameters and gravity are to be symbols; without it they are the
+        description's numbers.
+
+    """
+    joints = []
+    standard = description.convention is Convention.STANDARD
+    before = DHRow()
+    for i, (joint, link) in enumerate(zip(description.joints, description.links)):
+        row = joint.row
+        a, alpha = (before.a, before.alpha) if standard else (row.a, row.alpha)
+        before = row
+        twist = DHRow(alpha=alpha).transform(Convention.MODIFIED)
+        cos_alpha, sin_alpha = float(twist[2, 2]), float(twist[2, 1])
+        moments = Moments.parameters(graph, i + 1) if graph else Moments.of(link)
+        if standard:
+            tail = DHRow(a=row.a, alpha=row.alpha).transform(Convention.MODIFIED)
+            moments = moments.expressed_in(tail[:3, :3].tolist(), tail[:3, 3].tolist())
+        joints.append(ChainJoint(
+            joint.kind is JointKind.REVOLUTE, cos_alpha, sin_alpha,
+            (a, -row.d * sin_alpha, row.d * cos_alpha), row.theta, moments,
+            graph.parameter(f'X{i + 1}_rotor') if graph else joint.rotor_inertia))
+    first = joints[0]
+    to_first = np.array(description.base)[:3, :3] @ first.twist
+    if graph:
+        space = [graph.parameter(f'g{axis}') for axis in 'xyz']
+        felt = [_dot([float(entry) for entry in column], space) for column in to_first.T]
+    else:
+        numbers = to_first.T @ gravity_vector(gravity)
+        numbers[np.abs(numbers) < _ZERO * np.linalg.norm(numbers)] = 0.0
+        felt = numbers.tolist()
+    # Where joint 1 stands moves no torque: its own frame at zero serves as the origin.
+    joints[0] = replace(first, cos_alpha=1.0, sin_alpha=0.0, origin=(0.0, 0.0, 0.0))
+    return Chain(description.name, tuple(joints), (felt[0], felt[1], felt[2]))
+
+
+def _symmetric(six: Sequence[Number]) -> list[list[Number]]:
+    xx, xy, xz, yy, yz, zz = six
+    return [[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]
+
+
+def _dot(a: Sequence[Number], b: Sequence[Number]) -> Number:
+    result: Number = 0.0
+    for x, y in zip(a, b):
+        if isinstance(x, float) and x == 0.0:
+            continue
+        result = result + x * y
+    return result

@@ -1,0 +1,216 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+Arithmetic expressions as a graph in which no value is written down twice.
+
+Every expression is a sign and a node; equal nodes are one object (hash consing), so common
+subexpressions never arise, and a sign never costs an operation because sums absorb it. Constants
+are folded when an expression is made. What depends on parameters alone counts as constant, too:
+it is computed once, when the parameters are set.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+import math
+from typing import Union
+
+Number = Union['Expression', float, int]
+
+CONSTANT, PARAMETER, VARIABLE = 'constant', 'parameter', 'variable'
+ADD, SUBTRACT, MULTIPLY = '+', '-', '*'
+OPERATIONS = (ADD, SUBTRACT, MULTIPLY)
+SIN, COS = 'sin', 'cos'
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Node:
+    """One value of the computation; `operands` are nodes made before this one."""
+
+    number: int
+    kind: str
+    operands: tuple[Node, ...] = ()
+    name: str = ''
+    value: float = 0.0
+    constant: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Expression:
+    """A node with a sign; use +, - and * on it. Equality is identity of value."""
+
+    graph: Graph
+    sign: int
+    node: Node
+
+    def __add__(self, other: Number) -> Expression:
+        return self.graph.sum(self, self.graph.lift(other))
+
+    __radd__ = __add__
+
+    def __neg__(self) -> Expression:
+        return self if self.is_zero else Expression(self.graph, -self.sign, self.node)
+
+    def __sub__(self, other: Number) -> Expression:
+        return self + -self.graph.lift(other)
+
+    def __rsub__(self, other: Number) -> Expression:
+        return -self + other
+
+    def __mul__(self, other: Number) -> Expression:
+        return self.graph.product(self, self.graph.lift(other))
+
+    __rmul__ = __mul__
+
+    @property
+    def is_zero(self) -> bool:
+        """Whether this is the constant 0."""
+        return self.node.kind == CONSTANT and self.node.value == 0.0
+
+    @property
+    def number(self) -> float | None:
+        """The value of a numerical constant; None for anything else."""
+        return self.sign * self.node.value if self.node.kind == CONSTANT else None
+
+
+class Graph:
+    """The expressions of one computation."""
+
+    def __init__(self) -> None:
+        self._nodes: dict[tuple, Node] = {}
+        self._names: dict[int, tuple[str, int]] = {}
+        self._taken: set[str] = set()
+        self.zero = self.lift(0.0)
+
+    def lift(self, value: Number) -> Expression:
+        """Return a number as an expression; an expression is returned as it is."""
+        if isinstance(value, Expression):
+            return value
+        magnitude = abs(float(value))
+        return Expression(self, -1 if value < 0 else 1,
+                          self._node(CONSTANT, value=magnitude, constant=True))
+
+    def variable(self, name: str) -> Expression:
+        """Return an input that changes with every evaluation."""
+        return Expression(self, 1, self._node(VARIABLE, name=name))
+
+    def parameter(self, name: str) -> Expression:
+        """Return an input that is set once; what depends on parameters alone counts as one."""
+        return Expression(self, 1, self._node(PARAMETER, name=name, constant=True))
+
+    def name(self, name: str, value: Expression) -> None:
+        """Give a value its textbook name, unless it has one or another value has that name."""
+        number = value.node.number
+        if value.node.operands and number not in self._names and name not in self._taken:
+            self._names[number] = (name, value.sign)
+            self._taken.add(name)
+
+    def name_vector(self, name: str, vector: Iterable[Expression]) -> None:
+        """Name the components of a vector."""
+        for component, axis in zip(vector, 'xyz'):
+            self.name(name + axis, component)
+
+    def name_of(self, node: Node) -> tuple[str, int] | None:
+        """Return a node's name, and the sign of the node in what the name stands for."""
+        return self._names.get(node.number)
+
+    def sin_cos(self, angle: Expression) -> tuple[Expression, Expression]:
+        """Return sine and cosine of an angle."""
+        if angle.number is not None:
+            return self.lift(math.sin(angle.number)), self.lift(math.cos(angle.number))
+        sine = Expression(self, angle.sign, self._node(SIN, (angle.node,)))
+        return sine, Expression(self, 1, self._node(COS, (angle.node,)))
+
+    def sum(self, a: Expression, b: Expression) -> Expression:
+        """Return a + b."""
+        if a.is_zero:
+            return b
+        if b.is_zero:
+            return a
+        if a.number is not None and b.number is not None:
+            return self.lift(a.number + b.number)
+        if a.node is b.node:
+            return 2.0 * a if a.sign == b.sign else self.zero
+        simpler = self._cancelled(a, b) or self._cancelled(b, a) or self._common_factor(a, b)
+        if simpler is not None:
+            return simpler
+        if a.node.number > b.node.number:
+            a, b = b, a
+        kind = ADD if a.sign == b.sign else SUBTRACT
+        return Expression(self, a.sign, self._node(kind, (a.node, b.node)))
+
+    def product(self, a: Expression, b: Expression) -> Expression:
+        """Return a b."""
+        sign = a.sign * b.sign
+        if a.is_zero or b.is_zero:
+            return self.zero
+        if a.node.kind == CONSTANT and b.node.kind == CONSTANT:
+            return self.lift(sign * a.node.value * b.node.value)
+        if b.node.constant and not a.node.constant:
+            a, b = b, a
+        if a.node.kind == CONSTANT and a.node.value == 1.0:
+            return Expression(self, sign, b.node)
+        if b.node.kind == CONSTANT and b.node.value == 1.0:
+            return Expression(self, sign, a.node)
+        if (a.node.constant and not b.node.constant and b.node.kind == MULTIPLY
+                and b.node.operands[0].constant):
+            inner, rest = b.node.operands  # c (k x) = (c k) x, and c k costs nothing
+            factor = Expression(self, sign, a.node) * Expression(self, 1, inner)
+            return factor * Expression(self, 1, rest)
+        if a.node.constant and self._scaled_sum(b.node):
+            first, second = (a * Expression(self, b.sign, term) for term in b.node.operands)
+            return first + second if b.node.kind == ADD else first - second
+        ordered = (a.node, b.node)
+        if a.node.constant == b.node.constant and a.node.number > b.node.number:
+            ordered = (b.node, a.node)
+        return Expression(self, sign, self._node(MULTIPLY, ordered))
+
+    def total(self, terms: Iterable[Number]) -> Expression:
+        """Return the sum of all terms, 0 if there are none."""
+        result = self.zero
+        for term in terms:
+            result = result + term
+        return result
+
+    def _cancelled(self, a: Expression, b: Expression) -> Expression | None:
+        """Return a + b if b is a sum that holds -a: a - (a + y) = -y."""
+        if b.node.kind not in (ADD, SUBTRACT):
+            return None
+        first, second = b.node.operands
+        signs = (b.sign, b.sign if b.node.kind == ADD else -b.sign)
+        if first is a.node and signs[0] == -a.sign:
+            return Expression(self, signs[1], second)
+        if second is a.node and signs[1] == -a.sign:
+            return Expression(self, signs[0], first)
+        return None
+
+    def _common_factor(self, a: Expression, b: Expression) -> Expression | None:
+        """Return c x + k x as (c + k) x, for constants c and k."""
+        if a.node.constant or b.node.constant:
+            return None
+        (c, x), (k, y) = self._coefficient(a), self._coefficient(b)
+        if x is not y or (c.node is k.node and c.node.value == 1.0):
+            return None
+        return (c + k) * Expression(self, 1, x)
+
+    def _scaled_sum(self, node: Node) -> bool:
+        """Return whether both terms of a sum have constant factors, which can take up another."""
+        return not node.constant and node.kind in (ADD, SUBTRACT) and all(
+            operand.kind == MULTIPLY and operand.operands[0].constant for operand in node.operands)
+
+    def _coefficient(self, a: Expression) -> tuple[Expression, Node]:
+        if a.node.kind == MULTIPLY and a.node.operands[0].constant:
+            factor, rest = a.node.operands
+            return Expression(self, a.sign, factor), rest
+        return self.lift(float(a.sign)), a.node
+
+    def _node(self, kind: str, operands: tuple[Node, ...] = (), *, name: str = '',
+              value: float = 0.0, constant: bool = False) -> Node:
+        key = (kind, name, value, *(operand.number for operand in operands))
+        node = self._nodes.get(key)
+        if node is None:
+            constant = constant or (bool(operands) and all(o.constant for o in operands))
+            node = Node(len(self._nodes), kind, operands, name, value, constant)
+            self._nodes[key] = node
+        return node

@@ -1,0 +1,182 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+How an arm's equations are written: where frames stand, what is kept, which lengths are one.
+
+All plans give the same torques; they differ in how many operations it takes. The search starts
+from the plain plan and accepts one change at a time for as long as one helps. It is repeatable,
+and takes a second or two for seven joints.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+import functools
+import math
+
+from .chain import Chain
+from .expression import Expression
+from .motion import Style
+from .program import operations
+from .regrouping import (
+    Cancellation,
+    regroup,
+    RegroupedChain,
+    solvable,
+    with_shifted_origins,
+    with_turned_tip,
+)
+
+FEWER_MULTIPLICATIONS, FEWER_ADDITIONS = 0.99, 1.01
+
+
+@dataclass(frozen=True)
+class Plan:
+    """
+    One way to write an arm's equations.
+
+    Parameters
+    ----------
+    shifts : tuple of float
+        How far each frame's origin is moved along its own joint axis [m].
+    turned_tip : bool
+        Whether the last frame is turned until its link's first moment lies on x.
+    cancellations : tuple of Cancellation
+        Masses kept at joint origins, and the first moments that vanish by them.
+    style : Style
+        Units and manner of the recursion.
+
+    """
+
+    shifts: tuple[float, ...]
+    turned_tip: bool = False
+    cancellations: tuple[Cancellation, ...] = ()
+    style: Style = field(default_factory=Style)
+
+    def apply(self, chain: Chain) -> RegroupedChain:
+        """Return the chain's base parameters as this plan has them."""
+        chain = with_shifted_origins(chain, self.shifts)
+        if self.turned_tip:
+            chain = with_turned_tip(chain)
+        return regroup(chain, self.cancellations)
+
+
+def find_plan(chain: Chain, write: Callable[[Plan], Sequence[Expression]], *,
+              turnable_tip: bool, movable_tip: bool,
+              addition_cost: float = FEWER_MULTIPLICATIONS) -> Plan:
+    """
+    Return the cheapest plan that single changes lead to.
+
+    Parameters
+    ----------
+    chain : Chain
+        The arm, with numbers for parameters.
+    write : callable
+        Returns the outputs that a plan leads to; their operations are what is counted.
+    turnable_tip : bool
+        Whether the last frame may be turned: not where its axes are the caller's, nor where
+        its first moment is not known yet.
+    movable_tip : bool
+        Whether the last frame's origin may be moved along its axis.
+    addition_cost : float
+        What an addition costs in multiplications. Close to one, it only decides between plans
+        of the same total.
+
+    """
+    @functools.cache
+    def cost(plan: Plan) -> float:
+        if not solvable(with_shifted_origins(chain, plan.shifts), plan.cancellations):
+            return math.inf
+        multiplications, additions = operations(write(plan))
+        return multiplications + additions * addition_cost
+
+    plan = Plan(shifts=(0.0,) * chain.n)
+    lowest = cost(plan)
+    improved = True
+    while improved:
+        improved = False
+        for choice in _choices(chain, turnable_tip, movable_tip):
+            for candidate in choice(plan):
+                price = cost(candidate)
+                if price < lowest:
+                    plan, lowest, improved = candidate, price, True
+    return plan
+
+
+def _choices(chain: Chain, turnable_tip: bool, movable_tip: bool,
+             ) -> Iterator[Callable[[Plan], Iterator[Plan]]]:
+    """Yield what can be chosen, one after the other: a plan's alternatives in one respect."""
+    for j in range(1, chain.n if movable_tip else chain.n - 1):
+        yield functools.partial(_other_shifts, chain, j=j)
+    if turnable_tip:
+        yield lambda plan: iter((replace(plan, turned_tip=not plan.turned_tip),))
+    yield functools.partial(_other_units, chain)
+    for j in range(chain.n):
+        yield functools.partial(_other_manners, chain, j=j)
+    for link in range(1, chain.n - 1):
+        yield functools.partial(_other_cancellations, chain, link=link)
+
+
+def _other_shifts(chain: Chain, plan: Plan, *, j: int) -> Iterator[Plan]:
+    """Yield joint j's origin at the common normal behind it, and at the one before it."""
+    if chain.joints[j].revolute:
+        for shift in (0.0, -_along_axis(chain, plan, j)):
+            if shift != plan.shifts[j]:
+                yield replace(plan, shifts=(*plan.shifts[:j], shift, *plan.shifts[j + 1:]))
+
+
+def _along_axis(chain: Chain, plan: Plan, j: int) -> float:
+    """Return how far joint j's origin lies along its axis from the common normal before it."""
+    joint = chain.joints[j]
+    origin = (*joint.origin[:2], joint.origin[2] - plan.shifts[j - 1])
+    return sum(a * b for a, b in zip(origin, joint.axis))
+
+
+def _other_units(chain: Chain, plan: Plan) -> Iterator[Plan]:
+    style = plan.style
+    shifted = with_shifted_origins(chain, plan.shifts)
+    lengths = {abs(x) for joint in shifted.joints for x in joint.origin if x} | {1.0}
+    for length in sorted(lengths):
+        yield replace(plan, style=replace(style, length_unit=length, force_unit=length))
+        yield replace(plan, style=replace(style, length_unit=length))
+        yield replace(plan, style=replace(style, force_unit=length))
+
+
+def _other_manners(chain: Chain, plan: Plan, *, j: int) -> Iterator[Plan]:
+    """Yield the other manners in which one joint's part of the recursion can be written."""
+    style = plan.style
+    yield replace(plan, style=replace(style, apart=style.apart ^ {j}))
+    joint = chain.joints[j]
+    if j == 0 or not joint.revolute:
+        return
+    yield replace(plan, style=replace(style, unturned=style.unturned ^ {j}))
+    for x, y in (({j}, {j}), ({j}, set()), (set(), {j})):
+        yield replace(plan, style=replace(style, doubled_x=style.doubled_x ^ x,
+                                          doubled_y=style.doubled_y ^ y))
+    parallel = joint.sin_alpha == 0.0 and joint.cos_alpha == 1.0
+    if parallel and chain.joints[j - 1].revolute and j - 1 not in style.summed_angles:
+        yield replace(plan, style=replace(style, summed_angles=style.summed_angles ^ {j}))
+
+
+def _other_cancellations(chain: Chain, plan: Plan, *, link: int) -> Iterator[Plan]:
+    """Yield other ways to cancel a link's first moment, not cancelling it among them."""
+    without = tuple(c for c in plan.cancellations
+                    if all(element[0] != link for element in c.elements))
+    yield replace(plan, cancellations=without)
+    for cancellation in _cancellations_of(chain, link):
+        others = tuple(c for c in without if not set(c.joints) & set(cancellation.joints))
+        changed = replace(plan, cancellations=(*others, cancellation))
+        yield changed
+        for j in cancellation.joints[:-1]:
+            yield from _other_shifts(chain, changed, j=j)
+
+
+def _cancellations_of(chain: Chain, link: int) -> Iterator[Cancellation]:
+    """Yield what masses on the next joints could cancel of a link's first moment."""
+    after = [j for j in (link + 1, link + 2) if j < chain.n and chain.joints[j].revolute]
+    for j in after:
+        for axis in (0, 1):
+            yield Cancellation((j,), ((link, axis),))
+    if len(after) == 2:
+        yield Cancellation((after[0], after[1]), ((link, 0), (link, 1)))

@@ -1,0 +1,100 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Vectors of expressions, and the two rotations that a modified DH row is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+import math
+
+from .chain import ChainJoint, Moments
+from .expression import Expression, Graph, Number
+
+Vector = tuple[Expression, Expression, Expression]
+Matrix = tuple[Vector, Vector, Vector]  # rows
+Turn = tuple[Expression, Expression]  # cosine, sine
+
+
+def lifted(graph: Graph, values: Sequence[Number]) -> Vector:
+    """Return three numbers or expressions as a vector."""
+    x, y, z = (graph.lift(value) for value in values)
+    return x, y, z
+
+
+def add(a: Vector, b: Vector) -> Vector:
+    """Return a + b."""
+    return a[0] + b[0], a[1] + b[1], a[2] + b[2]
+
+
+def scale(factor: Number, vector: Vector) -> Vector:
+    """Return a multiple of a vector."""
+    return vector[0] * factor, vector[1] * factor, vector[2] * factor
+
+
+def apply(rows: Matrix, vector: Vector) -> Vector:
+    """Return the product of a matrix and a vector."""
+    x, y, z = (row[0] * vector[0] + row[1] * vector[1] + row[2] * vector[2] for row in rows)
+    return x, y, z
+
+
+def cross(a: Vector, b: Vector) -> Vector:
+    """Return a x b."""
+    return (a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0])
+
+
+def turn(graph: Graph, angle: Expression, offset: float) -> Turn:
+    """Return cosine and sine of angle + offset; a quarter turn's offset costs nothing."""
+    quarters = offset / (0.5 * math.pi)
+    if quarters != round(quarters):
+        angle, quarters = angle + offset, 0
+    sine, cosine = (graph.zero, graph.lift(1.0)) if angle.is_zero else graph.sin_cos(angle)
+    return ((cosine, sine), (-sine, cosine), (-cosine, -sine), (sine, -cosine))[
+        round(quarters) % 4]
+
+
+def rotate(turned: Turn, vector: Vector) -> Vector:
+    """Return Rz v."""
+    (c, s), (x, y, z) = turned, vector
+    return c * x - s * y, s * x + c * y, z
+
+
+def rotate_back(turned: Turn, vector: Vector) -> Vector:
+    """Return Rz' v."""
+    (c, s), (x, y, z) = turned, vector
+    return c * x + s * y, c * y - s * x, z
+
+
+def twist(joint: ChainJoint, vector: Vector) -> Vector:
+    """Return Rx(alpha) v."""
+    (x, y, z), c, s = vector, joint.cos_alpha, joint.sin_alpha
+    return x, y * c - z * s, y * s + z * c
+
+
+def untwist(joint: ChainJoint, vector: Vector) -> Vector:
+    """Return Rx(alpha)' v."""
+    (x, y, z), c, s = vector, joint.cos_alpha, joint.sin_alpha
+    return x, y * c + z * s, z * c - y * s
+
+
+def arm_to(graph: Graph, joint: ChainJoint, position: Expression, unit: float = 1.0) -> Vector:
+    """Return a joint's origin in the frame before it, over a unit of length."""
+    arm = [graph.lift(component / unit) for component in joint.origin]
+    if not joint.revolute:
+        arm = [a + (axis * position) * (1.0 / unit) for a, axis in zip(arm, joint.axis)]
+    return arm[0], arm[1], arm[2]
+
+
+def turned_moments(graph: Graph, turned: Turn, moments: Moments) -> Moments:
+    """
+    Return a body's moments in axes turned back about z.
+
+    The block of x and y takes four products: with k = s (Sxx - Syy) + 2 c Sxy it becomes
+    Sxx - s k, c k - Sxy and Syy + s k.
+    """
+    c, s = turned
+    xx, xy, xz, yy, yz, zz = (graph.lift(entry) for entry in moments.second)
+    hx, hy, hz = rotate(turned, lifted(graph, moments.first))
+    shear = s * (xx - yy) + c * (2.0 * xy)
+    lean_x, lean_y, _ = rotate(turned, (xz, yz, zz))
+    return Moments(moments.mass, (hx, hy, hz), (
+        xx - s * shear, c * shear - xy, lean_x, yy + s * shear, lean_y, zz))
