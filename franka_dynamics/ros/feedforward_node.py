@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import gc
 import sys
 import time
+import traceback
 from typing import Any
 
 from rcl_interfaces.msg import SetParametersResult
@@ -57,6 +58,7 @@ class FeedforwardNode(LifecycleNode):
     def __init__(self, **node_options: Any) -> None:
         super().__init__(NODE_NAME, **node_options)
         self.refusal = ''
+        self._finalized = False
         declare(self, FEEDFORWARD_PARAMETERS)
         unknown = unknown_overrides(self, FEEDFORWARD_PARAMETERS)
         if unknown:
@@ -86,6 +88,10 @@ class FeedforwardNode(LifecycleNode):
             self.refusal = str(error)
             self.get_logger().error(f'not configured: {error}')
             return TransitionCallbackReturn.FAILURE
+        except Exception:
+            # rclpy turns an exception in a transition into a return code and says nothing.
+            self.get_logger().fatal(f'not configured:\n{traceback.format_exc()}')
+            raise
         return super().on_configure(state)
 
     def _configure(self) -> None:
@@ -97,21 +103,24 @@ class FeedforwardNode(LifecycleNode):
         description.require_physical('commanding torques')
         for sentence in description.repairs:
             self.get_logger().warning(sentence)
-        self._controller = FeedforwardController(
+        controller = FeedforwardController(
             description, settings_from(parameters), supervision_from(parameters))
-        report = crosscheck(self.controller.terms.loaded,
-                            gravity=self.controller.settings.gravity_vector,
+        report = crosscheck(controller.terms.loaded,
+                            gravity=controller.settings.gravity_vector,
                             count=parameters['crosscheck_states'])
         report.require()
         self.get_logger().info(
             f'{description.name} ({description.inertial_set}, hand {description.hand}): Pinocchio '
             f'and Newton-Euler in DH frames agree to {report.largest:.1e} over {report.states} '
-            f'states; target {self.controller.settings.target}')
+            f'states; target {controller.settings.target}')
         self._names = list(description.joint_names)
         self._reader = JointStateReader(self._names)
         self._running_crosscheck = RunningCrosscheck(
-            self.controller, parameters['crosscheck_period'], report.largest)
+            controller, parameters['crosscheck_period'], report.largest)
         self._latency = Durations()
+        # First, because it is the one that may refuse (a frame that does not exist).
+        self._terms = TermPublishers(self, controller, parameters['frame'],
+                                     parameters['reference_frame'])
         options: dict[str, Any] = {'qos_overriding_options': qos_overriding_options()}
         self._command_publisher = self.create_lifecycle_publisher(
             Float64MultiArray, '~/command', PUBLISHER_QOS, **options)
@@ -119,12 +128,12 @@ class FeedforwardNode(LifecycleNode):
             JointState, '~/feedforward', PUBLISHER_QOS, **options)
         self._trajectory_publisher = self.create_lifecycle_publisher(
             JointTrajectory, '~/feedforward_trajectory', PUBLISHER_QOS, **options)
-        self._terms = TermPublishers(self, self.controller, parameters['frame'],
-                                     parameters['reference_frame'])
         self._command_watch = CommandWatch(self, self._command_publisher)
         self._diagnostics = FeedforwardDiagnostics(
-            self, self.controller, self._latency, self._running_crosscheck, self._command_watch)
+            self, controller, self._latency, self._running_crosscheck, self._command_watch)
         self._last_publication = 0.0
+        # Last: whoever finds a controller finds all the rest.
+        self._controller = controller
 
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Refuse if somebody else commands; otherwise listen to the arm."""
@@ -174,9 +183,15 @@ class FeedforwardNode(LifecycleNode):
 
     def on_shutdown(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Publish the stop sequence if active, and end."""
+        self._finalized = True
         self._end_activation('shut down')
         self._release()
         return TransitionCallbackReturn.SUCCESS
+
+    def shut_down(self) -> None:
+        """Go through the shutdown transition unless that has happened already."""
+        if not self._finalized:
+            self.trigger_shutdown()
 
     def on_error(self, state: LifecycleState) -> TransitionCallbackReturn:
         """After an exception in a transition: stop the arm and start over, unconfigured."""

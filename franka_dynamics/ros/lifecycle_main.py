@@ -24,7 +24,9 @@ _SPIN_S = 0.1
 
 def run_lifecycle_node(make: Callable[[], Any], args: Sequence[str] | None = None) -> int:
     """
-    Run a node with an `autostart` parameter and a `refusal` text until SIGINT or SIGTERM.
+    Run a lifecycle node until SIGINT or SIGTERM.
+
+    It has an `autostart` parameter, a `refusal` text and a method `shut_down`.
 
     rclpy's own signal handler ends the context before anything can be published, so it is
     replaced: a signal asks the node to shut down, which publishes its stop sequence.
@@ -61,7 +63,7 @@ def run_lifecycle_node(make: Callable[[], Any], args: Sequence[str] | None = Non
             pass
         finally:
             if rclpy.ok():
-                node.trigger_shutdown()
+                node.shut_down()
             executor.shutdown()
             node.destroy_node()
         return 0

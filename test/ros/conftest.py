@@ -29,6 +29,7 @@ from std_msgs.msg import Float64MultiArray  # noqa: E402
 
 # Only reached when something is broken; nothing is decided by how long a step takes.
 TIMEOUT_S = 60.0
+ANSWER_S = 20.0  # of a service; a transition may publish a stop sequence or wait first
 COMMAND = 'effort_controller/commands'
 
 
@@ -129,13 +130,30 @@ class Probe(Node):
         _, message, pairs = self.diagnostics.get(subject, (0, '', {}))
         return text in message or text in ' '.join(pairs.values())
 
-    def call(self, kind: type, service: str, request):
+    def ask(self, kind: type, service: str, request):
+        """Return the answer of a service, or None if it got lost on the way."""
         client = self.create_client(kind, service)
         self.until(client.service_is_ready, f'service {service}')
+        # A server that has not found this client yet throws its answer away, and DDS gives no
+        # way to ask whether it has; so wait a little, and let callers ask again.
+        give_up = time.monotonic() + 0.3
+        while time.monotonic() < give_up:
+            self.spin()
         future = client.call_async(request)
-        self.until(future.done, f'answer of {service}')
+        give_up = time.monotonic() + ANSWER_S
+        while not future.done() and time.monotonic() < give_up:
+            self.spin()
         self.destroy_client(client)
-        return future.result()
+        return future.result() if future.done() else None
+
+    def call(self, kind: type, service: str, request):
+        """Return the answer of a service that may be asked twice without harm."""
+        answer = None
+        give_up = time.monotonic() + TIMEOUT_S
+        while answer is None:
+            answer = self.ask(kind, service, request)
+            assert time.monotonic() < give_up, f'no answer of {service}'
+        return answer
 
     def set_parameters(self, node: str, **values):
         """Set all of them atomically; return the result."""
@@ -151,9 +169,11 @@ class Probe(Node):
         return self.call(SetParameters, f'{node}/set_parameters', request).results[0]
 
     def transition(self, node: str, number: int) -> bool:
+        before = self.lifecycle_state(node)
         request = ChangeState.Request()
         request.transition.id = number
-        return self.call(ChangeState, f'{node}/change_state', request).success
+        answer = self.ask(ChangeState, f'{node}/change_state', request)
+        return answer.success if answer is not None else self.lifecycle_state(node) != before
 
     def lifecycle_state(self, node: str) -> str:
         return self.call(GetState, f'{node}/get_state', GetState.Request()).current_state.label

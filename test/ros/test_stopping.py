@@ -63,7 +63,7 @@ def test_given_deactivation_when_commanding_then_it_stops_and_activation_brings_
 
 def test_given_no_autostart_when_started_then_it_waits_for_its_transitions(
         arm, probe, start_node, commands):
-    start_node(target='mujoco', autostart=False)
+    node = start_node(target='mujoco', autostart=False)
     assert probe.lifecycle_state(NODE) == 'unconfigured'
     assert probe.transition(NODE, Transition.TRANSITION_CONFIGURE)
     assert probe.lifecycle_state(NODE) == 'inactive'
@@ -72,6 +72,7 @@ def test_given_no_autostart_when_started_then_it_waits_for_its_transitions(
     arm.until(lambda: commands, 'a command')
     assert probe.transition(NODE, Transition.TRANSITION_ACTIVE_SHUTDOWN)
     assert probe.lifecycle_state(NODE) == 'finalized'
+    assert node.end() == 0
 
 
 @pytest.mark.parametrize(('parameters', 'status', 'sentence'), [

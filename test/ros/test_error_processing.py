@@ -1,0 +1,92 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Exceptions nobody foresaw, in a transition and in a callback: the arm is stopped first."""
+
+import numpy as np
+import pytest
+import rclpy
+from rclpy.context import Context
+from rclpy.lifecycle import TransitionCallbackReturn
+from rclpy.parameter import Parameter
+
+from franka_dynamics.arm import load
+from franka_dynamics.ros.feedforward_node import FeedforwardNode
+from franka_dynamics.ros.lifecycle_main import run_lifecycle_node
+
+FER = load('fer')
+# An inclined base, so that the target fci has a torque to command and to take back.
+OVERRIDES = [Parameter(name, value=value) for name, value in {
+    'gravity_vector': [4.0, 0.0, -8.9], 'listen_before_activation': 0.0, 'max_state_age': 0.0,
+    'crosscheck_period': 0.0}.items()]
+
+
+class RecordingNode(FeedforwardNode):
+    """Keeps what it publishes, and can be made to command without an arm."""
+
+    def __init__(self, **options):
+        super().__init__(parameter_overrides=OVERRIDES, **options)
+        self.published = []
+
+    def _publish_command(self, torque):
+        self.published.append(np.array(torque))
+        super()._publish_command(torque)
+
+    def command(self):
+        for k in range(300):
+            cycle = self.controller.cycle(100.0 + 1e-3 * k, FER.home, np.zeros(7), 1e-3 * k)
+            if cycle.command is not None:
+                self._publish_command(cycle.command)
+        assert np.abs(self.published[-1]).max() > 1.0
+
+
+def assert_stopped_in_steps(published):
+    np.testing.assert_array_equal(published[-1], np.zeros(7))
+    assert np.abs(np.diff(published, axis=0)).max() <= 1.0 + 1e-12
+
+
+def test_given_an_exception_in_a_transition_when_commanding_then_the_arm_is_stopped():
+    class Broken(RecordingNode):
+        def on_deactivate(self, state):
+            raise RuntimeError('nobody foresaw this')
+
+    context = Context()
+    rclpy.init(context=context)
+    node = Broken(context=context)
+    try:
+        node.trigger_configure()
+        node.trigger_activate()
+        node.command()
+        assert node.trigger_deactivate() is TransitionCallbackReturn.ERROR
+        assert_stopped_in_steps(node.published)
+        # It starts over: unconfigured, and able to configure again.
+        assert node.trigger_configure() is TransitionCallbackReturn.SUCCESS
+    finally:
+        node.destroy_node()
+        context.try_shutdown()
+
+
+def test_given_an_exception_in_configure_when_nobody_foresaw_it_then_it_is_logged(
+        monkeypatch, capfd):
+    monkeypatch.setattr('franka_dynamics.ros.feedforward_node.crosscheck',
+                        lambda *_, **__: 1 / 0)
+    assert run_lifecycle_node(RecordingNode, []) == 1
+    output = ''.join(capfd.readouterr())
+    assert 'ZeroDivisionError' in output
+
+
+def test_given_an_exception_in_a_callback_when_commanding_then_the_arm_is_stopped_and_it_ends():
+    made = []
+
+    class Broken(RecordingNode):
+        def __init__(self):
+            super().__init__()
+            made.append(self)
+            self.create_timer(0.05, self.fail)
+
+        def fail(self):
+            self.command()
+            raise RuntimeError('nobody foresaw this')
+
+    with pytest.raises(RuntimeError, match='nobody foresaw this'):
+        run_lifecycle_node(Broken, [])
+    assert_stopped_in_steps(made[0].published)
