@@ -1,0 +1,142 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""`franka-dynamics excite`: a trajectory that shows an arm's parameters, and a rehearsal of it."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ._arm_options import add_arm_options, load_arm
+from ..arm import ArmDescription, load
+from ..errors import IdentificationError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from ..identification.excitation import Excitation
+
+SUMMARY = 'Compute a trajectory for identification, within limits and above the table.'
+_POINTS_PER_S = 25.0
+# What the simulated arm's sensors scatter: effort [N m], velocity [rad/s], position [rad].
+_EFFORT_NOISE, _VELOCITY_NOISE, _POSITION_NOISE = 0.2, 1e-3, 1e-5
+_PERIODS = 2  # the first trains, the second tests
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the verb's options."""
+    add_arm_options(parser)
+    parser.add_argument('--output', default='excitation.yaml', metavar='FILE',
+                        help='trajectory_msgs/JointTrajectory as YAML (default: %(default)s)')
+    parser.add_argument('--period', type=float, default=10.0, metavar='S',
+                        help='length of the motion (default: %(default)s)')
+    parser.add_argument('--harmonics', type=int, default=5, metavar='N',
+                        help='sines and cosines per joint (default: %(default)s)')
+    parser.add_argument('--start', type=float, nargs='+', metavar='RAD',
+                        help="pose it starts and ends at (default: the arm file's home)")
+    parser.add_argument('--fraction', type=float, default=0.7, metavar='F',
+                        help='of the velocity, acceleration and torque limits '
+                        '(default: %(default)s)')
+    parser.add_argument('--position-margin', type=float, default=0.1, metavar='RAD',
+                        help='kept from the ends of each joint (default: %(default)s)')
+    parser.add_argument('--table', type=float, default=0.0, metavar='M',
+                        help='height of the table in the base frame (default: %(default)s)')
+    parser.add_argument('--table-margin', type=float, default=0.15, metavar='M',
+                        help='kept above it by frames and tool (default: %(default)s)')
+    parser.add_argument('--clearance', type=float, default=0.1, metavar='M',
+                        help="kept between the axes of the arm's own parts (default: %(default)s)")
+    parser.add_argument('--tool', type=float, default=0.15, metavar='M',
+                        help='length of what is mounted (default: %(default)s)')
+    parser.add_argument('--draws', type=int, default=100, metavar='N',
+                        help='random trajectories to start from and compare with '
+                        '(default: %(default)s)')
+    parser.add_argument('--iterations', type=int, default=30, metavar='N',
+                        help='of the optimisation (default: %(default)s)')
+    parser.add_argument('--seed', type=int, default=0, help='(default: %(default)s)')
+    parser.add_argument('--rehearse', metavar='FOLDER', help='play it on the simulated arm with '
+                        'a hand that identification is not told of, record a bag into this '
+                        'folder, identify it and write the arm file beside it')
+    parser.add_argument('--rehearse-hand', default='franka_hand', metavar='HAND',
+                        help='what the simulated arm carries (default: %(default)s)')
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Write the trajectory; exit 1 if a rehearsal did not find the simulated arm."""
+    from rich.console import Console
+
+    from ..report.files import write_text
+    from ..report.joint_trajectory import joint_trajectory_yaml, LONGEST_ARGUMENT
+
+    console = Console()
+    arm = load_arm(arguments)
+    found = _optimise(console, arm, arguments)
+    console.print(
+        f'condition number {found.condition_number:.0f}, in units of the starting set; '
+        f'{len(found.random_condition_numbers)} random trajectories within the same limits have '
+        f'{found.random_condition_numbers.min():.0f} to '
+        f'{found.random_condition_numbers.max():.0f}, median '
+        f'{np.median(found.random_condition_numbers):.0f}: {found.gain:.1f} times better',
+        highlight=False)
+    time = np.linspace(0.0, arguments.period, round(arguments.period * _POINTS_PER_S) + 1)
+    text = joint_trajectory_yaml(arm.joint_names, time, *found.trajectory.at(time))
+    write_text(arguments.output, text)
+    console.print(f'trajectory: {arguments.output}; play it with\n  ros2 topic pub --once '
+                  '/feedforward/reference trajectory_msgs/msg/JointTrajectory '
+                  f'"$(cat {arguments.output})"', highlight=False, markup=False, soft_wrap=True)
+    if len(text) > LONGEST_ARGUMENT:
+        console.print('[yellow]warning:[/] that is longer than a shell hands over; shorten the '
+                      'period')
+    if arguments.rehearse:
+        return _rehearse(console, arm, found, arguments)
+    return 0
+
+
+def _optimise(console: Console, arm: ArmDescription, arguments: argparse.Namespace) -> Excitation:
+    from ._recording_options import progress_bar
+    from ..identification.excitation import ExcitationLimits, ExcitationProblem, optimise
+    start = arguments.start if arguments.start is not None else arm.home
+    if start is None:
+        raise IdentificationError(f'{arm.name} has no home pose; give one with --start.')
+    if arguments.draws < 1 or arguments.iterations < 1:
+        raise IdentificationError('--draws and --iterations must be at least 1.')
+    limits = ExcitationLimits(
+        fraction=arguments.fraction, position_margin=arguments.position_margin,
+        table=arguments.table, table_margin=arguments.table_margin,
+        clearance=arguments.clearance, tool=arguments.tool)
+    with progress_bar(console) as bar:
+        task = bar.add_task('optimising', total=None)
+        return optimise(
+            ExcitationProblem(arm, limits), start, period=arguments.period,
+            harmonics=arguments.harmonics, draws=arguments.draws,
+            iterations=arguments.iterations, seed=arguments.seed,
+            progress=lambda done, total: bar.update(task, completed=done, total=total))
+
+
+def _rehearse(console: Console, arm: ArmDescription, found: Excitation,
+              arguments: argparse.Namespace) -> int:
+    """Play, record and identify; the answer is no unless the simulated arm is predicted."""
+    from . import main as command_line
+    from ..identification.bag_writer import write_recording
+    from ..simulation.arm_simulation import SimulationSettings
+    from ..simulation.play import play
+
+    folder = Path(arguments.rehearse)
+    truth = load(arguments.arm, arguments.inertial_set, hand=arguments.rehearse_hand)
+    console.print(f'rehearsal: {_PERIODS} periods on the simulated arm with '
+                  f'{arguments.rehearse_hand} ...', highlight=False)
+    settings = SimulationSettings(
+        friction=truth.friction is not None, effort_noise=_EFFORT_NOISE,
+        velocity_noise=_VELOCITY_NOISE, position_noise=_POSITION_NOISE, seed=arguments.seed)
+    recording = play(truth, found.trajectory.at, _PERIODS * arguments.period, settings)
+    write_recording(recording, folder / 'bag')
+    console.print(f'bag: {folder / "bag"}', highlight=False)
+    # White torque noise in a 3 Hz band of 200 Hz; twice that leaves room for the arm's friction.
+    bound = 2.0 * _EFFORT_NOISE * np.sqrt(arm.n * 3.0 / 100.0)
+    return command_line.main([
+        'identify', str(folder / 'bag'), '--arm', arguments.arm,
+        *(['--set', arguments.inertial_set] if arguments.inertial_set else []),
+        '--hand', arguments.hand, '--out', str(folder / 'arm.yaml'),
+        '--report', str(folder / 'report.html'), '--require', f'{bound:.3f}'])
