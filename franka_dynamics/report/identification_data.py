@@ -126,7 +126,7 @@ def advice(names: Sequence[str]) -> str:
     said = []
     if symbols & {'XX', 'XY', 'XZ', 'YY', 'YZ', 'ZZ', 'Ia'}:
         said.append(f'Faster motion with more acceleration of the joints up to {joints[-1]} '
-                    f'shows inertias of link{"s" * (len(joints) > 1)} {listed}')
+                    f'shows inertias of links {listed}')
     if symbols & {'mX', 'mY', 'mZ', 'm'}:
         said.append(f'poses in which links {listed} are tilted differently against gravity show '
                     'first moments')
