@@ -56,6 +56,7 @@ setup(
             'franka-dynamics = franka_dynamics.cli.main:main',
             'feedforward_node = franka_dynamics.ros.feedforward_node:main',
             'simulator_node = franka_dynamics.ros.simulator_node:main',
+            'reference_player_node = franka_dynamics.ros.reference_player_node:main',
         ],
     },
 )

@@ -61,11 +61,21 @@ def _decimal(loader: Any, node: Any) -> int:
 _StrictLoader.add_constructor('tag:yaml.org,2002:int', _decimal)
 
 
-def read_mapping(path: Path) -> dict[str, Any]:
+_ARM_FILE = 'an arm file starts with name, convention, joints, inertial_sets'
+
+
+def read_mapping(path: Path, *, expected: str = _ARM_FILE) -> dict[str, Any]:
     """
     Return the mapping that a YAML file holds; callers must not change it.
 
     The parsed file is kept until the file changes.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    expected : str
+        How such a file begins, for the sentence about one that holds no mapping.
 
     Raises
     ------
@@ -74,13 +84,13 @@ def read_mapping(path: Path) -> dict[str, Any]:
 
     """
     try:
-        return _parse(path, path.stat().st_mtime_ns)
+        return _parse(path, expected, path.stat().st_mtime_ns)
     except OSError as error:
         raise DescriptionError(f'{path} cannot be read: {error.strerror}.') from error
 
 
 @lru_cache(maxsize=32)
-def _parse(path: Path, _modified_ns: int) -> dict[str, Any]:
+def _parse(path: Path, expected: str, _modified_ns: int) -> dict[str, Any]:
     try:
         text = path.read_text(encoding='utf-8')
         loader = _StrictLoader(text)
@@ -92,6 +102,6 @@ def _parse(path: Path, _modified_ns: int) -> dict[str, Any]:
                                'short; compare it with a shipped one.') from error
     if not isinstance(content, dict):
         raise DescriptionError(
-            f'{path} holds no mapping (it is empty or a bare {type(content).__name__}); an arm '
-            'file starts with name, convention, joints, inertial_sets.')
+            f'{path} holds no mapping (it is empty or a bare {type(content).__name__}); '
+            f'{expected}.')
     return content

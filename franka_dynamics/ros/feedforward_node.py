@@ -32,7 +32,7 @@ from .joint_state import doubles, effort_message, JointStateReader
 from .lifecycle_main import run_lifecycle_node
 from .model_parameters import ROBOT_DESCRIPTION
 from .model_source import DESCRIPTION_QOS, resolve_model
-from .parameters import check, declare, unknown_overrides, values
+from .parameters import check, declare, refuse_unknown, values
 from .qos import PUBLISHER_QOS, qos_overriding_options, REFERENCE_QOS, STATE_QOS
 from .running_crosscheck import RunningCrosscheck
 from .term_publishers import TermPublishers
@@ -43,7 +43,7 @@ from ..control.reference import Trajectory
 from ..control.statistics import Durations
 from ..control.supervision import Condition
 from ..dynamics.crosscheck import crosscheck
-from ..errors import FrankaDynamicsError, JointStateError, ReferenceRefusedError, SettingsError
+from ..errors import FrankaDynamicsError, JointStateError, ReferenceRefusedError
 
 NODE_NAME = 'feedforward'
 _SILENCE_CHECKS_PER_TIMEOUT = 2
@@ -60,11 +60,7 @@ class FeedforwardNode(LifecycleNode):
         self.refusal = ''
         self._finalized = False
         declare(self, FEEDFORWARD_PARAMETERS)
-        unknown = unknown_overrides(self, FEEDFORWARD_PARAMETERS)
-        if unknown:
-            raise SettingsError(
-                f'{", ".join(unknown)}: no such parameter; docs/parameters.md lists all of them. '
-                'A misspelt one would be ignored in silence, so nothing is started.')
+        refuse_unknown(self, FEEDFORWARD_PARAMETERS)
         self.add_on_set_parameters_callback(self._judge_parameters)
         self.add_post_set_parameters_callback(self._apply_parameters)
         self._controller: FeedforwardController | None = None

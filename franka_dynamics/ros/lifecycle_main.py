@@ -16,6 +16,7 @@ from rclpy.lifecycle import TransitionCallbackReturn
 from rclpy.signals import SignalHandlerOptions
 
 from .realtime import request_realtime
+from .start import start_node
 from ..errors import FrankaDynamicsError
 
 REFUSED, INPUT_AT_FAULT = 1, 2
@@ -38,12 +39,10 @@ def run_lifecycle_node(make: Callable[[], Any], args: Sequence[str] | None = Non
 
     """
     no_realtime = request_realtime()
-    rclpy.init(args=None if args is None else list(args),
-               signal_handler_options=SignalHandlerOptions.NO)
     stop = StopRequest()
     try:
         try:
-            node = make()
+            node = start_node(make, args, SignalHandlerOptions.NO)
         except FrankaDynamicsError as error:
             print(f'{error}', file=sys.stderr)
             return INPUT_AT_FAULT

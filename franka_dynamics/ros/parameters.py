@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Any
 
 from ..errors import SettingsError
@@ -69,8 +70,7 @@ def declare(node: Any, table: Sequence[ParameterSpec]) -> None:
         descriptor = ParameterDescriptor(
             name=spec.name, description=spec.sentence, read_only=spec.read_only,
             additional_constraints=constraints(spec))
-        # rclpy reads an empty list as bytes; such a parameter is declared by its type alone.
-        default = spec.default if spec.default != [] else _types()[spec.kind]
+        default = spec.default if spec.default != [] else _empty(node, spec)
         try:
             parameter = node.declare_parameter(spec.name, default, descriptor)
         except (InvalidParameterTypeException, InvalidParameterValueException) as error:
@@ -92,24 +92,48 @@ def constraints(spec: ParameterSpec) -> str:
 
 def values(node: Any, table: Sequence[ParameterSpec]) -> dict[str, Any]:
     """Return the present values of a table's parameters by name."""
-    return {spec.name: value(node, spec) for spec in table}
+    return {spec.name: node.get_parameter(spec.name).value for spec in table}
 
 
-def value(node: Any, spec: ParameterSpec) -> Any:
-    """Return one parameter's present value, or its default where it was never set."""
-    from rclpy.exceptions import ParameterUninitializedException
+def refuse_unknown(node: Any, table: Sequence[ParameterSpec]) -> None:
+    """
+    Refuse parameters that were given at the start but that nobody declares.
 
-    try:
-        return node.get_parameter(spec.name).value
-    except ParameterUninitializedException:
-        return spec.default
+    Raises
+    ------
+    SettingsError
+        Naming each, and the parameter it resembles.
+
+    """
+    known = [spec.name for spec in table] + ['use_sim_time']
+    unknown = sorted(name for name in node._parameter_overrides
+                     if name not in known and not name.startswith('qos_overrides.'))
+    if unknown:
+        raise SettingsError(
+            f'{", ".join(_with_likeness(name, known) for name in unknown)}: no such parameter; '
+            'docs/parameters.md lists all of them. A misspelt one would be ignored in silence, '
+            'so nothing is started.')
 
 
-def unknown_overrides(node: Any, table: Sequence[ParameterSpec]) -> list[str]:
-    """Return parameters that were given at the start but that nobody declares."""
-    known = {spec.name for spec in table} | {'use_sim_time'}
-    return sorted(name for name in node._parameter_overrides
-                  if name not in known and not name.startswith('qos_overrides.'))
+def _empty(node: Any, spec: ParameterSpec) -> Any:
+    """
+    Give an array parameter the empty array unless it was given another; return its type.
+
+    rclpy takes an empty list for bytes, and a parameter declared by its type alone has no value,
+    for which `ros2 param dump` prints nothing about any parameter.
+    """
+    from rclpy.parameter import Parameter
+
+    kind = _types()[spec.kind]
+    given = node._parameter_overrides.get(spec.name)
+    if given is None or given.value in (None, [], b''):
+        node._parameter_overrides[spec.name] = Parameter(spec.name, kind, [])
+    return kind
+
+
+def _with_likeness(name: str, known: Sequence[str]) -> str:
+    similar = get_close_matches(name, known, n=1)
+    return f'{name} ({similar[0]}?)' if similar else name
 
 
 def _types() -> dict[str, Any]:

@@ -15,25 +15,16 @@ from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory
 
-from .arm_parameters import ARM_PARAMETERS, load_arm
+from .arm_parameters import load_arm
 from .joint_state import JointReading, JointStateReader
-from .parameters import declare, ParameterSpec, unknown_overrides, values
+from .parameters import declare, refuse_unknown, values
 from .qos import REFERENCE_QOS, STATE_QOS
+from .reference_player_parameters import PLAYER_PARAMETERS
+from .start import start_node
 from .trajectory_message import trajectory_message
 from ..control.multisine import multisine
-from ..errors import FrankaDynamicsError, JointStateError, SettingsError
+from ..errors import FrankaDynamicsError, JointStateError
 
-PLAYER_PARAMETERS = (
-    *ARM_PARAMETERS,
-    ParameterSpec('duration', 'double', 12.0, 'Length of the motion.', read_only=True,
-                  minimum=0.1, maximum=600.0, unit='s'),
-    ParameterSpec('amplitude', 'double', 0.5, 'Largest deflection of a joint; less where a limit '
-                  'demands it.', read_only=True, minimum=1e-3, maximum=3.0, unit='rad'),
-    ParameterSpec('lead_in', 'double', 1.0, 'Time to be led from where the arm stands to where '
-                  'the motion begins.', read_only=True, minimum=0.01, maximum=60.0, unit='s'),
-    ParameterSpec('wait', 'double', 20.0, 'How long to wait for the arm and for a listener.',
-                  read_only=True, minimum=0.1, maximum=600.0, unit='s'),
-)
 REFERENCE_TOPIC = 'feedforward/reference'
 NOBODY_THERE, INPUT_AT_FAULT = 1, 2
 
@@ -44,9 +35,7 @@ class ReferencePlayerNode(Node):
     def __init__(self, **node_options: Any) -> None:
         super().__init__('reference_player', **node_options)
         declare(self, PLAYER_PARAMETERS)
-        unknown = unknown_overrides(self, PLAYER_PARAMETERS)
-        if unknown:
-            raise SettingsError(f'{", ".join(unknown)}: no such parameter.')
+        refuse_unknown(self, PLAYER_PARAMETERS)
         self._parameters = values(self, PLAYER_PARAMETERS)
         self._description = load_arm(self._parameters)
         self._reader = JointStateReader(self._description.joint_names)
@@ -90,9 +79,8 @@ class ReferencePlayerNode(Node):
 
 def main(args: Sequence[str] | None = None) -> int:
     """Play once; 1 if nobody was there, 2 if a parameter is at fault."""
-    rclpy.init(args=None if args is None else list(args))
     try:
-        node = ReferencePlayerNode()
+        node = start_node(ReferencePlayerNode, args)
         try:
             return node.play()
         finally:

@@ -24,12 +24,13 @@ from .arm_parameters import load_arm
 from .diagnostics import diagnostic_array, OK, status, WARN
 from .joint_state import doubles, stamp_from_seconds
 from .lifecycle_main import INPUT_AT_FAULT, StopRequest
-from .parameters import declare, unknown_overrides, values
+from .parameters import declare, refuse_unknown, values
 from .qos import PUBLISHER_QOS, qos_overriding_options
 from .realtime import request_realtime
 from .simulator_parameters import simulation_settings, SIMULATOR_PARAMETERS
+from .start import start_node
 from ..control.statistics import Durations
-from ..errors import FrankaDynamicsError, SettingsError
+from ..errors import FrankaDynamicsError
 from ..simulation.arm_simulation import ArmSimulation
 
 COMMAND_TOPIC = 'effort_controller/commands'
@@ -48,10 +49,7 @@ class SimulatorNode(Node):
     def __init__(self, **node_options: Any) -> None:
         super().__init__('simulator', **node_options)
         declare(self, SIMULATOR_PARAMETERS)
-        unknown = unknown_overrides(self, SIMULATOR_PARAMETERS)
-        if unknown:
-            raise SettingsError(f'{", ".join(unknown)}: no such parameter; docs/parameters.md '
-                                'lists all of them.')
+        refuse_unknown(self, SIMULATOR_PARAMETERS)
         parameters = values(self, SIMULATOR_PARAMETERS)
         description = load_arm(parameters)
         for sentence in description.repairs:
@@ -170,12 +168,10 @@ class SimulatorNode(Node):
 def main(args: Sequence[str] | None = None) -> int:
     """Run the simulated arm until SIGINT or SIGTERM; 2 if a parameter is at fault."""
     request_realtime()
-    rclpy.init(args=None if args is None else list(args),
-               signal_handler_options=SignalHandlerOptions.NO)
     stop = StopRequest()
     try:
         try:
-            node = SimulatorNode()
+            node = start_node(SimulatorNode, args, SignalHandlerOptions.NO)
         except FrankaDynamicsError as error:
             print(f'{error}', file=sys.stderr)
             return INPUT_AT_FAULT

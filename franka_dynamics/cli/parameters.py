@@ -1,0 +1,43 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""`franka-dynamics parameters`: the nodes' parameters as files to start from."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+SUMMARY = "Print a node's parameters as a commented YAML file."
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the verb's options."""
+    parser.add_argument('node', nargs='?', default='feedforward',
+                        help='feedforward, simulator or reference_player (default: %(default)s)')
+    parser.add_argument('--out', type=Path, metavar='FILE', help='write there, not to the screen')
+    parser.add_argument('--all', type=Path, metavar='FOLDER',
+                        help='write the parameter files and the page that the package ships '
+                        'below a folder')
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Write what was asked for."""
+    from ..errors import SettingsError
+    from ..report.files import write_text
+    from ..ros.parameter_pages import generated_files, parameter_file, TABLES
+
+    if arguments.all is not None:
+        for name, text in generated_files().items():
+            write_text(arguments.all / name, text)
+            print(arguments.all / name)
+        return 0
+    if arguments.node not in TABLES:
+        raise SettingsError(f'There is no node {arguments.node!r}; there are '
+                            f'{", ".join(TABLES)}.')
+    text = parameter_file(arguments.node)
+    if arguments.out is None:
+        print(text, end='')
+    else:
+        write_text(arguments.out, text)
+        print(arguments.out)
+    return 0

@@ -1,0 +1,94 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+The feedforward node alone, for an arm that runs elsewhere: real, in Gazebo or simulated.
+
+Parameters are taken in this order, later ones winning: config/feedforward/<target>.yaml,
+params_file, the arguments that were given.
+"""
+
+from pathlib import Path
+
+from launch import LaunchContext, LaunchDescription
+from launch.actions import DeclareLaunchArgument, OpaqueFunction
+from launch.substitutions import LaunchConfiguration, PathJoinSubstitution
+from launch_ros.actions import Node
+from launch_ros.parameter_descriptions import ParameterValue
+from launch_ros.substitutions import FindPackageShare
+
+PACKAGE = 'franka_dynamics'
+TARGETS = ['fci', 'franka_gazebo', 'gz_ros2_control', 'mujoco']
+UNSET = ''  # an argument that was not given leaves its parameter to the files
+PARAMETERS = {'robot_type': str, 'arm_prefix': str, 'target': str, 'use_sim_time': bool}
+
+
+def generate_launch_description() -> LaunchDescription:
+    """Return the arguments and the node."""
+    return LaunchDescription([
+        DeclareLaunchArgument(
+            'robot_type', default_value=UNSET,
+            description='The arm: fer, fr3 or the path of an arm file. If empty, what params_file '
+                        'says; fer otherwise.'),
+        DeclareLaunchArgument(
+            'arm_prefix', default_value=UNSET,
+            description="Put in front of every joint name, verbatim: 'left_' if the joints are "
+                        'left_fer_joint1 and so on.'),
+        DeclareLaunchArgument(
+            'namespace', default_value='',
+            description='Namespace of the node and of its relative topics.'),
+        DeclareLaunchArgument(
+            'target', default_value=UNSET, choices=[UNSET, *TARGETS],
+            description='Who receives the torques, and hence who adds gravity and friction. If '
+                        'empty, what params_file says; fci otherwise.'),
+        DeclareLaunchArgument(
+            'params_file', default_value='',
+            description='A parameter file of your own; config/*/default.yaml of this package '
+                        'list all parameters.'),
+        DeclareLaunchArgument(
+            'command_topic', default_value='~/command',
+            description='Where the torques go, such as effort_controller/commands. By default '
+                        'nobody listens there, so nothing moves.'),
+        DeclareLaunchArgument(
+            'joint_states_topic', default_value='joint_states',
+            description='The full-rate joint states; with franka_ros2 franka/joint_states.'),
+        DeclareLaunchArgument(
+            'use_sim_time', default_value=UNSET, choices=[UNSET, 'true', 'false'],
+            description="Whether the node's clock is /clock. If empty, what the files say; the "
+                        'files of the Gazebo targets say true.'),
+        OpaqueFunction(function=feedforward_node),
+    ])
+
+
+def feedforward_node(context: LaunchContext) -> list[Node]:
+    """
+    Return the node.
+
+    A function, because substitutions cannot leave a parameter out: an argument nobody gave
+    would override params_file with its default.
+    """
+    target = LaunchConfiguration('target').perform(context) or TARGETS[0]
+    target_file = PathJoinSubstitution(
+        [FindPackageShare(PACKAGE), 'config', 'feedforward', f'{target}.yaml'])
+    return [Node(
+        package=PACKAGE, executable='feedforward_node',
+        namespace=LaunchConfiguration('namespace'),
+        parameters=[target_file, *given_file(context, 'params_file'), given_parameters(context)],
+        remappings=[('~/command', LaunchConfiguration('command_topic')),
+                    ('joint_states', LaunchConfiguration('joint_states_topic'))],
+        output='screen', emulate_tty=True)]
+
+
+def given_file(context: LaunchContext, argument: str) -> list[str]:
+    """Return the file an argument names, if any."""
+    name = LaunchConfiguration(argument).perform(context)
+    if name and not Path(name).is_file():
+        # launch_ros would warn and start the node without it.
+        raise FileNotFoundError(f'{argument}: there is no file {name}.')
+    return [name] if name else []
+
+
+def given_parameters(context: LaunchContext) -> dict[str, ParameterValue]:
+    """Return the parameters whose arguments were given."""
+    return {name: ParameterValue(LaunchConfiguration(name), value_type=kind)
+            for name, kind in PARAMETERS.items()
+            if LaunchConfiguration(name).perform(context) != UNSET}
