@@ -65,19 +65,24 @@ def declare(node: Any, table: Sequence[ParameterSpec]) -> None:
     """
     from rcl_interfaces.msg import ParameterDescriptor
     from rclpy.exceptions import InvalidParameterTypeException, InvalidParameterValueException
+    from rclpy.parameter import Parameter
 
     for spec in table:
         descriptor = ParameterDescriptor(
             name=spec.name, description=spec.sentence, read_only=spec.read_only,
             additional_constraints=constraints(spec))
-        default = spec.default if spec.default != [] else _empty(node, spec)
+        # rclpy takes an empty list for bytes; such a parameter is declared by its type alone.
+        default = spec.default if spec.default != [] else _types()[spec.kind]
         try:
             parameter = node.declare_parameter(spec.name, default, descriptor)
         except (InvalidParameterTypeException, InvalidParameterValueException) as error:
             raise SettingsError(
                 f'{spec.name} must be of type {spec.kind} (default {spec.default!r}): '
                 f'{error}.') from error
-        if parameter.value is not None:
+        if parameter.value is None:
+            # Without a value of any kind, `ros2 param dump` would print no parameter at all.
+            node._parameters[spec.name] = Parameter(spec.name, _types()[spec.kind], [])
+        else:
             check(spec, parameter.value)
 
 
@@ -113,22 +118,6 @@ def refuse_unknown(node: Any, table: Sequence[ParameterSpec]) -> None:
             f'{", ".join(_with_likeness(name, known) for name in unknown)}: no such parameter; '
             'docs/parameters.md lists all of them. A misspelt one would be ignored in silence, '
             'so nothing is started.')
-
-
-def _empty(node: Any, spec: ParameterSpec) -> Any:
-    """
-    Give an array parameter the empty array unless it was given another; return its type.
-
-    rclpy takes an empty list for bytes, and a parameter declared by its type alone has no value,
-    for which `ros2 param dump` prints nothing about any parameter.
-    """
-    from rclpy.parameter import Parameter
-
-    kind = _types()[spec.kind]
-    given = node._parameter_overrides.get(spec.name)
-    if given is None or given.value in (None, [], b''):
-        node._parameter_overrides[spec.name] = Parameter(spec.name, kind, [])
-    return kind
 
 
 def _with_likeness(name: str, known: Sequence[str]) -> str:

@@ -36,8 +36,8 @@ class ReferencePlayerNode(Node):
         super().__init__('reference_player', **node_options)
         declare(self, PLAYER_PARAMETERS)
         refuse_unknown(self, PLAYER_PARAMETERS)
-        self._parameters = values(self, PLAYER_PARAMETERS)
-        self._description = load_arm(self._parameters)
+        self._plan = values(self, PLAYER_PARAMETERS)
+        self._description = load_arm(self._plan)
         self._reader = JointStateReader(self._description.joint_names)
         self._latest: JointReading | None = None
         self._publisher = self.create_publisher(JointTrajectory, REFERENCE_TOPIC, REFERENCE_QOS)
@@ -46,19 +46,19 @@ class ReferencePlayerNode(Node):
 
     def play(self) -> int:
         """Publish the motion, wait until the arm's clock has passed its end; exit status."""
-        until = time.monotonic() + self._parameters['wait']
+        until = time.monotonic() + self._plan['wait']
         while self._latest is None or self._publisher.get_subscription_count() == 0:
             rclpy.spin_once(self, timeout_sec=0.1)
             if time.monotonic() > until:
                 missing = ('joint_states of this arm' if self._latest is None
                            else f'a listener on {self._publisher.topic_name}')
-                print(f'{missing} did not appear within {self._parameters["wait"]:g} s.',
+                print(f'{missing} did not appear within {self._plan["wait"]:g} s.',
                       file=sys.stderr)
                 return NOBODY_THERE
-        request = multisine(self._description, self._parameters['duration'],
-                            self._parameters['amplitude'])
+        request = multisine(self._description, self._plan['duration'],
+                            self._plan['amplitude'])
         # A zero stamp starts it on arrival, and the node leads the arm to its first point.
-        times = self._parameters['lead_in'] + request.times
+        times = self._plan['lead_in'] + request.times
         self._publisher.publish(trajectory_message(
             list(request.joint_names), times, request.positions, request.velocities,
             request.accelerations))

@@ -58,4 +58,5 @@ def start_node(make: Callable[[], Any], args: Sequence[str] | None,
 
 
 def _plain(error: RuntimeError) -> str:
-    return _SOURCES.sub('', str(error)).removeprefix('failed to initialize rcl: ').rstrip('. ')
+    text = _SOURCES.sub('', str(error)).removeprefix('failed to initialize rcl: ')
+    return text.replace('Error: error not set', '').rstrip('. ')

@@ -1,0 +1,134 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The committed parameter files and page are the tables', and the nodes take them whole."""
+
+import pytest
+import yaml
+
+rclpy = pytest.importorskip('rclpy', reason='ROS 2 is not installed')
+
+from rclpy.context import Context  # noqa: E402
+from rclpy.parameter import Parameter  # noqa: E402
+from rclpy.parameter_client import AsyncParameterClient  # noqa: E402
+
+from franka_dynamics.cli.main import main  # noqa: E402
+from franka_dynamics.control.targets import TARGETS  # noqa: E402
+from franka_dynamics.ros.feedforward_node import FeedforwardNode  # noqa: E402
+from franka_dynamics.ros.parameter_files import read_sections  # noqa: E402
+from franka_dynamics.ros.parameter_pages import generated_files, TABLES  # noqa: E402
+from franka_dynamics.ros.parameters import values  # noqa: E402
+from franka_dynamics.ros.reference_player_node import ReferencePlayerNode  # noqa: E402
+from franka_dynamics.ros.simulator_node import SimulatorNode  # noqa: E402
+from franka_dynamics.share import share_directory  # noqa: E402
+
+FILES = generated_files()
+NODES = {'feedforward': FeedforwardNode, 'simulator': SimulatorNode,
+         'reference_player': ReferencePlayerNode}
+PARAMETER_FILES = [name for name in FILES if name.endswith('.yaml')]
+
+
+@pytest.fixture
+def make_node():
+    """Return a function that makes a node of ours with a parameter file."""
+    made = []
+
+    def make(name, path):
+        context = Context()
+        context.init(args=['--ros-args', '--params-file', str(path)])
+        made.append(context)
+        node = NODES[name](context=context)
+        made.append(node)
+        return node
+    yield make
+    for one in reversed(made):
+        if isinstance(one, Context):
+            one.try_shutdown()
+        else:
+            one.destroy_node()
+
+
+@pytest.mark.parametrize('name', sorted(FILES))
+def test_given_a_committed_file_when_generated_again_then_nothing_changes(name):
+    assert (share_directory() / name).read_text(encoding='utf-8') == FILES[name], (
+        'run: franka-dynamics parameters --all .')
+
+
+def test_given_the_shipped_parameter_files_when_listed_then_all_are_generated():
+    folder = share_directory() / 'config'
+    found = {path.relative_to(folder.parent).as_posix()
+             for node in TABLES for path in (folder / node).iterdir()}
+    assert found == set(PARAMETER_FILES)
+
+
+@pytest.mark.parametrize('name', PARAMETER_FILES)
+def test_given_a_shipped_file_when_a_node_loads_it_then_every_parameter_arrives(name, make_node):
+    path = share_directory() / name
+    node = make_node(path.parent.name, path)
+    for parameter, value in read_sections(path)['/**'].items():
+        actual = node.get_parameter(parameter).value
+        assert (list(actual) if isinstance(value, list) else actual) == value, parameter
+
+
+@pytest.mark.parametrize('name', sorted(TABLES))
+def test_given_a_complete_file_when_read_then_it_has_every_parameter_and_its_default(name):
+    text = FILES[f'config/{name}/default.yaml']
+    flat = {}
+
+    def flatten(group, prefix=''):
+        for key, value in group.items():
+            if isinstance(value, dict):
+                flatten(value, f'{prefix}{key}.')
+            else:
+                flat[prefix + key] = value
+    flatten(yaml.safe_load(text)['/**']['ros__parameters'])
+    assert flat == {spec.name: spec.default for spec in TABLES[name]}
+
+
+@pytest.mark.parametrize('target', sorted(TARGETS))
+def test_given_a_targets_file_when_loaded_then_the_node_serves_that_target(target, make_node):
+    node = make_node('feedforward', share_directory() / f'config/feedforward/{target}.yaml')
+    assert node.get_parameter('target').value == target
+    assert node.get_parameter('use_sim_time').value == target.startswith(('franka_g', 'gz'))
+
+
+@pytest.mark.parametrize('name', sorted(TABLES))
+def test_given_a_table_when_a_node_declares_it_then_type_text_and_changeability_are_its(
+        name, make_node, tmp_path):
+    path = tmp_path / 'none.yaml'
+    path.write_text('/**:\n  ros__parameters:\n    use_sim_time: false\n')
+    node = make_node(name, path)
+    for spec in TABLES[name]:
+        parameter, descriptor = node.get_parameter(spec.name), node.describe_parameter(spec.name)
+        assert parameter.type_ is Parameter.Type[spec.kind.upper()]
+        assert (descriptor.description, descriptor.read_only) == (spec.sentence, spec.read_only)
+        for bound in (spec.minimum, spec.maximum):
+            assert bound is None or f'{bound:g}' in descriptor.additional_constraints
+        assert all(choice in descriptor.additional_constraints for choice in spec.choices)
+    assert values(node, TABLES[name]).keys() == {spec.name for spec in TABLES[name]}
+
+
+def test_given_a_running_node_when_all_parameters_are_asked_for_then_all_have_a_value(make_node):
+    # As `ros2 param dump` asks: one parameter without a value would leave it nothing to print.
+    node = make_node('feedforward', share_directory() / 'config/feedforward/fci.yaml')
+    client = AsyncParameterClient(node, 'feedforward')
+    executor = rclpy.executors.SingleThreadedExecutor(context=node.context)
+    executor.add_node(node)
+    names = [spec.name for spec in TABLES['feedforward']]
+    try:
+        assert client.wait_for_services(timeout_sec=20.0)
+        future = client.get_parameters(names)
+        executor.spin_until_future_complete(future, timeout_sec=20.0)
+    finally:
+        executor.shutdown()
+    assert len(future.result().values) == len(names)
+
+
+def test_given_the_verb_when_a_node_is_named_then_its_complete_file_is_printed(capsys):
+    assert main(['parameters', 'simulator']) == 0
+    assert capsys.readouterr().out == FILES['config/simulator/default.yaml']
+
+
+def test_given_the_verb_when_no_such_node_is_named_then_one_sentence_lists_them(capsys):
+    assert main(['parameters', 'gazebo']) == 2
+    assert capsys.readouterr().err == ("franka-dynamics: There is no node 'gazebo'; there are "
+                                       'feedforward, simulator, reference_player.\n')
