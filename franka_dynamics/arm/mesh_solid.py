@@ -14,7 +14,7 @@ from ..errors import MeshError, MissingDependencyError
 
 # Below this share of area times extent an enclosed volume is rounding or a flat sheet.
 _THIN = 1e-9
-# A component's winding number is probed this share of its extent in front of a face.
+# A part's winding number is probed this share of its extent beside a face.
 _PROBE = 1e-6
 
 
@@ -26,8 +26,8 @@ class MeshDefects:
     `open_edges` are the undirected edges that bound an odd number of faces, `flipped_edges`
     those whose faces run along them in the same direction. `inverted_parts` are connected parts
     whose normals point the wrong way: inwards for an outermost part. `doubled_parts` lie inside
-    another part, yet point outwards, so that their volume counts twice.
-    `intersecting_faces` counts pairs of faces that cross (libigl, exact predicates).
+    another part, or repeat it, and are not wound as cavities, so that their volume counts twice.
+    `intersecting_faces` counts pairs of faces that cross or touch (libigl, exact predicates).
     """
 
     open_edges: int
@@ -51,11 +51,11 @@ class MeshDefects:
             found.append('the normals of '
                          f'{_parts(self.inverted_parts)} point the wrong way')
         if self.doubled_parts:
-            found.append(f'{_parts(self.doubled_parts)} lies inside another part but is wound '
-                         'outwards, so that its volume would count twice')
+            found.append(f'{_parts(self.doubled_parts)} lies inside another part, or repeats '
+                         'it, and would count twice')
         if self.intersecting_faces:
-            found.append(f'{self.intersecting_faces} pairs of faces cross each other, so that '
-                         'overlapping volume would count twice')
+            found.append(f'{self.intersecting_faces} pairs of faces cross or touch, so that '
+                         'volume may overlap and count twice')
         return tuple(found)
 
 
@@ -68,8 +68,8 @@ def find_defects(mesh: TriangleMesh, *, self_intersection: bool = True) -> MeshD
     mesh : TriangleMesh
         Any mesh; vertices that coincide must be one vertex.
     self_intersection : bool
-        Also look for faces that cross, with libigl. It tests triangle pairs that share no edge
-        and is exact for what it tests; faces that merely touch in a shared vertex are not told.
+        Also look for faces that cross, with libigl's exact predicates. Faces that lie on each
+        other, as where two parts touch, are found as well.
 
     Raises
     ------
@@ -100,7 +100,8 @@ def require_solid(mesh: TriangleMesh, name: str, *, self_intersection: bool = Tr
     if sentences:
         raise MeshError(f'{name} bounds no solid: {"; ".join(sentences)}. Mend it in the program '
                         'it came from; --repair closes holes and turns normals, and '
-                        '--accept-crossing-faces lets overlaps count twice.')
+                        '--accept-crossing-faces takes parts that touch, and counts overlaps '
+                        'twice.')
 
 
 def is_flat(mesh: TriangleMesh) -> bool:
@@ -153,22 +154,31 @@ def _edge_defects(faces: NDArray[np.int64]) -> tuple[int, int]:
 
 
 def _misplaced_parts(mesh: TriangleMesh) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Return the parts wound the wrong way, and those that count a volume twice."""
+    """
+    Return the parts wound the wrong way, and those that count a volume twice.
+
+    On both sides of every part's largest face the winding number of the whole mesh must be 0 or
+    1; cavities and parts that touch are so, too.
+    """
     labels = connected_parts(mesh)
     parts = [_part(mesh, labels == label) for label in range(labels.max() + 1)]
     inverted, doubled = [], []
     for number, part in enumerate(parts):
         if is_flat(part):
             continue  # a sheet with two sides holds no volume and takes none
-        outwards = mesh_volume(part) > 0.0
-        probe = _point_in_front(part)
-        depth = sum(round(abs(winding_number(other, probe)))
-                    for other in parts if other is not part)
-        if outwards and depth % 2 == 1:
-            doubled.append(number)
-        elif not outwards and depth % 2 == 0:
+        numbers = [sum(_winding_of_part(other, point) for other in parts)
+                   for point in _points_beside(part)]
+        if min(numbers) < 0:
             inverted.append(number)
+        elif max(numbers) > 1:
+            doubled.append(number)
     return tuple(inverted), tuple(doubled)
+
+
+def _winding_of_part(part: TriangleMesh, point: NDArray[np.float64]) -> int:
+    inside_box = ((point >= part.vertices.min(axis=0))
+                  & (point <= part.vertices.max(axis=0))).all()
+    return round(winding_number(part, point)) if inside_box else 0
 
 
 def _part(mesh: TriangleMesh, chosen: NDArray[np.bool_]) -> TriangleMesh:
@@ -176,13 +186,14 @@ def _part(mesh: TriangleMesh, chosen: NDArray[np.bool_]) -> TriangleMesh:
     return TriangleMesh(mesh.vertices[rows], faces.reshape(-1, 3))
 
 
-def _point_in_front(part: TriangleMesh) -> NDArray[np.float64]:
-    """Return a point just off the largest face of a part."""
+def _points_beside(part: TriangleMesh) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return points just in front of and just behind the largest face of a part."""
     a, b, c = (part.vertices[part.faces[:, corner]].T for corner in range(3))
     normals = cross_columns(b - a, c - a)
     largest = int(np.argmax((normals * normals).sum(axis=0)))
-    normal = normals[:, largest] / np.linalg.norm(normals[:, largest])
-    return part.vertices[part.faces[largest]].mean(axis=0) + _PROBE * part.extent * normal
+    step = _PROBE * part.extent * normals[:, largest] / np.linalg.norm(normals[:, largest])
+    middle = part.vertices[part.faces[largest]].mean(axis=0)
+    return middle + step, middle - step
 
 
 def _crossing_pairs(mesh: TriangleMesh) -> int:

@@ -38,8 +38,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument('--repair', action='store_true',
                         help='close holes and turn flipped normals, and say what was done')
     parser.add_argument('--accept-crossing-faces', action='store_true',
-                        help='do not look for faces that cross each other; volume where the mesh '
-                        'overlaps itself then counts twice')
+                        help='do not look for faces that cross or touch: right for parts that '
+                        'touch; volume in which parts overlap counts twice')
     parser.add_argument('--output', metavar='FILE',
                         help='write a ROS parameter file for the feedforward node')
     parser.add_argument('--picture', metavar='FILE',

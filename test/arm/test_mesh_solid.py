@@ -38,7 +38,8 @@ def test_given_one_flipped_face_when_checked_then_its_three_edges_disagree():
     (joined(BOX, flip=(0,)), (0,), ()),
     (joined(BOX, cuboid((0.1, 0.1, 0.1), (0.5, 0.0, 0.0)), flip=(1,)), (1,), ()),
     (joined(BOX, SMALL), (), (1,)),
-    (joined(BOX, SMALL, flip=(0,)), (0,), (1,)),
+    (joined(BOX, SMALL, flip=(0,)), (0, 1), ()),
+    (TriangleMesh(BOX.vertices, np.vstack((BOX.faces, BOX.faces))), (), (0,)),
 ])
 def test_given_wrongly_wound_parts_when_checked_then_they_are_named(mesh, inverted, doubled):
     defects = find_defects(mesh)
@@ -48,6 +49,12 @@ def test_given_wrongly_wound_parts_when_checked_then_they_are_named(mesh, invert
 def test_given_a_folded_sheet_when_checked_then_it_encloses_nothing():
     sheet = TriangleMesh([[0, 0, 0], [1, 0, 0], [0, 1, 0]], [[0, 1, 2], [0, 2, 1]])
     assert find_defects(sheet).sentences() == ('it encloses no volume',)
+
+
+def test_given_parts_that_touch_when_checked_then_none_is_misplaced_but_the_contact_is_told():
+    defects = find_defects(joined(BOX, cuboid((0.2, 0.2, 0.2), (0.2, 0.0, 0.0))))
+    assert (defects.inverted_parts, defects.doubled_parts) == ((), ())
+    assert defects.intersecting_faces > 0
 
 
 def test_given_two_boxes_that_overlap_when_checked_then_crossing_faces_are_counted():
@@ -63,7 +70,8 @@ def test_given_defects_when_a_solid_is_required_then_one_sentence_names_file_def
     assert str(caught.value) == (
         'tool.stl bounds no solid: it has holes: 3 edges belong to one face only. Mend it in the '
         'program it came from; --repair closes holes and turns normals, and '
-        '--accept-crossing-faces lets overlaps count twice.')
+        '--accept-crossing-faces takes parts that touch, and counts overlaps '
+        'twice.')
 
 
 @pytest.mark.parametrize(('point', 'expected'), [
