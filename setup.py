@@ -57,6 +57,7 @@ setup(
             'feedforward_node = franka_dynamics.ros.feedforward_node:main',
             'simulator_node = franka_dynamics.ros.simulator_node:main',
             'reference_player_node = franka_dynamics.ros.reference_player_node:main',
+            'gazebo_direct_node = franka_dynamics.ros.gazebo_direct_node:main',
         ],
     },
 )

@@ -92,11 +92,3 @@ def test_given_another_ros2_control_system_when_expanded_then_gazebo_is_left_out
         robot_type='fr3', ros2_control='mock_components/GenericSystem'))
     assert robot.find('gazebo') is None
     assert len(robot.findall('ros2_control/joint')) == 7
-
-
-def test_given_gazebo_direct_when_expanded_then_each_joint_has_a_force_topic():
-    robot = ElementTree.fromstring(expanded(robot_type='fr3', gazebo_direct='true'))
-    assert robot.find('ros2_control') is None
-    plugins = [(p.get('name'), p.findtext('joint_name')) for p in robot.iter('plugin')]
-    assert plugins == [('gz::sim::systems::JointStatePublisher', None), *(
-        ('gz::sim::systems::ApplyJointForce', name) for name in load('fr3').joint_names)]

@@ -1,0 +1,130 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+Between the feedforward node and Gazebo's own joint systems, without ros2_control.
+
+Gazebo tells the state of its model, whose zero is the start pose, and takes one force per joint.
+Until the first command comes, the arm is given the gravity torque of its start pose, also while
+Gazebo is still paused; Gazebo applies the last force for ever, so nothing falls in between.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+import sys
+from typing import Any
+
+import numpy as np
+import rclpy
+from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
+from rclpy.node import Node
+from rclpy.signals import SignalHandlerOptions
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64, Float64MultiArray
+
+from .arm_parameters import ARM_PARAMETERS, load_arm
+from .joint_state import doubles, JointStateReader
+from .lifecycle_main import INPUT_AT_FAULT, StopRequest
+from .parameters import declare, unknown_overrides, values
+from .qos import PUBLISHER_QOS, STATE_QOS
+from ..errors import FrankaDynamicsError, JointStateError, SettingsError
+from ..simulation.gazebo import start_of
+
+STATE_TOPIC, COMMAND_TOPIC = 'gazebo/joint_states', 'effort_controller/commands'
+HOLDING = 'holding the arm: every force topic has a listener'
+# Times that the holding torque is sent before it is said to be there: discovery on Gazebo's side
+# of the bridge is not seen from here.
+_SENT_BEFORE_HOLDING = 200
+_LOG_PERIOD_S = 1.0
+_SPIN_S = 0.1
+
+
+class GazeboDirectNode(Node):
+    """Adds the start pose to Gazebo's positions, and spreads a command over the force topics."""
+
+    def __init__(self, **node_options: Any) -> None:
+        super().__init__('gazebo_direct', **node_options)
+        declare(self, ARM_PARAMETERS)
+        unknown = unknown_overrides(self, ARM_PARAMETERS)
+        if unknown:
+            raise SettingsError(f'{", ".join(unknown)}: no such parameter of this node.')
+        description = load_arm(values(self, ARM_PARAMETERS))
+        self._start = start_of(description)
+        self._names = list(description.joint_names)
+        self._reader = JointStateReader(self._names)
+        self._states = self.create_publisher(JointState, 'joint_states', PUBLISHER_QOS)
+        self._forces = [self.create_publisher(Float64, f'gazebo/{name}/cmd_force', PUBLISHER_QOS)
+                        for name in self._names]
+        self._commanded = False
+        self._held = 0
+        self.create_subscription(JointState, STATE_TOPIC, self._on_state, STATE_QOS)
+        self.create_subscription(Float64MultiArray, COMMAND_TOPIC, self._on_command,
+                                 PUBLISHER_QOS)
+
+    def _on_state(self, message: JointState) -> None:
+        try:
+            reading = self._reader.read(message)
+        except JointStateError as error:
+            self.get_logger().error(str(error), throttle_duration_sec=_LOG_PERIOD_S)
+            return
+        if not self._commanded:
+            self._hold()
+        state = JointState(header=message.header, name=self._names,
+                           position=doubles(reading.position + self._start.position),
+                           velocity=doubles(reading.velocity))
+        if reading.effort is not None:
+            state.effort = doubles(reading.effort)
+        self._states.publish(state)
+
+    def _hold(self) -> None:
+        self._send(self._start.torque)
+        if all(publisher.get_subscription_count() > 0 for publisher in self._forces):
+            self._held += 1
+            if self._held == _SENT_BEFORE_HOLDING:
+                self.get_logger().info(HOLDING)
+
+    def _on_command(self, message: Float64MultiArray) -> None:
+        torque = np.array(message.data)
+        if torque.shape != (len(self._names),) or not np.isfinite(torque).all():
+            self.get_logger().error(
+                f'a command of {len(torque)} values {torque.tolist()} was refused: '
+                f'{len(self._names)} finite torques in the order {", ".join(self._names)} are '
+                'needed', throttle_duration_sec=_LOG_PERIOD_S)
+            return
+        self._commanded = True
+        self._send(torque)
+
+    def _send(self, torque: np.ndarray) -> None:
+        for publisher, value in zip(self._forces, torque):
+            publisher.publish(Float64(data=float(value)))
+
+
+def main(args: Sequence[str] | None = None) -> int:
+    """Run the node until SIGINT or SIGTERM; 2 if a parameter is at fault."""
+    rclpy.init(args=None if args is None else list(args),
+               signal_handler_options=SignalHandlerOptions.NO)
+    stop = StopRequest()
+    try:
+        try:
+            node = GazeboDirectNode()
+        except FrankaDynamicsError as error:
+            print(f'{error}', file=sys.stderr)
+            return INPUT_AT_FAULT
+        executor = SingleThreadedExecutor()
+        executor.add_node(node)
+        try:
+            while not stop.requested and rclpy.ok():
+                executor.spin_once(timeout_sec=_SPIN_S)
+        except ExternalShutdownException:
+            pass
+        finally:
+            executor.shutdown()
+            node.destroy_node()
+        return 0
+    finally:
+        stop.restore()
+        rclpy.try_shutdown()
+
+
+if __name__ == '__main__':
+    sys.exit(main())

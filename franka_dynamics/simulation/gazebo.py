@@ -1,0 +1,133 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+What Gazebo is told about an arm: start pose, holding torques, topics, and the model itself.
+
+Gazebo's own joint systems have no start position, so the model driven by them is written with its
+start pose as position zero; whoever talks to it adds the start pose to positions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+import xml.etree.ElementTree as ElementTree
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+import yaml
+
+from ..arm import ArmDescription, Joint, JointKind
+from ..arm.shapes import Shape
+from ..arm.urdf_writer import write_urdf
+from ..dynamics.newton_euler import NewtonEulerModel
+from ..share import share_directory
+
+WORLD, MODEL = 'franka', 'franka'  # the names in config/gazebo_world.sdf and of the spawned arm
+_STATE_SYSTEM = ('gz-sim-joint-state-publisher-system', 'gz::sim::systems::JointStatePublisher')
+_FORCE_SYSTEM = ('gz-sim-apply-joint-force-system', 'gz::sim::systems::ApplyJointForce')
+
+
+@dataclass(frozen=True, eq=False)
+class Start:
+    """Where an arm starts [rad, m] and the torques [N m, N] that hold it there, shape (n,)."""
+
+    position: NDArray[np.float64]
+    torque: NDArray[np.float64]
+
+
+def start_of(description: ArmDescription) -> Start:
+    """Return the home pose (or the position nearest to zero) and its gravity torques."""
+    nearest = np.clip(np.zeros(description.n), description.limit('lower'),
+                      description.limit('upper'))
+    position = nearest if description.home is None else np.array(description.home, dtype=float)
+    return Start(position, NewtonEulerModel(description).gravity(position))
+
+
+def force_topic(joint: str) -> str:
+    """Return the topic on which gz-sim's ApplyJointForce takes a joint's force."""
+    return f'/model/{MODEL}/joint/{joint}/cmd_force'
+
+
+def state_topic() -> str:
+    """Return the topic on which gz-sim's JointStatePublisher tells the joints' state."""
+    return f'/world/{WORLD}/model/{MODEL}/joint_state'
+
+
+def with_zero_at(description: ArmDescription, position: ArrayLike) -> ArmDescription:
+    """Return the same arm with its joint positions counted from `position`, shape (n,)."""
+    start = description.joint_vector(position, 'position')
+    joints = tuple(_shifted(joint, at) for joint, at in zip(description.joints, start))
+    home = None if description.home is None else description.home - start
+    return replace(description, joints=joints, home=home)
+
+
+def _shifted(joint: Joint, at: float) -> Joint:
+    row = (replace(joint.row, theta=joint.row.theta + at) if joint.kind is JointKind.REVOLUTE
+           else replace(joint.row, d=joint.row.d + at))
+    limits = replace(joint.limits, lower=joint.limits.lower - at, upper=joint.limits.upper - at)
+    return replace(joint, row=row, limits=limits)
+
+
+def direct_urdf(description: ArmDescription, position: ArrayLike, *,
+                shapes: Mapping[int, Sequence[Shape]] | None = None) -> str:
+    """
+    Return the model that Gazebo's own joint systems drive, fixed to the world.
+
+    Parameters
+    ----------
+    description : ArmDescription
+        The arm with all that it carries.
+    position : array_like, shape (n,)
+        The start pose [rad, m], which is position zero of the model.
+    shapes : mapping of int to Shapes, optional
+        As `write_urdf` takes them.
+
+    """
+    text = write_urdf(with_zero_at(description, position), root='world', shapes=shapes)
+    robot = ElementTree.fromstring(text)
+    systems = [(_STATE_SYSTEM, None), *((_FORCE_SYSTEM, name)
+                                        for name in description.joint_names)]
+    for (filename, name), joint in systems:
+        gazebo = ElementTree.SubElement(robot, 'gazebo')
+        plugin = ElementTree.SubElement(gazebo, 'plugin', filename=filename, name=name)
+        if joint is not None:
+            ElementTree.SubElement(plugin, 'joint_name').text = joint
+    ElementTree.indent(robot)
+    return f'<?xml version="1.0"?>\n{ElementTree.tostring(robot, encoding="unicode")}\n'
+
+
+def bridges(joint_names: Sequence[str] = ()) -> list[dict[str, str]]:
+    """
+    Return the configuration of ros_gz_bridge: the clock and, with joints, state and forces.
+
+    ROS topics are gazebo/joint_states and gazebo/<joint>/cmd_force, relative to the bridge's
+    namespace.
+    """
+    clock = _bridge('/clock', '/clock', 'rosgraph_msgs/msg/Clock', 'gz.msgs.Clock', 'GZ_TO_ROS')
+    if not joint_names:
+        return [clock]
+    state = _bridge('gazebo/joint_states', state_topic(), 'sensor_msgs/msg/JointState',
+                    'gz.msgs.Model', 'GZ_TO_ROS')
+    return [clock, state, *(_bridge(f'gazebo/{joint}/cmd_force', force_topic(joint),
+                                    'std_msgs/msg/Float64', 'gz.msgs.Double', 'ROS_TO_GZ')
+                            for joint in joint_names)]
+
+
+def _bridge(ros_topic: str, gz_topic: str, ros_type: str, gz_type: str, direction: str,
+            ) -> dict[str, str]:
+    return {'ros_topic_name': ros_topic, 'gz_topic_name': gz_topic, 'ros_type_name': ros_type,
+            'gz_type_name': gz_type, 'direction': direction}
+
+
+def controllers_text(joint_names: Sequence[str]) -> str:
+    """Return config/gazebo_controllers.yaml with an arm's joint names in it."""
+    path = share_directory() / 'config' / 'gazebo_controllers.yaml'
+    table = yaml.safe_load(path.read_text(encoding='utf-8'))
+    table['effort_controller']['ros__parameters']['joints'] = list(joint_names)
+    return str(yaml.safe_dump(table))
+
+
+def numbers(values: ArrayLike) -> str:
+    """Return numbers separated by blanks, in full, as the xacro's arguments take them."""
+    return ' '.join(repr(float(value)) for value in np.asarray(values, dtype=float))

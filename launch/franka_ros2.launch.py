@@ -1,0 +1,77 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+The feedforward node beside franka_ros2's bringup, which must be running.
+
+Loads one controller into franka_ros2's controller manager and connects the node to it: at the full
+rate, target fci (no gravity is commanded; the robot adds its own). See docs/franka_ros2.md.
+"""
+
+from launch import LaunchDescription
+from launch.actions import DeclareLaunchArgument, RegisterEventHandler, Shutdown
+from launch.conditions import IfCondition
+from launch.event_handlers import OnProcessExit
+from launch.substitutions import EqualsSubstitution, LaunchConfiguration, PathJoinSubstitution
+from launch_ros.actions import Node
+from launch_ros.parameter_descriptions import ParameterValue
+from launch_ros.substitutions import FindPackageShare
+
+EFFORT, TRAJECTORY = 'effort_controller', 'feedforward_trajectory_controller'
+
+
+def spawner(controller):
+    """Return the process that loads and activates a controller, if it is the one chosen."""
+    return Node(
+        package='controller_manager', executable='spawner',
+        namespace=LaunchConfiguration('namespace'), output='screen',
+        arguments=[controller, '--param-file', LaunchConfiguration('controllers_file'),
+                   '--controller-manager-timeout', '30'],
+        condition=IfCondition(EqualsSubstitution(LaunchConfiguration('controller'), controller)))
+
+
+def generate_launch_description():
+    """Return the arguments, the controller and the node that starts once it is active."""
+    share = FindPackageShare('franka_dynamics')
+    arguments = [
+        DeclareLaunchArgument('robot_type', default_value='fr3',
+                              description='fer, fr3 or the path of an arm file'),
+        DeclareLaunchArgument('arm_prefix', default_value='',
+                              description='in front of every joint name, verbatim; franka_ros2 '
+                              'adds an underscore to its own, so left there is left_ here'),
+        DeclareLaunchArgument('namespace', default_value='',
+                              description="the namespace of franka_ros2's bringup"),
+        DeclareLaunchArgument('controller', default_value=EFFORT, choices=[EFFORT, TRAJECTORY],
+                              description='effort_controller takes torques every cycle; '
+                              'feedforward_trajectory_controller adds them to its own feedback'),
+        DeclareLaunchArgument('controllers_file', default_value=PathJoinSubstitution(
+                                  [share, 'config', 'franka_ros2_controllers.yaml']),
+                              description='joint names and gains of the controllers'),
+        DeclareLaunchArgument('joint_states_topic', default_value='franka/joint_states',
+                              description='the full-rate stream; joint_states has 30 Hz only'),
+        DeclareLaunchArgument('params_file', default_value=PathJoinSubstitution(
+                                  [share, 'config', 'franka_ros2.yaml']),
+                              description="the feedforward node's parameters"),
+    ]
+    feedforward = Node(
+        package='franka_dynamics', executable='feedforward_node', name='feedforward',
+        namespace=LaunchConfiguration('namespace'), output='screen', on_exit=Shutdown(),
+        parameters=[
+            LaunchConfiguration('params_file'),
+            {'robot_type': ParameterValue(LaunchConfiguration('robot_type'), value_type=str),
+             'arm_prefix': ParameterValue(LaunchConfiguration('arm_prefix'), value_type=str)},
+        ],
+        remappings=[
+            ('joint_states', LaunchConfiguration('joint_states_topic')),
+            ('~/command', f'{EFFORT}/commands'),
+            ('~/feedforward_trajectory', f'{TRAJECTORY}/joint_trajectory'),
+        ])
+    spawners = [spawner(EFFORT), spawner(TRAJECTORY)]
+
+    def start(event, context):
+        if event.returncode == 0:
+            return [feedforward]
+        return [Shutdown(reason=f'{event.process_name} could not activate its controller')]
+
+    started = [RegisterEventHandler(OnProcessExit(target_action=process, on_exit=start))
+               for process in spawners]
+    return LaunchDescription([*arguments, *started, *spawners])
