@@ -1,0 +1,162 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+An arm in Gazebo Sim, held by feedforward torque alone. See docs/gazebo.md.
+
+control:=ros2_control drives it through gz_ros2_control's effort interface, control:=direct through
+Gazebo's own ApplyJointForce and JointStatePublisher: it starts paused, without ros2_control.
+"""
+
+from pathlib import Path
+import tempfile
+
+from launch import LaunchDescription
+from launch.actions import (
+    DeclareLaunchArgument,
+    ExecuteProcess,
+    IncludeLaunchDescription,
+    OpaqueFunction,
+    RegisterEventHandler,
+    Shutdown,
+)
+from launch.event_handlers import OnProcessExit, OnProcessIO
+from launch.launch_description_sources import PythonLaunchDescriptionSource
+from launch.substitutions import Command, LaunchConfiguration, PathJoinSubstitution
+from launch_ros.actions import Node
+from launch_ros.parameter_descriptions import ParameterValue
+from launch_ros.substitutions import FindPackageShare
+import yaml
+
+SHARE = FindPackageShare('franka_dynamics')
+
+
+def generate_launch_description():
+    """Return the arguments, and what they make of Gazebo, the arm and the node."""
+    arguments = [
+        DeclareLaunchArgument('robot_type', default_value='fr3',
+                              description='fer or fr3'),
+        DeclareLaunchArgument('hand', default_value='none',
+                              description='none, franka_hand, or another of config/hands'),
+        DeclareLaunchArgument('control', default_value='direct',
+                              choices=['direct', 'ros2_control'],
+                              description="Gazebo's own joint systems, or gz_ros2_control"),
+        DeclareLaunchArgument('gui', default_value='true', choices=['true', 'false'],
+                              description='false runs the physics server alone'),
+        DeclareLaunchArgument('world', default_value=PathJoinSubstitution(
+                                  [SHARE, 'config', 'gazebo_world.sdf']),
+                              description='an SDF world named franka, with gravity 0 0 -9.81'),
+        DeclareLaunchArgument('params_file', default_value=PathJoinSubstitution(
+                                  [SHARE, 'config', ['gazebo_', LaunchConfiguration('control'),
+                                                     '.yaml']]),
+                              description="the feedforward node's parameters"),
+    ]
+    return LaunchDescription([*arguments, OpaqueFunction(function=everything)])
+
+
+def everything(context):
+    """Return the processes of the chosen way."""
+    from franka_dynamics.arm import load
+    from franka_dynamics.simulation import gazebo
+
+    robot_type, hand, control, gui, world = (
+        LaunchConfiguration(name).perform(context)
+        for name in ('robot_type', 'hand', 'control', 'gui', 'world'))
+    description = load(robot_type, hand=hand)
+    folder = Path(tempfile.mkdtemp(prefix='franka_dynamics_gazebo_'))
+    arm = {'robot_type': robot_type, 'hand': hand}
+    direct = control == 'direct'
+    feedforward = Node(
+        package='franka_dynamics', executable='feedforward_node', name='feedforward',
+        output='screen', on_exit=Shutdown(),
+        parameters=[LaunchConfiguration('params_file'), arm],
+        remappings=[('~/command', 'effort_controller/commands')])
+    server = IncludeLaunchDescription(
+        PythonLaunchDescriptionSource(PathJoinSubstitution(
+            [FindPackageShare('ros_gz_sim'), 'launch', 'gz_sim.launch.py'])),
+        launch_arguments={
+            # Paused until the torque is there, unless controllers must be switched first.
+            'gz_args': f'{world}{"" if direct else " -r"}{"" if gui == "true" else " -s"}',
+            'on_exit_shutdown': 'true'}.items())
+    bridge_file = folder / 'bridge.yaml'
+    bridge_file.write_text(yaml.safe_dump(gazebo.bridges(
+        description.joint_names if direct else ())), encoding='utf-8')
+    bridge = Node(package='ros_gz_bridge', executable='parameter_bridge', output='screen',
+                  parameters=[{'config_file': str(bridge_file)}])
+    way = direct_way if direct else ros2_control_way
+    return [server, bridge, *way(description, gazebo, folder, arm, feedforward)]
+
+
+def robot_state_publisher(arm, **xacro_arguments):
+    """Return the publisher of robot_description, expanded from our xacro."""
+    values = {**arm, 'connected_to': 'world', **xacro_arguments}
+    words = [word for name, value in values.items() for word in (' ', f'"{name}:={value}"')]
+    text = Command(['xacro ', PathJoinSubstitution([SHARE, 'urdf', 'franka.urdf.xacro']), *words])
+    return Node(package='robot_state_publisher', executable='robot_state_publisher',
+                output='screen', parameters=[{
+                    'robot_description': ParameterValue(text, value_type=str),
+                    'use_sim_time': True}])
+
+
+def ros2_control_way(description, gazebo, folder, arm, feedforward):
+    """Spawn the arm, then the broadcaster, then the effort controller, each after the last."""
+    start = gazebo.start_of(description)
+    controllers = folder / 'controllers.yaml'
+    controllers.write_text(gazebo.controllers_text(description.joint_names), encoding='utf-8')
+    publisher = robot_state_publisher(
+        arm, ros2_control='gz_ros2_control/GazeboSimSystem', controllers=controllers,
+        initial_positions=gazebo.numbers(start.position),
+        initial_efforts=gazebo.numbers(start.torque))
+    spawn = Node(package='ros_gz_sim', executable='create', output='screen',
+                 arguments=['-topic', 'robot_description', '-name', gazebo.MODEL])
+    # The broadcaster has all it needs from gz_ros2_control's own parameter file.
+    broadcaster = spawner('joint_state_broadcaster')
+    effort = spawner('effort_controller', '--param-file', str(controllers))
+    return [publisher, spawn, feedforward, after(spawn, broadcaster), after(broadcaster, effort)]
+
+
+def direct_way(description, gazebo, folder, arm, feedforward):
+    """Spawn the arm into paused Gazebo, send it the holding torque, then let time run."""
+    from franka_dynamics.arm.shapes import load_hand_shapes, load_shapes
+
+    shapes = load_shapes(description.name)
+    if arm['hand'] != 'none':
+        flange = description.flange_transform()
+        shapes[description.n] = (*shapes.get(description.n, ()),
+                                 *(shape.moved(flange) for shape in load_hand_shapes()))
+    model = folder / 'arm.urdf'
+    model.write_text(gazebo.direct_urdf(description, gazebo.start_of(description).position,
+                                        shapes=shapes), encoding='utf-8')
+    spawn = Node(package='ros_gz_sim', executable='create', output='screen',
+                 arguments=['-file', str(model), '-name', gazebo.MODEL])
+    direct = Node(package='franka_dynamics', executable='gazebo_direct_node',
+                  name='gazebo_direct', output='screen', on_exit=Shutdown(), parameters=[arm])
+    unpause = ExecuteProcess(output='screen', cmd=[
+        'gz', 'service', '-s', f'/world/{gazebo.WORLD}/control', '--reqtype',
+        'gz.msgs.WorldControl', '--reptype', 'gz.msgs.Boolean', '--timeout', '5000', '--req',
+        'pause: false'])
+    done = []
+
+    def when_holding(event):
+        if b'holding the arm' not in event.text or done:
+            return []
+        done.append(True)
+        return [unpause]
+
+    started = RegisterEventHandler(OnProcessIO(
+        target_action=direct, on_stdout=when_holding, on_stderr=when_holding))
+    return [robot_state_publisher(arm), spawn, started, feedforward, after(spawn, direct)]
+
+
+def spawner(controller, *arguments):
+    """Return the process that loads and activates a controller."""
+    return Node(package='controller_manager', executable='spawner', output='screen',
+                arguments=[controller, *arguments, '--controller-manager-timeout', '30'])
+
+
+def after(process, following):
+    """Start a process when another has done its work; end everything if it failed."""
+    def start(event, context):
+        if event.returncode == 0:
+            return [following]
+        return [Shutdown(reason=f'{event.process_name} failed')]
+    return RegisterEventHandler(OnProcessExit(target_action=process, on_exit=start))

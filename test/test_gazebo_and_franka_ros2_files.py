@@ -1,0 +1,117 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+Launch and parameter files for Gazebo and franka_ros2: names agree across files and code.
+
+ROS's `launch` is not on PyPI, so the files are read here, not run.
+"""
+
+import ast
+import re
+
+import pytest
+import yaml
+
+from franka_dynamics.arm import load
+from franka_dynamics.share import share_directory
+
+pytest.importorskip('rclpy', reason='ROS 2 is not installed')
+
+from franka_dynamics.ros.feedforward_parameters import (
+    FEEDFORWARD_PARAMETERS,
+    settings_from,
+)
+from franka_dynamics.ros.gazebo_direct_node import HOLDING
+from franka_dynamics.ros.parameters import check
+
+SHARE = share_directory()
+LAUNCH = ('gazebo.launch.py', 'franka_ros2.launch.py')
+NODE_FILES = ('gazebo_direct.yaml', 'gazebo_ros2_control.yaml', 'franka_ros2.yaml')
+
+
+def source(name):
+    return (SHARE / 'launch' / name).read_text(encoding='utf-8')
+
+
+def calls(tree, function):
+    return [node for node in ast.walk(tree) if isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Name) and node.func.id == function]
+
+
+@pytest.mark.parametrize('name', LAUNCH)
+def test_given_a_launch_file_when_read_then_every_argument_it_uses_is_declared_and_described(name):
+    tree = ast.parse(source(name))
+    declared = {call.args[0].value: {k.arg for k in call.keywords}
+                for call in calls(tree, 'DeclareLaunchArgument')}
+    assert all('description' in keywords for keywords in declared.values())
+    used = {call.args[0].value for call in calls(tree, 'LaunchConfiguration')
+            if isinstance(call.args[0], ast.Constant)}
+    # The tuple of names that gazebo.launch.py performs in one go.
+    used |= set(re.findall(r"'(\w+)'", ''.join(re.findall(
+        r'for name in \(([^)]*)\)', source(name)))))
+    assert used == set(declared)
+
+
+@pytest.mark.parametrize('name', LAUNCH)
+def test_given_a_launch_file_when_it_names_our_executables_and_files_then_they_exist(name):
+    text = source(name)
+    executables = set(re.findall(r"package='franka_dynamics',\s+executable='(\w+)'", text))
+    scripts = (SHARE / 'setup.py').read_text(encoding='utf-8')
+    assert executables
+    for executable in executables:
+        assert f"'{executable} = franka_dynamics.ros.{executable}:main'" in scripts
+    for file in re.findall(r"'config', '([\w.]+)'", text):
+        assert (SHARE / 'config' / file).is_file()
+    if name == 'gazebo.launch.py':
+        for control in ('direct', 'ros2_control'):
+            assert (SHARE / 'config' / f'gazebo_{control}.yaml').is_file()
+        assert HOLDING.startswith('holding the arm')
+        assert "b'holding the arm' not in event.text" in text
+
+
+@pytest.mark.parametrize('name', NODE_FILES)
+def test_given_a_parameter_file_when_read_then_every_entry_is_a_parameter_within_its_range(name):
+    table = yaml.safe_load((SHARE / 'config' / name).read_text(encoding='utf-8'))
+    given = table['/**']['ros__parameters']
+    given.pop('use_sim_time', None)
+    specs = {spec.name: spec for spec in FEEDFORWARD_PARAMETERS}
+    assert set(given) <= set(specs)
+    for key, value in given.items():
+        check(specs[key], value)
+    merged = {spec.name: spec.default for spec in FEEDFORWARD_PARAMETERS} | given
+    settings_from(merged).validate(load('fr3'))
+
+
+@pytest.mark.parametrize(('name', 'target'), [
+    ('gazebo_direct.yaml', 'gz_ros2_control'), ('gazebo_ros2_control.yaml', 'gz_ros2_control'),
+    ('franka_ros2.yaml', 'fci')])
+def test_given_a_parameter_file_when_read_then_gravity_is_left_to_the_right_one(name, target):
+    table = yaml.safe_load((SHARE / 'config' / name).read_text(encoding='utf-8'))
+    assert table['/**']['ros__parameters']['target'] == target
+
+
+def test_given_franka_ros2s_controllers_when_read_then_they_are_those_the_launch_file_loads():
+    table = yaml.safe_load((SHARE / 'config' / 'franka_ros2_controllers.yaml').read_text('utf-8'))
+    names = list(load('fr3').joint_names)
+    text = source('franka_ros2.launch.py')
+    for key in table:
+        assert f"'{key.removeprefix('/**/')}'" in text
+        assert table[key]['ros__parameters']['joints'] == names
+    trajectory = table['/**/feedforward_trajectory_controller']['ros__parameters']
+    assert trajectory['command_interfaces'] == ['effort']
+    assert list(trajectory['gains']) == names
+    assert {key: entry['ros__parameters']['type'] for key, entry in table.items()} == {
+        '/**/effort_controller': 'effort_controllers/JointGroupEffortController',
+        '/**/feedforward_trajectory_controller':
+            'joint_trajectory_controller/JointTrajectoryController'}
+
+
+def test_given_the_xacro_when_gz_ros2_control_reads_it_then_interfaces_are_the_controllers():
+    xacro = pytest.importorskip('xacro')
+    text = xacro.process_file(
+        str(SHARE / 'urdf' / 'franka.urdf.xacro'),
+        mappings={'robot_type': 'fr3', 'ros2_control': 'gz_ros2_control/GazeboSimSystem'}).toxml()
+    # JointGroupEffortController claims <joint>/effort; the broadcaster shows all state.
+    assert text.count('<command_interface name="effort"/>') == 7
+    for interface in ('position', 'velocity', 'effort'):
+        assert len(re.findall(f'<state_interface name="{interface}"', text)) == 7
