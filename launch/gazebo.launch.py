@@ -45,10 +45,9 @@ def generate_launch_description():
         DeclareLaunchArgument('world', default_value=PathJoinSubstitution(
                                   [SHARE, 'config', 'gazebo_world.sdf']),
                               description='an SDF world named franka, with gravity 0 0 -9.81'),
-        DeclareLaunchArgument('params_file', default_value=PathJoinSubstitution(
-                                  [SHARE, 'config', ['gazebo_', LaunchConfiguration('control'),
-                                                     '.yaml']]),
-                              description="the feedforward node's parameters"),
+        DeclareLaunchArgument('params_file', default_value='',
+                              description="the feedforward node's parameters (default: "
+                              'config/gazebo_direct.yaml or config/gazebo_ros2_control.yaml)'),
     ]
     return LaunchDescription([*arguments, OpaqueFunction(function=everything)])
 
@@ -56,19 +55,21 @@ def generate_launch_description():
 def everything(context):
     """Return the processes of the chosen way."""
     from franka_dynamics.arm import load
+    from franka_dynamics.share import share_directory
     from franka_dynamics.simulation import gazebo
 
-    robot_type, hand, control, gui, world = (
+    robot_type, hand, control, gui, world, params_file = (
         LaunchConfiguration(name).perform(context)
-        for name in ('robot_type', 'hand', 'control', 'gui', 'world'))
+        for name in ('robot_type', 'hand', 'control', 'gui', 'world', 'params_file'))
     description = load(robot_type, hand=hand)
     folder = Path(tempfile.mkdtemp(prefix='franka_dynamics_gazebo_'))
     arm = {'robot_type': robot_type, 'hand': hand}
     direct = control == 'direct'
+    params_file = params_file or str(share_directory() / 'config' / f'gazebo_{control}.yaml')
     feedforward = Node(
         package='franka_dynamics', executable='feedforward_node', name='feedforward',
         output='screen', on_exit=Shutdown(),
-        parameters=[LaunchConfiguration('params_file'), arm],
+        parameters=[params_file, arm],
         remappings=[('~/command', 'effort_controller/commands')])
     server = IncludeLaunchDescription(
         PythonLaunchDescriptionSource(PathJoinSubstitution(
