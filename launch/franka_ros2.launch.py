@@ -49,8 +49,9 @@ def generate_launch_description():
         DeclareLaunchArgument('joint_states_topic', default_value='franka/joint_states',
                               description='the full-rate stream; joint_states has 30 Hz only'),
         DeclareLaunchArgument('params_file', default_value=PathJoinSubstitution(
-                                  [share, 'config', 'franka_ros2.yaml']),
-                              description="the feedforward node's parameters"),
+                                  [share, 'config', 'feedforward', 'fci.yaml']),
+                              description="the feedforward node's parameters; the target must be "
+                              'fci'),
     ]
     feedforward = Node(
         package='franka_dynamics', executable='feedforward_node', name='feedforward',

@@ -46,8 +46,8 @@ def generate_launch_description():
                                   [SHARE, 'config', 'gazebo_world.sdf']),
                               description='an SDF world named franka, with gravity 0 0 -9.81'),
         DeclareLaunchArgument('params_file', default_value='',
-                              description="the feedforward node's parameters (default: "
-                              'config/gazebo_direct.yaml or config/gazebo_ros2_control.yaml)'),
+                              description="a file with parameters of the feedforward node's, "
+                              'over those of config/feedforward/gz_ros2_control.yaml'),
     ]
     return LaunchDescription([*arguments, OpaqueFunction(function=everything)])
 
@@ -65,11 +65,14 @@ def everything(context):
     folder = Path(tempfile.mkdtemp(prefix='franka_dynamics_gazebo_'))
     arm = {'robot_type': robot_type, 'hand': hand}
     direct = control == 'direct'
-    params_file = params_file or str(share_directory() / 'config' / f'gazebo_{control}.yaml')
+    config = share_directory() / 'config'
+    files = [config / 'feedforward' / 'gz_ros2_control.yaml',
+             *([] if direct else [config / 'gazebo_damping.yaml']),
+             *([params_file] if params_file else [])]
     feedforward = Node(
         package='franka_dynamics', executable='feedforward_node', name='feedforward',
         output='screen', on_exit=Shutdown(),
-        parameters=[params_file, arm],
+        parameters=[*map(str, files), arm],
         remappings=[('~/command', 'effort_controller/commands')])
     server = IncludeLaunchDescription(
         PythonLaunchDescriptionSource(PathJoinSubstitution(

@@ -25,9 +25,9 @@ from std_msgs.msg import Float64, Float64MultiArray
 from .arm_parameters import ARM_PARAMETERS, load_arm
 from .joint_state import doubles, JointStateReader
 from .lifecycle_main import INPUT_AT_FAULT, StopRequest
-from .parameters import declare, unknown_overrides, values
+from .parameters import declare, refuse_unknown, values
 from .qos import PUBLISHER_QOS, STATE_QOS
-from ..errors import FrankaDynamicsError, JointStateError, SettingsError
+from ..errors import FrankaDynamicsError, JointStateError
 from ..simulation.gazebo import start_of
 
 STATE_TOPIC, COMMAND_TOPIC = 'gazebo/joint_states', 'effort_controller/commands'
@@ -45,9 +45,7 @@ class GazeboDirectNode(Node):
     def __init__(self, **node_options: Any) -> None:
         super().__init__('gazebo_direct', **node_options)
         declare(self, ARM_PARAMETERS)
-        unknown = unknown_overrides(self, ARM_PARAMETERS)
-        if unknown:
-            raise SettingsError(f'{", ".join(unknown)}: no such parameter of this node.')
+        refuse_unknown(self, ARM_PARAMETERS)
         description = load_arm(values(self, ARM_PARAMETERS))
         self._start = start_of(description)
         self._names = list(description.joint_names)
