@@ -119,16 +119,18 @@ class BodyTree:
 
     @classmethod
     def from_space_twists(cls, parents: Sequence[int], twists: ArrayLike,
-                          inertias: Sequence[LinkInertia], **others: object) -> BodyTree:
+                          inertias: Sequence[LinkInertia], *, tool: ArrayLike | None = None,
+                          names: Sequence[str] = ()) -> BodyTree:
         """
         Return a tree all of whose body frames coincide with the space frame at q = 0.
 
         This is seed 003's M_i = 1: twists (n, 6) and inertias are given in the space frame.
         """
         values = np.asarray(twists, dtype=float)
-        return cls(parents=tuple(parents), placements=np.broadcast_to(np.eye(4), (len(values), 4,
-                   4)), twists=values, inertias=tuple(inertias),
-                   **others)  # type: ignore[arg-type]
+        return cls(parents=tuple(parents), twists=values, inertias=tuple(inertias),
+                   placements=np.broadcast_to(np.eye(4), (len(values), 4, 4)),
+                   tool=np.eye(4) if tool is None else np.asarray(tool, dtype=float),
+                   names=tuple(names))
 
     @property
     def n(self) -> int:

@@ -21,6 +21,7 @@ from .body_tree import BodyTree
 from .derivatives import differentiate, tree_motion, TreeMotion
 from .lie import adjoint, inverse_transform, log3
 from .model import GRAVITY, solve_acceleration
+from ..arm.inertia import rigid_transform
 from ..errors import LoopError, TreeError
 
 Array = NDArray[np.float64]
@@ -57,6 +58,18 @@ class Loop:
     directions: Array
     first_frame: Array = field(default_factory=lambda: np.eye(4))
     second_frame: Array = field(default_factory=lambda: np.eye(4))
+
+    def __post_init__(self) -> None:
+        """Check shapes and freeze the arrays."""
+        directions = np.array(self.directions, dtype=float)
+        if directions.ndim != 2 or directions.shape[1] != 6:
+            raise TreeError(f"A loop's directions have shape {directions.shape}, expected (k, 6): "
+                            'rows that pick from a relative twist (v, omega).')
+        for name, value in (('directions', directions),
+                            ('first_frame', np.array(rigid_transform(self.first_frame))),
+                            ('second_frame', np.array(rigid_transform(self.second_frame)))):
+            value.setflags(write=False)
+            object.__setattr__(self, name, value)
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,7 +109,7 @@ class ClosedChain:
         self.tree, self.loops, self.gravity = tree, tuple(loops), gravity
         self.active = np.array(active, dtype=int)
         self.passive = np.setdiff1d(np.arange(tree.n), self.active)
-        closed = sum(np.shape(loop.directions)[0] for loop in self.loops)
+        closed = sum(len(loop.directions) for loop in self.loops)
         if len(self.active) + len(self.passive) != tree.n or not len(self.active):
             raise TreeError(f'The active joints {list(active)} are not some of 0..{tree.n - 1}, '
                             'each once.')
@@ -123,7 +136,7 @@ class ClosedChain:
             off = (poses[..., loop.first, :, :] @ loop.first_frame @ inverse_transform(
                 poses[..., loop.second, :, :] @ loop.second_frame))
             errors.append(np.concatenate((off[..., :3, 3], log3(off[..., :3, :3])), axis=-1)
-                          @ np.asarray(loop.directions).T)
+                          @ loop.directions.T)
         return np.concatenate(errors, axis=-1)
 
     def loop_jacobian(self, q: ArrayLike) -> Array:
@@ -244,7 +257,7 @@ class ClosedChain:
 
     def relative_columns(self, spatial: Array) -> Array:
         """Return first minus second body in each loop's directions, (..., n, 6, K) -> (k, K)."""
-        return np.concatenate([np.asarray(loop.directions) @ (
+        return np.concatenate([loop.directions @ (
             spatial[..., loop.first, :, :] - spatial[..., loop.second, :, :])
             for loop in self.loops], axis=-2)
 
@@ -254,7 +267,7 @@ class ClosedChain:
     def _close(self, spatial_twists: Array) -> Array:
         """Return each loop's rows of spatial joint twists (..., n, 6, 1), (..., k, n)."""
         twists = np.swapaxes(spatial_twists[..., 0], -1, -2)
-        return np.concatenate([np.asarray(loop.directions) @ (signs * twists)
+        return np.concatenate([loop.directions @ (signs * twists)
                                for loop, signs in zip(self.loops, self.signs)], axis=-2)
 
     def split(self, g: Array) -> tuple[Array, Array]:

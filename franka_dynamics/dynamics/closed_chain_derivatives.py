@@ -92,8 +92,8 @@ def _reduced(chain: ClosedChain, motion: ChainMotion, tree: DynamicsDerivatives)
     rows = np.zeros((*d_twists.shape[:-2], d_twists.shape[-1]))
     first = 0
     for loop, signs in zip(chain.loops, chain.signs):
-        closed = len(np.asarray(loop.directions))
-        pull = tau_hat[..., first:first + closed] @ np.asarray(loop.directions)
+        closed = len(loop.directions)
+        pull = tau_hat[..., first:first + closed] @ loop.directions
         rows += signs[:, None] * np.einsum('...i,...jik->...jk', pull, d_twists)
         first += closed
     G_a, G_p = rows[..., chain.active, :], rows[..., chain.passive, :]

@@ -25,7 +25,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from .body_tree import BASE, BodyTree
 from .lie import ad, ad_dual, adjoint_inverse, exp6
-from .model import GRAVITY, gravity_vector, wrench_stack
+from .model import GRAVITY, gravity_vector
+from ..errors import JointVectorError
 
 Array = NDArray[np.float64]
 
@@ -35,8 +36,8 @@ class Derivative:
     """
     A quantity's derivative by lambda = [eta, q, dq, ddq]; the last axis has 9n + 6 columns.
 
-    The properties are views: `by_eta` with its columns split into (n + 1, 6), joints first and
-    the tool last; `by_q`, `by_dq` and `by_ddq` with n columns each.
+    `by_eta` has its columns split into (n + 1, 6), joints first and the tool last; `by_q`,
+    `by_dq` and `by_ddq` have n columns each.
     """
 
     full: Array
@@ -74,8 +75,9 @@ class TreeMotion:
     What the recursions (1) to (5) compute; leading axes are those of the states.
 
     `transforms` (..., n, 4, 4) are T_{parent,i}; `twists`, `accelerations` and `wrenches`
-    (..., n, 6) are V_i, dV_i and F_i in body i's frame (dV_i includes -gravity, the parent's push
-    on the ground), and `tau` (..., n) is in N m or N.
+    (..., n, 6) are V_i, dV_i and F_i in body i's frame, and `tau` (..., n) is in N m or N. dV_i
+    counts from free fall: of a body at rest it is -gravity. F_i is what the parent exerts on
+    body i through joint i.
     """
 
     transforms: Array
@@ -127,7 +129,7 @@ def tree_motion(tree: BodyTree, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike, *,
     Raises
     ------
     JointVectorError
-        If a vector has the wrong shape or is not finite.
+        If a vector or the wrench has the wrong shape or is not finite.
 
     """
     return _Recursion(tree, q, dq, ddq, gravity, tool_wrench).motion()
@@ -150,7 +152,7 @@ def differentiate(tree: BodyTree, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike, *
     Raises
     ------
     JointVectorError
-        If a vector has the wrong shape or is not finite.
+        If a vector or the wrench has the wrong shape or is not finite.
 
     """
     return _Recursion(tree, q, dq, ddq, gravity, tool_wrench).derivatives()
@@ -162,9 +164,12 @@ class _Recursion:
     def __init__(self, tree: BodyTree, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike,
                  gravity: ArrayLike, tool_wrench: ArrayLike | None) -> None:
         self.tree = tree
-        self.q, self.dq, self.ddq = np.broadcast_arrays(*(
-            tree.joint_vector(values, name)
-            for values, name in ((q, 'q'), (dq, 'dq'), (ddq, 'ddq'))))
+        exerted = _tool_wrench(tool_wrench)
+        vectors = [tree.joint_vector(values, name)
+                   for values, name in ((q, 'q'), (dq, 'dq'), (ddq, 'ddq'))]
+        stack = np.broadcast_shapes(*(values.shape[:-1] for values in (*vectors, exerted)))
+        self.q, self.dq, self.ddq = (
+            np.broadcast_to(values, (*stack, tree.n)) for values in vectors)
         self.n, self.columns = tree.n, 9 * tree.n + 6
         self.joint_motions = exp6(tree.twists, self.q)
         self.own_inverse = adjoint_inverse(self.joint_motions)  # Ad(exp([A_i] q_i))^-1
@@ -173,7 +178,7 @@ class _Recursion:
         self.tool_inverse = adjoint_inverse(tree.tool)
         self.inertias = tree.spatial_inertias()
         self._twists_and_accelerations(gravity_vector(gravity))
-        self._wrenches(tool_wrench)
+        self._wrenches(exerted)
 
     def _twists_and_accelerations(self, gravity: Array) -> None:
         """Run (2) and (3) from the base to the tips."""
@@ -199,14 +204,13 @@ class _Recursion:
                 - _apply(self.ad_rates[..., i, :, :], self.V[..., i, :]))
         self.ad_V = ad(self.V)
 
-    def _wrenches(self, tool_wrench: ArrayLike | None) -> None:
+    def _wrenches(self, tool_wrench: Array) -> None:
         """Run (4) from the tips to the base."""
         momentum = _apply(self.inertias, self.V)
         self.ad_dual_momentum = ad_dual(momentum)
         self.F = _apply(self.inertias, self.dV) - _apply(_transposed(self.ad_V), momentum)
         # What the surroundings exert on the tool is not left for the joints to provide.
-        exerted = np.zeros(6) if tool_wrench is None else wrench_stack(tool_wrench)
-        self.tool_load = -exerted @ self.tool_inverse
+        self.tool_load = -tool_wrench @ self.tool_inverse
         self.F[..., self.tree.tool_body, :] += self.tool_load
         for i in reversed(range(self.n)):
             parent = self.tree.parents[i]
@@ -298,6 +302,15 @@ class _Recursion:
             moved[..., 6 * n:6 * n + 6] += block
             out.append(self.tool_inverse @ moved)
         return out
+
+
+def _tool_wrench(tool_wrench: ArrayLike | None) -> Array:
+    wrench = np.zeros(6) if tool_wrench is None else np.asarray(tool_wrench, dtype=float)
+    if wrench.ndim < 1 or wrench.shape[-1] != 6 or not np.isfinite(wrench).all():
+        raise JointVectorError(
+            'tool_wrench must be six finite numbers, force [N] then moment [N m], in the axes of '
+            f"the tool's frame; got {wrench.tolist()}.")
+    return wrench
 
 
 def _apply(matrix: Array, vector: Array) -> Array:

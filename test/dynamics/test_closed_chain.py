@@ -269,6 +269,11 @@ def test_given_loops_that_do_not_fit_when_a_chain_is_made_then_it_is_named(
         ClosedChain(tiny_tree(), active, loops)
 
 
+def test_given_directions_of_a_point_when_a_loop_is_made_then_the_shape_is_told():
+    with pytest.raises(TreeError, match=r'directions have shape \(3, 3\), expected \(k, 6\)'):
+        Loop(0, 1, np.eye(3))
+
+
 def test_given_velocities_of_all_joints_when_motors_are_meant_then_the_shape_is_told():
     with pytest.raises(TreeError, match=r'dq_active has shape \(5,\), expected \(\.\.\., 2\)'):
         FIVE_BAR.motion(HOME, np.zeros(5), np.zeros(2))

@@ -133,6 +133,23 @@ def test_given_a_stack_of_states_when_differentiated_then_each_is_as_on_its_own(
         assert_close(getattr(stack, name).full[2, 1], getattr(one, name).full, 1e-14)
 
 
+def test_given_a_stack_of_wrenches_at_one_state_when_differentiated_then_each_counts():
+    tree = random_tree(7, TREE)
+    q, dq, ddq, _ = state(tree, 8)
+    wrenches = np.random.default_rng(9).normal(size=(3, 6))
+    stack = differentiate(tree, q, dq, ddq, tool_wrench=wrenches)
+    for k, wrench in enumerate(wrenches):
+        one = differentiate(tree, q, dq, ddq, tool_wrench=wrench)
+        assert_close(stack.motion.tau[k], one.motion.tau, 1e-14)
+        assert_close(stack.tau.full[k], one.tau.full, 1e-14)
+
+
+def test_given_a_wrench_of_three_numbers_when_differentiated_then_it_is_named():
+    tree = random_tree(7, TREE)
+    with pytest.raises(JointVectorError, match='tool_wrench must be six finite numbers, force'):
+        differentiate(tree, *np.zeros((3, tree.n)), tool_wrench=[0.0, 0.0, -20.0])
+
+
 def test_given_equation_10_when_a_and_f_change_places_then_it_holds():
     rng = np.random.default_rng(9)
     A, F = rng.normal(size=(2, 5, 6))
