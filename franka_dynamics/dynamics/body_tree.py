@@ -124,7 +124,8 @@ class BodyTree:
         """
         Return a tree all of whose body frames coincide with the space frame at q = 0.
 
-        This is seed 003's M_i = 1: twists (n, 6) and inertias are given in the space frame.
+        This is seed 003's M_i = 1: twists (n, 6), inertias and the tool's pose (the identity if
+        not given) are all given in the space frame.
         """
         values = np.asarray(twists, dtype=float)
         return cls(parents=tuple(parents), twists=values, inertias=tuple(inertias),

@@ -1,0 +1,39 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The regulator example brings the arm home as its linear model says."""
+
+import importlib.util
+from pathlib import Path
+import sys
+
+import numpy as np
+import pytest
+
+pytest.importorskip('scipy')
+
+
+@pytest.fixture(scope='module')
+def example():
+    """Return the example as a module."""
+    path = Path(__file__).parents[2] / 'examples' / 'lqr_at_ready_pose.py'
+    spec = importlib.util.spec_from_file_location('lqr_at_ready_pose', path)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # dataclass looks the module up by name
+    spec.loader.exec_module(module)
+    yield module
+    del sys.modules[spec.name]
+
+
+def test_given_an_arm_off_its_pose_when_regulated_then_it_comes_home(example):
+    result = example.trial()
+    assert np.abs(result.simulated[-1]).max() < 0.05 * example.OFFSET
+    assert (np.abs(result.torques) < example.LIMIT).all()
+
+
+def test_given_a_tenth_of_the_offset_when_predicted_then_the_relative_error_falls_tenfold(example):
+    # What a linear model leaves out is quadratic: a tenth of it relative to a tenth of the way.
+    errors = []
+    for offset in (0.02, 0.002):
+        result = example.trial(offset)
+        errors.append(np.abs(result.simulated - result.predicted).max() / offset)
+    np.testing.assert_allclose(errors[0] / errors[1], 10.0, rtol=0.2, atol=0.0)
