@@ -1,0 +1,154 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+Stand-ins for ROS's launch and launch_ros, which PyPI does not carry.
+
+They keep what they are given. `run` does what `ros2 launch` does with a launch file as far as
+names are concerned: arguments checked and defaulted, functions called, substitutions performed.
+"""
+
+from dataclasses import dataclass, field
+import importlib.util
+from pathlib import Path
+import sys
+from types import ModuleType
+
+
+class Recorded:
+    """Keeps its arguments."""
+
+    def __init__(self, *args, **kwargs):
+        self.args, self.kwargs = args, kwargs
+
+
+class Action(Recorded):
+    pass
+
+
+class DeclareLaunchArgument(Action):
+    pass
+
+
+class OpaqueFunction(Action):
+    pass
+
+
+class Shutdown(Action):
+    pass
+
+
+class Node(Action):
+    pass
+
+
+class LaunchDescription(Recorded):
+    pass
+
+
+class LaunchContext:
+    def __init__(self, configurations):
+        self.configurations = configurations
+
+
+class LaunchConfiguration(Recorded):
+    def perform(self, context):
+        return context.configurations[self.args[0]]
+
+
+class PathJoinSubstitution(Recorded):
+    def perform(self, context):
+        return '/'.join(performed(part, context) for part in self.args[0])
+
+
+class FindPackageShare(Recorded):
+    def perform(self, context):
+        return f'<share of {self.args[0]}>'
+
+
+class ParameterValue(Recorded):
+    def perform(self, context):
+        text = performed(self.args[0], context)
+        return {'true': True, 'false': False}[text] if self.kwargs['value_type'] is bool else text
+
+
+MODULES = {
+    'launch': (LaunchContext, LaunchDescription),
+    'launch.actions': (DeclareLaunchArgument, OpaqueFunction, Shutdown),
+    'launch.substitutions': (LaunchConfiguration, PathJoinSubstitution),
+    'launch_ros': (),
+    'launch_ros.actions': (Node,),
+    'launch_ros.parameter_descriptions': (ParameterValue,),
+    'launch_ros.substitutions': (FindPackageShare,),
+}
+
+
+@dataclass(frozen=True)
+class LaunchedNode:
+    """What a process would be started with."""
+
+    package: str
+    executable: str
+    namespace: str
+    files: tuple[str, ...]
+    parameters: dict[str, object]
+    remappings: dict[str, str]
+    ends_all: bool
+    order: tuple[str, ...] = field(default=())
+
+
+def performed(value, context):
+    """Return what a substitution, or a text, stands for."""
+    return value.perform(context) if isinstance(value, Recorded) else value
+
+
+def load(path: Path, monkeypatch) -> LaunchDescription:
+    """Return a launch file's description, made with the stand-ins."""
+    for name, classes in MODULES.items():
+        module = ModuleType(name)
+        for one in classes:
+            setattr(module, one.__name__, one)
+        monkeypatch.setitem(sys.modules, name, module)
+    spec = importlib.util.spec_from_file_location(path.stem.replace('.', '_'), path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module.generate_launch_description()
+
+
+def arguments(description: LaunchDescription) -> dict[str, DeclareLaunchArgument]:
+    """Return the declared arguments by name."""
+    return {entity.args[0]: entity for entity in description.args[0]
+            if isinstance(entity, DeclareLaunchArgument)}
+
+
+def run(description: LaunchDescription, **given: str) -> list[LaunchedNode]:
+    """Return the nodes that launching with these arguments starts."""
+    declared = arguments(description)
+    assert set(given) <= set(declared), 'an argument that no one declares'
+    values = {name: given.get(name, one.kwargs['default_value'])
+              for name, one in declared.items()}
+    for name, one in declared.items():
+        assert values[name] in one.kwargs.get('choices', [values[name]])
+    context = LaunchContext(values)
+    nodes = []
+    for entity in description.args[0]:
+        if isinstance(entity, OpaqueFunction):
+            nodes += entity.kwargs['function'](context)
+    return [launched(node, context) for node in nodes]
+
+
+def launched(node: Node, context: LaunchContext) -> LaunchedNode:
+    """Return what a node action would start."""
+    given = {name: performed(node.kwargs[name], context)
+             for name in ('package', 'executable', 'namespace')}
+    files, parameters, order = [], {}, []
+    for one in node.kwargs['parameters']:
+        if isinstance(one, dict):
+            parameters.update({name: performed(value, context) for name, value in one.items()})
+            order.append('arguments')
+        else:
+            files.append(performed(one, context))
+            order.append(files[-1])
+    remappings = {old: performed(new, context) for old, new in node.kwargs.get('remappings', [])}
+    return LaunchedNode(**given, files=tuple(files), parameters=parameters, remappings=remappings,
+                        ends_all=isinstance(node.kwargs.get('on_exit'), Shutdown),
+                        order=tuple(order))

@@ -1,0 +1,189 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Everything the launch files name exists, and what is asked for is what the nodes are given."""
+
+import configparser
+import importlib.util
+from pathlib import Path
+import runpy
+import subprocess
+import sys
+
+import pytest
+
+from franka_dynamics.control.targets import DEFAULT_TARGET, TARGETS
+from franka_dynamics.ros.feedforward_parameters import FEEDFORWARD_PARAMETERS
+from franka_dynamics.ros.simulator_parameters import SIMULATOR_PARAMETERS
+from franka_dynamics.share import share_directory
+
+SHARE = share_directory()
+LAUNCH_FILES = sorted((SHARE / 'launch').glob('*.py'))
+TABLES = {'feedforward_node': FEEDFORWARD_PARAMETERS, 'simulator_node': SIMULATOR_PARAMETERS}
+FEEDFORWARD, SIMULATION = (SHARE / 'launch' / f'{name}.launch.py'
+                           for name in ('feedforward', 'simulation'))
+
+
+def sibling(name):
+    """Return a module that lies beside this file."""
+    spec = importlib.util.spec_from_file_location(name, Path(__file__).with_name(f'{name}.py'))
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+launching = sibling('launching')
+
+
+@pytest.fixture(params=LAUNCH_FILES, ids=lambda path: path.name.split('.')[0])
+def description(request, monkeypatch):
+    return launching.load(request.param, monkeypatch)
+
+
+@pytest.fixture
+def feedforward(monkeypatch):
+    """Return a function that launches the node alone."""
+    description = launching.load(FEEDFORWARD, monkeypatch)
+    return lambda **given: launching.run(description, **given)[0]
+
+
+@pytest.fixture
+def simulation(monkeypatch):
+    """Return a function that launches the simulation: the simulated arm and the node."""
+    description = launching.load(SIMULATION, monkeypatch)
+    return lambda **given: {node.executable: node for node in launching.run(description, **given)}
+
+
+def test_given_the_package_when_its_launch_files_are_listed_then_they_are_these_two():
+    assert LAUNCH_FILES == [FEEDFORWARD, SIMULATION]
+
+
+def test_given_a_launch_file_when_its_arguments_are_shown_then_each_is_described(description):
+    for name, argument in launching.arguments(description).items():
+        assert argument.kwargs['description'].endswith('.'), name
+        assert 'default_value' in argument.kwargs, name
+
+
+def test_given_a_launch_file_when_run_then_executables_are_installed_ones(description):
+    for node in launching.run(description):
+        assert node.package == 'franka_dynamics'
+        assert node.executable in console_scripts()
+
+
+def console_scripts():
+    """Return the executables that setup.py installs, and hold each to a function that exists."""
+    recorded = {}
+    import setuptools
+    original, setuptools.setup = setuptools.setup, recorded.update
+    try:
+        runpy.run_path(str(SHARE / 'setup.py'))
+    finally:
+        setuptools.setup = original
+    return {entry.split(' = ')[0] for entry in recorded['entry_points']['console_scripts']}
+
+
+def test_given_the_source_tree_when_colcon_installs_it_then_executables_go_where_ros_looks():
+    settings = configparser.ConfigParser(interpolation=None)
+    settings.read(SHARE / 'setup.cfg')
+    assert settings['install']['install_scripts'] == '$base/lib/franka_dynamics'
+    assert settings['develop']['script_dir'] == '$base/lib/franka_dynamics'
+
+
+def test_given_a_launch_file_when_run_then_its_parameters_are_declared_ones(description):
+    everything = {'robot_type': 'fr3', 'arm_prefix': 'left_', 'target': 'mujoco',
+                  'use_sim_time': 'true'}
+    given = {name: value for name, value in everything.items()
+             if name in launching.arguments(description)}
+    for node in launching.run(description, **given):
+        declared = {spec.name for spec in TABLES[node.executable]} | {'use_sim_time'}
+        assert set(node.parameters) <= declared
+        assert node.parameters['robot_type'] == 'fr3'
+
+
+@pytest.mark.parametrize('target', sorted(TARGETS))
+def test_given_a_target_when_launched_then_its_file_exists_and_the_parameter_is_set(
+        target, feedforward):
+    node = feedforward(target=target)
+    (file,) = node.files
+    assert (SHARE / file.removeprefix('<share of franka_dynamics>/')).is_file()
+    assert file.endswith(f'/{target}.yaml')
+    assert node.parameters['target'] == target
+
+
+def test_given_the_targets_there_are_when_the_argument_is_shown_then_it_offers_them(monkeypatch):
+    declared = launching.arguments(launching.load(FEEDFORWARD, monkeypatch))
+    assert declared['target'].kwargs['choices'] == ['', *TARGETS]
+
+
+def test_given_no_arguments_when_the_node_is_launched_then_it_moves_nothing(feedforward):
+    node = feedforward()
+    assert node.parameters == {}
+    assert node.files[0].endswith(f'/{DEFAULT_TARGET}.yaml')
+    assert node.remappings['~/command'] == '~/command'
+
+
+def test_given_a_file_and_arguments_when_launched_then_later_ones_win_in_this_order(
+        feedforward, tmp_path):
+    own = tmp_path / 'own.yaml'
+    own.touch()
+    node = feedforward(params_file=str(own), robot_type='fr3')
+    assert node.order == (node.files[0], str(own), 'arguments')
+    # Then what was not given is left to the file.
+    assert node.parameters == {'robot_type': 'fr3'}
+
+
+def test_given_topics_and_a_namespace_when_launched_then_the_node_is_connected_to_them(
+        feedforward):
+    node = feedforward(namespace='left', command_topic='effort_controller/commands',
+                       joint_states_topic='franka/joint_states')
+    assert node.namespace == 'left'
+    assert node.remappings == {'~/command': 'effort_controller/commands',
+                               'joint_states': 'franka/joint_states'}
+
+
+@pytest.mark.parametrize('argument', ['params_file', 'simulator_params_file'])
+def test_given_a_file_that_does_not_exist_when_launched_then_nothing_starts(
+        argument, monkeypatch):
+    description = launching.load(SIMULATION, monkeypatch)
+    with pytest.raises(FileNotFoundError, match=f'^{argument}: there is no file nowhere.yaml'):
+        launching.run(description, **{argument: 'nowhere.yaml'})
+
+
+def test_given_the_simulation_when_launched_then_both_nodes_have_one_arm_and_one_clock(
+        simulation):
+    nodes = simulation(robot_type='fr3', arm_prefix='on', use_sim_time='true', namespace='left')
+    simulator, node = nodes['simulator_node'], nodes['feedforward_node']
+    for one in nodes.values():
+        assert one.namespace == 'left'
+        assert (one.parameters['robot_type'], one.parameters['arm_prefix']) == ('fr3', 'on')
+    assert simulator.parameters['publish_clock'] is node.parameters['use_sim_time'] is True
+
+
+def test_given_the_simulation_when_launched_then_the_target_is_mujoco_whatever_a_file_says(
+        simulation, tmp_path):
+    own = tmp_path / 'own.yaml'
+    own.touch()
+    node = simulation(params_file=str(own))['feedforward_node']
+    assert node.order[-1] == 'arguments'
+    assert node.parameters['target'] == 'mujoco'
+
+
+def test_given_the_simulation_when_launched_then_torques_go_where_the_simulated_arm_listens(
+        simulation):
+    from franka_dynamics.ros.simulator_node import COMMAND_TOPIC
+
+    nodes = simulation()
+    assert nodes['simulator_node'].remappings == {}
+    assert nodes['feedforward_node'].remappings == {'~/command': COMMAND_TOPIC}
+
+
+def test_given_the_simulation_when_a_process_ends_then_all_ends(simulation):
+    assert all(node.ends_all for node in simulation().values())
+
+
+@pytest.mark.parametrize('path', LAUNCH_FILES, ids=lambda path: path.name.split('.')[0])
+def test_given_ros_own_launch_when_arguments_are_shown_then_the_file_is_taken(path):
+    pytest.importorskip('ros2launch', reason="ROS's own ros2launch is not installed")
+    shown = subprocess.run(['ros2', 'launch', str(path), '--show-args'], capture_output=True,
+                           text=True, check=True)
+    assert "'robot_type':" in shown.stdout
