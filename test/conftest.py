@@ -98,3 +98,23 @@ def as_messages():
                 for stamp, q, dq, effort in zip(recording.stamp_ns, recording.q, recording.dq,
                                                 recording.effort)]
     return convert
+
+
+@pytest.fixture(scope='session')
+def setup_script():
+    """Return the names setup.py defines; `arguments` holds what it passes to setuptools."""
+    import runpy
+
+    import setuptools
+
+    from franka_dynamics.share import share_directory
+
+    recorded = {}
+    original, setuptools.setup = setuptools.setup, recorded.update
+    folder = Path.cwd()
+    os.chdir(share_directory())
+    try:
+        return {**runpy.run_path('setup.py'), 'arguments': recorded}
+    finally:
+        os.chdir(folder)
+        setuptools.setup = original

@@ -5,7 +5,6 @@
 import configparser
 import importlib.util
 from pathlib import Path
-import runpy
 import subprocess
 import sys
 
@@ -64,22 +63,12 @@ def test_given_a_launch_file_when_its_arguments_are_shown_then_each_is_described
         assert 'default_value' in argument.kwargs, name
 
 
-def test_given_a_launch_file_when_run_then_executables_are_installed_ones(description):
+def test_given_a_launch_file_when_run_then_executables_are_installed_ones(
+        description, setup_script):
+    scripts = setup_script['arguments']['entry_points']['console_scripts']
     for node in launching.run(description):
         assert node.package == 'franka_dynamics'
-        assert node.executable in console_scripts()
-
-
-def console_scripts():
-    """Return the executables that setup.py installs, and hold each to a function that exists."""
-    recorded = {}
-    import setuptools
-    original, setuptools.setup = setuptools.setup, recorded.update
-    try:
-        runpy.run_path(str(SHARE / 'setup.py'))
-    finally:
-        setuptools.setup = original
-    return {entry.split(' = ')[0] for entry in recorded['entry_points']['console_scripts']}
+        assert node.executable in {script.split(' = ')[0] for script in scripts}
 
 
 def test_given_the_source_tree_when_colcon_installs_it_then_executables_go_where_ros_looks():

@@ -1,0 +1,201 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Built by colcon or installed by pip, the nodes run and find their files, far from the source."""
+
+import os
+from pathlib import Path
+import re
+import shutil
+import signal
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from franka_dynamics.share import share_directory
+
+SOURCE = share_directory()
+NOT_SOURCE = ('.*', 'build', 'install', 'log', 'test', 'docs', 'benchmarks', '*.egg-info',
+              '__pycache__', '*_output')
+EXECUTABLES = ('feedforward_node', 'simulator_node', 'reference_player_node', 'franka-dynamics')
+COMMANDS = 'effort_controller/commands'
+TIMEOUT_S = 60.0  # only reached when something is broken
+
+
+@pytest.fixture(scope='module')
+def source(tmp_path_factory):
+    """Return a copy of the source tree, since builds leave files in theirs."""
+    copy = tmp_path_factory.mktemp('workspace') / 'src' / 'franka_dynamics'
+    shutil.copytree(SOURCE, copy, ignore=shutil.ignore_patterns(*NOT_SOURCE))
+    return copy
+
+
+def succeed(command, **options):
+    """Run a command and return what it printed; fail with what it said."""
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600, **options)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.fixture(scope='module')
+def colcon(source):
+    """Return the prefix colcon installs into, and the environment its setup.bash makes."""
+    pytest.importorskip('colcon_ros', reason='requirements/test.txt is not installed')
+    workspace = source.parents[1]
+    said = succeed([sys.executable, '-m', 'colcon', 'build', '--event-handlers',
+                    'console_direct-'], cwd=workspace)
+    assert 'Finished <<< franka_dynamics' in said, said
+    printed = succeed(['bash', '-c', '. install/setup.bash && env -0'], cwd=workspace)
+    environment = dict(entry.split('=', 1) for entry in printed.split('\0') if '=' in entry)
+    return workspace / 'install' / 'franka_dynamics', environment
+
+
+@pytest.fixture(scope='module')
+def pip(source, tmp_path_factory):
+    """Return the prefix pip installs into, and an environment that finds it."""
+    prefix = tmp_path_factory.mktemp('pip')
+    succeed([sys.executable, '-m', 'pip', 'install', '--quiet', '--no-deps', '--no-index',
+             '--no-build-isolation', '--ignore-installed', '--no-warn-script-location',
+             '--prefix', str(prefix), str(source)], cwd=prefix)
+    (library,) = prefix.glob('lib/python*/site-packages')
+    return prefix, {**os.environ, 'PYTHONPATH': str(library)}
+
+
+@pytest.fixture(params=['colcon', 'pip'])
+def installed(request):
+    """Return prefix, environment and folder of executables of either installation."""
+    prefix, environment = request.getfixturevalue(request.param)
+    return prefix, environment, prefix / {'colcon': 'lib/franka_dynamics', 'pip': 'bin'}[
+        request.param]
+
+
+def test_given_an_installation_when_listed_then_executables_lie_where_they_are_looked_for(
+        installed):
+    _, _, folder = installed
+    assert {path.name for path in folder.iterdir()} >= set(EXECUTABLES)
+    assert all(os.access(folder / name, os.X_OK) for name in EXECUTABLES)
+
+
+def test_given_an_installation_when_listed_then_no_shared_file_is_missing(
+        installed, setup_script):
+    prefix, _, _ = installed
+    share = prefix / 'share' / 'franka_dynamics'
+    for folder in setup_script['SHARED_FOLDERS']:
+        expected = {path.relative_to(SOURCE) for path in (SOURCE / folder).rglob('*')
+                    if path.is_file() and '__pycache__' not in path.parts}
+        assert expected, folder
+        found = {path.relative_to(share) for path in (share / folder).rglob('*')
+                 if path.is_file()}
+        assert found >= expected
+    assert (share / 'package.xml').is_file()
+
+
+def test_given_an_installation_when_the_ament_index_is_asked_then_it_knows_the_package(installed):
+    ament = pytest.importorskip('ament_index_python', reason='ROS 2 is not installed')
+    prefix, _, _ = installed
+    name = 'AMENT_PREFIX_PATH'
+    before = os.environ.get(name)
+    os.environ[name] = str(prefix)
+    try:
+        share = ament.get_package_share_directory('franka_dynamics')
+    finally:
+        os.environ.pop(name)
+        if before is not None:
+            os.environ[name] = before
+    assert Path(share) == prefix / 'share' / 'franka_dynamics'
+
+
+def test_given_an_installation_when_a_verb_runs_then_it_uses_the_installed_files(installed):
+    prefix, environment, folder = installed
+    where = succeed([sys.executable, '-c', 'from franka_dynamics.share import share_directory; '
+                     'print(share_directory())'], env=environment, cwd=prefix)
+    assert Path(where.strip()) == prefix / 'share' / 'franka_dynamics'
+    printed = succeed([folder / 'franka-dynamics', 'parameters'], env=environment, cwd=prefix)
+    assert printed == (SOURCE / 'config/feedforward/default.yaml').read_text(encoding='utf-8')
+
+
+def test_given_an_installation_when_its_nodes_run_then_the_arm_is_given_its_gravity_torque(
+        installed):
+    # Given a simulated arm and the node, both started from where the installation put them.
+    rclpy = pytest.importorskip('rclpy', reason='ROS 2 is not installed')
+    from rclpy.context import Context
+    from rclpy.executors import SingleThreadedExecutor
+    from rclpy.qos import qos_profile_sensor_data
+    from std_msgs.msg import Float64MultiArray
+
+    from franka_dynamics.arm import load
+    from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
+
+    prefix, environment, folder = installed
+    parameters = prefix / 'share/franka_dynamics/config/feedforward/mujoco.yaml'
+    processes = [subprocess.Popen([folder / name, '--ros-args', *arguments], env=environment,
+                                  cwd=prefix, stderr=subprocess.PIPE, text=True)
+                 for name, arguments in (
+                     ('simulator_node', ['-p', 'robot_type:=fr3']),
+                     ('feedforward_node', ['-p', 'robot_type:=fr3', '--params-file',
+                                           str(parameters), '-r', f'~/command:={COMMANDS}']))]
+    context = Context()
+    context.init()
+    received = []
+    try:
+        probe = rclpy.create_node('probe', context=context)
+        executor = SingleThreadedExecutor(context=context)
+        executor.add_node(probe)
+        probe.create_subscription(Float64MultiArray, COMMANDS, received.append,
+                                  qos_profile_sensor_data)
+        until = probe.get_clock().now().nanoseconds + int(TIMEOUT_S * 1e9)
+        arm = load('fr3')
+        expected = NewtonEulerModel(arm).gravity(arm.home)
+        # When commands come, then they rise to the gravity torque at the home pose, where the
+        # brakes hold the arm until they do.
+        while not (received and np.allclose(received[-1].data, expected, rtol=0.0, atol=1e-3)):
+            assert probe.get_clock().now().nanoseconds < until, (
+                f'last of {len(received)} commands: {received[-1:]}, expected {expected}')
+            assert all(process.poll() is None for process in processes)
+            executor.spin_once(timeout_sec=0.1)
+        executor.shutdown()
+        probe.destroy_node()
+    finally:
+        context.try_shutdown()
+        for process in processes:
+            process.send_signal(signal.SIGINT)
+        ends = [process.communicate(timeout=TIMEOUT_S) for process in processes]
+    # Then Ctrl-C ends both in order.
+    assert [process.returncode for process in processes] == [0, 0], ends
+
+
+def test_given_package_xml_when_read_by_catkin_pkg_then_it_is_valid_and_agrees_with_setup_py(
+        setup_script):
+    catkin = pytest.importorskip('catkin_pkg.package', reason='requirements/test.txt is missing')
+    warnings = []
+    package = catkin.parse_package(SOURCE / 'package.xml', warnings=warnings)
+    package.validate(warnings=warnings)  # an invalid e-mail address is an error here
+    assert warnings == []
+    setup = setup_script['arguments']
+    assert (package.name, package.version) == (setup['name'], setup['version'])
+    assert package.description == setup['description']
+    assert [str(one) for one in package.licenses] == [setup['license']]
+    assert [(one.name, one.email) for one in package.maintainers] == [
+        (setup['maintainer'], setup['maintainer_email'])]
+
+
+def test_given_package_xml_when_held_against_the_sources_then_every_ros_import_is_a_dependency():
+    catkin = pytest.importorskip('catkin_pkg.package', reason='requirements/test.txt is missing')
+    declared = {one.name for one in catkin.parse_package(SOURCE / 'package.xml').exec_depends}
+    imported = set()
+    for folder in ('franka_dynamics', 'launch'):
+        for path in (SOURCE / folder).rglob('*.py'):
+            imported |= set(re.findall(r'^\s*(?:from|import) (\w+)', path.read_text(), re.M))
+    ros = {name for name in imported
+           if name in ('rclpy', 'launch', 'launch_ros', 'builtin_interfaces', 'rcl_interfaces')
+           or name.endswith('_msgs')}
+    assert {'rclpy', 'sensor_msgs', 'launch_ros'} <= ros <= declared
+
+
+def test_given_requirements_when_held_against_package_xml_then_the_wheels_are_its_packages():
+    catkin = pytest.importorskip('catkin_pkg.package', reason='requirements/test.txt is missing')
+    declared = {one.name for one in catkin.parse_package(SOURCE / 'package.xml').exec_depends}
+    text = (SOURCE / 'requirements' / 'ros-jazzy.txt').read_text()
+    wheels = {name.replace('-', '_') for name in re.findall(r'^ros-jazzy-([\w-]+)', text, re.M)}
+    assert wheels <= declared

@@ -1,0 +1,103 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The node runs on rclpy, numpy, pinocchio and yaml alone, so that apt's packages suffice."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+pytest.importorskip('rclpy', reason='ROS 2 is not installed')
+
+# Refuses every import but these and what they themselves import, then runs the node: configure
+# with both models, and one cycle from a joint state to a command.
+PROGRAM = '''
+import builtins
+import importlib
+import pkgutil
+import sys
+
+ALLOWED = {'rclpy', 'numpy', 'pinocchio', 'yaml', 'franka_dynamics'}
+MESSAGES = {'builtin_interfaces', 'diagnostic_msgs', 'geometry_msgs', 'lifecycle_msgs',
+            'rcl_interfaces', 'rosgraph_msgs', 'sensor_msgs', 'std_msgs', 'trajectory_msgs'}
+OURS = 'franka_dynamics'
+ROOMS = ('arm', 'dynamics', 'control', 'ros')
+# Tools around the node: the simulated arm, the demonstration and its recorder.
+NOT_THE_NODE = {'simulator_node', 'simulator_parameters', 'demo_session', 'bag_recorder',
+                'parameter_pages'}
+original = builtins.__import__
+
+
+def guarded(name, globals=None, locals=None, fromlist=(), level=0):
+    importer = (globals or {}).get('__name__', '')
+    top = name.split('.')[0]
+    if (level == 0 and importer.split('.')[0] == OURS
+            and top not in ALLOWED | MESSAGES | set(sys.stdlib_module_names)):
+        raise ImportError(f'{importer} imports {top}')
+    return original(name, globals, locals, fromlist, level)
+
+
+class Absent:
+    """Makes everything absent that apt's ROS does not bring, whoever asks."""
+
+    def find_spec(self, name, path=None, target=None):
+        if name.split('.')[0] in ABSENT:
+            raise ModuleNotFoundError(f'{name} is not installed', name=name)
+
+
+ABSENT = set(sys.argv[1].split(','))
+builtins.__import__ = guarded
+sys.meta_path.insert(0, Absent())
+
+for room in ROOMS:
+    package = importlib.import_module(f'{OURS}.{room}')
+    for module in pkgutil.iter_modules(package.__path__):
+        if module.name not in NOT_THE_NODE:
+            importlib.import_module(f'{OURS}.{room}.{module.name}')
+
+import rclpy
+from rclpy.lifecycle import TransitionCallbackReturn
+
+from franka_dynamics.ros.feedforward_node import FeedforwardNode
+
+rclpy.init(args=['--ros-args', '-p', 'listen_before_activation:=0.0'])
+node = FeedforwardNode()
+assert node.trigger_configure() == TransitionCallbackReturn.SUCCESS, node.refusal
+assert node.trigger_activate() == TransitionCallbackReturn.SUCCESS, node.refusal
+from sensor_msgs.msg import JointState
+for step in range(3):
+    message = JointState(name=list(node.controller.description.joint_names))
+    message.header.stamp = node.get_clock().now().to_msg()
+    message.position = list(map(float, node.controller.description.home))
+    message.velocity = [0.0] * 7
+    node._on_joint_state(message)
+assert node.trigger_shutdown() == TransitionCallbackReturn.SUCCESS
+node.destroy_node()
+rclpy.shutdown()
+others = {name.split('.')[0] for name in sys.modules} & ABSENT
+assert not others, others
+print('ran')
+'''
+# Every library that an extra or the command line brings.
+ABSENT = ('rich', 'mujoco', 'rosbags', 'scipy', 'matplotlib', 'trimesh', 'networkx', 'igl',
+          'sympy', 'numba', 'cvxpy', 'casadi', 'jax', 'torch', 'pandas', 'meshcat', 'viser',
+          'PIL', 'setuptools', 'pkg_resources', 'hypothesis', 'pytest')
+
+
+def test_given_only_what_apt_brings_when_the_node_runs_then_nothing_else_is_imported():
+    done = subprocess.run([sys.executable, '-c', PROGRAM, ','.join(ABSENT)],
+                          capture_output=True, text=True, timeout=120, env=dict(os.environ))
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[-1] == 'ran'
+
+
+def test_given_a_library_outside_when_our_code_imports_it_then_the_guard_names_who_did():
+    # Given the guard, which must be able to fail: a module of ours that imports rich.
+    program = PROGRAM.split('for room in ROOMS')[0] + (
+        "exec(\"import rich\", {'__name__': 'franka_dynamics.arm.somewhere'})")
+    done = subprocess.run([sys.executable, '-c', program, 'none'], capture_output=True, text=True,
+                          timeout=60, env=dict(os.environ))
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1] == (
+        'ImportError: franka_dynamics.arm.somewhere imports rich')
