@@ -50,7 +50,11 @@ def require_positive(option: str, value: float) -> None:
 
 
 def _yaml_number(value: float) -> str:
-    """Return a number that every YAML reader takes for a float: rcl reads 1e-05 as text."""
+    """
+    Return a number that every YAML reader takes for a float.
+
+    rcl wants no integer in a list of floats, and PyYAML reads 1e-05 as text.
+    """
     text = f'{value:.9g}'
     mantissa, _, exponent = text.partition('e')
     mantissa = mantissa if '.' in mantissa else f'{mantissa}.0'

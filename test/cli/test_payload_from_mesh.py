@@ -12,6 +12,7 @@ from franka_dynamics.arm import LinkInertia
 from franka_dynamics.arm.mesh import TriangleMesh
 from franka_dynamics.arm.payload import payload_array, payload_parameter_file
 from franka_dynamics.cli.main import INPUT_AT_FAULT, main
+from franka_dynamics.control.settings import Settings
 
 trimesh = pytest.importorskip('trimesh')
 pytest.importorskip('igl')
@@ -65,6 +66,14 @@ def test_given_an_output_file_when_read_back_then_it_sets_the_nodes_parameter(ba
     assert picture.read_bytes().startswith(b'\x89PNG')
     assert sorted(path.name for path in tmp_path.iterdir()) == [
         'bar.stl', 'payload.png', 'payload.yaml']
+
+
+def test_given_a_printed_payload_when_the_node_takes_it_then_it_is_the_same_body(bar, capsys):
+    main(['payload-from-mesh', bar, '--density', '2700', '--xyz', '0.01', '-0.02', '0.05'])
+    payload = printed_payload(capsys.readouterr().out)
+    body = Settings(payload=tuple(payload)).payload_inertia()
+    expected = LinkInertia.from_center_of_mass(MASS, (0.01, -0.02, 0.05), np.diag(MOMENTS))
+    np.testing.assert_allclose(body.parameters(), expected.parameters(), rtol=1e-6, atol=1e-9)
 
 
 def test_given_an_open_mesh_when_asked_then_it_is_refused_unless_repaired(tmp_path, capsys):
