@@ -47,7 +47,7 @@ def draw_five_bar(chain: ClosedChain, meshes: Sequence[TriangleMesh], reaching: 
         from matplotlib.figure import Figure
     except ImportError as error:
         raise MissingDependencyError("Drawing the five-bar needs matplotlib: "
-                                     "pip install 'franka_dynamics[mesh]'.") from error
+                                     "pip install 'franka_dynamics[view]'.") from error
     figure = Figure(figsize=(15.0, 5.0), layout='constrained')
     _draw_links(figure.add_subplot(1, 3, 1, projection='3d'), chain, meshes, reaching)
     torque = figure.add_subplot(1, 3, 2)
