@@ -70,9 +70,10 @@ class ArmSimulation:
     """
     One arm in MuJoCo, stepped with a torque at a time.
 
-    The measured effort is what the drives bring to the links: command plus own compensation
-    minus friction. Brakes clamp the joints themselves, so a clamped arm's effort sensors see
-    the drives alone.
+    The measured effort is what the joint torque sensors see: command plus own compensation. The
+    arm file's friction acts beyond the sensors and is part of what they measure, because it was
+    identified from such measurements (Gaz et al. 2019, section V). Brakes clamp the joints
+    themselves, so a clamped arm's effort sensors see the drives alone.
 
     Parameters
     ----------
@@ -93,6 +94,7 @@ class ArmSimulation:
     def __init__(self, description: ArmDescription, settings: SimulationSettings) -> None:
         self._mujoco = import_mujoco()
         self.description, self.settings = description, settings
+        self.push = settings.push  # may be replaced between steps
         carried = settings.payload
         loaded = description.with_payload(carried) if carried.mass else description
         self.model = build_mujoco(loaded, gravity=settings.gravity, timestep=settings.timestep)
@@ -154,11 +156,11 @@ class ArmSimulation:
         if command is not None and fresh:
             self._note_command()
         torque = np.zeros(self.description.n) if command is None else np.asarray(command)
-        self._drive = torque + self._own_compensation() - self._friction()
+        self._drive = torque + self._own_compensation()
         self._steps += 1
         if self.braked:
             return
-        self.data.ctrl[:] = self._drive
+        self.data.ctrl[:] = self._drive - self._friction()
         self._apply_push()
         self._mujoco.mj_step(self.model, self.data)
 
@@ -200,7 +202,7 @@ class ArmSimulation:
 
     def _apply_push(self) -> None:
         self.data.qfrc_applied[:] = 0.0
-        push = self.settings.push
+        push = self.push
         if push.active(self.time):
             self._mujoco.mj_applyFT(
                 self.model, self.data, np.array(push.force, dtype=float), np.zeros(3),

@@ -77,6 +77,21 @@ def test_given_friction_when_moving_then_it_brakes_by_the_arm_files_model():
     assert abs(coasting[True]) < 0.2 * coasting[False]
 
 
+def test_given_friction_when_moving_then_the_effort_sensors_see_it_as_the_real_arms_do():
+    simulation = arm(friction=True, brake_release_after=0.0)
+    torque = MODEL.gravity(FER.home) + np.array([0.0, 0.0, 0.0, 0.0, 0.3, 0.0, 0.3])
+    for _ in range(100):
+        before = simulation.read()
+        simulation.step(torque)
+    after = simulation.read()
+    acceleration = (after.velocity - before.velocity) / STEP
+    expected = (MODEL.inverse_dynamics(before.position, before.velocity, acceleration)
+                + FER.friction.torque(before.velocity))
+    assert np.abs(FER.friction.torque(before.velocity)).max() > 0.1
+    # MuJoCo's step is the semi-implicit Euler step that is differenced here.
+    np.testing.assert_allclose(after.effort, expected, rtol=0, atol=1e-9)
+
+
 def test_given_noise_when_read_then_it_has_the_stated_deviation_and_is_repeatable():
     def readings(seed):
         simulation = arm(position_noise=1e-4, effort_noise=0.2, seed=seed)

@@ -1,0 +1,177 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+Contact told from load: a fast part of the external torque against a slow one.
+
+The momentum observer's residual is parted by a first-order high-pass. What passes is compared
+with thresholds and sets the contact flag, with hysteresis; what remains is the load: a payload
+that nobody declared, or a push that stays.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .external_torque import LONGEST_STEP_S, MomentumObserver, OBSERVER_GAIN
+from ..arm.friction import FrictionModel
+from ..dynamics.pinocchio_model import PinocchioModel
+
+Array = NDArray[np.float64]
+# With less lever than this [N m/kg] a pose shows no mass.
+_LEAST_LEVER = 0.5
+
+
+@dataclass(frozen=True)
+class ContactLimits:
+    """
+    When the high-passed residual is a contact.
+
+    A contact begins where any joint exceeds `threshold` + `threshold_per_speed` v, and ends when
+    all joints have been below `release` times that for `hold`. v is the fastest joint's speed,
+    remembered with the high-pass's time constant, because a model errs in proportion to motion.
+
+    `threshold` [N m], `threshold_per_speed` [N m s/rad], `release` [1], `hold` [s]; `high_pass`
+    is the time constant [s] after which a constant torque counts as load; `settle` [s] passes
+    after a (re)start before anything is flagged; `period` [s] of stamp time is the least between
+    two evaluations; `gain` [1/s] is the observer's.
+    """
+
+    threshold: float = 1.25
+    threshold_per_speed: float = 1.0
+    release: float = 0.5
+    hold: float = 0.1
+    high_pass: float = 0.5
+    settle: float = 0.5
+    period: float = 0.004
+    gain: float = OBSERVER_GAIN
+
+
+@dataclass(frozen=True, eq=False)
+class Contact:
+    """A contact: when and at which joint it was flagged [s], and how strong it has been [N m]."""
+
+    stamp: float
+    joint: int
+    peak: float
+
+
+class ContactMonitor:
+    """
+    Flags contacts of one arm and reports what it carries.
+
+    `in_contact` is the flag, `latest` the contact it stands or stood for, `share` the largest
+    joint's share of its threshold. `load` and `fast`, shape (n,) [N m] in FCI's sign, are the
+    slow and the fast part of the external torque; `settled` says whether they are known yet.
+
+    Parameters
+    ----------
+    model : PinocchioModel
+        The arm with its declared payload, under its true gravity.
+    limits : ContactLimits
+        When it is a contact.
+    friction : FrictionModel, optional
+        Friction that the measured torque contains; none if not given.
+
+    """
+
+    def __init__(self, model: PinocchioModel, limits: ContactLimits | None = None,
+                 friction: FrictionModel | None = None) -> None:
+        self.limits = limits or ContactLimits()
+        self._model = model
+        self._observer = MomentumObserver(model, self.limits.gain, friction)
+        # Stamps of a millisecond raster are rounded: half a raster is no reason to wait a whole.
+        self._due = self.limits.period - 2e-4
+        self.contacts = 0
+        self.latest: Contact | None = None
+        self.restart()
+
+    def restart(self) -> None:
+        """Forget the states so far (not the count of contacts); settle anew."""
+        n = self._model.description.n
+        self._observer.restart()
+        self._stamp: float | None = None
+        self._began = 0.0
+        self._q = np.zeros(n)
+        self._quiet = self._speed = self.share = 0.0
+        self.in_contact = self.settled = False
+        self.load = np.zeros(n)
+        self.fast = np.zeros(n)
+
+    def update(self, stamp: float, q: Array, dq: Array, effort: Array) -> bool:
+        """
+        Take one state; return whether the contact flag changed.
+
+        Between two evaluations it costs one comparison. Parameters are those of
+        MomentumObserver.update.
+        """
+        if self._stamp is not None:
+            elapsed = stamp - self._stamp
+            if 0.0 <= elapsed < self._due:
+                return False
+            if not 0.0 < elapsed <= LONGEST_STEP_S:
+                flagged = self.in_contact
+                self.restart()
+                self._begin(stamp, q, dq, effort)
+                return flagged
+            self._stamp = stamp
+            return self._evaluate(stamp, elapsed, q, dq, effort)
+        self._begin(stamp, q, dq, effort)
+        return False
+
+    def load_mass(self) -> tuple[float, float]:
+        """
+        Return the load as a point mass at the flange [kg], and what that leaves open [N m].
+
+        The mass fits the slow part of the external torque best; NaN while it is not known, or
+        where gravity has no lever on the flange.
+        """
+        jacobian = self._model.jacobian(self._q)[:3]
+        lever = -jacobian.T @ self._model.model.gravity.linear
+        square = float(lever @ lever)
+        if not self.settled or square < _LEAST_LEVER ** 2:
+            return float('nan'), float('nan')
+        mass = float(lever @ self.load) / square
+        return mass, float(np.linalg.norm(self.load - mass * lever))
+
+    def _begin(self, stamp: float, q: Array, dq: Array, effort: Array) -> None:
+        self._stamp = self._began = stamp
+        self._q = q
+        self._observer.update(stamp, q, dq, effort)
+
+    def _evaluate(self, stamp: float, elapsed: float, q: Array, dq: Array, effort: Array) -> bool:
+        limits = self.limits
+        residual = self._observer.update(stamp, q, dq, effort)
+        self._q = q
+        # While settling the load is learnt five times within the time there is.
+        constant = limits.high_pass if self.settled else 0.2 * limits.settle
+        share = elapsed / (constant + elapsed)
+        self.fast = (1.0 - share) * (residual - self.load)
+        self.load = self.load + share * (residual - self.load)
+        self._speed = max(float(np.abs(dq).max()), (1.0 - share) * self._speed)
+        if not self.settled:
+            self.settled = stamp - self._began >= limits.settle
+            return False
+        return self._judge(stamp, elapsed)
+
+    def _judge(self, stamp: float, elapsed: float) -> bool:
+        limits = self.limits
+        size = np.abs(self.fast)
+        joint = int(size.argmax())
+        peak = float(size[joint])
+        threshold = limits.threshold + limits.threshold_per_speed * self._speed
+        self.share = peak / threshold
+        if not self.in_contact:
+            if self.share <= 1.0:
+                return False
+            self.in_contact, self._quiet = True, 0.0
+            self.contacts += 1
+            self.latest = Contact(stamp, joint, peak)
+            return True
+        if self.latest is not None and peak > self.latest.peak:
+            self.latest = Contact(self.latest.stamp, self.latest.joint, peak)
+        self._quiet = self._quiet + elapsed if self.share < limits.release else 0.0
+        self.in_contact = self._quiet < limits.hold
+        return not self.in_contact
