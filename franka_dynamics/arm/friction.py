@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
@@ -34,16 +34,18 @@ class SigmoidFriction:
     amplitude: NDArray[np.float64]
     slope: NDArray[np.float64]
     offset: NDArray[np.float64]
+    _at_rest: NDArray[np.float64] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         """Check the arrays and freeze them."""
         _freeze(self, 'amplitude', 'slope', 'offset')
+        # Constant, and this is evaluated in control loops.
+        object.__setattr__(self, '_at_rest', _logistic(self.slope * self.offset))
 
     def torque(self, dq: ArrayLike) -> NDArray[np.float64]:
         """Return the friction torque [N m] at dq [rad/s], shape (..., n)."""
         velocity = _velocity(dq, self.amplitude)
-        return self.amplitude * (_logistic(self.slope * (velocity + self.offset))
-                                 - _logistic(self.slope * self.offset))
+        return self.amplitude * (_logistic(self.slope * (velocity + self.offset)) - self._at_rest)
 
 
 @dataclass(frozen=True, eq=False)

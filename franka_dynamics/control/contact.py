@@ -20,6 +20,9 @@ from ..arm.friction import FrictionModel
 from ..dynamics.pinocchio_model import PinocchioModel
 
 Array = NDArray[np.float64]
+# A payload error that motion at half the velocity limits does not turn into a contact, at the
+# default limits (docs/contact.md).
+LARGEST_LOAD_KG = 0.5
 # With less lever than this [N m/kg] a pose shows no mass.
 _LEAST_LEVER = 0.5
 
@@ -62,9 +65,10 @@ class ContactMonitor:
     """
     Flags contacts of one arm and reports what it carries.
 
-    `in_contact` is the flag, `latest` the contact it stands or stood for, `share` the largest
-    joint's share of its threshold. `load` and `fast`, shape (n,) [N m] in FCI's sign, are the
-    slow and the fast part of the external torque; `settled` says whether they are known yet.
+    `in_contact` is the flag, `latest` the contact it stands or stood for, `largest_share` the
+    most that any joint had of its threshold until its reader set it to zero. `load` and `fast`,
+    shape (n,) [N m] in FCI's sign, are the slow and the fast part of the external torque;
+    `settled` says whether they are known yet.
 
     Parameters
     ----------
@@ -95,7 +99,7 @@ class ContactMonitor:
         self._stamp: float | None = None
         self._began = 0.0
         self._q = np.zeros(n)
-        self._quiet = self._speed = self.share = 0.0
+        self._quiet = self._speed = self.largest_share = 0.0
         self.in_contact = self.settled = False
         self.load = np.zeros(n)
         self.fast = np.zeros(n)
@@ -162,9 +166,10 @@ class ContactMonitor:
         joint = int(size.argmax())
         peak = float(size[joint])
         threshold = limits.threshold + limits.threshold_per_speed * self._speed
-        self.share = peak / threshold
+        share = peak / threshold
+        self.largest_share = max(self.largest_share, share)
         if not self.in_contact:
-            if self.share <= 1.0:
+            if share <= 1.0:
                 return False
             self.in_contact, self._quiet = True, 0.0
             self.contacts += 1
@@ -172,6 +177,6 @@ class ContactMonitor:
             return True
         if self.latest is not None and peak > self.latest.peak:
             self.latest = Contact(self.latest.stamp, self.latest.joint, peak)
-        self._quiet = self._quiet + elapsed if self.share < limits.release else 0.0
+        self._quiet = self._quiet + elapsed if share < limits.release else 0.0
         self.in_contact = self._quiet < limits.hold
         return not self.in_contact

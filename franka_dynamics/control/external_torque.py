@@ -14,14 +14,40 @@ import numpy as np
 from numpy.typing import NDArray
 import pinocchio as pin
 
+from .targets import TargetProfile
+from ..arm import ArmDescription
 from ..arm.friction import FrictionModel
 from ..dynamics.pinocchio_model import PinocchioModel
+from ..errors import SettingsError
 
 Array = NDArray[np.float64]
 # Bandwidth of the estimate [1/s]: 50 ms to 92 % of a step.
 OBSERVER_GAIN = 50.0
 # A gap in the states after which integrating or differentiating across it would be guessing.
 LONGEST_STEP_S = 0.05
+EFFORT_FRICTION = ('auto', 'included', 'excluded')
+
+
+def friction_in_effort(choice: str, description: ArmDescription,
+                       profile: TargetProfile) -> FrictionModel | None:
+    """
+    Return the friction model that measured efforts contain, or None if they contain none.
+
+    `choice` is one of EFFORT_FRICTION. On a real arm the joint torque sensors see the friction
+    that the arm file holds; plain simulators have none of it, so `auto` goes by the target.
+
+    Raises
+    ------
+    SettingsError
+        If it is `included` but the arm file has no friction model.
+
+    """
+    if choice == 'included' and description.friction is None:
+        raise SettingsError(
+            f'effort_friction is included, but {description.file or description.name} has no '
+            'friction model; add one to the arm file (identify writes it) or choose auto.')
+    included = profile.receiver_adds_friction if choice == 'auto' else choice == 'included'
+    return description.friction if included else None
 
 
 class TorqueResidual:

@@ -9,8 +9,10 @@ from typing import Any
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 
 from .command_watch import CommandWatch
+from .contact_watch import ContactWatch
 from .diagnostics import diagnostic_array, ERROR, OK, STALE, status, WARN
 from .running_crosscheck import RunningCrosscheck
+from ..control.contact import LARGEST_LOAD_KG
 from ..control.feedforward import FeedforwardController, Mode
 from ..control.gravity_watch import GravityState
 from ..control.statistics import Durations
@@ -21,12 +23,14 @@ class FeedforwardDiagnostics:
     """Publishes states, rates, latencies, margins and who compensates gravity."""
 
     def __init__(self, node: Any, controller: FeedforwardController, latency: Durations,
-                 crosscheck: RunningCrosscheck, watch: CommandWatch) -> None:
+                 crosscheck: RunningCrosscheck, watch: CommandWatch,
+                 contact: ContactWatch) -> None:
         self._node = node
         self._controller = controller
         self._latency = latency
         self._crosscheck = crosscheck
         self._watch = watch
+        self._contact = contact
         self._refused = ''
         self._refusals = 0
         # No lifecycle publisher: a node that may not command may still say why.
@@ -40,7 +44,17 @@ class FeedforwardDiagnostics:
     def publish(self) -> None:
         """Publish all statuses."""
         self._publisher.publish(diagnostic_array(self._node, [
-            self._joint_states(), self._command(), self._gravity(), self._models()]))
+            self._joint_states(), self._command(), self._gravity(), self._models(),
+            self._contact_status(), self._arm()]))
+
+    @property
+    def listened_to(self) -> bool:
+        """Whether anybody reads diagnostics."""
+        return bool(self._publisher.get_subscription_count() > 0)
+
+    def publish_contact(self) -> None:
+        """Publish the contact alone, when it begins or ends."""
+        self._publisher.publish(diagnostic_array(self._node, [self._contact_status()]))
 
     def destroy(self) -> None:
         """Take the topic down."""
@@ -106,3 +120,40 @@ class FeedforwardDiagnostics:
         return self._status('Cross-check', level, message, {
             'at configure [N m]': check.at_configure, 'while running [N m]': check.largest,
             'checks while running': check.checks})
+
+    def _contact_status(self) -> DiagnosticStatus:
+        watch, names = self._contact, self._controller.description.joint_names
+        monitor = watch.monitor
+        mass, unexplained = monitor.load_mass()
+        level, message = OK, 'no contact'
+        if not watch.effort_seen:
+            message = 'not known: the joint states carry no measured effort'
+        elif not monitor.settled:
+            message = 'not known yet: too few joint states'
+        elif monitor.in_contact and monitor.latest is not None:
+            level, message = WARN, f'contact, felt first at {names[monitor.latest.joint]}'
+        elif abs(mass) > LARGEST_LOAD_KG:
+            level = WARN
+            message = (f'the arm seems to carry {mass:.2f} kg more than it was told; beyond '
+                       f'{LARGEST_LOAD_KG} kg, motion alone may pass for contact. Set payload, '
+                       'or check that the measured effort contains gravity')
+        pairs: dict[str, Any] = {
+            'contact': monitor.in_contact, 'contacts': monitor.contacts,
+            'largest share of threshold [%]': 100.0 * monitor.largest_share,
+            'load at the flange [kg]': mass, 'load not explained by it [N m]': unexplained,
+            'friction': 'subtracted' if watch.friction else 'not subtracted'}
+        monitor.largest_share = 0.0
+        if monitor.latest is not None:
+            pairs.update({'latest began at [s]': f'{monitor.latest.stamp:.6f}',
+                          'latest felt first at': names[monitor.latest.joint],
+                          'latest peak [N m]': monitor.latest.peak})
+        pairs.update({f'load torque, {name} [N m]': float(torque)
+                      for name, torque in zip(names, monitor.load)})
+        return self._status('Contact', level, message, pairs)
+
+    def _arm(self) -> DiagnosticStatus:
+        description = self._controller.description
+        return self._status('Arm', OK, f'{description.name} ({description.inertial_set}, hand '
+                            f'{description.hand})', {
+                                f'torque limit, {joint.name} [N m]': float(joint.limits.effort)
+                                for joint in description.joints})

@@ -21,8 +21,10 @@ from std_msgs.msg import Float64MultiArray, String
 from trajectory_msgs.msg import JointTrajectory
 
 from .command_watch import CommandWatch
+from .contact_watch import ContactWatch
 from .feedforward_diagnostics import FeedforwardDiagnostics
 from .feedforward_parameters import (
+    contact_limits_from,
     FEEDFORWARD_PARAMETERS,
     LIVE_PARAMETERS,
     settings_from,
@@ -114,9 +116,12 @@ class FeedforwardNode(LifecycleNode):
         self._running_crosscheck = RunningCrosscheck(
             controller, parameters['crosscheck_period'], report.largest)
         self._latency = Durations()
-        # First, because it is the one that may refuse (a frame that does not exist).
+        # These first, because they may refuse (no friction model, a frame that does not exist).
+        self._contact = ContactWatch(controller, contact_limits_from(parameters),
+                                     parameters['effort_friction'])
         self._terms = TermPublishers(self, controller, parameters['frame'],
-                                     parameters['reference_frame'])
+                                     parameters['reference_frame'],
+                                     parameters['effort_friction'])
         options: dict[str, Any] = {'qos_overriding_options': qos_overriding_options()}
         self._command_publisher = self.create_lifecycle_publisher(
             Float64MultiArray, '~/command', PUBLISHER_QOS, **options)
@@ -126,7 +131,8 @@ class FeedforwardNode(LifecycleNode):
             JointTrajectory, '~/feedforward_trajectory', PUBLISHER_QOS, **options)
         self._command_watch = CommandWatch(self, self._command_publisher)
         self._diagnostics = FeedforwardDiagnostics(
-            self, controller, self._latency, self._running_crosscheck, self._command_watch)
+            self, controller, self._latency, self._running_crosscheck, self._command_watch,
+            self._contact)
         self._last_publication = 0.0
         # Last: whoever finds a controller finds all the rest.
         self._controller = controller
@@ -161,7 +167,7 @@ class FeedforwardNode(LifecycleNode):
         self.controller.supervisor.reset()
         self.controller.enable()
         result = super().on_activate(state)
-        self._terms.refresh()
+        self._look_who_listens()
         # What set-up left behind would otherwise be walked through in the middle of a cycle.
         gc.collect()
         gc.freeze()
@@ -253,11 +259,17 @@ class FeedforwardNode(LifecycleNode):
             self._warn_of_stop()
         if cycle is not None and cycle.gravity is not None:
             self._terms.publish(cycle, message)
+            if self._contact.listening and self._contact.run(cycle):
+                self._diagnostics.publish_contact()
             failure = self._running_crosscheck.run(cycle)
             if failure:
                 self.controller.hold_off(failure)
         if self._housekeeping_due:
             self._keep_house()
+
+    def _look_who_listens(self) -> None:
+        self._terms.refresh()
+        self._contact.listen(self._diagnostics.listened_to)
 
     def _publish_command(self, torque: Any) -> None:
         data = doubles(torque)
@@ -355,7 +367,7 @@ class FeedforwardNode(LifecycleNode):
 
     def _keep_house(self) -> None:
         self._housekeeping_due = False
-        self._terms.refresh()
+        self._look_who_listens()
         now = time.monotonic()
         if now < self._next_diagnostics:
             return

@@ -9,6 +9,8 @@ from typing import Any
 from .arm_parameters import ARM_PARAMETERS
 from .model_parameters import MODEL_PARAMETERS
 from .parameters import ParameterSpec
+from ..control.contact import ContactLimits
+from ..control.external_torque import EFFORT_FRICTION
 from ..control.settings import PAYLOAD_ORDER, Settings, StateSource, Terms
 from ..control.supervision import SupervisionLimits
 from ..control.targets import DEFAULT_TARGET, TARGETS
@@ -67,6 +69,20 @@ FIXED_PARAMETERS = (
     ParameterSpec('crosscheck_period', 'double', 1.0, 'How often the running model is held '
                   'against the independent one; 0 for never.', read_only=True, minimum=0.0,
                   maximum=3600.0, unit='s'),
+    ParameterSpec('effort_friction', 'string', 'auto', "Whether measured efforts contain the arm "
+                  "file's friction, which is then no external torque; auto: for target fci.",
+                  read_only=True, choices=EFFORT_FRICTION),
+    ParameterSpec('contact.threshold', 'double', ContactLimits.threshold, 'High-passed external '
+                  'torque of any joint that counts as contact while the arm stands still.',
+                  read_only=True, minimum=0.01, maximum=100.0, unit='N m'),
+    ParameterSpec('contact.threshold_per_speed', 'double', ContactLimits.threshold_per_speed,
+                  'Added to it per speed of the fastest joint, because models err in proportion '
+                  'to motion.', read_only=True, minimum=0.0, maximum=100.0, unit='N m s/rad'),
+    ParameterSpec('contact.release', 'double', ContactLimits.release, 'Share of the threshold '
+                  'below which a contact ends.', read_only=True, minimum=0.01, maximum=1.0),
+    ParameterSpec('contact.high_pass', 'double', ContactLimits.high_pass, 'Time constant after '
+                  'which a constant external torque is load and no longer contact.',
+                  read_only=True, minimum=0.05, maximum=60.0, unit='s'),
     ParameterSpec('frame', 'string', FLANGE, "The frame of ~/jacobian and ~/pose: 'flange' or a "
                   'joint number.', read_only=True),
     ParameterSpec('reference_frame', 'string', 'LOCAL_WORLD_ALIGNED', "The Jacobian's reference "
@@ -94,3 +110,11 @@ def supervision_from(values: dict[str, Any]) -> SupervisionLimits:
     return SupervisionLimits(
         min_input_rate=values['min_input_rate'], state_timeout=values['state_timeout'],
         max_state_age=values['max_state_age'], recovery_samples=values['recovery_samples'])
+
+
+def contact_limits_from(values: dict[str, Any]) -> ContactLimits:
+    """Return the contact limits that parameter values stand for."""
+    return ContactLimits(
+        threshold=values['contact.threshold'],
+        threshold_per_speed=values['contact.threshold_per_speed'],
+        release=values['contact.release'], high_pass=values['contact.high_pass'])

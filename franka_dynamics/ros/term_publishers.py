@@ -16,8 +16,9 @@ from sensor_msgs.msg import JointState
 
 from .joint_state import effort_message
 from .qos import PUBLISHER_QOS, qos_overriding_options
-from ..control.external_torque import MomentumObserver
+from ..control.external_torque import friction_in_effort, MomentumObserver, TorqueResidual
 from ..control.feedforward import Cycle, FeedforwardController
+from ..control.terms import TermModel
 from ..dynamics.model import frame_index
 
 _TWIST_ROWS = ('vx', 'vy', 'vz', 'wx', 'wy', 'wz')
@@ -35,6 +36,8 @@ class TermPublishers:
         Whose cycles are published.
     frame, reference_frame : str
         Of the Jacobian and the pose.
+    effort_friction : str
+        One of control.external_torque.EFFORT_FRICTION.
 
     Raises
     ------
@@ -44,7 +47,7 @@ class TermPublishers:
     """
 
     def __init__(self, node: Any, controller: FeedforwardController, frame: str,
-                 reference_frame: str) -> None:
+                 reference_frame: str, effort_friction: str) -> None:
         self._controller = controller
         description = controller.description
         self._names = list(description.joint_names)
@@ -54,12 +57,14 @@ class TermPublishers:
         self._base_frame = base_frame_id(self._names[0])
         self._square = [f'{row}/{column}' for row in self._names for column in self._names]
         self._twist = [f'{row}/{column}' for row in _TWIST_ROWS for column in self._names]
-        self._observed_terms: Any = None
+        self._effort_friction = effort_friction
+        self._estimated_terms: TermModel | None = None
         terms: dict[str, tuple[type, Callable[[Cycle, Time, JointState], Any]]] = {
             'gravity': (JointState, self._gravity),
             'coriolis': (JointState, self._coriolis),
             'inertia_torque': (JointState, self._inertia),
             'external_torque': (JointState, self._external),
+            'residual_torque': (JointState, self._residual),
             'mass_matrix': (JointState, self._mass_matrix),
             'coriolis_matrix': (JointState, self._coriolis_matrix),
             'jacobian': (JointState, self._jacobian),
@@ -106,11 +111,26 @@ class TermPublishers:
     def _external(self, cycle: Cycle, stamp: Time, _: JointState) -> JointState | None:
         if cycle.effort is None:
             return None
-        terms = self._controller.terms
-        if terms is not self._observed_terms:
-            self._observed_terms, self._observer = terms, MomentumObserver(terms.true)
+        self._renew_estimators()
         return self._effort(stamp, self._observer.update(
             cycle.stamp, cycle.q, cycle.dq, cycle.effort))
+
+    def _residual(self, cycle: Cycle, stamp: Time, _: JointState) -> JointState | None:
+        if cycle.effort is None:
+            return None
+        self._renew_estimators()
+        return self._effort(stamp, self._plain_residual.update(
+            cycle.stamp, cycle.q, cycle.dq, cycle.effort))
+
+    def _renew_estimators(self) -> None:
+        """Begin anew with the present payload and gravity where these have changed."""
+        terms = self._controller.terms
+        if terms is not self._estimated_terms:
+            self._estimated_terms = terms
+            friction = friction_in_effort(self._effort_friction, self._controller.description,
+                                          self._controller.settings.profile)
+            self._observer = MomentumObserver(terms.true, friction=friction)
+            self._plain_residual = TorqueResidual(terms.true, friction)
 
     def _mass_matrix(self, cycle: Cycle, stamp: Time, _: JointState) -> JointState:
         return effort_message(stamp, self._square,

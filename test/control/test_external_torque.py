@@ -1,14 +1,21 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The momentum observer on a simulated arm that is pushed with a known force."""
+"""Residual and momentum observer on a simulated arm: known pushes, friction, gaps."""
 
 import numpy as np
 import pytest
 
 from franka_dynamics.arm import load
-from franka_dynamics.control.external_torque import MomentumObserver, OBSERVER_GAIN
+from franka_dynamics.control.external_torque import (
+    friction_in_effort,
+    MomentumObserver,
+    OBSERVER_GAIN,
+    TorqueResidual,
+)
+from franka_dynamics.control.targets import TARGETS
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
+from franka_dynamics.errors import SettingsError
 from franka_dynamics.simulation.arm_simulation import ArmSimulation, Push, SimulationSettings
 
 FER = load('fer')
@@ -60,3 +67,79 @@ def test_given_a_gap_in_the_states_when_observed_then_it_starts_over():
         torque = observer.update(1e-3 * k, FER.home, dq, np.zeros(7))
     assert np.abs(torque).max() > 1.0  # an effort of zero while gravity pulls: something lifts
     np.testing.assert_array_equal(observer.update(10.0, FER.home, dq, np.zeros(7)), np.zeros(7))
+
+
+def swing(settings, seconds=1.2):
+    """Swing joints 4 and 5 by computed torque; yield the states as a driver would pair them."""
+    simulation = ArmSimulation(FER, settings)
+    model = PinocchioModel(FER)
+    reading = simulation.read()
+    while reading.time < seconds:
+        q, dq = reading.position, reading.velocity
+        wanted = np.zeros(7)
+        wanted[3:5] = 3.0 * np.cos(6.0 * reading.time)
+        simulation.step(model.inverse_dynamics(q, dq, wanted))
+        reading = simulation.read()
+        yield reading.time, q, dq, reading.effort
+
+
+def largest(estimator, **changes):
+    """Return the most that an estimator feels on a swinging arm that nobody touches."""
+    torques = [estimator.update(*state) for state in swing(
+        SimulationSettings(brake_release_after=0.0, **changes))]
+    return np.abs([torque for torque in torques if torque is not None]).max()
+
+
+@pytest.mark.parametrize('estimator', [MomentumObserver, TorqueResidual])
+def test_given_friction_in_the_effort_when_moving_then_the_model_takes_it_out(estimator):
+    model = PinocchioModel(FER)
+    untold = largest(estimator(model), friction=True)
+    told = largest(estimator(model, friction=FER.friction), friction=True)
+    # Half of joint 4's amplitude of 1.28 N m is felt where friction is not taken out.
+    assert untold > 0.4
+    # State and effort are half a time step apart: 2.5 % is left of it.
+    assert told < 0.05 * untold
+
+
+def test_given_a_push_when_the_plain_residual_is_taken_then_it_shows_it_at_once():
+    jacobian = NewtonEulerModel(FER).jacobian(FER.home)[:3]
+    simulation = ArmSimulation(FER, SimulationSettings(
+        push=Push(FORCE, PUSH_AT, 10.0), brake_release_after=0.0))
+    model = PinocchioModel(FER)
+    residual = TorqueResidual(model)
+    torques = {}
+    reading = simulation.read()
+    for step in range(120):
+        torques[step] = residual.update(reading.time, reading.position, reading.velocity,
+                                        reading.effort)
+        simulation.step(model.gravity(reading.position))
+        reading = simulation.read()
+    assert torques[0] is None  # no acceleration yet
+    before, after = torques[99], torques[100]
+    np.testing.assert_allclose(before, np.zeros(7), rtol=0, atol=1e-9)
+    # One step after the push began; velocities of a millimetre per second do not turn J.
+    np.testing.assert_allclose(after, -jacobian.T @ np.array(FORCE), rtol=0, atol=1e-2)
+
+
+def test_given_a_gap_when_the_plain_residual_is_taken_then_there_is_none():
+    residual = TorqueResidual(PinocchioModel(FER))
+    still = (FER.home, np.zeros(7), np.zeros(7))
+    assert residual.update(0.0, *still) is None
+    assert residual.update(0.001, *still) is not None
+    assert residual.update(0.2, *still) is None
+    assert residual.update(0.2, *still) is None  # a repeated stamp gives no acceleration either
+    assert residual.update(0.201, *still) is not None
+
+
+@pytest.mark.parametrize(('choice', 'target', 'taken_out'), [
+    ('auto', 'fci', True), ('auto', 'mujoco', False), ('included', 'mujoco', True),
+    ('excluded', 'fci', False)])
+def test_given_a_choice_of_friction_when_asked_then_it_is_the_arm_files_or_none(
+        choice, target, taken_out):
+    found = friction_in_effort(choice, FER, TARGETS[target])
+    assert found is (FER.friction if taken_out else None)
+
+
+def test_given_an_arm_without_friction_when_it_is_said_to_be_included_then_it_is_refused():
+    with pytest.raises(SettingsError, match=r'effort_friction is included, but .*fr3.* has no'):
+        friction_in_effort('included', load('fr3'), TARGETS['fci'])

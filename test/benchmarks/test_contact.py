@@ -1,0 +1,55 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The contact benchmark in small: minutes there, seconds here."""
+
+import importlib.util
+from pathlib import Path
+import sys
+
+import numpy as np
+import pytest
+
+from franka_dynamics.arm import load
+
+FER = load('fer')
+
+
+@pytest.fixture(scope='module')
+def benchmark():
+    """Return the benchmark as a module."""
+    path = Path(__file__).parents[2] / 'benchmarks' / 'contact.py'
+    spec = importlib.util.spec_from_file_location('contact_benchmark', path)
+    module = importlib.util.module_from_spec(spec)
+    # dataclass looks the module up by name.
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    yield module
+    del sys.modules[spec.name]
+
+
+def test_given_the_motion_when_differenced_then_its_derivatives_hold_and_limits_are_kept(
+        benchmark):
+    times = np.linspace(0.0, 100.0, 100001)
+    q, dq, ddq = benchmark.wander(FER, 3)(times)
+    # Central differences over a millisecond of sines below 0.3 Hz.
+    np.testing.assert_allclose(np.gradient(q, times, axis=0)[1:-1], dq[1:-1], rtol=0, atol=1e-5)
+    np.testing.assert_allclose(np.gradient(dq, times, axis=0)[1:-1], ddq[1:-1], rtol=0, atol=1e-4)
+    assert ((q > FER.limit('lower')) & (q < FER.limit('upper'))).all()
+    assert (np.abs(dq) <= benchmark.SPEED_SHARE * FER.limit('velocity')).all()
+
+
+@pytest.mark.parametrize('row', ['nothing carried', '0.5 kg unknown'])
+def test_given_nobody_touches_the_moving_arm_when_watched_then_there_is_no_alarm(benchmark, row):
+    outcome = benchmark.run(FER, 40.0, seed=5, **benchmark.ROWS[row])
+    assert outcome.fastest > 0.5
+    assert outcome.alarms == 0
+    assert np.nanmean(outcome.masses) == pytest.approx(
+        benchmark.ROWS[row].get('mass', 0.0), abs=0.05)
+
+
+def test_given_pushes_when_the_arm_moves_slowly_then_strong_ones_are_flagged_in_time(benchmark):
+    outcome = benchmark.run(FER, 40.0, seed=5, **benchmark.ROWS['pushed with 10 N, slow'])
+    figures = benchmark.summary(outcome)
+    assert figures['pushes'] >= 12
+    assert figures['of these flagged within 50 ms [%]'] == 100.0
+    assert figures['false alarms'] == 0

@@ -1,0 +1,192 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Contact told from load: synthetic torques, the closed loop with a simulated arm, a real arm."""
+
+import numpy as np
+import pytest
+
+from franka_dynamics.arm import load
+from franka_dynamics.control.contact import ContactLimits, ContactMonitor, LARGEST_LOAD_KG
+from franka_dynamics.control.feedforward import FeedforwardController
+from franka_dynamics.control.multisine import multisine
+from franka_dynamics.control.settings import Settings
+from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
+from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
+from franka_dynamics.identification.recording import read_recording
+from franka_dynamics.simulation.arm_simulation import ArmSimulation, Push, SimulationSettings
+
+FER = load('fer')
+GRAVITY = NewtonEulerModel(FER).gravity(FER.home)
+LIMITS = ContactLimits()
+KP, KD = (300.0,) * 4 + (80.0,) * 3, (20.0,) * 4 + (4.0,) * 3
+SENSORS = {'friction': True, 'position_noise': 1e-5, 'velocity_noise': 1e-3, 'effort_noise': 0.1}
+WITHIN_S = 0.05
+
+
+class Bench:
+    """A monitor in front of an arm at rest, whose external torque is made up."""
+
+    def __init__(self, limits=LIMITS):
+        self.monitor = ContactMonitor(PinocchioModel(FER), limits)
+        self.stamp, self.changes = 0.0, []
+
+    def hold(self, external, seconds):
+        """Let a torque act, in FCI's sign; note every change of the flag."""
+        for _ in range(round(1e3 * seconds)):
+            self.stamp += 1e-3
+            if self.monitor.update(self.stamp, FER.home, np.zeros(7), GRAVITY + external):
+                self.changes.append((self.stamp, self.monitor.in_contact))
+        return self.monitor
+
+
+def torque(joint, value):
+    return value * np.eye(7)[joint]
+
+
+def test_given_a_step_above_the_threshold_when_felt_then_joint_time_and_peak_are_reported():
+    bench = Bench()
+    bench.hold(np.zeros(7), 1.0)
+    monitor = bench.hold(torque(2, -4.0), 0.2)
+    assert monitor.in_contact
+    assert monitor.contacts == 1
+    assert monitor.latest.joint == 2
+    # The observer reaches the threshold after ln(4 / (4 - 1.25)) / 50 s; then up to a period.
+    crossing = np.log(4.0 / (4.0 - LIMITS.threshold)) / LIMITS.gain
+    assert crossing < monitor.latest.stamp - 1.0 < crossing + 2.0 * LIMITS.period
+    # A first-order lag of 20 ms behind a first-order high-pass of 0.5 s peaks at 87 %.
+    assert monitor.latest.peak == pytest.approx(0.87 * 4.0, rel=0.03)
+
+
+def test_given_a_step_below_the_threshold_when_felt_then_it_is_load():
+    bench = Bench()
+    bench.hold(np.zeros(7), 1.0)
+    monitor = bench.hold(torque(2, 1.2), 3.0)
+    assert monitor.contacts == 0
+    np.testing.assert_allclose(monitor.load, torque(2, 1.2), rtol=0, atol=0.01)
+
+
+def test_given_a_push_that_stays_when_long_enough_then_the_contact_ends_and_it_is_load():
+    bench = Bench()
+    bench.hold(np.zeros(7), 1.0)
+    monitor = bench.hold(torque(0, 4.0), 5.0)
+    (_, begun), (ended, still) = bench.changes
+    assert begun and not still
+    # It has fallen to half the threshold after high_pass ln(4 / 0.625), and stays there for hold.
+    assert ended - 1.0 == pytest.approx(
+        LIMITS.high_pass * np.log(4.0 / (0.5 * LIMITS.threshold)) + LIMITS.hold, abs=0.03)
+    np.testing.assert_allclose(monitor.load, torque(0, 4.0), rtol=0, atol=0.01)
+
+
+def test_given_a_torque_that_flutters_about_the_threshold_when_felt_then_the_flag_does_not():
+    bench = Bench(ContactLimits(high_pass=60.0))
+    bench.hold(np.zeros(7), 1.0)
+    for _ in range(20):
+        bench.hold(torque(1, 1.6), 0.1)
+        bench.hold(torque(1, 0.9), 0.1)  # below the threshold, above half of it
+    assert [flag for _, flag in bench.changes] == [True]
+
+
+def test_given_a_torque_from_the_start_when_settled_then_it_is_load_from_the_start():
+    monitor = Bench().hold(torque(3, 8.0), 2.0)
+    assert monitor.contacts == 0
+    np.testing.assert_allclose(monitor.load, torque(3, 8.0), rtol=0, atol=0.05)
+
+
+def test_given_a_gap_in_the_states_when_in_contact_then_the_flag_falls_and_it_settles_anew():
+    bench = Bench()
+    bench.hold(np.zeros(7), 1.0)
+    bench.hold(torque(2, 4.0), 0.1)
+    bench.stamp += 1.0
+    monitor = bench.hold(torque(2, 4.0), 0.3)
+    assert bench.changes[-1][1] is False
+    assert not monitor.settled
+    assert np.isnan(monitor.load_mass()).all()
+
+
+def test_given_states_between_two_evaluations_when_taken_then_the_model_is_not_asked(monkeypatch):
+    monitor = ContactMonitor(PinocchioModel(FER))
+    asked = []
+    monkeypatch.setattr(monitor._observer, 'update',
+                        lambda *state: asked.append(state[0]) or np.zeros(7))
+    for step in range(1000):
+        monitor.update(1e-3 * step, FER.home, np.zeros(7), GRAVITY)
+    # The period is 4 ms: a quarter of the states at 1 kHz, and every one of a slower topic.
+    assert len(asked) == 250
+
+
+class Loop:
+    """A commanding controller, a simulated arm, and a monitor that sees what the node sees."""
+
+    def __init__(self, friction=FER.friction, limits=LIMITS, **simulation):
+        self.arm = ArmSimulation(FER, SimulationSettings(
+            **{'brake_release_after': 0.1, **SENSORS, **simulation}))
+        self.controller = FeedforwardController(FER, Settings(target='mujoco', kp=KP, kd=KD))
+        self.controller.enable()
+        self.monitor = ContactMonitor(self.controller.terms.true, limits, friction)
+        self.flagged, self.share, self.command = [], 0.0, None
+
+    def run(self, seconds):
+        for _ in range(round(1e3 * seconds)):
+            reading = self.arm.read()
+            state = (reading.time, reading.position, reading.velocity)
+            cycle = self.controller.cycle(*state, reading.time, effort=reading.effort)
+            if cycle.command is not None:
+                self.command = cycle.command
+            if self.monitor.update(*state, reading.effort) and self.monitor.in_contact:
+                self.flagged.append(reading.time)
+            self.arm.step(self.command, fresh=cycle.command is not None)
+        return self
+
+    def move(self, seconds=8.0):
+        """Start up, then follow a multisine about the home pose."""
+        self.run(1.0)
+        self.monitor.largest_share = 0.0
+        self.controller.set_reference(multisine(FER, seconds, 0.4))
+        return self.run(seconds)
+
+
+@pytest.mark.parametrize('direction', [*np.eye(3), *-np.eye(3)])
+def test_given_ten_newtons_at_the_flange_when_they_begin_then_they_are_flagged_in_time(direction):
+    begun = 1.5
+    loop = Loop(push=Push(tuple(10.0 * direction), begun, 1.0)).run(2.0)
+    assert len(loop.flagged) == 1
+    assert 0.0 < loop.flagged[0] - begun < WITHIN_S
+
+
+def test_given_friction_when_the_arm_moves_then_it_trips_nothing_and_leaves_room():
+    told, untold = Loop().move(), Loop(friction=None).move()
+    assert not told.flagged
+    # Half as much of the threshold is used where the model knows the friction.
+    assert told.monitor.largest_share < 0.5
+    assert untold.monitor.largest_share > 1.3 * told.monitor.largest_share
+
+
+def payload(mass):
+    return Settings(payload=(mass, 0.0, 0.02, 0.05, *[0.002 * mass * x for x in (1, 0, 0, 1, 0, 1)]
+                             )).payload_inertia()
+
+
+def test_given_the_largest_stated_payload_error_when_moving_then_it_is_load_not_contact():
+    loop = Loop(payload=payload(LARGEST_LOAD_KG)).move()
+    assert not loop.flagged
+    mass, unexplained = loop.monitor.load_mass()
+    # Its centre of mass is 5 cm off the flange, and the load lags the motion by half a second.
+    assert mass == pytest.approx(LARGEST_LOAD_KG, rel=0.2)
+    assert unexplained < 1.0
+
+
+def test_given_several_times_the_stated_payload_error_when_moving_then_it_is_flagged():
+    assert Loop(payload=payload(5.0 * LARGEST_LOAD_KG)).move().flagged
+
+
+def test_given_a_real_arm_in_motion_when_nobody_touches_it_then_nothing_is_flagged(
+        fer_recording_path):
+    recording = read_recording(fer_recording_path, FER.joint_names)
+    monitor = ContactMonitor(PinocchioModel(FER), friction=FER.friction)
+    masses = []
+    for state in zip(1e-9 * recording.stamp_ns, recording.q, recording.dq, recording.effort):
+        monitor.update(*state)
+        masses.append(monitor.load_mass()[0])
+    assert monitor.contacts == 0
+    # The model's own errors on this arm, of about 1 N m, are not much of a mass.
+    assert np.nanmax(np.abs(masses)) < LARGEST_LOAD_KG
