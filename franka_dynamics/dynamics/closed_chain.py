@@ -97,6 +97,14 @@ class ClosedChain:
     gravity : array_like, shape (3,)
         In the space frame [m/s^2].
 
+    Attributes
+    ----------
+    active, passive : ndarray of int
+        Joints with and without motors.
+    signs : list of ndarray, shape (n,)
+        For each loop, +1 for joints that move its first body, -1 for its second, 0 for both or
+        neither.
+
     Raises
     ------
     TreeError

@@ -31,6 +31,7 @@ _STEP = 1e-10  # rad or m; smaller steps change no digit that a measurement carr
 _CHUNK = 256  # poses differentiated at once
 # Singular values of the scaled Jacobian below this share of the largest: not determined.
 _RANK = 1e-8
+_RIGID = 1e-6  # trackers and cameras write rotations in single precision
 _FAR = 1.0  # rad: no manufacturing error; a wrong frame or joint order
 
 
@@ -86,21 +87,11 @@ def calibrate(tree: BodyTree, q: ArrayLike, poses: ArrayLike, *, rotation_deviat
         the joints), if they are far from the model, or if the iteration does not settle.
 
     """
-    positions, measured = tree.joint_vector(q, 'q'), np.asarray(poses, dtype=float)
-    if positions.ndim != 2 or measured.shape != (len(positions), 4, 4):
-        raise CalibrationError(f'q has shape {positions.shape} and poses {measured.shape}; '
-                               f'expected (N, {tree.n}) and (N, 4, 4): one pose per row of q.')
-    deviations = np.array([translation_deviation] * 3 + [rotation_deviation] * 3)
-    if not (np.isfinite(deviations).all() and (deviations > 0.0).all()):
-        raise CalibrationError('The deviations of the measurement must be positive numbers [rad], '
-                               f'[m]; got {rotation_deviation} and {translation_deviation}.')
-    weights = 1.0 / deviations
+    positions = tree.joint_vector(q, 'q')
+    measured = _measured_poses(poses, positions, tree.n)
+    weights = _weights(rotation_deviation, translation_deviation)
     before = _residual(tree, positions, measured)
-    if np.linalg.norm(before[:, 3:], axis=1).max() > _FAR:
-        worst = int(np.argmax(np.linalg.norm(before[:, 3:], axis=1)))
-        raise CalibrationError(f'Measured pose {worst} is turned by more than {_FAR} rad against '
-                               'the model; check the order of the joints, their units and the '
-                               'frames the poses are measured in and of.')
+    _require_near(before)
     current = tree
     for iteration in range(1, _MOST_ITERATIONS + 1):
         residual = _residual(current, positions, measured)
@@ -115,6 +106,39 @@ def calibrate(tree: BodyTree, q: ArrayLike, poses: ArrayLike, *, rotation_deviat
                            _residual(current, positions, measured))
     raise CalibrationError(f'The calibration has not settled after {_MOST_ITERATIONS} iterations; '
                            f'its last step was {np.abs(step).max():.2g}.')
+
+
+def _measured_poses(poses: ArrayLike, q: Array, n: int) -> Array:
+    measured = np.asarray(poses, dtype=float)
+    if q.ndim != 2 or measured.shape != (len(q), 4, 4):
+        raise CalibrationError(f'q has shape {q.shape} and poses {measured.shape}; expected '
+                               f'(N, {n}) and (N, 4, 4): one pose per row of q.')
+    rotation = measured[:, :3, :3]
+    with np.errstate(invalid='ignore'):
+        off = np.abs(rotation @ np.swapaxes(rotation, 1, 2) - np.eye(3)).max(axis=(1, 2))
+        proper = (off < _RIGID) & (np.linalg.det(rotation) > 0.0) & np.isfinite(
+            measured).all(axis=(1, 2)) & (measured[:, 3] == (0, 0, 0, 1)).all(axis=1)
+    if not proper.all():
+        bad = int(np.flatnonzero(~proper)[0])
+        raise CalibrationError(f'Measured pose {bad} is no rigid motion [R, p; 0, 1]: '
+                               f'{measured[bad].tolist()}.')
+    return measured
+
+
+def _weights(rotation_deviation: float, translation_deviation: float) -> Array:
+    deviations = np.array([translation_deviation] * 3 + [rotation_deviation] * 3)
+    if not (np.isfinite(deviations).all() and (deviations > 0.0).all()):
+        raise CalibrationError('The deviations of the measurement must be positive numbers [rad], '
+                               f'[m]; got {rotation_deviation} and {translation_deviation}.')
+    return 1.0 / deviations
+
+
+def _require_near(residual: Array) -> None:
+    angles = np.linalg.norm(residual[:, 3:], axis=1)
+    if angles.max() > _FAR:
+        raise CalibrationError(f'Measured pose {int(np.argmax(angles))} is turned by more than '
+                               f'{_FAR} rad against the model; check the order of the joints, '
+                               'their units and the frames the poses are measured in and of.')
 
 
 def _result(found: BodyTree, basis: Array, jacobian: Array, weights: Array,

@@ -159,7 +159,8 @@ def test_given_a_joint_that_never_moves_when_calibrated_then_it_is_named():
 @pytest.mark.parametrize(('count', 'change', 'message'), [
     (5, {}, r'5 poses give 30 numbers for 34 unknowns; record at least 6 poses'),
     (50, {'rotation_deviation': 0.0}, 'deviations of the measurement must be positive'),
-    (50, {'poses': np.zeros((3, 4, 4))}, r'poses \(3, 4, 4\); expected \(N, 7\) and \(N, 4, 4\)'),
+    (50, {'poses': np.tile(np.eye(4), (3, 1, 1))},
+     r'poses \(3, 4, 4\); expected \(N, 7\) and \(N, 4, 4\)'),
 ])
 def test_given_unfit_input_when_calibrated_then_the_message_says_what_to_mend(
         count, change, message):
@@ -168,6 +169,15 @@ def test_given_unfit_input_when_calibrated_then_the_message_says_what_to_mend(
                  'translation_deviation': 1.0, **change}
     with pytest.raises(CalibrationError, match=message):
         calibrate(NOMINAL, q, **arguments)
+
+
+@pytest.mark.parametrize('fault', [np.nan, 1.1])
+def test_given_a_pose_that_is_none_when_calibrated_then_it_is_named(fault):
+    q = positions(NOMINAL, 10, np.random.default_rng(14))
+    poses = flange_poses(NOMINAL, q)
+    poses[3, 0, 0] = fault
+    with pytest.raises(CalibrationError, match='Measured pose 3 is no rigid motion'):
+        calibrate(NOMINAL, q, poses, rotation_deviation=1.0, translation_deviation=1.0)
 
 
 def test_given_reversed_joints_when_calibrated_then_frames_and_order_are_suspected():
