@@ -32,12 +32,11 @@ def filter_inflation(options: SignalOptions) -> float:
     return float(1.0 / spectrum.mean())
 
 
-def residual_inflation(residuals: Iterable[Array], options: SignalOptions) -> Array:
+def lag_sums(residuals: Iterable[Array], options: SignalOptions, n: int) -> Array:
     """
-    Return the same measured on residuals, joint by joint, shape (n,).
+    Return sums of residual products over lags up to a second, shape (lags + 1, n) [N^2 m^2].
 
-    1 + 2 sum of the autocorrelation up to a second with Bartlett's weights (Newey and West
-    1987). It exceeds the filter's own where the model itself is at fault for longer.
+    Sums of several recordings add up.
 
     Parameters
     ----------
@@ -45,17 +44,27 @@ def residual_inflation(residuals: Iterable[Array], options: SignalOptions) -> Ar
         Measured minus predicted torque [N m] of stretches without gaps.
     options : SignalOptions
         For the sampling rate.
+    n : int
+        Number of joints.
 
     """
     lags = max(1, round(_WINDOW_S * options.rate))
-    total: Array | float = 0.0
+    total = np.zeros((lags + 1, n))
     for residual in residuals:
-        products = [np.sum(residual[lag:] * residual[:len(residual) - lag], axis=0)
-                    for lag in range(min(lags, len(residual) - 1) + 1)]
-        products += [np.zeros(residual.shape[1])] * (lags + 1 - len(products))
-        total = total + np.array(products)
-    covariance = np.asarray(total)
+        for lag in range(min(lags, len(residual) - 1) + 1):
+            total[lag] += np.sum(residual[lag:] * residual[:len(residual) - lag], axis=0)
+    return total
+
+
+def residual_inflation(sums: Array) -> Array:
+    """
+    Return by how much residuals repeat each other, joint by joint, shape (n,).
+
+    1 + 2 sum of the autocorrelation with Bartlett's weights (Newey and West 1987), from
+    `lag_sums`. It exceeds the filter's own where the model itself is at fault for longer.
+    """
+    lags = len(sums) - 1
     weights = 1.0 - np.arange(lags + 1) / (lags + 1.0)
     weights[1:] *= 2.0
-    variance = np.where(covariance[0] > 0.0, covariance[0], 1.0)
-    return np.maximum(1.0, weights @ covariance / variance)
+    variance = np.where(sums[0] > 0.0, sums[0], 1.0)
+    return np.maximum(1.0, weights @ sums / variance)

@@ -11,10 +11,9 @@ consistent. Published sets get friction fitted on the same data, so that only in
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import reduce
-from itertools import pairwise
 from operator import add
 
 import numpy as np
@@ -28,8 +27,9 @@ from .filter_noise import filter_inflation, residual_inflation
 from .identification_result import Identification, IdentificationOptions, Score, SIGMOID
 from .replay import Errors, predicted_torque
 from .sigmoid_fit import fit_sigmoid
-from .signal_processing import Motion
+from .signal_processing import Motion, SignalOptions
 from .starting_set import Pull
+from .summary import residual_lag_sums, Summary
 from .torque_factors import TorqueFactors
 from .torque_model import TorqueModel
 from ..arm import ArmDescription
@@ -39,32 +39,6 @@ Array = NDArray[np.float64]
 # A parameter of which the motion leaves this part of a weak prior's deviation is not shown.
 NOT_SHOWN = 0.5
 _STILL = 0.01  # [rad/s]
-
-
-@dataclass(frozen=True, eq=False)
-class HalvedFactors:
-    """A recording's samples as factors: stretches of the training half, and the test half."""
-
-    folds: tuple[TorqueFactors, ...]
-    test: TorqueFactors
-
-    @classmethod
-    def of(cls, model: TorqueModel, motion: Motion, folds: int) -> HalvedFactors:
-        """Return the factors of one recording, its first half in consecutive stretches."""
-        train, test = motion.halves()
-        edges = np.linspace(0, len(train), folds + 1).round().astype(int)
-        parts = [train.part(slice(a, b)) for a, b in pairwise(edges)]
-        return cls(tuple(TorqueFactors.of(model, part) for part in parts),
-                   TorqueFactors.of(model, test))
-
-    def __add__(self, other: HalvedFactors) -> HalvedFactors:
-        """Return both recordings' factors, stretch by stretch."""
-        return HalvedFactors(tuple(map(add, self.folds, other.folds)), self.test + other.test)
-
-    @property
-    def train(self) -> TorqueFactors:
-        """The whole training half."""
-        return reduce(add, self.folds)
 
 
 def identify(motions: Sequence[Motion], start: ArmDescription,
@@ -94,58 +68,110 @@ def identify(motions: Sequence[Motion], start: ArmDescription,
 
     """
     chosen = IdentificationOptions() if options is None else options
-    _require_motion(motions)
-    model = TorqueModel.of(start, gravity=chosen.gravity, rotor_inertia=chosen.rotor_inertia,
-                           width=chosen.friction_width)
-    pull = Pull.towards(start, model)
-    halves = reduce(add, [HalvedFactors.of(model, motion, chosen.folds) for motion in motions])
-    noise, from_filter = _noise(motions, model, pull, halves.train)
-    validation = None
-    strength = chosen.strength
-    if strength is None:
-        validation = cross_validate(halves.folds, noise, pull)
-        strength = validation.chosen
-    unregularised = _unregularised(halves.train, noise, pull)
-    base = estimate(halves.train, noise, pull, strength)
-    consistent = fit_consistent(halves.train, noise, pull, strength, start=start,
-                                mass_factor=chosen.mass_factor)
-    bias = None
+    _require_alike(motions)
+    model = torque_model(start, chosen)
+    prepared = other_cutoffs or {}
+    summary = reduce(add, [
+        Summary.of(model, motion, chosen.folds,
+                   {cutoff: list(others)[i] for cutoff, others in prepared.items()})
+        for i, motion in enumerate(motions)])
+
+    def sums(theta: Array) -> Array:
+        return np.sum([residual_lag_sums(model, motion, theta) for motion in motions], axis=0)
+
+    result = identify_summary(summary, sums, model, start, published, chosen,
+                              motions[0].options)
+    said = tuple(remark for motion in motions for remark in motion.remarks)
+    result = replace(result, remarks=(*said, *result.remarks))
     if chosen.encoder_noise is not None:
-        position, velocity = chosen.encoder_noise
-        bias = encoder_bias([motion.halves()[0] for motion in motions], base.theta, noise, pull,
-                            strength, position=position, velocity=velocity)
-    others = {cutoff: reduce(add, [TorqueFactors.of(model, motion.halves()[1])
-                                   for motion in prepared])
-              for cutoff, prepared in (other_cutoffs or {}).items()}
-
-    def score(name: str, theta: Array) -> Score:
-        return _score(name, theta, halves, others)
-
-    own = [score('base parameters', base.theta), score('consistent', consistent.theta)]
-    if unregularised is not None:
-        own.insert(0, score('base parameters, no pull', unregularised.theta))
-    arm = consistent.arm
+        result = replace(result, bias=_bias(result, motions, chosen.encoder_noise))
     if chosen.friction == SIGMOID:
-        arm = _with_sigmoid(arm, motions, chosen)
-        own.append(_sigmoid_score(arm, consistent.theta, motions, other_cutoffs or {}, chosen))
+        result = _with_sigmoid(result, motions, prepared)
+    return result
+
+
+def torque_model(start: ArmDescription, options: IdentificationOptions) -> TorqueModel:
+    """Return what is identified of an arm under some options."""
+    return TorqueModel.of(start, gravity=options.gravity, rotor_inertia=options.rotor_inertia,
+                          width=options.friction_width)
+
+
+def identify_summary(summary: Summary, residual_sums: Callable[[Array], Array],
+                     model: TorqueModel, start: ArmDescription,
+                     published: Sequence[ArmDescription], options: IdentificationOptions,
+                     signal: SignalOptions) -> Identification:
+    """
+    Identify an arm from a summary, wherever the recordings themselves may be.
+
+    Parameters
+    ----------
+    summary : Summary
+        Of all recordings.
+    residual_sums : callable
+        Returns `residual_lag_sums` of all recordings for parameters of shape (p,).
+    model : TorqueModel
+        What is identified, as `torque_model` makes it of start and options.
+    start, published, options
+        As for `identify`; what the options say of sigmoid friction and encoder noise needs the
+        samples and is left to it.
+    signal : SignalOptions
+        How the recordings were prepared.
+
+    Raises
+    ------
+    IdentificationError
+        If the arm stands still or there are too few samples.
+
+    """
+    _require_motion(summary)
+    pull = Pull.towards(start, model)
+    train = summary.train
+    from_filter = filter_inflation(signal)
+    noise = _noise(train, pull, from_filter, residual_sums)
+    validation = None
+    strength = options.strength
+    if strength is None:
+        validation = cross_validate(summary.folds, noise, pull)
+        strength = validation.chosen
+    unregularised = _unregularised(train, noise, pull)
+    base = estimate(train, noise, pull, strength)
+    consistent = fit_consistent(train, noise, pull, strength, start=start,
+                                mass_factor=options.mass_factor)
+    own = [_score('base parameters', base.theta, summary),
+           _score('consistent', consistent.theta, summary)]
+    if unregularised is not None:
+        own.insert(0, _score('base parameters, no pull', unregularised.theta, summary))
     compared = tuple(
-        score(f'{one.inertial_set}, {one.hand}',
-              fit_friction_alone(halves.train, noise, model.base.values(one)))
+        _score(f'{one.inertial_set}, {one.hand}',
+               fit_friction_alone(train, noise, model.base.values(one)), summary)
         for one in published)
     return Identification(
-        model, start, chosen, noise, from_filter, validation, unregularised, base, consistent,
-        arm, own[-1], compared, bias, (*own, *compared),
-        _not_shown(halves.train, noise, pull), _remarks(motions, start))
+        model, start, options, noise, from_filter, validation, unregularised, base, consistent,
+        consistent.arm, own[-1], compared, None, (*own, *compared),
+        _not_shown(train, noise, pull), _still_joints(summary, start))
 
 
-def _with_sigmoid(arm: ArmDescription, motions: Sequence[Motion], options: IdentificationOptions,
-                  ) -> ArmDescription:
-    """Return the arm with sigmoid friction fitted to what its inertias leave of the training."""
+def _bias(result: Identification, motions: Sequence[Motion], encoder_noise: tuple[float, float],
+          ) -> Array:
+    position, velocity = encoder_noise
+    return encoder_bias(
+        [motion.halves()[0] for motion in motions], result.base.theta, result.noise,
+        Pull.towards(result.start, result.model), result.base.strength, position=position,
+        velocity=velocity)
+
+
+def _with_sigmoid(result: Identification, motions: Sequence[Motion],
+                  others: Mapping[float, Sequence[Motion]]) -> Identification:
+    """Return the result with sigmoid friction, fitted to what the inertias leave."""
+    gravity = result.options.gravity
     train = [motion.halves()[0] for motion in motions]
-    left = [motion.effort - predicted_torque(arm, motion, gravity=options.gravity)
+    left = [motion.effort - predicted_torque(result.arm, motion, gravity=gravity)
             for motion in train]
     velocity = np.concatenate([motion.dq for motion in train])
-    return replace(arm, friction=fit_sigmoid(velocity, np.concatenate(left)))
+    arm = replace(result.arm, friction=fit_sigmoid(velocity, np.concatenate(left)))
+    score = _sigmoid_score(arm, result.consistent.theta, motions, others, result.options)
+    own = result.scores[:len(result.scores) - len(result.published)]
+    return replace(result, arm=arm, arm_score=score, scores=(*own, score, *result.published))
 
 
 def _sigmoid_score(arm: ArmDescription, theta: Array, motions: Sequence[Motion],
@@ -166,28 +192,29 @@ def _sigmoid_score(arm: ArmDescription, theta: Array, motions: Sequence[Motion],
                   for cutoff, prepared in others.items()})
 
 
-def _require_motion(motions: Sequence[Motion]) -> None:
+def _require_alike(motions: Sequence[Motion]) -> None:
     if not motions:
         raise IdentificationError('There is no recording to identify from.')
     if any(motion.options != motions[0].options for motion in motions):
         raise IdentificationError('The recordings were not prepared alike.')
-    fastest = max(float(np.abs(motion.dq).max()) for motion in motions)
+
+
+def _require_motion(summary: Summary) -> None:
+    fastest = float(summary.fastest.max())
     if fastest < _STILL:
         raise IdentificationError(
-            f'The arm stands still (no joint is faster than {fastest:.2g} rad/s), which shows '
-            'neither inertia nor friction; record a motion that turns every joint to and fro.')
+            f'The arm stands still (no joint is faster than {fastest:.2g} rad/s in the training '
+            'half), which shows neither inertia nor friction; record a motion that turns every '
+            'joint to and fro.')
 
 
-def _noise(motions: Sequence[Motion], model: TorqueModel, pull: Pull, train: TorqueFactors,
-           ) -> tuple[Noise, float]:
-    """Return the joints' noise and by how much the filter alone makes samples repeat."""
-    from_filter = filter_inflation(motions[0].options)
-    first = find_noise(train, pull, np.full(model.n, from_filter))
+def _noise(train: TorqueFactors, pull: Pull, from_filter: float,
+           residual_sums: Callable[[Array], Array]) -> Noise:
+    """Return the joints' noise, first as the filter makes it, then as the residuals have it."""
+    first = find_noise(train, pull, np.full(pull.model.n, from_filter))
     theta = estimate(train, first, pull, 1.0).theta
-    residuals = (half.effort - model.torque(half, theta)
-                 for motion in motions for half in motion.halves()[0].pieces())
-    inflation = np.maximum(from_filter, residual_inflation(residuals, motions[0].options))
-    return find_noise(train, pull, inflation), from_filter
+    measured = residual_inflation(residual_sums(theta))
+    return find_noise(train, pull, np.maximum(from_filter, measured))
 
 
 def _unregularised(train: TorqueFactors, noise: Noise, pull: Pull) -> Estimate | None:
@@ -197,11 +224,10 @@ def _unregularised(train: TorqueFactors, noise: Noise, pull: Pull) -> Estimate |
         return None
 
 
-def _score(name: str, theta: Array, halves: HalvedFactors,
-           others: Mapping[float, TorqueFactors]) -> Score:
-    return Score(name, theta, _errors(halves.train, theta), _errors(halves.test, theta),
-                 _errors(halves.test, theta, unfiltered=True),
-                 {cutoff: _errors(factors, theta) for cutoff, factors in others.items()})
+def _score(name: str, theta: Array, summary: Summary) -> Score:
+    return Score(name, theta, _errors(summary.train, theta), _errors(summary.test, theta),
+                 _errors(summary.test, theta, unfiltered=True),
+                 {cutoff: _errors(factors, theta) for cutoff, factors in summary.others.items()})
 
 
 def _errors(factors: TorqueFactors, theta: Array, *, unfiltered: bool = False) -> Errors:
@@ -216,12 +242,10 @@ def _not_shown(train: TorqueFactors, noise: Noise, pull: Pull) -> tuple[str, ...
                  if ratio > NOT_SHOWN)
 
 
-def _remarks(motions: Sequence[Motion], arm: ArmDescription) -> tuple[str, ...]:
-    """Return sentences on joints that hardly moved."""
-    reach = np.max([np.abs(motion.halves()[0].dq).max(axis=0) for motion in motions], axis=0)
-    still = [name for name, fastest in zip(arm.joint_names, reach) if fastest < _STILL]
-    said = [remark for motion in motions for remark in motion.remarks]
-    if still:
-        said.append(f'{", ".join(still)} stood still in the training half: friction there and '
-                    'inertias about those axes are not shown; turn every joint, to and fro')
-    return tuple(said)
+def _still_joints(summary: Summary, arm: ArmDescription) -> tuple[str, ...]:
+    """Return a sentence on joints that hardly moved, if any."""
+    still = [name for name, fastest in zip(arm.joint_names, summary.fastest) if fastest < _STILL]
+    if not still:
+        return ()
+    return (f'{", ".join(still)} stood still in the training half: friction there and '
+            'inertias about those axes are not shown; turn every joint, to and fro',)

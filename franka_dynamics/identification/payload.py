@@ -18,7 +18,7 @@ from operator import add
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .filter_noise import filter_inflation, residual_inflation
+from .filter_noise import filter_inflation, lag_sums, residual_inflation
 from .payload_estimate import PayloadEstimate
 from .signal_processing import Motion
 from .standard_parameters import link_from_vector, link_vector, PER_LINK
@@ -153,10 +153,10 @@ def _reweighted(system: _System, inflation: Array) -> tuple[Array, Array, Array]
 
 def _residual_inflation(model: TorqueModel, system: _System, solution: Array,
                         without: Sequence[Motion], loaded: Sequence[Motion]) -> Array:
-    residuals = [piece.effort - model.torque(piece, theta)
+    residuals = (piece.effort - model.torque(piece, theta)
                  for theta, motions in zip(system.thetas(solution), (without, loaded))
-                 for motion in motions for piece in motion.pieces()]
-    return residual_inflation(residuals, without[0].options)
+                 for motion in motions for piece in motion.pieces())
+    return residual_inflation(lag_sums(residuals, without[0].options, model.n))
 
 
 def _is_still(motion: Motion) -> bool:

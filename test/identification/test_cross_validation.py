@@ -11,9 +11,9 @@ from franka_dynamics.arm import load
 from franka_dynamics.errors import IdentificationError
 from franka_dynamics.identification.cross_validation import cross_validate
 from franka_dynamics.identification.estimate import estimate, Noise
-from franka_dynamics.identification.identify import HalvedFactors
 from franka_dynamics.identification.signal_processing import prepare
 from franka_dynamics.identification.starting_set import Pull
+from franka_dynamics.identification.summary import Summary
 from franka_dynamics.identification.torque_factors import TorqueFactors
 from franka_dynamics.identification.torque_model import TorqueModel
 
@@ -23,7 +23,7 @@ NOISE = Noise(np.full(7, 0.3), np.full(7, 6.0))
 
 
 def folds_of(recording):
-    return HalvedFactors.of(MODEL, prepare(recording), 5).folds
+    return Summary.of(MODEL, prepare(recording), 5).folds
 
 
 def test_given_a_good_start_when_validated_then_the_pull_is_strong_and_with_a_bad_one_weak(

@@ -6,7 +6,11 @@ import numpy as np
 import pytest
 from scipy.signal import butter, filtfilt
 
-from franka_dynamics.identification.filter_noise import filter_inflation, residual_inflation
+from franka_dynamics.identification.filter_noise import (
+    filter_inflation,
+    lag_sums,
+    residual_inflation,
+)
 from franka_dynamics.identification.signal_processing import SignalOptions
 
 
@@ -27,19 +31,19 @@ def test_given_filtered_noise_when_its_correlation_is_summed_then_it_is_the_filt
     noise = np.random.default_rng(0).standard_normal((200_000, 2))
     filtered = filtfilt(*butter(2, 3.0, fs=30.0), noise, axis=0)
     # Bartlett's weights take a few percent off; the sum itself scatters by some percent.
-    np.testing.assert_allclose(residual_inflation([filtered], options),
+    np.testing.assert_allclose(residual_inflation(lag_sums([filtered], options, 2)),
                                filter_inflation(options), rtol=0.12, atol=0.0)
 
 
 def test_given_independent_samples_when_summed_then_the_inflation_is_one():
     noise = np.random.default_rng(0).standard_normal((200_000, 1))
-    np.testing.assert_allclose(residual_inflation([noise], SignalOptions()), 1.0, rtol=0.0,
-                               atol=0.05)
+    found = residual_inflation(lag_sums([noise], SignalOptions(), 1))
+    np.testing.assert_allclose(found, 1.0, rtol=0.0, atol=0.05)
 
 
 def test_given_pieces_when_summed_then_no_correlation_is_seen_across_their_ends():
     ramp = np.repeat([[1.0], [-1.0]], 2, axis=0)
     pieces = [ramp[:2], ramp[2:]] * 50
     # Within a piece both samples are equal: 1 + 2 (1 - 1/31) / 2.
-    np.testing.assert_allclose(residual_inflation(pieces, SignalOptions()), 1.0 + 30.0 / 31.0,
-                               rtol=1e-12, atol=0.0)
+    found = residual_inflation(lag_sums(pieces, SignalOptions(), 1))
+    np.testing.assert_allclose(found, 1.0 + 30.0 / 31.0, rtol=1e-12, atol=0.0)
