@@ -17,6 +17,7 @@ EXTRAS = {
     'sim': ['mujoco>=3.2'],
     'symbolic': ['sympy>=1.12'],
     'view': ['matplotlib'],
+    'cluster': ['distributed', 'rosbags>=0.11', 'scipy', 'cvxpy>=1.5'],
     'identify': ['rosbags>=0.11', 'scipy', 'matplotlib', 'cvxpy>=1.5'],
     'replay': ['rosbags>=0.11', 'scipy', 'matplotlib'],
 }

@@ -53,6 +53,10 @@ class IdentificationError(FrankaDynamicsError, ValueError):
     """A recorded motion or an option does not allow parameters to be estimated."""
 
 
+class ClusterError(FrankaDynamicsError):
+    """A compute cluster does not answer, or loses its workers."""
+
+
 class OutputError(FrankaDynamicsError, OSError):
     """A file that was asked for cannot be written."""
 class BaseParameterError(FrankaDynamicsError, ValueError):

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from ..arm import ArmDescription
@@ -45,19 +46,28 @@ def signal_options(arguments: argparse.Namespace) -> SignalOptions:
     return SignalOptions(rate=arguments.rate, cutoff=arguments.cutoff, trim=arguments.trim)
 
 
-def read_from_options(arguments: argparse.Namespace, arm: ArmDescription, bar: Progress,
-                      bag: str | None = None) -> Recording:
-    """Read a bag (the one of the options if not given) as the options say."""
-    from ..identification.recording import read_recording
+def joint_names(arguments: argparse.Namespace, arm: ArmDescription) -> tuple[str, ...]:
+    """Return how the arm's joints are called in the bag."""
     names = tuple(arguments.joint_names or arm.joint_names)
     if len(names) != arm.n:
         raise RecordingError(f'--joint-names has {len(names)} names, but {arm.name} has {arm.n} '
                              'joints; name each, from base to tip.')
+    return names
+
+
+def read_from_options(arguments: argparse.Namespace, arm: ArmDescription, bar: Progress,
+                      bag: str | None = None) -> Recording:
+    """Read a bag (the one of the options if not given) as the options say."""
+    from ..identification.recording import read_recording
     path = arguments.bag if bag is None else bag
+    return read_recording(path, joint_names(arguments, arm), topic=arguments.topic,
+                          stamps=arguments.stamps, progress=reading(bar, path))
+
+
+def reading(bar: Progress, path: str) -> Callable[[int, int], None]:
+    """Return a function that shows how many messages of a bag have been read."""
     task = bar.add_task(f'reading {path}', total=None)
-    return read_recording(
-        path, names, topic=arguments.topic, stamps=arguments.stamps,
-        progress=lambda done, total: bar.update(task, completed=done, total=total))
+    return lambda done, total: bar.update(task, completed=done, total=total)
 
 
 def progress_bar(console: Console) -> Progress:

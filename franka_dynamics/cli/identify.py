@@ -5,15 +5,17 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ._recording_options import (
     add_recording_options,
+    joint_names,
     progress_bar,
-    read_from_options,
+    reading,
     signal_options,
 )
 from ..arm import ArmDescription, available_sets, load
@@ -24,9 +26,9 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress
 
+    from ..identification.bag_job import BagJob, BagNote
     from ..identification.identification_result import Identification, IdentificationOptions
-    from ..identification.recording import Recording
-    from ..identification.signal_processing import Motion
+    from ..identification.signal_processing import Motion, SignalOptions
 
 SUMMARY = "Identify an arm's inertias and friction from recordings of it."
 IDENTIFIED = 'identified'
@@ -62,6 +64,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         'and velocity biases the estimates')
     parser.add_argument('--also-at', type=float, nargs='*', default=[5.0], metavar='HZ',
                         help='further cut-offs to report E at (default: 5)')
+    parser.add_argument('--dask', metavar='ADDRESS', help='map the bags over the Dask cluster '
+                        'whose scheduler listens there (tcp://host:8786); its workers must see '
+                        'them under the same paths')
+    parser.add_argument('--skip-bad-bags', action='store_true',
+                        help='go on without bags that cannot be used, and name them')
     parser.add_argument('--report', metavar='FILE', help='write an HTML page with plots')
     parser.add_argument('--json', metavar='FILE', help='write all figures to this file')
     parser.add_argument('--require', type=float, metavar='E', help='exit with 1, and write no arm '
@@ -80,19 +87,16 @@ def run(arguments: argparse.Namespace) -> int:
     start = load(arguments.arm, arguments.inertial_set, hand=arguments.hand,
                  prefix=arguments.arm_prefix)
     with progress_bar(console) as bar:
-        recordings = _read(arguments, start, bar)
-        doubts = _doubts(recordings, start, arguments)
-        motions, others = _prepared(recordings, arguments)
-        task = bar.add_task('identifying', total=None)
-        result = _identify(motions, others, start, arguments)
-        bar.update(task, total=1, completed=1)
-    _print(console, result, doubts)
+        found = (_here if arguments.dask is None else _on_cluster)(arguments, start, bar)
+    result = found.result
+    _print(console, found)
     if arguments.json:
-        data = identification_as_data(result, recordings, motions, doubts)
+        data = identification_as_data(result, found.bags, found.signal, found.failures)
         write_text(arguments.json, json.dumps(data, indent=2) + '\n')
         console.print(f'figures: {arguments.json}', highlight=False)
     if arguments.report:
-        write_text(arguments.report, identification_page(result, recordings, motions, doubts))
+        write_text(arguments.report, identification_page(
+            result, found.bags, found.signal, found.motions, found.failures))
         console.print(f'page: {arguments.report}', highlight=False)
     error = result.arm_score.test.whole
     if arguments.require is not None and not error <= arguments.require:
@@ -100,17 +104,29 @@ def run(arguments: argparse.Namespace) -> int:
                       style='red')
         return 1
     if arguments.out:
-        write_text(arguments.out, arm_file_text(result, recordings))
+        write_text(arguments.out, arm_file_text(result, found.bags))
         console.print(f'arm file: {arguments.out} (set {IDENTIFIED})', highlight=False)
     return 0
 
 
-def arm_file_text(result: Identification, recordings: list[Recording]) -> str:
+@dataclass(frozen=True, eq=False)
+class _Found:
+    """A result with the bags it is from; `motions` is empty if their samples are elsewhere."""
+
+    result: Identification
+    bags: list[BagNote]
+    signal: SignalOptions
+    motions: list[Motion]
+    failures: list[str]
+
+
+def arm_file_text(result: Identification, bags: Sequence[BagNote]) -> str:
     """Return the identified arm as the text of an arm file, with where it comes from."""
     from ..arm.writer import arm_yaml
 
-    bags = ', '.join(Path(one.source).name for one in recordings)
-    source = f'identified by franka-dynamics from {bags}'
+    names = [Path(one.bag).name for one in bags]
+    shown = ', '.join(names[:5]) + (f' and {len(names) - 5} more' if len(names) > 5 else '')
+    source = f'identified by franka-dynamics from {shown}'
     notes = (f'E on the unseen half {result.arm_score.test.whole:.4f} N m; physically consistent; '
              f'pulled towards {result.start.inertial_set} with strength '
              f'{result.consistent.strength:g}')
@@ -119,44 +135,61 @@ def arm_file_text(result: Identification, recordings: list[Recording]) -> str:
                     friction_source=source)
 
 
-def _read(arguments: argparse.Namespace, start: ArmDescription, bar: Progress,
-          ) -> list[Recording]:
-    recordings = [read_from_options(arguments, start, bar, bag) for bag in arguments.bags]
-    first = recordings[0]
-    for other in recordings[1:]:
-        if other.joint_names != first.joint_names:
-            raise IdentificationError(
-                f'{first.source} was recorded from {first.joint_names[0]} ... but {other.source} '
-                f'from {other.joint_names[0]} ...: these are different arms; identify each from '
-                'its own recordings.')
-    return recordings
+def _jobs(arguments: argparse.Namespace, start: ArmDescription) -> list[BagJob]:
+    from ..identification.bag_job import BagJob
+    return [BagJob(bag, joint_names(arguments, start), arguments.topic, arguments.stamps,
+                   signal_options(arguments), tuple(arguments.also_at), arguments.gravity)
+            for bag in arguments.bags]
 
 
-def _doubts(recordings: list[Recording], start: ArmDescription, arguments: argparse.Namespace,
-            ) -> list[str]:
-    from ..identification.plausibility import suspicions
-    return [f'{recording.source}: {sentence}' for recording in recordings
-            for sentence in suspicions(recording, start, gravity=arguments.gravity)]
-
-
-def _prepared(recordings: list[Recording], arguments: argparse.Namespace,
-              ) -> tuple[list[Motion], dict[float, list[Motion]]]:
-    from ..identification.signal_processing import prepare
-    signal = signal_options(arguments)
-    motions = [prepare(recording, signal) for recording in recordings]
-    others = {cutoff: [prepare(recording, replace(signal, cutoff=cutoff))
-                       for recording in recordings]
-              for cutoff in arguments.also_at if cutoff != signal.cutoff}
-    return motions, others
-
-
-def _identify(motions: list[Motion], others: dict[float, list[Motion]], start: ArmDescription,
-              arguments: argparse.Namespace) -> Identification:
+def _here(arguments: argparse.Namespace, start: ArmDescription, bar: Progress) -> _Found:
+    """Identify in this process, which keeps the samples for pictures."""
+    from ..errors import FrankaDynamicsError
+    from ..identification.bag_job import note, require_one_arm
     from ..identification.identify import identify
+
+    bags, motions, failures = [], [], []
+    others: dict[float, list[Motion]] = {}
+    for job in _jobs(arguments, start):
+        try:
+            recording = job.recording(reading(bar, job.path))
+            motion, at_others = job.motions(recording)
+            bags.append(note(recording, motion, start, job.gravity))
+        except FrankaDynamicsError as error:
+            if not arguments.skip_bad_bags:
+                raise
+            failures.append(str(error))
+            continue
+        motions.append(replace(motion, remarks=()))
+        for cutoff, prepared in at_others.items():
+            others.setdefault(cutoff, []).append(prepared)
+    if not motions:
+        raise IdentificationError(f'No bag can be used: {failures[0]}')
+    require_one_arm(bags)
+    task = bar.add_task('identifying', total=None)
+    result = identify(motions, start, _published(arguments, start), _options(arguments),
+                      other_cutoffs=others)
+    bar.update(task, total=1, completed=1)
+    return _Found(result, bags, signal_options(arguments), motions, failures)
+
+
+def _on_cluster(arguments: argparse.Namespace, start: ArmDescription, bar: Progress) -> _Found:
+    """Identify on a Dask cluster, which keeps the samples to itself."""
+    from ..identification.cluster import connect, identify_on_cluster
+
+    task = bar.add_task('summarising bags', total=len(arguments.bags))
+    with connect(arguments.dask) as client:
+        result, bags, failures = identify_on_cluster(
+            client, _jobs(arguments, start), start, _published(arguments, start),
+            _options(arguments), skip_failures=arguments.skip_bad_bags,
+            progress=lambda done, total: bar.update(task, completed=done, total=total))
+    return _Found(result, bags, signal_options(arguments), [], failures)
+
+
+def _published(arguments: argparse.Namespace, start: ArmDescription) -> list[ArmDescription]:
     hand = start.hand if arguments.hand == AS_LISTED else arguments.hand
-    published = [load(arguments.arm, name, hand=hand, prefix=arguments.arm_prefix)
-                 for name in available_sets(arguments.arm)]
-    return identify(motions, start, published, _options(arguments), other_cutoffs=others)
+    return [load(arguments.arm, name, hand=hand, prefix=arguments.arm_prefix)
+            for name in available_sets(arguments.arm)]
 
 
 def _options(arguments: argparse.Namespace) -> IdentificationOptions:
@@ -173,10 +206,11 @@ def _options(arguments: argparse.Namespace) -> IdentificationOptions:
         (arguments.encoder_noise[0], arguments.encoder_noise[1]))
 
 
-def _print(console: Console, result: Identification, doubts: list[str]) -> None:
+def _print(console: Console, found: _Found) -> None:
     from rich.table import Table
 
-    from ..report.identification_data import verdict
+    from ..report.identification_data import doubts, verdict
+    result = found.result
     cutoffs = list(result.scores[0].other_cutoffs)
     table = Table(title='E over the whole vector [N m]; published sets with friction fitted alike',
                   title_justify='left')
@@ -188,7 +222,7 @@ def _print(console: Console, result: Identification, doubts: list[str]) -> None:
                       f'{one.test_unfiltered.whole:.3f}',
                       *(f'{one.other_cutoffs[cutoff].whole:.3f}' for cutoff in cutoffs))
     console.print(table)
-    for sentence in (*doubts, *result.remarks):
+    for sentence in doubts(result, found.bags, found.failures):
         console.print(f'[yellow]warning:[/] {sentence}', highlight=False)
     for sentence in verdict(result):
         console.print(sentence, highlight=False)

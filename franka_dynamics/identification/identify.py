@@ -123,7 +123,7 @@ def identify_summary(summary: Summary, residual_sums: Callable[[Array], Array],
         If the arm stands still or there are too few samples.
 
     """
-    _require_motion(summary)
+    _require_motion(summary, model)
     pull = Pull.towards(start, model)
     train = summary.train
     from_filter = filter_inflation(signal)
@@ -199,13 +199,17 @@ def _require_alike(motions: Sequence[Motion]) -> None:
         raise IdentificationError('The recordings were not prepared alike.')
 
 
-def _require_motion(summary: Summary) -> None:
+def _require_motion(summary: Summary, model: TorqueModel) -> None:
     fastest = float(summary.fastest.max())
     if fastest < _STILL:
+        moments = [name for name in model.base.names if name.startswith('m')]
+        inertias = [name for name in model.base.names if not name.startswith('m')]
         raise IdentificationError(
             f'The arm stands still (no joint is faster than {fastest:.2g} rad/s in the training '
-            'half), which shows neither inertia nor friction; record a motion that turns every '
-            'joint to and fro.')
+            f'half), where torque depends on {", ".join(moments)} alone. The other '
+            f'{len(inertias)} base parameters ({", ".join(inertias)}) take acceleration to show, '
+            'and friction takes velocity of both signs: record a motion that turns every joint '
+            'to and fro, such as franka-dynamics excite makes.')
 
 
 def _noise(train: TorqueFactors, pull: Pull, from_filter: float,

@@ -10,24 +10,26 @@ from typing import Any
 
 import numpy as np
 
+from ..identification.bag_job import BagNote
 from ..identification.identification_result import Identification, Score
-from ..identification.recording import Recording
 from ..identification.replay import Errors
-from ..identification.signal_processing import Motion
+from ..identification.signal_processing import SignalOptions
+
+# Errors that differ by a smaller part than this are alike.
+_EVEN = 0.02
 
 
-def identification_as_data(result: Identification, recordings: Sequence[Recording],
-                           motions: Sequence[Motion], suspicions: Sequence[str],
+def identification_as_data(result: Identification, bags: Sequence[BagNote],
+                           signal: SignalOptions, failures: Sequence[str] = (),
                            ) -> dict[str, Any]:
     """Return all figures of an identification in types that JSON has; SI units."""
     return {
         'arm': result.start.name,
         'starting_set': result.start.inertial_set,
         'hand': result.start.hand,
-        'bags': [{'bag': one.source, 'topic': one.topic, 'messages': len(one),
-                  'duration': one.duration, 'samples': len(motion)}
-                 for one, motion in zip(recordings, motions)],
-        'signal': asdict(motions[0].options),
+        'bags': [asdict(one) for one in bags],
+        'bags_left_out': list(failures),
+        'signal': asdict(signal),
         'options': {**asdict(result.options),
                     'gravity': np.asarray(result.options.gravity).tolist()},
         'scores': [_score(one) for one in result.scores],
@@ -46,7 +48,6 @@ def identification_as_data(result: Identification, recordings: Sequence[Recordin
         'masses': [link.mass for link in result.consistent.arm.links],
         'consistency_margins': [link.consistency_margin()
                                 for link in result.consistent.arm.links],
-        'suspicions': list(suspicions),
         'remarks': list(result.remarks),
     }
 
@@ -90,12 +91,21 @@ def verdict(result: Identification) -> list[str]:
         f'{base.test.whole:.3f} N m.']
     if result.published:
         best = min(result.published, key=lambda one: one.test.whole)
-        better = arm.test.whole < best.test.whole
+        ratio = arm.test.whole / best.test.whole
+        judged = ('better' if ratio < 1.0 - _EVEN else 'as good' if ratio <= 1.0 + _EVEN else
+                  'NOT better; record a richer motion before using it')
         sentences.append(
             f'The best published set with friction fitted alike, {best.name}, has '
-            f'{best.test.whole:.3f} N m there: the identified arm is '
-            f'{"better" if better else "NOT better; record a richer motion before using it"}.')
+            f'{best.test.whole:.3f} N m there: the identified arm is {judged}.')
     return [*sentences, *_about_the_pull(result)]
+
+
+def doubts(result: Identification, bags: Sequence[BagNote], failures: Sequence[str]) -> list[str]:
+    """Return what looks wrong about the recordings, one sentence each."""
+    return [*(f'left out: {failure}' for failure in failures),
+            *(f'{one.bag}: {sentence}' for one in bags
+              for sentence in (*one.suspicions, *one.remarks)),
+            *result.remarks]
 
 
 def _about_the_pull(result: Identification) -> list[str]:
@@ -104,8 +114,7 @@ def _about_the_pull(result: Identification) -> list[str]:
               else 'by hand')
     free = result.unregularised
     reason = ('the motion alone does not determine every parameter' if free is None else
-              f'the condition number is {free.condition_number:.0f} without it and '
-              f'{result.base.condition_number:.0f} with it')
+              f'without it the condition number is {free.condition_number:.0f}')
     sentences = [
         f'No pull towards {start} was chosen ({chosen}).' if strength == 0.0 else
         f'The parameters are pulled towards {start} with strength {strength:.3g}, chosen '

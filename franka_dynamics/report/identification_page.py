@@ -10,11 +10,11 @@ from html import escape
 import io
 from typing import Any
 
-from .identification_data import verdict
+from .identification_data import doubts, verdict
 from .identification_plots import parameter_figure, torque_figure, validation_figure
+from ..identification.bag_job import BagNote
 from ..identification.identification_result import Identification
-from ..identification.recording import Recording
-from ..identification.signal_processing import Motion
+from ..identification.signal_processing import Motion, SignalOptions
 
 _STYLE = """
 body { font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 75rem;
@@ -28,8 +28,9 @@ caption { text-align: left; color: #555; padding-bottom: .3rem }
 """
 
 
-def identification_page(result: Identification, recordings: Sequence[Recording],
-                        motions: Sequence[Motion], suspicions: Sequence[str]) -> str:
+def identification_page(result: Identification, bags: Sequence[BagNote],
+                        signal: SignalOptions, motions: Sequence[Motion] = (),
+                        failures: Sequence[str] = ()) -> str:
     """
     Return the page's HTML.
 
@@ -37,23 +38,27 @@ def identification_page(result: Identification, recordings: Sequence[Recording],
     ----------
     result : Identification
         What was found.
-    recordings, motions : sequence
-        The bags, as read and as prepared.
-    suspicions : sequence of str
-        Sentences on what looks wrong about them.
+    bags : sequence of BagNote
+        What was read.
+    signal : SignalOptions
+        How it was prepared.
+    motions : sequence of Motion
+        The bags' samples in the same order; without them there are no pictures of torques.
+    failures : sequence of str
+        Sentences on bags that were left out.
 
     """
     title = f'Identification of {result.start.name}'
     parts = [
         f'<h1>{escape(title)}</h1>', *(f'<p>{escape(line)}</p>' for line in verdict(result)),
-        *(f'<p class="doubt">{escape(line)}</p>' for line in (*suspicions, *result.remarks)),
+        *(f'<p class="doubt">{escape(line)}</p>' for line in doubts(result, bags, failures)),
         '<h2>Errors</h2>', _score_table(result), _joint_table(result),
-        '<h2>Torques</h2>', *_torques(result, recordings, motions),
+        '<h2>Torques</h2>', *_torques(result, bags, motions),
         '<h2>Parameters</h2>', _picture(parameter_figure(result)), _parameter_table(result)]
     validation = validation_figure(result)
     if validation is not None:
         parts += ['<h2>Strength of the pull</h2>', _picture(validation)]
-    parts += ['<h2>Noise</h2>', _noise_table(result), '<h2>How</h2>', _method(result, motions)]
+    parts += ['<h2>Noise</h2>', _noise_table(result), '<h2>How</h2>', _method(result, signal)]
     return (f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>{escape(title)}'
             f'</title><style>{_STYLE}</style></head>\n<body>\n' + '\n'.join(parts)
             + '\n</body></html>\n')
@@ -84,10 +89,12 @@ def _joint_table(result: Identification) -> str:
                   'root mean square per joint on the unseen half [N m]')
 
 
-def _torques(result: Identification, recordings: Sequence[Recording],
-             motions: Sequence[Motion]) -> Iterable[str]:
-    for recording, motion in zip(recordings, motions):
-        yield _picture(torque_figure(result, motion, recording.joint_names, recording.source))
+def _torques(result: Identification, bags: Sequence[BagNote], motions: Sequence[Motion],
+             ) -> Iterable[str]:
+    if not motions:
+        yield '<p>The samples stayed on the cluster; replay a bag with the arm file to see.</p>'
+    for bag, motion in zip(bags, motions):
+        yield _picture(torque_figure(result, motion, result.start.joint_names, bag.bag))
 
 
 def _parameter_table(result: Identification) -> str:
@@ -116,8 +123,7 @@ def _noise_table(result: Identification) -> str:
                   'that the model, not only the sensor, is off for longer')
 
 
-def _method(result: Identification, motions: Sequence[Motion]) -> str:
-    signal = motions[0].options
+def _method(result: Identification, signal: SignalOptions) -> str:
     return (
         f'<p>Signals at {signal.rate:g} Hz, zero-phase second-order Butterworth at '
         f'{signal.cutoff:g} Hz on position, velocity and effort, {signal.trim:g} s trimmed. '
