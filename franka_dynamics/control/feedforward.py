@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .gravity_watch import GravityEvidence, GravityState, GravityWatch
-from .limits import TorqueLimiter
+from .limits import LimitedTorque, TorqueLimiter
 from .reference import ReferencePoint, ReferenceSource, Trajectory
 from .reference_request import plan, TrajectoryRequest
 from .settings import Settings, StateSource
@@ -42,7 +42,8 @@ class Cycle:
     """
     What one joint state gave; arrays of shape (n,) in joint order [N m].
 
-    `command` is None where no torque may be published from this state.
+    `limited` is None where no torque may be published from this state. `previous` is what was
+    last commanded before it.
     """
 
     observation: Observation
@@ -53,7 +54,13 @@ class Cycle:
     gravity: Array | None = None
     coriolis: Array | None = None
     inertia: Array | None = None
-    command: Array | None = None
+    previous: Array | None = None
+    limited: LimitedTorque | None = None
+
+    @property
+    def command(self) -> Array | None:
+        """The torque to be published [N m], if any."""
+        return None if self.limited is None else self.limited.torque
 
 
 @dataclass
@@ -186,7 +193,7 @@ class FeedforwardController:
         Take one joint state; return its terms and, where it may be published, the command.
 
         Parameters are those of StateSupervisor.observe, and the measured effort, shape (n,)
-        [N m], where the driver gives one.
+        [N m], where the driver gives one. The arrays are kept and must not change afterwards.
         """
         observation = self.supervisor.observe(stamp, q, dq, arrival, age)
         if not observation.valid:
@@ -196,12 +203,12 @@ class FeedforwardController:
         reference = self.reference.sample(stamp) if observation.trusted else None
         terms = self._terms
         gravity, coriolis = terms.gravity(q), terms.coriolis(q, dq)
-        self._watch_gravity(stamp, q, dq, effort, gravity)
         inertia = terms.inertia(q, reference.ddq) if reference is not None else self._zero
-        command = None
+        previous, limited = self._last, None
         if self._follow_up(observation):
-            command = self._command(stamp, q, dq, reference, gravity, coriolis, inertia)
-        return Cycle(observation, stamp, q, dq, effort, gravity, coriolis, inertia, command)
+            limited = self._command(stamp, q, dq, reference, gravity, coriolis, inertia)
+        return Cycle(observation, stamp, q, dq, effort, gravity, coriolis, inertia, previous,
+                     limited)
 
     def reject(self, condition: Condition, reason: str) -> Observation:
         """Take note of a message that is no state of this arm."""
@@ -259,11 +266,22 @@ class FeedforwardController:
         self._last = self._limiter.limit(self._stop_goal, self._last, elapsed).torque
         return self._last
 
-    def _watch_gravity(self, stamp: float, q: Array, dq: Array, effort: Array | None,
-                       gravity: Array) -> None:
-        """Refuse to go on adding gravity where the arm shows that it needs none from us."""
-        command = self._last if self._last is not None else self._zero
-        evidence = self.gravity_watch.add(stamp, q, dq, effort, command, gravity)
+    def reflect(self, cycle: Cycle) -> None:
+        """
+        Learn from a cycle what only the next one needs; to be called once its command is out.
+
+        Counts, and refuses to go on adding gravity where the arm shows that it needs none.
+        """
+        if cycle.limited is not None:
+            self._count(cycle.limited)
+        if cycle.gravity is not None:
+            self._watch_gravity(cycle, cycle.gravity)
+
+    def _watch_gravity(self, cycle: Cycle, gravity: Array) -> None:
+        # The effort of this state answers to the command before it.
+        command = cycle.previous if cycle.previous is not None else self._zero
+        evidence = self.gravity_watch.add(
+            cycle.stamp, cycle.q, cycle.dq, cycle.effort, command, gravity)
         if (evidence is None or self._settings.profile.receiver_adds_gravity
                 or self.mode is not Mode.RUNNING or not self._settings.terms.gravity):
             return
@@ -302,7 +320,7 @@ class FeedforwardController:
         return self.mode is Mode.RUNNING
 
     def _command(self, stamp: float, q: Array, dq: Array, reference: ReferencePoint | None,
-                 gravity: Array, coriolis: Array, inertia: Array) -> Array | None:
+                 gravity: Array, coriolis: Array, inertia: Array) -> LimitedTorque | None:
         settings, terms = self._settings, self._terms
         ours = (terms.gravity_left_to_us(q, gravity) if settings.terms.gravity else self._zero)
         desired = ours + self._feedforward(q, dq, reference, coriolis, inertia)
@@ -321,8 +339,7 @@ class FeedforwardController:
         limited = self._limiter.limit(desired, self._last, elapsed)
         self._last, self._command_stamp = limited.torque, stamp
         self._last_gravity = ours
-        self._count(limited.torque, limited.cut_by_limit, limited.cut_by_rate)
-        return limited.torque
+        return limited
 
     def _feedforward(self, q: Array, dq: Array, reference: ReferencePoint | None,
                      coriolis: Array, inertia: Array) -> Array:
@@ -331,15 +348,15 @@ class FeedforwardController:
         desired_state = settings.state_source is StateSource.REFERENCE and reference is not None
         total = self._zero
         if switches.coriolis:
-            total = total + (self._terms.coriolis(reference.q, reference.dq)
-                             if desired_state and reference is not None else coriolis)
+            total = (self._terms.coriolis(reference.q, reference.dq)
+                     if desired_state and reference is not None else coriolis)
         if switches.inertia and reference is not None:
             total = total + (self._terms.inertia(reference.q, reference.ddq)
                              if desired_state else inertia)
         if switches.friction and reference is not None:
             # At the wanted velocity: from the measured one, friction would be driven by noise.
             total = total + self._terms.friction(reference.dq)
-        return settings.scale * total
+        return total if settings.scale == 1.0 else settings.scale * total
 
     def _proportional_derivative(self, q: Array, dq: Array,
                                  reference: ReferencePoint | None) -> Array:
@@ -363,13 +380,12 @@ class FeedforwardController:
             return desired
         return desired + (1.0 - passed) * difference
 
-    def _count(self, torque: Array, cut_by_limit: NDArray[np.bool_],
-               cut_by_rate: NDArray[np.bool_]) -> None:
+    def _count(self, limited: LimitedTorque) -> None:
         counters = self.counters
         counters.commands += 1
-        counters.cut_by_limit += bool(cut_by_limit.any())
-        counters.cut_by_rate += bool(cut_by_rate.any())
-        np.maximum(counters.largest_share, np.abs(torque) / self._effort,
+        counters.cut_by_limit += bool(limited.cut_by_limit.any())
+        counters.cut_by_rate += bool(limited.cut_by_rate.any())
+        np.maximum(counters.largest_share, np.abs(limited.torque) / self._effort,
                    out=counters.largest_share)
 
 

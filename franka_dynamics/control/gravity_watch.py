@@ -63,13 +63,13 @@ class GravityWatch:
 
     def __init__(self, mass_matrix: Callable[[Array], Array]) -> None:
         self._mass_matrix = mass_matrix
-        self._sums = np.zeros((3, 0))
+        self._samples: list[tuple[Array, Array, Array]] = []
         self.restart()
 
     def restart(self) -> None:
         """Forget all; the next verdict rests on new states alone."""
         self.evidence = GravityEvidence(GravityState.UNKNOWN, 'not enough joint states yet')
-        self._count = 0
+        self._samples.clear()
 
     def add(self, stamp: float, q: Array, dq: Array, effort: Array | None, command: Array,
             gravity: Array) -> GravityEvidence | None:
@@ -85,29 +85,32 @@ class GravityWatch:
             torque that we last commanded, and the model's g(q).
 
         """
-        if effort is None or not np.isfinite(effort).all():
-            self._count = 0
+        if effort is None:
+            self._samples.clear()
             self.evidence = GravityEvidence(
                 GravityState.UNKNOWN, 'the joint states carry no measured effort')
             return None
-        if self._count == 0:
-            self._begin = (stamp, dq)
-            self._sums = np.zeros((3, len(q)))
-            self._seen = False
-        self._sums += (effort, command, gravity)
-        self._seen = self._seen or bool(effort.any())
-        self._count += 1
-        if self._count < WINDOW:
+        if not self._samples:
+            self._began = (stamp, dq)
+        # Only kept here; what is computed from them is computed once per window.
+        self._samples.append((effort, command, gravity))
+        if len(self._samples) < WINDOW:
             return None
-        began, dq_began = self._begin
-        self._count = 0
-        acceleration = (dq - dq_began) / (stamp - began) if stamp > began else np.zeros_like(dq)
-        mean_effort, mean_command, mean_gravity = self._sums / WINDOW
-        self.evidence = (
-            judge(mean_effort, mean_command, mean_gravity, self._mass_matrix(q) @ acceleration)
-            if self._seen else
-            GravityEvidence(GravityState.UNKNOWN, 'the measured effort is exactly zero'))
+        samples = np.array(self._samples)
+        self._samples.clear()
+        self.evidence = self._judge_window(samples, stamp, q, dq)
         return self.evidence
+
+    def _judge_window(self, samples: Array, stamp: float, q: Array, dq: Array) -> GravityEvidence:
+        """Return the verdict on samples of shape (WINDOW, 3, n), the last at a state."""
+        if not np.isfinite(samples).all():
+            return GravityEvidence(GravityState.UNKNOWN, 'the measured effort is not finite')
+        if not samples[:, 0].any():
+            return GravityEvidence(GravityState.UNKNOWN, 'the measured effort is exactly zero')
+        began, dq_began = self._began
+        acceleration = (dq - dq_began) / (stamp - began) if stamp > began else np.zeros_like(dq)
+        effort, command, gravity = samples.mean(axis=0)
+        return judge(effort, command, gravity, self._mass_matrix(q) @ acceleration)
 
 
 def judge(effort: Array, command: Array, gravity: Array, inertial: Array) -> GravityEvidence:

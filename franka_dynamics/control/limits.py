@@ -14,11 +14,21 @@ LONGEST_STEP_S = 1e-3
 
 
 class LimitedTorque(NamedTuple):
-    """A torque within its limits, and which joints were cut to get there."""
+    """A torque, shape (n,) [N m], and what it was before it was cut by limit and by rate."""
 
     torque: NDArray[np.float64]
-    cut_by_limit: NDArray[np.bool_]
-    cut_by_rate: NDArray[np.bool_]
+    within_limit: NDArray[np.float64]
+    desired: NDArray[np.float64]
+
+    @property
+    def cut_by_limit(self) -> NDArray[np.bool_]:
+        """Which joints would have exceeded the torque limit."""
+        return self.within_limit != self.desired
+
+    @property
+    def cut_by_rate(self) -> NDArray[np.bool_]:
+        """Which joints would have changed too fast."""
+        return self.torque != self.within_limit
 
 
 class TorqueLimiter:
@@ -52,10 +62,10 @@ class TorqueLimiter:
             Time since `previous`; at most 1 ms of it counts, and none if it is not positive.
 
         """
-        within = np.clip(desired, -self._effort, self._effort)
-        cut_by_limit = within != desired
+        # minimum and maximum rather than clip, which costs ten times as much on seven numbers.
+        within = np.minimum(np.maximum(desired, -self._effort), self._effort)
         if previous is None:
-            return LimitedTorque(within, cut_by_limit, np.zeros_like(cut_by_limit))
+            return LimitedTorque(within, within, desired)
         step = self._effort_rate * min(max(elapsed_s, 0.0), LONGEST_STEP_S)
-        torque = np.clip(within, previous - step, previous + step)
-        return LimitedTorque(torque, cut_by_limit, torque != within)
+        torque = np.minimum(np.maximum(within, previous - step), previous + step)
+        return LimitedTorque(torque, within, desired)

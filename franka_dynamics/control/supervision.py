@@ -99,6 +99,9 @@ class StateSupervisor:
         self._lower = description.limit('lower') - _POSITION_SLACK
         self._upper = description.limit('upper') + _POSITION_SLACK
         self._speed = _SPEED_FACTOR * description.limit('velocity')
+        self._least = np.concatenate([self._lower, -self._speed])
+        self._most = np.concatenate([self._upper, self._speed])
+        self._slow_period = 1.0 / limits.min_input_rate
         self.counts = dict.fromkeys(Condition, 0)
         self.repeated = self.out_of_order = self.dropped = 0
         self.age = float('nan')
@@ -111,7 +114,8 @@ class StateSupervisor:
         self._arrival = 0.0
         self._q: Array | None = None
         self._good = 0
-        self._periods: deque[float] = deque(maxlen=_RATE_WINDOW)
+        self._periods: deque[float] = deque()
+        self._slow_periods = 0
         self._order: deque[bool] = deque(maxlen=_ORDER_WINDOW)
         self._behind = 0
 
@@ -163,9 +167,9 @@ class StateSupervisor:
                               f'the stamps leapt {elapsed:.3g} s ahead at once')
         moved = np.abs(q - self._q)
         self._accept(stamp, q, arrival, elapsed)
-        too_far = moved > self._speed * elapsed + _JUMP_SLACK
-        if too_far.any():
-            joint = int(np.flatnonzero(too_far)[0])
+        possible = moved <= self._speed * elapsed + _JUMP_SLACK
+        if not possible.all():
+            joint = int(np.flatnonzero(~possible)[0])
             return self._fail(
                 Condition.JUMPED, f'{self._names[joint]} moved {moved[joint]:.3g} rad in '
                 f'{elapsed:.3g} s, faster than it can')
@@ -187,6 +191,10 @@ class StateSupervisor:
 
     def _impossible(self, q: Array, dq: Array) -> tuple[Condition, str] | None:
         """Return what is wrong with the values themselves."""
+        # One comparison for the ordinary case; a NaN compares false, and is found below.
+        state = np.concatenate((q, dq))
+        if ((state >= self._least) & (state <= self._most)).all():
+            return None
         finite = np.isfinite(q) & np.isfinite(dq)
         if not finite.all():
             joint = int(np.flatnonzero(~finite)[0])
@@ -197,25 +205,31 @@ class StateSupervisor:
             joint = int(np.flatnonzero(outside)[0])
             return (Condition.OUT_OF_RANGE, f'{self._names[joint]} reads {q[joint]:.4g} rad, '
                     'which this arm cannot reach; is it in degrees, or another arm?')
-        too_fast = np.abs(dq) > self._speed
-        if too_fast.any():
-            joint = int(np.flatnonzero(too_fast)[0])
-            return (Condition.JUMPED, f'{self._names[joint]} reads {dq[joint]:.4g} rad/s, faster '
-                    'than it can move')
-        return None
+        joint = int(np.flatnonzero(np.abs(dq) > self._speed)[0])
+        return (Condition.JUMPED, f'{self._names[joint]} reads {dq[joint]:.4g} rad/s, faster than '
+                'it can move')
 
     def _first(self, stamp: float, q: Array, arrival: float) -> Observation:
         self._periods.clear()
+        self._slow_periods = 0
         self._order.clear()
         self._good = self._behind = 0
-        self._stamp, self._q, self._arrival = stamp, q.copy(), arrival
+        self._stamp, self._q, self._arrival = stamp, q, arrival
         self.condition, self.reason = Condition.ACQUIRING, 'the first joint state has arrived'
         return Observation(self.condition, self.reason, valid=True)
 
     def _accept(self, stamp: float, q: Array, arrival: float, elapsed: float) -> None:
         self._periods.append(elapsed)
+        self._slow_periods += elapsed > self._slow_period
+        if len(self._periods) > _RATE_WINDOW:
+            self._slow_periods -= self._periods.popleft() > self._slow_period
         self._behind = 0
-        self._stamp, self._q, self._arrival = stamp, q.copy(), arrival
+        self._stamp, self._q, self._arrival = stamp, q, arrival
+
+    @property
+    def _is_slow(self) -> bool:
+        """Whether the median period is longer than allowed: as many long ones as short ones."""
+        return self._slow_periods > (len(self._periods) - 1) // 2
 
     def _backwards(self, stamp: float, elapsed: float, q: Array, arrival: float) -> Observation:
         """Tell a reset clock from a second publisher from a stray late message."""
@@ -237,12 +251,13 @@ class StateSupervisor:
         """Judge the stream as a whole, now that the state itself is possible."""
         limits = self._limits
         known = len(self._periods) >= min(_RATE_WINDOW, limits.recovery_samples)
-        if known and self.rate < limits.min_input_rate:
+        slow = self._is_slow
+        if known and slow:
             return self._fail(
                 Condition.TOO_SLOW, f'joint states come at {self.rate:.0f} Hz, less than the '
                 f'{limits.min_input_rate:.0f} Hz that a command needs; subscribe to the '
                 'full-rate topic (franka_ros2: franka/joint_states)', valid=True, elapsed=elapsed)
-        if self.rate >= limits.min_input_rate and elapsed > limits.state_timeout:
+        if not slow and elapsed > limits.state_timeout:
             self.dropped += round(elapsed * self.rate) - 1
             return self._fail(Condition.STALE, f'{1e3 * elapsed:.0f} ms of joint states are '
                               'missing', valid=True, elapsed=elapsed)

@@ -254,6 +254,8 @@ class FeedforwardNode(LifecycleNode):
 
     def _after_cycle(self, cycle: Cycle | None, message: JointState) -> None:
         """Do what may wait until the command is out."""
+        if cycle is not None:
+            self.controller.reflect(cycle)
         if self.controller.stopping:
             self._stop_timer.reset()
             self._warn_of_stop()

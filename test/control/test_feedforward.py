@@ -41,6 +41,7 @@ class Loop:
             reading = self.arm.read()
             cycle = self.controller.cycle(reading.time, reading.position, reading.velocity,
                                           reading.time, effort=reading.effort)
+            self.controller.reflect(cycle)
             torque = cycle.command
             if torque is None:
                 torque = self.controller.stop_step(LONGEST_STEP_S)
@@ -288,6 +289,7 @@ def test_given_any_hostile_inputs_when_published_then_torques_are_finite_limited
         nonlocal stamp, arrival, last_stamp
         stamp, arrival = stamp + advance, arrival + abs(advance)
         cycle = controller.cycle(stamp, q, dq, arrival, effort=rng.normal(0, 20, 7))
+        controller.reflect(cycle)
         check(cycle.command, stamp - last_stamp)
         if cycle.command is not None:
             assert cycle.observation.trusted
