@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-from array import array
 from collections import deque
 import time
 from typing import Any
@@ -37,7 +36,7 @@ class CommandWatch:
     def __init__(self, node: Any, publisher: Any) -> None:
         self._node = node
         self._publisher = publisher
-        self._sent: deque[array] = deque(maxlen=_REMEMBERED)
+        self._sent: deque[bytes] = deque(maxlen=_REMEMBERED)
         self._subscription: Any = None
         self._foreign = 0
         self.rivals_seen = 0
@@ -54,7 +53,7 @@ class CommandWatch:
                 f'{1e3 * (time.monotonic() - began):.0f} ms); two sources of torque would '
                 'take turns. Stop the other one, or remap ~/command')
 
-    def sent(self, data: array) -> None:
+    def sent(self, data: bytes) -> None:
         """Remember a command of ours."""
         if self._subscription is not None:
             self._sent.append(data)
@@ -69,7 +68,8 @@ class CommandWatch:
             self._sent.clear()
             self._foreign = 0
             self._subscription = self._node.create_subscription(
-                Float64MultiArray, self._publisher.topic_name, self._on_command, STATE_QOS)
+                Float64MultiArray, self._publisher.topic_name, self._on_command, STATE_QOS,
+                raw=True)
             return ''
         foreign, self._foreign = self._foreign, 0
         self.rivals_seen += foreign
@@ -84,6 +84,6 @@ class CommandWatch:
             self._node.destroy_subscription(self._subscription)
             self._subscription = None
 
-    def _on_command(self, message: Float64MultiArray) -> None:
-        if message.data not in self._sent:
+    def _on_command(self, data: bytes) -> None:
+        if data not in self._sent:
             self._foreign += 1

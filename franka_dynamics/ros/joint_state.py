@@ -19,10 +19,21 @@ from ..errors import JointStateError
 class JointReading(NamedTuple):
     """What one message says of the arm's own joints; arrays of shape (n,), SI units."""
 
-    stamp: float
+    sec: int
+    nanosec: int
     position: NDArray[np.float64]
     velocity: NDArray[np.float64]
     effort: NDArray[np.float64] | None
+
+    @property
+    def stamp(self) -> float:
+        """The message's stamp [s]."""
+        return self.sec + 1e-9 * self.nanosec
+
+    @property
+    def stamp_message(self) -> Time:
+        """The message's stamp, to be put on what is computed from it."""
+        return Time(sec=self.sec, nanosec=self.nanosec)
 
 
 class JointStateReader:
@@ -68,8 +79,9 @@ class JointStateReader:
             raise JointStateError(
                 f'The joint state has {count} names but {len(message.effort)} values of effort; '
                 'give one for every joint, or none.')
+        stamp = message.header.stamp
         return JointReading(
-            seconds(message.header.stamp), np.asarray(message.position)[self._order],
+            stamp.sec, stamp.nanosec, np.asarray(message.position)[self._order],
             np.asarray(message.velocity)[self._order], effort)
 
     def _find(self, names: Sequence[str]) -> list[int]:

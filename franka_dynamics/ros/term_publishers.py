@@ -59,7 +59,7 @@ class TermPublishers:
         self._twist = [f'{row}/{column}' for row in _TWIST_ROWS for column in self._names]
         self._effort_friction = effort_friction
         self._estimated_terms: TermModel | None = None
-        terms: dict[str, tuple[type, Callable[[Cycle, Time, JointState], Any]]] = {
+        terms: dict[str, tuple[type, Callable[[Cycle, Time], Any]]] = {
             'gravity': (JointState, self._gravity),
             'coriolis': (JointState, self._coriolis),
             'inertia_torque': (JointState, self._inertia),
@@ -76,17 +76,22 @@ class TermPublishers:
              make)
             for name, (kind, make) in terms.items()]
         self._node = node
-        self._wanted: list[tuple[Any, Callable[[Cycle, Time, JointState], Any]]] = []
+        self._wanted: list[tuple[Any, Callable[[Cycle, Time], Any]]] = []
 
     def refresh(self) -> None:
         """Look who listens; called a few times per second, not per cycle."""
         self._wanted = [entry for entry in self._publishers
                         if entry[0].get_subscription_count() > 0]
 
-    def publish(self, cycle: Cycle, message: JointState) -> None:
+    @property
+    def wanted(self) -> bool:
+        """Whether anybody listens to any of them."""
+        return bool(self._wanted)
+
+    def publish(self, cycle: Cycle, stamp: Time) -> None:
         """Publish what is listened to, stamped as the joint state it belongs to."""
         for publisher, make in self._wanted:
-            term = make(cycle, message.header.stamp, message)
+            term = make(cycle, stamp)
             if term is not None:
                 publisher.publish(term)
 
@@ -99,23 +104,23 @@ class TermPublishers:
     def _effort(self, stamp: Time, torque: NDArray[np.float64] | None) -> JointState | None:
         return None if torque is None else effort_message(stamp, self._names, torque)
 
-    def _gravity(self, cycle: Cycle, stamp: Time, _: JointState) -> JointState | None:
+    def _gravity(self, cycle: Cycle, stamp: Time) -> JointState | None:
         return self._effort(stamp, cycle.gravity)
 
-    def _coriolis(self, cycle: Cycle, stamp: Time, _: JointState) -> JointState | None:
+    def _coriolis(self, cycle: Cycle, stamp: Time) -> JointState | None:
         return self._effort(stamp, cycle.coriolis)
 
-    def _inertia(self, cycle: Cycle, stamp: Time, _: JointState) -> JointState | None:
+    def _inertia(self, cycle: Cycle, stamp: Time) -> JointState | None:
         return self._effort(stamp, cycle.inertia)
 
-    def _external(self, cycle: Cycle, stamp: Time, _: JointState) -> JointState | None:
+    def _external(self, cycle: Cycle, stamp: Time) -> JointState | None:
         if cycle.effort is None:
             return None
         self._renew_estimators()
         return self._effort(stamp, self._observer.update(
             cycle.stamp, cycle.q, cycle.dq, cycle.effort))
 
-    def _residual(self, cycle: Cycle, stamp: Time, _: JointState) -> JointState | None:
+    def _residual(self, cycle: Cycle, stamp: Time) -> JointState | None:
         if cycle.effort is None:
             return None
         self._renew_estimators()
@@ -132,19 +137,19 @@ class TermPublishers:
             self._observer = MomentumObserver(terms.true, friction=friction)
             self._plain_residual = TorqueResidual(terms.true, friction)
 
-    def _mass_matrix(self, cycle: Cycle, stamp: Time, _: JointState) -> JointState:
+    def _mass_matrix(self, cycle: Cycle, stamp: Time) -> JointState:
         return effort_message(stamp, self._square,
                               self._controller.terms.true.mass_matrix(cycle.q))
 
-    def _coriolis_matrix(self, cycle: Cycle, stamp: Time, _: JointState) -> JointState:
+    def _coriolis_matrix(self, cycle: Cycle, stamp: Time) -> JointState:
         return effort_message(stamp, self._square, self._controller.terms.true.coriolis_matrix(
             cycle.q, cycle.dq))
 
-    def _jacobian(self, cycle: Cycle, stamp: Time, _: JointState) -> JointState:
+    def _jacobian(self, cycle: Cycle, stamp: Time) -> JointState:
         return effort_message(stamp, self._twist, self._controller.terms.true.jacobian(
             cycle.q, self._frame, self._reference_frame))
 
-    def _pose(self, cycle: Cycle, stamp: Time, _: JointState) -> PoseStamped:
+    def _pose(self, cycle: Cycle, stamp: Time) -> PoseStamped:
         pose = self._controller.terms.true.frames(cycle.q)[self._frame_index]
         values = pin.SE3ToXYZQUAT(pin.SE3(pose))
         message = PoseStamped()

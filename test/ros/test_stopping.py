@@ -85,7 +85,7 @@ def test_given_no_autostart_when_started_then_it_waits_for_its_transitions(
     ({'target': 'robot'}, 2, "target is 'robot'; the choices are"),
     ({'min_input_rate': 0.0}, 2, 'min_input_rate is 0.0; it must be within 1 and 10000 Hz'),
     ({'state_timeout': '.nan'}, 2, 'state_timeout is nan'),
-    ({'robot_typ': 'fer'}, 2, 'robot_typ: no such parameter'),
+    ({'robot_typ': 'fer'}, 2, 'robot_typ (robot_type?): no such parameter'),
     ({'scale': 'much'}, 2, 'scale must be of type double'),
 ])
 def test_given_a_parameter_at_fault_when_started_then_one_sentence_and_a_status(

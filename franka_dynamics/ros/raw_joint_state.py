@@ -1,0 +1,132 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+Joint states read from their bytes.
+
+Turning a JointState into Python objects costs more than the dynamics. Its CDR bytes hold the
+values in one piece each, and where they lie only depends on what comes before them: the frame
+id and the names, which do not change from message to message. So the place is worked out once
+and kept as long as those bytes stay the same; whatever is not exactly as expected goes through
+the decoded path, which is also what the tests compare with.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+import struct
+from typing import NamedTuple
+
+import numpy as np
+from rclpy.serialization import deserialize_message
+from sensor_msgs.msg import JointState
+
+from .joint_state import JointReading, JointStateReader
+
+# Plain CDR, little endian, as every ROS 2 middleware writes on the machines it runs on.
+_ENCAPSULATION = b'\x00\x01\x00\x00'
+_BODY = len(_ENCAPSULATION)  # alignment counts from here
+_STAMP = struct.Struct('<iI')
+_AFTER_STAMP = _BODY + _STAMP.size
+_COUNT = struct.Struct('<I')
+_DOUBLE = 8
+
+
+class _Layout(NamedTuple):
+    """Where the values of messages with these constant bytes lie."""
+
+    length: int
+    constant: bytes  # from behind the stamp up to the first position
+    counts: tuple[tuple[int, int], ...]  # offset and value of the counts between the arrays
+    position: int
+    velocity: int
+    effort: int | None
+    joints: int
+    order: np.ndarray
+
+
+class RawJointStateReader:
+    """
+    Reads serialized joint states; same results and errors as JointStateReader.
+
+    Parameters
+    ----------
+    joint_names : sequence of str
+        The arm's joints, in joint order.
+
+    """
+
+    def __init__(self, joint_names: Sequence[str]) -> None:
+        self._wanted = tuple(joint_names)
+        self._decoded = JointStateReader(joint_names)
+        self._layout: _Layout | None = None
+
+    def read(self, data: bytes) -> JointReading:
+        """
+        Return the arm's part of a serialized sensor_msgs/JointState.
+
+        Raises
+        ------
+        JointStateError
+            As JointStateReader.read.
+
+        """
+        layout = self._layout
+        if layout is None or not _fits(layout, data):
+            message = deserialize_message(data, JointState)
+            reading = self._decoded.read(message)
+            self._layout = _layout_of(data, message, self._wanted)
+            return reading
+        sec, nanosec = _STAMP.unpack_from(data, _BODY)
+        count, order = layout.joints, layout.order
+        return JointReading(
+            sec, nanosec,
+            np.frombuffer(data, '<f8', count, layout.position)[order],
+            np.frombuffer(data, '<f8', count, layout.velocity)[order],
+            None if layout.effort is None
+            else np.frombuffer(data, '<f8', count, layout.effort)[order])
+
+
+def _fits(layout: _Layout, data: bytes) -> bool:
+    """Return whether a message's values lie where another's did."""
+    return (len(data) == layout.length
+            and data.startswith(_ENCAPSULATION)
+            and data[_AFTER_STAMP:_AFTER_STAMP + len(layout.constant)] == layout.constant
+            and all(_COUNT.unpack_from(data, offset)[0] == value
+                    for offset, value in layout.counts))
+
+
+def _layout_of(data: bytes, message: JointState, wanted: Sequence[str]) -> _Layout | None:
+    """Return where a decoded message's values lie in its bytes, or None if it is not certain."""
+    if not data.startswith(_ENCAPSULATION):
+        return None
+    place = _after_text(_AFTER_STAMP, message.header.frame_id)
+    place = _align(place, _COUNT.size) + _COUNT.size
+    for name in message.name:
+        place = _after_text(place, name)
+    offsets, counts = [], []
+    for values in (message.position, message.velocity, message.effort):
+        place = _align(place, _COUNT.size)
+        counts.append((place, len(values)))
+        place += _COUNT.size
+        if len(values):
+            place = _align(place, _DOUBLE)
+        offsets.append(place)
+        place += _DOUBLE * len(values)
+    # A serializer may pad the end; anything else means that the layout is not understood.
+    if not place <= len(data) < place + _DOUBLE or any(
+            _COUNT.unpack_from(data, offset)[0] != count for offset, count in counts):
+        return None
+    names = list(message.name)
+    return _Layout(
+        len(data), data[_AFTER_STAMP:offsets[0]], tuple(counts[1:]), offsets[0], offsets[1],
+        offsets[2] if len(message.effort) else None, len(names),
+        np.array([names.index(name) for name in wanted]))
+
+
+def _align(place: int, to: int) -> int:
+    return place + (_BODY - place) % to
+
+
+def _after_text(place: int, text: str) -> int:
+    """Return the place behind a string: its length, its bytes and a zero."""
+    return _align(place, _COUNT.size) + _COUNT.size + len(text.encode()) + 1

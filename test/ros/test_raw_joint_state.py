@@ -1,0 +1,107 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Joint states read from bytes against rclpy's own decoding, through every kind of message."""
+
+from hypothesis import given, settings, strategies
+import numpy as np
+import pytest
+from rclpy.serialization import serialize_message
+from sensor_msgs.msg import JointState
+
+from franka_dynamics.errors import JointStateError
+from franka_dynamics.ros.joint_state import JointStateReader
+from franka_dynamics.ros.raw_joint_state import RawJointStateReader
+
+WANTED = ('a_joint1', 'a_joint2', 'a_joint3')
+
+
+def message(names, values, *, frame='', effort=True, stamp=(1, 2), **changes):
+    count = len(names)
+    made = JointState(name=list(names), position=values[:count],
+                      velocity=values[count:2 * count],
+                      effort=values[2 * count:3 * count] if effort else [])
+    made.header.frame_id = frame
+    made.header.stamp.sec, made.header.stamp.nanosec = stamp
+    for field, value in changes.items():
+        setattr(made, field, value)
+    return made
+
+
+def assert_same(raw, decoded, data, original):
+    """Both readings, or both errors, must be the same."""
+    try:
+        expected = decoded.read(original)
+    except JointStateError as error:
+        with pytest.raises(JointStateError) as caught:
+            raw.read(data)
+        assert str(caught.value) == str(error)
+        return
+    actual = raw.read(data)
+    assert (actual.sec, actual.nanosec) == (expected.sec, expected.nanosec)
+    for one, other in ((actual.position, expected.position),
+                       (actual.velocity, expected.velocity), (actual.effort, expected.effort)):
+        # Bit for bit: a NaN is the same NaN.
+        assert (one is None) == (other is None)
+        if other is not None:
+            assert one.tobytes() == np.asarray(other, dtype=float).tobytes()
+
+
+FLOATS = strategies.floats(width=64)
+MESSAGES = strategies.builds(
+    message,
+    names=strategies.permutations([*WANTED, 'b_joint1', 'ünïcode', '']).map(lambda n: n[:5])
+    | strategies.permutations(WANTED) | strategies.just([]),
+    values=strategies.lists(FLOATS, min_size=15, max_size=15),
+    frame=strategies.sampled_from(['', 'base', 'fer_link0', 'é']),
+    effort=strategies.booleans(),
+    stamp=strategies.tuples(strategies.integers(0, 2 ** 31 - 1),
+                            strategies.integers(0, 10 ** 9 - 1)))
+
+
+@settings(derandomize=True, deadline=None, max_examples=200)
+@given(sequence=strategies.lists(MESSAGES, min_size=1, max_size=6),
+       repeats=strategies.integers(1, 3))
+def test_given_any_sequence_of_messages_when_read_raw_then_it_is_what_rclpy_decodes(
+        sequence, repeats):
+    raw, decoded = RawJointStateReader(WANTED), JointStateReader(WANTED)
+    for original in sequence * repeats:
+        assert_same(raw, decoded, bytes(serialize_message(original)), original)
+
+
+@pytest.mark.parametrize('changes', [
+    {'position': [1.0, 2.0]}, {'velocity': []}, {'effort': [1.0]},
+    {'name': [*WANTED, WANTED[0]], 'position': [0.0] * 4, 'velocity': [0.0] * 4, 'effort': []}])
+def test_given_arrays_that_do_not_fit_when_read_after_good_ones_then_the_error_is_the_same(
+        changes):
+    raw, decoded = RawJointStateReader(WANTED), JointStateReader(WANTED)
+    values = [float(k) for k in range(9)]
+    good, bad = message(WANTED, values), message(WANTED, values, **changes)
+    for original in (good, good, bad, bad, good):
+        assert_same(raw, decoded, bytes(serialize_message(original)), original)
+
+
+def test_given_a_known_layout_when_read_then_nothing_is_decoded(monkeypatch):
+    raw = RawJointStateReader(WANTED)
+    values = [float(k) for k in range(9)]
+    data = bytes(serialize_message(message(WANTED, values)))
+    raw.read(data)
+
+    def fail(*_):
+        raise AssertionError('decoded again')
+
+    monkeypatch.setattr('franka_dynamics.ros.raw_joint_state.deserialize_message', fail)
+    other = bytes(serialize_message(message(WANTED, values[::-1], stamp=(7, 8))))
+    np.testing.assert_array_equal(raw.read(other).position, values[::-1][:3])
+    assert raw.read(other).stamp == 7 + 8e-9
+
+
+def test_given_big_endian_bytes_when_read_then_the_fast_path_keeps_away(monkeypatch):
+    raw = RawJointStateReader(WANTED)
+    original = message(WANTED, [float(k) for k in range(9)])
+    data = bytes(serialize_message(original))
+    raw.read(data)
+    calls = []
+    monkeypatch.setattr('franka_dynamics.ros.raw_joint_state.deserialize_message',
+                        lambda given, _: calls.append(given) or original)
+    raw.read(b'\x00\x00' + data[2:])
+    assert len(calls) == 1
