@@ -120,3 +120,19 @@ def test_given_a_progress_callback_when_compared_then_it_hears_of_every_quantity
     calls = []
     compare_formulations(load('fer'), count=2, progress=lambda: calls.append(1))
     assert len(calls) == len(QUANTITIES)
+
+
+def test_given_a_wrong_wrench_behind_right_torques_when_compared_then_it_fails_all_the_same():
+    class Faulty(LagrangianModel):
+        def joint_wrenches(self, q, dq, ddq):
+            wrenches = super().joint_wrenches(q, dq, ddq)
+            wrenches[..., 4, 0] += 1e-6
+            return wrenches
+
+    arm = load('fer')
+    agreement = compare_formulations(arm, count=5, models={**build(arm), 'Lagrange': Faulty(arm)})
+    assert agreement.largest <= AGREEMENT
+    assert not agreement.passed
+    (finding,) = agreement.findings
+    assert finding.startswith('Lagrange: frames and twists agree; the first link from the tip '
+                              'whose wrench differs is link 5, by ')

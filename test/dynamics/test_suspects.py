@@ -138,3 +138,16 @@ def test_given_torques_of_another_shape_when_asked_then_both_shapes_are_named():
     states = sample_states(arm, 3, 0)
     with pytest.raises(JointVectorError, match=r'tau has shape \(2, 7\), expected \(3, 7\)'):
         suspects(arm, states, np.zeros((2, 7)))
+
+
+def test_given_another_gravity_when_asked_then_a_tilted_base_is_told_from_it():
+    # To first order both are one; that gravity has become longer tells them apart.
+    arm = replace(planted('gravity')[0], base=np.eye(4))
+    states = sample_states(arm, STATES, 5)
+    verdict = suspects(arm, states, black_box(arm, states, (0.0, 0.3, -9.81)))
+    first, second = verdict.suspects[:2]
+    assert (first.name, first.alike) == ('arm: gravity y', ())
+    assert first.left < EXPLAINED
+    assert second.name in ('base: roll', 'joint1: alpha')
+    assert second.left > 1e-3
+    assert 'arm: gravity y' not in second.alike
