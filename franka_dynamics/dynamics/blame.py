@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from .formulations import evaluate, PER_LINK, scaled
+from .formulations import consensus, evaluate, PER_LINK, scaled
 from .model import DynamicsModel
 from .states import JointStates
 
@@ -114,7 +114,7 @@ def blame_each(models: Mapping[str, DynamicsModel], states: JointStates, toleran
     by_model: list[list[Array]] = [[] for _ in models]
     for quantity in PER_LINK:
         values = [evaluate(model, quantity, states) for model in models.values()]
-        middle = np.median(values, axis=0)
+        middle = consensus(values)
         for value, model, entry in zip(values, models.values(), by_model):
             entry.append(_per_link(value, middle, model.description.n))
     return tuple(Blame(name, tolerance, *entry) for name, entry in zip(models, by_model))

@@ -4,8 +4,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
+import warnings
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -27,14 +28,17 @@ FORMULATIONS: dict[str, Callable[[ArmDescription, ArrayLike], DynamicsModel]] = 
 
 
 class Quantity(NamedTuple):
-    """A method of DynamicsModel: how many of (q, dq, ddq) it takes, and its unit."""
+    """
+    A method of DynamicsModel: how many of (q, dq, ddq) it takes, and its unit.
+
+    For forward_dynamics a torque stands in the place of ddq.
+    """
 
     name: str
     inputs: int
     unit: str
 
 
-# The last input of forward_dynamics is a torque; accelerations taken for newton metres do as well.
 QUANTITIES = (
     Quantity('frames', 1, 'm'),
     Quantity('jacobian', 1, 'm'),
@@ -44,7 +48,7 @@ QUANTITIES = (
     Quantity('coriolis', 2, 'N m'),
     Quantity('gravity', 1, 'N m'),
     Quantity('inverse_dynamics', 3, 'N m'),
-    Quantity('forward_dynamics', 3, 'rad/s^2'),
+    Quantity('forward_dynamics', 3, 'N m'),
     Quantity('kinetic_energy', 2, 'J'),
     Quantity('potential_energy', 1, 'J'),
 )
@@ -68,6 +72,16 @@ def evaluate(model: DynamicsModel, quantity: Quantity, states: JointStates) -> N
     if getattr(model, 'takes_stacks', False):
         return np.asarray(method(*inputs))
     return np.array([method(*state) for state in zip(*inputs)])
+
+
+def consensus(values: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
+    """Return the median over formulations, entry by entry; who gives no number has no say."""
+    stack = np.array(values)
+    if not np.isnan(stack).any():
+        return np.asarray(np.median(stack, axis=0))
+    with warnings.catch_warnings():
+        warnings.simplefilter('ignore', RuntimeWarning)  # entries for which nobody has a number
+        return np.asarray(np.nanmedian(stack, axis=0))
 
 
 def scaled(difference: NDArray[np.float64], reference: NDArray[np.float64]) -> NDArray[np.float64]:

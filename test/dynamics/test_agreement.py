@@ -100,6 +100,20 @@ def test_given_a_formulation_that_returns_nan_when_compared_then_it_fails_and_is
     agreement = compare_formulations(arm, count=5, models={**build(arm), 'Lagrange': Faulty(arm)})
     assert not agreement.passed
     assert np.isnan(agreement.largest)
+    # Only the one without a number is named.
+    assert [finding.split(':')[0] for finding in agreement.findings] == ['Lagrange']
+    assert 'gravity, inverse_dynamics, forward_dynamics' in agreement.findings[0]
+
+
+def test_given_no_formulation_that_has_a_number_when_compared_then_it_fails():
+    class Faulty(LagrangianModel):
+        def gravity(self, q):
+            return np.full(np.shape(q), np.nan)
+
+    arm = load('fer')
+    agreement = compare_formulations(arm, count=2, models={'a': Faulty(arm), 'b': Faulty(arm)})
+    assert not agreement.passed
+    assert len(agreement.findings) == 3
 
 
 def test_given_only_two_that_differ_when_compared_then_neither_is_the_culprit_alone():
