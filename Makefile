@@ -19,25 +19,55 @@ LEAKS := PYTHONPATH PYTHONHOME LD_LIBRARY_PATH LD_PRELOAD AMENT_PREFIX_PATH CMAK
 CLEAN := env $(addprefix -u ,$(LEAKS)) ROS_AUTOMATIC_DISCOVERY_RANGE=LOCALHOST
 BIN := $(CLEAN) $(VENV)/bin
 
-.PHONY: demo test lint setup clean
+PIP := -m pip install --quiet --disable-pip-version-check
+
+.PHONY: help demo test test-numpy1 lint setup clean
 .DEFAULT_GOAL := help
 
 help:
-	@echo 'make demo   set up, then run the main job without a screen (about a minute)'
-	@echo 'make test   set up, then run the whole test suite'
-	@echo 'make lint   ruff and mypy'
-	@echo 'make clean  remove the environment and what runs left behind'
+	@echo 'make demo         set up, then run the main job without a screen (about a minute)'
+	@echo 'make test         set up, then run the whole test suite'
+	@echo 'make test-numpy1  the same with the numpy and Pinocchio of Ubuntu 24.04 and ROS 2 Jazzy'
+	@echo 'make lint         ruff and mypy'
+	@echo 'make clean        remove the environments and what runs left behind'
+	@echo 'PYTHON=... names the Python (3.11 or 3.12) of an environment that is yet to be made;'
+	@echo 'VENV=... names its folder; TEST_ARGS and DEMO_ARGS are passed on.'
 
 setup: $(VENV)/ready
 
-$(VENV)/ready: requirements/ros-jazzy.txt requirements/test.txt setup.py
-	@test -n "$(PYTHON)" || { echo 'Python 3.11 or 3.12 with its venv module is needed \
-	(Debian and Ubuntu: apt install python3-venv); or name one: make PYTHON=/path/to/python' >&2; \
-	exit 2; }
-	@echo 'Setting up $(VENV) with $(PYTHON); the first time takes a minute or two ...'
-	@$(CLEAN) $(PYTHON) -m venv --clear $(VENV)
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check \
-		-r requirements/ros-jazzy.txt -r requirements/test.txt -e '.[all]'
+REQUIREMENTS := requirements/ros-jazzy.txt requirements/test.txt
+
+# $(call make_venv,FOLDER): an empty environment, or a sentence about what is missing for one.
+define make_venv
+@test -n "$(PYTHON)" || { echo 'Python 3.11 or 3.12 with its venv module is needed \
+(Debian and Ubuntu: apt install python3-venv); or name one: make PYTHON=/path/to/python' >&2; \
+exit 2; }
+@echo 'Setting up $(1) with $(PYTHON); the first time takes a minute or two ...'
+@$(CLEAN) $(PYTHON) -m venv --clear $(1)
+endef
+
+$(VENV)/ready: $(REQUIREMENTS) setup.py
+	$(call make_venv,$(VENV))
+	@$(BIN)/python $(PIP) $(addprefix -r ,$(REQUIREMENTS)) -e '.[all]'
+	@touch $@
+
+# apt's versions. The wheel of pin 4.1.0 computes with numpy 1.26, but a library beneath it asks
+# for numpy 2: pip must be given the two one after the other, and says so in red.
+NUMPY1_VENV ?= .venv-numpy1
+NUMPY1_BIN := $(CLEAN) $(NUMPY1_VENV)/bin
+NUMPY1 := numpy==1.26.4
+APT_PIN := pin==4.1.0
+REQUIRED := from importlib.metadata import requires; \
+	print(*{line.split(";")[0] for line in requires("franka_dynamics") \
+	if not line.startswith("pin>")}, sep="\n")
+
+$(NUMPY1_VENV)/ready: $(REQUIREMENTS) setup.py
+	$(call make_venv,$(NUMPY1_VENV))
+	@$(NUMPY1_BIN)/python $(PIP) '$(APT_PIN)'
+	@$(NUMPY1_BIN)/python $(PIP) --no-deps -e .
+	@$(NUMPY1_BIN)/python -c '$(REQUIRED)' > $(NUMPY1_VENV)/required.txt
+	@$(NUMPY1_BIN)/python $(PIP) '$(NUMPY1)' -r $(NUMPY1_VENV)/required.txt \
+		$(addprefix -r ,$(REQUIREMENTS))
 	@touch $@
 
 demo: setup
@@ -45,6 +75,11 @@ demo: setup
 
 test: setup
 	@$(BIN)/python -m pytest $(TEST_ARGS)
+
+test-numpy1: $(NUMPY1_VENV)/ready
+	@$(NUMPY1_BIN)/python -c 'import numpy, pinocchio; \
+		print("numpy", numpy.__version__, "Pinocchio", pinocchio.__version__)'
+	@$(NUMPY1_BIN)/python -m pytest $(TEST_ARGS)
 
 lint: setup
 	@$(BIN)/ruff check .
