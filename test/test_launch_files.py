@@ -5,6 +5,7 @@
 import configparser
 import importlib.util
 from pathlib import Path
+import re
 import subprocess
 import sys
 
@@ -16,10 +17,10 @@ from franka_dynamics.ros.simulator_parameters import SIMULATOR_PARAMETERS
 from franka_dynamics.share import share_directory
 
 SHARE = share_directory()
-LAUNCH_FILES = sorted((SHARE / 'launch').glob('*.py'))
 TABLES = {'feedforward_node': FEEDFORWARD_PARAMETERS, 'simulator_node': SIMULATOR_PARAMETERS}
 FEEDFORWARD, SIMULATION = (SHARE / 'launch' / f'{name}.launch.py'
                            for name in ('feedforward', 'simulation'))
+LAUNCH_FILES = [FEEDFORWARD, SIMULATION]
 
 
 def sibling(name):
@@ -53,8 +54,15 @@ def simulation(monkeypatch):
     return lambda **given: {node.executable: node for node in launching.run(description, **given)}
 
 
-def test_given_the_package_when_its_launch_files_are_listed_then_they_are_these_two():
-    assert LAUNCH_FILES == [FEEDFORWARD, SIMULATION]
+@pytest.mark.parametrize('path', sorted((SHARE / 'launch').iterdir()),
+                         ids=lambda path: path.name.split('.')[0])
+def test_given_any_launch_file_when_read_then_it_compiles_and_its_executables_exist(
+        path, setup_script):
+    scripts = setup_script['arguments']['entry_points']['console_scripts']
+    named = re.findall(r"package=(?:'franka_dynamics'|PACKAGE),\s*executable='(\w+)'",
+                       path.read_text(encoding='utf-8'))
+    assert set(named) <= {script.split(' = ')[0] for script in scripts}
+    compile(path.read_text(encoding='utf-8'), str(path), 'exec')
 
 
 def test_given_a_launch_file_when_its_arguments_are_shown_then_each_is_described(description):
