@@ -32,7 +32,7 @@ def measure(function: Callable[[], object], budget: float = 0.5) -> Timing:
     once = max(time.process_time() - start, 1e-7)
     calls = max(1, int(budget / 7.0 / once))
     # Batches rather than one long run: the least of them had the processor most to itself.
-    busy, wall, own = _busy_seconds(), time.perf_counter(), time.process_time()
+    busy, wall, own = busy_seconds(), time.perf_counter(), time.process_time()
     batches = []
     for _ in range(7):
         start = time.process_time()
@@ -40,7 +40,7 @@ def measure(function: Callable[[], object], budget: float = 0.5) -> Timing:
             function()
         batches.append((time.process_time() - start) / calls)
     elapsed = time.perf_counter() - wall
-    others = _busy_seconds() - busy - (time.process_time() - own)
+    others = busy_seconds() - busy - (time.process_time() - own)
     return Timing(min(batches), max(0.0, others / elapsed))
 
 
@@ -55,7 +55,7 @@ def machine() -> str:
             f'pinocchio {pinocchio.__version__}')
 
 
-def _busy_seconds() -> float:
+def busy_seconds() -> float:
     """Return the seconds that all cores have been busy since start-up (Linux; 0 elsewhere)."""
     import os
 

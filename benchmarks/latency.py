@@ -1,0 +1,272 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+Round trip of a joint state through the node, beside a bare relay that only copies.
+
+    python benchmarks/latency.py [--rounds 10] [--seconds 3] [--json FILE] [--plot FILE]
+
+Both run as processes of their own under the same scheduling; a probe publishes joint states and
+times the replies, in interleaved rounds of one run. The relay is rclpy as a tutorial has it:
+SingleThreadedExecutor, a JointState decoded, seven numbers copied, a Float64MultiArray published.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+import json
+import os
+from pathlib import Path
+import random
+import subprocess
+import sys
+import time
+
+import numpy as np
+from timing import busy_seconds, machine
+
+DEVICES = ('node', 'relay')
+HOME = Path(__file__).resolve().parent
+_WARM_UP_S, _START_S = 0.5, 20.0
+
+
+@dataclass
+class Round:
+    """What one round of one device gave: round trips [s], and how many were never answered."""
+
+    trips: np.ndarray
+    lost: int
+    foreign: float
+
+
+class Probe:
+    """Publishes serialized joint states and times the replies."""
+
+    def __init__(self) -> None:
+        import rclpy
+        from rclpy.experimental import EventsExecutor
+        from rclpy.qos import QoSProfile, ReliabilityPolicy
+        from rclpy.serialization import serialize_message
+        from sensor_msgs.msg import JointState
+        from std_msgs.msg import Float64MultiArray
+
+        from franka_dynamics.arm import load
+
+        arm = load('fer')
+        rclpy.init()
+        self._node = rclpy.create_node('latency_probe')
+        self._executor = EventsExecutor()
+        self._executor.add_node(self._node)
+        qos = QoSProfile(depth=1, reliability=ReliabilityPolicy.RELIABLE)
+        message = JointState(name=list(arm.joint_names), position=list(arm.home),
+                             velocity=[0.0] * 7, effort=[0.0] * 7)
+        self._bytes = bytearray(serialize_message(message))
+        self._publishers, self._answers = {}, {}
+        for device in DEVICES:
+            self._publishers[device] = self._node.create_publisher(
+                JointState, f'/{device}/joint_states', qos)
+            self._node.create_subscription(
+                Float64MultiArray, f'/{device}/command', self._note(device),
+                QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT), raw=True)
+            self._answers[device] = 0
+        self._answered_at = 0.0
+
+    def _note(self, device: str):
+        def note(_data: bytes) -> None:
+            self._answered_at = time.perf_counter()
+            self._answers[device] += 1
+        return note
+
+    def wait_for(self, device: str) -> None:
+        """Publish until replies come."""
+        until = time.monotonic() + _START_S
+        while self._answers[device] < 10:
+            self._send(device, 1e-3)
+            if time.monotonic() > until:
+                raise SystemExit(f'{device} does not answer; see its output above')
+
+    def measure(self, device: str, seconds: float, rate: float) -> Round:
+        """Send at a rate for a while; return the round trips."""
+        trips, lost = [], 0
+        busy, began = busy_seconds(), time.perf_counter()
+        own = time.process_time()
+        deadline = began
+        warm = began + _WARM_UP_S
+        while time.perf_counter() - began < seconds + _WARM_UP_S:
+            deadline = max(deadline + 1.0 / rate, time.perf_counter())
+            trip = self._send(device, deadline - time.perf_counter())
+            if time.perf_counter() > warm:
+                if trip is None:
+                    lost += 1
+                else:
+                    trips.append(trip)
+        elapsed = time.perf_counter() - began
+        load = (busy_seconds() - busy - (time.process_time() - own)) / elapsed
+        return Round(np.array(trips), lost, load)
+
+    def _send(self, device: str, seconds: float) -> float | None:
+        """Send one state, wait out its period; return the round trip if a reply came in it."""
+        now = time.time_ns()
+        self._bytes[4:8] = (now // 10 ** 9).to_bytes(4, 'little')
+        self._bytes[8:12] = (now % 10 ** 9).to_bytes(4, 'little')
+        before = self._answers[device]
+        sent = time.perf_counter()
+        self._publishers[device].publish(bytes(self._bytes))
+        end = sent + max(seconds, 1e-4)
+        trip = None
+        while (left := end - time.perf_counter()) > 0.0:
+            self._executor.spin_once(timeout_sec=left)
+            if trip is None and self._answers[device] > before:
+                trip = self._answered_at - sent
+        return trip
+
+
+@contextmanager
+def devices(names: Sequence[str] = DEVICES) -> Iterator[dict[str, subprocess.Popen[bytes]]]:
+    """Run the node and the relay as processes."""
+    commands = {
+        'node': [sys.executable, '-m', 'franka_dynamics.ros.feedforward_node', '--ros-args',
+                 '-r', 'joint_states:=/node/joint_states', '-r',
+                 'feedforward/command:=/node/command', '-p', 'target:=mujoco',
+                 '--log-level', 'error'],
+        'relay': [sys.executable, str(HOME / 'latency_relay.py'), '--ros-args', '-r',
+                  'joint_states:=/relay/joint_states', '-r', 'command:=/relay/command']}
+    processes = {name: subprocess.Popen(commands[name]) for name in names}
+    try:
+        yield processes
+    finally:
+        for process in processes.values():
+            process.terminate()
+        for process in processes.values():
+            process.wait()
+
+
+def use_own_domain() -> None:
+    """Keep the torques of a benchmark from every other node on this machine."""
+    os.environ['ROS_DOMAIN_ID'] = str(random.SystemRandom().randint(1, 101))
+    os.environ['ROS_AUTOMATIC_DISCOVERY_RANGE'] = 'LOCALHOST'
+
+
+def stages() -> dict[str, float]:
+    """Return the median cost of each part of a cycle, measured in this process [s]."""
+    from rclpy.serialization import deserialize_message, serialize_message
+    from sensor_msgs.msg import JointState
+
+    from franka_dynamics.arm import load
+    from franka_dynamics.control.feedforward import FeedforwardController
+    from franka_dynamics.control.settings import Settings
+    from franka_dynamics.control.supervision import StateSupervisor, SupervisionLimits
+    from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
+    from franka_dynamics.ros.joint_state import JointStateReader
+    from franka_dynamics.ros.raw_command import CommandBytes
+    from franka_dynamics.ros.raw_joint_state import RawJointStateReader
+
+    arm = load('fer')
+    q, zero = arm.home, np.zeros(7)
+    message = JointState(name=list(arm.joint_names), position=list(q), velocity=[0.0] * 7,
+                         effort=[1.0] * 7)
+    data = bytes(serialize_message(message))
+    raw, decoded = RawJointStateReader(arm.joint_names), JointStateReader(arm.joint_names)
+    controller = FeedforwardController(arm, Settings(target='mujoco'))
+    controller.enable()
+    supervisor = StateSupervisor(arm, SupervisionLimits())
+    command, independent = CommandBytes(7), NewtonEulerModel(arm)
+    clock = iter(1e-3 * k for k in range(10 ** 9))
+
+    def cycle():
+        now = next(clock)
+        return controller.cycle(now, q, zero, now, effort=zero)
+
+    for _ in range(100):
+        last = cycle()
+    parts = {
+        'read a joint state, decoded': lambda: decoded.read(
+            deserialize_message(data, JointState)),
+        'read a joint state, bytes': lambda: raw.read(data),
+        'supervise the state': lambda: supervisor.observe(now := next(clock), q, zero, now),
+        'g(q) and C dq': lambda: (controller.terms.gravity(q),
+                                  controller.terms.coriolis(q, zero)),
+        'whole cycle (state, terms, limits)': cycle,
+        'after the command: counts, who compensates gravity': lambda: controller.reflect(last),
+        'after the command, once per second: cross-check': lambda: independent.nonlinear_effects(
+            q, zero),
+        'write a command, bytes': lambda: command.serialize(q),
+    }
+    costs = {}
+    for name, part in parts.items():
+        times = []
+        for _ in range(2000):
+            began = time.perf_counter()
+            part()
+            times.append(time.perf_counter() - began)
+        costs[name] = float(np.median(times))
+    return costs
+
+
+def main() -> int:
+    """Measure, print, and write what was asked for."""
+    parser = argparse.ArgumentParser(description=__doc__.split('\n\n')[0])
+    parser.add_argument('--rounds', type=int, default=10)
+    parser.add_argument('--seconds', type=float, default=3.0, help='of each round of each device')
+    parser.add_argument('--json', type=Path)
+    parser.add_argument('--plot', type=Path, help='histogram as PNG')
+    arguments = parser.parse_args()
+    use_own_domain()
+    from franka_dynamics.ros.realtime import request_realtime
+    no_realtime = request_realtime()
+    rounds: dict[tuple[str, float], list[Round]] = {}
+    with devices():
+        probe = Probe()
+        for device in DEVICES:
+            probe.wait_for(device)
+        for rate, count in ((1000.0, arguments.rounds), (4000.0, max(1, arguments.rounds // 3))):
+            for _ in range(count):
+                for device in DEVICES:
+                    rounds.setdefault((device, rate), []).append(
+                        probe.measure(device, arguments.seconds, rate))
+    figures = {}
+    for (device, rate), measured in rounds.items():
+        trips = np.concatenate([one.trips for one in measured])
+        lost = sum(one.lost for one in measured)
+        figures[f'{device} at {rate:.0f} Hz'] = {
+            'p50_us': 1e6 * float(np.percentile(trips, 50)),
+            'p99_us': 1e6 * float(np.percentile(trips, 99)),
+            'unanswered_share': lost / (lost + len(trips))}
+    node, relay = figures['node at 1000 Hz'], figures['relay at 1000 Hz']
+    figures['node / relay at 1000 Hz'] = {key: node[key] / relay[key]
+                                          for key in ('p50_us', 'p99_us')}
+    # The two devices themselves take about half a core; what is above it is somebody else.
+    foreign = float(np.median([one.foreign for measured in rounds.values() for one in measured]))
+    report = {'machine': machine(), 'scheduling': no_realtime or 'SCHED_FIFO',
+              'busy_cores_beside_the_probe': foreign, 'figures': figures,
+              'stages_us': {name: 1e6 * cost for name, cost in stages().items()}}
+    print(json.dumps(report, indent=2))
+    if arguments.json:
+        arguments.json.write_text(json.dumps(report, indent=2) + '\n')
+    if arguments.plot:
+        draw(rounds, arguments.plot)
+    return 0
+
+
+def draw(rounds: dict[tuple[str, float], list[Round]], path: Path) -> None:
+    """Draw the histogram of round trips at 1 kHz."""
+    import matplotlib
+    matplotlib.use('Agg')
+    from matplotlib import pyplot
+
+    figure, axes = pyplot.subplots(figsize=(8, 4), constrained_layout=True)
+    for device, color in (('relay', '#999999'), ('node', '#0072b2')):
+        trips = np.concatenate([one.trips for one in rounds[device, 1000.0]])
+        axes.hist(1e6 * trips, bins=np.linspace(0, 1000, 201), histtype='step', color=color,
+                  label=f'{device}: p50 {1e6 * np.percentile(trips, 50):.0f} us, '
+                  f'p99 {1e6 * np.percentile(trips, 99):.0f} us')
+    axes.set(xlabel='round trip [us]', ylabel='joint states', yscale='log',
+             title='Joint state to torque over DDS at 1 kHz')
+    axes.legend()
+    figure.savefig(path, dpi=110)
+
+
+if __name__ == '__main__':
+    sys.exit(main())

@@ -1,0 +1,61 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+The node under a kilohertz of joint states for a long time: its memory must not grow.
+
+    python benchmarks/soak.py [--seconds 600]
+
+Exit status 0 if the resident memory after a warm-up of a sixth of the time (at most a minute)
+grows by no more than 1 MiB until the end, 1 if it grows by more.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+from pathlib import Path
+import sys
+import time
+
+from latency import devices, Probe, use_own_domain
+
+MOST_GROWTH_MIB = 1.0
+_RATE_HZ = 1000.0
+
+
+def resident_mib(pid: int) -> float:
+    """Return a process's resident memory (Linux)."""
+    pages = int(Path(f'/proc/{pid}/statm').read_text().split()[1])
+    return pages * os.sysconf('SC_PAGE_SIZE') / 2 ** 20
+
+
+def main() -> int:
+    """Soak; return whether memory stayed."""
+    parser = argparse.ArgumentParser(description=__doc__.split('\n\n')[0])
+    parser.add_argument('--seconds', type=float, default=600.0)
+    arguments = parser.parse_args()
+    use_own_domain()
+    from rich.progress import Progress
+
+    with devices(('node',)) as processes, Progress() as bar:
+        probe = Probe()
+        probe.wait_for('node')
+        task = bar.add_task('soaking', total=arguments.seconds)
+        began = time.monotonic()
+        warm_up = min(60.0, arguments.seconds / 6.0)
+        first, trips, lost = None, 0, 0
+        while (passed := time.monotonic() - began) < arguments.seconds:
+            measured = probe.measure('node', 1.0, _RATE_HZ)
+            trips, lost = trips + len(measured.trips), lost + measured.lost
+            if first is None and passed >= warm_up:
+                first = resident_mib(processes['node'].pid)
+            bar.update(task, completed=min(passed, arguments.seconds))
+        last = resident_mib(processes['node'].pid)
+    growth = last - (first if first is not None else last)
+    print(f'{trips} replies, {lost} joint states unanswered in time; resident memory {last:.1f} '
+          f'MiB, {growth:+.2f} MiB since the warm-up (at most {MOST_GROWTH_MIB} allowed)')
+    return 0 if first is not None and growth <= MOST_GROWTH_MIB else 1
+
+
+if __name__ == '__main__':
+    sys.exit(main())

@@ -1,0 +1,16 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The node's memory under half a minute of a kilohertz of joint states."""
+
+from pathlib import Path
+import subprocess
+import sys
+
+BENCHMARKS = Path(__file__).resolve().parents[2] / 'benchmarks'
+
+
+def test_given_half_a_minute_at_a_kilohertz_when_soaked_then_memory_does_not_grow():
+    done = subprocess.run([sys.executable, str(BENCHMARKS / 'soak.py'), '--seconds', '30'],
+                          capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert 'replies' in done.stdout
