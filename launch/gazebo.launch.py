@@ -34,7 +34,7 @@ def generate_launch_description():
     """Return the arguments, and what they make of Gazebo, the arm and the node."""
     arguments = [
         DeclareLaunchArgument('robot_type', default_value='fr3',
-                              description='fer or fr3'),
+                              description='fer, fr3 or fr3v2'),
         DeclareLaunchArgument('hand', default_value='none',
                               description='none, franka_hand, or another of config/hands'),
         DeclareLaunchArgument('control', default_value='direct',

@@ -12,7 +12,7 @@ from .urdf_writer import link_names, write_urdf
 from .xacro_writer import arm_macro, hands_macro
 
 FORMATS = ('urdf', 'mjcf')
-SHIPPED = ('fer', 'fr3', 'rpr')
+SHIPPED = ('fer', 'fr3', 'fr3v2', 'rpr')
 _BANNER = ('Generated from config/ by franka-dynamics urdf; to change it, change config/ and '
            'generate it again.')
 _LICENSE = 'Copyright 2026 The franka_dynamics authors. SPDX-License-Identifier: Apache-2.0.'

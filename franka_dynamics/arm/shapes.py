@@ -17,7 +17,7 @@ from .yaml_table import YamlTable
 from ..share import share_directory
 
 _TURNS = {'x': (0.0, 0.5 * np.pi, 0.0), 'y': (-0.5 * np.pi, 0.0, 0.0), 'z': (0.0, 0.0, 0.0)}
-_FRANKA = ('fer', 'fr3')
+_FRANKA = ('fer', 'fr3', 'fr3v2')
 _HAND_MOUNT = pose_from_xyz_rpy(np.zeros(3), (0.0, 0.0, -0.25 * np.pi))
 
 

@@ -13,7 +13,7 @@ from .urdf_document import UrdfDocument
 from ..errors import UrdfError
 
 # Arms under older or other names, with the geometry of a shipped one.
-ALIASES = {'panda': 'fer', 'fp3': 'fr3', 'fr3v2': 'fr3'}
+ALIASES = {'panda': 'fer', 'fp3': 'fr3'}
 
 
 def detect_arm(document: UrdfDocument, *, arm: str | None = None, prefix: str | None = None,

@@ -76,6 +76,7 @@ def judge_inertials(links: Sequence[LinkInertia], link_names: Sequence[str],
         found += [*inspector.hand(expected_hand, massless_hand), *inspector.other_arm()]
     refused = [finding for finding in found if finding.certain or not accept_unknown]
     notes = [f'{finding} Accepted.' for finding in found if finding not in refused]
+    notes += [f'{finding} Passed.' for finding in different if finding not in found]
     if not refused and identification.worst is not Match.EXACT:
         notes.append(f'The difference to {identification.known} acts on torques: {total}.')
     return replace(judgement, findings=tuple(refused), notes=tuple(notes))

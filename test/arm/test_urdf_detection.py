@@ -25,7 +25,8 @@ def two_arms():
     (write_urdf(load('rpr')), 'rpr', 'rpr_joint1'),
     (write_urdf(load('fer', prefix='a/b_')), 'fer', 'a/b_fer_joint1'),
     (write_urdf(load('fer')).replace('fer_', 'panda_'), 'fer', 'panda_joint1'),
-    (FR3.replace('fr3_', 'fr3v2_'), 'fr3', 'fr3v2_joint1'),
+    (FR3.replace('fr3_', 'fp3_'), 'fr3', 'fp3_joint1'),
+    (write_urdf(load('fr3v2')), 'fr3v2', 'fr3v2_joint1'),
 ])
 def test_given_joint_names_when_detected_then_arm_and_prefix_follow(text, arm, first):
     description, names = detect_arm(parse_urdf(text))
