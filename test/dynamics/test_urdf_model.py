@@ -84,9 +84,10 @@ def test_given_numbers_that_no_motion_shows_when_read_then_they_pass_and_it_is_s
     verdict = model_from_urdf(write_urdf(replaced(gaz, 1, moved)), gaz).verdict
     assert verdict.inertial_set == 'gaz2019'
     assert 'acts on torques: none; no motion shows' in verdict.notes[-1]
-    assert verdict.notes[0].startswith('link fer_link1: centre of mass z is -0.0938913 m, expected '
-                                       '-0.04762 m')
-    assert verdict.notes[0].endswith('Effect on torque: none; no motion shows this number. Passed.')
+    assert verdict.notes[0].startswith(
+        'link fer_link1: centre of mass z is -0.0938913 m, expected -0.04762 m')
+    assert verdict.notes[0].endswith(
+        'Effect on torque: none; no motion shows this number. Passed.')
 
 
 MISTAKES = {
