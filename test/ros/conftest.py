@@ -4,6 +4,7 @@
 
 from collections.abc import Callable
 import os
+from pathlib import Path
 import signal
 import subprocess
 import sys
@@ -33,8 +34,11 @@ ANSWER_S = 20.0  # of a service; a transition may publish a stop sequence or wai
 COMMAND = 'effort_controller/commands'
 
 
+ROOT = Path(__file__).parents[2]
+
+
 class NodeProcess:
-    """One of our nodes as a process of its own."""
+    """One of our nodes, or a script of examples/, as a process of its own."""
 
     running_now: ClassVar[list['NodeProcess']] = []
 
@@ -49,10 +53,13 @@ class NodeProcess:
         for old, new in remaps.items():
             arguments += ['-r', f'{old}:={new}']
         self.log = log
+        program = ([str(ROOT / 'examples' / module)] if module.endswith('.py')
+                   else ['-m', f'franka_dynamics.ros.{module}'])
         with log.open('ab') as output:
             self._process = subprocess.Popen(
-                [sys.executable, '-m', f'franka_dynamics.ros.{module}', '--ros-args', *arguments,
-                 *extra], stdout=output, stderr=subprocess.STDOUT, env=os.environ.copy())
+                [sys.executable, *program, '--ros-args', *arguments, *extra], stdout=output,
+                stderr=subprocess.STDOUT, env={**os.environ, 'PYTHONPATH': os.pathsep.join(
+                    [str(ROOT), *filter(None, [os.environ.get('PYTHONPATH')])])})
 
     def send(self, number: signal.Signals) -> None:
         self.running_now.remove(self)

@@ -1,0 +1,105 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+Operational-space control with M, J and the flange's pose from the feedforward node's topics.
+
+F = K e + D (v_d - v) + Lambda (a_d - dJ/dt dq), Lambda = (J M^-1 J^T)^-1, and tau = J^T F + C dq,
+with the elbow held in the dynamically consistent null space (Khatib 1987, "A Unified Approach for
+Motion and Force Control of Robot Manipulators"). For an arm that carries itself, and the node's
+parameters `frame` and `reference_frame` at their defaults. See docs/examples.md.
+"""
+
+import time
+
+from geometry_msgs.msg import PoseStamped
+from joint_impedance import HOLD_S, run, smooth_wave
+import numpy as np
+from rclpy.node import Node
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
+
+from franka_dynamics.ros.stamp_matcher import StampMatcher
+
+STIFFNESS = np.array([400.0, 400.0, 400.0, 30.0, 30.0, 30.0])  # N/m and N m/rad
+DAMPING = np.array([60.0, 60.0, 60.0, 3.0, 3.0, 3.0])  # N s/m and N m s/rad
+ELBOW_STIFFNESS, ELBOW_DAMPING = 10.0, 2.0  # N m/rad, N m s/rad
+REACH = np.array([0.0, 0.2, 0.1, 0.0, 0.0, 0.0])  # m along the base's axes; no rotation
+
+
+def rotation_from_to(start, end):
+    """Return the small rotation between quaternions (x, y, z, w) as a vector in the base [rad]."""
+    vector = start[3] * end[:3] - end[3] * start[:3] - np.cross(end[:3], start[:3])
+    return 2.0 * np.copysign(1.0, start @ end) * vector
+
+
+def pose_arrays(pose):
+    """Return position [m] and quaternion (x, y, z, w) of a pose."""
+    place, turn = pose.position, pose.orientation
+    return np.array([place.x, place.y, place.z]), np.array([turn.x, turn.y, turn.z, turn.w])
+
+
+class OperationalSpace(Node):
+    """Leads the flange along a line, its orientation held, from where it first sees the arm."""
+
+    def __init__(self):
+        super().__init__('operational_space')
+        self._joints = self.declare_parameter('joints', [f'fer_joint{i}' for i in range(1, 8)]
+                                              ).value
+        topics = {'state': (JointState, 'joint_states'), 'pose': (PoseStamped, 'feedforward/pose')}
+        # Without the terms it is the same impedance by kinematics alone.
+        terms = self.declare_parameter('terms', True).value
+        for name in ('jacobian', *(('mass_matrix', 'coriolis') if terms else ())):
+            topics[name] = (JointState, f'feedforward/{name}')
+        self._command = self.create_publisher(Float64MultiArray, 'effort_controller/commands', 1)
+        self._desired = self.create_publisher(PoseStamped, '~/desired', 1)
+        self._start = self._last = None
+        self._torque = np.zeros(len(self._joints))
+        self._matcher = StampMatcher(self, topics, self._answer)
+
+    def _answer(self, stamp, messages):
+        state = messages['state']
+        order = [state.name.index(joint) for joint in self._joints]
+        q, dq = np.array(state.position)[order], np.array(state.velocity)[order]
+        jacobian = np.reshape(messages['jacobian'].effort, (6, len(q)))
+        x, rotation = pose_arrays(messages['pose'].pose)
+        self._start = self._start or (stamp + HOLD_S, x, rotation, q)
+        begin, x_0, rotation_0, q_0 = self._start
+        offset, v_d, a_d = (REACH * wave for wave in smooth_wave(stamp - begin))
+        x_d = x_0 + offset[:3]
+        force = (STIFFNESS * np.append(x_d - x, rotation_from_to(rotation, rotation_0))
+                 + DAMPING * (v_d - jacobian @ dq))
+        elbow = ELBOW_STIFFNESS * (q_0 - q) - ELBOW_DAMPING * dq
+        if 'mass_matrix' in messages:
+            mass_matrix = np.reshape(messages['mass_matrix'].effort, (len(q), len(q)))
+            reaction = np.linalg.solve(mass_matrix, jacobian.T)  # M^-1 J^T
+            inertia = np.linalg.inv(jacobian @ reaction)
+            force += inertia @ (a_d - self._jacobian_rate(stamp, jacobian) @ dq)
+            elbow -= jacobian.T @ (inertia @ (reaction.T @ elbow))
+            elbow += messages['coriolis'].effort
+        else:
+            elbow -= jacobian.T @ np.linalg.lstsq(jacobian.T, elbow, rcond=None)[0]
+        self._torque = jacobian.T @ force + elbow
+        self._command.publish(Float64MultiArray(data=self._torque.tolist()))
+        self._publish_desired(messages['pose'], x_d)
+
+    def _jacobian_rate(self, stamp, jacobian):
+        """Return dJ/dt from two stamped Jacobians."""
+        before, last = self._last or (stamp - 1.0, jacobian)
+        self._last = (stamp, jacobian)
+        return (jacobian - last) / (stamp - before)
+
+    def _publish_desired(self, pose, x_d):
+        desired = PoseStamped(header=pose.header)
+        place = desired.pose.position
+        place.x, place.y, place.z = x_d.tolist()
+        self._desired.publish(desired)
+
+    def let_go(self):
+        """Fade the torque out within 0.1 s, because receivers hold the last one for ever."""
+        for share in np.linspace(1.0, 0.0, 101):
+            self._command.publish(Float64MultiArray(data=(share * self._torque).tolist()))
+            time.sleep(1e-3)
+
+
+if __name__ == '__main__':
+    run(OperationalSpace)

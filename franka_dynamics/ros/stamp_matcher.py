@@ -1,0 +1,59 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Messages of several topics that belong to the very same joint state, handed over together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+from .qos import STATE_QOS
+
+_REMEMBERED = 10  # stamps whose messages may still come
+
+
+class StampMatcher:
+    """
+    Calls back once per stamp that all topics carried.
+
+    The node's terms bear the stamp of the joint state they were computed from, so that they can
+    be matched exactly. It does what message_filters.TimeSynchronizer does, where that is missing.
+
+    Parameters
+    ----------
+    node : Node
+        Who subscribes.
+    topics : mapping
+        Names of your choice to (message type, topic).
+    callback : callable
+        Gets the stamp [s] and the messages by name. A stamp that stays incomplete is forgotten,
+        and none is handed over after a later one.
+
+    """
+
+    def __init__(self, node: Any, topics: Mapping[str, tuple[type, str]],
+                 callback: Callable[[float, dict[str, Any]], None]) -> None:
+        self._names, self._callback = set(topics), callback
+        self._pending: dict[tuple[int, int], dict[str, Any]] = {}
+        self._latest = (-1, 0)
+        for name, (kind, topic) in topics.items():
+            node.create_subscription(kind, topic, partial(self.add, name), STATE_QOS)
+
+    def add(self, name: str, message: Any) -> None:
+        """Take one message; what the subscriptions call."""
+        stamp = (message.header.stamp.sec, message.header.stamp.nanosec)
+        if stamp <= self._latest:
+            # A clock that was set back begins anew; a stray late message is passed over.
+            if self._latest[0] - stamp[0] <= 1:
+                return
+            self._pending.clear()
+            self._latest = (-1, 0)
+        messages = self._pending.setdefault(stamp, {})
+        messages[name] = message
+        if messages.keys() == self._names:
+            self._latest = stamp
+            self._pending = {key: rest for key, rest in self._pending.items() if key > stamp}
+            self._callback(stamp[0] + 1e-9 * stamp[1], messages)
+        elif len(self._pending) > _REMEMBERED:
+            del self._pending[min(self._pending)]

@@ -1,0 +1,81 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The example controllers against the simulated arm, with the node's terms and without."""
+
+from geometry_msgs.msg import PoseStamped
+import numpy as np
+import pytest
+from sensor_msgs.msg import JointState
+
+from franka_dynamics.arm import load
+from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
+
+FER = load('fer')
+# Standing still, then half a period of both motions: there, and back to the start.
+HOLD_S, MOTION_S = 0.5, 1.25
+
+
+def stamp(message):
+    return message.header.stamp.sec + 1e-9 * message.header.stamp.nanosec
+
+
+def joint_positions(message):
+    return np.array(message.position)
+
+
+def flange_position(message):
+    place = message.pose.position
+    return np.array([place.x, place.y, place.z])
+
+
+def flange_of(message):
+    return NewtonEulerModel(FER).frames(np.array(message.position))[-1, :3, 3]
+
+
+def since_start(messages):
+    return stamp(messages[-1]) - stamp(messages[0])
+
+
+EXAMPLES = {
+    # name: desired type, how to read it, the same from a joint state, factor stated in the docs
+    'joint_impedance': (JointState, joint_positions, joint_positions, 50.0),
+    'operational_space': (PoseStamped, flange_position, flange_of, 50.0),
+}
+
+
+@pytest.fixture
+def track(probe, start_arm, start_node, launch):
+    """Run an example for half a period; return the RMS of its tracking error [rad or m]."""
+    def run(name, terms):
+        kind, read, actual, _ = EXAMPLES[name]
+        desired = probe.collect(kind, f'/{name}/desired', depth=4000)
+        states = probe.collect(JointState, 'joint_states', depth=4000)
+        processes = [start_arm(gravity_compensation=True), start_node(remaps={}),
+                     launch(f'{name}.py', terms=terms)]
+        probe.until(lambda: desired and since_start(desired) > HOLD_S + MOTION_S, 'the motion')
+        for process in processes:
+            process.kill()
+        position = {stamp(message): message for message in states}
+        errors = [read(message) - actual(position[stamp(message)])
+                  for message in desired[round(1e3 * HOLD_S)::5] if stamp(message) in position]
+        assert len(errors) > 100
+        return float(np.sqrt(np.mean(np.sum(np.square(errors), axis=1))))
+    return run
+
+
+@pytest.mark.parametrize('name', EXAMPLES)
+def test_given_an_example_when_it_uses_the_terms_then_it_tracks_better_by_the_stated_factor(
+        track, name):
+    without, with_terms = track(name, terms=False), track(name, terms=True)
+    print(f'{name}: {without:.3g} without, {with_terms:.3g} with, {without / with_terms:.0f}')
+    assert without / with_terms > EXAMPLES[name][3]
+
+
+def test_given_an_interrupt_when_an_example_ends_then_its_last_torque_is_zero(
+        probe, start_arm, start_node, launch, commands):
+    start_arm(gravity_compensation=True)
+    start_node(remaps={})
+    example = launch('joint_impedance.py')
+    probe.until(lambda: commands and np.any(commands[-1].data), 'a torque')
+    assert example.end() == 0
+    probe.until(lambda: not np.any(commands[-1].data), 'the torque has faded')
