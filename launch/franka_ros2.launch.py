@@ -34,24 +34,24 @@ def generate_launch_description():
     share = FindPackageShare('franka_dynamics')
     arguments = [
         DeclareLaunchArgument('robot_type', default_value='fr3',
-                              description='fer, fr3 or the path of an arm file'),
+                              description='The arm: fer, fr3, fr3v2 or the path of an arm file.'),
         DeclareLaunchArgument('arm_prefix', default_value='',
-                              description='in front of every joint name, verbatim; franka_ros2 '
-                              'adds an underscore to its own, so left there is left_ here'),
+                              description='In front of every joint name, verbatim; franka_ros2 '
+                              'adds an underscore to its own, so left there is left_ here.'),
         DeclareLaunchArgument('namespace', default_value='',
-                              description="the namespace of franka_ros2's bringup"),
+                              description="The namespace of franka_ros2's bringup."),
         DeclareLaunchArgument('controller', default_value=EFFORT, choices=[EFFORT, TRAJECTORY],
-                              description='effort_controller takes torques every cycle; '
-                              'feedforward_trajectory_controller adds them to its own feedback'),
+                              description='The controller: effort_controller takes torques every cycle; '
+                              'feedforward_trajectory_controller adds them to its own feedback.'),
         DeclareLaunchArgument('controllers_file', default_value=PathJoinSubstitution(
                                   [share, 'config', 'franka_ros2_controllers.yaml']),
-                              description='joint names and gains of the controllers'),
+                              description='Joint names and gains of the controllers.'),
         DeclareLaunchArgument('joint_states_topic', default_value='franka/joint_states',
-                              description='the full-rate stream; joint_states has 30 Hz only'),
+                              description='The full-rate stream; joint_states has 30 Hz only.'),
         DeclareLaunchArgument('params_file', default_value=PathJoinSubstitution(
                                   [share, 'config', 'feedforward', 'fci.yaml']),
-                              description="the feedforward node's parameters; the target must be "
-                              'fci'),
+                              description="The feedforward node's parameters; the target must be "
+                              'fci.'),
     ]
     feedforward = Node(
         package='franka_dynamics', executable='feedforward_node', name='feedforward',

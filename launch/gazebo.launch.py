@@ -34,20 +34,20 @@ def generate_launch_description():
     """Return the arguments, and what they make of Gazebo, the arm and the node."""
     arguments = [
         DeclareLaunchArgument('robot_type', default_value='fr3',
-                              description='fer, fr3 or fr3v2'),
+                              description='The arm: fer, fr3 or fr3v2.'),
         DeclareLaunchArgument('hand', default_value='none',
-                              description='none, franka_hand, or another of config/hands'),
+                              description='The hand: none, franka_hand, or another of config/hands.'),
         DeclareLaunchArgument('control', default_value='direct',
                               choices=['direct', 'ros2_control'],
-                              description="Gazebo's own joint systems, or gz_ros2_control"),
+                              description="Gazebo's own joint systems, or gz_ros2_control."),
         DeclareLaunchArgument('gui', default_value='true', choices=['true', 'false'],
-                              description='false runs the physics server alone'),
+                              description='Whether to show Gazebo; false runs the physics server alone.'),
         DeclareLaunchArgument('world', default_value=PathJoinSubstitution(
                                   [SHARE, 'config', 'gazebo_world.sdf']),
-                              description='an SDF world named franka, with gravity 0 0 -9.81'),
+                              description='An SDF world named franka, with gravity 0 0 -9.81.'),
         DeclareLaunchArgument('params_file', default_value='',
-                              description="a file with parameters of the feedforward node's, "
-                              'over those of config/feedforward/gz_ros2_control.yaml'),
+                              description="A file with parameters of the feedforward node's, "
+                              'over those of config/feedforward/gz_ros2_control.yaml.'),
     ]
     return LaunchDescription([*arguments, OpaqueFunction(function=everything)])
 
