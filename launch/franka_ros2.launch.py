@@ -41,8 +41,9 @@ def generate_launch_description():
         DeclareLaunchArgument('namespace', default_value='',
                               description="The namespace of franka_ros2's bringup."),
         DeclareLaunchArgument('controller', default_value=EFFORT, choices=[EFFORT, TRAJECTORY],
-                              description='The controller: effort_controller takes torques every cycle; '
-                              'feedforward_trajectory_controller adds them to its own feedback.'),
+                              description='The controller: effort_controller takes torques every '
+                              'cycle, feedforward_trajectory_controller adds them to its own '
+                              'feedback.'),
         DeclareLaunchArgument('controllers_file', default_value=PathJoinSubstitution(
                                   [share, 'config', 'franka_ros2_controllers.yaml']),
                               description='Joint names and gains of the controllers.'),

@@ -36,12 +36,14 @@ def generate_launch_description():
         DeclareLaunchArgument('robot_type', default_value='fr3',
                               description='The arm: fer, fr3 or fr3v2.'),
         DeclareLaunchArgument('hand', default_value='none',
-                              description='The hand: none, franka_hand, or another of config/hands.'),
+                              description='The hand: none, franka_hand, or another of '
+                              'config/hands.'),
         DeclareLaunchArgument('control', default_value='direct',
                               choices=['direct', 'ros2_control'],
                               description="Gazebo's own joint systems, or gz_ros2_control."),
         DeclareLaunchArgument('gui', default_value='true', choices=['true', 'false'],
-                              description='Whether to show Gazebo; false runs the physics server alone.'),
+                              description='Whether to show Gazebo; false runs the physics server '
+                              'alone.'),
         DeclareLaunchArgument('world', default_value=PathJoinSubstitution(
                                   [SHARE, 'config', 'gazebo_world.sdf']),
                               description='An SDF world named franka, with gravity 0 0 -9.81.'),

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from .description import JointLimits
 from .inertia import LinkInertia, tensor_from_six
 from .pose import pose_from_xyz_rpy
+from .urdf_tree import root_link, TreeError
 from ..errors import UrdfError
 
 MOVING_TYPES = ('revolute', 'continuous', 'prismatic')
@@ -125,7 +126,11 @@ class _Parser:
         robot = self._robot(text)
         links = self._named(robot, 'link', self._link)
         joints = self._named(robot, 'joint', self._joint)
-        root = self._root(links, joints)
+        try:
+            root = root_link(links, [(joint.name, joint.parent, joint.child)
+                                     for joint in joints.values()])
+        except TreeError as error:
+            raise self._error(str(error)) from None
         return UrdfDocument(robot.get('name', ''), self._source, links, joints, root,
                             tuple(self._notes))
 
@@ -267,40 +272,3 @@ class _Parser:
         if not math.isfinite(value):
             raise self._error(f'{where}: {key}="{text}" is no finite number.')
         return value
-
-    def _root(self, links: dict[str, UrdfLink], joints: dict[str, UrdfJoint]) -> str:
-        """Return the one link that no joint leads to; anything but a tree is an error."""
-        parents: dict[str, UrdfJoint] = {}
-        for joint in joints.values():
-            for link in (joint.parent, joint.child):
-                if link not in links:
-                    raise self._error(f'joint {joint.name!r} refers to the link {link!r}, which '
-                                      'does not exist.')
-            if joint.child in parents:
-                raise self._error(f'the link {joint.child!r} hangs on two joints, '
-                                  f'{parents[joint.child].name!r} and {joint.name!r}; a URDF is '
-                                  'a tree.')
-            parents[joint.child] = joint
-        roots = [name for name in links if name not in parents]
-        if len(roots) != 1:
-            raise self._error(
-                'has no links.' if not links else
-                'its joints form a loop; a URDF is a tree with one root link.' if not roots else
-                f'has {len(roots)} root links ({", ".join(roots[:6])}); join them with fixed '
-                'joints, a URDF is one tree.')
-        self._refuse_loops(roots[0], links, joints)
-        return roots[0]
-
-    def _refuse_loops(self, root: str, links: dict[str, UrdfLink],
-                      joints: dict[str, UrdfJoint]) -> None:
-        """With one root and one parent each, what the root does not reach is a loop."""
-        reached, frontier = {root}, [root]
-        while frontier:
-            link = frontier.pop()
-            children = [joint.child for joint in joints.values() if joint.parent == link]
-            reached.update(children)
-            frontier.extend(children)
-        lost = sorted(set(links) - reached)
-        if lost:
-            raise self._error(f'the links {", ".join(lost)} form a loop of joints; a URDF is a '
-                              'tree.')
