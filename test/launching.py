@@ -41,6 +41,19 @@ class Node(Action):
     pass
 
 
+class GroupAction(Action):
+    pass
+
+
+class IncludeLaunchDescription(Action):
+    pass
+
+
+class PythonLaunchDescriptionSource(Recorded):
+    def perform(self, context):
+        return performed(self.args[0], context)
+
+
 class LaunchDescription(Recorded):
     pass
 
@@ -73,7 +86,9 @@ class ParameterValue(Recorded):
 
 MODULES = {
     'launch': (LaunchContext, LaunchDescription),
-    'launch.actions': (DeclareLaunchArgument, OpaqueFunction, Shutdown),
+    'launch.actions': (DeclareLaunchArgument, GroupAction, IncludeLaunchDescription,
+                       OpaqueFunction, Shutdown),
+    'launch.launch_description_sources': (PythonLaunchDescriptionSource,),
     'launch.substitutions': (LaunchConfiguration, PathJoinSubstitution),
     'launch_ros': (),
     'launch_ros.actions': (Node,),
@@ -134,6 +149,18 @@ def run(description: LaunchDescription, **given: str) -> list[LaunchedNode]:
         if isinstance(entity, OpaqueFunction):
             nodes += entity.kwargs['function'](context)
     return [launched(node, context) for node in nodes]
+
+
+def included(description: LaunchDescription, **given: str) -> list[tuple[str, dict[str, str]]]:
+    """Return the launch files that groups include, and the arguments they are given."""
+    values = {name: given.get(name, one.kwargs['default_value'])
+              for name, one in arguments(description).items()}
+    context = LaunchContext(values)
+    return [(performed(one.args[0], context),
+             {name: performed(value, context)
+              for name, value in dict(one.kwargs['launch_arguments']).items()})
+            for group in description.args[0] if isinstance(group, GroupAction)
+            for one in group.args[0]]
 
 
 def launched(node: Node, context: LaunchContext) -> LaunchedNode:

@@ -184,3 +184,15 @@ def test_given_ros_own_launch_when_arguments_are_shown_then_the_file_is_taken(pa
     shown = subprocess.run(['ros2', 'launch', str(path), '--show-args'], capture_output=True,
                            text=True, check=True)
     assert "'robot_type':" in shown.stdout
+
+
+def test_given_two_arms_when_launched_then_each_is_a_simulation_of_its_own(monkeypatch):
+    two_arms = launching.load(SHARE / 'launch' / 'two_arms.launch.py', monkeypatch)
+    declared = launching.arguments(launching.load(SIMULATION, monkeypatch))
+    (left_file, left), (right_file, right) = launching.included(two_arms, right_robot_type='fr3')
+    assert left_file == right_file
+    assert left_file.endswith('/launch/simulation.launch.py')
+    assert set(left) == set(right) <= set(declared)
+    assert (left['robot_type'], right['robot_type']) == ('fer', 'fr3')
+    for argument in ('namespace', 'arm_prefix'):
+        assert left[argument] != right[argument]

@@ -120,8 +120,8 @@ def main(args: Sequence[str] | None = None) -> int:
             node.destroy_node()
         return 0
     finally:
-        stop.restore()
         rclpy.try_shutdown()
+        stop.ignore_from_now_on()
 
 
 if __name__ == '__main__':

@@ -22,6 +22,7 @@ from ..errors import FrankaDynamicsError
 
 REFUSED, INPUT_AT_FAULT = 1, 2
 _SPIN_S = 0.1
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 def run_lifecycle_node(make: Callable[[], Any], args: Sequence[str] | None = None) -> int:
@@ -70,8 +71,8 @@ def run_lifecycle_node(make: Callable[[], Any], args: Sequence[str] | None = Non
             node.destroy_node()
         return 0
     finally:
-        stop.restore()
         rclpy.try_shutdown()
+        stop.ignore_from_now_on()
 
 
 class StopRequest:
@@ -79,13 +80,18 @@ class StopRequest:
 
     def __init__(self) -> None:
         self.requested = False
-        self._previous = {number: signal.signal(number, self._note)
-                          for number in (signal.SIGINT, signal.SIGTERM)}
+        for number in _SIGNALS:
+            signal.signal(number, self._note)
 
     def _note(self, _number: int, _frame: FrameType | None) -> None:
         self.requested = True
 
-    def restore(self) -> None:
-        """Give the signals back."""
-        for number, handler in self._previous.items():
-            signal.signal(number, handler)
+    def ignore_from_now_on(self) -> None:
+        """
+        Let nothing cut the end short.
+
+        Ctrl-C in a terminal reaches every process, and launch sends a SIGINT of its own to each:
+        the second one would find Python's own handler while the process is being taken down.
+        """
+        for number in _SIGNALS:
+            signal.signal(number, signal.SIG_IGN)

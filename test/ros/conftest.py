@@ -65,6 +65,9 @@ class NodeProcess:
         self.running_now.remove(self)
         self._process.send_signal(number)
 
+    def signal_again(self, number: signal.Signals) -> None:
+        self._process.send_signal(number)
+
     def wait(self) -> int:
         if self in self.running_now:
             self.running_now.remove(self)

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Exceptions nobody foresaw, in a transition and in a callback: the arm is stopped first."""
 
+import signal
+
 import numpy as np
 import pytest
 import rclpy
@@ -18,6 +20,15 @@ FER = load('fer')
 OVERRIDES = [Parameter(name, value=value) for name, value in {
     'gravity_vector': [4.0, 0.0, -8.9], 'listen_before_activation': 0.0, 'max_state_age': 0.0,
     'crosscheck_period': 0.0}.items()]
+
+
+@pytest.fixture(autouse=True)
+def signals_as_before():
+    """Give back the handlers that a node run in this process leaves behind."""
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    yield
+    for number, handler in handlers.items():
+        signal.signal(number, handler)
 
 
 class RecordingNode(FeedforwardNode):

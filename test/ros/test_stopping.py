@@ -38,6 +38,19 @@ def test_given_a_signal_when_commanding_then_the_last_torque_can_be_left_and_exi
     assert steps <= 10.0
 
 
+def test_given_ctrl_c_twice_when_commanding_then_the_end_is_as_orderly_as_after_one(
+        arm, probe, start_node, commands):
+    node = start_node(target='fci', **INCLINED)
+    arm.until(lambda: len(commands) > 300, 'commands')
+    node.send(signal.SIGINT)
+    # A terminal signals every process of its group, and launch signals each once more.
+    while node.running:
+        node.signal_again(signal.SIGINT)
+        probe.spin(0.005)
+    assert node.wait() == 0
+    probe.until(lambda: np.array_equal(commands[-1].data, ZERO), 'zero torque')
+
+
 def test_given_deactivation_when_commanding_then_it_stops_and_activation_brings_it_back(
         arm, probe, start_node, commands):
     node = start_node(target='fci', **INCLINED)
