@@ -17,7 +17,7 @@ from ..errors import IdentificationError
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from ..identification.excitation import Excitation
+    from ..identification.excitation import Excitation, ExcitationProblem
 
 SUMMARY = 'Compute a trajectory for identification, within limits and above the table.'
 _POINTS_PER_S = 25.0
@@ -56,6 +56,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument('--iterations', type=int, default=30, metavar='N',
                         help='of the optimisation (default: %(default)s)')
     parser.add_argument('--seed', type=int, default=0, help='(default: %(default)s)')
+    parser.add_argument('--picture', metavar='FILE',
+                        help='draw the motion within its limits (.png, .svg, .pdf)')
     parser.add_argument('--rehearse', metavar='FOLDER', help='play it on the simulated arm with '
                         'a hand that identification is not told of, record a bag into this '
                         'folder, identify it and write the arm file beside it')
@@ -89,6 +91,10 @@ def run(arguments: argparse.Namespace) -> int:
     if len(text) > LONGEST_ARGUMENT:
         console.print('[yellow]warning:[/] that is longer than a shell hands over; shorten the '
                       'period')
+    if arguments.picture:
+        from ..report.excitation_plot import plot_excitation
+        plot_excitation(_problem(arm, arguments), found.trajectory, arguments.picture)
+        console.print(f'picture: {arguments.picture}', highlight=False)
     if arguments.rehearse:
         return _rehearse(console, arm, found, arguments)
     return 0
@@ -96,23 +102,27 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _optimise(console: Console, arm: ArmDescription, arguments: argparse.Namespace) -> Excitation:
     from ._recording_options import progress_bar
-    from ..identification.excitation import ExcitationLimits, ExcitationProblem, optimise
+    from ..identification.excitation import optimise
     start = arguments.start if arguments.start is not None else arm.home
     if start is None:
         raise IdentificationError(f'{arm.name} has no home pose; give one with --start.')
     if arguments.draws < 1 or arguments.iterations < 1:
         raise IdentificationError('--draws and --iterations must be at least 1.')
-    limits = ExcitationLimits(
-        fraction=arguments.fraction, position_margin=arguments.position_margin,
-        table=arguments.table, table_margin=arguments.table_margin,
-        clearance=arguments.clearance, tool=arguments.tool)
     with progress_bar(console) as bar:
         task = bar.add_task('optimising', total=None)
         return optimise(
-            ExcitationProblem(arm, limits), start, period=arguments.period,
+            _problem(arm, arguments), start, period=arguments.period,
             harmonics=arguments.harmonics, draws=arguments.draws,
             iterations=arguments.iterations, seed=arguments.seed,
             progress=lambda done, total: bar.update(task, completed=done, total=total))
+
+
+def _problem(arm: ArmDescription, arguments: argparse.Namespace) -> ExcitationProblem:
+    from ..identification.excitation import ExcitationLimits, ExcitationProblem
+    return ExcitationProblem(arm, ExcitationLimits(
+        fraction=arguments.fraction, position_margin=arguments.position_margin,
+        table=arguments.table, table_margin=arguments.table_margin,
+        clearance=arguments.clearance, tool=arguments.tool))
 
 
 def _rehearse(console: Console, arm: ArmDescription, found: Excitation,

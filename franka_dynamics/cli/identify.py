@@ -222,6 +222,15 @@ def _print(console: Console, found: _Found) -> None:
                       f'{one.test_unfiltered.whole:.3f}',
                       *(f'{one.other_cutoffs[cutoff].whole:.3f}' for cutoff in cutoffs))
     console.print(table)
+    joints = Table(title='root mean square per joint on the unseen half [N m], '
+                   f'{result.start.joint_names[0]} to {result.start.joint_names[-1]}',
+                   title_justify='left')
+    joints.add_column('parameters', no_wrap=True)
+    for number in range(1, result.start.n + 1):
+        joints.add_column(str(number), justify='right')
+    for one in result.scores:
+        joints.add_row(one.name, *(f'{value:.2f}' for value in one.test.joints))
+    console.print(joints)
     for sentence in doubts(result, found.bags, found.failures):
         console.print(f'[yellow]warning:[/] {sentence}', highlight=False)
     for sentence in verdict(result):

@@ -18,7 +18,9 @@ QUICK = ['--draws', '3', '--iterations', '2', '--period', '8']
 def test_given_the_message_when_planned_by_the_node_then_it_is_accepted_and_followed(
         tmp_path, capsys):
     out = tmp_path / 'excitation.yaml'
-    assert main(['excite', '--output', str(out), *QUICK]) == 0
+    picture = tmp_path / 'excitation.png'
+    assert main(['excite', '--output', str(out), '--picture', str(picture), *QUICK]) == 0
+    assert picture.read_bytes().startswith(b'\x89PNG')
     printed = ' '.join(capsys.readouterr().out.split())
     assert 'times better' in printed
     assert 'ros2 topic pub --once /feedforward/reference' in printed
