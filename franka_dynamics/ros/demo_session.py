@@ -32,6 +32,7 @@ from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory
 
 from .bag_recorder import BagRecorder
+from .realtime import ON, SWITCH
 from ..errors import FrankaDynamicsError
 
 COMMAND = '/effort_controller/commands'
@@ -103,6 +104,8 @@ def run_session(plan: DemoPlan, folder: Path,
     # A domain of its own, so that no other robot on this machine hears the torques.
     os.environ['ROS_DOMAIN_ID'] = str(random.SystemRandom().randint(1, 101))
     os.environ['ROS_AUTOMATIC_DISCOVERY_RANGE'] = 'LOCALHOST'
+    # The simulated arm stands for a real one, which never waits for a processor.
+    os.environ.setdefault(SWITCH, ON)
     rclpy.init()
     try:
         return _Session(plan, folder, progress).run()

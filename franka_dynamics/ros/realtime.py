@@ -8,15 +8,22 @@ import os
 
 # As ros2_control's controller manager asks for; below the kernel's own threads.
 PRIORITY = 50
+# No ROS parameter: it counts before there is a node.
+SWITCH = 'FRANKA_DYNAMICS_REALTIME'
+ON, OFF = 'on', 'off'
 
 
-def request_realtime(priority: int = PRIORITY) -> str:
+def request_realtime(default: str = ON, priority: int = PRIORITY) -> str:
     """
     Put this process under SCHED_FIFO; return an empty text, or why it was not done.
 
     To be called before rclpy.init, so that the middleware's threads inherit it. Without it
-    everything works, but a busy machine delays cycles.
+    everything works, but a busy machine delays cycles. The environment variable
+    FRANKA_DYNAMICS_REALTIME (on, off) overrides `default`: a simulated arm can wait, and two of
+    them would leave nothing of a small machine to anybody else.
     """
+    if os.environ.get(SWITCH, default) != ON:
+        return ''
     try:
         os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(priority))
     except PermissionError:

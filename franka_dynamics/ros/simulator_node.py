@@ -26,7 +26,7 @@ from .joint_state import doubles, stamp_from_seconds
 from .lifecycle_main import INPUT_AT_FAULT, StopRequest
 from .parameters import declare, refuse_unknown, values
 from .qos import PUBLISHER_QOS, qos_overriding_options
-from .realtime import request_realtime
+from .realtime import OFF, request_realtime
 from .simulator_parameters import simulation_settings, SIMULATOR_PARAMETERS
 from .start import start_node
 from ..control.statistics import Durations
@@ -167,7 +167,7 @@ class SimulatorNode(Node):
 
 def main(args: Sequence[str] | None = None) -> int:
     """Run the simulated arm until SIGINT or SIGTERM; 2 if a parameter is at fault."""
-    request_realtime()
+    request_realtime(OFF)
     stop = StopRequest()
     try:
         try:
