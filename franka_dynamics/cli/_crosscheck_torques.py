@@ -71,7 +71,7 @@ def _read(path: Path) -> tuple[JointStates, np.ndarray]:
                     f'{path} has no array {", ".join(missing)}; it needs q, dq, ddq and tau, each '
                     'of shape (count, n).')
             arrays = [np.asarray(archive[name], dtype=float) for name in _ARRAYS]
-    except (OSError, ValueError, zipfile.BadZipFile, AttributeError) as error:
+    except (OSError, EOFError, TypeError, ValueError, zipfile.BadZipFile) as error:
         if isinstance(error, RecordingError):
             raise
         raise RecordingError(f'{path} cannot be read as a NumPy .npz file: {error}.') from error

@@ -120,7 +120,7 @@ def test_given_a_urdf_when_compared_then_its_arm_is_found_and_its_faults_are_nam
 
 
 def torque_file(tmp_path, **changes):
-    arm = load('fer')
+    arm = load('rpr')
     states = sample_states(arm, 6, 0)
     model = PinocchioModel(arm, (0.0, 0.2, -9.81))
     tau = np.array([model.inverse_dynamics(*state) for state in zip(*states)])
@@ -132,36 +132,46 @@ def torque_file(tmp_path, **changes):
 
 def test_given_torques_of_a_black_box_when_asked_then_the_suspects_are_listed(tmp_path, capsys):
     result = tmp_path / 'suspects.json'
-    assert main(['crosscheck', '--torques', torque_file(tmp_path), '--json', str(result)]) == 1
+    assert main(['crosscheck', '--arm', 'rpr', '--torques', torque_file(tmp_path), '--json',
+                 str(result)]) == 1
     out = words(capsys.readouterr().out)
     assert '1. arm: gravity y 0.2 m/s^2 instead of 0 m/s^2 leaves 0.00% of the difference.' in out
     assert json.loads(result.read_text())['suspects'][0]['parameter'] == 'gravity y'
 
 
 def test_given_torques_of_the_arm_itself_when_asked_then_the_status_is_zero(tmp_path, capsys):
-    arm = load('fer')
+    arm = load('rpr')
     states = sample_states(arm, 6, 0)
     tau = np.array([PinocchioModel(arm).inverse_dynamics(*state) for state in zip(*states)])
-    assert main(['crosscheck', '--torques', torque_file(tmp_path, tau=tau)]) == 0
+    assert main(['crosscheck', '--arm', 'rpr', '--torques', torque_file(tmp_path, tau=tau)]) == 0
     assert '1.' not in words(capsys.readouterr().out).split('rms.')[1]
 
 
 @pytest.mark.parametrize(('changes', 'sentence'), [
     ({'tau': None}, 'has no array tau; it needs q, dq, ddq and tau'),
-    ({'tau': np.zeros((5, 7))}, 'must have one shape (count, n), at least one state; they have '
-                                'q (6, 7)'),
-    ({'tau': np.full((6, 7), np.nan)}, 'tau of joint fer_joint1 is nan')])
+    ({'tau': np.zeros((5, 3))}, 'must have one shape (count, n), at least one state; they have '
+                                'q (6, 3)'),
+    ({'tau': np.full((6, 3), np.nan)}, 'tau of joint rpr_joint1 is nan')])
 def test_given_a_torque_file_at_fault_when_asked_then_one_sentence_says_so(
         tmp_path, capsys, changes, sentence):
-    assert main(['crosscheck', '--torques', torque_file(tmp_path, **changes)]) == 2
+    assert main(['crosscheck', '--arm', 'rpr', '--torques', torque_file(tmp_path, **changes)]) == 2
     captured = capsys.readouterr()
     assert sentence in captured.err
     assert captured.err.count('\n') == 1
 
 
-def test_given_a_file_that_is_no_archive_when_asked_then_one_sentence_says_so(tmp_path, capsys):
+def write_single_array(path):
+    with path.open('wb') as file:
+        np.save(file, np.zeros(3))
+
+
+@pytest.mark.parametrize('write', [
+    lambda path: path.write_text('q, dq'), lambda path: path.write_bytes(b''),
+    write_single_array])
+def test_given_a_file_that_is_no_archive_when_asked_then_one_sentence_says_so(
+        tmp_path, capsys, write):
     path = tmp_path / 'box.npz'
-    path.write_text('q, dq')
+    write(path)
     assert main(['crosscheck', '--torques', str(path)]) == 2
     assert 'cannot be read as a NumPy .npz file' in capsys.readouterr().err
 
