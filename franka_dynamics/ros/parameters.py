@@ -110,9 +110,10 @@ def refuse_unknown(node: Any, table: Sequence[ParameterSpec]) -> None:
         Naming each, and the parameter it resembles.
 
     """
-    known = [spec.name for spec in table] + ['use_sim_time']
+    known = [spec.name for spec in table]
+    # rclpy has declared its own by now, but for those that come with a publisher.
     unknown = sorted(name for name in node._parameter_overrides
-                     if name not in known and not name.startswith('qos_overrides.'))
+                     if not node.has_parameter(name) and not name.startswith('qos_overrides.'))
     if unknown:
         raise SettingsError(
             f'{", ".join(_with_likeness(name, known) for name in unknown)}: no such parameter; '

@@ -123,6 +123,23 @@ def test_given_a_running_node_when_all_parameters_are_asked_for_then_all_have_a_
     assert len(future.result().values) == len(names)
 
 
+@pytest.mark.parametrize('name', sorted(TABLES))
+def test_given_a_dump_of_a_running_node_when_another_loads_it_then_it_is_taken(
+        name, make_node, tmp_path):
+    # Given what `ros2 param dump` writes, with ROS's own parameters among it.
+    node = make_node(name, share_directory() / f'config/{name}/default.yaml')
+    names = node.list_parameters([], depth=0).names
+    assert 'use_sim_time' in names
+    dump = {one: getattr(value, 'tolist', lambda value=value: value)() for one, value in
+            ((one, node.get_parameter(one).value) for one in names)}
+    path = tmp_path / 'dump.yaml'
+    path.write_text(yaml.safe_dump({f'/{node.get_name()}': {'ros__parameters': dump}}))
+    # When another node is started with it, then it is not refused, and has the same values.
+    again = make_node(name, path)
+    for one in TABLES[name]:
+        assert again.get_parameter(one.name).value == node.get_parameter(one.name).value
+
+
 def test_given_the_verb_when_a_node_is_named_then_its_complete_file_is_printed(capsys):
     assert main(['parameters', 'simulator']) == 0
     assert capsys.readouterr().out == FILES['config/simulator/default.yaml']
