@@ -17,7 +17,8 @@ from ..errors import IdentificationError
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from ..identification.excitation import Excitation, ExcitationProblem
+    from ..identification.excitation import Excitation
+    from ..identification.excitation_problem import ExcitationProblem
 
 SUMMARY = 'Compute a trajectory for identification, within limits and above the table.'
 _POINTS_PER_S = 25.0
@@ -118,7 +119,7 @@ def _optimise(console: Console, arm: ArmDescription, arguments: argparse.Namespa
 
 
 def _problem(arm: ArmDescription, arguments: argparse.Namespace) -> ExcitationProblem:
-    from ..identification.excitation import ExcitationLimits, ExcitationProblem
+    from ..identification.excitation_problem import ExcitationLimits, ExcitationProblem
     return ExcitationProblem(arm, ExcitationLimits(
         fraction=arguments.fraction, position_margin=arguments.position_margin,
         table=arguments.table, table_margin=arguments.table_margin,

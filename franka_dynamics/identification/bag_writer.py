@@ -10,7 +10,8 @@ import tempfile
 
 import numpy as np
 
-from .recording import JOINT_STATE, Recording
+from .bag_reader import JOINT_STATE
+from .recording import Recording
 from ..errors import MissingDependencyError, RecordingError
 
 STORAGES = ('mcap', 'sqlite3')

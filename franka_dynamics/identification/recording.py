@@ -12,16 +12,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .bag_reader import MEND, OpenBag
 from .joint_selection import JointSelection, select_joints
-from ..errors import MissingDependencyError, RecordingError
+from ..errors import RecordingError
 
-JOINT_STATE = 'sensor_msgs/msg/JointState'
-DEFAULT_TOPIC = '/joint_states'
 HEADER, RECEIVED = 'header', 'received'
 STAMPS = (HEADER, RECEIVED)
 FIELDS = ('position', 'velocity', 'effort')
-_MEND = ('A recorder that was killed leaves such a file: try `ros2 bag reindex`, for MCAP '
-         '`mcap recover`, or record again')
 
 Progress = Callable[[int, int], None]
 
@@ -116,7 +113,7 @@ def read_recording(path: str | Path, joint_names: Sequence[str], *, topic: str |
     if stamps not in STAMPS:
         raise RecordingError(f'There are no {stamps!r} stamps; choose {" or ".join(STAMPS)}.')
     bag = Path(path).expanduser()
-    with _OpenBag(bag) as opened:
+    with OpenBag(bag) as opened:
         name = opened.choose_topic(topic)
         reader = _MessageReader(bag, name, tuple(joint_names), opened.message_count(name))
         for count, (received_ns, message) in enumerate(opened.messages(name), start=1):
@@ -128,102 +125,6 @@ def read_recording(path: str | Path, joint_names: Sequence[str], *, topic: str |
     if progress is not None:
         progress(len(recording), len(recording))
     return recording
-
-
-class _OpenBag:
-    """A rosbag2 opened with rosbags; what rosbags raises on damage becomes one sentence."""
-
-    def __init__(self, bag: Path) -> None:
-        try:
-            from rosbags.rosbag2 import Reader
-            from rosbags.typesys import get_typestore, Stores
-        except ImportError as error:
-            raise MissingDependencyError(
-                "Reading bags needs rosbags: pip install 'franka_dynamics[replay]'.") from error
-        self._bag = bag
-        # JointState has been the same in every ROS 2 release, whichever recorded the bag.
-        self._types = get_typestore(Stores.ROS2_JAZZY)
-        self._require_files()
-        with self._damage_explained():
-            self._reader = Reader(bag)
-            self._reader.open()
-
-    def __enter__(self) -> _OpenBag:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._reader.close()
-
-    def choose_topic(self, topic: str | None) -> str:
-        """Return the asked topic, or the one that can be meant."""
-        candidates = sorted({c.topic for c in self._reader.connections
-                             if c.msgtype == JOINT_STATE})
-        if topic is not None:
-            wanted = topic if topic.startswith('/') else f'/{topic}'
-            if wanted not in candidates:
-                raise RecordingError(f'{self._bag} has no {JOINT_STATE} on {wanted}; '
-                                     f'{self._topics_there_are(candidates)}.')
-            return wanted
-        if DEFAULT_TOPIC in candidates:
-            return DEFAULT_TOPIC
-        if len(candidates) == 1:
-            return candidates[0]
-        if candidates:
-            raise RecordingError(f'{self._bag} has no {DEFAULT_TOPIC} but joint states on '
-                                 f'{", ".join(candidates)}; choose one with --topic.')
-        raise RecordingError(f'{self._bag} has no topic of type {JOINT_STATE}; '
-                             f'{self._topics_there_are(candidates)}.')
-
-    def message_count(self, topic: str) -> int:
-        """Return how many messages the bag's index promises on a topic."""
-        return sum(c.msgcount for c in self._reader.connections if c.topic == topic)
-
-    def messages(self, topic: str) -> Iterator[tuple[int, Any]]:
-        """Yield the recorder's time [ns] and the message, in recorded order."""
-        connections = [c for c in self._reader.connections
-                       if c.topic == topic and c.msgtype == JOINT_STATE]
-        with self._damage_explained():
-            for connection, received_ns, data in self._reader.messages(connections):
-                yield received_ns, self._types.deserialize_cdr(data, connection.msgtype)
-
-    def _topics_there_are(self, candidates: list[str]) -> str:
-        if candidates:
-            return f'joint states are on {", ".join(candidates)}'
-        topics = sorted({f'{c.topic} ({c.msgtype})' for c in self._reader.connections})
-        return f'it holds {", ".join(topics)}' if topics else 'it holds no topics at all'
-
-    def _require_files(self) -> None:
-        if not self._bag.exists():
-            raise RecordingError(f'{self._bag} does not exist; give the folder of a rosbag2, or '
-                                 'a single .mcap or .db3 file.')
-        if self._bag.is_dir() and not (self._bag / 'metadata.yaml').is_file():
-            raise RecordingError(f'{self._bag} has no metadata.yaml, so it is no rosbag2 or was '
-                                 f'not closed. {_MEND}.')
-        if self._bag.is_file() and self._bag.suffix not in ('.mcap', '.db3'):
-            raise RecordingError(f'{self._bag} is neither a .mcap nor a .db3 file; give the '
-                                 'folder of a rosbag2, or a single file of those kinds.')
-
-    def _damage_explained(self) -> _DamageExplained:
-        return _DamageExplained(self._bag)
-
-
-class _DamageExplained:
-    """Turn whatever a reader raises on a damaged file into a RecordingError."""
-
-    def __init__(self, bag: Path) -> None:
-        self._bag = bag
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
-                 _: object) -> None:
-        # On bytes that end too soon rosbags and what is below it raise nearly anything
-        # (TypeError from ord(b''), struct.error, apsw's own), so no narrower type would do.
-        if isinstance(error, Exception) and not isinstance(error, RecordingError):
-            detail = ' '.join(str(error).split()) or type(error).__name__
-            raise RecordingError(f'{self._bag} cannot be read, so it is cut short or damaged '
-                                 f'({detail.rstrip(".")}). {_MEND}.') from error
 
 
 class _MessageReader:
@@ -246,7 +147,7 @@ class _MessageReader:
             return
         if self._kept == len(self._stamp_ns):
             raise RecordingError(f'{self._where} holds more messages than its index says, so it '
-                                 f'is damaged. {_MEND}.')
+                                 f'is damaged. {MEND}.')
         for row, field in zip(self._values, FIELDS):
             row[self._kept] = self._field(message, field, selection)
         self._stamp_ns[self._kept] = stamp_ns
@@ -260,7 +161,7 @@ class _MessageReader:
         if self._seen < len(self._stamp_ns):
             raise RecordingError(f'{self._where}: the index promises {len(self._stamp_ns)} '
                                  f'messages, but only {self._seen} are there, so the bag is cut '
-                                 f'short. {_MEND}.')
+                                 f'short. {MEND}.')
         if self._recorded_names is None:
             raise RecordingError(
                 f'{self._where}: none of the {self._seen} messages has the joints '

@@ -11,7 +11,7 @@ import numpy as np
 from .plotting import figure_of_size, MEASURED, save
 from ..dynamics.newton_euler import NewtonEulerModel
 from ..identification.clearance import Skeleton
-from ..identification.excitation import ExcitationProblem
+from ..identification.excitation_problem import ExcitationProblem
 from ..identification.fourier_trajectory import FourierTrajectory
 
 _SAMPLES = 500

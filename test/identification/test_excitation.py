@@ -9,12 +9,8 @@ from franka_dynamics.arm import load
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 from franka_dynamics.errors import IdentificationError
 from franka_dynamics.identification.clearance import Skeleton
-from franka_dynamics.identification.excitation import (
-    ExcitationLimits,
-    ExcitationProblem,
-    optimise,
-    random_trajectory,
-)
+from franka_dynamics.identification.excitation import optimise, random_trajectory
+from franka_dynamics.identification.excitation_problem import ExcitationLimits, ExcitationProblem
 
 LIMITS = ExcitationLimits()
 DENSE = np.linspace(0.0, 10.0, 5001)
@@ -58,9 +54,9 @@ def test_given_a_motion_when_judged_then_the_condition_number_is_that_of_its_sca
     problem = ExcitationProblem(arm, LIMITS)
     trajectory = random_trajectory(problem, arm.home, 10.0, 5, np.random.default_rng(1))
     states = trajectory.at(np.linspace(0.0, 10.0, 100, endpoint=False))
-    model = problem._model
+    model = problem.model
     rows = np.concatenate([model.base.regressor(*states), model.friction.regressor(states[1])], -1)
-    rows = rows * problem._units / np.sqrt(arm.limit('effort'))[:, None]
+    rows = rows * problem.units / np.sqrt(arm.limit('effort'))[:, None]
     # The squared matrix is used, which loses half the digits of the smallest singular value.
     assert problem.condition_number(*states) == pytest.approx(
         np.linalg.cond(rows.reshape(-1, rows.shape[-1])), rel=1e-4)
