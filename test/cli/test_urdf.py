@@ -1,0 +1,46 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""`urdf`: to the screen or to a file, physical or refused, and all shipped files at once."""
+
+import pytest
+
+from franka_dynamics.arm import load
+from franka_dynamics.arm.generated_files import generated_files
+from franka_dynamics.cli.main import main
+from franka_dynamics.dynamics.urdf_model import model_from_urdf
+
+
+def test_given_an_arm_and_a_hand_when_written_then_the_check_recognises_both(tmp_path, capsys):
+    path = tmp_path / 'left.urdf'
+    assert main(['urdf', '--arm', 'fr3', '--hand', 'franka_hand', '--prefix', 'left_', '--out',
+                 str(path)]) == 0
+    verdict = model_from_urdf(path.read_text('utf-8'), load('fr3', prefix='left_')).verdict
+    assert (verdict.inertial_set, verdict.hand) == ('franka_description', 'franka_hand')
+    assert capsys.readouterr().out == f'{path}\n'
+
+
+def test_given_no_file_when_written_then_the_text_is_the_shipped_one(capsys):
+    assert main(['urdf', '--arm', 'rpr', '--format', 'mjcf']) == 0
+    assert capsys.readouterr().out == generated_files()['rpr.xml']
+
+
+def test_given_a_set_that_is_not_physical_when_written_then_one_sentence_offers_the_mend(capsys):
+    assert main(['urdf', '--set', 'ledezma2021']) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ''
+    assert 'fer_joint2 is not physical' in captured.err
+    assert 'nearest_within_rounding' in captured.err
+
+
+def test_given_the_repair_when_written_then_the_set_is_recognised_within_rounding(capsys):
+    pytest.importorskip('cvxpy')
+    assert main(['urdf', '--set', 'ledezma2021', '--repair', 'nearest_within_rounding']) == 0
+    verdict = model_from_urdf(capsys.readouterr().out, load('fer')).verdict
+    assert (verdict.inertial_set, verdict.hand) == ('ledezma2021', 'hand_ledezma2021')
+    assert not verdict.exact
+
+
+def test_given_a_folder_when_all_are_written_then_every_shipped_file_is_there(tmp_path):
+    assert main(['urdf', '--all', str(tmp_path)]) == 0
+    for name, text in generated_files().items():
+        assert (tmp_path / name).read_text('utf-8') == text
