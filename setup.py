@@ -13,6 +13,7 @@ SHARED_FOLDERS = ('config', 'launch', 'urdf')
 # The ROS message packages are no requirements here: apt's ROS provides them without pip's
 # knowledge, and `requirements/` names the PyPI wheels for machines without apt's ROS.
 EXTRAS = {
+    'batch': ['numba>=0.60'],
     'mesh': ['trimesh>=4.0', 'libigl>=2.6', 'networkx', 'scipy', 'matplotlib'],
     'sim': ['mujoco>=3.2'],
     'symbolic': ['sympy>=1.12'],

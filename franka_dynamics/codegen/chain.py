@@ -113,12 +113,15 @@ class Chain:
     A serial arm seen from its first joint.
 
     `gravity` is what holds in the axes of frame 1 at zero (z along joint 1), numbers or
-    expressions [m/s^2].
+    expressions [m/s^2]. `root` is the pose of frame 1 at zero in the space frame, `tip` that of
+    the flange in the last frame, each of shape (4, 4); torques depend on neither's position.
     """
 
     name: str
     joints: tuple[ChainJoint, ...]
     gravity: tuple[Number, Number, Number]
+    root: NDArray[np.float64]
+    tip: NDArray[np.float64]
 
     @property
     def n(self) -> int:
@@ -179,7 +182,13 @@ def build_chain(description: ArmDescription, gravity: ArrayLike,
         felt = numbers.tolist()
     # Where joint 1 stands moves no torque: its own frame at zero serves as the origin.
     joints[0] = replace(first, cos_alpha=1.0, sin_alpha=0.0, origin=(0.0, 0.0, 0.0))
-    return Chain(description.name, tuple(joints), (felt[0], felt[1], felt[2]))
+    root = np.eye(4)
+    root[:3, :3], root[:3, 3] = first.twist, first.origin
+    tip = description.flange_transform()
+    if standard:
+        tip = DHRow(a=before.a, alpha=before.alpha).transform(Convention.MODIFIED) @ tip
+    return Chain(description.name, tuple(joints), (felt[0], felt[1], felt[2]),
+                 np.array(description.base) @ root, tip)
 
 
 def _symmetric(six: Sequence[Number]) -> list[list[Number]]:

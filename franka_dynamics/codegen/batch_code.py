@@ -1,0 +1,130 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+Programs as numba kernels over many states.
+
+States are taken in blocks of 32, turned from rows into columns: each joint's 32 positions lie
+side by side in one flat scratch array that fits the first cache, at places known when the kernel
+is compiled. Then the program's statements run over the block, one loop, one state per lane, and
+the compiler makes vector instructions of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+import re
+
+from .program import Program, Statement
+
+LANES = 32
+KERNEL = 'run'
+_NAME = re.compile(r'\b[A-Za-z_]\w*')
+_INPUT = re.compile(r'\b([a-z]+)(\d+)\b')
+
+
+def kernel_source(program: Program, n: int) -> str:
+    """
+    Return a module whose function `run` fills an output array for many states.
+
+    It takes the program's input arrays, each of shape (N, n), and the output, of shape (N, n) or
+    (N, n, n), all C-contiguous. It releases the GIL and starts no threads.
+    """
+    return _Kernel(program, n).source()
+
+
+class _Kernel:
+    def __init__(self, program: Program, n: int) -> None:
+        self.program, self.n = program, n
+        self.places: dict[str, int] = {}
+        self.elements = [(array, element + 1) for array in program.inputs for element in range(n)]
+        for array, element in self.elements:
+            self._place(f'{array}{element}')
+        for statement in program.statements:
+            if statement.function:
+                self._place(statement.target)
+        for k in range(len(program.results)):
+            self._place(f'result {k}')
+        self._place('result spoiled')
+
+    def _place(self, name: str) -> None:
+        self.places[name] = len(self.places) * LANES
+
+    def _at(self, name: str) -> str:
+        return f'W[{self.places[name]} + i]'
+
+    def source(self) -> str:
+        arguments = ', '.join([*self.program.inputs, 'out'])
+        lines = [
+            f'"""{self.program.name} over blocks of {LANES} states; generated."""',
+            'from numba import njit',
+            'import numpy as np',
+            '',
+            'from franka_dynamics.codegen.sine_cosine import sine_cosine',
+            '',
+            '',
+            "@njit(fastmath={'contract'}, error_model='numpy', nogil=True, cache=True)",
+            f'def {KERNEL}({arguments}):',
+            f'    W = np.zeros({max(1, len(self.places)) * LANES})',
+            f'    for start in range(0, out.shape[0], {LANES}):',
+            f'        count = min({LANES}, out.shape[0] - start)',
+            *self._load(), *self._check(), *self._turns(),
+            f'        for i in range({LANES}):',
+            *(f'            {line}' for line in self._body()),
+            '        for i in range(count):',
+            *(f'            {line}' for line in self._store()),
+            '        if total != 0.0:',
+            '            for i in range(count):',
+            f'                if {self._at("result spoiled")} != 0.0:',
+            '                    out[start + i] = np.nan']
+        return '\n'.join(lines) + '\n'
+
+    def _load(self) -> list[str]:
+        return ['        for i in range(count):',
+                *(f'            {self._at(f"{array}{k}")} = {array}[start + i, {k - 1}]'
+                  for array, k in self.elements)]
+
+    def _check(self) -> list[str]:
+        """Find the states that are not finite: a torque need not depend on such a value."""
+        total = ' + '.join(self._at(f'{array}{element}') for array, element in self.elements)
+        spoiled = self._at('result spoiled')
+        place = self.places['result spoiled']
+        quarters = [f'W[{place + k * LANES // 4} + i]' for k in range(4)]
+        return [f'        for i in range({LANES}):', f'            {spoiled} = 0.0*({total})',
+                '        total = 0.0',
+                f'        for i in range({LANES // 4}):',
+                f'            total += ({" + ".join(quarters)})']
+
+    def _turns(self) -> list[str]:
+        """Compute the sines and cosines of one angle after the other."""
+        defined = {s.target: s.expression for s in self.program.statements if not s.function}
+        pairs: dict[str, dict[str, Statement]] = {}
+        for statement in self.program.statements:
+            if statement.function:
+                pairs.setdefault(statement.expression, {})[statement.function] = statement
+        lines = []
+        for angle, pair in pairs.items():
+            text = _opened(angle, defined)
+            text = _INPUT.sub(lambda found: self._at(found[0]), text)
+            targets = (self._at(pair[f].target) if f in pair else '_' for f in ('sin', 'cos'))
+            lines += [f'        for i in range({LANES}):',
+                      f'            {", ".join(targets)} = sine_cosine({text})']
+        return lines
+
+    def _body(self) -> list[str]:
+        lines = [f'{name} = {self._at(name)}' for name in self.places if 'result' not in name]
+        lines += [f'{s.target} = {s.expression}' for s in self.program.statements
+                  if not s.function]
+        lines += [f'{self._at(f"result {k}")} = {result.expression}'
+                  for k, result in enumerate(self.program.results)]
+        return lines
+
+    def _store(self) -> list[str]:
+        return [f'out[start + i, {", ".join(map(str, place))}] = {self._at(f"result {k}")}'
+                for k, result in enumerate(self.program.results) for place in result.places]
+
+
+def _opened(text: str, defined: Mapping[str, str]) -> str:
+    """Return an expression with the statements it reads written out, down to the inputs."""
+    inner = _NAME.sub(
+        lambda found: f'({defined[found[0]]})' if found[0] in defined else found[0], text)
+    return inner if inner == text else _opened(inner, defined)
