@@ -55,6 +55,9 @@ def check_torques(arguments: argparse.Namespace, console: Console) -> int:
     console.print(f'Of {verdict.parameters} parameters these torques show '
                   f'{verdict.rank} combinations; they show nothing of '
                   f'{", ".join(verdict.unfelt) or "none"}.', highlight=False, markup=False)
+    for group in verdict.groups:
+        console.print(f'Small changes of these are one to torque: {", ".join(group)}.',
+                      highlight=False, markup=False)
     if arguments.json:
         write_text(arguments.json, json.dumps(asdict(verdict), indent=2) + '\n')
     scale = max(1.0, float(np.abs(torque).max()))

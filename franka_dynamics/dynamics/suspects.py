@@ -74,13 +74,15 @@ class Suspicion:
     The verdict on a black box's torques.
 
     `difference` is the root mean square torque difference [N m]; `suspects` are ordered, the best
-    first; `unfelt` parameters no torque of these states shows; `rank` of `parameters` are
+    first; `unfelt` parameters no torque of these states shows; each of the `groups` holds
+    parameters whose small changes change torque in proportion; `rank` of `parameters` are
     independent, so only so many could be corrected at once.
     """
 
     difference: float
     suspects: tuple[Suspect, ...]
     unfelt: tuple[str, ...]
+    groups: tuple[tuple[str, ...], ...]
     parameters: int
     rank: int
 
@@ -141,25 +143,32 @@ def suspects(description: ArmDescription, states: JointStates, torque: ArrayLike
     unfelt = tuple(one.label for one, shows in zip(candidates, felt) if not shows)
     candidates, slopes = [one for one, shows in zip(candidates, felt) if shows], slopes[felt]
     directions = slopes / np.linalg.norm(slopes, axis=1)[:, None]
+    parallel = np.abs(directions @ directions.T) > 1.0 - _ALIKE
+    groups = _groups([one.label for one in candidates], parallel)
     rank = int(np.linalg.matrix_rank(directions, tol=_ALIKE))
     if size <= _UNFELT:
-        return Suspicion(size, (), unfelt, len(felt), rank)
+        return Suspicion(size, (), unfelt, groups, len(felt), rank)
     fits = []
     for candidate in candidates:
         fits.append(_fit(candidate, answered.ravel()))
         progress()
-    ranked = [*_ranked(candidates, directions, fits, size),
+    ranked = [*_ranked(candidates, parallel, fits, size),
               *(_reversal(description, states, field, i, answered, size)
                 for i in range(description.n))]
     ranked.sort(key=lambda suspect: suspect.left)
-    return Suspicion(size, tuple(ranked), unfelt, len(felt), rank)
+    return Suspicion(size, tuple(ranked), unfelt, groups, len(felt), rank)
 
 
-def _ranked(candidates: list[_Candidate], directions: Array, fits: list[tuple[float, float]],
-            size: float) -> Iterator[Suspect]:
+def _groups(labels: list[str], parallel: NDArray[np.bool_]) -> tuple[tuple[str, ...], ...]:
+    """Return the classes of two or more parameters that are parallel to one another."""
+    classes = dict.fromkeys(tuple(np.flatnonzero(row).tolist()) for row in parallel)
+    return tuple(tuple(labels[i] for i in members) for members in classes if len(members) > 1)
+
+
+def _ranked(candidates: list[_Candidate], parallel: NDArray[np.bool_],
+            fits: list[tuple[float, float]], size: float) -> Iterator[Suspect]:
     """Yield every candidate as a suspect, with those that torque cannot tell from it."""
     left = np.array([fit[1] for fit in fits]) / size
-    parallel = np.abs(directions @ directions.T) > 1.0 - _ALIKE
     for row, (one, (fitted, _)) in enumerate(zip(candidates, fits)):
         alike = parallel[row] & (np.abs(left - left[row]) < _ALIKE_LEFT)
         alike[row] = False

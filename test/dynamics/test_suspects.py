@@ -98,6 +98,9 @@ def test_given_a_franka_arm_with_a_heavier_wrist_when_asked_then_both_doubles_ar
     # Seed 002: what an upright first joint hides.
     assert {'fer_joint1: d', 'fer_joint1: centre of mass z', 'base: yaw'} <= set(verdict.unfelt)
     assert 'fer_joint1: inertia zz about the centre of mass' not in verdict.unfelt
+    assert (f'fer_joint5: {ending}', f'fer_joint6: {ending}') in verdict.groups
+    turning = next(group for group in verdict.groups if 'fer_joint1: rotor inertia' in group)
+    assert 'fer_joint1: inertia zz about the centre of mass' in turning
     assert verdict.rank < verdict.parameters - len(verdict.unfelt)
 
 
@@ -115,6 +118,7 @@ def test_given_a_black_box_that_is_right_when_asked_then_nobody_is_suspected():
     states = sample_states(arm, STATES, 4)
     verdict = suspects(arm, states, black_box(arm, states))
     assert verdict.suspects == ()
+    assert any('fr3_joint1: rotor inertia' in group for group in verdict.groups)
     assert verdict.difference < 1e-12
 
 
