@@ -14,6 +14,7 @@ SHARED_FOLDERS = ('config', 'launch', 'urdf')
 # knowledge, and `requirements/` names the PyPI wheels for machines without apt's ROS.
 EXTRAS = {
     'batch': ['numba>=0.60'],
+    'fci': ['pylibfranka>=0.21; platform_machine == "x86_64"'],
     'mesh': ['trimesh>=4.0', 'libigl>=2.6', 'networkx', 'scipy', 'matplotlib'],
     'sim': ['mujoco>=3.2'],
     'symbolic': ['sympy>=1.12'],
@@ -56,6 +57,7 @@ setup(
     entry_points={
         'console_scripts': [
             'franka-dynamics = franka_dynamics.cli.main:main',
+            'fci_node = franka_dynamics.ros.fci_node:main',
             'feedforward_node = franka_dynamics.ros.feedforward_node:main',
             'simulator_node = franka_dynamics.ros.simulator_node:main',
             'reference_player_node = franka_dynamics.ros.reference_player_node:main',

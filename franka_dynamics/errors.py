@@ -103,3 +103,15 @@ class LoopError(FrankaDynamicsError):
 
 class CalibrationError(FrankaDynamicsError, ValueError):
     """Measured poses do not suffice to calibrate an arm's geometry."""
+
+
+class FciError(FrankaDynamicsError):
+    """
+    The robot's control interface cannot be reached, or the robot ended the motion.
+
+    `fault` says which: communication error, reflex or refused.
+    """
+
+    def __init__(self, fault: str, message: str) -> None:
+        super().__init__(message)
+        self.fault = fault

@@ -1,0 +1,174 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""One robot over the Franka Control Interface, by libfranka's own bindings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+import subprocess
+import sys
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import FciError, MissingDependencyError
+
+Array = NDArray[np.float64]
+COMMUNICATION, REFLEX, REFUSED = 'communication error', 'reflex', 'refused'
+# libfranka waits for the robot's answer without end, so a first connection is made by a child
+# process that can be given up on.
+_PROBE = 'import sys, pylibfranka as p; p.Robot(sys.argv[1], p.RealtimeConfig.kIgnore)'
+
+
+class FciReading(NamedTuple):
+    """
+    What the robot says once per millisecond; arrays of shape (7,), SI units.
+
+    `time` is the robot's clock [s]. `effort` is the measured link-side torque. `received` is the
+    share of the last 100 commands that reached the robot in time. `mode` and `errors` are
+    libfranka's names.
+    """
+
+    time: float
+    q: Array
+    dq: Array
+    effort: Array
+    received: float
+    mode: str
+    errors: str
+
+
+class FciConnection:
+    """
+    A connection, and at most one torque motion on it.
+
+    Parameters
+    ----------
+    address : str
+        Host name or IP address of the robot's control unit.
+    enforce_realtime : bool
+        Let libfranka refuse to control without real-time scheduling.
+    timeout : float
+        How long to wait for the robot's answer to the first connection [s].
+
+    Raises
+    ------
+    FciError
+        If the robot cannot be reached, or does not answer.
+    MissingDependencyError
+        If pylibfranka is not installed.
+
+    """
+
+    def __init__(self, address: str, *, enforce_realtime: bool = False,
+                 timeout: float = 10.0) -> None:
+        try:
+            import pylibfranka
+        except ImportError as error:
+            raise MissingDependencyError('The control interface needs pylibfranka: pip install '
+                                         "'franka_dynamics[fci]'.") from error
+        self._library = pylibfranka
+        self.address = address
+        _require_answer(address, timeout)
+        config = pylibfranka.RealtimeConfig
+        with self._named_errors():
+            self._robot = pylibfranka.Robot(
+                address, config.kEnforce if enforce_realtime else config.kIgnore)
+        self._motion: Any = None
+        self.state: Any = None
+
+    @property
+    def controlling(self) -> bool:
+        """Whether a torque motion is under way."""
+        return self._motion is not None
+
+    def read(self) -> FciReading:
+        """Wait for the robot's next state and return it; FciError if none comes or it stopped."""
+        with self._named_errors():
+            if self._motion is None:
+                self.state = self._robot.read_once()
+            else:
+                self.state, _ = self._motion.readOnce()
+        return reading_from(self.state)
+
+    def begin(self) -> None:
+        """Begin a torque motion; every `read` is then to be answered by a `write`."""
+        with self._named_errors():
+            self._motion = self._robot.start_torque_control()
+
+    def write(self, torque: Array, *, last: bool = False) -> None:
+        """
+        Answer the state just read.
+
+        Parameters
+        ----------
+        torque : ndarray, shape (7,)
+            Joint torques [N m], without gravity and friction, which the robot adds.
+        last : bool
+            End the motion with this torque.
+
+        """
+        command = self._library.Torques(torque.tolist())
+        command.motion_finished = last
+        with self._named_errors():
+            self._motion.writeOnce(command)
+        if last:
+            self._motion = None
+
+    def recover(self) -> None:
+        """Release the robot from the reflex it stopped with."""
+        with self._named_errors():
+            self._robot.automatic_error_recovery()
+
+    def load_model(self) -> Any:
+        """Return the model that libfranka loads from the robot."""
+        with self._named_errors():
+            return self._robot.load_model()
+
+    @contextmanager
+    def _named_errors(self) -> Iterator[None]:
+        library = self._library
+        try:
+            yield
+        except library.ControlException as error:
+            self._motion = None
+            raise FciError(REFLEX, f'the robot stopped: {_without_prefix(error)}') from error
+        except (library.CommandException, library.InvalidOperationException,
+                library.RealtimeException) as error:
+            self._motion = None
+            raise FciError(REFUSED, f'the robot refused: {_without_prefix(error)}') from error
+        except Exception as error:
+            # NetworkException, and Poco's own errors, which come as plain RuntimeErrors.
+            self._motion = None
+            raise FciError(
+                COMMUNICATION, f'the connection to {self.address} failed: '
+                f'{_without_prefix(error)}') from error
+
+
+def reading_from(state: Any) -> FciReading:
+    """Return what is used of a libfranka RobotState."""
+    return FciReading(
+        state.time.to_sec(), np.array(state.q), np.array(state.dq), np.array(state.tau_J),
+        state.control_command_success_rate, state.robot_mode.name,
+        str(state.current_errors).strip('[]'))
+
+
+def _require_answer(address: str, timeout: float,
+                    run: Callable[..., Any] = subprocess.run) -> None:
+    try:
+        answer = run([sys.executable, '-c', _PROBE, address], timeout=timeout,
+                     capture_output=True, text=True, check=False)
+    except subprocess.TimeoutExpired as error:
+        raise FciError(
+            COMMUNICATION, f'{address} takes the connection but does not answer within '
+            f'{timeout:g} s; is another client connected to it?') from error
+    if answer.returncode != 0:
+        lines = answer.stderr.strip().splitlines() or ['no reason was given']
+        raise FciError(COMMUNICATION, f'{address} cannot be reached: '
+                       f'{_without_prefix(lines[-1].split(": ", 1)[-1])}')
+
+
+def _without_prefix(error: object) -> str:
+    return str(error).removeprefix('libfranka: ')

@@ -1,0 +1,213 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The loop that answers the robot once per millisecond, from the first torque to the last."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .connection import COMMUNICATION, FciReading
+from ..control.limits import LONGEST_STEP_S, TorqueLimiter
+from ..errors import FciError
+
+Array = NDArray[np.float64]
+# The robot stops at a torque rate above the limit; a change at exactly the limit may round
+# above it.
+_RATE_SHARE = 0.999
+
+
+class LoopState(str, Enum):
+    """What the loop does with the robot."""
+
+    IDLE = 'idle'  # states are read, nothing is commanded
+    CONTROLLING = 'controlling'
+    STOPPING = 'stopping'  # the torque ramps to zero, then the motion ends
+    FAULT = 'fault'  # the robot stopped by itself; it waits to be recovered
+
+
+class Connection(Protocol):
+    """What the loop needs of an FciConnection."""
+
+    def read(self) -> FciReading:
+        """Wait for the next state."""
+
+    def begin(self) -> None:
+        """Begin a torque motion."""
+
+    def write(self, torque: Array, *, last: bool = False) -> None:
+        """Answer the state."""
+
+    def recover(self) -> None:
+        """Release the robot from a reflex."""
+
+
+class TorqueSource(Protocol):
+    """Who decides what is commanded. Gravity and friction are the robot's, never the source's."""
+
+    reason: str
+
+    def observe(self, reading: FciReading, stamp: float, now: float) -> bool:
+        """Take a state while idle; return whether to begin commanding."""
+
+    def begin(self) -> None:
+        """Take note that commands go out from now on."""
+
+    def torque(self, reading: FciReading, stamp: float, now: float) -> Array | None:
+        """Return the torque wanted, or None to stop, with `reason` saying why."""
+
+    def end(self) -> None:
+        """Take note that commands do not go out any more."""
+
+
+class TorqueLoop:
+    """
+    Joins a robot and a source of torques.
+
+    Whatever the source wants, the torque begins at zero, stays within the limits, changes by
+    less than the robot's torque rate per cycle, and returns to zero before the motion ends.
+
+    Parameters
+    ----------
+    connection : Connection
+        The robot.
+    source : TorqueSource
+        What to command.
+    effort, effort_rate : ndarray, shape (7,)
+        Torque limit [N m] and torque-rate limit [N m/s].
+
+    """
+
+    def __init__(self, connection: Connection, source: TorqueSource, effort: Array,
+                 effort_rate: Array) -> None:
+        self._connection, self.source = connection, source
+        self._limiter = TorqueLimiter(effort, _RATE_SHARE * np.asarray(effort_rate))
+        self._last = np.zeros(len(effort))
+        self.state = LoopState.IDLE
+        self.reason = 'not enabled'
+        self.last_stop, self.stops = '', 0
+        self.enabled = False
+        self.cut = 0  # commands cut by a limit
+        self.written = 0
+
+    @property
+    def torque(self) -> Array:
+        """The torque commanded last, shape (7,) [N m]."""
+        return self._last
+
+    def read(self) -> FciReading:
+        """
+        Wait for the next state.
+
+        Raises
+        ------
+        FciError
+            If the connection is lost. A reflex is no error here: it leads to FAULT, and the
+            next state is read.
+
+        """
+        try:
+            return self._connection.read()
+        except FciError as error:
+            self._stopped_by_robot(error)
+        return self._connection.read()
+
+    def answer(self, reading: FciReading, stamp: float, now: float) -> None:
+        """
+        Command what is to be commanded from a state, if anything.
+
+        Parameters
+        ----------
+        reading : FciReading
+            The state just read.
+        stamp : float
+            Its stamp, as it is published [s].
+        now : float
+            Steady clock [s].
+
+        Raises
+        ------
+        FciError
+            If the connection is lost.
+
+        """
+        try:
+            if self.state in (LoopState.CONTROLLING, LoopState.STOPPING):
+                self._command(reading, stamp, now)
+            else:
+                ready = self.source.observe(reading, stamp, now)
+                if self.enabled and self.state is LoopState.IDLE:
+                    if ready:
+                        self._begin()
+                    else:
+                        self.reason = self.source.reason
+        except FciError as error:
+            self._stopped_by_robot(error)
+
+    def enable(self) -> None:
+        """
+        Allow torques, releasing the robot from a reflex if it is in one.
+
+        Raises
+        ------
+        FciError
+            If the robot does not let itself be recovered.
+
+        """
+        if self.state is LoopState.FAULT:
+            self._connection.recover()
+            self.state = LoopState.IDLE
+        if self.state is LoopState.IDLE:
+            self.reason = 'waiting for something to command'
+        self.enabled = True
+
+    def disable(self, reason: str) -> None:
+        """Ramp to zero if need be, and command nothing more until enabled."""
+        self.enabled = False
+        if self.state is LoopState.CONTROLLING:
+            self._stop(reason)
+        elif self.state is LoopState.IDLE:
+            self.reason = reason
+
+    def _begin(self) -> None:
+        self._connection.begin()
+        self._last = np.zeros_like(self._last)
+        self.source.begin()
+        self.state, self.reason = LoopState.CONTROLLING, 'torques are commanded'
+
+    def _command(self, reading: FciReading, stamp: float, now: float) -> None:
+        wanted = None
+        if self.state is LoopState.CONTROLLING:
+            wanted = self.source.torque(reading, stamp, now)
+            if wanted is None or not np.isfinite(wanted).all():
+                self._stop(self.source.reason if wanted is None else
+                           'the computed torque is not finite')
+                wanted = None
+        limited = self._limiter.limit(
+            np.zeros_like(self._last) if wanted is None else wanted, self._last, LONGEST_STEP_S)
+        last = self.state is LoopState.STOPPING and not limited.torque.any()
+        self._connection.write(limited.torque, last=last)
+        self._last = limited.torque
+        self.written += 1
+        self.cut += bool(limited.cut_by_limit.any() or limited.cut_by_rate.any())
+        if last:
+            self.state = LoopState.IDLE
+            self.source.end()
+
+    def _stop(self, reason: str) -> None:
+        self.state, self.reason = LoopState.STOPPING, reason
+        self.last_stop, self.stops = reason, self.stops + 1
+
+    def _stopped_by_robot(self, error: FciError) -> None:
+        """Go on reading after a reflex or a refusal; nothing can be done about a lost link."""
+        was_commanding = self.state in (LoopState.CONTROLLING, LoopState.STOPPING)
+        self.state, self.enabled = LoopState.FAULT, False
+        self.reason = self.last_stop = f'{error.fault}: {error}'
+        self.stops += 1
+        if was_commanding:
+            self.source.end()
+        if error.fault == COMMUNICATION:
+            raise error

@@ -1,0 +1,281 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+A robot over FCI as a driver: joint states out, torques in, or feedforward inside the loop.
+
+One thread does all: libfranka's bindings hold Python's lock while they wait for the robot, so
+that a second thread would hardly ever run. The torque goes out first in every cycle; messages
+and callbacks take what is left of the millisecond.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+import gc
+import sys
+import time
+from typing import Any
+
+import numpy as np
+import rclpy
+from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
+from rclpy.node import Node
+from rclpy.signals import SignalHandlerOptions
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
+from std_srvs.srv import SetBool
+from trajectory_msgs.msg import JointTrajectory
+
+from .arm_parameters import load_arm
+from .fci_diagnostics import FciDiagnostics
+from .fci_parameters import (
+    COMMAND,
+    FCI_LIVE_PARAMETERS,
+    FCI_PARAMETERS,
+    fci_settings_from,
+    fci_supervision_from,
+    FEEDFORWARD,
+    STATES_ONLY,
+)
+from .joint_state import doubles, effort_message, stamp_from_seconds
+from .lifecycle_main import INPUT_AT_FAULT, REFUSED, StopRequest
+from .live_parameters import LiveParameters
+from .parameters import declare, unknown_overrides, values
+from .qos import PUBLISHER_QOS, qos_overriding_options, REFERENCE_QOS, STATE_QOS
+from .realtime import request_realtime
+from .trajectory_message import request_from_message
+from ..arm import ArmDescription
+from ..control.feedforward import FeedforwardController
+from ..dynamics.crosscheck import crosscheck
+from ..errors import CrosscheckError, FciError, FrankaDynamicsError, SettingsError
+from ..fci.connection import FciConnection, FciReading
+from ..fci.model_difference import compare_models
+from ..fci.sources import CommandSource, FeedforwardSource
+from ..fci.stamp_clock import StampClock
+from ..fci.torque_loop import LoopState, TorqueLoop
+
+NODE_NAME = 'fci'
+_LOG_PERIOD_S, _DIAGNOSTICS_PERIOD_S = 1.0, 1.0
+# Callbacks per cycle: one message a cycle would leave none for timers and services.
+_CALLBACKS_PER_CYCLE = 2
+
+
+class FciNode(Node):
+    """
+    Drives one robot.
+
+    Raises
+    ------
+    SettingsError, DescriptionError
+        If a parameter or the arm is at fault.
+    CrosscheckError
+        If the two models of the arm disagree.
+    FciError
+        If the robot cannot be reached.
+    MissingDependencyError
+        If pylibfranka is not installed.
+
+    """
+
+    def __init__(self, **node_options: Any) -> None:
+        super().__init__(NODE_NAME, **node_options)
+        declare(self, FCI_PARAMETERS)
+        unknown = unknown_overrides(self, FCI_PARAMETERS)
+        if unknown:
+            raise SettingsError(f'{", ".join(unknown)}: no such parameter; docs/fci.md lists all '
+                                'of them.')
+        parameters = values(self, FCI_PARAMETERS)
+        if not parameters['robot_ip']:
+            raise SettingsError('robot_ip is empty; give the address of the control unit.')
+        description = _arm(parameters)
+        self._controller = FeedforwardController(
+            description, fci_settings_from(parameters), fci_supervision_from(parameters))
+        crosscheck(self._controller.terms.loaded, count=parameters['crosscheck_states'],
+                   gravity=self._controller.settings.gravity_vector).require()
+        self._names = list(description.joint_names)
+        self._mode = parameters['control']
+        self._connection = FciConnection(
+            parameters['robot_ip'], enforce_realtime=parameters['enforce_realtime'],
+            timeout=parameters['connect_timeout'])
+        self._source = (FeedforwardSource(self._controller) if self._mode == FEEDFORWARD else
+                        CommandSource(self._controller.terms.gravity,
+                                      parameters['command_timeout']))
+        self._loop = TorqueLoop(self._connection, self._source, description.limit('effort'),
+                                description.limit('effort_rate'))
+        self._stamps = StampClock()
+        self._logged_state, self._logged_stops = self._loop.state, 0
+        self._open_topics()
+        LiveParameters(
+            self, FCI_PARAMETERS, FCI_LIVE_PARAMETERS,
+            lambda merged: fci_settings_from(merged).validate(description),
+            lambda live: self._controller.apply(fci_settings_from(live)))
+        self._diagnostics = FciDiagnostics(self, self._loop, self._controller)
+        self._compare(parameters['crosscheck_states'])
+        self._next_diagnostics = time.monotonic() + _DIAGNOSTICS_PERIOD_S
+        if parameters['autostart'] and self._mode != STATES_ONLY:
+            self._loop.enable()
+
+    def run(self, stop: StopRequest) -> None:
+        """
+        Drive until asked to stop; then ramp to zero and end the motion.
+
+        Raises
+        ------
+        FciError
+            If the connection is lost.
+
+        """
+        executor = SingleThreadedExecutor()
+        executor.add_node(self)
+        # As in the feedforward node: no walks through what set-up left behind.
+        gc.collect()
+        gc.freeze()
+        try:
+            while rclpy.ok() and not (stop.requested and self._at_rest()):
+                self._cycle()
+                for _ in range(_CALLBACKS_PER_CYCLE):
+                    executor.spin_once(timeout_sec=0.0)
+        except FciError:
+            self._diagnostics.publish()
+            raise
+        finally:
+            executor.shutdown()
+
+    def _cycle(self) -> None:
+        reading = self._loop.read()
+        began = time.perf_counter()
+        stamp = self._stamps.stamp(reading.time, self.get_clock().now().nanoseconds * 1e-9)
+        written = self._loop.written
+        self._loop.answer(reading, stamp, time.monotonic())
+        self._diagnostics.note_cycle(
+            reading, began, time.perf_counter() if self._loop.written > written else None)
+        self._publish(reading, stamp)
+        self._log_changes()
+        if time.monotonic() >= self._next_diagnostics:
+            self._next_diagnostics = time.monotonic() + _DIAGNOSTICS_PERIOD_S
+            self._diagnostics.publish()
+
+    def _at_rest(self) -> bool:
+        """Ask the loop to end, and return whether it has."""
+        self._loop.disable('the node was asked to end')
+        return self._loop.state in (LoopState.IDLE, LoopState.FAULT)
+
+    def _open_topics(self) -> None:
+        options: dict[str, Any] = {'qos_overriding_options': qos_overriding_options()}
+        self._states = self.create_publisher(JointState, 'joint_states', PUBLISHER_QOS, **options)
+        self._sent = self.create_publisher(JointState, '~/feedforward', PUBLISHER_QOS, **options)
+        if self._mode == COMMAND:
+            self.create_subscription(Float64MultiArray, '~/command', self._on_command, STATE_QOS,
+                                     **options)
+        elif self._mode == FEEDFORWARD:
+            self.create_subscription(JointTrajectory, '~/reference', self._on_reference,
+                                     REFERENCE_QOS, **options)
+        if self._mode != STATES_ONLY:
+            self.create_service(SetBool, '~/enable', self._on_enable)
+
+    def _compare(self, count: int) -> None:
+        """Hold our model against the robot's, and say by how much they differ."""
+        self._connection.read()
+        difference = compare_models(self._connection.load_model(), self._connection.state,
+                                    self._controller.terms.true, count=count)
+        self._diagnostics.note_model(difference)
+        self.get_logger().info(difference.sentence())
+
+    def _publish(self, reading: FciReading, stamp: float) -> None:
+        message = JointState()
+        message.header.stamp = stamp_from_seconds(stamp)
+        message.name = self._names
+        message.position = doubles(reading.q)
+        message.velocity = doubles(reading.dq)
+        message.effort = doubles(reading.effort)
+        self._states.publish(message)
+        if (self._loop.state is LoopState.CONTROLLING
+                and self._sent.get_subscription_count() > 0):
+            self._sent.publish(effort_message(message.header.stamp, self._names,
+                                              self._loop.torque))
+
+    def _log_changes(self) -> None:
+        loop = self._loop
+        if loop.stops > self._logged_stops:
+            self._logged_stops = loop.stops
+            if loop.state is LoopState.FAULT:
+                self.get_logger().error(f'{loop.last_stop}; call ~/enable once the cause is gone')
+            else:
+                self.get_logger().warning(f'stopping: {loop.last_stop}')
+        elif loop.state is not self._logged_state:
+            self.get_logger().info(f'{loop.state.value}: {loop.reason}')
+        self._logged_state = loop.state
+
+    def _on_command(self, message: Float64MultiArray) -> None:
+        torque = np.array(message.data)
+        if torque.shape != (len(self._names),) or not np.isfinite(torque).all():
+            self._diagnostics.refused += 1
+            self.get_logger().error(
+                f'a command of {len(torque)} values {torque.tolist()} was refused: '
+                f'{len(self._names)} finite torques in the order {", ".join(self._names)} are '
+                'needed', throttle_duration_sec=_LOG_PERIOD_S)
+            return
+        assert isinstance(self._source, CommandSource), 'only subscribed in control command'
+        self._source.take(torque, time.monotonic())
+
+    def _on_reference(self, message: JointTrajectory) -> None:
+        try:
+            self._controller.set_reference(request_from_message(message))
+        except FrankaDynamicsError as error:
+            self._diagnostics.refused += 1
+            self.get_logger().warning(f'reference refused: {error}',
+                                      throttle_duration_sec=_LOG_PERIOD_S)
+
+    def _on_enable(self, request: SetBool.Request, answer: SetBool.Response) -> SetBool.Response:
+        try:
+            if request.data:
+                self._loop.enable()
+            else:
+                self._loop.disable('disabled')
+        except FciError as error:
+            answer.success, answer.message = False, str(error)
+            return answer
+        answer.success, answer.message = True, self._loop.reason
+        return answer
+
+
+def _arm(parameters: dict[str, Any]) -> ArmDescription:
+    description = load_arm(parameters)
+    if description.n != 7:
+        raise SettingsError(f'robot_type {description.name} has {description.n} joints; a robot '
+                            'that speaks FCI has 7.')
+    description.require_physical('commanding torques')
+    return description
+
+
+def main(args: Sequence[str] | None = None) -> int:
+    """Drive until SIGINT or SIGTERM; 1 if the robot refuses or is lost, 2 for a bad parameter."""
+    no_realtime = request_realtime()
+    rclpy.init(args=None if args is None else list(args),
+               signal_handler_options=SignalHandlerOptions.NO)
+    stop = StopRequest()
+    try:
+        try:
+            node = FciNode()
+        except FrankaDynamicsError as error:
+            print(f'{error}', file=sys.stderr)
+            return REFUSED if isinstance(error, (FciError, CrosscheckError)) else INPUT_AT_FAULT
+        if no_realtime:
+            node.get_logger().warning(no_realtime)
+        try:
+            node.run(stop)
+        except FciError as error:
+            print(f'{error.fault}: {error}', file=sys.stderr)
+            return REFUSED
+        except ExternalShutdownException:
+            pass
+        finally:
+            node.destroy_node()
+        return 0
+    finally:
+        stop.restore()
+        rclpy.try_shutdown()
+
+
+if __name__ == '__main__':
+    sys.exit(main())

@@ -1,0 +1,46 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+franka-sim on one loopback address; run by the Python of its own environment.
+
+Arguments: address, file for the torques it receives (doubles), and switches of FrankaSimServer
+as JSON.
+"""
+
+import json
+import logging
+import sys
+
+from franka_sim import mujoco_franka_sim
+from franka_sim.franka_sim_server import FrankaSimServer
+
+
+def record_torques(simulation, path):
+    """Write every torque that reaches the simulation, so that tests see the robot's side."""
+    take = simulation.update_torques
+    record = open(path, 'wb', buffering=0)
+
+    def update_torques(torques):
+        record.write(mujoco_franka_sim.np.asarray(torques, dtype=float).tobytes())
+        take(torques)
+
+    simulation.update_torques = update_torques
+
+
+def main():
+    logging.basicConfig(level=logging.INFO, stream=sys.stdout)
+    address, record, switches = sys.argv[1], sys.argv[2], json.loads(sys.argv[3])
+    # Its idle hold is tuned for an arm with more rotor inertia than ours is given; at a step of
+    # 1 ms it would shake.
+    mujoco_franka_sim.ARM_POSITION_KP /= 10.0
+    mujoco_franka_sim.ARM_POSITION_KD /= 10.0
+    server = FrankaSimServer(host=address, enable_gripper=False, **switches)
+    record_torques(server.physics_sim, record)
+    try:
+        server.start()
+    finally:
+        server.stop()
+
+
+if __name__ == '__main__':
+    main()

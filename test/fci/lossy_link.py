@@ -1,0 +1,89 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""A relay in front of the robot that loses UDP packets on purpose."""
+
+import socket
+import struct
+import threading
+
+PORT = 1337
+_CONNECT = struct.Struct('<IIIHH')  # header (command, id, size), version, the client's UDP port
+
+
+class LossyLink:
+    """
+    Relays one FCI connection; `lose(n)` drops the next n states on their way to the client.
+
+    The client's UDP port is in its first TCP message; it is replaced by ours.
+    """
+
+    def __init__(self, address, robot):
+        self._robot = robot
+        self._listener = socket.create_server((address, PORT))
+        self._to_client = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self._to_robot = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self._to_robot.bind(('127.0.0.1', 0))
+        self._client_udp = self._robot_udp = None
+        self._tcp = []
+        self._losing = 0
+        self.lost = 0
+        for work in (self._accept, self._relay_states, self._relay_commands):
+            threading.Thread(target=work, daemon=True).start()
+
+    def lose(self, count):
+        self._losing = count
+
+    def close(self):
+        for one in (self._listener, self._to_client, self._to_robot, *self._tcp):
+            try:
+                one.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                pass  # not connected
+            one.close()
+
+    def _accept(self):
+        while True:
+            try:
+                client, _ = self._listener.accept()
+            except OSError:
+                return  # closed
+            robot = socket.create_connection((self._robot, PORT))
+            self._tcp += [client, robot]
+            first = client.recv(_CONNECT.size, socket.MSG_WAITALL)
+            *head, port = _CONNECT.unpack(first)
+            self._client_udp = (client.getpeername()[0], port)
+            robot.sendall(_CONNECT.pack(*head, self._to_robot.getsockname()[1]))
+            for source, sink in ((client, robot), (robot, client)):
+                threading.Thread(target=self._relay_bytes, args=(source, sink),
+                                 daemon=True).start()
+
+    @staticmethod
+    def _relay_bytes(source, sink):
+        try:
+            while data := source.recv(1 << 16):
+                sink.sendall(data)
+            sink.shutdown(socket.SHUT_RDWR)
+        except OSError:
+            pass  # closed by either side
+
+    def _relay_states(self):
+        while True:
+            try:
+                data, self._robot_udp = self._to_robot.recvfrom(1 << 16)
+                if self._losing:
+                    self._losing -= 1
+                    self.lost += 1
+                elif self._client_udp:
+                    self._to_client.sendto(data, self._client_udp)
+            except OSError:
+                return  # closed
+
+    def _relay_commands(self):
+        self._to_client.bind(('127.0.0.1', 0))
+        while True:
+            try:
+                data, _ = self._to_client.recvfrom(1 << 16)
+                if self._robot_udp:
+                    self._to_robot.sendto(data, self._robot_udp)
+            except OSError:
+                return  # closed

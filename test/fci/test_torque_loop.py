@@ -1,0 +1,142 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The loop against a made-up robot: ramps, ends, reflexes, a lost link."""
+
+import numpy as np
+import pytest
+
+from franka_dynamics.errors import FciError
+from franka_dynamics.fci.connection import COMMUNICATION, FciReading, REFLEX
+from franka_dynamics.fci.torque_loop import LoopState, TorqueLoop
+
+RATE_NM = 1.0  # 1000 N m/s in one cycle
+EFFORT, EFFORT_RATE = np.full(7, 87.0), np.full(7, 1000.0)
+
+
+class Robot:
+    """Counts cycles and remembers what it is sent; raises what it is told to."""
+
+    def __init__(self):
+        self.sent, self.ended, self.moving, self.recovered = [], 0, False, 0
+        self.fault = None
+
+    def read(self):
+        if self.fault is not None:
+            fault, self.fault, self.moving = self.fault, None, False
+            raise fault
+        return FciReading(1e-3 * len(self.sent), np.zeros(7), np.zeros(7), np.zeros(7), 1.0,
+                          'Move', '')
+
+    def begin(self):
+        self.moving = True
+
+    def write(self, torque, *, last=False):
+        assert self.moving, 'a torque outside a motion'
+        self.sent.append(torque)
+        self.moving = not last
+        self.ended += last
+
+    def recover(self):
+        self.recovered += 1
+
+
+class Source:
+    """Wants one torque until told not to."""
+
+    def __init__(self, torque):
+        self.wanted, self.reason, self.ends = torque, 'no reason yet', 0
+
+    def observe(self, *_):
+        return self.wanted is not None
+
+    def begin(self):
+        pass
+
+    def torque(self, *_):
+        return self.wanted
+
+    def end(self):
+        self.ends += 1
+
+
+@pytest.fixture
+def world():
+    robot, source = Robot(), Source(np.full(7, 5.5))
+    loop = TorqueLoop(robot, source, EFFORT, EFFORT_RATE)
+    loop.enable()
+    return robot, source, loop
+
+
+def run(loop, cycles):
+    for _ in range(cycles):
+        loop.answer(loop.read(), 0.0, 0.0)
+
+
+def test_given_a_step_when_followed_then_each_change_is_below_the_rate(world):
+    robot, _, loop = world
+    run(loop, 20)
+    changes = np.diff([np.zeros(7), *robot.sent], axis=0)
+    assert 0.0 < np.abs(changes).max() < RATE_NM
+    np.testing.assert_allclose(robot.sent[-1], 5.5, rtol=0.0, atol=0.0)
+
+
+def test_given_a_source_that_gives_up_when_controlling_then_torque_returns_to_zero_and_ends(world):
+    robot, source, loop = world
+    run(loop, 20)
+    source.wanted, source.reason = None, 'stale command'
+    run(loop, 3)
+    assert loop.state is LoopState.STOPPING
+    run(loop, 20)
+    assert (loop.state, robot.ended, source.ends) == (LoopState.IDLE, 1, 1)
+    assert loop.last_stop == 'stale command'
+    np.testing.assert_allclose(robot.sent[-1], 0.0, rtol=0.0, atol=0.0)
+    assert np.abs(np.diff(robot.sent, axis=0)).max() < RATE_NM
+
+
+def test_given_a_torque_that_is_not_finite_when_wanted_then_it_is_never_sent(world):
+    robot, source, loop = world
+    run(loop, 20)
+    source.wanted = np.full(7, np.nan)
+    run(loop, 20)
+    assert np.isfinite(robot.sent).all()
+    assert loop.last_stop == 'the computed torque is not finite'
+
+
+def test_given_a_torque_beyond_the_limit_when_wanted_then_the_limit_is_sent(world):
+    robot, source, loop = world
+    source.wanted = np.full(7, 1e6)
+    run(loop, 120)
+    np.testing.assert_allclose(robot.sent[-1], 87.0, rtol=0.0, atol=0.0)
+
+
+def test_given_a_reflex_when_controlling_then_it_waits_to_be_enabled_again(world):
+    robot, source, loop = world
+    run(loop, 5)
+    robot.fault = FciError(REFLEX, 'the robot stopped: cartesian_reflex')
+    sent = len(robot.sent)
+    run(loop, 10)
+    assert (loop.state, source.ends, len(robot.sent)) == (LoopState.FAULT, 1, sent)
+    assert loop.reason == 'reflex: the robot stopped: cartesian_reflex'
+    loop.enable()
+    run(loop, 10)
+    assert (loop.state, robot.recovered) == (LoopState.CONTROLLING, 1)
+    assert np.abs(robot.sent[sent]).max() < RATE_NM  # from zero again
+
+
+def test_given_a_lost_link_when_reading_then_the_error_is_the_callers(world):
+    robot, source, loop = world
+    run(loop, 5)
+    robot.fault = FciError(COMMUNICATION, 'UDP receive: Timeout')
+    with pytest.raises(FciError, match='UDP receive: Timeout'):
+        loop.read()
+    assert (loop.state, source.ends) == (LoopState.FAULT, 1)
+
+
+def test_given_disabled_when_running_then_nothing_is_sent_after_the_ramp(world):
+    robot, _, loop = world
+    run(loop, 20)
+    loop.disable('asked to')
+    run(loop, 20)
+    sent = len(robot.sent)
+    run(loop, 20)
+    assert (loop.state, len(robot.sent), robot.ended) == (LoopState.IDLE, sent, 1)

@@ -1,0 +1,266 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The FCI node over the real protocol: libfranka's bindings against a simulated robot."""
+
+import re
+import signal
+import time
+
+import numpy as np
+import pytest
+
+pytest.importorskip('pylibfranka', reason="libfranka's bindings are not installed")
+
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
+from std_srvs.srv import SetBool
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
+from franka_dynamics.arm import load
+from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
+from franka_dynamics.ros.joint_state import seconds
+
+from ..fci.lossy_link import LossyLink
+from ..fci.simulated_robot import FrankaSim, loopback_address, START
+
+FCI, MODEL = 'fci: FCI', 'fci: Model'
+RATE_NM = 1.0  # 1000 N m/s in a cycle of 1 ms
+# Torques travel as doubles; what is compared is the difference of two of them.
+ATOL_NM = 1e-12
+
+
+@pytest.fixture
+def robots(tmp_path):
+    """Start simulated robots that end with the test."""
+    running = []
+
+    def start(**options):
+        folder = tmp_path / f'robot{len(running)}'
+        folder.mkdir()
+        running.append(FrankaSim(folder, **options))
+        return running[-1]
+
+    yield start
+    for robot in running:
+        robot.kill()
+
+
+@pytest.fixture
+def start_fci(launch):
+    def start(robot, **parameters):
+        address = robot if isinstance(robot, str) else robot.address
+        # Patience for a slow machine, except where a test is about it.
+        return launch('fci_node', **{'robot_ip': address, 'command_timeout': 1.0, **parameters})
+    return start
+
+
+class Commander:
+    """Publishes torques for the node to follow."""
+
+    def __init__(self, probe):
+        self._probe = probe
+        self._publisher = probe.create_publisher(Float64MultiArray, 'fci/command', 1)
+
+    def send(self, torque):
+        self._publisher.publish(Float64MultiArray(data=[float(value) for value in torque]))
+        self._probe.spin(0.002)
+
+    def until(self, torque, done, what):
+        def step():
+            self.send(torque() if callable(torque) else torque)
+            return done()
+        self._probe.until(step, what)
+
+    def until_controlling(self):
+        self.until(np.zeros(7), lambda: self._probe.says(FCI, 'controlling'), 'control begins')
+
+
+def pairs(probe, subject):
+    return probe.diagnostics.get(subject, (0, '', {}))[2]
+
+
+def assert_safe(torques):
+    """Assert from the robot's side: torque from zero, within the rate."""
+    np.testing.assert_allclose(torques[0], 0.0, rtol=0.0, atol=RATE_NM)
+    assert np.abs(np.diff(torques, axis=0)).max() <= RATE_NM
+
+
+def test_given_a_robot_when_connected_then_our_model_is_the_one_libfranka_loads(
+        robots, start_fci, probe):
+    start_fci(robots(), control='states_only')
+    states = probe.collect(JointState, 'joint_states')
+    probe.until(lambda: probe.says(MODEL, 'differs') and len(states) > 200, 'states and model')
+    # Both read the same published numbers: rounding (5e-15 measured).
+    for value in pairs(probe, MODEL).values():
+        assert float(value) < 1e-12
+    assert states[-1].name == [f'fr3_joint{i}' for i in range(1, 8)]
+    np.testing.assert_allclose(states[-1].position, START, rtol=0.0, atol=1e-3)
+    assert len(states[-1].velocity) == len(states[-1].effort) == 7
+    assert (np.diff([seconds(state.header.stamp) for state in states]) > 0.0).all()
+
+
+def test_given_ten_seconds_of_torque_control_when_ended_then_the_robot_saw_only_safe_torques(
+        robots, start_fci, probe, record_property):
+    robot = robots()
+    node = start_fci(robot)
+    commander = Commander(probe)
+    states = probe.collect(JointState, 'joint_states')
+    commander.until_controlling()
+    wanted = np.array([3.0, 0.0, -2.0, 0.0, 1.0, 0.0, 0.5])
+    begin, cycles = seconds(states[-1].header.stamp), robot.cycles
+    # A step every tenth of a second, to and fro, so that the arm stays near where it began.
+    commander.until(lambda: wanted if robot.cycles // 100 % 2 else -wanted,
+                    lambda: seconds(states[-1].header.stamp) > begin + 10.0, '10 s of control')
+    figures = pairs(probe, FCI)
+    assert node.end() == 0
+    torques = robot.torques()
+    assert_safe(torques)
+    np.testing.assert_allclose(torques[-1], 0.0, rtol=0.0, atol=0.0)
+    np.testing.assert_allclose(np.abs(torques).max(axis=0), np.abs(wanted), rtol=0.0,
+                               atol=ATOL_NM)
+    # Every state was answered, but for what a busy machine may have lost.
+    assert len(torques) - cycles > 0.5 * len(states)
+    for name in ('loop period p50 [ms]', 'loop period p99 [ms]', 'answer time p50 [us]',
+                 'answer time p99 [us]'):
+        assert float(figures[name]) > 0.0
+        record_property(name, figures[name])
+
+
+def test_given_a_reference_when_feedforward_runs_in_the_loop_then_torque_is_that_of_the_model(
+        robots, start_fci, probe):
+    robot = robots()
+    node = start_fci(robot, control='feedforward', ramp_time=0.0)
+    sent = probe.collect(JointState, 'fci/feedforward')
+    states = probe.collect(JointState, 'joint_states')
+    publisher = probe.create_publisher(JointTrajectory, 'fci/reference', 10)
+    ddq = np.array([0.5, 0.0, 0.3, 0.0, 0.2, 0.0, 0.4])
+    reference = JointTrajectory(
+        joint_names=[f'fr3_joint{i}' for i in range(1, 8)],
+        points=[JointTrajectoryPoint(positions=list(START), velocities=[0.0] * 7,
+                                     accelerations=list(ddq))])
+    model = PinocchioModel(load('fr3'))
+
+    def apart():
+        """Return how far the latest torque is from the model's at the state it belongs to."""
+        publisher.publish(reference)
+        by_stamp = {(s.header.stamp.sec, s.header.stamp.nanosec): s for s in states[-50:]}
+        matched = [(s, by_stamp[s.header.stamp.sec, s.header.stamp.nanosec]) for s in sent[-50:]
+                   if (s.header.stamp.sec, s.header.stamp.nanosec) in by_stamp]
+        if not matched:
+            return np.inf
+        torque, state = matched[-1]
+        q, dq = np.array(state.position), np.array(state.velocity)
+        expected = model.mass_matrix(q) @ ddq + model.coriolis_matrix(q, dq) @ dq
+        return np.abs(torque.effort - expected).max()
+
+    probe.until(lambda: apart() < ATOL_NM, 'the torque is M ddq + C dq')
+    assert node.end() == 0
+    torques = robot.torques()
+    assert_safe(torques)
+    # M ddq is no more than 1.2 N m here; gravity is 28 N m at the second joint.
+    assert 0.1 < np.abs(torques).max() < 5.0 < np.abs(model.gravity(START)).max()
+
+
+def test_given_commands_cease_when_stale_then_torque_ramps_to_zero_and_it_is_said(
+        robots, start_fci, probe):
+    robot = robots()
+    node = start_fci(robot, command_timeout=0.2)
+    commander = Commander(probe)
+    commander.until_controlling()
+    commander.until(np.full(7, 0.5), lambda: (robot.torques()[-1] == 0.5).all(), 'torque')
+    probe.until(lambda: probe.says(FCI, 'stale command') and probe.says(FCI, 'idle'), 'the stop')
+    np.testing.assert_allclose(robot.torques()[-1], 0.0, rtol=0.0, atol=0.0)
+    assert_safe(robot.torques())
+    # And it goes on when commands come again.
+    commander.until_controlling()
+    assert 'stopping: stale command' in node.text
+
+
+def test_given_a_command_that_carries_gravity_when_sent_then_control_does_not_begin(
+        robots, start_fci, probe):
+    robot = robots()
+    start_fci(robot)
+    gravity = PinocchioModel(load('fr3')).gravity(START)
+    Commander(probe).until(gravity, lambda: probe.says(FCI, 'carries 100% of g(q)'), 'refusal')
+    assert robot.cycles == 0
+
+
+def test_given_the_server_is_killed_when_controlling_then_the_node_ends_and_names_the_link(
+        robots, start_fci, probe):
+    robot = robots()
+    node = start_fci(robot)
+    Commander(probe).until_controlling()
+    robot.kill()
+    node.running_now.remove(node)
+    assert node.wait() == 1
+    assert re.search(r'communication error: the connection to .* failed: UDP receive', node.text)
+
+
+def test_given_packets_are_lost_when_few_then_it_goes_on_and_when_many_then_it_says_so(
+        robots, start_fci, probe):
+    robot = robots(enforce_comm_constraints=True)
+    first, *rest = loopback_address().split('.')
+    link = LossyLink('.'.join([first, *rest[:2], '2']), robot.address)
+    try:
+        start_fci('.'.join([first, *rest[:2], '2']))
+        commander = Commander(probe)
+        commander.until_controlling()
+        before = int(pairs(probe, FCI)['states lost'])
+        link.lose(5)
+        commander.until(np.zeros(7), lambda: int(pairs(probe, FCI)['states lost']) >= before + 5,
+                        'the loss is counted')
+        commander.until_controlling()
+        link.lose(200)
+        commander.until(np.zeros(7), lambda: probe.says(FCI, 'communication_constraints'),
+                        'the robot stops')
+        assert pairs(probe, FCI)['state'] == 'fault'
+    finally:
+        link.close()
+
+
+def test_given_a_reflex_when_asked_to_recover_then_control_begins_again(
+        robots, start_fci, probe):
+    robot = robots(enforce_comm_constraints=True)
+    node = start_fci(robot)
+    commander = Commander(probe)
+    commander.until_controlling()
+    # A stall of the process is what no program can answer.
+    node._process.send_signal(signal.SIGSTOP)
+    time.sleep(0.2)
+    node._process.send_signal(signal.SIGCONT)
+    commander.until(np.zeros(7), lambda: probe.says(FCI, 'fault'), 'the reflex')
+    assert probe.says(FCI, 'reflex: the robot stopped')
+    assert 'call ~/enable' in node.text
+    assert probe.call(SetBool, 'fci/enable', SetBool.Request(data=True)).success
+    commander.until_controlling()
+
+
+def test_given_a_second_client_when_it_connects_then_it_is_told_and_the_first_goes_on(
+        robots, start_fci, launch, probe):
+    robot = robots()
+    start_fci(robot)
+    commander = Commander(probe)
+    commander.until_controlling()
+    second = launch('fci_node', robot_ip=robot.address, connect_timeout=2.0,
+                    remaps={'__node': 'second'})
+    second.running_now.remove(second)
+    commander.until(np.zeros(7), lambda: not second.running, 'the second gives up')
+    assert second.wait() == 1
+    assert 'is another client connected to it?' in second.text
+    cycles = robot.cycles
+    commander.until(np.zeros(7), lambda: robot.cycles > cycles + 100, 'control goes on')
+    commander.until(np.zeros(7), lambda: probe.says(FCI, 'controlling'), 'still controlling')
+
+
+@pytest.mark.parametrize(('parameters', 'status', 'sentence'), [
+    ({}, 2, 'robot_ip is empty'),
+    ({'robot_ip': '127.0.0.1', 'robot_type': 'rpr'}, 2, 'rpr has 3 joints'),
+    ({'robot_ip': '127.9.9.9'}, 1, '127.9.9.9 cannot be reached: Connection to FCI refused'),
+    ({'robot_ip': '127.0.0.1', 'target': 'mujoco'}, 2, 'target: no such parameter'),
+])
+def test_given_a_parameter_at_fault_when_started_then_it_ends_with_one_sentence(
+        launch, parameters, status, sentence):
+    node = launch('fci_node', **parameters)
+    node.running_now.remove(node)
+    assert node.wait() == status
+    assert sentence in node.text
