@@ -20,7 +20,8 @@ import sys
 
 ALLOWED = {'rclpy', 'numpy', 'pinocchio', 'yaml', 'franka_dynamics'}
 MESSAGES = {'builtin_interfaces', 'diagnostic_msgs', 'geometry_msgs', 'lifecycle_msgs',
-            'rcl_interfaces', 'rosgraph_msgs', 'sensor_msgs', 'std_msgs', 'trajectory_msgs'}
+            'rcl_interfaces', 'rosgraph_msgs', 'sensor_msgs', 'std_msgs', 'std_srvs',
+            'trajectory_msgs'}
 OURS = 'franka_dynamics'
 ROOMS = ('arm', 'dynamics', 'control', 'ros')
 # Tools around the node: the simulated arm, the demonstration and its recorder.

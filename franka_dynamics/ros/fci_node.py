@@ -40,9 +40,10 @@ from .fci_parameters import (
 from .joint_state import doubles, effort_message, stamp_from_seconds
 from .lifecycle_main import INPUT_AT_FAULT, REFUSED, StopRequest
 from .live_parameters import LiveParameters
-from .parameters import declare, unknown_overrides, values
+from .parameters import declare, refuse_unknown, values
 from .qos import PUBLISHER_QOS, qos_overriding_options, REFERENCE_QOS, STATE_QOS
 from .realtime import request_realtime
+from .start import start_node
 from .trajectory_message import request_from_message
 from ..arm import ArmDescription
 from ..control.feedforward import FeedforwardController
@@ -80,10 +81,7 @@ class FciNode(Node):
     def __init__(self, **node_options: Any) -> None:
         super().__init__(NODE_NAME, **node_options)
         declare(self, FCI_PARAMETERS)
-        unknown = unknown_overrides(self, FCI_PARAMETERS)
-        if unknown:
-            raise SettingsError(f'{", ".join(unknown)}: no such parameter; docs/fci.md lists all '
-                                'of them.')
+        refuse_unknown(self, FCI_PARAMETERS)
         parameters = values(self, FCI_PARAMETERS)
         if not parameters['robot_ip']:
             raise SettingsError('robot_ip is empty; give the address of the control unit.')
@@ -251,12 +249,10 @@ def _arm(parameters: dict[str, Any]) -> ArmDescription:
 def main(args: Sequence[str] | None = None) -> int:
     """Drive until SIGINT or SIGTERM; 1 if the robot refuses or is lost, 2 for a bad parameter."""
     no_realtime = request_realtime()
-    rclpy.init(args=None if args is None else list(args),
-               signal_handler_options=SignalHandlerOptions.NO)
     stop = StopRequest()
     try:
         try:
-            node = FciNode()
+            node = start_node(FciNode, args, SignalHandlerOptions.NO)
         except FrankaDynamicsError as error:
             print(f'{error}', file=sys.stderr)
             return REFUSED if isinstance(error, (FciError, CrosscheckError)) else INPUT_AT_FAULT
@@ -273,8 +269,8 @@ def main(args: Sequence[str] | None = None) -> int:
             node.destroy_node()
         return 0
     finally:
-        stop.restore()
         rclpy.try_shutdown()
+        stop.ignore_from_now_on()
 
 
 if __name__ == '__main__':

@@ -9,6 +9,7 @@ from typing import Any
 
 import yaml
 
+from .fci_parameters import FCI_PARAMETERS
 from .feedforward_parameters import FEEDFORWARD_PARAMETERS
 from .parameters import constraints, ParameterSpec
 from .reference_player_parameters import PLAYER_PARAMETERS
@@ -19,6 +20,7 @@ TABLES = {
     'feedforward': FEEDFORWARD_PARAMETERS,
     'simulator': SIMULATOR_PARAMETERS,
     'reference_player': PLAYER_PARAMETERS,
+    'fci': FCI_PARAMETERS,
 }
 EXECUTABLES = {name: f'{name}_node' for name in TABLES}
 GENERATOR = 'franka-dynamics parameters --all .'
