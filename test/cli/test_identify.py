@@ -14,6 +14,7 @@ from franka_dynamics.identification.bag_writer import write_recording
 from franka_dynamics.identification.recording import read_recording
 from franka_dynamics.identification.replay import fit
 from franka_dynamics.identification.signal_processing import prepare
+from franka_dynamics.simulation.arm_simulation import ArmSimulation, SimulationSettings
 
 FER = load('fer')
 FRICTION = ViscousCoulombFriction(np.full(7, 0.2), np.full(7, 0.3), np.full(7, 0.1))
@@ -54,6 +55,9 @@ def test_given_a_real_arm_when_identified_then_the_file_predicts_what_was_report
 def test_given_a_written_arm_when_replayed_then_the_verb_takes_it(bag, tmp_path, capsys):
     out = tmp_path / 'my_arm.yaml'
     assert main(['identify', str(bag), '--out', str(out)]) == 0
+    assert main(['crosscheck', '--arm', str(out), '--states', '20']) == 0
+    # The physics engine refuses a body that cannot be.
+    ArmSimulation(load(out), SimulationSettings(friction=True))
     assert main(['replay', str(bag), '--arm', str(out), '--hand', 'none', '--no-plots',
                  '--json', str(tmp_path / 'replay.json')]) == 0
     data = json.loads((tmp_path / 'replay.json').read_text())
