@@ -66,13 +66,14 @@ rclpy.init(args=['--ros-args', '-p', 'listen_before_activation:=0.0'])
 node = FeedforwardNode()
 assert node.trigger_configure() == TransitionCallbackReturn.SUCCESS, node.refusal
 assert node.trigger_activate() == TransitionCallbackReturn.SUCCESS, node.refusal
+from rclpy.serialization import serialize_message
 from sensor_msgs.msg import JointState
 for step in range(3):
     message = JointState(name=list(node.controller.description.joint_names))
     message.header.stamp = node.get_clock().now().to_msg()
     message.position = list(map(float, node.controller.description.home))
     message.velocity = [0.0] * 7
-    node._on_joint_state(message)
+    node._on_joint_state(bytes(serialize_message(message)))
 assert node.trigger_shutdown() == TransitionCallbackReturn.SUCCESS
 node.destroy_node()
 rclpy.shutdown()
