@@ -41,6 +41,10 @@ class UnreachableError(FrankaDynamicsError, ValueError):
     """No joint position puts the end effector where it was asked to be."""
 
 
+class RigidMotionError(FrankaDynamicsError, ValueError):
+    """A vector, twist or matrix of a rigid motion has the wrong shape."""
+
+
 class CrosscheckError(FrankaDynamicsError):
     """Two independent models of one arm disagree by more than the tolerance."""
 

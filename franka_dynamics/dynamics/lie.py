@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..arm import JointKind
+from ..errors import RigidMotionError
 
 Array = NDArray[np.float64]
 
@@ -38,7 +39,7 @@ def hat(vector: ArrayLike) -> Array:
 
     Raises
     ------
-    ValueError
+    RigidMotionError
         If the last axis is neither 3 nor 6 long.
 
     """
@@ -49,7 +50,7 @@ def hat(vector: ArrayLike) -> Array:
         out[..., :3, 3] = values[..., :3]
         return out
     if values.shape[-1:] != (3,):
-        raise ValueError(f'hat takes shape (..., 3) or (..., 6); got {values.shape}.')
+        raise RigidMotionError(f'hat takes shape (..., 3) or (..., 6); got {values.shape}.')
     out = np.zeros((*values.shape, 3))
     x, y, z = values[..., 0], values[..., 1], values[..., 2]
     out[..., 2, 1], out[..., 0, 2], out[..., 1, 0] = x, y, z
@@ -65,7 +66,7 @@ def vee(matrix: ArrayLike) -> Array:
 
     Raises
     ------
-    ValueError
+    RigidMotionError
         If the last two axes are neither (3, 3) nor (4, 4).
 
     """
@@ -73,7 +74,7 @@ def vee(matrix: ArrayLike) -> Array:
     if values.shape[-2:] == (4, 4):
         return np.concatenate((values[..., :3, 3], vee(values[..., :3, :3])), axis=-1)
     if values.shape[-2:] != (3, 3):
-        raise ValueError(f'vee takes shape (..., 3, 3) or (..., 4, 4); got {values.shape}.')
+        raise RigidMotionError(f'vee takes shape (..., 3, 3) or (..., 4, 4); got {values.shape}.')
     skew = 0.5 * (values - np.swapaxes(values, -1, -2))
     return np.stack((skew[..., 2, 1], skew[..., 0, 2], skew[..., 1, 0]), axis=-1)
 

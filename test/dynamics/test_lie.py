@@ -22,6 +22,7 @@ from franka_dynamics.dynamics.lie import (
     rpy,
     vee,
 )
+from franka_dynamics.errors import RigidMotionError
 
 ATOL = 1e-13  # 20 times the largest difference seen (5e-15 over angles up to 9 rad)
 # Zero, the series, both sides of where the series takes over, ordinary angles, a half and a
@@ -80,7 +81,7 @@ def test_given_two_vectors_when_hatted_then_the_product_is_the_cross_product():
 
 @pytest.mark.parametrize(('function', 'shape'), [(hat, (4,)), (vee, (3, 4))])
 def test_given_a_wrong_shape_when_hatted_or_veed_then_the_shape_is_named(function, shape):
-    with pytest.raises(ValueError, match=r'takes shape .* got \(' + str(shape[0])):
+    with pytest.raises(RigidMotionError, match=r'takes shape .* got \(' + str(shape[0])):
         function(np.zeros(shape))
 
 
