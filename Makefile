@@ -4,6 +4,8 @@
 
 SHELL := /bin/bash
 VENV ?= .venv
+# Two at a time; a file's tests stay together, because they share the nodes they start.
+TEST_ARGS ?= -q -n 2 --dist loadfile
 # The first of these that starts and is new enough; override with PYTHON=...
 PYTHON ?= $(shell for p in python3.12 python3.11 python3; do \
 	$$p -c 'import sys, venv; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 12))' \
