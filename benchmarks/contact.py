@@ -188,6 +188,8 @@ def main() -> None:
                         help='simulated time of each row [s] (default: %(default)s)')
     parser.add_argument('--row', action='append', choices=list(ROWS),
                         help='only this row; may be repeated')
+    parser.add_argument('--seed', type=int, default=0,
+                        help='of motions, noise and pushes (default: %(default)s)')
     parser.add_argument('--json', type=Path, metavar='FILE', help='write the figures here')
     arguments = parser.parse_args()
     arm = load(arguments.arm)
@@ -198,7 +200,8 @@ def main() -> None:
             task = bar.add_task(row, total=arguments.duration)
             outcome = Outcome()
             for piece in range(pieces):
-                outcome.add(run(arm, arguments.duration / pieces, seed=10 * piece, **ROWS[row],
+                outcome.add(run(arm, arguments.duration / pieces,
+                                seed=arguments.seed + 10 * piece, **ROWS[row],
                                 progress=lambda seconds, task=task: bar.advance(task, seconds)))
             figures[row] = summary(outcome)
             if arguments.json:

@@ -233,19 +233,30 @@ def probe():
     node.close()
 
 
-@pytest.fixture
-def launch(tmp_path):
-    """Start nodes that are ended with the test; their output is in the test's own folder."""
+def launching(folder: Path):
+    """Yield a function that starts nodes; they end with it, and log to a folder."""
     processes: list[NodeProcess] = []
 
     def start(module: str, **parameters) -> NodeProcess:
-        process = NodeProcess(module, tmp_path / f'{len(processes)}-{module}.log', **parameters)
+        process = NodeProcess(module, folder / f'{len(processes)}-{module}.log', **parameters)
         processes.append(process)
         return process
 
     yield start
     for process in processes:
         process.kill()
+
+
+@pytest.fixture
+def launch(tmp_path):
+    """Start nodes that are ended with the test; their output is in the test's own folder."""
+    yield from launching(tmp_path)
+
+
+@pytest.fixture(scope='module')
+def launch_for_module(tmp_path_factory):
+    """Start nodes that all tests of a module share."""
+    yield from launching(tmp_path_factory.mktemp('nodes'))
 
 
 @pytest.fixture

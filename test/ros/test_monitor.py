@@ -1,0 +1,96 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""`franka-dynamics monitor` beside running nodes: arms in namespaces, and one of them."""
+
+import json
+import os
+from pathlib import Path
+import select
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+from franka_dynamics.arm import load
+from franka_dynamics.cli.main import main
+from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
+
+ROOT = Path(__file__).parents[2]
+PATIENCE_S = 60.0
+SIDES = {'left': load('fer', prefix='left_'), 'right': load('fr3', prefix='right_')}
+
+
+@pytest.fixture(scope='module')
+def two_arms(launch_for_module):
+    """Start a FER and an FR3 in namespaces of their own."""
+    for side in SIDES:
+        common = {'robot_type': {'left': 'fer', 'right': 'fr3'}[side], 'arm_prefix': f'{side}_'}
+        remap = {'__ns': f'/{side}'}
+        launch_for_module('simulator_node', pacing='lockstep', lockstep_timeout=1.0, remaps=remap,
+                          **common)
+        launch_for_module(
+            'feedforward_node', target='mujoco', listen_before_activation=0.0, state_timeout=2.0,
+            max_state_age=0.0, **common,
+            remaps={**remap, 'feedforward/command': 'effort_controller/commands'})
+
+
+def seen_by(nodes, side):
+    return next(node for node in nodes if node['node'] == f'{side}/feedforward')
+
+
+def asked_once(capsys):
+    """Return what the monitor says as soon as both arms run."""
+    give_up = time.monotonic() + PATIENCE_S
+    while True:
+        status = main(['monitor', '--once', '--json', f'--timeout={PATIENCE_S}',
+                       *(f'--namespace={side}' for side in SIDES)])
+        nodes = json.loads(capsys.readouterr().out)['nodes']
+        modes = {seen_by(nodes, side)['statuses']['Command']['values']['mode'] for side in SIDES}
+        if modes == {'running'}:
+            assert status == 0
+            return nodes
+        assert time.monotonic() < give_up, nodes
+
+
+def test_given_two_arms_when_asked_once_then_each_ones_torques_and_limits_come_as_json(
+        two_arms, capsys):
+    nodes = asked_once(capsys)
+    for side, arm in SIDES.items():
+        node = seen_by(nodes, side)
+        assert node['torque_limits'] == dict(zip(arm.joint_names, arm.limit('effort')))
+        assert node['statuses']['Joint states']['values']['rate [Hz]'] == pytest.approx(1000.0)
+        gravity = [node['torques']['gravity']['effort'][joint] for joint in arm.joint_names]
+        np.testing.assert_allclose(gravity, NewtonEulerModel(arm).gravity(arm.home), rtol=0,
+                                   atol=1e-9)
+
+
+def read_until(terminal, texts):
+    """Return what a pseudo terminal shows until all the texts have come."""
+    shown, give_up = '', time.monotonic() + PATIENCE_S
+    while not all(text in shown for text in texts):
+        assert time.monotonic() < give_up, f'never shown: {texts}; {shown}'
+        if select.select([terminal], [], [], 0.1)[0]:
+            shown += os.read(terminal, 1 << 16).decode(errors='replace')
+    return shown
+
+
+def test_given_one_namespace_when_watched_live_then_only_it_is_shown_until_interrupted(two_arms):
+    terminal, screen = os.openpty()
+    monitor = subprocess.Popen(
+        [sys.executable, '-m', 'franka_dynamics', 'monitor', '--namespace', '/right'],
+        stdout=screen, stderr=screen, cwd=ROOT,
+        env={**os.environ, 'COLUMNS': '100', 'TERM': 'xterm'})
+    shown = read_until(terminal, ['right/feedforward', 'states 1000 Hz', 'right_fr3_joint7',
+                                  'external', 'right/simulator'])
+    monitor.send_signal(signal.SIGINT)
+    # What is still drawn must be read, or the process would wait for room.
+    while monitor.poll() is None:
+        if select.select([terminal], [], [], 0.1)[0]:
+            shown += os.read(terminal, 1 << 16).decode(errors='replace')
+    os.close(screen)
+    os.close(terminal)
+    assert monitor.returncode == 0
+    assert 'left' not in shown
