@@ -14,6 +14,7 @@ from ..errors import MissingDependencyError, SettingsError
 
 SUMMARY = 'Show rates, latencies, states and torques of running feedforward nodes in a terminal.'
 _PATIENCE_FOR_TORQUES_S = 1.5  # a term may never come: no effort, no command
+_SETTLE_S = 0.3  # the observer of external torque begins with its first listener
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -81,16 +82,18 @@ def _once(feed: Any, namespaces: list[str], arguments: argparse.Namespace) -> in
 def _wait(feed: Any, namespaces: list[str], timeout: float) -> list[str]:
     """Wait for every arm and its torques; return where none was heard."""
     began = time.monotonic()
-    heard_at = None
+    heard_at = complete_at = float('inf')
     while True:
         feed.poll()
         now = time.monotonic()
         heard = {node.namespace for node in feed.arms}
         missing = ([f'in namespace /{namespace}' for namespace in namespaces
                     if namespace not in heard] if namespaces else [] if heard else ['anywhere'])
-        heard_at = now if heard_at is None and not missing else heard_at
-        settled = heard_at is not None and now - heard_at > _PATIENCE_FOR_TORQUES_S
-        if (not missing and (feed.complete or settled)) or now - began > timeout:
+        if not missing:
+            heard_at = min(heard_at, now)
+            complete_at = min(complete_at, now) if feed.complete else float('inf')
+        if (now - complete_at > _SETTLE_S or now - heard_at > _PATIENCE_FOR_TORQUES_S
+                or now - began > timeout):
             return missing
         time.sleep(0.02)
 

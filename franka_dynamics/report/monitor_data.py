@@ -135,6 +135,6 @@ def at_fault(nodes: Iterable[NodeView], now: float) -> list[str]:
     for node in nodes:
         if node.silent(now):
             sentences.append(f'{node.name} has been silent for {now - node.heard:.1f} s.')
-        sentences += [f'{node.name}: {subject}: {status.message}.'
+        sentences += [f'{node.name}: {subject}: {status.message}'
                       for subject, status in node.statuses.items() if status.level == 'ERROR']
     return sentences

@@ -62,7 +62,7 @@ def test_given_a_silent_node_and_an_error_when_judged_then_each_is_told():
     silent, broken, fine = arm(now=1.0), arm(), arm()
     broken.take('Command', command(1, 'ERROR', 'somebody else commands'), 10.0)
     assert at_fault([fine, broken, silent], 10.0) == [
-        'left/feedforward: Command: somebody else commands.',
+        'left/feedforward: Command: somebody else commands',
         'left/feedforward has been silent for 9.0 s.']
 
 
