@@ -1,0 +1,154 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+Inverse dynamics of many states of the Franka: ours, Pinocchio and MuJoCo, in interleaved rounds.
+
+    python benchmarks/batch.py [--largest 1e7] [--plot docs/pictures/batch.svg]
+
+Each round times every candidate once, one after the other, so that what disturbs the machine
+disturbs all; the table gives medians over the rounds, and ratios are medians of the rounds'
+ratios. What other processes did meanwhile is measured, and said where it was more than a little.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from dataclasses import dataclass
+import os
+import resource
+import time
+
+import mujoco
+from mujoco.rollout import Rollout
+import numpy as np
+import pinocchio as pin
+from timing import busy_seconds, machine
+
+from franka_dynamics.arm import load
+from franka_dynamics.codegen.batch import BatchModel
+from franka_dynamics.codegen.threads import available_threads
+from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
+from franka_dynamics.dynamics.states import JointStates, sample_states
+from franka_dynamics.simulation.mujoco_model import build_mujoco
+
+LOOPED = 10_000  # a Python loop costs the same per state however many there are
+ROUND_SECONDS = 3.0  # of a candidate's calls at one size, at most and if one is not longer
+QUIET = 0.1  # cores that others may keep busy before the table says so
+LOOP, PARALLEL = 'loop of pin.rnea', 'pin.rneaInParallel'
+OURS, ANY_ARM = 'ours, generated', 'ours, any arm'
+MUJOCO, ROLLOUT = 'loop of mj_inverse', 'MuJoCo rollout (forward)'
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """Something to time: a call, and how many of the N states it does."""
+
+    call: Callable[[], object]
+    states: int
+
+
+def candidates(states: JointStates, out: np.ndarray) -> dict[str, Candidate]:
+    """Return what is compared, ready to be called on N states."""
+    description = load('fer')
+    count, threads = len(out), available_threads()
+    reference = PinocchioModel(description)
+    model, data = reference.model, reference.data
+    pool = pin.ModelPool(model, threads)
+    columns = [array.T for array in states]  # (n, N) in Fortran order: the same memory
+    rows = [array[:LOOPED] for array in states]
+    generated, any_arm = (BatchModel(description, generated=g) for g in (True, False))
+    simulated = build_mujoco(description)
+    simulation = mujoco.MjData(simulated)
+    rollout = Rollout(nthread=threads)
+    initial = np.zeros((min(count, LOOPED), mujoco.mj_stateSize(
+        simulated, mujoco.mjtState.mjSTATE_FULLPHYSICS)))
+    initial[:, 1:8], initial[:, 8:15] = rows[0], rows[1]
+    copies = [mujoco.MjData(simulated) for _ in range(threads)]
+
+    def loop() -> None:
+        for q, dq, ddq in zip(*rows):
+            pin.rnea(model, data, q, dq, ddq)
+
+    def loop_mujoco() -> None:
+        for q, dq, ddq in zip(*rows):
+            simulation.qpos[:], simulation.qvel[:], simulation.qacc[:] = q, dq, ddq
+            mujoco.mj_inverse(simulated, simulation)
+
+    looped = min(count, LOOPED)
+    return {
+        LOOP: Candidate(loop, looped),
+        PARALLEL: Candidate(lambda: pin.rneaInParallel(threads, pool, *columns), count),
+        MUJOCO: Candidate(loop_mujoco, looped),
+        ROLLOUT: Candidate(lambda: rollout.rollout(simulated, copies, initial, nstep=1), looped),
+        ANY_ARM: Candidate(lambda: any_arm.inverse_dynamics_batch(*states, out), count),
+        OURS: Candidate(lambda: generated.inverse_dynamics_batch(*states, out), count)}
+
+
+def measure(listed: dict[str, Candidate]) -> tuple[dict[str, np.ndarray], float]:
+    """Return nanoseconds per state of every round, and the cores that others kept busy."""
+    slowest = 0.0
+    for candidate in listed.values():
+        candidate.call()
+        start = time.perf_counter()
+        candidate.call()
+        slowest = max(slowest, time.perf_counter() - start)
+    rounds = int(np.clip(ROUND_SECONDS / slowest, 3, 200))
+    found = {name: np.empty(rounds) for name in listed}
+    busy, wall, own = busy_seconds(), time.perf_counter(), time.process_time()
+    for k in range(rounds):
+        for name, candidate in listed.items():
+            start = time.perf_counter()
+            candidate.call()
+            found[name][k] = 1e9 * (time.perf_counter() - start) / candidate.states
+    elapsed = time.perf_counter() - wall
+    foreign = (busy_seconds() - busy - (time.process_time() - own)) / elapsed
+    return found, max(0.0, foreign)
+
+
+def main() -> None:
+    """Print the table; write the plot if asked."""
+    parser = argparse.ArgumentParser(description=__doc__.strip().splitlines()[0])
+    parser.add_argument('--largest', type=float, default=1e7, help='number of states to end at')
+    parser.add_argument('--plot', metavar='FILE', help='where a plot goes (svg, png, pdf)')
+    arguments = parser.parse_args()
+    print(f'{machine()}, mujoco {mujoco.__version__}; {available_threads()} threads.\n')
+    sizes = [10 ** k for k in range(2, int(np.log10(arguments.largest)) + 1)]
+    medians: dict[str, list[float]] = {}
+    for count in sizes:
+        out = np.empty((count, 7))
+        listed = candidates(sample_states(load('fer'), count, seed=0), out)
+        found, foreign = measure(listed)
+        if not medians:
+            print('| states | ' + ' | '.join(f'{name} [ns]' for name in listed)
+                  + f' | {OURS} / {PARALLEL} | {ANY_ARM} / {PARALLEL} | peak memory [MiB] '
+                  '| others busy [cores] |')
+            print('|---' * (len(listed) + 5) + '|')
+        for name, values in found.items():
+            medians.setdefault(name, []).append(float(np.median(values)))
+        print(f'| {count:,} | ' + ' | '.join(f'{medians[name][-1]:,.0f}' for name in listed)
+              + ''.join(f' | {np.median(found[PARALLEL] / found[name]):.1f}'
+                        for name in (OURS, ANY_ARM))
+              + f' | {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:,.0f}'
+              f' | {foreign:.2f}{" (not quiet)" if foreign > QUIET else ""} |', flush=True)
+    if arguments.plot:
+        plot(arguments.plot, sizes, medians)
+
+
+def plot(path: str, sizes: list[int], medians: dict[str, list[float]]) -> None:
+    """Draw states per second over the size of the batch."""
+    os.environ.setdefault('MPLBACKEND', 'Agg')
+    import matplotlib.pyplot as plt
+
+    figure, axes = plt.subplots(figsize=(7.0, 4.5), layout='constrained')
+    for name, values in medians.items():
+        axes.loglog(sizes, 1e9 / np.array(values), marker='o', label=name)
+    axes.set_xlabel('states in the batch')
+    axes.set_ylabel('states per second')
+    axes.grid(True, which='major', alpha=0.3)
+    axes.legend(fontsize='small')
+    figure.savefig(path)
+
+
+if __name__ == '__main__':
+    main()
