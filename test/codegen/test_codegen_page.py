@@ -1,0 +1,32 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The Python on docs/codegen.md runs, and its figures hold."""
+
+from pathlib import Path
+import re
+
+import pytest
+
+from franka_dynamics.arm import load
+from franka_dynamics.codegen.equations import customised_equations, Quantity
+from franka_dynamics.codegen.module import operation_count
+
+PAGE = (Path(__file__).parents[2] / 'docs' / 'codegen.md').read_text(encoding='utf-8')
+
+
+def test_given_the_pages_python_when_run_then_the_arrays_have_the_shapes_it_says(
+        tmp_path, monkeypatch):
+    pytest.importorskip('numba', reason="numba (extra 'batch') is not installed")
+    monkeypatch.setenv('XDG_CACHE_HOME', str(tmp_path))
+    code, = re.findall(r'```python\n(.*?)```', PAGE, re.S)
+    names = {}
+    exec(code, names)
+    assert names['tau'].shape == (100_000, 7)
+    assert names['M'].shape == (100_000, 7, 7)
+
+
+def test_given_the_pages_counts_when_counted_again_then_they_are_the_same():
+    row, = re.findall(r'\| fer, fr3: baked in \| (.*?) \|\n', PAGE)
+    figures = [tuple(map(int, cell.split(' (')[0].split(' / '))) for cell in row.split(' | ')]
+    assert figures == [operation_count(customised_equations(load('fer'), quantity))
+                       for quantity in Quantity]
