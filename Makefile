@@ -6,6 +6,7 @@ SHELL := /bin/bash
 VENV ?= .venv
 # Two at a time; a file's tests stay together, because they share the nodes they start.
 TEST_ARGS ?= -q -n 2 --dist loadfile
+SOAK_SECONDS ?= 600
 # The first of these that starts and is new enough; override with PYTHON=...
 PYTHON ?= $(shell for p in python3.12 python3.11 python3; do \
 	$$p -c 'import sys, venv; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 12))' \
@@ -23,13 +24,14 @@ BIN := $(CLEAN) $(VENV)/bin
 
 PIP := -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help demo test test-numpy1 lint setup clean
+.PHONY: help demo soak test test-numpy1 lint setup clean
 .DEFAULT_GOAL := help
 
 help:
 	@echo 'make demo         set up, then run the main job without a screen (about a minute)'
 	@echo 'make test         set up, then run the whole test suite'
 	@echo 'make test-numpy1  the same with the numpy and Pinocchio of Ubuntu 24.04 and ROS 2 Jazzy'
+	@echo 'make soak         ten minutes at 1 kHz: does the node grow?'
 	@echo 'make lint         ruff and mypy'
 	@echo 'make clean        remove the environments and what runs left behind'
 	@echo 'PYTHON=... names the Python (3.11 or 3.12) of an environment that is yet to be made;'
@@ -82,6 +84,9 @@ test-numpy1: $(NUMPY1_VENV)/ready
 	@$(NUMPY1_BIN)/python -c 'import numpy, pinocchio; \
 		print("numpy", numpy.__version__, "Pinocchio", pinocchio.__version__)'
 	@$(NUMPY1_BIN)/python -m pytest $(TEST_ARGS)
+
+soak: setup
+	@$(BIN)/python benchmarks/soak.py --seconds $(SOAK_SECONDS)
 
 lint: setup
 	@$(BIN)/ruff check .
