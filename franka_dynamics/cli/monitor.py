@@ -13,7 +13,9 @@ from typing import Any
 from ..errors import MissingDependencyError, SettingsError
 
 SUMMARY = 'Show rates, latencies, states and torques of running feedforward nodes in a terminal.'
-_PATIENCE_FOR_TORQUES_S = 1.5  # a term may never come: no effort, no command
+# Diagnostics come once per second, and some things are known from the second on; a term may
+# never come, where there is no effort or no command.
+_PATIENCE_S = 3.0
 _SETTLE_S = 0.3  # the observer of external torque begins with its first listener
 
 
@@ -92,7 +94,7 @@ def _wait(feed: Any, namespaces: list[str], timeout: float) -> list[str]:
         if not missing:
             heard_at = min(heard_at, now)
             complete_at = min(complete_at, now) if feed.complete else float('inf')
-        if (now - complete_at > _SETTLE_S or now - heard_at > _PATIENCE_FOR_TORQUES_S
+        if (now - complete_at > _SETTLE_S or now - heard_at > _PATIENCE_S
                 or now - began > timeout):
             return missing
         time.sleep(0.02)

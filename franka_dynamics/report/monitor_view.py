@@ -72,6 +72,7 @@ def _torques(node: NodeView, width: int) -> Table:
     """Return the torques by joint and term, as numbers and as bars against the limits."""
     terms = [term for term in TORQUE_TERMS if term in node.torques]
     bar = min((width - _FIRST_WIDTH) // max(len(terms), 1) - _TERM_WIDTH, _MOST_BAR)
+    bar -= bar % 2  # so that a bar begins between two characters
     with_bars = bar >= _LEAST_BAR
     table = Table(box=None, padding=(0, 1), caption_justify='left', caption=(
         'no torques are listened to, or none has come' if not terms else 'torques [N m]'

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from functools import partial
+import math
 import time
 
 from diagnostic_msgs.msg import DiagnosticArray
@@ -64,9 +65,11 @@ class MonitorFeed(Node):
 
     @property
     def complete(self) -> bool:
-        """Whether every arm heard has sent every torque that is listened to."""
-        return bool(self.arms) and (not self._with_torques or all(
-            set(TORQUE_TERMS) <= node.torques.keys() for node in self.arms))
+        """Whether every arm heard has reported twice, and sent all that is listened to."""
+        return bool(self.arms) and all(
+            math.isfinite(node.command_rate)
+            and (not self._with_torques or set(TORQUE_TERMS) <= node.torques.keys())
+            for node in self.arms)
 
     def poll(self) -> None:
         """Take what has come: all diagnostics, and the latest message of each torque topic."""

@@ -62,6 +62,8 @@ def test_given_two_arms_when_asked_once_then_each_ones_torques_and_limits_come_a
         node = seen_by(nodes, side)
         assert node['torque_limits'] == dict(zip(arm.joint_names, arm.limit('effort')))
         assert node['statuses']['Joint states']['values']['rate [Hz]'] == pytest.approx(1000.0)
+        assert node['statuses']['Contact']['values']['contact'] is False
+        assert node['command_rate_hz'] > 0.0
         gravity = [node['torques']['gravity']['effort'][joint] for joint in arm.joint_names]
         np.testing.assert_allclose(gravity, NewtonEulerModel(arm).gravity(arm.home), rtol=0,
                                    atol=1e-9)
