@@ -61,8 +61,8 @@ NUMPY1_VENV ?= .venv-numpy1
 NUMPY1_BIN := $(CLEAN) $(NUMPY1_VENV)/bin
 NUMPY1 := numpy==1.26.4
 APT_PIN := pin==4.1.0
-REQUIRED := from importlib.metadata import requires; \
-	print(*{line.split(";")[0] for line in requires("franka_dynamics") \
+REQUIRED := import re; from importlib.metadata import requires; \
+	print(*{re.sub("(;| and) extra == .*", "", line) for line in requires("franka_dynamics") \
 	if not line.startswith("pin>")}, sep="\n")
 
 $(NUMPY1_VENV)/ready: $(REQUIREMENTS) setup.py

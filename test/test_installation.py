@@ -189,7 +189,7 @@ def test_given_package_xml_when_held_against_the_sources_then_every_ros_import_i
             imported |= set(re.findall(r'^\s*(?:from|import) (\w+)', path.read_text(), re.M))
     ros = {name for name in imported
            if name in ('rclpy', 'launch', 'launch_ros', 'builtin_interfaces', 'rcl_interfaces')
-           or name.endswith('_msgs')}
+           or name.endswith(('_msgs', '_srvs'))}
     assert {'rclpy', 'sensor_msgs', 'launch_ros'} <= ros <= declared
 
 

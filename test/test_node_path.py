@@ -84,7 +84,8 @@ print('ran')
 # Every library that an extra or the command line brings.
 ABSENT = ('rich', 'mujoco', 'rosbags', 'scipy', 'matplotlib', 'trimesh', 'networkx', 'igl',
           'sympy', 'numba', 'cvxpy', 'casadi', 'jax', 'torch', 'pandas', 'meshcat', 'viser',
-          'PIL', 'setuptools', 'pkg_resources', 'hypothesis', 'pytest')
+          'PIL', 'setuptools', 'pkg_resources', 'hypothesis', 'pytest', 'distributed',
+          'pylibfranka')
 
 
 def test_given_only_what_apt_brings_when_the_node_runs_then_nothing_else_is_imported():

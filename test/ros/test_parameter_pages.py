@@ -8,21 +8,34 @@ import yaml
 rclpy = pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
 from rclpy.context import Context  # noqa: E402
+from rclpy.node import Node  # noqa: E402
 from rclpy.parameter import Parameter  # noqa: E402
 from rclpy.parameter_client import AsyncParameterClient  # noqa: E402
 
 from franka_dynamics.cli.main import main  # noqa: E402
 from franka_dynamics.control.targets import TARGETS  # noqa: E402
+from franka_dynamics.ros.fci_parameters import FCI_PARAMETERS  # noqa: E402
 from franka_dynamics.ros.feedforward_node import FeedforwardNode  # noqa: E402
 from franka_dynamics.ros.parameter_files import read_sections  # noqa: E402
 from franka_dynamics.ros.parameter_pages import generated_files, TABLES  # noqa: E402
-from franka_dynamics.ros.parameters import values  # noqa: E402
+from franka_dynamics.ros.parameters import declare, refuse_unknown, values  # noqa: E402
 from franka_dynamics.ros.reference_player_node import ReferencePlayerNode  # noqa: E402
 from franka_dynamics.ros.simulator_node import SimulatorNode  # noqa: E402
 from franka_dynamics.share import share_directory  # noqa: E402
 
 FILES = generated_files()
-NODES = {'feedforward': FeedforwardNode, 'simulator': SimulatorNode,
+
+
+class WithoutRobot(Node):
+    """The FCI node's parameters; the node itself is not made without the address of a robot."""
+
+    def __init__(self, **node_options):
+        super().__init__('fci', **node_options)
+        declare(self, FCI_PARAMETERS)
+        refuse_unknown(self, FCI_PARAMETERS)
+
+
+NODES = {'feedforward': FeedforwardNode, 'fci': WithoutRobot, 'simulator': SimulatorNode,
          'reference_player': ReferencePlayerNode}
 PARAMETER_FILES = [name for name in FILES if name.endswith('.yaml')]
 
@@ -147,5 +160,5 @@ def test_given_the_verb_when_a_node_is_named_then_its_complete_file_is_printed(c
 
 def test_given_the_verb_when_no_such_node_is_named_then_one_sentence_lists_them(capsys):
     assert main(['parameters', 'gazebo']) == 2
-    assert capsys.readouterr().err == ("franka-dynamics: There is no node 'gazebo'; there are "
-                                       'feedforward, simulator, reference_player.\n')
+    assert capsys.readouterr().err == (
+        f"franka-dynamics: There is no node 'gazebo'; there are {', '.join(TABLES)}.\n")
