@@ -18,7 +18,7 @@ EXTRAS = {
     'mesh': ['trimesh>=4.0', 'libigl>=2.6', 'networkx', 'scipy', 'matplotlib'],
     'sim': ['mujoco>=3.2'],
     'symbolic': ['sympy>=1.12'],
-    'view': ['matplotlib'],
+    'view': ['matplotlib', 'viser>=1.0', 'rosbags>=0.11', 'scipy'],
     'cluster': ['distributed', 'rosbags>=0.11', 'scipy', 'cvxpy>=1.5'],
     'identify': ['rosbags>=0.11', 'scipy', 'matplotlib', 'cvxpy>=1.5'],
     'replay': ['rosbags>=0.11', 'scipy', 'matplotlib'],

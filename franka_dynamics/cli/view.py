@@ -1,0 +1,92 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""`franka-dynamics view`: an arm with its torques in the browser, live or from a bag."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from ._recording_options import (
+    add_recording_options,
+    progress_bar,
+    read_from_options,
+    signal_options,
+)
+from ..arm import ArmDescription, load
+from ..arm.loader import AS_LISTED
+from ..errors import MissingDependencyError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+SUMMARY = 'Show an arm with its torques in the browser, beside a running node or from a bag.'
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the verb's options."""
+    parser.add_argument('bag', nargs='?', metavar='BAG', help='a rosbag2 folder, or one .mcap or '
+                        '.db3 file (default: the running system)')
+    add_recording_options(parser)
+    parser.add_argument('--set', dest='inertial_set', metavar='SET',
+                        help="one of the arm file's inertial sets (default: the file's own)")
+    parser.add_argument('--hand', default=AS_LISTED, metavar='HAND',
+                        help='a shipped hand, none, or as_listed (default: %(default)s)')
+    parser.add_argument('--node', default='feedforward', metavar='NAME',
+                        help='the feedforward node whose terms are shown (default: %(default)s)')
+    parser.add_argument('--host', default='127.0.0.1', metavar='ADDRESS',
+                        help='address to serve; 0.0.0.0 lets everybody in, unasked (default: '
+                        '%(default)s)')
+    parser.add_argument('--port', type=int, default=8080,
+                        help='port; the next free one if it is in use (default: %(default)s)')
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Serve until interrupted."""
+    from rich.console import Console
+
+    from ..view.window import Window
+
+    console = Console()
+    description = load(arguments.arm, arguments.inertial_set, hand=arguments.hand,
+                       prefix=arguments.arm_prefix)
+    if arguments.bag:
+        return _play(arguments, description, console)
+    try:
+        from ..ros.live_view import watch
+    except ImportError as error:
+        raise MissingDependencyError(
+            f'Watching a running arm needs ROS 2 ({error}): source it, install its wheels with '
+            'pip install -r requirements/ros-jazzy.txt, or name a bag.') from error
+    with Window(description, arguments.host, arguments.port) as window:
+        _announce(console, window.address)
+        _until_interrupted(lambda: watch(window, description, arguments.topic or 'joint_states',
+                                         arguments.node, lambda: True))
+    return 0
+
+
+def _play(arguments: argparse.Namespace, description: ArmDescription, console: Console) -> int:
+    from ..dynamics import GRAVITY
+    from ..identification.signal_processing import prepare
+    from ..view.playback import play, Playback
+    from ..view.window import Window
+
+    with progress_bar(console) as bar:
+        recording = read_from_options(arguments, description, bar)
+        playback = Playback(description, prepare(recording, signal_options(arguments)), GRAVITY)
+    with Window(description, arguments.host, arguments.port) as window:
+        _announce(console, window.address)
+        _until_interrupted(lambda: play(window, playback, lambda: True))
+    return 0
+
+
+def _announce(console: Console, address: str) -> None:
+    console.print(f'open {address} in a browser; Ctrl-C ends', highlight=False)
+
+
+def _until_interrupted(work: Callable[[], None]) -> None:
+    try:
+        work()
+    except KeyboardInterrupt:
+        pass  # the way to end it

@@ -1,0 +1,140 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""A running arm in the window: its joint states, and the terms that a node publishes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+import random
+import time
+from typing import Any
+
+import numpy as np
+import rclpy
+from rclpy.executors import SingleThreadedExecutor
+from sensor_msgs.msg import JointState
+
+from .joint_state import JointReading, JointStateReader
+from .qos import STATE_QOS
+from ..arm import ArmDescription
+from ..dynamics.pinocchio_model import PinocchioModel
+from ..errors import JointStateError
+from ..view.state import COMMANDED, CORIOLIS, EXTERNAL, GRAVITY, INERTIA, MEASURED, ViewState
+from ..view.window import Window
+
+PERIOD_S = 0.05  # between pictures
+TERM_TOPICS = {GRAVITY: 'gravity', CORIOLIS: 'coriolis', INERTIA: 'inertia_torque',
+               COMMANDED: 'feedforward', EXTERNAL: 'external_torque'}
+_STALE_S = 0.5  # a term that has not come for so long is not shown
+_MOST_CALLBACKS = 16  # per picture; there are six topics, each with its newest message alone
+
+
+class LiveView:
+    """
+    Collects what is published about one arm.
+
+    Subscriptions are best effort with depth 1 and read once per picture, so that watching costs
+    a running controller next to nothing.
+
+    Parameters
+    ----------
+    description : ArmDescription
+        The arm; its own g and C dq stand in where no node publishes them.
+    joint_states : str
+        Topic of the joint states.
+    node : str
+        Name of the feedforward node.
+
+    """
+
+    def __init__(self, description: ArmDescription, joint_states: str, node: str) -> None:
+        self._names = list(description.joint_names)
+        self._reader = JointStateReader(self._names)
+        self._model = PinocchioModel(description)
+        self._reading: JointReading | None = None
+        self._began: float | None = None
+        self._terms: dict[str, tuple[float, np.ndarray]] = {}
+        self.problem = f'waiting for {joint_states}'
+        self._node = rclpy.create_node(f'view_{random.SystemRandom().randrange(1 << 32):08x}')
+        self._executor = SingleThreadedExecutor()
+        self._executor.add_node(self._node)
+        self._node.create_subscription(JointState, joint_states, self._on_state, STATE_QOS)
+        for column, topic in TERM_TOPICS.items():
+            self._node.create_subscription(
+                JointState, f'{node}/{topic}', self._take(column), STATE_QOS)
+
+    def close(self) -> None:
+        """Take the node down."""
+        self._executor.shutdown()
+        self._node.destroy_node()
+
+    def read(self) -> ViewState | None:
+        """Return the newest state, or None where none has come."""
+        for _ in range(_MOST_CALLBACKS):
+            self._executor.spin_once(timeout_sec=0.0)
+        reading = self._reading
+        if reading is None:
+            return None
+        q, dq = reading.position, reading.velocity
+        torques = {GRAVITY: self._model.gravity(q), CORIOLIS: self._model.coriolis(q, dq)}
+        if reading.effort is not None:
+            torques[MEASURED] = reading.effort
+        fresh = time.monotonic() - _STALE_S
+        torques.update({column: torque for column, (arrival, torque) in self._terms.items()
+                        if arrival > fresh})
+        if self._began is None or reading.stamp < self._began:
+            self._began = reading.stamp
+        return ViewState(reading.stamp - self._began, q, torques)
+
+    def _on_state(self, message: JointState) -> None:
+        try:
+            reading = self._reader.read(message)
+        except JointStateError as error:
+            self.problem = str(error)
+            return
+        if np.isfinite(reading.position).all() and np.isfinite(reading.velocity).all():
+            self._reading, self.problem = reading, ''
+
+    def _take(self, column: str) -> Callable[[JointState], None]:
+        def take(message: JointState) -> None:
+            torques = dict(zip(message.name, message.effort))
+            if all(name in torques for name in self._names):
+                self._terms[column] = (
+                    time.monotonic(), np.array([torques[name] for name in self._names]))
+        return take
+
+
+def watch(window: Window, description: ArmDescription, joint_states: str, node: str,
+          go_on: Callable[[], bool], args: list[str] | None = None) -> None:
+    """
+    Show a running arm until told not to go on.
+
+    Parameters
+    ----------
+    window : Window
+        Where.
+    description : ArmDescription
+        The arm.
+    joint_states, node : str
+        The topic of the joint states and the name of the feedforward node.
+    go_on : callable
+        Asked once per picture.
+    args : list of str, optional
+        ROS arguments.
+
+    """
+    rclpy.init(args=args or [])
+    view = LiveView(description, joint_states, node)
+    shown: Any = None
+    try:
+        while go_on() and rclpy.ok():
+            began = time.monotonic()
+            state = view.read()
+            if view.problem != shown:
+                shown = window.note.content = view.problem
+            if state is not None:
+                window.show(state)
+            time.sleep(max(0.0, PERIOD_S - (time.monotonic() - began)))
+    finally:
+        view.close()
+        rclpy.try_shutdown()

@@ -1,0 +1,58 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""What the live view takes from a running system."""
+
+import numpy as np
+import pytest
+import rclpy
+from sensor_msgs.msg import JointState
+
+from franka_dynamics.arm import load
+from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
+from franka_dynamics.ros.live_view import LiveView
+from franka_dynamics.view.state import EXTERNAL, GRAVITY, MEASURED
+
+FER = load('fer')
+ATOL_NM = 1e-12  # two formulations: 2e-14 measured
+
+
+@pytest.fixture
+def view():
+    rclpy.init()
+    view = LiveView(FER, 'joint_states', 'feedforward')
+    yield view
+    view.close()
+    rclpy.try_shutdown()
+
+
+def test_given_joint_states_alone_when_read_then_gravity_is_our_own_models(view, arm, probe):
+    arm.wait_for_listener()
+    arm.until(view.read, 'a state')
+    state = view.read()
+    np.testing.assert_allclose(state.q, FER.home, rtol=0.0, atol=0.0)
+    np.testing.assert_allclose(state.torques[GRAVITY], NewtonEulerModel(FER).gravity(FER.home),
+                               rtol=0.0, atol=ATOL_NM)
+    assert MEASURED in state.torques and EXTERNAL not in state.torques
+    assert state.time >= 0.0
+
+
+def test_given_a_nodes_terms_in_another_order_when_read_then_they_are_taken_by_name(
+        view, arm, probe):
+    publisher = probe.create_publisher(JointState, 'feedforward/external_torque', 1)
+    torque = np.arange(7.0)
+    message = JointState(name=list(FER.joint_names)[::-1], effort=list(torque[::-1]))
+
+    def shown():
+        publisher.publish(message)
+        state = view.read()
+        return state is not None and EXTERNAL in state.torques
+
+    arm.wait_for_listener()
+    arm.until(shown, 'the external torque')
+    np.testing.assert_allclose(view.read().torques[EXTERNAL], torque, rtol=0.0, atol=0.0)
+
+
+def test_given_another_arm_when_read_then_the_page_would_say_which_joint_lacks(view, arm, probe):
+    arm.names = [f'panda_joint{i}' for i in range(1, 8)]
+    arm.wait_for_listener()
+    arm.until(lambda: view.read() is None and 'lacks fer_joint1' in view.problem, 'the sentence')

@@ -1,0 +1,92 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Headless Chromium over its debugging protocol."""
+
+import base64
+import io
+import itertools
+import json
+import os
+import re
+import shutil
+import subprocess
+import time
+from urllib.request import urlopen
+
+from matplotlib.image import imread
+import pytest
+
+TIMEOUT_S = 90.0
+_CHOICES = ('chromium', 'chromium-browser', 'google-chrome')
+
+
+class Browser:
+    """One page; use as a context manager."""
+
+    def __init__(self, address, profile):
+        program = next(filter(None, map(shutil.which, _CHOICES)), None)
+        if program is None:
+            pytest.skip(f'none of {", ".join(_CHOICES)} is installed (Debian: apt install '
+                        'chromium)')
+        # Chromium's sandbox does not work for root.
+        sandbox = ['--no-sandbox'] if os.geteuid() == 0 else []
+        self._process = subprocess.Popen(
+            [program, '--headless=new', *sandbox, '--remote-debugging-port=0',
+             f'--user-data-dir={profile}', '--use-angle=swiftshader',
+             '--enable-unsafe-swiftshader', '--no-first-run', '--window-size=1200,800', address],
+            stderr=subprocess.PIPE, text=True)
+        port = self._find(r'ws://127\.0\.0\.1:(\d+)/')
+        self._until(lambda: self._pages(port), 'a page')
+        from websockets.sync.client import connect
+        self._socket = connect(self._pages(port)[0]['webSocketDebuggerUrl'], max_size=None)
+        self._numbers = itertools.count(1)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self._socket.close()
+        self._process.terminate()
+        self._process.wait()
+        self._process.stderr.close()
+
+    def text(self):
+        """Return what the page says."""
+        return self._call('Runtime.evaluate',
+                          expression='document.body.innerText')['result']['value']
+
+    def wait_for(self, pattern):
+        """Wait until the page says something; return the match."""
+        return self._until(lambda: re.search(pattern, self.text()), pattern)
+
+    def picture(self):
+        """Return the page as an array, shape (height, width, 3)."""
+        data = base64.b64decode(self._call('Page.captureScreenshot')['data'])
+        return imread(io.BytesIO(data), format='png')[..., :3]
+
+    def _call(self, method, **parameters):
+        number = next(self._numbers)
+        self._socket.send(json.dumps({'id': number, 'method': method, 'params': parameters}))
+        while True:
+            answer = json.loads(self._socket.recv(timeout=TIMEOUT_S))
+            if answer.get('id') == number:
+                return answer['result']
+
+    def _find(self, pattern):
+        for line in self._process.stderr:
+            if found := re.search(pattern, line):
+                return found.group(1)
+        raise AssertionError('Chromium ended at its start')
+
+    @staticmethod
+    def _pages(port):
+        with urlopen(f'http://127.0.0.1:{port}/json') as answer:
+            return [tab for tab in json.load(answer) if tab['type'] == 'page']
+
+    @staticmethod
+    def _until(done, what):
+        give_up = time.monotonic() + TIMEOUT_S
+        while not (result := done()):
+            assert time.monotonic() < give_up, f'never seen: {what}'
+            time.sleep(0.2)
+        return result

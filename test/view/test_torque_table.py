@@ -1,0 +1,48 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The table of torques: values where known, dashes elsewhere, bars by share of the limit."""
+
+import re
+
+import numpy as np
+
+from franka_dynamics.arm import load
+from franka_dynamics.view.state import COLUMNS, COMMANDED, MEASURED, share_of_limit, ViewState
+from franka_dynamics.view.torque_table import colour_of, COLOURS, torque_table
+
+FER = load('fer')  # its limits are 87 N m four times and 12 N m three times
+
+
+def cells(state):
+    rows = re.findall('<tr>(.*?)</tr>', torque_table(state, FER))
+    return [re.findall('<td.*?>(.*?)</td>', row) for row in rows[1:]]
+
+
+def test_given_some_torques_when_shown_then_they_stand_in_their_columns():
+    state = ViewState(1.0, FER.home, {MEASURED: np.arange(7.0), COMMANDED: -np.arange(7.0)})
+    row = cells(state)[3]
+    column = {name: row[2 + i] for i, name in enumerate(COLUMNS)}
+    assert (column[MEASURED], column[COMMANDED]) == ('3.0', '-3.0')
+    assert {column[name] for name in COLUMNS} == {'3.0', '-3.0', '–'}
+    assert row[1] == f'{FER.home[3]:.2f}'
+
+
+def test_given_a_command_and_a_measurement_when_shared_then_the_command_counts():
+    state = ViewState(0.0, FER.home, {MEASURED: np.zeros(7), COMMANDED: np.full(7, -6.0)})
+    np.testing.assert_allclose(share_of_limit(state, FER), [6 / 87] * 4 + [0.5] * 3, rtol=1e-15,
+                               atol=0.0)
+    assert cells(state)[6][-1] == '50 %'
+
+
+def test_given_no_torque_when_shown_then_no_share_is_claimed():
+    assert share_of_limit(ViewState(0.0, FER.home), FER) is None
+    assert {row[-1] for row in cells(ViewState(0.0, FER.home))} == {'–'}
+
+
+def test_given_shares_when_coloured_then_near_and_full_stand_out():
+    assert [colour_of(share) for share in (0.0, 0.69, 0.7, 0.98, 0.99, 2.0)] == [
+        COLOURS[name] for name in ('fine', 'fine', 'near', 'near', 'full', 'full')]
+
+
+def test_given_a_torque_just_below_zero_when_shown_then_it_has_no_sign():
+    assert cells(ViewState(0.0, FER.home, {MEASURED: np.full(7, -0.01)}))[0][5] == '0.0'

@@ -1,0 +1,71 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The verb `view` on a bag, seen through a browser."""
+
+import re
+import signal
+import socket
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+pytest.importorskip('viser', reason='viser is not installed')
+
+from franka_dynamics.arm import load
+from franka_dynamics.identification.bag_writer import write_recording
+
+from .browser import Browser
+
+FER = load('fer')
+# Links are blue-grey: blue above red by this much, of 1. Floor, text and background are grey.
+BLUER = 0.08
+LEAST_PIXELS = 2000  # of 960 000; an arm of 1 m seen from 1.5 m has 20 000
+
+
+@pytest.fixture
+def address(simulate, tmp_path):
+    """Serve a made-up recording; end the server as a user would."""
+    bag = tmp_path / 'bag'
+    write_recording(simulate(FER, duration=6.0), bag)
+    with socket.create_server(('127.0.0.1', 0)) as free:
+        port = free.getsockname()[1]
+    server = subprocess.Popen(
+        [sys.executable, '-u', '-m', 'franka_dynamics', 'view', str(bag), '--port', str(port)],
+        stdout=subprocess.PIPE, text=True)
+    lines = []
+    for line in server.stdout:
+        lines.append(line)
+        if found := re.search(r'open (http://\S+) in a browser', line):
+            break
+    assert found, lines
+    yield found.group(1)
+    server.send_signal(signal.SIGINT)
+    assert server.wait(60.0) == 0
+    server.stdout.close()
+
+
+def test_given_a_bag_when_viewed_then_the_browser_shows_arm_and_torques_in_motion(
+        address, tmp_path):
+    with Browser(address, tmp_path / 'profile') as browser:
+        seen = browser.wait_for(r't = (\d+\.\d+) s')
+        assert 'M ddq' in browser.text()
+        assert re.search(r'^7\s+-?\d+\.\d+\s', browser.text(), re.MULTILINE)
+        browser._until(lambda: arm_pixels(browser.picture()) > LEAST_PIXELS, 'the arm')
+        before = browser.picture()
+        browser.wait_for(rf't = (?!{re.escape(seen.group(1))})(\d+\.\d+) s')
+        browser._until(lambda: (browser.picture() != before).any(), 'another picture')
+
+
+def test_given_the_default_host_when_viewed_then_only_this_machine_is_served(address):
+    host, port = address.removeprefix('http://').split(':')
+    assert host == '127.0.0.1'
+    socket.create_connection((host, int(port))).close()
+    # Another address of this machine: a server on all of them would answer.
+    with pytest.raises(ConnectionRefusedError):
+        socket.create_connection(('127.0.0.2', int(port)))
+
+
+def arm_pixels(picture):
+    return np.count_nonzero(picture[..., 2] - picture[..., 0] > BLUER)
