@@ -1,0 +1,56 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The Foxglove layout and the RViz configuration name what exists; neither program is here."""
+
+import json
+from pathlib import Path
+import re
+
+import pytest
+import yaml
+
+from franka_dynamics.arm import load
+
+ROOT = Path(__file__).parents[1]
+LAYOUT = json.loads((ROOT / 'config' / 'foxglove' / 'feedforward.json').read_text())
+RVIZ = yaml.safe_load((ROOT / 'config' / 'rviz' / 'feedforward.rviz').read_text())
+# What the page of topics says the node publishes, under the node's default name.
+TOPICS = {name.replace('~', '/feedforward') for name in re.findall(
+    r'`(~?/[a-z_/]+)`', (ROOT / 'docs' / 'topics.md').read_text())}
+OTHERS = {'/joint_states', '/robot_description', '/diagnostics'}
+
+
+def panels_of(layout):
+    if isinstance(layout, str):
+        return [layout]
+    return panels_of(layout['first']) + panels_of(layout['second'])
+
+
+def test_given_the_layout_when_laid_out_then_every_panel_has_its_place_once():
+    assert sorted(panels_of(LAYOUT['layout'])) == sorted(LAYOUT['configById'])
+
+
+@pytest.mark.parametrize('name', [name for name in LAYOUT['configById'] if 'Plot' in name])
+def test_given_a_plot_when_read_then_its_seven_joints_are_on_a_topic_of_the_node(name):
+    paths = [path['value'] for path in LAYOUT['configById'][name]['paths']]
+    found = [re.fullmatch(r'(/[a-z_/]+)\.effort\[(\d)\]', path).groups() for path in paths]
+    assert {topic for topic, _ in found} <= TOPICS | OTHERS
+    assert [int(index) for _, index in found] == list(range(7))
+
+
+def test_given_the_panels_when_read_then_their_other_topics_exist():
+    arm = LAYOUT['configById']['3D!arm']
+    assert set(arm['topics']) <= TOPICS
+    layer = arm['layers']['arm']
+    assert {layer['topic'], layer['jointStatesTopic']} <= OTHERS
+    assert LAYOUT['configById']['DiagnosticSummary!all']['topicToRender'] in OTHERS
+
+
+def test_given_the_rviz_configuration_when_read_then_topics_and_frame_exist():
+    manager = RVIZ['Visualization Manager']
+    topics = {display[key]['Value'] for display in manager['Displays']
+              for key in ('Topic', 'Description Topic') if key in display}
+    assert topics <= TOPICS | OTHERS
+    assert len(topics) == 4
+    link = load('fer').joint_names[0].replace('joint1', 'link0')
+    assert manager['Global Options']['Fixed Frame'] == link
