@@ -152,6 +152,7 @@ def run(arm: ArmDescription, duration: float, *, mass: float = 0.0, push: bool =
 
 ROWS = {
     'nothing carried': {},
+    '0.2 kg unknown': {'mass': 0.2},
     '0.5 kg unknown': {'mass': 0.5},
     'pushed with 10 N': {'push': True},
     'pushed with 10 N, slow': {'push': True, 'pace': SLOW},

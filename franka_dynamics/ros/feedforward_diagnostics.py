@@ -12,7 +12,7 @@ from .command_watch import CommandWatch
 from .contact_watch import ContactWatch
 from .diagnostics import diagnostic_array, ERROR, OK, STALE, status, WARN
 from .running_crosscheck import RunningCrosscheck
-from ..control.contact import LARGEST_LOAD_KG
+from ..control.contact import LOAD_WARNING_KG
 from ..control.feedforward import FeedforwardController, Mode
 from ..control.gravity_watch import GravityState
 from ..control.statistics import Durations
@@ -132,11 +132,11 @@ class FeedforwardDiagnostics:
             message = 'not known yet: too few joint states'
         elif monitor.in_contact and monitor.latest is not None:
             level, message = WARN, f'contact, felt first at {names[monitor.latest.joint]}'
-        elif abs(mass) > LARGEST_LOAD_KG:
+        elif abs(mass) > LOAD_WARNING_KG:
             level = WARN
-            message = (f'the arm seems to carry {mass:.2f} kg more than it was told; beyond '
-                       f'{LARGEST_LOAD_KG} kg, motion alone may pass for contact. Set payload, '
-                       'or check that the measured effort contains gravity')
+            message = (f'the arm seems to carry {mass:.2f} kg more than it was told, and may take '
+                       'fast motion for contact; set payload, or check that the measured effort '
+                       'contains gravity')
         pairs: dict[str, Any] = {
             'contact': monitor.in_contact, 'contacts': monitor.contacts,
             'largest share of threshold [%]': 100.0 * monitor.largest_share,

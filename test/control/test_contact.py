@@ -6,7 +6,12 @@ import numpy as np
 import pytest
 
 from franka_dynamics.arm import load
-from franka_dynamics.control.contact import ContactLimits, ContactMonitor, LARGEST_LOAD_KG
+from franka_dynamics.control.contact import (
+    ContactLimits,
+    ContactMonitor,
+    LARGEST_LOAD_KG,
+    LOAD_WARNING_KG,
+)
 from franka_dynamics.control.feedforward import FeedforwardController
 from franka_dynamics.control.multisine import multisine
 from franka_dynamics.control.settings import Settings
@@ -176,7 +181,7 @@ def test_given_the_largest_stated_payload_error_when_moving_then_it_is_load_not_
 
 
 def test_given_several_times_the_stated_payload_error_when_moving_then_it_is_flagged():
-    assert Loop(payload=payload(5.0 * LARGEST_LOAD_KG)).move().flagged
+    assert Loop(payload=payload(12.0 * LARGEST_LOAD_KG)).move().flagged
 
 
 def test_given_a_real_arm_in_motion_when_nobody_touches_it_then_nothing_is_flagged(
@@ -189,4 +194,5 @@ def test_given_a_real_arm_in_motion_when_nobody_touches_it_then_nothing_is_flagg
         masses.append(monitor.load_mass()[0])
     assert monitor.contacts == 0
     # The model's own errors on this arm, of about 1 N m, are not much of a mass.
-    assert np.nanmax(np.abs(masses)) < LARGEST_LOAD_KG
+    assert np.nanmax(np.abs(masses)) < LOAD_WARNING_KG
+    assert monitor.largest_share < 0.95  # 0.84 measured
