@@ -228,11 +228,13 @@ def test_given_a_reflex_when_asked_to_recover_then_control_begins_again(
     node._process.send_signal(signal.SIGSTOP)
     time.sleep(0.2)
     node._process.send_signal(signal.SIGCONT)
-    commander.until(np.zeros(7), lambda: probe.says(FCI, 'fault'), 'the reflex')
-    assert probe.says(FCI, 'reflex: the robot stopped')
-    assert 'call ~/enable' in node.text
+    # What the node logs stays, whatever a busy machine does to the robot's patience later.
+    commander.until(np.zeros(7), lambda: 'call ~/enable' in node.text, 'the reflex')
+    assert 'reflex: the robot stopped' in node.text
+    begun = node.text.count('controlling: torques are commanded')
     assert probe.call(SetBool, 'fci/enable', SetBool.Request(data=True)).success
-    commander.until_controlling()
+    commander.until(np.zeros(7), lambda: node.text.count(
+        'controlling: torques are commanded') > begun, 'control begins again')
 
 
 def test_given_a_second_client_when_it_connects_then_it_is_told_and_the_first_goes_on(

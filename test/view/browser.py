@@ -16,7 +16,7 @@ from urllib.request import urlopen
 from matplotlib.image import imread
 import pytest
 
-TIMEOUT_S = 90.0
+TIMEOUT_S = 180.0  # software rendering on a busy machine
 _CHOICES = ('chromium', 'chromium-browser', 'google-chrome')
 
 
@@ -33,19 +33,25 @@ class Browser:
         self._process = subprocess.Popen(
             [program, '--headless=new', *sandbox, '--remote-debugging-port=0',
              f'--user-data-dir={profile}', '--use-angle=swiftshader',
-             '--enable-unsafe-swiftshader', '--no-first-run', '--window-size=1200,800', address],
+             '--enable-unsafe-swiftshader', '--no-first-run', '--window-size=1000,500', address],
             stderr=subprocess.PIPE, text=True)
-        port = self._find(r'ws://127\.0\.0\.1:(\d+)/')
-        self._until(lambda: self._pages(port), 'a page')
-        from websockets.sync.client import connect
-        self._socket = connect(self._pages(port)[0]['webSocketDebuggerUrl'], max_size=None)
         self._numbers = itertools.count(1)
+        self._socket = None
 
     def __enter__(self):
+        from websockets.sync.client import connect
+        try:
+            port = self._find(r'ws://127\.0\.0\.1:(\d+)/')
+            page = self._until(lambda: self._pages(port), 'a page')[0]
+            self._socket = connect(page['webSocketDebuggerUrl'], max_size=None)
+        except BaseException:
+            self.__exit__()
+            raise
         return self
 
     def __exit__(self, *_):
-        self._socket.close()
+        if self._socket is not None:
+            self._socket.close()
         self._process.terminate()
         self._process.wait()
         self._process.stderr.close()
@@ -53,7 +59,8 @@ class Browser:
     def text(self):
         """Return what the page says."""
         return self._call('Runtime.evaluate',
-                          expression='document.body.innerText')['result']['value']
+                          expression='(document.body || {}).innerText || ""'
+                          )['result']['value']
 
     def wait_for(self, pattern):
         """Wait until the page says something; return the match."""

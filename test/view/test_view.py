@@ -21,7 +21,7 @@ from .browser import Browser
 FER = load('fer')
 # Links are blue-grey: blue above red by this much, of 1. Floor, text and background are grey.
 BLUER = 0.08
-LEAST_PIXELS = 2000  # of 960 000; an arm of 1 m seen from 1.5 m has 20 000
+LEAST_PIXELS = 1000  # of 500 000; the arm fills several thousand
 
 
 @pytest.fixture
