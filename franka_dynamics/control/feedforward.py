@@ -24,9 +24,15 @@ from .supervision import Condition, Observation, StateSupervisor, SupervisionLim
 from .targets import Start, Stop
 from .terms import TermModel
 from ..arm import ArmDescription
+from ..dynamics.newton_euler import NewtonEulerModel
 from ..errors import ReferenceRefusedError
 
 Array = NDArray[np.float64]
+# [rad] or [m]; an arm that was moved further while we were silent was somebody else's, and the
+# torque we left it with says nothing about the one it needs.
+_MOVED_SINCE = 0.1
+# On an inclined base the whole of g(q) must pull; contact may carry some of it for a moment.
+_LEAST_ACTING, _WRONG_WINDOWS = 0.3, 3
 
 
 class Mode(str, Enum):
@@ -35,6 +41,14 @@ class Mode(str, Enum):
     SILENT = 'silent'  # nothing is published
     RUNNING = 'running'
     STOPPING = 'stopping'  # the stop sequence is being published
+
+
+class Until(int, Enum):
+    """What ends a conflict; a later one ends the earlier ones too."""
+
+    SETTINGS = 1
+    ACTIVATION = 2
+    CONFIGURATION = 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,7 +127,9 @@ class FeedforwardController:
         self._blend: tuple[Array, float] | None = None
         self._blend_wanted = False
         self._stop_goal = self._zero
-        self.conflict = ''
+        self.conflict, self._conflict_until = '', Until.SETTINGS
+        self._wrong_gravity_windows = 0
+        self._rest: Array | None = None  # where the arm was left by the last stop
         self._use(settings or Settings())
 
     @property
@@ -143,7 +159,12 @@ class FeedforwardController:
             If they cannot be used; the present ones then stay.
 
         """
+        had_gains = self._has_gains
         self._use(settings)
+        self._resolve(Until.SETTINGS)
+        if self._has_gains and not had_gains and not self.reference.active:
+            # Where the arm was held before it was let go is nobody's wish any more.
+            self.reference.clear()
         self._blend_wanted = self._last is not None
 
     def _use(self, settings: Settings) -> None:
@@ -152,7 +173,7 @@ class FeedforwardController:
         kp, kd = settings.gains(self.description.n)
         self._settings, self._terms, self._kp, self._kd = settings, terms, kp, kd
         self.gravity_watch = GravityWatch(terms.true.mass_matrix)
-        self.conflict = ''
+        self._wrong_gravity_windows = 0
         self._has_gains = bool(kp.any() or kd.any())
 
     def set_reference(self, request: TrajectoryRequest) -> Trajectory | ReferencePoint:
@@ -169,13 +190,16 @@ class FeedforwardController:
             raise ReferenceRefusedError('The reference came before any joint state; wait until '
                                         'the arm publishes its state.')
         stamp, q = self._latest
+        begin = stamp if request.start is None else max(stamp, request.start)
+        current = self.reference.at(begin) or ReferencePoint.at_rest(q)
+        planned = plan(request, self.description, stamp, current, q)
+        if self.mode is not Mode.RUNNING:
+            return planned  # for whoever adds the efforts himself; nothing is commanded here
         continues = self.reference.active
-        current = self.reference.sample(stamp) or ReferencePoint.at_rest(q)
-        planned = plan(request, self.description, stamp, current)
         if isinstance(planned, Trajectory):
-            self.reference.follow(planned)
+            self.reference.follow(planned, stamp)
         else:
-            self.reference.stream(planned, stamp if request.start is None else request.start)
+            self.reference.stream(planned, min(begin, stamp))
         # A stream follows on itself; anything else may begin with a step that is to be faded.
         self._blend_wanted |= not (continues and isinstance(planned, ReferencePoint))
         return planned
@@ -183,7 +207,7 @@ class FeedforwardController:
     def enable(self) -> None:
         """Allow commands; they begin once the state is trusted."""
         self.enabled = True
-        self.conflict = ''
+        self._resolve(Until.ACTIVATION)
         self.gravity_watch.restart()
         self.counters = Counters(largest_share=np.zeros(self.description.n))
 
@@ -195,6 +219,11 @@ class FeedforwardController:
         Parameters are those of StateSupervisor.observe, and the measured effort, shape (n,)
         [N m], where the driver gives one. The arrays are kept and must not change afterwards.
         """
+        if effort is not None and not np.isfinite(effort).all():
+            joint = int(np.flatnonzero(~np.isfinite(effort))[0])
+            return Cycle(self.reject(
+                Condition.NOT_FINITE, f'{self.description.joint_names[joint]} has a measured '
+                f'effort of {effort[joint]}; check its driver'), stamp, q, dq)
         observation = self.supervisor.observe(stamp, q, dq, arrival, age)
         if not observation.valid:
             self._follow_up(observation)
@@ -236,12 +265,19 @@ class FeedforwardController:
             self._stop_goal = np.clip(goal, -self._effort, self._effort)
             self.mode, self.stop_reason = Mode.STOPPING, reason
             self.counters.stops += 1
+            self._rest = self._latest[1] if self._latest is not None else None
             self.reference.clear()
 
-    def hold_off(self, reason: str, *, to_zero: bool = False) -> None:
-        """Stop, and stay silent until the settings change or commands are enabled anew."""
-        self.conflict = reason
+    def hold_off(self, reason: str, until: Until, *, to_zero: bool = False) -> None:
+        """Stop, and stay silent until what the conflict is about has been changed."""
+        if self.conflict and until < self._conflict_until:
+            return
+        self.conflict, self._conflict_until = reason, until
         self.stop(reason, to_zero=to_zero)
+
+    def _resolve(self, by: Until) -> None:
+        if self._conflict_until <= by:
+            self.conflict = ''
 
     def disable(self, reason: str) -> None:
         """Stop, and stay silent until enabled again."""
@@ -282,28 +318,44 @@ class FeedforwardController:
         command = cycle.previous if cycle.previous is not None else self._zero
         evidence = self.gravity_watch.add(
             cycle.stamp, cycle.q, cycle.dq, cycle.effort, command, gravity)
-        if (evidence is None or self._settings.profile.receiver_adds_gravity
-                or self.mode is not Mode.RUNNING or not self._settings.terms.gravity):
+        if evidence is None or self.mode is not Mode.RUNNING or not self._settings.terms.gravity:
             return
-        if _adding_is_wrong(evidence):
-            self.hold_off(
-                f'target {self._settings.target} leaves gravity to this node, but the arm is '
-                f'{evidence.state.value}: {evidence.sentence}. Choose a target that compensates '
-                'gravity itself (fci, franka_gazebo), or switch the other compensation off',
-                to_zero=True)
+        settings = self._settings
+        if not settings.profile.receiver_adds_gravity:
+            if _adding_is_wrong(evidence):
+                self.hold_off(
+                    f'target {settings.target} leaves gravity to this node, but the arm is '
+                    f'{evidence.state.value}: {evidence.sentence}. Choose a target that '
+                    'compensates gravity itself (fci, franka_gazebo), or switch the other '
+                    'compensation off', Until.SETTINGS, to_zero=True)
+        elif settings.inclined:
+            wrong = evidence.measured and evidence.acting < _LEAST_ACTING
+            self._wrong_gravity_windows = self._wrong_gravity_windows + 1 if wrong else 0
+            if self._wrong_gravity_windows >= _WRONG_WINDOWS:
+                self.hold_off(
+                    f'gravity_vector is {list(settings.gravity_vector)}, but of the gravity '
+                    f'torque it stands for {evidence.acting:.0%} is measured; it must be gravity '
+                    'in the base frame of the arm as it is mounted', Until.SETTINGS)
 
     def trajectory_efforts(self, trajectory: Trajectory) -> Array:
         """Return the feedforward torque at every point of a trajectory, shape (k, n) [N m]."""
-        efforts = []
-        for i, q in enumerate(trajectory.positions):
-            dq, ddq = (self._zero if rows is None else rows[i]
-                       for rows in (trajectory.velocities, trajectory.accelerations))
-            terms = self._terms
-            ours = (terms.gravity_left_to_us(q, terms.gravity(q))
-                    if self._settings.terms.gravity else self._zero)
-            point = ReferencePoint(q, dq, ddq)
-            efforts.append(ours + self._feedforward(
-                q, dq, point, terms.coriolis(q, dq), terms.inertia(q, ddq)))
+        q = trajectory.positions
+        dq, ddq = (np.zeros_like(q) if rows is None else rows
+                   for rows in (trajectory.velocities, trajectory.accelerations))
+        settings, switches, terms = self._settings, self._settings.terms, self._terms
+        # The independent model: it takes all points at once, and agrees to rounding.
+        weightless = NewtonEulerModel(terms.loaded, (0.0, 0.0, 0.0))
+        efforts = np.zeros_like(q)
+        if switches.coriolis:
+            efforts = efforts + weightless.coriolis(q, dq)
+        if switches.inertia:
+            efforts = efforts + weightless.inverse_dynamics(q, np.zeros_like(q), ddq)
+        if switches.friction:
+            efforts = efforts + terms.friction(dq)
+        efforts = settings.scale * efforts
+        if switches.gravity:
+            efforts = efforts + np.array(
+                [terms.gravity_left_to_us(row, terms.gravity(row)) for row in q])
         return np.clip(efforts, -self._effort, self._effort)
 
     def _follow_up(self, observation: Observation) -> bool:
@@ -316,8 +368,17 @@ class FeedforwardController:
             return False
         if self.mode is Mode.SILENT and self.enabled and not self.conflict:
             self.mode, self.stop_reason = Mode.RUNNING, ''
-            self._blend_wanted = True
+            self._begin()
         return self.mode is Mode.RUNNING
+
+    def _begin(self) -> None:
+        """Start commanding, as if for the first time where somebody has moved the arm since."""
+        self._blend_wanted = True
+        self.reference.clear()
+        moved = (self._rest is not None and self._latest is not None
+                 and np.abs(self._latest[1] - self._rest).max() > _MOVED_SINCE)
+        if moved and self._settings.profile.start is Start.GRAVITY:
+            self._last = None
 
     def _command(self, stamp: float, q: Array, dq: Array, reference: ReferencePoint | None,
                  gravity: Array, coriolis: Array, inertia: Array) -> LimitedTorque | None:

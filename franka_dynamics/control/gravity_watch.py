@@ -34,7 +34,8 @@ class GravityEvidence:
     A verdict and the shares of g(q) it rests on.
 
     `commanded`: the part our command carried. `added`: the part of the measured effort that our
-    command does not explain. `acting`: the part of g that the motion shows to pull.
+    command does not explain. `acting`: the part of g that the motion shows to pull. `measured`:
+    whether there was an effort to tell them from.
     """
 
     state: GravityState
@@ -42,6 +43,7 @@ class GravityEvidence:
     commanded: float = 0.0
     added: float = 0.0
     acting: float = 0.0
+    measured: bool = False
 
 
 WINDOW = 10  # joint states per verdict: 10 ms at 1 kHz
@@ -139,4 +141,4 @@ def judge(effort: Array, command: Array, gravity: Array, inertial: Array) -> Gra
         state = GravityState.NO_GRAVITY
     else:
         state = GravityState.UNKNOWN
-    return GravityEvidence(state, shares, commanded, added, acting)
+    return GravityEvidence(state, shares, commanded, added, acting, measured=True)

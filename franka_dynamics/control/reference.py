@@ -107,13 +107,11 @@ class ReferenceSource:
     What is desired now: nothing yet, a held position, a streamed point or a trajectory.
 
     A stream that stops, and a trajectory that has ended, leave the arm at rest where it was
-    last wanted.
+    last wanted. A trajectory that begins later leaves what is desired until then as it is.
     """
 
     def __init__(self) -> None:
-        self._held: ReferencePoint | None = None
-        self._streamed: tuple[ReferencePoint, float] | None = None
-        self._trajectory: Trajectory | None = None
+        self.clear()
 
     @property
     def active(self) -> bool:
@@ -122,7 +120,10 @@ class ReferenceSource:
 
     def clear(self) -> None:
         """Forget everything; nothing is desired until `hold` or a reference comes."""
-        self._held = self._streamed = self._trajectory = None
+        self._held: ReferencePoint | None = None
+        self._streamed: tuple[ReferencePoint, float] | None = None
+        self._trajectory: Trajectory | None = None
+        self._next: Trajectory | None = None
 
     def hold(self, q: Array) -> None:
         """Stand still at q from now on."""
@@ -134,24 +135,36 @@ class ReferenceSource:
         self.clear()
         self._streamed = (point, stamp)
 
-    def follow(self, trajectory: Trajectory) -> None:
-        """Follow a trajectory by time; until it begins, stay with what was desired before."""
-        held = self._held
+    def follow(self, trajectory: Trajectory, now: float) -> None:
+        """Follow a trajectory by time; until it begins, go on with what was desired before."""
+        if trajectory.times[0] > now:
+            self._next = trajectory
+            return
         self.clear()
-        self._held, self._trajectory = held, trajectory
+        self._trajectory = trajectory
 
-    def sample(self, stamp: float) -> ReferencePoint | None:
-        """Return the desired state at a stamp [s], or None where nothing is desired."""
+    def at(self, stamp: float) -> ReferencePoint | None:
+        """Return what will be desired at a stamp [s] as things stand, or None for nothing."""
+        if self._next is not None and stamp >= self._next.times[0]:
+            return self._next.sample(stamp)
         if self._trajectory is not None:
-            if stamp >= self._trajectory.end:
-                self.hold(self._trajectory.positions[-1])
-            elif stamp < self._trajectory.times[0] and self._held is not None:
-                return self._held
-            else:
-                return self._trajectory.sample(stamp)
+            return self._trajectory.sample(stamp)
         if self._streamed is not None:
             point, since = self._streamed
-            if stamp - since <= STREAM_TIMEOUT_S:
-                return point
-            self.hold(point.q)
+            return (point if stamp - since <= STREAM_TIMEOUT_S
+                    else ReferencePoint.at_rest(point.q))
         return self._held
+
+    def sample(self, stamp: float) -> ReferencePoint | None:
+        """Return the desired state at a stamp [s], and leave behind what has ended by then."""
+        if self._next is not None and stamp >= self._next.times[0]:
+            self.follow(self._next, stamp)
+        desired = self.at(stamp)
+        if desired is not None and (
+                (self._trajectory is not None and stamp >= self._trajectory.end)
+                or (self._streamed is not None
+                    and stamp - self._streamed[1] > STREAM_TIMEOUT_S)):
+            following = self._next
+            self.hold(desired.q)
+            self._next = following
+        return desired

@@ -16,11 +16,16 @@ from ..errors import ReferenceRefusedError
 Array = NDArray[np.float64]
 # A stamp is set before the message travels; more than this is no transport delay any more.
 MOST_LATENESS_S = 0.1
+# A stamp further ahead than this is of another clock, not of a plan.
+MOST_LEAD_S = 600.0
+# More points than anybody plans, and than can be checked between two joint states.
+MOST_POINTS = 10000
 # A reference that starts away from the arm would be a step.
 MOST_START_DISTANCE = 0.1  # rad or m
 # Rounding of a planner that goes up to the limit exactly.
 LIMIT_SLACK = 1e-6
-_SAMPLES_PER_SEGMENT = 10
+# Between the points of a sparse plan much can happen, between those of a dense one little.
+_SAMPLES, _LEAST_PER_SEGMENT, _MOST_PER_SEGMENT = 2000, 2, 10
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +46,7 @@ class TrajectoryRequest:
 
 
 def plan(request: TrajectoryRequest, description: ArmDescription, now: float,
-         current: ReferencePoint) -> Trajectory | ReferencePoint:
+         current: ReferencePoint, measured: Array | None = None) -> Trajectory | ReferencePoint:
     """
     Return what the request means for the arm.
 
@@ -54,8 +59,11 @@ def plan(request: TrajectoryRequest, description: ArmDescription, now: float,
     now : float
         Stamp of the latest state [s].
     current : ReferencePoint
-        What is desired now, or the measured state at rest. A trajectory whose first point lies
-        in the future is led there from here.
+        What will be desired when the request starts, or the measured state at rest. A trajectory
+        whose first point comes after its start is led there from here.
+    measured : ndarray, shape (n,), optional
+        Where the arm is, if not where `current` wants it. A set-point must be near it, or a
+        stream could run away from the arm.
 
     Raises
     ------
@@ -74,13 +82,20 @@ def plan(request: TrajectoryRequest, description: ArmDescription, now: float,
         raise ReferenceRefusedError(
             f'The reference should have started {now - start:.3g} s ago, which is later than '
             f'{MOST_LATENESS_S} s; send it in time, or with a zero stamp to start it on arrival.')
-    if len(request.times) == 1 and request.times[0] == 0.0:
+    is_point = len(request.times) == 1 and request.times[0] == 0.0
+    if start > now + (MOST_LATENESS_S if is_point else MOST_LEAD_S):
+        raise ReferenceRefusedError(
+            f'The reference is stamped {start - now:.3g} s ahead of the joint states; leave its '
+            'stamp zero to start it on arrival, or stamp it in the clock of the joint states.')
+    if is_point:
         point = _single_point(request)
-        _require_reachable(description, point.q, current.q)
+        _require_reachable(description, point.q, current.q if measured is None else measured)
         _require_within_limits(description, np.zeros(1), _stacked(point), accelerations=True)
         return point
     trajectory = _trajectory(request, start, now, current, description)
-    times, points = trajectory.sample_many(_SAMPLES_PER_SEGMENT)
+    segments = max(1, len(trajectory.times) - 1)
+    times, points = trajectory.sample_many(
+        min(max(_SAMPLES // segments, _LEAST_PER_SEGMENT), _MOST_PER_SEGMENT))
     _require_within_limits(description, times - start, points,
                            accelerations=trajectory.velocities is not None)
     return trajectory
@@ -115,8 +130,10 @@ def _in_arm_order(request: TrajectoryRequest, description: ArmDescription) -> Tr
 
 
 def _require_numbers(request: TrajectoryRequest) -> None:
-    if len(request.times) == 0:
-        raise ReferenceRefusedError('The reference has no points; send at least one.')
+    if not 1 <= len(request.times) <= MOST_POINTS:
+        raise ReferenceRefusedError(
+            f'The reference has {len(request.times) or "no"} points; send between one and '
+            f'{MOST_POINTS}.')
     for name in ('times', 'positions', 'velocities', 'accelerations'):
         values = getattr(request, name)
         if values is not None and not np.isfinite(values).all():

@@ -18,13 +18,15 @@ from ..errors import InertiaError, SettingsError
 PAYLOAD_ORDER = ('mass', 'x', 'y', 'z', 'xx', 'xy', 'xz', 'yy', 'yz', 'zz')
 # Gravity on the largest bodies anybody mounts an arm on, with room for a moving base.
 _MOST_GRAVITY = 30.0
+# A real robot stands on the Earth: what differs from its gravity is a slip of the pen.
+_EARTH = (9.7, 9.9)
 # Beyond these no number is meant: an arm's joint stiffness, and what its flange carries (kg, m,
 # kg m^2). They also keep every torque far from overflow.
 _MOST_GAIN, _MOST_PAYLOAD = 1e5, 100.0
 
 
 class StateSource(str, Enum):
-    """The state at which Coriolis and friction terms are evaluated."""
+    """The state at which Coriolis and inertia terms are evaluated; gravity is at the measured."""
 
     MEASURED = 'measured'
     REFERENCE = 'reference'
@@ -65,6 +67,11 @@ class Settings:
     def profile(self) -> TargetProfile:
         """Return the target's profile."""
         return target_profile(self.target)
+
+    @property
+    def inclined(self) -> bool:
+        """Whether the base is mounted otherwise than FCI assumes it."""
+        return tuple(self.gravity_vector) != GRAVITY
 
     def gains(self, n: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return kp and kd as arrays of shape (n,); a single number stands for every joint."""
@@ -124,6 +131,13 @@ class Settings:
             raise SettingsError(
                 f'gravity_vector must be three numbers of at most {_MOST_GRAVITY} m/s^2 in the '
                 f'base frame, such as {list(GRAVITY)}; got {list(self.gravity_vector)}.')
+        norm = float(np.linalg.norm(gravity))
+        if self.profile.receiver_adds_gravity and not _EARTH[0] <= norm <= _EARTH[1]:
+            raise SettingsError(
+                f'gravity_vector {list(self.gravity_vector)} has a length of {norm:.4g} m/s^2; '
+                f'target {self.target} compensates gravity itself, and only its direction in the '
+                f'base frame can differ ({_EARTH[0]} to {_EARTH[1]} m/s^2 in all). Gravity is '
+                'switched off with terms.gravity.')
         for name, gain in zip(('kp', 'kd'), self.gains(description.n)):
             if (gain < 0.0).any() or (gain > _MOST_GAIN).any():
                 raise SettingsError(f'{name} must be within 0 and {_MOST_GAIN:g}; got '

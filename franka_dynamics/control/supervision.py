@@ -114,6 +114,7 @@ class StateSupervisor:
         self._arrival = 0.0
         self._q: Array | None = None
         self._good = 0
+        self._forgiven = False
         self._periods: deque[float] = deque()
         self._slow_periods = 0
         self._order: deque[bool] = deque(maxlen=_ORDER_WINDOW)
@@ -174,6 +175,10 @@ class StateSupervisor:
                 Condition.JUMPED, f'{self._names[joint]} moved {moved[joint]:.3g} rad in '
                 f'{elapsed:.3g} s, faster than it can')
         return self._judge(elapsed, age)
+
+    def forgive_gap(self) -> None:
+        """Take the next gap for our own: this process was busy, the arm was not silent."""
+        self._forgiven = True
 
     def reject(self, condition: Condition, reason: str) -> Observation:
         """Record a message that could not even be read as a state of this arm."""
@@ -251,13 +256,13 @@ class StateSupervisor:
         """Judge the stream as a whole, now that the state itself is possible."""
         limits = self._limits
         known = len(self._periods) >= min(_RATE_WINDOW, limits.recovery_samples)
-        slow = self._is_slow
+        slow, forgiven, self._forgiven = self._is_slow, self._forgiven, False
         if known and slow:
             return self._fail(
                 Condition.TOO_SLOW, f'joint states come at {self.rate:.0f} Hz, less than the '
                 f'{limits.min_input_rate:.0f} Hz that a command needs; subscribe to the '
                 'full-rate topic (franka_ros2: franka/joint_states)', valid=True, elapsed=elapsed)
-        if not slow and elapsed > limits.state_timeout:
+        if not slow and elapsed > limits.state_timeout and not forgiven:
             self.dropped += round(elapsed * self.rate) - 1
             return self._fail(Condition.STALE, f'{1e3 * elapsed:.0f} ms of joint states are '
                               'missing', valid=True, elapsed=elapsed)

@@ -14,7 +14,9 @@ from std_msgs.msg import Float64MultiArray
 from .qos import STATE_QOS
 
 _REMEMBERED = 256  # commands of ours that may still come back to us
-_RIVAL_MESSAGES = 3  # one may be ours, from before a restart of the middleware
+# One or two may be ours, from before we listened. They need not come fast: ros2 topic pub sends
+# one a second.
+_RIVAL_MESSAGES = 3
 
 
 class CommandWatch:
@@ -71,12 +73,10 @@ class CommandWatch:
                 Float64MultiArray, self._publisher.topic_name, self._on_command, STATE_QOS,
                 raw=True)
             return ''
-        foreign, self._foreign = self._foreign, 0
-        self.rivals_seen += foreign
-        if foreign < _RIVAL_MESSAGES:
+        if self._foreign < _RIVAL_MESSAGES:
             return ''
-        return (f'somebody else commands {self._publisher.topic_name} ({foreign} messages in a '
-                'second that are not ours); stop the other one, then activate this node again')
+        return (f'somebody else commands {self._publisher.topic_name} ({self._foreign} messages '
+                'that are not ours); stop the other one, then activate this node again')
 
     def close(self) -> None:
         """Stop watching."""
@@ -87,3 +87,4 @@ class CommandWatch:
     def _on_command(self, data: bytes) -> None:
         if data not in self._sent:
             self._foreign += 1
+            self.rivals_seen += 1

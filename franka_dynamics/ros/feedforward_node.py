@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 import gc
 import sys
 import time
@@ -41,7 +41,7 @@ from .raw_joint_state import RawJointStateReader
 from .running_crosscheck import RunningCrosscheck
 from .term_publishers import TermPublishers
 from .trajectory_message import request_from_message, trajectory_message
-from ..control.feedforward import Cycle, FeedforwardController
+from ..control.feedforward import Cycle, FeedforwardController, Until
 from ..control.limits import LONGEST_STEP_S
 from ..control.reference import Trajectory
 from ..control.statistics import Durations
@@ -62,6 +62,8 @@ class FeedforwardNode(LifecycleNode):
     def __init__(self, **node_options: Any) -> None:
         super().__init__(NODE_NAME, **node_options)
         self.refusal = ''
+        # Asked while something is waited for; whoever runs the node may say when to give up.
+        self.should_stop: Callable[[], bool] = lambda: False
         self._finalized = False
         declare(self, FEEDFORWARD_PARAMETERS)
         refuse_unknown(self, FEEDFORWARD_PARAMETERS)
@@ -96,7 +98,7 @@ class FeedforwardNode(LifecycleNode):
 
     def _configure(self) -> None:
         parameters = values(self, FEEDFORWARD_PARAMETERS)
-        self._model = resolve_model(self, parameters)
+        self._model = resolve_model(self, parameters, self.should_stop)
         description = self._model.description
         for sentence in self._model.sentences:
             self.get_logger().info(sentence)
@@ -158,12 +160,13 @@ class FeedforwardNode(LifecycleNode):
                                      REFERENCE_QOS, **options)]
         if self.get_parameter('model_source').value == ROBOT_DESCRIPTION:
             self._subscriptions_of_activation.append(self.create_subscription(
-                String, ROBOT_DESCRIPTION, self._on_robot_description, DESCRIPTION_QOS))
+                String, ROBOT_DESCRIPTION, self._on_robot_description, DESCRIPTION_QOS,
+                **options))
         timeout = self.get_parameter('state_timeout').value
         self._stop_timer = self._timer(LONGEST_STEP_S, self._on_stop_timer)
         self._stop_timer.cancel()
         self._silence_period = timeout / _SILENCE_CHECKS_PER_TIMEOUT
-        self._silence_checked = time.monotonic()
+        self._silence_checked, self._skipped_check = time.monotonic(), False
         self._housekeeping_due = False
         self._next_diagnostics = time.monotonic() + _DIAGNOSTICS_PERIOD_S
         self._timer(self._silence_period, self._on_silence_timer)
@@ -264,7 +267,7 @@ class FeedforwardNode(LifecycleNode):
             self.controller.reflect(cycle)
             self._publish_terms(cycle, reading)
         if self.controller.stopping:
-            self._stop_timer.reset()
+            self._run_stop_timer()
             self._warn_of_stop()
         if self._housekeeping_due:
             self._keep_house()
@@ -281,7 +284,7 @@ class FeedforwardNode(LifecycleNode):
             self._diagnostics.publish_contact()
         failure = self._running_crosscheck.run(cycle)
         if failure:
-            self.controller.hold_off(failure)
+            self.controller.hold_off(failure, Until.CONFIGURATION)
 
     def _look_who_listens(self) -> None:
         self._terms.refresh()
@@ -301,6 +304,11 @@ class FeedforwardNode(LifecycleNode):
         self._publish_command(torque)
         return True
 
+    def _run_stop_timer(self) -> None:
+        """Let the stop sequence run; resetting a running timer would begin its period anew."""
+        if self._stop_timer.is_canceled():
+            self._stop_timer.reset()
+
     def _on_stop_timer(self) -> None:
         if not self._publish_stop_step():
             self._stop_timer.cancel()
@@ -310,11 +318,13 @@ class FeedforwardNode(LifecycleNode):
         late = now - self._silence_checked > 2.0 * self._silence_period
         self._silence_checked = now
         # A stall of this process is no silence of the arm: messages may be waiting to be read.
-        if late:
+        # Two in a row are no stall any more, but a process that cannot keep up.
+        skip, self._skipped_check = late and not self._skipped_check, late
+        if skip:
             return
         self.controller.check_silence(now)
         if self.controller.stopping:
-            self._stop_timer.reset()
+            self._run_stop_timer()
             self._warn_of_stop()
 
     def _warn_of_stop(self) -> None:
@@ -324,6 +334,8 @@ class FeedforwardNode(LifecycleNode):
     # References, parameters, diagnostics -------------------------------------------------------
 
     def _on_reference(self, message: JointTrajectory) -> None:
+        # Decoding and checking thousands of points takes longer than a cycle.
+        self.controller.supervisor.forgive_gap()
         try:
             planned = self.controller.set_reference(request_from_message(message))
         except ReferenceRefusedError as error:
@@ -344,8 +356,8 @@ class FeedforwardNode(LifecycleNode):
         if message.data != self._model.urdf:
             self.controller.hold_off(
                 'robot_description has changed since this node was configured from it; clean it '
-                'up and configure it again')
-            self._stop_timer.reset()
+                'up and configure it again', Until.CONFIGURATION)
+            self._run_stop_timer()
 
     def _judge_parameters(self, changes: Sequence[Parameter]) -> SetParametersResult:
         """Accept a set of changes if all of them together can be used."""
@@ -369,6 +381,8 @@ class FeedforwardNode(LifecycleNode):
     def _apply_parameters(self, changes: Sequence[Parameter]) -> None:
         if self._controller is None:
             return
+        self._simulated_time = self.get_parameter('use_sim_time').value
+        self.controller.supervisor.forgive_gap()
         live = {spec.name for spec in LIVE_PARAMETERS}
         if any(change.name in live for change in changes):
             self.controller.apply(settings_from(values(self, LIVE_PARAMETERS)))
@@ -390,8 +404,8 @@ class FeedforwardNode(LifecycleNode):
         self._next_diagnostics = now + _DIAGNOSTICS_PERIOD_S
         rival = self._command_watch.check()
         if rival and not self.controller.conflict:
-            self.controller.hold_off(rival)
-            self._stop_timer.reset()
+            self.controller.hold_off(rival, Until.ACTIVATION)
+            self._run_stop_timer()
         self._diagnostics.publish()
 
 

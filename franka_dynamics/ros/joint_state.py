@@ -116,10 +116,16 @@ def doubles(values: NDArray[np.float64]) -> array:
     return array('d', np.ascontiguousarray(values, dtype=float).tobytes())
 
 
-def effort_message(stamp: Time, names: list[str], effort: NDArray[np.float64]) -> JointState:
-    """Return a stamped JointState that carries torques alone; `names` is kept, not copied."""
+def effort_message(stamp: Time, names: list[str], effort: NDArray[np.float64],
+                   frame_id: str = '') -> JointState:
+    """
+    Return a stamped JointState that carries torques alone; `names` is kept, not copied.
+
+    RViz's Effort display drops messages without a frame, though torques are of none.
+    """
     message = JointState()
     message.header.stamp = stamp
+    message.header.frame_id = frame_id
     message.name = names
     message.effort = doubles(effort)
     return message

@@ -22,14 +22,16 @@ from ..errors import FrankaDynamicsError
 
 REFUSED, INPUT_AT_FAULT = 1, 2
 _SPIN_S = 0.1
-_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+# A closed terminal (SIGHUP) and Ctrl-\ must not leave a torque behind either.
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 
 
 def run_lifecycle_node(make: Callable[[], Any], args: Sequence[str] | None = None) -> int:
     """
     Run a lifecycle node until SIGINT or SIGTERM.
 
-    It has an `autostart` parameter, a `refusal` text and a method `shut_down`.
+    It has a parameter `autostart`, a text `refusal`, a callable `should_stop` and a method
+    `shut_down`.
 
     rclpy's own signal handler ends the context before anything can be published, so it is
     replaced: a signal asks the node to shut down, which publishes its stop sequence.
@@ -37,7 +39,8 @@ def run_lifecycle_node(make: Callable[[], Any], args: Sequence[str] | None = Non
     Returns
     -------
     int
-        0 after an orderly end, 1 if the node refused to configure, 2 if a parameter is at fault.
+        0 after an orderly end, 1 if the node refused to configure or to activate, 2 if a
+        parameter is at fault.
 
     """
     no_realtime = request_realtime()
@@ -55,11 +58,13 @@ def run_lifecycle_node(make: Callable[[], Any], args: Sequence[str] | None = Non
         executor = EventsExecutor()
         executor.add_node(node)
         try:
+            node.should_stop = lambda: stop.requested
             if node.get_parameter('autostart').value:
-                if node.trigger_configure() != TransitionCallbackReturn.SUCCESS:
-                    print(node.refusal or 'the node could not be configured', file=sys.stderr)
-                    return REFUSED
-                node.trigger_activate()
+                for transition in (node.trigger_configure, node.trigger_activate):
+                    if transition() != TransitionCallbackReturn.SUCCESS:
+                        print(node.refusal or 'the node could not be started; its log says why',
+                              file=sys.stderr)
+                        return REFUSED
             while not stop.requested and rclpy.ok():
                 executor.spin_once(timeout_sec=_SPIN_S)
         except ExternalShutdownException:
@@ -76,7 +81,7 @@ def run_lifecycle_node(make: Callable[[], Any], args: Sequence[str] | None = Non
 
 
 class StopRequest:
-    """Remembers SIGINT and SIGTERM instead of dying of them."""
+    """Remembers the signals that end a process instead of dying of them."""
 
     def __init__(self) -> None:
         self.requested = False

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 import time
@@ -35,7 +36,8 @@ class ResolvedModel:
     urdf: str | None = None
 
 
-def resolve_model(node: Any, values: dict[str, Any]) -> ResolvedModel:
+def resolve_model(node: Any, values: dict[str, Any], should_stop: Callable[[], bool],
+                  ) -> ResolvedModel:
     """
     Return the arm that the parameters ask for.
 
@@ -58,7 +60,8 @@ def resolve_model(node: Any, values: dict[str, Any]) -> ResolvedModel:
     if source == URDF_FILE:
         name, text = values['urdf_file'], _read(Path(values['urdf_file']).expanduser())
     else:
-        name, text = _wait_for_description(node, values['robot_description_timeout'])
+        name, text = _wait_for_description(
+            node, values['robot_description_timeout'], should_stop)
     hand = values['hand']
     model = model_from_urdf(
         text, reference, source=name, joint_names=list(values['joint_names']) or None,
@@ -87,7 +90,8 @@ def _read(path: Path) -> str:
         raise DescriptionError(f'urdf_file {path} cannot be read: {error}.') from error
 
 
-def _wait_for_description(node: Any, seconds: float) -> tuple[str, str]:
+def _wait_for_description(node: Any, seconds: float, should_stop: Callable[[], bool],
+                          ) -> tuple[str, str]:
     """Return the topic's resolved name and its text."""
     topic = node.resolve_topic_name(ROBOT_DESCRIPTION)
     until = time.monotonic() + seconds
@@ -96,8 +100,8 @@ def _wait_for_description(node: Any, seconds: float) -> tuple[str, str]:
                                           time_to_wait=min(left, _SLICE_S))
         if heard and message is not None:
             return topic, message.data
-        if not node.context.ok():
-            break
+        if should_stop() or not node.context.ok():
+            raise DescriptionError(f'{topic} did not arrive before this node was told to stop.')
     raise DescriptionError(
         f'{topic} did not arrive within {seconds:g} s; is robot_state_publisher running in this '
         'namespace? It publishes the description as transient local, and so must others.')

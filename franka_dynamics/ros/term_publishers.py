@@ -102,7 +102,8 @@ class TermPublishers:
         self._publishers, self._wanted = [], []
 
     def _effort(self, stamp: Time, torque: NDArray[np.float64] | None) -> JointState | None:
-        return None if torque is None else effort_message(stamp, self._names, torque)
+        return None if torque is None else effort_message(
+            stamp, self._names, torque, self._base_frame)
 
     def _gravity(self, cycle: Cycle, stamp: Time) -> JointState | None:
         return self._effort(stamp, cycle.gravity)

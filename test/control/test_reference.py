@@ -98,7 +98,7 @@ def test_given_a_trajectory_that_has_not_begun_when_sampled_then_the_old_wish_st
     times, positions, velocities, _ = points
     source = ReferenceSource()
     source.hold(np.full(N, 7.0))
-    source.follow(Trajectory(times, positions, velocities))
+    source.follow(Trajectory(times, positions, velocities), times[0] - 1.0)
     np.testing.assert_array_equal(source.sample(times[0] - 0.1).q, np.full(N, 7.0))
     np.testing.assert_allclose(source.sample(times[0]).q, positions[0], rtol=0.0, atol=ATOL)
 
@@ -106,6 +106,20 @@ def test_given_a_trajectory_that_has_not_begun_when_sampled_then_the_old_wish_st
 def test_given_a_trajectory_that_ended_when_sampled_then_its_end_is_held(points):
     times, positions, velocities, _ = points
     source = ReferenceSource()
-    source.follow(Trajectory(times, positions, velocities))
+    source.follow(Trajectory(times, positions, velocities), times[0])
     np.testing.assert_array_equal(source.sample(times[-1] + 5.0).q, positions[-1])
     assert not source.active
+
+
+def test_given_a_motion_under_way_when_another_is_stamped_ahead_then_the_first_goes_on(points):
+    times, positions, velocities, _ = points
+    first = Trajectory(times, positions, velocities)
+    later = Trajectory(times + 1.0 + times[1] - times[0], positions + 5.0, velocities)
+    source = ReferenceSource()
+    source.follow(first, times[0])
+    source.follow(later, times[0])
+    before = later.times[0] - 1e-6
+    np.testing.assert_array_equal(source.sample(before).dq, first.sample(before).dq)
+    np.testing.assert_array_equal(source.at(later.times[1]).q, later.sample(later.times[1]).q)
+    np.testing.assert_array_equal(source.sample(later.times[0]).q, positions[0] + 5.0)
+    assert source.active

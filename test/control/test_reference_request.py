@@ -80,6 +80,7 @@ def with_value(rows, value):
     ({'start': NOW - 10.0}, r'ended 8 s ago'),
     ({'start': NOW - 1.0}, r'should have started 1 s ago'),
     ({'positions': moved(1, 2, np.nan)}, r'positions of point 2 hold a value that is not finite'),
+    ({'start': NOW + 1e9}, r'stamped 1e\+09 s ahead of the joint states'),
     ({'velocities': None}, r'has accelerations but no velocities'),
     ({'velocities': with_value(2, 0.1)}, r'ends with 0.1 rad/s at fer_joint1'),
     ({'positions': moved(2, 3, 3.0)},
@@ -89,7 +90,7 @@ def with_value(rows, value):
     ({'times': np.array([0.0, 0.15, 0.3])},
      r'takes fer_joint1 to an? acceleration of .* rad/s\^2'),
     ({'times': np.zeros(0), 'positions': np.zeros((0, 7)), 'velocities': None,
-      'accelerations': None}, r'has no points'),
+      'accelerations': None}, r'has no points; send between one and 10000'),
 ])
 def test_given_a_motion_at_fault_when_planned_then_it_is_refused_by_name(changes, sentence):
     with pytest.raises(ReferenceRefusedError, match=sentence):
@@ -112,3 +113,14 @@ def test_given_an_fr3_near_its_limit_when_planned_then_its_velocity_limit_is_the
 def test_given_a_stamp_a_little_late_when_planned_then_transport_is_forgiven():
     planned = plan(request(start=NOW - 0.05), FER, NOW, at_home())
     assert planned.times[0] == NOW - 0.05
+
+
+@pytest.mark.parametrize(('start', 'q', 'sentence'), [
+    (NOW + 1.7e9, FER.home, r'stamped 1.7e\+09 s ahead of the joint states'),
+    (None, FER.home + 0.11, r'starts 0.11 rad from where fer_joint')])
+def test_given_a_set_point_far_off_when_planned_then_it_is_refused(start, q, sentence):
+    # Near what was desired last, but not near the arm: a stream must not run away from it.
+    desired = ReferencePoint.at_rest(q)
+    point = TrajectoryRequest(FER.joint_names, np.zeros(1), q[None], start=start)
+    with pytest.raises(ReferenceRefusedError, match=sentence):
+        plan(point, FER, NOW, desired, FER.home)

@@ -34,6 +34,7 @@ def test_given_defaults_when_validated_then_they_are_safe_on_every_arm():
     ({'gravity_vector': (0.0, 0.0)}, r'gravity_vector must be three numbers'),
     ({'gravity_vector': (0.0, 0.0, np.nan)}, r'gravity_vector must be three numbers'),
     ({'gravity_vector': (0.0, 0.0, -981.0)}, r'at most 30.0 m/s\^2'),
+    ({'gravity_vector': (0.0, 0.0, 0.0)}, r'has a length of 0 m/s\^2; target fci compensates'),
     ({'kp': (1.0, 2.0)}, r'kp must be one finite number for all joints, or 7 of them'),
     ({'kd': (-1.0,)}, r'kd must be within 0 and 100000; got \[-1.0,'),
     ({'kp': (1e308,)}, r'kp must be within 0 and 100000'),

@@ -23,7 +23,7 @@ NODE, COMMANDS = 'feedforward', 'feedforward: Command'
 
 @pytest.mark.parametrize(('target', 'parameters', 'resting'), [
     ('fci', INCLINED, ZERO), ('mujoco', {}, GRAVITY)])
-@pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_given_a_signal_when_commanding_then_the_last_torque_can_be_left_and_exit_is_zero(
         arm, probe, start_node, commands, target, parameters, resting, number):
     node = start_node(target=target, **parameters)
@@ -138,6 +138,32 @@ def test_given_somebody_who_commands_when_activated_then_the_node_refuses(
     probe.destroy_timer(timer)
 
 
+def test_given_bad_states_without_pause_when_stopping_then_zero_is_reached_all_the_same(
+        arm, probe, start_node, commands):
+    start_node(target='fci', **INCLINED)
+    arm.until(lambda: len(commands) > 300, 'commands')
+    bad = {'position': [float('nan')] * 7}
+
+    def at_zero():
+        # As fast as this process can: a stop that waits for a pause would wait for ever.
+        for _ in range(20):
+            arm.send(1, pause=0.0, **bad)
+        return np.array_equal(commands[-1].data, ZERO)
+
+    probe.until(at_zero, 'zero torque while bad states come')
+
+
+def test_given_somebody_who_commands_when_started_by_itself_then_it_ends_with_a_status(
+        probe, start_node):
+    rival = probe.create_publisher(Float64MultiArray, 'effort_controller/commands', 1)
+    node = start_node(target='mujoco', listen_before_activation=10.0)
+    while node.running:
+        rival.publish(Float64MultiArray(data=[0.5] * 7))
+        probe.spin(0.005)
+    assert node.wait() == 1
+    assert 'somebody else commands /effort_controller/commands' in node.text
+
+
 def test_given_somebody_who_commands_later_when_heard_then_the_node_stops_and_says_who(
         arm, probe, start_node, commands):
     start_node(target='fci', **INCLINED)
@@ -147,7 +173,7 @@ def test_given_somebody_who_commands_later_when_heard_then_the_node_stops_and_sa
 
     def told():
         rival.publish(foreign)
-        return probe.says('feedforward: Command', 'messages in a second that are not ours')
+        return probe.says('feedforward: Command', 'messages that are not ours')
 
     arm.until(told, 'the competitor is told')
     arm.until(lambda: probe.says('feedforward: Command', 'silent'), 'silence')
