@@ -93,4 +93,4 @@ lint: setup
 	@$(BIN)/mypy
 
 clean:
-	rm -rf .venv .venv-* demo_output build install log
+	rm -rf .venv .venv-* demo_output replay_output five_bar_output build install log

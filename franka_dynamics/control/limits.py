@@ -9,6 +9,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+# What FCI tolerates, and what no arm is driven faster than, whether its file states a rate or not.
+MOST_RATE = 1000.0  # N m/s, or N/s for a prismatic joint
 # However far apart two stamps are, a receiver sees the change within one of its 1 ms cycles.
 LONGEST_STEP_S = 1e-3
 
@@ -38,13 +40,14 @@ class TorqueLimiter:
     Parameters
     ----------
     effort, effort_rate : ndarray, shape (n,)
-        Largest absolute torque [N m] and largest change per second [N m/s].
+        Largest absolute torque [N m] and largest change per second [N m/s], of which at most
+        MOST_RATE counts; either may be infinite.
 
     """
 
     def __init__(self, effort: NDArray[np.float64], effort_rate: NDArray[np.float64]) -> None:
         self._effort = np.array(effort, dtype=float)
-        self._effort_rate = np.array(effort_rate, dtype=float)
+        self._effort_rate = np.minimum(np.asarray(effort_rate, dtype=float), MOST_RATE)
 
     def limit(self, desired: NDArray[np.float64], previous: NDArray[np.float64] | None,
               elapsed_s: float) -> LimitedTorque:

@@ -64,7 +64,8 @@ def random_trajectory(problem: ExcitationProblem, start: Array, period: float, h
         raise IdentificationError(
             'The start pose is beyond a limit or too near to the table or to the arm itself; '
             'choose another with --start, or smaller margins.')
-    coefficients = rng.standard_normal((problem.arm.n, 2 * harmonics - 2))
+    # None at all for too few harmonics, which `basis` then refuses.
+    coefficients = rng.standard_normal((problem.arm.n, max(0, 2 * harmonics - 2)))
     trajectory = FourierTrajectory(start, period, coefficients)
     return within_limits(problem, trajectory, _SAMPLES)
 

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arm import available_arms, load
 from ..errors import RecordingError
 
 
@@ -62,8 +63,22 @@ def select_joints(present: Sequence[str], wanted: Sequence[str], *, where: str,
             f'{len(complete)} arms ({", ".join(head + tails[0] for head in complete)} ...); say '
             'which with --arm-prefix or --joint-names.')
     if complete:
-        return _by_names(present, tuple(complete[0] + tail for tail in tails), where)
+        names = tuple(complete[0] + tail for tail in tails)
+        _require_no_shipped_arm(present, names, wanted, where)
+        return _by_names(present, names, where)
     return None
+
+
+def _require_no_shipped_arm(present: Sequence[str], names: tuple[str, ...],
+                            wanted: Sequence[str], where: str) -> None:
+    """Refuse to take one arm for another whose joints are merely named alike."""
+    for arm in available_arms():
+        theirs = load(arm).joint_names
+        if names[0] in theirs and all(name in present for name in theirs):
+            raise RecordingError(
+                f'{where} has the joints of {arm}, {theirs[0]} ... {theirs[-1]}, not '
+                f'{wanted[0]} ... {wanted[-1]}; give --arm {arm}, or say with --joint-names that '
+                'they are to be read as this arm.')
 
 
 def _common_beginning(names: Sequence[str]) -> str:

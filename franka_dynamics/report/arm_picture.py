@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .files import complete_or_absent
+from .plotting import save
 from ..arm import ArmDescription
 from ..dynamics.newton_euler import NewtonEulerModel
 from ..dynamics.space_inertia import space_inertias
-from ..errors import MissingDependencyError, OutputError
+from ..errors import MissingDependencyError
 
 _AXIS_COLOURS = ('tab:red', 'tab:green', 'tab:blue')
 _TRIAD = 0.08  # length of a drawn axis, of the arm's longest side
@@ -71,7 +71,7 @@ def draw_arm(description: ArmDescription, q: ArrayLike, path: str | Path) -> Non
     places, names = _named_places(poses)
     _label(axes, places, names, side=-1, fontweight='bold')
     _label(axes, centers, [f'c{i + 1}' for i in range(len(centers))], side=1, color='dimgray')
-    _save(figure, path)
+    save(figure, path)
 
 
 def _set_bounds(axes: Any, points: NDArray[np.float64]) -> float:
@@ -144,13 +144,3 @@ def _spread(heights: NDArray[np.float64], gap: float) -> NDArray[np.float64]:
     out = np.empty_like(spread)
     out[order] = spread
     return out
-
-
-def _save(figure: Any, path: str | Path) -> None:
-    suffix = Path(path).suffix.lstrip('.').lower()
-    formats = figure.canvas.get_supported_filetypes()
-    if suffix not in formats:
-        raise OutputError(f'{path} cannot be written: {suffix or "no suffix"!r} is no picture '
-                          f'format; use one of {", ".join(sorted(formats))}.')
-    with complete_or_absent(path) as scratch:
-        figure.savefig(scratch, dpi=130)

@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from .demo_figures import DemoFigures
-from .files import complete_or_absent, write_text
+from .files import write_text
+from .plotting import save
 from ..dynamics.crosscheck import TOLERANCE
 
 DRIFT_BOUND_RAD = 1e-3
@@ -112,18 +113,18 @@ def draw(figures: DemoFigures, joint_names: tuple[str, ...], path: Path) -> None
     motion.set(title='The motion to be followed', xlabel='time [s]', ylabel='position [rad]')
     for tracking, label in ((figures.gravity_only, 'g + PD'),
                             (figures.with_feedforward, 'M ddq + C dq + g + PD')):
-        error.plot(tracking.time, 1e3 * np.linalg.norm(tracking.error, axis=1),
+        error.plot(tracking.time, 1e3 * np.sqrt(np.mean(tracking.error ** 2, axis=1)),
                    label=f'{label}: {1e3 * tracking.rms:.2f} mrad rms')
     error.set(title='Tracking error with the same weak PD', xlabel='time [s]',
-              ylabel='norm over the joints [mrad]', yscale='log')
+              ylabel='rms over the joints [mrad]', yscale='log', ylim=(1e-3, None))
     error.legend()
     torque.set(title='Commanded torque over the whole run', xlabel='time [s]',
                ylabel='torque [N m]')
-    motion.legend(ncols=4, fontsize='small')
+    for axes in (hold, motion, torque):
+        axes.legend(fontsize='small', loc='center left', bbox_to_anchor=(1.0, 0.5))
     for axes in (hold, motion, error, torque):
         axes.grid(alpha=0.3)
-    with complete_or_absent(path) as scratch:
-        figure.savefig(scratch, dpi=110)
+    save(figure, path)
     pyplot.close(figure)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .files import complete_or_absent
+from .plotting import save
 from ..arm.mesh import TriangleMesh
 from ..dynamics.closed_chain import ClosedChain
 from ..dynamics.reaching import Reaching
@@ -63,8 +63,7 @@ def draw_five_bar(chain: ClosedChain, meshes: Sequence[TriangleMesh], reaching: 
     drift.set(xlabel='time [s]', ylabel='loop open by [rad]', title='constraint drift, (11)')
     drift.grid(alpha=0.3)
     drift.legend()
-    with complete_or_absent(path) as scratch:
-        figure.savefig(scratch, dpi=130)
+    save(figure, path)
 
 
 def _draw_links(axes: Any, chain: ClosedChain, meshes: Sequence[TriangleMesh],

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from .files import complete_or_absent
+from .plotting import save
 from ..arm import LinkInertia
 from ..arm.mesh import TriangleMesh
 from ..errors import MissingDependencyError
@@ -95,5 +95,4 @@ def draw_payload(mesh: TriangleMesh, inertia: LinkInertia, path: str | Path, tit
              xlabel='x [mm]', ylabel='y [mm]', zlabel='z [mm]', title=title)
     axes.set_box_aspect((1, 1, 1))
     axes.legend(loc='upper left', fontsize='small')
-    with complete_or_absent(path) as temporary:
-        figure.savefig(temporary, dpi=130)
+    save(figure, path)

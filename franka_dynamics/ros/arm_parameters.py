@@ -14,12 +14,12 @@ from ..arm.loader import AS_LISTED
 from ..errors import SettingsError
 
 ARM_PARAMETERS = (
-    ParameterSpec('robot_type', 'string', 'fer', 'A shipped arm (fer, fr3) or the path of an arm '
-                  'file.', read_only=True),
+    ParameterSpec('robot_type', 'string', 'fer', 'A shipped arm (fer, fr3, fr3v2, ...) or the '
+                  'path of an arm file.', read_only=True),
     ParameterSpec('inertial_set', 'string', '', "Which of the arm file's inertial sets to use; "
                   'empty for its default.', read_only=True),
-    ParameterSpec('hand', 'string', AS_LISTED, 'The hand on the flange: franka_hand, '
-                  'hand_ledezma2021, none, or as_listed for the one the inertial set was '
+    ParameterSpec('hand', 'string', AS_LISTED, 'The hand on the flange: one of config/hands '
+                  '(franka_hand, ...), none, or as_listed for the one the inertial set was '
                   'published with.', read_only=True),
     ParameterSpec('repair', 'string', '', 'What becomes of links that no real body could be: '
                   'empty refuses them, nearest_within_rounding replaces them by the nearest that '

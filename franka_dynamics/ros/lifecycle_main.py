@@ -62,9 +62,7 @@ def run_lifecycle_node(make: Callable[[], Any], args: Sequence[str] | None = Non
             if node.get_parameter('autostart').value:
                 for transition in (node.trigger_configure, node.trigger_activate):
                     if transition() != TransitionCallbackReturn.SUCCESS:
-                        print(node.refusal or 'the node could not be started; its log says why',
-                              file=sys.stderr)
-                        return REFUSED
+                        return REFUSED  # and the log says why
             while not stop.requested and rclpy.ok():
                 executor.spin_once(timeout_sec=_SPIN_S)
         except ExternalShutdownException:

@@ -58,6 +58,7 @@ def test_given_a_rehearsal_when_run_then_the_hidden_hand_is_identified(tmp_path,
 @pytest.mark.parametrize(('options', 'sentence'), [
     (['--period', '0'], 'The period is 0.0 s; it must be positive'),
     (['--harmonics', '1'], '1 harmonics leave no motion'),
+    (['--harmonics', '0'], 'harmonics leave no motion'),
     (['--fraction', '0'], 'The fraction of the limits is 0.0'),
     (['--start', '0', '0'], 'start has shape (2,), expected (7,)'),
     (['--table', '0.6'], 'The start pose is beyond a limit or too near to the table'),

@@ -9,7 +9,7 @@ from hypothesis import settings as hypothesis_settings
 import numpy as np
 import pytest
 
-from franka_dynamics.arm import load
+from franka_dynamics.arm import JointLimits, load
 from franka_dynamics.control.feedforward import FeedforwardController, Mode, Until
 from franka_dynamics.control.limits import LONGEST_STEP_S
 from franka_dynamics.control.multisine import multisine
@@ -252,6 +252,23 @@ def test_given_a_start_on_fci_when_first_published_then_it_is_zero_and_ramps():
                 gravity_compensation=True, gravity=(5.0, 0.0, -8.44)).run(0.5)
     np.testing.assert_array_equal(loop.published[0], np.zeros(7))
     assert np.abs(np.diff(loop.published, axis=0)).max() <= 1.0 + 1e-12
+
+
+def test_given_an_arm_without_stated_limits_when_commanded_then_torques_are_finite_and_slow():
+    joints = tuple(replace(joint, limits=JointLimits()) for joint in FER.joints)
+    controller = FeedforwardController(replace(FER, joints=joints), MUJOCO)
+    controller.enable()
+    torques = [cycle.command for cycle in (
+        controller.cycle(1.0 + 1e-3 * k, FER.home, np.zeros(7), 1e-3 * k) for k in range(400))
+        if cycle.command is not None]
+    np.testing.assert_allclose(torques[-1], NewtonEulerModel(FER).gravity(FER.home), rtol=0,
+                               atol=1e-12)
+    controller.disable('test')
+    while (torque := controller.stop_step(1e-3)) is not None:
+        torques.append(torque)
+    assert controller.mode is Mode.SILENT
+    assert np.isfinite(torques).all()
+    assert np.abs(np.diff(torques, axis=0)).max() <= 1.0 + 1e-12
 
 
 def test_given_a_live_change_when_applied_then_the_torque_glides_over_the_ramp_time():

@@ -36,3 +36,11 @@ def test_given_a_small_change_when_limited_then_it_passes_uncut(limiter):
     np.testing.assert_array_equal(limited.torque, previous + [0.5, -0.5])
     assert not limited.cut_by_rate.any()
     assert not limited.cut_by_limit.any()
+
+
+@pytest.mark.parametrize('elapsed', [0.0, 0.5e-3, 1.0])
+def test_given_limits_that_are_infinite_when_limited_then_a_rate_is_kept_all_the_same(elapsed):
+    unlimited = TorqueLimiter(np.full(2, np.inf), np.full(2, np.inf))
+    torque = unlimited.limit(np.array([500.0, -500.0]), np.zeros(2), elapsed).torque
+    allowed = 1000.0 * min(elapsed, 1e-3)
+    np.testing.assert_allclose(torque, [allowed, -allowed], rtol=0.0, atol=1e-12)

@@ -35,3 +35,11 @@ def test_given_two_families_when_selected_then_neither_is_guessed():
     present = [f'{arm}_joint{i}' for arm in ('a', 'b') for i in range(1, 8)]
     with pytest.raises(RecordingError, match=r'here has none of fer_joint1 .* 2 arms \(a_joint1'):
         select_joints(present, FER, where='here')
+
+
+@pytest.mark.parametrize(('arm', 'wanted'), [
+    ('rpr', [f'rpr_joint{i}' for i in range(1, 4)]),
+    ('fr3', [f'fr3_joint{i}' for i in range(1, 8)])])
+def test_given_another_shipped_arm_when_selected_then_it_is_not_taken_for_ours(arm, wanted):
+    with pytest.raises(RecordingError, match=r'has the joints of fer, .* give --arm fer'):
+        select_joints(FER, wanted, where='here')
