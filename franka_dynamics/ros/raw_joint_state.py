@@ -13,6 +13,7 @@ the decoded path, which is also what the tests compare with.
 from __future__ import annotations
 
 from collections.abc import Sequence
+import re
 import struct
 from typing import NamedTuple
 
@@ -35,7 +36,7 @@ class _Layout(NamedTuple):
     """Where the values of messages with these constant bytes lie."""
 
     length: int
-    constant: bytes  # from behind the stamp up to the first position
+    constant: re.Pattern[bytes]  # from behind the stamp up to the first position
     counts: tuple[tuple[int, int], ...]  # offset and value of the counts between the arrays
     position: int
     velocity: int
@@ -90,7 +91,7 @@ def _fits(layout: _Layout, data: bytes) -> bool:
     """Return whether a message's values lie where another's did."""
     return (len(data) == layout.length
             and data.startswith(_ENCAPSULATION)
-            and data[_AFTER_STAMP:_AFTER_STAMP + len(layout.constant)] == layout.constant
+            and layout.constant.match(data, _AFTER_STAMP) is not None
             and all(_COUNT.unpack_from(data, offset)[0] == value
                     for offset, value in layout.counts))
 
@@ -99,10 +100,12 @@ def _layout_of(data: bytes, message: JointState, wanted: Sequence[str]) -> _Layo
     """Return where a decoded message's values lie in its bytes, or None if it is not certain."""
     if not data.startswith(_ENCAPSULATION):
         return None
-    place = _after_text(_AFTER_STAMP, message.header.frame_id)
-    place = _align(place, _COUNT.size) + _COUNT.size
-    for name in message.name:
-        place = _after_text(place, name)
+    spans, place = [], _AFTER_STAMP
+    for text in (message.header.frame_id, None, *message.name):
+        place = _align(place, _COUNT.size)
+        end = place + _COUNT.size + (0 if text is None else len(text.encode()) + 1)
+        spans.append((place, end))
+        place = end
     offsets, counts = [], []
     for values in (message.position, message.velocity, message.effort):
         place = _align(place, _COUNT.size)
@@ -118,7 +121,8 @@ def _layout_of(data: bytes, message: JointState, wanted: Sequence[str]) -> _Layo
         return None
     names = list(message.name)
     return _Layout(
-        len(data), data[_AFTER_STAMP:offsets[0]], tuple(counts[1:]), offsets[0], offsets[1],
+        len(data), _pattern(data, [*spans, (counts[0][0], counts[0][0] + _COUNT.size)],
+                            offsets[0]), tuple(counts[1:]), offsets[0], offsets[1],
         offsets[2] if len(message.effort) else None, len(names),
         np.array([names.index(name) for name in wanted]))
 
@@ -127,6 +131,14 @@ def _align(place: int, to: int) -> int:
     return place + (_BODY - place) % to
 
 
-def _after_text(place: int, text: str) -> int:
-    """Return the place behind a string: its length, its bytes and a zero."""
-    return _align(place, _COUNT.size) + _COUNT.size + len(text.encode()) + 1
+def _pattern(data: bytes, spans: Sequence[tuple[int, int]], end: int) -> re.Pattern[bytes]:
+    """
+    Return what matches these bytes, whatever stands between the spans.
+
+    Between them is padding, which serializers leave as it was in their memory.
+    """
+    parts, place = [], _AFTER_STAMP
+    for begin, stop in spans:
+        parts.append(b'.' * (begin - place) + re.escape(data[begin:stop]))
+        place = stop
+    return re.compile(b''.join(parts) + b'.' * (end - place), re.DOTALL)

@@ -54,6 +54,9 @@ def start_fci(launch):
     return start
 
 
+ATTEMPTS = 8  # to lose five packets while the machine loses none
+
+
 class Commander:
     """Publishes torques for the node to follow."""
 
@@ -196,24 +199,49 @@ def test_given_the_server_is_killed_when_controlling_then_the_node_ends_and_name
     assert re.search(r'communication error: the connection to .* failed: UDP receive', node.text)
 
 
+def control_again(probe, commander):
+    """Wait until the node controls; recover a robot that a busy machine has stopped."""
+    def controlling():
+        if pairs(probe, FCI).get('state') == 'fault':
+            probe.call(SetBool, 'fci/enable', SetBool.Request(data=True))
+            probe.diagnostics.pop(FCI, None)
+        return probe.says(FCI, 'controlling')
+    commander.until(np.zeros(7), controlling, 'control begins')
+
+
 def test_given_packets_are_lost_when_few_then_it_goes_on_and_when_many_then_it_says_so(
         robots, start_fci, probe):
     robot = robots(enforce_comm_constraints=True)
     first, *rest = loopback_address().split('.')
     link = LossyLink('.'.join([first, *rest[:2], '2']), robot.address)
+    few, too_many = 5, 20
+
+    def lost():
+        return int(pairs(probe, FCI).get('states lost', 0))
+
+    def stopped():
+        return pairs(probe, FCI).get('state') == 'fault'
+
     try:
         start_fci('.'.join([first, *rest[:2], '2']))
         commander = Commander(probe)
-        commander.until_controlling()
-        before = int(pairs(probe, FCI)['states lost'])
-        link.lose(5)
-        commander.until(np.zeros(7), lambda: int(pairs(probe, FCI)['states lost']) >= before + 5,
-                        'the loss is counted')
-        commander.until_controlling()
+        for _ in range(ATTEMPTS):
+            control_again(probe, commander)
+            before = lost()
+            link.lose(few)
+            commander.until(np.zeros(7), lambda before=before: lost() >= before + few,
+                            'the loss is counted')
+            if not stopped():
+                break
+            # Only what this machine lost besides can have stopped the robot.
+            assert lost() - before >= too_many
+        else:
+            pytest.skip(f'this machine itself loses {too_many} packets in a row, every time')
+        control_again(probe, commander)
         link.lose(200)
         commander.until(np.zeros(7), lambda: probe.says(FCI, 'communication_constraints'),
                         'the robot stops')
-        assert pairs(probe, FCI)['state'] == 'fault'
+        assert stopped()
     finally:
         link.close()
 
