@@ -32,7 +32,7 @@ from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory
 
 from .bag_recorder import BagRecorder
-from .realtime import ON, SWITCH
+from .realtime import ON, request_realtime, SWITCH
 from ..errors import FrankaDynamicsError
 
 COMMAND = '/effort_controller/commands'
@@ -106,11 +106,18 @@ def run_session(plan: DemoPlan, folder: Path,
     os.environ['ROS_AUTOMATIC_DISCOVERY_RANGE'] = 'LOCALHOST'
     # The simulated arm stands for a real one, which never waits for a processor.
     os.environ.setdefault(SWITCH, ON)
+    # Nor may the recorder wait: the arm shares memory with it, and would wait for it in turn.
+    request_realtime()
     rclpy.init()
     try:
         return _Session(plan, folder, progress).run()
     finally:
         rclpy.try_shutdown()
+
+
+def _ordinary_scheduling() -> None:
+    """Let a child choose its scheduling itself instead of inheriting the recorder's."""
+    os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
 
 
 class _Session:
@@ -133,7 +140,7 @@ class _Session:
             # On a busy machine the simulated arm pauses, as no real one does, and its clock falls
             # behind; neither is to end the run.
             self._start('feedforward_node', *arm, '-p', 'target:=mujoco',
-                        '-p', 'max_state_age:=0.0', '-p', 'state_timeout:=0.2',
+                        '-p', 'max_state_age:=0.0', '-p', 'state_timeout:=1.0',
                         '-r', f'feedforward/command:={COMMAND}')
             self._until('waiting for the arm and the node', self._brakes_are_open,
                         _START_TIMEOUT_S)
@@ -151,7 +158,7 @@ class _Session:
         log = (self._folder / f'{module}.log').open('wb')
         self._processes[module] = subprocess.Popen(
             [sys.executable, '-m', f'franka_dynamics.ros.{module}', '--ros-args', *arguments],
-            stdout=log, stderr=subprocess.STDOUT)
+            stdout=log, stderr=subprocess.STDOUT, preexec_fn=_ordinary_scheduling)
 
     def _end(self, module: str, by: signal.Signals) -> None:
         process = self._processes.pop(module)

@@ -315,10 +315,13 @@ class FeedforwardNode(LifecycleNode):
 
     def _on_silence_timer(self) -> None:
         now = time.monotonic()
-        late = now - self._silence_checked > 2.0 * self._silence_period
+        since = now - self._silence_checked
+        if since < 0.5 * self._silence_period:
+            return  # ticks that have queued up while this process stalled say nothing new
         self._silence_checked = now
         # A stall of this process is no silence of the arm: messages may be waiting to be read.
         # Two in a row are no stall any more, but a process that cannot keep up.
+        late = since > 2.0 * self._silence_period
         skip, self._skipped_check = late and not self._skipped_check, late
         if skip:
             return
