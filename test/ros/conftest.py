@@ -279,6 +279,12 @@ def start_arm(launch):
 
 
 @pytest.fixture
+def make_arm(probe):
+    """Make up arms on topics of their own."""
+    return lambda names, q, topic: ArmStream(probe, names, q, topic)
+
+
+@pytest.fixture
 def arm(probe):
     """Make up a FER that stands at its home pose."""
     from franka_dynamics.arm import load

@@ -5,6 +5,7 @@
 import numpy as np
 import pytest
 from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
 
 from franka_dynamics.arm import load
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
@@ -114,3 +115,35 @@ def test_given_a_topic_that_becomes_slow_when_observed_then_terms_go_on_and_comm
     assert len(world.commands) == count
     assert len(gravity) > terms
     assert_stopped_then_recovers(world, 'too_slow', seen_before)
+
+
+def test_given_a_gap_in_the_stamps_when_observed_then_the_arm_is_stopped_and_recovers(
+        world, seen_before):
+    before = int(world.probe.diagnostics[STATES][2]['dropped'])
+    world.arm.send(1, step_ns=400 * 10 ** 6)
+    assert_stopped_then_recovers(world, 'stale', seen_before)
+    assert int(world.probe.diagnostics[STATES][2]['dropped']) >= before + 399
+
+
+def test_given_one_message_out_of_order_when_observed_then_it_is_counted_and_commands_go_on(
+        world):
+    before = int(world.probe.diagnostics[STATES][2]['out of order'])
+    world.arm.send(1, step_ns=-2500 * 10 ** 3)
+    world.arm.send(1, step_ns=3500 * 10 ** 3)
+    world.arm.until(
+        lambda: int(world.probe.diagnostics[STATES][2]['out of order']) == before + 1,
+        'it is counted')
+    assert commanding(world)
+
+
+def test_given_stamps_of_another_clock_when_observed_then_nothing_is_ever_commanded(
+        probe, launch, make_arm):
+    arm = make_arm(FER.joint_names, FER.home, 'old/joint_states')
+    commands = probe.collect(Float64MultiArray, 'old_ff/command')
+    launch('feedforward_node', target='mujoco', listen_before_activation=0.0,
+           remaps={'__node': 'old_ff', 'joint_states': 'old/joint_states'})
+    arm.wait_for_listener()
+    # Stamped a hundred seconds after the epoch, while this machine's clock says today.
+    arm.until(lambda: probe.says('old_ff: Joint states', "behind this node's clock"),
+              'the age is told')
+    assert not commands
