@@ -18,6 +18,7 @@ class LossyLink:
     """
 
     def __init__(self, address, robot):
+        self.address = address
         self._robot = robot
         self._listener = socket.create_server((address, PORT))
         self._to_client = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
