@@ -21,7 +21,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
 from .arm_parameters import load_arm
-from .diagnostics import diagnostic_array, OK, status, WARN
+from .diagnostics import diagnostic_array, ERROR, OK, status, WARN
 from .joint_state import doubles, stamp_from_seconds
 from .lifecycle_main import INPUT_AT_FAULT, StopRequest
 from .parameters import declare, refuse_unknown, values
@@ -94,6 +94,8 @@ class SimulatorNode(Node):
             deadline = self._wait(executor, deadline)
             self._simulation.step(self._command, fresh=self._fresh)
             self._steps += 1
+            if self._simulation.ran_away:
+                self.get_logger().error(self._simulation.ran_away, once=True)
             if self._command is not None:
                 self._steps_commanded += 1
                 self._missed += not self._fresh
@@ -152,10 +154,12 @@ class SimulatorNode(Node):
         rate = (self._steps - self._steps_at_diagnostics) / (now - self._diagnosed_at)
         self._steps_at_diagnostics, self._diagnosed_at = self._steps, now
         self._next_diagnostics = now + _DIAGNOSTICS_PERIOD_S
-        braked = self._simulation.braked
+        braked, ran_away = self._simulation.braked, self._simulation.ran_away
         self._diagnostics.publish(diagnostic_array(self, [status(
-            self.get_fully_qualified_name().lstrip('/'), 'Simulated arm', WARN if braked else OK,
-            'the brakes are closed' if braked else 'the brakes are open', self._names[0], {
+            self.get_fully_qualified_name().lstrip('/'), 'Simulated arm',
+            ERROR if ran_away else WARN if braked else OK,
+            ran_away or ('the brakes are closed' if braked else 'the brakes are open'),
+            self._names[0], {
                 'braked': braked, 'simulated time [s]': float(self._simulation.time),
                 'step rate [Hz]': rate, 'steps commanded': self._steps_commanded,
                 'steps without a new command': self._missed,

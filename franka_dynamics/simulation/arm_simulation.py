@@ -108,9 +108,13 @@ class ArmSimulation:
         self._rng = np.random.default_rng(settings.seed)
         self._flange = self.model.site(FLANGE_SITE).id
         self._flange_body = self.model.site_bodyid[self._flange]
+        warnings = self._mujoco.mjtWarning
+        self._instabilities = [int(warning) for warning in (
+            warnings.mjWARN_BADQPOS, warnings.mjWARN_BADQVEL, warnings.mjWARN_BADQACC)]
         self.data.qpos[:] = self._start()
         self._mujoco.mj_forward(self.model, self.data)
         self.braked = True
+        self.ran_away = ''  # why the brakes closed for good, if they did
         self._drive = np.zeros(description.n)
         self._steps = 0
         self._commanded_since: float | None = None
@@ -162,7 +166,10 @@ class ArmSimulation:
             return
         self.data.ctrl[:] = self._drive - self._friction()
         self._apply_push()
+        before, speed = self.data.qpos.copy(), self.data.qvel.copy()
         self._mujoco.mj_step(self.model, self.data)
+        if any(self.data.warning[kind].number for kind in self._instabilities):
+            self._brake_for_good(before, speed)
 
     def read(self) -> JointReading:
         """Return what the sensors say now, noise included."""
@@ -178,7 +185,7 @@ class ArmSimulation:
 
     def _note_command(self) -> None:
         """Open the brakes once commands have come without a gap for long enough."""
-        if not self.braked:
+        if not self.braked or self.ran_away:
             return
         if (self._commanded_since is None
                 or self.time - self._last_command_time > self.settings.command_gap):
@@ -186,6 +193,17 @@ class ArmSimulation:
         self._last_command_time = self.time
         if self.time - self._commanded_since >= self.settings.brake_release_after:
             self.braked = False
+
+    def _brake_for_good(self, position: Array, speed: Array) -> None:
+        """Stay where the arm was last seen; MuJoCo itself would put it back to zero."""
+        self.data.qpos[:], self.data.qvel[:] = position, 0.0
+        self._mujoco.mj_forward(self.model, self.data)
+        joint = int(np.abs(speed).argmax())
+        self.braked = True
+        self.ran_away = (
+            f'{self.description.joint_names[joint]} ran away at {speed[joint]:.3g} rad/s at '
+            f'{self.time:.3f} s, beyond what can be simulated; the brakes are closed for good. '
+            'Look at the torques that it was sent, and start the simulation anew.')
 
     def _own_compensation(self) -> Array | float:
         if self._compensator is None or self._compensator_data is None:

@@ -124,3 +124,20 @@ def test_given_a_start_at_fault_when_made_then_the_joint_is_named(start, error, 
 def test_given_an_arm_without_friction_model_when_friction_is_asked_then_it_is_refused():
     with pytest.raises(SettingsError, match='fr3 has no friction model'):
         ArmSimulation(load('fr3'), SimulationSettings(friction=True))
+
+
+def test_given_torques_that_throw_the_arm_when_stepped_then_it_is_braked_where_it_was_last_seen(
+        tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # MuJoCo writes its warnings to a file
+    simulation = arm(brake_release_after=0.0)
+    torque, before = FER.limit('effort'), FER.home
+    while not simulation.ran_away:
+        assert simulation.time < 10.0
+        before = simulation.position
+        simulation.step(torque)
+    assert 'ran away at' in simulation.ran_away
+    for _ in range(100):
+        simulation.step(torque)
+    assert simulation.braked
+    np.testing.assert_array_equal(simulation.position, before)
+    np.testing.assert_array_equal(simulation.read().velocity, 0.0)
