@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from typing import Any
+import warnings
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +28,15 @@ Array = NDArray[np.float64]
 _MASS = PER_LINK - 1
 # Without any strength nothing would keep a link inside the cone's boundary, where it is flat.
 _LEAST_STRENGTH = 1e-2
+# Parameters that hardly show in the torques can keep the solver's linear algebra a little above
+# its tolerances, now by one rounding and now by another; finer refinement or other scales help.
+_SOLVER_SETTINGS: tuple[dict[str, Any], ...] = (
+    {},
+    {'iterative_refinement_max_iter': 50, 'iterative_refinement_reltol': 1e-14,
+     'iterative_refinement_abstol': 1e-14},
+    {'equilibrate_enable': False},
+)
+_NO_SOLUTION = ('infeasible', 'unbounded', 'infeasible_inaccurate', 'unbounded_inaccurate')
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,17 +152,25 @@ def _with_rotors_at_least_zero(arm: ArmDescription) -> ArmDescription:
 
 
 def _solve(cp: Any, problem: Any) -> None:
-    try:
-        problem.solve(solver=cp.CLARABEL)
-    except cp.error.SolverError as error:
-        raise IdentificationError(
-            'The solver of the consistent fit failed, which happens where torques and starting '
-            'set contradict each other beyond measure; choose another set or a stronger --pull.'
-        ) from error
-    if problem.status not in (cp.OPTIMAL, cp.OPTIMAL_INACCURATE):
-        raise IdentificationError(
-            f'The consistent fit has no solution ({problem.status}): no arm with masses within '
-            'the factor of the starting set exists. Raise --mass-factor or choose another set.')
+    """Solve to the solver's full accuracy, by other settings where the first do not reach it."""
+    for settings in _SOLVER_SETTINGS:
+        with warnings.catch_warnings():
+            # Of a solution of reduced accuracy, which is not taken.
+            warnings.simplefilter('ignore', UserWarning)
+            try:
+                problem.solve(solver=cp.CLARABEL, **settings)
+            except cp.error.SolverError:
+                continue
+        if problem.status == cp.OPTIMAL:
+            return
+        if problem.status in _NO_SOLUTION:
+            raise IdentificationError(
+                f'The consistent fit has no solution ({problem.status}): no arm with masses '
+                'within the factor of the starting set exists. Raise --mass-factor or choose '
+                'another set.')
+    raise IdentificationError(
+        'The solver of the consistent fit failed, which happens where torques and starting '
+        'set contradict each other beyond measure; choose another set or a stronger --pull.')
 
 
 def _cvxpy() -> Any:

@@ -9,6 +9,7 @@ import pytest
 
 from franka_dynamics.arm import load, ViscousCoulombFriction
 from franka_dynamics.errors import IdentificationError
+from franka_dynamics.identification import consistent_fit
 from franka_dynamics.identification.consistent_fit import fit_consistent
 from franka_dynamics.identification.estimate import Noise
 from franka_dynamics.identification.signal_processing import prepare
@@ -98,3 +99,22 @@ def test_given_a_mass_factor_that_bounds_nothing_when_fitted_then_it_is_refused(
     with pytest.raises(IdentificationError, match=r'mass factor is .*; it must be above 1'):
         fit_consistent(factors, NOISE, Pull.towards(FER, model), 1.0, start=FER,
                        mass_factor=factor)
+
+
+@pytest.mark.parametrize('first', [
+    {'max_iter': 3},  # ends in an error of the solver
+    {'tol_gap_abs': 1e-20, 'tol_gap_rel': 1e-20, 'tol_feas': 1e-20},  # at reduced accuracy
+])
+def test_given_settings_that_do_not_reach_the_optimum_when_fitted_then_the_next_are_taken(
+        simulate, monkeypatch, first):
+    model = TorqueModel.of(FER)
+    factors, _ = factors_of(simulate, model, load('fer', hand='franka_hand'), duration=30.0)
+    pull = Pull.towards(FER, model)
+    expected = fit_consistent(factors, NOISE, pull, 1.0, start=FER)
+    monkeypatch.setattr(consistent_fit, '_SOLVER_SETTINGS', (first, {}))
+    # Both within the solver's tolerance of 1e-8 of the optimum, which is flat there.
+    np.testing.assert_allclose(fit_consistent(factors, NOISE, pull, 1.0, start=FER).theta,
+                               expected.theta, rtol=0.0, atol=1e-4)
+    monkeypatch.setattr(consistent_fit, '_SOLVER_SETTINGS', (first,))
+    with pytest.raises(IdentificationError, match='solver of the consistent fit failed'):
+        fit_consistent(factors, NOISE, pull, 1.0, start=FER)
