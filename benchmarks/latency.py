@@ -20,9 +20,11 @@ import json
 import os
 from pathlib import Path
 import random
+import struct
 import subprocess
 import sys
 import time
+from typing import Any
 
 import numpy as np
 from timing import busy_seconds, machine
@@ -30,6 +32,9 @@ from timing import busy_seconds, machine
 DEVICES = ('node', 'relay')
 HOME = Path(__file__).resolve().parent
 _WARM_UP_S, _START_S = 0.5, 20.0
+_SLOWLY_S = 2e-3
+_STATES = 64  # different ones in a row
+_SECOND, _FROM_END = struct.Struct('<d'), 6 * 8  # of the seven values at a command's end
 
 
 @dataclass
@@ -42,7 +47,12 @@ class Round:
 
 
 class Probe:
-    """Publishes serialized joint states and times the replies."""
+    """
+    Publishes serialized joint states and times the replies.
+
+    Positions differ by a microradian from state to state, so that a reply tells by its second
+    value which state it answers, however late it comes.
+    """
 
     def __init__(self) -> None:
         import rclpy
@@ -60,67 +70,85 @@ class Probe:
         self._executor = EventsExecutor()
         self._executor.add_node(self._node)
         qos = QoSProfile(depth=1, reliability=ReliabilityPolicy.RELIABLE)
-        message = JointState(name=list(arm.joint_names), position=list(arm.home),
-                             velocity=[0.0] * 7, effort=[0.0] * 7)
-        self._bytes = bytearray(serialize_message(message))
-        self._publishers, self._answers = {}, {}
+        self._states = [bytearray(serialize_message(JointState(
+            name=list(arm.joint_names), position=[q + 1e-6 * k for q in arm.home],
+            velocity=[0.0] * 7, effort=[0.0] * 7))) for k in range(_STATES)]
+        self._publishers: dict[str, Any] = {}
+        self._line: dict[str, tuple[float, float]] = {}  # of the replies over the state's number
+        self._reply: float | None = None
+        self._replied_at = 0.0
         for device in DEVICES:
             self._publishers[device] = self._node.create_publisher(
                 JointState, f'/{device}/joint_states', qos)
             self._node.create_subscription(
-                Float64MultiArray, f'/{device}/command', self._note(device),
+                Float64MultiArray, f'/{device}/command', self._note,
                 QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT), raw=True)
-            self._answers[device] = 0
-        self._answered_at = 0.0
 
-    def _note(self, device: str):
-        def note(_data: bytes) -> None:
-            self._answered_at = time.perf_counter()
-            self._answers[device] += 1
-        return note
+    def _note(self, data: bytes) -> None:
+        self._replied_at = time.perf_counter()
+        self._reply = _SECOND.unpack_from(data, len(data) - _FROM_END)[0]
 
-    def wait_for(self, device: str) -> None:
-        """Publish until replies come."""
-        until = time.monotonic() + _START_S
-        while self._answers[device] < 10:
-            self._send(device, 1e-3)
-            if time.monotonic() > until:
-                raise SystemExit(f'{device} does not answer; see its output above')
+    def learn(self, device: str) -> None:
+        """Publish slowly until replies are steady, then learn what they are."""
+        ends = []
+        for number in (0, _STATES - 1):
+            until = time.monotonic() + _START_S
+            recent: list[float] = []
+            # The node's torque rises to its value first.
+            while not (len(recent) > 100 and np.ptp(recent[-100:]) < 1e-9):
+                reply = self._ask(device, number)
+                recent.append(np.nan if reply is None else reply)
+                if time.monotonic() > until:
+                    raise SystemExit(f'{device} does not answer steadily; see its output above')
+            ends.append(recent[-1])
+        self._line[device] = ends[0], (ends[1] - ends[0]) / (_STATES - 1)
+
+    def _ask(self, device: str, number: int) -> float | None:
+        self._reply = None
+        self._send(device, number)
+        end = time.perf_counter() + _SLOWLY_S
+        while (left := end - time.perf_counter()) > 0.0:
+            self._executor.spin_once(timeout_sec=left)
+        return self._reply
 
     def measure(self, device: str, seconds: float, rate: float) -> Round:
         """Send at a rate for a while; return the round trips."""
-        trips, lost = [], 0
-        busy, began = busy_seconds(), time.perf_counter()
-        own = time.process_time()
+        count = round((seconds + _WARM_UP_S) * rate)
+        warm_up = round(_WARM_UP_S * rate)
+        sent, trips = np.zeros(count), np.full(count, np.nan)
+        line = self._line[device]
+        busy, own, began = busy_seconds(), time.process_time(), time.perf_counter()
         deadline = began
-        warm = began + _WARM_UP_S
-        while time.perf_counter() - began < seconds + _WARM_UP_S:
-            deadline = max(deadline + 1.0 / rate, time.perf_counter())
-            trip = self._send(device, deadline - time.perf_counter())
-            if time.perf_counter() > warm:
-                if trip is None:
-                    lost += 1
-                else:
-                    trips.append(trip)
+        for k in range(count):
+            # Never a burst: where the probe was held up, the next state is due a period later.
+            deadline = max(deadline, time.perf_counter() - 0.5 / rate) + 1.0 / rate
+            sent[k] = time.perf_counter()
+            self._send(device, k % _STATES)
+            self._collect(deadline, line, k, sent, trips)
+        self._collect(time.perf_counter() + 0.01, line, count - 1, sent, trips)
         elapsed = time.perf_counter() - began
         load = (busy_seconds() - busy - (time.process_time() - own)) / elapsed
-        return Round(np.array(trips), lost, load)
+        trips = trips[warm_up:]
+        lost = np.isnan(trips)
+        return Round(trips[~lost], int(lost.sum()), load)
 
-    def _send(self, device: str, seconds: float) -> float | None:
-        """Send one state, wait out its period; return the round trip if a reply came in it."""
-        now = time.time_ns()
-        self._bytes[4:8] = (now // 10 ** 9).to_bytes(4, 'little')
-        self._bytes[8:12] = (now % 10 ** 9).to_bytes(4, 'little')
-        before = self._answers[device]
-        sent = time.perf_counter()
-        self._publishers[device].publish(bytes(self._bytes))
-        end = sent + max(seconds, 1e-4)
-        trip = None
-        while (left := end - time.perf_counter()) > 0.0:
+    def _collect(self, until: float, line: tuple[float, float], newest: int,
+                 sent: np.ndarray, trips: np.ndarray) -> None:
+        """Wait, and note the replies that come meanwhile."""
+        while (left := until - time.perf_counter()) > 0.0:
+            self._reply = None
             self._executor.spin_once(timeout_sec=left)
-            if trip is None and self._answers[device] > before:
-                trip = self._answered_at - sent
-        return trip
+            if self._reply is not None:
+                number = round((self._reply - line[0]) / line[1])
+                asked = newest - (newest - number) % _STATES
+                if asked >= 0 and np.isnan(trips[asked]):
+                    trips[asked] = self._replied_at - sent[asked]
+
+    def _send(self, device: str, number: int) -> None:
+        data, now = self._states[number], time.time_ns()
+        data[4:8] = (now // 10 ** 9).to_bytes(4, 'little')
+        data[8:12] = (now % 10 ** 9).to_bytes(4, 'little')
+        self._publishers[device].publish(bytes(data))
 
 
 @contextmanager
@@ -220,7 +248,7 @@ def main() -> int:
     with devices():
         probe = Probe()
         for device in DEVICES:
-            probe.wait_for(device)
+            probe.learn(device)
         for rate, count in ((1000.0, arguments.rounds), (4000.0, max(1, arguments.rounds // 3))):
             for _ in range(count):
                 for device in DEVICES:
@@ -233,7 +261,7 @@ def main() -> int:
         figures[f'{device} at {rate:.0f} Hz'] = {
             'p50_us': 1e6 * float(np.percentile(trips, 50)),
             'p99_us': 1e6 * float(np.percentile(trips, 99)),
-            'unanswered_share': lost / (lost + len(trips))}
+            'lost_share': lost / (lost + len(trips))}
     node, relay = figures['node at 1000 Hz'], figures['relay at 1000 Hz']
     figures['node / relay at 1000 Hz'] = {key: node[key] / relay[key]
                                           for key in ('p50_us', 'p99_us')}
