@@ -23,7 +23,7 @@ from ..errors import FrankaDynamicsError
 REFUSED, INPUT_AT_FAULT = 1, 2
 _SPIN_S = 0.1
 # A closed terminal (SIGHUP) and Ctrl-\ must not leave a torque behind either.
-_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 
 
 def run_lifecycle_node(make: Callable[[], Any], args: Sequence[str] | None = None) -> int:
@@ -83,7 +83,7 @@ class StopRequest:
 
     def __init__(self) -> None:
         self.requested = False
-        for number in _SIGNALS:
+        for number in SIGNALS:
             signal.signal(number, self._note)
 
     def _note(self, _number: int, _frame: FrameType | None) -> None:
@@ -96,5 +96,5 @@ class StopRequest:
         Ctrl-C in a terminal reaches every process, and launch sends a SIGINT of its own to each:
         the second one would find Python's own handler while the process is being taken down.
         """
-        for number in _SIGNALS:
+        for number in SIGNALS:
             signal.signal(number, signal.SIG_IGN)

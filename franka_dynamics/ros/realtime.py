@@ -11,6 +11,9 @@ PRIORITY = 50
 # No ROS parameter: it counts before there is a node.
 SWITCH = 'FRANKA_DYNAMICS_REALTIME'
 ON, OFF = 'on', 'off'
+# Fast DDS's own choice of transports, and files that may hold one.
+_TRANSPORTS, _UDP = 'FASTDDS_BUILTIN_TRANSPORTS', 'UDPv4'
+_PROFILES = ('FASTDDS_DEFAULT_PROFILES_FILE', 'FASTRTPS_DEFAULT_PROFILES_FILE')
 
 
 def request_realtime(default: str = ON, priority: int = PRIORITY) -> str:
@@ -21,6 +24,11 @@ def request_realtime(default: str = ON, priority: int = PRIORITY) -> str:
     everything works, but a busy machine delays cycles. The environment variable
     FRANKA_DYNAMICS_REALTIME (on, off) overrides `default`: a simulated arm can wait, and two of
     them would leave nothing of a small machine to anybody else.
+
+    Under SCHED_FIFO, Fast DDS is told to use UDP alone, unless the environment says otherwise.
+    Its shared memory has locks that are waited for by spinning: threads under SCHED_FIFO were
+    seen to spin on every core for minutes, while those that held the locks, ordinary processes
+    or just killed ones, got no time. On one machine UDP costs no more.
     """
     if os.environ.get(SWITCH, default) != ON:
         return ''
@@ -32,4 +40,6 @@ def request_realtime(default: str = ON, priority: int = PRIORITY) -> str:
                 'that group, or expect late cycles on a busy machine')
     except (AttributeError, OSError) as error:
         return f'no real-time scheduling: {error}'
+    if not any(name in os.environ for name in _PROFILES):
+        os.environ.setdefault(_TRANSPORTS, _UDP)
     return ''

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Exceptions nobody foresaw, in a transition and in a callback: the arm is stopped first."""
 
+import os
 import signal
 
 import numpy as np
@@ -13,7 +14,8 @@ from rclpy.parameter import Parameter
 
 from franka_dynamics.arm import load
 from franka_dynamics.ros.feedforward_node import FeedforwardNode
-from franka_dynamics.ros.lifecycle_main import run_lifecycle_node
+from franka_dynamics.ros.lifecycle_main import run_lifecycle_node, SIGNALS
+from franka_dynamics.ros.realtime import OFF, SWITCH
 
 FER = load('fer')
 # An inclined base, so that the target fci has a torque to command and to take back.
@@ -23,12 +25,14 @@ OVERRIDES = [Parameter(name, value=value) for name, value in {
 
 
 @pytest.fixture(autouse=True)
-def signals_as_before():
-    """Give back the handlers that a node run in this process leaves behind."""
-    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+def process_as_before(monkeypatch):
+    """Keep a node run in this process from changing it: its scheduling and its signals."""
+    monkeypatch.setenv(SWITCH, OFF)
+    handlers = {number: signal.getsignal(number) for number in SIGNALS}
     yield
     for number, handler in handlers.items():
         signal.signal(number, handler)
+    assert os.sched_getscheduler(0) == os.SCHED_OTHER
 
 
 class RecordingNode(FeedforwardNode):

@@ -1,0 +1,57 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""What asking for real-time scheduling does to a process; tried in processes of their own."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+IMPORT = 'import os, resource; from franka_dynamics.ros.realtime import request_realtime; '
+ASK = ("why = request_realtime(); "
+       "print(os.sched_getscheduler(0) == os.SCHED_FIFO, bool(why), "
+       "os.environ.get('FASTDDS_BUILTIN_TRANSPORTS'))")
+OURS = ('FRANKA_DYNAMICS_REALTIME', 'FASTDDS_BUILTIN_TRANSPORTS', 'FASTDDS_DEFAULT_PROFILES_FILE',
+        'FASTRTPS_DEFAULT_PROFILES_FILE')
+
+
+def ask(before='', **environment):
+    """Return whether it runs under SCHED_FIFO, whether it said why not, and the transports."""
+    kept = {name: value for name, value in os.environ.items() if name not in OURS}
+    answer = subprocess.run([sys.executable, '-c', IMPORT + before + ASK], check=True,
+                            env={**kept, **environment}, capture_output=True, text=True)
+    return answer.stdout.split()
+
+
+@pytest.fixture
+def permitted():
+    """Skip where this user may not use SCHED_FIFO."""
+    fifo, _, _ = ask()
+    if fifo != 'True':
+        pytest.skip('this user may not use SCHED_FIFO')
+
+
+def test_given_permission_when_asked_then_fast_dds_is_kept_from_shared_memory(permitted):
+    assert ask() == ['True', 'False', 'UDPv4']
+
+
+@pytest.mark.parametrize(('environment', 'transports'), [
+    ({'FASTDDS_BUILTIN_TRANSPORTS': 'SHM'}, 'SHM'),
+    ({'FASTDDS_DEFAULT_PROFILES_FILE': 'mine.xml'}, 'None'),
+    ({'FASTRTPS_DEFAULT_PROFILES_FILE': 'mine.xml'}, 'None'),
+])
+def test_given_transports_of_the_users_own_when_asked_then_they_stay(
+        permitted, environment, transports):
+    assert ask(**environment) == ['True', 'False', transports]
+
+
+def test_given_it_is_switched_off_when_asked_then_nothing_changes():
+    assert ask(FRANKA_DYNAMICS_REALTIME='off') == ['False', 'False', 'None']
+
+
+def test_given_no_permission_when_asked_then_it_says_why_and_nothing_changes():
+    # What an ordinary account has: a limit of zero, which root is above.
+    forbid = ('resource.setrlimit(resource.RLIMIT_RTPRIO, (0, 0)); '
+              'os.getuid() or os.setuid(65534); ')
+    assert ask(before=forbid) == ['False', 'True', 'None']
