@@ -69,7 +69,7 @@ def everything(context):
     direct = control == 'direct'
     config = share_directory() / 'config'
     files = [config / 'feedforward' / 'gz_ros2_control.yaml',
-             *([] if direct else [config / 'gazebo_damping.yaml']),
+             *([] if direct else [config / 'gazebo_hold.yaml']),
              *([params_file] if params_file else [])]
     feedforward = Node(
         package='franka_dynamics', executable='feedforward_node', name='feedforward',

@@ -68,8 +68,8 @@ def test_given_a_launch_file_when_it_names_our_executables_and_files_then_they_e
         assert "b'holding the arm' not in event.text" in text
 
 
-def test_given_gazebos_damping_when_read_then_it_is_a_setting_of_a_franka_arm():
-    table = yaml.safe_load((SHARE / 'config' / 'gazebo_damping.yaml').read_text(encoding='utf-8'))
+def test_given_gazebos_gains_when_read_then_it_is_a_setting_of_a_franka_arm():
+    table = yaml.safe_load((SHARE / 'config' / 'gazebo_hold.yaml').read_text(encoding='utf-8'))
     given = table['/**']['ros__parameters']
     specs = {spec.name: spec for spec in FEEDFORWARD_PARAMETERS}
     for key, value in given.items():

@@ -11,6 +11,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import Enum
+import math
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,8 +53,7 @@ class Until(int, Enum):
     CONFIGURATION = 3
 
 
-@dataclass(frozen=True, eq=False)
-class Cycle:
+class Cycle(NamedTuple):
     """
     What one joint state gave; arrays of shape (n,) in joint order [N m].
 
@@ -219,7 +220,7 @@ class FeedforwardController:
         Parameters are those of StateSupervisor.observe, and the measured effort, shape (n,)
         [N m], where the driver gives one. The arrays are kept and must not change afterwards.
         """
-        if effort is not None and not np.isfinite(effort).all():
+        if effort is not None and not _all_finite(effort):
             joint = int(np.flatnonzero(~np.isfinite(effort))[0])
             return Cycle(self.reject(
                 Condition.NOT_FINITE, f'{self.description.joint_names[joint]} has a measured '
@@ -387,7 +388,7 @@ class FeedforwardController:
         desired = ours + self._feedforward(q, dq, reference, coriolis, inertia)
         if self._has_gains:
             desired = desired + self._proportional_derivative(q, dq, reference)
-        if not np.isfinite(desired).all():
+        if not _all_finite(desired):
             self.stop('the computed torque is not finite')
             return None
         if self._last is None:
@@ -398,7 +399,7 @@ class FeedforwardController:
         desired = self._glide(stamp, desired)
         elapsed = stamp - self._command_stamp if self._command_stamp is not None else 0.0
         limited = self._limiter.limit(desired, self._last, elapsed)
-        if not np.isfinite(limited.torque).all():
+        if not _all_finite(limited.torque):
             self.stop('the limited torque is not finite')
             return None
         self._last, self._command_stamp = limited.torque, stamp
@@ -451,6 +452,11 @@ class FeedforwardController:
         counters.cut_by_rate += bool(limited.cut_by_rate.any())
         np.maximum(counters.largest_share, np.abs(limited.torque) / self._effort,
                    out=counters.largest_share)
+
+
+def _all_finite(values: Array) -> bool:
+    """Return whether all are finite; the sum of squares tells by one call, but may overflow."""
+    return math.isfinite(values.dot(values)) or bool(np.isfinite(values).all())
 
 
 def _adding_is_wrong(evidence: GravityEvidence) -> bool:

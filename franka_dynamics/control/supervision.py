@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass
 from enum import Enum
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,8 +49,7 @@ class SupervisionLimits:
     recovery_samples: int = 20
 
 
-@dataclass(frozen=True)
-class Observation:
+class Observation(NamedTuple):
     """
     What one joint state is good for.
 
@@ -99,8 +99,10 @@ class StateSupervisor:
         self._lower = description.limit('lower') - _POSITION_SLACK
         self._upper = description.limit('upper') + _POSITION_SLACK
         self._speed = _SPEED_FACTOR * description.limit('velocity')
-        self._least = np.concatenate([self._lower, -self._speed])
-        self._most = np.concatenate([self._upper, self._speed])
+        # As plain numbers: on seven joints Python compares faster than numpy is called, the more
+        # so in a process that has just been woken up.
+        self._bounds = tuple(zip(self._lower.tolist(), self._upper.tolist(),
+                                 self._speed.tolist()))
         self._slow_period = 1.0 / limits.min_input_rate
         self.counts = dict.fromkeys(Condition, 0)
         self.repeated = self.out_of_order = self.dropped = 0
@@ -166,14 +168,10 @@ class StateSupervisor:
             self._first(stamp, q, arrival)
             return self._fail(Condition.CLOCK_JUMPED,
                               f'the stamps leapt {elapsed:.3g} s ahead at once')
-        moved = np.abs(q - self._q)
+        jump = self._jump(q, self._q, elapsed)
         self._accept(stamp, q, arrival, elapsed)
-        possible = moved <= self._speed * elapsed + _JUMP_SLACK
-        if not possible.all():
-            joint = int(np.flatnonzero(~possible)[0])
-            return self._fail(
-                Condition.JUMPED, f'{self._names[joint]} moved {moved[joint]:.3g} rad in '
-                f'{elapsed:.3g} s, faster than it can')
+        if jump:
+            return self._fail(Condition.JUMPED, jump)
         return self._judge(elapsed, age)
 
     def forgive_gap(self) -> None:
@@ -196,10 +194,14 @@ class StateSupervisor:
 
     def _impossible(self, q: Array, dq: Array) -> tuple[Condition, str] | None:
         """Return what is wrong with the values themselves."""
-        # One comparison for the ordinary case; a NaN compares false, and is found below.
-        state = np.concatenate((q, dq))
-        if ((state >= self._least) & (state <= self._most)).all():
-            return None
+        for position, velocity, (lower, upper, speed) in zip(
+                q.tolist(), dq.tolist(), self._bounds):
+            # A NaN compares false.
+            if not (lower <= position <= upper and -speed <= velocity <= speed):
+                return self._what_is_impossible(q, dq)
+        return None
+
+    def _what_is_impossible(self, q: Array, dq: Array) -> tuple[Condition, str]:
         finite = np.isfinite(q) & np.isfinite(dq)
         if not finite.all():
             joint = int(np.flatnonzero(~finite)[0])
@@ -213,6 +215,15 @@ class StateSupervisor:
         joint = int(np.flatnonzero(np.abs(dq) > self._speed)[0])
         return (Condition.JUMPED, f'{self._names[joint]} reads {dq[joint]:.4g} rad/s, faster than '
                 'it can move')
+
+    def _jump(self, q: Array, before: Array, elapsed: float) -> str:
+        """Return which joint moved faster than it can, if one did."""
+        for name, position, last, (_, _, speed) in zip(
+                self._names, q.tolist(), before.tolist(), self._bounds):
+            if not abs(position - last) <= speed * elapsed + _JUMP_SLACK:
+                return (f'{name} moved {abs(position - last):.3g} rad in {elapsed:.3g} s, faster '
+                        'than it can')
+        return ''
 
     def _first(self, stamp: float, q: Array, arrival: float) -> Observation:
         self._periods.clear()

@@ -37,12 +37,11 @@ class _Layout(NamedTuple):
 
     length: int
     constant: re.Pattern[bytes]  # from behind the stamp up to the first position
-    counts: tuple[tuple[int, int], ...]  # offset and value of the counts between the arrays
-    position: int
-    velocity: int
-    effort: int | None
-    joints: int
-    order: np.ndarray
+    counts: tuple[tuple[int, bytes], ...]  # between the arrays: where, and their bytes
+    begin: int  # of the doubles
+    doubles: int  # up to the last array's end; a count and its padding take the room of one
+    order: np.ndarray  # of positions, velocities and efforts (if any) among them, in joint order
+    n: int
 
 
 class RawJointStateReader:
@@ -78,13 +77,10 @@ class RawJointStateReader:
             self._layout = _layout_of(data, message, self._wanted)
             return reading
         sec, nanosec = _STAMP.unpack_from(data, _BODY)
-        count, order = layout.joints, layout.order
-        return JointReading(
-            sec, nanosec,
-            np.frombuffer(data, '<f8', count, layout.position)[order],
-            np.frombuffer(data, '<f8', count, layout.velocity)[order],
-            None if layout.effort is None
-            else np.frombuffer(data, '<f8', count, layout.effort)[order])
+        n = layout.n
+        values = np.frombuffer(data, '<f8', layout.doubles, layout.begin)[layout.order]
+        return JointReading(sec, nanosec, values[:n], values[n:2 * n],
+                            values[2 * n:] if len(values) > 2 * n else None)
 
 
 def _fits(layout: _Layout, data: bytes) -> bool:
@@ -92,8 +88,8 @@ def _fits(layout: _Layout, data: bytes) -> bool:
     return (len(data) == layout.length
             and data.startswith(_ENCAPSULATION)
             and layout.constant.match(data, _AFTER_STAMP) is not None
-            and all(_COUNT.unpack_from(data, offset)[0] == value
-                    for offset, value in layout.counts))
+            and data.startswith(layout.counts[0][1], layout.counts[0][0])
+            and data.startswith(layout.counts[1][1], layout.counts[1][0]))
 
 
 def _layout_of(data: bytes, message: JointState, wanted: Sequence[str]) -> _Layout | None:
@@ -120,11 +116,21 @@ def _layout_of(data: bytes, message: JointState, wanted: Sequence[str]) -> _Layo
             _COUNT.unpack_from(data, offset)[0] != count for offset, count in counts):
         return None
     names = list(message.name)
+    pick = np.array([names.index(name) for name in wanted])
+    # Behind every array but the last: four bytes of count and four of padding, or the arrays
+    # are none of doubles, and their places not those that were worked out.
+    step = len(names) + 1
+    if offsets[1] - offsets[0] != _DOUBLE * step:
+        return None
+    order, doubles = [pick, step + pick], 2 * step - 1
+    if len(message.effort):
+        order.append(2 * step + pick)
+        doubles += step
     return _Layout(
         len(data), _pattern(data, [*spans, (counts[0][0], counts[0][0] + _COUNT.size)],
-                            offsets[0]), tuple(counts[1:]), offsets[0], offsets[1],
-        offsets[2] if len(message.effort) else None, len(names),
-        np.array([names.index(name) for name in wanted]))
+                            offsets[0]),
+        tuple((offset, data[offset:offset + _COUNT.size]) for offset, _ in counts[1:]),
+        offsets[0], doubles, np.concatenate(order), len(wanted))
 
 
 def _align(place: int, to: int) -> int:

@@ -4,7 +4,9 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
+import resource
 
 # As ros2_control's controller manager asks for; below the kernel's own threads.
 PRIORITY = 50
@@ -13,6 +15,8 @@ SWITCH = 'FRANKA_DYNAMICS_REALTIME'
 ON, OFF = 'on', 'off'
 # Fast DDS's own choice of transports, and files that may hold one.
 _TRANSPORTS, _UDP = 'FASTDDS_BUILTIN_TRANSPORTS', 'UDPv4'
+# Of mlockall, from <sys/mman.h>: what there is, what will be, and only what is really touched.
+_CURRENT, _FUTURE, _ON_FAULT = 1, 2, 4
 _PROFILES = ('FASTDDS_DEFAULT_PROFILES_FILE', 'FASTRTPS_DEFAULT_PROFILES_FILE')
 
 
@@ -42,4 +46,17 @@ def request_realtime(default: str = ON, priority: int = PRIORITY) -> str:
         return f'no real-time scheduling: {error}'
     if not any(name in os.environ for name in _PROFILES):
         os.environ.setdefault(_TRANSPORTS, _UDP)
+    _lock_memory()
     return ''
+
+
+def _lock_memory() -> None:
+    """
+    Keep the pages in use from being swapped out, where that cannot fail later.
+
+    Under a limit, an allocation beyond it would fail in the middle of a cycle: worse than a
+    page that has to be fetched.
+    """
+    unlimited = resource.getrlimit(resource.RLIMIT_MEMLOCK)[0] == resource.RLIM_INFINITY
+    if unlimited or os.geteuid() == 0:
+        ctypes.CDLL(None).mlockall(_CURRENT | _FUTURE | _ON_FAULT)

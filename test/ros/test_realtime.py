@@ -55,3 +55,12 @@ def test_given_no_permission_when_asked_then_it_says_why_and_nothing_changes():
     forbid = ('resource.setrlimit(resource.RLIMIT_RTPRIO, (0, 0)); '
               'os.getuid() or os.setuid(65534); ')
     assert ask(before=forbid) == ['False', 'True', 'None']
+
+
+def test_given_permission_when_asked_then_pages_are_locked_as_they_are_touched(permitted):
+    kept = {name: value for name, value in os.environ.items() if name not in OURS}
+    locked = ('request_realtime(); block = bytearray(1 << 24); print(next(line for line in '
+              'open("/proc/self/status") if line.startswith("VmLck")))')
+    answer = subprocess.run([sys.executable, '-c', IMPORT + locked], env=kept, check=True,
+                            capture_output=True, text=True)
+    assert int(answer.stdout.split()[1]) >= 1 << 14  # kB: the block at least
