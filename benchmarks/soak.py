@@ -39,7 +39,7 @@ def main() -> int:
 
     with devices(('node',)) as processes, Progress() as bar:
         probe = Probe()
-        probe.wait_for('node')
+        probe.learn('node')
         task = bar.add_task('soaking', total=arguments.seconds)
         began = time.monotonic()
         warm_up = min(60.0, arguments.seconds / 6.0)
@@ -52,7 +52,7 @@ def main() -> int:
             bar.update(task, completed=min(passed, arguments.seconds))
         last = resident_mib(processes['node'].pid)
     growth = last - (first if first is not None else last)
-    print(f'{trips} replies, {lost} joint states unanswered in time; resident memory {last:.1f} '
+    print(f'{trips} replies, {lost} joint states never answered; resident memory {last:.1f} '
           f'MiB, {growth:+.2f} MiB since the warm-up (at most {MOST_GROWTH_MIB} allowed)')
     return 0 if first is not None and growth <= MOST_GROWTH_MIB else 1
 

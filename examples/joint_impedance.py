@@ -11,11 +11,13 @@ import time
 
 import numpy as np
 import rclpy
+from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
+from franka_dynamics.ros.lifecycle_main import StopRequest
 from franka_dynamics.ros.stamp_matcher import StampMatcher
 
 STIFFNESS = np.array([200.0, 200.0, 200.0, 200.0, 60.0, 60.0, 30.0])  # N m/rad
@@ -69,13 +71,15 @@ def smooth_wave(since):
 
 
 def run(make_node):
-    """Control until interrupted."""
+    """Control until interrupted or terminated."""
+    stop = StopRequest()
     rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
     node = make_node()
-    try:
-        rclpy.spin(node)
-    except KeyboardInterrupt:
-        node.let_go()
+    executor = SingleThreadedExecutor()
+    executor.add_node(node)
+    while not stop.requested:
+        executor.spin_once(timeout_sec=0.1)
+    node.let_go()
     rclpy.try_shutdown()
 
 
