@@ -8,9 +8,7 @@ from pathlib import Path
 # 1..101 are free of the ephemeral port range on Linux; each xdist worker is a process.
 os.environ['ROS_DOMAIN_ID'] = str(1 + os.getpid() % 101)
 os.environ['ROS_AUTOMATIC_DISCOVERY_RANGE'] = 'LOCALHOST'
-# Tests kill processes, which may leave Fast DDS's shared memory locked for all others; and what
-# is under test does not need the machine before everything else.
-os.environ['FASTDDS_BUILTIN_TRANSPORTS'] = 'UDPv4'
+# What is under test does not need the machine before everything else.
 os.environ['FRANKA_DYNAMICS_REALTIME'] = 'off'
 os.environ.setdefault('MPLBACKEND', 'Agg')
 # The matrices here are small: BLAS threads of tests that run side by side only wait for each

@@ -99,7 +99,8 @@ class Probe(Node):
     def __init__(self) -> None:
         self._own_context = Context()
         rclpy.init(context=self._own_context)
-        super().__init__('probe', context=self._own_context)
+        # Probes of one process share a name, and rcl's /rosout keeps one publisher by name.
+        super().__init__('probe', context=self._own_context, enable_rosout=False)
         self._own_executor = SingleThreadedExecutor(context=self._own_context)
         self._own_executor.add_node(self)
         self.diagnostics: dict[str, tuple[int, str, dict[str, str]]] = {}

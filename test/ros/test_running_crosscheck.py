@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The running model against the independent one: quiet while they agree, loud when not."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
@@ -45,7 +43,7 @@ def test_given_a_payload_put_on_when_run_then_the_independent_model_carries_it_t
 def test_given_a_torque_off_by_a_hair_when_run_then_difference_and_pose_are_told(controller):
     check = RunningCrosscheck(controller, 1e-3, 0.0)
     good = cycle(controller, 1)
-    wrong = replace(good, gravity=good.gravity + [0, 0, 10 * TOLERANCE_NM, 0, 0, 0, 0])
+    wrong = good._replace(gravity=good.gravity + [0, 0, 10 * TOLERANCE_NM, 0, 0, 0, 0])
     sentence = check.run(wrong)
     assert 'differ by 1e-08 N m at q = [0.0, -0.7854' in sentence
 
