@@ -33,9 +33,11 @@ def test_given_a_simulated_arm_when_fed_forward_then_it_is_held(
     measured = np.array(states[-1].effort)
     np.testing.assert_allclose(measured, NewtonEulerModel(FER).gravity(FER.home), rtol=0,
                                atol=1e-9)
-    assert probe.diagnostics['feedforward: Command'][1] == 'torques are published'
+    # Diagnostics come once per second, after the probe has been found.
+    probe.until(lambda: probe.says('feedforward: Command', 'torques are published'), 'command')
     expected = 'compensated' if compensation else 'uncompensated'
-    assert probe.diagnostics['feedforward: Gravity compensation'][2]['state'] == expected
+    probe.until(lambda: probe.diagnostics['feedforward: Gravity compensation'][2]['state']
+                == expected, 'who adds gravity')
 
 
 def test_given_gravity_added_twice_when_run_then_the_node_lets_go_and_says_so(
