@@ -233,19 +233,11 @@ def test_given_many_states_are_lost_when_the_robot_stops_then_the_node_says_why(
     link = lossy(robots(enforce_comm_constraints=True))
     node = start_fci(link.address)
     commander = Commander(probe)
-    cut = []  # once for every time that control has begun
-
-    def stopped():
-        if 'communication_constraints' in node.text:
-            return True
-        if pairs(probe, FCI).get('state') == 'fault':  # of a busy machine's own making
-            probe.call(SetBool, 'fci/enable', SetBool.Request(data=True))
-            probe.diagnostics.pop(FCI, None)
-        if node.text.count('controlling: torques are commanded') > len(cut):
-            cut.append(link.lose(200))
-        return False
-
-    commander.until(np.zeros(7), stopped, 'the robot stops')
+    commander.until(np.zeros(7), lambda: 'controlling: torques are commanded' in node.text,
+                    'control begins')
+    link.lose(200)
+    commander.until(np.zeros(7), lambda: 'communication_constraints' in node.text,
+                    'the robot stops')
     assert 'reflex: the robot stopped' in node.text
 
 
