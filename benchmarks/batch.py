@@ -5,9 +5,10 @@ Inverse dynamics of many states of the Franka: ours, Pinocchio and MuJoCo, in in
 
     python benchmarks/batch.py [--largest 1e7] [--plot docs/pictures/batch.svg]
 
-Each round times every candidate once, one after the other, so that what disturbs the machine
-disturbs all; the table gives medians over the rounds, and ratios are medians of the rounds'
-ratios. What other processes did meanwhile is measured, and said where it was more than a little.
+Each round calls every candidate for a while, one after the other, so that what disturbs the
+machine disturbs all; the table gives medians over the rounds, and ratios are medians of the
+rounds' ratios. The first call of a while wakes threads and fills caches and does not count. What
+other processes did meanwhile is measured, and said where it was more than a little.
 """
 
 from __future__ import annotations
@@ -33,7 +34,8 @@ from franka_dynamics.dynamics.states import JointStates, sample_states
 from franka_dynamics.simulation.mujoco_model import build_mujoco
 
 LOOPED = 10_000  # a Python loop costs the same per state however many there are
-ROUND_SECONDS = 3.0  # of a candidate's calls at one size, at most and if one is not longer
+TURN_SECONDS = 0.03  # of one candidate in a round; at least one call
+ROUNDS_SECONDS = 10.0  # of all rounds at one size; at least three rounds
 QUIET = 0.1  # cores that others may keep busy before the table says so
 LOOP, PARALLEL = 'loop of pin.rnea', 'pin.rneaInParallel'
 OURS, ANY_ARM = 'ours, generated', 'ours, any arm'
@@ -85,22 +87,27 @@ def candidates(states: JointStates, out: np.ndarray) -> dict[str, Candidate]:
         OURS: Candidate(lambda: generated.inverse_dynamics_batch(*states, out), count)}
 
 
+def nanoseconds(candidate: Candidate) -> float:
+    """Return what one state takes, over calls in a row."""
+    candidate.call()
+    calls, start = 0, time.perf_counter()
+    while not calls or time.perf_counter() - start < TURN_SECONDS:
+        candidate.call()
+        calls += 1
+    return 1e9 * (time.perf_counter() - start) / calls / candidate.states
+
+
 def measure(listed: dict[str, Candidate]) -> tuple[dict[str, np.ndarray], float]:
     """Return nanoseconds per state of every round, and the cores that others kept busy."""
-    slowest = 0.0
+    start = time.perf_counter()
     for candidate in listed.values():
-        candidate.call()
-        start = time.perf_counter()
-        candidate.call()
-        slowest = max(slowest, time.perf_counter() - start)
-    rounds = int(np.clip(ROUND_SECONDS / slowest, 3, 200))
+        nanoseconds(candidate)
+    rounds = int(np.clip(ROUNDS_SECONDS / (time.perf_counter() - start), 3, 50))
     found = {name: np.empty(rounds) for name in listed}
     busy, wall, own = busy_seconds(), time.perf_counter(), time.process_time()
     for k in range(rounds):
         for name, candidate in listed.items():
-            start = time.perf_counter()
-            candidate.call()
-            found[name][k] = 1e9 * (time.perf_counter() - start) / candidate.states
+            found[name][k] = nanoseconds(candidate)
     elapsed = time.perf_counter() - wall
     foreign = (busy_seconds() - busy - (time.process_time() - own)) / elapsed
     return found, max(0.0, foreign)

@@ -13,14 +13,14 @@ Dynamics of many states at once: arrays of shape (N, n) in, arrays out.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 import functools
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from . import any_arm_kernels as any_arm
+from . import any_arm_flange, any_arm_layout, any_arm_regressor, any_arm_torques
 from .batch_code import kernel_source, LANES
 from .chain import build_chain
 from .equations import customised_equations, Quantity
@@ -36,8 +36,8 @@ Kernel = Callable[..., object]
 # Where XX, XY, XZ, YY, YZ, ZZ, mX, mY, mZ, m stand in LinkInertia.parameters(), and back.
 _ORDER = [4, 5, 6, 7, 8, 9, 1, 2, 3, 0]
 _INVERSE = np.argsort(_ORDER)
-# Below this many states one thread is as fast as several.
-SERIAL_BELOW = 10_000
+# Below this many states one thread is as fast as two, which have to be woken.
+SERIAL_BELOW = 20_000
 
 
 class BatchModel:
@@ -89,17 +89,17 @@ class BatchModel:
         states = self._states(q=q, dq=dq, ddq=ddq)
         torques = self._output(out, (len(states[0]), self.description.n))
         if self.generated:
-            return self._run(self._kernel(Quantity.INVERSE_DYNAMICS), *states, torques)
-        return self._run(self._any_arm(self._gravity), *states, torques)
+            return self._run(self._kernel(Quantity.INVERSE_DYNAMICS), states, torques)
+        return self._run(self._any_arm(self._gravity), states, torques)
 
     def gravity_batch(self, q: ArrayLike, out: Array | None = None) -> Array:
         """Return g for positions of shape (N, n), shape (N, n) [N m]."""
         position, = self._states(q=q)
         torques = self._output(out, position.shape)
         if self.generated:
-            return self._run(self._kernel(Quantity.GRAVITY), position, torques)
+            return self._run(self._kernel(Quantity.GRAVITY), [position], torques)
         still = np.zeros_like(position)
-        return self._run(self._any_arm(self._gravity), position, still, still, torques)
+        return self._run(self._any_arm(self._gravity), [position, still, still], torques)
 
     def mass_matrix_batch(self, q: ArrayLike, out: Array | None = None) -> Array:
         """Return M for positions of shape (N, n), shape (N, n, n) [kg m^2]."""
@@ -107,12 +107,12 @@ class BatchModel:
         n = self.description.n
         matrices = self._output(out, (*position.shape, n))
         if self.generated:
-            return self._run(self._kernel(Quantity.MASS_MATRIX), position, matrices)
+            return self._run(self._kernel(Quantity.MASS_MATRIX), [position], matrices)
         still, column = np.zeros_like(position), np.empty_like(position)
         for j in range(n):  # column j is the torque of a unit acceleration, without gravity
             push = np.zeros_like(position)
             push[:, j] = 1.0
-            self._run(self._any_arm(np.zeros(3)), position, still, push, column)
+            self._run(self._any_arm(np.zeros(3)), [position, still, push], column)
             matrices[:, :, j] = column
         return matrices
 
@@ -128,8 +128,8 @@ class BatchModel:
         states = self._states(q=q, dq=dq, ddq=ddq)
         n = self.description.n
         result = self._output(out, (len(states[0]), n, 10 * n))
-        kernel = functools.partial(any_arm.regressor, self._rows, self._gravity)
-        self._run(kernel, *states, result)
+        kernel = functools.partial(any_arm_regressor.regressor, self._rows, self._gravity)
+        self._run(kernel, states, result)
         if self.description.convention is Convention.STANDARD:
             _to_standard_frames(self.description, result)
         return result
@@ -138,7 +138,7 @@ class BatchModel:
         """Return the flange's poses in the space frame for q of shape (N, n), (N, 4, 4)."""
         position, = self._states(q=q)
         poses = self._output(out, (len(position), 4, 4))
-        self._run(self._flange(False), position, poses, np.empty((len(position), 0, 0)))
+        self._run(self._flange(False), [position], poses, np.empty((len(position), 0, 0)))
         return poses
 
     def flange_jacobian_batch(self, q: ArrayLike, out: Array | None = None) -> Array:
@@ -150,23 +150,33 @@ class BatchModel:
         position, = self._states(q=q)
         jacobians = self._output(out, (len(position), 6, self.description.n))
         poses = np.empty((len(position), 4, 4))
-        self._run(self._flange(True), position, poses, jacobians)
+        self._run(self._flange(True), [position], poses, jacobians)
         return jacobians
 
     def _kernel(self, quantity: Quantity) -> Kernel:
         return _generated_kernel(self.description, quantity, tuple(self._given_gravity))
 
     def _any_arm(self, gravity: Array) -> Kernel:
-        return functools.partial(any_arm.inverse_dynamics, self._rows, gravity)
+        return functools.partial(any_arm_torques.inverse_dynamics, self._rows, gravity)
 
-    def _run(self, kernel: Kernel, *arrays: Array) -> Array:
-        threads = 1 if len(arrays[0]) < SERIAL_BELOW else self.threads
-        share_out(kernel, arrays, threads, LANES)
-        return arrays[-1]
+    def _run(self, kernel: Kernel, inputs: Sequence[Array], *outputs: Array) -> Array:
+        """Fill the outputs block by block, what is left over in a block filled up with zeros."""
+        count = len(outputs[-1])
+        whole, left = count - count % LANES, count % LANES
+        threads = 1 if count < SERIAL_BELOW else self.threads
+        share_out(kernel, [array[:whole] for array in (*inputs, *outputs)], threads, LANES)
+        if left:
+            rest = [np.zeros((LANES, *array.shape[1:])) for array in (*inputs, *outputs)]
+            for block, array in zip(rest, inputs):
+                block[:left] = array[whole:]
+            kernel(*rest)
+            for block, array in zip(rest[len(inputs):], outputs):
+                array[whole:] = block[:left]
+        return outputs[-1]
 
     def _flange(self, with_jacobians: bool) -> Kernel:
-        return functools.partial(any_arm.flange, self._rows, self._chain.root, self._chain.tip,
-                                 with_jacobians)
+        return functools.partial(any_arm_flange.flange, self._rows, self._chain.root,
+                                 self._chain.tip, with_jacobians)
 
     def _states(self, **arrays: ArrayLike) -> list[Array]:
         """Return the inputs as C-contiguous float64 arrays of one shape (N, n)."""
@@ -209,8 +219,8 @@ def _generated_kernel(description: ArmDescription, quantity: Quantity,
 
 
 def _rows(regrouped: RegroupedChain) -> Array:
-    """Return the arm as `any_arm_kernels` reads it, shape (n, ROW)."""
-    rows = np.zeros((regrouped.chain.n, any_arm.ROW))
+    """Return the arm as `any_arm` reads it, shape (n + 1, ROW)."""
+    rows = np.zeros((regrouped.chain.n + 1, any_arm_layout.ROW))
     for row, joint in zip(rows, regrouped.chain.joints):
         xx, xy, xz, yy, yz, _ = joint.moments.second
         numbers: list[Any] = [

@@ -15,6 +15,7 @@ from collections.abc import Mapping
 import re
 
 from .program import Program, Statement
+from .transpose import TILE, tile_columns
 
 LANES = 32
 KERNEL = 'run'
@@ -27,7 +28,8 @@ def kernel_source(program: Program, n: int) -> str:
     Return a module whose function `run` fills an output array for many states.
 
     It takes the program's input arrays, each of shape (N, n), and the output, of shape (N, n) or
-    (N, n, n), all C-contiguous. It releases the GIL and starts no threads.
+    (N, n, n), all C-contiguous, with N a multiple of LANES. It releases the GIL and starts no
+    threads.
     """
     return _Kernel(program, n).source()
 
@@ -44,7 +46,6 @@ class _Kernel:
                 self._place(statement.target)
         for k in range(len(program.results)):
             self._place(f'result {k}')
-        self._place('result spoiled')
 
     def _place(self, name: str) -> None:
         self.places[name] = len(self.places) * LANES
@@ -60,39 +61,29 @@ class _Kernel:
             'import numpy as np',
             '',
             'from franka_dynamics.codegen.sine_cosine import sine_cosine',
+            'from franka_dynamics.codegen.transpose import transpose_tile',
             '',
             '',
             "@njit(fastmath={'contract'}, error_model='numpy', nogil=True, cache=True)",
             f'def {KERNEL}({arguments}):',
-            f'    W = np.zeros({max(1, len(self.places)) * LANES})',
+            f'    W = np.empty({len(self.places) * LANES})',
             f'    for start in range(0, out.shape[0], {LANES}):',
-            f'        count = min({LANES}, out.shape[0] - start)',
-            *self._load(), *self._check(), *self._turns(),
+            *self._load(), *self._turns(),
             f'        for i in range({LANES}):',
             *(f'            {line}' for line in self._body()),
-            '        for i in range(count):',
-            *(f'            {line}' for line in self._store()),
-            '        if total != 0.0:',
-            '            for i in range(count):',
-            f'                if {self._at("result spoiled")} != 0.0:',
-            '                    out[start + i] = np.nan']
+            *self._store()]
         return '\n'.join(lines) + '\n'
 
     def _load(self) -> list[str]:
-        return ['        for i in range(count):',
-                *(f'            {self._at(f"{array}{k}")} = {array}[start + i, {k - 1}]'
-                  for array, k in self.elements)]
-
-    def _check(self) -> list[str]:
-        """Find the states that are not finite: a torque need not depend on such a value."""
-        total = ' + '.join(self._at(f'{array}{element}') for array, element in self.elements)
-        spoiled = self._at('result spoiled')
-        place = self.places['result spoiled']
-        quarters = [f'W[{place + k * LANES // 4} + i]' for k in range(4)]
-        return [f'        for i in range({LANES}):', f'            {spoiled} = 0.0*({total})',
-                '        total = 0.0',
-                f'        for i in range({LANES // 4}):',
-                f'            total += ({" + ".join(quarters)})']
+        first = {array: self.places[f'{array}1'] for array in self.program.inputs}
+        if self.n < TILE:
+            return [f'        for i in range({LANES}):',
+                    *(f'            {self._at(f"{array}{k}")} = {array}[start + i, {k - 1}]'
+                      for array, k in self.elements)]
+        return [f'        for i in range(0, {LANES}, {TILE}):',
+                *(f'            transpose_tile({array}, (start + i)*{self.n} + {k}, {self.n}, '
+                  f'W, {place + k * LANES} + i, {LANES})'
+                  for array, place in first.items() for k in tile_columns(self.n))]
 
     def _turns(self) -> list[str]:
         """Compute the sines and cosines of one angle after the other."""
@@ -111,16 +102,28 @@ class _Kernel:
         return lines
 
     def _body(self) -> list[str]:
+        elements = [f'{array}{element}' for array, element in self.elements]
         lines = [f'{name} = {self._at(name)}' for name in self.places if 'result' not in name]
+        # A torque need not depend on every value: 0, or NaN for a state that is not finite.
+        lines += [f'spoiled = 0.0*({" + ".join(elements)})']
         lines += [f'{s.target} = {s.expression}' for s in self.program.statements
                   if not s.function]
-        lines += [f'{self._at(f"result {k}")} = {result.expression}'
+        lines += [f'{self._at(f"result {k}")} = {result.expression} + spoiled'
                   for k, result in enumerate(self.program.results)]
         return lines
 
     def _store(self) -> list[str]:
-        return [f'out[start + i, {", ".join(map(str, place))}] = {self._at(f"result {k}")}'
-                for k, result in enumerate(self.program.results) for place in result.places]
+        if [r.places for r in self.program.results] == [((k,),) for k in range(self.n)] \
+                and self.n >= TILE:
+            first = self.places['result 0']
+            return [f'        for i in range(0, {LANES}, {TILE}):',
+                    *(f'            transpose_tile(W, {first + k * LANES} + i, {LANES}, '
+                      f'out, (start + i)*{self.n} + {k}, {self.n})'
+                      for k in tile_columns(self.n))]
+        return [f'        for i in range({LANES}):',
+                *(f'            out[start + i, {", ".join(map(str, place))}] = '
+                  f'{self._at(f"result {k}")}'
+                  for k, result in enumerate(self.program.results) for place in result.places)]
 
 
 def _opened(text: str, defined: Mapping[str, str]) -> str:

@@ -17,7 +17,7 @@ import sys
 import tempfile
 from types import ModuleType
 
-from . import sine_cosine
+from . import sine_cosine, transpose
 from .. import __version__
 
 
@@ -25,8 +25,9 @@ def load_kernel(source: str) -> ModuleType:
     """Return the module of a kernel's source, from a file that stays."""
     import numba
 
-    shared = Path(sine_cosine.__file__).read_text(encoding='utf-8')
-    identity = '\n'.join([__version__, numba.__version__, sys.version, shared, source])
+    shared = [Path(file).read_text(encoding='utf-8')
+              for file in (sine_cosine.__file__, transpose.__file__) if file]
+    identity = '\n'.join([__version__, numba.__version__, sys.version, *shared, source])
     name = f'kernel_{hashlib.sha256(identity.encode()).hexdigest()[:24]}'
     if name in sys.modules:
         return sys.modules[name]

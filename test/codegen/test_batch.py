@@ -30,7 +30,8 @@ ARMS = {
     'skew': random_arm(1), 'skew, standard': random_arm(2, convention=Convention.STANDARD),
     'right angles, standard': random_arm(4, n=6, convention=Convention.STANDARD,
                                          right_angles=True),
-    'one joint': random_arm(5, n=1)}
+    'one joint': random_arm(5, n=1), 'three joints': random_arm(6, n=3),
+    'four joints': random_arm(7, n=4), 'nine joints': random_arm(8, n=9)}
 
 
 @pytest.fixture(scope='module', autouse=True)
@@ -182,6 +183,16 @@ def test_given_an_output_when_run_then_it_is_filled_and_returned(fer):
     out = np.full((40, 7), np.nan)
     assert fer.gravity_batch(q, out) is out
     np.testing.assert_array_equal(out, fer.gravity_batch(q))
+
+
+@pytest.mark.parametrize('generated', [True, False])
+@pytest.mark.parametrize('count', [1, 32, 33, 77])
+def test_given_an_input_as_output_when_run_then_it_is_overwritten(fer, generated, count):
+    model = fer if generated else BatchModel(fer.description, generated=False)
+    states = [np.array(array) for array in sample_states(fer.description, count, seed=10)]
+    expected = model.inverse_dynamics_batch(*states)
+    model.inverse_dynamics_batch(*states, out=states[2])
+    np.testing.assert_array_equal(states[2], expected)
 
 
 @pytest.mark.parametrize(('arrays', 'sentence'), [
