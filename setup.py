@@ -51,7 +51,7 @@ setup(
     python_requires='>=3.11',
     zip_safe=True,
     maintainer='The franka_dynamics authors',
-    maintainer_email='maintainers@franka-dynamics.org',
+    maintainer_email='maintainers@franka-dynamics.invalid',
     description='Cross-checked gravity, Coriolis and mass-matrix feedforward for Franka arms.',
     license='Apache-2.0',
     entry_points={

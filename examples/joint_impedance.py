@@ -17,7 +17,7 @@ from rclpy.signals import SignalHandlerOptions
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
-from franka_dynamics.ros.lifecycle_main import StopRequest
+from franka_dynamics.ros.node_process import StopRequest
 from franka_dynamics.ros.stamp_matcher import StampMatcher
 
 STIFFNESS = np.array([200.0, 200.0, 200.0, 200.0, 60.0, 60.0, 30.0])  # N m/rad

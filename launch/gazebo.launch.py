@@ -8,6 +8,7 @@ Gazebo's own ApplyJointForce and JointStatePublisher: it starts paused, without 
 """
 
 from pathlib import Path
+import shutil
 import tempfile
 
 from launch import LaunchDescription
@@ -19,7 +20,7 @@ from launch.actions import (
     RegisterEventHandler,
     Shutdown,
 )
-from launch.event_handlers import OnProcessExit, OnProcessIO
+from launch.event_handlers import OnProcessExit, OnProcessIO, OnShutdown
 from launch.launch_description_sources import PythonLaunchDescriptionSource
 from launch.substitutions import Command, LaunchConfiguration, PathJoinSubstitution
 from launch_ros.actions import Node
@@ -89,7 +90,9 @@ def everything(context):
     bridge = Node(package='ros_gz_bridge', executable='parameter_bridge', output='screen',
                   parameters=[{'config_file': str(bridge_file)}])
     way = direct_way if direct else ros2_control_way
-    return [server, bridge, *way(description, gazebo, folder, arm, feedforward)]
+    tidy = RegisterEventHandler(OnShutdown(
+        on_shutdown=lambda event, context: shutil.rmtree(folder, ignore_errors=True)))
+    return [tidy, server, bridge, *way(description, gazebo, folder, arm, feedforward)]
 
 
 def robot_state_publisher(arm, **xacro_arguments):

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 import math
+from pathlib import Path
 from typing import TypeVar
 import xml.etree.ElementTree as ElementTree
 
@@ -89,6 +90,17 @@ class UrdfDocument:
             path.append(joint)
             joint = self.joint_to(joint.parent)
         return path[::-1]
+
+
+def read_urdf(path: Path) -> str:
+    """Return a URDF's text, or say why it cannot be read (UrdfError)."""
+    try:
+        return path.read_text(encoding='utf-8')
+    except OSError as error:
+        raise UrdfError(f'{path} cannot be read: {error.strerror}.') from error
+    except UnicodeDecodeError as error:
+        raise UrdfError(f'{path} cannot be read: byte {error.start} is not UTF-8; is it a '
+                        'URDF?') from error
 
 
 def parse_urdf(text: str, source: str = 'the URDF') -> UrdfDocument:

@@ -11,7 +11,6 @@ import json
 from typing import TYPE_CHECKING
 
 from ._arm_options import load_arm
-from ._urdf_check import read_urdf
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -41,6 +40,7 @@ def check_against(arguments: argparse.Namespace, console: Console) -> int:
     from pathlib import Path
 
     from ..arm import load
+    from ..arm.urdf_document import read_urdf
     from ..dynamics.description_comparison import compare_descriptions
     from ..dynamics.urdf_comparison import compare_urdf
     from ..report.files import write_text

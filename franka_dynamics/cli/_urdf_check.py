@@ -27,19 +27,11 @@ def add_urdf_options(parser: argparse.ArgumentParser) -> None:
                        help='pass inertials that are physical, but no published set')
 
 
-def read_urdf(path: Path) -> str:
-    """Return a URDF's text, or say why it cannot be read."""
-    try:
-        return path.read_text(encoding='utf-8')
-    except (OSError, UnicodeDecodeError) as error:
-        raise UrdfError(f'{path} cannot be read: {error}.') from error
-
-
 def check_urdf(arguments: argparse.Namespace, console: Console) -> int:
     """Print the verdict on a URDF; 1 on a mismatch."""
     from ..arm.loader import AS_LISTED
     from ..arm.urdf_detection import detect_arm
-    from ..arm.urdf_document import parse_urdf
+    from ..arm.urdf_document import parse_urdf, read_urdf
     from ..dynamics.urdf_model import model_from_urdf
 
     if arguments.inertial_set is not None:

@@ -8,7 +8,6 @@ import argparse
 from dataclasses import replace
 from pathlib import Path
 
-from ._urdf_check import read_urdf
 from ..arm.denavit_hartenberg import Convention
 
 SUMMARY = "Turn a URDF into an arm file: DH rows, inertials, limits; checked against Pinocchio's."
@@ -40,6 +39,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     from ..arm import load
     from ..arm.arm_file_writer import arm_file_text
+    from ..arm.urdf_document import read_urdf
     from ..arm.urdf_import import import_urdf
     from ..dynamics.urdf_pinocchio import largest_difference, largest_flange_difference
     from ..report.files import write_text

@@ -97,6 +97,18 @@ def stand_still(W, gravity):
         W[at.AHEAD + i], W[at.AHEAD + L + i], W[at.AHEAD + L2 + i] = -gx, -gy, -gz
 
 
+@numba.njit(**COMPILE)
+def take_block(rows, gravity, q, dq, ddq, start, W, kept, arms, spoiled):
+    """Take a block's states over, up to the sines and cosines and the motion of the base."""
+    load(kept, at.SINE, q, start)
+    load(kept, at.RATE, dq, start)
+    load(kept, at.PUSH, ddq, start)
+    judge(kept, spoiled)
+    for j in range(q.shape[1]):
+        enter(rows, kept, arms, j)
+    stand_still(W, gravity)
+
+
 @numba.njit(inline='always', **COMPILE)
 def to_link(s, c, ca, sa, x, y, z):
     """Return a vector of the frame before in this frame."""

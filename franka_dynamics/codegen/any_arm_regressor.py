@@ -10,18 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from . import any_arm_layout as at
-from .any_arm import (
-    COMPILE,
-    enter,
-    judge,
-    load,
-    pass_on,
-    resting_arms,
-    stand_still,
-    tensor,
-    to_link,
-    vector_to_link,
-)
+from .any_arm import COMPILE, pass_on, resting_arms, take_block, tensor, to_link, vector_to_link
 from .any_arm_layout import L, L2, LANES
 from .compiler import numba
 
@@ -35,13 +24,7 @@ def regressor(rows, gravity, q, dq, ddq, out):
     axes = np.zeros((n, 6 * LANES))  # linear and angular part of each joint's unit twist
     entries = np.zeros(10 * LANES)
     for start in range(0, out.shape[0], LANES):
-        load(kept, at.SINE, q, start)
-        load(kept, at.RATE, dq, start)
-        load(kept, at.PUSH, ddq, start)
-        judge(kept, spoiled)
-        for j in range(n):
-            enter(rows, kept, arms, j)
-        stand_still(W, gravity)
+        take_block(rows, gravity, q, dq, ddq, start, W, kept, arms, spoiled)
         for j in range(n):
             _advance(W, rows, kept, arms, j)
             axes[j] = 0.0

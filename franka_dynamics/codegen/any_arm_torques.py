@@ -10,17 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from . import any_arm_layout as at
-from .any_arm import (
-    COMPILE,
-    enter,
-    judge,
-    load,
-    pass_on,
-    resting_arms,
-    stand_still,
-    tensor,
-    vector_to_link,
-)
+from .any_arm import COMPILE, pass_on, resting_arms, take_block, tensor, vector_to_link
 from .any_arm_layout import L, L2, LANES
 from .compiler import numba
 from .transpose import TILE, transpose_tile
@@ -33,13 +23,7 @@ def inverse_dynamics(rows, gravity, q, dq, ddq, out):
     W, spoiled = np.zeros(at.SCRATCH), np.zeros(LANES)
     kept, arms = np.zeros((n, at.KEPT)), resting_arms(rows)
     for start in range(0, out.shape[0], LANES):
-        load(kept, at.SINE, q, start)
-        load(kept, at.RATE, dq, start)
-        load(kept, at.PUSH, ddq, start)
-        judge(kept, spoiled)
-        for j in range(n):
-            enter(rows, kept, arms, j)
-        stand_still(W, gravity)
+        take_block(rows, gravity, q, dq, ddq, start, W, kept, arms, spoiled)
         for j in range(n):
             if rows[j, at.PRISMATIC] != 0.0:
                 _slide(W, rows, kept, arms, j)

@@ -202,6 +202,7 @@ class StateSupervisor:
         return None
 
     def _what_is_impossible(self, q: Array, dq: Array) -> tuple[Condition, str]:
+        """Return what is wrong with a state that is known to be at fault."""
         finite = np.isfinite(q) & np.isfinite(dq)
         if not finite.all():
             joint = int(np.flatnonzero(~finite)[0])

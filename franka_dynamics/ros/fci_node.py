@@ -18,9 +18,8 @@ from typing import Any
 
 import numpy as np
 import rclpy
-from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
+from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
-from rclpy.signals import SignalHandlerOptions
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import SetBool
@@ -38,12 +37,10 @@ from .fci_parameters import (
     STATES_ONLY,
 )
 from .joint_state import doubles, effort_message, stamp_from_seconds
-from .lifecycle_main import INPUT_AT_FAULT, REFUSED, StopRequest
 from .live_parameters import LiveParameters
+from .node_process import REFUSED, run_node, StopRequest
 from .parameters import declare, refuse_unknown, values
 from .qos import PUBLISHER_QOS, qos_overriding_options, REFERENCE_QOS, STATE_QOS
-from .realtime import request_realtime
-from .start import start_node
 from .trajectory_message import request_from_message
 from ..arm import ArmDescription
 from ..control.feedforward import FeedforwardController
@@ -113,16 +110,8 @@ class FciNode(Node):
         if parameters['autostart'] and self._mode != STATES_ONLY:
             self._loop.enable()
 
-    def run(self, stop: StopRequest) -> None:
-        """
-        Drive until asked to stop; then ramp to zero and end the motion.
-
-        Raises
-        ------
-        FciError
-            If the connection is lost.
-
-        """
+    def run(self, stop: StopRequest) -> int:
+        """Drive until asked to stop, then ramp to zero and end the motion; REFUSED if lost."""
         executor = SingleThreadedExecutor()
         executor.add_node(self)
         # As in the feedforward node: no walks through what set-up left behind.
@@ -133,9 +122,11 @@ class FciNode(Node):
                 self._cycle()
                 for _ in range(_CALLBACKS_PER_CYCLE):
                     executor.spin_once(timeout_sec=0.0)
-        except FciError:
+            return 0
+        except FciError as error:
             self._diagnostics.publish()
-            raise
+            print(f'{error.fault}: {error}', file=sys.stderr)
+            return REFUSED
         finally:
             executor.shutdown()
 
@@ -248,29 +239,7 @@ def _arm(parameters: dict[str, Any]) -> ArmDescription:
 
 def main(args: Sequence[str] | None = None) -> int:
     """Drive until SIGINT or SIGTERM; 1 if the robot refuses or is lost, 2 for a bad parameter."""
-    no_realtime = request_realtime()
-    stop = StopRequest()
-    try:
-        try:
-            node = start_node(FciNode, args, SignalHandlerOptions.NO)
-        except FrankaDynamicsError as error:
-            print(f'{error}', file=sys.stderr)
-            return REFUSED if isinstance(error, (FciError, CrosscheckError)) else INPUT_AT_FAULT
-        if no_realtime:
-            node.get_logger().warning(no_realtime)
-        try:
-            node.run(stop)
-        except FciError as error:
-            print(f'{error.fault}: {error}', file=sys.stderr)
-            return REFUSED
-        except ExternalShutdownException:
-            pass
-        finally:
-            node.destroy_node()
-        return 0
-    finally:
-        rclpy.try_shutdown()
-        stop.ignore_from_now_on()
+    return run_node(FciNode, FciNode.run, args, refusals=(FciError, CrosscheckError))
 
 
 if __name__ == '__main__':

@@ -16,18 +16,18 @@ from typing import Any
 
 import numpy as np
 import rclpy
-from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
+from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
-from rclpy.signals import SignalHandlerOptions
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64, Float64MultiArray
 
 from .arm_parameters import ARM_PARAMETERS, load_arm
 from .joint_state import doubles, JointStateReader
-from .lifecycle_main import INPUT_AT_FAULT, StopRequest
+from .node_process import run_node, StopRequest
 from .parameters import declare, refuse_unknown, values
 from .qos import PUBLISHER_QOS, STATE_QOS
-from ..errors import FrankaDynamicsError, JointStateError
+from .realtime import OFF
+from ..errors import JointStateError
 from ..simulation.gazebo import start_of
 
 STATE_TOPIC, COMMAND_TOPIC = 'gazebo/joint_states', 'effort_controller/commands'
@@ -96,32 +96,21 @@ class GazeboDirectNode(Node):
         for publisher, value in zip(self._forces, torque):
             publisher.publish(Float64(data=float(value)))
 
-
-def main(args: Sequence[str] | None = None) -> int:
-    """Run the node until SIGINT or SIGTERM; 2 if a parameter is at fault."""
-    rclpy.init(args=None if args is None else list(args),
-               signal_handler_options=SignalHandlerOptions.NO)
-    stop = StopRequest()
-    try:
-        try:
-            node = GazeboDirectNode()
-        except FrankaDynamicsError as error:
-            print(f'{error}', file=sys.stderr)
-            return INPUT_AT_FAULT
+    def run(self, stop: StopRequest) -> int:
+        """Pass states and commands on until asked to stop; return the exit code."""
         executor = SingleThreadedExecutor()
-        executor.add_node(node)
+        executor.add_node(self)
         try:
             while not stop.requested and rclpy.ok():
                 executor.spin_once(timeout_sec=_SPIN_S)
-        except ExternalShutdownException:
-            pass
+            return 0
         finally:
             executor.shutdown()
-            node.destroy_node()
-        return 0
-    finally:
-        rclpy.try_shutdown()
-        stop.ignore_from_now_on()
+
+
+def main(args: Sequence[str] | None = None) -> int:
+    """Run the node until SIGINT or SIGTERM; 2 if a parameter is at fault."""
+    return run_node(GazeboDirectNode, GazeboDirectNode.run, args, realtime=OFF)
 
 
 if __name__ == '__main__':

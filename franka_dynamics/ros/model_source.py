@@ -18,8 +18,9 @@ from .arm_parameters import load_arm
 from .model_parameters import DESCRIPTION, ROBOT_DESCRIPTION, URDF_FILE
 from ..arm import ArmDescription
 from ..arm.loader import AS_LISTED
+from ..arm.urdf_document import read_urdf
 from ..dynamics.urdf_model import model_from_urdf
-from ..errors import DescriptionError, SettingsError
+from ..errors import DescriptionError, SettingsError, UrdfError
 
 # As robot_state_publisher offers it: the last one is kept for who comes later.
 DESCRIPTION_QOS = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL,
@@ -85,9 +86,9 @@ def _require_no_contradiction(values: dict[str, Any]) -> None:
 
 def _read(path: Path) -> str:
     try:
-        return path.read_text(encoding='utf-8')
-    except (OSError, UnicodeDecodeError) as error:
-        raise DescriptionError(f'urdf_file {path} cannot be read: {error}.') from error
+        return read_urdf(path)
+    except UrdfError as error:
+        raise UrdfError(f'urdf_file {error}') from error
 
 
 def _wait_for_description(node: Any, seconds: float, should_stop: Callable[[], bool],

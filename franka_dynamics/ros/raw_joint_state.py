@@ -117,8 +117,8 @@ def _layout_of(data: bytes, message: JointState, wanted: Sequence[str]) -> _Layo
         return None
     names = list(message.name)
     pick = np.array([names.index(name) for name in wanted])
-    # Behind every array but the last: four bytes of count and four of padding, or the arrays
-    # are none of doubles, and their places not those that were worked out.
+    # The three arrays are read as one row of doubles: between two of them there must be just the
+    # eight bytes of a count and its padding.
     step = len(names) + 1
     if offsets[1] - offsets[0] != _DOUBLE * step:
         return None

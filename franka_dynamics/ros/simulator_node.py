@@ -13,9 +13,8 @@ from typing import Any
 from diagnostic_msgs.msg import DiagnosticArray
 import numpy as np
 import rclpy
-from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
+from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
-from rclpy.signals import SignalHandlerOptions
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
@@ -23,14 +22,12 @@ from std_msgs.msg import Float64MultiArray
 from .arm_parameters import load_arm
 from .diagnostics import diagnostic_array, ERROR, OK, status, WARN
 from .joint_state import doubles, stamp_from_seconds
-from .lifecycle_main import INPUT_AT_FAULT, StopRequest
+from .node_process import run_node, StopRequest
 from .parameters import declare, refuse_unknown, values
 from .qos import PUBLISHER_QOS, qos_overriding_options
-from .realtime import OFF, request_realtime
+from .realtime import OFF
 from .simulator_parameters import simulation_settings, SIMULATOR_PARAMETERS
-from .start import start_node
 from ..control.statistics import Durations
-from ..errors import FrankaDynamicsError
 from ..simulation.arm_simulation import ArmSimulation
 
 COMMAND_TOPIC = 'effort_controller/commands'
@@ -81,8 +78,8 @@ class SimulatorNode(Node):
         self._steps_at_diagnostics, self._diagnosed_at = 0, time.monotonic()
         self._steps = 0
 
-    def run(self, stop: StopRequest) -> None:
-        """Simulate until asked to stop."""
+    def run(self, stop: StopRequest) -> int:
+        """Simulate until asked to stop; return the exit code."""
         executor = SingleThreadedExecutor()
         executor.add_node(self)
         # As in the feedforward node: no walks through what set-up left behind.
@@ -102,6 +99,7 @@ class SimulatorNode(Node):
             self._fresh = False
             if time.monotonic() >= self._next_diagnostics:
                 self._publish_diagnostics()
+        return 0
 
     def _wait(self, executor: SingleThreadedExecutor, deadline: float) -> float:
         """Handle callbacks until the next step is due; return when that one was."""
@@ -171,24 +169,7 @@ class SimulatorNode(Node):
 
 def main(args: Sequence[str] | None = None) -> int:
     """Run the simulated arm until SIGINT or SIGTERM; 2 if a parameter is at fault."""
-    request_realtime(OFF)
-    stop = StopRequest()
-    try:
-        try:
-            node = start_node(SimulatorNode, args, SignalHandlerOptions.NO)
-        except FrankaDynamicsError as error:
-            print(f'{error}', file=sys.stderr)
-            return INPUT_AT_FAULT
-        try:
-            node.run(stop)
-        except ExternalShutdownException:
-            pass
-        finally:
-            node.destroy_node()
-        return 0
-    finally:
-        rclpy.try_shutdown()
-        stop.ignore_from_now_on()
+    return run_node(SimulatorNode, SimulatorNode.run, args, realtime=OFF)
 
 
 if __name__ == '__main__':

@@ -9,7 +9,7 @@ import pinocchio as pin
 import pytest
 
 from franka_dynamics.arm import load
-from franka_dynamics.arm.urdf_document import parse_urdf
+from franka_dynamics.arm.urdf_document import parse_urdf, read_urdf
 from franka_dynamics.arm.urdf_writer import write_urdf
 from franka_dynamics.errors import UrdfError
 
@@ -87,3 +87,16 @@ def test_given_an_axis_of_length_two_when_parsed_then_it_is_normalised_and_said(
 def test_given_an_encoding_declaration_when_parsed_then_the_text_is_read():
     text = FER.replace('<?xml version="1.0"?>', '<?xml version="1.0" encoding="utf-8"?>')
     assert parse_urdf(text).root == 'base'
+
+
+@pytest.mark.parametrize(('content', 'sentence'), [
+    (None, r'arm\.urdf cannot be read: No such file or directory\.$'),
+    (b'<robot name="\xff"/>', r'arm\.urdf cannot be read: byte 13 is not UTF-8; is it a URDF\?$'),
+])
+def test_given_a_file_that_cannot_be_read_when_read_then_one_sentence_says_why(
+        tmp_path, content, sentence):
+    path = tmp_path / 'arm.urdf'
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(UrdfError, match=sentence):
+        read_urdf(path)

@@ -80,7 +80,7 @@ def heavier(text):
     ({'model_source': 'urdf_file'}, None, 1, 'urdf_file is empty; give its path'),
     ({'urdf_file': '/nowhere.urdf'}, None, 1, 'but model_source is description'),
     ({'model_source': 'urdf_file', 'urdf_file': '/nowhere.urdf'}, None, 1,
-     'urdf_file /nowhere.urdf cannot be read'),
+     'urdf_file /nowhere.urdf cannot be read: No such file or directory.'),
     ({'model_source': 'robot_description', 'inertial_set': 'gaz2019'}, None, 1,
      'leave inertial_set empty'),
     ({'model_source': 'robot_description', 'robot_description_timeout': 0.5}, None, 1,
