@@ -21,6 +21,7 @@ from latency import devices, Probe, use_own_domain
 
 MOST_GROWTH_MIB = 1.0
 _RATE_HZ = 1000.0
+_PIECE_S = 5.0  # between two looks at the time
 
 
 def resident_mib(pid: int) -> float:
@@ -45,7 +46,7 @@ def main() -> int:
         warm_up = min(60.0, arguments.seconds / 6.0)
         first, trips, lost = None, 0, 0
         while (passed := time.monotonic() - began) < arguments.seconds:
-            measured = probe.measure('node', 1.0, _RATE_HZ)
+            measured = probe.measure('node', _PIECE_S, _RATE_HZ)
             trips, lost = trips + len(measured.trips), lost + measured.lost
             if first is None and passed >= warm_up:
                 first = resident_mib(processes['node'].pid)
