@@ -4,8 +4,9 @@
 
 SHELL := /bin/bash
 VENV ?= .venv
-# Two at a time; a file's tests stay together, because they share the nodes they start.
-TEST_ARGS ?= -q -n 2 --dist loadfile
+# Two at a time; a file's tests stay together, because they share the nodes they start. A worker
+# that crashes ends the run: another one would begin with the test that it crashed in.
+TEST_ARGS ?= -q -n 2 --dist loadfile --max-worker-restart=0
 SOAK_SECONDS ?= 600
 # The first of these that starts and is new enough; override with PYTHON=...
 PYTHON ?= $(shell for p in python3.12 python3.11 python3; do \
