@@ -34,7 +34,7 @@ from .joint_state import effort_message, JointReading
 from .lifecycle_main import run_lifecycle_node
 from .model_parameters import ROBOT_DESCRIPTION
 from .model_source import DESCRIPTION_QOS, resolve_model
-from .parameters import check, declare, refuse_unknown, values
+from .parameters import announcement, check, declare, refuse_unknown, values
 from .qos import PUBLISHER_QOS, qos_overriding_options, REFERENCE_QOS, STATE_QOS
 from .raw_command import CommandBytes
 from .raw_joint_state import RawJointStateReader
@@ -389,8 +389,7 @@ class FeedforwardNode(LifecycleNode):
         live = {spec.name for spec in LIVE_PARAMETERS}
         if any(change.name in live for change in changes):
             self.controller.apply(settings_from(values(self, LIVE_PARAMETERS)))
-            self.get_logger().info('now: ' + ', '.join(
-                f'{change.name} = {change.value}' for change in changes))
+            self.get_logger().info(announcement(changes))
 
     def _on_housekeeping_timer(self) -> None:
         """Leave housekeeping to the end of the next cycle, or do it where no cycle comes."""

@@ -10,7 +10,7 @@ from typing import Any
 from rcl_interfaces.msg import SetParametersResult
 from rclpy.parameter import Parameter
 
-from .parameters import check, ParameterSpec, values
+from .parameters import announcement, check, ParameterSpec, values
 from ..errors import FrankaDynamicsError
 
 
@@ -63,5 +63,4 @@ class LiveParameters:
         changed = [change for change in changes if change.name in live]
         if changed:
             self._apply(self.values())
-            self._node.get_logger().info('now: ' + ', '.join(
-                f'{change.name} = {change.value}' for change in changed))
+            self._node.get_logger().info(announcement(changed))

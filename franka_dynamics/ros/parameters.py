@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -98,6 +99,14 @@ def constraints(spec: ParameterSpec) -> str:
 def values(node: Any, table: Sequence[ParameterSpec]) -> dict[str, Any]:
     """Return the present values of a table's parameters by name."""
     return {spec.name: node.get_parameter(spec.name).value for spec in table}
+
+
+def announcement(changes: Sequence[Any]) -> str:
+    """Return a line about parameters that were changed; arrays as one would type them."""
+    def typed(value: Any) -> Any:
+        return value.tolist() if isinstance(value, array) else value
+
+    return 'now: ' + ', '.join(f'{change.name} = {typed(change.value)}' for change in changes)
 
 
 def refuse_unknown(node: Any, table: Sequence[ParameterSpec]) -> None:

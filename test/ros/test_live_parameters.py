@@ -40,6 +40,7 @@ def test_given_a_payload_when_put_on_and_taken_off_then_the_very_same_torques_re
     before = list(world.commands[-1].data)
     assert world.probe.set_parameter(NODE, 'payload', LOAD).successful
     settle(world, LOADED)
+    assert f'now: payload = {LOAD}' in world.node.text
     assert world.probe.set_parameter(NODE, 'payload', [0.0] * 10).successful
     settle(world, BARE)
     world.arm.send(100)
