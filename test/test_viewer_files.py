@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The Foxglove layout and the RViz configuration name what exists; neither program is here."""
+"""The Foxglove layout and the RViz configuration name what exists."""
 
 import json
 from pathlib import Path
@@ -36,6 +36,8 @@ def test_given_a_plot_when_read_then_its_seven_joints_are_on_a_topic_of_the_node
     found = [re.fullmatch(r'(/[a-z_/]+)\.effort\[(\d)\]', path).groups() for path in paths]
     assert {topic for topic, _ in found} <= TOPICS | OTHERS
     assert [int(index) for _, index in found] == list(range(7))
+    # Foxglove takes a panel's name from this key and ignores `title`.
+    assert LAYOUT['configById'][name]['foxglovePanelTitle'].endswith('[N m]')
 
 
 def test_given_the_panels_when_read_then_their_other_topics_exist():

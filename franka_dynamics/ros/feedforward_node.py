@@ -275,7 +275,8 @@ class FeedforwardNode(LifecycleNode):
     def _publish_terms(self, cycle: Cycle, reading: JointReading) -> None:
         if cycle.command is not None and self._feedforward_publisher.get_subscription_count() > 0:
             self._feedforward_publisher.publish(
-                effort_message(reading.stamp_message, self._names, cycle.command))
+                effort_message(reading.stamp_message, self._names, cycle.command,
+                               self._terms.base_frame))
         if cycle.gravity is None:
             return
         if self._terms.wanted:

@@ -54,7 +54,7 @@ class TermPublishers:
         self._frame: int | str = int(frame) if frame.isdigit() else frame
         self._frame_index = frame_index(self._frame, description.n)
         self._reference_frame = reference_frame
-        self._base_frame = base_frame_id(self._names[0])
+        self.base_frame = base_frame_id(self._names[0])  # which all torques carry
         self._square = [f'{row}/{column}' for row in self._names for column in self._names]
         self._twist = [f'{row}/{column}' for row in _TWIST_ROWS for column in self._names]
         self._effort_friction = effort_friction
@@ -103,7 +103,7 @@ class TermPublishers:
 
     def _effort(self, stamp: Time, torque: NDArray[np.float64] | None) -> JointState | None:
         return None if torque is None else effort_message(
-            stamp, self._names, torque, self._base_frame)
+            stamp, self._names, torque, self.base_frame)
 
     def _gravity(self, cycle: Cycle, stamp: Time) -> JointState | None:
         return self._effort(stamp, cycle.gravity)
@@ -154,7 +154,7 @@ class TermPublishers:
         pose = self._controller.terms.true.frames(cycle.q)[self._frame_index]
         values = pin.SE3ToXYZQUAT(pin.SE3(pose))
         message = PoseStamped()
-        message.header.stamp, message.header.frame_id = stamp, self._base_frame
+        message.header.stamp, message.header.frame_id = stamp, self.base_frame
         position, orientation = message.pose.position, message.pose.orientation
         position.x, position.y, position.z = (float(value) for value in values[:3])
         orientation.x, orientation.y, orientation.z, orientation.w = (

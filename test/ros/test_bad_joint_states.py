@@ -103,6 +103,22 @@ def test_given_a_state_of_another_form_when_sent_then_gravity_is_that_of_the_sam
     np.testing.assert_allclose(gravity[-1].effort, world.gravity, rtol=0, atol=1e-12)
 
 
+def test_given_a_listener_when_commanded_then_names_frame_and_the_states_stamp_go_with_it(world):
+    named = world.probe.collect(JointState, '/feedforward/feedforward')
+    states = world.probe.collect(JointState, '/joint_states')
+
+    def answered():
+        world.arm.send(5)
+        return named
+
+    world.probe.until(answered, 'torques with names')
+    world.probe.until(lambda: any(state.header.stamp == named[-1].header.stamp
+                                  for state in states), 'the state they answer')
+    assert named[-1].name == NAMES
+    assert named[-1].header.frame_id == 'fer_link0'
+    assert list(named[-1].effort) in [list(message.data) for message in world.commands]
+
+
 def test_given_commands_when_collected_then_all_were_finite(world):
     assert np.isfinite([message.data for message in world.commands]).all()
     assert all(isinstance(message, Float64MultiArray) for message in world.commands)
