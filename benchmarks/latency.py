@@ -17,9 +17,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 import json
-import os
 from pathlib import Path
-import random
 import struct
 import subprocess
 import sys
@@ -28,6 +26,8 @@ from typing import Any
 
 import numpy as np
 from timing import busy_seconds, machine
+
+from franka_dynamics.ros.loopback import use_loopback
 
 DEVICES = ('node', 'relay')
 HOME = Path(__file__).resolve().parent
@@ -171,12 +171,6 @@ def devices(names: Sequence[str] = DEVICES) -> Iterator[dict[str, subprocess.Pop
             process.wait()
 
 
-def use_own_domain() -> None:
-    """Keep the torques of a benchmark from every other node on this machine."""
-    os.environ['ROS_DOMAIN_ID'] = str(random.SystemRandom().randint(1, 101))
-    os.environ['ROS_AUTOMATIC_DISCOVERY_RANGE'] = 'LOCALHOST'
-
-
 def stages() -> dict[str, float]:
     """Return the median cost of each part of a cycle, measured in this process [s]."""
     from rclpy.serialization import deserialize_message, serialize_message
@@ -241,7 +235,7 @@ def main() -> int:
     parser.add_argument('--json', type=Path)
     parser.add_argument('--plot', type=Path, help='histogram as PNG')
     arguments = parser.parse_args()
-    use_own_domain()
+    use_loopback()
     from franka_dynamics.ros.realtime import request_realtime
     no_realtime = request_realtime()
     rounds: dict[tuple[str, float], list[Round]] = {}

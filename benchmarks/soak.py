@@ -17,7 +17,9 @@ from pathlib import Path
 import sys
 import time
 
-from latency import devices, Probe, use_own_domain
+from latency import devices, Probe
+
+from franka_dynamics.ros.loopback import use_loopback
 
 MOST_GROWTH_MIB = 1.0
 _RATE_HZ = 1000.0
@@ -35,7 +37,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split('\n\n')[0])
     parser.add_argument('--seconds', type=float, default=600.0)
     arguments = parser.parse_args()
-    use_own_domain()
+    use_loopback()
     from rich.progress import Progress
 
     with devices(('node',)) as processes, Progress() as bar:

@@ -5,9 +5,6 @@
 import os
 from pathlib import Path
 
-# 1..101 are free of the ephemeral port range on Linux; each xdist worker is a process.
-os.environ['ROS_DOMAIN_ID'] = str(1 + os.getpid() % 101)
-os.environ['ROS_AUTOMATIC_DISCOVERY_RANGE'] = 'LOCALHOST'
 # What is under test does not need the machine before everything else.
 os.environ['FRANKA_DYNAMICS_REALTIME'] = 'off'
 os.environ.setdefault('MPLBACKEND', 'Agg')
@@ -17,6 +14,11 @@ os.environ.setdefault('OPENBLAS_NUM_THREADS', '1')
 
 import numpy as np
 import pytest
+
+from franka_dynamics.ros.loopback import DOMAINS, use_loopback
+
+# Each xdist worker is a process.
+use_loopback(DOMAINS[os.getpid() % len(DOMAINS)])
 
 RECORDINGS = 'FRANKA_DYNAMICS_RECORDINGS'
 PUBLIC_SOURCE = 'https://github.com/unisa-acg/inverse-dynamics-solver'

@@ -15,7 +15,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 import os
 from pathlib import Path
-import random
 import signal
 import subprocess
 import sys
@@ -32,6 +31,7 @@ from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory
 
 from .bag_recorder import BagRecorder
+from .loopback import use_loopback
 from .realtime import ON, request_realtime, SWITCH
 from ..errors import FrankaDynamicsError
 
@@ -101,9 +101,7 @@ def run_session(plan: DemoPlan, folder: Path,
         If a process ends early or does not get ready; the message quotes its log.
 
     """
-    # A domain of its own, so that no other robot on this machine hears the torques.
-    os.environ['ROS_DOMAIN_ID'] = str(random.SystemRandom().randint(1, 101))
-    os.environ['ROS_AUTOMATIC_DISCOVERY_RANGE'] = 'LOCALHOST'
+    use_loopback()
     # The simulated arm stands for a real one, which never waits for a processor.
     os.environ.setdefault(SWITCH, ON)
     # Nor may the recorder wait: the arm shares memory with it, and would wait for it in turn.

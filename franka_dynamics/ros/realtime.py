@@ -32,7 +32,8 @@ def request_realtime(default: str = ON, priority: int = PRIORITY) -> str:
     Under SCHED_FIFO, Fast DDS is told to use UDP alone, unless the environment says otherwise.
     Its shared memory has locks that are waited for by spinning: threads under SCHED_FIFO were
     seen to spin on every core for minutes, while those that held the locks, ordinary processes
-    or just killed ones, got no time. On one machine UDP costs no more.
+    or just killed ones, got no time. Under ROS_AUTOMATIC_DISCOVERY_RANGE=LOCALHOST rmw_fastrtps
+    chooses the transports, shared memory among them, and this has no effect.
     """
     if os.environ.get(SWITCH, default) != ON:
         return ''

@@ -107,9 +107,6 @@ class Probe(Node):
         self.create_subscription(DiagnosticArray, '/diagnostics', self._on_diagnostics, 10)
 
     def close(self) -> None:
-        # Fast DDS may still be at work for processes that have just been killed; a node
-        # destroyed meanwhile was seen to crash.
-        time.sleep(0.1)
         self._own_executor.shutdown()
         self.destroy_node()
         self._own_context.try_shutdown()
