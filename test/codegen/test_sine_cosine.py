@@ -40,6 +40,14 @@ def test_given_many_turns_when_computed_then_the_error_grows_slowly():
     np.testing.assert_allclose(both(x), [np.sin(x), np.cos(x)], rtol=0.0, atol=1e-15)
 
 
+def test_given_more_digits_when_compared_then_the_error_is_what_the_page_says():
+    x = np.random.default_rng(2).uniform(-1e5, 1e5, 200_000)
+    exact = x.astype(np.longdouble)  # 64 bits of mantissa or more
+    if np.finfo(np.longdouble).eps > 1e-18:
+        pytest.skip("this machine's long double has no more digits than a double")
+    assert np.abs(both(x) - [np.sin(exact), np.cos(exact)]).max() < 1.6e-16
+
+
 def test_given_what_is_not_finite_when_computed_then_both_are_nan():
     assert np.isnan(both(np.array([np.nan, np.inf, -np.inf]))).all()
 
