@@ -18,7 +18,7 @@ import os
 
 from numpy.typing import NDArray
 
-_PIECES_PER_THREAD = 4
+_PIECES_PER_THREAD = 2
 _SMALLEST_PIECE = 4096  # states: 0.1 ms of the Franka's torques; to hand them over takes 0.03
 
 
