@@ -128,7 +128,7 @@ def main() -> None:
         found, foreign = measure(listed)
         if not medians:
             print('| states | ' + ' | '.join(f'{name} [ns]' for name in listed)
-                  + f' | {OURS} / {PARALLEL} | {ANY_ARM} / {PARALLEL} | peak memory [MiB] '
+                  + f' | {PARALLEL} / {OURS} | {PARALLEL} / {ANY_ARM} | peak memory [MiB] '
                   '| others busy [cores] |')
             print('|---' * (len(listed) + 5) + '|')
         for name, values in found.items():
