@@ -29,9 +29,11 @@ def test_given_a_push_when_it_acts_then_topics_show_its_torques_and_diagnostics_
     states = probe.collect(JointState, 'joint_states', depth=1)
     topics = {name: probe.collect(JointState, f'/feedforward/{name}', depth=1)
               for name in ('external_torque', 'residual_torque')}
-    start_arm(**{'push.force': FORCE.tolist(), 'push.start': begun, 'push.duration': 60.0})
     # Held by a stiff PD, so that the arm gives way little and soon stands still again.
     start_node(target='mujoco', kp=[300.0] * 4 + [80.0] * 3, kd=[20.0] * 4 + [4.0] * 3)
+    # The monitor runs while it knows of a listener, which is found when DDS finds it.
+    probe.until(lambda: CONTACT in probe.diagnostics, 'diagnostics arrive')
+    start_arm(**{'push.force': FORCE.tolist(), 'push.start': begun, 'push.duration': 60.0})
     probe.until(lambda: 'latest began at [s]' in probe.diagnostics.get(CONTACT, (0, '', {}))[2],
                 'the contact')
     _, _, pairs = probe.diagnostics[CONTACT]
