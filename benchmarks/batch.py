@@ -27,10 +27,10 @@ import pinocchio as pin
 from timing import busy_seconds, machine
 
 from franka_dynamics.arm import load
-from franka_dynamics.codegen.batch import BatchModel
-from franka_dynamics.codegen.threads import available_threads
+from franka_dynamics.arm.sampling import JointStates, sample_states
+from franka_dynamics.batch.batch_model import BatchModel
+from franka_dynamics.batch.threads import available_threads
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
-from franka_dynamics.dynamics.states import JointStates, sample_states
 from franka_dynamics.simulation.mujoco_model import build_mujoco
 
 LOOPED = 10_000  # a Python loop costs the same per state however many there are

@@ -13,11 +13,11 @@ import pinocchio as pin
 from timing import machine, measure
 
 from franka_dynamics.arm import JointKind
+from franka_dynamics.arm.sampling import random_arm
 from franka_dynamics.dynamics.body_tree import BodyTree
+from franka_dynamics.dynamics.closed_chain_derivatives import differentiate_by_parameters
 from franka_dynamics.dynamics.derivatives import differentiate, tree_motion
-from franka_dynamics.dynamics.parameter_derivatives import differentiate_by_parameters
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
-from franka_dynamics.dynamics.random_arms import random_arm
 
 JOINTS = (2, 4, 7, 10, 20, 35, 50)
 BATCH = 256

@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 from timing import busy_seconds, machine
 
-from franka_dynamics.ros.loopback import use_loopback
+from franka_dynamics.ros.isolated_network import use_loopback
 
 DEVICES = ('node', 'relay')
 HOME = Path(__file__).resolve().parent
@@ -181,9 +181,8 @@ def stages() -> dict[str, float]:
     from franka_dynamics.control.settings import Settings
     from franka_dynamics.control.supervision import StateSupervisor, SupervisionLimits
     from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
-    from franka_dynamics.ros.joint_state import JointStateReader
-    from franka_dynamics.ros.raw_command import CommandBytes
-    from franka_dynamics.ros.raw_joint_state import RawJointStateReader
+    from franka_dynamics.ros.messages import JointStateReader
+    from franka_dynamics.ros.serialized import CommandBytes, RawJointStateReader
 
     arm = load('fer')
     q, zero = arm.home, np.zeros(7)

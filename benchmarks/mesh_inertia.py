@@ -12,9 +12,8 @@ import numpy as np
 from timing import machine, measure
 import trimesh
 
-from franka_dynamics.arm.mesh import mesh_inertia, TriangleMesh
-from franka_dynamics.arm.mesh_derivatives import vertex_derivatives
-from franka_dynamics.arm.mesh_solid import find_defects
+from franka_dynamics.mesh.mesh import mesh_inertia, TriangleMesh, vertex_derivatives
+from franka_dynamics.mesh.solid_check import find_defects
 
 SUBDIVISIONS = (3, 5, 7, 8)  # 1280, 20480, 327680 and 1310720 faces
 

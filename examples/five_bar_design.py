@@ -17,14 +17,17 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import minimize, OptimizeResult
 
-from franka_dynamics.arm.mesh import mesh_inertia, TriangleMesh
-from franka_dynamics.arm.mesh_derivatives import in_parameter_order, vertex_derivatives
-from franka_dynamics.arm.mesh_solid import find_defects
 from franka_dynamics.dynamics.closed_chain import ClosedChain
 from franka_dynamics.dynamics.closed_chain_derivatives import motor_derivatives
-from franka_dynamics.dynamics.lie import hat
-from franka_dynamics.dynamics.mechanisms import five_bar_meshes, spherical_five_bar
-from franka_dynamics.dynamics.reaching import quintic
+from franka_dynamics.dynamics.mechanisms import five_bar_meshes, quintic, spherical_five_bar
+from franka_dynamics.mesh.mesh import (
+    in_parameter_order,
+    mesh_inertia,
+    TriangleMesh,
+    vertex_derivatives,
+)
+from franka_dynamics.mesh.solid_check import find_defects
+from franka_dynamics.spatial import hat
 
 DENSITY = 2700.0  # kg/m^3
 LINK = 1  # number of the link that is shaped: link 2 of the seed

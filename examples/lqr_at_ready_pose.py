@@ -21,7 +21,7 @@ from scipy.linalg import solve_continuous_are
 
 from franka_dynamics.arm import load
 from franka_dynamics.dynamics.body_tree import BodyTree
-from franka_dynamics.dynamics.linearization import linearize
+from franka_dynamics.dynamics.derivatives import linearize
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 
 DURATION = 2.0  # s

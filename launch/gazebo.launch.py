@@ -58,7 +58,7 @@ def generate_launch_description():
 def everything(context):
     """Return the processes of the chosen way."""
     from franka_dynamics.arm import load
-    from franka_dynamics.share import share_directory
+    from franka_dynamics.resources import share_directory
     from franka_dynamics.simulation import gazebo
 
     robot_type, hand, control, gui, world, params_file = (

@@ -15,7 +15,7 @@ os.environ.setdefault('OPENBLAS_NUM_THREADS', '1')
 import numpy as np
 import pytest
 
-from franka_dynamics.ros.loopback import DOMAINS, use_loopback
+from franka_dynamics.ros.isolated_network import DOMAINS, use_loopback
 
 # Each xdist worker is a process.
 use_loopback(DOMAINS[os.getpid() % len(DOMAINS)])
@@ -43,7 +43,7 @@ def simulate():
     torques come from the Newton-Euler recursion in DH frames, to which noise can be added.
     """
     from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
-    from franka_dynamics.identification.recording import Recording
+    from franka_dynamics.recordings.recording import Recording
 
     def make(arm, *, duration=12.0, rate=30.0, noise=0.0, friction=None, seed=0):
         rng = np.random.default_rng(seed)
@@ -111,7 +111,7 @@ def setup_script():
 
     import setuptools
 
-    from franka_dynamics.share import share_directory
+    from franka_dynamics.resources import share_directory
 
     recorded = {}
     original, setuptools.setup = setuptools.setup, recorded.update

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from franka_dynamics.arm import load
-from franka_dynamics.dynamics.crosscheck import crosscheck
 from franka_dynamics.errors import DescriptionError
+from franka_dynamics.validation.crosscheck import crosscheck
 
 PAGE = (Path(__file__).parents[1] / 'docs' / 'arm-files.md').read_text(encoding='utf-8')
 (EXAMPLE,) = re.findall(r'```yaml\n(.*?)```', PAGE, re.DOTALL)

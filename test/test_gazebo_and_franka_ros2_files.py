@@ -13,14 +13,11 @@ import pytest
 import yaml
 
 from franka_dynamics.arm import load
-from franka_dynamics.share import share_directory
+from franka_dynamics.resources import share_directory
 
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
-from franka_dynamics.ros.feedforward_parameters import (
-    FEEDFORWARD_PARAMETERS,
-    settings_from,
-)
+from franka_dynamics.ros.feedforward_parameters import FEEDFORWARD_PARAMETERS, settings_from
 from franka_dynamics.ros.gazebo_direct_node import HOLDING
 from franka_dynamics.ros.parameters import check
 

@@ -13,7 +13,7 @@ import sys
 import numpy as np
 import pytest
 
-from franka_dynamics.share import share_directory
+from franka_dynamics.resources import share_directory
 
 SOURCE = share_directory()
 NOT_SOURCE = ('.*', 'build', 'install', 'log', 'test', 'docs', 'benchmarks', '*.egg-info',
@@ -108,8 +108,8 @@ def test_given_an_installation_when_the_ament_index_is_asked_then_it_knows_the_p
 
 def test_given_an_installation_when_a_verb_runs_then_it_uses_the_installed_files(installed):
     prefix, environment, folder = installed
-    where = succeed([sys.executable, '-c', 'from franka_dynamics.share import share_directory; '
-                     'print(share_directory())'], env=environment, cwd=prefix)
+    code = 'from franka_dynamics.resources import share_directory; print(share_directory())'
+    where = succeed([sys.executable, '-c', code], env=environment, cwd=prefix)
     assert Path(where.strip()) == prefix / 'share' / 'franka_dynamics'
     printed = succeed([folder / 'franka-dynamics', 'parameters'], env=environment, cwd=prefix)
     assert printed == (SOURCE / 'config/feedforward/default.yaml').read_text(encoding='utf-8')

@@ -11,10 +11,10 @@ import sys
 
 import pytest
 
-from franka_dynamics.control.targets import DEFAULT_TARGET, TARGETS
+from franka_dynamics.control.settings import DEFAULT_TARGET, TARGETS
+from franka_dynamics.resources import share_directory
 from franka_dynamics.ros.feedforward_parameters import FEEDFORWARD_PARAMETERS
 from franka_dynamics.ros.simulator_parameters import SIMULATOR_PARAMETERS
-from franka_dynamics.share import share_directory
 
 SHARE = share_directory()
 TABLES = {'feedforward_node': FEEDFORWARD_PARAMETERS, 'simulator_node': SIMULATOR_PARAMETERS}

@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """What an arm is: facts and rigid-body data; no ROS and no Pinocchio in here."""
 
-from .denavit_hartenberg import Convention, DHRow, JointKind
+from .arm_file import available_arms, available_hands, available_sets, load, load_hand
+from .denavit_hartenberg import Convention, DHRow
 from .description import ArmDescription, Joint, JointLimits
 from .friction import FrictionModel, SigmoidFriction, ViscousCoulombFriction
 from .inertia import LinkInertia
-from .loader import available_arms, available_hands, available_sets, load, load_hand
+from ..spatial import JointKind
 
 __all__ = ['ArmDescription', 'Convention', 'DHRow', 'FrictionModel', 'Joint', 'JointKind',
            'JointLimits', 'LinkInertia', 'SigmoidFriction', 'ViscousCoulombFriction',

@@ -11,7 +11,7 @@ import numpy as np
 from .denavit_hartenberg import DHRow
 from .description import ArmDescription, Joint
 from .inertia import LinkInertia, six_from_tensor
-from .pose import rpy_from_rotation
+from ..spatial import rpy_from_rotation
 
 _DECIMALS = 15  # of metres, radians, kilograms and kg m^2: more is rounding of sums
 _ANGLES = {math.pi: 'pi', -math.pi: '-pi', 0.5 * math.pi: 'pi/2', -0.5 * math.pi: '-pi/2'}

@@ -14,13 +14,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from .description import ArmDescription
 from .inertia import LinkInertia
 from ..errors import InertiaError, MissingDependencyError
+from ..typing import Array
 
-Array = NDArray[np.float64]
 NEAREST_WITHIN_ROUNDING = 'nearest_within_rounding'
 REPAIRS = (NEAREST_WITHIN_ROUNDING,)
 # The repaired pseudo-inertia's smallest eigenvalue, of the rounding: enough that neither the

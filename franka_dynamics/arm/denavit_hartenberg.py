@@ -21,13 +21,6 @@ class Convention(str, Enum):
     STANDARD = 'standard'  # Rz(theta) Tz(d) Tx(a) Rx(alpha): joint i turns about z of frame i-1
 
 
-class JointKind(str, Enum):
-    """What a joint adds its position to: theta (revolute) or d (prismatic)."""
-
-    REVOLUTE = 'revolute'
-    PRISMATIC = 'prismatic'
-
-
 @dataclass(frozen=True)
 class DHRow:
     """

@@ -11,11 +11,11 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .denavit_hartenberg import Convention, DHRow, JointKind
+from .denavit_hartenberg import Convention, DHRow
 from .friction import FrictionModel
 from .inertia import LinkInertia
-from .rigid_transform import rigid_transform
 from ..errors import DescriptionError, InertiaError, JointVectorError
+from ..spatial import JointKind, rigid_transform
 
 
 @dataclass(frozen=True)

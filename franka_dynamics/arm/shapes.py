@@ -12,9 +12,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from .pose import pose_from_xyz_rpy
-from .yaml_table import YamlTable
-from ..share import share_directory
+from .strict_yaml import YamlTable
+from ..resources import share_directory
+from ..spatial import pose_from_xyz_rpy
 
 _TURNS = {'x': (0.0, 0.5 * np.pi, 0.0), 'y': (-0.5 * np.pi, 0.0, 0.0), 'z': (0.0, 0.0, 0.0)}
 _FRANKA = ('fer', 'fr3', 'fr3v2')

@@ -7,8 +7,8 @@ from __future__ import annotations
 import argparse
 
 from ..arm import ArmDescription, load
+from ..arm.arm_file import AS_LISTED
 from ..arm.consistency import REPAIRS
-from ..arm.loader import AS_LISTED
 
 
 def add_arm_options(parser: argparse.ArgumentParser, *, default: str | None = 'fer',

@@ -15,7 +15,7 @@ from ._arm_options import load_arm
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from ..dynamics.description_comparison import Difference
+    from ..validation.comparison import Difference
 
 _URDF_SUFFIXES = ('.urdf', '.xml')
 
@@ -40,10 +40,9 @@ def check_against(arguments: argparse.Namespace, console: Console) -> int:
     from pathlib import Path
 
     from ..arm import load
-    from ..arm.urdf_document import read_urdf
-    from ..dynamics.description_comparison import compare_descriptions
-    from ..dynamics.urdf_comparison import compare_urdf
     from ..report.files import write_text
+    from ..urdf.document import read_urdf
+    from ..validation.comparison import compare_descriptions, compare_urdf
 
     options = {'gravity': arguments.gravity, 'second_gravity': arguments.against_gravity}
     if arguments.tolerance is not None:

@@ -19,7 +19,7 @@ from ..errors import RecordingError
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from ..dynamics.states import JointStates
+    from ..arm.sampling import JointStates
 
 _SHOWN = 10
 _ARRAYS = ('q', 'dq', 'ddq', 'tau')
@@ -37,9 +37,9 @@ def add_torque_options(parser: argparse.ArgumentParser) -> None:
 def check_torques(arguments: argparse.Namespace, console: Console) -> int:
     """Print the best suspects in order; 1 if the torques are not the arm's."""
     from ._recording_options import progress_bar
-    from ..dynamics.agreement import AGREEMENT
-    from ..dynamics.suspects import suspects
     from ..report.files import write_text
+    from ..validation.agreement import AGREEMENT
+    from ..validation.fault_search import suspects
 
     description = load_arm(arguments)
     states, torque = _read(arguments.torques)
@@ -65,7 +65,7 @@ def check_torques(arguments: argparse.Namespace, console: Console) -> int:
 
 
 def _read(path: Path) -> tuple[JointStates, np.ndarray]:
-    from ..dynamics.states import JointStates
+    from ..arm.sampling import JointStates
     try:
         with np.load(path) as archive:
             missing = [name for name in _ARRAYS if name not in archive.files]

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress
 
-    from ..identification.recording import Recording
-    from ..identification.signal_processing import SignalOptions
+    from ..recordings.preprocessing import SignalOptions
+    from ..recordings.recording import Recording
 
 
 def add_recording_options(parser: argparse.ArgumentParser) -> None:
@@ -42,7 +42,7 @@ def add_recording_options(parser: argparse.ArgumentParser) -> None:
 
 def signal_options(arguments: argparse.Namespace) -> SignalOptions:
     """Return the signal processing that the options ask for."""
-    from ..identification.signal_processing import SignalOptions
+    from ..recordings.preprocessing import SignalOptions
     return SignalOptions(rate=arguments.rate, cutoff=arguments.cutoff, trim=arguments.trim)
 
 
@@ -58,7 +58,7 @@ def joint_names(arguments: argparse.Namespace, arm: ArmDescription) -> tuple[str
 def read_from_options(arguments: argparse.Namespace, arm: ArmDescription, bar: Progress,
                       bag: str | None = None) -> Recording:
     """Read a bag (the one of the options if not given) as the options say."""
-    from ..identification.recording import read_recording
+    from ..recordings.recording import read_recording
     path = arguments.bag if bag is None else bag
     return read_recording(path, joint_names(arguments, arm), topic=arguments.topic,
                           stamps=arguments.stamps, progress=reading(bar, path))

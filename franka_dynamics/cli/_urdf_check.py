@@ -29,10 +29,10 @@ def add_urdf_options(parser: argparse.ArgumentParser) -> None:
 
 def check_urdf(arguments: argparse.Namespace, console: Console) -> int:
     """Print the verdict on a URDF; 1 on a mismatch."""
-    from ..arm.loader import AS_LISTED
-    from ..arm.urdf_detection import detect_arm
-    from ..arm.urdf_document import parse_urdf, read_urdf
-    from ..dynamics.urdf_model import model_from_urdf
+    from ..arm.arm_file import AS_LISTED
+    from ..urdf.document import parse_urdf, read_urdf
+    from ..urdf.importer import detect_arm
+    from ..validation.urdf_check import model_from_urdf
 
     if arguments.inertial_set is not None:
         raise UrdfError('--set has no meaning with --urdf: a URDF is compared with every set.')

@@ -62,7 +62,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _write(arguments: argparse.Namespace, description: ArmDescription, parameters: Parameters,
            listed: list[Equations]) -> Path:
-    from ..codegen.module import c_header, identifier, Origin, python_module
+    from ..codegen.emit import c_header, identifier, Origin, python_module
     from ..report.files import write_text
 
     x, y, z = arguments.gravity
@@ -78,8 +78,8 @@ def _write(arguments: argparse.Namespace, description: ArmDescription, parameter
 def _print_counts(console: Console, description: ArmDescription, listed: list[Equations]) -> None:
     from rich.table import Table
 
-    from ..codegen.module import operation_count
-    from ..codegen.table1 import CLASSICAL, GENERAL, general_robot, MINIMUM, printed
+    from ..codegen.emit import operation_count
+    from ..codegen.operation_counts import CLASSICAL, GENERAL, general_robot, MINIMUM, printed
 
     table = Table(title=f'{description.name}: operations per evaluation, counted in the code '
                   '(sin and cos aside)')

@@ -18,7 +18,7 @@ from ._urdf_check import add_urdf_options, check_urdf
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from ..dynamics.agreement import Agreement
+    from ..validation.agreement import Agreement
 
 SUMMARY = 'Hold the independent models of an arm against each other, or two descriptions of it.'
 DEFAULT_ARM = 'fer'
@@ -65,15 +65,10 @@ def run(arguments: argparse.Namespace) -> int:
 def _check_formulations(arguments: argparse.Namespace, console: Console) -> int:
     from ._recording_options import progress_bar
     from ..arm.consistency import margins
-    from ..dynamics.agreement import compare_formulations
-    from ..dynamics.formulations import QUANTITIES
-    from ..report.agreement_data import (
-        agreement_as_data,
-        consistency_table,
-        links_table,
-        matrix_table,
-    )
+    from ..report.agreement import agreement_as_data, consistency_table, links_table, matrix_table
     from ..report.files import write_text
+    from ..validation.agreement import compare_formulations
+    from ..validation.formulations import QUANTITIES
 
     description = load_arm(arguments)
     with progress_bar(console) as bar:
@@ -93,7 +88,7 @@ def _check_formulations(arguments: argparse.Namespace, console: Console) -> int:
         write_text(arguments.json,
                    json.dumps(agreement_as_data(agreement, found), indent=2) + '\n')
     if arguments.html:
-        from ..report.agreement_page import agreement_page
+        from ..report.agreement import agreement_page
         write_text(arguments.html, agreement_page(agreement, found, _command()))
     return 0 if agreement.passed else 1
 
@@ -113,8 +108,8 @@ def _check_random(arguments: argparse.Namespace, console: Console) -> int:
     import numpy as np
 
     from ._recording_options import progress_bar
-    from ..dynamics.agreement import AGREEMENT, compare_formulations
-    from ..dynamics.random_arms import random_arm
+    from ..arm.sampling import random_arm
+    from ..validation.agreement import AGREEMENT, compare_formulations
 
     largest, failed = 0.0, 0
     with progress_bar(console) as bar:

@@ -38,10 +38,9 @@ def run(arguments: argparse.Namespace) -> int:
     from rich.table import Table
 
     from ..arm import load
-    from ..report.demo_figures import demo_figures
-    from ..report.demo_report import demo_report, draw, write_json
+    from ..report.demo import demo_figures, demo_report, draw, write_json
     try:
-        from ..ros.demo_session import DemoPlan, run_session
+        from ..ros.demo import DemoPlan, run_session
     except ImportError as error:
         raise MissingDependencyError(
             f'The demonstration needs ROS 2 ({error}): source it, or install its wheels with pip '

@@ -54,7 +54,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _is_rpr(description: ArmDescription) -> bool:
     """Return whether the arm has the form of the RPR report, whose letters are then used."""
-    from ..dynamics.rpr_kinematics import RprKinematics
+    from ..rpr.kinematics import RprKinematics
 
     try:
         RprKinematics.from_description(description)

@@ -19,7 +19,7 @@ from ..errors import DescriptionError
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from ..report.arm_tables import InertiaRow
+    from ..report.arm import InertiaRow
 
 SUMMARY = "Print an arm's Denavit-Hartenberg and inertia tables; draw its frames."
 _HEADING = {'frame_origin': "about the frame's origin", 'center_of_mass': 'about the centre of '
@@ -46,7 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the tables and draw the picture."""
-    from ..report.arm_tables import as_json, body_rows, space_rows
+    from ..report.arm import as_json, body_rows, space_rows
 
     description = load_arm(arguments)
     q = pose(description, arguments.q)
@@ -59,7 +59,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.plot:
         from rich.console import Console
 
-        from ..report.arm_picture import draw_arm
+        from ..report.arm import draw_arm
 
         with Console(stderr=True).status('drawing ...'):
             draw_arm(description, q, arguments.plot)
@@ -124,7 +124,7 @@ def _print(description: ArmDescription, rows: list[InertiaRow], q: NDArray[np.fl
 def _dh_table(description: ArmDescription) -> Table:
     from rich.table import Table
 
-    from ..report.arm_tables import dh_rows
+    from ..report.arm import dh_rows
 
     table = Table(title=f'{description.convention.value} Denavit-Hartenberg rows')
     for heading in ('frame', 'joint', 'kind', 'a [m]', 'd [m]', 'alpha [rad]', 'theta [rad]'):
@@ -143,7 +143,7 @@ def _dh_table(description: ArmDescription) -> Table:
 def _origin_table(description: ArmDescription, q: NDArray[np.float64]) -> Table:
     from rich.table import Table
 
-    from ..report.arm_tables import origins
+    from ..report.arm import origins
 
     table = Table(title=f'origins in {{S}} at q = ({", ".join(f"{value:.6g}" for value in q)})')
     for heading in ('frame', 'x [m]', 'y [m]', 'z [m]'):

@@ -70,8 +70,8 @@ def run(arguments: argparse.Namespace) -> int:
     """Write the trajectory; exit 1 if a rehearsal did not find the simulated arm."""
     from rich.console import Console
 
+    from ..report.excitation import joint_trajectory_yaml, LONGEST_ARGUMENT
     from ..report.files import write_text
-    from ..report.joint_trajectory import joint_trajectory_yaml, LONGEST_ARGUMENT
 
     console = Console()
     arm = load_arm(arguments)
@@ -93,7 +93,7 @@ def run(arguments: argparse.Namespace) -> int:
         console.print('[yellow]warning:[/] that is longer than a shell hands over; shorten the '
                       'period')
     if arguments.picture:
-        from ..report.excitation_plot import plot_excitation
+        from ..report.excitation import plot_excitation
         plot_excitation(_problem(arm, arguments), found.trajectory, arguments.picture)
         console.print(f'picture: {arguments.picture}', highlight=False)
     if arguments.rehearse:
@@ -130,7 +130,7 @@ def _rehearse(console: Console, arm: ArmDescription, found: Excitation,
               arguments: argparse.Namespace) -> int:
     """Play, record and identify; the answer is no unless the simulated arm is predicted."""
     from . import main as command_line
-    from ..identification.bag_writer import write_recording
+    from ..recordings.rosbag_writer import write_recording
     from ..simulation.arm_simulation import SimulationSettings
     from ..simulation.play import play
 

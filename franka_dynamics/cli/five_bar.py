@@ -31,10 +31,9 @@ def run(arguments: argparse.Namespace) -> int:
     from rich.console import Console
     from rich.table import Table
 
-    from ..dynamics.mechanisms import five_bar_meshes, spherical_five_bar
-    from ..dynamics.reaching import reach
+    from ..dynamics.mechanisms import five_bar_meshes, reach, spherical_five_bar
     from ..report.files import write_text
-    from ..report.five_bar_picture import draw_five_bar
+    from ..report.five_bar import draw_five_bar
 
     chain, meshes = spherical_five_bar(), five_bar_meshes()
     reaching = reach(chain, np.radians(arguments.start), np.radians(arguments.end),

@@ -19,7 +19,7 @@ from ._recording_options import (
     signal_options,
 )
 from ..arm import ArmDescription, available_sets, load
-from ..arm.loader import AS_LISTED, NO_HAND
+from ..arm.arm_file import AS_LISTED, NO_HAND
 from ..errors import IdentificationError
 
 if TYPE_CHECKING:
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from rich.progress import Progress
 
     from ..identification.bag_job import BagJob, BagNote
-    from ..identification.identification_result import Identification, IdentificationOptions
-    from ..identification.signal_processing import Motion, SignalOptions
+    from ..identification.result import Identification, IdentificationOptions
+    from ..recordings.preprocessing import Motion, SignalOptions
 
 SUMMARY = "Identify an arm's inertias and friction from recordings of it."
 IDENTIFIED = 'identified'
@@ -80,8 +80,7 @@ def run(arguments: argparse.Namespace) -> int:
     from rich.console import Console
 
     from ..report.files import write_text
-    from ..report.identification_data import identification_as_data
-    from ..report.identification_page import identification_page
+    from ..report.identification import identification_as_data, identification_page
 
     console = Console()
     start = load(arguments.arm, arguments.inertial_set, hand=arguments.hand,
@@ -193,7 +192,7 @@ def _published(arguments: argparse.Namespace, start: ArmDescription) -> list[Arm
 
 
 def _options(arguments: argparse.Namespace) -> IdentificationOptions:
-    from ..identification.identification_result import IdentificationOptions
+    from ..identification.result import IdentificationOptions
     if arguments.pull is not None and not 0.0 <= arguments.pull < float('inf'):
         raise IdentificationError(f'The strength of the pull is {arguments.pull}; it cannot be '
                                   'negative.')
@@ -209,7 +208,7 @@ def _options(arguments: argparse.Namespace) -> IdentificationOptions:
 def _print(console: Console, found: _Found) -> None:
     from rich.table import Table
 
-    from ..report.identification_data import doubts, verdict
+    from ..report.identification import doubts, verdict
     result = found.result
     cutoffs = list(result.scores[0].other_cutoffs)
     table = Table(title='E over the whole vector [N m]; published sets with friction fitted alike',

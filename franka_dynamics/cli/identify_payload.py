@@ -15,7 +15,7 @@ from ._recording_options import (
     signal_options,
 )
 from ..arm import ArmDescription, load
-from ..arm.loader import NO_HAND
+from ..arm.arm_file import NO_HAND
 from ..control.settings import PAYLOAD_ORDER
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress
 
     from ..identification.payload_estimate import PayloadEstimate
-    from ..identification.signal_processing import Motion
+    from ..recordings.preprocessing import Motion
 
 SUMMARY = 'Identify what hangs on the flange from recordings with and without it.'
 _UNITS = ('kg', *('m',) * 3, *('kg m^2',) * 6)
@@ -82,9 +82,9 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _motions(arguments: argparse.Namespace, arm: ArmDescription, bar: Progress,
              bags: list[str]) -> list[Motion]:
-    from ..identification.plausibility import suspicions
-    from ..identification.signal_processing import prepare
-    from ..identification.still_poses import still_poses
+    from ..identification.payload import still_poses
+    from ..recordings.plausibility import suspicions
+    from ..recordings.preprocessing import prepare
     motions = []
     for bag in bags:
         recording = read_from_options(arguments, arm, bar, bag)

@@ -39,10 +39,10 @@ def run(arguments: argparse.Namespace) -> int:
 
     from ..arm import load
     from ..arm.arm_file_writer import arm_file_text
-    from ..arm.urdf_document import read_urdf
-    from ..arm.urdf_import import import_urdf
-    from ..dynamics.urdf_pinocchio import largest_difference, largest_flange_difference
     from ..report.files import write_text
+    from ..urdf.document import read_urdf
+    from ..urdf.importer import import_urdf
+    from ..validation.pinocchio_urdf import largest_difference, largest_flange_difference
 
     console = Console(soft_wrap=True, highlight=False, markup=False)
     text = read_urdf(arguments.urdf)

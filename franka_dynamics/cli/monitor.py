@@ -62,8 +62,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _once(feed: Any, namespaces: list[str], arguments: argparse.Namespace) -> int:
     from rich.console import Console
 
-    from ..report.monitor_data import at_fault
-    from ..report.monitor_view import monitor_view
+    from ..report.monitor import at_fault, monitor_view
 
     missing = _wait(feed, namespaces, arguments.timeout)
     now = time.monotonic()
@@ -104,7 +103,7 @@ def _live(feed: Any, period: float) -> int:
     from rich.console import Console
     from rich.live import Live
 
-    from ..report.monitor_view import monitor_view
+    from ..report.monitor import monitor_view
 
     console = Console()
     try:

@@ -48,7 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def mesh_pose(mount: str, xyz: ArrayLike, rpy_angles: ArrayLike) -> NDArray[np.float64]:
     """Return the pose of the mesh's frame in the flange frame, shape (4, 4)."""
-    from ..dynamics.lie import rpy
+    from ..spatial import rpy
 
     height, turn = MOUNTS[mount]
     frame, pose = np.eye(4), np.eye(4)
@@ -61,10 +61,10 @@ def run(arguments: argparse.Namespace) -> int:
     """Print the payload and write what was asked for."""
     from rich.console import Console
 
-    from ..arm.mesh import mesh_inertia, mesh_volume
-    from ..arm.mesh_file import load_mesh
-    from ..arm.mesh_solid import require_solid
     from ..arm.payload import payload_array, payload_parameter_file, require_positive
+    from ..mesh.mesh import mesh_inertia, mesh_volume
+    from ..mesh.mesh_file import load_mesh
+    from ..mesh.solid_check import require_solid
     from ..report.files import write_text
 
     name = Path(arguments.mesh).name
@@ -100,7 +100,7 @@ def run(arguments: argparse.Namespace) -> int:
         write_text(arguments.output, payload_parameter_file(payload, comment))
         console.print(f'written: {arguments.output}')
     if arguments.picture:
-        from ..report.mesh_picture import draw_payload
+        from ..report.mesh import draw_payload
         draw_payload(mesh, inertia, arguments.picture,
                      f'{name}: {inertia.mass:.4g} kg, mount {arguments.mount}')
         console.print(f'written: {arguments.picture}')

@@ -17,14 +17,14 @@ from ._recording_options import (
     signal_options,
 )
 from ..arm import ArmDescription, available_hands, available_sets, load
-from ..arm.loader import AS_LISTED, NO_HAND
+from ..arm.arm_file import AS_LISTED, NO_HAND
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from ..identification.recording import Recording
-    from ..identification.replay import Fit
-    from ..identification.signal_processing import Motion
+    from ..recordings.preprocessing import Motion
+    from ..recordings.recording import Recording
+    from ..recordings.replay import Fit
 
 SUMMARY = "Hold a recording's measured torques against the model's, set by set."
 
@@ -52,11 +52,11 @@ def run(arguments: argparse.Namespace) -> int:
     """Print the table and the verdicts; exit 1 only if a required E is missed."""
     from rich.console import Console
 
-    from ..identification.plausibility import suspicions
-    from ..identification.replay import fit_all
-    from ..identification.signal_processing import prepare
+    from ..recordings.plausibility import suspicions
+    from ..recordings.preprocessing import prepare
+    from ..recordings.replay import fit_all
     from ..report.files import write_text
-    from ..report.replay_report import replay_as_data
+    from ..report.replay import replay_as_data
 
     console = Console()
     arms = list(_candidates(arguments))
@@ -97,8 +97,8 @@ def _candidates(arguments: argparse.Namespace) -> Iterator[tuple[ArmDescription,
 
 def _print(console: Console, recording: Recording, motion: Motion,
            fits: tuple[Fit, ...], doubts: tuple[str, ...]) -> None:
-    from ..identification.replay import judge_hand
-    from ..report.replay_report import joint_table, replay_table
+    from ..recordings.replay import judge_hand
+    from ..report.replay import joint_table, replay_table
     options = motion.options
     console.print(
         f'{recording.source}, {recording.topic}: {len(recording)} messages in '
@@ -125,7 +125,7 @@ def _inconsistencies(fits: tuple[Fit, ...]) -> dict[tuple[str, str], None]:
 
 
 def _plot(folder: Path, recording: Recording, motion: Motion, fits: tuple[Fit, ...]) -> None:
-    from ..report.replay_plots import plot_errors, plot_torques
+    from ..report.replay import plot_errors, plot_torques
     title = f'{Path(recording.source).name} on {fits[0].arm.name}'
     plot_torques(motion, fits, recording.joint_names, title, folder / 'torques.png')
     plot_errors(fits, recording.joint_names, title, folder / 'errors.png')

@@ -8,7 +8,7 @@ import argparse
 from pathlib import Path
 
 from ._arm_options import add_arm_options
-from ..arm.generated_files import FORMATS, generated_files, robot_text
+from ..urdf.xacro_writer import FORMATS, generated_files, robot_text
 
 SUMMARY = 'Write an arm as URDF or MJCF.'
 

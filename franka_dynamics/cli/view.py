@@ -15,7 +15,7 @@ from ._recording_options import (
     signal_options,
 )
 from ..arm import ArmDescription, load
-from ..arm.loader import AS_LISTED
+from ..arm.arm_file import AS_LISTED
 from ..errors import MissingDependencyError
 
 if TYPE_CHECKING:
@@ -68,9 +68,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _play(arguments: argparse.Namespace, description: ArmDescription, console: Console) -> int:
     from ..dynamics import GRAVITY
-    from ..identification.signal_processing import prepare
-    from ..view.playback import play, Playback
-    from ..view.window import Window
+    from ..recordings.preprocessing import prepare
+    from ..view.window import play, Playback, Window
 
     with progress_bar(console) as bar:
         recording = read_from_options(arguments, description, bar)

@@ -17,8 +17,8 @@ import math
 
 from .chain import Chain
 from .expression import Expression
-from .motion import Style
 from .program import operations
+from .recursion import Style
 from .regrouping import (
     Cancellation,
     regroup,

@@ -1,17 +1,22 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-The inward half of the customised recursion: forces and couples, summed from the tip.
+The outward half of the customised recursion: how every link moves.
 
-With second moments S the couple on a link about its origin is the axial vector of U S (and
-h x a): six products less than J domega + omega x J omega.
+U = [domega] + [omega][omega] turns a point of a link into its acceleration, a(r) = a + U r
+(Khalil & Kleinfinger 1987), and it is not computed afresh for each link. Its third column is a
+column of the previous link's U, rotated: column z is how the joint axis accelerates, which the
+joint's own motion does not change. From that column and the products omega_i omega_j follow the
+other off-diagonal elements, and with xx + yy = -Uzz two squares give the diagonal. Against the
+recursion of omega and domega that saves three multiplications and two additions a joint.
 """
 
 from __future__ import annotations
 
-from .chain import Moments
+from dataclasses import dataclass
+
+from .chain import ChainJoint, Moments
 from .expression import Expression, Graph
-from .motion import Inputs, joint_turn, Motion, outward, Spread, Style, summed_turn
 from .regrouping import RegroupedChain
 from .vectors import (
     add,
@@ -19,14 +24,192 @@ from .vectors import (
     arm_to,
     cross,
     lifted,
+    Matrix,
     rotate,
+    rotate_back,
     scale,
     Turn,
+    turn,
     turned_moments,
     twist,
     untwist,
     Vector,
 )
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """
+    What the torque is a function of; zeros are allowed anywhere, and fold away.
+
+    `force` and `moment` are what the last link exerts on its surroundings, about the origin and
+    in the axes of the last frame. `weightless` leaves gravity out.
+    """
+
+    q: tuple[Expression, ...]
+    dq: tuple[Expression, ...]
+    ddq: tuple[Expression, ...]
+    force: Vector
+    moment: Vector
+    weightless: bool = False
+
+
+@dataclass(frozen=True)
+class Style:
+    """
+    Ways of writing the same recursion that cost differently.
+
+    `length_unit` measures lengths in accelerations, `force_unit` lengths in moments of forces
+    [m]: a length that equals the unit costs no multiplication. The sets hold joints, from 0:
+
+    - `summed_angles`: the axis is parallel to the one before, and the motion is taken from the
+      last frame that is not, by the sum of angles;
+    - `unturned`: the wrench on the link is written in the axes before the joint's turn, the
+      link's moments turned instead of its motion; the shorter way at the tip, whose motion
+      nothing else needs;
+    - `doubled_x`, `doubled_y`: Uzx and Uzy come from 2 omega_z, where domega is not needed;
+    - `apart`: the couple about z comes from omega_x omega_y and domega_z, where Uyx is not
+      needed.
+    """
+
+    length_unit: float = 1.0
+    force_unit: float = 1.0
+    summed_angles: frozenset[int] = frozenset()
+    unturned: frozenset[int] = frozenset()
+    doubled_x: frozenset[int] = frozenset()
+    doubled_y: frozenset[int] = frozenset()
+    apart: frozenset[int] = frozenset()
+
+
+@dataclass(frozen=True)
+class Spread:
+    """The matrix U of a link, by rows, with combinations of its elements that come for less."""
+
+    rows: Matrix
+    yy_xx: Expression | None = None  # Uyy - Uxx, where it is at hand
+    mean_xy: Expression | None = None  # (Uxy + Uyx) / 2 = omega_x omega_y
+    spin_z: Expression | None = None  # (Uyx - Uxy) / 2 = domega_z
+    squares: tuple[Expression, Expression] | None = None  # omega_x^2, omega_z^2
+
+
+@dataclass(frozen=True)
+class Motion:
+    """How a link moves, in its own frame."""
+
+    omega: Vector
+    spin: Vector  # domega
+    spread: Spread
+    acceleration: Vector  # of the origin, over the length unit
+    at_joint: Vector  # the same vector in the previous frame, for a revolute joint
+    before: tuple[Vector, Vector]  # omega and U's column z before the joint's turn
+
+
+def outward(graph: Graph, joints: tuple[ChainJoint, ...], gravity: Vector, inputs: Inputs,
+            style: Style) -> list[Motion]:
+    """Return the motion of every link, from the base to the tip."""
+    still: Vector = (graph.zero, graph.zero, graph.zero)
+    up = still if inputs.weightless else scale(-1.0 / style.length_unit, gravity)
+    base = Motion(still, still, Spread((still, still, still)), up, still, (still, still))
+    motions: list[Motion] = []
+    for j in range(len(joints)):
+        motion = _through_joint(graph, joints, j, motions[-1] if j else base, inputs, style)
+        motions.append(motion)
+        _name(graph, j, motion)
+    return motions
+
+
+def joint_turn(graph: Graph, joint: ChainJoint, position: Expression) -> Turn:
+    """Return cosine and sine of a joint's turn about its z axis."""
+    return turn(graph, position if joint.revolute else graph.zero, joint.theta)
+
+
+def summed_turn(graph: Graph, joints: tuple[ChainJoint, ...], j: int, inputs: Inputs) -> Turn:
+    """Return cosine and sine of the turn of joints j - 1 and j together, axes parallel."""
+    return turn(graph, inputs.q[j - 1] + inputs.q[j], joints[j - 1].theta + joints[j].theta)
+
+
+def _through_joint(graph: Graph, joints: tuple[ChainJoint, ...], j: int, last: Motion,
+                   inputs: Inputs, style: Style) -> Motion:
+    joint = joints[j]
+    arm = arm_to(graph, joint, inputs.q[j], style.length_unit)
+    at_joint = add(last.acceleration, apply(last.spread.rows, arm))
+    turned = joint_turn(graph, joint, inputs.q[j])
+    if not joint.revolute:
+        return _slide(joint, last, at_joint, turned, (inputs.dq[j], inputs.ddq[j]), style)
+    felt = rotate_back(turned, untwist(joint, at_joint))
+    if 0.0 not in (joint.cos_alpha, joint.sin_alpha):
+        return _turn_skew(joint, last, at_joint, turned, felt, (inputs.dq[j], inputs.ddq[j]))
+    axis = lifted(graph, joint.axis)
+    source = (untwist(joint, last.omega), untwist(joint, apply(last.spread.rows, axis)))
+    rates = (source[0][2] + inputs.dq[j], untwist(joint, last.spin)[2] + inputs.ddq[j])
+    zz_axis = source[1][2]
+    if j in style.summed_angles:
+        source, turned = last.before, summed_turn(graph, joints, j, inputs)
+    return _turn_about(j, source, zz_axis, rates, turned, at_joint, felt, style)
+
+
+def _turn_about(j: int, source: tuple[Vector, Vector], zz_axis: Expression,
+                rates: tuple[Expression, Expression], turned: Turn, at_joint: Vector,
+                felt: Vector, style: Style) -> Motion:
+    """Go through a revolute joint whose axis is parallel or perpendicular to the last."""
+    x, y, _ = rotate_back(turned, source[0])
+    xz_axis, yz_axis, _ = rotate_back(turned, source[1])
+    z, spin_z = rates
+    xy, xz, yz, xx, zz = x * y, x * z, y * z, x * x, z * z
+    spin_y, spin_x = xz_axis - xz, yz - yz_axis
+    zx = x * (2.0 * z) - xz_axis if j in style.doubled_x else xz - spin_y
+    zy = y * (2.0 * z) - yz_axis if j in style.doubled_y else yz + spin_x
+    rows: Matrix = ((zz_axis + (xx - zz), xy - spin_z, xz_axis),
+                    (xy + spin_z, -(xx + zz), yz_axis),
+                    (zx, zy, zz_axis))
+    return Motion((x, y, z), (spin_x, spin_y, spin_z), Spread(rows, None, xy, spin_z, (xx, zz)),
+                  felt, at_joint, source)
+
+
+def _turn_skew(joint: ChainJoint, last: Motion, at_joint: Vector, turned: Turn, felt: Vector,
+               rates: tuple[Expression, Expression]) -> Motion:
+    """Go through a revolute joint at any twist: omega and domega, then U from them."""
+    rate, push = rates
+    x, y, z = rotate_back(turned, untwist(joint, last.omega))
+    spin = rotate_back(turned, untwist(joint, last.spin))
+    omega: Vector = (x, y, z + rate)
+    spin = (spin[0] + y * rate, spin[1] - x * rate, spin[2] + push)
+    return Motion(omega, spin, Spread(_matrix(omega, spin)), felt, at_joint, (omega, spin))
+
+
+def _slide(joint: ChainJoint, last: Motion, at_joint: Vector, turned: Turn,
+           rates: tuple[Expression, Expression], style: Style) -> Motion:
+    """Go through a prismatic joint: the link turns as the one before it."""
+    def into(vector: Vector) -> Vector:
+        return rotate_back(turned, untwist(joint, vector))
+
+    omega, spin = into(last.omega), into(last.spin)
+    columns = [into(column) for column in zip(*[into(row) for row in last.spread.rows])]
+    sides = (joint.cos_alpha, *(abs(value.number or 0.0) for value in turned))
+    quarter = all(abs(side) in (0.0, 1.0) for side in sides)
+    rows: Matrix = tuple(zip(*columns)) if quarter else _matrix(omega, spin)  # type: ignore
+    unit = 1.0 / style.length_unit
+    twice = (2.0 * rates[0]) * unit
+    moving = add(into(at_joint), (twice * omega[1], -(twice * omega[0]), rates[1] * unit))
+    return Motion(omega, spin, Spread(rows), moving, at_joint, (omega, spin))
+
+
+def _matrix(omega: Vector, spin: Vector) -> Matrix:
+    """Return [domega] + [omega][omega]."""
+    (x, y, z), (dx, dy, dz) = omega, spin
+    xx, yy, zz, xy, xz, yz = x * x, y * y, z * z, x * y, x * z, y * z
+    return ((-(yy + zz), xy - dz, xz + dy), (xy + dz, -(xx + zz), yz - dx),
+            (xz - dy, yz + dx, -(xx + yy)))
+
+
+def _name(graph: Graph, j: int, motion: Motion) -> None:
+    graph.name_vector(f'w{j + 1}', motion.omega)
+    graph.name_vector(f'dw{j + 1}', motion.spin)
+    for row, axis in zip(motion.spread.rows, 'xyz'):
+        graph.name_vector(f'U{j + 1}{axis}', row)
+    graph.name_vector(f'a{j + 1}', motion.acceleration)
+    graph.name_vector(f'aP{j + 1}', motion.at_joint)
+
 
 Wrench = tuple[Vector, Vector]  # force, moment about the origin
 

@@ -13,13 +13,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .external_torque import LONGEST_STEP_S, MomentumObserver, OBSERVER_GAIN
 from ..arm.friction import FrictionModel
 from ..dynamics.pinocchio_model import PinocchioModel
+from ..typing import Array
 
-Array = NDArray[np.float64]
 # A payload error that motion at half the velocity limits does not turn into a contact, at the
 # default limits; and one that is worth a warning, because it is more than the best published
 # model errs by on a real arm (0.28 kg). docs/contact.md holds the measurements.

@@ -11,16 +11,15 @@ momentum observer needs no acceleration and is smooth, but lags by 1 / gain.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 import pinocchio as pin
 
-from .targets import TargetProfile
+from .settings import TargetProfile
 from ..arm import ArmDescription
 from ..arm.friction import FrictionModel
 from ..dynamics.pinocchio_model import PinocchioModel
 from ..errors import SettingsError
+from ..typing import Array
 
-Array = NDArray[np.float64]
 # Bandwidth of the estimate [1/s]: 50 ms to 92 % of a step.
 OBSERVER_GAIN = 50.0
 # A gap in the states after which integrating or differentiating across it would be guessing.

@@ -15,21 +15,19 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from .gravity_watch import GravityEvidence, GravityState, GravityWatch
+from .gravity_monitor import GravityEvidence, GravityState, GravityWatch
 from .limits import LimitedTorque, TorqueLimiter
 from .reference import ReferencePoint, ReferenceSource, Trajectory
 from .reference_request import plan, TrajectoryRequest
-from .settings import Settings, StateSource
+from .settings import Settings, Start, StateSource, Stop
 from .supervision import Condition, Observation, StateSupervisor, SupervisionLimits
-from .targets import Start, Stop
 from .terms import TermModel
 from ..arm import ArmDescription
 from ..dynamics.newton_euler import NewtonEulerModel
 from ..errors import ReferenceRefusedError
+from ..typing import Array
 
-Array = NDArray[np.float64]
 # [rad] or [m]; an arm that was moved further while we were silent was somebody else's, and the
 # torque we left it with says nothing about the one it needs.
 _MOVED_SINCE = 0.1

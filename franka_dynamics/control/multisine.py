@@ -5,13 +5,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .reference_request import TrajectoryRequest
 from ..arm import ArmDescription
 from ..errors import SettingsError
+from ..typing import Array
 
-Array = NDArray[np.float64]
 # Cycles per motion of each joint's two sines: no two joints alike, so that all couplings show.
 _CYCLES = ((2, 3), (3, 5), (4, 5), (3, 7), (5, 6), (4, 7), (6, 7))
 _FADE = 0.2  # of the motion, at each end

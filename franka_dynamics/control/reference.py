@@ -10,7 +10,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from ..typing import Array
+
 # How long a streamed point with a velocity is followed before it counts as abandoned.
 STREAM_TIMEOUT_S = 0.1
 

@@ -7,13 +7,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .reference import ReferencePoint, Trajectory
 from ..arm import ArmDescription
 from ..errors import ReferenceRefusedError
+from ..typing import Array
 
-Array = NDArray[np.float64]
 # A stamp is set before the message travels; more than this is no transport delay any more.
 MOST_LATENESS_S = 0.1
 # A stamp further ahead than this is of another clock, not of a plan.

@@ -10,11 +10,9 @@ from enum import Enum
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..arm import ArmDescription
-
-Array = NDArray[np.float64]
+from ..typing import Array
 
 
 class Condition(str, Enum):

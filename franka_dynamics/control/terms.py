@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 import pinocchio as pin
 
 from .settings import Settings
@@ -13,8 +13,7 @@ from ..arm import ArmDescription
 from ..dynamics import GRAVITY
 from ..dynamics.pinocchio_model import PinocchioModel
 from ..errors import SettingsError
-
-Array = NDArray[np.float64]
+from ..typing import Array
 
 
 class TermModel:

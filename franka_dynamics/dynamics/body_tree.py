@@ -10,13 +10,12 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .exponentials import spatial_inertia
-from .lie import adjoint, exp6, inverse_transform, joint_twist
+from .product_of_exponentials import spatial_inertia
 from ..arm import ArmDescription, Convention, LinkInertia
-from ..arm.rigid_transform import rigid_transform
 from ..errors import JointVectorError, TreeError
+from ..spatial import adjoint, exp6, inverse_transform, joint_twist, rigid_transform
+from ..typing import Array
 
-Array = NDArray[np.float64]
 BASE = -1
 # |omega| = 1 and omega . v = 0 to this: far above rounding, far below a typing error.
 _UNIT_TWIST = 1e-9

@@ -15,16 +15,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from .body_tree import BodyTree
 from .derivatives import differentiate, tree_motion, TreeMotion
-from .lie import adjoint, inverse_transform, log3
 from .model import GRAVITY, solve_acceleration
 from ..arm.inertia import rigid_transform
 from ..errors import LoopError, TreeError
+from ..spatial import adjoint, inverse_transform, log3
+from ..typing import Array
 
-Array = NDArray[np.float64]
 # Rows that pick from a relative twist (v, omega) in the space frame what a loop closes.
 SPATIAL = np.eye(6)
 SPHERICAL = np.eye(6)[3:]

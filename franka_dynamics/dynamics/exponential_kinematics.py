@@ -10,13 +10,12 @@ translations and roll-pitch-yaw, as a URDF's joints do, not through the DH matri
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from .lie import adjoint, adjoint_inverse, exp6, joint_twist, rpy
 from .model import FLANGE, frame_index, joint_stack, require_reference_frame
 from ..arm import ArmDescription, Convention, DHRow
-
-Array = NDArray[np.float64]
+from ..spatial import adjoint, adjoint_inverse, exp6, joint_twist, rpy
+from ..typing import Array
 
 
 class ExponentialKinematics:

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import Protocol
 
 import numpy as np
@@ -11,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..arm import ArmDescription
 from ..errors import FrameError, InertiaError, JointVectorError
+from ..typing import Array
 
 GRAVITY = (0.0, 0.0, -9.81)  # [m/s^2] in the space frame, as FCI fixes it
 REFERENCE_FRAMES = ('LOCAL', 'WORLD', 'LOCAL_WORLD_ALIGNED')
@@ -241,3 +243,56 @@ def solve_acceleration(mass: NDArray[np.float64], torque: NDArray[np.float64],
     except np.linalg.LinAlgError:
         raise InertiaError('The mass matrix is singular: some joint moves no mass and has no '
                            'rotor inertia, so its acceleration is undetermined.') from None
+
+
+class ClosedFormModel(ABC):
+    """A formulation that gives the terms of the equation of motion as matrices and vectors."""
+
+    takes_stacks = True
+    description: ArmDescription
+
+    @abstractmethod
+    def jacobian(self, q: ArrayLike, frame: int | str = FLANGE,
+                 reference_frame: str = 'LOCAL_WORLD_ALIGNED') -> Array:
+        """Return the Jacobian (v, omega) of a frame, shape (..., 6, n)."""
+
+    @abstractmethod
+    def mass_matrix(self, q: ArrayLike) -> Array:
+        """Return M(q), rotors included, shape (..., n, n)."""
+
+    @abstractmethod
+    def coriolis_matrix(self, q: ArrayLike, dq: ArrayLike) -> Array:
+        """Return C(q, dq), shape (..., n, n)."""
+
+    @abstractmethod
+    def gravity(self, q: ArrayLike) -> Array:
+        """Return g(q), shape (..., n)."""
+
+    def coriolis(self, q: ArrayLike, dq: ArrayLike) -> Array:
+        """Return C(q, dq) dq, shape (..., n) [N m]."""
+        return np.einsum('...ij,...j->...i', self.coriolis_matrix(q, dq), self._vector(dq, 'dq'))
+
+    def nonlinear_effects(self, q: ArrayLike, dq: ArrayLike) -> Array:
+        """Return C(q, dq) dq + g(q), shape (..., n) [N m]."""
+        return self.coriolis(q, dq) + self.gravity(q)
+
+    def inverse_dynamics(self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike,
+                         wrench: ArrayLike | None = None) -> Array:
+        """Return M ddq + C dq + g - J^T w, shape (..., n) [N m]."""
+        driven = np.einsum('...ij,...j->...i', self.mass_matrix(q), self._vector(ddq, 'ddq'))
+        return driven + self.nonlinear_effects(q, dq) - self._wrench_torque(q, wrench)
+
+    def forward_dynamics(self, q: ArrayLike, dq: ArrayLike, tau: ArrayLike,
+                         wrench: ArrayLike | None = None) -> Array:
+        """Return M^-1 (tau - C dq - g + J^T w), shape (..., n) [rad/s^2]."""
+        left = (self._vector(tau, 'tau') - self.nonlinear_effects(q, dq)
+                + self._wrench_torque(q, wrench))
+        return solve_acceleration(self.mass_matrix(q), left)
+
+    def _vector(self, values: ArrayLike, name: str) -> Array:
+        return joint_stack(self.description, values, name)
+
+    def _wrench_torque(self, q: ArrayLike, wrench: ArrayLike | None) -> Array:
+        if wrench is None:
+            return np.zeros(self.description.n)
+        return np.einsum('...ai,...a->...i', self.jacobian(q), wrench_stack(wrench))

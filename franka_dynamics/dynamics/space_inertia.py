@@ -7,12 +7,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from .newton_euler import NewtonEulerModel
 from ..arm import ArmDescription, LinkInertia
-
-Array = NDArray[np.float64]
+from ..typing import Array
 
 
 @dataclass(frozen=True, eq=False)

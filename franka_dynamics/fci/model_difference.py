@@ -8,12 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..dynamics import GRAVITY
 from ..dynamics.pinocchio_model import PinocchioModel
-
-Array = NDArray[np.float64]
+from ..typing import Array
 
 
 @dataclass(frozen=True)

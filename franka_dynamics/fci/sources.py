@@ -7,14 +7,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .connection import FciReading
 from ..control.feedforward import Cycle, FeedforwardController, Mode
 from ..control.limits import LONGEST_STEP_S
 from ..control.supervision import Condition
+from ..typing import Array
 
-Array = NDArray[np.float64]
 # A command with this share of g(q) in it, pointing along g(q) to this misfit, is one that
 # compensates gravity. Poses at which |g| is smaller show nothing.
 _SHARE, _MISFIT, _LEAST_GRAVITY = 0.5, 0.35, 2.0

@@ -8,13 +8,12 @@ from enum import Enum
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .connection import COMMUNICATION, FciReading
 from ..control.limits import LONGEST_STEP_S, TorqueLimiter
 from ..errors import FciError
+from ..typing import Array
 
-Array = NDArray[np.float64]
 # The robot stops at a torque rate above the limit; a change at exactly the limit may round
 # above it.
 _RATE_SHARE = 0.999

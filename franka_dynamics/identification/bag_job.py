@@ -7,19 +7,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from .plausibility import suspicions
-from .recording import HEADER, read_recording, Recording
-from .signal_processing import Motion, prepare, SignalOptions
-from .summary import residual_lag_sums, Summary
+from .qr_factors import residual_lag_sums, Summary
 from .torque_model import TorqueModel
 from ..arm import ArmDescription
 from ..dynamics.model import GRAVITY
 from ..errors import FrankaDynamicsError, IdentificationError
-
-Array = NDArray[np.float64]
+from ..recordings.plausibility import suspicions
+from ..recordings.preprocessing import Motion, prepare, SignalOptions
+from ..recordings.recording import HEADER, read_recording, Recording
+from ..typing import Array
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,12 +7,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ..arm import ArmDescription
 from ..dynamics.newton_euler import NewtonEulerModel
+from ..typing import Array
 
-Array = NDArray[np.float64]
 _SHORTEST = 0.03  # [m]; frames nearer to each other than this make no bar
 _APART = 3  # bars; an elbow with an offset is a bar of its own
 

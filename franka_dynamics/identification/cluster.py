@@ -15,16 +15,15 @@ from operator import add
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .bag_job import BagJob, BagNote, BagResult, job_lag_sums, require_one_arm, run_job
-from .identification_result import Identification, IdentificationOptions, VISCOUS_COULOMB
 from .identify import identify_summary, torque_model
-from .summary import Summary
+from .qr_factors import Summary
+from .result import Identification, IdentificationOptions, VISCOUS_COULOMB
 from ..arm import ArmDescription
 from ..errors import ClusterError, IdentificationError, MissingDependencyError, RecordingError
+from ..typing import Array
 
-Array = NDArray[np.float64]
 _CONNECT_S = 20.0
 
 

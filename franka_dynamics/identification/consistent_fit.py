@@ -15,16 +15,15 @@ from typing import Any
 import warnings
 
 import numpy as np
-from numpy.typing import NDArray
 
-from .estimate import Noise
-from .standard_parameters import parameter_vector, PER_LINK, with_parameter_vector
-from .starting_set import FRICTION_SCALE, pseudo_inertia_basis, Pull
-from .torque_factors import TorqueFactors
+from .least_squares import Noise
+from .prior import FRICTION_SCALE, pseudo_inertia_basis, Pull
+from .qr_factors import TorqueFactors
 from ..arm import ArmDescription
+from ..dynamics.regressor import parameter_vector, PER_LINK, with_parameter_vector
 from ..errors import IdentificationError, MissingDependencyError
+from ..typing import Array
 
-Array = NDArray[np.float64]
 _MASS = PER_LINK - 1
 # Without any strength nothing would keep a link inside the cone's boundary, where it is flat.
 _LEAST_STRENGTH = 1e-2

@@ -10,14 +10,13 @@ from functools import reduce
 from operator import add
 
 import numpy as np
-from numpy.typing import NDArray
 
-from .estimate import Noise, solve
-from .starting_set import Pull
-from .torque_factors import TorqueFactors
+from .least_squares import Noise, solve
+from .prior import Pull
+from .qr_factors import TorqueFactors
 from ..errors import IdentificationError
+from ..typing import Array
 
-Array = NDArray[np.float64]
 # From parameters that may be anything to parameters held within a part of 3e-3 of the start's.
 STRENGTHS = (0.0, *np.logspace(-2.0, 5.0, 15).tolist())
 

@@ -23,14 +23,12 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from .energies import base_potential, link_step
-from .screws import joint_screws, to_child
-from .standard_parameters import LINK_SYMBOLS, PER_LINK, ROTOR_SYMBOL
+from .energy_regressors import base_potential, link_step
 from ..arm import ArmDescription, JointKind
-
-Array = NDArray[np.float64]
+from ..dynamics.regressor import LINK_SYMBOLS, PER_LINK, ROTOR_SYMBOL
+from ..dynamics.screws import joint_screws, to_child
+from ..typing import Array
 
 # What is eliminated first where there is a choice: the seed's YY, mZ, m of a revolute joint and
 # the whole tensor of a prismatic one, then what leaves the usual parameters near the base.

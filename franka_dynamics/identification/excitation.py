@@ -8,13 +8,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from .excitation_problem import ExcitationProblem
 from .fourier_trajectory import basis, FourierTrajectory
 from ..errors import IdentificationError, MissingDependencyError
+from ..typing import Array
 
-Array = NDArray[np.float64]
 _SAMPLES = 100  # of one period, for regressor and limits while optimising
 _CHECK_SAMPLES = 2000  # of one period, for the last word on limits
 _STEP = 1e-5  # [rad], of the differences behind the gradient

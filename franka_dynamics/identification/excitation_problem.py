@@ -8,17 +8,17 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from .clearance import Skeleton
-from .starting_set import Pull
+from .prior import Pull
 from .torque_model import TorqueModel
 from ..arm import ArmDescription
 from ..dynamics.model import GRAVITY
 from ..dynamics.newton_euler import NewtonEulerModel
 from ..errors import IdentificationError
+from ..typing import Array
 
-Array = NDArray[np.float64]
 _TYPICAL_FRICTION = 0.3  # [N m, N m s/rad]: what a friction parameter is measured by
 _RESTING = 1e-9  # [rad/s]; what may be divided by where a limit is zero
 

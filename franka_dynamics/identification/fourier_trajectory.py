@@ -15,11 +15,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ..errors import IdentificationError
-
-Array = NDArray[np.float64]
+from ..typing import Array
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,25 +17,23 @@ from functools import reduce
 from operator import add
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .consistent_fit import fit_consistent
 from .cross_validation import cross_validate
-from .encoder_bias import encoder_bias
-from .estimate import Estimate, estimate, find_noise, fit_friction_alone, Noise
-from .filter_noise import filter_inflation, residual_inflation
-from .identification_result import Identification, IdentificationOptions, Score, SIGMOID
-from .replay import Errors, predicted_torque
-from .sigmoid_fit import fit_sigmoid
-from .signal_processing import Motion, SignalOptions
-from .starting_set import Pull
-from .summary import residual_lag_sums, Summary
-from .torque_factors import TorqueFactors
+from .errors_in_variables import encoder_bias
+from .friction import fit_sigmoid
+from .least_squares import Estimate, estimate, find_noise, fit_friction_alone, Noise
+from .noise import filter_inflation, residual_inflation
+from .prior import Pull
+from .qr_factors import residual_lag_sums, Summary, TorqueFactors
+from .result import Identification, IdentificationOptions, Score, SIGMOID
 from .torque_model import TorqueModel
 from ..arm import ArmDescription
 from ..errors import IdentificationError
+from ..recordings.preprocessing import Motion, SignalOptions
+from ..recordings.replay import Errors, predicted_torque
+from ..typing import Array
 
-Array = NDArray[np.float64]
 # A parameter of which the motion leaves this part of a weak prior's deviation is not shown.
 NOT_SHOWN = 0.5
 _STILL = 0.01  # [rad/s]

@@ -15,16 +15,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from .elimination import elimination_order
-from .regressor import torque_regressor
-from .standard_parameters import PER_LINK
 from ..arm import ArmDescription
+from ..arm.sampling import sample_states
 from ..dynamics.model import GRAVITY
-from ..dynamics.states import sample_states
-
-Array = NDArray[np.float64]
+from ..dynamics.regressor import PER_LINK, torque_regressor
+from ..typing import Array
 
 # Between the smallest singular value that counts (1e-5 for odd geometries; 0.1 for real arms) and
 # rounding (1e-15), relative to the largest, columns being of unit length.

@@ -16,20 +16,21 @@ from functools import reduce
 from operator import add
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from .filter_noise import filter_inflation, lag_sums, residual_inflation
+from .noise import filter_inflation, lag_sums, residual_inflation
 from .payload_estimate import PayloadEstimate
-from .signal_processing import Motion
-from .standard_parameters import link_from_vector, link_vector, PER_LINK
-from .starting_set import Pull
-from .torque_factors import TorqueFactors
+from .prior import Pull
+from .qr_factors import TorqueFactors
 from .torque_model import TorqueModel
 from ..arm import ArmDescription
 from ..dynamics.model import GRAVITY
+from ..dynamics.regressor import link_from_vector, link_vector, PER_LINK
 from ..errors import IdentificationError
+from ..recordings.preprocessing import Motion, SignalOptions
+from ..recordings.recording import Recording
+from ..typing import Array
 
-Array = NDArray[np.float64]
 # Beyond what any arm of this kind carries: kg m^2, kg m, kg in eq. 3's order. It only keeps
 # parameters that no motion shows from being anything at all.
 _PRIOR = np.array([10.0] * 6 + [10.0] * 3 + [30.0])
@@ -161,3 +162,44 @@ def _residual_inflation(model: TorqueModel, system: _System, solution: Array,
 
 def _is_still(motion: Motion) -> bool:
     return not motion.dq.any()
+
+
+STILL_RAD_PER_S = 0.01
+_SHORTEST_S = 0.5
+_SETTLING_S = 0.2  # after a stop the arm still rings
+
+
+def still_poses(recording: Recording, *, still: float = STILL_RAD_PER_S) -> Motion:
+    """
+    Return one sample per stretch of rest: mean position and torque, no velocity.
+
+    Parameters
+    ----------
+    recording : Recording
+        Of an arm that is led to poses and held there.
+    still : float
+        Below this velocity of every joint it stands [rad/s].
+
+    Raises
+    ------
+    IdentificationError
+        If it never stood for half a second.
+
+    """
+    resting = (np.abs(recording.dq) < still).all(axis=1)
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], resting, [False]]).astype(int)))
+    time = recording.time
+    q, effort, at = [], [], []
+    for first, end in zip(edges[::2], edges[1::2]):
+        chosen = np.arange(first, end)[time[first:end] >= time[first] + _SETTLING_S]
+        if time[end - 1] - time[first] >= _SHORTEST_S and len(chosen):
+            q.append(recording.q[chosen].mean(axis=0))
+            effort.append(recording.effort[chosen].mean(axis=0))
+            at.append(float(time[chosen].mean()))
+    if not q:
+        raise IdentificationError(
+            f'{recording.source}: the arm never stood still for {_SHORTEST_S} s (all joints '
+            f'below {still} rad/s); hold it longer in each pose.')
+    torque, zeros = np.array(effort), np.zeros((len(q), recording.q.shape[1]))
+    return Motion(np.array(at), np.array(q), zeros, zeros, torque, torque,
+                  np.arange(len(q)), SignalOptions(), recording.remarks)

@@ -8,15 +8,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from .standard_parameters import link_from_vector, PER_LINK
-from .starting_set import pseudo_inertia_basis
+from .prior import pseudo_inertia_basis
 from ..arm import LinkInertia
 from ..arm.payload import payload_array
+from ..dynamics.regressor import link_from_vector, PER_LINK
 from ..errors import IdentificationError, MissingDependencyError
+from ..typing import Array
 
-Array = NDArray[np.float64]
 # An inertia is shown if its deviation is less than that of the load's mass at this distance.
 _SHOWN_RADIUS_M = 0.1
 _STEP = 1e-6

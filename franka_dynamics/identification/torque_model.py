@@ -7,15 +7,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from .base_parameters import base_parameters, BaseParameters
-from .friction_terms import FrictionTerms
-from .signal_processing import Motion
+from .friction import FrictionTerms
 from ..arm import ArmDescription
 from ..dynamics.model import GRAVITY
-
-Array = NDArray[np.float64]
+from ..recordings.preprocessing import Motion
+from ..typing import Array
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,8 +9,8 @@ from typing import Any
 
 from .parameters import ParameterSpec
 from ..arm import ArmDescription, load
+from ..arm.arm_file import AS_LISTED
 from ..arm.consistency import REPAIRS
-from ..arm.loader import AS_LISTED
 from ..errors import SettingsError
 
 ARM_PARAMETERS = (
@@ -58,3 +58,19 @@ def load_arm(values: dict[str, Any]) -> ArmDescription:
     joints = tuple(replace(joint, name=name)
                    for joint, name in zip(description.joints, names))
     return replace(description, joints=joints)
+
+
+DESCRIPTION, URDF_FILE, ROBOT_DESCRIPTION = 'description', 'urdf_file', 'robot_description'
+
+MODEL_PARAMETERS = (
+    ParameterSpec('model_source', 'string', DESCRIPTION, 'Where the model comes from: the arm '
+                  'file, a URDF file, or the robot_description topic. A URDF is itself held '
+                  'against the DH-derived description first.', read_only=True,
+                  choices=(DESCRIPTION, URDF_FILE, ROBOT_DESCRIPTION)),
+    ParameterSpec('urdf_file', 'string', '', 'Path of the URDF for model_source urdf_file.',
+                  read_only=True),
+    ParameterSpec('robot_description_timeout', 'double', 30.0, 'How long configure waits for '
+                  'robot_description.', read_only=True, minimum=0.1, maximum=3600.0, unit='s'),
+    ParameterSpec('accept_unknown_inertials', 'bool', False, 'Accept a URDF whose inertials are '
+                  'physical, but those of no published set.', read_only=True),
+)

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Diagnostics in diagnostic_updater's conventions: 'node: subject', a level, key-value pairs."""
+"""What the feedforward node says about itself once per second."""
 
 from __future__ import annotations
 
@@ -8,6 +8,16 @@ from collections.abc import Mapping
 from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
+
+from .monitors import CommandWatch, ContactWatch, RunningCrosscheck
+from ..control.contact import LOAD_WARNING_KG
+from ..control.feedforward import FeedforwardController, Mode
+from ..control.gravity_monitor import GravityState
+from ..control.statistics import Durations
+from ..control.supervision import Condition
+from ..fci.connection import FciReading
+from ..fci.model_difference import ModelDifference
+from ..fci.torque_loop import LoopState, TorqueLoop
 
 OK, WARN, ERROR, STALE = (DiagnosticStatus.OK, DiagnosticStatus.WARN, DiagnosticStatus.ERROR,
                           DiagnosticStatus.STALE)
@@ -27,3 +37,222 @@ def diagnostic_array(node: Any, statuses: list[DiagnosticStatus]) -> DiagnosticA
     message = DiagnosticArray(status=statuses)
     message.header.stamp = node.get_clock().now().to_msg()
     return message
+
+
+class FeedforwardDiagnostics:
+    """Publishes states, rates, latencies, margins and who compensates gravity."""
+
+    def __init__(self, node: Any, controller: FeedforwardController, latency: Durations,
+                 crosscheck: RunningCrosscheck, watch: CommandWatch,
+                 contact: ContactWatch) -> None:
+        self._node = node
+        self._controller = controller
+        self._latency = latency
+        self._crosscheck = crosscheck
+        self._watch = watch
+        self._contact = contact
+        self._refused = ''
+        self._refusals = 0
+        # No lifecycle publisher: a node that may not command may still say why.
+        self._publisher = node.create_publisher(DiagnosticArray, '/diagnostics', 10)
+
+    def note_refused_reference(self, reason: str) -> None:
+        """Remember why the last reference was refused; empty if it was not."""
+        self._refused = reason
+        self._refusals += bool(reason)
+
+    def publish(self) -> None:
+        """Publish all statuses."""
+        self._publisher.publish(diagnostic_array(self._node, [
+            self._joint_states(), self._command(), self._gravity(), self._models(),
+            self._contact_status(), self._arm()]))
+
+    @property
+    def listened_to(self) -> bool:
+        """Whether anybody reads diagnostics."""
+        return bool(self._publisher.get_subscription_count() > 0)
+
+    def publish_contact(self) -> None:
+        """Publish the contact alone, when it begins or ends."""
+        self._publisher.publish(diagnostic_array(self._node, [self._contact_status()]))
+
+    def destroy(self) -> None:
+        """Take the topic down."""
+        self._node.destroy_publisher(self._publisher)
+
+    def _status(self, subject: str, level: bytes, message: str, pairs: dict[str, Any],
+                ) -> DiagnosticStatus:
+        return status(self._node.get_fully_qualified_name().lstrip('/'), subject, level, message,
+                      self._controller.description.name, pairs)
+
+    def _joint_states(self) -> DiagnosticStatus:
+        supervisor = self._controller.supervisor
+        level = {Condition.TRUSTED: OK, Condition.ACQUIRING: WARN, Condition.WAITING: STALE,
+                 Condition.STALE: STALE}.get(supervisor.condition, ERROR)
+        counts = {f'{condition.value} (times)': count
+                  for condition, count in supervisor.counts.items() if count}
+        return self._status('Joint states', level, supervisor.reason, {
+            'condition': supervisor.condition.value, 'rate [Hz]': supervisor.rate,
+            'age [ms]': 1e3 * supervisor.age, 'repeated stamps': supervisor.repeated,
+            'out of order': supervisor.out_of_order, 'dropped': supervisor.dropped, **counts})
+
+    def _command(self) -> DiagnosticStatus:
+        controller = self._controller
+        counters = controller.counters
+        if controller.conflict:
+            level, message = ERROR, controller.conflict
+        elif controller.mode is Mode.RUNNING:
+            level, message = (WARN, f'reference refused: {self._refused}') if self._refused else (
+                OK, 'torques are published')
+        else:
+            level = WARN
+            message = controller.stop_reason or 'waiting for a state to be trusted'
+        shares = {f'largest share of limit, {name} [%]': 100.0 * float(share)
+                  for name, share in zip(controller.description.joint_names,
+                                         counters.largest_share)}
+        return self._status('Command', level, message, {
+            'mode': controller.mode.value, 'target': controller.settings.target,
+            'published': counters.commands, 'cut by torque limit': counters.cut_by_limit,
+            'cut by rate limit': counters.cut_by_rate, 'stops': counters.stops,
+            'references refused': self._refusals,
+            'foreign commands heard': self._watch.rivals_seen,
+            'latency p50 [us]': 1e6 * self._latency.percentile(50),
+            'latency p99 [us]': 1e6 * self._latency.percentile(99), **shares})
+
+    def _gravity(self) -> DiagnosticStatus:
+        controller = self._controller
+        evidence = controller.gravity_watch.evidence
+        expected = controller.settings.profile.receiver_adds_gravity
+        level, message = OK, f'{evidence.state.value}: {evidence.sentence}'
+        if expected and evidence.state is GravityState.UNCOMPENSATED:
+            level = WARN
+            message = (f'target {controller.settings.target} should carry the arm, but nobody '
+                       f'does: {evidence.sentence}')
+        return self._status('Gravity compensation', level, message, {
+            'state': evidence.state.value, 'commanded by us [%]': 100.0 * evidence.commanded,
+            'added by others [%]': 100.0 * evidence.added,
+            'seen to act [%]': 100.0 * evidence.acting})
+
+    def _models(self) -> DiagnosticStatus:
+        check = self._crosscheck
+        level = ERROR if self._controller.conflict.startswith('cross-check') else OK
+        message = 'the two models agree' if level is OK else self._controller.conflict
+        return self._status('Cross-check', level, message, {
+            'at configure [N m]': check.at_configure, 'while running [N m]': check.largest,
+            'checks while running': check.checks})
+
+    def _contact_status(self) -> DiagnosticStatus:
+        watch, names = self._contact, self._controller.description.joint_names
+        monitor = watch.monitor
+        mass, unexplained = monitor.load_mass()
+        level, message = OK, 'no contact'
+        if not watch.effort_seen:
+            message = 'not known: the joint states carry no measured effort'
+        elif not monitor.settled:
+            message = 'not known yet: too few joint states'
+        elif monitor.in_contact and monitor.latest is not None:
+            level, message = WARN, f'contact, felt first at {names[monitor.latest.joint]}'
+        elif abs(mass) > LOAD_WARNING_KG:
+            level = WARN
+            message = (f'the arm seems to carry {mass:.2f} kg more than it was told, and may take '
+                       'fast motion for contact; set payload, or check that the measured effort '
+                       'contains gravity')
+        pairs: dict[str, Any] = {
+            'contact': monitor.in_contact, 'contacts': monitor.contacts,
+            'largest share of threshold [%]': 100.0 * monitor.largest_share,
+            'load at the flange [kg]': mass, 'load not explained by it [N m]': unexplained,
+            'friction': 'subtracted' if watch.friction else 'not subtracted'}
+        monitor.largest_share = 0.0
+        if monitor.latest is not None:
+            pairs.update({'latest began at [s]': f'{monitor.latest.stamp:.6f}',
+                          'latest felt first at': names[monitor.latest.joint],
+                          'latest peak [N m]': monitor.latest.peak})
+        pairs.update({f'load torque, {name} [N m]': float(torque)
+                      for name, torque in zip(names, monitor.load)})
+        return self._status('Contact', level, message, pairs)
+
+    def _arm(self) -> DiagnosticStatus:
+        description = self._controller.description
+        return self._status('Arm', OK, f'{description.name} ({description.inertial_set}, hand '
+                            f'{description.hand})', {
+                                f'torque limit, {joint.name} [N m]': float(joint.limits.effort)
+                                for joint in description.joints})
+
+
+_CYCLE_S = 1e-3
+
+
+class FciDiagnostics:
+    """Publishes the loop's state, its periods, lost packets and the models' differences."""
+
+    def __init__(self, node: Any, loop: TorqueLoop, controller: FeedforwardController) -> None:
+        self._node, self._loop, self._controller = node, loop, controller
+        self._periods, self._answers = Durations(1 << 14), Durations(1 << 14)
+        self._arrival: float | None = None
+        self._reading: FciReading | None = None
+        self._lost = 0
+        self._difference: ModelDifference | None = None
+        self.refused = 0
+        self._publisher = node.create_publisher(DiagnosticArray, '/diagnostics', 10)
+
+    def note_cycle(self, reading: FciReading, arrival: float, answered: float | None) -> None:
+        """
+        Take note of a cycle.
+
+        Parameters
+        ----------
+        reading : FciReading
+            Its state.
+        arrival, answered : float
+            When the state was read and the torque was out (steady clock, [s]); the latter None
+            where no torque was commanded.
+
+        """
+        if answered is None:
+            self._arrival = None
+        else:
+            if self._arrival is not None:
+                self._periods.add(arrival - self._arrival)
+            self._arrival = arrival
+            self._answers.add(answered - arrival)
+        if self._reading is not None:
+            elapsed = reading.time - self._reading.time
+            self._lost += max(0, round(elapsed / _CYCLE_S) - 1)
+        self._reading = reading
+
+    def note_model(self, difference: ModelDifference) -> None:
+        """Remember how our model differs from the robot's."""
+        self._difference = difference
+
+    def publish(self) -> None:
+        """Publish all statuses."""
+        statuses = [self._link()]
+        if self._difference is not None:
+            statuses.append(self._model(self._difference))
+        self._publisher.publish(diagnostic_array(self._node, statuses))
+
+    def _status(self, subject: str, level: bytes, message: str, pairs: dict[str, Any],
+                ) -> DiagnosticStatus:
+        return status(self._node.get_fully_qualified_name().lstrip('/'), subject, level, message,
+                      self._controller.description.name, pairs)
+
+    def _link(self) -> DiagnosticStatus:
+        loop, reading = self._loop, self._reading
+        level = {LoopState.CONTROLLING: OK, LoopState.FAULT: ERROR}.get(loop.state, WARN)
+        pairs: dict[str, Any] = {'state': loop.state.value, 'last stop': loop.last_stop}
+        if reading is not None:
+            pairs.update({'robot mode': reading.mode, 'robot errors': reading.errors,
+                          'commands received by the robot [%]': 100.0 * reading.received})
+        return self._status('FCI', level, loop.reason, {
+            **pairs, 'states lost': self._lost, 'commands': loop.written,
+            'cut by a limit': loop.cut, 'messages refused': self.refused,
+            'loop period p50 [ms]': 1e3 * self._periods.percentile(50),
+            'loop period p99 [ms]': 1e3 * self._periods.percentile(99),
+            'answer time p50 [us]': 1e6 * self._answers.percentile(50),
+            'answer time p99 [us]': 1e6 * self._answers.percentile(99)})
+
+    def _model(self, difference: ModelDifference) -> DiagnosticStatus:
+        terms = {'M [kg m^2]': difference.mass, 'C dq [N m]': difference.coriolis,
+                 'g [N m]': difference.gravity}
+        return self._status('Model', OK, difference.sentence(), {
+            f'largest difference of {name}': term.largest for name, term in terms.items()})

@@ -26,7 +26,7 @@ from std_srvs.srv import SetBool
 from trajectory_msgs.msg import JointTrajectory
 
 from .arm_parameters import load_arm
-from .fci_diagnostics import FciDiagnostics
+from .diagnostics import FciDiagnostics
 from .fci_parameters import (
     COMMAND,
     FCI_LIVE_PARAMETERS,
@@ -36,21 +36,19 @@ from .fci_parameters import (
     FEEDFORWARD,
     STATES_ONLY,
 )
-from .joint_state import doubles, effort_message, stamp_from_seconds
 from .live_parameters import LiveParameters
+from .messages import doubles, effort_message, request_from_message, stamp_from_seconds
 from .node_process import REFUSED, run_node, StopRequest
 from .parameters import declare, refuse_unknown, values
 from .qos import PUBLISHER_QOS, qos_overriding_options, REFERENCE_QOS, STATE_QOS
-from .trajectory_message import request_from_message
 from ..arm import ArmDescription
 from ..control.feedforward import FeedforwardController
-from ..dynamics.crosscheck import crosscheck
 from ..errors import CrosscheckError, FciError, FrankaDynamicsError, SettingsError
-from ..fci.connection import FciConnection, FciReading
+from ..fci.connection import FciConnection, FciReading, StampClock
 from ..fci.model_difference import compare_models
 from ..fci.sources import CommandSource, FeedforwardSource
-from ..fci.stamp_clock import StampClock
 from ..fci.torque_loop import LoopState, TorqueLoop
+from ..validation.crosscheck import crosscheck
 
 NODE_NAME = 'fci'
 _LOG_PERIOD_S, _DIAGNOSTICS_PERIOD_S = 1.0, 1.0

@@ -20,9 +20,8 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, String
 from trajectory_msgs.msg import JointTrajectory
 
-from .command_watch import CommandWatch
-from .contact_watch import ContactWatch
-from .feedforward_diagnostics import FeedforwardDiagnostics
+from .arm_parameters import ROBOT_DESCRIPTION
+from .diagnostics import FeedforwardDiagnostics
 from .feedforward_parameters import (
     contact_limits_from,
     FEEDFORWARD_PARAMETERS,
@@ -30,24 +29,21 @@ from .feedforward_parameters import (
     settings_from,
     supervision_from,
 )
-from .joint_state import effort_message, JointReading
-from .lifecycle_main import run_lifecycle_node
-from .model_parameters import ROBOT_DESCRIPTION
+from .messages import effort_message, JointReading, request_from_message, trajectory_message
 from .model_source import DESCRIPTION_QOS, resolve_model
+from .monitors import CommandWatch, ContactWatch, RunningCrosscheck
+from .node_process import run_lifecycle_node
 from .parameters import announcement, check, declare, refuse_unknown, values
 from .qos import PUBLISHER_QOS, qos_overriding_options, REFERENCE_QOS, STATE_QOS
-from .raw_command import CommandBytes
-from .raw_joint_state import RawJointStateReader
-from .running_crosscheck import RunningCrosscheck
+from .serialized import CommandBytes, RawJointStateReader
 from .term_publishers import TermPublishers
-from .trajectory_message import request_from_message, trajectory_message
 from ..control.feedforward import Cycle, FeedforwardController, Until
 from ..control.limits import LONGEST_STEP_S
 from ..control.reference import Trajectory
 from ..control.statistics import Durations
 from ..control.supervision import Condition
-from ..dynamics.crosscheck import crosscheck
 from ..errors import FrankaDynamicsError, JointStateError, ReferenceRefusedError
+from ..validation.crosscheck import crosscheck
 
 NODE_NAME = 'feedforward'
 _SILENCE_CHECKS_PER_TIMEOUT = 2

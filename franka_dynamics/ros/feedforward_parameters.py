@@ -6,14 +6,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from .arm_parameters import ARM_PARAMETERS
-from .model_parameters import MODEL_PARAMETERS
+from .arm_parameters import ARM_PARAMETERS, MODEL_PARAMETERS
 from .parameters import ParameterSpec
 from ..control.contact import ContactLimits
 from ..control.external_torque import EFFORT_FRICTION
-from ..control.settings import PAYLOAD_ORDER, Settings, StateSource, Terms
+from ..control.settings import DEFAULT_TARGET, PAYLOAD_ORDER, Settings, StateSource, TARGETS, Terms
 from ..control.supervision import SupervisionLimits
-from ..control.targets import DEFAULT_TARGET, TARGETS
 from ..dynamics import GRAVITY
 from ..dynamics.model import FLANGE, REFERENCE_FRAMES
 

@@ -22,7 +22,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64, Float64MultiArray
 
 from .arm_parameters import ARM_PARAMETERS, load_arm
-from .joint_state import doubles, JointStateReader
+from .messages import doubles, JointStateReader
 from .node_process import run_node, StopRequest
 from .parameters import declare, refuse_unknown, values
 from .qos import PUBLISHER_QOS, STATE_QOS

@@ -14,12 +14,12 @@ import rclpy
 from rclpy.executors import SingleThreadedExecutor
 from sensor_msgs.msg import JointState
 
-from .joint_state import JointReading, JointStateReader
+from .messages import JointReading, JointStateReader
 from .qos import STATE_QOS
 from ..arm import ArmDescription
 from ..dynamics.pinocchio_model import PinocchioModel
 from ..errors import JointStateError
-from ..view.state import COMMANDED, CORIOLIS, EXTERNAL, GRAVITY, INERTIA, MEASURED, ViewState
+from ..view.scene import COMMANDED, CORIOLIS, EXTERNAL, GRAVITY, INERTIA, MEASURED, ViewState
 from ..view.window import Window
 
 PERIOD_S = 0.05  # between pictures

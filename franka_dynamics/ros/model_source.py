@@ -14,13 +14,12 @@ from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from rclpy.wait_for_message import wait_for_message
 from std_msgs.msg import String
 
-from .arm_parameters import load_arm
-from .model_parameters import DESCRIPTION, ROBOT_DESCRIPTION, URDF_FILE
+from .arm_parameters import DESCRIPTION, load_arm, ROBOT_DESCRIPTION, URDF_FILE
 from ..arm import ArmDescription
-from ..arm.loader import AS_LISTED
-from ..arm.urdf_document import read_urdf
-from ..dynamics.urdf_model import model_from_urdf
+from ..arm.arm_file import AS_LISTED
 from ..errors import DescriptionError, SettingsError, UrdfError
+from ..urdf.document import read_urdf
+from ..validation.urdf_check import model_from_urdf
 
 # As robot_state_publisher offers it: the last one is kept for who comes later.
 DESCRIPTION_QOS = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL,

@@ -17,9 +17,9 @@ from rclpy.signals import SignalHandlerOptions
 from rclpy.subscription import Subscription
 from sensor_msgs.msg import JointState
 
-from .joint_state import seconds
+from .messages import seconds
 from .qos import STATE_QOS
-from ..report.monitor_data import LEVELS, NodeView, Status, TORQUE_TERMS, Torques
+from ..report.monitor import LEVELS, NodeView, Status, TORQUE_TERMS, Torques
 
 _DIAGNOSTICS_DEPTH = 50
 

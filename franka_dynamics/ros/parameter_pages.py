@@ -14,7 +14,7 @@ from .feedforward_parameters import FEEDFORWARD_PARAMETERS
 from .parameters import constraints, ParameterSpec
 from .reference_player_parameters import PLAYER_PARAMETERS
 from .simulator_parameters import SIMULATOR_PARAMETERS
-from ..control.targets import TargetProfile, TARGETS
+from ..control.settings import TargetProfile, TARGETS
 
 TABLES = {
     'feedforward': FEEDFORWARD_PARAMETERS,

@@ -16,12 +16,11 @@ from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory
 
 from .arm_parameters import load_arm
-from .joint_state import JointReading, JointStateReader
+from .messages import JointReading, JointStateReader, trajectory_message
+from .node_process import start_node
 from .parameters import declare, refuse_unknown, values
 from .qos import REFERENCE_QOS, STATE_QOS
 from .reference_player_parameters import PLAYER_PARAMETERS
-from .start import start_node
-from .trajectory_message import trajectory_message
 from ..control.multisine import multisine
 from ..errors import FrankaDynamicsError, JointStateError
 

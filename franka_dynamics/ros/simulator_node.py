@@ -21,7 +21,7 @@ from std_msgs.msg import Float64MultiArray
 
 from .arm_parameters import load_arm
 from .diagnostics import diagnostic_array, ERROR, OK, status, WARN
-from .joint_state import doubles, stamp_from_seconds
+from .messages import doubles, stamp_from_seconds
 from .node_process import run_node, StopRequest
 from .parameters import declare, refuse_unknown, values
 from .qos import PUBLISHER_QOS, qos_overriding_options

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 import pinocchio as pin
 from sensor_msgs.msg import JointState
 
-from .joint_state import effort_message
+from .messages import effort_message
 from .qos import PUBLISHER_QOS, qos_overriding_options
 from ..control.external_torque import friction_in_effort, MomentumObserver, TorqueResidual
 from ..control.feedforward import Cycle, FeedforwardController

@@ -7,14 +7,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .mujoco_model import build_mujoco, FLANGE_SITE, import_mujoco, TIMESTEP_S
 from ..arm import ArmDescription, LinkInertia
 from ..dynamics import GRAVITY
 from ..errors import SettingsError
-
-Array = NDArray[np.float64]
+from ..typing import Array
 
 
 @dataclass(frozen=True)

@@ -19,9 +19,9 @@ import yaml
 
 from ..arm import ArmDescription, Joint, JointKind
 from ..arm.shapes import Shape
-from ..arm.urdf_writer import write_urdf
 from ..dynamics.newton_euler import NewtonEulerModel
-from ..share import share_directory
+from ..resources import share_directory
+from ..urdf.writer import write_urdf
 
 WORLD, MODEL = 'franka', 'franka'  # the names in config/gazebo_world.sdf and of the spawned arm
 _STATE_SYSTEM = ('gz-sim-joint-state-publisher-system', 'gz::sim::systems::JointStatePublisher')

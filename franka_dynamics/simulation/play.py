@@ -8,15 +8,14 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .arm_simulation import ArmSimulation, SimulationSettings
 from ..arm import ArmDescription
 from ..dynamics.pinocchio_model import PinocchioModel
 from ..errors import SettingsError
-from ..identification.recording import Recording
+from ..recordings.recording import Recording
+from ..typing import Array
 
-Array = NDArray[np.float64]
 _STIFFNESS, _DAMPING = 900.0, 60.0  # [1/s^2, 1/s], critically damped, times the mass matrix
 _FIRST_STAMP_NS = 1_700_000_000_000_000_000
 

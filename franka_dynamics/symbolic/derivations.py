@@ -7,12 +7,13 @@ from __future__ import annotations
 import numpy as np
 import sympy as sp
 
-from . import rpr, rpr_newton_euler
 from .chain import chain_of
 from .equations import derive
 from .kinematics import Kinematics
 from .rendering import Formula, Section
 from ..arm import ArmDescription
+from ..rpr import newton_euler as rpr_newton_euler
+from ..rpr import symbolic as rpr
 
 _STANDARD_GRAVITY = (0.0, 0.0, -9.81)
 

@@ -4,13 +4,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+import time
 from typing import Any
 
-from .scene import ArmScene
-from .state import ViewState
-from .torque_table import torque_table
+import numpy as np
+
+from .scene import (
+    ArmScene,
+    CORIOLIS,
+    EXTERNAL,
+    GRAVITY,
+    INERTIA,
+    MEASURED,
+    torque_table,
+    ViewState,
+)
 from ..arm import ArmDescription
+from ..dynamics.newton_euler import NewtonEulerModel
 from ..errors import MissingDependencyError, OutputError
+from ..recordings.preprocessing import Motion
 
 LOCAL_HOST = '127.0.0.1'
 
@@ -72,3 +85,62 @@ class Window:
         with self.server.atomic():
             self._scene.update(state)
             self._table.content = torque_table(state, self._description)
+
+
+PERIOD_S = 0.05  # between pictures
+
+
+class Playback:
+    """
+    The states of a motion, as `replay` compares them: filtered, with accelerations.
+
+    Parameters
+    ----------
+    description : ArmDescription
+        The arm; `external` is what it does not explain: friction, contact and model error.
+    motion : Motion
+        The prepared recording.
+    gravity : sequence of float
+        In the base frame [m/s^2].
+
+    """
+
+    def __init__(self, description: ArmDescription, motion: Motion,
+                 gravity: tuple[float, ...]) -> None:
+        model = NewtonEulerModel(description, gravity)
+        self._motion = motion
+        terms = {GRAVITY: model.gravity(motion.q), CORIOLIS: model.coriolis(motion.q, motion.dq),
+                 INERTIA: np.einsum('kij,kj->ki', model.mass_matrix(motion.q), motion.ddq),
+                 MEASURED: motion.effort}
+        terms[EXTERNAL] = motion.effort - (terms[GRAVITY] + terms[CORIOLIS] + terms[INERTIA])
+        self._terms = terms
+
+    @property
+    def duration(self) -> float:
+        """From the first to the last state [s]."""
+        return float(self._motion.time[-1] - self._motion.time[0])
+
+    def state(self, seconds: float) -> ViewState:
+        """Return the first state at or after this time since the first one, or the last."""
+        time = self._motion.time
+        i = min(int(np.searchsorted(time, time[0] + seconds)), len(time) - 1)
+        return ViewState(float(time[i] - time[0]), self._motion.q[i],
+                         {name: rows[i] for name, rows in self._terms.items()})
+
+
+def play(window: Window, playback: Playback, go_on: Callable[[], bool]) -> None:
+    """Play in a loop, from wherever the slider is put, until told not to go on."""
+    gui = window.server.gui
+    playing = gui.add_checkbox('play', True)
+    slider = gui.add_slider('time [s]', min=0.0, max=playback.duration, step=0.01,
+                            initial_value=0.0)
+    shown = None
+    while go_on():
+        began = time.monotonic()
+        if playing.value and shown is not None:
+            slider.value = (slider.value + PERIOD_S if slider.value + PERIOD_S
+                            <= playback.duration else 0.0)
+        if slider.value != shown:
+            shown = slider.value
+            window.show(playback.state(shown))
+        time.sleep(max(0.0, PERIOD_S - (time.monotonic() - began)))

@@ -18,10 +18,10 @@ from franka_dynamics.arm.consistency import (
     NEAREST_WITHIN_ROUNDING,
     repaired,
 )
-from franka_dynamics.arm.generated_files import robot_text
 from franka_dynamics.errors import DescriptionError, InertiaError, MissingDependencyError
 from franka_dynamics.ros.arm_parameters import ARM_PARAMETERS, load_arm
 from franka_dynamics.simulation.mujoco_model import build_mujoco
+from franka_dynamics.urdf.xacro_writer import robot_text
 
 ROUNDING = 5e-5  # half of the table's fourth decimal
 # Of a move of 2e-5: the solver's tolerance is 1e-8 of the rounding.

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from franka_dynamics.arm import load
+from franka_dynamics.arm.sampling import sample_states
 from franka_dynamics.arm.writer import arm_yaml
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
-from franka_dynamics.dynamics.states import sample_states
 from franka_dynamics.errors import DescriptionError
 
 ROUNDING = 1e-14  # a pose goes through roll, pitch and yaw; all other numbers are exact

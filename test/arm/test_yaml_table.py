@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from franka_dynamics.arm.yaml_table import YamlTable
+from franka_dynamics.arm.strict_yaml import YamlTable
 from franka_dynamics.errors import DescriptionError
 
 

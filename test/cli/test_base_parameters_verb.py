@@ -9,8 +9,8 @@ import pytest
 
 from franka_dynamics.arm import load
 from franka_dynamics.cli.main import INPUT_AT_FAULT, main
+from franka_dynamics.dynamics.regressor import parameter_vector
 from franka_dynamics.identification import numerical_base_parameters
-from franka_dynamics.identification.standard_parameters import parameter_vector
 
 
 @pytest.fixture(autouse=True)

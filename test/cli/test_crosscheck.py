@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from franka_dynamics.arm import load
-from franka_dynamics.arm.urdf_writer import write_urdf
+from franka_dynamics.arm.sampling import sample_states
 from franka_dynamics.cli.main import main
-from franka_dynamics.dynamics import formulations
 from franka_dynamics.dynamics.lagrangian import LagrangianModel
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
-from franka_dynamics.dynamics.states import sample_states
+from franka_dynamics.urdf.writer import write_urdf
+from franka_dynamics.validation import formulations
 
 
 def words(text):

@@ -3,8 +3,8 @@
 """`crosscheck --urdf`: the verdict, one line each, and the exit status."""
 
 from franka_dynamics.arm import load
-from franka_dynamics.arm.urdf_writer import write_urdf
 from franka_dynamics.cli.main import main
+from franka_dynamics.urdf.writer import write_urdf
 
 
 def run(tmp_path, text, *options):

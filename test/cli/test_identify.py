@@ -10,10 +10,10 @@ import pytest
 
 from franka_dynamics.arm import load, SigmoidFriction, ViscousCoulombFriction
 from franka_dynamics.cli.main import INPUT_AT_FAULT, main
-from franka_dynamics.identification.bag_writer import write_recording
-from franka_dynamics.identification.recording import read_recording
-from franka_dynamics.identification.replay import fit
-from franka_dynamics.identification.signal_processing import prepare
+from franka_dynamics.recordings.preprocessing import prepare
+from franka_dynamics.recordings.recording import read_recording
+from franka_dynamics.recordings.replay import fit
+from franka_dynamics.recordings.rosbag_writer import write_recording
 from franka_dynamics.simulation.arm_simulation import ArmSimulation, SimulationSettings
 
 FER = load('fer')

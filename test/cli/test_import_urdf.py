@@ -7,9 +7,9 @@ import pinocchio as pin
 import pytest
 
 from franka_dynamics.arm import load, load_hand
-from franka_dynamics.arm.urdf_writer import write_urdf
 from franka_dynamics.cli.main import main
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
+from franka_dynamics.urdf.writer import write_urdf
 
 BOTH = pytest.mark.parametrize('convention', ['modified', 'standard'])
 INERTIAL = ('<inertial><origin xyz="0.02 0.01 0.1" rpy="0.1 0.2 0.3"/><mass value="2"/>'

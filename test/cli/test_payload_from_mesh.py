@@ -9,10 +9,10 @@ import pytest
 import yaml
 
 from franka_dynamics.arm import LinkInertia
-from franka_dynamics.arm.mesh import TriangleMesh
 from franka_dynamics.arm.payload import payload_array, payload_parameter_file
 from franka_dynamics.cli.main import INPUT_AT_FAULT, main
 from franka_dynamics.control.settings import Settings
+from franka_dynamics.mesh.mesh import TriangleMesh
 
 trimesh = pytest.importorskip('trimesh')
 pytest.importorskip('igl')

@@ -5,9 +5,9 @@
 import pytest
 
 from franka_dynamics.arm import load
-from franka_dynamics.arm.generated_files import generated_files
 from franka_dynamics.cli.main import main
-from franka_dynamics.dynamics.urdf_model import model_from_urdf
+from franka_dynamics.urdf.xacro_writer import generated_files
+from franka_dynamics.validation.urdf_check import model_from_urdf
 
 
 def test_given_an_arm_and_a_hand_when_written_then_the_check_recognises_both(tmp_path, capsys):

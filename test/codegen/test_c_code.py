@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from franka_dynamics.arm import load
+from franka_dynamics.arm.sampling import sample_states
 from franka_dynamics.cli.main import main
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
-from franka_dynamics.dynamics.states import sample_states
 
 COMPILER = shutil.which('cc') or shutil.which('gcc')
 STATES = 10_000

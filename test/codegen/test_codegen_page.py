@@ -8,8 +8,8 @@ import re
 import pytest
 
 from franka_dynamics.arm import load
+from franka_dynamics.codegen.emit import operation_count
 from franka_dynamics.codegen.equations import customised_equations, Quantity
-from franka_dynamics.codegen.module import operation_count
 
 PAGE = (Path(__file__).parents[2] / 'docs' / 'codegen.md').read_text(encoding='utf-8')
 

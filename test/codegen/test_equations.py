@@ -10,15 +10,15 @@ import pinocchio as pin
 import pytest
 
 from franka_dynamics.arm import load
+from franka_dynamics.arm.sampling import sample_states
+from franka_dynamics.codegen.emit import python_function
 from franka_dynamics.codegen.equations import (
     customised_equations,
     parameter_names,
     Parameters,
     Quantity,
 )
-from franka_dynamics.codegen.python_code import python_function
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
-from franka_dynamics.dynamics.states import sample_states
 
 from .arms import arms, random_arm, with_rotors
 

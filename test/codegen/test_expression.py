@@ -6,9 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 import numpy as np
 
+from franka_dynamics.codegen.emit import python_function
 from franka_dynamics.codegen.expression import Graph
 from franka_dynamics.codegen.program import operations, Output, write_program
-from franka_dynamics.codegen.python_code import python_function
 
 ATOL = 1e-12  # a dozen operations on numbers up to 20
 

@@ -7,19 +7,18 @@ import re
 import pytest
 
 from franka_dynamics.arm import load
-from franka_dynamics.codegen.c_code import c_functions
-from franka_dynamics.codegen.code_count import count_operations
+from franka_dynamics.codegen.emit import c_functions, operation_count
 from franka_dynamics.codegen.equations import customised_equations, Quantity
-from franka_dynamics.codegen.module import operation_count
-from franka_dynamics.codegen.plan import FEWER_ADDITIONS
-from franka_dynamics.codegen.table1 import (
+from franka_dynamics.codegen.operation_counts import (
     CLASSICAL,
+    count_operations,
     GENERAL,
     general_robot,
     MINIMUM,
     printed,
     SIMPLIFIED,
 )
+from franka_dynamics.codegen.plan import FEWER_ADDITIONS
 
 from .arms import with_rotors
 

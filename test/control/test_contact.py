@@ -17,7 +17,7 @@ from franka_dynamics.control.multisine import multisine
 from franka_dynamics.control.settings import Settings
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
-from franka_dynamics.identification.recording import read_recording
+from franka_dynamics.recordings.recording import read_recording
 from franka_dynamics.simulation.arm_simulation import ArmSimulation, Push, SimulationSettings
 
 FER = load('fer')

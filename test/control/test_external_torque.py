@@ -12,7 +12,7 @@ from franka_dynamics.control.external_torque import (
     OBSERVER_GAIN,
     TorqueResidual,
 )
-from franka_dynamics.control.targets import TARGETS
+from franka_dynamics.control.settings import TARGETS
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 from franka_dynamics.errors import SettingsError

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from franka_dynamics.arm import load
-from franka_dynamics.control.settings import Settings, Terms
-from franka_dynamics.control.targets import TARGETS
+from franka_dynamics.control.settings import Settings, TARGETS, Terms
 from franka_dynamics.errors import SettingsError
 
 FER, FR3 = load('fer'), load('fr3')

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from franka_dynamics.arm import load
+from franka_dynamics.arm.sampling import sample_states
 from franka_dynamics.control.settings import Settings
 from franka_dynamics.control.terms import TermModel
 from franka_dynamics.dynamics import GRAVITY
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
-from franka_dynamics.dynamics.states import sample_states
 
 FER = load('fer')
 STATES = sample_states(FER, 50, seed=5)

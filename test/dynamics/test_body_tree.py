@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from franka_dynamics.arm import LinkInertia, load
+from franka_dynamics.arm.sampling import random_arm
 from franka_dynamics.dynamics.body_tree import BodyTree
 from franka_dynamics.dynamics.derivatives import tree_motion
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
-from franka_dynamics.dynamics.random_arms import random_arm
 from franka_dynamics.errors import TreeError
 
 from .trees import random_tree

@@ -12,12 +12,12 @@ from franka_dynamics.dynamics.closed_chain_derivatives import (
     reduced_torque_derivative,
 )
 from franka_dynamics.dynamics.derivatives import differentiate, tree_motion
-from franka_dynamics.dynamics.lie import adjoint
 from franka_dynamics.dynamics.mechanisms import (
     five_bar_meshes,
     planar_four_bar,
     spherical_five_bar,
 )
+from franka_dynamics.spatial import adjoint
 
 from .trees import random_link
 

@@ -7,13 +7,13 @@ import pinocchio as pin
 import pytest
 
 from franka_dynamics.arm import load
+from franka_dynamics.arm.sampling import random_arm
 from franka_dynamics.dynamics.body_tree import BodyTree
 from franka_dynamics.dynamics.derivatives import differentiate, tree_motion
-from franka_dynamics.dynamics.lie import ad, ad_dual
 from franka_dynamics.dynamics.model import GRAVITY
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
-from franka_dynamics.dynamics.random_arms import random_arm
 from franka_dynamics.errors import JointVectorError
+from franka_dynamics.spatial import ad, ad_dual
 
 from .trees import complex_step, pinocchio_tree, random_tree, slow_dynamics
 

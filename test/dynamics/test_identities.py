@@ -10,12 +10,11 @@ import numpy as np
 import pytest
 
 from franka_dynamics.arm import load
-from franka_dynamics.dynamics.exponentials import ExponentialsModel
+from franka_dynamics.arm.sampling import random_arm, sample_states
 from franka_dynamics.dynamics.lagrangian import LagrangianModel
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
-from franka_dynamics.dynamics.random_arms import random_arm
-from franka_dynamics.dynamics.states import sample_states
+from franka_dynamics.dynamics.product_of_exponentials import ExponentialsModel
 
 STEP = 1e-5  # [rad, m, s], of the central differences: their error is step^2 and eps/step
 DIFFERENCES = 1e-6  # ten times the largest seen, of max(1, |a|)

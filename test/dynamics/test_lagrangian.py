@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 
 from franka_dynamics.arm import Convention, load
+from franka_dynamics.arm.sampling import random_arm, sample_states
 from franka_dynamics.dynamics.lagrangian import LagrangianModel
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
-from franka_dynamics.dynamics.random_arms import random_arm
-from franka_dynamics.dynamics.states import sample_states
 
 ATOL = 1e-12  # m; a hundred times the largest seen
 STEP, DIFFERENCES = 1e-6, 1e-6  # of central differences of M: step^2 and eps/step, times ten

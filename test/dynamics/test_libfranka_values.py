@@ -15,10 +15,10 @@ import numpy as np
 import pytest
 
 from franka_dynamics.arm import LinkInertia, load
-from franka_dynamics.dynamics.exponentials import ExponentialsModel
 from franka_dynamics.dynamics.lagrangian import LagrangianModel
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
+from franka_dynamics.dynamics.product_of_exponentials import ExponentialsModel
 
 PRINTED = 1e-5  # libfranka's own bound on its six printed digits (kEps)
 # Its bounds where the expected values came from a robot's model, not from the URDF.

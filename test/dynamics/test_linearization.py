@@ -10,7 +10,7 @@ from scipy.linalg import expm
 
 from franka_dynamics.arm import load
 from franka_dynamics.dynamics.body_tree import BodyTree
-from franka_dynamics.dynamics.linearization import linearize
+from franka_dynamics.dynamics.derivatives import linearize
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 from franka_dynamics.errors import JointVectorError
 

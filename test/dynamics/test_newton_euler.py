@@ -16,10 +16,9 @@ from franka_dynamics.arm import (
     LinkInertia,
     load,
 )
+from franka_dynamics.arm.sampling import random_arm, sample_states
 from franka_dynamics.dynamics.model import GRAVITY
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
-from franka_dynamics.dynamics.random_arms import random_arm
-from franka_dynamics.dynamics.states import sample_states
 from franka_dynamics.errors import FrameError, JointVectorError
 
 MASS_KG, LENGTH_M, TENSOR_KGM2, G = 2.0, 0.5, 0.3, 9.81

@@ -7,8 +7,8 @@ import pinocchio as pin
 import pytest
 
 from franka_dynamics.arm import LinkInertia
+from franka_dynamics.dynamics.closed_chain_derivatives import differentiate_by_parameters
 from franka_dynamics.dynamics.derivatives import tree_motion
-from franka_dynamics.dynamics.parameter_derivatives import differentiate_by_parameters
 
 from .trees import pinocchio_tree, random_link, random_tree
 

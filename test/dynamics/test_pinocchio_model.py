@@ -12,10 +12,9 @@ import numpy as np
 import pytest
 
 from franka_dynamics.arm import LinkInertia, load
+from franka_dynamics.arm.sampling import random_arm, sample_states
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.dynamics.pinocchio_model import build_pinocchio, PinocchioModel
-from franka_dynamics.dynamics.random_arms import random_arm
-from franka_dynamics.dynamics.states import sample_states
 from franka_dynamics.errors import InertiaError, JointVectorError
 
 ATOL = 1e-12  # absolute: N m, kg m^2, m; twenty times the largest seen (5e-14)

@@ -14,7 +14,7 @@ from scipy.linalg import expm
 from franka_dynamics.arm import JointKind
 from franka_dynamics.dynamics.body_tree import BodyTree
 from franka_dynamics.dynamics.derivatives import differentiate
-from franka_dynamics.dynamics.exponentials import spatial_inertia
+from franka_dynamics.dynamics.product_of_exponentials import spatial_inertia
 
 from .trees import ad, adjoint, complex_step, hat6, random_link, random_twist, skew
 

@@ -8,8 +8,8 @@ from scipy.linalg import expm
 
 from franka_dynamics.arm import JointKind, LinkInertia
 from franka_dynamics.dynamics.body_tree import BASE, BodyTree
-from franka_dynamics.dynamics.lie import exp3, joint_twist
 from franka_dynamics.dynamics.pinocchio_model import pinocchio_inertia
+from franka_dynamics.spatial import exp3, joint_twist
 
 COMPLEX_STEP = 1e-30  # far below rounding of the real part, far above underflow
 

@@ -9,7 +9,7 @@ import sys
 import numpy as np
 import pytest
 
-from franka_dynamics.dynamics.lie import exp3, log3
+from franka_dynamics.spatial import exp3, log3
 
 pytest.importorskip('scipy')
 

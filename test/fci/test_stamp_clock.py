@@ -4,7 +4,7 @@
 
 import numpy as np
 
-from franka_dynamics.fci.stamp_clock import StampClock
+from franka_dynamics.fci.connection import StampClock
 
 CYCLE_S = 1e-3
 EPOCH_S = 1.8e9  # as of system clocks; a double resolves 2.4e-7 s there

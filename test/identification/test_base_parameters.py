@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from franka_dynamics.arm import Convention, load
+from franka_dynamics.arm.sampling import sample_states
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
-from franka_dynamics.dynamics.states import sample_states
 from franka_dynamics.errors import BaseParameterError, InertiaError
 from franka_dynamics.identification.base_parameters import (
     ANY_GRAVITY,

@@ -12,7 +12,7 @@ from franka_dynamics.dynamics.derivatives import tree_motion
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 from franka_dynamics.errors import CalibrationError
-from franka_dynamics.identification.calibrated_arm import calibrated_arm
+from franka_dynamics.identification.geometric_calibration import calibrated_arm
 
 ARMS = {'fer': load('fer'), 'fr3': load('fr3', hand='franka_hand'), 'rpr': load('rpr')}
 POSE_ATOL = 1e-12  # rad, m; 4e-14 measured

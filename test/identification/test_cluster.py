@@ -12,10 +12,10 @@ from franka_dynamics.arm import load, ViscousCoulombFriction
 from franka_dynamics.cli.main import INPUT_AT_FAULT, main
 from franka_dynamics.errors import ClusterError, IdentificationError, RecordingError
 from franka_dynamics.identification.bag_job import BagJob
-from franka_dynamics.identification.bag_writer import write_recording
 from franka_dynamics.identification.cluster import connect, identify_on_cluster
-from franka_dynamics.identification.identification_result import IdentificationOptions
 from franka_dynamics.identification.identify import identify
+from franka_dynamics.identification.result import IdentificationOptions
+from franka_dynamics.recordings.rosbag_writer import write_recording
 
 distributed = pytest.importorskip('distributed')
 

@@ -11,11 +11,11 @@ from franka_dynamics.arm import load, ViscousCoulombFriction
 from franka_dynamics.errors import IdentificationError
 from franka_dynamics.identification import consistent_fit
 from franka_dynamics.identification.consistent_fit import fit_consistent
-from franka_dynamics.identification.estimate import Noise
-from franka_dynamics.identification.signal_processing import prepare
-from franka_dynamics.identification.starting_set import Pull
-from franka_dynamics.identification.torque_factors import TorqueFactors
+from franka_dynamics.identification.least_squares import Noise
+from franka_dynamics.identification.prior import Pull
+from franka_dynamics.identification.qr_factors import TorqueFactors
 from franka_dynamics.identification.torque_model import TorqueModel
+from franka_dynamics.recordings.preprocessing import prepare
 
 FER = load('fer')
 NOISE = Noise(np.full(7, 0.01), np.ones(7))

@@ -10,12 +10,11 @@ import pytest
 from franka_dynamics.arm import load
 from franka_dynamics.errors import IdentificationError
 from franka_dynamics.identification.cross_validation import cross_validate
-from franka_dynamics.identification.estimate import estimate, Noise
-from franka_dynamics.identification.signal_processing import prepare
-from franka_dynamics.identification.starting_set import Pull
-from franka_dynamics.identification.summary import Summary
-from franka_dynamics.identification.torque_factors import TorqueFactors
+from franka_dynamics.identification.least_squares import estimate, Noise
+from franka_dynamics.identification.prior import Pull
+from franka_dynamics.identification.qr_factors import Summary, TorqueFactors
 from franka_dynamics.identification.torque_model import TorqueModel
+from franka_dynamics.recordings.preprocessing import prepare
 
 FER = load('fer')
 MODEL = TorqueModel.of(FER)

@@ -6,12 +6,8 @@ import numpy as np
 import pytest
 from scipy.signal import butter, filtfilt
 
-from franka_dynamics.identification.filter_noise import (
-    filter_inflation,
-    lag_sums,
-    residual_inflation,
-)
-from franka_dynamics.identification.signal_processing import SignalOptions
+from franka_dynamics.identification.noise import filter_inflation, lag_sums, residual_inflation
+from franka_dynamics.recordings.preprocessing import SignalOptions
 
 
 @pytest.mark.parametrize('cutoff', [1.0, 3.0, 5.0, 8.0])

@@ -13,16 +13,16 @@ import numpy as np
 import pytest
 
 from franka_dynamics.arm import ArmDescription, Convention, DHRow, Joint, JointKind, load
-from franka_dynamics.dynamics.states import sample_states
-from franka_dynamics.identification.base_parameters import base_parameters, NO_GRAVITY, upper_bound
-from franka_dynamics.identification.elimination import eliminations
-from franka_dynamics.identification.numerical_base_parameters import numerical_base_parameters
-from franka_dynamics.identification.regressor import torque_regressor
-from franka_dynamics.identification.standard_parameters import (
+from franka_dynamics.arm.sampling import sample_states
+from franka_dynamics.dynamics.regressor import (
     link_from_vector,
     LINK_SYMBOLS,
     parameter_names,
+    torque_regressor,
 )
+from franka_dynamics.identification.base_parameters import base_parameters, NO_GRAVITY, upper_bound
+from franka_dynamics.identification.elimination import eliminations
+from franka_dynamics.identification.numerical_base_parameters import numerical_base_parameters
 
 VERTICAL, TILTED = (0.0, 0.0, -9.81), (3.0, -5.0, -7.0)
 # Sums of a few products of numbers of order one; measured 1e-15.

@@ -8,9 +8,9 @@ import pytest
 from franka_dynamics.arm import load
 from franka_dynamics.dynamics.body_tree import BodyTree
 from franka_dynamics.dynamics.derivatives import tree_motion
-from franka_dynamics.dynamics.lie import exp6
 from franka_dynamics.errors import CalibrationError
 from franka_dynamics.identification.geometric_calibration import calibrate, identifiable_basis
+from franka_dynamics.spatial import exp6
 
 NOMINAL = BodyTree.from_description(load('fer'))
 RPR = BodyTree.from_description(load('rpr'))

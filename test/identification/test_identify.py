@@ -9,11 +9,11 @@ import pytest
 
 from franka_dynamics.arm import load, SigmoidFriction, ViscousCoulombFriction
 from franka_dynamics.errors import IdentificationError
-from franka_dynamics.identification.identification_result import IdentificationOptions
 from franka_dynamics.identification.identify import identify
-from franka_dynamics.identification.recording import read_recording
-from franka_dynamics.identification.replay import fit
-from franka_dynamics.identification.signal_processing import prepare, SignalOptions
+from franka_dynamics.identification.result import IdentificationOptions
+from franka_dynamics.recordings.preprocessing import prepare, SignalOptions
+from franka_dynamics.recordings.recording import read_recording
+from franka_dynamics.recordings.replay import fit
 
 FER = load('fer')
 FRICTION = ViscousCoulombFriction(np.full(7, 0.2), np.full(7, 0.3), np.full(7, 0.1))

@@ -9,12 +9,11 @@ import pytest
 
 from franka_dynamics.arm import LinkInertia, load
 from franka_dynamics.arm.payload import payload_array
+from franka_dynamics.dynamics.regressor import link_vector
 from franka_dynamics.errors import IdentificationError
-from franka_dynamics.identification.payload import identify_payload
+from franka_dynamics.identification.payload import identify_payload, still_poses
 from franka_dynamics.identification.payload_estimate import nearest_body
-from franka_dynamics.identification.signal_processing import prepare
-from franka_dynamics.identification.standard_parameters import link_vector
-from franka_dynamics.identification.still_poses import still_poses
+from franka_dynamics.recordings.preprocessing import prepare
 from franka_dynamics.simulation.arm_simulation import SimulationSettings
 from franka_dynamics.simulation.play import play
 

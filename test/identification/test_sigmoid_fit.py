@@ -5,7 +5,7 @@
 import numpy as np
 
 from franka_dynamics.arm import load, SigmoidFriction
-from franka_dynamics.identification.sigmoid_fit import fit_sigmoid
+from franka_dynamics.identification.friction import fit_sigmoid
 
 
 def test_given_exact_torques_of_published_friction_when_fitted_then_its_parameters_come_back():

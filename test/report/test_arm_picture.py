@@ -10,7 +10,7 @@ import pytest
 from franka_dynamics.arm import load
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.errors import JointVectorError, MissingDependencyError, OutputError
-from franka_dynamics.report import arm_picture
+from franka_dynamics.report import arm as arm_picture
 
 matplotlib = pytest.importorskip('matplotlib', reason='the [view] extra is not installed')
 

@@ -10,7 +10,7 @@ import pytest
 from franka_dynamics.arm import load
 from franka_dynamics.arm.inertia import tensor_from_six
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
-from franka_dynamics.report.arm_tables import as_json, body_rows, dh_rows, origins, space_rows
+from franka_dynamics.report.arm import as_json, body_rows, dh_rows, origins, space_rows
 
 
 def test_given_the_fer_when_listed_then_rows_are_frankas():

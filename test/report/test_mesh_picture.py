@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from franka_dynamics.arm import LinkInertia
-from franka_dynamics.arm.mesh import mesh_inertia
-from franka_dynamics.report.mesh_picture import draw_payload, ellipsoid_axes
+from franka_dynamics.mesh.mesh import mesh_inertia
+from franka_dynamics.report.mesh import draw_payload, ellipsoid_axes
 
-from ..arm.meshes import cuboid
+from ..mesh.meshes import cuboid
 
 
 def test_given_a_solid_ellipsoid_when_asked_then_its_own_half_axes_come_back():

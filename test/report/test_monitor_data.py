@@ -7,7 +7,7 @@ import math
 
 import pytest
 
-from franka_dynamics.report.monitor_data import at_fault, NodeView, parsed, Status, Torques
+from franka_dynamics.report.monitor import at_fault, NodeView, parsed, Status, Torques
 
 
 def command(published, level='OK', message='torques are published'):

@@ -7,8 +7,14 @@ from io import StringIO
 import pytest
 from rich.console import Console
 
-from franka_dynamics.report.monitor_data import NodeView, Status, TORQUE_TERMS, Torques
-from franka_dynamics.report.monitor_view import monitor_view, torque_bar
+from franka_dynamics.report.monitor import (
+    monitor_view,
+    NodeView,
+    Status,
+    torque_bar,
+    TORQUE_TERMS,
+    Torques,
+)
 
 JOINTS = tuple(f'left_fer_joint{i}' for i in range(1, 8))
 EFFORT = (-80.5, 3.25, 0.0, 18.57, 0.63, -11.9, 0.01)

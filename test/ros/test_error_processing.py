@@ -14,8 +14,7 @@ from rclpy.parameter import Parameter
 
 from franka_dynamics.arm import load
 from franka_dynamics.ros.feedforward_node import FeedforwardNode
-from franka_dynamics.ros.lifecycle_main import run_lifecycle_node
-from franka_dynamics.ros.node_process import SIGNALS
+from franka_dynamics.ros.node_process import run_lifecycle_node, SIGNALS
 from franka_dynamics.ros.realtime import OFF, SWITCH
 
 FER = load('fer')

@@ -18,7 +18,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from franka_dynamics.arm import load
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
-from franka_dynamics.ros.joint_state import seconds
+from franka_dynamics.ros.messages import seconds
 
 from ..fci.lossy_link import LossyLink
 from ..fci.simulated_robot import FrankaSim, loopback_address, START

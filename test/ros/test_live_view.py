@@ -10,7 +10,7 @@ from sensor_msgs.msg import JointState
 from franka_dynamics.arm import load
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.ros.live_view import LiveView
-from franka_dynamics.view.state import EXTERNAL, GRAVITY, MEASURED
+from franka_dynamics.view.scene import EXTERNAL, GRAVITY, MEASURED
 
 FER = load('fer')
 ATOL_NM = 1e-12  # two formulations: 2e-14 measured

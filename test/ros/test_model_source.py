@@ -9,8 +9,8 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 
 from franka_dynamics.arm import load
-from franka_dynamics.arm.urdf_writer import write_urdf
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
+from franka_dynamics.urdf.writer import write_urdf
 
 FER = load('fer')
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL,

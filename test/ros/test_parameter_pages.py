@@ -13,7 +13,8 @@ from rclpy.parameter import Parameter  # noqa: E402
 from rclpy.parameter_client import AsyncParameterClient  # noqa: E402
 
 from franka_dynamics.cli.main import main  # noqa: E402
-from franka_dynamics.control.targets import TARGETS  # noqa: E402
+from franka_dynamics.control.settings import TARGETS  # noqa: E402
+from franka_dynamics.resources import share_directory  # noqa: E402
 from franka_dynamics.ros.fci_parameters import FCI_PARAMETERS  # noqa: E402
 from franka_dynamics.ros.feedforward_node import FeedforwardNode  # noqa: E402
 from franka_dynamics.ros.parameter_files import read_sections  # noqa: E402
@@ -21,7 +22,6 @@ from franka_dynamics.ros.parameter_pages import generated_files, TABLES  # noqa:
 from franka_dynamics.ros.parameters import declare, refuse_unknown, values  # noqa: E402
 from franka_dynamics.ros.reference_player_node import ReferencePlayerNode  # noqa: E402
 from franka_dynamics.ros.simulator_node import SimulatorNode  # noqa: E402
-from franka_dynamics.share import share_directory  # noqa: E402
 
 FILES = generated_files()
 

@@ -7,7 +7,7 @@ import pytest
 from rclpy.serialization import deserialize_message, serialize_message
 from std_msgs.msg import Float64MultiArray
 
-from franka_dynamics.ros.raw_command import CommandBytes
+from franka_dynamics.ros.serialized import CommandBytes
 
 
 @pytest.mark.parametrize('n', [1, 3, 7, 14])

@@ -9,8 +9,8 @@ from rclpy.serialization import serialize_message
 from sensor_msgs.msg import JointState
 
 from franka_dynamics.errors import JointStateError
-from franka_dynamics.ros.joint_state import JointStateReader
-from franka_dynamics.ros.raw_joint_state import RawJointStateReader
+from franka_dynamics.ros.messages import JointStateReader
+from franka_dynamics.ros.serialized import RawJointStateReader
 
 WANTED = ('a_joint1', 'a_joint2', 'a_joint3')
 
@@ -94,7 +94,7 @@ def test_given_a_known_layout_when_read_then_nothing_is_decoded(monkeypatch):
     def fail(*_):
         raise AssertionError('decoded again')
 
-    monkeypatch.setattr('franka_dynamics.ros.raw_joint_state.deserialize_message', fail)
+    monkeypatch.setattr('franka_dynamics.ros.serialized.deserialize_message', fail)
     np.testing.assert_array_equal(raw.read(other).position, values[::-1][:3])
     assert raw.read(other).stamp == 7 + 8e-9
 
@@ -105,7 +105,7 @@ def test_given_big_endian_bytes_when_read_then_the_fast_path_keeps_away(monkeypa
     data = bytes(serialize_message(original))
     raw.read(data)
     calls = []
-    monkeypatch.setattr('franka_dynamics.ros.raw_joint_state.deserialize_message',
+    monkeypatch.setattr('franka_dynamics.ros.serialized.deserialize_message',
                         lambda given, _: calls.append(given) or original)
     raw.read(b'\x00\x00' + data[2:])
     assert len(calls) == 1

@@ -10,8 +10,8 @@ from sensor_msgs.msg import JointState
 
 from franka_dynamics.arm import load
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
-from franka_dynamics.identification.recording import read_recording
-from franka_dynamics.identification.replay import recorded_terms
+from franka_dynamics.recordings.recording import read_recording
+from franka_dynamics.recordings.replay import recorded_terms
 
 FER = load('fer')
 # The requirement; both sides compute in double precision from the same doubles.

@@ -11,7 +11,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 from franka_dynamics.arm import load
 from franka_dynamics.control.multisine import multisine
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
-from franka_dynamics.ros.trajectory_message import trajectory_message
+from franka_dynamics.ros.messages import trajectory_message
 
 FER = load('fer')
 NAMES = list(FER.joint_names)

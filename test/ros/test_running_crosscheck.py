@@ -8,7 +8,7 @@ import pytest
 from franka_dynamics.arm import load
 from franka_dynamics.control.feedforward import FeedforwardController
 from franka_dynamics.control.settings import Settings
-from franka_dynamics.ros.running_crosscheck import RunningCrosscheck, TOLERANCE_NM
+from franka_dynamics.ros.monitors import RunningCrosscheck, TOLERANCE_NM
 
 FER = load('fer')
 LOAD = (1.0, 0.0, 0.0, 0.05, 1e-3, 0.0, 0.0, 1e-3, 0.0, 1e-3)

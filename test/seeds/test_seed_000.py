@@ -14,11 +14,11 @@ import pytest
 
 from franka_dynamics.arm import Convention, LinkInertia, load, load_hand
 from franka_dynamics.arm.inertia import six_from_tensor, steiner, tensor_from_six
-from franka_dynamics.dynamics.exponentials import ExponentialsModel
-from franka_dynamics.dynamics.lie import rpy
+from franka_dynamics.arm.sampling import sample_states
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
+from franka_dynamics.dynamics.product_of_exponentials import ExponentialsModel
 from franka_dynamics.dynamics.space_inertia import space_inertias
-from franka_dynamics.dynamics.states import sample_states
+from franka_dynamics.spatial import rpy
 
 # m, m c, I (xx, xy, xz, yy, yz, zz) as printed.
 TABLE = (

@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 from franka_dynamics.arm import load
-from franka_dynamics.dynamics.exponentials import ExponentialsModel
-from franka_dynamics.dynamics.lie import rpy
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
+from franka_dynamics.dynamics.product_of_exponentials import ExponentialsModel
+from franka_dynamics.spatial import rpy
 
 sp = pytest.importorskip('sympy', reason='the [symbolic] extra is not installed')
 

@@ -15,8 +15,8 @@ import pytest
 from franka_dynamics.arm import LinkInertia, load
 from franka_dynamics.arm.inertia import steiner
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
-from franka_dynamics.dynamics.rpr_dynamics import RprDynamics
-from franka_dynamics.dynamics.rpr_kinematics import RprKinematics
+from franka_dynamics.rpr.dynamics import RprDynamics
+from franka_dynamics.rpr.kinematics import RprKinematics
 
 D0, A1, A3, D2BAR = 0.3, 0.2, 0.4, 0.3
 H1, R1, A2, B2, C2, H3, R3 = 0.2, 0.03, 0.3, 0.05, 0.06, 0.4, 0.025

@@ -12,14 +12,14 @@ import pytest
 import yaml
 
 from franka_dynamics.arm import load
+from franka_dynamics.arm.sampling import sample_states
 from franka_dynamics.arm.shapes import load_shapes
 from franka_dynamics.dynamics import GRAVITY
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
-from franka_dynamics.dynamics.states import sample_states
-from franka_dynamics.dynamics.urdf_pinocchio import PinocchioUrdf
-from franka_dynamics.share import share_directory
+from franka_dynamics.resources import share_directory
 from franka_dynamics.simulation import gazebo
+from franka_dynamics.validation.pinocchio_urdf import PinocchioUrdf
 
 TORQUE = 1e-12  # N m; 6e-14 was seen
 CONFIG = share_directory() / 'config'

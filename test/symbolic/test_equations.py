@@ -9,16 +9,15 @@ import numpy as np
 import pytest
 
 from franka_dynamics.arm import Convention, JointKind, load
+from franka_dynamics.arm.sampling import random_arm
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
-from franka_dynamics.dynamics.random_arms import random_arm
 
 sp = pytest.importorskip('sympy', reason='the [symbolic] extra is not installed')
 
 from franka_dynamics.symbolic import derivations  # noqa: E402
 from franka_dynamics.symbolic.chain import chain_of  # noqa: E402
-from franka_dynamics.symbolic.equations import derive  # noqa: E402
-from franka_dynamics.symbolic.program import Program  # noqa: E402
+from franka_dynamics.symbolic.equations import derive, Program  # noqa: E402
 from franka_dynamics.symbolic.rendering import as_text  # noqa: E402
 
 ATOL = 1e-12  # torques up to 100 N m; 2e-14 was measured

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from franka_dynamics.arm import Convention, JointKind, load
-from franka_dynamics.dynamics.exponentials import ExponentialsModel
+from franka_dynamics.arm.sampling import random_arm
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
-from franka_dynamics.dynamics.random_arms import random_arm
+from franka_dynamics.dynamics.product_of_exponentials import ExponentialsModel
 from franka_dynamics.errors import DescriptionError
 
 sp = pytest.importorskip('sympy', reason='the [symbolic] extra is not installed')

@@ -9,9 +9,9 @@ import numpy as np
 from franka_dynamics.arm import load
 from franka_dynamics.dynamics import GRAVITY as GRAVITY_VECTOR
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
-from franka_dynamics.identification.signal_processing import prepare
-from franka_dynamics.view.playback import Playback
-from franka_dynamics.view.state import CORIOLIS, EXTERNAL, GRAVITY, INERTIA, MEASURED
+from franka_dynamics.recordings.preprocessing import prepare
+from franka_dynamics.view.scene import CORIOLIS, EXTERNAL, GRAVITY, INERTIA, MEASURED
+from franka_dynamics.view.window import Playback
 
 FER = load('fer')
 # Another formulation of the same terms: 1e-13 measured.

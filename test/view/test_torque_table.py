@@ -7,8 +7,16 @@ import re
 import numpy as np
 
 from franka_dynamics.arm import load
-from franka_dynamics.view.state import COLUMNS, COMMANDED, MEASURED, share_of_limit, ViewState
-from franka_dynamics.view.torque_table import colour_of, COLOURS, torque_table
+from franka_dynamics.view.scene import (
+    colour_of,
+    COLOURS,
+    COLUMNS,
+    COMMANDED,
+    MEASURED,
+    share_of_limit,
+    torque_table,
+    ViewState,
+)
 
 FER = load('fer')  # its limits are 87 N m four times and 12 N m three times
 

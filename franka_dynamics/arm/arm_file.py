@@ -1,0 +1,370 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""YAML files in `config/arms` and `config/hands` -> descriptions, with every field checked."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from enum import Enum
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .consistency import repaired, REPAIRS
+from .denavit_hartenberg import Convention, DHRow
+from .description import ArmDescription, Joint, JointLimits
+from .friction import FrictionModel, SigmoidFriction, ViscousCoulombFriction
+from .inertia import LinkInertia, tensor_from_six
+from .strict_yaml import YamlTable
+from ..errors import DescriptionError, UnknownArmError
+from ..resources import share_directory
+from ..spatial import JointKind, pose_from_xyz_rpy
+
+_PUBLISHED = {'mass', 'center_of_mass', 'first_moment', 'inertia'}
+# How far a tensor written out as 3 x 3 may be from symmetric, relative to its largest entry.
+_SYMMETRY = 1e-12
+
+
+class InertiaAbout(str, Enum):
+    """Which point a published inertia tensor belongs to."""
+
+    FRAME_ORIGIN = 'frame_origin'
+    CENTER_OF_MASS = 'center_of_mass'
+
+
+class _Shape(str, Enum):
+    CYLINDER = 'cylinder'
+    BOX = 'box'
+
+
+class _Axis(str, Enum):
+    X = 'x'
+    Y = 'y'
+    Z = 'z'
+
+
+def read_body(table: YamlTable, about: InertiaAbout | None, other_keys: set[str],
+              ) -> LinkInertia:
+    """
+    Return a body from its `primitive`, or from mass, centre of mass and inertia.
+
+    Parameters
+    ----------
+    table : YamlTable
+        The body's entry.
+    about : InertiaAbout or None
+        What `inertia` refers to; None if the file does not say, which only a primitive allows.
+    other_keys : set of str
+        Fields of the entry that the caller reads itself.
+
+    Raises
+    ------
+    DescriptionError
+        Naming file, entry and field.
+
+    """
+    if 'primitive' in table:
+        table.only({'primitive', *other_keys})
+        return _primitive(table.table('primitive'))
+    table.only(_PUBLISHED | other_keys)
+    mass = table.number('mass')
+    if mass < 0.0:
+        raise table.error('mass', f'is {mass} kg; a mass cannot be negative')
+    moment = _first_moment(table, mass)
+    inertia = _tensor(table)
+    if about is None:
+        raise table.error('inertia', 'is about the frame_origin or the center_of_mass: say which '
+                          'with inertia_about')
+    if about is InertiaAbout.FRAME_ORIGIN:
+        return LinkInertia(mass, moment, inertia)
+    center = moment / mass if mass else np.zeros(3)
+    return LinkInertia.from_center_of_mass(mass, center, inertia)
+
+
+def _first_moment(table: YamlTable, mass: float) -> NDArray[np.float64]:
+    if ('center_of_mass' in table) == ('first_moment' in table):
+        raise table.error('center_of_mass', 'and first_moment: give exactly one of the two')
+    if 'center_of_mass' in table:
+        return mass * table.numbers('center_of_mass', 3)
+    moment = table.numbers('first_moment', 3)
+    if mass == 0.0 and moment.any():
+        raise table.error('first_moment', 'is not zero although the mass is')
+    return moment
+
+
+def _tensor(table: YamlTable) -> NDArray[np.float64]:
+    """Read xx, xy, xz, yy, yz, zz, or the three rows of a symmetric matrix."""
+    value = table.values.get('inertia')
+    if not (isinstance(value, list) and len(value) == 3
+            and all(isinstance(row, list) for row in value)):
+        return tensor_from_six(table.numbers('inertia', 6))
+    rows = table.nested('inertia', {f'row {i + 1}': row for i, row in enumerate(value)})
+    tensor = np.array([rows.numbers(f'row {i + 1}', 3) for i in range(3)])
+    skew = np.abs(tensor - tensor.T)
+    if skew.max() > _SYMMETRY * np.abs(tensor).max():
+        i, j = np.unravel_index(int(np.argmax(skew)), (3, 3))
+        raise table.error('inertia', f'is not symmetric: {"xyz"[i]}{"xyz"[j]} is {tensor[i, j]:g} '
+                          f'and {"xyz"[j]}{"xyz"[i]} is {tensor[j, i]:g}')
+    return 0.5 * (tensor + tensor.T)
+
+
+def _primitive(table: YamlTable) -> LinkInertia:
+    shape = table.choice('shape', _Shape)
+    own = {'radius', 'length', 'axis'} if shape is _Shape.CYLINDER else {'size'}
+    table.only({'shape', 'center', 'mass', 'density', *own})
+    if ('mass' in table) == ('density' in table):
+        raise table.error('density', 'and mass: give exactly one of the two')
+    amount = 'mass' if 'mass' in table else 'density'
+    quantity = {amount: table.positive(amount)}
+    center = table.numbers('center', 3) if 'center' in table else np.zeros(3)
+    if shape is _Shape.BOX:
+        sides = table.numbers('size', 3)
+        if sides.min() <= 0.0:
+            raise table.error('size', f'is {sides.tolist()}; its sides [m] must be positive')
+        return LinkInertia.from_box(sides, center=center, **quantity)
+    return LinkInertia.from_cylinder(
+        table.positive('radius'), table.positive('length'),
+        axis=table.choice('axis', _Axis).value, center=center, **quantity)
+
+
+AS_LISTED = 'as_listed'  # the hand that the inertial set was published with, if any
+NO_HAND = 'none'
+_ARM_KEYS = {'name', 'title', 'source', 'convention', 'joints', 'flange', 'base', 'home',
+             'friction', 'default_set', 'inertial_sets'}
+
+
+def available_arms() -> tuple[str, ...]:
+    """Return the names of the arms that are shipped."""
+    return tuple(sorted(path.stem for path in (share_directory() / 'config/arms').glob('*.yaml')))
+
+
+def available_hands() -> tuple[str, ...]:
+    """Return the names of the hands that are shipped."""
+    return tuple(sorted(path.stem for path in (share_directory() / 'config/hands').glob('*.yaml')))
+
+
+def available_sets(arm: str | Path) -> tuple[str, ...]:
+    """Return the names of an arm's inertial sets, its default first."""
+    table = YamlTable.read(_arm_file(arm))
+    sets = table.table('inertial_sets')
+    default = table.text('default_set')
+    return (default, *sorted(name for name in sets.values if name != default))
+
+
+def load(arm: str | Path, inertial_set: str | None = None, *, hand: str = AS_LISTED,
+         prefix: str = '', repair: str | None = None) -> ArmDescription:
+    """
+    Load an arm by its shipped name or from a YAML file.
+
+    Parameters
+    ----------
+    arm : str or Path
+        'fer', 'fr3', ... or the path of a file of the same form.
+    inertial_set : str, optional
+        Which of the file's inertial sets to use; its `default_set` if not given.
+    hand : str
+        'as_listed' keeps the hand the set was published with (if any), 'none' takes it off,
+        and a hand's name puts that hand on in its place.
+    prefix : str
+        Put in front of every joint name, verbatim.
+    repair : str, optional
+        'nearest_within_rounding' replaces links that no real body could be by the nearest ones
+        that are, within the rounding that the set states; the set's own `repair` if not given.
+
+    Raises
+    ------
+    UnknownArmError
+        If there is no such arm, set or hand; the message lists those there are.
+    DescriptionError
+        If the file cannot be read or contradicts itself; the message names file and field.
+    InertiaError
+        If the repair asked for is impossible.
+    MissingDependencyError
+        If a repair is asked for and cvxpy is not installed.
+
+    """
+    path = _arm_file(arm)
+    table = YamlTable.read(path)
+    table.only(_ARM_KEYS)
+    convention = table.choice('convention', Convention)
+    joints = tuple(_joint(entry, prefix) for entry in table.tables('joints'))
+    if not joints:
+        raise table.error('joints', 'is empty; an arm needs at least one joint')
+    names = [joint.name for joint in joints]
+    for name in names:
+        if names.count(name) > 1:
+            raise table.error('joints', f'name {name!r} more than once; joint names must differ')
+    sets = table.table('inertial_sets')
+    chosen = inertial_set if inertial_set is not None else table.text('default_set')
+    if chosen not in sets.values:
+        raise UnknownArmError(
+            f'{path} has no inertial set {chosen!r}; it has {", ".join(sets.values)}.')
+    inertial = sets.table(chosen)
+    links, base_link = _links(inertial, [joint.name for joint in joints])
+    description = ArmDescription(
+        name=table.text('name'), convention=convention, joints=joints, links=links,
+        flange=_row(table.table('flange')) if 'flange' in table else DHRow(),
+        base=_base(table), base_link=base_link,
+        home=_home(table, joints) if 'home' in table else None,
+        friction=_friction(table.table('friction'), len(joints)) if 'friction' in table
+        else None,
+        inertial_set=chosen, source=inertial.text('source'),
+        hand=_listed_hand(inertial),
+        rounding=inertial.positive('rounding') if 'rounding' in inertial else 0.0,
+        file=str(path))
+    return _repaired(_with_hand(description, hand), inertial, repair)
+
+
+def load_hand(name: str) -> LinkInertia:
+    """Return a shipped hand's inertia about the flange's origin, in the flange frame."""
+    path = share_directory() / 'config' / 'hands' / f'{name}.yaml'
+    if not path.is_file():
+        raise UnknownArmError(
+            f'There is no hand {name!r}; shipped are {", ".join(available_hands())}, and '
+            f'{NO_HAND!r} takes the hand off.')
+    table = YamlTable.read(path)
+    table.only({'name', 'source', 'notes', 'bodies'})
+    total = LinkInertia.zero()
+    for body in table.tables('bodies'):
+        inertia = read_body(body, _about(body), {'name', 'xyz', 'rpy', 'inertia_about'})
+        total = total + inertia.expressed_in(
+            pose_from_xyz_rpy(body.numbers('xyz', 3), body.angles('rpy', 3)))
+    return total
+
+
+def _with_hand(description: ArmDescription, hand: str) -> ArmDescription:
+    if hand in (AS_LISTED, description.hand):
+        return description
+    if description.hand != NO_HAND:
+        listed = load_hand(description.hand)
+        description = description.with_payload(LinkInertia.zero() - listed, name=NO_HAND)
+    if hand == NO_HAND:
+        return description
+    return description.with_payload(load_hand(hand), name=hand)
+
+
+def _repaired(description: ArmDescription, inertial: YamlTable, repair: str | None,
+              ) -> ArmDescription:
+    """Repair on request of the caller or of the file; hands shift the rounding box, no more."""
+    wanted = inertial.text('repair') if repair is None and 'repair' in inertial else repair
+    if wanted is None:
+        return description
+    if wanted not in REPAIRS:
+        raise inertial.error('repair', f'is {wanted!r}; it must be {" or ".join(REPAIRS)}')
+    about_origin = (_about(inertial) is InertiaAbout.FRAME_ORIGIN
+                    and all('first_moment' in entry for entry in inertial.tables('links')))
+    return repaired(description, tensor_only=not about_origin)
+
+
+def _arm_file(arm: str | Path) -> Path:
+    text = str(arm)
+    if text.endswith(('.yaml', '.yml')) or '/' in text:
+        path = Path(text).expanduser()
+        if not path.is_file():
+            raise DescriptionError(f"{path} does not exist; give the path of an arm's YAML file "
+                                   f'or one of the shipped arms: {", ".join(available_arms())}.')
+        return path
+    path = share_directory() / 'config' / 'arms' / f'{text}.yaml'
+    if not path.is_file():
+        raise UnknownArmError(
+            f'There is no arm {text!r}; shipped are {", ".join(available_arms())}. An arm of your '
+            'own is given by the path of its YAML file.')
+    return path
+
+
+def _joint(table: YamlTable, prefix: str) -> Joint:
+    table.only({'name', 'kind', 'dh', 'limits', 'rotor_inertia'})
+    limits = _limits(table.table('limits')) if 'limits' in table else JointLimits()
+    rotor = table.number('rotor_inertia', 0.0)
+    if rotor < 0.0:
+        raise table.error('rotor_inertia', f'is {rotor}; it cannot be negative')
+    return Joint(prefix + table.text('name'), table.choice('kind', JointKind),
+                 _row(table.table('dh')), limits, rotor)
+
+
+def _limits(table: YamlTable) -> JointLimits:
+    scalars = {f.name for f in fields(JointLimits)} - {'lower', 'upper'}
+    table.only(scalars | {'position'})
+    values = {key: table.number(key) for key in scalars if key in table}
+    for key, value in values.items():
+        if value < 0.0:
+            raise table.error(key, f'is {value}; a limit cannot be negative')
+    for present, absent in (('velocity_offset', 'velocity_deceleration'),
+                            ('velocity_deceleration', 'velocity_offset')):
+        if present in values and absent not in values:
+            raise table.error(absent, f'is missing beside {present}; the two belong together')
+    if 'position' in table:
+        lower, upper = table.positions('position', 2)
+        if lower > upper:
+            raise table.error('position', f'has its minimum {lower} above its maximum {upper}')
+        values.update(lower=lower, upper=upper)
+    return JointLimits(**values)
+
+
+def _row(table: YamlTable) -> DHRow:
+    table.only({'a', 'alpha', 'd', 'theta'})
+    return DHRow(a=table.number('a', 0.0), alpha=table.angle('alpha', 0.0),
+                 d=table.number('d', 0.0), theta=table.angle('theta', 0.0))
+
+
+def _home(table: YamlTable, joints: tuple[Joint, ...]) -> np.ndarray:
+    home = table.positions('home', len(joints))
+    for i, (joint, at) in enumerate(zip(joints, home)):
+        if not joint.limits.lower <= at <= joint.limits.upper:
+            raise table.error(f'home[{i + 1}]', f'is {at:g}, outside the limits of {joint.name}, '
+                              f'{joint.limits.lower:g} to {joint.limits.upper:g}')
+    return home
+
+
+def _listed_hand(table: YamlTable) -> str:
+    if 'hand' not in table:
+        return NO_HAND
+    hand = table.text('hand')
+    if hand not in (NO_HAND, *available_hands()):
+        raise table.error('hand', f'is {hand!r}; there are {", ".join(available_hands())}')
+    return hand
+
+
+def _links(table: YamlTable, joints: list[str],
+           ) -> tuple[tuple[LinkInertia, ...], LinkInertia | None]:
+    table.only({'source', 'inertia_about', 'hand', 'rounding', 'repair', 'links', 'base_link',
+                'notes'})
+    about = _about(table)
+    entries = table.tables('links')
+    if len(entries) != len(joints):
+        raise table.error('links', f'has {len(entries)} entries, but the arm has {len(joints)} '
+                          'joints; give one link per joint')
+    base = read_body(table.table('base_link'), about, {'name'}) if 'base_link' in table else None
+    return tuple(read_body(entry.labelled(f'moved by {joint}'), about, {'name'})
+                 for entry, joint in zip(entries, joints)), base
+
+
+def _about(table: YamlTable) -> InertiaAbout | None:
+    return table.choice('inertia_about', InertiaAbout) if 'inertia_about' in table else None
+
+
+def _friction(table: YamlTable, n: int) -> FrictionModel:
+    model = table.text('model')
+    if model == 'sigmoid':
+        table.only({'model', 'source', 'amplitude', 'slope', 'offset'})
+        return SigmoidFriction(table.numbers('amplitude', n), table.numbers('slope', n),
+                               table.numbers('offset', n))
+    if model == 'viscous_coulomb':
+        table.only({'model', 'source', 'viscous', 'coulomb', 'offset', 'width'})
+        return ViscousCoulombFriction(
+            table.numbers('viscous', n), table.numbers('coulomb', n), table.numbers('offset', n),
+            table.positive('width') if 'width' in table else ViscousCoulombFriction.width)
+    raise table.error('model', f'is {model!r}; it must be sigmoid or viscous_coulomb')
+
+
+def _base(table: YamlTable) -> np.ndarray:
+    if 'base' not in table:
+        return np.eye(4)
+    base = table.table('base')
+    base.only({'xyz', 'rpy'})
+    return pose_from_xyz_rpy(base.numbers('xyz', 3), base.angles('rpy', 3))
+
+
+__all__ = ['AS_LISTED', 'NO_HAND', 'available_arms', 'available_hands', 'available_sets', 'load',
+           'load_hand']

@@ -1,0 +1,98 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Random joint states and random arms, for checks that must not depend on a pose or an arm."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import ArmDescription, Convention, DHRow, Joint, JointKind, JointLimits, LinkInertia
+from ..spatial import exp3
+
+# What stands in for a limit that an arm does not state: rad or m, rad/s, rad/s^2.
+_UNLIMITED_POSITION, _UNLIMITED_VELOCITY, _UNLIMITED_ACCELERATION = np.pi, 2.0, 10.0
+
+
+class JointStates(NamedTuple):
+    """Positions, velocities and accelerations, each of shape (count, n)."""
+
+    q: NDArray[np.float64]
+    dq: NDArray[np.float64]
+    ddq: NDArray[np.float64]
+
+
+def sample_states(description: ArmDescription, count: int, seed: int) -> JointStates:
+    """Return `count` states, uniform within the arm's position, velocity and acceleration."""
+    rng = np.random.default_rng(seed)
+
+    def bound(name: str, unlimited: float) -> NDArray[np.float64]:
+        limit = description.limit(name)
+        return np.where(np.isfinite(limit), limit, np.copysign(unlimited, limit))
+
+    def uniform(low: NDArray[np.float64], high: NDArray[np.float64]) -> NDArray[np.float64]:
+        return rng.uniform(low, high, (count, description.n))
+
+    velocity = bound('velocity', _UNLIMITED_VELOCITY)
+    acceleration = bound('acceleration', _UNLIMITED_ACCELERATION)
+    return JointStates(
+        uniform(bound('lower', _UNLIMITED_POSITION), bound('upper', _UNLIMITED_POSITION)),
+        uniform(-velocity, velocity), uniform(-acceleration, acceleration))
+
+
+_KINDS = (JointKind.REVOLUTE, JointKind.PRISMATIC)
+_LIMITS = {JointKind.REVOLUTE: JointLimits(-np.pi, np.pi, 2.0, 10.0),
+           JointKind.PRISMATIC: JointLimits(-0.5, 0.5, 1.0, 5.0)}
+
+
+def random_arm(rng: np.random.Generator, *, joints: int | None = None,
+               convention: Convention | None = None,
+               kinds: tuple[JointKind, ...] = _KINDS) -> ArmDescription:
+    """
+    Return an arm with random rows, joint kinds, base, links and rotors.
+
+    Parameters
+    ----------
+    rng : numpy.random.Generator
+        Where the numbers come from.
+    joints : int, optional
+        How many joints; 1 to 8, at random, if not given.
+    convention : Convention, optional
+        At random if not given.
+    kinds : tuple of JointKind
+        What each joint is drawn from.
+
+    Returns
+    -------
+    ArmDescription
+        Of about a metre per three joints and a few kilograms per link; every link is a cloud of
+        six point masses, so that it is physical without being special.
+
+    """
+    n = int(rng.integers(1, 9)) if joints is None else joints
+    chosen = tuple(Convention)[int(rng.integers(2))] if convention is None else convention
+    base = np.eye(4)
+    base[:3, :3], base[:3, 3] = exp3(rng.normal(size=3)), rng.uniform(-0.5, 0.5, 3)
+    moving = tuple(_joint(rng, i, kinds) for i in range(n))
+    return ArmDescription(
+        name='random', convention=chosen, joints=moving,
+        links=tuple(_link(rng) for _ in range(n)), flange=_row(rng), base=base,
+        inertial_set='random', source='random_arm')
+
+
+def _row(rng: np.random.Generator) -> DHRow:
+    return DHRow(a=rng.uniform(-0.3, 0.3), alpha=rng.uniform(-np.pi, np.pi),
+                 d=rng.uniform(-0.3, 0.3), theta=rng.uniform(-np.pi, np.pi))
+
+
+def _joint(rng: np.random.Generator, i: int, kinds: tuple[JointKind, ...]) -> Joint:
+    kind = kinds[int(rng.integers(len(kinds)))]
+    return Joint(f'joint{i + 1}', kind, _row(rng), _LIMITS[kind], rng.uniform(0.0, 0.1))
+
+
+def _link(rng: np.random.Generator) -> LinkInertia:
+    masses, points = rng.uniform(0.1, 0.8, 6), rng.uniform(-0.2, 0.2, (6, 3))
+    second = np.einsum('i,ij,ik->jk', masses, points, points)
+    return LinkInertia(masses.sum(), masses @ points, np.trace(second) * np.eye(3) - second)

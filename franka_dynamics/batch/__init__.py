@@ -1,0 +1,3 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Dynamics of many states at once, by kernels that numba compiles."""

@@ -1,0 +1,141 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+What the kernels that read an arm from arrays share: layout, loading, motion from link to link.
+
+As in generated kernels, 32 states lie side by side in flat scratch arrays at places that are
+constants, and every loop over `i` becomes vector instructions. The motion of the present link is
+in W; what belongs to one joint and has to wait is in that joint's row of `kept`.
+
+An arm comes as `rows`, one of ROW numbers a joint and one of zeros (see `batch`). Its links hold
+base parameters, regrouped: a revolute joint's link has neither m, nor hz, nor Szz, a prismatic
+joint's no second moment. The number of states is a multiple of LANES.
+
+Functions take whole arrays and the joint's number rather than rows of arrays: views are counted,
+and in blocks this short the counting takes as long as the arithmetic.
+"""
+
+# numba infers the types of kernels from their arguments; all are float64 arrays.
+# mypy: disallow-untyped-defs=False
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from . import array_layout as at
+from .array_layout import L, L2, LANES
+from .compiler import numba
+from .simd import sine_cosine, TILE, transpose_tile
+
+COMPILE: dict[str, Any] = {
+    'fastmath': {'contract'}, 'error_model': 'numpy', 'nogil': True, 'cache': True}
+
+
+@numba.njit(**COMPILE)
+def resting_arms(rows):
+    """Return `arms` with those of revolute joints, which do not change."""
+    arms = np.zeros((rows.shape[0], at.ARMS))
+    for j in range(rows.shape[0]):
+        arms[j, at.ARM_Y:at.ARM_Z], arms[j, at.ARM_Z:] = rows[j, at.Y], rows[j, at.Z]
+    return arms
+
+
+@numba.njit(**COMPILE)
+def load(kept, place, array, start):
+    """Turn a block's rows into columns."""
+    n = array.shape[1]
+    if n < TILE:
+        for i in range(LANES):
+            for j in range(n):
+                kept[j, place + i] = array[start + i, j]
+    else:
+        for tile in range((n + TILE - 1) // TILE):
+            j = min(tile * TILE, n - TILE)
+            column = j * at.KEPT + place
+            for i in range(0, LANES, TILE):
+                transpose_tile(array, (start + i) * n + j, n, kept, column + i, at.KEPT)
+
+
+@numba.njit(**COMPILE)
+def judge(kept, spoiled):
+    """Set what is added to a state's results: 0, or NaN where an input is not finite."""
+    spoiled[:] = 0.0
+    for j in range(kept.shape[0]):
+        for i in range(LANES):
+            spoiled[i] += 0.0 * (kept[j, at.SINE + i] + kept[j, at.RATE + i]
+                                 + kept[j, at.PUSH + i])
+
+
+@numba.njit(**COMPILE)
+def enter(rows, kept, arms, j):
+    """Put a joint's sine and cosine in place of its position; a prismatic joint moves its arm."""
+    theta = rows[j, at.THETA]
+    if rows[j, at.PRISMATIC] == 0.0:
+        for i in range(LANES):
+            sine, cosine = sine_cosine(kept[j, at.SINE + i] + theta)
+            kept[j, at.SINE + i], kept[j, at.COSINE + i] = sine, cosine
+    else:
+        y, z, c, s = rows[j, at.Y], rows[j, at.Z], rows[j, at.COS], rows[j, at.SIN]
+        sine, cosine = sine_cosine(theta)
+        for i in range(LANES):
+            arms[j, at.ARM_Y + i] = y - s * kept[j, at.SINE + i]
+            arms[j, at.ARM_Z + i] = z + c * kept[j, at.SINE + i]
+        for i in range(LANES):
+            kept[j, at.SINE + i], kept[j, at.COSINE + i] = sine, cosine
+
+
+@numba.njit(**COMPILE)
+def stand_still(W, gravity):
+    """Set the motion of the base: a frame that accelerates upwards feels like gravity."""
+    for i in range(6 * LANES):
+        W[at.OMEGA + i] = 0.0
+    gx, gy, gz = gravity[0], gravity[1], gravity[2]
+    for i in range(LANES):
+        W[at.AHEAD + i], W[at.AHEAD + L + i], W[at.AHEAD + L2 + i] = -gx, -gy, -gz
+
+
+@numba.njit(**COMPILE)
+def take_block(rows, gravity, q, dq, ddq, start, W, kept, arms, spoiled):
+    """Take a block's states over, up to the sines and cosines and the motion of the base."""
+    load(kept, at.SINE, q, start)
+    load(kept, at.RATE, dq, start)
+    load(kept, at.PUSH, ddq, start)
+    judge(kept, spoiled)
+    for j in range(q.shape[1]):
+        enter(rows, kept, arms, j)
+    stand_still(W, gravity)
+
+
+@numba.njit(inline='always', **COMPILE)
+def to_link(s, c, ca, sa, x, y, z):
+    """Return a vector of the frame before in this frame."""
+    t = y * ca + z * sa
+    return c * x + s * t, c * t - s * x, z * ca - y * sa
+
+
+@numba.njit(inline='always', **COMPILE)
+def vector_to_link(s, c, ca, sa, W, place, i):
+    """Return a vector that W holds in axes of the frame before in this frame."""
+    return to_link(s, c, ca, sa, W[place + i], W[place + L + i], W[place + L2 + i])
+
+
+@numba.njit(inline='always', **COMPILE)
+def tensor(x, y, z, dx, dy, dz):
+    """Return U = [domega] + [omega][omega], by rows."""
+    xx, yy, zz, xy, xz, yz = x * x, y * y, z * z, x * y, x * z, y * z
+    return (-(yy + zz), xy - dz, xz + dy,
+            xy + dz, -(xx + zz), yz - dx,
+            xz - dy, yz + dx, -(xx + yy))
+
+
+@numba.njit(inline='always', **COMPILE)
+def pass_on(W, i, omega, spin, acceleration, u, arm):
+    """Store the motion of a link, with the acceleration of the next joint's origin at an arm."""
+    px, py, pz = arm
+    W[at.OMEGA + i], W[at.OMEGA + L + i], W[at.OMEGA + L2 + i] = omega
+    W[at.SPIN + i], W[at.SPIN + L + i], W[at.SPIN + L2 + i] = spin
+    W[at.AHEAD + i] = acceleration[0] + u[0] * px + u[1] * py + u[2] * pz
+    W[at.AHEAD + L + i] = acceleration[1] + u[3] * px + u[4] * py + u[5] * pz
+    W[at.AHEAD + L2 + i] = acceleration[2] + u[6] * px + u[7] * py + u[8] * pz

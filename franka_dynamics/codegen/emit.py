@@ -1,0 +1,204 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Whole files of generated code: a Python module, a C header."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+import re
+import textwrap
+
+from .equations import Equations, Parameters, Quantity
+from .operation_counts import count_operations, OperationCount
+from .program import Program, Result, Statement
+
+
+def c_functions(program: Program, prefix: str, n: int) -> str:
+    """
+    Return a program as one C99 function, or, with parameters at run time, a struct and two.
+
+    Parameters
+    ----------
+    program : Program
+        What to compute.
+    prefix : str
+        Put in front of every name, with an underscore: an identifier.
+    n : int
+        Number of joints: the size of the input arrays.
+
+    """
+    name = f'{prefix}_{program.name}'
+    square = len(program.results[0].places[0]) == 2
+    output = f'double {program.results[0].array}[{n}]' + (f'[{n}]' if square else '')
+    arguments = [f'const double {array}[{n}]' for array in program.inputs]
+    body = [f'  const double {array}{i} = {array}[{i - 1}];'
+            for array, elements in program.inputs.items() for i in elements]
+    if not program.parameters:
+        body += _c_statements(program.statements) + _results(program.results)
+        return _c_function(name, [*arguments, output], body)
+    struct = f'{name}_parameters'
+    arguments.append(f'const {struct} *parameters')
+    body += [f'  const double {value} = parameters->p[{k}];'
+             for k, value in enumerate(program.prepared)]
+    body += _c_statements(program.statements) + _results(program.results)
+    prepare = [f'  const double {value} = X[{k}];' for k, value in enumerate(program.parameters)]
+    prepare = [line for line, value in zip(prepare, program.parameters)
+               if value in program.prepared or _is_read(value, program.preparation)]
+    prepare += _c_statements(program.preparation)
+    prepare += [f'  parameters->p[{k}] = {value};' for k, value in enumerate(program.prepared)]
+    return '\n'.join([
+        f'typedef struct {{ double p[{max(1, len(program.prepared))}]; }} {struct};\n',
+        _c_function(f'{prefix}_prepare_{program.name}',
+                  [f'const double X[{len(program.parameters)}]', f'{struct} *parameters'],
+                  prepare),
+        _c_function(name, [*arguments, output], body)])
+
+
+def _c_function(name: str, arguments: list[str], body: list[str]) -> str:
+    indent = ' ' * len(f'static inline void {name}(')
+    listed = f',\n{indent}'.join(arguments)
+    return '\n'.join([f'static inline void {name}({listed})', '{', *body, '}', ''])
+
+
+def _c_statements(statements: Iterable[Statement]) -> list[str]:
+    return [f'  const double {s.target} = {s.function}({s.expression});' if s.function
+            else f'  const double {s.target} = {s.expression};' for s in statements]
+
+
+def _results(results: Iterable[Result]) -> list[str]:
+    lines = []
+    for result in results:
+        places = [f'{result.array}' + ''.join(f'[{i}]' for i in place) for place in result.places]
+        lines.append(f'  {" = ".join(places)} = {result.expression};')
+    return lines
+
+
+def _is_read(name: str, statements: Iterable[Statement]) -> bool:
+    return any(name in _words(statement.expression) for statement in statements)
+
+
+def _words(expression: str) -> list[str]:
+    return ''.join(c if c.isalnum() or c == '_' else ' ' for c in expression).split()
+
+
+def python_function(program: Program, docstring: str = '') -> str:
+    """
+    Return a program as the source of one Python function, or two.
+
+    The function takes the program's input arrays, then (for parameters at run time) the prepared
+    array `p`, then the output array, which it fills. The second function, `prepare_` and its
+    name, takes the parameters in the program's order and fills `p`.
+    """
+    body = [f'    {name}{i} = {name}[{i - 1}]' for name, elements in program.inputs.items()
+            for i in elements]
+    body += [f'    {name} = p[{k}]' for k, name in enumerate(program.prepared)]
+    body += _python_statements(program.statements)
+    body += [f'    {_target(result)} = {result.expression}' for result in program.results]
+    arguments = [*program.inputs, *(['p'] if program.parameters else []), _output(program)]
+    text = _python_function(program.name, arguments, docstring, body)
+    if not program.parameters:
+        return text
+    prepare = [f'    {name} = X[{k}]' for k, name in enumerate(program.parameters)]
+    prepare += _python_statements(program.preparation)
+    prepare += [f'    p[{k}] = {name}' for k, name in enumerate(program.prepared)]
+    return text + '\n\n' + _python_function(f'prepare_{program.name}', ['X', 'p'],
+                                     'Fill p from the parameters X.', prepare)
+
+
+def _python_function(name: str, arguments: list[str], docstring: str, body: list[str]) -> str:
+    lines = [f'def {name}({", ".join(arguments)}):']
+    if docstring:
+        lines.append(f'    """{docstring}"""')
+    return '\n'.join([*lines, *body]) + '\n'
+
+
+def _python_statements(statements: Iterable[Statement]) -> list[str]:
+    return [f'    {s.target} = {s.function}({s.expression})' if s.function
+            else f'    {s.target} = {s.expression}' for s in statements]
+
+
+def _output(program: Program) -> str:
+    return program.results[0].array
+
+
+def _target(result: Result) -> str:
+    return ' = '.join(f'{result.array}[{", ".join(map(str, place))}]' for place in result.places)
+
+
+_MEANING = {
+    Quantity.INVERSE_DYNAMICS: 'tau = M(q) ddq + C(q, dq) dq + g(q)',
+    Quantity.GRAVITY: 'tau = g(q)',
+    Quantity.CORIOLIS: 'tau = C(q, dq) dq',
+    Quantity.MASS_MATRIX: 'M = M(q), symmetric, rotor inertias on its diagonal',
+}
+_NAMES = """Names: w, dw angular velocity and acceleration of a link, U = [dw] + [w][w],
+a acceleration of a frame's origin (aP: seen from the frame before), f and n force and moment at
+a joint; the digit is the link, the last letter the axis, in the link's own frame. m_x holds -x.
+Lengths in a and f are in units that make one length of the arm equal to one."""
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where generated code comes from, for its heading."""
+
+    arm: str
+    inertial_set: str
+    hand: str
+    gravity: tuple[float, float, float]
+    parameters: Parameters
+
+    def sentences(self) -> str:
+        """Return the heading's text."""
+        if self.parameters is Parameters.RUN_TIME:
+            known = ('Inertial parameters and gravity are set at run time, by the functions '
+                     'called prepare: X holds for each link m, hx, hy, hz, xx, xy, xz, yy, yz, zz '
+                     '(mass, first moment, inertia about the origin of its DH frame) and the '
+                     "rotor's inertia, then gravity in the space frame, in SI units.")
+        else:
+            known = (f'Baked in: inertial set {self.inertial_set}, hand {self.hand}, gravity '
+                     f'{list(self.gravity)} m/s^2 in the space frame.')
+        return f'Customised equations of motion of {self.arm}, in SI units. {known}'
+
+
+def operation_count(equations: Equations) -> OperationCount:
+    """Return the operations of an evaluation, counted from the emitted code."""
+    return count_operations(python_function(equations.program), equations.program.name)
+
+
+def python_module(origin: Origin, listed: Sequence[Equations]) -> str:
+    """Return a module of functions that plain Python runs and numba.njit compiles."""
+    heading = [*_lines(f'{origin.sentences()} Generated by franka-dynamics codegen.'), '',
+               *_lines(_NAMES)]
+    functions = [python_function(equations.program, _summary(equations)) for equations in listed]
+    return '\n'.join(['"""', *heading, '"""', '', 'from math import cos, sin', '', '',
+                      '\n\n'.join(functions)])
+
+
+def c_header(origin: Origin, listed: Sequence[Equations]) -> str:
+    """Return a single C99 header that depends on nothing but math.h."""
+    prefix = identifier(origin.arm)
+    guard = f'{prefix.upper()}_DYNAMICS_H'
+    comment = [*_lines(f'{origin.sentences()} Generated by franka-dynamics codegen.'), '',
+               *_lines(_NAMES)]
+    functions = [f'/* {_summary(equations)} */\n'
+                 f'{c_functions(equations.program, prefix, equations.n)}' for equations in listed]
+    return '\n'.join(['/*', *(f' * {line}'.rstrip() for line in comment), ' */',
+                      f'#ifndef {guard}', f'#define {guard}', '', '#include <math.h>', '',
+                      '\n'.join(functions), '#endif', ''])
+
+
+def identifier(name: str) -> str:
+    """Return a name with what cannot stand in an identifier replaced by underscores."""
+    text = re.sub(r'\W', '_', name, flags=re.ASCII)
+    return f'_{text}' if text[:1].isdigit() else text
+
+
+def _summary(equations: Equations) -> str:
+    multiplications, additions = operation_count(equations)
+    return (f'{_MEANING[equations.quantity]}: {multiplications} multiplications, {additions} '
+            'additions.')
+
+
+def _lines(text: str) -> list[str]:
+    return textwrap.wrap(' '.join(text.split()), width=92)

@@ -1,0 +1,143 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+Who compensates gravity? Told from measured effort, command and model, not from a version number.
+
+Compensating gravity twice is the first hazard of this field, and receivers have changed their
+mind about it between releases.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+
+import numpy as np
+
+from ..typing import Array
+
+
+class GravityState(str, Enum):
+    """What the arm's own measurements say about gravity."""
+
+    UNKNOWN = 'unknown'
+    COMPENSATED = 'compensated'  # somebody besides us carries the arm
+    UNCOMPENSATED = 'uncompensated'  # nobody does but, if at all, our command
+    NO_GRAVITY = 'no gravity'  # nothing carries the arm, and yet it does not fall
+
+
+@dataclass(frozen=True)
+class GravityEvidence:
+    """
+    A verdict and the shares of g(q) it rests on.
+
+    `commanded`: the part our command carried. `added`: the part of the measured effort that our
+    command does not explain. `acting`: the part of g that the motion shows to pull. `measured`:
+    whether there was an effort to tell them from.
+    """
+
+    state: GravityState
+    sentence: str
+    commanded: float = 0.0
+    added: float = 0.0
+    acting: float = 0.0
+    measured: bool = False
+
+
+WINDOW = 10  # joint states per verdict: 10 ms at 1 kHz
+_LEAST_GRAVITY = 2.0  # [N m] norm of g below which the pose shows nothing
+_MISFIT = 0.35  # of |g|: an effort that points elsewhere is contact or friction
+_NONE, _ALL = 0.3, 0.7  # shares of g that count as none and as all of it
+
+
+class GravityWatch:
+    """
+    Collects joint states and gives a verdict for every WINDOW of them.
+
+    Parameters
+    ----------
+    mass_matrix : callable
+        q of shape (n,) -> M(q) of shape (n, n); asked once per window.
+
+    """
+
+    def __init__(self, mass_matrix: Callable[[Array], Array]) -> None:
+        self._mass_matrix = mass_matrix
+        self._samples: list[tuple[Array, Array, Array]] = []
+        self.restart()
+
+    def restart(self) -> None:
+        """Forget all; the next verdict rests on new states alone."""
+        self.evidence = GravityEvidence(GravityState.UNKNOWN, 'not enough joint states yet')
+        self._samples.clear()
+
+    def add(self, stamp: float, q: Array, dq: Array, effort: Array | None, command: Array,
+            gravity: Array) -> GravityEvidence | None:
+        """
+        Take one joint state; return a new verdict when a window is full, else None.
+
+        Parameters
+        ----------
+        stamp : float
+            Stamp of the state [s].
+        q, dq, effort, command, gravity : ndarray, shape (n,)
+            Position, velocity, measured link-side torque (None if the driver gives none), the
+            torque that we last commanded, and the model's g(q).
+
+        """
+        if effort is None:
+            self._samples.clear()
+            self.evidence = GravityEvidence(
+                GravityState.UNKNOWN, 'the joint states carry no measured effort')
+            return None
+        if not self._samples:
+            self._began = (stamp, dq)
+        # Only kept here; what is computed from them is computed once per window.
+        self._samples.append((effort, command, gravity))
+        if len(self._samples) < WINDOW:
+            return None
+        samples = np.array(self._samples)
+        self._samples.clear()
+        self.evidence = self._judge_window(samples, stamp, q, dq)
+        return self.evidence
+
+    def _judge_window(self, samples: Array, stamp: float, q: Array, dq: Array) -> GravityEvidence:
+        """Return the verdict on samples of shape (WINDOW, 3, n), the last at a state."""
+        if not np.isfinite(samples).all():
+            return GravityEvidence(GravityState.UNKNOWN, 'the measured effort is not finite')
+        if not samples[:, 0].any():
+            return GravityEvidence(GravityState.UNKNOWN, 'the measured effort is exactly zero')
+        began, dq_began = self._began
+        acceleration = (dq - dq_began) / (stamp - began) if stamp > began else np.zeros_like(dq)
+        effort, command, gravity = samples.mean(axis=0)
+        return judge(effort, command, gravity, self._mass_matrix(q) @ acceleration)
+
+
+def judge(effort: Array, command: Array, gravity: Array, inertial: Array) -> GravityEvidence:
+    """
+    Return who carries the arm, from means over a short time, each of shape (n,) [N m].
+
+    What the actuators give beyond our command is `effort - command`; what the motion shows to
+    pull is `effort - inertial`. Both are measured in shares of the model's gravity torque.
+    """
+    square = float(gravity @ gravity)
+    if square < _LEAST_GRAVITY ** 2:
+        return GravityEvidence(GravityState.UNKNOWN, 'gravity has no lever at this pose')
+    commanded, added, acting = (float(torque @ gravity) / square for torque in (
+        command, effort - command, effort - inertial))
+    shares = (f'our command carries {commanded:.0%} of g(q), something else adds {added:.0%}, '
+              f'and {acting:.0%} of it is seen to pull')
+    misfit = np.linalg.norm(effort - command - added * gravity) / np.sqrt(square)
+    if misfit > _MISFIT:
+        state = GravityState.UNKNOWN
+        shares = f'the measured effort does not point along g(q) (misfit {misfit:.0%})'
+    elif added > _ALL:
+        state = GravityState.COMPENSATED
+    elif abs(added) < _NONE and acting > _ALL:
+        state = GravityState.UNCOMPENSATED
+    elif abs(added) < _NONE and abs(acting) < _NONE:
+        state = GravityState.NO_GRAVITY
+    else:
+        state = GravityState.UNKNOWN
+    return GravityEvidence(state, shares, commanded, added, acting, measured=True)

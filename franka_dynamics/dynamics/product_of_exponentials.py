@@ -1,0 +1,164 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+Product-of-exponentials dynamics.
+
+The mass matrix is the sum over the links of J_m^T diag(m 1, I) J_m with the centre-of-mass
+Jacobians of seed 001, cells 20 to 24; its derivatives are Lie brackets of the space Jacobian's
+columns (Murray, Li, Sastry 1994, "A Mathematical Introduction to Robotic Manipulation", eq. 4.29
+and 4.30). All methods also take a stack of states: arrays of shape (..., n).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .exponential_kinematics import ExponentialKinematics
+from .model import (
+    ClosedFormModel,
+    GRAVITY,
+    gravity_vector,
+    require_centers_of_mass,
+    symmetric,
+    total_mass,
+)
+from ..arm import ArmDescription, LinkInertia
+from ..spatial import adjoint, bracket, inverse_transform
+from ..typing import Array
+
+
+class ExponentialsModel(ExponentialKinematics, ClosedFormModel):
+    """
+    The dynamics of a described arm by products of exponentials.
+
+    Parameters
+    ----------
+    description : ArmDescription
+        The arm, revolute and prismatic joints in either convention.
+    gravity : array_like, shape (3,)
+        Gravity in the space frame [m/s^2].
+
+    Raises
+    ------
+    InertiaError
+        If a link has a first moment but no mass.
+
+    """
+
+    def __init__(self, description: ArmDescription, gravity: ArrayLike = GRAVITY) -> None:
+        require_centers_of_mass(description)
+        super().__init__(description)
+        self._gravity = gravity_vector(gravity)
+        self._masses = np.array([link.mass for link in description.links])
+        self._rotors = np.diag([joint.rotor_inertia for joint in description.joints])
+        # Spatial inertia of each link in {S} at q = 0: the bodies never need the DH frame again.
+        self._zero_inertias = np.array([
+            spatial_inertia(link.expressed_in(pose))
+            for link, pose in zip(description.links, self.zero_transforms)])
+
+    def center_of_mass(self, q: ArrayLike) -> Array:
+        """Return the centre of mass of the moving links in {S}, shape (..., 3) [m]."""
+        return self._first_moment(q) / total_mass(self.description)
+
+    def mass_matrix(self, q: ArrayLike) -> Array:
+        """Return the sum of J_m^T diag(m 1, R I R^T) J_m and rotors, shape (..., n, n)."""
+        jacobians = self.center_of_mass_jacobians(q)
+        rotations = self.frames(q)[..., :-1, :3, :3]
+        tensors = np.array([link.inertia_at_center_of_mass for link in self.description.links])
+        momentum = np.empty_like(jacobians)
+        momentum[..., :3, :] = self._masses[:, None, None] * jacobians[..., :3, :]
+        momentum[..., 3:, :] = (rotations @ tensors @ np.swapaxes(rotations, -1, -2)
+                                @ jacobians[..., 3:, :])
+        return symmetric(np.einsum('...lki,...lkj->...ij', jacobians, momentum)) + self._rotors
+
+    def mass_matrix_derivatives(self, q: ArrayLike) -> Array:
+        """
+        Return dM_ij/dq_k, shape (..., n, n, n), last axis k, by Lie brackets.
+
+        With J the space Jacobian and N_k the spatial inertia in {S} of links k..n together,
+        dM_ij/dq_k = [J_i, J_k]^T N_max(j,k) J_j (k > i) + J_i^T N_max(i,k) [J_j, J_k] (k > j).
+        """
+        columns = np.swapaxes(self.space_jacobian(q), -1, -2)
+        composite = self._composite_inertias(q)
+        brackets = bracket(columns[..., :, None, :], columns[..., None, :, :])
+        joints = np.arange(self.description.n)
+        momenta = np.einsum('...mab,...jb->...mja', composite, columns)
+        # larger[j, k] names the innermost link that both joints move.
+        larger = np.maximum.outer(joints, joints)
+        carried = momenta[..., larger, joints[:, None], :]
+        terms = np.einsum('...ika,...jka->...ijk', brackets, carried)
+        terms = terms * (joints[None, :] > joints[:, None])[:, None, :]
+        return terms + np.swapaxes(terms, -3, -2)
+
+    def coriolis_matrix(self, q: ArrayLike, dq: ArrayLike) -> Array:
+        """Return the Christoffel-symbol C(q, dq), shape (..., n, n) [N m s/rad]."""
+        slopes = self.mass_matrix_derivatives(q)
+        symbols = 0.5 * (slopes + np.swapaxes(slopes, -1, -2)
+                         - np.moveaxis(slopes, -1, -3))
+        return np.einsum('...ijk,...k->...ij', symbols, self._vector(dq, 'dq'))
+
+    def gravity(self, q: ArrayLike) -> Array:
+        """Return g(q), shape (..., n) [N m]: minus the weights through the J_m."""
+        linear = self.center_of_mass_jacobians(q)[..., :3, :]
+        return -np.einsum('l,a,...laj->...j', self._masses, self._gravity, linear)
+
+    def kinetic_energy(self, q: ArrayLike, dq: ArrayLike) -> Array:
+        """Return the sum of 1/2 V^T N V over the links' spatial twists and of the rotors."""
+        velocity = self._vector(dq, 'dq')
+        twists = self.space_twists_at(q, velocity)
+        links = np.einsum('...la,...lab,...lb->...', twists, self._inertias(q), twists)
+        return 0.5 * (links + np.einsum('...i,ij,...j->...', velocity, self._rotors, velocity))
+
+    def potential_energy(self, q: ArrayLike) -> Array:
+        """Return U(q) = minus gravity times the first moment in {S}, shape (...) [J]."""
+        return -self._first_moment(q) @ self._gravity
+
+    def joint_wrenches(self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike) -> Array:
+        """
+        Return what link i - 1 exerts on link i, about frame i's origin, shape (..., n, 6).
+
+        In {S}, link l needs F_l = N_l (A_l - (gravity, 0)) - ad(V_l)^T N_l V_l, with A_l = dV_l/dt
+        the sum of J_j ddq_j + [V_j, J_j] dq_j over j <= l; joint i carries F_i + ... + F_n.
+        """
+        velocity, push = self._vector(dq, 'dq'), self._vector(ddq, 'ddq')
+        columns = np.swapaxes(self.space_jacobian(q), -1, -2)
+        twists = self.space_twists_at(q, velocity)
+        steps = push[..., None] * columns + bracket(twists, velocity[..., None] * columns)
+        felt = np.cumsum(steps, axis=-2) - np.concatenate((self._gravity, np.zeros(3)))
+        inertias = self._inertias(q)
+        momenta = np.einsum('...ab,...b->...a', inertias, twists)
+        force, moment = momenta[..., :3], momenta[..., 3:]
+        v, omega = twists[..., :3], twists[..., 3:]
+        turned = np.concatenate((np.cross(omega, force),
+                                 np.cross(omega, moment) + np.cross(v, force)), axis=-1)
+        needed = np.einsum('...ab,...b->...a', inertias, felt) + turned
+        carried = np.flip(np.cumsum(np.flip(needed, axis=-2), axis=-2), axis=-2)
+        origins = self.frames(q)[..., :-1, :3, 3]
+        carried[..., 3:] -= np.cross(origins, carried[..., :3])
+        return carried
+
+    def _first_moment(self, q: ArrayLike) -> Array:
+        centers = np.array([[*link.center_of_mass, 1.0] for link in self.description.links])
+        poses = self.frames(q)[..., :-1, :3, :]
+        return np.einsum('l,...lab,lb->...a', self._masses, poses, centers)
+
+    def _inertias(self, q: ArrayLike) -> Array:
+        """Return every link's spatial inertia in {S} at q, shape (..., n, 6, 6)."""
+        back = adjoint(inverse_transform(self.exponentials(q)))
+        return np.swapaxes(back, -1, -2) @ self._zero_inertias @ back
+
+    def _composite_inertias(self, q: ArrayLike) -> Array:
+        """Return the spatial inertia in {S} of links i..n together, shape (..., n, 6, 6)."""
+        return np.flip(np.cumsum(np.flip(self._inertias(q), axis=-3), axis=-3), axis=-3)
+
+
+def spatial_inertia(link: LinkInertia) -> Array:
+    """
+    Return the (6, 6) inertia of a link about its frame's origin, acting on (v, omega).
+
+    [[m 1, -[h]], [[h], J]] with first moment h and origin inertia J.
+    """
+    x, y, z = link.first_moment
+    moment = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+    return np.block([[link.mass * np.eye(3), -moment], [moment, link.inertia]])

@@ -1,0 +1,284 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+The dynamics as a matrix times the inertial parameters: tau = H(q, dq, ddq) X (seed 002, eq. 12).
+
+A recursion of our own: each link's wrench is linear in its ten parameters, and a joint feels
+that wrench through its unit twist, carried from link to link. All functions take stacks of
+states, arrays of shape (..., n), and work through long ones in blocks that fit the cache.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .model import GRAVITY, gravity_vector, joint_stack
+from .screws import joint_screws, momentum_matrix, skew, tensor_columns, to_child
+from ..arm import ArmDescription, LinkInertia
+from ..errors import BaseParameterError, InertiaError, JointVectorError
+from ..typing import Array
+
+LINK_SYMBOLS = ('XX', 'XY', 'XZ', 'YY', 'YZ', 'ZZ', 'mX', 'mY', 'mZ', 'm')
+ROTOR_SYMBOL = 'Ia'
+PER_LINK = len(LINK_SYMBOLS)
+
+# Where each parameter of eq. (3) stands in LinkInertia.parameters(), which is
+# (m, hx, hy, hz, xx, xy, xz, yy, yz, zz): values_of_eq_3 = parameters[PLACE_IN_LINK_INERTIA].
+PLACE_IN_LINK_INERTIA = (4, 5, 6, 7, 8, 9, 1, 2, 3, 0)
+# The same for Pinocchio's dynamic parameters, (m, hx, hy, hz, xx, xy, yy, xz, yz, zz):
+# pin.Inertia.toDynamicParameters() and the columns of pin.computeJointTorqueRegressor.
+PLACE_IN_PINOCCHIO = (4, 5, 7, 6, 8, 9, 1, 2, 3, 0)
+
+
+def parameter_names(n: int, *, rotor_inertia: bool = False) -> tuple[str, ...]:
+    """Return the names XX_1, XY_1, ..., m_n of an arm's vector (and Ia_1, ..., Ia_n)."""
+    names = [f'{symbol}_{link}' for link in range(1, n + 1) for symbol in LINK_SYMBOLS]
+    if rotor_inertia:
+        names += [f'{ROTOR_SYMBOL}_{joint}' for joint in range(1, n + 1)]
+    return tuple(names)
+
+
+def link_vector(link: LinkInertia) -> NDArray[np.float64]:
+    """Return a link's ten parameters in the order of eq. (3), shape (10,)."""
+    return link.parameters()[list(PLACE_IN_LINK_INERTIA)]
+
+
+def link_from_vector(vector: ArrayLike) -> LinkInertia:
+    """Return the link whose ten parameters are given in the order of eq. (3)."""
+    values = np.asarray(vector, dtype=float)
+    if values.shape != (PER_LINK,):
+        raise InertiaError(f'A link has ten parameters, {", ".join(LINK_SYMBOLS)}; got shape '
+                           f'{values.shape}.')
+    parameters = np.empty(PER_LINK)
+    parameters[list(PLACE_IN_LINK_INERTIA)] = values
+    return LinkInertia.from_parameters(parameters)
+
+
+def parameter_vector(description: ArmDescription, *, rotor_inertia: bool = False,
+                     ) -> NDArray[np.float64]:
+    """Return an arm's vector X of eq. (4), shape (10 n,), or (11 n,) with rotor inertias."""
+    links = [link_vector(link) for link in description.links]
+    rotors = [[joint.rotor_inertia for joint in description.joints]] if rotor_inertia else []
+    return np.concatenate(links + [np.array(values) for values in rotors])
+
+
+def with_parameter_vector(description: ArmDescription, vector: ArrayLike) -> ArmDescription:
+    """
+    Return the arm with the links (and rotors) of a vector in the order of eq. (4).
+
+    Parameters
+    ----------
+    description : ArmDescription
+        The arm whose geometry, names and limits are kept.
+    vector : array_like, shape (10 n,) or (11 n,)
+        Standard parameters; with 10 n of them the rotor inertias are kept as well. They need not
+        be physical: regrouped parameters are not.
+
+    Raises
+    ------
+    InertiaError
+        If the vector has another shape or a value is not finite.
+
+    """
+    values = np.asarray(vector, dtype=float)
+    n = description.n
+    if values.shape not in ((PER_LINK * n,), ((PER_LINK + 1) * n,)):
+        raise InertiaError(
+            f'The parameter vector of {description.name} has shape {values.shape}, expected '
+            f'({PER_LINK * n},): ten per link in the order {", ".join(LINK_SYMBOLS)}; or '
+            f'({(PER_LINK + 1) * n},) with one rotor inertia per joint behind them.')
+    if not np.isfinite(values).all():
+        bad = int(np.flatnonzero(~np.isfinite(values))[0])
+        name = parameter_names(n, rotor_inertia=True)[bad]
+        raise InertiaError(f'{name} of {description.name} is {values[bad]}; every parameter must '
+                           'be a finite number.')
+    links = values[:PER_LINK * n].reshape(n, PER_LINK)
+    joints = description.joints
+    if len(values) > PER_LINK * n:
+        joints = tuple(replace(joint, rotor_inertia=float(rotor))
+                       for joint, rotor in zip(joints, values[PER_LINK * n:]))
+    return replace(description, joints=joints,
+                   links=tuple(link_from_vector(link) for link in links))
+# States worked on at once: enough to spread NumPy's cost per call, few enough that what a block
+# holds besides the result (some 20 MB at seven joints) never matters.
+_BLOCK = 2048
+
+
+def torque_regressor(description: ArmDescription, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike,
+                     gravity: ArrayLike = GRAVITY, *, rotor_inertia: bool = False,
+                     columns: Sequence[int] | None = None) -> Array:
+    """
+    Return H with tau = H X: torques linear in the standard parameters (seed 002, eq. 12).
+
+    Parameters
+    ----------
+    description : ArmDescription
+        The arm; only its geometry is used. Either convention, revolute and prismatic joints.
+    q, dq, ddq : array_like, shape (..., n)
+        Positions, velocities and accelerations in joint order (rad or m, and per s, s^2).
+    gravity : array_like, shape (3,)
+        Gravity in the space frame [m/s^2].
+    rotor_inertia : bool
+        Append n columns for the rotor inertias Ia_1..Ia_n, whose torque is Ia_i ddq_i.
+    columns : sequence of int, optional
+        Only these columns, in this order (`BaseParameters.columns`, say); the others are never
+        held for more than a block of states.
+
+    Returns
+    -------
+    ndarray, shape (..., n, p)
+        p = 10 n (11 n with rotors), columns in the order of
+        `standard_parameters.parameter_names`; or len(columns).
+
+    Raises
+    ------
+    JointVectorError
+        If a last dimension is not n, shapes do not broadcast, or a value is not finite.
+    BaseParameterError
+        If a column does not exist.
+
+    """
+    states = broadcast_states(description, q=q, dq=dq, ddq=ddq)
+    g = gravity_vector(gravity)
+    n = description.n
+    width = (PER_LINK + int(rotor_inertia)) * n
+    chosen = _chosen(columns, width)
+    flat = [values.reshape(-1, n) for values in states]
+    out = np.zeros((len(flat[0]), n, width if chosen is None else len(chosen)))
+    for block in _blocks(len(out)):
+        part = out[block] if chosen is None else np.zeros((block.stop - block.start, n, width))
+        _fill(part, description, flat[0][block], flat[1][block], flat[2][block], g)
+        if rotor_inertia:
+            joints = np.arange(n)
+            part[:, joints, PER_LINK * n + joints] = flat[2][block]
+        if chosen is not None:
+            out[block] = part[:, :, chosen]
+    return out.reshape(*states[0].shape, out.shape[-1])
+
+
+def wrench_regressor(description: ArmDescription, q: ArrayLike) -> Array:
+    """
+    Return W with tau = H X + W w: the torques under a wrench at the flange.
+
+    As in `DynamicsModel`, w = (force [N], moment about the flange's origin [N m]) is what the
+    surroundings exert on the flange, in the axes of the space frame; W = -J^T.
+
+    Parameters
+    ----------
+    description : ArmDescription
+        The arm.
+    q : array_like, shape (..., n)
+        Joint positions [rad or m].
+
+    Returns
+    -------
+    ndarray, shape (..., n, 6)
+
+    Raises
+    ------
+    JointVectorError
+        If the last dimension of q is not n or a value is not finite.
+
+    """
+    position = joint_stack(description, q, 'q')
+    screws = joint_screws(description)
+    carried = np.zeros((*position.shape[:-1], 0, 6))
+    rotation = np.asarray(description.base)[:3, :3]
+    for i, step in enumerate(description.joint_transforms(position)):
+        carried = _carry(step, carried, screws[i])
+        rotation = rotation @ step[..., :3, :3]
+    flange = description.flange_transform()
+    at_flange = to_child(flange, carried)
+    back = np.swapaxes(rotation @ flange[:3, :3], -1, -2)
+    return -np.concatenate((at_flange[..., :3] @ back, at_flange[..., 3:] @ back), axis=-1)
+
+
+def broadcast_states(description: ArmDescription, **values: ArrayLike) -> list[Array]:
+    """
+    Return arrays of joint vectors, such as q=..., dq=..., at one common shape (..., n).
+
+    Raises
+    ------
+    JointVectorError
+        If a last dimension is not n, a value is not finite, or the shapes do not broadcast.
+
+    """
+    arrays = {name: joint_stack(description, value, name) for name, value in values.items()}
+    try:
+        return [np.array(array) for array in np.broadcast_arrays(*arrays.values())]
+    except ValueError:
+        shapes = ', '.join(f'{name} {array.shape}' for name, array in arrays.items())
+        raise JointVectorError(f'The arrays do not broadcast: {shapes}. Give one row per state '
+                               'in each of them, or one for all.') from None
+
+
+def _fill(out: Array, description: ArmDescription, q: Array, dq: Array, ddq: Array,
+          gravity: Array) -> None:
+    """Fill the link columns of one block: `out` is (N, n, >= 10 n) and zero."""
+    screws = joint_screws(description)
+    count = len(q)
+    carried = np.zeros((count, 0, 6))  # unit twists of joints 1..i in frame i
+    velocity = np.zeros((count, 1, 6))
+    # A base that accelerates upwards feels like gravity.
+    up = -(np.asarray(description.base)[:3, :3].T @ gravity)
+    acceleration = np.broadcast_to(np.concatenate((up, np.zeros(3))), (count, 1, 6))
+    for i, step in enumerate(description.joint_transforms(q)):
+        carried = _carry(step, carried, screws[i])
+        rate = dq[:, i, None, None] * screws[i]
+        velocity = to_child(step, velocity) + rate
+        acceleration = (to_child(step, acceleration) + ddq[:, i, None, None] * screws[i]
+                        + _twist_bracket(velocity, rate))
+        wrench = _wrench_matrix(velocity[:, 0], acceleration[:, 0])
+        # A joint at or before link i feels the link's wrench by virtual work.
+        out[:, :i + 1, PER_LINK * i:PER_LINK * (i + 1)] = carried @ wrench
+
+
+def _carry(step: Array, carried: Array, screw: Array) -> Array:
+    """Return the unit twists of the joints so far in the next frame, its own joint's added."""
+    own = np.broadcast_to(screw, (*carried.shape[:-2], 1, 6))
+    return np.concatenate((to_child(step, carried), own), axis=-2)
+
+
+def _twist_bracket(velocity: Array, rate: Array) -> Array:
+    """Return the Lie bracket of two twists: how a moving frame turns the joint's own twist."""
+    v, omega = velocity[..., :3], velocity[..., 3:]
+    return np.concatenate((np.cross(omega, rate[..., :3]) + np.cross(v, rate[..., 3:]),
+                           np.cross(omega, rate[..., 3:])), axis=-1)
+
+
+def _wrench_matrix(velocity: Array, acceleration: Array) -> Array:
+    """
+    Return A with A X = (force, moment about the origin) that moves a link, shape (N, 6, 10).
+
+    m a + domega x mS + omega x (omega x mS), J domega + omega x J omega + mS x a, with a the
+    acceleration of the origin: the twist's own derivative plus omega x v.
+    """
+    v, omega = velocity[..., :3], velocity[..., 3:]
+    classical = np.array(acceleration)
+    classical[..., :3] += np.cross(omega, v)
+    out = momentum_matrix(classical)
+    turn = skew(omega)
+    out[..., :3, 6:9] += turn @ turn
+    out[..., 3:, :6] += turn @ tensor_columns(omega)
+    return out
+
+
+def _chosen(columns: Sequence[int] | None, width: int) -> list[int] | None:
+    if columns is None:
+        return None
+    chosen = [int(column) for column in columns]
+    for column in chosen:
+        if not 0 <= column < width:
+            raise BaseParameterError(f'Column {column} does not exist: the regressor has columns '
+                                     f'0..{width - 1}. Rotor columns need rotor_inertia=True.')
+    return chosen
+
+
+def _blocks(count: int) -> Iterator[slice]:
+    """Yield the slices that cover 0..count."""
+    for start in range(0, count, _BLOCK):
+        yield slice(start, min(start + _BLOCK, count))

@@ -1,0 +1,152 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""STL, OBJ and PLY files -> meshes in metres, with every step on the way said aloud."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .mesh import TriangleMesh
+from .solid_check import connected_parts, find_defects
+from ..errors import MeshError, MissingDependencyError
+
+METRES_PER_UNIT = {'m': 1.0, 'cm': 0.01, 'mm': 0.001, 'in': 0.0254}
+SUFFIXES = ('.stl', '.obj', '.ply')
+# A tool on an arm's flange measures between 2 mm and 1.5 m. Numbers up to 1.5 cannot be
+# millimetres of such a tool, and numbers from 10 on cannot be metres.
+_LARGEST_IN_METRES, _SMALLEST_IN_MILLIMETRES = 1.5, 10.0
+
+
+@dataclass(frozen=True)
+class MeshFile:
+    """A mesh as read: in metres, with the unit of the file and what was done to it."""
+
+    mesh: TriangleMesh
+    unit: str
+    notes: tuple[str, ...]
+
+
+def load_mesh(path: str | Path, *, unit: str | None = None, repair: bool = False) -> MeshFile:
+    """
+    Read a mesh file.
+
+    Vertices that coincide become one (STL knows no shared vertices), and faces that vanish by
+    it are dropped; neither changes the solid, and the notes say how many. Nothing else is
+    changed unless `repair` asks for it.
+
+    Parameters
+    ----------
+    path : str or Path
+        A file that ends in .stl, .obj or .ply.
+    unit : {'m', 'cm', 'mm', 'in'}, optional
+        Of the file's numbers; told from their size if not given.
+    repair : bool
+        Wind all faces alike, close holes by fans around one of their corners (right for flat
+        convex holes) and turn parts whose normals point the wrong way.
+
+    Raises
+    ------
+    MeshError
+        If the file cannot be read, or the unit is neither given nor evident.
+    MissingDependencyError
+        If trimesh is not installed.
+
+    """
+    raw, notes = _read(Path(path))
+    if repair:
+        notes += _repaired(raw)
+    size = float(np.ptp(np.asarray(raw.vertices), axis=0).max())
+    unit, sentence = _unit(unit, size, path)
+    mesh = TriangleMesh(np.asarray(raw.vertices) * METRES_PER_UNIT[unit], np.asarray(raw.faces))
+    if repair:
+        mesh, turned = _turned_outwards(mesh)
+        notes += turned
+    return MeshFile(mesh, unit, (sentence, *notes))
+
+
+def _read(path: Path) -> tuple[Any, list[str]]:
+    """Return trimesh's mesh in the file's numbers, connected, and what that took."""
+    try:
+        import trimesh
+    except ImportError as error:
+        raise MissingDependencyError(
+            "Reading a mesh file needs trimesh: pip install 'franka_dynamics[mesh]'.") from error
+    if path.suffix.lower() not in SUFFIXES:
+        raise MeshError(f'{path} does not end in {", ".join(SUFFIXES)}; export the mesh as one '
+                        'of these.')
+    if not path.is_file():
+        raise MeshError(f'{path} does not exist.')
+    try:
+        raw = trimesh.load_mesh(path, process=False, skip_materials=True)
+        faces = len(raw.faces)
+    except Exception as error:  # the readers raise whatever their parsing meets
+        raise MeshError(f'{path} cannot be read as a triangle mesh: {error}') from error
+    if not faces or not np.isfinite(raw.vertices).all():
+        raise MeshError(f'{path} holds no triangle.' if not faces else
+                        f'{path} has a vertex that is not a finite number.')
+    vertices = len(raw.vertices)
+    raw.merge_vertices(merge_tex=True, merge_norm=True)
+    notes = []
+    if len(raw.vertices) < vertices:
+        notes.append(f'{vertices} stored vertices are {len(raw.vertices)} different points')
+    a, b, c = np.asarray(raw.faces).T
+    proper = (a != b) & (b != c) & (c != a)
+    if not proper.all():
+        raw.update_faces(proper)
+        notes.append(f'{int((~proper).sum())} faces with coinciding corners were left out')
+    return raw, notes
+
+
+def _unit(unit: str | None, size: float, path: str | Path) -> tuple[str, str]:
+    """Return the unit and the sentence that says where it comes from."""
+    if unit is not None:
+        if unit not in METRES_PER_UNIT:
+            raise MeshError(f'There is no length unit {unit!r}; the choices are '
+                            f'{", ".join(METRES_PER_UNIT)}.')
+        return unit, f'unit: {unit}, as given'
+    if size <= _LARGEST_IN_METRES:
+        return 'm', f'unit: m, because the largest extent is {size:.4g}'
+    if size >= _SMALLEST_IN_MILLIMETRES:
+        return 'mm', f'unit: mm, because the largest extent is {size:.4g}'
+    raise MeshError(f'{path} has a largest extent of {size:.4g}, which could be metres or '
+                    'millimetres; say which (--unit m, --unit mm).')
+
+
+def _repaired(raw: Any) -> list[str]:
+    """Wind faces alike and close holes, in place; return what was done."""
+    from trimesh import repair
+    notes = []
+    unique = raw.unique_faces()
+    if not unique.all():
+        raw.update_faces(unique)
+        notes.append(f'repair: {int((~unique).sum())} repeated faces were removed')
+    before = np.array(raw.faces)
+    try:
+        repair.fix_winding(raw)
+        turned = int((np.asarray(raw.faces) != before).any(axis=1).sum())
+        repair.fill_holes(raw, use_fan=True)
+    except ImportError as error:  # networkx, which trimesh only needs here
+        raise MissingDependencyError(
+            "Repairing a mesh needs networkx: pip install 'franka_dynamics[mesh]'.") from error
+    if turned:
+        notes.append(f'repair: {turned} faces were turned to be wound like their neighbours')
+    added = len(raw.faces) - len(before)
+    if added:
+        notes.append(f'repair: holes were closed by {added} faces')
+    return notes
+
+
+def _turned_outwards(mesh: TriangleMesh) -> tuple[TriangleMesh, list[str]]:
+    """Return the mesh with parts that point the wrong way turned, and what was done."""
+    inverted = find_defects(mesh, self_intersection=False).inverted_parts
+    if not inverted:
+        return mesh, []
+    turn = np.isin(connected_parts(mesh), inverted)
+    faces = np.where(turn[:, None], mesh.faces[:, ::-1], mesh.faces)
+    return TriangleMesh(mesh.vertices, faces), [
+        f'repair: all {int(turn.sum())} faces of {len(inverted)} part(s) pointed the wrong way '
+        'and were turned']

@@ -1,0 +1,246 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+A recording -> evenly sampled, low-pass filtered motion with accelerations.
+
+This is what "Metric E" prescribes, so that figures mean the same everywhere: resample to 30 Hz
+by stamp, filter position, velocity and effort alike with a zero-phase second-order Butterworth
+low-pass, differentiate the filtered velocity by central differences, and drop what the filter
+bends at each end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .recording import Recording
+from ..errors import MissingDependencyError, RecordingError
+from ..typing import Array
+
+ORDER = 2  # of the Butterworth filter; run forwards and backwards it acts as one of order 4
+_SHORTEST_PIECE_S = 1.0  # that is left of a piece after trimming
+# Before samples are thinned out, what the new rate cannot carry is removed by a Butterworth filter
+# of this order at this fraction of the new Nyquist frequency. Its gain at rest is exactly one,
+# unlike that of the even-order Chebyshev filters often used for this, which would scale gravity.
+_THINNING_ORDER, _THINNING_EDGE = 8, 0.8
+_GAP_IN_PERIODS = 2.5  # one lost message is no gap
+
+
+@dataclass(frozen=True)
+class SignalOptions:
+    """
+    How recorded signals are prepared; the defaults are Metric E's.
+
+    Attributes
+    ----------
+    rate : float
+        Samples per second after resampling [Hz].
+    cutoff : float
+        Cut-off of the low-pass on position, velocity and effort [Hz].
+    trim : float
+        What is dropped at each end of every piece, after filtering [s].
+
+    """
+
+    rate: float = 30.0
+    cutoff: float = 3.0
+    trim: float = 0.3
+
+    def __post_init__(self) -> None:
+        """Refuse options that no filter can have."""
+        if not 0.0 < self.rate < np.inf:
+            raise RecordingError(f'The sampling rate is {self.rate} Hz; it must be positive.')
+        if not 0.0 < self.cutoff < 0.5 * self.rate:
+            raise RecordingError(
+                f'The cut-off is {self.cutoff} Hz; it must lie between 0 and half the sampling '
+                f'rate, {0.5 * self.rate:g} Hz. Choose another cut-off or a higher rate.')
+        if not 0.0 <= self.trim < np.inf:
+            raise RecordingError(f'The trim is {self.trim} s; it cannot be negative.')
+
+
+@dataclass(frozen=True, eq=False)
+class Motion:
+    """
+    A motion as models are held against it: evenly sampled, filtered, with accelerations.
+
+    Arrays have one row per sample and one column per joint, from base to tip.
+
+    Attributes
+    ----------
+    time : ndarray, shape (samples,)
+        Seconds since the recording's first message.
+    q, dq, ddq : ndarray, shape (samples, n)
+        Filtered position [rad] and velocity [rad/s]; acceleration [rad/s^2] from the latter.
+    effort : ndarray, shape (samples, n)
+        Filtered measured torque [N m].
+    effort_unfiltered : ndarray, shape (samples, n)
+        Resampled measured torque [N m].
+    piece : ndarray of int, shape (samples,)
+        Number of the stretch without gaps that the sample belongs to.
+    options : SignalOptions
+        How all this was made.
+    remarks : tuple of str
+        Sentences on what was left out, empty in the ordinary case.
+
+    """
+
+    time: Array
+    q: Array
+    dq: Array
+    ddq: Array
+    effort: Array
+    effort_unfiltered: Array
+    piece: NDArray[np.int64]
+    options: SignalOptions
+    remarks: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        """Return the number of samples."""
+        return len(self.time)
+
+    def part(self, chosen: slice | NDArray[np.bool_]) -> Motion:
+        """Return some of the samples."""
+        columns: dict[str, Any] = {name: getattr(self, name)[chosen] for name in _ARRAYS}
+        return replace(self, **columns)
+
+    def pieces(self) -> list[Motion]:
+        """Return the stretches without gaps."""
+        return [self.part(self.piece == number) for number in np.unique(self.piece)]
+
+    def halves(self) -> tuple[Motion, Motion]:
+        """Return the first and the second half by time."""
+        middle = len(self) // 2
+        return self.part(slice(0, middle)), self.part(slice(middle, len(self)))
+
+
+_ARRAYS = ('time', 'q', 'dq', 'ddq', 'effort', 'effort_unfiltered', 'piece')
+
+
+def prepare(recording: Recording, options: SignalOptions | None = None) -> Motion:
+    """
+    Return the evenly sampled and filtered motion of a recording.
+
+    A gap that the kept band cannot bridge parts the recording: each piece is filtered and
+    trimmed by itself, nothing is made up between them, and `remarks` says so. A recording
+    faster than the wanted rate is low-pass filtered before it is thinned out, so that nothing
+    is aliased; Metric E's own 30 Hz recordings are untouched by that.
+
+    Parameters
+    ----------
+    recording : Recording
+        As read from a bag.
+    options : SignalOptions, optional
+        Rate, cut-off and trim; by default Metric E's.
+
+    Raises
+    ------
+    RecordingError
+        If the recording is too slow for the cut-off or too short for the trim.
+    MissingDependencyError
+        If scipy is not installed.
+
+    """
+    chosen = SignalOptions() if options is None else options
+    period = float(np.median(np.diff(recording.time)))
+    if period * 2.0 * chosen.cutoff > 1.0:
+        raise RecordingError(
+            f'{recording.source} has a message every {period:.3g} s, too few for a cut-off of '
+            f'{chosen.cutoff:g} Hz; choose one below {0.5 / period:.2g} Hz, or record the '
+            'full-rate topic.')
+    remarks, motions = list(recording.remarks), []
+    pieces = list(_without_gaps(recording, period, chosen, remarks))
+    for number, (piece, start) in enumerate(pieces):
+        if piece.duration >= 2.0 * chosen.trim + _SHORTEST_PIECE_S:
+            motions.append(_prepare_piece(piece, start, number, period, chosen))
+        elif len(pieces) > 1:
+            remarks.append(f'the piece of {piece.duration:.2f} s at {start:.2f} s is too short '
+                           'to be filtered and was left out')
+    if not motions:
+        raise RecordingError(
+            f'{recording.source} has no stretch without gaps of at least '
+            f'{2.0 * chosen.trim + _SHORTEST_PIECE_S:.2g} s (it lasts {recording.duration:.2f} s '
+            f'in {len(pieces)} piece{"s" * (len(pieces) > 1)}); record longer, or trim less.')
+    columns: dict[str, Any] = {name: np.concatenate([getattr(motion, name) for motion in motions])
+               for name in _ARRAYS}
+    return replace(motions[0], **columns, remarks=tuple(remarks))
+
+
+def _without_gaps(recording: Recording, period: float, options: SignalOptions,
+                  remarks: list[str]) -> Iterator[tuple[Recording, float]]:
+    """Yield stretches whose samples the kept band can bridge, each with its start [s]."""
+    time = recording.time
+    longest = max(_GAP_IN_PERIODS * period, 0.5 / options.cutoff)
+    gaps = np.flatnonzero(np.diff(time) > longest)
+    if len(gaps):
+        widest = gaps[np.argmax(np.diff(time)[gaps])]
+        remarks.append(
+            f'{recording.source} has {len(gaps)} gap{"s" * (len(gaps) > 1)}, the longest of '
+            f'{time[widest + 1] - time[widest]:.2f} s at {time[widest]:.2f} s; its pieces are '
+            'filtered separately')
+    edges = [0, *(gaps + 1), len(recording)]
+    for first, end in pairwise(edges):
+        yield recording.part(slice(first, end)), float(time[first])
+
+
+def _prepare_piece(piece: Recording, start: float, number: int, period: float,
+                   options: SignalOptions) -> Motion:
+    # Half a microsecond of tolerance: stamps are whole nanoseconds, sampling times are not.
+    count = int(np.floor(piece.duration * options.rate + 5e-7)) + 1
+    time = np.arange(count) / options.rate
+    known_at, signals = _without_aliases(piece, period, options)
+    q, dq, effort = (low_pass(_sample(known_at, signal, time), options) for signal in signals)
+    unfiltered = _sample(piece.time, piece.effort, time)
+    ddq = acceleration(dq, options)
+    drop = round(options.trim * options.rate)
+    kept = slice(drop, count - drop)
+    return Motion(start + time[kept], q[kept], dq[kept], ddq[kept], effort[kept],
+                  unfiltered[kept], np.full(count, number)[kept], options)
+
+
+def _without_aliases(piece: Recording, period: float, options: SignalOptions,
+                     ) -> tuple[Array, list[Array]]:
+    """Return times and q, dq, effort there, free of what a lower rate would fold back."""
+    recorded = [piece.q, piece.dq, piece.effort]
+    own_rate = 1.0 / period
+    # Up to a rate and a half the band above the new Nyquist frequency folds to above its half,
+    # which the low-pass removes anyway.
+    if own_rate <= 1.5 * options.rate:
+        return piece.time, recorded
+    signal = _scipy_signal()
+    time = np.arange(int(np.floor(piece.duration * own_rate)) + 1) / own_rate
+    sections = signal.butter(_THINNING_ORDER, _THINNING_EDGE * options.rate / own_rate,
+                             output='sos')
+    return time, [signal.sosfiltfilt(sections, _sample(piece.time, values, time), axis=0)
+                  for values in recorded]
+
+
+def _sample(known_at: Array, values: Array, time: Array) -> Array:
+    """Return the linear interpolation of every column at some times."""
+    return np.column_stack([np.interp(time, known_at, column) for column in values.T])
+
+
+def low_pass(values: Array, options: SignalOptions) -> Array:
+    """Return every column filtered forwards and backwards; at least ten samples are needed."""
+    signal = _scipy_signal()
+    b, a = signal.butter(ORDER, options.cutoff, fs=options.rate)
+    return np.asarray(signal.filtfilt(b, a, values, axis=0))
+
+
+def acceleration(dq: Array, options: SignalOptions) -> Array:
+    """Return the central differences of evenly sampled velocities [rad/s^2]."""
+    return np.asarray(np.gradient(dq, 1.0 / options.rate, axis=0))
+
+
+def _scipy_signal() -> Any:
+    try:
+        from scipy import signal
+    except ImportError as error:
+        raise MissingDependencyError("Filtering recordings needs scipy: "
+                                     "pip install 'franka_dynamics[replay]'.") from error
+    return signal

@@ -1,0 +1,341 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The joint states of one arm in a rosbag2 (sqlite3 or MCAP), read without ROS."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .rosbag import MEND, OpenBag
+from ..arm import available_arms, load
+from ..errors import RecordingError
+
+
+class JointSelection(NamedTuple):
+    """Columns of the arm's joints in a message, from base to tip, and their names there."""
+
+    columns: NDArray[np.intp]
+    names: tuple[str, ...]
+
+
+def select_joints(present: Sequence[str], wanted: Sequence[str], *, where: str,
+                  ) -> JointSelection | None:
+    """
+    Find the arm's joints among the names of a message.
+
+    If none of `wanted` is present, names that end like them and share another beginning are
+    taken (`panda_joint1` ... for `fer_joint1` ...), provided that only one beginning has them
+    all.
+
+    Parameters
+    ----------
+    present : sequence of str
+        Joint names of the message, in its order.
+    wanted : sequence of str
+        The arm's joint names from base to tip.
+    where : str
+        Bag, topic and message, for the error.
+
+    Returns
+    -------
+    JointSelection or None
+        None if the message has nothing to do with the arm.
+
+    Raises
+    ------
+    RecordingError
+        If some of the arm's joints are missing, one appears twice, or several arms could be
+        meant.
+
+    """
+    if any(name in present for name in wanted):
+        return _by_names(present, tuple(wanted), where)
+    beginning = _common_beginning(wanted).rpartition('_')[0]
+    tails = tuple(name[len(beginning):] for name in wanted)
+    heads = {name[:-len(tails[0])] for name in present if name.endswith(tails[0])}
+    complete = sorted(head for head in heads if all(head + tail in present for tail in tails))
+    if len(complete) > 1:
+        raise RecordingError(
+            f'{where} has none of {wanted[0]} ... {wanted[-1]} but the joints of '
+            f'{len(complete)} arms ({", ".join(head + tails[0] for head in complete)} ...); say '
+            'which with --arm-prefix or --joint-names.')
+    if complete:
+        names = tuple(complete[0] + tail for tail in tails)
+        _require_no_shipped_arm(present, names, wanted, where)
+        return _by_names(present, names, where)
+    return None
+
+
+def _require_no_shipped_arm(present: Sequence[str], names: tuple[str, ...],
+                            wanted: Sequence[str], where: str) -> None:
+    """Refuse to take one arm for another whose joints are merely named alike."""
+    for arm in available_arms():
+        theirs = load(arm).joint_names
+        if names[0] in theirs and all(name in present for name in theirs):
+            raise RecordingError(
+                f'{where} has the joints of {arm}, {theirs[0]} ... {theirs[-1]}, not '
+                f'{wanted[0]} ... {wanted[-1]}; give --arm {arm}, or say with --joint-names that '
+                'they are to be read as this arm.')
+
+
+def _common_beginning(names: Sequence[str]) -> str:
+    first, last = min(names), max(names)
+    length = next((i for i, (a, b) in enumerate(zip(first, last)) if a != b),
+                  min(len(first), len(last)))
+    return first[:length]
+
+
+def _by_names(present: Sequence[str], names: tuple[str, ...], where: str) -> JointSelection:
+    for name in names:
+        if name not in present:
+            raise RecordingError(f'{where} has no joint {name}; it names '
+                                 f'{", ".join(present)}. Every message must have all '
+                                 f'{len(names)} joints of the arm.')
+        if list(present).count(name) > 1:
+            raise RecordingError(f'{where} names the joint {name} more than once, so its state '
+                                 'is ambiguous; mend the publisher.')
+    return JointSelection(np.array([present.index(name) for name in names]), names)
+
+
+HEADER, RECEIVED = 'header', 'received'
+STAMPS = (HEADER, RECEIVED)
+FIELDS = ('position', 'velocity', 'effort')
+
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, eq=False)
+class Recording:
+    """
+    What one arm's joint states were, message by message, as recorded.
+
+    Nothing is filtered or resampled here. Arrays have one row per message; columns follow
+    `joint_names`, which is the arm's order from base to tip.
+
+    Attributes
+    ----------
+    source : str
+        Path of the bag.
+    topic : str
+        Where the messages were published.
+    joint_names : tuple of str
+        Names under which the arm's joints were recorded.
+    stamp_ns : ndarray of int64, shape (messages,)
+        Strictly increasing time stamps [ns]: the header's, or when the recorder received them.
+    q, dq, effort : ndarray, shape (messages, n)
+        Position [rad], velocity [rad/s] and measured torque [N m].
+    remarks : tuple of str
+        Sentences on what was left out, empty in the ordinary case.
+
+    """
+
+    source: str
+    topic: str
+    joint_names: tuple[str, ...]
+    stamp_ns: NDArray[np.int64]
+    q: NDArray[np.float64]
+    dq: NDArray[np.float64]
+    effort: NDArray[np.float64]
+    remarks: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        """Return the number of messages."""
+        return len(self.stamp_ns)
+
+    @property
+    def time(self) -> NDArray[np.float64]:
+        """Seconds since the first message, shape (messages,)."""
+        return (self.stamp_ns - self.stamp_ns[0]) * 1e-9
+
+    @property
+    def duration(self) -> float:
+        """Seconds from the first to the last message."""
+        return float(self.time[-1])
+
+    def part(self, chosen: slice) -> Recording:
+        """Return some consecutive messages as a recording of their own."""
+        return replace(self, stamp_ns=self.stamp_ns[chosen], q=self.q[chosen],
+                       dq=self.dq[chosen], effort=self.effort[chosen])
+
+
+def read_recording(path: str | Path, joint_names: Sequence[str], *, topic: str | None = None,
+                   stamps: str = HEADER, progress: Progress | None = None) -> Recording:
+    """
+    Read the joint states of one arm from a rosbag2.
+
+    Joints are found by name, in any order and among others. If none of `joint_names` occurs,
+    a single family of names that ends alike (`panda_joint1` ... for `fer_joint1` ...) is taken
+    in their place, and `remarks` says so. Messages without any of the arm's joints, such as a
+    gripper's own on the same topic, are passed over and counted.
+
+    Parameters
+    ----------
+    path : str or Path
+        A bag's folder, or a single .mcap or .db3 file.
+    joint_names : sequence of str
+        The arm's joints from base to tip.
+    topic : str, optional
+        Topic of the joint states; by default /joint_states, or the only topic of that type.
+    stamps : str
+        'header' for the messages' own stamps, 'received' for the recorder's clock.
+    progress : callable, optional
+        Called with the messages read so far and the number to come.
+
+    Raises
+    ------
+    RecordingError
+        If the bag is missing, empty, cut short or damaged, lacks the topic, or a message lacks a
+        joint or holds arrays of wrong length, values that are not finite or stamps that do not
+        advance. The message names bag, topic, message, joint and value.
+    MissingDependencyError
+        If rosbags is not installed.
+
+    """
+    if stamps not in STAMPS:
+        raise RecordingError(f'There are no {stamps!r} stamps; choose {" or ".join(STAMPS)}.')
+    bag = Path(path).expanduser()
+    with OpenBag(bag) as opened:
+        name = opened.choose_topic(topic)
+        reader = _MessageReader(bag, name, tuple(joint_names), opened.message_count(name))
+        for count, (received_ns, message) in enumerate(opened.messages(name), start=1):
+            reader.add(received_ns if stamps == RECEIVED else _header_ns(message), message)
+            if progress is not None and count % 256 == 0:
+                progress(count, opened.message_count(name))
+    recording = reader.recording()
+    _require_advancing(recording, stamps)
+    if progress is not None:
+        progress(len(recording), len(recording))
+    return recording
+
+
+class _MessageReader:
+    """Gathers the arm's columns of one message after the other, checking each."""
+
+    def __init__(self, bag: Path, topic: str, joint_names: tuple[str, ...], count: int) -> None:
+        self._where = f'{bag}, {topic}'
+        self._bag, self._topic, self._wanted = bag, topic, joint_names
+        self._stamp_ns = np.empty(count, dtype=np.int64)
+        self._values = np.empty((len(FIELDS), count, len(joint_names)))
+        self._selections: dict[tuple[str, ...], JointSelection | None] = {}
+        self._seen = self._kept = 0
+        self._recorded_names: tuple[str, ...] | None = None
+
+    def add(self, stamp_ns: int, message: Any) -> None:
+        """Append one message, or pass it over if it is not about this arm."""
+        self._seen += 1
+        selection = self._selection(tuple(message.name))
+        if selection is None:
+            return
+        if self._kept == len(self._stamp_ns):
+            raise RecordingError(f'{self._where} holds more messages than its index says, so it '
+                                 f'is damaged. {MEND}.')
+        for row, field in zip(self._values, FIELDS):
+            row[self._kept] = self._field(message, field, selection)
+        self._stamp_ns[self._kept] = stamp_ns
+        self._kept += 1
+
+    def recording(self) -> Recording:
+        """Return what was gathered."""
+        if self._seen == 0:
+            raise RecordingError(f'{self._where} holds no messages, so there is nothing to '
+                                 'compare; record again while the arm moves.')
+        if self._seen < len(self._stamp_ns):
+            raise RecordingError(f'{self._where}: the index promises {len(self._stamp_ns)} '
+                                 f'messages, but only {self._seen} are there, so the bag is cut '
+                                 f'short. {MEND}.')
+        if self._recorded_names is None:
+            raise RecordingError(
+                f'{self._where}: none of the {self._seen} messages has the joints '
+                f'{", ".join(self._wanted)}; the first names '
+                f'{", ".join(next(iter(self._selections))) or "no joints"}. Say how the joints '
+                'are called with --joint-names, or choose another --arm or --arm-prefix.')
+        kept = slice(0, self._kept)
+        q, dq, effort = self._values[:, kept]
+        return Recording(str(self._bag), self._topic, self._recorded_names, self._stamp_ns[kept],
+                         q, dq, effort, tuple(self._remarks()))
+
+    def _selection(self, names: tuple[str, ...]) -> JointSelection | None:
+        if names not in self._selections:
+            where = f'{self._where}, message {self._seen}'
+            selection = select_joints(names, self._wanted, where=where)
+            if selection is not None:
+                before = self._recorded_names
+                if before is not None and before != selection.names:
+                    raise RecordingError(
+                        f'{where}: the joints are called {selection.names[0]} ... here but '
+                        f'{before[0]} ... before; two arms share the topic. '
+                        'Choose one with --arm-prefix or --joint-names.')
+                self._recorded_names = selection.names
+            self._selections[names] = selection
+        return self._selections[names]
+
+    def _field(self, message: Any, field: str, selection: JointSelection) -> NDArray[np.float64]:
+        values = getattr(message, field)
+        if len(values) != len(message.name):
+            raise RecordingError(
+                f'{self._where}, message {self._seen}: {field} has {len(values)} values for '
+                f'{len(message.name)} joint names; {_missing_field(field, len(values))}')
+        chosen = np.asarray(values, dtype=float)[selection.columns]
+        if not np.isfinite(chosen).all():
+            bad = int(np.flatnonzero(~np.isfinite(chosen))[0])
+            raise RecordingError(
+                f'{self._where}, message {self._seen}: {field} of {selection.names[bad]} is '
+                f'{chosen[bad]}; every value of the arm must be a finite number. Cut the '
+                'recording before it, or mend the driver.')
+        return chosen
+
+    def _remarks(self) -> Iterator[str]:
+        if self._recorded_names != self._wanted:
+            assert self._recorded_names is not None
+            yield (f'the joints were recorded as {self._recorded_names[0]} ... '
+                   f'{self._recorded_names[-1]} and read as {self._wanted[0]} ... '
+                   f'{self._wanted[-1]}')
+        if self._seen > self._kept:
+            yield (f'{self._seen - self._kept} of {self._seen} messages on {self._topic} name '
+                   "none of the arm's joints and were passed over")
+
+
+def _missing_field(field: str, count: int) -> str:
+    if count:
+        return 'the message is malformed, mend its publisher.'
+    if field == 'effort':
+        return ('without measured torques nothing can be compared. Record a topic that carries '
+                'effort, such as franka/joint_states.')
+    return f'record a topic that carries {field}.'
+
+
+def _header_ns(message: Any) -> int:
+    return int(message.header.stamp.sec) * 1_000_000_000 + int(message.header.stamp.nanosec)
+
+
+def _require_advancing(recording: Recording, stamps: str) -> None:
+    """Refuse stamps that repeat or run back; sampling needs one time for one state."""
+    if len(recording) < 2:
+        raise RecordingError(f'{recording.source}, {recording.topic} holds a single message of '
+                             'the arm; a motion needs many.')
+    steps = np.diff(recording.stamp_ns)
+    if (steps > 0).all():
+        return
+    if not steps.any():
+        problem = f'all stamps are {_seconds(recording.stamp_ns[0])}'
+    else:
+        at = int(np.flatnonzero(steps <= 0)[0])
+        problem = (f"the stamp of the arm's message {at + 2} is {_seconds(-steps[at])} before "
+                   'that of the message before it' if steps[at] < 0 else
+                   f"the arm's messages {at + 1} and {at + 2} have the same stamp, "
+                   f'{_seconds(recording.stamp_ns[at])}')
+    mend = ("use the recorder's clock with --stamps received" if stamps == HEADER else
+            'the bag was put together from several; replay them one by one')
+    raise RecordingError(f'{recording.source}, {recording.topic}: {problem}, so the motion '
+                         f'cannot be ordered in time; {mend}.')
+
+
+def _seconds(nanoseconds: np.int64) -> str:
+    whole, rest = divmod(int(nanoseconds), 1_000_000_000)
+    return f'{whole}.{rest:09d} s'

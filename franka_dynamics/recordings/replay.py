@@ -1,0 +1,178 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Recorded motion through the model: predicted against measured torques, set by set."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .preprocessing import Motion
+from .recording import Recording
+from ..arm import ArmDescription
+from ..dynamics.model import GRAVITY
+from ..dynamics.pinocchio_model import PinocchioModel
+from ..typing import Array
+
+# Two fits whose errors differ by less say nothing about which of them is the arm.
+TELLING_RATIO = 0.9
+
+
+@dataclass(frozen=True, eq=False)
+class ModelTerms:
+    """Gravity g and Coriolis C dq for every row of a recording, each of shape (N, n) [N m]."""
+
+    gravity: Array
+    coriolis: Array
+
+
+def model_terms(description: ArmDescription, q: Array, dq: Array, *,
+                gravity: ArrayLike = GRAVITY) -> ModelTerms:
+    """
+    Return the model's gravity and Coriolis torques at every recorded state.
+
+    The states are taken as they are, neither filtered nor resampled: row i is what a node that
+    hears message i computes from it.
+
+    Parameters
+    ----------
+    description : ArmDescription
+        The arm, with its hand.
+    q, dq : ndarray, shape (N, n)
+        Positions [rad] and velocities [rad/s], such as a Recording's.
+    gravity : array_like, shape (3,)
+        Gravity in the space frame [m/s^2].
+
+    """
+    model = PinocchioModel(description, gravity)
+    held = np.array([model.gravity(row) for row in q])
+    both = np.array([model.nonlinear_effects(*rows) for rows in zip(q, dq)])
+    return ModelTerms(held, both - held)
+
+
+def recorded_terms(description: ArmDescription, recording: Recording, *,
+                   gravity: ArrayLike = GRAVITY) -> ModelTerms:
+    """Return `model_terms` for every message of a recording, as it was recorded."""
+    return model_terms(description, recording.q, recording.dq, gravity=gravity)
+
+
+def predicted_torque(description: ArmDescription, motion: Motion, *,
+                     gravity: ArrayLike = GRAVITY) -> Array:
+    """Return M ddq + C dq + g for every sample of a motion, shape (N, n) [N m]."""
+    model = PinocchioModel(description, gravity)
+    return np.array([model.inverse_dynamics(*rows)
+                     for rows in zip(motion.q, motion.dq, motion.ddq)])
+
+
+def whole_vector_error(residual: Array) -> float:
+    """Return E = sqrt(mean over samples of |residual|^2) of shape (N, n) [N m] (Metric E)."""
+    return float(np.sqrt(np.mean(np.sum(residual * residual, axis=1))))
+
+
+def joint_errors(residual: Array) -> Array:
+    """Return the root mean square of each column of a residual, shape (n,) [N m]."""
+    return np.asarray(np.sqrt(np.mean(residual * residual, axis=0)))
+
+
+@dataclass(frozen=True, eq=False)
+class Errors:
+    """Metric E of one prediction: over the whole vector and per joint [N m]."""
+
+    whole: float
+    joints: Array
+
+    @classmethod
+    def of(cls, residual: Array) -> Errors:
+        """Return the errors of measured minus predicted torque, shape (N, n)."""
+        return cls(whole_vector_error(residual), joint_errors(residual))
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """
+    How well one inertial set with one hand predicts a motion's torques.
+
+    `filtered` compares with the filtered effort, `unfiltered` with the resampled one;
+    `with_friction` adds the arm file's own friction to the prediction (filtered effort) and is
+    None where the file has none. `predicted` is of shape (N, n) [N m], without friction.
+    """
+
+    arm: ArmDescription
+    as_listed: bool
+    predicted: Array
+    filtered: Errors
+    unfiltered: Errors
+    with_friction: Errors | None
+
+    @property
+    def name(self) -> str:
+        """The set and its hand in words."""
+        return f'{self.arm.inertial_set} {hand_in_words(self.arm.hand)}'
+
+
+def fit(arm: ArmDescription, motion: Motion, *, as_listed: bool = False,
+        gravity: ArrayLike = GRAVITY) -> Fit:
+    """Return how well an arm's model predicts the measured torques of a motion."""
+    predicted = predicted_torque(arm, motion, gravity=gravity)
+    residual = motion.effort - predicted
+    rubbed = None if arm.friction is None else arm.friction.torque(motion.dq)
+    return Fit(arm, as_listed, predicted, Errors.of(residual),
+               Errors.of(motion.effort_unfiltered - predicted),
+               None if rubbed is None else Errors.of(residual - rubbed))
+
+
+def fit_all(arms: Iterable[tuple[ArmDescription, bool]], motion: Motion, *,
+            gravity: ArrayLike = GRAVITY, progress: Callable[[], None] | None = None,
+            ) -> tuple[Fit, ...]:
+    """
+    Return the fit of each arm, best first.
+
+    Parameters
+    ----------
+    arms : iterable of (ArmDescription, bool)
+        Candidates, each with whether its hand is the one its set was published with.
+    motion : Motion
+        Prepared from a recording.
+    gravity : array_like, shape (3,)
+        Gravity in the space frame [m/s^2].
+    progress : callable, optional
+        Called after each candidate.
+
+    """
+    fits = []
+    for arm, as_listed in arms:
+        fits.append(fit(arm, motion, as_listed=as_listed, gravity=gravity))
+        if progress is not None:
+            progress()
+    return tuple(sorted(fits, key=lambda one: one.filtered.whole))
+
+
+def hand_in_words(hand: str) -> str:
+    """Return 'bare' for no hand, otherwise 'with' and its name."""
+    return 'bare' if hand == 'none' else f'with {hand}'
+
+
+def judge_hand(fits: Sequence[Fit]) -> str:
+    """
+    Return a sentence on whether a hand seems to be mounted.
+
+    The set that fits best is looked at with and without a hand; only an error that is lower by
+    a tenth or more counts as telling.
+    """
+    best_set = fits[0].arm.inertial_set
+    same_set = [one for one in fits if one.arm.inertial_set == best_set]
+    bare = next((one for one in same_set if one.arm.hand == 'none'), None)
+    held = next((one for one in same_set if one.arm.hand != 'none'), None)
+    if bare is None or held is None:
+        missing = 'bare' if bare is None else 'with a hand'
+        return (f'Whether a hand is on cannot be told: {best_set} was not tried {missing}.')
+    figures = (f'{best_set} gives E = {bare.filtered.whole:.3f} N m bare and '
+               f'{held.filtered.whole:.3f} N m {hand_in_words(held.arm.hand)}')
+    if bare.filtered.whole < TELLING_RATIO * held.filtered.whole:
+        return f'No hand seems to be on: {figures}.'
+    if held.filtered.whole < TELLING_RATIO * bare.filtered.whole:
+        return f'A hand seems to be on: {figures}.'
+    return f'Whether a hand is on cannot be told from this motion: {figures}.'

@@ -1,0 +1,251 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""A comparison of formulations as data for JSON and as tables for a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .html_page import Cell, heading, page, paragraph, picture, table
+from .plotting import figure_of_size
+from ..arm.consistency import LinkMargins
+from ..validation.agreement import Agreement
+
+LINK_ASPECTS = ('frames', 'twists', 'wrenches')
+
+
+def agreement_as_data(agreement: Agreement, margins: Sequence[LinkMargins]) -> dict[str, Any]:
+    """Return everything in types that JSON has; a difference that is no number is null."""
+    return {
+        'arm': agreement.arm, 'inertial_set': agreement.inertial_set, 'hand': agreement.hand,
+        'gravity': list(agreement.gravity), 'states': agreement.states, 'seed': agreement.seed,
+        'tolerance': agreement.tolerance, 'passed': agreement.passed,
+        'largest': number(agreement.largest),
+        'difference': 'largest |a - b| / max(1, |median|)',
+        'formulations': list(agreement.formulations),
+        'from_median': {quantity.name: dict(zip(agreement.formulations, map(number, row)))
+                        for quantity, row in zip(agreement.quantities, agreement.deviations)},
+        'pairs': {name: [[number(value) for value in row] for row in matrix]
+                  for name, matrix in agreement.pairs.items()},
+        'links': {blame.formulation: {
+            'from': blame.link,
+            **{aspect: [number(value) for value in getattr(blame, aspect)]
+               for aspect in LINK_ASPECTS}} for blame in agreement.blames},
+        'findings': list(agreement.findings), 'warnings': list(agreement.warnings),
+        'consistency': [{
+            'joint': margin.joint, 'mass': margin.mass,
+            'pseudo_inertia_eigenvalue': margin.pseudo_inertia,
+            'triangle_inequality': margin.triangle, 'physical': margin.physical}
+            for margin in margins],
+    }
+
+
+def number(value: float) -> float | None:
+    """Return a float, or None for what JSON has no number for."""
+    return float(value) if math.isfinite(value) else None
+
+
+def link_rows(agreement: Agreement) -> Iterator[tuple[str, NDArray[np.float64]]]:
+    """Yield 'link 1 frames', ... with every formulation's difference, from base to tip."""
+    count = len(agreement.blames[0].frames)
+    for link in range(count):
+        for aspect in LINK_ASPECTS:
+            yield (f'{link + 1} {aspect}',
+                   np.array([getattr(blame, aspect)[link] for blame in agreement.blames]))
+
+
+def matrix_table(agreement: Agreement) -> Any:
+    """Return a rich table of quantities by formulations."""
+    rows = [(f'{quantity.name} [{quantity.unit}]', row)
+            for quantity, row in zip(agreement.quantities, agreement.deviations)]
+    return _table('largest difference from the median, of max(1, |value|)', 'quantity', rows,
+                  agreement)
+
+
+def links_table(agreement: Agreement) -> Any:
+    """Return a rich table of every link's frame, twist and wrench by formulations."""
+    return _table('per link: where a difference would come from', 'link', list(
+        link_rows(agreement)), agreement)
+
+
+def consistency_table(margins: Sequence[LinkMargins]) -> Any:
+    """Return a rich table of every link's margins to what no real body can be."""
+    from rich.table import Table
+
+    table = Table(title='physical consistency (negative: no such body exists)',
+                  title_justify='left')
+    for title in ('link behind', 'mass [kg]', 'eigenvalue of the pseudo-inertia',
+                    'A + B - C [kg m^2]'):
+        table.add_column(title, justify='left' if title == 'link behind' else 'right')
+    for margin in margins:
+        style = None if margin.physical else 'red'
+        table.add_row(margin.joint, f'{margin.mass:.4f}', f'{margin.pseudo_inertia:.3g}',
+                      f'{margin.triangle:.3g}', style=style)
+    return table
+
+
+def _table(title: str, first: str, rows: Sequence[tuple[str, NDArray[np.float64]]],
+           agreement: Agreement) -> Any:
+    from rich.table import Table
+
+    table = Table(title=title, title_justify='left')
+    table.add_column(first)
+    for name in agreement.formulations:
+        table.add_column(name, justify='right')
+    for label, row in rows:
+        # A bracket would be read as markup.
+        table.add_row(label.replace('[', r'\['), *(
+            f'{value:.1e}' if value <= agreement.tolerance else f'[red]{value:.1e}[/]'
+            for value in row))
+    return table
+
+
+# Okabe and Ito's colours, which the colour-blind tell apart.
+_COLORS = ('#0072b2', '#d55e00', '#009e73', '#cc79a7', '#e69f00', '#56b4e9')
+_LEAST = 1e-17  # exact agreement has no logarithm
+
+
+def matrix_figure(agreement: Agreement) -> Any:
+    """Return quantities by formulations, coloured from exact agreement to the tolerance."""
+    names = [quantity.name for quantity in agreement.quantities]
+    figure = figure_of_size((2.6 + 1.5 * len(agreement.formulations), 1.0 + 0.36 * len(names)))
+    axes = figure.subplots()
+    _heat_map(axes, agreement.deviations, agreement.tolerance)
+    axes.set_xticks(range(len(agreement.formulations)), agreement.formulations)
+    axes.set_yticks(range(len(names)), names)
+    axes.set_title('largest difference from the median', fontsize=10)
+    return figure
+
+
+def pair_figure(agreement: Agreement) -> Any:
+    """Return the largest difference of every pair of formulations in any quantity."""
+    count = len(agreement.formulations)
+    figure = figure_of_size((2.4 + 1.3 * count, 1.2 + 0.55 * count))
+    axes = figure.subplots()
+    _heat_map(axes, np.max(list(agreement.pairs.values()), axis=0), agreement.tolerance)
+    axes.set_xticks(range(count), agreement.formulations)
+    axes.set_yticks(range(count), agreement.formulations)
+    return figure
+
+
+def link_figure(agreement: Agreement) -> Any:
+    """Return frames, twists and wrenches of every link, a line for each formulation."""
+    figure = figure_of_size((12.0, 3.6))
+    panels = figure.subplots(1, 3, sharey=True)
+    for axes, aspect in zip(panels, LINK_ASPECTS):
+        for blame, color in zip(agreement.blames, _colors(agreement)):
+            values = np.maximum(getattr(blame, aspect), _LEAST)
+            axes.semilogy(np.arange(1, len(values) + 1), values, 'o-', color=color, ms=4,
+                          lw=1.2, label=blame.formulation)
+        axes.axhline(agreement.tolerance, color='#888888', lw=1.0, ls='--')
+        axes.set_title(aspect, fontsize=10)
+        axes.set_xlabel('link, from base to tip')
+        axes.set_xticks(np.arange(1, len(values) + 1))
+        axes.grid(alpha=0.25)
+    panels[0].set_ylabel('largest difference')
+    panels[0].legend(fontsize=8)
+    return figure
+
+
+def torque_figure(agreement: Agreement) -> Any:
+    """Return which share of the states is how far from the median, in inverse dynamics."""
+    figure = figure_of_size((9.0, 3.6))
+    axes = figure.subplots()
+    share = (np.arange(agreement.states) + 1.0) / agreement.states
+    for row, name, color in zip(agreement.torques, agreement.formulations, _colors(agreement)):
+        axes.semilogx(np.sort(np.maximum(row, _LEAST)), share, color=color, lw=1.5, label=name)
+    axes.axvline(agreement.tolerance, color='#888888', lw=1.0, ls='--', label='tolerance')
+    axes.set_xlabel('difference of the inverse dynamics from the median')
+    axes.set_ylabel('share of states at most that far')
+    axes.legend(fontsize=8)
+    axes.grid(alpha=0.25)
+    return figure
+
+
+def _heat_map(axes: Any, values: NDArray[np.float64], tolerance: float) -> None:
+    """Draw differences in the colours of their logarithms, each with its figure."""
+    logarithms = np.log10(np.maximum(np.nan_to_num(values, nan=1.0), _LEAST))
+    bound = np.log10(tolerance)
+    axes.imshow(logarithms, cmap='YlOrRd', vmin=-17.0, vmax=bound + 2.0, aspect='auto')
+    for (row, column), value in np.ndenumerate(values):
+        off = not value <= tolerance
+        axes.text(column, row, f'{value:.0e}', ha='center', va='center', fontsize=8,
+                  fontweight='bold' if off else 'normal', color='white' if off else 'black')
+
+
+def _colors(agreement: Agreement) -> list[str]:
+    return [_COLORS[i % len(_COLORS)] for i in range(len(agreement.formulations))]
+
+
+def agreement_page(agreement: Agreement, margins: Sequence[LinkMargins], command: str) -> str:
+    """
+    Return the page's HTML.
+
+    Parameters
+    ----------
+    agreement : Agreement
+        What was found.
+    margins : sequence of LinkMargins
+        Physical consistency of every link.
+    command : str
+        The command that makes this page again.
+
+    Raises
+    ------
+    MissingDependencyError
+        If matplotlib is not installed.
+
+    """
+    verdict = (f'{"All agree" if agreement.passed else "They do not agree"}: largest difference '
+               f'of any two {agreement.largest:.2e}, tolerance {agreement.tolerance:.0e}.')
+    return page(f'Cross-check of {agreement.arm}', [
+        paragraph(f'Inertial set {agreement.inertial_set}, hand {agreement.hand}, gravity '
+                  f'{agreement.gravity} m/s², {agreement.states} random states within the limits '
+                  f'(seed {agreement.seed}). Formulations: '
+                  f'{", ".join(agreement.formulations)}. Differences are |a - b| / max(1, |m|), '
+                  'm the median over the formulations, the largest over states and entries.'),
+        paragraph(verdict, 'good' if agreement.passed else 'bad'),
+        *(paragraph(sentence, 'bad') for sentence in agreement.findings),
+        *(paragraph(sentence, 'doubt') for sentence in agreement.warnings),
+        heading('Quantities by formulations'),
+        picture(matrix_figure(agreement), 'differences from the median, as colours'),
+        table(['quantity', 'unit', *agreement.formulations],
+              ([quantity.name, quantity.unit, *_marked(row, agreement)] for quantity, row in
+               zip(agreement.quantities, agreement.deviations)),
+              'largest difference from the median'),
+        heading('Every pair'),
+        picture(pair_figure(agreement), 'largest difference of every pair in any quantity'),
+        heading('Link by link'),
+        paragraph('Poses and twists pass from the base to the tip, wrenches from the tip to the '
+                  'base: the first link that is off, in that direction, is where a difference '
+                  'comes from.'),
+        picture(link_figure(agreement), 'differences of frames, twists and wrenches per link'),
+        table(['link', *agreement.formulations],
+              ([label, *_marked(row, agreement)] for label, row in link_rows(agreement)),
+              'largest difference from the median'),
+        heading('State by state'),
+        picture(torque_figure(agreement), 'difference of the inverse dynamics over states'),
+        heading('Physical consistency'),
+        _consistency(margins),
+        heading('Again'), paragraph(command)])
+
+
+def _marked(row: Iterable[float], agreement: Agreement) -> list[str]:
+    return [f'{value:.1e}' if value <= agreement.tolerance else Cell(f'{value:.1e}')
+            for value in row]
+
+
+def _consistency(margins: Sequence[LinkMargins]) -> str:
+    rows = []
+    for margin in margins:
+        texts = (f'{margin.pseudo_inertia:.3g}', f'{margin.triangle:.3g}')
+        rows.append([margin.joint, f'{margin.mass:.4f}',
+                     *(texts if margin.physical else map(Cell, texts))])
+    return table(['link behind', 'mass [kg]', 'smallest eigenvalue of the pseudo-inertia',
+                  'A + B - C of the principal moments [kg m²]'], rows,
+                 'negative: no real body has these parameters')

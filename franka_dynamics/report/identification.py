@@ -1,0 +1,322 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The figures of an identification as data for JSON and as sentences for people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+
+from .html_page import heading, page, paragraph, picture, table
+from .plotting import broken, figure_of_size, MEASURED, PREDICTED, RESIDUAL
+from ..identification.bag_job import BagNote
+from ..identification.result import Identification, Score
+from ..recordings.preprocessing import Motion, SignalOptions
+from ..recordings.replay import Errors
+
+# Errors that differ by a smaller part than this are alike.
+_EVEN = 0.02
+
+
+def identification_as_data(result: Identification, bags: Sequence[BagNote],
+                           signal: SignalOptions, failures: Sequence[str] = (),
+                           ) -> dict[str, Any]:
+    """Return all figures of an identification in types that JSON has; SI units."""
+    return {
+        'arm': result.start.name,
+        'starting_set': result.start.inertial_set,
+        'hand': result.start.hand,
+        'bags': [asdict(one) for one in bags],
+        'bags_left_out': list(failures),
+        'signal': asdict(signal),
+        'options': {**asdict(result.options),
+                    'gravity': np.asarray(result.options.gravity).tolist()},
+        'scores': [_score(one) for one in result.scores],
+        'noise': {'deviation': result.noise.deviation.tolist(),
+                  'samples_per_independent_one': result.noise.inflation.tolist(),
+                  'of_which_the_filter': result.filter_inflation},
+        'pull': {'strength': result.base.strength,
+                 'cross_validation': None if result.validation is None else
+                 asdict(result.validation)},
+        'condition_number': {
+            'without_pull': None if result.unregularised is None else
+            result.unregularised.condition_number,
+            'with_pull': result.base.condition_number},
+        'parameters': _parameters(result),
+        'not_shown': list(result.not_shown),
+        'masses': [link.mass for link in result.consistent.arm.links],
+        'consistency_margins': [link.consistency_margin()
+                                for link in result.consistent.arm.links],
+        'remarks': list(result.remarks),
+    }
+
+
+def _parameters(result: Identification) -> list[dict[str, Any]]:
+    start = result.model.base.values(result.start)
+    free = result.unregularised
+    rows = []
+    for i, name in enumerate(result.model.names):
+        rows.append({
+            'name': name,
+            'start': float(start[i]) if i < len(start) else None,
+            'without_pull': None if free is None else float(free.theta[i]),
+            'without_pull_deviation': None if free is None else float(free.deviations[i]),
+            'base': float(result.base.theta[i]),
+            'base_deviation': float(result.base.deviations[i]),
+            'bias_from_encoder_noise': None if result.bias is None else float(result.bias[i]),
+            'consistent': float(result.consistent.theta[i]),
+        })
+    return rows
+
+
+def _score(one: Score) -> dict[str, Any]:
+    return {'name': one.name, 'train': _errors(one.train), 'test': _errors(one.test),
+            'test_unfiltered': _errors(one.test_unfiltered),
+            'test_at_other_cutoffs': {f'{cutoff:g}': _errors(errors)
+                                      for cutoff, errors in one.other_cutoffs.items()}}
+
+
+def _errors(errors: Errors) -> dict[str, Any]:
+    return {'E': errors.whole, 'joints': errors.joints.tolist()}
+
+
+def verdict(result: Identification) -> list[str]:
+    """Return what a reader must know, one sentence each, the most important first."""
+    arm = result.arm_score
+    base = next(one for one in result.scores if one.name == 'base parameters')
+    sentences = [
+        f'On the unseen half the identified arm has E = {arm.test.whole:.3f} N m '
+        f'({arm.test_unfiltered.whole:.3f} on unfiltered effort), its base parameters '
+        f'{base.test.whole:.3f} N m.']
+    if result.published:
+        best = min(result.published, key=lambda one: one.test.whole)
+        ratio = arm.test.whole / best.test.whole
+        judged = ('better' if ratio < 1.0 - _EVEN else 'as good' if ratio <= 1.0 + _EVEN else
+                  'NOT better; record a richer motion before using it')
+        sentences.append(
+            f'The best published set with friction fitted alike, {best.name}, has '
+            f'{best.test.whole:.3f} N m there: the identified arm is {judged}.')
+    return [*sentences, *_about_the_pull(result)]
+
+
+def doubts(result: Identification, bags: Sequence[BagNote], failures: Sequence[str]) -> list[str]:
+    """Return what looks wrong about the recordings, one sentence each."""
+    return [*(f'left out: {failure}' for failure in failures),
+            *(f'{one.bag}: {sentence}' for one in bags
+              for sentence in (*one.suspicions, *one.remarks)),
+            *result.remarks]
+
+
+def _about_the_pull(result: Identification) -> list[str]:
+    strength, start = result.base.strength, result.start.inertial_set
+    chosen = ('by cross-validation within the training half' if result.validation is not None
+              else 'by hand')
+    free = result.unregularised
+    reason = ('the motion alone does not determine every parameter' if free is None else
+              f'without it the condition number is {free.condition_number:.0f}')
+    sentences = [
+        f'No pull towards {start} was chosen ({chosen}).' if strength == 0.0 else
+        f'The parameters are pulled towards {start} with strength {strength:.3g}, chosen '
+        f'{chosen}: {start} counts as known to {strength**-0.5:.0%} ({reason}).']
+    if result.not_shown:
+        sentences.append(
+            f'This motion tells little or nothing about {len(result.not_shown)} of '
+            f'{len(result.model.base)} base parameters, which stay near {start}: '
+            f'{", ".join(result.not_shown)}. {advice(result.not_shown)}')
+    return sentences
+
+
+def advice(names: Sequence[str]) -> str:
+    """Return what motion would show base parameters, by their names."""
+    symbols = {name.split('_')[0].removesuffix('R') for name in names}
+    joints = sorted({int(name.rpartition('_')[2]) for name in names})
+    listed = ', '.join(map(str, joints))
+    said = []
+    if symbols & {'XX', 'XY', 'XZ', 'YY', 'YZ', 'ZZ', 'Ia'}:
+        said.append(f'Faster motion with more acceleration of the joints up to {joints[-1]} '
+                    f'shows inertias of links {listed}')
+    if symbols & {'mX', 'mY', 'mZ', 'm'}:
+        said.append(f'poses in which links {listed} are tilted differently against gravity show '
+                    'first moments')
+    return '; '.join(said) + '.' if said else ''
+
+
+def torque_figure(result: Identification, motion: Motion, joint_names: Sequence[str],
+                  title: str) -> Any:
+    """Return measured and predicted torque and residual of one recording, unseen half shaded."""
+    predicted = result.model.torque(motion, result.consistent.theta)
+    n = motion.q.shape[1]
+    figure = figure_of_size((12.0, 1.6 * n + 0.8))
+    axes = figure.subplots(n, 2, sharex=True, squeeze=False)
+    time = broken(motion.time, motion.piece)
+    unseen = motion.halves()[1].time
+    for row, name, measured, model in zip(axes, joint_names, motion.effort.T, predicted.T):
+        row[0].plot(time, broken(measured, motion.piece), color=MEASURED, lw=1.6,
+                    label='measured, filtered')
+        row[0].plot(time, broken(model, motion.piece), color=PREDICTED, lw=1.0, ls='--',
+                    label='identified')
+        row[1].axhline(0.0, color='#aaaaaa', lw=0.6)
+        row[1].plot(time, broken(measured - model, motion.piece), color=RESIDUAL, lw=1.0)
+        row[0].set_ylabel(f'{name}\n[N m]', fontsize=8)
+        for axis in row:
+            axis.axvspan(unseen[0], unseen[-1], color='#cccccc', alpha=0.3, lw=0.0,
+                         label='unseen half')
+            axis.tick_params(labelsize=8)
+            axis.grid(alpha=0.25)
+    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc='outside upper right', ncols=3,
+                  fontsize=8)
+    axes[0, 1].set_title('measured - identified', fontsize=10)
+    for axis in axes[-1]:
+        axis.set_xlabel('time [s]', fontsize=9)
+    figure.suptitle(title, fontsize=11, x=0.02, ha='left')
+    return figure
+
+
+def parameter_figure(result: Identification) -> Any:
+    """Return bars of what changed from the start, and of friction, with 3-sigma error bars."""
+    names, b = result.model.names, len(result.model.base)
+    start = np.concatenate([result.model.base.values(result.start), np.zeros(len(names) - b)])
+    moment = [name.startswith('m') for name in names[:b]]
+    groups = {
+        'first moments and masses, change from the start [kg m, kg]': np.flatnonzero(moment),
+        'inertias, change from the start [kg m^2]': np.flatnonzero(np.logical_not(moment)),
+        'friction [N m s/rad, N m, N m]': np.arange(b, len(names))}
+    figure = figure_of_size((13.0, 10.5))
+    for axis, (title, members) in zip(figure.subplots(len(groups), 1), groups.items()):
+        place = np.arange(len(members))
+        axis.bar(place - 0.2, (result.base.theta - start)[members], 0.38, color=PREDICTED,
+                 yerr=3.0 * result.base.deviations[members], ecolor=MEASURED, capsize=2,
+                 label='base parameters, 3 sigma')
+        axis.bar(place + 0.2, (result.consistent.theta - start)[members], 0.38, color=RESIDUAL,
+                 label='consistent')
+        axis.set_xticks(place, [names[i] for i in members], rotation=60, fontsize=8)
+        axis.axhline(0.0, color='#888888', lw=0.6)
+        axis.set_title(title, fontsize=10, loc='left')
+        axis.grid(axis='y', alpha=0.25)
+    figure.axes[0].legend(fontsize=8)
+    figure.suptitle(f'start: {result.start.inertial_set}', fontsize=10)
+    return figure
+
+
+def validation_figure(result: Identification) -> Any | None:
+    """Return the cross-validation error over the pull's strength; None without one."""
+    if result.validation is None:
+        return None
+    strengths, errors = np.array(result.validation.strengths), result.validation.errors
+    figure = figure_of_size((8.0, 3.6))
+    axis = figure.subplots()
+    # No pull at all has no place on a logarithmic axis; it stands one decade to the left.
+    shown = np.where(strengths > 0.0, strengths, strengths[strengths > 0.0].min() / 10.0)
+    axis.semilogx(shown, errors, 'o-', color=PREDICTED, ms=4)
+    axis.axvline(shown[int(np.argmin(errors))], color=RESIDUAL, lw=1.0, ls='--', label='chosen')
+    axis.set_xlabel('strength of the pull (leftmost: none)', fontsize=9)
+    axis.set_ylabel('left-out error / noise', fontsize=9)
+    axis.grid(alpha=0.25)
+    axis.legend(fontsize=8)
+    return figure
+
+
+def identification_page(result: Identification, bags: Sequence[BagNote],
+                        signal: SignalOptions, motions: Sequence[Motion] = (),
+                        failures: Sequence[str] = ()) -> str:
+    """
+    Return the page's HTML.
+
+    Parameters
+    ----------
+    result : Identification
+        What was found.
+    bags : sequence of BagNote
+        What was read.
+    signal : SignalOptions
+        How it was prepared.
+    motions : sequence of Motion
+        The bags' samples in the same order; without them there are no pictures of torques.
+    failures : sequence of str
+        Sentences on bags that were left out.
+
+    """
+    parts = [
+        *(paragraph(line) for line in verdict(result)),
+        *(paragraph(line, 'doubt') for line in doubts(result, bags, failures)),
+        heading('Errors'), _score_table(result), _joint_table(result),
+        heading('Torques'), *_torques(result, bags, motions),
+        heading('Parameters'),
+        picture(parameter_figure(result), 'base parameters with their standard deviations'),
+        _parameter_table(result)]
+    validation = validation_figure(result)
+    if validation is not None:
+        parts += [heading('Strength of the pull'),
+                  picture(validation, 'cross-validated error over the strength of the pull')]
+    parts += [heading('Noise'), _noise_table(result), heading('How'),
+              paragraph(_method(result, signal))]
+    return page(f'Identification of {result.start.name}', parts)
+
+
+def _score_table(result: Identification) -> str:
+    cutoffs = list(result.scores[0].other_cutoffs)
+    headings = ['parameters', 'first half', 'unseen half', 'unseen, unfiltered effort',
+                *(f'unseen, {cutoff:g} Hz' for cutoff in cutoffs)]
+    rows = [[one.name, *(f'{errors.whole:.3f}' for errors in (
+        one.train, one.test, one.test_unfiltered,
+        *(one.other_cutoffs[cutoff] for cutoff in cutoffs)))] for one in result.scores]
+    return table(headings, rows, 'E over the whole vector [N m]; published sets have friction '
+                  'fitted on the first half as well')
+
+
+def _joint_table(result: Identification) -> str:
+    rows = [[one.name, *(f'{value:.3f}' for value in one.test.joints)] for one in result.scores]
+    return table(['parameters', *result.start.joint_names], rows,
+                  'root mean square per joint on the unseen half [N m]')
+
+
+def _torques(result: Identification, bags: Sequence[BagNote], motions: Sequence[Motion],
+             ) -> Iterable[str]:
+    if not motions:
+        yield paragraph('The samples stayed on the cluster; replay a bag with the arm file to '
+                        'see.')
+    for bag, motion in zip(bags, motions):
+        yield picture(torque_figure(result, motion, result.start.joint_names, bag.bag),
+                      f'measured and predicted torques of {bag.bag}')
+
+
+def _parameter_table(result: Identification) -> str:
+    b = len(result.model.base)
+    start = result.model.base.values(result.start)
+    meanings = [str(relation) for relation in result.model.base.relations]
+    free = result.unregularised
+    rows = []
+    for i, name in enumerate(result.model.names):
+        rows.append([
+            meanings[i] if i < b else name, f'{start[i]:.4g}' if i < b else '',
+            '' if free is None else f'{free.theta[i]:.4g} ± {free.deviations[i]:.2g}',
+            f'{result.base.theta[i]:.4g} ± {result.base.deviations[i]:.2g}',
+            f'{result.consistent.theta[i]:.4g}',
+            *([] if result.bias is None else [f'{result.bias[i]:.2g}'])])
+    return table(['parameter', 'start', 'without pull', 'base parameters', 'consistent',
+                   *([] if result.bias is None else ['bias from encoder noise'])], rows,
+                  'kg m², kg m, kg; friction N m s/rad, N m, N m; ± one standard deviation')
+
+
+def _noise_table(result: Identification) -> str:
+    rows = zip(result.start.joint_names, (f'{value:.3f}' for value in result.noise.deviation),
+               (f'{value:.1f}' for value in result.noise.inflation))
+    return table(['joint', 'residual [N m]', 'samples per independent one'], rows,
+                  f'the filter alone makes {result.filter_inflation:.1f} samples one; more means '
+                  'that the model, not only the sensor, is off for longer')
+
+
+def _method(result: Identification, signal: SignalOptions) -> str:
+    return (
+        f'Signals at {signal.rate:g} Hz, zero-phase second-order Butterworth at '
+        f'{signal.cutoff:g} Hz on position, velocity and effort, {signal.trim:g} s trimmed. '
+        f'{len(result.model.base)} base parameters (Gautier and Khalil 1990) and '
+        f'{len(result.model.friction.names)} of friction, weighted least squares on the first '
+        'half of every recording. Standard deviations count independent samples: those of the '
+        'filter, or of the residual where it repeats itself for longer; with a pull the starting '
+        'set counts as a prior. The consistent fit keeps every pseudo-inertia positive definite, '
+        f'every mass within a factor of {result.options.mass_factor:g} of the start, and every '
+        'friction braking.')

@@ -1,0 +1,171 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The figures of a replay as data for JSON and as a table for a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .plotting import broken, figure_of_size, MEASURED, PREDICTED, RESIDUAL, save
+from ..recordings.preprocessing import Motion
+from ..recordings.recording import Recording
+from ..recordings.replay import Errors, Fit, judge_hand
+
+
+def replay_as_data(recording: Recording, motion: Motion, fits: Sequence[Fit],
+                   suspicions: Sequence[str]) -> dict[str, Any]:
+    """Return all figures of a replay in types that JSON has; torques in N m, times in s."""
+    return {
+        'bag': recording.source,
+        'topic': recording.topic,
+        'joint_names': list(recording.joint_names),
+        'messages': len(recording),
+        'duration': recording.duration,
+        'samples': len(motion),
+        'metric': {'name': 'E = sqrt(mean |tau_measured - tau_model|^2)',
+                   **asdict(motion.options)},
+        'arm': fits[0].arm.name,
+        'arm_file': fits[0].arm.file,
+        'fits': [_fit_as_data(one) for one in fits],
+        'best': {'inertial_set': fits[0].arm.inertial_set, 'hand': fits[0].arm.hand},
+        'hand': judge_hand(fits),
+        'suspicions': list(suspicions),
+        'remarks': list(motion.remarks),
+    }
+
+
+def _fit_as_data(one: Fit) -> dict[str, Any]:
+    def errors(figures: Errors) -> dict[str, Any]:
+        return {'E': figures.whole, 'joints': figures.joints.tolist()}
+    return {
+        'inertial_set': one.arm.inertial_set,
+        'hand': one.arm.hand,
+        'as_listed': one.as_listed,
+        'physical': not one.arm.inconsistencies(),
+        'filtered': errors(one.filtered),
+        'unfiltered': errors(one.unfiltered),
+        'with_friction': None if one.with_friction is None else errors(one.with_friction),
+    }
+
+
+def replay_table(fits: Sequence[Fit]) -> Any:
+    """Return a rich table of every candidate's E [N m], best first."""
+    from rich.table import Table
+
+    table = Table(title='E over the whole vector [N m] (* hand as published)',
+                  title_justify='left')
+    table.add_column('inertial set', no_wrap=True)
+    table.add_column('hand', no_wrap=True)
+    friction = any(one.with_friction is not None for one in fits)
+    for heading in ('E', 'unfiltered', *(['friction'] if friction else [])):
+        table.add_column(heading, justify='right')
+    for one in fits:
+        rubbed = '' if one.with_friction is None else f'{one.with_friction.whole:.3f}'
+        table.add_row(
+            one.arm.inertial_set, one.arm.hand + ('*' if one.as_listed else ''),
+            f'[bold]{one.filtered.whole:.3f}[/]', f'{one.unfiltered.whole:.3f}',
+            *([rubbed] if friction else []))
+    return table
+
+
+def joint_table(fits: Sequence[Fit], joint_names: Sequence[str]) -> Any:
+    """Return a rich table of every candidate's error per joint, filtered and unfiltered."""
+    from rich.table import Table
+
+    table = Table(title=f'root mean square per joint [N m], {joint_names[0]} to '
+                  f'{joint_names[-1]}: filtered, below it unfiltered effort', title_justify='left')
+    table.add_column('set, hand', overflow='fold')
+    for number in range(1, len(joint_names) + 1):
+        table.add_column(str(number), justify='right', no_wrap=True)
+    for one in fits:
+        pairs = zip(one.filtered.joints, one.unfiltered.joints)
+        table.add_row(one.name, *(f'{filtered:.2f}\n[dim]{unfiltered:.2f}[/]'
+                                  for filtered, unfiltered in pairs))
+    return table
+
+
+def plot_torques(motion: Motion, fits: Sequence[Fit], joint_names: Sequence[str], title: str,
+                 path: str | Path) -> None:
+    """
+    Draw every joint's measured torque, the best fit's prediction and what is left.
+
+    Parameters
+    ----------
+    motion : Motion
+        The recorded motion.
+    fits : sequence of Fit
+        Best first; only the first is drawn.
+    joint_names : sequence of str
+        Titles of the rows.
+    title : str
+        What was recorded.
+    path : str or Path
+        PNG (or whatever the suffix says) to be written, complete or not at all.
+
+    """
+    best = fits[0]
+    n = motion.q.shape[1]
+    figure = figure_of_size((12.0, 1.7 * n + 0.8))
+    axes = figure.subplots(n, 2, sharex=True, squeeze=False)
+    time = broken(motion.time, motion.piece)
+    for (left, right), name, measured, predicted in zip(
+            axes, joint_names, motion.effort.T, best.predicted.T):
+        left.plot(time, broken(measured, motion.piece), color=MEASURED, lw=1.6,
+                  label='measured, filtered')
+        left.plot(time, broken(predicted, motion.piece), color=PREDICTED, lw=1.0, ls='--',
+                  label=f'predicted, {best.name}')
+        residual = measured - predicted
+        right.axhline(0.0, color='#aaaaaa', lw=0.6)
+        right.plot(time, broken(residual, motion.piece), color=RESIDUAL, lw=1.0)
+        right.text(0.01, 0.93, f'{np.sqrt(np.mean(residual**2)):.2f} N m rms', va='top',
+                   transform=right.transAxes, fontsize=8)
+        left.set_ylabel(f'{name}\n[N m]', fontsize=8)
+        for axis in (left, right):
+            axis.tick_params(labelsize=8)
+            axis.grid(alpha=0.25)
+    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc='outside upper right', ncols=2,
+                  fontsize=8)
+    axes[0, 0].set_title('joint torque', fontsize=10)
+    axes[0, 1].set_title('measured - predicted', fontsize=10)
+    for axis in axes[-1]:
+        axis.set_xlabel('time [s]', fontsize=9)
+    figure.suptitle(f'{title}: E = {best.filtered.whole:.3f} N m at '
+                    f'{motion.options.cutoff:g} Hz', fontsize=11)
+    save(figure, path)
+
+
+def plot_errors(fits: Sequence[Fit], joint_names: Sequence[str], title: str,
+                path: str | Path) -> None:
+    """Draw every candidate's error, over the whole vector and joint by joint, best on top."""
+    figure = figure_of_size((12.0, 0.42 * len(fits) + 2.2))
+    left, right = figure.subplots(1, 2, width_ratios=(1.0, 1.2))
+    rows = np.arange(len(fits))
+    left.barh(rows, [one.filtered.whole for one in fits], color=PREDICTED, height=0.6,
+              label='filtered effort')
+    left.plot([one.unfiltered.whole for one in fits], rows, 'o', color=RESIDUAL, ms=5,
+              label='unfiltered effort')
+    rubbed = [(one.with_friction.whole, row) for one, row in zip(fits, rows)
+              if one.with_friction is not None]
+    if rubbed:
+        left.plot(*zip(*rubbed), 'D', color='white', mec=MEASURED, ms=5,
+                  label="with the arm file's friction")
+    left.set_yticks(rows, [one.name for one in fits], fontsize=8)
+    left.invert_yaxis()
+    left.set_xlabel('E [N m]')
+    left.grid(axis='x', alpha=0.25)
+    figure.legend(fontsize=8, loc='outside lower left', ncols=3)
+    table = np.array([one.filtered.joints for one in fits])
+    right.imshow(table, cmap='Oranges', aspect='auto')
+    for (row, column), value in np.ndenumerate(table):
+        right.text(column, row, f'{value:.2f}', ha='center', va='center', fontsize=8,
+                   color='white' if value > 0.6 * table.max() else 'black')
+    right.set_xticks(np.arange(table.shape[1]), joint_names, fontsize=8, rotation=30, ha='right')
+    right.set_yticks([])
+    right.set_title('rms per joint, filtered effort [N m]', fontsize=10)
+    figure.suptitle(title, fontsize=11)
+    save(figure, path)

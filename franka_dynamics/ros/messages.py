@@ -1,0 +1,205 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""sensor_msgs/JointState <-> arrays in joint order."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from builtin_interfaces.msg import Duration, Time
+import numpy as np
+from numpy.typing import NDArray
+from sensor_msgs.msg import JointState
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
+from ..control.reference_request import TrajectoryRequest
+from ..errors import JointStateError, ReferenceRefusedError
+
+
+class JointReading(NamedTuple):
+    """What one message says of the arm's own joints; arrays of shape (n,), SI units."""
+
+    sec: int
+    nanosec: int
+    position: NDArray[np.float64]
+    velocity: NDArray[np.float64]
+    effort: NDArray[np.float64] | None
+
+    @property
+    def stamp(self) -> float:
+        """The message's stamp [s]."""
+        return self.sec + 1e-9 * self.nanosec
+
+    @property
+    def stamp_message(self) -> Time:
+        """The message's stamp, to be put on what is computed from it."""
+        return Time(sec=self.sec, nanosec=self.nanosec)
+
+
+class JointStateReader:
+    """
+    Maps joint states by name, in any order and among other joints.
+
+    Parameters
+    ----------
+    joint_names : sequence of str
+        The arm's joints, in joint order.
+
+    """
+
+    def __init__(self, joint_names: Sequence[str]) -> None:
+        self._wanted = tuple(joint_names)
+        self._names: list[str] | None = None
+        self._order: list[int] = []
+
+    def read(self, message: JointState) -> JointReading:
+        """
+        Return the arm's part of a message.
+
+        Raises
+        ------
+        JointStateError
+            If one of the arm's joints is missing or doubled, or an array has another length
+            than the names. Values are not judged here.
+
+        """
+        if message.name != self._names:
+            self._order = self._find(message.name)
+            self._names = list(message.name)
+        count = len(message.name)
+        for field, values in (('position', message.position), ('velocity', message.velocity)):
+            if len(values) != count:
+                raise JointStateError(
+                    f'The joint state has {count} names but {len(values)} values of {field}; '
+                    'both must be given for every joint.')
+        effort = None
+        if len(message.effort) == count:
+            effort = np.asarray(message.effort)[self._order]
+        elif len(message.effort) != 0:
+            raise JointStateError(
+                f'The joint state has {count} names but {len(message.effort)} values of effort; '
+                'give one for every joint, or none.')
+        stamp = message.header.stamp
+        return JointReading(
+            stamp.sec, stamp.nanosec, np.asarray(message.position)[self._order],
+            np.asarray(message.velocity)[self._order], effort)
+
+    def _find(self, names: Sequence[str]) -> list[int]:
+        given = list(names)
+        missing = [name for name in self._wanted if name not in given]
+        if missing:
+            raise JointStateError(
+                f'The joint state lacks {", ".join(missing)}; it has '
+                f'{", ".join(given) or "no joints"}. Set robot_type, arm_prefix or joint_names to '
+                'match, or listen to the topic that carries this arm.')
+        doubled = [name for name in self._wanted if given.count(name) > 1]
+        if doubled:
+            raise JointStateError(
+                f'The joint state names {", ".join(doubled)} more than once; nobody can tell '
+                'which value holds.')
+        return [given.index(name) for name in self._wanted]
+
+
+def seconds(stamp: Time) -> float:
+    """Return a stamp in seconds."""
+    return stamp.sec + 1e-9 * stamp.nanosec
+
+
+def stamp_from_seconds(time: float) -> Time:
+    """Return a time as a stamp."""
+    nanoseconds = round(time * 1e9)
+    return Time(sec=nanoseconds // 10 ** 9, nanosec=nanoseconds % 10 ** 9)
+
+
+def doubles(values: NDArray[np.float64]) -> array:
+    """Return values as the array type that rclpy's messages take without checking each one."""
+    return array('d', np.ascontiguousarray(values, dtype=float).tobytes())
+
+
+def effort_message(stamp: Time, names: list[str], effort: NDArray[np.float64],
+                   frame_id: str = '') -> JointState:
+    """
+    Return a stamped JointState that carries torques alone; `names` is kept, not copied.
+
+    RViz's Effort display drops messages without a frame, though torques are of none.
+    """
+    message = JointState()
+    message.header.stamp = stamp
+    message.header.frame_id = frame_id
+    message.name = names
+    message.effort = doubles(effort)
+    return message
+
+
+def request_from_message(message: JointTrajectory) -> TrajectoryRequest:
+    """
+    Return what a trajectory message asks for.
+
+    Raises
+    ------
+    ReferenceRefusedError
+        If it has no points, or points that are not alike.
+
+    """
+    if not message.points:
+        raise ReferenceRefusedError('The reference has no points; send at least one.')
+    start = seconds(message.header.stamp)
+    positions = _rows(message, 'positions')
+    if positions is None:
+        raise ReferenceRefusedError('The reference has no positions; they are needed.')
+    return TrajectoryRequest(
+        joint_names=tuple(message.joint_names),
+        times=np.array([point.time_from_start.sec + 1e-9 * point.time_from_start.nanosec
+                        for point in message.points]),
+        positions=positions, velocities=_rows(message, 'velocities'),
+        accelerations=_rows(message, 'accelerations'), start=start or None)
+
+
+def _rows(message: JointTrajectory, field: str) -> NDArray[np.float64] | None:
+    """Return one field of all points, shape (points, joints), or None if none has it."""
+    rows = [getattr(point, field) for point in message.points]
+    lengths = {len(row) for row in rows}
+    if lengths == {0}:
+        return None
+    if lengths != {len(message.joint_names)}:
+        raise ReferenceRefusedError(
+            f"The reference's {field} have {sorted(lengths)} values in its points for "
+            f'{len(message.joint_names)} joints; give one per joint in every point, or in none.')
+    return np.array(rows, dtype=float)
+
+
+def trajectory_message(joint_names: list[str], times: NDArray[np.float64],
+                       positions: NDArray[np.float64],
+                       velocities: NDArray[np.float64] | None = None,
+                       accelerations: NDArray[np.float64] | None = None,
+                       efforts: NDArray[np.float64] | None = None,
+                       start: float = 0.0) -> JointTrajectory:
+    """
+    Return a trajectory message.
+
+    Parameters
+    ----------
+    joint_names : list of str
+        n names.
+    times : ndarray, shape (k,)
+        Seconds after `start`.
+    positions, velocities, accelerations, efforts : ndarray, shape (k, n)
+        What is None is left out.
+    start : float
+        The message's stamp [s]; zero asks for a start on arrival.
+
+    """
+    message = JointTrajectory()
+    message.header.stamp = stamp_from_seconds(start)
+    message.joint_names = joint_names
+    fields = {'positions': positions, 'velocities': velocities, 'accelerations': accelerations,
+              'effort': efforts}
+    given = {name: rows for name, rows in fields.items() if rows is not None}
+    for i, time in enumerate(times):
+        since = stamp_from_seconds(float(time))
+        message.points.append(JointTrajectoryPoint(
+            time_from_start=Duration(sec=since.sec, nanosec=since.nanosec),
+            **{name: doubles(rows[i]) for name, rows in given.items()}))
+    return message

@@ -1,0 +1,234 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+Closed-form dynamics of the RPR manipulator (seed 004, sections 2 and 3, corrected).
+
+With D = d2bar + d2, rho = D + a3 C3 + k3 S3 (how far out link 3's centre of mass is),
+sigma = a3 S3 - k3 C3 (how high) and kappa = a3 C3 + k3 S3 = d sigma / d theta3:
+
+    B11 = m1 (a1 + k1)^2 + I1z + m2 (D^2 + (a1 - k2)^2) + I2x
+          + m3 (rho^2 + a1^2) + I3x S3^2 + I3y C3^2
+    B12 = m2 k2 - a1 (m2 + m3)      B13 = a1 m3 sigma
+    B22 = m2 + m3                   B23 = -m3 sigma        B33 = m3 (a3^2 + k3^2) + I3z
+    U = g ((m1 + m2 + m3) d0 + m3 sigma)
+
+The report's k1 = h1/2 along x1, k2 = a2/2 along z2 and k3 = h3/2 along -y3 place the centres of
+mass; its moments belong to those centres, so Steiner's terms enter once, through B.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .kinematics import finite_triples, RprKinematics
+from ..arm import ArmDescription, FrictionModel, LinkInertia
+from ..dynamics.model import solve_acceleration
+from ..errors import DescriptionError, JointVectorError
+from ..typing import Array
+
+# A centre of mass or a product of inertia off its axis by more than this, relative to the link's
+# largest entry, is no rounding.
+_OFF_AXIS_EPS = 1e-12
+
+
+@dataclass(frozen=True)
+class RprMasses:
+    """
+    What of the three links the closed form needs.
+
+    `m1`, `m2`, `m3` are masses [kg]; `k1`, `k2`, `k3` place the centres of mass at (k1, 0, 0),
+    (0, 0, k2) and (0, -k3, 0) in the links' frames [m]; the moments are about the centres of mass
+    [kg m^2], `i1z` about z1, `i2x` about x2, `i3x`, `i3y`, `i3z` about the axes of {3}.
+    """
+
+    m1: float
+    m2: float
+    m3: float
+    k1: float
+    k2: float
+    k3: float
+    i1z: float
+    i2x: float
+    i3x: float
+    i3y: float
+    i3z: float
+
+    @classmethod
+    def from_links(cls, first: LinkInertia, second: LinkInertia, third: LinkInertia) -> RprMasses:
+        """
+        Return what the closed form needs of three links in the frames of seed 004.
+
+        Raises
+        ------
+        DescriptionError
+            If a centre of mass is off its axis or a tensor has products of inertia.
+
+        """
+        for number, (link, axis) in enumerate(((first, 0), (second, 2), (third, 1)), start=1):
+            _require_symmetric(link, axis, number)
+        one, two, three = (link.inertia_at_center_of_mass for link in (first, second, third))
+        return cls(first.mass, second.mass, third.mass, first.center_of_mass[0],
+                   second.center_of_mass[2], -third.center_of_mass[1], one[2, 2], two[0, 0],
+                   three[0, 0], three[1, 1], three[2, 2])
+
+
+@dataclass(frozen=True)
+class RprDynamics:
+    """
+    The equations of motion B ddq + C dq + F + g = tau - J^T h of an RPR manipulator.
+
+    All methods take stacks of shape (..., 3); torque is (N m, N, N m).
+
+    Parameters
+    ----------
+    kinematics : RprKinematics
+        The lengths.
+    masses : RprMasses
+        The links.
+    friction : FrictionModel, optional
+        F(dq), viscous and Coulomb; none if not given.
+    gravity_constant : float
+        Along -z of {S} [m/s^2].
+
+    """
+
+    kinematics: RprKinematics
+    masses: RprMasses
+    friction: FrictionModel | None = None
+    gravity_constant: float = 9.81
+
+    @classmethod
+    def from_description(cls, description: ArmDescription,
+                         gravity_constant: float = 9.81) -> RprDynamics:
+        """Return the closed form of a described arm with its friction, or DescriptionError."""
+        return cls(RprKinematics.from_description(description),
+                   RprMasses.from_links(*description.links), description.friction,
+                   gravity_constant)
+
+    def mass_matrix(self, q: ArrayLike) -> Array:
+        """Return B(q), shape (..., 3, 3) (seed 004, section 2.1, corrected)."""
+        m, a1 = self.masses, self.kinematics.a1
+        terms = self._terms(q)
+        one = np.ones_like(terms.sigma)
+        b11 = (m.m1 * (a1 + m.k1)**2 + m.i1z
+               + m.m2 * (terms.extension**2 + (a1 - m.k2)**2) + m.i2x
+               + m.m3 * (terms.rho**2 + a1**2) + m.i3x * terms.s3**2 + m.i3y * terms.c3**2)
+        b12 = (m.m2 * m.k2 - a1 * (m.m2 + m.m3)) * one
+        b13 = a1 * m.m3 * terms.sigma
+        b22, b23 = (m.m2 + m.m3) * one, -m.m3 * terms.sigma
+        b33 = (m.m3 * (self.kinematics.a3**2 + m.k3**2) + m.i3z) * one
+        return _matrix((b11, b12, b13), (b12, b22, b23), (b13, b23, b33))
+
+    def coriolis_matrix(self, q: ArrayLike, dq: ArrayLike) -> Array:
+        """
+        Return C(q, dq) of Christoffel symbols, shape (..., 3, 3) (seed 004, section 3).
+
+        c12 and c21 have the m3 terms that the report lost, and c21 = -c12: C is not symmetric.
+        """
+        m = self.masses
+        position, velocity = np.broadcast_arrays(
+            finite_triples(q, 'q'), finite_triples(dq, 'dq'))
+        terms = self._terms(position)
+        v1, v2, v3 = np.moveaxis(velocity, -1, 0)
+        by_d2 = (m.m2 + m.m3) * terms.extension + m.m3 * terms.kappa  # half dB11/dd2, "E"
+        by_theta3 = (-m.m3 * terms.rho * terms.sigma
+                     + (m.i3x - m.i3y) * terms.s3 * terms.c3)  # half dB11/dtheta3
+        pull = m.m3 * terms.kappa
+        zero = np.zeros_like(pull * v1)
+        return _matrix(
+            (by_d2 * v2 + by_theta3 * v3, by_d2 * v1,
+             by_theta3 * v1 + self.kinematics.a1 * pull * v3),
+            (-by_d2 * v1, zero, -pull * v3),
+            (-by_theta3 * v1, zero, zero))
+
+    def gravity(self, q: ArrayLike) -> Array:
+        """Return g(q) = (0, 0, m3 g (a3 C3 + k3 S3)), shape (..., 3): the printed one is right."""
+        torque = self.masses.m3 * self.gravity_constant * self._terms(q).kappa
+        return np.stack((np.zeros_like(torque), np.zeros_like(torque), torque), axis=-1)
+
+    def kinetic_energy(self, q: ArrayLike, dq: ArrayLike) -> Array:
+        """Return 1/2 dq^T B dq, shape (...) [J]; the report's expansion of it is false."""
+        velocity = finite_triples(dq, 'dq')
+        return 0.5 * np.einsum('...i,...ij,...j->...', velocity, self.mass_matrix(q), velocity)
+
+    def potential_energy(self, q: ArrayLike) -> Array:
+        """Return U(q) with g = dU/dq, shape (...) [J]; zero for a mass at the height of {S}."""
+        m = self.masses
+        lifted = (m.m1 + m.m2 + m.m3) * self.kinematics.d0 + m.m3 * self._terms(q).sigma
+        return self.gravity_constant * lifted
+
+    def inverse_dynamics(self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike,
+                         h: ArrayLike | None = None) -> Array:
+        """
+        Return tau = B ddq + C dq + F + g + J_G^T h, shape (..., 3).
+
+        Parameters
+        ----------
+        q, dq, ddq : array_like, shape (..., 3)
+            State and acceleration (rad, m, rad and per second).
+        h : array_like, shape (..., 6), optional
+            Force and moment that the end effector exerts on its surroundings, at the origin of
+            {3} in the axes of {S} [N, N m]: the report's h_e. The `wrench` of the general
+            formulations is its opposite.
+
+        """
+        return (np.einsum('...ij,...j->...i', self.mass_matrix(q), finite_triples(ddq, 'ddq'))
+                + self._resistance(q, dq, h))
+
+    def forward_dynamics(self, q: ArrayLike, dq: ArrayLike, tau: ArrayLike,
+                         h: ArrayLike | None = None) -> Array:
+        """Return ddq of B ddq = tau - C dq - F - g - J_G^T h, shape (..., 3)."""
+        free = finite_triples(tau, 'tau') - self._resistance(q, dq, h)
+        return solve_acceleration(self.mass_matrix(q), free)
+
+    def _resistance(self, q: ArrayLike, dq: ArrayLike, h: ArrayLike | None) -> Array:
+        velocity = finite_triples(dq, 'dq')
+        total = np.einsum('...ij,...j->...i', self.coriolis_matrix(q, velocity), velocity)
+        total = total + self.gravity(q)
+        if self.friction is not None:
+            total = total + self.friction.torque(velocity)
+        if h is None:
+            return total
+        wrench = np.asarray(h, dtype=float)
+        if wrench.shape[-1:] != (6,) or not np.isfinite(wrench).all():
+            raise JointVectorError('h must be six finite numbers, force [N] then moment [N m]; '
+                                   f'got {wrench.tolist()}.')
+        return total + np.einsum('...ai,...a->...i', self.kinematics.geometric_jacobian(q), wrench)
+
+    def _terms(self, q: ArrayLike) -> _Terms:
+        _, d2, theta3 = np.moveaxis(finite_triples(q, 'q'), -1, 0)
+        s3, c3, extension = np.sin(theta3), np.cos(theta3), self.kinematics.d2bar + d2
+        a3, k3 = self.kinematics.a3, self.masses.k3
+        kappa = a3 * c3 + k3 * s3
+        return _Terms(s3, c3, extension, extension + kappa, a3 * s3 - k3 * c3, kappa)
+
+
+@dataclass(frozen=True)
+class _Terms:
+    """The module's abbreviations at q; `extension` is D."""
+
+    s3: Array
+    c3: Array
+    extension: Array
+    rho: Array
+    sigma: Array
+    kappa: Array
+
+
+def _require_symmetric(link: LinkInertia, axis: int, number: int) -> None:
+    off_axis = np.delete(link.first_moment, axis)
+    tensor = link.inertia_at_center_of_mass
+    products = tensor - np.diag(np.diag(tensor))
+    scale = _OFF_AXIS_EPS * max(float(np.abs(link.parameters()).max()), 1e-300)
+    if np.abs(off_axis).max() > scale or np.abs(products).max() > scale:
+        raise DescriptionError(
+            f"The closed form needs link {number}'s centre of mass on {'xyz'[axis]} of its frame "
+            f'and no products of inertia; got {link.center_of_mass.tolist()} m and '
+            f'{tensor.tolist()} kg m^2. The general formulations take any link.')
+
+
+def _matrix(*rows: tuple[Array, Array, Array]) -> Array:
+    return np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)

@@ -1,0 +1,183 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+Closed-form kinematics of the RPR manipulator (seed 004, section 1, corrected).
+
+Joints q = (theta1, d2, theta3): a turn about the vertical, a horizontal slide, a turn about a
+horizontal axis. With D = d2bar + d2 the end effector stands at
+
+    p = (w S1 + a1 C1, -w C1 + a1 S1, d0 + a3 S3),    w = D + a3 C3.
+
+The general formulations compute the same from `config/arms/rpr.yaml`; the formulas here are the
+independent answer they are held to, and they alone invert the position. All methods take stacks
+of shape (..., 3).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..arm import ArmDescription, Convention, DHRow, JointKind
+from ..errors import DescriptionError, JointVectorError, UnreachableError
+from ..typing import Array
+
+_KINDS = (JointKind.REVOLUTE, JointKind.PRISMATIC, JointKind.REVOLUTE)
+# How far past the edge of the reach, relative to the arm, a position computed on the edge may lie.
+_EDGE_EPS = 1e-12
+
+
+@dataclass(frozen=True)
+class RprKinematics:
+    """
+    The four lengths of an RPR manipulator [m] and what follows from them.
+
+    `d0` is the height of the shoulder, `a1` the offset of the slide from the vertical axis,
+    `d2bar` the reach of the slide at d2 = 0, `a3` the length of the last link.
+
+    Raises
+    ------
+    DescriptionError
+        If a1 is zero (over the vertical axis theta1 is then undetermined) or a3 is not positive.
+
+    """
+
+    d0: float
+    a1: float
+    d2bar: float
+    a3: float
+
+    def __post_init__(self) -> None:
+        """Refuse lengths that leave a joint without effect."""
+        if self.a1 == 0.0 or not self.a3 > 0.0:
+            raise DescriptionError(f'An RPR manipulator needs a1 other than zero and a3 above '
+                                   f'zero; got a1 = {self.a1} and a3 = {self.a3}.')
+
+    @classmethod
+    def from_description(cls, description: ArmDescription) -> RprKinematics:
+        """
+        Return the lengths of a described arm.
+
+        Raises
+        ------
+        DescriptionError
+            If it is no RPR manipulator in seed 004's frames.
+
+        """
+        rows = [joint.row for joint in description.joints]
+        if tuple(joint.kind for joint in description.joints) != _KINDS:
+            raise DescriptionError(f'{description.name} is no RPR manipulator: its joints are '
+                                   f'{", ".join(joint.kind for joint in description.joints)}.')
+        quarter = 0.5 * np.pi
+        form = (DHRow(a=rows[0].a, alpha=quarter),
+                DHRow(alpha=-quarter, d=rows[1].d, theta=quarter),
+                DHRow(a=rows[2].a, theta=-quarter), DHRow())
+        height = np.eye(4)
+        height[2, 3] = description.base[2, 3]
+        if (description.convention is not Convention.STANDARD
+                or (*rows, description.flange) != form
+                or not np.array_equal(description.base, height)):
+            raise DescriptionError(f'{description.name} is an RPR arm, but not in the frames of '
+                                   'seed 004, section 1.1: compare its rows and base with '
+                                   'config/arms/rpr.yaml.')
+        return cls(height[2, 3], rows[0].a, rows[1].d, rows[2].a)
+
+    def forward(self, q: ArrayLike) -> Array:
+        """Return T_b^3, the pose of the end effector in {S}, shape (..., 4, 4)."""
+        (s1, c1), (s3, c3), extension = self._parts(q)
+        reach = extension + self.a3 * c3
+        zero = np.zeros_like(s1)
+        return _stack_rows(
+            (s1 * c3, -s1 * s3, -c1, reach * s1 + self.a1 * c1),
+            (-c1 * c3, c1 * s3, -s1, -reach * c1 + self.a1 * s1),
+            (s3, c3, zero, self.d0 + self.a3 * s3),
+            (zero, zero, zero, zero + 1.0))
+
+    def inverse(self, position: ArrayLike) -> Array:
+        """
+        Return the four joint positions that put the end effector at a position.
+
+        Parameters
+        ----------
+        position : array_like, shape (3,)
+            Of the origin of {3} in {S} [m].
+
+        Returns
+        -------
+        ndarray, shape (4, 3)
+            (theta1, d2, theta3) for (w, C3) of signs (+, +), (+, -), (-, +), (-, -); theta1 and
+            theta3 in (-pi, pi]. On the edge of the reach rows coincide. Joint limits are not
+            looked at. Seed 004, section 1.3, with theta1 = atan2(w px + a1 py, a1 px - w py):
+            one for each of the four, where the report's theta1 with both signs is false.
+
+        Raises
+        ------
+        UnreachableError
+            If px^2 + py^2 < a1^2 or |pz - d0| > a3.
+        JointVectorError
+            If `position` is not three finite numbers.
+
+        """
+        x, y, z = target = finite_triples(position, 'position', (3,))
+        rise = (z - self.d0) / self.a3
+        if abs(rise) > 1.0 + _EDGE_EPS:
+            raise UnreachableError(
+                f'{_point(target)} is out of reach: its height above the shoulder, '
+                f'{z - self.d0:.6g} m, exceeds a3 = {self.a3:g} m.')
+        squared = x * x + y * y - self.a1**2
+        if squared < -_EDGE_EPS * self.a1**2:
+            raise UnreachableError(
+                f'{_point(target)} is out of reach: it is {np.hypot(x, y):.6g} m from the '
+                f'vertical axis, nearer than a1 = {abs(self.a1):g} m.')
+        sine = min(1.0, max(-1.0, rise))
+        cosine, reach = np.sqrt((1.0 - sine) * (1.0 + sine)), np.sqrt(max(0.0, squared))
+        branches = [(sign * reach, other * cosine) for sign in (1, -1) for other in (1, -1)]
+        return np.array([
+            (np.arctan2(w * x + self.a1 * y, self.a1 * x - w * y),
+             w - self.a3 * c3 - self.d2bar, np.arctan2(sine, c3)) for w, c3 in branches])
+
+    def analytical_jacobian(self, q: ArrayLike) -> Array:
+        """Return J_A = dp/dq, shape (..., 3, 3) (seed 004, section 1.4, column 3 corrected)."""
+        return self.geometric_jacobian(q)[..., :3, :]
+
+    def geometric_jacobian(self, q: ArrayLike) -> Array:
+        """
+        Return J_G, rows (v, omega) in {S}, shape (..., 6, 3).
+
+        Seed 004, section 1.5, with the signs of columns 1 and 3 corrected.
+        """
+        (s1, c1), (s3, c3), extension = self._parts(q)
+        reach = extension + self.a3 * c3
+        zero, one = np.zeros_like(s1), np.ones_like(s1)
+        return _stack_rows(
+            (reach * c1 - self.a1 * s1, s1, -self.a3 * s1 * s3),
+            (reach * s1 + self.a1 * c1, -c1, self.a3 * c1 * s3),
+            (zero, zero, self.a3 * c3),
+            (zero, zero, -c1),
+            (zero, zero, -s1),
+            (one, zero, zero))
+
+    def _parts(self, q: ArrayLike) -> tuple[tuple[Array, Array], tuple[Array, Array], Array]:
+        """Return (S1, C1), (S3, C3) and D = d2bar + d2."""
+        theta1, d2, theta3 = np.moveaxis(finite_triples(q, 'q'), -1, 0)
+        return ((np.sin(theta1), np.cos(theta1)), (np.sin(theta3), np.cos(theta3)),
+                self.d2bar + d2)
+
+
+def finite_triples(values: ArrayLike, name: str, shape: tuple[int, ...] | None = None) -> Array:
+    """Return finite numbers of shape (..., 3), or of `shape`; or raise JointVectorError."""
+    vector = np.asarray(values, dtype=float)
+    fits = vector.shape[-1:] == (3,) if shape is None else vector.shape == shape
+    if not fits or not np.isfinite(vector).all():
+        raise JointVectorError(f'{name} must be three finite numbers; got {vector.tolist()}.')
+    return vector
+
+
+def _stack_rows(*rows: tuple[Array, ...]) -> Array:
+    return np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
+
+
+def _point(position: Array) -> str:
+    return '(' + ', '.join(f'{value:g}' for value in position) + ') m'

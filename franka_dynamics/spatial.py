@@ -1,0 +1,326 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+Rigid motions: hat and vee, exponentials, adjoints, joint twists, poses as 4 x 4 matrices.
+
+Twists are (v, omega), v first, as Pinocchio has them; the notebook of seed 001 writes
+(omega, v). All functions take stacks: leading axes are kept.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .errors import InertiaError, RigidMotionError
+from .typing import Array
+
+
+class JointKind(str, Enum):
+    """How a joint moves: its position is an angle (revolute) or a length (prismatic)."""
+
+    REVOLUTE = 'revolute'
+    PRISMATIC = 'prismatic'
+
+
+# Below this angle [rad] (x - sin x)/x^3 is taken from its series, cut after x^4: the next term,
+# x^6/362880, is below 2e-16. Above it cancellation costs eps/x^2, which [phi]^2 takes back.
+_SERIES_BELOW = 0.02
+
+
+def hat(vector: ArrayLike) -> Array:
+    """
+    Return the matrix of a vector or of a twist.
+
+    Parameters
+    ----------
+    vector : array_like, shape (..., 3) or (..., 6)
+        A rotation vector omega, or a twist (v, omega).
+
+    Returns
+    -------
+    ndarray, shape (..., 3, 3) or (..., 4, 4)
+        [omega] with [omega] x = omega x x, or [[omega], v; 0, 0] (seed 001, `Vector2Matrix_3x3`
+        and `Twist2Matrix_4x4`).
+
+    Raises
+    ------
+    RigidMotionError
+        If the last axis is neither 3 nor 6 long.
+
+    """
+    values = np.asarray(vector, dtype=float)
+    if values.shape[-1:] == (6,):
+        out = np.zeros((*values.shape[:-1], 4, 4))
+        out[..., :3, :3] = hat(values[..., 3:])
+        out[..., :3, 3] = values[..., :3]
+        return out
+    if values.shape[-1:] != (3,):
+        raise RigidMotionError(f'hat takes shape (..., 3) or (..., 6); got {values.shape}.')
+    out = np.zeros((*values.shape, 3))
+    x, y, z = values[..., 0], values[..., 1], values[..., 2]
+    out[..., 2, 1], out[..., 0, 2], out[..., 1, 0] = x, y, z
+    out[..., 1, 2], out[..., 2, 0], out[..., 0, 1] = -x, -y, -z
+    return out
+
+
+def vee(matrix: ArrayLike) -> Array:
+    """
+    Return the vector (3,) or twist (v, omega) (6,) whose `hat` is given; leading axes are kept.
+
+    The skew-symmetric part is read; a symmetric part is not looked at.
+
+    Raises
+    ------
+    RigidMotionError
+        If the last two axes are neither (3, 3) nor (4, 4).
+
+    """
+    values = np.asarray(matrix, dtype=float)
+    if values.shape[-2:] == (4, 4):
+        return np.concatenate((values[..., :3, 3], vee(values[..., :3, :3])), axis=-1)
+    if values.shape[-2:] != (3, 3):
+        raise RigidMotionError(f'vee takes shape (..., 3, 3) or (..., 4, 4); got {values.shape}.')
+    skew = 0.5 * (values - np.swapaxes(values, -1, -2))
+    return np.stack((skew[..., 2, 1], skew[..., 0, 2], skew[..., 1, 0]), axis=-1)
+
+
+def exp3(omega: ArrayLike, angle: ArrayLike = 1.0) -> Array:
+    """
+    Return the rotation exp([omega] angle) by Rodrigues' formula, shape (..., 3, 3).
+
+    Parameters
+    ----------
+    omega : array_like, shape (..., 3)
+        Axis, of any length; of unit length for `angle` to be one.
+    angle : array_like, shape (...)
+        What the axis is multiplied by [rad for a unit axis].
+
+    """
+    return _exponential(np.asarray(omega, dtype=float) * np.asarray(angle, dtype=float)[..., None])
+
+
+def _exponential(phi: Array) -> Array:
+    sine, versine, _ = _coefficients(phi)
+    cross = hat(phi)
+    return np.eye(3) + sine * cross + versine * (cross @ cross)
+
+
+def exp6(twist: ArrayLike, angle: ArrayLike = 1.0) -> Array:
+    """
+    Return the motion exp([xi] angle) of a twist xi = (v, omega), shape (..., 4, 4).
+
+    Parameters
+    ----------
+    twist : array_like, shape (..., 6)
+        (v, omega); omega of any length, zero for a translation.
+    angle : array_like, shape (...)
+        What the twist is multiplied by: the position of a joint [rad or m].
+
+    Notes
+    -----
+    With phi = omega angle: R = exp([phi]) and p = (1 + (1 - cos x)/x^2 [phi]
+    + (x - sin x)/x^3 [phi]^2) v angle, x = |phi| (Murray, Li, Sastry 1994, eq. 2.36).
+
+    """
+    scaled = np.asarray(twist, dtype=float) * np.asarray(angle, dtype=float)[..., None]
+    phi = scaled[..., 3:]
+    _, versine, rest = _coefficients(phi)
+    cross = hat(phi)
+    left = np.eye(3) + versine * cross + rest * (cross @ cross)
+    out = np.zeros((*scaled.shape[:-1], 4, 4))
+    out[..., :3, :3] = _exponential(phi)
+    out[..., :3, 3] = np.einsum('...ij,...j->...i', left, scaled[..., :3])
+    out[..., 3, 3] = 1.0
+    return out
+
+
+def log3(rotation: ArrayLike) -> Array:
+    """
+    Return the rotation vector of a rotation by less than pi, shape (..., 3) [rad].
+
+    The inverse of `exp3` there; at pi itself the direction is lost to rounding.
+    """
+    matrix = np.asarray(rotation, dtype=float)
+    sine_axis = vee(matrix)
+    sine = np.linalg.norm(sine_axis, axis=-1)
+    angle = np.arctan2(sine, 0.5 * (np.trace(matrix, axis1=-2, axis2=-1) - 1.0))
+    small = sine < 1e-8  # x / sin x is 1 to the last digit, unless x is near pi
+    factor = np.where(small, 1.0, angle / np.where(small, 1.0, sine))
+    return sine_axis * factor[..., None]
+
+
+def _coefficients(phi: Array) -> tuple[Array, Array, Array]:
+    """Return sin x/x, (1 - cos x)/x^2 and (x - sin x)/x^3 for x = |phi|, each (..., 1, 1)."""
+    x = np.linalg.norm(phi, axis=-1)[..., None, None]
+    small = x < _SERIES_BELOW
+    safe = np.where(small, 1.0, x)
+    rest = np.where(small, 1 / 6 - x**2 / 120 + x**4 / 5040, (safe - np.sin(safe)) / safe**3)
+    # numpy's sinc is sin(pi x)/(pi x) and handles zero; 1 - cos x = 2 sin^2(x/2) does not cancel.
+    return np.sinc(x / np.pi), 0.5 * np.sinc(0.5 * x / np.pi)**2, rest
+
+
+def adjoint(transform: ArrayLike) -> Array:
+    """
+    Return Ad(T), shape (..., 6, 6): a twist (v, omega) in the frame T places -> outer frame.
+
+    Ad = [[R, [p] R], [0, R]]. With T the pose of a body and its twist in the body's own axes,
+    Ad(T) gives the spatial twist.
+    """
+    matrix = np.asarray(transform, dtype=float)
+    rotation, origin = matrix[..., :3, :3], matrix[..., :3, 3]
+    return _block(rotation, hat(origin) @ rotation)
+
+
+def adjoint_inverse(transform: ArrayLike) -> Array:
+    """Return Ad(T)^-1 = Ad(T^-1) = [[R^T, -R^T [p]], [0, R^T]], shape (..., 6, 6)."""
+    matrix = np.asarray(transform, dtype=float)
+    back = np.swapaxes(matrix[..., :3, :3], -1, -2)
+    return _block(back, -back @ hat(matrix[..., :3, 3]))
+
+
+def _block(rotation: Array, coupling: Array) -> Array:
+    out = np.zeros((*rotation.shape[:-2], 6, 6))
+    out[..., :3, :3] = out[..., 3:, 3:] = rotation
+    out[..., :3, 3:] = coupling
+    return out
+
+
+def bracket(first: ArrayLike, second: ArrayLike) -> Array:
+    """Return the Lie bracket ad(first) second of two twists (v, omega), shape (..., 6)."""
+    a, b = np.asarray(first, dtype=float), np.asarray(second, dtype=float)
+    linear = np.cross(a[..., 3:], b[..., :3]) + np.cross(a[..., :3], b[..., 3:])
+    return np.concatenate((linear, np.cross(a[..., 3:], b[..., 3:])), axis=-1)
+
+
+def ad(twist: Array) -> Array:
+    """Return the matrix that takes W to the Lie bracket [V, W], (v, omega), (..., 6, 6)."""
+    out = np.zeros((*twist.shape, 6))
+    out[..., :3, :3] = out[..., 3:, 3:] = hat(twist[..., 3:])
+    out[..., :3, 3:] = hat(twist[..., :3])
+    return out
+
+
+def ad_dual(wrench: Array) -> Array:
+    """Return ad*(F) with ad(A)^T F = ad*(F) A for F = (force, moment) (seed 003, (10))."""
+    out = np.zeros((*wrench.shape, 6))
+    force = hat(wrench[..., :3])
+    out[..., :3, 3:] = out[..., 3:, :3] = force
+    out[..., 3:, 3:] = hat(wrench[..., 3:])
+    return out
+
+
+def joint_twist(axis: ArrayLike, point: ArrayLike, kind: JointKind = JointKind.REVOLUTE) -> Array:
+    """
+    Return the unit twist (v, omega) of a joint, shape (..., 6).
+
+    Parameters
+    ----------
+    axis : array_like, shape (..., 3)
+        Unit vector along the joint axis.
+    point : array_like, shape (..., 3)
+        Any point on the axis [m]; a prismatic joint does not need it.
+    kind : JointKind
+        Revolute: (-axis x point, axis) (seed 001, cell 8); prismatic: (axis, 0).
+
+    """
+    direction, foot = np.broadcast_arrays(
+        np.asarray(axis, dtype=float), np.asarray(point, dtype=float))
+    if kind is JointKind.PRISMATIC:
+        return np.concatenate((direction, np.zeros_like(direction)), axis=-1)
+    return np.concatenate((-np.cross(direction, foot), direction), axis=-1)
+
+
+def rpy(roll: float, pitch: float, yaw: float) -> Array:
+    """Return Rz(yaw) Ry(pitch) Rx(roll), shape (3, 3): URDF's fixed-axis angles [rad]."""
+    x, y, z = np.eye(3)
+    return exp3(z, yaw) @ exp3(y, pitch) @ exp3(x, roll)
+
+
+def inverse_transform(transform: ArrayLike) -> Array:
+    """Return T^-1 = [[R^T, -R^T p], [0, 1]], shape (..., 4, 4)."""
+    matrix = np.asarray(transform, dtype=float)
+    back = np.swapaxes(matrix[..., :3, :3], -1, -2)
+    out = np.zeros_like(matrix)
+    out[..., :3, :3] = back
+    out[..., :3, 3] = -np.einsum('...ij,...j->...i', back, matrix[..., :3, 3])
+    out[..., 3, 3] = 1.0
+    return out
+
+
+# Below this cosine of the pitch, roll and yaw turn about the same axis and cannot be told apart.
+_GIMBAL_LOCK = 1e-9
+
+
+def pose_from_xyz_rpy(xyz: ArrayLike, rpy: ArrayLike) -> NDArray[np.float64]:
+    """
+    Return the pose Rz(yaw) Ry(pitch) Rx(roll) at a position.
+
+    Parameters
+    ----------
+    xyz : array_like, shape (3,)
+        Position [m].
+    rpy : array_like, shape (3,)
+        Roll, pitch, yaw about the fixed axes x, y, z [rad], as URDF's <origin> has them.
+
+    Returns
+    -------
+    ndarray, shape (4, 4)
+
+    """
+    (cr, cp, cy), (sr, sp, sy) = np.cos(rpy), np.sin(rpy)
+    pose = np.eye(4)
+    pose[:3, :3] = [[cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr],
+                    [sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr],
+                    [-sp, cp * sr, cp * cr]]
+    pose[:3, 3] = np.asarray(xyz, dtype=float)
+    return pose
+
+
+def rpy_from_rotation(rotation: ArrayLike) -> NDArray[np.float64]:
+    """Return roll, pitch, yaw [rad] of a (3, 3) rotation; yaw is 0 at a pitch of 90 degrees."""
+    R = np.asarray(rotation, dtype=float)
+    cos_pitch = float(np.hypot(R[0, 0], R[1, 0]))
+    pitch = np.arctan2(-R[2, 0], cos_pitch)
+    if cos_pitch < _GIMBAL_LOCK:
+        return np.array([np.arctan2(-R[1, 2], R[1, 1]), pitch, 0.0])
+    return np.array([np.arctan2(R[2, 1], R[2, 2]), pitch, np.arctan2(R[1, 0], R[0, 0])])
+
+
+def inverse_pose(pose: ArrayLike) -> NDArray[np.float64]:
+    """Return the inverse of a (4, 4) pose, by transposition."""
+    matrix = np.asarray(pose, dtype=float)
+    inverse = np.eye(4)
+    inverse[:3, :3] = matrix[:3, :3].T
+    inverse[:3, 3] = -matrix[:3, :3].T @ matrix[:3, 3]
+    return inverse
+
+
+# How far R R^T may be from 1: looser than rounding, far tighter than a typed rotation's error.
+_RIGID_EPS = 1e-9
+
+
+def rigid_transform(transform: ArrayLike) -> NDArray[np.float64]:
+    """
+    Return a homogeneous transform as a float array of shape (4, 4).
+
+    Raises
+    ------
+    InertiaError
+        If it is no rigid motion: rotation not orthonormal and right-handed, or last row not
+        (0, 0, 0, 1), to 1e-9.
+
+    """
+    matrix = np.asarray(transform, dtype=float)
+    if matrix.shape != (4, 4):
+        raise InertiaError(f'A transform needs shape (4, 4); got {matrix.shape}.')
+    rotation = matrix[:3, :3]
+    rigid = (np.isfinite(matrix).all()
+             and np.abs(rotation @ rotation.T - np.eye(3)).max() <= _RIGID_EPS
+             and np.linalg.det(rotation) > 0.0 and np.array_equal(matrix[3], (0, 0, 0, 1)))
+    if not rigid:
+        raise InertiaError('A transform must be a rigid motion [R, p; 0, 1] with R a rotation; '
+                           f'got {matrix.tolist()}.')
+    return matrix

@@ -1,0 +1,350 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""URDF text -> links and joints as written, checked one by one; the one place that parses URDF."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+import math
+from pathlib import Path
+from typing import TypeVar
+import xml.etree.ElementTree as ElementTree
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..arm.description import JointLimits
+from ..arm.inertia import LinkInertia, tensor_from_six
+from ..errors import UrdfError
+from ..spatial import pose_from_xyz_rpy
+
+_MOST_NAMES = 6  # more link names than this make an error message unreadable
+Edge = tuple[str, str, str]  # joint, parent link, child link
+
+
+class TreeError(ValueError):
+    """Links and joints form no tree; the sentence lacks the name of the file."""
+
+
+def root_link(links: Iterable[str], edges: Sequence[Edge]) -> str:
+    """
+    Return the one link that no joint leads to.
+
+    Parameters
+    ----------
+    links : iterable of str
+        All link names.
+    edges : sequence of (joint, parent link, child link)
+        All joints.
+
+    Raises
+    ------
+    TreeError
+        If a joint names a link that is not there, a link hangs on two joints, or there is not
+        exactly one root from which every link is reached.
+
+    """
+    names = list(links)
+    parents: dict[str, str] = {}
+    for joint, parent, child in edges:
+        for link in (parent, child):
+            if link not in names:
+                raise TreeError(f'joint {joint!r} refers to the link {link!r}, which does not '
+                                'exist.')
+        if child in parents:
+            raise TreeError(f'the link {child!r} hangs on two joints, {parents[child]!r} and '
+                            f'{joint!r}; a URDF is a tree.')
+        parents[child] = joint
+    root = _only_root([name for name in names if name not in parents], bool(names))
+    lost = sorted(set(names) - _reached_from(root, edges))
+    if lost:
+        raise TreeError(f'the links {", ".join(lost)} form a loop of joints; a URDF is a tree.')
+    return root
+
+
+def _only_root(roots: list[str], any_links: bool) -> str:
+    if not any_links:
+        raise TreeError('has no links.')
+    if not roots:
+        raise TreeError('its joints form a loop; a URDF is a tree with one root link.')
+    if len(roots) > 1:
+        raise TreeError(f'has {len(roots)} root links ({", ".join(roots[:_MOST_NAMES])}); join '
+                        'them with fixed joints, a URDF is one tree.')
+    return roots[0]
+
+
+def _reached_from(root: str, edges: Sequence[Edge]) -> set[str]:
+    reached, frontier = {root}, [root]
+    while frontier:
+        link = frontier.pop()
+        children = [child for _, parent, child in edges if parent == link]
+        reached.update(children)
+        frontier.extend(children)
+    return reached
+
+
+MOVING_TYPES = ('revolute', 'continuous', 'prismatic')
+JOINT_TYPES = (*MOVING_TYPES, 'fixed', 'floating', 'planar')
+_TENSOR_ATTRIBUTES = ('ixx', 'ixy', 'ixz', 'iyy', 'iyz', 'izz')
+# A limit of this size or more stands for none; URDF has no other way to say it.
+UNLIMITED = 1e9
+# URDF asks for a unit axis; what is further from it than this is said, not only normalised.
+_AXIS_LENGTH_TOLERANCE = 1e-6
+
+_Named = TypeVar('_Named', 'UrdfLink', 'UrdfJoint')
+
+
+@dataclass(frozen=True)
+class UrdfLink:
+    """A link and its inertia in its own frame; None where it has no <inertial>."""
+
+    name: str
+    inertia: LinkInertia | None
+
+
+@dataclass(frozen=True, eq=False)
+class UrdfJoint:
+    """
+    A joint as written: `origin` is its pose in the parent link, `axis` a unit vector in it.
+
+    `limits` is None where the URDF states none; a lower and upper bound that are absent beside
+    other limits are zero, as the URDF format has it, but for a continuous joint.
+    """
+
+    name: str
+    kind: str
+    parent: str
+    child: str
+    origin: NDArray[np.float64]
+    axis: NDArray[np.float64]
+    limits: JointLimits | None = None
+    mimics: str | None = None
+
+    @property
+    def moves(self) -> bool:
+        """Whether this is a revolute, continuous or prismatic joint."""
+        return self.kind in MOVING_TYPES
+
+
+@dataclass(frozen=True, eq=False)
+class UrdfDocument:
+    """The tree of links and joints of a URDF, in the order written."""
+
+    name: str
+    source: str
+    links: dict[str, UrdfLink]
+    joints: dict[str, UrdfJoint]
+    root: str
+    notes: tuple[str, ...] = ()
+
+    def joint_to(self, link: str) -> UrdfJoint | None:
+        """Return the joint whose child is `link`; None for the root."""
+        return next((joint for joint in self.joints.values() if joint.child == link), None)
+
+    def joints_from(self, link: str) -> list[UrdfJoint]:
+        """Return the joints whose parent is `link`."""
+        return [joint for joint in self.joints.values() if joint.parent == link]
+
+    def path_to(self, link: str) -> list[UrdfJoint]:
+        """Return the joints from the root to `link`."""
+        path: list[UrdfJoint] = []
+        joint = self.joint_to(link)
+        while joint is not None:
+            path.append(joint)
+            joint = self.joint_to(joint.parent)
+        return path[::-1]
+
+
+def read_urdf(path: Path) -> str:
+    """Return a URDF's text, or say why it cannot be read (UrdfError)."""
+    try:
+        return path.read_text(encoding='utf-8')
+    except OSError as error:
+        raise UrdfError(f'{path} cannot be read: {error.strerror}.') from error
+    except UnicodeDecodeError as error:
+        raise UrdfError(f'{path} cannot be read: byte {error.start} is not UTF-8; is it a '
+                        'URDF?') from error
+
+
+def parse_urdf(text: str, source: str = 'the URDF') -> UrdfDocument:
+    """
+    Read a URDF.
+
+    Parameters
+    ----------
+    text : str
+        The XML text, xacro already expanded.
+    source : str
+        What error messages call it: a path or a topic.
+
+    Raises
+    ------
+    UrdfError
+        If the text is no XML, no URDF, or its links and joints form no tree; the sentence names
+        the source, the element, the value and the mend.
+
+    """
+    return _Parser(source).document(text)
+
+
+class _Parser:
+    """Reads one URDF; keeps its name for errors and collects what is odd but harmless."""
+
+    def __init__(self, source: str) -> None:
+        self._source = source
+        self._notes: list[str] = []
+
+    def _error(self, problem: str) -> UrdfError:
+        return UrdfError(f'{self._source}: {problem}')
+
+    def document(self, text: str) -> UrdfDocument:
+        robot = self._robot(text)
+        links = self._named(robot, 'link', self._link)
+        joints = self._named(robot, 'joint', self._joint)
+        try:
+            root = root_link(links, [(joint.name, joint.parent, joint.child)
+                                     for joint in joints.values()])
+        except TreeError as error:
+            raise self._error(str(error)) from None
+        return UrdfDocument(robot.get('name', ''), self._source, links, joints, root,
+                            tuple(self._notes))
+
+    def _robot(self, text: str) -> ElementTree.Element:
+        if not text.strip():
+            raise self._error('is empty; a URDF starts with <robot name="...">.')
+        try:
+            # ElementTree takes text with an encoding declaration, but only as bytes.
+            robot = ElementTree.fromstring(text.encode('utf-8'))
+        except (ElementTree.ParseError, UnicodeEncodeError) as error:
+            raise self._error(f'is not well-formed XML: {error}. The file may be cut '
+                              'short.') from error
+        if robot.tag in ('sdf', 'mujoco'):
+            raise self._error(f'is {"SDF" if robot.tag == "sdf" else "MJCF"}, not URDF; give the '
+                              'URDF that it was made from.')
+        if robot.tag != 'robot':
+            raise self._error(f'has <{robot.tag}> as its root element; a URDF has <robot>.')
+        if any('xacro' in str(element.tag) or '${' in value
+               for element in robot.iter() for value in (*element.attrib.values(), '')):
+            raise self._error('is a xacro file that has not been expanded; run "xacro FILE > '
+                              'robot.urdf" first.')
+        return robot
+
+    def _named(self, robot: ElementTree.Element, tag: str,
+               read: Callable[[ElementTree.Element, str], _Named]) -> dict[str, _Named]:
+        """Return the elements of one kind by name; two of one name are an error."""
+        found: dict[str, _Named] = {}
+        for element in robot.findall(tag):
+            name = element.get('name', '')
+            if not name:
+                raise self._error(f'has a <{tag}> without a name.')
+            if name in found:
+                raise self._error(f'has two <{tag}> elements named {name!r}; names must differ.')
+            found[name] = read(element, name)
+        return found
+
+    def _link(self, element: ElementTree.Element, name: str) -> UrdfLink:
+        inertial = element.find('inertial')
+        if inertial is None:
+            return UrdfLink(name, None)
+        where = f'link {name!r}, <inertial>'
+        mass_element, tensor_element = inertial.find('mass'), inertial.find('inertia')
+        if mass_element is None or tensor_element is None:
+            missing = 'mass' if mass_element is None else 'inertia'
+            raise self._error(f'{where} has no <{missing}>; give it, or leave <inertial> out for '
+                              'a link without mass.')
+        mass = self._number(mass_element, 'value', f'{where}, <mass>')
+        if mass < 0.0:
+            raise self._error(f'{where} has a mass of {mass} kg; a mass cannot be negative.')
+        six = [self._number(tensor_element, key, f'{where}, <inertia>')
+               for key in _TENSOR_ATTRIBUTES]
+        pose = self._origin(inertial, where)
+        at_center = LinkInertia(mass, np.zeros(3), tensor_from_six(six))
+        return UrdfLink(name, at_center.expressed_in(pose))
+
+    def _joint(self, element: ElementTree.Element, name: str) -> UrdfJoint:
+        where = f'joint {name!r}'
+        kind = element.get('type', '')
+        if kind not in JOINT_TYPES:
+            raise self._error(f'{where} has the type {kind!r}; URDF knows '
+                              f'{", ".join(JOINT_TYPES)}.')
+        mimic = element.find('mimic')
+        return UrdfJoint(
+            name, kind, self._end(element, 'parent', where), self._end(element, 'child', where),
+            self._origin(element, where), self._axis(element, where),
+            self._limits(element, kind, where),
+            None if mimic is None else mimic.get('joint', '(unnamed)'))
+
+    def _end(self, element: ElementTree.Element, tag: str, where: str) -> str:
+        end = element.find(tag)
+        link = None if end is None else end.get('link')
+        if not link:
+            raise self._error(f'{where} names no {tag} link.')
+        return link
+
+    def _origin(self, element: ElementTree.Element, where: str) -> NDArray[np.float64]:
+        origin = element.find('origin')
+        if origin is None:
+            return np.eye(4)
+        return pose_from_xyz_rpy(self._triple(origin, 'xyz', f'{where}, <origin>', (0., 0., 0.)),
+                                 self._triple(origin, 'rpy', f'{where}, <origin>', (0., 0., 0.)))
+
+    def _axis(self, element: ElementTree.Element, where: str) -> NDArray[np.float64]:
+        axis = element.find('axis')
+        if axis is None or element.get('type') == 'fixed':
+            return np.array([1.0, 0.0, 0.0])  # URDF's default
+        vector = self._triple(axis, 'xyz', f'{where}, <axis>', (1.0, 0.0, 0.0))
+        length = float(np.linalg.norm(vector))
+        if length < _AXIS_LENGTH_TOLERANCE:
+            raise self._error(f'{where} has the axis {vector.tolist()}, which has no direction; '
+                              'give a unit vector such as 0 0 1.')
+        if abs(length - 1.0) > _AXIS_LENGTH_TOLERANCE:
+            self._notes.append(f'{where} has an axis of length {length:.6g}; its direction '
+                               'alone was used.')
+        return vector / length
+
+    def _limits(self, element: ElementTree.Element, kind: str, where: str) -> JointLimits | None:
+        limit = element.find('limit')
+        if limit is None or kind not in MOVING_TYPES:
+            return None
+
+        def value(key: str, absent: float) -> float:
+            stated = absent if key not in limit.attrib else self._number(
+                limit, key, f'{where}, <limit>')
+            return math.copysign(math.inf, stated) if abs(stated) >= UNLIMITED else stated
+
+        unbounded = kind == 'continuous'
+        lower = -math.inf if unbounded else value('lower', 0.0)
+        upper = math.inf if unbounded else value('upper', 0.0)
+        if lower > upper:
+            raise self._error(f'{where}, <limit>: lower {lower} is above upper {upper}.')
+        velocity, effort = value('velocity', math.inf), value('effort', math.inf)
+        if velocity < 0.0 or effort < 0.0:
+            raise self._error(f'{where}, <limit>: velocity {velocity} and effort {effort} cannot '
+                              'be negative.')
+        return JointLimits(lower=lower, upper=upper, velocity=velocity, effort=effort)
+
+    def _number(self, element: ElementTree.Element, key: str, where: str) -> float:
+        text = element.get(key)
+        if text is None:
+            raise self._error(f'{where} has no attribute {key!r}.')
+        return self._float(text, key, where)
+
+    def _triple(self, element: ElementTree.Element, key: str, where: str,
+                absent: tuple[float, float, float]) -> NDArray[np.float64]:
+        text = element.get(key)
+        if text is None:
+            return np.array(absent)
+        words = text.split()
+        if len(words) != 3:
+            raise self._error(f'{where}: {key}="{text}" must be three numbers.')
+        return np.array([self._float(word, key, where) for word in words])
+
+    def _float(self, text: str, key: str, where: str) -> float:
+        try:
+            value = float(text)
+        except ValueError:
+            value = math.nan
+        if not math.isfinite(value):
+            raise self._error(f'{where}: {key}="{text}" is no finite number.')
+        return value

@@ -1,0 +1,224 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Any serial arm in a URDF -> a description of its own, and what of the URDF does not fit one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .dh_recovery import recover_rows, RecoveredRows
+from .document import parse_urdf, UrdfDocument
+from .serial_chain import find_chains, read_chain, SerialChain
+from ..arm.arm_file import available_arms, load
+from ..arm.denavit_hartenberg import Convention
+from ..arm.description import ArmDescription, Joint, JointLimits
+from ..arm.inertia import LinkInertia
+from ..errors import UrdfError
+from ..spatial import inverse_pose
+
+IMPORTED = 'imported'
+_GRIPPER_WORDS = ('finger', 'gripper', 'knuckle', 'jaw', 'thumb')
+_TIP_NAMES = ('flange', 'tool0', 'tool_flange')
+# Angles of a text with 15 digits are off by 1e-15; more is worth a sentence.
+_SAID_DEVIATION = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class ImportedArm:
+    """
+    The description, the URDF's names of its joints, and one sentence for all that does not fit.
+
+    `mount` is the pose of the description's space frame, the link that joint 1 hangs on, in the
+    URDF's root link; `tip` the link whose frame is the flange.
+    """
+
+    description: ArmDescription
+    urdf_joint_names: tuple[str, ...]
+    mount: NDArray[np.float64]
+    tip: str
+    notes: tuple[str, ...]
+
+
+def import_urdf(text: str, *, source: str = 'the URDF', name: str | None = None,
+                joint_names: Sequence[str] | None = None, tip: str | None = None,
+                prefix: str = '', convention: Convention = Convention.MODIFIED) -> ImportedArm:
+    """
+    Describe the serial arm in a URDF by DH rows.
+
+    Parameters
+    ----------
+    text : str
+        The URDF's text.
+    source : str
+        What sentences call it.
+    name : str, optional
+        Of the arm; the URDF's robot name if not given.
+    joint_names : sequence of str, optional
+        The arm's joints from base to tip; the only chain there is, without a gripper's joints,
+        if not given.
+    tip : str, optional
+        The link that is the flange; found by name (flange, tool0, link8), else the last link.
+    prefix : str
+        Only joints with this prefix are meant; the description has them without it.
+    convention : Convention
+        Of the rows.
+
+    Raises
+    ------
+    UrdfError
+        If the text cannot be read, or which joints are meant is not clear.
+
+    """
+    document = parse_urdf(text, source)
+    names, notes = _choose_joints(document, joint_names, prefix)
+    chain = read_chain(document, names)
+    tip = tip or _find_tip(chain)
+    rows = recover_rows(chain, convention, tip)
+    joints = tuple(
+        Joint(joint.name.removeprefix(prefix), joint.kind, row, joint.limits or JointLimits())
+        for joint, row in zip(chain.joints, rows.rows))
+    home = np.array([min(max(0.0, joint.limits.lower), joint.limits.upper) for joint in joints])
+    description = ArmDescription(
+        name=name or chain.name or 'arm', convention=convention, joints=joints,
+        links=_links(chain, rows), flange=rows.flange, base=rows.base,
+        base_link=chain.base_inertia, home=home, inertial_set=IMPORTED, source=source)
+    return ImportedArm(description, names, chain.mount, tip,
+                       (*notes, *_misfits(chain, rows, description), *chain.notes))
+
+
+def _choose_joints(document: UrdfDocument, joint_names: Sequence[str] | None, prefix: str,
+                   ) -> tuple[tuple[str, ...], list[str]]:
+    if joint_names:
+        return tuple(joint_names), []
+    chains = {_without_gripper(document, chain): chain for chain in find_chains(document)
+              if all(name.startswith(prefix) for name in chain)}
+    arms = [arm for arm in chains if arm]
+    if len(arms) != 1:
+        listed = '; '.join(', '.join(arm) for arm in arms) or 'none'
+        raise UrdfError(
+            f'{document.source}: has {len(arms)} chains of moving joints'
+            f'{f" with the prefix {prefix!r}" if prefix else ""} ({listed}); say which joints are '
+            'the arm, from base to tip (--joints), or its prefix (--prefix).')
+    left_out = chains[arms[0]][len(arms[0]):]
+    notes = [f'{", ".join(left_out)}: taken for a gripper, not for the arm; --joints says '
+             'otherwise.'] if left_out else []
+    return arms[0], notes
+
+
+def _without_gripper(document: UrdfDocument, chain: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the joints before the first that is a gripper's by its own or its link's name."""
+    for i, name in enumerate(chain):
+        names = f'{name} {document.joints[name].child}'.lower()
+        if any(word in names for word in _GRIPPER_WORDS):
+            return chain[:i]
+    return chain
+
+
+def _find_tip(chain: SerialChain) -> str:
+    endings = (*_TIP_NAMES, f'link{len(chain.joints) + 1}')
+    for ending in endings:
+        for link in chain.tool_frames:
+            if link.endswith(ending):
+                return link
+    return chain.joints[-1].link
+
+
+def _links(chain: SerialChain, rows: RecoveredRows) -> tuple[LinkInertia, ...]:
+    return tuple(joint.inertia.expressed_in(inverse_pose(frame) @ joint.frame)
+                 for joint, frame in zip(chain.joints, rows.frames))
+
+
+def _misfits(chain: SerialChain, rows: RecoveredRows, description: ArmDescription) -> list[str]:
+    notes = [f'joint {joint.name} has no limits; none are assumed.'
+             for joint in chain.joints if joint.limits is None]
+    notes += [f'the link {link} and what is fixed to it have no mass.' for link in chain.massless]
+    notes += [f'{sentence}; simulator and node will refuse it.'
+              for sentence in description.inconsistencies()]
+    angle, distance = rows.deviation
+    if angle > _SAID_DEVIATION or distance > _SAID_DEVIATION:
+        notes.append(f'nearly parallel axes, which the rows make parallel, are up to {angle:.2g} '
+                     f'rad and {distance:.2g} m off: angles written with few digits.')
+    return notes
+
+
+# Arms under older or other names, with the geometry of a shipped one.
+ALIASES = {'panda': 'fer', 'fp3': 'fr3'}
+
+
+def detect_arm(document: UrdfDocument, *, arm: str | None = None, prefix: str | None = None,
+               ) -> tuple[ArmDescription, tuple[str, ...]]:
+    """
+    Return the described arm to compare a URDF with, and its joints' names in the URDF.
+
+    Parameters
+    ----------
+    document : UrdfDocument
+        The URDF as parsed.
+    arm : str, optional
+        The shipped arm or arm file; found by joint names if not given.
+    prefix : str, optional
+        What stands in front of the joints' names, verbatim; found if not given.
+
+    Raises
+    ------
+    UrdfError
+        If no arm or more than one fits; the sentence lists the joints or the choices.
+
+    """
+    found = _by_name(document, arm, prefix)
+    if len(found) == 1:
+        return found[0]
+    if len(found) > 1:
+        raise UrdfError(
+            f'{document.source}: holds more than one arm ({_first_joints(found)}); say which by '
+            'its prefix (--prefix) or name (--arm).')
+    if arm is not None and prefix is None:
+        return _by_chain(document, load(arm))
+    moving = [joint.name for joint in document.joints.values() if joint.moves]
+    raise UrdfError(
+        f'{document.source}: holds no arm that is known by name; its moving joints are '
+        f'{", ".join(moving) or "none"}. Say which arm it should be (--arm), or import it as an '
+        'arm of its own (franka-dynamics import-urdf).')
+
+
+def _by_name(document: UrdfDocument, arm: str | None, prefix: str | None,
+             ) -> list[tuple[ArmDescription, tuple[str, ...]]]:
+    """Return every shipped arm whose joints are all there, under one prefix each."""
+    if arm is not None:
+        known = {arm: arm}
+    else:
+        known = {**{name: name for name in available_arms()}, **ALIASES}
+    found = []
+    for name, file in known.items():
+        description = load(file)
+        wanted = [joint.replace(description.name, name, 1) if file != name else joint
+                  for joint in description.joint_names]
+        for candidate in _prefixes(document, wanted[0]):
+            names = tuple(candidate + joint for joint in wanted)
+            if prefix in (None, candidate) and all(j in document.joints for j in names):
+                found.append((description, names))
+    return found
+
+
+def _prefixes(document: UrdfDocument, joint: str) -> list[str]:
+    return [name[:-len(joint)] for name in document.joints if name.endswith(joint)]
+
+
+def _by_chain(document: UrdfDocument, description: ArmDescription,
+              ) -> tuple[ArmDescription, tuple[str, ...]]:
+    """Return the first joints of the only chain that is long enough, whatever their names."""
+    long_enough = [chain for chain in find_chains(document) if len(chain) >= description.n]
+    if len(long_enough) != 1:
+        chains = '; '.join(', '.join(chain) for chain in find_chains(document)) or 'none'
+        raise UrdfError(
+            f'{document.source}: has {len(long_enough)} chains of {description.n} or more moving '
+            f'joints, expected one. Its chains are: {chains}.')
+    return description, long_enough[0][:description.n]
+
+
+def _first_joints(found: Sequence[tuple[ArmDescription, tuple[str, ...]]]) -> str:
+    return ' and '.join(names[0] for _, names in found)

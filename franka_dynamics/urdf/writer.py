@@ -1,0 +1,184 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+An arm description -> URDF.
+
+In the modified convention a link's frame is its DH frame, as in Franka's own URDFs. A standard
+DH frame lies behind the motion of its joint, where a URDF has no frame: there the link's frame is
+the previous DH frame turned or moved by the joint. Kinematics and dynamics are the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+import math
+import re
+import xml.etree.ElementTree as ElementTree
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .document import UNLIMITED
+from ..arm.denavit_hartenberg import Convention
+from ..arm.description import ArmDescription, Joint
+from ..arm.inertia import LinkInertia, six_from_tensor, TENSOR_ORDER
+from ..arm.shapes import Shape, ShapeKind
+from ..spatial import JointKind, rpy_from_rotation
+
+_DECIMALS = 15  # of metres, radians, kilograms and kg m^2: more is rounding of sums
+# A base that stands still has no effect on the joints; without mass, Gazebo drops the whole arm.
+_STANDING = LinkInertia.from_center_of_mass(1.0, np.zeros(3), 0.004 * np.eye(3))
+_NUMBERED = re.compile(r'^(.*)joint(\d+)$')
+Element = ElementTree.Element
+
+
+@dataclass(frozen=True)
+class LinkNames:
+    """Names of the links: the base, one per joint, and the flange."""
+
+    base: str
+    moving: tuple[str, ...]
+    flange: str
+
+
+def link_names(joint_names: Sequence[str]) -> LinkNames:
+    """Return Franka's names (link0, link1, ..., link8) for joint1, ...; others for other names."""
+    matches = [_NUMBERED.match(name) for name in joint_names]
+    numbers = [int(match.group(2)) for match in matches if match]
+    stems = {match.group(1) for match in matches if match}
+    first = numbers[0] if numbers else 0
+    if len(stems) == 1 and numbers == list(range(first, first + len(joint_names))):
+        stem = stems.pop()
+        names = [f'{stem}link{first + k}' for k in range(-1, len(joint_names) + 1)]
+        return LinkNames(names[0], tuple(names[1:-1]), names[-1])
+    return LinkNames('base_link', tuple(f'{name}_link' for name in joint_names), 'flange')
+
+
+def write_urdf(description: ArmDescription, *, root: str = 'base',
+               tool: tuple[str, LinkInertia] | None = None,
+               shapes: Mapping[int, Sequence[Shape]] | None = None,
+               tool_shapes: Sequence[Shape] = ()) -> str:
+    """
+    Return the URDF of an arm, indented, ending in a newline.
+
+    Parameters
+    ----------
+    description : ArmDescription
+        The arm; whatever its last link carries stays in that link.
+    root : str
+        The name of the root link, which has no mass (KDL ignores a root's mass, with a warning).
+    tool : (str, LinkInertia), optional
+        A link behind the flange and its inertia about the flange's origin, in the flange frame.
+    shapes : mapping of int to Shapes, optional
+        What is seen and collided with, by DH frame (0 is the base) and in that frame.
+    tool_shapes : sequence of Shape
+        The same for the tool, in the flange frame.
+
+    Raises
+    ------
+    InertiaError
+        If a link is not physical: Gazebo and MuJoCo would refuse it.
+
+    """
+    description.require_physical('a URDF')
+    names = link_names(description.joint_names)
+    shapes = shapes or {}
+    robot = Element('robot', name=description.name)
+    base_link = _STANDING if description.base_link is None else description.base_link
+    _add_link(robot, root, None, ())
+    _add_fixed(robot, f'{names.base}_joint', root, names.base, np.eye(4))
+    _add_link(robot, names.base, base_link, shapes.get(0, ()))
+    parent, pose = names.base, np.asarray(description.base, dtype=float)
+    for i, (joint, link, name) in enumerate(
+            zip(description.joints, description.links, names.moving), start=1):
+        row = joint.row.transform(description.convention)
+        modified = description.convention is Convention.MODIFIED
+        origin, offset = (pose @ row, np.eye(4)) if modified else (pose, row)
+        _add_joint(robot, joint, parent, name, origin)
+        _add_link(robot, name, link.expressed_in(offset),
+                  [shape.moved(offset) for shape in shapes.get(i, ())])
+        parent, pose = name, offset
+    _add_fixed(robot, f'{names.flange}_joint', parent, names.flange,
+               pose @ description.flange_transform())
+    _add_link(robot, names.flange, None, ())
+    if tool is not None:
+        _add_fixed(robot, f'{tool[0]}_joint', names.flange, tool[0], np.eye(4))
+        _add_link(robot, tool[0], tool[1], tool_shapes)
+    ElementTree.indent(robot)
+    return f'<?xml version="1.0"?>\n{ElementTree.tostring(robot, encoding="unicode")}\n'
+
+
+def _add_link(robot: Element, name: str, inertia: LinkInertia | None,
+              shapes: Sequence[Shape]) -> None:
+    link = ElementTree.SubElement(robot, 'link', name=name)
+    add_shapes(link, shapes)
+    if inertia is not None and inertia.mass > 0.0:
+        add_inertial(link, inertia)
+
+
+def add_shapes(link: Element, shapes: Sequence[Shape]) -> None:
+    """Add shapes to a <link> as what is seen and what is touched."""
+    for shape in (part for whole in shapes for part in whole.parts()):
+        for tag in ('visual', 'collision'):
+            element = ElementTree.SubElement(link, tag)
+            _add_origin(element, shape.pose)
+            geometry = ElementTree.SubElement(element, 'geometry')
+            ElementTree.SubElement(geometry, shape.kind.value, _dimensions(shape))
+
+
+def add_inertial(link: Element, inertia: LinkInertia) -> None:
+    """Add an <inertial> to a <link>: centre of mass, mass and the tensor about it."""
+    inertial = ElementTree.SubElement(link, 'inertial')
+    center = np.eye(4)
+    center[:3, 3] = inertia.center_of_mass
+    _add_origin(inertial, center)
+    ElementTree.SubElement(inertial, 'mass', value=number_text(inertia.mass))
+    six = six_from_tensor(inertia.inertia_at_center_of_mass)
+    ElementTree.SubElement(inertial, 'inertia', {
+        f'i{order}': number_text(value) for order, value in zip(TENSOR_ORDER, six)})
+
+
+def _dimensions(shape: Shape) -> dict[str, str]:
+    if shape.kind is ShapeKind.BOX:
+        return {'size': number_text(*shape.size)}
+    return dict(zip(('radius', 'length'), map(number_text, shape.size)))
+
+
+def _add_fixed(robot: Element, name: str, parent: str, child: str, pose: ArrayLike) -> None:
+    joint = ElementTree.SubElement(robot, 'joint', name=name, type='fixed')
+    _add_origin(joint, np.asarray(pose, dtype=float))
+    ElementTree.SubElement(joint, 'parent', link=parent)
+    ElementTree.SubElement(joint, 'child', link=child)
+
+
+def _add_joint(robot: Element, joint: Joint, parent: str, child: str,
+               origin: NDArray[np.float64]) -> None:
+    limits = joint.limits
+    bounded = math.isfinite(limits.lower) and math.isfinite(limits.upper)
+    revolute = joint.kind is JointKind.REVOLUTE
+    kind = joint.kind.value if bounded or not revolute else 'continuous'
+    element = ElementTree.SubElement(robot, 'joint', name=joint.name, type=kind)
+    _add_origin(element, origin)
+    ElementTree.SubElement(element, 'parent', link=parent)
+    ElementTree.SubElement(element, 'child', link=child)
+    ElementTree.SubElement(element, 'axis', xyz='0 0 1')
+    # URDF requires both limits of a joint that moves, also where they are not known.
+    stated = {'effort': limits.effort, 'velocity': limits.velocity}
+    if kind != 'continuous':
+        stated = {'lower': limits.lower, 'upper': limits.upper, **stated}
+    ElementTree.SubElement(element, 'limit', {
+        key: number_text(min(max(value, -UNLIMITED), UNLIMITED)) for key, value in stated.items()})
+
+
+
+def _add_origin(element: Element, pose: NDArray[np.float64]) -> None:
+    ElementTree.SubElement(element, 'origin', xyz=number_text(*pose[:3, 3]),
+                           rpy=number_text(*rpy_from_rotation(pose[:3, :3])))
+
+
+def number_text(*values: float) -> str:
+    """Return numbers without trailing noise, short and readable."""
+    return ' '.join(repr(round(float(value), _DECIMALS) + 0.0).removesuffix('.0')
+                    for value in values)
+

@@ -1,0 +1,185 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Arms and hands -> xacro macros, which `urdf/franka.urdf.xacro` puts together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+import xml.etree.ElementTree as ElementTree
+
+from .mjcf_writer import write_mjcf
+from .writer import add_inertial, add_shapes, link_names, write_urdf
+from ..arm.arm_file import AS_LISTED, available_hands, available_sets, load, load_hand, NO_HAND
+from ..arm.inertia import LinkInertia
+from ..arm.shapes import load_hand_shapes, load_shapes
+
+_NAMESPACE = 'http://www.ros.org/wiki/xacro'
+_PREFIX = '${prefix}'
+Element = ElementTree.Element
+ElementTree.register_namespace('xacro', _NAMESPACE)
+
+
+def physical_sets(arm: str) -> tuple[str, ...]:
+    """Return the inertial sets that a simulator takes without their hand, the default first."""
+    return tuple(name for name in available_sets(arm)
+                 if not load(arm, name, hand=NO_HAND).inconsistencies())
+
+
+def arm_macro(arm: str) -> str:
+    """
+    Return the xacro file of an arm: links, joints and one inertial for each physical set.
+
+    The macro `arm` takes prefix, inertial_set ('' for the default) and meshes: '' for the simple
+    shapes, or the address of a folder with visual/ and collision/ as franka_description has it.
+    """
+    sets = physical_sets(arm)
+    bare = {name: load(arm, name, hand=NO_HAND, prefix=_PREFIX) for name in sets}
+    robots = {name: ElementTree.fromstring(write_urdf(
+        description, root=f'{_PREFIX}base', shapes=load_shapes(arm)))
+        for name, description in bare.items()}
+    macro = _macro('arm', 'prefix inertial_set meshes')
+    _property(macro, 'set', f"${{inertial_set if inertial_set else '{sets[0]}'}}")
+    _refuse_unless(macro, 'set', sets, f'inertial_set of {arm}')
+    for element in robots[sets[0]]:
+        if element.tag == 'link':
+            inertials = {name: robot.find(f"link[@name='{element.get('name')}']/inertial")
+                         for name, robot in robots.items()}
+            macro.append(_link(element, inertials))
+        else:
+            macro.append(element)
+    return _file(macro)
+
+
+def hands_macro() -> str:
+    """Return the xacro file of the hands: one link behind a parent link, for each shipped hand."""
+    macro = _macro('hand', 'hand prefix parent stem')
+    names = available_hands()
+    _refuse_unless(macro, 'hand', names, 'hand')
+    joint = ElementTree.SubElement(macro, 'joint', name='${prefix}${stem}hand_joint',
+                                   type='fixed')
+    ElementTree.SubElement(joint, 'parent', link='${parent}')
+    ElementTree.SubElement(joint, 'child', link='${prefix}${stem}hand')
+    link = ElementTree.SubElement(macro, 'link', name='${prefix}${stem}hand')
+    add_shapes(link, load_hand_shapes())
+    for name in names:
+        add_inertial(_if(link, f"hand == '{name}'"), load_hand(name))
+    return _file(macro)
+
+
+def _link(link: Element, inertials: dict[str, Element | None]) -> Element:
+    """Return a link with meshes as a choice and its inertial once, or once for each set."""
+    new = Element('link', link.attrib)
+    simple = [element for element in link if element.tag in ('visual', 'collision')]
+    if simple:
+        name = str(link.get('name'))
+        _unless(new, 'meshes').extend(simple)
+        chosen = _if(new, 'meshes')
+        mesh = name[name.rindex('link'):]
+        for tag, suffix in (('visual', 'dae'), ('collision', 'stl')):
+            geometry = ElementTree.SubElement(ElementTree.SubElement(chosen, tag), 'geometry')
+            ElementTree.SubElement(geometry, 'mesh',
+                                   filename=f'${{meshes}}/{tag}/{mesh}.{suffix}')
+    texts = {ElementTree.tostring(inertial) for inertial in inertials.values()
+             if inertial is not None}
+    for set_name, inertial in inertials.items():
+        if inertial is not None and len(texts) == 1:
+            new.append(inertial)
+            break
+        if inertial is not None:
+            _if(new, f"set == '{set_name}'").append(inertial)
+    return new
+
+
+def _refuse_unless(macro: Element, variable: str, choices: Sequence[str], what: str) -> None:
+    listed = ', '.join(choices)
+    unless = _unless(macro, f'{variable} in {list(choices)}')
+    _property(unless, 'refusal', f"${{xacro.fatal('{what} must be one of {listed}; it is ' + "
+              f'{variable})}}')
+
+
+def _macro(name: str, parameters: str) -> Element:
+    return Element(f'{{{_NAMESPACE}}}macro', name=name, params=parameters)
+
+
+def _property(parent: Element, name: str, value: str) -> None:
+    # Evaluated where it stands: a refusal must not wait until somebody asks for it.
+    ElementTree.SubElement(parent, f'{{{_NAMESPACE}}}property', name=name, value=value,
+                           lazy_eval='false')
+
+
+def _if(parent: Element, condition: str) -> Element:
+    return ElementTree.SubElement(parent, f'{{{_NAMESPACE}}}if',
+                                  value=f'${{bool({condition})}}')
+
+
+def _unless(parent: Element, condition: str) -> Element:
+    return ElementTree.SubElement(parent, f'{{{_NAMESPACE}}}unless',
+                                  value=f'${{bool({condition})}}')
+
+
+def _file(macro: Element) -> str:
+    robot = Element('robot')
+    robot.append(macro)
+    ElementTree.indent(robot)
+    return f'<?xml version="1.0"?>\n{ElementTree.tostring(robot, encoding="unicode")}\n'
+
+
+FORMATS = ('urdf', 'mjcf')
+SHIPPED = ('fer', 'fr3', 'fr3v2', 'rpr')
+_BANNER = ('Generated from config/ by franka-dynamics urdf; to change it, change config/ and '
+           'generate it again.')
+_LICENSE = 'Copyright 2026 The franka_dynamics authors. SPDX-License-Identifier: Apache-2.0.'
+
+
+def robot_text(arm: str, kind: str, inertial_set: str | None = None, *, hand: str = AS_LISTED,
+               prefix: str = '', repair: str | None = None) -> str:
+    """
+    Return the URDF or MJCF of an arm, its hand as a link of its own in URDF.
+
+    Parameters
+    ----------
+    arm : str
+        A shipped arm or an arm file.
+    kind : str
+        One of FORMATS.
+    inertial_set, hand, prefix, repair : str
+        As `load` takes them; what was repaired is said in a comment.
+
+    Raises
+    ------
+    InertiaError
+        If the set is not physical.
+
+    """
+    listed = load(arm, inertial_set, hand=hand, prefix=prefix, repair=repair)
+    shapes = load_shapes(listed.name)
+    tool_shapes = load_hand_shapes() if listed.hand != NO_HAND else ()
+    if kind == 'mjcf':
+        return _with_banner(write_mjcf(listed, shapes=shapes, tool_shapes=tool_shapes),
+                            listed.repairs)
+    bare = load(arm, inertial_set, hand=NO_HAND, prefix=prefix, repair=repair)
+    return _with_banner(write_urdf(bare, root=f'{prefix}base', shapes=shapes,
+                                   tool=_tool(listed.hand, bare.joint_names),
+                                   tool_shapes=tool_shapes), bare.repairs)
+
+
+def generated_files() -> dict[str, str]:
+    """Return the text of every committed file, by its name in `urdf/`."""
+    robots = {f'{arm}.{suffix}': robot_text(arm, kind) for arm in SHIPPED
+              for kind, suffix in (('urdf', 'urdf'), ('mjcf', 'xml'))}
+    macros = {f'xacro/{arm}.xacro': _with_banner(arm_macro(arm)) for arm in SHIPPED}
+    return {**robots, **macros, 'xacro/hands.xacro': _with_banner(hands_macro())}
+
+
+def _tool(hand: str, joint_names: tuple[str, ...]) -> tuple[str, LinkInertia] | None:
+    if hand == NO_HAND:
+        return None
+    stem = link_names(joint_names).flange.rpartition('link')[0]
+    return f'{stem}hand', load_hand(hand)
+
+
+def _with_banner(text: str, repairs: tuple[str, ...] = ()) -> str:
+    lines = '\n     '.join((_LICENSE, _BANNER, *repairs))
+    comment = f'<!-- {lines} -->\n'
+    head, separator, body = text.partition('?>\n')
+    return f'{head}{separator}{comment}{body}' if separator else f'{comment}{text}'

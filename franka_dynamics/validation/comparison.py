@@ -1,0 +1,281 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+Two descriptions of one arm, parameter by parameter in DH frames.
+
+What is named is the least that has to be changed: a joint counted the other way is one
+difference, not eight, and a link is read in whichever form of its ten numbers the fewest differ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+import math
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .parameters import geometry_slots, INERTIA_FORMS, inertia_slots, limit_slots, Slot
+from ..arm import ArmDescription
+from ..arm.dh_conversion import in_modified_convention, with_joint_reversed
+from ..arm.sampling import JointStates, sample_states
+from ..dynamics.model import GRAVITY, gravity_vector
+from ..dynamics.newton_euler import NewtonEulerModel
+from ..errors import DescriptionError
+from ..typing import Array
+from ..urdf.geometry import description_from_urdf
+
+# What rounding leaves of two ways to write one number (m, rad, kg, kg m, kg m^2).
+SAME = 1e-9
+# What rounding leaves of a torque, of max(1, |tau|).
+_UNFELT = 1e-11
+_STATES = 200
+
+
+@dataclass(frozen=True)
+class Difference:
+    """
+    One parameter in which two descriptions differ.
+
+    `place` is a joint's name (its row, or the link behind it), 'base', 'flange' or 'arm'.
+    `torque_effect` is the largest change of a joint torque [N m or N] that replacing this one
+    parameter brings about over random states within the limits; 0.0 if no torque shows it.
+    """
+
+    place: str
+    parameter: str
+    first: float | str
+    second: float | str
+    unit: str
+    torque_effect: float
+
+    @property
+    def has_effect(self) -> bool:
+        """Whether a joint torque depends on it."""
+        return self.torque_effect > 0.0
+
+    def __str__(self) -> str:
+        """Return the difference as one sentence."""
+        effect = (f'torque changes by up to {self.torque_effect:.3g} N m' if self.has_effect
+                  else 'no effect on torque')
+        return (f'{self.place}: {self.parameter} is {_text(self.first)} here and '
+                f'{_text(self.second)} there'
+                f'{f" [{self.unit}]" if self.unit else ""}; {effect}.')
+
+
+def compare_descriptions(
+        first: ArmDescription, second: ArmDescription, *, gravity: ArrayLike = GRAVITY,
+        second_gravity: ArrayLike | None = None, tolerance: float = SAME, seed: int = 0,
+        ) -> tuple[Difference, ...]:
+    """
+    Name every parameter in which a second description departs from a first.
+
+    Parameters
+    ----------
+    first, second : ArmDescription
+        Of arms with equally many joints; standard rows are compared with modified ones after
+        rewriting. A URDF is compared through its description in DH frames.
+    gravity, second_gravity : array_like, shape (3,)
+        Gravity that each is used with [m/s^2]; the second's is the first's if not given.
+    tolerance : float
+        Largest difference (m, rad, kg, kg m, kg m^2) that counts as the same number.
+    seed : int
+        Of the states on which effects are measured.
+
+    Returns
+    -------
+    tuple of Difference
+        From base to tip; empty if the descriptions are the same arm with the same limits.
+
+    Raises
+    ------
+    DescriptionError
+        If the numbers of joints differ, or one has standard rows that cannot be rewritten.
+
+    """
+    if first.n != second.n:
+        raise DescriptionError(
+            f'{_name(first)} has {first.n} joints and {_name(second)} has {second.n}; only arms '
+            'with equally many joints can be compared parameter by parameter.')
+    if first.convention is not second.convention:
+        first, second = in_modified_convention(first), in_modified_convention(second)
+    field = gravity_vector(gravity)
+    other_field = field if second_gravity is None else gravity_vector(second_gravity)
+    probe = _Probe(first, field, sample_states(first, _STATES, seed))
+    aligned, found = _align_signs(first, second, probe, tolerance)
+    found += _gravity_difference(probe, other_field, tolerance)
+    found += _kind_differences(first, aligned, probe)
+    for slot in _differing(geometry_slots(first), first, aligned, tolerance):
+        found.append(_measured(slot, first, aligned, probe))
+    for link in range(first.n):
+        for slot in _fewest(first, aligned, link, tolerance):
+            found.append(_measured(slot, first, aligned, probe))
+    for slot in _differing(limit_slots(first), first, aligned, tolerance):
+        found.append(_measured(slot, first, aligned, probe))
+    found += _friction_differences(first, aligned, probe, tolerance)
+    order = {name: i for i, name in enumerate(('arm', 'base', *first.joint_names, 'flange'))}
+    return tuple(sorted(found, key=lambda difference: order[difference.place]))
+
+
+class _Probe:
+    """Measures what a change of the first description does to its torques."""
+
+    def __init__(self, description: ArmDescription, gravity: Array, states: JointStates) -> None:
+        self.description, self.gravity, self.states = description, gravity, states
+        self.torque = NewtonEulerModel(description, gravity).inverse_dynamics(*states)
+
+    def effect(self, changed: ArmDescription, gravity: Array | None = None) -> float:
+        model = NewtonEulerModel(changed, self.gravity if gravity is None else gravity)
+        return self.of_torque(model.inverse_dynamics(*self.states) - self.torque)
+
+    def of_torque(self, change: Array) -> float:
+        largest = float(np.abs(change).max())
+        floor = _UNFELT * max(1.0, float(np.abs(self.torque).max()))
+        return largest if largest > floor else 0.0
+
+
+def _align_signs(first: ArmDescription, second: ArmDescription, probe: _Probe, tolerance: float,
+                 ) -> tuple[ArmDescription, list[Difference]]:
+    """Reverse the second's joints wherever that leaves fewer differences; report each."""
+    found, count = [], _count(first, second, tolerance)
+    for i, joint in enumerate(first.joints):
+        if count <= 1:
+            break
+        turned = with_joint_reversed(second, i)
+        left = _count(first, turned, tolerance)
+        # The reversal itself is one difference.
+        if left + 1 < count:
+            second, count = turned, left
+            found.append(Difference(joint.name, 'joint sign', '+', '-', '',
+                                    probe.effect(with_joint_reversed(first, i))))
+    return second, found
+
+
+def _count(first: ArmDescription, second: ArmDescription, tolerance: float) -> int:
+    slots = geometry_slots(first) + limit_slots(first)
+    return (len(_differing(slots, first, second, tolerance))
+            + sum(len(_fewest(first, second, link, tolerance)) for link in range(first.n)))
+
+
+def _differing(slots: Sequence[Slot], first: ArmDescription, second: ArmDescription,
+               tolerance: float) -> list[Slot]:
+    return [slot for slot in slots
+            if not _same(slot.read(first), slot.read(second), tolerance, angle=slot.angle)]
+
+
+def _same(a: float, b: float, tolerance: float, *, angle: bool = False) -> bool:
+    if a == b or (math.isnan(a) and math.isnan(b)):
+        return True
+    if angle:
+        return abs(math.remainder(a - b, math.tau)) <= tolerance
+    return abs(a - b) <= tolerance
+
+
+def _fewest(first: ArmDescription, second: ArmDescription, link: int, tolerance: float,
+            ) -> list[Slot]:
+    """Return a link's differing parameters in the form in which fewest differ."""
+    if first.links[link] == second.links[link]:
+        return []
+    places = []
+    for form in INERTIA_FORMS:
+        here, there = form.numbers(first.links[link]), form.numbers(second.links[link])
+        places.append(np.flatnonzero(np.abs(here - there) > tolerance))
+    best = min(range(len(places)), key=lambda i: len(places[i]))
+    slots = inertia_slots(first, link, INERTIA_FORMS[best])
+    return [slots[k] for k in places[best]]
+
+
+def _measured(slot: Slot, first: ArmDescription, second: ArmDescription, probe: _Probe,
+              ) -> Difference:
+    effect = probe.effect(slot.write(first, slot.read(second))) if slot.felt else 0.0
+    return Difference(slot.place, slot.name, slot.read(first), slot.read(second), slot.unit,
+                      effect)
+
+
+def _gravity_difference(probe: _Probe, other: Array, tolerance: float) -> list[Difference]:
+    return [Difference('arm', f'gravity {"xyz"[axis]}', float(probe.gravity[axis]),
+                       float(other[axis]), 'm/s^2', probe.effect(
+                           probe.description, np.where(np.arange(3) == axis, other,
+                                                       probe.gravity)))
+            for axis in range(3) if not abs(probe.gravity[axis] - other[axis]) <= tolerance]
+
+
+def _kind_differences(first: ArmDescription, second: ArmDescription, probe: _Probe,
+                      ) -> list[Difference]:
+    found = []
+    for i, (a, b) in enumerate(zip(first.joints, second.joints)):
+        if a.kind is not b.kind:
+            joints = list(first.joints)
+            joints[i] = replace(a, kind=b.kind)
+            found.append(Difference(a.name, 'kind', a.kind.value, b.kind.value, '',
+                                    probe.effect(replace(first, joints=tuple(joints)))))
+    return found
+
+
+def _friction_differences(first: ArmDescription, second: ArmDescription, probe: _Probe,
+                          tolerance: float) -> list[Difference]:
+    """Compare friction models field by field; their effect is that on the friction torque."""
+    a, b = first.friction, second.friction
+    if a is None and b is None:
+        return []
+    dq = probe.states.dq
+    zero = np.zeros_like(dq)
+    if type(a) is not type(b) or a is None or b is None:
+        change = (zero if b is None else b.torque(dq)) - (zero if a is None else a.torque(dq))
+        return [Difference('arm', 'friction model', type(a).__name__, type(b).__name__, '',
+                           probe.of_torque(change))]
+    found = []
+    for field in fields(a):  # type: ignore[arg-type]
+        here, there = (np.asarray(getattr(model, field.name)) for model in (a, b))
+        for at in np.ndindex(here.shape):
+            if _same(float(here[at]), float(there[at]), tolerance):
+                continue
+            mixed = np.array(here)
+            mixed[at] = there[at]
+            # A scalar belongs to all joints alike.
+            place, value = (first.joint_names[at[0]], mixed) if at else ('arm', float(mixed))
+            changed = replace(a, **{field.name: value})  # type: ignore[type-var]
+            found.append(Difference(place, f'friction {field.name}', float(here[at]),
+                                    float(there[at]), '',
+                                    probe.of_torque(changed.torque(dq) - a.torque(dq))))
+    return found
+
+
+def _name(description: ArmDescription) -> str:
+    return description.file or description.name
+
+
+def _text(value: float | str) -> str:
+    return value if isinstance(value, str) else f'{value:.10g}'
+
+
+# A URDF's text is rounded; pi/2 written as 1.570796 is 3e-7 off.
+TEXT = 1e-6
+
+
+def compare_urdf(xml: str, source: str, *, arm: str | None = None, prefix: str | None = None,
+                 tolerance: float = TEXT, gravity: ArrayLike = GRAVITY,
+                 second_gravity: ArrayLike | None = None,
+                 ) -> tuple[ArmDescription, tuple[Difference, ...]]:
+    """
+    Return the arm that a URDF should be, and every parameter in which it departs.
+
+    Two readings of the last frame are possible (`description_from_urdf`); the one that needs
+    fewer differences is taken, the URDF's own frame where both need equally many.
+
+    Parameters
+    ----------
+    xml, source, arm, prefix
+        As for `description_from_urdf`.
+    tolerance, gravity, second_gravity
+        As for `compare_descriptions`.
+
+    """
+    readings = []
+    for trust_last_frame in (True, False):
+        reference, read = description_from_urdf(xml, source, arm=arm, prefix=prefix,
+                                                trust_last_frame=trust_last_frame)
+        readings.append(compare_descriptions(
+            reference, read, tolerance=tolerance, gravity=gravity, second_gravity=second_gravity))
+    return reference, min(readings, key=len)

@@ -1,0 +1,195 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Every number of an arm's description, one by one: its name, its value, how to replace it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, fields, replace
+
+import numpy as np
+
+from ..arm import ArmDescription, Joint, JointKind, JointLimits, LinkInertia
+from ..arm.inertia import six_from_tensor, steiner, tensor_from_six, TENSOR_ORDER
+from ..spatial import rpy
+from ..typing import Array
+
+ROW_UNITS = {'a': 'm', 'alpha': 'rad', 'd': 'm', 'theta': 'rad'}
+_LINEAR = ('', '/s', '/s^2', '/s^3')
+
+
+@dataclass(frozen=True, eq=False)
+class Slot:
+    """
+    One parameter of a description.
+
+    `read` returns its value; `write(arm, value)` returns the arm with another one.
+    `angle` values are compared modulo a whole turn; `felt` is False where no torque of a rigid
+    body can depend on it; in a `linear` one torque is affine.
+    """
+
+    place: str
+    name: str
+    unit: str
+    read: Callable[[ArmDescription], float]
+    write: Callable[[ArmDescription, float], ArmDescription]
+    angle: bool = False
+    felt: bool = True
+    linear: bool = False
+
+
+@dataclass(frozen=True)
+class InertiaForm:
+    """
+    Which ten numbers a link is written in; the same body has other numbers in each.
+
+    A file states a centre of mass or a first moment, and a tensor about the centre of mass or
+    about the frame's origin. One wrong number of the file is one wrong number in that form only.
+    """
+
+    moment: bool
+    origin: bool
+
+    def numbers(self, link: LinkInertia) -> Array:
+        """Return mass, centre of mass or first moment, and the tensor's six."""
+        vector = link.first_moment if self.moment else link.center_of_mass
+        tensor = link.inertia if self.origin else link.inertia_at_center_of_mass
+        return np.concatenate(([link.mass], vector, six_from_tensor(tensor)))
+
+    def link(self, numbers: Array) -> LinkInertia:
+        """Return the link that these numbers describe."""
+        mass, vector, tensor = numbers[0], numbers[1:4], tensor_from_six(numbers[4:])
+        moment = vector if self.moment else mass * vector
+        if not self.origin and mass != 0.0:
+            tensor = tensor + steiner(mass, moment / mass)
+        return LinkInertia(mass, moment, tensor)
+
+    def names(self) -> tuple[tuple[str, str], ...]:
+        """Return the ten names with their units."""
+        vector, unit = ('first moment', 'kg m') if self.moment else ('centre of mass', 'm')
+        about = 'the frame origin' if self.origin else 'the centre of mass'
+        return (('mass', 'kg'), *((f'{vector} {axis}', unit) for axis in 'xyz'),
+                *((f'inertia {axes} about {about}', 'kg m^2') for axes in TENSOR_ORDER))
+
+
+# In order of preference where several need equally many numbers.
+INERTIA_FORMS = (InertiaForm(moment=False, origin=False), InertiaForm(moment=True, origin=True),
+                 InertiaForm(moment=False, origin=True), InertiaForm(moment=True, origin=False))
+
+
+def geometry_slots(description: ArmDescription) -> list[Slot]:
+    """Return base, joints' rows and rotors, and flange, in order from base to tip."""
+    slots = [*_base_slots()]
+    for i, joint in enumerate(description.joints):
+        slots.extend(_row_slot(i, joint.name, name) for name in ROW_UNITS)
+        slots.append(_rotor_slot(i, joint.name, joint.kind))
+    slots.extend(_flange_slot(name) for name in ROW_UNITS)
+    return slots
+
+
+def limit_slots(description: ArmDescription) -> list[Slot]:
+    """Return all limits of all joints; no torque depends on them."""
+    return [_limit_slot(i, joint.name, field.name, joint.kind)
+            for i, joint in enumerate(description.joints) for field in fields(JointLimits)]
+
+
+def inertia_slots(description: ArmDescription, link: int, form: InertiaForm) -> list[Slot]:
+    """Return the ten parameters of one link (counted from 0) in one form."""
+    place = description.joints[link].name
+    return [_inertia_slot(place, link, form, k) for k in range(10)]
+
+
+def _base_slots() -> list[Slot]:
+    """Return the base's pose as an arm file has it: xyz and fixed-axis roll, pitch, yaw."""
+    def translation(axis: int) -> Slot:
+        def write(arm: ArmDescription, value: float) -> ArmDescription:
+            base = np.array(arm.base)
+            base[axis, 3] = value
+            return replace(arm, base=base)
+        return Slot('base', f'position {"xyz"[axis]}', 'm', lambda arm: float(arm.base[axis, 3]),
+                    write)
+
+    def angle(axis: int) -> Slot:
+        def write(arm: ArmDescription, value: float) -> ArmDescription:
+            angles = np.array(_roll_pitch_yaw(arm.base))
+            angles[axis] = value
+            base = np.array(arm.base)
+            base[:3, :3] = rpy(*angles)
+            return replace(arm, base=base)
+        return Slot('base', ('roll', 'pitch', 'yaw')[axis], 'rad',
+                    lambda arm: _roll_pitch_yaw(arm.base)[axis], write, angle=True)
+    return [*(translation(axis) for axis in range(3)), *(angle(axis) for axis in range(3))]
+
+
+def _roll_pitch_yaw(pose: Array) -> tuple[float, float, float]:
+    """Return the angles of Rz(yaw) Ry(pitch) Rx(roll); yaw is 0 where pitch is a right angle."""
+    rotation = pose[:3, :3]
+    horizontal = float(np.hypot(rotation[0, 0], rotation[1, 0]))
+    pitch = float(np.arctan2(-rotation[2, 0], horizontal))
+    if horizontal < 1e-12:
+        return float(np.arctan2(-rotation[1, 2], rotation[1, 1])), pitch, 0.0
+    return (float(np.arctan2(rotation[2, 1], rotation[2, 2])), pitch,
+            float(np.arctan2(rotation[1, 0], rotation[0, 0])))
+
+
+def _row_slot(joint: int, place: str, name: str) -> Slot:
+    def write(arm: ArmDescription, value: float) -> ArmDescription:
+        row = replace(arm.joints[joint].row, **{name: value})
+        return _with_joint(arm, joint, replace(arm.joints[joint], row=row))
+    return Slot(place, name, ROW_UNITS[name],
+                lambda arm: float(getattr(arm.joints[joint].row, name)), write,
+                angle=ROW_UNITS[name] == 'rad')
+
+
+def _rotor_slot(joint: int, place: str, kind: JointKind) -> Slot:
+    def write(arm: ArmDescription, value: float) -> ArmDescription:
+        return _with_joint(arm, joint, replace(arm.joints[joint], rotor_inertia=value))
+    return Slot(place, 'rotor inertia', 'kg m^2' if kind is JointKind.REVOLUTE else 'kg',
+                lambda arm: arm.joints[joint].rotor_inertia, write, linear=True)
+
+
+def _flange_slot(name: str) -> Slot:
+    def write(arm: ArmDescription, value: float) -> ArmDescription:
+        return replace(arm, flange=replace(arm.flange, **{name: value}))
+    # The flange moves no mass of its own: a load on it is already in the last link.
+    return Slot('flange', name, ROW_UNITS[name], lambda arm: float(getattr(arm.flange, name)),
+                write, angle=ROW_UNITS[name] == 'rad', felt=False)
+
+
+def _limit_slot(joint: int, place: str, name: str, kind: JointKind) -> Slot:
+    def read(arm: ArmDescription) -> float:
+        value = getattr(arm.joints[joint].limits, name)
+        return float('nan') if value is None else float(value)
+
+    def write(arm: ArmDescription, value: float) -> ArmDescription:
+        limits = replace(arm.joints[joint].limits, **{name: value})
+        return _with_joint(arm, joint, replace(arm.joints[joint], limits=limits))
+    return Slot(place, f'limit {name}', _limit_unit(name, kind), read, write, felt=False)
+
+
+def _limit_unit(name: str, kind: JointKind) -> str:
+    if name.startswith('effort'):
+        force = 'N m' if kind is JointKind.REVOLUTE else 'N'
+        return f'{force}/s' if name == 'effort_rate' else force
+    order = {'lower': 0, 'upper': 0, 'velocity': 1, 'velocity_offset': 1, 'acceleration': 2,
+             'velocity_deceleration': 2, 'jerk': 3}[name]
+    return ('rad' if kind is JointKind.REVOLUTE else 'm') + _LINEAR[order]
+
+
+def _inertia_slot(place: str, link: int, form: InertiaForm, k: int) -> Slot:
+    def write(arm: ArmDescription, value: float) -> ArmDescription:
+        numbers = form.numbers(arm.links[link])
+        numbers[k] = value
+        links = list(arm.links)
+        links[link] = form.link(numbers)
+        return replace(arm, links=tuple(links))
+    name, unit = form.names()[k]
+    # About the frame origin all ten are linear (seed 002, eq. 3), else the tensor's entries are.
+    return Slot(place, name, unit, lambda arm: float(form.numbers(arm.links[link])[k]), write,
+                linear=k > 3 or (form.moment and form.origin))
+
+
+def _with_joint(description: ArmDescription, index: int, joint: Joint) -> ArmDescription:
+    joints = list(description.joints)
+    joints[index] = joint
+    return replace(description, joints=tuple(joints))

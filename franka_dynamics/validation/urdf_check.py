@@ -1,0 +1,244 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+A URDF as the model: read, held against the DH-derived description, and only then used.
+
+The geometry must be that of the DH rows. The inertias are compared link by link, in DH frames,
+with every published set and hand; what is no published set, and why it probably is not, is said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .inertia_diagnosis import judge_inertials
+from .pinocchio_urdf import largest_difference
+from .published_inertials import Match
+from .torque_effect import effect_of_rows
+from ..arm import ArmDescription, Joint, JointLimits
+from ..errors import UrdfError, UrdfMismatchError
+from ..urdf.finding import Finding
+from ..urdf.geometry import compare_geometry, GeometryComparison, inertias_in_dh_frames
+from ..urdf.serial_chain import ChainJoint, read_chain, SerialChain
+
+UNKNOWN = 'unknown'
+
+
+@dataclass(frozen=True, eq=False)
+class UrdfVerdict:
+    """
+    Whether a URDF is the described arm, and which published inertials it has.
+
+    `inertial_set` and `hand` name the known set that it is, or UNKNOWN; `nearest` is the nearest
+    set in words, `distance` the largest difference to it (kg, kg m, kg m^2), `exact` whether that
+    is no more than the decimals of a text. `mount` is the pose of the arm's base link in the
+    URDF's root link. `findings` are reasons for a refusal, `notes` are not.
+    """
+
+    source: str
+    arm: str
+    inertial_set: str
+    hand: str
+    nearest: str
+    distance: float
+    exact: bool
+    mount: NDArray[np.float64]
+    findings: tuple[Finding, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def passed(self) -> bool:
+        """Whether nothing speaks against the URDF as the model."""
+        return not self.findings
+
+    def gravity_in_base(self, gravity: Sequence[float] = (0.0, 0.0, -9.81),
+                        ) -> NDArray[np.float64]:
+        """Return gravity in the arm's base frame [m/s^2], given it in the URDF's root frame."""
+        return self.mount[:3, :3].T @ np.asarray(gravity, dtype=float)
+
+    def sentences(self) -> tuple[str, ...]:
+        """Return what the URDF is, then every finding, then the notes."""
+        return (self.summary(), *map(str, self.findings), *self.notes)
+
+    def summary(self) -> str:
+        """Return the verdict in one sentence."""
+        if not self.passed:
+            count = len(self.findings)
+            return (f'{self.source} is not the described {self.arm}: {count} '
+                    f'{"difference" if count == 1 else "differences"} to {self.nearest}.')
+        if self.inertial_set == UNKNOWN:
+            return (f'{self.source} has the geometry of {self.arm} and inertials of no known set, '
+                    f'accepted as told; the nearest is {self.nearest}, which differs by up to '
+                    f'{self.distance:.3g} (kg, kg m, kg m^2).')
+        how = 'exactly' if self.exact else 'within rounding'
+        return (f'{self.source} has the geometry of {self.arm} and the inertials of '
+                f'{self.nearest}, {how} (largest difference {self.distance:.2g}; kg, kg m, '
+                'kg m^2).')
+
+
+_TILT = 1e-6  # [rad]; a base less tilted than this is upright
+# Two readings of one text agree to 1e-13 N m; up to 1e-3 are the angles that it rounds.
+_READING_TOLERANCE = 2e-3
+_HAND_WORDS = ('hand', 'finger')
+_SHARED_LIMITS = ('lower', 'upper', 'velocity', 'effort')
+
+
+@dataclass(frozen=True, eq=False)
+class UrdfModel:
+    """The description to compute with, and why it may be."""
+
+    description: ArmDescription
+    verdict: UrdfVerdict
+
+
+def model_from_urdf(xml: str, reference: ArmDescription, *, source: str = 'robot_description',
+                    joint_names: Sequence[str] | None = None, expected_hand: str | None = None,
+                    accept_unknown_inertials: bool = False) -> UrdfModel:
+    """
+    Return the arm that a URDF describes, if it is the arm that it should be.
+
+    Parameters
+    ----------
+    xml : str
+        The URDF's text.
+    reference : ArmDescription
+        The DH-derived description, its joint names prefixed as the URDF's are. The links are
+        compared with all known sets; of two limits, the tighter one holds.
+    source : str
+        What sentences call the URDF: a path or a topic.
+    joint_names : sequence of str, optional
+        The joints from base to tip as the URDF names them, if not as the reference does.
+    expected_hand : str, optional
+        A hand that the URDF must carry, or 'none'; any if not given.
+    accept_unknown_inertials : bool
+        Whether to take inertials that are physical, but no known set.
+
+    Returns
+    -------
+    UrdfModel
+        The description has the reference's rows and the URDF's links, in DH frames. It may be a
+        published set that is not physical (franka_description's FER): `require_physical` still
+        has to be asked before a torque is computed for an actuator.
+
+    Raises
+    ------
+    UrdfError
+        If the text cannot be read as this chain, or a link or joint lacks what is needed.
+    UrdfMismatchError
+        If geometry or inertials differ; its `verdict` has all findings.
+
+    """
+    chain = read_chain(xml, joint_names or reference.joint_names, source)
+    _require_complete(chain)
+    geometry = compare_geometry(chain, reference)
+    if geometry.findings:
+        _refuse(_geometry_verdict(chain, geometry, reference))
+    links = inertias_in_dh_frames(chain, geometry)
+    judgement = judge_inertials(
+        links, [joint.link for joint in chain.joints], reference, expected_hand=expected_hand,
+        massless_hand=_hand_without_mass(chain), accept_unknown=accept_unknown_inertials)
+    nearest = judgement.identification.known
+    joints, limit_notes = _joints(chain, reference)
+    verdict = UrdfVerdict(
+        source, reference.name, nearest.inertial_set if judgement.known else UNKNOWN,
+        nearest.hand if judgement.known else UNKNOWN, str(nearest),
+        judgement.identification.distance, judgement.identification.worst is Match.EXACT,
+        chain.mount, judgement.findings,
+        (*judgement.notes, *_mount_note(chain), *chain.notes, *limit_notes))
+    if not verdict.passed:
+        _refuse(verdict)
+    description = replace(
+        reference, joints=joints, links=links, base_link=chain.base_inertia, rounding=0.0,
+        inertial_set=verdict.inertial_set, hand=verdict.hand, source=source, file=source)
+    _require_same_reading(xml, description, verdict)
+    unphysical = tuple(f'{sentence}.' for sentence in description.inconsistencies())
+    return UrdfModel(description, replace(verdict, notes=(*unphysical, *verdict.notes)))
+
+
+def _require_same_reading(xml: str, description: ArmDescription, verdict: UrdfVerdict) -> None:
+    """Hold our reading of the text against Pinocchio's, the rows against the URDF's own joints."""
+    difference = largest_difference(xml, description, verdict.mount)
+    if not difference <= _READING_TOLERANCE:
+        finding = Finding('the arm', "joint torque, from Pinocchio's own reading of the URDF,",
+                          f'{difference:.3g} N m off', f'at most {_READING_TOLERANCE:g} N m',
+                          'a reading error of this package; please report it with the URDF')
+        _refuse(replace(verdict, findings=(finding,)))
+
+
+def _refuse(verdict: UrdfVerdict) -> None:
+    others = len(verdict.findings) - 1
+    more = (f' {others} more {"difference" if others == 1 else "differences"}; '
+            '"franka-dynamics crosscheck --urdf" lists all.' if others else '')
+    raise UrdfMismatchError(f'{verdict.source}: {verdict.findings[0]}{more}', verdict)
+
+
+def _require_complete(chain: SerialChain) -> None:
+    """Refuse a chain without mass or limits: neither can be made up."""
+    if chain.massless:
+        raise UrdfError(
+            f'{chain.source}: {_plural("link", chain.massless)} without mass: there is no '
+            '<inertial> in it, nor in what is fixed to it. Give the inertials, or take the model '
+            'from the arm file (model_source: description).')
+    unlimited = [joint.name for joint in chain.joints if joint.limits is None]
+    if unlimited:
+        raise UrdfError(
+            f'{chain.source}: {_plural("joint", unlimited)} without <limit>; URDF requires '
+            'effort and velocity limits for a joint that moves. Give them.')
+
+
+def _plural(word: str, names: Sequence[str]) -> str:
+    return f'{word}{"s" if len(names) > 1 else ""} {", ".join(names)}'
+
+
+def _geometry_verdict(chain: SerialChain, geometry: GeometryComparison, reference: ArmDescription,
+                      ) -> UrdfVerdict:
+    effect = str(effect_of_rows(reference, geometry.description(reference)))
+    findings = tuple(replace(finding, effect=effect) for finding in geometry.findings)
+    return UrdfVerdict(chain.source, reference.name, UNKNOWN, UNKNOWN,
+                       f'the DH rows of {reference.name}', float('nan'), False, chain.mount,
+                       findings, chain.notes)
+
+
+def _hand_without_mass(chain: SerialChain) -> tuple[str, ...]:
+    """Return the names behind the last joint that speak of a hand and have no mass."""
+    names = (*chain.tool_frames, *chain.held_joints)
+    return tuple(name for name in names if name.endswith(_HAND_WORDS[:1])
+                 or (_HAND_WORDS[1] in name and name not in chain.joints[-1].bodies))
+
+
+def _mount_note(chain: SerialChain) -> tuple[str, ...]:
+    """Say it when the URDF mounts the arm tilted: gravity has another direction then."""
+    up = chain.mount[2, :3]
+    if np.linalg.norm(up[:2]) <= _TILT and up[2] > 0.0:
+        return ()
+    gravity = ', '.join(f'{value + 0.0:.5g}' for value in (-9.81 * up).round(9))
+    return (f'the URDF mounts {chain.base} tilted: in its frame gravity is ({gravity}) m/s^2, if '
+            "the URDF's root link is level. Set gravity_vector to it.",)
+
+
+def _joints(chain: SerialChain, reference: ArmDescription,
+            ) -> tuple[tuple[Joint, ...], list[str]]:
+    """Return the reference's joints under the URDF's names, each limit the tighter of the two."""
+    joints, notes = [], []
+    for read, joint in zip(chain.joints, reference.joints):
+        limits = _tighter(read, joint.limits)
+        joints.append(replace(joint, name=read.name, limits=limits))
+        changed = [f'{key} {getattr(limits, key):g} for {getattr(joint.limits, key):g}'
+                   for key in _SHARED_LIMITS
+                   if getattr(limits, key) != getattr(joint.limits, key)]
+        if changed:
+            notes.append(f'{read.name} ({", ".join(changed)})')
+    sentence = f"of two limits the tighter holds, here the URDF's: {', '.join(notes)}."
+    return tuple(joints), [sentence] if notes else []
+
+
+def _tighter(read: ChainJoint, known: JointLimits) -> JointLimits:
+    limits = read.limits or JointLimits()
+    return replace(known, lower=max(known.lower, limits.lower),
+                   upper=min(known.upper, limits.upper),
+                   velocity=min(known.velocity, limits.velocity),
+                   effort=min(known.effort, limits.effort))

@@ -1,0 +1,81 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""A rewritten arm is the same arm: its torques and poses say so."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from franka_dynamics.arm import Convention, DHRow, load
+from franka_dynamics.arm.dh_conversion import in_modified_convention, with_joint_reversed
+from franka_dynamics.arm.sampling import random_arm, sample_states
+from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
+from franka_dynamics.errors import DescriptionError
+
+ATOL = 1e-11  # of max(1, |tau|); a hundred times the largest seen
+
+
+def assert_near(actual, expected):
+    np.testing.assert_allclose((actual - expected) / np.maximum(1.0, np.abs(expected)),
+                               np.zeros_like(expected), rtol=0.0, atol=ATOL)
+
+
+@pytest.mark.parametrize('convention', list(Convention))
+@pytest.mark.parametrize('seed', range(8))
+def test_given_any_arm_when_a_joint_is_reversed_then_its_torque_is_too(convention, seed):
+    rng = np.random.default_rng(seed)
+    arm = random_arm(rng, convention=convention)
+    joint = int(rng.integers(arm.n))
+    turned = with_joint_reversed(arm, joint)
+    sign = np.where(np.arange(arm.n) == joint, -1.0, 1.0)
+    states = sample_states(arm, 10, seed)
+    gravity = rng.normal(size=3) * 9.81
+    before, after = NewtonEulerModel(arm, gravity), NewtonEulerModel(turned, gravity)
+    other = [stack * sign for stack in states]
+    assert_near(after.inverse_dynamics(*other) * sign, before.inverse_dynamics(*states))
+    np.testing.assert_allclose(after.frames(other[0])[:, -1, :3, 3],
+                               before.frames(states.q)[:, -1, :3, 3], rtol=0.0, atol=ATOL)
+
+
+def test_given_a_franka_arm_when_reversed_twice_then_limits_home_and_friction_come_back():
+    arm = load('fer')
+    back = with_joint_reversed(with_joint_reversed(arm, 3), 3)
+    assert [joint.limits for joint in back.joints] == [joint.limits for joint in arm.joints]
+    np.testing.assert_array_equal(back.home, arm.home)
+    np.testing.assert_array_equal(back.friction.offset, arm.friction.offset)
+    for row, expected in zip(back.joints, arm.joints):
+        assert row.row == expected.row
+
+
+def test_given_friction_when_its_joint_is_reversed_then_it_is_odd():
+    arm, dq = load('fer'), np.linspace(-2.0, 2.0, 7)
+    turned = with_joint_reversed(arm, 3)
+    sign = np.where(np.arange(7) == 3, -1.0, 1.0)
+    np.testing.assert_allclose(turned.friction.torque(sign * dq), sign * arm.friction.torque(dq),
+                               rtol=0.0, atol=1e-14)
+
+
+@pytest.mark.parametrize('seed', range(8))
+def test_given_standard_rows_when_rewritten_then_torques_and_flange_are_the_same(seed):
+    rng = np.random.default_rng(seed)
+    arm = random_arm(rng, convention=Convention.STANDARD)
+    arm = replace(arm, flange=replace(arm.flange, a=0.0, alpha=0.0))
+    other = in_modified_convention(arm)
+    assert other.convention is Convention.MODIFIED
+    states = sample_states(arm, 10, seed)
+    assert_near(NewtonEulerModel(other).inverse_dynamics(*states),
+                NewtonEulerModel(arm).inverse_dynamics(*states))
+    np.testing.assert_allclose(NewtonEulerModel(other).frames(states.q)[:, -1],
+                               NewtonEulerModel(arm).frames(states.q)[:, -1], rtol=0.0, atol=ATOL)
+
+
+def test_given_modified_rows_when_rewritten_then_nothing_changes():
+    arm = load('fer')
+    assert in_modified_convention(arm) is arm
+
+
+def test_given_a_flange_that_no_modified_row_holds_when_rewritten_then_it_is_said():
+    arm = random_arm(np.random.default_rng(0), convention=Convention.STANDARD)
+    with pytest.raises(DescriptionError, match=r'the flange has a = 0\.1 and alpha = 0'):
+        in_modified_convention(replace(arm, flange=DHRow(a=0.1)))

@@ -1,0 +1,72 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Who compensates gravity, judged on simulated arms whose truth is known."""
+
+import numpy as np
+import pytest
+
+from franka_dynamics.arm import load
+from franka_dynamics.control.gravity_monitor import GravityState, GravityWatch, judge, WINDOW
+from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
+from franka_dynamics.simulation.arm_simulation import ArmSimulation, SimulationSettings
+
+FER = load('fer')
+MODEL = PinocchioModel(FER)
+WEIGHTLESS = {'gravity': (0.0, 0.0, 0.0)}
+
+
+def verdict(command_share, **settings):
+    """Simulate one window under a share of g(q) as command; return what the watch says."""
+    simulation = ArmSimulation(FER, SimulationSettings(brake_release_after=0.0, **settings))
+    watch = GravityWatch(MODEL.mass_matrix)
+    evidence = None
+    while evidence is None:
+        gravity = MODEL.gravity(simulation.position)
+        simulation.step(command_share * gravity)
+        reading = simulation.read()
+        evidence = watch.add(reading.time, reading.position, reading.velocity, reading.effort,
+                             command_share * gravity, gravity)
+        assert reading.time < 2 * WINDOW * 1e-3
+    return evidence
+
+
+@pytest.mark.parametrize(('share', 'settings', 'expected'), [
+    (0.0, {'gravity_compensation': True}, GravityState.COMPENSATED),
+    (1.0, {'gravity_compensation': True}, GravityState.COMPENSATED),
+    (1.0, {}, GravityState.UNCOMPENSATED),
+    (1.0, {'effort_noise': 0.1, 'velocity_noise': 1e-3}, GravityState.UNCOMPENSATED),
+    (0.0, {**WEIGHTLESS, 'effort_noise': 0.05}, GravityState.NO_GRAVITY),
+    (1.0, WEIGHTLESS, GravityState.NO_GRAVITY),
+    # Nobody carries it: it falls, and the window sees that gravity pulls.
+    (0.0, {'effort_noise': 0.05}, GravityState.UNCOMPENSATED),
+])
+def test_given_a_simulated_arm_when_watched_then_the_truth_is_told(share, settings, expected):
+    evidence = verdict(share, **settings)
+    assert evidence.state is expected, evidence.sentence
+    assert evidence.commanded == pytest.approx(share, abs=0.01)
+
+
+def test_given_an_effort_of_exact_zeros_when_watched_then_it_is_unknown():
+    evidence = verdict(0.0)
+    assert evidence.state is GravityState.UNKNOWN
+    assert evidence.sentence == 'the measured effort is exactly zero'
+
+
+def test_given_no_effort_when_watched_then_it_is_unknown():
+    watch = GravityWatch(MODEL.mass_matrix)
+    assert watch.add(0.0, FER.home, np.zeros(7), None, np.zeros(7), np.ones(7)) is None
+    assert watch.evidence.sentence == 'the joint states carry no measured effort'
+
+
+def test_given_a_pose_without_lever_when_judged_then_it_is_unknown():
+    assert judge(np.ones(7), np.zeros(7), np.full(7, 0.5), np.zeros(7)).state is (
+        GravityState.UNKNOWN)
+
+
+def test_given_an_effort_across_gravity_when_judged_then_it_is_unknown():
+    gravity = MODEL.gravity(FER.home)
+    contact = np.zeros(7)
+    contact[0] = 30.0  # joint 1's axis is vertical: no gravity torque is ever along it
+    evidence = judge(gravity + contact, gravity, gravity, np.zeros(7))
+    assert evidence.state is GravityState.UNKNOWN
+    assert 'does not point along' in evidence.sentence

@@ -1,0 +1,145 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Torques linear in the parameters, against Pinocchio's regressor and the two models."""
+
+import numpy as np
+import pinocchio as pin
+import pytest
+
+from franka_dynamics.arm import Convention, JointKind, LinkInertia, load
+from franka_dynamics.arm.sampling import sample_states
+from franka_dynamics.dynamics import regressor
+from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
+from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
+from franka_dynamics.dynamics.regressor import (
+    parameter_vector,
+    PLACE_IN_PINOCCHIO,
+    torque_regressor,
+    wrench_regressor,
+)
+from franka_dynamics.errors import BaseParameterError, JointVectorError
+
+TILTED = (3.0, -5.0, -7.0)
+# Entries reach 90 (squared velocities, accelerations of 20 rad/s^2); measured 2.1e-14.
+ATOL_COLUMN = 1e-12
+# Torques of up to 1600 N m for arms of up to six links; measured 4.5e-13.
+ATOL_TORQUE = 5e-12
+CONVENTIONS = list(Convention)
+
+
+@pytest.mark.parametrize('name', ['fer', 'fr3'])
+def test_given_a_franka_when_regressed_then_columns_equal_pinocchios(name):
+    description = load(name)
+    q, dq, ddq = sample_states(description, 20, seed=1)
+    actual = torque_regressor(description, q, dq, ddq).reshape(20, 7, 7, 10)
+    model = PinocchioModel(description).model
+    data = model.createData()
+    expected = np.array([pin.computeJointTorqueRegressor(model, data, *state)
+                         for state in zip(q, dq, ddq)]).reshape(20, 7, 7, 10)
+    np.testing.assert_allclose(actual, expected[..., list(PLACE_IN_PINOCCHIO)],
+                               rtol=0.0, atol=ATOL_COLUMN)
+
+
+@pytest.mark.parametrize('convention', CONVENTIONS)
+@pytest.mark.parametrize('seed', range(30))
+def test_given_a_random_arm_when_regressed_then_torque_equals_newton_euler(
+        random_arm, convention, seed):
+    # Revolute and prismatic joints, a tilted base, and rotors, in both conventions.
+    arm = random_arm(seed, convention=convention, rotors=True)
+    states = sample_states(arm, 10, seed)
+    torque = (torque_regressor(arm, *states, TILTED, rotor_inertia=True)
+              @ parameter_vector(arm, rotor_inertia=True))
+    expected = NewtonEulerModel(arm, TILTED).inverse_dynamics(*states)
+    np.testing.assert_allclose(torque, expected, rtol=0.0, atol=ATOL_TORQUE)
+
+
+@pytest.mark.parametrize('convention', CONVENTIONS)
+@pytest.mark.parametrize('seed', range(8))
+def test_given_a_random_arm_when_regressed_then_torque_equals_pinocchio(
+        random_arm, convention, seed):
+    arm = random_arm(100 + seed, convention=convention)
+    states = sample_states(arm, 5, seed)
+    torque = torque_regressor(arm, *states, TILTED) @ parameter_vector(arm)
+    model = PinocchioModel(arm, TILTED)
+    expected = [model.inverse_dynamics(*state) for state in zip(*states)]
+    np.testing.assert_allclose(torque, expected, rtol=0.0, atol=ATOL_TORQUE)
+
+
+def test_given_link_j_when_regressed_then_joints_behind_it_do_not_feel_it():
+    description = load('fer')
+    columns = torque_regressor(description, *sample_states(description, 3, 0))
+    for link in range(7):
+        np.testing.assert_array_equal(columns[:, link + 1:, 10 * link:10 * (link + 1)], 0.0)
+
+
+def test_given_rotors_when_regressed_then_their_columns_are_the_joints_accelerations():
+    description = load('fer')
+    states = sample_states(description, 3, 0)
+    columns = torque_regressor(description, *states, rotor_inertia=True)[..., 70:]
+    np.testing.assert_array_equal(columns, np.eye(7) * states.ddq[:, None, :])
+
+
+@pytest.mark.parametrize('convention', CONVENTIONS)
+def test_given_a_wrench_when_regressed_then_the_torque_is_the_models(random_arm, convention):
+    for seed in range(6):
+        arm = random_arm(seed, convention=convention)
+        states = sample_states(arm, 4, seed)
+        wrench = np.random.default_rng(seed).uniform(-20.0, 20.0, 6)
+        torque = (torque_regressor(arm, *states) @ parameter_vector(arm)
+                  + wrench_regressor(arm, states.q) @ wrench)
+        expected = NewtonEulerModel(arm).inverse_dynamics(*states, wrench=wrench)
+        np.testing.assert_allclose(torque, expected, rtol=0.0, atol=ATOL_TORQUE)
+
+
+def test_given_a_weight_at_the_flange_when_regressed_then_it_equals_a_point_mass():
+    # 2 kg at the flange's origin, at rest: its surroundings pull the flange down with m g.
+    arm = load('fer')
+    q = sample_states(arm, 5, 3).q
+    loaded = arm.with_payload(LinkInertia(2.0, np.zeros(3), np.zeros((3, 3))))
+    expected = NewtonEulerModel(loaded).gravity(q) - NewtonEulerModel(arm).gravity(q)
+    actual = wrench_regressor(arm, q) @ [0.0, 0.0, -2.0 * 9.81, 0.0, 0.0, 0.0]
+    np.testing.assert_allclose(actual, expected, rtol=0.0, atol=ATOL_TORQUE)
+
+
+def test_given_more_states_than_a_block_when_regressed_then_rows_equal_single_states(monkeypatch):
+    monkeypatch.setattr(regressor, '_BLOCK', 4)
+    description = load('fer')
+    q, dq, ddq = sample_states(description, 10, 0)
+    whole = torque_regressor(description, q, dq, ddq)
+    single = [torque_regressor(description, *state) for state in zip(q, dq, ddq)]
+    np.testing.assert_allclose(whole, single, rtol=0.0, atol=ATOL_COLUMN)
+
+
+def test_given_columns_when_regressed_then_only_these_come_in_their_order():
+    description = load('fer')
+    states = sample_states(description, 3, 0)
+    whole = torque_regressor(description, *states)
+    chosen = torque_regressor(description, *states, columns=(69, 5, 18))
+    np.testing.assert_array_equal(chosen, whole[..., [69, 5, 18]])
+
+
+def test_given_one_position_and_many_accelerations_when_regressed_then_they_broadcast():
+    description = load('fer')
+    columns = torque_regressor(description, description.home, np.zeros(7), np.eye(7))
+    assert columns.shape == (7, 7, 70)
+
+
+@pytest.mark.parametrize('q, sentence', [
+    (np.zeros(6), r'q has shape \(6,\), expected \(..., 7\).*fer_joint1, fer_joint2'),
+    (np.full(7, np.nan), 'q of joint fer_joint1 is nan; every value'),
+    (np.zeros((4, 7)), r'do not broadcast: q \(4, 7\), dq \(3, 7\), ddq \(7,\)'),
+])
+def test_given_bad_input_when_regressed_then_the_sentence_names_it(q, sentence):
+    with pytest.raises(JointVectorError, match=sentence):
+        torque_regressor(load('fer'), q, np.zeros((3, 7)), np.zeros(7))
+
+
+def test_given_a_rotor_column_without_rotors_when_regressed_then_the_sentence_says_how():
+    with pytest.raises(BaseParameterError, match=r'Column 70 does not exist.*rotor_inertia=True'):
+        torque_regressor(load('fer'), np.zeros(7), np.zeros(7), np.zeros(7), columns=[70])
+
+
+def test_given_the_random_arms_when_drawn_then_both_kinds_of_joint_occur(random_arm):
+    # The tests above would lose half their worth if the draw were lopsided.
+    kinds = [joint.kind for seed in range(30) for joint in random_arm(seed).joints]
+    assert min(kinds.count(kind) for kind in JointKind) > 20

@@ -1,0 +1,177 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Estimates against known parameters, and deviations against what estimates really scatter."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+
+from franka_dynamics.arm import load, ViscousCoulombFriction
+from franka_dynamics.errors import IdentificationError
+from franka_dynamics.identification.errors_in_variables import encoder_bias
+from franka_dynamics.identification.least_squares import (
+    estimate,
+    find_noise,
+    fit_friction_alone,
+    Noise,
+)
+from franka_dynamics.identification.noise import filter_inflation
+from franka_dynamics.identification.prior import Pull
+from franka_dynamics.identification.qr_factors import TorqueFactors
+from franka_dynamics.identification.torque_model import TorqueModel
+from franka_dynamics.recordings.preprocessing import prepare, SignalOptions
+
+FER = load('fer')
+# Wide enough that the low-pass passes Coulomb friction's turns; sharper ones are a model error,
+# which deviations of noise cannot cover.
+WIDTH = 0.3
+FRICTION = ViscousCoulombFriction(np.linspace(0.2, 0.5, 7), np.linspace(0.4, 0.2, 7),
+                                  np.full(7, 0.1), WIDTH)
+MODEL = TorqueModel.of(FER, width=WIDTH)
+PULL = Pull.towards(FER, MODEL)
+TRUTH = np.concatenate([MODEL.base.values(FER), np.stack(
+    [FRICTION.viscous, FRICTION.coulomb, FRICTION.offset], axis=1).ravel()])
+OPTIONS = SignalOptions(cutoff=5.0)
+NOISE_NM = np.array([0.5, 0.5, 0.5, 0.5, 0.2, 0.2, 0.2])
+
+
+def exact_motion(simulate, **kwargs):
+    """Return a motion whose torque is the model's at its own states, without any noise."""
+    motion = prepare(simulate(FER, **kwargs), OPTIONS)
+    torque = MODEL.torque(motion, TRUTH)
+    return replace(motion, effort=torque, effort_unfiltered=torque)
+
+
+def test_given_exact_torques_when_estimated_then_every_parameter_comes_back(simulate):
+    factors = TorqueFactors.of(MODEL, exact_motion(simulate, duration=30.0))
+    result = estimate(factors, Noise(np.ones(7), np.ones(7)), PULL, 0.0)
+    # Rounding times the condition number, some 100 with columns scaled.
+    np.testing.assert_allclose(result.theta, TRUTH, rtol=0.0, atol=1e-11)
+    assert 10.0 < result.condition_number < 1000.0
+
+
+class Repeated:
+    """One motion, factored once, to be joined with ever new torques."""
+
+    def __init__(self, motion):
+        rows = np.moveaxis(MODEL.regressor(motion), 1, 0)
+        self.orthogonal, self.triangle = np.linalg.qr(rows)
+
+    def factors(self, effort):
+        projected = np.einsum('jnp,nj->jp', self.orthogonal, effort)
+        rest = np.linalg.norm(effort - np.einsum('jnp,jp->nj', self.orthogonal, projected), axis=0)
+        p = len(TRUTH)
+        triangles = np.zeros((7, p + 2, p + 2))
+        triangles[:, :p, :p] = self.triangle
+        triangles[:, :p, p] = triangles[:, :p, p + 1] = projected
+        triangles[:, p, p] = triangles[:, p, p + 1] = rest
+        return TorqueFactors(triangles, len(effort))
+
+
+def test_given_torque_noise_behind_the_filter_when_estimated_then_three_sigma_cover_the_truth(
+        simulate):
+    recording = simulate(FER, duration=60.0, friction=FRICTION, seed=3)
+    repeated = Repeated(prepare(recording, OPTIONS))
+    inflation = np.full(7, filter_inflation(OPTIONS))
+    rng = np.random.default_rng(0)
+    scores = []
+    for _ in range(40):
+        noisy = replace(recording, effort=recording.effort
+                        + NOISE_NM * rng.standard_normal(recording.q.shape))
+        factors = repeated.factors(prepare(noisy, OPTIONS).effort)
+        result = estimate(factors, find_noise(factors, PULL, inflation), PULL, 0.0)
+        scores.append((result.theta - TRUTH) / result.deviations)
+    size = np.abs(np.array(scores))
+    # 64 parameters in 40 runs, of which 0.27 % should lie outside.
+    assert np.sum(size > 3.0) <= binom.ppf(0.9999, size.size, 0.0027)
+    # Too large deviations would pass that; within two they must not be much too few either.
+    low, high = binom.ppf([0.0001, 0.9999], size.size, 0.0455)
+    assert 0.6 * low <= np.sum(size > 2.0) <= high
+
+
+def test_given_encoder_noise_when_identified_then_the_predicted_bias_is_the_real_one(simulate):
+    # 0.05 rad/s is hundreds of times a good encoder's noise: its bias shows in a few runs.
+    motion = exact_motion(simulate, duration=40.0)
+    noise = Noise(np.full(7, 0.1), np.full(7, filter_inflation(OPTIONS)))
+    predicted = encoder_bias([motion], TRUTH, noise, PULL, 0.0, position=1e-4, velocity=0.05)
+    recording = simulate(FER, duration=40.0, friction=FRICTION)
+    rng = np.random.default_rng(77)
+
+    def mean_estimate(velocity_noise):
+        found = []
+        for _ in range(10):
+            noisy = replace(
+                recording, q=recording.q + 1e-4 * rng.standard_normal(recording.q.shape),
+                dq=recording.dq + velocity_noise * rng.standard_normal(recording.q.shape))
+            factors = TorqueFactors.of(MODEL, prepare(noisy, OPTIONS))
+            found.append(estimate(factors, noise, PULL, 0.0).theta)
+        return np.mean(found, axis=0)
+
+    actual = mean_estimate(0.05) - mean_estimate(0.0)
+    scale = estimate(TorqueFactors.of(MODEL, motion), noise, PULL, 0.0).deviations
+    assert np.corrcoef(predicted / scale, actual / scale)[0, 1] > 0.95
+    assert np.linalg.norm((predicted - actual) / scale) < 0.4 * np.linalg.norm(actual / scale)
+
+
+def test_given_a_pull_when_stronger_then_parameters_go_from_the_datas_to_the_starts(simulate):
+    heavier = FER.map_links(lambda link: link + link)
+    pull = Pull.towards(heavier, MODEL)
+    factors = TorqueFactors.of(MODEL, exact_motion(simulate))
+    noise = Noise(np.full(7, 0.1), np.ones(7))
+    b = len(MODEL.base)
+
+    def away(strength):
+        theta = estimate(factors, noise, pull, strength).theta
+        return np.linalg.norm((theta - TRUTH)[:b] / pull.deviations)
+
+    distances = [away(strength) for strength in (1e-6, 1.0, 1e3, 1e6, 1e12)]
+    assert distances == sorted(distances)
+    assert distances[0] < 1e-4
+    np.testing.assert_allclose(estimate(factors, noise, pull, 1e12).theta[:b], pull.center[:b],
+                               rtol=0.0, atol=1e-4)
+
+
+def test_given_a_joint_that_rests_when_estimated_without_pull_then_it_is_refused(simulate):
+    motion = exact_motion(simulate)
+    q = motion.q.copy()
+    q[:] = q[0]
+    still = replace(motion, q=q, dq=np.zeros_like(q), ddq=np.zeros_like(q))
+    factors = TorqueFactors.of(MODEL, still)
+    noise = Noise(np.ones(7), np.ones(7))
+    with pytest.raises(IdentificationError, match='No torque of this motion depends on ZZR_1'):
+        estimate(factors, noise, PULL, 0.0)
+    one_joint = replace(motion, q=np.where(np.arange(7) == 3, motion.q, q),
+                        dq=np.where(np.arange(7) == 3, motion.dq, 0.0) + 1e-9,
+                        ddq=np.where(np.arange(7) == 3, motion.ddq, 0.0) + 1e-9)
+    with pytest.raises(IdentificationError, match='does not tell all 64 parameters apart'):
+        estimate(TorqueFactors.of(MODEL, one_joint), noise, PULL, 0.0)
+
+
+def test_given_noise_of_each_joint_when_found_then_it_is_that_of_the_filtered_effort(simulate):
+    recording = simulate(FER, duration=120.0, friction=FRICTION)
+    rng = np.random.default_rng(5)
+    noisy = replace(recording, effort=recording.effort
+                    + NOISE_NM * rng.standard_normal(recording.q.shape))
+    inflation = filter_inflation(OPTIONS)
+    factors = TorqueFactors.of(MODEL, prepare(noisy, OPTIONS))
+    found = find_noise(factors, PULL, np.full(7, inflation))
+    # White noise keeps 1 / inflation of its variance in the band; 1000 independent samples.
+    np.testing.assert_allclose(found.deviation, NOISE_NM / np.sqrt(inflation), rtol=0.12, atol=0.0)
+
+
+def test_given_too_few_samples_when_noise_is_sought_then_it_says_how_many_there_are(simulate):
+    factors = TorqueFactors.of(MODEL, prepare(simulate(FER, duration=2.0), OPTIONS))
+    with pytest.raises(IdentificationError, match=r'holds \d+ independent torque samples, too few '
+                       'for 64 parameters; record longer'):
+        find_noise(factors, PULL, np.full(7, 30.0))
+
+
+def test_given_a_published_set_when_friction_is_fitted_then_its_inertias_are_untouched(simulate):
+    factors = TorqueFactors.of(MODEL, exact_motion(simulate))
+    noise = Noise(np.ones(7), np.ones(7))
+    values = MODEL.base.values(FER)
+    theta = fit_friction_alone(factors, noise, values)
+    np.testing.assert_array_equal(theta[:len(values)], values)
+    np.testing.assert_allclose(theta, TRUTH, rtol=0.0, atol=1e-9)

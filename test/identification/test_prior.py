@@ -1,0 +1,90 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The pull towards a starting set, against the divergence it approximates."""
+
+import numpy as np
+import pytest
+
+from franka_dynamics.arm import LinkInertia, load
+from franka_dynamics.dynamics.regressor import (
+    link_from_vector,
+    link_vector,
+    parameter_vector,
+    with_parameter_vector,
+)
+from franka_dynamics.errors import IdentificationError
+from franka_dynamics.identification.prior import Pull, thickened
+from franka_dynamics.identification.torque_model import TorqueModel
+
+FER = load('fer')
+MODEL = TorqueModel.of(FER)
+
+
+def divergence(link, reference):
+    relative = np.linalg.solve(reference.pseudo_inertia(), link.pseudo_inertia())
+    return np.trace(relative) - np.linalg.slogdet(relative)[1] - 4.0
+
+
+def test_given_a_small_change_when_measured_then_it_is_twice_the_divergence():
+    pull = Pull.towards(FER, MODEL)
+    rng = np.random.default_rng(0)
+    for i, link in enumerate(pull.reference.links):
+        block = slice(10 * i, 10 * i + 10)
+        covariance = pull.covariance[block, block]
+        direction = np.linalg.cholesky(covariance) @ rng.standard_normal(10)
+        direction *= 1e-4 / np.sqrt(direction @ np.linalg.solve(covariance, direction))
+        changed = link_from_vector(link_vector(link) + direction)
+        # A third-order remainder of 1e-12 against 1e-8.
+        assert 2.0 * divergence(changed, link) == pytest.approx(1e-8, rel=1e-3)
+
+
+def test_given_strength_one_when_read_as_a_prior_then_every_mass_is_known_to_a_hundred_percent():
+    pull = Pull.towards(FER, MODEL)
+    masses = np.arange(9, 70, 10)
+    np.testing.assert_allclose(np.sqrt(np.diag(pull.covariance)[masses]),
+                               [link.mass for link in FER.links], rtol=1e-9, atol=0.0)
+
+
+def test_given_base_parameters_when_pulled_then_it_is_the_least_over_all_arms_with_them():
+    pull = Pull.towards(FER, MODEL)
+    rng = np.random.default_rng(1)
+    change = 0.01 * rng.standard_normal(len(MODEL.base)) * pull.deviations
+    theta = pull.center + np.concatenate([change, rng.standard_normal(21)])
+    actual = np.sum((pull.root @ (theta - pull.center))**2)
+    # The smallest standard change with these base parameters, in units of the prior.
+    whitened = MODEL.base.matrix @ np.linalg.cholesky(pull.covariance)
+    smallest, *_ = np.linalg.lstsq(whitened / pull.deviations[:, None], change / pull.deviations,
+                                   rcond=None)
+    assert actual == pytest.approx(smallest @ smallest, rel=1e-6)
+
+
+@pytest.mark.parametrize('name', ['gaz2019', 'ledezma2021', 'franka_description'])
+def test_given_any_set_when_thickened_then_it_is_physical_with_its_masses_and_centres(name):
+    arm = load('fer', name)
+    for link, own in zip(arm.map_links(thickened).links, arm.links):
+        central = link.inertia_at_center_of_mass
+        second = 0.5 * np.trace(central) * np.eye(3) - central
+        assert np.linalg.eigvalsh(second)[0] >= own.mass * 0.01**2 * (1.0 - 1e-9)
+        assert link.mass == own.mass
+        np.testing.assert_array_equal(link.first_moment, own.first_moment)
+
+
+def test_given_a_link_that_is_thick_when_thickened_then_it_stays():
+    link = FER.links[0]
+    np.testing.assert_allclose(thickened(link).inertia, link.inertia, rtol=0.0, atol=1e-14)
+
+
+def test_given_a_link_without_mass_when_thickened_then_it_is_refused():
+    with pytest.raises(IdentificationError, match='A link without mass cannot start'):
+        thickened(LinkInertia.zero())
+
+
+def test_given_rotors_when_asked_for_then_they_have_a_scale_of_their_own():
+    model = TorqueModel.of(FER, rotor_inertia=True)
+    pull = Pull.towards(FER, model)
+    assert pull.covariance.shape == (77, 77)
+    vector = parameter_vector(FER, rotor_inertia=True)
+    vector[70:] += 0.1
+    theta = model.base.values(with_parameter_vector(FER, vector)) - model.base.values(FER)
+    # Seven rotors one scale away, or less where links can take their part.
+    assert 0.0 < np.sum((pull.root[:, :len(theta)] @ theta)**2) <= 7.0

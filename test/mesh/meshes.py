@@ -1,0 +1,36 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Closed meshes that the mesh tests share, made without any library."""
+
+import numpy as np
+
+from franka_dynamics.mesh.mesh import TriangleMesh
+
+# Corners of a cuboid by the bits of their number, and its faces seen from outside.
+_CORNERS = np.array([[(k >> axis) & 1 for axis in range(3)] for k in range(8)], dtype=float)
+_FACES = np.array([[0, 2, 3], [0, 3, 1], [4, 5, 7], [4, 7, 6], [0, 1, 5], [0, 5, 4],
+                   [2, 6, 7], [2, 7, 3], [0, 4, 6], [0, 6, 2], [1, 3, 7], [1, 7, 5]])
+
+
+def cuboid(size, center=(0.0, 0.0, 0.0)):
+    """Return a box with edges along the axes [m]."""
+    return TriangleMesh((_CORNERS - 0.5) * np.asarray(size) + np.asarray(center), _FACES)
+
+
+def bumpy_cuboid(seed, scale=0.1):
+    """Return a closed mesh without any symmetry: a box whose corners were moved at random."""
+    rng = np.random.default_rng(seed)
+    box = cuboid((1.0, 0.8, 0.6), (0.3, -0.2, 0.5))
+    moved = box.vertices + rng.uniform(-0.15, 0.15, box.vertices.shape)
+    return TriangleMesh(scale * moved, box.faces)
+
+
+def joined(*meshes, flip=()):
+    """Return several meshes as one; the numbers in `flip` are wound inside out."""
+    vertices, faces, offset = [], [], 0
+    for number, mesh in enumerate(meshes):
+        vertices.append(mesh.vertices)
+        rows = mesh.faces[:, ::-1] if number in flip else mesh.faces
+        faces.append(rows + offset)
+        offset += len(mesh.vertices)
+    return TriangleMesh(np.vstack(vertices), np.vstack(faces))

@@ -1,0 +1,79 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Derivatives by the vertices against finite differences; the printed sums fail."""
+
+import numpy as np
+import pytest
+
+from franka_dynamics.mesh.mesh import (
+    DIAGONAL_FIRST,
+    in_parameter_order,
+    mesh_inertia,
+    TriangleMesh,
+    vertex_derivatives,
+)
+
+from .meshes import bumpy_cuboid
+
+DENSITY = 1240.0
+STEP = 1e-4  # m; the parameters are polynomials of degree 5 in 6 cm, so truncation is h^2 / L^2
+# Of the largest entry in a row: error of central differences with Richardson, measured 8e-13.
+RTOL = 3e-11
+
+
+def parameters(vertices, faces):
+    return mesh_inertia(TriangleMesh(vertices, faces), DENSITY).parameters()
+
+
+def finite_differences(mesh):
+    """Return d parameters / d vertices, (10, V, 3), by central differences of fourth order."""
+    out = np.empty((10, *mesh.vertices.shape))
+    for index in np.ndindex(mesh.vertices.shape):
+        unit = np.zeros(mesh.vertices.shape)
+        unit[index] = STEP
+        values = [parameters(mesh.vertices + k * unit, mesh.faces) for k in (-2, -1, 1, 2)]
+        out[:, *index] = (values[0] - 8 * values[1] + 8 * values[2] - values[3]) / (12 * STEP)
+    return out
+
+
+def row_scale(derivative):
+    return np.abs(derivative).max(axis=(1, 2), keepdims=True)
+
+
+@pytest.mark.parametrize('seed', range(3))
+def test_given_a_closed_mesh_when_vertices_move_then_equations_18_21_23_27_hold(seed):
+    mesh = bumpy_cuboid(seed)
+    expected = finite_differences(mesh)
+    scale = row_scale(expected)
+    actual = in_parameter_order(vertex_derivatives(mesh, DENSITY))
+    np.testing.assert_allclose(actual / scale, expected / scale, rtol=0.0, atol=RTOL)
+
+
+@pytest.mark.parametrize(('equation', 'rows'), [
+    ('18', slice(0, 1)), ('23', [4, 7, 9]), ('27', [5, 6, 8])])
+def test_given_the_sum_over_corners_as_printed_when_vertices_move_then_it_is_wrong(equation, rows):
+    # Printed, the index i is summed over 1..3 and so leaves no vertex free: every vertex would
+    # have the sum of all vertices' derivatives, which for the mass of a closed mesh is zero.
+    mesh = bumpy_cuboid(0)
+    expected = finite_differences(mesh)[rows]
+    ours = in_parameter_order(vertex_derivatives(mesh, DENSITY))[rows]
+    printed = np.broadcast_to(ours.sum(axis=1, keepdims=True), expected.shape)
+    assert np.abs(printed - expected).max() > 0.5 * np.abs(expected).max(), equation
+
+
+def test_given_all_vertices_when_shifted_together_then_the_parallel_axis_theorem_holds():
+    # dm = 0 and dh = m dv, from the closed form rather than from the surface sums.
+    mesh = bumpy_cuboid(5)
+    inertia = mesh_inertia(mesh, DENSITY)
+    shift = vertex_derivatives(mesh, DENSITY).sum(axis=1)
+    atol = 1e-13 * inertia.mass / mesh.extent
+    np.testing.assert_allclose(shift[0], np.zeros(3), rtol=0.0, atol=atol)
+    np.testing.assert_allclose(shift[1:4], inertia.mass * np.eye(3), rtol=0.0,
+                               atol=1e-13 * inertia.mass)
+
+
+def test_given_the_two_orders_when_converted_then_names_stay_with_their_rows():
+    ours = np.array(['m', 'hx', 'hy', 'hz', 'xx', 'xy', 'xz', 'yy', 'yz', 'zz'])
+    theirs = ours[list(DIAGONAL_FIRST)]
+    assert theirs.tolist() == ['m', 'hx', 'hy', 'hz', 'xx', 'yy', 'zz', 'xy', 'xz', 'yz']
+    assert in_parameter_order(theirs).tolist() == ours.tolist()

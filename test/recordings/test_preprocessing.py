@@ -1,0 +1,142 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Resampling, filtering and differentiation against signals whose truth is known."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from franka_dynamics.errors import RecordingError
+from franka_dynamics.recordings.preprocessing import prepare, SignalOptions
+from franka_dynamics.recordings.recording import Recording
+
+SLOW_HZ = 0.3  # far inside the pass band: order 4 at 3 Hz keeps all but (0.3 / 3)^4 = 1e-4 of it
+
+
+def sinusoid(duration=20.0, rate=30.0, frequency=SLOW_HZ):
+    """Return a one-joint recording of q = sin(w t), dq = w cos(w t), effort = 5 sin(w t)."""
+    stamp_ns = np.round(np.arange(round(duration * rate) + 1) / rate * 1e9).astype(np.int64)
+    omega = 2.0 * np.pi * frequency
+    q = np.sin(omega * stamp_ns[:, None] * 1e-9)
+    dq = omega * np.cos(omega * stamp_ns[:, None] * 1e-9)
+    return Recording('bag', '/joint_states', ('joint1',), stamp_ns, q, dq, 5.0 * q)
+
+
+def truth(motion, frequency=SLOW_HZ):
+    omega = 2.0 * np.pi * frequency
+    return (np.sin(omega * motion.time)[:, None], omega * np.cos(omega * motion.time)[:, None],
+            -omega**2 * np.sin(omega * motion.time)[:, None])
+
+
+@pytest.mark.parametrize('rate', [30.0, 40.0, 100.0, 1000.0])
+def test_given_a_slow_sinusoid_when_prepared_then_state_and_acceleration_are_its_own(rate):
+    motion = prepare(sinusoid(rate=rate))
+    inside = slice(30, -30)  # the filter's ends reach further than the default trim
+    # 1e-4 from the filter, as above; 7e-4 from differences over 2/30 s: (w h)^2 / 6.
+    for actual, expected, atol in zip((motion.q, motion.dq, motion.ddq), truth(motion),
+                                      (5e-4, 1e-3, 5e-3)):
+        np.testing.assert_allclose(actual[inside], expected[inside], rtol=0.0, atol=atol)
+    np.testing.assert_allclose(motion.effort, 5.0 * motion.q, rtol=0.0, atol=1e-12)
+
+
+def test_given_the_defaults_when_prepared_then_samples_are_even_and_the_ends_trimmed():
+    motion = prepare(sinusoid(duration=20.0))
+    assert len(motion) == 601 - 2 * 9
+    np.testing.assert_allclose(motion.time, 0.3 + np.arange(len(motion)) / 30.0,
+                               rtol=0.0, atol=1e-12)
+
+
+def test_given_uneven_stamps_when_prepared_then_states_are_still_those_of_their_time():
+    even = sinusoid()
+    rng = np.random.default_rng(0)
+    stamp_ns = even.stamp_ns + rng.integers(0, 10_000_000, len(even))
+    omega = 2.0 * np.pi * SLOW_HZ
+    uneven = replace(even, stamp_ns=stamp_ns, q=np.sin(omega * stamp_ns[:, None] * 1e-9))
+    motion = prepare(uneven)
+    at = (stamp_ns[0] * 1e-9 + motion.time)[30:-30, None]
+    # Linear interpolation over 1/30 s is off by at most (w h)^2 / 8 = 5e-4.
+    np.testing.assert_allclose(motion.q[30:-30], np.sin(omega * at), rtol=0.0, atol=1e-3)
+
+
+def test_given_a_frequency_at_the_cutoff_when_filtered_then_half_the_amplitude_is_left():
+    motion = prepare(sinusoid(frequency=3.0, rate=30.0))
+    # Forwards and backwards: (1 / sqrt 2)^2 at the cut-off, exactly.
+    np.testing.assert_allclose(motion.q[60:-60], 0.5 * truth(motion, 3.0)[0][60:-60],
+                               rtol=0.0, atol=2e-3)
+    np.testing.assert_allclose(motion.effort_unfiltered[60:-60],
+                               10.0 * motion.q[60:-60], rtol=0.0, atol=2e-3)
+
+
+def test_given_fast_noise_in_a_fast_recording_when_thinned_then_it_is_not_folded_back():
+    disturbed = sinusoid(rate=1000.0)
+    hum = 0.5 * np.sin(2.0 * np.pi * 29.0 * disturbed.time)[:, None]  # would alias to 1 Hz
+    clean = prepare(disturbed)
+    dirty = prepare(replace(disturbed, q=disturbed.q + hum))
+    np.testing.assert_allclose(dirty.q[30:-30], clean.q[30:-30], rtol=0.0, atol=1e-6)
+    # As recorded it does fold: the guard is what removes it.
+    folded = np.interp(clean.time, disturbed.time, hum[:, 0])
+    assert np.abs(folded).max() > 0.4
+
+
+def test_given_a_gap_when_prepared_then_nothing_is_made_up_inside_it():
+    whole = sinusoid()
+    outside = (whole.time < 8.0) | (whole.time > 9.5)
+    gappy = Recording('bag', '/joint_states', ('joint1',), whole.stamp_ns[outside],
+                      whole.q[outside], whole.dq[outside], whole.effort[outside])
+    motion = prepare(gappy)
+    assert not ((motion.time > 7.7) & (motion.time < 9.8)).any()
+    np.testing.assert_array_equal(np.unique(motion.piece), [0, 1])
+    assert motion.remarks == ('bag has 1 gap, the longest of 1.57 s at 7.97 s; its pieces are '
+                              'filtered separately',)
+    np.testing.assert_allclose(motion.ddq, truth(motion)[2], rtol=0.0, atol=0.25)
+
+
+def test_given_one_lost_message_when_prepared_then_it_is_no_gap():
+    whole = sinusoid()
+    kept = np.delete(np.arange(len(whole)), 200)
+    motion = prepare(Recording('bag', '/joint_states', ('joint1',), whole.stamp_ns[kept],
+                               whole.q[kept], whole.dq[kept], whole.effort[kept]))
+    assert motion.remarks == ()
+    assert motion.piece.max() == 0
+
+
+def test_given_a_short_piece_when_prepared_then_it_is_left_out_and_said():
+    whole = sinusoid()
+    kept = np.flatnonzero((whole.time < 10.0) | ((whole.time > 12.0) & (whole.time < 12.5)))
+    motion = prepare(Recording('bag', '/joint_states', ('joint1',), whole.stamp_ns[kept],
+                               whole.q[kept], whole.dq[kept], whole.effort[kept]))
+    assert motion.time.max() < 10.0
+    assert motion.remarks[1] == ('the piece of 0.43 s at 12.03 s is too short to be filtered and '
+                                 'was left out')
+
+
+@pytest.mark.parametrize(('recording', 'options', 'sentence'), [
+    (sinusoid(rate=5.0), {}, r'message every 0\.2 s, too few for a cut-off of 3 Hz; choose one '
+                             r'below 2\.5 Hz'),
+    (sinusoid(duration=1.0), {}, r'no stretch without gaps of at least 1\.6 s \(it lasts 1\.00 s'),
+])
+def test_given_a_recording_too_slow_or_short_when_prepared_then_it_says_so(
+        recording, options, sentence):
+    with pytest.raises(RecordingError, match=sentence):
+        prepare(recording, SignalOptions(**options))
+
+
+@pytest.mark.parametrize(('options', 'sentence'), [
+    ({'cutoff': 15.0}, r'cut-off is 15\.0 Hz; it must lie between 0 and .* 15 Hz'),
+    ({'cutoff': float('nan')}, 'cut-off is nan'),
+    ({'cutoff': 0.0}, r'cut-off is 0\.0'),
+    ({'rate': -1.0}, r'sampling rate is -1\.0 Hz; it must be positive'),
+    ({'trim': -0.1}, r'trim is -0\.1 s; it cannot be negative'),
+])
+def test_given_options_no_filter_can_have_when_made_then_each_is_refused(options, sentence):
+    with pytest.raises(RecordingError, match=sentence):
+        SignalOptions(**options)
+
+
+def test_given_a_motion_when_halved_then_the_halves_are_consecutive_and_complete():
+    motion = prepare(sinusoid())
+    first, second = motion.halves()
+    np.testing.assert_array_equal(np.concatenate([first.time, second.time]), motion.time)
+    assert first.time[-1] < second.time[0]
+    assert abs(len(first) - len(second)) <= 1

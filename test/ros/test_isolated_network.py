@@ -1,0 +1,40 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The network of tests, demonstration and benchmarks: nothing leaves the machine."""
+
+import subprocess
+import sys
+
+# A node in a process of its own; then its sockets and what it maps of shared memory.
+SCRIPT = """
+from pathlib import Path
+import os
+from franka_dynamics.ros.isolated_network import use_loopback
+use_loopback()
+import rclpy
+rclpy.init()
+node = rclpy.create_node('alone')
+publisher = node.create_publisher(__import__('std_msgs.msg').msg.String, 'said', 1)
+own = {os.readlink(f'/proc/self/fd/{number}')[8:-1] for number in os.listdir('/proc/self/fd')
+       if os.path.exists(f'/proc/self/fd/{number}')
+       and os.readlink(f'/proc/self/fd/{number}').startswith('socket:')}
+for line in Path('/proc/net/udp').read_text().splitlines()[1:]:
+    fields = line.split()
+    if fields[9] in own:
+        print('socket', *fields[1].split(':'))
+print('shared', sum('/dev/shm/fastrtps' in line
+                    for line in Path('/proc/self/maps').read_text().splitlines()))
+os._exit(0)
+"""
+# 127.0.0.1 and DDS's multicast group 239.255.0.1, as the kernel prints addresses.
+LOOPBACK, GROUP = '0100007F', '0100FFEF'
+
+
+def test_given_the_loopback_network_when_a_node_starts_then_it_binds_nothing_else():
+    answer = subprocess.run([sys.executable, '-u', '-c', SCRIPT], check=True,
+                            capture_output=True, text=True)
+    lines = [line.split() for line in answer.stdout.splitlines()]
+    addresses = {line[1] for line in lines if line[0] == 'socket'}
+    assert LOOPBACK in addresses
+    assert addresses <= {LOOPBACK, GROUP}
+    assert lines[-1] == ['shared', '0']

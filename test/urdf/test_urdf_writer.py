@@ -1,0 +1,89 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Generated URDFs: other people's readers load them and compute the same torques."""
+
+from dataclasses import replace
+import xml.etree.ElementTree as ElementTree
+
+import numpy as np
+import pytest
+
+from franka_dynamics.arm import load, load_hand
+from franka_dynamics.arm.sampling import sample_states
+from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
+from franka_dynamics.errors import InertiaError
+from franka_dynamics.urdf.writer import link_names, write_urdf
+from franka_dynamics.validation.pinocchio_urdf import largest_difference, PinocchioUrdf
+
+ARMS = pytest.mark.parametrize('arm', ['fer', 'fr3', 'rpr'])
+TORQUE = 1e-12  # N m; 5e-14 was seen
+
+
+@ARMS
+def test_given_an_arm_when_pinocchio_reads_its_urdf_then_torques_are_those_of_the_rows(arm):
+    description = load(arm)
+    assert largest_difference(write_urdf(description), description, np.eye(4)) <= TORQUE
+
+
+@ARMS
+def test_given_an_arm_when_mujoco_reads_its_urdf_then_torques_are_those_of_the_rows(arm):
+    mujoco = pytest.importorskip('mujoco')
+    description = load(arm)
+    spec = mujoco.MjSpec.from_string(write_urdf(description))
+    spec.compiler.fusestatic = False
+    model = spec.compile()
+    # Joint limits push back where a state is near them; they are no part of the dynamics.
+    model.opt.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_CONSTRAINT)
+    data = mujoco.MjData(model)
+    states = sample_states(description, 50, 0)
+    expected = NewtonEulerModel(description).inverse_dynamics(*states)
+    for q, dq, ddq, torque in zip(*states, expected):
+        data.qpos[:], data.qvel[:], data.qacc[:] = q, dq, ddq
+        mujoco.mj_inverse(model, data)
+        np.testing.assert_allclose(data.qfrc_inverse, torque, rtol=0.0, atol=TORQUE)
+
+
+def test_given_rotor_inertia_when_compared_with_the_urdf_then_it_is_left_out():
+    fer = load('fer')
+    geared = replace(fer, joints=tuple(replace(j, rotor_inertia=0.5) for j in fer.joints))
+    assert largest_difference(write_urdf(geared), geared, np.eye(4)) <= TORQUE
+
+
+def test_given_unknown_limits_when_written_then_readers_still_take_the_joint():
+    rpr = load('rpr')
+    free = replace(rpr, joints=tuple(
+        replace(joint, limits=type(joint.limits)()) for joint in rpr.joints))
+    text = write_urdf(free)
+    kinds = [joint.get('type') for joint in ElementTree.fromstring(text).findall('joint')]
+    assert [kind for kind in kinds if kind != 'fixed'] == ['continuous', 'prismatic', 'continuous']
+    states = sample_states(rpr, 20, 1)
+    expected = NewtonEulerModel(rpr).inverse_dynamics(*states)
+    actual = PinocchioUrdf(text, rpr.joint_names).inverse_dynamics(*states)
+    np.testing.assert_allclose(actual, expected, rtol=0.0, atol=TORQUE)
+
+
+def test_given_joint_names_when_links_are_named_then_frankas_pattern_is_kept():
+    assert link_names(load('fr3', prefix='left_').joint_names).moving[0] == 'left_fr3_link1'
+    names = link_names(('shoulder', 'elbow'))
+    assert (names.base, names.moving, names.flange) == (
+        'base_link', ('shoulder_link', 'elbow_link'), 'flange')
+
+
+def test_given_a_set_that_is_not_physical_when_written_then_it_is_refused():
+    with pytest.raises(InertiaError, match='for a URDF: the link behind fer_joint4'):
+        write_urdf(load('fer', 'franka_description'))
+
+
+def test_given_numbers_when_written_then_they_are_the_published_ones():
+    robot = ElementTree.fromstring(write_urdf(load('fer')))
+    inertia = robot.find("link[@name='fer_link6']/inertial/inertia").attrib
+    assert inertia == {'ixx': '0.001964', 'ixy': '0.000109', 'ixz': '-0.001158',
+                       'iyy': '0.004354', 'iyz': '0.000341', 'izz': '0.005433'}
+
+
+def test_given_a_tool_when_written_then_it_is_a_link_fixed_to_the_flange():
+    robot = ElementTree.fromstring(
+        write_urdf(load('fr3'), tool=('fr3_hand', load_hand('franka_hand'))))
+    joint = robot.find("joint[@name='fr3_hand_joint']")
+    assert joint.find('parent').get('link') == 'fr3_link8'
+    assert joint.get('type') == 'fixed'

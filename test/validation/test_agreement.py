@@ -1,0 +1,151 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The comparison of all formulations: its figures, its verdict, and whom it names."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from franka_dynamics.arm import load
+from franka_dynamics.arm.sampling import random_arm, sample_states
+from franka_dynamics.dynamics.lagrangian import LagrangianModel
+from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
+from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
+from franka_dynamics.validation.agreement import AGREEMENT, compare_formulations
+from franka_dynamics.validation.formulations import (
+    build,
+    evaluate,
+    FORMULATIONS,
+    QUANTITIES,
+    Quantity,
+    scaled,
+)
+
+
+@pytest.mark.parametrize('seed', range(8))
+def test_given_a_random_arm_when_compared_then_all_formulations_agree(seed):
+    rng = np.random.default_rng(seed)
+    agreement = compare_formulations(random_arm(rng), gravity=rng.normal(size=3) * 9.81, count=20)
+    assert agreement.passed
+    assert agreement.findings == ()
+    assert 0.0 < agreement.largest <= AGREEMENT
+
+
+def test_given_an_arm_when_compared_then_the_figures_are_the_largest_differences():
+    arm = load('fer')
+    agreement = compare_formulations(arm, count=15, seed=2)
+    states, models = sample_states(arm, 15, 2), build(arm)
+    quantity = next(q for q in QUANTITIES if q.name == 'inverse_dynamics')
+    values = np.array([evaluate(model, quantity, states) for model in models.values()])
+    middle = np.median(values, axis=0)
+    apart = np.abs(values - middle) / np.maximum(1.0, np.abs(middle))
+    row = [q.name for q in agreement.quantities].index('inverse_dynamics')
+    np.testing.assert_array_equal(agreement.deviations[row], apart.max(axis=(1, 2)))
+    np.testing.assert_array_equal(agreement.torques, apart.max(axis=2))
+    pair = scaled(values[1] - values[3], middle).max()
+    assert agreement.pairs['inverse_dynamics'][1, 3] == pair
+    assert agreement.pairs['inverse_dynamics'][3, 1] == pair
+    assert agreement.pairs['inverse_dynamics'][1, 1] == 0.0
+
+
+def test_given_stacks_or_single_states_when_evaluated_then_the_values_are_the_same():
+    class OneByOne(NewtonEulerModel):
+        takes_stacks = False
+
+    arm = load('fer')
+    states, quantity = sample_states(arm, 5, 1), Quantity('inverse_dynamics', 3, 'N m')
+    np.testing.assert_allclose(evaluate(OneByOne(arm), quantity, states),
+                               evaluate(NewtonEulerModel(arm), quantity, states),
+                               rtol=1e-13, atol=1e-13)
+
+
+@pytest.mark.parametrize('altered', list(FORMULATIONS))
+@pytest.mark.parametrize('link', [1, 4, 7])
+def test_given_one_formulation_of_another_mass_when_compared_then_it_and_the_link_are_named(
+        altered, link):
+    arm = load('fer')
+    links = list(arm.links)
+    links[link - 1] = replace(links[link - 1], mass=links[link - 1].mass + 1e-6)
+    models = build(arm)
+    models[altered] = FORMULATIONS[altered](replace(arm, links=tuple(links)), (0.0, 0.0, -9.81))
+    agreement = compare_formulations(arm, count=10, models=models)
+    assert not agreement.passed
+    assert len(agreement.findings) == 1
+    assert agreement.findings[0].startswith(
+        f'{altered}: frames and twists agree; the first link from the tip whose wrench differs '
+        f'is link {link}, by ')
+
+
+def test_given_a_formulation_that_assembles_wrongly_when_compared_then_its_links_are_cleared():
+    class Faulty(LagrangianModel):
+        def coriolis_matrix(self, q, dq):
+            return np.swapaxes(super().coriolis_matrix(q, dq), -1, -2)
+
+    arm = load('fr3')
+    agreement = compare_formulations(arm, count=10, models={
+        **build(arm), 'Lagrange': Faulty(arm)})
+    assert agreement.findings == (
+        'Lagrange: frames, twists and wrenches of all links agree; the difference arises where '
+        'it assembles coriolis_matrix, coriolis, inverse_dynamics, forward_dynamics.',)
+
+
+def test_given_a_formulation_that_returns_nan_when_compared_then_it_fails_and_is_named():
+    class Faulty(LagrangianModel):
+        def gravity(self, q):
+            return np.full(np.shape(q), np.nan)
+
+    arm = load('fer')
+    agreement = compare_formulations(arm, count=5, models={**build(arm), 'Lagrange': Faulty(arm)})
+    assert not agreement.passed
+    assert np.isnan(agreement.largest)
+    # Only the one without a number is named.
+    assert [finding.split(':')[0] for finding in agreement.findings] == ['Lagrange']
+    assert 'gravity, inverse_dynamics, forward_dynamics' in agreement.findings[0]
+
+
+def test_given_no_formulation_that_has_a_number_when_compared_then_it_fails():
+    class Faulty(LagrangianModel):
+        def gravity(self, q):
+            return np.full(np.shape(q), np.nan)
+
+    arm = load('fer')
+    agreement = compare_formulations(arm, count=2, models={'a': Faulty(arm), 'b': Faulty(arm)})
+    assert not agreement.passed
+    assert len(agreement.findings) == 3
+
+
+def test_given_only_two_that_differ_when_compared_then_neither_is_the_culprit_alone():
+    arm = load('fer')
+    other = arm.map_links(lambda link: replace(link, mass=1.1 * link.mass))
+    agreement = compare_formulations(arm, count=5, models={
+        'Pinocchio': PinocchioModel(arm), 'Newton-Euler': NewtonEulerModel(other)})
+    assert not agreement.passed
+    assert agreement.findings[-1].startswith('More than one formulation departs')
+
+
+def test_given_a_set_that_is_not_physical_when_compared_then_the_report_warns():
+    agreement = compare_formulations(load('fer', 'ledezma2021'), count=5)
+    assert any('fer_joint2 is not physical' in sentence for sentence in agreement.warnings)
+
+
+def test_given_a_progress_callback_when_compared_then_it_hears_of_every_quantity():
+    calls = []
+    compare_formulations(load('fer'), count=2, progress=lambda: calls.append(1))
+    assert len(calls) == len(QUANTITIES)
+
+
+def test_given_a_wrong_wrench_behind_right_torques_when_compared_then_it_fails_all_the_same():
+    class Faulty(LagrangianModel):
+        def joint_wrenches(self, q, dq, ddq):
+            wrenches = super().joint_wrenches(q, dq, ddq)
+            wrenches[..., 4, 0] += 1e-6
+            return wrenches
+
+    arm = load('fer')
+    agreement = compare_formulations(arm, count=5, models={**build(arm), 'Lagrange': Faulty(arm)})
+    assert agreement.largest <= AGREEMENT
+    assert not agreement.passed
+    (finding,) = agreement.findings
+    assert finding.startswith('Lagrange: frames and twists agree; the first link from the tip '
+                              'whose wrench differs is link 5, by ')

@@ -1,0 +1,111 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Planted faults in one formulation are traced to the link where they enter."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from franka_dynamics.arm import LinkInertia, load
+from franka_dynamics.arm.sampling import random_arm, sample_states
+from franka_dynamics.dynamics.lagrangian import LagrangianModel
+from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
+from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
+from franka_dynamics.dynamics.product_of_exponentials import ExponentialsModel
+from franka_dynamics.validation.agreement import blame
+
+TOLERANCE = 1e-11
+FORMULATIONS = (PinocchioModel, NewtonEulerModel, ExponentialsModel, LagrangianModel)
+
+every_formulation = pytest.mark.parametrize('formulation', FORMULATIONS)
+every_link = pytest.mark.parametrize('link', range(1, 8))
+
+
+def with_row(arm, link, **changes):
+    joints = list(arm.joints)
+    row = joints[link - 1].row
+    joints[link - 1] = replace(joints[link - 1], row=replace(
+        row, **{key: getattr(row, key) + value for key, value in changes.items()}))
+    return replace(arm, joints=tuple(joints))
+
+
+def with_link(arm, link, change):
+    links = list(arm.links)
+    links[link - 1] = links[link - 1] + LinkInertia.from_parameters(change)
+    return replace(arm, links=tuple(links))
+
+
+def hold(model, reference_arm):
+    states = sample_states(reference_arm, 4, 0)
+    return blame(model, NewtonEulerModel(reference_arm), states, tolerance=TOLERANCE)
+
+
+@every_formulation
+@every_link
+@pytest.mark.parametrize('change', [{'a': 1e-6}, {'alpha': 1e-6}, {'d': 1e-6}, {'theta': 1e-6}])
+def test_given_a_wrong_row_when_held_against_the_right_one_then_its_frame_is_named(
+        formulation, link, change):
+    arm = load('fer')
+    verdict = hold(formulation(with_row(arm, link, **change)), arm)
+    assert (verdict.link, verdict.frame_link) == (link, link)
+    assert f'whose frame differs is link {link}, by ' in verdict.sentence()
+
+
+# m, hx, hy, hz, xx, xy, xz, yy, yz, zz of a link that only turns about an upright z: a wrench
+# does not know hz, xx, xy and yy.
+UNFELT_AT_LINK_1 = (3, 4, 5, 7)
+
+
+@every_formulation
+@pytest.mark.parametrize(('link', 'parameter'), [
+    (link, parameter) for link in range(1, 8) for parameter in range(10)
+    if link > 1 or parameter not in UNFELT_AT_LINK_1])
+def test_given_a_wrong_inertial_parameter_when_held_then_the_first_wrench_is_named(
+        formulation, link, parameter):
+    arm = load('fr3')
+    verdict = hold(formulation(with_link(arm, link, 1e-6 * np.eye(10)[parameter])), arm)
+    assert verdict.frame_link is None
+    assert verdict.twist_link is None
+    assert (verdict.link, verdict.wrench_link) == (link, link)
+    assert f'from the tip whose wrench differs is link {link}, by ' in verdict.sentence()
+
+
+@pytest.mark.parametrize('parameter', UNFELT_AT_LINK_1)
+def test_given_a_wrong_parameter_that_no_wrench_knows_when_held_then_nobody_is_named(parameter):
+    arm = load('fr3')
+    verdict = hold(NewtonEulerModel(with_link(arm, 1, 1e-6 * np.eye(10)[parameter])), arm)
+    assert verdict.agrees
+
+
+@every_link
+def test_given_twists_that_go_wrong_at_a_link_when_held_then_the_twist_is_named(link):
+    class Faulty(NewtonEulerModel):
+        def link_twists(self, q, dq):
+            twists = super().link_twists(q, dq)
+            twists[..., link - 1:, :3] += 1e-6
+            return twists
+
+    arm = load('fer')
+    verdict = hold(Faulty(arm), arm)
+    assert (verdict.frame_link, verdict.twist_link, verdict.link) == (None, link, link)
+    assert f'whose twist differs is link {link}, by ' in verdict.sentence()
+
+
+@every_formulation
+def test_given_the_same_arm_when_held_then_every_link_agrees(formulation):
+    arm = random_arm(np.random.default_rng(8))
+    verdict = hold(formulation(arm), arm)
+    assert verdict.agrees
+    assert verdict.link is None
+
+
+def test_given_wrenches_that_are_not_numbers_when_held_then_they_do_not_agree():
+    class Faulty(NewtonEulerModel):
+        def joint_wrenches(self, q, dq, ddq):
+            wrenches = super().joint_wrenches(q, dq, ddq)
+            wrenches[..., :5, :] = np.nan
+            return wrenches
+
+    arm = load('fer')
+    assert hold(Faulty(arm), arm).link == 5

@@ -1,0 +1,209 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Planted differences between two descriptions are all named, and nothing else is."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from franka_dynamics.arm import Convention, JointKind, LinkInertia, load, ViscousCoulombFriction
+from franka_dynamics.arm.dh_conversion import in_modified_convention, with_joint_reversed
+from franka_dynamics.arm.inertia import TENSOR_ORDER
+from franka_dynamics.arm.sampling import random_arm, sample_states
+from franka_dynamics.dynamics.model import GRAVITY
+from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
+from franka_dynamics.errors import DescriptionError
+from franka_dynamics.validation.comparison import compare_descriptions
+
+FAULTS, STATES = 200, 30
+VISIBLE_NM = 1e-9  # between the rounding of a torque (1e-13) and the least planted effect
+ROW_FAULTS = {'a': 0.01, 'd': 0.01, 'alpha': 0.05}
+
+
+def with_row(arm, joint, name, change):
+    joints = list(arm.joints)
+    row = joints[joint].row
+    joints[joint] = replace(joints[joint], row=replace(row, **{name: getattr(row, name) + change}))
+    return replace(arm, joints=tuple(joints))
+
+
+def with_link(arm, joint, link):
+    return replace(arm, links=tuple(link if i == joint else other
+                                    for i, other in enumerate(arm.links)))
+
+
+def plant(rng, arm):
+    """Return the faulty arm, its gravity, and the place and parameter that are to be named."""
+    joint = int(rng.integers(arm.n))
+    name, link = arm.joint_names[joint], arm.links[joint]
+    size = float(rng.choice([-1.0, 1.0]) * rng.uniform(0.5, 2.0))
+    kind = str(rng.choice(['mass', 'c', 'I', 'a', 'd', 'alpha', 'sign', 'gravity']))
+    if kind in ROW_FAULTS:
+        return with_row(arm, joint, kind, ROW_FAULTS[kind] * size), GRAVITY, name, kind
+    if kind == 'sign':
+        return with_joint_reversed(arm, joint), GRAVITY, name, 'joint sign'
+    if kind == 'gravity':
+        axis = int(rng.integers(3))
+        gravity = np.array(GRAVITY) + 0.5 * size * np.eye(3)[axis]
+        return arm, gravity, 'arm', f'gravity {"xyz"[axis]}'
+    mass, center, tensor = link.mass, link.center_of_mass, link.inertia_at_center_of_mass
+    if kind == 'mass':
+        mass, what = mass + 0.1 * size, 'mass'
+    elif kind == 'c':
+        axis = int(rng.integers(3))
+        center, what = center + 0.01 * size * np.eye(3)[axis], f'centre of mass {"xyz"[axis]}'
+    else:
+        place = int(rng.integers(6))
+        row, column = np.triu_indices(3)[0][place], np.triu_indices(3)[1][place]
+        tensor = np.array(tensor)
+        tensor[row, column] += 0.001 * size
+        tensor[column, row] = tensor[row, column]
+        what = f'inertia {TENSOR_ORDER[place]} about the centre of mass'
+    return (with_link(arm, joint, LinkInertia.from_center_of_mass(mass, center, tensor)), GRAVITY,
+            name, what)
+
+
+def torque_change(arm, other, gravity, seed):
+    """Return the largest change of a torque, by Pinocchio."""
+    states = sample_states(arm, STATES, seed)
+    here, there = PinocchioModel(arm), PinocchioModel(other, gravity)
+    return max(np.abs(here.inverse_dynamics(*state) - there.inverse_dynamics(*state)).max()
+               for state in zip(*states))
+
+
+@pytest.mark.parametrize('arm', ['fer', 'fr3'])
+def test_given_random_single_faults_when_compared_then_all_are_named_and_nothing_else(arm):
+    description = load(arm)
+    unnoticed = 0
+    for seed in range(FAULTS):
+        faulty, gravity, place, parameter = plant(np.random.default_rng(seed), description)
+        found = compare_descriptions(description, faulty, second_gravity=gravity)
+        assert [(one.place, one.parameter) for one in found] == [(place, parameter)], seed
+        # Those without effect are marked so, and only those.
+        visible = torque_change(description, faulty, gravity, seed) > VISIBLE_NM
+        assert found[0].has_effect == visible, (seed, str(found[0]))
+        unnoticed += not visible
+    assert 5 <= unnoticed <= 50  # both verdicts occur
+
+
+@pytest.mark.parametrize('convention', list(Convention))
+def test_given_faults_in_random_arms_when_compared_then_all_are_named(convention):
+    for seed in range(50):
+        rng = np.random.default_rng(seed)
+        arm = random_arm(rng, convention=convention)
+        faulty, gravity, place, parameter = plant(rng, arm)
+        found = compare_descriptions(arm, faulty, second_gravity=gravity)
+        assert [(one.place, one.parameter) for one in found] == [(place, parameter)], seed
+
+
+def test_given_two_faults_when_compared_then_both_are_named_from_base_to_tip():
+    arm = load('fer')
+    faulty = with_row(with_joint_reversed(arm, 4), 1, 'd', 0.02)
+    found = compare_descriptions(arm, faulty)
+    assert [(one.place, one.parameter) for one in found] == [
+        ('fer_joint2', 'd'), ('fer_joint5', 'joint sign')]
+
+
+def test_given_a_table_about_the_frame_origin_when_one_number_is_wrong_then_it_alone_is_named():
+    arm = load('fer', 'ledezma2021')
+    link = arm.links[2]
+    moment = link.first_moment + (0.0, 0.01, 0.0)
+    found = compare_descriptions(
+        arm, with_link(arm, 2, LinkInertia(link.mass, moment, link.inertia)))
+    assert [one.parameter for one in found] == ['first moment y']
+
+
+def test_given_a_fault_when_its_effect_is_measured_then_it_is_the_torque_that_changes():
+    arm = load('fer')
+    faulty = with_row(arm, 3, 'a', 0.01)
+    (found,) = compare_descriptions(arm, faulty, seed=9)
+    states = sample_states(arm, 200, 9)
+    here, there = PinocchioModel(arm), PinocchioModel(faulty)
+    expected = max(np.abs(here.inverse_dynamics(*state) - there.inverse_dynamics(*state)).max()
+                   for state in zip(*states))
+    np.testing.assert_allclose(found.torque_effect, expected, rtol=0.0, atol=1e-11)
+    assert str(found) == (f'fer_joint4: a is 0.0825 here and 0.0925 there [m]; torque changes by '
+                          f'up to {expected:.3g} N m.')
+
+
+def test_given_one_arm_in_two_conventions_when_compared_then_nothing_is_named():
+    arm = random_arm(np.random.default_rng(4), convention=Convention.STANDARD, joints=6)
+    arm = replace(arm, flange=replace(arm.flange, a=0.0, alpha=0.0))
+    assert compare_descriptions(arm, in_modified_convention(arm)) == ()
+
+
+def test_given_an_angle_a_whole_turn_off_when_compared_then_it_is_the_same():
+    arm = load('fr3')
+    assert compare_descriptions(arm, with_row(arm, 2, 'alpha', 2.0 * np.pi)) == ()
+
+
+@pytest.mark.parametrize(('change', 'place', 'parameter', 'effect'), [
+    (lambda joint: {'limits': replace(joint.limits, upper=1.0)}, 'fer_joint3', 'limit upper',
+     False),
+    (lambda joint: {'limits': replace(joint.limits, jerk=1.0)}, 'fer_joint3', 'limit jerk',
+     False),
+    (lambda joint: {'rotor_inertia': 0.2}, 'fer_joint3', 'rotor inertia', True),
+    (lambda joint: {'kind': JointKind.PRISMATIC}, 'fer_joint3', 'kind', True)])
+def test_given_another_joint_when_compared_then_it_is_named(change, place, parameter, effect):
+    arm = load('fer')
+    joints = tuple(replace(joint, **change(joint)) if i == 2 else joint
+                   for i, joint in enumerate(arm.joints))
+    (found,) = compare_descriptions(arm, replace(arm, joints=joints))
+    assert (found.place, found.parameter, found.has_effect) == (place, parameter, effect)
+
+
+def test_given_another_mounting_when_compared_then_only_the_tilt_has_an_effect():
+    arm = load('fer')
+    base = np.eye(4)
+    base[:3, :3] = [[1.0, 0.0, 0.0], [0.0, np.cos(0.3), -np.sin(0.3)],
+                    [0.0, np.sin(0.3), np.cos(0.3)]]
+    base[:3, 3] = 0.0, 0.5, 0.0
+    found = compare_descriptions(arm, replace(arm, base=base))
+    assert [(one.place, one.parameter, one.has_effect) for one in found] == [
+        ('base', 'position y', False), ('base', 'roll', True)]
+
+
+def test_given_another_flange_when_compared_then_no_torque_knows_it():
+    arm = load('fer')
+    (found,) = compare_descriptions(arm, replace(arm, flange=replace(arm.flange, d=0.11)))
+    assert str(found) == ('flange: d is 0.107 here and 0.11 there [m]; no effect on torque.')
+
+
+def test_given_another_friction_when_compared_then_its_joint_and_field_are_named():
+    arm = load('fer')
+    amplitude = np.array(arm.friction.amplitude)
+    amplitude[5] += 0.1
+    other = replace(arm, friction=replace(arm.friction, amplitude=amplitude))
+    (found,) = compare_descriptions(arm, other)
+    assert (found.place, found.parameter, found.has_effect) == (
+        'fer_joint6', 'friction amplitude', True)
+
+
+def test_given_no_friction_or_another_model_when_compared_then_the_model_is_named():
+    arm = load('fer')
+    rubbed = ViscousCoulombFriction(np.ones(7), np.zeros(7), np.zeros(7))
+    for friction in (None, rubbed):
+        (found,) = compare_descriptions(arm, replace(arm, friction=friction))
+        assert (found.place, found.parameter) == ('arm', 'friction model')
+    (width,) = compare_descriptions(replace(arm, friction=rubbed),
+                                    replace(arm, friction=replace(rubbed, width=0.1)))
+    assert (width.place, width.parameter, width.has_effect) == ('arm', 'friction width', False)
+
+
+def test_given_a_limit_that_only_one_states_when_compared_then_it_is_named():
+    arm = load('fer')
+    limits = replace(arm.joints[2].limits, velocity_offset=0.5, velocity_deceleration=6.0)
+    joints = tuple(replace(joint, limits=limits) if i == 2 else joint
+                   for i, joint in enumerate(arm.joints))
+    found = compare_descriptions(arm, replace(arm, joints=joints))
+    assert [(one.place, one.parameter) for one in found] == [
+        ('fer_joint3', 'limit velocity_offset'), ('fer_joint3', 'limit velocity_deceleration')]
+
+
+def test_given_arms_of_unequal_length_when_compared_then_both_lengths_are_named():
+    arm = load('fer')
+    shorter = replace(arm, joints=arm.joints[:6], links=arm.links[:6], home=None,
+                      friction=None)
+    with pytest.raises(DescriptionError, match=r'has 7 joints and .* has 6'):
+        compare_descriptions(arm, shorter)

@@ -1,0 +1,212 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+All formulations hold the same arm to be the same, whatever the arm.
+
+Agreement to eps means |a - b| <= eps max(1, |a|) in every entry.
+"""
+
+from dataclasses import replace
+import subprocess
+import sys
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+import numpy as np
+import pytest
+
+from franka_dynamics.arm import Convention, DHRow, LinkInertia, load
+from franka_dynamics.arm.sampling import random_arm, sample_states
+from franka_dynamics.dynamics.lagrangian import LagrangianModel
+from franka_dynamics.dynamics.model import FLANGE, REFERENCE_FRAMES
+from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
+from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
+from franka_dynamics.dynamics.product_of_exponentials import ExponentialsModel
+from franka_dynamics.errors import InertiaError
+from franka_dynamics.spatial import rpy
+
+AGREEMENT = 1e-11  # ten times the largest seen over 1,000 random arms (8e-13)
+STATES = 10
+OWN = (NewtonEulerModel, ExponentialsModel, LagrangianModel)
+# How many of (q, dq, ddq) each quantity takes. Pinocchio's C is made of Christoffel symbols too.
+QUANTITIES = {
+    'frames': 1, 'jacobian': 1, 'center_of_mass': 1, 'potential_energy': 1, 'mass_matrix': 1,
+    'gravity': 1, 'link_twists': 2, 'kinetic_energy': 2, 'coriolis': 2, 'coriolis_matrix': 2,
+    'nonlinear_effects': 2, 'inverse_dynamics': 3, 'joint_wrenches': 3,
+}
+
+
+def assert_agreement(actual, expected):
+    np.testing.assert_allclose((actual - expected) / np.maximum(1.0, np.abs(expected)),
+                               np.zeros_like(expected), rtol=0.0, atol=AGREEMENT)
+
+
+def one_by_one(model, quantity, *arguments, **keywords):
+    """Ask a model that takes single states for a stack of them."""
+    return np.array([getattr(model, quantity)(*state, **keywords) for state in zip(*arguments)])
+
+
+def random_case(seed):
+    rng = np.random.default_rng(seed)
+    arm = random_arm(rng)
+    return arm, rng.normal(size=3) * 9.81, sample_states(arm, STATES, seed)
+
+
+@pytest.mark.parametrize('own', OWN)
+@given(seed=st.integers(0, 2**32 - 1))
+@settings(max_examples=50, derandomize=True, deadline=None)
+def test_given_any_arm_when_formulated_on_its_own_then_pinocchio_agrees(own, seed):
+    arm, gravity, states = random_case(seed)
+    backend, model = PinocchioModel(arm, gravity), own(arm, gravity)
+    for quantity, inputs in QUANTITIES.items():
+        actual = getattr(model, quantity)(*states[:inputs])
+        assert_agreement(actual, one_by_one(backend, quantity, *states[:inputs]))
+
+
+@pytest.mark.parametrize('own', OWN)
+@pytest.mark.parametrize('reference_frame', REFERENCE_FRAMES)
+@given(seed=st.integers(0, 2**32 - 1))
+@settings(max_examples=15, derandomize=True, deadline=None)
+def test_given_any_arm_when_any_frame_moves_then_the_jacobians_are_the_same(
+        own, reference_frame, seed):
+    arm, gravity, states = random_case(seed)
+    backend, model = PinocchioModel(arm, gravity), own(arm, gravity)
+    for frame in (*range(1, arm.n + 2), FLANGE):
+        expected = np.array([backend.jacobian(q, frame, reference_frame) for q in states.q])
+        assert_agreement(model.jacobian(states.q, frame, reference_frame), expected)
+
+
+def assert_same_acceleration(model, backend, states, wrench=None):
+    """
+    Drive both by the torques that the backend asks for; compare M ddq.
+
+    A wrist of 1e-4 kg m^2 makes a large acceleration of what is rounding in a torque.
+    """
+    tau = one_by_one(backend, 'inverse_dynamics', *states, wrench=wrench)
+    mass = one_by_one(backend, 'mass_matrix', states.q)
+    actual = model.forward_dynamics(states.q, states.dq, tau, wrench=wrench)
+    expected = one_by_one(backend, 'forward_dynamics', states.q, states.dq, tau, wrench=wrench)
+    assert_agreement(np.einsum('sij,sj->si', mass, actual),
+                     np.einsum('sij,sj->si', mass, expected))
+    assert_agreement(np.einsum('sij,sj->si', mass, actual),
+                     np.einsum('sij,sj->si', mass, states.ddq))
+
+
+@pytest.mark.parametrize('own', OWN)
+@given(seed=st.integers(0, 2**32 - 1))
+@settings(max_examples=50, derandomize=True, deadline=None)
+def test_given_any_arm_when_driven_then_it_accelerates_as_pinocchio_says(own, seed):
+    arm, gravity, states = random_case(seed)
+    assert_same_acceleration(own(arm, gravity), PinocchioModel(arm, gravity), states)
+
+
+@pytest.mark.parametrize('own', OWN)
+@given(seed=st.integers(0, 2**32 - 1))
+@settings(max_examples=15, derandomize=True, deadline=None)
+def test_given_a_wrench_on_the_flange_when_asked_then_every_formulation_feels_it(own, seed):
+    arm, gravity, states = random_case(seed)
+    wrench = np.random.default_rng(seed).normal(size=6) * 20.0
+    backend, model = PinocchioModel(arm, gravity), own(arm, gravity)
+    actual = model.inverse_dynamics(*states, wrench=wrench)
+    assert np.abs(actual - model.inverse_dynamics(*states)).max() > 1e-3
+    assert_agreement(actual, one_by_one(backend, 'inverse_dynamics', *states, wrench=wrench))
+    assert_same_acceleration(model, backend, states, wrench)
+
+
+@pytest.mark.parametrize('own', OWN)
+@pytest.mark.parametrize('base_tilt', [0.0, 0.7])
+@pytest.mark.parametrize(('arm', 'hand'), [
+    ('fer', 'none'), ('fer', 'franka_hand'), ('fr3', 'none'), ('fr3', 'franka_hand'),
+    ('rpr', 'none'), ('scemi', 'none')])
+def test_given_a_shipped_arm_when_formulated_on_its_own_then_pinocchio_agrees(
+        own, arm, hand, base_tilt):
+    base = np.eye(4)
+    base[:3, :3] = rpy(base_tilt, -0.5 * base_tilt, 0.0)
+    description = replace(load(arm, hand=hand), base=base)
+    states = sample_states(description, 200, 7)
+    backend, model = PinocchioModel(description), own(description)
+    for quantity, inputs in QUANTITIES.items():
+        actual = getattr(model, quantity)(*states[:inputs])
+        assert_agreement(actual, one_by_one(backend, quantity, *states[:inputs]))
+    assert_same_acceleration(model, backend, states)
+
+
+@pytest.mark.parametrize('convention', list(Convention))
+def test_given_a_wrong_dh_matrix_when_poses_are_computed_then_two_formulations_do_not_share_it(
+        convention, monkeypatch):
+    # Rows enter the exponentials and Lagrange by other ways than the matrix of seed 000.
+    arm = random_arm(np.random.default_rng(2), joints=5, convention=convention)
+    q = sample_states(arm, 1, 2).q[0]
+    right = {model: model(arm).frames(q) for model in (*OWN, PinocchioModel)}
+    transform = DHRow.transform
+
+    def wrong(self, *arguments, **keywords):
+        matrix = transform(self, *arguments, **keywords)
+        matrix[..., 1, 3] *= -1.0
+        return matrix
+    monkeypatch.setattr(DHRow, 'transform', wrong)
+    changed = {model for model, frames in right.items()
+               if np.abs(model(arm).frames(q) - frames).max() > 1e-3}
+    assert changed == {NewtonEulerModel, PinocchioModel}
+
+
+def test_given_a_wrong_center_of_mass_when_computed_then_one_formulation_does_not_share_it(
+        monkeypatch):
+    # Newton-Euler takes first moments as they are; the others divide by the mass.
+    arm = load('fer')
+    q = arm.home
+    right = NewtonEulerModel(arm).gravity(q)
+    monkeypatch.setattr(type(arm.links[0]), 'center_of_mass', property(
+        lambda link: 1.1 * link.first_moment / link.mass))
+    np.testing.assert_array_equal(NewtonEulerModel(arm).gravity(q), right)
+    assert np.abs(LagrangianModel(arm).gravity(q) - right).max() > 0.1
+    assert np.abs(ExponentialsModel(arm).gravity(q) - right).max() > 0.1
+
+
+def test_given_no_pinocchio_when_the_other_formulations_are_used_then_they_do_not_miss_it():
+    code = (
+        "import sys; sys.modules['pinocchio'] = None\n"
+        'from franka_dynamics.arm import load\n'
+        'from franka_dynamics.dynamics.product_of_exponentials import ExponentialsModel\n'
+        'from franka_dynamics.dynamics.lagrangian import LagrangianModel\n'
+        'from franka_dynamics.dynamics.newton_euler import NewtonEulerModel\n'
+        "arm = load('fer')\n"
+        'for model in (ExponentialsModel, LagrangianModel, NewtonEulerModel):\n'
+        '    model(arm).gravity(arm.home)\n')
+    subprocess.run([sys.executable, '-c', code], check=True)
+
+
+@pytest.mark.parametrize('own', OWN)
+def test_given_an_arm_of_one_joint_when_asked_then_shapes_are_kept(own):
+    arm = random_arm(np.random.default_rng(1), joints=1)
+    model = own(arm)
+    assert model.frames([0.1]).shape == (2, 4, 4)
+    assert model.jacobian([0.1]).shape == (6, 1)
+    assert model.mass_matrix([0.1]).shape == (1, 1)
+    assert model.kinetic_energy([0.1], [0.2]).shape == ()
+    assert model.potential_energy([[0.1], [0.2]]).shape == (2,)
+
+
+@pytest.mark.parametrize('own', [ExponentialsModel, LagrangianModel])
+def test_given_regrouped_parameters_when_a_center_of_mass_is_needed_then_it_is_said(own):
+    arm = load('fer')
+    odd = replace(arm.links[2], mass=0.0)
+    arm = replace(arm, links=(*arm.links[:2], odd, *arm.links[3:]))
+    with pytest.raises(InertiaError, match='link behind fer_joint3 of fer has no mass but the'):
+        own(arm)
+
+
+@pytest.mark.parametrize('model', [*OWN, PinocchioModel])
+def test_given_an_arm_without_mass_when_its_center_is_asked_then_it_is_said(model):
+    arm = load('fer').map_links(lambda link: LinkInertia.zero())
+    with pytest.raises(InertiaError, match='has no mass, so it has no centre of mass'):
+        model(arm).center_of_mass(np.zeros(7))
+
+
+@pytest.mark.parametrize('own', OWN)
+def test_given_an_arm_without_mass_when_accelerated_then_the_mass_matrix_is_said_to_be_singular(
+        own):
+    arm = load('fer').map_links(lambda link: LinkInertia.zero())
+    zero = np.zeros(7)
+    with pytest.raises(InertiaError, match='mass matrix is singular'):
+        own(arm).forward_dynamics(zero, zero, zero)

@@ -1,0 +1,100 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The likeliest cause of a difference, on links of no symmetry that could hide it."""
+
+import numpy as np
+import pytest
+
+from franka_dynamics.arm import LinkInertia, load, load_hand
+from franka_dynamics.arm.inertia import six_from_tensor
+from franka_dynamics.spatial import pose_from_xyz_rpy
+from franka_dynamics.validation.inertia_diagnosis import likeliest_mistake, mounting_angle, tool_on
+
+about_center = LinkInertia.from_center_of_mass
+
+
+def random_link(seed):
+    """Return the inertia of a few point masses: physical, with no symmetry."""
+    rng = np.random.default_rng(seed)
+    masses, points = rng.uniform(0.2, 1.0, 6), rng.normal(0.0, 0.1, (6, 3))
+    mass, center = masses.sum(), masses @ points / masses.sum()
+    arms = points - center
+    tensor = sum(m * (a @ a * np.eye(3) - np.outer(a, a)) for m, a in zip(masses, arms))
+    return about_center(mass, center, tensor)
+
+
+def tensor(link):
+    return link.inertia_at_center_of_mass
+
+
+MADE = {
+    'about the frame origin, but URDF': lambda k: about_center(k.mass, k.center_of_mass,
+                                                               k.inertia),
+    'centre-of-mass inertia is passed off': lambda k: LinkInertia(k.mass, k.first_moment,
+                                                                  tensor(k)),
+    'the centre of mass is left out (no': lambda k: LinkInertia(k.mass, np.zeros(3), tensor(k)),
+    'left out, the inertia is about the frame origin': lambda k: LinkInertia(
+        k.mass, np.zeros(3), k.inertia),
+    'first moment m c is given as the centre of mass': lambda k: about_center(
+        k.mass, k.first_moment, tensor(k)),
+    'the inertia about the frame origin as the one about it': lambda k: about_center(
+        k.mass, k.first_moment, k.inertia),
+    'inertia are swapped or turned (x y z taken as z y x)': lambda k: about_center(
+        k.mass, k.center_of_mass, tensor(k)[::-1, ::-1]),
+    'centre of mass are swapped or turned (x y z taken as y x z)': lambda k: about_center(
+        k.mass, k.center_of_mass[[1, 0, 2]], tensor(k)),
+    'axes of the link are swapped or turned (x y z taken as x z y)': lambda k: about_center(
+        k.mass, k.center_of_mass[[0, 2, 1]], tensor(k)[np.ix_([0, 2, 1], [0, 2, 1])]),
+    "are in Pinocchio's order": lambda k: about_center(
+        k.mass, k.center_of_mass, six_from_tensor(tensor(k))[[0, 1, 3, 2, 4, 5]]),
+    'opposite sign': lambda k: about_center(
+        k.mass, k.center_of_mass, 2.0 * np.diag(np.diag(tensor(k))) - tensor(k)),
+    'iyy and izz are swapped': lambda k: about_center(
+        k.mass, k.center_of_mass, six_from_tensor(tensor(k))[[0, 1, 2, 5, 4, 3]]),
+    'mass is in grams': lambda k: about_center(1e3 * k.mass, k.center_of_mass, tensor(k)),
+    'in millimetres': lambda k: about_center(k.mass, 1e3 * k.center_of_mass, tensor(k)),
+    'inertia is in kg mm^2': lambda k: about_center(k.mass, k.center_of_mass, 1e6 * tensor(k)),
+    'these are the figures of the next': lambda k: random_link(99),
+}
+
+
+@pytest.mark.parametrize('seed', range(5))
+@pytest.mark.parametrize('words', MADE)
+def test_given_a_mistake_when_explained_then_it_is_that_one_and_certain(words, seed):
+    known = random_link(seed)
+    mistake = likeliest_mistake(MADE[words](known), known, {'the next': random_link(99)})
+    assert words in mistake.cause
+    assert mistake.certain
+
+
+@pytest.mark.parametrize(('make', 'words'), [
+    (lambda k: about_center(1.3 * k.mass, k.center_of_mass, tensor(k)), 'only the mass differs'),
+    (lambda k: LinkInertia(1.3 * k.mass, k.first_moment, k.inertia), 'first moment and inertia'),
+    (lambda k: about_center(k.mass, k.center_of_mass + [0.01, 0.0, 0.0], tensor(k)),
+     'only the centre of mass differs'),
+    (lambda k: about_center(k.mass, k.center_of_mass, 1.01 * tensor(k)),
+     'only the inertia differs'),
+    (lambda k: LinkInertia.from_parameters(1.3 * k.parameters()), 'scaled by 1.3'),
+])
+def test_given_one_quantity_changed_when_explained_then_it_may_be_meant(make, words):
+    known = random_link(1)
+    mistake = likeliest_mistake(make(known), known, {})
+    assert words in mistake.cause
+    assert not mistake.certain
+
+
+def test_given_two_unrelated_links_when_explained_then_there_is_no_cause():
+    assert likeliest_mistake(random_link(1), random_link(2), {}) is None
+
+
+@pytest.mark.parametrize('degrees', [-180, -90, -45, 15, 120])
+def test_given_a_hand_turned_on_the_flange_when_measured_then_the_angle_is_found(degrees):
+    fr3, hand = load('fr3'), load_hand('franka_hand')
+    turn = pose_from_xyz_rpy(np.zeros(3), (0.0, 0.0, np.radians(degrees)))
+    flange = fr3.flange_transform()
+    carried = fr3.links[-1] + hand.expressed_in(flange @ turn)
+    assert mounting_angle(tool_on(carried, fr3.links[-1], flange), hand) == degrees
+
+
+def test_given_another_tool_when_measured_then_there_is_no_angle():
+    assert mounting_angle(random_link(4), load_hand('franka_hand')) is None

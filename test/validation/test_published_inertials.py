@@ -1,0 +1,57 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Which set some links are: exact, rounded to four decimals, or another."""
+
+import numpy as np
+import pytest
+
+from franka_dynamics.arm import LinkInertia, load
+from franka_dynamics.arm.inertia import six_from_tensor
+from franka_dynamics.validation.published_inertials import identify, known_sets, Match, match
+
+GAZ = load('fer', 'gaz2019')
+
+
+def moved(link, mass=0.0, center=0.0, tensor=0.0):
+    return LinkInertia.from_center_of_mass(
+        link.mass + mass, link.center_of_mass + center,
+        link.inertia_at_center_of_mass + tensor * np.eye(3))
+
+
+@pytest.mark.parametrize(('change', 'expected'), [
+    ({}, Match.EXACT), ({'mass': 1e-7}, Match.EXACT), ({'mass': 4e-5}, Match.ROUNDED),
+    ({'mass': 6e-5}, Match.DIFFERENT), ({'center': 4e-5}, Match.ROUNDED),
+    ({'center': 2e-4}, Match.DIFFERENT), ({'tensor': 4e-5}, Match.ROUNDED),
+    ({'tensor': 6e-5}, Match.DIFFERENT),
+])
+def test_given_a_change_when_matched_then_four_decimals_are_the_border(change, expected):
+    assert match(moved(GAZ.links[3], **change), GAZ.links[3]) is expected
+
+
+def test_given_a_small_link_when_its_tensor_is_rounded_coarsely_then_it_is_another():
+    fr3 = load('fr3').links[6]  # 2e-4 kg m^2: four decimals are a quarter of it
+    coarse = LinkInertia.from_center_of_mass(
+        fr3.mass, fr3.center_of_mass, six_from_tensor(fr3.inertia_at_center_of_mass).round(4))
+    assert match(coarse, fr3) is Match.DIFFERENT
+
+
+def test_given_the_printed_table_of_2021_when_identified_then_it_is_gaz_2019_rounded_too():
+    """Its links 2 to 6 are Gaz's to the rounding (docs/errata.md), so both sets are near."""
+    table = load('fer', 'ledezma2021')
+    for i in range(1, 6):
+        assert match(table.links[i], GAZ.links[i]) is not Match.DIFFERENT
+    known = identify(table.links, known_sets(GAZ), 'fer').known
+    assert (known.inertial_set, known.hand) == ('ledezma2021', 'hand_ledezma2021')
+
+
+def test_given_every_known_set_when_identified_then_it_is_itself():
+    sets = known_sets(GAZ)
+    assert len(sets) >= 12
+    for known in sets:
+        found = identify(known.links, sets, known.arm).known
+        assert (found.arm, found.inertial_set, found.hand) == (
+            known.arm, known.inertial_set, known.hand)
+
+
+def test_given_an_arm_of_another_geometry_when_sets_are_listed_then_only_its_own_are():
+    assert {known.arm for known in known_sets(load('rpr'))} == {'rpr'}

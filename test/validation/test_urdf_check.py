@@ -1,0 +1,320 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Which URDFs become the model, and the sentence for each that does not."""
+
+from dataclasses import replace
+import re
+
+import numpy as np
+import pytest
+
+from franka_dynamics.arm import LinkInertia, load, load_hand
+from franka_dynamics.arm.inertia import six_from_tensor
+from franka_dynamics.arm.sampling import sample_states
+from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
+from franka_dynamics.errors import UrdfError, UrdfMismatchError
+from franka_dynamics.spatial import pose_from_xyz_rpy
+from franka_dynamics.urdf.writer import write_urdf
+from franka_dynamics.validation.urdf_check import model_from_urdf
+
+ROUNDING = 1e-14  # kg m^2
+TORQUE = 1e-12  # N m, of 100: rounding of sums
+
+
+def replaced(description, i, link):
+    links = list(description.links)
+    links[i - 1] = link
+    return replace(description, links=tuple(links))
+
+
+def findings_of(description, reference=None, **options):
+    with pytest.raises(UrdfMismatchError) as raised:
+        model_from_urdf(write_urdf(description), reference or load(description.name), **options)
+    return raised.value.verdict.findings
+
+
+def swap(link, order):
+    """Return a link with the axes of its inertia at the centre of mass permuted."""
+    tensor = link.inertia_at_center_of_mass[np.ix_(order, order)]
+    return LinkInertia.from_center_of_mass(link.mass, link.center_of_mass, tensor)
+
+
+@pytest.mark.parametrize(('arm', 'inertial_set', 'hand'), [
+    ('fer', 'gaz2019', 'none'), ('fer', 'gaz2019', 'franka_hand'),
+    ('fer', 'gaz2019', 'hand_ledezma2021'), ('fr3', 'franka_description', 'none'),
+    ('fr3', 'franka_description', 'franka_hand'), ('fr3', 'franka_description', 'franka_hand_0.4'),
+    ('rpr', 'aluminium', 'none'),
+])
+def test_given_a_published_set_when_read_then_set_and_hand_are_recognised(arm, inertial_set, hand):
+    description = load(arm, inertial_set, hand=hand)
+    model = model_from_urdf(write_urdf(description), load(arm))
+    assert (model.verdict.inertial_set, model.verdict.hand) == (inertial_set, hand)
+    assert model.verdict.exact
+    for found, expected in zip(model.description.links, description.links):
+        np.testing.assert_allclose(found.parameters(), expected.parameters(), rtol=0.0,
+                                   atol=ROUNDING)
+
+
+def test_given_the_hand_as_a_link_of_its_own_when_read_then_it_is_recognised():
+    text = write_urdf(load('fr3'), tool=('fr3_hand', load_hand('franka_hand')))
+    assert model_from_urdf(text, load('fr3')).verdict.hand == 'franka_hand'
+
+
+def test_given_four_decimals_when_read_then_the_set_passes_as_rounded_with_its_effect():
+    gaz = load('fer', 'gaz2019')
+    rounded = gaz.map_links(lambda link: LinkInertia.from_center_of_mass(
+        round(link.mass, 4), link.center_of_mass.round(4),
+        six_from_tensor(link.inertia_at_center_of_mass).round(4)))
+    text = write_urdf(gaz)
+    for i, link in enumerate(rounded.links):  # link 2 is no longer physical, as in 2021's table
+        text = rewritten(text, f'fer_link{i + 1}', link)
+    verdict = model_from_urdf(text, gaz).verdict
+    assert (verdict.inertial_set, verdict.exact) == ('gaz2019', False)
+    states = sample_states(gaz, 200, 0)
+    tau = [NewtonEulerModel(arm).inverse_dynamics(*states) for arm in (gaz, rounded)]
+    stated = float(re.search(r'up to ([\d.e-]+) N m', ' '.join(verdict.notes)).group(1))
+    np.testing.assert_allclose(stated, np.abs(tau[0] - tau[1]).max(), rtol=0.05, atol=0.0)
+
+
+def test_given_numbers_that_no_motion_shows_when_read_then_they_pass_and_it_is_said():
+    gaz = load('fer', 'gaz2019')
+    first = gaz.links[0]
+    moved = LinkInertia(first.mass, first.first_moment + [0.0, 0.0, -0.23],
+                        first.inertia + np.diag([0.1, 0.1, 0.0]))
+    verdict = model_from_urdf(write_urdf(replaced(gaz, 1, moved)), gaz).verdict
+    assert verdict.inertial_set == 'gaz2019'
+    assert 'acts on torques: none; no motion shows' in verdict.notes[-1]
+    assert verdict.notes[0].startswith(
+        'link fer_link1: centre of mass z is -0.0938913 m, expected -0.04762 m')
+    assert verdict.notes[0].endswith(
+        'Effect on torque: none; no motion shows this number. Passed.')
+
+
+MISTAKES = {
+    'origin for centre': (lambda link: LinkInertia.from_center_of_mass(
+        link.mass, link.center_of_mass, link.inertia), 'about the frame origin, but URDF'),
+    'moment for centre': (lambda link: LinkInertia.from_center_of_mass(
+        link.mass, link.first_moment, link.inertia_at_center_of_mass), 'moment m c is given'),
+    'x and y swapped': (lambda link: swap(link, [1, 0, 2]), 'x y z taken as y x z'),
+    'y and z swapped': (lambda link: swap(link, [0, 2, 1]), 'x y z taken as x z y'),
+    'products negated': (lambda link: LinkInertia.from_center_of_mass(
+        link.mass, link.center_of_mass, 2 * np.diag(np.diag(link.inertia_at_center_of_mass))
+        - link.inertia_at_center_of_mass), 'products of inertia have the opposite sign'),
+    'centre mirrored': (lambda link: LinkInertia.from_center_of_mass(
+        link.mass, link.center_of_mass * [1, -1, 1], link.inertia_at_center_of_mass),
+        'axes of the centre of mass are swapped or turned .x y z taken as x -y z'),
+    'Pinocchio order': (lambda link: LinkInertia.from_center_of_mass(
+        link.mass, link.center_of_mass,
+        six_from_tensor(link.inertia_at_center_of_mass)[[0, 1, 3, 2, 4, 5]]),
+        "in Pinocchio's order"),
+    'ixx and izz': (lambda link: LinkInertia.from_center_of_mass(
+        link.mass, link.center_of_mass,
+        six_from_tensor(link.inertia_at_center_of_mass)[[5, 1, 2, 3, 4, 0]]),
+        'ixx and izz are swapped'),
+    'row slipped': (lambda link: load('fer').links[3], 'these are the figures of fer_link4'),
+}
+
+
+@pytest.mark.parametrize('name', MISTAKES)
+def test_given_a_mistake_in_link_3_when_read_then_link_cause_and_effect_are_named(name):
+    make, cause = MISTAKES[name]
+    gaz = load('fer', 'gaz2019')
+    wrong = replaced(gaz, 3, make(gaz.links[2]))
+    # Some mistakes make a link that no body could be; a URDF is written of those, too.
+    text = write_urdf(gaz)
+    wrong_text = rewritten(text, 'fer_link3', wrong.links[2])
+    with pytest.raises(UrdfMismatchError) as raised:
+        model_from_urdf(wrong_text, gaz, accept_unknown_inertials=True)
+    first = raised.value.verdict.findings[0]
+    assert first.place == 'link fer_link3'
+    assert re.search(cause, first.cause), first.cause
+    states = sample_states(gaz, 200, 0)
+    tau = [NewtonEulerModel(arm).inverse_dynamics(*states) for arm in (gaz, wrong)]
+    stated = float(re.search(r'up to ([\d.e+-]+) N m', first.effect).group(1))
+    np.testing.assert_allclose(stated, np.abs(tau[0] - tau[1]).max(), rtol=0.05, atol=0.0)
+
+
+def rewritten(text, link_name, link):
+    """Return a URDF with one link's inertial replaced, physical or not."""
+    six = six_from_tensor(link.inertia_at_center_of_mass)
+    keys = ('ixx', 'ixy', 'ixz', 'iyy', 'iyz', 'izz')
+    new = ('<inertial><origin xyz="' + ' '.join(repr(float(v)) for v in link.center_of_mass)
+           + f'"/><mass value="{link.mass!r}"/><inertia '
+           + ' '.join(f'{key}="{float(value)!r}"' for key, value in zip(keys, six))
+           + '/></inertial>')
+    return re.sub(rf'(<link name="{link_name}">\s*)<inertial>.*?</inertial>', rf'\g<1>{new}', text,
+                  flags=re.DOTALL)
+
+
+def test_given_a_steiner_term_left_out_when_read_then_that_is_the_cause():
+    gaz = load('fer', 'gaz2019')
+    link = gaz.links[3]
+    wrong = LinkInertia(link.mass, link.first_moment, link.inertia_at_center_of_mass)
+    with pytest.raises(UrdfMismatchError, match='centre-of-mass inertia is passed off as one '
+                       'about the frame origin'):
+        model_from_urdf(rewritten(write_urdf(gaz), 'fer_link4', wrong), gaz)
+
+
+def test_given_a_swap_beneath_the_hand_when_read_then_it_is_found_in_link_7():
+    fr3 = load('fr3')
+    wrong = replaced(fr3, 7, swap(fr3.links[6], [0, 2, 1]))
+    text = write_urdf(wrong, tool=('fr3_hand', load_hand('franka_hand')))
+    with pytest.raises(UrdfMismatchError, match=r'link fr3_link7: .*x y z taken as x z y\) '
+                       r'\(beneath franka_hand\)'):
+        model_from_urdf(text, fr3)
+
+
+def test_given_a_swap_smaller_than_rounding_when_read_then_it_is_still_a_swap():
+    fer = load('fer', 'franka_description')
+    link = fer.links[6]
+    wrong = rewritten(write_urdf(load('fer')), 'fer_link7', swap(link, [1, 0, 2]))
+    for i in range(6):
+        wrong = rewritten(wrong, f'fer_link{i + 1}', fer.links[i])
+    with pytest.raises(UrdfMismatchError, match=r'fer_link7: .*x y z taken as y x z'):
+        model_from_urdf(wrong, fer)
+
+
+def test_given_a_wrong_mass_when_read_then_both_numbers_are_named_and_it_may_be_accepted():
+    gaz = load('fer', 'gaz2019')
+    link = gaz.links[2]
+    wrong = replaced(gaz, 3, LinkInertia.from_center_of_mass(
+        3.8286, link.center_of_mass, link.inertia_at_center_of_mass))
+    finding, = findings_of(wrong)
+    assert (finding.place, finding.quantity, finding.found) == ('link fer_link3', 'mass',
+                                                                '3.8286 kg')
+    assert finding.expected == '3.2286 kg (fer gaz2019, no hand)'
+    assert finding.cause == 'only the mass differs: a wrong mass'
+    accepted = model_from_urdf(write_urdf(wrong), gaz, accept_unknown_inertials=True)
+    assert accepted.verdict.inertial_set == 'unknown'
+    assert 'Accepted.' in accepted.verdict.notes[0]
+    np.testing.assert_allclose(accepted.description.links[2].mass, 3.8286, rtol=0.0, atol=1e-15)
+
+
+def test_given_a_missing_hand_when_one_is_expected_then_its_mass_and_effect_are_named():
+    finding, = findings_of(load('fr3'), expected_hand='franka_hand')
+    assert finding.cause == 'the hand franka_hand is missing'
+    assert (finding.found, finding.expected) == ('0.627143 kg', '1.33974 kg')
+    with_hand, bare = (NewtonEulerModel(load('fr3', hand=hand))
+                       for hand in ('franka_hand', 'none'))
+    states = sample_states(load('fr3'), 200, 0)
+    gap = with_hand.inverse_dynamics(*states) - bare.inverse_dynamics(*states)
+    assert finding.effect.startswith(f'up to {np.abs(gap).max():.2g} N m')
+
+
+def test_given_a_hand_where_none_is_expected_then_it_is_refused():
+    finding, = findings_of(load('fr3', hand='franka_hand'), expected_hand='none')
+    assert finding.cause == 'the hand franka_hand is mounted, but none was expected'
+
+
+def test_given_a_hand_link_without_mass_when_read_then_its_mass_is_said_to_be_missing():
+    text = write_urdf(load('fr3'), tool=('fr3_hand', LinkInertia.zero()))
+    with pytest.raises(UrdfMismatchError, match=r'a hand \(fr3_hand\), but its mass is missing'):
+        model_from_urdf(text, load('fr3'))
+
+
+def test_given_a_hand_mounted_unturned_when_read_then_the_angle_is_the_cause():
+    turned = load_hand('franka_hand').expressed_in(
+        pose_from_xyz_rpy((0.0, 0.0, 0.0), (0.0, 0.0, np.pi / 4)))
+    text = write_urdf(load('fr3'), tool=('fr3_hand', turned))
+    with pytest.raises(UrdfMismatchError, match=r'franka_hand is mounted at 0 deg .* not at -45'):
+        model_from_urdf(text, load('fr3'))
+
+
+def test_given_an_unknown_tool_when_read_then_its_mass_and_place_are_the_cause():
+    tool = LinkInertia.from_center_of_mass(1.2, (0.01, 0.02, 0.08), 0.002 * np.eye(3))
+    text = write_urdf(load('fr3'), tool=('gripper', tool))
+    with pytest.raises(UrdfMismatchError, match=r'a tool of 1.2 kg at \(0.01, 0.02, 0.08\) m from '
+                       'the flange that is no known hand'):
+        model_from_urdf(text, load('fr3'))
+    accepted = model_from_urdf(text, load('fr3'), accept_unknown_inertials=True)
+    assert accepted.verdict.inertial_set == 'unknown'
+
+
+def test_given_another_arms_inertials_when_read_then_that_arm_is_named():
+    fr3 = load('fr3')
+    as_fer = replace(fr3, joints=load('fer').joints)
+    finding, = findings_of(as_fer, load('fer'))
+    assert finding.cause == 'the URDF is that of a fr3'
+
+
+def test_given_a_link_that_no_body_could_be_when_accepting_unknown_then_it_is_still_refused():
+    gaz = load('fer', 'gaz2019')
+    link = gaz.links[4]
+    thin = LinkInertia.from_center_of_mass(
+        link.mass, link.center_of_mass, np.diag([0.01, 0.01, 0.03]))
+    with pytest.raises(UrdfMismatchError) as raised:
+        model_from_urdf(rewritten(write_urdf(gaz), 'fer_link5', thin), gaz,
+                        accept_unknown_inertials=True)
+    assert [f.cause for f in raised.value.verdict.findings] == [
+        'no real body has these parameters']
+
+
+def test_given_a_published_set_that_is_not_physical_when_read_then_it_passes_with_a_note():
+    published = load('fer', 'franka_description')
+    text = write_urdf(load('fer'))
+    for i, link in enumerate(published.links):
+        text = rewritten(text, f'fer_link{i + 1}', link)
+    verdict = model_from_urdf(text, load('fer')).verdict
+    assert verdict.inertial_set == 'franka_description'
+    assert verdict.notes[0].startswith('the link behind fer_joint4 is not physical')
+
+
+def test_given_wrong_geometry_when_read_then_its_effect_on_torque_is_that_of_the_longer_arm():
+    gaz = load('fer')
+    text = write_urdf(gaz).replace('0 -0.316 0', '0 -0.32 0')
+    with pytest.raises(UrdfMismatchError) as raised:
+        model_from_urdf(text, gaz)
+    first = raised.value.verdict.findings[0]
+    assert (first.place, first.quantity) == ('joint fer_joint3', 'd')
+    joints = list(gaz.joints)
+    joints[2] = replace(joints[2], row=replace(joints[2].row, d=0.32))
+    states = sample_states(gaz, 200, 0)
+    tau = [NewtonEulerModel(arm).inverse_dynamics(*states)
+           for arm in (gaz, replace(gaz, joints=tuple(joints)))]
+    assert first.effect.startswith(f'up to {np.abs(tau[0] - tau[1]).max():.2g} N m')
+
+
+def test_given_no_inertials_or_limits_when_read_then_the_link_or_joint_is_named():
+    text = write_urdf(load('fer'))
+    bare = re.sub(r'(<link name="fer_link3">\s*)<inertial>.*?</inertial>', r'\1', text,
+                  flags=re.DOTALL)
+    with pytest.raises(UrdfError, match=r'link fer_link3 without mass: there is no <inertial>'):
+        model_from_urdf(bare, load('fer'))
+    free = re.sub(r'<limit[^>]*/>', '', text, count=1)
+    with pytest.raises(UrdfError, match='joint fer_joint1 without <limit>'):
+        model_from_urdf(free, load('fer'))
+
+
+def test_given_a_prefix_and_own_names_when_read_then_the_description_has_the_urdfs_names():
+    left = load('fr3', prefix='left_')
+    assert model_from_urdf(write_urdf(left), left).description.joint_names == left.joint_names
+    panda = tuple(f'panda_joint{i}' for i in range(1, 8))
+    text = write_urdf(load('fer')).replace('fer_joint', 'panda_joint')
+    assert model_from_urdf(text, load('fer'), joint_names=panda).description.joint_names == panda
+
+
+def test_given_tighter_limits_when_read_then_they_hold_and_looser_ones_do_not():
+    text = write_urdf(load('fer')).replace('lower="-2.8973" upper="2.8973" effort="87"',
+                                           'lower="-2" upper="3" effort="50"', 1)
+    model = model_from_urdf(text, load('fer'))
+    limits = model.description.joints[0].limits
+    assert (limits.lower, limits.upper, limits.effort) == (-2.0, 2.8973, 50.0)
+    assert limits.effort_rate == 1000.0
+    assert 'fer_joint1 (lower -2 for -2.8973, effort 50 for 87)' in model.verdict.notes[-1]
+
+
+def test_given_a_tilted_mount_when_read_then_gravity_in_the_base_is_told():
+    text = write_urdf(load('fer')).replace('<origin xyz="0 0 0" rpy="0 0 0" />',
+                                           '<origin xyz="0 0 1" rpy="0.5 0 0" />', 1)
+    model = model_from_urdf(text, load('fer'))
+    expected = [0.0, -9.81 * np.sin(0.5), -9.81 * np.cos(0.5)]
+    np.testing.assert_allclose(model.verdict.gravity_in_base(), expected, rtol=0.0, atol=1e-14)
+    assert any('tilted' in note and 'Set gravity_vector' in note for note in model.verdict.notes)
+
+
+def test_given_a_refusal_of_many_links_when_raised_then_the_message_counts_the_others():
+    gaz = load('fer', 'gaz2019')
+    heavier = gaz.map_links(lambda link: LinkInertia.from_parameters(1.1 * link.parameters()))
+    with pytest.raises(UrdfMismatchError, match=r'all parameters are scaled by 1\.1.* 6 more '
+                       'differences'):
+        model_from_urdf(write_urdf(heavier), gaz)
