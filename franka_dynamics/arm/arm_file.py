@@ -212,7 +212,7 @@ def load(arm: str | Path, inertial_set: str | None = None, *, hand: str = AS_LIS
         inertial_set=chosen, source=inertial.text('source'),
         hand=_listed_hand(inertial),
         rounding=inertial.positive('rounding') if 'rounding' in inertial else 0.0,
-        file=str(path))
+        file=str(path), repairs=inertial.texts('repairs') if 'repairs' in inertial else ())
     return _repaired(_with_hand(description, hand), inertial, repair)
 
 
@@ -295,7 +295,7 @@ def _limits(table: YamlTable) -> JointLimits:
         if present in values and absent not in values:
             raise table.error(absent, f'is missing beside {present}; the two belong together')
     if 'position' in table:
-        lower, upper = table.positions('position', 2)
+        lower, upper = table.bounds('position')
         if lower > upper:
             raise table.error('position', f'has its minimum {lower} above its maximum {upper}')
         values.update(lower=lower, upper=upper)
@@ -328,8 +328,8 @@ def _listed_hand(table: YamlTable) -> str:
 
 def _links(table: YamlTable, joints: list[str],
            ) -> tuple[tuple[LinkInertia, ...], LinkInertia | None]:
-    table.only({'source', 'inertia_about', 'hand', 'rounding', 'repair', 'links', 'base_link',
-                'notes'})
+    table.only({'source', 'inertia_about', 'hand', 'rounding', 'repair', 'repairs', 'links',
+                'base_link', 'notes'})
     about = _about(table)
     entries = table.tables('links')
     if len(entries) != len(joints):

@@ -1,103 +1,130 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""An arm description -> an arm file, in the form that `load` reads."""
+"""An arm description -> an arm file, which `load` reads back number for number."""
 
 from __future__ import annotations
 
+from dataclasses import fields, is_dataclass
 import math
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
+import yaml
 
 from .denavit_hartenberg import DHRow
-from .description import ArmDescription, Joint
+from .description import ArmDescription, Joint, JointLimits
+from .friction import FRICTION_MODELS, FrictionModel
 from .inertia import LinkInertia, six_from_tensor
+from ..errors import DescriptionError
 from ..spatial import rpy_from_rotation
 
-_DECIMALS = 15  # of metres, radians, kilograms and kg m^2: more is rounding of sums
-_ANGLES = {math.pi: 'pi', -math.pi: '-pi', 0.5 * math.pi: 'pi/2', -0.5 * math.pi: '-pi/2'}
+_WIDTH = 99
 
 
-def arm_file_text(description: ArmDescription, *, source: str) -> str:
+def arm_file_text(description: ArmDescription, *, source: str | None = None,
+                  title: str | None = None, notes: str = '', friction_source: str = '') -> str:
     """
-    Return an arm file that holds one inertial set.
+    Return the text of an arm file with one inertial set, the description's own.
+
+    Inertias are written about the frame origin, as they are kept, and floats in full, so that
+    `load` returns the same numbers (a tilted base: up to rounding, since it is written as roll,
+    pitch and yaw). A hand that is part of the last link stays in it and is named, so that
+    `load` can take it off.
 
     Parameters
     ----------
     description : ArmDescription
-        The arm. Friction and acceleration limits are written as far as they are known; a
-        velocity limit that depends on the position is not.
-    source : str
-        Where the numbers come from, in one line.
+        The arm.
+    source : str, optional
+        Where the inertial set comes from, in one line; the description's own source if not given.
+    title : str, optional
+        What people call it; its name if not given.
+    notes : str
+        What else to know about the inertial set.
+    friction_source : str
+        Where the friction comes from.
+
+    Raises
+    ------
+    DescriptionError
+        If its friction model has no form in YAML.
 
     """
-    base_rpy = rpy_from_rotation(description.base[:3, :3])
-    lines = [
-        '# SI units, radians.',
-        f'name: {_quoted(description.name)}',
-        f'source: {_quoted(source)}',
-        f'convention: {description.convention.value}',
-        f'base: {{xyz: {_list(description.base[:3, 3])}, rpy: [{_angles(base_rpy)}]}}',
-        'joints:',
-        *(line for joint in description.joints for line in _joint(joint)),
-        f'flange: {_row(description.flange)}',
-    ]
-    if description.home is not None:
-        lines.append(f'home: [{_angles(description.home)}]')
-    lines += [
-        f'default_set: {_quoted(description.inertial_set)}',
-        'inertial_sets:',
-        f'  {_quoted(description.inertial_set)}:',
-        f'    source: {_quoted(source)}',
-        '    inertia_about: center_of_mass',
-    ]
+    origin = source or description.source or 'not stated'
+    inertial: dict[str, Any] = {'source': origin}
+    if notes:
+        inertial['notes'] = notes
+    inertial['inertia_about'] = 'frame_origin'
+    if description.hand != 'none':
+        inertial['hand'] = description.hand
+    if description.rounding:
+        inertial['rounding'] = float(description.rounding)
+    if description.repairs:
+        inertial['repairs'] = list(description.repairs)
+    inertial['links'] = [_body(link) for link in description.links]
     if description.base_link is not None:
-        lines.append(f'    base_link: {_link(description.base_link)}')
-    lines += ['    links:', *(f'      - {_link(link)}' for link in description.links)]
-    return '\n'.join(lines) + '\n'
+        inertial['base_link'] = _body(description.base_link)
+    content: dict[str, Any] = {
+        'name': description.name, 'title': title or description.name, 'source': origin,
+        'convention': description.convention.value,
+        'joints': [_joint(joint) for joint in description.joints],
+        'flange': _row(description.flange)}
+    if not np.array_equal(description.base, np.eye(4)):
+        content['base'] = {'xyz': _numbers(description.base[:3, 3]),
+                           'rpy': _numbers(rpy_from_rotation(description.base[:3, :3]))}
+    if description.home is not None:
+        content['home'] = _numbers(description.home)
+    if description.friction is not None:
+        content['friction'] = _friction(description.friction, friction_source)
+    name = description.inertial_set or 'own'
+    content['default_set'] = name
+    content['inertial_sets'] = {name: inertial}
+    return yaml.safe_dump(content, sort_keys=False, default_flow_style=None, width=_WIDTH,
+                          allow_unicode=True)
 
 
-def _joint(joint: Joint) -> list[str]:
-    limits = joint.limits
-    stated = {} if math.isinf(limits.lower) and math.isinf(limits.upper) else {
-        'position': f'[{_angles([limits.lower, limits.upper])}]'}
-    for key in ('velocity', 'acceleration', 'jerk', 'effort', 'effort_rate'):
-        if math.isfinite(getattr(limits, key)):
-            stated[key] = _number(getattr(limits, key))
-    lines = [f'  - name: {_quoted(joint.name)}', f'    kind: {joint.kind.value}',
-             f'    dh: {_row(joint.row)}']
-    if stated:
-        text = ', '.join(f'{key}: {value}' for key, value in stated.items())
-        lines.append(f'    limits: {{{text}}}')
+def _numbers(values: ArrayLike) -> list[Any]:
+    numbers: list[Any] = np.asarray(values, dtype=float).tolist()
+    return numbers
+
+
+def _body(link: LinkInertia) -> dict[str, Any]:
+    return {'mass': float(link.mass), 'first_moment': _numbers(link.first_moment),
+            'inertia': _numbers(six_from_tensor(link.inertia))}
+
+
+def _joint(joint: Joint) -> dict[str, Any]:
+    entry: dict[str, Any] = {'name': joint.name, 'kind': joint.kind.value, 'dh': _row(joint.row)}
+    limits = _limits(joint.limits)
+    if limits:
+        entry['limits'] = limits
     if joint.rotor_inertia:
-        lines.append(f'    rotor_inertia: {_number(joint.rotor_inertia)}')
-    return lines
+        entry['rotor_inertia'] = float(joint.rotor_inertia)
+    return entry
 
 
-def _row(row: DHRow) -> str:
-    return (f'{{a: {_number(row.a)}, alpha: {_angles([row.alpha])}, d: {_number(row.d)}, '
-            f'theta: {_angles([row.theta])}}}')
+def _row(row: DHRow) -> dict[str, float]:
+    return {f.name: float(getattr(row, f.name)) for f in fields(DHRow)}
 
 
-def _link(link: LinkInertia) -> str:
-    six = six_from_tensor(link.inertia_at_center_of_mass)
-    return (f'{{mass: {_number(link.mass)}, center_of_mass: {_list(link.center_of_mass)}, '
-            f'inertia: {_list(six)}}}')
+def _limits(limits: JointLimits) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    if math.isfinite(limits.lower) or math.isfinite(limits.upper):
+        found['position'] = [float(limits.lower), float(limits.upper)]
+    for f in fields(JointLimits):
+        value = getattr(limits, f.name)
+        if f.name not in ('lower', 'upper') and value is not None and math.isfinite(value):
+            found[f.name] = float(value)
+    return found
 
 
-def _angles(values: np.ndarray | list[float]) -> str:
-    return ', '.join(_ANGLES.get(float(value), _number(value)) for value in values)
-
-
-def _list(values: np.ndarray) -> str:
-    return f'[{", ".join(_number(value) for value in values)}]'
-
-
-def _number(value: float) -> str:
-    text = repr(round(float(value), _DECIMALS) + 0.0)
-    # YAML 1.1 reads 1e-05 as a text, 1.0e-05 as a number.
-    mantissa, exponent, power = text.partition('e')
-    return f'{mantissa}.0e{power}' if exponent and '.' not in mantissa else text
-
-
-def _quoted(text: str) -> str:
-    return '"' + text.replace('\\', '\\\\').replace('"', '\\"') + '"'
+def _friction(friction: FrictionModel, source: str) -> dict[str, Any]:
+    for name, model in FRICTION_MODELS.items():
+        if is_dataclass(friction) and type(friction) is model:
+            kept = {'source': source} if source else {}
+            return {'model': name, **kept,
+                    **{f.name: _numbers(getattr(friction, f.name))
+                       for f in fields(friction) if f.init}}
+    raise DescriptionError(f'A friction model of type {type(friction).__name__} has no form in '
+                           f'an arm file; use one of {", ".join(FRICTION_MODELS)}.')

@@ -77,6 +77,11 @@ class ViscousCoulombFriction:
                 + self.offset)
 
 
+# By the names that arm files have for them.
+FRICTION_MODELS: dict[str, type] = {'sigmoid': SigmoidFriction,
+                                    'viscous_coulomb': ViscousCoulombFriction}
+
+
 def _freeze(model: object, *names: str) -> None:
     """Replace the named parameters by read-only copies, all of one shape (n,) and finite."""
     shapes = set()

@@ -223,6 +223,20 @@ class YamlTable:
         return np.array([self._angle(f'{key}[{i + 1}]', value)
                          for i, value in enumerate(self._list(key, count))])
 
+    def bounds(self, key: str) -> tuple[float, float]:
+        """Return a lower and an upper position; -.inf and .inf say that there is none."""
+        given = self._list(key, 2)
+        lower, upper = (none if given[i] == none else self._angle(f'{key}[{i + 1}]', given[i])
+                        for i, none in enumerate((-math.inf, math.inf)))
+        return lower, upper
+
+    def texts(self, key: str) -> tuple[str, ...]:
+        """Return a list of texts."""
+        values = self._get(key)
+        if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
+            raise self.error(key, f'must be a list of texts, not {values!r}')
+        return tuple(values)
+
     def _list(self, key: str, count: int) -> list[Any]:
         value = self._get(key)
         if not isinstance(value, list) or len(value) != count:

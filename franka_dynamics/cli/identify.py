@@ -103,7 +103,7 @@ def run(arguments: argparse.Namespace) -> int:
                       style='red')
         return 1
     if arguments.out:
-        write_text(arguments.out, arm_file_text(result, found.bags))
+        write_text(arguments.out, identified_arm_text(result, found.bags))
         console.print(f'arm file: {arguments.out} (set {IDENTIFIED})', highlight=False)
     return 0
 
@@ -119,9 +119,9 @@ class _Found:
     failures: list[str]
 
 
-def arm_file_text(result: Identification, bags: Sequence[BagNote]) -> str:
+def identified_arm_text(result: Identification, bags: Sequence[BagNote]) -> str:
     """Return the identified arm as the text of an arm file, with where it comes from."""
-    from ..arm.writer import arm_yaml
+    from ..arm.arm_file_writer import arm_file_text
 
     names = [Path(one.bag).name for one in bags]
     shown = ', '.join(names[:5]) + (f' and {len(names) - 5} more' if len(names) > 5 else '')
@@ -130,8 +130,8 @@ def arm_file_text(result: Identification, bags: Sequence[BagNote]) -> str:
              f'pulled towards {result.start.inertial_set} with strength '
              f'{result.consistent.strength:g}')
     arm = replace(result.arm, inertial_set=IDENTIFIED)
-    return arm_yaml(arm, title=f'{arm.name}, identified', set_source=source, notes=notes,
-                    friction_source=source)
+    return arm_file_text(arm, title=f'{arm.name}, identified', source=source, notes=notes,
+                         friction_source=source)
 
 
 def _jobs(arguments: argparse.Namespace, start: ArmDescription) -> list[BagJob]:
