@@ -1,0 +1,147 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+No room imports a room above it, and no module imports itself by way of others.
+
+Every import statement counts, also those inside functions and under TYPE_CHECKING: a reader has
+to follow those just as well.
+"""
+
+import ast
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+
+import franka_dynamics
+
+PACKAGE = 'franka_dynamics'
+FOLDER = Path(franka_dynamics.__file__).parent
+
+# From the ground up. A room imports rooms of the lines above its own; rooms of one line do not
+# import each other.
+LAYERS = (
+    ('errors', 'typing'),
+    ('resources', 'spatial'),
+    ('arm',),
+    ('mesh', 'urdf'),
+    ('dynamics',),
+    ('rpr', 'validation', 'codegen', 'recordings', 'control'),
+    ('batch', 'identification', 'symbolic'),
+    ('simulation', 'fci', 'report', 'view'),
+    ('ros',),
+    ('cli',),
+)
+RANK = {room: rank for rank, layer in enumerate(LAYERS) for room in layer}
+
+
+def module_name(path):
+    """Return the dotted name of a file of the package."""
+    parts = path.relative_to(FOLDER.parent).with_suffix('').parts
+    return '.'.join(parts[:-1] if parts[-1] == '__init__' else parts)
+
+
+MODULES = {module_name(path): path for path in sorted(FOLDER.rglob('*.py'))}
+
+
+def room(module):
+    """Return the first part of a module's name below the package; '' for the package itself."""
+    return module.split('.')[1] if '.' in module else ''
+
+
+def imported(name, text, is_package):
+    """Yield the modules of the package that a module's text imports."""
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names if alias.name in MODULES)
+        elif isinstance(node, ast.ImportFrom):
+            base = node.module or ''
+            if node.level:
+                above = name.split('.')
+                above = above[:len(above) - node.level + is_package]
+                base = '.'.join((*above, *base.split('.'))) if base else '.'.join(above)
+            for alias in node.names:
+                inner = f'{base}.{alias.name}'
+                if inner in MODULES:
+                    yield inner
+                elif base in MODULES:
+                    yield base
+
+
+@pytest.fixture(scope='module')
+def edges():
+    """Return the modules that each module imports."""
+    found = defaultdict(set)
+    for name, path in MODULES.items():
+        found[name].update(imported(name, path.read_text('utf-8'), path.name == '__init__.py'))
+        found[name].discard(name)
+    return found
+
+
+def upward(edges, rank):
+    """Return sentences for the imports of a room at or above the importer's own line."""
+    return [f'{name} imports {other}' for name in sorted(edges) for other in sorted(edges[name])
+            if room(name) and room(other) not in ('', room(name))
+            and rank[room(other)] >= rank[room(name)]]
+
+
+def circle(edges):
+    """Return the modules of an import circle, in order; empty if there is none."""
+    state, path = {}, []
+
+    def visit(name):
+        state[name] = 'open'
+        path.append(name)
+        for other in sorted(edges[name]):
+            if state.get(other) == 'open':
+                return path[path.index(other):]
+            if other not in state:
+                found = visit(other)
+                if found:
+                    return found
+        state[name] = 'done'
+        path.pop()
+        return []
+
+    for name in sorted(edges):
+        if name not in state:
+            found = visit(name)
+            if found:
+                return found
+    return []
+
+
+def test_every_room_has_its_line():
+    rooms = {room(name) for name in MODULES} - {'', '__main__'}
+    assert rooms == set(RANK)
+
+
+def test_no_room_imports_a_room_above_it(edges):
+    assert upward(edges, {**RANK, '__main__': len(LAYERS)}) == []
+
+
+def test_no_module_imports_itself_by_way_of_others(edges):
+    # A package's __init__ offers names of its own modules without importing them (PEP 562).
+    ours = {name: others for name, others in edges.items()
+            if MODULES[name].name != '__init__.py' or room(name) == 'arm'}
+    assert circle(defaultdict(set, ours)) == []
+
+
+def test_formulations_do_not_share_the_spatial_module(edges):
+    """What they have in common would be a mistake that no comparison of them shows."""
+    for name in ('newton_euler', 'lagrangian'):
+        assert f'{PACKAGE}.spatial' not in edges[f'{PACKAGE}.dynamics.{name}']
+
+
+def test_ros_is_imported_by_the_command_line_alone(edges):
+    importers = {name for name, others in edges.items()
+                 if any(room(other) == 'ros' for other in others)}
+    assert {room(name) for name in importers} <= {'ros', 'cli'}
+
+
+def test_the_check_sees_upward_imports_and_circles():
+    text = 'def f():\n    from ..ros import qos\n'
+    found = set(imported(f'{PACKAGE}.arm.inertia', text, is_package=False))
+    assert found == {f'{PACKAGE}.ros.qos'}
+    assert upward({f'{PACKAGE}.arm.inertia': found}, RANK)
+    assert circle(defaultdict(set, {'a': {'b'}, 'b': {'c'}, 'c': {'a'}})) == ['a', 'b', 'c']
