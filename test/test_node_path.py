@@ -24,9 +24,10 @@ MESSAGES = {'builtin_interfaces', 'diagnostic_msgs', 'geometry_msgs', 'lifecycle
             'trajectory_msgs'}
 OURS = 'franka_dynamics'
 ROOMS = ('arm', 'dynamics', 'control', 'ros')
-# Tools around the node: the simulated arm, the demonstration and its recorder.
+# Tools around the node: the simulated arm, the demonstration, its recorder, the monitor.
 NOT_THE_NODE = {'simulator_node', 'simulator_parameters', 'demo_session', 'bag_recorder',
-                'parameter_pages'}
+                'parameter_pages',
+                'monitor_feed'}
 original = builtins.__import__
 
 
