@@ -11,7 +11,7 @@ bends at each end.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
@@ -87,6 +87,8 @@ class Motion:
         How all this was made.
     remarks : tuple of str
         Sentences on what was left out, empty in the ordinary case.
+    columns : ndarray, shape (samples, n, k), optional
+        What `prepare` was asked to compute of the recorded states, filtered like the torque.
 
     """
 
@@ -99,6 +101,7 @@ class Motion:
     piece: NDArray[np.int64]
     options: SignalOptions
     remarks: tuple[str, ...] = ()
+    columns: Array | None = None
 
     def __len__(self) -> int:
         """Return the number of samples."""
@@ -106,8 +109,9 @@ class Motion:
 
     def part(self, chosen: slice | NDArray[np.bool_]) -> Motion:
         """Return some of the samples."""
-        columns: dict[str, Any] = {name: getattr(self, name)[chosen] for name in _ARRAYS}
-        return replace(self, **columns)
+        arrays: dict[str, Any] = {name: getattr(self, name)[chosen] for name in _ARRAYS}
+        return replace(self, **arrays,
+                       columns=None if self.columns is None else self.columns[chosen])
 
     def pieces(self) -> list[Motion]:
         """Return the stretches without gaps."""
@@ -119,10 +123,13 @@ class Motion:
         return self.part(slice(0, middle)), self.part(slice(middle, len(self)))
 
 
+# Columns (N, n, k) of recorded positions and velocities (N, n).
+Columns = Callable[[Array, Array], Array]
 _ARRAYS = ('time', 'q', 'dq', 'ddq', 'effort', 'effort_unfiltered', 'piece')
 
 
-def prepare(recording: Recording, options: SignalOptions | None = None) -> Motion:
+def prepare(recording: Recording, options: SignalOptions | None = None, *,
+            columns: Columns | None = None) -> Motion:
     """
     Return the evenly sampled and filtered motion of a recording.
 
@@ -137,6 +144,10 @@ def prepare(recording: Recording, options: SignalOptions | None = None) -> Motio
         As read from a bag.
     options : SignalOptions, optional
         Rate, cut-off and trim; by default Metric E's.
+    columns : callable, optional
+        Returns columns of shape (N, n, k) for recorded positions and velocities of shape (N, n),
+        such as terms of friction, whose turns a filtered velocity would smear: they are computed
+        before and filtered after, as the measured torque was. Called once per piece.
 
     Raises
     ------
@@ -157,7 +168,7 @@ def prepare(recording: Recording, options: SignalOptions | None = None) -> Motio
     pieces = list(_without_gaps(recording, period, chosen, remarks))
     for number, (piece, start) in enumerate(pieces):
         if piece.duration >= 2.0 * chosen.trim + _SHORTEST_PIECE_S:
-            motions.append(_prepare_piece(piece, start, number, period, chosen))
+            motions.append(_prepare_piece(piece, start, number, period, chosen, columns))
         elif len(pieces) > 1:
             remarks.append(f'the piece of {piece.duration:.2f} s at {start:.2f} s is too short '
                            'to be filtered and was left out')
@@ -166,9 +177,11 @@ def prepare(recording: Recording, options: SignalOptions | None = None) -> Motio
             f'{recording.source} has no stretch without gaps of at least '
             f'{2.0 * chosen.trim + _SHORTEST_PIECE_S:.2g} s (it lasts {recording.duration:.2f} s '
             f'in {len(pieces)} piece{"s" * (len(pieces) > 1)}); record longer, or trim less.')
-    columns: dict[str, Any] = {name: np.concatenate([getattr(motion, name) for motion in motions])
-               for name in _ARRAYS}
-    return replace(motions[0], **columns, remarks=tuple(remarks))
+    arrays: dict[str, Any] = {name: np.concatenate([getattr(motion, name) for motion in motions])
+                              for name in _ARRAYS}
+    computed = [motion.columns for motion in motions if motion.columns is not None]
+    return replace(motions[0], **arrays, remarks=tuple(remarks),
+                   columns=np.concatenate(computed) if computed else None)
 
 
 def _without_gaps(recording: Recording, period: float, options: SignalOptions,
@@ -189,24 +202,29 @@ def _without_gaps(recording: Recording, period: float, options: SignalOptions,
 
 
 def _prepare_piece(piece: Recording, start: float, number: int, period: float,
-                   options: SignalOptions) -> Motion:
+                   options: SignalOptions, columns: Columns | None) -> Motion:
     # Half a microsecond of tolerance: stamps are whole nanoseconds, sampling times are not.
     count = int(np.floor(piece.duration * options.rate + 5e-7)) + 1
     time = np.arange(count) / options.rate
-    known_at, signals = _without_aliases(piece, period, options)
-    q, dq, effort = (low_pass(_sample(known_at, signal, time), options) for signal in signals)
+    recorded = [piece.q, piece.dq, piece.effort]
+    n = piece.q.shape[1]
+    if columns is not None:
+        recorded.append(columns(piece.q, piece.dq).reshape(len(piece), -1))
+    known_at, signals = _without_aliases(piece, recorded, period, options)
+    q, dq, effort, *rest = (low_pass(_sample(known_at, signal, time), options)
+                            for signal in signals)
     unfiltered = _sample(piece.time, piece.effort, time)
     ddq = acceleration(dq, options)
     drop = round(options.trim * options.rate)
     kept = slice(drop, count - drop)
     return Motion(start + time[kept], q[kept], dq[kept], ddq[kept], effort[kept],
-                  unfiltered[kept], np.full(count, number)[kept], options)
+                  unfiltered[kept], np.full(count, number)[kept], options,
+                  columns=rest[0][kept].reshape(-1, n, rest[0].shape[1] // n) if rest else None)
 
 
-def _without_aliases(piece: Recording, period: float, options: SignalOptions,
-                     ) -> tuple[Array, list[Array]]:
-    """Return times and q, dq, effort there, free of what a lower rate would fold back."""
-    recorded = [piece.q, piece.dq, piece.effort]
+def _without_aliases(piece: Recording, recorded: list[Array], period: float,
+                     options: SignalOptions) -> tuple[Array, list[Array]]:
+    """Return times and recorded signals there, free of what a lower rate would fold back."""
     own_rate = 1.0 / period
     # Up to a rate and a half the band above the new Nyquist frequency folds to above its half,
     # which the low-pass removes anyway.

@@ -140,3 +140,28 @@ def test_given_a_motion_when_halved_then_the_halves_are_consecutive_and_complete
     np.testing.assert_array_equal(np.concatenate([first.time, second.time]), motion.time)
     assert first.time[-1] < second.time[0]
     assert abs(len(first) - len(second)) <= 1
+
+
+@pytest.mark.parametrize('rate', [30.0, 1000.0])
+def test_columns_are_filtered_like_the_torque(rate):
+    recording = replace(sinusoid(rate=rate), effort=np.tanh(sinusoid(rate=rate).dq / 0.01))
+    motion = prepare(recording, columns=lambda q, dq: np.stack(
+        [np.tanh(dq / 0.01), q], axis=-1))
+    # The torque is the first column as recorded, so that both are one after any filter.
+    np.testing.assert_array_equal(motion.columns[:, :, 0], motion.effort)
+    np.testing.assert_array_equal(motion.columns[:, :, 1], motion.q)
+    # The same of the filtered velocity is another thing: it turns faster.
+    assert np.abs(np.tanh(motion.dq / 0.01) - motion.effort).max() > 0.2
+    assert len(motion.part(slice(3, 8)).columns) == 5
+
+
+def test_columns_are_computed_piece_by_piece():
+    whole = sinusoid(duration=20.0)
+    kept = (whole.time < 8.0) | (whole.time > 11.0)
+    recording = replace(whole, stamp_ns=whole.stamp_ns[kept], q=whole.q[kept], dq=whole.dq[kept],
+                        effort=whole.effort[kept])
+    seen = []
+    motion = prepare(recording, columns=lambda q, dq: seen.append(len(q)) or q[:, :, None])
+    assert seen == [240, 270]
+    np.testing.assert_array_equal(motion.columns[:, :, 0], motion.q)
+    assert prepare(recording).columns is None
