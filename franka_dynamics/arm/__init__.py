@@ -5,10 +5,16 @@
 from .arm_file import available_arms, available_hands, available_sets, load, load_hand
 from .denavit_hartenberg import Convention, DHRow
 from .description import ArmDescription, Joint, JointLimits
-from .friction import FrictionModel, SigmoidFriction, ViscousCoulombFriction
+from .friction import (
+    FrictionModel,
+    MaxwellSlipFriction,
+    SigmoidFriction,
+    ViscousCoulombFriction,
+)
 from .inertia import LinkInertia
 from ..spatial import JointKind
 
 __all__ = ['ArmDescription', 'Convention', 'DHRow', 'FrictionModel', 'Joint', 'JointKind',
-           'JointLimits', 'LinkInertia', 'SigmoidFriction', 'ViscousCoulombFriction',
-           'available_arms', 'available_hands', 'available_sets', 'load', 'load_hand']
+           'JointLimits', 'LinkInertia', 'MaxwellSlipFriction', 'SigmoidFriction',
+           'ViscousCoulombFriction', 'available_arms', 'available_hands', 'available_sets', 'load',
+           'load_hand']

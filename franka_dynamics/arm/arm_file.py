@@ -4,9 +4,10 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import fields, MISSING
 from enum import Enum
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,10 +15,10 @@ from numpy.typing import NDArray
 from .consistency import repaired, REPAIRS
 from .denavit_hartenberg import Convention, DHRow
 from .description import ArmDescription, Joint, JointLimits
-from .friction import FrictionModel, SigmoidFriction, ViscousCoulombFriction
+from .friction import FRICTION_MODELS, FrictionModel
 from .inertia import LinkInertia, tensor_from_six
 from .strict_yaml import YamlTable
-from ..errors import DescriptionError, UnknownArmError
+from ..errors import DescriptionError, FrictionError, UnknownArmError
 from ..resources import share_directory
 from ..spatial import JointKind, pose_from_xyz_rpy
 
@@ -346,16 +347,30 @@ def _about(table: YamlTable) -> InertiaAbout | None:
 
 def _friction(table: YamlTable, n: int) -> FrictionModel:
     model = table.text('model')
-    if model == 'sigmoid':
-        table.only({'model', 'source', 'amplitude', 'slope', 'offset'})
-        return SigmoidFriction(table.numbers('amplitude', n), table.numbers('slope', n),
-                               table.numbers('offset', n))
-    if model == 'viscous_coulomb':
-        table.only({'model', 'source', 'viscous', 'coulomb', 'offset', 'width'})
-        return ViscousCoulombFriction(
-            table.numbers('viscous', n), table.numbers('coulomb', n), table.numbers('offset', n),
-            table.positive('width') if 'width' in table else ViscousCoulombFriction.width)
-    raise table.error('model', f'is {model!r}; it must be sigmoid or viscous_coulomb')
+    if model not in FRICTION_MODELS:
+        raise table.error('model', f'is {model!r}; it must be one of {", ".join(FRICTION_MODELS)}')
+    build = FRICTION_MODELS[model]
+    given = [f for f in fields(build) if f.init]
+    table.only({'model', 'source', *(f.name for f in given)})
+    elements = table.length('reach') if model == 'maxwell_slip' else 0
+
+    def value(name: str) -> Any:
+        if name in ('width', 'stribeck_velocity'):
+            return table.positive(name)
+        if name == 'reach':
+            return table.numbers(name, elements)
+        if name == 'slip':
+            return table.matrix(name, elements, n)
+        if name == 'deviations':  # of viscous, Coulomb and offset; of Stribeck and the elements
+            return table.matrix(name, 4 + elements if model == 'maxwell_slip' else 3, n)
+        return table.numbers(name, n)
+
+    try:
+        friction: FrictionModel = build(**{
+            f.name: value(f.name) for f in given if f.default is MISSING or f.name in table})
+    except FrictionError as error:
+        raise table.error('model', f'{model} cannot be used: {str(error).rstrip(".")}') from error
+    return friction
 
 
 def _base(table: YamlTable) -> np.ndarray:

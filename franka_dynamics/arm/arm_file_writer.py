@@ -125,6 +125,7 @@ def _friction(friction: FrictionModel, source: str) -> dict[str, Any]:
             kept = {'source': source} if source else {}
             return {'model': name, **kept,
                     **{f.name: _numbers(getattr(friction, f.name))
-                       for f in fields(friction) if f.init}}
+                       for f in fields(friction)
+                       if f.init and getattr(friction, f.name) is not None}}
     raise DescriptionError(f'A friction model of type {type(friction).__name__} has no form in '
                            f'an arm file; use one of {", ".join(FRICTION_MODELS)}.')

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from .denavit_hartenberg import Convention, DHRow
 from .description import ArmDescription, Joint
-from .friction import FrictionModel, SigmoidFriction, ViscousCoulombFriction
+from .friction import reversed_friction
 from ..errors import DescriptionError
 
 # Turning a frame by half a turn about its x commutes with slides along and turns about x.
@@ -58,14 +58,7 @@ def with_joint_reversed(description: ArmDescription, joint: int) -> ArmDescripti
     home = None if description.home is None else _negated(description.home, joint)
     return replace(description, joints=tuple(joints), links=tuple(links), base=base,
                    flange=flange, home=home,
-                   friction=_friction_reversed(description.friction, joint))
-
-
-def _friction_reversed(friction: FrictionModel | None, joint: int) -> FrictionModel | None:
-    """Return the friction with -tau(-dq) for one joint; only offsets are not odd in dq."""
-    if isinstance(friction, (SigmoidFriction, ViscousCoulombFriction)):
-        return replace(friction, offset=_negated(friction.offset, joint))
-    return friction
+                   friction=reversed_friction(description.friction, joint))
 
 
 def _negated(values: NDArray[np.float64], place: int) -> NDArray[np.float64]:

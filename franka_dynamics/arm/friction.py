@@ -4,20 +4,47 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Protocol
+from dataclasses import dataclass, field, replace
+from typing import Protocol, runtime_checkable
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ..errors import FrictionError, JointVectorError
+from ..typing import Array
+
+# Reaches [rad] of the two elements that paid on recordings of real FER and FR3 arms.
+REACHES = (0.004, 0.3)
+# What is not known of the elements' state at a recording's start is forgotten along this path.
+FORGETTING_PATH = 0.005  # [rad]
 
 
 class FrictionModel(Protocol):
     """Torque that friction takes from the joints at a velocity."""
 
-    def torque(self, dq: ArrayLike) -> NDArray[np.float64]:
+    def torque(self, dq: ArrayLike) -> Array:
         """Return the friction torque [N m] to be added to the rigid-body torque, shape of dq."""
+        ...
+
+
+@runtime_checkable
+class LinearFriction(Protocol):
+    """
+    A friction model that is linear in its coefficients: tau_f = sum of coefficient times term.
+
+    `coefficients` and `deviations` are of shape (p, n); `deviations`, the coefficients' standard
+    deviations, is None where they are not known.
+    """
+
+    deviations: Array | None
+
+    @property
+    def coefficients(self) -> Array:
+        """The coefficients, shape (p, n), in the order of `terms`."""
+        ...
+
+    def terms(self, dq: ArrayLike, slip_state: ArrayLike | None = None) -> Array:
+        """Return the terms at dq [rad/s] of shape (..., n), shape (..., p, n)."""
         ...
 
 
@@ -31,10 +58,10 @@ class SigmoidFriction:
     section V. Arrays of shape (n,): amplitude A [N m], slope s [s/rad], offset d [rad/s].
     """
 
-    amplitude: NDArray[np.float64]
-    slope: NDArray[np.float64]
-    offset: NDArray[np.float64]
-    _at_rest: NDArray[np.float64] = field(init=False, repr=False)
+    amplitude: Array
+    slope: Array
+    offset: Array
+    _at_rest: Array = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         """Check the arrays and freeze them."""
@@ -42,7 +69,7 @@ class SigmoidFriction:
         # Constant, and this is evaluated in control loops.
         object.__setattr__(self, '_at_rest', _logistic(self.slope * self.offset))
 
-    def torque(self, dq: ArrayLike) -> NDArray[np.float64]:
+    def torque(self, dq: ArrayLike) -> Array:
         """Return the friction torque [N m] at dq [rad/s], shape (..., n)."""
         velocity = _velocity(dq, self.amplitude)
         return self.amplitude * (_logistic(self.slope * (velocity + self.offset)) - self._at_rest)
@@ -55,31 +82,225 @@ class ViscousCoulombFriction:
 
     Arrays of shape (n,): viscous [N m s/rad], Coulomb [N m], offset [N m]. `width` [rad/s]
     replaces the sign by tanh(dq / width), because a torque that jumps at zero velocity cannot
-    be commanded.
+    be commanded. `deviations`, shape (3, n), are the standard deviations of viscous, Coulomb and
+    offset where they are known.
     """
 
-    viscous: NDArray[np.float64]
-    coulomb: NDArray[np.float64]
-    offset: NDArray[np.float64]
+    viscous: Array
+    coulomb: Array
+    offset: Array
     width: float = 0.02
+    deviations: Array | None = None
 
     def __post_init__(self) -> None:
         """Check the parameters and freeze the arrays."""
         _freeze(self, 'viscous', 'coulomb', 'offset')
-        if not 0.0 < self.width < np.inf:
-            raise FrictionError(f'The width of the Coulomb friction is {self.width}; it must be '
-                                'positive and finite [rad/s].')
+        _require_positive(self.width, 'The width of the Coulomb friction', 'rad/s')
+        _freeze_deviations(self, (3, len(self.viscous)))
 
-    def torque(self, dq: ArrayLike) -> NDArray[np.float64]:
+    @property
+    def coefficients(self) -> Array:
+        """Viscous, Coulomb and offset, shape (3, n)."""
+        return np.stack([self.viscous, self.coulomb, self.offset])
+
+    def terms(self, dq: ArrayLike, slip_state: ArrayLike | None = None) -> Array:
+        """Return dq, tanh(dq / width) and 1, shape (..., 3, n); there is no state."""
+        velocity = _velocity(dq, self.viscous)
+        return np.stack([velocity, np.tanh(velocity / self.width), np.ones_like(velocity)], -2)
+
+    def torque(self, dq: ArrayLike) -> Array:
         """Return the friction torque [N m] at dq [rad/s], shape (..., n)."""
         velocity = _velocity(dq, self.viscous)
         return (self.viscous * velocity + self.coulomb * np.tanh(velocity / self.width)
                 + self.offset)
 
 
+@dataclass(frozen=True, eq=False)
+class MaxwellSlipFriction:
+    """
+    Sliding friction with a Stribeck term, and Maxwell-slip elements for what comes before it.
+
+    tau_f = f_v dq + (f_c + f_s exp(-(dq / v_s)^2)) tanh(dq / width) + sum_i a_i z_i + f_o, where
+    element i is a spring that slips: z_i <- clip(z_i + dq_step / reach_i, -1, 1), integrated
+    over position. Its force depends on the path and not on speed, so that a turn of direction
+    shows the hysteresis that real gears have. Sources: Lampaert, Swevers, Al-Bender 2002,
+    "Modification of the Leuven integrated friction model structure", IEEE Trans. Automatic
+    Control 47(4) (the Maxwell-slip elements); Al-Bender, Lampaert, Swevers 2005, "The
+    generalized Maxwell-slip model", IEEE Trans. Automatic Control 50(11).
+
+    The parameters are immutable; the elements' state belongs to whoever follows the motion (a
+    `FrictionState`, or `slip_states` for a whole recording).
+
+    Attributes
+    ----------
+    viscous, coulomb, stribeck, offset : ndarray, shape (n,)
+        f_v [N m s/rad], f_c, f_s and f_o [N m].
+    slip : ndarray, shape (k, n)
+        The elements' amplitudes a_i [N m].
+    reach : ndarray, shape (k,)
+        How far an element is strained before it slips [rad].
+    width, stribeck_velocity : float
+        Where the Coulomb term has turned over, and v_s [rad/s].
+    deviations : ndarray, shape (4 + k, n), optional
+        Standard deviations in the order of `coefficients`, where they are known.
+
+    """
+
+    viscous: Array
+    coulomb: Array
+    stribeck: Array
+    offset: Array
+    slip: Array
+    reach: Array
+    width: float = 0.01
+    stribeck_velocity: float = 0.1
+    deviations: Array | None = None
+
+    def __post_init__(self) -> None:
+        """Check the parameters and freeze the arrays."""
+        _freeze(self, 'viscous', 'coulomb', 'stribeck', 'offset')
+        n = len(self.viscous)
+        reach = np.array(self.reach, dtype=float)
+        if reach.ndim != 1 or not (np.isfinite(reach).all() and (reach > 0.0).all()):
+            raise FrictionError('The reach of a Maxwell-slip friction must be positive numbers, '
+                                f'one per element; got {_shown(reach)}.')
+        if len(set(reach.tolist())) < len(reach):
+            raise FrictionError(f'The reach {_shown(reach)} of a Maxwell-slip friction names two '
+                                'elements alike; make one of them.')
+        slip = np.array(self.slip, dtype=float)
+        if slip.shape != (len(reach), n) or not np.isfinite(slip).all():
+            raise FrictionError(
+                f'The slip of a Maxwell-slip friction must be finite, of shape ({len(reach)}, '
+                f'{n}): a row per reach, a column per joint; got '
+                f'{_shown(slip) if slip.shape == (len(reach), n) else f"shape {slip.shape}"}.')
+        for name, array in (('reach', reach), ('slip', slip)):
+            array.setflags(write=False)
+            object.__setattr__(self, name, array)
+        _require_positive(self.width, 'The width of the Coulomb friction', 'rad/s')
+        _require_positive(self.stribeck_velocity, 'The Stribeck velocity', 'rad/s')
+        _freeze_deviations(self, (4 + len(reach), n))
+
+    @property
+    def n(self) -> int:
+        """Number of joints."""
+        return len(self.viscous)
+
+    @property
+    def coefficients(self) -> Array:
+        """Viscous, Coulomb, Stribeck, offset, then a row per element, shape (4 + k, n)."""
+        return np.vstack([self.viscous, self.coulomb, self.stribeck, self.offset, self.slip])
+
+    def terms(self, dq: ArrayLike, slip_state: ArrayLike | None = None) -> Array:
+        """
+        Return what the coefficients multiply, shape (..., 4 + k, n).
+
+        Parameters
+        ----------
+        dq : array_like, shape (..., n)
+            Velocity [rad/s].
+        slip_state : array_like, shape (..., k, n), optional
+            The elements' z; by default that of steady sliding at dq, tanh(dq / width).
+
+        """
+        velocity = _velocity(dq, self.viscous)
+        turned = np.tanh(velocity / self.width)
+        peak = np.exp(-np.square(velocity / self.stribeck_velocity)) * turned
+        sliding = np.stack([velocity, turned, peak, np.ones_like(velocity)], -2)
+        shape = (*velocity.shape[:-1], *self.slip.shape)
+        z = (np.broadcast_to(turned[..., None, :], shape) if slip_state is None
+             else np.broadcast_to(np.asarray(slip_state, dtype=float), shape))
+        return np.concatenate([sliding, z], axis=-2)
+
+    def torque(self, dq: ArrayLike, slip_state: ArrayLike | None = None) -> Array:
+        """
+        Return the friction torque [N m] at dq [rad/s] with the elements' state, shape (..., n).
+
+        Without a state it is that of steady sliding: every element has long begun to slip.
+        """
+        return np.asarray(
+            (self.coefficients * self.terms(dq, slip_state)).sum(axis=-2), dtype=float)
+
+    def torque_along(self, q: ArrayLike, dq: ArrayLike, start: ArrayLike | None = None) -> Array:
+        """
+        Return the friction torque along a recorded motion, shape (N, n) [N m].
+
+        Parameters
+        ----------
+        q, dq : array_like, shape (N, n)
+            Positions [rad] as recorded, without a filter, and velocities [rad/s]; one stretch
+            without gaps.
+        start : array_like, shape (k, n), optional
+            The elements' state at the first sample; unknown by default.
+
+        """
+        if start is not None:
+            return self.torque(dq, slip_states(q, self.reach, start))
+        states = [slip_states(q, self.reach, np.full(self.slip.shape, side))
+                  for side in (-1.0, 1.0)]
+        return self.torque(dq, 0.5 * (states[0] + states[1]))
+
+
 # By the names that arm files have for them.
 FRICTION_MODELS: dict[str, type] = {'sigmoid': SigmoidFriction,
-                                    'viscous_coulomb': ViscousCoulombFriction}
+                                    'viscous_coulomb': ViscousCoulombFriction,
+                                    'maxwell_slip': MaxwellSlipFriction}
+
+
+def slip_states(q: ArrayLike, reach: ArrayLike, start: ArrayLike | None = None) -> Array:
+    """
+    Return the state of Maxwell-slip elements along a motion, shape (N, k, n) [1].
+
+    z <- clip(z + dq_step / reach, -1, 1) is exact for as long as q goes one way between two
+    samples, whatever the speed.
+
+    Parameters
+    ----------
+    q : array_like, shape (N, n)
+        Positions [rad], not filtered: a filter would take the small elements' turns away.
+    reach : array_like, shape (k,)
+        Reach of each element [rad].
+    start : array_like, shape (k, n), optional
+        State at the first sample; relaxed (zero) by default.
+
+    """
+    positions, reaches = np.asarray(q, dtype=float), np.asarray(reach, dtype=float)
+    z = np.zeros((len(reaches), positions.shape[1]))
+    if start is not None:
+        z = z + np.asarray(start, dtype=float)
+    states = np.empty((len(positions), *z.shape))
+    states[:1] = z
+    steps = np.diff(positions, axis=0)[:, None, :] / reaches[:, None]
+    for row, step in enumerate(steps, start=1):
+        z = np.minimum(np.maximum(z + step, -1.0), 1.0)
+        states[row] = z
+    return states
+
+
+def forgotten(q: ArrayLike, path: float = FORGETTING_PATH) -> Array:
+    """
+    Return exp(-(way travelled since the first sample) / path), shape of q (N, n).
+
+    In identification it is the term that takes up the strain in which the elements were when the
+    recording began, which nobody has seen.
+    """
+    steps = np.abs(np.diff(np.asarray(q, dtype=float), axis=0, prepend=np.asarray(q)[:1]))
+    return np.exp(-np.cumsum(steps, axis=0) / path)
+
+
+def friction_along(model: FrictionModel, q: ArrayLike, dq: ArrayLike) -> Array:
+    """Return any model's friction torque along one recorded stretch, shape (N, n) [N m]."""
+    if isinstance(model, MaxwellSlipFriction):
+        return model.torque_along(q, dq)
+    return model.torque(dq)
+
+
+def reversed_friction(model: FrictionModel | None, joint: int) -> FrictionModel | None:
+    """Return the friction with -tau(-dq) for one joint; only offsets are not odd in dq."""
+    if isinstance(model, (SigmoidFriction, ViscousCoulombFriction, MaxwellSlipFriction)):
+        offset = np.array(model.offset)
+        offset[joint] = -offset[joint]
+        return replace(model, offset=offset)
+    return model
 
 
 def _freeze(model: object, *names: str) -> None:
@@ -89,7 +310,7 @@ def _freeze(model: object, *names: str) -> None:
         array = np.array(getattr(model, name), dtype=float)
         if array.ndim != 1 or not np.isfinite(array).all():
             raise FrictionError(f'The {name} of a friction model must be finite numbers, one per '
-                                f'joint; got {array.tolist()}.')
+                                f'joint; got {_shown(array)}.')
         array.setflags(write=False)
         object.__setattr__(model, name, array)
         shapes.add(array.shape)
@@ -97,7 +318,33 @@ def _freeze(model: object, *names: str) -> None:
         raise FrictionError(f'{", ".join(names)} of a friction model must be equally long.')
 
 
-def _velocity(dq: ArrayLike, parameter: NDArray[np.float64]) -> NDArray[np.float64]:
+def _freeze_deviations(model: LinearFriction, shape: tuple[int, int]) -> None:
+    """Replace the deviations, where there are any, by a read-only copy of a shape."""
+    if model.deviations is None:
+        return
+    deviations = np.array(model.deviations, dtype=float)
+    if deviations.shape != shape or not (np.isfinite(deviations).all()
+                                         and (deviations >= 0.0).all()):
+        raise FrictionError(
+            f'The deviations of a friction model must be of shape {shape}, finite and not '
+            f'negative; got {f"shape {deviations.shape}" if deviations.shape != shape else ""}'
+            f'{_shown(deviations) if deviations.shape == shape else ""}.')
+    deviations.setflags(write=False)
+    object.__setattr__(model, 'deviations', deviations)
+
+
+def _require_positive(value: float, what: str, unit: str) -> None:
+    if not 0.0 < value < np.inf:
+        raise FrictionError(f'{what} is {value}; it must be positive and finite [{unit}].')
+
+
+def _shown(array: Array) -> str:
+    """Return an array in a line of bounded length."""
+    text = np.array2string(array, threshold=16, precision=6).replace('\n', '')
+    return text if len(text) <= 200 else f'{text[:200]}...'
+
+
+def _velocity(dq: ArrayLike, parameter: Array) -> Array:
     velocity = np.asarray(dq, dtype=float)
     if velocity.shape[-1:] != parameter.shape:
         raise JointVectorError(f'dq has shape {velocity.shape}, expected (..., '
@@ -106,6 +353,6 @@ def _velocity(dq: ArrayLike, parameter: NDArray[np.float64]) -> NDArray[np.float
     return velocity
 
 
-def _logistic(x: NDArray[np.float64]) -> NDArray[np.float64]:
+def _logistic(x: Array) -> Array:
     """Return 1 / (1 + exp(-x)) without overflow for large |x|."""
     return 0.5 * (1.0 + np.tanh(0.5 * x))

@@ -213,6 +213,23 @@ class YamlTable:
         return np.array([self._number(f'{key}[{i + 1}]', value)
                          for i, value in enumerate(self._list(key, count))])
 
+    def length(self, key: str) -> int:
+        """Return how many entries a list has."""
+        value = self._get(key)
+        if not isinstance(value, list):
+            raise self.error(key, f'must be a list, not {value!r}')
+        return len(value)
+
+    def matrix(self, key: str, rows: int, columns: int) -> NDArray[np.float64]:
+        """Return finite numbers as an array of shape (rows, columns)."""
+        value = self._get(key)
+        if (not isinstance(value, list) or len(value) != rows
+                or any(not isinstance(row, list) or len(row) != columns for row in value)):
+            raise self.error(key, f'must be {rows} rows of {columns} numbers each')
+        return np.array([[self._number(f'{key}[{i + 1}][{j + 1}]', entry)
+                          for j, entry in enumerate(row)]
+                         for i, row in enumerate(value)]).reshape(rows, columns)
+
     def angles(self, key: str, count: int) -> NDArray[np.float64]:
         """Return `count` constant angles [rad], each at most one turn."""
         return np.array([self._within_one_turn(f'{key}[{i + 1}]', value)

@@ -41,6 +41,9 @@ VALID = {
              'inertia': [0.3, 0.0, 0.0, 0.3, 0.0, 0.1]},
         ]}},
 }
+SLIPPING = {'model': 'maxwell_slip', **{name: [0.1, 0.2] for name in (
+    'viscous', 'coulomb', 'stribeck', 'offset')}, 'reach': [0.004, 0.3],
+            'slip': [[0.1, 0.1], [0.2, 0.2]]}
 LINKS = ('inertial_sets', 'guess', 'links')
 FIRST = r'inertial_sets.guess.links\[1\] \(moved by shoulder\)'
 CYLINDER = {'shape': 'cylinder', 'radius': 0.1, 'length': 0.5, 'axis': 'z', 'density': 100.0}
@@ -100,9 +103,17 @@ def test_given_a_valid_file_when_loaded_then_every_field_arrives(tmp_path):
     (('home',), [0.0], r'home must be a list of 2 numbers, not \[0.0\]'),
     (('base',), {'xyz': [0, 0, 1], 'rpy': [0, 180, 0]}, r'base.rpy\[2\] is 180 rad, more than'),
     (('base',), {'xyz': [0, 0, 1], 'yaw': 0}, 'base.yaw is not a known field'),
-    (('friction', 'model'), 'stribeck', "friction.model is 'stribeck'; it must be sigmoid or"),
+    (('friction', 'model'), 'stribeck', "friction.model is 'stribeck'; it must be one of sig"),
     (('friction', 'viscous'), [0.1], r'friction.viscous must be a list of 2 numbers'),
     (('friction', 'width'), 0.0, 'friction.width is 0; it must be positive'),
+    (('friction', 'deviations'), [[0.1, 0.1]], 'friction.deviations must be 3 rows of 2 numbers'),
+    (('friction',), {**SLIPPING, 'slip': [[0.1, 0.1]]},
+     'friction.slip must be 2 rows of 2 numbers each'),
+    (('friction',), {**SLIPPING, 'slip': [[0.1, 0.1], [0.1, 'x']]}, r'slip\[2\]\[2\] '),
+    (('friction',), {**SLIPPING, 'reach': 0.3}, 'friction.reach must be a list, not 0.3'),
+    (('friction',), {**SLIPPING, 'reach': [0.3, -0.004]},
+     'friction.model maxwell_slip cannot be used: The reach of .* must be positive'),
+    (('friction',), {**SLIPPING, 'amplitude': 1.0}, 'friction.amplitude is not a known field'),
     (('default_set',), 'gess', "has no inertial set 'gess'; it has guess"),
     (('inertial_sets', 'guess', 'rounding'), -1e-4, 'guess.rounding is -0.0001; it must be pos'),
     (('inertial_sets', 'guess', 'hand'), 'gripper', "hand is 'gripper'; there are franka_hand"),

@@ -15,6 +15,7 @@ from franka_dynamics.arm import (
     JointLimits,
     LinkInertia,
     load,
+    MaxwellSlipFriction,
     SigmoidFriction,
     ViscousCoulombFriction,
 )
@@ -90,7 +91,12 @@ FRICTIONS = {
     'none': None,
     'sigmoid': SigmoidFriction(*np.random.default_rng(1).uniform(0.1, 9.0, (3, N))),
     'viscous_coulomb': ViscousCoulombFriction(
-        *np.random.default_rng(2).uniform(-1.0, 1.0, (3, N)), width=0.0375),
+        *np.random.default_rng(2).uniform(-1.0, 1.0, (3, N)), width=0.0375,
+        deviations=np.random.default_rng(3).uniform(0.0, 0.1, (3, N))),
+    'maxwell_slip': MaxwellSlipFriction(
+        *np.random.default_rng(4).uniform(-1.0, 1.0, (4, N)), reach=[0.004, 1.0 / 3.0],
+        slip=np.random.default_rng(5).uniform(-1.0, 1.0, (2, N)), width=0.0125,
+        stribeck_velocity=0.07, deviations=np.random.default_rng(6).uniform(0.0, 0.1, (6, N))),
 }
 LIMITS = {
     'none': JointLimits(),
@@ -154,6 +160,7 @@ def test_given_an_unknown_friction_model_when_saved_then_it_says_which_exist():
         def torque(self, dq):
             return np.ones_like(dq)
 
-    message = 'type Sticky has no form in an arm file; use one of sigmoid, viscous_coulomb'
+    message = ('type Sticky has no form in an arm file; use one of sigmoid, viscous_coulomb, '
+               'maxwell_slip')
     with pytest.raises(DescriptionError, match=message):
         arm_file_text(replace(load('fer'), friction=Sticky()))

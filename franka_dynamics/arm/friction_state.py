@@ -1,0 +1,79 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""What an arm's friction remembers of the motion, followed cycle by cycle."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .friction import FrictionModel, MaxwellSlipFriction
+from ..typing import Array
+
+# A gap in the states in which an arm may have been moved to and fro unseen [s].
+LONGEST_STEP_S = 0.05
+
+
+class FrictionState:
+    """
+    Follows one arm's friction cycle by cycle.
+
+    Where the elements' state is not known, at the start and after a gap in which the arm may
+    have been moved unseen, both extremes are carried on until the motion has brought them
+    together, which takes twice an element's reach in one direction. `slip_state`, shape (k, n),
+    is the middle of them; `slip_bounds` are both, shape (2, k, n). A model without elements is
+    evaluated as it is.
+
+    Parameters
+    ----------
+    model : FrictionModel
+        The arm's friction.
+    relaxed : bool
+        Whether the elements begin relaxed, as in a simulation, instead of unknown.
+
+    """
+
+    def __init__(self, model: FrictionModel, *, relaxed: bool = False) -> None:
+        self.model = model
+        self._relaxed = relaxed
+        self._maxwell = model if isinstance(model, MaxwellSlipFriction) else None
+        if self._maxwell is not None:
+            self._reach = self._maxwell.reach[:, None]
+        self.restart()
+
+    def restart(self) -> None:
+        """Forget the motion so far."""
+        self._last: tuple[float, Array] | None = None
+        self.slip_bounds = np.zeros((2, 0, 0))
+        if self._maxwell is not None:
+            self.slip_bounds = np.zeros((2, *self._maxwell.slip.shape))
+            if not self._relaxed:
+                self.slip_bounds[0], self.slip_bounds[1] = -1.0, 1.0
+
+    @property
+    def slip_state(self) -> Array:
+        """The elements' z as far as it is known, shape (k, n)."""
+        return np.asarray(0.5 * (self.slip_bounds[0] + self.slip_bounds[1]))
+
+    def follow(self, stamp: float, q: Array) -> None:
+        """
+        Take a position, shape (n,) [rad], at a stamp [s].
+
+        A step back in time, or one of more than LONGEST_STEP_S, makes the state unknown.
+        """
+        if self._maxwell is None:
+            return
+        last, self._last = self._last, (stamp, q)
+        if last is None:
+            return
+        if not 0.0 <= stamp - last[0] <= LONGEST_STEP_S:
+            self.restart()
+            self._last = (stamp, q)
+            return
+        moved = self.slip_bounds + (q - last[1]) / self._reach
+        self.slip_bounds = np.minimum(np.maximum(moved, -1.0), 1.0)
+
+    def torque(self, dq: Array) -> Array:
+        """Return the friction torque at dq [rad/s] in the present state, shape (n,) [N m]."""
+        if self._maxwell is None:
+            return self.model.torque(dq)
+        return self._maxwell.torque(dq, self.slip_state)
