@@ -36,7 +36,10 @@ class LinearFriction(Protocol):
     deviations, is None where they are not known.
     """
 
-    deviations: Array | None
+    @property
+    def deviations(self) -> Array | None:
+        """Standard deviations of the coefficients, where they are known."""
+        ...
 
     @property
     def coefficients(self) -> Array:
