@@ -1,0 +1,126 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Default gains: closed forms of one joint, and arms that are simulated with old states."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from franka_dynamics.arm import load
+from franka_dynamics.control.default_gains import (
+    default_gains,
+    delay_margin,
+    hold_radius,
+    home_pose,
+    RATE,
+)
+from franka_dynamics.dynamics.body_tree import BodyTree
+from franka_dynamics.dynamics.derivatives import Linearization, linearize
+from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
+from franka_dynamics.errors import SettingsError
+
+ARMS = [(name, hand) for name in ('fer', 'fr3', 'fr3v2') for hand in ('none', 'franka_hand')]
+
+
+def at_home(arm):
+    """Return the linearisation of the arm held at home, and its default gains."""
+    model, home = NewtonEulerModel(arm), home_pose(arm)
+    linear = linearize(BodyTree.from_description(arm), home, np.zeros(arm.n), model.gravity(home))
+    return linear, default_gains(model)
+
+
+def one_joint(square):
+    """Return ddq = square q + tau."""
+    return Linearization(np.array([[0.0, 1.0], [square, 0.0]]), np.array([[0.0], [1.0]]),
+                         np.zeros(1))
+
+
+def test_given_a_double_integrator_when_damped_then_margin_is_closed_form():
+    # Critically damped, w = 3: the loop gain is 1 at w sqrt(2 + sqrt(5)), where the phase margin
+    # is atan(2 sqrt(2 + sqrt(5))).
+    crossing = np.sqrt(2.0 + np.sqrt(5.0))
+    expected = np.arctan(2.0 * crossing) / (3.0 * crossing)
+    np.testing.assert_allclose(delay_margin(one_joint(0.0), [9.0], [6.0]), expected, rtol=1e-9)
+
+
+def test_given_a_toppling_joint_when_gains_vanish_then_margin_is_kd_over_g():
+    # As kp goes to zero the crossing goes to w = 0, where the delay is kd / g, while kd^2 < 2 g.
+    margin = delay_margin(one_joint(31.0), [1e-2], [5.0])
+    np.testing.assert_allclose(margin, 5.0 / 31.0, rtol=1e-3)
+
+
+def test_given_a_loop_without_damping_when_asked_then_it_has_no_margin():
+    assert delay_margin(one_joint(31.0), [1.0], [0.0]) == 0.0
+
+
+def test_given_a_double_integrator_when_held_then_radius_is_closed_form():
+    # x' = x + T v + T^2/2 u, v' = v + T u with u = -9 x - 6 v.
+    T = 0.2
+    closed = np.array([[1.0 - 4.5 * T**2, T - 3.0 * T**2], [-9.0 * T, 1.0 - 6.0 * T]])
+    expected = np.abs(np.linalg.eigvals(closed)).max()
+    np.testing.assert_allclose(hold_radius(one_joint(0.0), [9.0], [6.0], T), expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize(('name', 'hand'), ARMS)
+def test_given_an_arm_at_home_when_states_are_old_then_loop_is_stable(name, hand):
+    linear, gains = at_home(load(name, hand=hand))
+    assert delay_margin(linear, gains.kp, gains.kd) > 0.1
+    for period in np.arange(0.001, 0.2101, 0.001):
+        assert hold_radius(linear, gains.kp, gains.kd, period) < 1.0
+    # Far from the bound of 1 that semi-implicit steps of 1 ms have.
+    assert gains.per_step < 0.01
+
+
+def test_given_an_arm_when_gains_are_stiff_then_old_states_are_unstable():
+    arm = load('fer')
+    linear, gains = at_home(arm)
+    stiff = 10.0 * gains.kd
+    assert delay_margin(linear, 5.0 * stiff, stiff) < 0.03
+    assert hold_radius(linear, 5.0 * stiff, stiff, 0.2) > 1.0
+
+
+def test_given_a_delay_beyond_the_margin_when_simulated_then_it_grows():
+    # The margin is where an integration of the linear loop with a delay line turns.
+    linear, gains = at_home(load('fr3'))
+    margin, n, dt = delay_margin(linear, gains.kp, gains.kd), 7, 1e-3
+    gravity = -np.linalg.solve(linear.B[n:], linear.A[n:, :n])
+    feedback = np.hstack((np.diag(gains.kp) - gravity, np.diag(gains.kd)))
+    start = np.concatenate((np.full(n, 1e-3), np.zeros(n)))
+
+    def growth(delay):
+        """Return how much larger a disturbance is after 12 s than after 6 s."""
+        states = [start] * (round(delay / dt) + 1)
+        for _ in range(12000):
+            x = states[-1]
+            ddq = linear.A[n:] @ x - linear.B[n:] @ (feedback @ states[-1 - round(delay / dt)])
+            dq = x[n:] + dt * ddq
+            states.append(np.concatenate((x[:n] + dt * dq, dq)))
+        sizes = np.abs(np.array(states)[:, :n]).max(axis=1)
+        return sizes[-1000:].max() / sizes[-7000:-6000].max()
+
+    assert growth(0.8 * margin) < 0.5 < 2.0 < growth(1.25 * margin)
+
+
+def test_given_gains_when_computed_then_one_joint_alone_decays_at_rate():
+    arm = load('fer')
+    gains = default_gains(NewtonEulerModel(arm))
+    for joint in range(arm.n):
+        torque = np.zeros(arm.n)
+        torque[joint] = -gains.kd[joint]  # at 1 rad/s
+        ddq = NewtonEulerModel(arm, (0.0, 0.0, 0.0)).forward_dynamics(
+            arm.home, np.zeros(arm.n), torque)
+        np.testing.assert_allclose(ddq[joint], -RATE, rtol=1e-12)
+
+
+def test_given_a_rate_beyond_the_step_when_asked_then_refused_with_bound():
+    with pytest.raises(SettingsError, match='make the rate smaller than'):
+        default_gains(NewtonEulerModel(load('fer')), rate=2000.0)
+    with pytest.raises(SettingsError, match='ratio must be a positive number; got 0'):
+        default_gains(NewtonEulerModel(load('fer')), ratio=0.0)
+
+
+def test_given_an_arm_without_home_when_asked_then_nearest_to_zero_counts():
+    arm = replace(load('fer'), home=None)
+    np.testing.assert_array_equal(home_pose(arm), [0, 0, 0, -0.0698, 0, 0, 0])
+    assert (default_gains(NewtonEulerModel(arm)).kp > 0.0).all()
