@@ -16,14 +16,13 @@ import pinocchio as pin
 from .settings import TargetProfile
 from ..arm import ArmDescription
 from ..arm.friction import FrictionModel
+from ..arm.friction_state import FrictionState, LONGEST_STEP_S
 from ..dynamics.pinocchio_model import PinocchioModel
 from ..errors import SettingsError
 from ..typing import Array
 
 # Bandwidth of the estimate [1/s]: 50 ms to 92 % of a step.
 OBSERVER_GAIN = 50.0
-# A gap in the states after which integrating or differentiating across it would be guessing.
-LONGEST_STEP_S = 0.05
 EFFORT_FRICTION = ('auto', 'included', 'excluded')
 
 
@@ -63,12 +62,15 @@ class TorqueResidual:
     """
 
     def __init__(self, model: PinocchioModel, friction: FrictionModel | None = None) -> None:
-        self._model, self._friction = model, friction
+        self._model = model
+        self._friction = None if friction is None else FrictionState(friction)
         self.restart()
 
     def restart(self) -> None:
         """Forget the past; the next state is the first."""
         self._last: tuple[float, Array] | None = None
+        if self._friction is not None:
+            self._friction.restart()
 
     def update(self, stamp: float, q: Array, dq: Array, effort: Array) -> Array | None:
         """
@@ -78,6 +80,8 @@ class TorqueResidual:
         is no acceleration then. Parameters are those of MomentumObserver.update.
         """
         last, self._last = self._last, (stamp, dq)
+        if self._friction is not None:
+            self._friction.follow(stamp, q)
         if last is None or not 0.0 < stamp - last[0] <= LONGEST_STEP_S:
             return None
         acceleration = (dq - last[1]) / (stamp - last[0])
@@ -109,7 +113,7 @@ class MomentumObserver:
                  friction: FrictionModel | None = None) -> None:
         self._model = model
         self._gain = gain
-        self._friction = friction
+        self._friction = None if friction is None else FrictionState(friction)
         self._still = np.zeros(model.description.n)
         self.restart()
 
@@ -118,6 +122,8 @@ class MomentumObserver:
         self._stamp: float | None = None
         self._integral = np.zeros(self._model.description.n)
         self._residual = np.zeros(self._model.description.n)
+        if self._friction is not None:
+            self._friction.restart()
 
     def update(self, stamp: float, q: Array, dq: Array, effort: Array) -> Array:
         """
@@ -132,6 +138,8 @@ class MomentumObserver:
 
         """
         model, data = self._model.model, self._model.data
+        if self._friction is not None:
+            self._friction.follow(stamp, q)
         gravity = pin.computeGeneralizedGravity(model, data, q).copy()
         # M dq by one recursion instead of M: the torque that would accelerate the arm by dq.
         momentum = pin.rnea(model, data, q, self._still, dq) - gravity

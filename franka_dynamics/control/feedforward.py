@@ -230,6 +230,7 @@ class FeedforwardController:
         self._latest = (stamp, q)
         reference = self.reference.sample(stamp) if observation.trusted else None
         terms = self._terms
+        terms.follow(stamp, q)
         gravity, coriolis = terms.gravity(q), terms.coriolis(q, dq)
         inertia = terms.inertia(q, reference.ddq) if reference is not None else self._zero
         previous, limited = self._last, None
@@ -350,7 +351,7 @@ class FeedforwardController:
         if switches.inertia:
             efforts = efforts + weightless.inverse_dynamics(q, np.zeros_like(q), ddq)
         if switches.friction:
-            efforts = efforts + terms.friction(dq)
+            efforts = efforts + terms.friction_along(q, dq)
         efforts = settings.scale * efforts
         if switches.gravity:
             efforts = efforts + np.array(

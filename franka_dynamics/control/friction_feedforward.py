@@ -5,12 +5,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ..arm.friction import FrictionModel, LinearFriction, MaxwellSlipFriction, slip_states
 from ..arm.friction_state import FrictionState
+from ..typing import Array
 
-Array = NDArray[np.float64]
 # Reference speeds [rad/s, m/s] below which nothing is commanded, and from which on all of it is:
 # a reference that only differs from rest by noise must not push.
 REST_SPEED, FULL_SPEED = 0.005, 0.02

@@ -5,9 +5,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike
 import pinocchio as pin
 
+from .friction_feedforward import FrictionFeedforward
 from .settings import Settings
 from ..arm import ArmDescription
 from ..dynamics import GRAVITY
@@ -47,6 +47,9 @@ class TermModel:
         self._adds_gravity = settings.profile.receiver_adds_gravity
         self._receiver = (PinocchioModel(known, GRAVITY)
                           if self._adds_gravity and not same else None)
+        self._friction = (None if description.friction is None
+                          else FrictionFeedforward(description.friction))
+        self._commands_friction = settings.terms.friction
 
     def gravity(self, q: Array) -> Array:
         """Return the true g(q), payload included, shape (n,) [N m]."""
@@ -76,9 +79,14 @@ class TermModel:
         weightless = self._weightless
         return pin.rnea(weightless.model, weightless.data, q, self._zero, ddq).copy()
 
-    def friction(self, dq: ArrayLike) -> Array:
+    def follow(self, stamp: float, q: Array) -> None:
+        """Take the measured position q [rad] at a stamp [s]: friction depends on the way."""
+        if self._commands_friction and self._friction is not None:
+            self._friction.follow(stamp, q)
+
+    def friction(self, dq: Array) -> Array:
         """
-        Return the arm file's friction torque at a velocity, shape (n,) [N m].
+        Return the friction to be commanded at a reference velocity, shape (n,) [N m].
 
         Raises
         ------
@@ -86,6 +94,13 @@ class TermModel:
             If the arm file has no friction model.
 
         """
-        if self.description.friction is None:
+        return self._friction_feedforward().torque(dq)
+
+    def friction_along(self, q: Array, dq: Array) -> Array:
+        """Return the friction to be commanded along a reference, all of shape (N, n)."""
+        return self._friction_feedforward().torque_along(q, dq)
+
+    def _friction_feedforward(self) -> FrictionFeedforward:
+        if self._friction is None:
             raise SettingsError(f'{self.description.name} has no friction model.')
-        return self.description.friction.torque(dq)
+        return self._friction

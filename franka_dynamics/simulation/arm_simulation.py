@@ -10,9 +10,12 @@ import numpy as np
 
 from .mujoco_model import build_mujoco, FLANGE_SITE, import_mujoco, TIMESTEP_S
 from ..arm import ArmDescription, LinkInertia
+from ..arm.friction_state import FrictionState
 from ..dynamics import GRAVITY
 from ..errors import SettingsError
 from ..typing import Array
+
+_CHORD = 1e-6  # [rad/s] below which the chord of friction is its slope at rest
 
 
 @dataclass(frozen=True)
@@ -103,6 +106,9 @@ class ArmSimulation:
                                   if self._compensator is not None else None)
         if settings.friction and description.friction is None:
             raise SettingsError(f'{description.name} has no friction model; switch friction off.')
+        self._friction_state = (
+            FrictionState(description.friction, relaxed=True)
+            if settings.friction and description.friction is not None else None)
         self._rng = np.random.default_rng(settings.seed)
         self._flange = self.model.site(FLANGE_SITE).id
         self._flange_body = self.model.site_bodyid[self._flange]
@@ -211,10 +217,21 @@ class ArmSimulation:
         return np.array(self._compensator_data.qfrc_bias)
 
     def _friction(self) -> Array | float:
-        friction = self.description.friction
-        if not self.settings.friction or friction is None:
+        """
+        Return friction without its share that grows with velocity, which MuJoCo is given as damping.
+
+        MuJoCo integrates damping implicitly, so that steep Coulomb friction brakes a light joint
+        without turning it round within a step; the share is the chord of the friction's curve.
+        """
+        if self._friction_state is None:
             return 0.0
-        return friction.torque(self.data.qvel)
+        velocity = np.where(np.abs(self.data.qvel) < _CHORD, _CHORD, self.data.qvel)
+        self._friction_state.follow(self.time, self.data.qpos.copy())
+        at_rest = self._friction_state.torque(np.zeros_like(velocity))
+        chord = (self._friction_state.torque(velocity) - at_rest) / velocity
+        damping = np.maximum(chord, 0.0)
+        self.model.dof_damping[:] = damping
+        return at_rest + (chord - damping) * self.data.qvel
 
     def _apply_push(self) -> None:
         self.data.qfrc_applied[:] = 0.0

@@ -2,10 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Residual and momentum observer on a simulated arm: known pushes, friction, gaps."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from franka_dynamics.arm import load
+from franka_dynamics.arm import load, MaxwellSlipFriction, ViscousCoulombFriction
 from franka_dynamics.control.external_torque import (
     friction_in_effort,
     MomentumObserver,
@@ -69,9 +71,9 @@ def test_given_a_gap_in_the_states_when_observed_then_it_starts_over():
     np.testing.assert_array_equal(observer.update(10.0, FER.home, dq, np.zeros(7)), np.zeros(7))
 
 
-def swing(settings, seconds=1.2):
+def swing(settings, arm=FER, seconds=1.2):
     """Swing joints 4 and 5 by computed torque; yield the states as a driver would pair them."""
-    simulation = ArmSimulation(FER, settings)
+    simulation = ArmSimulation(arm, settings)
     model = PinocchioModel(FER)
     reading = simulation.read()
     while reading.time < seconds:
@@ -99,6 +101,24 @@ def test_given_friction_in_the_effort_when_moving_then_the_model_takes_it_out(es
     assert untold > 0.4
     # State and effort are half a time step apart: 2.5 % is left of it.
     assert told < 0.05 * untold
+
+
+@pytest.mark.parametrize('estimator', [MomentumObserver, TorqueResidual])
+def test_slip_elements_are_followed_and_taken_out(estimator):
+    # Without the elements' state, their 0.6 N m would be felt as an external torque at every turn.
+    friction = MaxwellSlipFriction(*np.zeros((4, 7)), np.array([[0.4] * 7, [0.2] * 7]),
+                                   [0.004, 0.05])
+    arm = replace(FER, friction=friction)
+    steady = ViscousCoulombFriction(np.zeros(7), np.full(7, 0.6), np.zeros(7), width=0.01)
+    felt = {}
+    for name, known in (('followed', friction), ('Coulomb', steady)):
+        estimate = estimator(PinocchioModel(FER), friction=known)
+        torques = [(reading[0], estimate.update(*reading)) for reading in swing(
+            SimulationSettings(brake_release_after=0.0, friction=True), arm, 2.0)]
+        felt[name] = np.abs([torque for stamp, torque in torques
+                             if torque is not None and stamp > 1.0]).max()
+    assert felt['Coulomb'] > 0.2
+    assert felt['followed'] < 0.1 * felt['Coulomb']
 
 
 def test_given_a_push_when_the_plain_residual_is_taken_then_it_shows_it_at_once():

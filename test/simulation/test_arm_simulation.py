@@ -2,10 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """The simulated arm: brakes, sensors, pushes, compensation and friction."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from franka_dynamics.arm import load
+from franka_dynamics.arm import load, MaxwellSlipFriction
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.errors import JointVectorError, SettingsError
 from franka_dynamics.simulation.arm_simulation import ArmSimulation, Push, SimulationSettings
@@ -85,11 +87,49 @@ def test_given_friction_when_moving_then_the_effort_sensors_see_it_as_the_real_a
         simulation.step(torque)
     after = simulation.read()
     acceleration = (after.velocity - before.velocity) / STEP
+    friction = FER.friction.torque(before.velocity)
+    assert np.abs(friction).max() > 0.1
+    # Friction is taken at the step's end along its chord, which keeps light joints from chattering.
     expected = (MODEL.inverse_dynamics(before.position, before.velocity, acceleration)
-                + FER.friction.torque(before.velocity))
-    assert np.abs(FER.friction.torque(before.velocity)).max() > 0.1
+                + friction / before.velocity * after.velocity)
     # MuJoCo's step is the semi-implicit Euler step that is differenced here.
     np.testing.assert_allclose(after.effort, expected, rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize('push_nm', [0.35, 0.5])
+def test_steep_friction_neither_chatters_nor_drives_a_light_joint(push_nm):
+    # Joint 7 alone: 0.4 N m of Coulomb friction turned over at 0.01 rad/s on about 0.01 kg m^2
+    # is 40 N m s/rad, which an explicit step of 1 ms would overshoot four times over.
+    friction = MaxwellSlipFriction(*np.zeros((1, 7)), np.full(7, 0.4), *np.zeros((2, 7)),
+                                   np.zeros((0, 7)), np.zeros(0))
+    simulation = ArmSimulation(replace(FER, friction=friction), SimulationSettings(
+        friction=True, brake_release_after=0.0, gravity=(0.0, 0.0, 0.0)))
+    speeds = []
+    for _ in range(400):
+        simulation.step(np.array([0.0] * 6 + [push_nm]))
+        speeds.append(simulation.read().velocity[6])
+    # Below 0.4 N m it creeps where tanh(dq / 0.01) balances, above it accelerates; no step back.
+    assert (np.diff(speeds) > -1e-9).all()
+    creeping = 0.01 * np.arctanh(min(push_nm / 0.4, 0.999))
+    assert speeds[-1] == pytest.approx(creeping, rel=0.01) if push_nm < 0.4 else speeds[-1] > 0.1
+
+
+def test_slip_elements_hold_the_arm_like_springs_until_they_slip():
+    # Given a joint with one element of 0.3 N m over 4 mrad, and viscous friction to settle.
+    reach, slip = 0.004, 0.3
+    friction = MaxwellSlipFriction(np.full(7, 2.0), *np.zeros((3, 7)), np.full((1, 7), slip),
+                                   [reach])
+    simulation = ArmSimulation(replace(FER, friction=friction), SimulationSettings(
+        friction=True, brake_release_after=0.0, gravity=(0.0, 0.0, 0.0)))
+    # When joint 7 is pushed with a third of that, for many time constants.
+    for _ in range(2000):
+        simulation.step(np.array([0.0] * 6 + [slip / 3.0]))
+    # Then it has gone a third of the reach, by Hooke's law; MuJoCo knows nothing of elements.
+    assert simulation.position[6] - FER.home[6] == pytest.approx(reach / 3.0, rel=1e-3)
+    # When pushed with more, then it slips at the speed of viscous friction.
+    for _ in range(2000):
+        simulation.step(np.array([0.0] * 6 + [slip + 0.1]))
+    assert simulation.read().velocity[6] == pytest.approx(0.1 / 2.0, rel=1e-3)
 
 
 def test_given_noise_when_read_then_it_has_the_stated_deviation_and_is_repeatable():

@@ -1,0 +1,185 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Friction feedforward: it never pushes at rest, nor harder than the arm's friction can be."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from franka_dynamics.arm import (
+    load,
+    MaxwellSlipFriction,
+    SigmoidFriction,
+    ViscousCoulombFriction,
+)
+from franka_dynamics.arm.friction import slip_states
+from franka_dynamics.control.feedforward import FeedforwardController
+from franka_dynamics.control.friction_feedforward import (
+    FrictionFeedforward,
+    FULL_SPEED,
+    REST_SPEED,
+)
+from franka_dynamics.control.settings import Settings, Terms
+from franka_dynamics.simulation.arm_simulation import ArmSimulation, SimulationSettings
+
+N = 3
+REACH = np.array([0.004, 0.3])
+ROUNDING_NM = 1e-12
+
+
+def random_friction(rng, deviation=0.1):
+    """Return an identified friction: no coefficient of it is certain, some are not even felt."""
+    coefficients = rng.uniform(-0.1, 1.0, (6, N))
+    return maxwell(coefficients, rng.uniform(0.0, deviation, (6, N)))
+
+
+def maxwell(coefficients, deviations=None):
+    viscous, coulomb, stribeck, offset, *slip = coefficients
+    return MaxwellSlipFriction(viscous, coulomb, stribeck, offset, slip, REACH,
+                               deviations=deviations)
+
+
+def path(rng, count=400):
+    """Return a random motion with turns, large and small, shape (count, N)."""
+    steps = rng.normal(0.0, 1.0, (count, N)).cumsum(axis=0)
+    return 0.004 * rng.uniform(0.1, 5.0, N) * steps
+
+
+@pytest.mark.parametrize('seed', range(30))
+def test_no_arm_within_two_deviations_is_overcompensated(seed):
+    # Given an identified arm, and a true one anywhere within two deviations of it.
+    rng = np.random.default_rng(seed)
+    known = random_friction(rng)
+    true = maxwell(known.coefficients
+                   + rng.uniform(-2.0, 2.0, (6, N)) * known.deviations)
+    # When a motion is followed from a state of the elements that nobody knows.
+    q = path(rng)
+    z = slip_states(q, REACH, rng.uniform(-1.0, 1.0, (2, N)))
+    feedforward = FrictionFeedforward(known)
+    pushed = 0
+    for step, (position, state) in enumerate(zip(q, z)):
+        feedforward.follow(1e-3 * step, position)
+        dq = rng.uniform(-1.0, 1.0, N)
+        command, taken = feedforward.torque(dq), true.torque(dq, state)
+        # Then what is commanded pushes along the motion, and never harder than friction brakes.
+        assert (command * np.sign(dq) >= 0.0).all()
+        assert (command * np.sign(dq) <= np.maximum(taken * np.sign(dq), 0.0)
+                + ROUNDING_NM).all()
+        pushed += np.count_nonzero(command)
+    assert pushed > 100  # it is no feedforward that does nothing
+
+
+@pytest.mark.parametrize('seed', range(10))
+def test_a_corner_of_the_deviations_is_compensated_exactly(seed):
+    # The bound is tight: the arm of least friction gets all of it.
+    rng = np.random.default_rng(seed)
+    known = maxwell(rng.uniform(0.5, 1.0, (6, N)), rng.uniform(0.0, 0.1, (6, N)))
+    least = maxwell(known.coefficients - 2.0 * known.deviations)
+    feedforward = FrictionFeedforward(known)
+    for step in range(1000):  # all elements slip forwards
+        feedforward.follow(1e-3 * step, np.full(N, 1e-3 * step))
+    dq = rng.uniform(0.3, 1.0, N)  # thirty widths: tanh is 1 to the last bit
+    np.testing.assert_allclose(feedforward.torque(dq), least.torque(dq), rtol=0.0,
+                               atol=ROUNDING_NM)
+
+
+@pytest.mark.parametrize('friction', [
+    load('fer').friction,
+    ViscousCoulombFriction(np.ones(7), np.ones(7), np.full(7, 0.5)),
+    MaxwellSlipFriction(*np.ones((4, 7)), np.ones((2, 7)), REACH)])
+def test_at_rest_nothing_is_pushed_by_noise(friction):
+    rng = np.random.default_rng(0)
+    feedforward = FrictionFeedforward(friction)
+    for step in range(500):
+        # Encoder noise that a position sensor of a resting arm has, tenfold.
+        feedforward.follow(1e-3 * step, rng.normal(0.0, 1e-4, 7))
+        np.testing.assert_array_equal(
+            feedforward.torque(rng.uniform(-REST_SPEED, REST_SPEED, 7)), np.zeros(7))
+    assert (feedforward.torque(np.full(7, FULL_SPEED)) > 0.0).any()
+
+
+def test_what_is_commanded_has_no_jump_in_velocity():
+    feedforward = FrictionFeedforward(maxwell(np.ones((6, N))))
+    dq = np.linspace(-0.05, 0.05, 20001)
+    torque = np.array([feedforward.torque(np.full(N, v)) for v in dq])
+    # At most (f_c + f_s + f_o + slip) / (FULL - REST) N m s/rad and what tanh adds.
+    steepest = 6.0 / (FULL_SPEED - REST_SPEED) + 2.0 / 0.01 + 1.0
+    assert np.abs(np.diff(torque, axis=0)).max() < steepest * 5e-6
+
+
+def test_after_a_turn_the_elements_are_followed():
+    # Coulomb friction changes sign at once; a slip element takes twice its reach.
+    feedforward = FrictionFeedforward(
+        MaxwellSlipFriction(*np.zeros((4, 1)), [[1.0]], [0.004]))
+    q = np.concatenate([np.linspace(0.0, 0.02, 100), np.linspace(0.02, 0.008, 100)])
+    torque = []
+    for step, position in enumerate(q):
+        feedforward.follow(1e-3 * step, np.array([position]))
+        torque.append(feedforward.torque(np.array([0.5 if step < 100 else -0.5]))[0])
+    # After the turn the spring still pulls the way the joint goes: nothing to be overcome.
+    half = np.flatnonzero(q[100:] < 0.02 - 0.004)[0]
+    np.testing.assert_array_equal(torque[101:99 + half], 0.0)
+    assert torque[99] == pytest.approx(1.0)
+    assert torque[-1] == pytest.approx(-1.0)
+
+
+def test_along_a_trajectory_is_what_the_cycles_give():
+    rng = np.random.default_rng(3)
+    friction = random_friction(rng)
+    q, dq = path(rng), rng.uniform(-1.0, 1.0, (400, N))
+    feedforward = FrictionFeedforward(friction)
+    cycles = []
+    for step, position in enumerate(q):
+        feedforward.follow(1e-3 * step, position)
+        cycles.append(feedforward.torque(dq[step]))
+    np.testing.assert_allclose(FrictionFeedforward(friction).torque_along(q, dq), cycles,
+                               rtol=0.0, atol=ROUNDING_NM)
+
+
+@pytest.mark.parametrize('model', [SigmoidFriction, ViscousCoulombFriction])
+def test_simple_models_are_commanded_as_they_are(model):
+    friction = (load('fer').friction if model is SigmoidFriction
+                else ViscousCoulombFriction(np.ones(7), np.ones(7), np.zeros(7)))
+    dq = np.full(7, 0.7)
+    np.testing.assert_allclose(FrictionFeedforward(friction).torque(dq), friction.torque(dq),
+                               rtol=0.0, atol=1e-14)
+
+
+FER = load('fer')
+TRUE = MaxwellSlipFriction(
+    viscous=np.full(7, 0.1), coulomb=np.array([0.4, 0.4, 0.4, 0.4, 0.15, 0.15, 0.15]),
+    stribeck=np.zeros(7), offset=np.zeros(7),
+    slip=np.array([[0.2] * 4 + [0.1] * 3, [0.15] * 4 + [0.05] * 3]), reach=REACH)
+NOISE = {'position_noise': 1e-5, 'velocity_noise': 1e-3, 'effort_noise': 0.1}
+
+
+def rest_of_a_held_arm(known, seconds=4.0):
+    """Return positions of the last second of a simulated arm that is held by PD at home."""
+    arm = replace(FER, friction=TRUE)
+    simulation = ArmSimulation(arm, SimulationSettings(
+        friction=True, brake_release_after=0.05, **NOISE))
+    controller = FeedforwardController(replace(FER, friction=known), Settings(
+        target='mujoco', terms=Terms(friction=known is not None),
+        kp=(300.0,) * 4 + (80.0,) * 3, kd=(20.0,) * 4 + (4.0,) * 3))
+    controller.enable()
+    positions, command = [], None
+    for _ in range(round(1e3 * seconds)):
+        reading = simulation.read()
+        cycle = controller.cycle(reading.time, reading.position, reading.velocity, reading.time)
+        command = cycle.command if cycle.command is not None else command
+        simulation.step(command, fresh=cycle.command is not None)
+        positions.append(simulation.position)
+    return np.array(positions[-1000:])
+
+
+def test_at_rest_there_is_no_limit_cycle_in_the_simulator():
+    # Friction known too high by half, which compensation by measured velocity turns into a
+    # limit cycle, moves the held arm no more than no compensation does.
+    too_much = maxwell_times(1.5)
+    without, with_it = rest_of_a_held_arm(None), rest_of_a_held_arm(too_much)
+    np.testing.assert_array_equal(with_it, without)
+
+
+def maxwell_times(factor):
+    return MaxwellSlipFriction(*(factor * TRUE.coefficients[:4]), factor * TRUE.slip, REACH)
