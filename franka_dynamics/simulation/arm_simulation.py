@@ -218,7 +218,7 @@ class ArmSimulation:
 
     def _friction(self) -> Array | float:
         """
-        Return friction without its share that grows with velocity, which MuJoCo is given as damping.
+        Return friction without the share growing with velocity, which MuJoCo is given as damping.
 
         MuJoCo integrates damping implicitly, so that steep Coulomb friction brakes a light joint
         without turning it round within a step; the share is the chord of the friction's curve.

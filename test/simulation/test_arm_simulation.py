@@ -89,7 +89,7 @@ def test_given_friction_when_moving_then_the_effort_sensors_see_it_as_the_real_a
     acceleration = (after.velocity - before.velocity) / STEP
     friction = FER.friction.torque(before.velocity)
     assert np.abs(friction).max() > 0.1
-    # Friction is taken at the step's end along its chord, which keeps light joints from chattering.
+    # Friction is taken at the step's end, along its chord: light joints do not chatter then.
     expected = (MODEL.inverse_dynamics(before.position, before.velocity, acceleration)
                 + friction / before.velocity * after.velocity)
     # MuJoCo's step is the semi-implicit Euler step that is differenced here.
