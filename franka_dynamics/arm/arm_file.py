@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, MISSING
+from dataclasses import fields, MISSING, replace
 from enum import Enum
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,9 @@ from ..resources import share_directory
 from ..spatial import JointKind, pose_from_xyz_rpy
 
 _PUBLISHED = {'mass', 'center_of_mass', 'first_moment', 'inertia'}
+# Franka's first arm was sold as Panda; its joints carry that name in older drivers.
+ALIASES = {'panda': 'fer'}
+_FILE_ENDINGS = ('.yaml', '.yml')
 # How far a tensor written out as 3 x 3 may be from symmetric, relative to its largest entry.
 _SYMMETRY = 1e-12
 
@@ -161,12 +164,13 @@ def load(arm: str | Path, inertial_set: str | None = None, *, hand: str = AS_LIS
     Parameters
     ----------
     arm : str or Path
-        'fer', 'fr3', ... or the path of a file of the same form.
+        'fer', 'fr3', ... or the path of a file of the same form; 'panda' is the fer with its
+        joints named panda_joint1 ...
     inertial_set : str, optional
         Which of the file's inertial sets to use; its `default_set` if not given.
     hand : str
         'as_listed' keeps the hand the set was published with (if any), 'none' takes it off,
-        and a hand's name puts that hand on in its place.
+        and a hand's name, or the path of a hand file, puts that hand on in its place.
     prefix : str
         Put in front of every joint name, verbatim.
     repair : str, optional
@@ -190,6 +194,9 @@ def load(arm: str | Path, inertial_set: str | None = None, *, hand: str = AS_LIS
     table.only(_ARM_KEYS)
     convention = table.choice('convention', Convention)
     joints = tuple(_joint(entry, prefix) for entry in table.tables('joints'))
+    if str(arm) in ALIASES:
+        joints = tuple(replace(joint, name=prefix + joint.name.removeprefix(prefix).replace(
+            ALIASES[str(arm)], str(arm), 1)) for joint in joints)
     if not joints:
         raise table.error('joints', 'is empty; an arm needs at least one joint')
     names = [joint.name for joint in joints]
@@ -217,13 +224,37 @@ def load(arm: str | Path, inertial_set: str | None = None, *, hand: str = AS_LIS
     return _repaired(_with_hand(description, hand), inertial, repair)
 
 
+def alias_note(arm: str | Path) -> str:
+    """Return a sentence on what an arm's other name stands for; empty for any other arm."""
+    known = ALIASES.get(str(arm))
+    return '' if known is None else (
+        f"{arm} is the {known}, Franka's first arm, with its joints named {arm}_joint1 ... as its "
+        'older drivers name them.')
+
+
 def load_hand(name: str) -> LinkInertia:
-    """Return a shipped hand's inertia about the flange's origin, in the flange frame."""
-    path = share_directory() / 'config' / 'hands' / f'{name}.yaml'
+    """
+    Return a hand's inertia about the flange's origin, in the flange frame.
+
+    Parameters
+    ----------
+    name : str
+        A shipped hand, or the path of a file of the same form.
+
+    Raises
+    ------
+    UnknownArmError
+        If there is no such hand.
+    DescriptionError
+        If the file cannot be read or contradicts itself; the message names file and field.
+
+    """
+    path = _hand_file(name)
     if not path.is_file():
         raise UnknownArmError(
-            f'There is no hand {name!r}; shipped are {", ".join(available_hands())}, and '
-            f'{NO_HAND!r} takes the hand off.')
+            f'There is no hand {name!r}; shipped are {", ".join(available_hands())}, '
+            f'{NO_HAND!r} takes the hand off, and a hand of your own is given by the path of its '
+            'YAML file.')
     table = YamlTable.read(path)
     table.only({'name', 'source', 'notes', 'bodies'})
     total = LinkInertia.zero()
@@ -231,10 +262,26 @@ def load_hand(name: str) -> LinkInertia:
         inertia = read_body(body, _about(body), {'name', 'xyz', 'rpy', 'inertia_about'})
         total = total + inertia.expressed_in(
             pose_from_xyz_rpy(body.numbers('xyz', 3), body.angles('rpy', 3)))
+    if not total.is_physical():
+        raise table.error('bodies', 'add up to a body that cannot exist: its pseudo-inertia has '
+                          f'an eigenvalue of {total.consistency_margin():.3g}; check units and '
+                          'which point the inertia is about')
     return total
 
 
+def is_file_name(name: str | Path) -> bool:
+    """Return whether an arm or a hand is given as a path rather than by its shipped name."""
+    return str(name).endswith(_FILE_ENDINGS) or '/' in str(name)
+
+
+def _hand_file(name: str) -> Path:
+    return (Path(name).expanduser() if is_file_name(name)
+            else share_directory() / 'config' / 'hands' / f'{name}.yaml')
+
+
 def _with_hand(description: ArmDescription, hand: str) -> ArmDescription:
+    # A path is kept whole, so that an arm file that names the hand can be read from anywhere.
+    hand = str(_hand_file(hand).resolve()) if is_file_name(hand) else hand
     if hand in (AS_LISTED, description.hand):
         return description
     if description.hand != NO_HAND:
@@ -260,13 +307,13 @@ def _repaired(description: ArmDescription, inertial: YamlTable, repair: str | No
 
 def _arm_file(arm: str | Path) -> Path:
     text = str(arm)
-    if text.endswith(('.yaml', '.yml')) or '/' in text:
+    if is_file_name(text):
         path = Path(text).expanduser()
         if not path.is_file():
             raise DescriptionError(f"{path} does not exist; give the path of an arm's YAML file "
                                    f'or one of the shipped arms: {", ".join(available_arms())}.')
         return path
-    path = share_directory() / 'config' / 'arms' / f'{text}.yaml'
+    path = share_directory() / 'config' / 'arms' / f'{ALIASES.get(text, text)}.yaml'
     if not path.is_file():
         raise UnknownArmError(
             f'There is no arm {text!r}; shipped are {", ".join(available_arms())}. An arm of your '
@@ -322,8 +369,9 @@ def _listed_hand(table: YamlTable) -> str:
     if 'hand' not in table:
         return NO_HAND
     hand = table.text('hand')
-    if hand not in (NO_HAND, *available_hands()):
-        raise table.error('hand', f'is {hand!r}; there are {", ".join(available_hands())}')
+    if hand != NO_HAND and not _hand_file(hand).is_file():
+        raise table.error('hand', f'is {hand!r}; there are {", ".join(available_hands())}, or '
+                          'the path of a hand file')
     return hand
 
 

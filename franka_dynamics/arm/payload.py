@@ -4,10 +4,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 from numpy.typing import NDArray
 
 from .inertia import LinkInertia, six_from_tensor
+from .strict_yaml import YamlTable
 from ..errors import InertiaError
 
 _ROUNDING = 1e-12
@@ -34,6 +37,53 @@ def payload_array(inertia: LinkInertia) -> NDArray[np.float64]:
     center = np.where(np.abs(center) < _ROUNDING, 0.0, center)
     moments = np.where(np.abs(moments) < _ROUNDING * np.abs(moments).max(), 0.0, moments)
     return np.concatenate(([inertia.mass], center, moments))
+
+
+def read_payload(given: str) -> LinkInertia:
+    """
+    Return a payload that was given as numbers or as a file.
+
+    Parameters
+    ----------
+    given : str
+        Mass [kg] and centre of mass x, y, z [m], and for more than a point mass the inertia
+        about it xx, xy, xz, yy, yz, zz [kg m^2], separated by commas, in the flange frame; or
+        the path of a parameter file as `payload_parameter_file` writes it.
+
+    Returns
+    -------
+    LinkInertia
+        About the flange's origin, in the flange frame.
+
+    Raises
+    ------
+    InertiaError
+        If it is neither four nor ten numbers, or no real body.
+    DescriptionError
+        If the file cannot be read or holds no payload.
+
+    """
+    if given.endswith(('.yaml', '.yml')):
+        table = YamlTable.read(Path(given).expanduser())
+        for section in table.values:
+            numbers = table.table(section).table('ros__parameters').numbers('payload', 10)
+            break
+    else:
+        try:
+            numbers = np.array([float(part) for part in given.split(',')])
+        except ValueError:
+            numbers = np.zeros(0)
+    if numbers.shape not in ((4,), (10,)) or not np.isfinite(numbers).all():
+        raise InertiaError(
+            f'The payload {given[:80]!r} is not understood; give mass,x,y,z (a point mass [kg, '
+            'm]), ten numbers with the inertia about the centre of mass xx,xy,xz,yy,yz,zz '
+            '[kg m^2] as well, or a .yaml file that payload-from-mesh or identify-payload wrote.')
+    six = numbers[4:] if len(numbers) == 10 else np.zeros(6)
+    payload = LinkInertia.from_center_of_mass(float(numbers[0]), numbers[1:4], six)
+    if not payload.is_physical():
+        raise InertiaError(f'The payload {given[:80]!r} is no real body: its pseudo-inertia has '
+                           f'an eigenvalue of {payload.consistency_margin():.3g}.')
+    return payload
 
 
 def payload_parameter_file(payload: NDArray[np.float64], comment: str) -> str:

@@ -5,10 +5,12 @@
 from __future__ import annotations
 
 import argparse
+import sys
 
 from ..arm import ArmDescription, load
-from ..arm.arm_file import AS_LISTED
+from ..arm.arm_file import alias_note, AS_LISTED
 from ..arm.consistency import REPAIRS
+from ..arm.payload import read_payload
 
 
 def add_arm_options(parser: argparse.ArgumentParser, *, default: str | None = 'fer',
@@ -17,9 +19,8 @@ def add_arm_options(parser: argparse.ArgumentParser, *, default: str | None = 'f
     absent = 'default: %(default)s' if default else 'default: fer, or what the URDF holds'
     parser.add_argument('--arm', default=default, metavar='ARM',
                         help=f'a shipped arm or the path of an arm file ({absent})')
-    parser.add_argument('--hand', default=AS_LISTED, metavar='HAND',
-                        help='a shipped hand (franka_hand, ...), none, or as_listed: the hand the '
-                        'inertial set was published with (default: %(default)s)')
+    add_hand_option(parser)
+    add_payload_option(parser)
     if inertial_set:
         parser.add_argument('--set', dest='inertial_set', metavar='SET',
                             help="one of the arm file's inertial sets (default: the file's own)")
@@ -27,7 +28,45 @@ def add_arm_options(parser: argparse.ArgumentParser, *, default: str | None = 'f
                             "could be by the nearest physical ones within the set's rounding")
 
 
-def load_arm(arguments: argparse.Namespace) -> ArmDescription:
-    """Return the arm that the options name."""
-    return load(arguments.arm, arguments.inertial_set, hand=arguments.hand,
-                repair=getattr(arguments, 'repair', None))
+def add_hand_option(parser: argparse.ArgumentParser) -> None:
+    """Add --hand."""
+    parser.add_argument('--hand', default=AS_LISTED, metavar='HAND',
+                        help='a shipped hand (franka_hand, ...), the path of a hand file, none, '
+                        'or as_listed: the hand the inertial set was published with (default: '
+                        '%(default)s)')
+
+
+def add_payload_option(parser: argparse.ArgumentParser) -> None:
+    """Add --payload."""
+    parser.add_argument('--payload', metavar='NUMBERS|FILE',
+                        help='what else the flange carries, in the flange frame: mass,x,y,z or '
+                        'ten numbers separated by commas (with the inertia about the centre of '
+                        'mass), or a .yaml file of payload-from-mesh or identify-payload')
+
+
+def load_arm(arguments: argparse.Namespace, inertial_set: str | None = None,
+             hand: str | None = None) -> ArmDescription:
+    """
+    Return the arm that the options name, with its payload.
+
+    Parameters
+    ----------
+    arguments : Namespace
+        With `arm` and, where the verb has them, `inertial_set`, `hand`, `arm_prefix`, `repair`
+        and `payload`.
+    inertial_set, hand : str, optional
+        In place of those of the options, for a verb that tries several.
+
+    """
+    note = alias_note(arguments.arm)
+    if note and not getattr(arguments, 'alias_was_noted', False):
+        print(f'note: {note}', file=sys.stderr)
+        arguments.alias_was_noted = True
+    arm = load(arguments.arm,
+               getattr(arguments, 'inertial_set', None) if inertial_set is None else inertial_set,
+               hand=getattr(arguments, 'hand', AS_LISTED) if hand is None else hand,
+               prefix=getattr(arguments, 'arm_prefix', ''),
+               repair=getattr(arguments, 'repair', None))
+    if getattr(arguments, 'payload', None) is None:
+        return arm
+    return arm.with_payload(read_payload(arguments.payload))

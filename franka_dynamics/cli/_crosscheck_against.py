@@ -11,6 +11,8 @@ import json
 from typing import TYPE_CHECKING
 
 from ._arm_options import load_arm
+from ..arm import ArmDescription, load
+from ..arm.payload import read_payload
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -18,6 +20,8 @@ if TYPE_CHECKING:
     from ..validation.comparison import Difference
 
 _URDF_SUFFIXES = ('.urdf', '.xml')
+_SHOWN = 10
+_COLUMNS = ('place', 'parameter', 'first', 'second', 'unit', 'torque_effect')
 
 
 def add_against_options(parser: argparse.ArgumentParser) -> None:
@@ -31,6 +35,8 @@ def add_against_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument('--tolerance', type=float, metavar='X',
                        help='numbers no further apart than this are the same (m, rad, kg, kg m, '
                        'kg m^2; default: 1e-9, for a URDF 1e-6)')
+    group.add_argument('--all-differences', action='store_true',
+                       help=f'print all of them, not the {_SHOWN} with the largest effect')
     group.add_argument('--against-gravity', type=float, nargs=3, metavar=('X', 'Y', 'Z'),
                        help='gravity that it is used with, if not the same [m/s^2]')
 
@@ -39,10 +45,9 @@ def check_against(arguments: argparse.Namespace, console: Console) -> int:
     """Print every difference; 1 if torques depend on any."""
     from pathlib import Path
 
-    from ..arm import load
     from ..report.files import write_text
     from ..urdf.document import read_urdf
-    from ..validation.comparison import compare_descriptions, compare_urdf
+    from ..validation.comparison import compare_descriptions, compare_urdf, effect_together
 
     options = {'gravity': arguments.gravity, 'second_gravity': arguments.against_gravity}
     if arguments.tolerance is not None:
@@ -53,22 +58,45 @@ def check_against(arguments: argparse.Namespace, console: Console) -> int:
                                     prefix=arguments.prefix, **options)
     else:
         first = load_arm(arguments)
-        found = compare_descriptions(first, load(arguments.against, arguments.against_set,
-                                                 hand=arguments.hand), **options)
-    _print(console, f'{first.name} ({first.inertial_set}, hand {first.hand})', found, arguments)
+        found = compare_descriptions(first, _second(arguments), **options)
+    acting = [one for one in found if one.has_effect]
+    together = effect_together(first, acting, gravity=arguments.gravity)
+    largest = effect_together(first, acting[:_SHOWN], gravity=arguments.gravity)
+    _print(console, first, found, arguments)
+    if acting:
+        console.print(f'Together they change the torque by {together}'
+                      + (f'; the {_SHOWN} largest alone by {largest}.' if len(acting) > _SHOWN
+                         else '.'), highlight=False, markup=False)
     if arguments.json:
         data = {'first': first.file, 'inertial_set': first.inertial_set,
-                'second': arguments.against, 'differences': [asdict(one) for one in found]}
+                'second': arguments.against, 'together': asdict(together),
+                'ten_largest': asdict(largest),
+                'differences': [{name: getattr(one, name) for name in _COLUMNS}
+                                for one in found]}
         write_text(arguments.json, json.dumps(data, indent=2) + '\n')
     return 1 if any(one.has_effect for one in found) else 0
 
 
-def _print(console: Console, name: str, found: Sequence[Difference],
+def _second(arguments: argparse.Namespace) -> ArmDescription:
+    """Return the other description, with the same hand and the same payload."""
+    second = load(arguments.against, arguments.against_set, hand=arguments.hand)
+    if arguments.payload is None:
+        return second
+    return second.with_payload(read_payload(arguments.payload))
+
+
+def _print(console: Console, first: ArmDescription, found: Sequence[Difference],
            arguments: argparse.Namespace) -> None:
-    for one in found:
+    shown = found if arguments.all_differences else found[:_SHOWN]
+    for one in shown:
         style = 'red' if one.has_effect else 'dim'
         console.print(f'- {one}', style=style, highlight=False, markup=False)
+    if len(shown) < len(found):
+        console.print(f'- and {len(found) - len(shown)} more with less effect; '
+                      '--all-differences prints them, --json FILE writes them', style='dim',
+                      highlight=False, markup=False)
     felt = sum(one.has_effect for one in found)
-    console.print(f'{name} against {arguments.against}: '
+    console.print(f'{first.name} ({first.inertial_set}, hand {first.hand}) against '
+                  f'{arguments.against}: '
                   f'{len(found)} {"difference" if len(found) == 1 else "differences"}, '
                   f'{felt} of them with an effect on torque.', highlight=False, markup=False)

@@ -8,6 +8,7 @@ import argparse
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from ._arm_options import add_payload_option
 from ..arm import ArmDescription
 from ..errors import RecordingError
 
@@ -20,13 +21,14 @@ if TYPE_CHECKING:
 
 
 def add_recording_options(parser: argparse.ArgumentParser) -> None:
-    """Add the arm, its joints' names, the topic and the signal processing."""
+    """Add the arm, its payload, joints' names, the topic and the signal processing."""
     parser.add_argument('--arm', default='fer', metavar='ARM',
                         help='a shipped arm or the path of an arm file (default: %(default)s)')
     parser.add_argument('--arm-prefix', default='', metavar='PREFIX',
                         help='in front of every joint name, verbatim')
     parser.add_argument('--joint-names', nargs='+', metavar='NAME',
                         help='how the joints are called in the bag, from base to tip')
+    add_payload_option(parser)
     parser.add_argument('--topic', help='topic of the joint states (default: /joint_states, or '
                         'the only one there is)')
     parser.add_argument('--stamps', choices=('header', 'received'), default='header',

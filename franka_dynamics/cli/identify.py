@@ -11,6 +11,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ._arm_options import load_arm
 from ._recording_options import (
     add_recording_options,
     joint_names,
@@ -18,7 +19,7 @@ from ._recording_options import (
     reading,
     signal_options,
 )
-from ..arm import ArmDescription, available_sets, load
+from ..arm import ArmDescription, available_sets
 from ..arm.arm_file import AS_LISTED, NO_HAND
 from ..errors import IdentificationError
 
@@ -83,8 +84,7 @@ def run(arguments: argparse.Namespace) -> int:
     from ..report.identification import identification_as_data, identification_page
 
     console = Console()
-    start = load(arguments.arm, arguments.inertial_set, hand=arguments.hand,
-                 prefix=arguments.arm_prefix)
+    start = load_arm(arguments)
     with progress_bar(console) as bar:
         found = (_here if arguments.dask is None else _on_cluster)(arguments, start, bar)
     result = found.result
@@ -187,7 +187,7 @@ def _on_cluster(arguments: argparse.Namespace, start: ArmDescription, bar: Progr
 
 def _published(arguments: argparse.Namespace, start: ArmDescription) -> list[ArmDescription]:
     hand = start.hand if arguments.hand == AS_LISTED else arguments.hand
-    return [load(arguments.arm, name, hand=hand, prefix=arguments.arm_prefix)
+    return [load_arm(arguments, name, hand)
             for name in available_sets(arguments.arm)]
 
 

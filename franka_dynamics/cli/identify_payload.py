@@ -8,13 +8,14 @@ import argparse
 import json
 from typing import TYPE_CHECKING
 
+from ._arm_options import load_arm
 from ._recording_options import (
     add_recording_options,
     progress_bar,
     read_from_options,
     signal_options,
 )
-from ..arm import ArmDescription, load
+from ..arm import ArmDescription
 from ..arm.arm_file import NO_HAND
 from ..control.settings import PAYLOAD_ORDER
 
@@ -62,8 +63,7 @@ def run(arguments: argparse.Namespace) -> int:
     from ..report.files import write_text
 
     console = Console()
-    arm = load(arguments.arm, arguments.inertial_set, hand=arguments.hand,
-               prefix=arguments.arm_prefix)
+    arm = load_arm(arguments)
     with progress_bar(console) as bar:
         without = _motions(arguments, arm, bar, arguments.without)
         loaded = _motions(arguments, arm, bar, arguments.loaded)

@@ -8,6 +8,7 @@ import argparse
 from pathlib import Path
 
 from ._arm_options import add_arm_options
+from ..arm.payload import read_payload
 from ..urdf.xacro_writer import FORMATS, generated_files, robot_text
 
 SUMMARY = 'Write an arm as URDF or MJCF.'
@@ -35,7 +36,9 @@ def run(arguments: argparse.Namespace) -> int:
             print(arguments.all / name)
         return 0
     text = robot_text(arguments.arm, arguments.format, arguments.inertial_set,
-                      hand=arguments.hand, prefix=arguments.prefix, repair=arguments.repair)
+                      hand=arguments.hand, prefix=arguments.prefix, repair=arguments.repair,
+                      payload=None if arguments.payload is None
+                      else read_payload(arguments.payload))
     if arguments.out is None:
         print(text, end='')
     else:

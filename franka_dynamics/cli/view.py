@@ -8,14 +8,14 @@ import argparse
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from ._arm_options import add_hand_option, load_arm
 from ._recording_options import (
     add_recording_options,
     progress_bar,
     read_from_options,
     signal_options,
 )
-from ..arm import ArmDescription, load
-from ..arm.arm_file import AS_LISTED
+from ..arm import ArmDescription
 from ..errors import MissingDependencyError
 
 if TYPE_CHECKING:
@@ -31,8 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_recording_options(parser)
     parser.add_argument('--set', dest='inertial_set', metavar='SET',
                         help="one of the arm file's inertial sets (default: the file's own)")
-    parser.add_argument('--hand', default=AS_LISTED, metavar='HAND',
-                        help='a shipped hand, none, or as_listed (default: %(default)s)')
+    add_hand_option(parser)
     parser.add_argument('--node', default='feedforward', metavar='NAME',
                         help='the feedforward node whose terms are shown (default: %(default)s)')
     parser.add_argument('--host', default='127.0.0.1', metavar='ADDRESS',
@@ -49,8 +48,7 @@ def run(arguments: argparse.Namespace) -> int:
     from ..view.window import Window
 
     console = Console()
-    description = load(arguments.arm, arguments.inertial_set, hand=arguments.hand,
-                       prefix=arguments.arm_prefix)
+    description = load_arm(arguments)
     if arguments.bag:
         return _play(arguments, description, console)
     try:

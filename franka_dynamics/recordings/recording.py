@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from .rosbag import MEND, OpenBag
 from ..arm import available_arms, load
+from ..arm.arm_file import ALIASES
 from ..errors import RecordingError
 
 
@@ -77,6 +78,9 @@ def _require_no_shipped_arm(present: Sequence[str], names: tuple[str, ...],
     """Refuse to take one arm for another whose joints are merely named alike."""
     for arm in available_arms():
         theirs = load(arm).joint_names
+        if any(known == arm and load(alias).joint_names == tuple(wanted)
+               for alias, known in ALIASES.items()):
+            continue  # the same arm by another name
         if names[0] in theirs and all(name in present for name in theirs):
             raise RecordingError(
                 f'{where} has the joints of {arm}, {theirs[0]} ... {theirs[-1]}, not '

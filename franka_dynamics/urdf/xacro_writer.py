@@ -132,7 +132,8 @@ _LICENSE = 'Copyright 2026 The franka_dynamics authors. SPDX-License-Identifier:
 
 
 def robot_text(arm: str, kind: str, inertial_set: str | None = None, *, hand: str = AS_LISTED,
-               prefix: str = '', repair: str | None = None) -> str:
+               prefix: str = '', repair: str | None = None,
+               payload: LinkInertia | None = None) -> str:
     """
     Return the URDF or MJCF of an arm, its hand as a link of its own in URDF.
 
@@ -144,6 +145,8 @@ def robot_text(arm: str, kind: str, inertial_set: str | None = None, *, hand: st
         One of FORMATS.
     inertial_set, hand, prefix, repair : str
         As `load` takes them; what was repaired is said in a comment.
+    payload : LinkInertia, optional
+        What the flange carries besides, in the flange frame; it becomes part of the last link.
 
     Raises
     ------
@@ -152,6 +155,8 @@ def robot_text(arm: str, kind: str, inertial_set: str | None = None, *, hand: st
 
     """
     listed = load(arm, inertial_set, hand=hand, prefix=prefix, repair=repair)
+    if payload is not None:
+        listed = listed.with_payload(payload)
     shapes = load_shapes(listed.name)
     tool_shapes = load_hand_shapes() if listed.hand != NO_HAND else ()
     if kind == 'mjcf':

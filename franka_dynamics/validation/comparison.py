@@ -9,8 +9,9 @@ difference, not eight, and a link is read in whichever form of its ten numbers t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, fields, replace
+from functools import partial
 import math
 
 import numpy as np
@@ -23,6 +24,7 @@ from ..arm.sampling import JointStates, sample_states
 from ..dynamics.model import GRAVITY, gravity_vector
 from ..dynamics.newton_euler import NewtonEulerModel
 from ..errors import DescriptionError
+from ..spatial import JointKind
 from ..typing import Array
 from ..urdf.geometry import description_from_urdf
 
@@ -31,6 +33,32 @@ SAME = 1e-9
 # What rounding leaves of a torque, of max(1, |tau|).
 _UNFELT = 1e-11
 _STATES = 200
+_SIGN = 'joint sign'
+
+
+@dataclass(frozen=True, eq=False)
+class Situation:
+    """An arm and the gravity [m/s^2] that it is used with."""
+
+    arm: ArmDescription
+    gravity: Array
+
+
+Change = Callable[[Situation], Situation]
+
+
+@dataclass(frozen=True)
+class JointEffect:
+    """The largest change of a joint torque over random states, of which joint, and its rms."""
+
+    largest: float
+    joint: str
+    rms: float
+
+    def __str__(self) -> str:
+        """Return the effect in words."""
+        return (f'up to {self.largest:.3g} N m (at {self.joint}), {self.rms:.3g} N m rms over '
+                'the joint vector')
 
 
 @dataclass(frozen=True)
@@ -49,6 +77,7 @@ class Difference:
     second: float | str
     unit: str
     torque_effect: float
+    change: Change = field(default=lambda before: before, repr=False, compare=False)
 
     @property
     def has_effect(self) -> bool:
@@ -86,7 +115,8 @@ def compare_descriptions(
     Returns
     -------
     tuple of Difference
-        From base to tip; empty if the descriptions are the same arm with the same limits.
+        By effect on torque, the largest first, those without any from base to tip; empty if the
+        descriptions are the same arm with the same limits.
 
     Raises
     ------
@@ -98,13 +128,14 @@ def compare_descriptions(
         raise DescriptionError(
             f'{_name(first)} has {first.n} joints and {_name(second)} has {second.n}; only arms '
             'with equally many joints can be compared parameter by parameter.')
-    if first.convention is not second.convention:
+    rewritten = first.convention is not second.convention
+    if rewritten:
         first, second = in_modified_convention(first), in_modified_convention(second)
-    field = gravity_vector(gravity)
-    other_field = field if second_gravity is None else gravity_vector(second_gravity)
-    probe = _Probe(first, field, sample_states(first, _STATES, seed))
+    own = gravity_vector(gravity)
+    others = own if second_gravity is None else gravity_vector(second_gravity)
+    probe = _Probe(first, own, sample_states(first, _STATES, seed))
     aligned, found = _align_signs(first, second, probe, tolerance)
-    found += _gravity_difference(probe, other_field, tolerance)
+    found += _gravity_difference(probe, others, tolerance)
     found += _kind_differences(first, aligned, probe)
     for slot in _differing(geometry_slots(first), first, aligned, tolerance):
         found.append(_measured(slot, first, aligned, probe))
@@ -114,8 +145,46 @@ def compare_descriptions(
     for slot in _differing(limit_slots(first), first, aligned, tolerance):
         found.append(_measured(slot, first, aligned, probe))
     found += _friction_differences(first, aligned, probe, tolerance)
+    if rewritten:
+        found = [replace(one, change=partial(_after_rewriting, one.change)) for one in found]
     order = {name: i for i, name in enumerate(('arm', 'base', *first.joint_names, 'flange'))}
-    return tuple(sorted(found, key=lambda difference: order[difference.place]))
+    return tuple(sorted(found, key=lambda one: (-one.torque_effect, order[one.place])))
+
+
+def effect_together(first: ArmDescription, found: Sequence[Difference], *,
+                    gravity: ArrayLike = GRAVITY, seed: int = 0) -> JointEffect:
+    """
+    Return what several differences do to the torques of the first arm at once.
+
+    Parameters
+    ----------
+    first : ArmDescription
+        The arm of which `compare_descriptions` found the differences.
+    found : sequence of Difference
+        All of them, or those that are shown.
+    gravity : array_like, shape (3,)
+        Gravity that the first is used with [m/s^2].
+    seed : int
+        Of the random states within the limits.
+
+    """
+    arm = first
+    before = after = Situation(arm, gravity_vector(gravity))
+    # Reversed joints last: the other changes are said in the first arm's own signs.
+    for one in sorted(found, key=lambda one: one.parameter == _SIGN):
+        after = one.change(after)
+    states = sample_states(arm, _STATES, seed)
+    apart = _torque(after, states) - _torque(before, states)
+    worst = np.abs(apart).max(axis=0)
+    return JointEffect(float(worst.max()), arm.joint_names[int(worst.argmax())],
+                       float(np.sqrt(np.mean(np.sum(apart * apart, axis=1)))))
+
+
+def _torque(situation: Situation, states: JointStates) -> Array:
+    """Return rigid-body torque and friction at some states, shape (N, n)."""
+    arm = situation.arm
+    rigid = NewtonEulerModel(arm, situation.gravity).inverse_dynamics(*states)
+    return rigid if arm.friction is None else rigid + arm.friction.torque(states.dq)
 
 
 class _Probe:
@@ -147,8 +216,9 @@ def _align_signs(first: ArmDescription, second: ArmDescription, probe: _Probe, t
         # The reversal itself is one difference.
         if left + 1 < count:
             second, count = turned, left
-            found.append(Difference(joint.name, 'joint sign', '+', '-', '',
-                                    probe.effect(with_joint_reversed(first, i))))
+            found.append(Difference(joint.name, _SIGN, '+', '-', '',
+                                    probe.effect(with_joint_reversed(first, i)),
+                                    _on_arm(partial(with_joint_reversed, joint=i))))
     return second, found
 
 
@@ -188,17 +258,35 @@ def _fewest(first: ArmDescription, second: ArmDescription, link: int, tolerance:
 
 def _measured(slot: Slot, first: ArmDescription, second: ArmDescription, probe: _Probe,
               ) -> Difference:
-    effect = probe.effect(slot.write(first, slot.read(second))) if slot.felt else 0.0
-    return Difference(slot.place, slot.name, slot.read(first), slot.read(second), slot.unit,
-                      effect)
+    there = slot.read(second)
+    effect = probe.effect(slot.write(first, there)) if slot.felt else 0.0
+    return Difference(slot.place, slot.name, slot.read(first), there, slot.unit, effect,
+                      _on_arm(lambda arm: slot.write(arm, there)))
+
+
+def _after_rewriting(change: Change, before: Situation) -> Situation:
+    return change(replace(before, arm=in_modified_convention(before.arm)))
+
+
+def _on_arm(change: Callable[[ArmDescription], ArmDescription]) -> Change:
+    return lambda before: replace(before, arm=change(before.arm))
 
 
 def _gravity_difference(probe: _Probe, other: Array, tolerance: float) -> list[Difference]:
-    return [Difference('arm', f'gravity {"xyz"[axis]}', float(probe.gravity[axis]),
-                       float(other[axis]), 'm/s^2', probe.effect(
-                           probe.description, np.where(np.arange(3) == axis, other,
-                                                       probe.gravity)))
-            for axis in range(3) if not abs(probe.gravity[axis] - other[axis]) <= tolerance]
+    found = []
+    for axis in range(3):
+        if abs(probe.gravity[axis] - other[axis]) <= tolerance:
+            continue
+        only = np.arange(3) == axis
+
+        def change(before: Situation, only: Array = only) -> Situation:
+            return replace(before, gravity=np.where(only, other, before.gravity))
+
+        found.append(Difference(
+            'arm', f'gravity {"xyz"[axis]}', float(probe.gravity[axis]), float(other[axis]),
+            'm/s^2', probe.effect(probe.description, np.where(only, other, probe.gravity)),
+            change))
+    return found
 
 
 def _kind_differences(first: ArmDescription, second: ArmDescription, probe: _Probe,
@@ -206,10 +294,13 @@ def _kind_differences(first: ArmDescription, second: ArmDescription, probe: _Pro
     found = []
     for i, (a, b) in enumerate(zip(first.joints, second.joints)):
         if a.kind is not b.kind:
-            joints = list(first.joints)
-            joints[i] = replace(a, kind=b.kind)
+            def change(arm: ArmDescription, i: int = i, kind: JointKind = b.kind,
+                       ) -> ArmDescription:
+                joints = list(arm.joints)
+                joints[i] = replace(joints[i], kind=kind)
+                return replace(arm, joints=tuple(joints))
             found.append(Difference(a.name, 'kind', a.kind.value, b.kind.value, '',
-                                    probe.effect(replace(first, joints=tuple(joints)))))
+                                    probe.effect(change(first)), _on_arm(change)))
     return found
 
 
@@ -222,23 +313,33 @@ def _friction_differences(first: ArmDescription, second: ArmDescription, probe: 
     dq = probe.states.dq
     zero = np.zeros_like(dq)
     if type(a) is not type(b) or a is None or b is None:
-        change = (zero if b is None else b.torque(dq)) - (zero if a is None else a.torque(dq))
+        apart = (zero if b is None else b.torque(dq)) - (zero if a is None else a.torque(dq))
         return [Difference('arm', 'friction model', type(a).__name__, type(b).__name__, '',
-                           probe.of_torque(change))]
+                           probe.of_torque(apart),
+                           _on_arm(lambda arm: replace(arm, friction=b)))]
     found = []
-    for field in fields(a):  # type: ignore[arg-type]
-        here, there = (np.asarray(getattr(model, field.name)) for model in (a, b))
+    for part in fields(a):  # type: ignore[arg-type]
+        here, there = (np.asarray(getattr(model, part.name)) for model in (a, b))
         for at in np.ndindex(here.shape):
             if _same(float(here[at]), float(there[at]), tolerance):
                 continue
-            mixed = np.array(here)
-            mixed[at] = there[at]
+
+            def change(arm: ArmDescription, name: str = part.name, at: tuple[int, ...] = at,
+                       value: float = float(there[at])) -> ArmDescription:
+                mixed = np.array(getattr(arm.friction, name))
+                mixed[at] = value
+                friction = replace(arm.friction,  # type: ignore[type-var]
+                                   **{name: mixed if at else float(mixed)})
+                return replace(arm, friction=friction)
+
+            changed = change(first).friction
+            assert changed is not None
             # A scalar belongs to all joints alike.
-            place, value = (first.joint_names[at[0]], mixed) if at else ('arm', float(mixed))
-            changed = replace(a, **{field.name: value})  # type: ignore[type-var]
-            found.append(Difference(place, f'friction {field.name}', float(here[at]),
+            place = first.joint_names[at[0]] if at else 'arm'
+            found.append(Difference(place, f'friction {part.name}', float(here[at]),
                                     float(there[at]), '',
-                                    probe.of_torque(changed.torque(dq) - a.torque(dq))))
+                                    probe.of_torque(changed.torque(dq) - a.torque(dq)),
+                                    _on_arm(change)))
     return found
 
 

@@ -104,9 +104,15 @@ def test_given_another_set_when_compared_then_the_status_is_one_and_json_has_all
                  '--json', str(path)]) == 1
     data = json.loads(path.read_text())
     masses = [one for one in data['differences'] if one['parameter'] == 'mass']
-    assert [one['place'] for one in masses] == [f'fer_joint{i}' for i in range(1, 8)]
-    assert masses[3]['torque_effect'] > 1.0
-    capsys.readouterr()
+    assert {one['place'] for one in masses} == {f'fer_joint{i}' for i in range(1, 8)}
+    effects = [one['torque_effect'] for one in data['differences']]
+    assert effects == sorted(effects, reverse=True)
+    assert effects[0] > 1.0
+    out = words(capsys.readouterr().out)
+    # Ten are printed, and what all of them do at once.
+    assert out.count('torque changes by up to') == 10
+    assert f'- and {len(effects) - 10} more with less effect' in out
+    assert f'Together they change the torque by up to {data["together"]["largest"]:.3g} N m' in out
 
 
 def test_given_a_urdf_when_compared_then_its_arm_is_found_and_its_faults_are_named(

@@ -14,7 +14,7 @@ from franka_dynamics.arm.sampling import random_arm, sample_states
 from franka_dynamics.dynamics.model import GRAVITY
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 from franka_dynamics.errors import DescriptionError
-from franka_dynamics.validation.comparison import compare_descriptions
+from franka_dynamics.validation.comparison import compare_descriptions, effect_together
 
 FAULTS, STATES = 200, 30
 VISIBLE_NM = 1e-9  # between the rounding of a torque (1e-13) and the least planted effect
@@ -97,12 +97,13 @@ def test_given_faults_in_random_arms_when_compared_then_all_are_named(convention
         assert [(one.place, one.parameter) for one in found] == [(place, parameter)], seed
 
 
-def test_given_two_faults_when_compared_then_both_are_named_from_base_to_tip():
+def test_given_two_faults_when_compared_then_the_larger_effect_comes_first():
     arm = load('fer')
     faulty = with_row(with_joint_reversed(arm, 4), 1, 'd', 0.02)
     found = compare_descriptions(arm, faulty)
-    assert [(one.place, one.parameter) for one in found] == [
-        ('fer_joint2', 'd'), ('fer_joint5', 'joint sign')]
+    assert {(one.place, one.parameter) for one in found} == {
+        ('fer_joint2', 'd'), ('fer_joint5', 'joint sign')}
+    assert found[0].torque_effect > found[1].torque_effect > 0.0
 
 
 def test_given_a_table_about_the_frame_origin_when_one_number_is_wrong_then_it_alone_is_named():
@@ -161,7 +162,38 @@ def test_given_another_mounting_when_compared_then_only_the_tilt_has_an_effect()
     base[:3, 3] = 0.0, 0.5, 0.0
     found = compare_descriptions(arm, replace(arm, base=base))
     assert [(one.place, one.parameter, one.has_effect) for one in found] == [
-        ('base', 'position y', False), ('base', 'roll', True)]
+        ('base', 'roll', True), ('base', 'position y', False)]
+
+
+@pytest.mark.parametrize('first', ['fer', 'standard'])
+def test_given_all_differences_at_once_then_the_torque_is_the_others(first):
+    # Gravity, friction, a reversed joint, rows and inertias at once, against Pinocchio. Numbers
+    # within 1e-9 count as equal and are not named.
+    gravity = (1.0, -2.0, -9.0)
+    if first == 'fer':
+        arm = load('fer')
+        other = with_row(with_joint_reversed(load('fer', 'ledezma2021', hand='none'), 4), 1, 'd',
+                         0.02)
+        friction = replace(other.friction, amplitude=2.0 * other.friction.amplitude)
+        other = replace(other, friction=friction)
+    else:
+        rng = np.random.default_rng(0)
+        arm = random_arm(rng)
+        while arm.convention is Convention.MODIFIED:
+            arm = random_arm(rng)
+        # A standard flange's a and alpha fit into no modified row.
+        arm = replace(arm, flange=replace(arm.flange, a=0.0, alpha=0.0))
+        other = with_row(in_modified_convention(arm), 0, 'd', 0.3)
+    found = compare_descriptions(arm, other, second_gravity=gravity)
+    together = effect_together(arm, found)
+    start = arm if first == 'fer' else in_modified_convention(arm)
+    states = sample_states(start, 200, 0)
+    torques = [np.array([PinocchioModel(one, g).inverse_dynamics(*rows) for rows in zip(*states)])
+               + (0.0 if one.friction is None else one.friction.torque(states.dq))
+               for one, g in ((start, GRAVITY), (other, gravity))]
+    apart = np.abs(torques[1] - torques[0]).max(axis=0)
+    np.testing.assert_allclose(together.largest, apart.max(), rtol=1e-6, atol=0.0)
+    assert together.joint == start.joint_names[int(apart.argmax())]
 
 
 def test_given_another_flange_when_compared_then_no_torque_knows_it():
