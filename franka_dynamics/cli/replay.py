@@ -10,13 +10,14 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ._arm_options import load_arm
 from ._recording_options import (
     add_recording_options,
     progress_bar,
     read_from_options,
     signal_options,
 )
-from ..arm import ArmDescription, available_hands, available_sets, load
+from ..arm import ArmDescription, available_hands, available_sets
 from ..arm.arm_file import AS_LISTED, NO_HAND
 
 if TYPE_CHECKING:
@@ -37,7 +38,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help='inertial sets to try (default: all of the arm file)')
     parser.add_argument('--hand', dest='hands', action='extend', nargs='+', metavar='HAND',
                         help='hands to try each set with: none, as_listed, '
-                        f'{", ".join(available_hands())} (default: none and all hands)')
+                        f'{", ".join(available_hands())} or the path of a hand file (default: '
+                        'none and all shipped hands)')
     parser.add_argument('--gravity', type=float, nargs=3, default=(0.0, 0.0, -9.81),
                         metavar=('X', 'Y', 'Z'), help='in the base frame [m/s^2]')
     parser.add_argument('--output', default='replay_output', metavar='FOLDER',
@@ -75,7 +77,7 @@ def run(arguments: argparse.Namespace) -> int:
     if not arguments.no_plots:
         _plot(Path(arguments.output), recording, motion, fits)
         console.print(f'plots: {arguments.output}/torques.png, errors.png', highlight=False)
-    if arguments.require is not None and fits[0].filtered.whole > arguments.require:
+    if arguments.require is not None and fits[0].whole.whole > arguments.require:
         console.print(f'E is above the required {arguments.require:g} N m', style='red')
         return 1
     return 0
@@ -87,9 +89,9 @@ def _candidates(arguments: argparse.Namespace) -> Iterator[tuple[ArmDescription,
     hands = arguments.hands or (AS_LISTED, NO_HAND, *available_hands())
     for inertial_set in dict.fromkeys(sets):
         seen = set()
-        listed = load(arguments.arm, inertial_set, prefix=arguments.arm_prefix).hand
+        listed = load_arm(arguments, inertial_set, AS_LISTED).hand
         for hand in hands:
-            arm = load(arguments.arm, inertial_set, hand=hand, prefix=arguments.arm_prefix)
+            arm = load_arm(arguments, inertial_set, hand)
             if arm.hand not in seen:
                 seen.add(arm.hand)
                 yield arm, arm.hand == listed
@@ -98,7 +100,7 @@ def _candidates(arguments: argparse.Namespace) -> Iterator[tuple[ArmDescription,
 def _print(console: Console, recording: Recording, motion: Motion,
            fits: tuple[Fit, ...], doubts: tuple[str, ...]) -> None:
     from ..recordings.replay import judge_hand
-    from ..report.replay import joint_table, replay_table
+    from ..report.replay import joint_table, replay_table, verdict
     options = motion.options
     console.print(
         f'{recording.source}, {recording.topic}: {len(recording)} messages in '
@@ -112,9 +114,7 @@ def _print(console: Console, recording: Recording, motion: Motion,
         console.print(f'[yellow]warning:[/] {sentence}', highlight=False)
     for inertial_set, sentence in _inconsistencies(fits):
         console.print(f'[yellow]warning:[/] {inertial_set}: {sentence}', highlight=False)
-    best = fits[0]
-    console.print(f'[bold]{best.name} fits best[/], E = {best.filtered.whole:.3f} N m '
-                  f'({best.unfiltered.whole:.3f} on unfiltered effort).', highlight=False)
+    console.print(verdict(fits, motion), style='bold', highlight=False)
     console.print(judge_hand(fits), highlight=False)
 
 

@@ -29,6 +29,7 @@ _SHORTEST_PIECE_S = 1.0  # that is left of a piece after trimming
 # of this order at this fraction of the new Nyquist frequency. Its gain at rest is exactly one,
 # unlike that of the even-order Chebyshev filters often used for this, which would scale gravity.
 _THINNING_ORDER, _THINNING_EDGE = 8, 0.8
+_IDLE_S = 0.1  # effort that is zero for as long is no reading of a sensor
 _GAP_IN_PERIODS = 2.5  # one lost message is no gap
 
 
@@ -133,10 +134,10 @@ def prepare(recording: Recording, options: SignalOptions | None = None, *,
     """
     Return the evenly sampled and filtered motion of a recording.
 
-    A gap that the kept band cannot bridge parts the recording: each piece is filtered and
-    trimmed by itself, nothing is made up between them, and `remarks` says so. A recording
-    faster than the wanted rate is low-pass filtered before it is thinned out, so that nothing
-    is aliased; Metric E's own 30 Hz recordings are untouched by that.
+    Stretches without effort are left out. A gap that the kept band cannot bridge parts the
+    recording: each piece is filtered and trimmed by itself, nothing is made up between them, and
+    `remarks` says so. A recording faster than the wanted rate is low-pass filtered before it is
+    thinned out, so that nothing is aliased; Metric E's own 30 Hz recordings are untouched by that.
 
     Parameters
     ----------
@@ -158,6 +159,7 @@ def prepare(recording: Recording, options: SignalOptions | None = None, *,
 
     """
     chosen = SignalOptions() if options is None else options
+    recording = without_idle_effort(recording)
     period = float(np.median(np.diff(recording.time)))
     if period * 2.0 * chosen.cutoff > 1.0:
         raise RecordingError(
@@ -182,6 +184,43 @@ def prepare(recording: Recording, options: SignalOptions | None = None, *,
     computed = [motion.columns for motion in motions if motion.columns is not None]
     return replace(motions[0], **arrays, remarks=tuple(remarks),
                    columns=np.concatenate(computed) if computed else None)
+
+
+def without_idle_effort(recording: Recording) -> Recording:
+    """
+    Return a recording without the stretches in which the effort of every joint is exactly zero.
+
+    A braked arm, and a driver that is not in control yet, report such effort; no model explains
+    it. A sensor's zero crossing is never zero on all joints for a tenth of a second.
+
+    Raises
+    ------
+    RecordingError
+        If effort is zero throughout: there is nothing to compare with.
+
+    """
+    idle: NDArray[np.bool_] = np.all(recording.effort == 0.0, axis=1)
+    edges = np.flatnonzero(np.diff(np.concatenate(([False], idle, [False]))))
+    time = recording.time
+    kept, found = np.ones(len(idle), dtype=bool), []
+    for first, end in zip(edges[::2], edges[1::2]):
+        last = min(int(end), len(time) - 1)
+        if time[last] - time[first] >= _IDLE_S:
+            kept[first:end] = False
+            found.append(f'{time[first]:.2f} to {time[end - 1]:.2f} s')
+    if not found:
+        return recording
+    if not kept.any():
+        raise RecordingError(
+            f'{recording.source}, {recording.topic}: effort is zero in every message, as many '
+            'drivers report that measure no torque; record a topic with measured joint torques.')
+    shown = ', '.join(found[:5]) + (f' and {len(found) - 5} more' if len(found) > 5 else '')
+    remark = (f'{recording.source}: the effort of every joint is zero from {shown} ('
+              f'{np.count_nonzero(~kept)} messages; brakes, or a driver not yet in control); '
+              'left out')
+    columns: dict[str, Any] = {name: getattr(recording, name)[kept]
+                               for name in ('stamp_ns', 'q', 'dq', 'effort')}
+    return replace(recording, **columns, remarks=(*recording.remarks, remark))
 
 
 def _without_gaps(recording: Recording, period: float, options: SignalOptions,

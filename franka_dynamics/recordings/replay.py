@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,6 +20,7 @@ from ..typing import Array
 
 # Two fits whose errors differ by less say nothing about which of them is the arm.
 TELLING_RATIO = 0.9
+_ALIKE, _BLOCK_S = 1.01, 1.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,17 +97,22 @@ class Fit:
     """
     How well one inertial set with one hand predicts a motion's torques.
 
-    `filtered` compares with the filtered effort, `unfiltered` with the resampled one;
-    `with_friction` adds the arm file's own friction to the prediction (filtered effort) and is
-    None where the file has none. `predicted` is of shape (N, n) [N m], without friction.
+    `predicted` is M ddq + C dq + g plus the arm file's friction, shape (N, n) [N m]; where the
+    file has none, it is the rigid body alone. `whole`, `first_half` and `second_half` compare it
+    with the filtered effort over all samples and over each half by time; `unfiltered` compares
+    it with the resampled effort. `rigid` leaves the friction out. `squares` are the sums over
+    joints of the squared residual, shape (N,) [N^2 m^2].
     """
 
     arm: ArmDescription
     as_listed: bool
     predicted: Array
-    filtered: Errors
+    whole: Errors
+    first_half: Errors
+    second_half: Errors
     unfiltered: Errors
-    with_friction: Errors | None
+    rigid: Errors
+    squares: Array
 
     @property
     def name(self) -> str:
@@ -116,12 +123,13 @@ class Fit:
 def fit(arm: ArmDescription, motion: Motion, *, as_listed: bool = False,
         gravity: ArrayLike = GRAVITY) -> Fit:
     """Return how well an arm's model predicts the measured torques of a motion."""
-    predicted = predicted_torque(arm, motion, gravity=gravity)
+    rigid = predicted_torque(arm, motion, gravity=gravity)
+    predicted = rigid if arm.friction is None else rigid + arm.friction.torque(motion.dq)
     residual = motion.effort - predicted
-    rubbed = None if arm.friction is None else arm.friction.torque(motion.dq)
-    return Fit(arm, as_listed, predicted, Errors.of(residual),
-               Errors.of(motion.effort_unfiltered - predicted),
-               None if rubbed is None else Errors.of(residual - rubbed))
+    middle = len(motion) // 2  # as Motion.halves cuts
+    return Fit(arm, as_listed, predicted, Errors.of(residual), Errors.of(residual[:middle]),
+               Errors.of(residual[middle:]), Errors.of(motion.effort_unfiltered - predicted),
+               Errors.of(motion.effort - rigid), np.sum(residual * residual, axis=1))
 
 
 def fit_all(arms: Iterable[tuple[ArmDescription, bool]], motion: Motion, *,
@@ -147,12 +155,34 @@ def fit_all(arms: Iterable[tuple[ArmDescription, bool]], motion: Motion, *,
         fits.append(fit(arm, motion, as_listed=as_listed, gravity=gravity))
         if progress is not None:
             progress()
-    return tuple(sorted(fits, key=lambda one: one.filtered.whole))
+    return tuple(sorted(fits, key=lambda one: one.whole.whole))
+
+
+def tied(fits: Sequence[Fit], motion: Motion) -> tuple[Fit, ...]:
+    """
+    Return the fits that a motion does not tell from the best, the best first.
+
+    Two predictions are alike if their E differ by less than 1 %, or by less than two standard
+    errors of the difference of their mean squares over stretches of one second, which count as
+    independent samples.
+    """
+    block = np.floor((motion.time - motion.time[0]) / _BLOCK_S).astype(int) + 10**6 * motion.piece
+    _, block = np.unique(block, return_inverse=True)
+    count = np.bincount(block)
+    best = fits[0]
+    alike = [best]
+    for one in fits[1:]:
+        means = np.bincount(block, one.squares - best.squares) / count
+        error = np.sqrt(np.sum((count / count.sum()) ** 2 * (means - means.mean()) ** 2))
+        apart = float(np.mean(one.squares - best.squares))
+        if one.whole.whole < _ALIKE * best.whole.whole or apart < 2.0 * float(error):
+            alike.append(one)
+    return tuple(alike)
 
 
 def hand_in_words(hand: str) -> str:
-    """Return 'bare' for no hand, otherwise 'with' and its name."""
-    return 'bare' if hand == 'none' else f'with {hand}'
+    """Return 'bare' for no hand, otherwise 'with' and its name (of a file, its stem)."""
+    return 'bare' if hand == 'none' else f'with {Path(hand).stem if "/" in hand else hand}'
 
 
 def judge_hand(fits: Sequence[Fit]) -> str:
@@ -169,10 +199,10 @@ def judge_hand(fits: Sequence[Fit]) -> str:
     if bare is None or held is None:
         missing = 'bare' if bare is None else 'with a hand'
         return (f'Whether a hand is on cannot be told: {best_set} was not tried {missing}.')
-    figures = (f'{best_set} gives E = {bare.filtered.whole:.3f} N m bare and '
-               f'{held.filtered.whole:.3f} N m {hand_in_words(held.arm.hand)}')
-    if bare.filtered.whole < TELLING_RATIO * held.filtered.whole:
+    figures = (f'{best_set} gives E = {bare.whole.whole:.3f} N m bare and '
+               f'{held.whole.whole:.3f} N m {hand_in_words(held.arm.hand)}')
+    if bare.whole.whole < TELLING_RATIO * held.whole.whole:
         return f'No hand seems to be on: {figures}.'
-    if held.filtered.whole < TELLING_RATIO * bare.filtered.whole:
+    if held.whole.whole < TELLING_RATIO * bare.whole.whole:
         return f'A hand seems to be on: {figures}.'
     return f'Whether a hand is on cannot be told from this motion: {figures}.'

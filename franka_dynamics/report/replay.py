@@ -14,7 +14,7 @@ import numpy as np
 from .plotting import broken, figure_of_size, MEASURED, PREDICTED, RESIDUAL, save
 from ..recordings.preprocessing import Motion
 from ..recordings.recording import Recording
-from ..recordings.replay import Errors, Fit, judge_hand
+from ..recordings.replay import Errors, Fit, judge_hand, tied
 
 
 def replay_as_data(recording: Recording, motion: Motion, fits: Sequence[Fit],
@@ -33,6 +33,8 @@ def replay_as_data(recording: Recording, motion: Motion, fits: Sequence[Fit],
         'arm_file': fits[0].arm.file,
         'fits': [_fit_as_data(one) for one in fits],
         'best': {'inertial_set': fits[0].arm.inertial_set, 'hand': fits[0].arm.hand},
+        'alike': [one.name for one in tied(fits, motion)[1:]],
+        'verdict': verdict(fits, motion),
         'hand': judge_hand(fits),
         'suspicions': list(suspicions),
         'remarks': list(motion.remarks),
@@ -47,29 +49,50 @@ def _fit_as_data(one: Fit) -> dict[str, Any]:
         'hand': one.arm.hand,
         'as_listed': one.as_listed,
         'physical': not one.arm.inconsistencies(),
-        'filtered': errors(one.filtered),
+        'friction': one.arm.friction is not None,
+        'whole': errors(one.whole),
+        'first_half': errors(one.first_half),
+        'second_half': errors(one.second_half),
         'unfiltered': errors(one.unfiltered),
-        'with_friction': None if one.with_friction is None else errors(one.with_friction),
+        'without_friction': errors(one.rigid),
     }
+
+
+def verdict(fits: Sequence[Fit], motion: Motion) -> str:
+    """Return what fits best, or that this motion does not tell the best ones apart."""
+    best, *others = tied(fits, motion)
+    friction = ("with the arm file's friction" if best.arm.friction is not None
+                else 'without friction, of which the arm file has none')
+    figures = (f'E = {best.whole.whole:.3f} N m {friction} (first half '
+               f'{best.first_half.whole:.3f}, second half {best.second_half.whole:.3f}; '
+               f'{best.unfiltered.whole:.3f} on unfiltered effort)')
+    if not others:
+        return f'{best.name} fits best, {figures}.'
+    alike = ', '.join(f'{one.name} ({one.whole.whole:.3f})' for one in others)
+    return (f'{best.name} has {figures}, and {alike} fit{"s" * (len(others) == 1)} as well: this '
+            'motion does not tell them apart.')
 
 
 def replay_table(fits: Sequence[Fit]) -> Any:
     """Return a rich table of every candidate's E [N m], best first."""
     from rich.table import Table
 
-    table = Table(title='E over the whole vector [N m] (* hand as published)',
-                  title_justify='left')
+    friction = any(one.arm.friction is not None for one in fits)
+    table = Table(title='E over the whole vector [N m]'
+                  + (", the arm file's friction included" if friction else '')
+                  + ' (* hand as published)', title_justify='left')
     table.add_column('inertial set', no_wrap=True)
     table.add_column('hand', no_wrap=True)
-    friction = any(one.with_friction is not None for one in fits)
-    for heading in ('E', 'unfiltered', *(['friction'] if friction else [])):
+    for heading in ('E', '1st half', '2nd half', 'unfiltered',
+                    *(['no friction'] if friction else [])):
         table.add_column(heading, justify='right')
     for one in fits:
-        rubbed = '' if one.with_friction is None else f'{one.with_friction.whole:.3f}'
+        hand = Path(one.arm.hand).stem if '/' in one.arm.hand else one.arm.hand
         table.add_row(
-            one.arm.inertial_set, one.arm.hand + ('*' if one.as_listed else ''),
-            f'[bold]{one.filtered.whole:.3f}[/]', f'{one.unfiltered.whole:.3f}',
-            *([rubbed] if friction else []))
+            one.arm.inertial_set, hand + ('*' if one.as_listed else ''),
+            f'[bold]{one.whole.whole:.3f}[/]', f'{one.first_half.whole:.3f}',
+            f'{one.second_half.whole:.3f}', f'{one.unfiltered.whole:.3f}',
+            *([f'{one.rigid.whole:.3f}'] if friction else []))
     return table
 
 
@@ -83,7 +106,7 @@ def joint_table(fits: Sequence[Fit], joint_names: Sequence[str]) -> Any:
     for number in range(1, len(joint_names) + 1):
         table.add_column(str(number), justify='right', no_wrap=True)
     for one in fits:
-        pairs = zip(one.filtered.joints, one.unfiltered.joints)
+        pairs = zip(one.whole.joints, one.unfiltered.joints)
         table.add_row(one.name, *(f'{filtered:.2f}\n[dim]{unfiltered:.2f}[/]'
                                   for filtered, unfiltered in pairs))
     return table
@@ -109,6 +132,7 @@ def plot_torques(motion: Motion, fits: Sequence[Fit], joint_names: Sequence[str]
 
     """
     best = fits[0]
+    friction = '' if best.arm.friction is None else ", with the arm file's friction"
     n = motion.q.shape[1]
     figure = figure_of_size((12.0, 1.7 * n + 0.8))
     axes = figure.subplots(n, 2, sharex=True, squeeze=False)
@@ -118,7 +142,7 @@ def plot_torques(motion: Motion, fits: Sequence[Fit], joint_names: Sequence[str]
         left.plot(time, broken(measured, motion.piece), color=MEASURED, lw=1.6,
                   label='measured, filtered')
         left.plot(time, broken(predicted, motion.piece), color=PREDICTED, lw=1.0, ls='--',
-                  label=f'predicted, {best.name}')
+                  label=f'predicted, {best.name}{friction}')
         residual = measured - predicted
         right.axhline(0.0, color='#aaaaaa', lw=0.6)
         right.plot(time, broken(residual, motion.piece), color=RESIDUAL, lw=1.0)
@@ -134,7 +158,7 @@ def plot_torques(motion: Motion, fits: Sequence[Fit], joint_names: Sequence[str]
     axes[0, 1].set_title('measured - predicted', fontsize=10)
     for axis in axes[-1]:
         axis.set_xlabel('time [s]', fontsize=9)
-    figure.suptitle(f'{title}: E = {best.filtered.whole:.3f} N m at '
+    figure.suptitle(f'{title}: E = {best.whole.whole:.3f} N m at '
                     f'{motion.options.cutoff:g} Hz', fontsize=11)
     save(figure, path)
 
@@ -145,27 +169,29 @@ def plot_errors(fits: Sequence[Fit], joint_names: Sequence[str], title: str,
     figure = figure_of_size((12.0, 0.42 * len(fits) + 2.2))
     left, right = figure.subplots(1, 2, width_ratios=(1.0, 1.2))
     rows = np.arange(len(fits))
-    left.barh(rows, [one.filtered.whole for one in fits], color=PREDICTED, height=0.6,
-              label='filtered effort')
+    left.barh(rows, [one.whole.whole for one in fits], color=PREDICTED, height=0.6,
+              label="filtered effort, the arm file's friction included" if any(
+                  one.arm.friction is not None for one in fits) else 'filtered effort')
     left.plot([one.unfiltered.whole for one in fits], rows, 'o', color=RESIDUAL, ms=5,
               label='unfiltered effort')
-    rubbed = [(one.with_friction.whole, row) for one, row in zip(fits, rows)
-              if one.with_friction is not None]
-    if rubbed:
-        left.plot(*zip(*rubbed), 'D', color='white', mec=MEASURED, ms=5,
-                  label="with the arm file's friction")
+    rigid = [(one.rigid.whole, row) for one, row in zip(fits, rows)
+             if one.arm.friction is not None]
+    if rigid:
+        left.plot(*zip(*rigid), 'D', color='white', mec=MEASURED, ms=5, label='without friction')
     left.set_yticks(rows, [one.name for one in fits], fontsize=8)
-    left.invert_yaxis()
+    # Both halves of the picture have a candidate's row at the same height.
+    left.set_ylim(len(fits) - 0.5, -0.5)
     left.set_xlabel('E [N m]')
     left.grid(axis='x', alpha=0.25)
     figure.legend(fontsize=8, loc='outside lower left', ncols=3)
-    table = np.array([one.filtered.joints for one in fits])
+    table = np.array([one.whole.joints for one in fits])
     right.imshow(table, cmap='Oranges', aspect='auto')
     for (row, column), value in np.ndenumerate(table):
         right.text(column, row, f'{value:.2f}', ha='center', va='center', fontsize=8,
                    color='white' if value > 0.6 * table.max() else 'black')
     right.set_xticks(np.arange(table.shape[1]), joint_names, fontsize=8, rotation=30, ha='right')
     right.set_yticks([])
+    right.set_ylim(left.get_ylim())
     right.set_title('rms per joint, filtered effort [N m]', fontsize=10)
     figure.suptitle(title, fontsize=11)
     save(figure, path)
