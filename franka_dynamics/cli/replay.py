@@ -56,7 +56,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     from ..recordings.plausibility import suspicions
     from ..recordings.preprocessing import prepare
-    from ..recordings.replay import fit_all
+    from ..recordings.replay import fit_all, friction_column
     from ..report.files import write_text
     from ..report.replay import replay_as_data
 
@@ -65,7 +65,9 @@ def run(arguments: argparse.Namespace) -> int:
     with progress_bar(console) as bar:
         recording = read_from_options(arguments, arms[0][0], bar)
         doubts = suspicions(recording, arms[0][0], gravity=arguments.gravity)
-        motion = prepare(recording, signal_options(arguments))
+        # Friction belongs to the arm file, so all of its sets have the same.
+        motion = prepare(recording, signal_options(arguments),
+                         columns=friction_column(arms[0][0].friction))
         task = bar.add_task('predicting', total=len(arms))
         fits = fit_all(arms, motion, gravity=arguments.gravity,
                        progress=lambda: bar.advance(task))

@@ -11,9 +11,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .preprocessing import Motion
+from .preprocessing import Columns, Motion
 from .recording import Recording
-from ..arm import ArmDescription
+from ..arm import ArmDescription, FrictionModel
+from ..arm.friction import MaxwellSlipFriction
 from ..dynamics.model import GRAVITY
 from ..dynamics.pinocchio_model import PinocchioModel
 from ..typing import Array
@@ -120,11 +121,48 @@ class Fit:
         return f'{self.arm.inertial_set} {hand_in_words(self.arm.hand)}'
 
 
+def friction_column(friction: FrictionModel | None) -> Columns | None:
+    """
+    Return what `prepare` is to compute of the recorded states for an arm's friction.
+
+    The friction torque is computed from the states as they were recorded and filtered like the
+    measured torque: a filtered velocity would smear its turns, and a model with a state follows
+    every recorded position.
+    """
+    if friction is None:
+        return None
+
+    def column(q: Array, dq: Array) -> Array:
+        torque = (friction.torque_along(q, dq) if isinstance(friction, MaxwellSlipFriction)
+                  else friction.torque(dq))
+        return torque[..., None]
+
+    return column
+
+
 def fit(arm: ArmDescription, motion: Motion, *, as_listed: bool = False,
         gravity: ArrayLike = GRAVITY) -> Fit:
-    """Return how well an arm's model predicts the measured torques of a motion."""
+    """
+    Return how well an arm's model predicts the measured torques of a motion.
+
+    Parameters
+    ----------
+    arm : ArmDescription
+        The arm with its hand, and with the friction that counts.
+    motion : Motion
+        Prepared from a recording, with the `friction_column` of the arm's friction; without it
+        friction is taken at the filtered velocities.
+    as_listed : bool
+        Whether the hand is the one that the set was published with.
+    gravity : array_like, shape (3,)
+        Gravity in the space frame [m/s^2].
+
+    """
     rigid = predicted_torque(arm, motion, gravity=gravity)
-    predicted = rigid if arm.friction is None else rigid + arm.friction.torque(motion.dq)
+    predicted = rigid
+    if arm.friction is not None:
+        predicted = rigid + (arm.friction.torque(motion.dq) if motion.columns is None
+                             else motion.columns[..., 0])
     residual = motion.effort - predicted
     middle = len(motion) // 2  # as Motion.halves cuts
     return Fit(arm, as_listed, predicted, Errors.of(residual), Errors.of(residual[:middle]),

@@ -83,15 +83,13 @@ def replay_table(fits: Sequence[Fit]) -> Any:
                   + ' (* hand as published)', title_justify='left')
     table.add_column('inertial set', no_wrap=True)
     table.add_column('hand', no_wrap=True)
-    for heading in ('E', '1st half', '2nd half', 'unfiltered',
-                    *(['no friction'] if friction else [])):
-        table.add_column(heading, justify='right')
+    for heading in ('E', 'unfiltered', *(['no friction'] if friction else [])):
+        table.add_column(heading, justify='right', no_wrap=True)
     for one in fits:
         hand = Path(one.arm.hand).stem if '/' in one.arm.hand else one.arm.hand
         table.add_row(
             one.arm.inertial_set, hand + ('*' if one.as_listed else ''),
-            f'[bold]{one.whole.whole:.3f}[/]', f'{one.first_half.whole:.3f}',
-            f'{one.second_half.whole:.3f}', f'{one.unfiltered.whole:.3f}',
+            f'[bold]{one.whole.whole:.3f}[/]', f'{one.unfiltered.whole:.3f}',
             *([f'{one.rigid.whole:.3f}'] if friction else []))
     return table
 

@@ -28,9 +28,9 @@ def test_given_a_real_arm_when_replayed_then_table_plots_json_and_verdict_agree(
     assert main(['replay', str(fer_recording_path), '--output', str(output),
                  '--json', str(tmp_path / 'figures.json')]) == 0
     printed = ' '.join(capsys.readouterr().out.split())
-    assert ("gaz2019 bare has E = 0.874 N m with the arm file's friction (first half 0.911, second "
-            'half 0.836; 1.146 on unfiltered effort), and ledezma2021 bare (0.875) fits as well: '
-            'this motion does not tell them apart.') in printed
+    assert ("gaz2019 bare has E = 0.874 N m with the arm file's friction (first half 0.911, "
+            'second half 0.836; 1.146 on unfiltered effort), and ledezma2021 bare (0.875) fits as '
+            'well: this motion does not tell them apart.') in printed
     assert 'No hand seems to be on' in printed
     figures = json.loads((tmp_path / 'figures.json').read_text())
     errors = {(one['inertial_set'], one['hand']): one['without_friction']['E']

@@ -1,0 +1,118 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""A hand of one's own by its path, a payload by its numbers, and an arm by its older name."""
+
+import numpy as np
+import pytest
+
+from franka_dynamics.arm import load, load_hand
+from franka_dynamics.arm.arm_file import alias_note
+from franka_dynamics.arm.arm_file_writer import arm_file_text
+from franka_dynamics.arm.payload import payload_array, payload_parameter_file, read_payload
+from franka_dynamics.cli.main import INPUT_AT_FAULT, main
+from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
+from franka_dynamics.errors import DescriptionError, InertiaError
+from franka_dynamics.recordings.recording import read_recording
+from franka_dynamics.recordings.rosbag_writer import write_recording
+
+HAND = """name: mine
+source: weighed
+bodies:
+  - {name: body, xyz: [0.0, 0.0, 0.0], rpy: [0.0, 0.0, 0.0], inertia_about: center_of_mass,
+     mass: 0.5, center_of_mass: [0.0, 0.0, 0.1], inertia: [0.001, 0.0, 0.0, 0.001, 0.0, 0.001]}
+"""
+
+
+@pytest.fixture
+def hand(tmp_path):
+    path = tmp_path / 'mine.yaml'
+    path.write_text(HAND)
+    return str(path)
+
+
+def test_given_a_hand_file_when_loaded_then_its_weight_is_felt(hand):
+    # On a horizontal last axis the hand's weight acts 0.207 m + ... along z: compared with the
+    # work against gravity of a point mass, by differences of its height.
+    bare, held = load('fr3'), load('fr3', hand=hand)
+    q, step = bare.home, 1e-6
+    extra = NewtonEulerModel(held).gravity(q) - NewtonEulerModel(bare).gravity(q)
+
+    def height(at):
+        pose = NewtonEulerModel(bare).frames(at)[-1]
+        return (pose @ [0.0, 0.0, 0.1, 1.0])[2]
+
+    expected = [0.5 * 9.81 * (height(q + step * unit) - height(q - step * unit)) / (2.0 * step)
+                for unit in np.eye(7)]
+    np.testing.assert_allclose(extra, expected, rtol=0.0, atol=1e-8)
+
+
+def test_given_an_arm_with_a_hand_file_when_written_then_it_comes_off_again(hand, tmp_path):
+    path = tmp_path / 'arm.yaml'
+    path.write_text(arm_file_text(load('fer', hand=hand)))
+    bare = load(path, hand='none')
+    assert bare.links[-1].mass == pytest.approx(load('fer').links[-1].mass, abs=1e-12)
+    assert load(path).links[-1].mass == pytest.approx(load('fer').links[-1].mass + 0.5, abs=1e-12)
+
+
+@pytest.mark.parametrize(('text', 'sentence'), [
+    (HAND.replace('mass: 0.5', 'mass: heavy'), r'bodies\[1\] \(body\).mass must be a number'),
+    (HAND.replace('[0.001, 0.0, 0.0, 0.001', '[0.1, 0.0, 0.0, 0.001'), 'body that cannot exist'),
+    (HAND.replace('inertia_about: center_of_mass,', ''), 'say which with inertia_about'),
+])
+def test_given_a_bad_hand_file_when_loaded_then_file_and_field_are_named(text, sentence, tmp_path):
+    path = tmp_path / 'bad.yaml'
+    path.write_text(text)
+    with pytest.raises(DescriptionError, match=sentence) as caught:
+        load_hand(str(path))
+    assert str(path) in str(caught.value)
+
+
+def test_given_no_such_hand_file_when_asked_for_then_the_way_out_is_told():
+    with pytest.raises(DescriptionError, match=r"no hand '\S*nowhere.yaml'; shipped are"):
+        load('fer', hand='./nowhere.yaml')
+
+
+def test_given_panda_when_loaded_then_it_is_the_fer_by_another_name():
+    panda, fer = load('panda', prefix='left_'), load('fer')
+    assert panda.joint_names == tuple(f'left_panda_joint{i}' for i in range(1, 8))
+    q = fer.home
+    np.testing.assert_array_equal(NewtonEulerModel(panda).gravity(q),
+                                  NewtonEulerModel(fer).gravity(q))
+    assert 'is the fer' in alias_note('panda')
+    assert alias_note('fr3') == ''
+
+
+def test_given_a_fers_bag_when_read_as_panda_then_it_is_the_same_arm(simulate, tmp_path):
+    fer = load('fer')
+    write_recording(simulate(fer, duration=2.0), tmp_path / 'bag')
+    assert read_recording(tmp_path / 'bag', load('panda').joint_names).joint_names \
+        == fer.joint_names
+
+
+def test_given_a_payload_when_read_back_then_it_is_the_same_body(tmp_path):
+    payload = load_hand('franka_hand')
+    numbers = payload_array(payload)
+    path = tmp_path / 'payload.yaml'
+    path.write_text(payload_parameter_file(numbers, 'a hand'))
+    for given in (str(path), ','.join(str(value) for value in numbers)):
+        # The file has nine digits.
+        np.testing.assert_allclose(payload_array(read_payload(given)), numbers, rtol=1e-8,
+                                   atol=1e-12)
+    point = read_payload('0.2,0,0,0.05')
+    assert (point.mass, point.center_of_mass.tolist()) == (0.2, [0.0, 0.0, 0.05])
+
+
+@pytest.mark.parametrize('given', ['1', 'heavy', '1,2,3,nan', '1,0,0,0,1,0,0,-1,0,1',
+                                   '-1,0,0,0', '1' * 5000])
+def test_given_a_bad_payload_when_read_then_one_bounded_sentence(given):
+    with pytest.raises(InertiaError, match='The payload') as caught:
+        read_payload(given)
+    assert len(str(caught.value)) < 400
+
+
+def test_given_a_payload_when_described_then_the_last_link_has_it(capsys):
+    assert main(['describe', '--arm', 'panda', '--payload', '1.0,0,0,0']) == 0
+    captured = capsys.readouterr()
+    assert '1.73552' in captured.out  # 0.735522 kg and 1 kg
+    assert 'panda is the fer' in captured.err
+    assert main(['describe', '--payload', '1.0']) == INPUT_AT_FAULT
