@@ -34,7 +34,7 @@ def generate_launch_description():
     share = FindPackageShare('franka_dynamics')
     arguments = [
         DeclareLaunchArgument('robot_type', default_value='fr3',
-                              description='The arm: fer, fr3, fr3v2 or the path of an arm file.'),
+                              description='fer, fr3, fr3v2, fr3v2_1 or an arm file.'),
         DeclareLaunchArgument('arm_prefix', default_value='',
                               description='In front of every joint name, verbatim; franka_ros2 '
                               'adds an underscore to its own, so left there is left_ here.'),

@@ -72,7 +72,7 @@ def test_given_gazebos_gains_when_read_then_it_is_a_setting_of_a_franka_arm():
     for key, value in given.items():
         check(specs[key], value)
     merged = {spec.name: spec.default for spec in FEEDFORWARD_PARAMETERS} | given
-    for arm in ('fer', 'fr3', 'fr3v2'):
+    for arm in ('fer', 'fr3', 'fr3v2', 'fr3v2_1'):
         settings_from({**merged, 'target': 'gz_ros2_control'}).validate(load(arm))
 
 

@@ -18,7 +18,7 @@ _MOST = {'hold': 600.0, 'motion': 600.0, 'amplitude': 3.0}
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the verb's options."""
-    parser.add_argument('--arm', default='fer', choices=('fer', 'fr3', 'fr3v2'),
+    parser.add_argument('--arm', default='fer', choices=('fer', 'fr3', 'fr3v2', 'fr3v2_1'),
                         help='(default: %(default)s)')
     parser.add_argument('--hold', type=float, default=10.0, metavar='S',
                         help='how long to hold by feedforward alone [s] (default: %(default)s)')

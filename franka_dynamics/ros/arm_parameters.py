@@ -14,8 +14,8 @@ from ..arm.consistency import REPAIRS
 from ..errors import SettingsError
 
 ARM_PARAMETERS = (
-    ParameterSpec('robot_type', 'string', 'fer', 'A shipped arm (fer, fr3, fr3v2, ...) or the '
-                  'path of an arm file.', read_only=True),
+    ParameterSpec('robot_type', 'string', 'fer', 'A shipped arm (fer, fr3, fr3v2, '
+                  'fr3v2_1, ...) or the path of an arm file.', read_only=True),
     ParameterSpec('inertial_set', 'string', '', "Which of the arm file's inertial sets to use; "
                   'empty for its default.', read_only=True),
     ParameterSpec('hand', 'string', AS_LISTED, 'The hand on the flange: one of config/hands '

@@ -172,7 +172,8 @@ def test_given_a_missing_field_when_loaded_then_it_is_named(tmp_path, path, sent
 
 @pytest.mark.parametrize('name', ['ur5', 'fer2'])
 def test_given_an_unknown_arm_when_loaded_then_the_shipped_ones_are_listed(name):
-    with pytest.raises(UnknownArmError, match=f"no arm '{name}'; shipped are fer, fr3, fr3v2, "):
+    message = f"no arm '{name}'; shipped are fer, fr3, fr3v2, fr3v2_1, "
+    with pytest.raises(UnknownArmError, match=message):
         load(name)
 
 

@@ -69,7 +69,7 @@ def test_given_a_committed_file_when_mujoco_loads_it_then_torques_are_those_of_t
     assert captured.out + captured.err == ''
 
 
-@pytest.mark.parametrize('arm', ['fer', 'fr3', 'fr3v2'])
+@pytest.mark.parametrize('arm', ['fer', 'fr3', 'fr3v2', 'fr3v2_1'])
 def test_given_the_home_pose_when_mujoco_looks_for_contacts_then_no_link_touches_another(arm):
     mujoco = pytest.importorskip('mujoco')
     model = mujoco.MjModel.from_xml_path(str(committed(f'{arm}.urdf')))
