@@ -58,24 +58,25 @@ class SigmoidFriction:
 
     Zero at rest by construction, and smooth through it. Source: Gaz et al. 2019, "Dynamic
     Identification of the Franka Emika Panda Robot With Retrieval of Feasible Parameters",
-    section V. Arrays of shape (n,): amplitude A [N m], slope s [s/rad], offset d [rad/s].
+    section V. Arrays of shape (n,): amplitude A [N m], slope s [s/rad], offset d [rad/s];
+    `at_rest`, the term that is taken off, follows from them.
     """
 
     amplitude: Array
     slope: Array
     offset: Array
-    _at_rest: Array = field(init=False, repr=False)
+    at_rest: Array = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         """Check the arrays and freeze them."""
         _freeze(self, 'amplitude', 'slope', 'offset')
         # Constant, and this is evaluated in control loops.
-        object.__setattr__(self, '_at_rest', _logistic(self.slope * self.offset))
+        object.__setattr__(self, 'at_rest', _logistic(self.slope * self.offset))
 
     def torque(self, dq: ArrayLike) -> Array:
         """Return the friction torque [N m] at dq [rad/s], shape (..., n)."""
         velocity = _velocity(dq, self.amplitude)
-        return self.amplitude * (_logistic(self.slope * (velocity + self.offset)) - self._at_rest)
+        return self.amplitude * (_logistic(self.slope * (velocity + self.offset)) - self.at_rest)
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from ..arm import ArmDescription
     from ..codegen.equations import Equations, Parameters
+    from ..codegen.friction_code import FrictionCode
 
 SUMMARY = "Generate an arm's equations of motion as C or Python, and count their operations."
 _LANGUAGES = {'c': '.h', 'python': '.py'}
@@ -35,6 +36,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument('--gravity', type=float, nargs=3, default=(0.0, 0.0, -9.81),
                         metavar=('X', 'Y', 'Z'),
                         help='in the space frame [m/s^2], where it is baked in')
+    parser.add_argument('--friction', action='store_true',
+                        help="add the arm file's friction: its torque and, for Maxwell-slip "
+                        'elements, the step of their state')
     parser.add_argument('--quantity', action='append', choices=_QUANTITIES, dest='quantities',
                         help='what to generate; may be repeated (default: all)')
 
@@ -68,11 +72,22 @@ def _write(arguments: argparse.Namespace, description: ArmDescription, parameter
     x, y, z = arguments.gravity
     origin = Origin(description.name, description.inertial_set, description.hand, (x, y, z),
                     parameters)
-    source = (c_header if arguments.language == 'c' else python_module)(origin, listed)
+    friction = _friction(description) if arguments.friction else None
+    source = (c_header if arguments.language == 'c' else python_module)(origin, listed, friction)
     name = f'{identifier(description.name)}_dynamics{_LANGUAGES[arguments.language]}'
     path: Path = arguments.out / name
     write_text(path, source)
     return path
+
+
+def _friction(description: ArmDescription) -> FrictionCode:
+    from ..codegen.friction_code import FrictionCode
+    from ..errors import FrictionError
+
+    if description.friction is None:
+        raise FrictionError(f'{description.file or description.name} has no friction model; add '
+                            'one to the arm file (identify writes it) or leave --friction out.')
+    return FrictionCode.of(description.friction)
 
 
 def _print_counts(console: Console, description: ArmDescription, listed: list[Equations]) -> None:
