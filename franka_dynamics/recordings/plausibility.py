@@ -18,6 +18,7 @@ from ..errors import RecordingError
 # A driver clips at the limit or just below it; a joint there for longer was not free to move.
 _SATURATION_FRACTION, _SATURATED_SHARE = 0.99, 0.01
 _DEGREES_FACTOR = 2.0  # times the joint's range: no calibration error is as large
+_VELOCITY_FACTOR = 5.0  # noise and lag of a velocity are far below; deg/s is 57.3
 _GRAVITY_SHARE = 0.5  # how much better effort must fit without g to be called so
 _STATES_LOOKED_AT = 500
 
@@ -27,8 +28,8 @@ def suspicions(recording: Recording, arm: ArmDescription, *,
     """
     Return one sentence for each thing about a recording that looks wrong.
 
-    Looked for are positions in degrees, torques at the joints' limits, and effort without
-    gravity, which some drivers report.
+    Looked for are positions in degrees, velocities that are not the positions', torques at the
+    joints' limits, and effort without gravity, which some drivers report.
 
     Raises
     ------
@@ -40,7 +41,7 @@ def suspicions(recording: Recording, arm: ArmDescription, *,
         raise RecordingError(
             f'{recording.source}, {recording.topic}: effort is zero in every message, as many '
             'drivers report that measure no torque; record a topic with measured joint torques.')
-    return (*_degrees(recording, arm), *_saturation(recording, arm),
+    return (*_degrees(recording, arm), *_velocity(recording), *_saturation(recording, arm),
             *_without_gravity(recording, arm, gravity))
 
 
@@ -53,6 +54,18 @@ def _degrees(recording: Recording, arm: ArmDescription) -> Iterator[str]:
         yield (f'positions reach {reach[joint]:.4g} on {recording.joint_names[joint]}, whose '
                f'limit is {arm.limit("upper")[joint]:g} rad: they look like degrees, and every '
                'figure below is meaningless if they are')
+
+
+def _velocity(recording: Recording) -> Iterator[str]:
+    """Yield a sentence where velocity is a multiple of how fast position changes."""
+    step = np.diff(recording.time)[:, None]
+    # Encoder noise makes the difference of neighbours large, but not the way over many of them.
+    changed = np.abs(np.diff(recording.q, axis=0)).sum()
+    told = (np.abs(0.5 * (recording.dq[1:] + recording.dq[:-1])) * step).sum()
+    if changed > 0.0 and told > _VELOCITY_FACTOR * changed:
+        yield (f'velocities amount to {told / changed:.3g} times the way that positions go; they '
+               'look like deg/s or like the speed of motors, and friction and Coriolis torques '
+               'are meaningless if they are')
 
 
 def _saturation(recording: Recording, arm: ArmDescription) -> Iterator[str]:

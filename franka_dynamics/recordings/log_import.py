@@ -1,0 +1,201 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Arrays or a log file in its own units -> a Recording, which can be written as a rosbag2."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+import math
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .log_file import read_log
+from .recording import Recording
+from ..errors import RecordingError
+from ..typing import Array
+
+TOPIC = '/joint_states'
+POSITION_UNITS = {'rad': 1.0, 'deg': math.pi / 180.0}
+VELOCITY_UNITS = {'rad/s': 1.0, 'deg/s': math.pi / 180.0, 'rpm': math.pi / 30.0}
+# An effort in A takes a torque constant; as `raw` it is written as it is.
+EFFORT_UNITS = {'Nm': 1.0, 'mNm': 1e-3, 'A': 1.0, 'mA': 1e-3, 'raw': 1.0}
+STAMP_UNITS = {'s': 1.0, 'ms': 1e-3, 'us': 1e-6, 'ns': 1e-9}
+DERIVED = 'derived'
+
+
+@dataclass(frozen=True)
+class ColumnMap:
+    """
+    Which columns of a log hold what, as LogColumns.choose() takes them, and their units.
+
+    `velocity` is a description of columns, or 'derived' for the central differences of position.
+    Exactly one of `stamp` (a column) and `rate` [Hz] says when a row was sampled.
+    `torque_constant` [N m/A], one number or one per joint, belongs to an effort in A or mA.
+    """
+
+    position: str
+    effort: str
+    velocity: str = DERIVED
+    stamp: str | None = None
+    rate: float | None = None
+    position_unit: str = 'rad'
+    velocity_unit: str = 'rad/s'
+    effort_unit: str = 'Nm'
+    stamp_unit: str = 's'
+    torque_constant: tuple[float, ...] | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse units that are not known and what contradicts itself."""
+        for unit, known, what in (
+                (self.position_unit, POSITION_UNITS, 'position'),
+                (self.velocity_unit, VELOCITY_UNITS, 'velocity'),
+                (self.effort_unit, EFFORT_UNITS, 'effort'),
+                (self.stamp_unit, STAMP_UNITS, 'stamp')):
+            if unit not in known:
+                raise RecordingError(f'The unit of {what} is {unit!r}; known are '
+                                     f'{", ".join(known)}.')
+        if (self.stamp is None) == (self.rate is None):
+            raise RecordingError('Give either the stamp column or the rate of the log [Hz]'
+                                 f'{", not both" if self.rate is not None else ""}.')
+        in_amperes = self.effort_unit in ('A', 'mA')
+        if in_amperes and self.torque_constant is None:
+            raise RecordingError(
+                f'Effort in {self.effort_unit} needs a torque constant [N m/A] at the joint, one '
+                "or one per joint; or import it as 'raw', which leaves it as it is for "
+                'identify.')
+        if self.torque_constant is not None and not in_amperes:
+            raise RecordingError(f'A torque constant belongs to an effort in A or mA, but its '
+                                 f'unit is {self.effort_unit}.')
+
+
+def recording_from_arrays(q: ArrayLike, dq: ArrayLike | None, effort: ArrayLike, *,
+                          joint_names: Sequence[str], stamp: ArrayLike | None = None,
+                          rate: float | None = None, source: str = 'arrays',
+                          topic: str = TOPIC) -> Recording:
+    """
+    Return a recording of arrays in SI units.
+
+    Parameters
+    ----------
+    q, dq, effort : array_like, shape (N, n)
+        Position [rad], velocity [rad/s] and measured torque [N m], a row per sample. Where `dq`
+        is None it is the central differences of q.
+    joint_names : sequence of str
+        The arm's joints, base to tip.
+    stamp : array_like, shape (N,), optional
+        Time of each sample [s], strictly increasing.
+    rate : float, optional
+        Samples per second [Hz], in place of stamps.
+    source, topic : str
+        Where the arrays come from, and the topic that a bag of them has.
+
+    Raises
+    ------
+    RecordingError
+        If shapes disagree, a value is not finite, or stamps do not advance; the message names
+        row and joint.
+
+    """
+    names = tuple(joint_names)
+    position, torque = np.asarray(q, dtype=float), np.asarray(effort, dtype=float)
+    stamp_ns = _stamps(len(position), stamp, rate, source)
+    if position.shape != (len(position), len(names)) or len(position) < 2:
+        raise RecordingError(f'{source}: position has shape {position.shape}, expected (rows, '
+                             f'{len(names)}) with two rows or more: one column per joint '
+                             f'{names[0]} ... {names[-1]}.')
+    _require_numbers(position, 'position', names, source)
+    remarks: tuple[str, ...] = ()
+    if dq is None:
+        velocity = np.asarray(np.gradient(position, (stamp_ns - stamp_ns[0]) * 1e-9, axis=0))
+        remarks = ('velocity was derived from position by central differences',)
+    else:
+        velocity = np.asarray(dq, dtype=float)
+    for values, what in ((velocity, 'velocity'), (torque, 'effort')):
+        if values.shape != position.shape:
+            raise RecordingError(f'{source}: {what} has shape {values.shape}, but position has '
+                                 f'{position.shape}; they must be alike.')
+        _require_numbers(values, what, names, source)
+    return Recording(source, topic, names, stamp_ns, position, velocity, torque, remarks)
+
+
+def import_log(path: str | Path, columns: ColumnMap, joint_names: Sequence[str], *,
+               topic: str = TOPIC) -> Recording:
+    """
+    Return the recording that a log file holds.
+
+    Parameters
+    ----------
+    path : str or Path
+        A file that read_log() reads.
+    columns : ColumnMap
+        Which of its columns hold what, in which unit.
+    joint_names : sequence of str
+        The arm's joints, base to tip: so many columns are taken of each quantity.
+    topic : str
+        The topic that a bag of it has.
+
+    Raises
+    ------
+    RecordingError
+        If the file or a column is not there or not usable.
+    MissingDependencyError
+        If reading this kind of file takes a library that is not installed.
+
+    """
+    log = read_log(path)
+    n = len(joint_names)
+    scale = EFFORT_UNITS[columns.effort_unit] * np.asarray(columns.torque_constant or (1.0,))
+    if scale.shape not in ((1,), (n,)) or not np.isfinite(scale).all() or not scale.all():
+        raise RecordingError(f'The torque constant must be one finite number other than zero, or '
+                             f'{n}, one per joint; got {len(scale)}.')
+    q = log.choose(columns.position, n, 'position') * POSITION_UNITS[columns.position_unit]
+    effort = log.choose(columns.effort, n, 'effort') * scale
+    dq = (None if columns.velocity == DERIVED
+          else log.choose(columns.velocity, n, 'velocity')
+          * VELOCITY_UNITS[columns.velocity_unit])
+    stamp = (None if columns.stamp is None
+             else log.choose(columns.stamp, 1, 'stamp')[:, 0] * STAMP_UNITS[columns.stamp_unit])
+    return recording_from_arrays(q, dq, effort, joint_names=joint_names, stamp=stamp,
+                                 rate=columns.rate, source=log.source, topic=topic)
+
+
+def _stamps(count: int, stamp: ArrayLike | None, rate: float | None, source: str,
+            ) -> np.ndarray[tuple[int, ...], np.dtype[np.int64]]:
+    if (stamp is None) == (rate is None):
+        raise RecordingError(f'{source}: give either stamps or the rate [Hz].')
+    if rate is not None:
+        if not 0.0 < rate <= 1e9:
+            raise RecordingError(f'{source}: the rate is {rate} Hz; it must be positive.')
+        return np.round(np.arange(count) * (1e9 / rate)).astype(np.int64)
+    times = np.asarray(stamp, dtype=float)
+    if times.shape != (count,):
+        raise RecordingError(f'{source}: stamp has shape {times.shape}, expected ({count},): one '
+                             'per row.')
+    bad = np.flatnonzero(~np.isfinite(times) | (times < 0.0))
+    if len(bad):
+        raise RecordingError(f'{source}, row {bad[0] + 1}: the stamp is {times[bad[0]]}; it must '
+                             'be a finite time from 0 on.')
+    if times.max() > 1e10:
+        raise RecordingError(f'{source}: a stamp is {times.max():g} s, some '
+                             f'{times.max() / 3.2e7:.0f} years; its unit is probably ms, us or '
+                             'ns.')
+    late = np.flatnonzero(np.diff(times) <= 0.0)
+    if len(late):
+        row = int(late[0]) + 2
+        raise RecordingError(
+            f'{source}, row {row}: the stamp {times[row - 1]:.9g} s does not come after '
+            f'{times[row - 2]:.9g} s of the row before; drop repeated rows, or give the rate '
+            'instead of the stamp column.')
+    return np.round(times * 1e9).astype(np.int64)
+
+
+def _require_numbers(values: Array, what: str, names: tuple[str, ...], source: str) -> None:
+    bad = np.argwhere(~np.isfinite(values))
+    if len(bad):
+        row, joint = bad[0]
+        raise RecordingError(
+            f'{source}, row {row + 1}: {what} of {names[joint]} is {values[row, joint]}; every '
+            'value must be a finite number. Cut the log before it.')

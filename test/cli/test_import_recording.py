@@ -1,0 +1,98 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""`franka-dynamics import-recording`: a simulated log and a real one, and what is refused."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from franka_dynamics.arm import load
+from franka_dynamics.arm.arm_file_writer import arm_file_text
+from franka_dynamics.arm.sampling import sample_states
+from franka_dynamics.cli.main import main
+from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
+from franka_dynamics.recordings.recording import read_recording
+
+FER = load('fer')
+HEADER = 't,' + ','.join(f'{name}{joint}' for name in ('q', 'dq', 'tau') for joint in range(1, 8))
+COLUMNS = ('--stamp', 't', '--position', 'q{}', '--velocity', 'dq{}', '--effort', 'tau{}')
+
+
+@pytest.fixture
+def log(tmp_path):
+    """Return a CSV of a sine about the home pose, torques by the model."""
+    time = 0.01 * np.arange(300)
+    q = FER.home + 0.3 * np.sin(2.0 * time[:, None])
+    dq, ddq = 0.6 * np.cos(2.0 * time[:, None]) * np.ones(7), -4.0 * (q - FER.home)
+    effort = NewtonEulerModel(FER).inverse_dynamics(q, dq, ddq)
+    path = tmp_path / 'log.csv'
+    np.savetxt(path, np.column_stack([time, q, dq, effort]), delimiter=',', header=HEADER,
+               comments='', fmt='%.17e')
+    return path
+
+
+def test_a_log_becomes_a_bag_that_replay_reads(log, tmp_path, capsys):
+    assert main(['import-recording', str(log), *COLUMNS]) == 0
+    out = capsys.readouterr().out
+    assert '300 messages in 2.99 s' in out
+    assert 'warning' not in out
+    assert len(read_recording(tmp_path / 'log', FER.joint_names)) == 300
+    assert main(['replay', str(tmp_path / 'log'), '--no-plots', '--require', '0.1']) == 0
+
+
+def test_the_columns_of_a_log_are_listed(log, capsys):
+    assert main(['import-recording', str(log), '--list']) == 0
+    assert 't, q1, q2' in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(('options', 'sentence'), [
+    (COLUMNS[:4], '--velocity is missing; it has t, q1, q2'),
+    (COLUMNS[2:], 'either the stamp column or the rate'),
+    ((*COLUMNS, '--effort-unit', 'A'), 'needs a torque constant'),
+    ((*COLUMNS, '--effort-unit', 'A', '--torque-constant', '1', '2'), 'one per joint; got 2'),
+    ((*COLUMNS, '--arm', 'rpr', '--joint-names', 'a'), '--joint-names has 1 names'),
+])
+def test_incomplete_options_get_one_sentence(log, options, sentence, capsys):
+    assert main(['import-recording', str(log), *options]) == 2
+    error = capsys.readouterr().err
+    assert sentence in error
+    assert error.count('\n') == 1
+
+
+@pytest.mark.parametrize(('columns', 'sentence'), [
+    ((*COLUMNS, '--position-unit', 'rad'), ''),
+    ((*COLUMNS[:4], '--velocity', 'tau{}', '--effort', 'tau{}'), 'look like deg/s'),
+    ((*COLUMNS[:2], '--position', 'tau{}', *COLUMNS[4:]), 'look like degrees'),
+])
+def test_columns_mixed_up_are_warned_of(log, columns, sentence, tmp_path, capsys):
+    assert main(['import-recording', str(log), *columns, '--output', str(tmp_path / 'b')]) == 0
+    out = ' '.join(capsys.readouterr().out.split())
+    assert sentence in out
+    assert ('warning' in out) == bool(sentence)
+
+
+def test_a_real_recording_returns_from_csv_to_the_bit(fer_recording_path, tmp_path):
+    real = read_recording(fer_recording_path, FER.joint_names)
+    np.savetxt(tmp_path / 'real.csv', np.column_stack(
+        [real.stamp_ns, np.degrees(real.q), real.dq, real.effort]), delimiter=';',
+        header=HEADER.replace(',', ';'), comments='', fmt='%.17e')
+    assert main(['import-recording', str(tmp_path / 'real.csv'), *COLUMNS, '--stamp-unit', 'ns',
+                 '--position-unit', 'deg']) == 0
+    back = read_recording(tmp_path / 'real', FER.joint_names)
+    np.testing.assert_array_equal(back.stamp_ns, real.stamp_ns)
+    np.testing.assert_allclose(back.q, real.q, rtol=1e-15)
+    np.testing.assert_array_equal(back.effort, real.effort)
+
+
+def test_random_states_need_no_arm_of_ours(tmp_path):
+    # Six columns under names of the user's own, for an arm this package has never seen.
+    states = sample_states(FER, 40, seed=1)
+    np.save(tmp_path / 'log.npy', np.column_stack([part[:, :6] for part in states]))
+    arm_file = tmp_path / 'six.yaml'
+    arm_file.write_text(arm_file_text(replace(
+        FER, joints=FER.joints[:6], links=FER.links[:6], home=None, friction=None)))
+    assert main(['import-recording', str(tmp_path / 'log.npy'), '--arm', str(arm_file),
+                 '--joint-names', *'abcdef', '--rate', '500', '--position', '1-6',
+                 '--velocity', '7-12', '--effort', '13-18', '--effort-unit', 'raw']) == 0
+    assert read_recording(tmp_path / 'log', tuple('abcdef')).duration == pytest.approx(0.078)

@@ -1,0 +1,193 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Logs in every form that is read, written by the libraries that users write them with."""
+
+import numpy as np
+import pytest
+from scipy.io import savemat
+
+from franka_dynamics.arm import load
+from franka_dynamics.errors import MissingDependencyError, RecordingError
+from franka_dynamics.recordings.log_file import read_log
+from franka_dynamics.recordings.log_import import ColumnMap, import_log, recording_from_arrays
+from franka_dynamics.recordings.recording import read_recording
+from franka_dynamics.recordings.rosbag_writer import write_recording
+
+NAMES = load('fer').joint_names
+ROWS = 50
+TIME = 0.004 * np.arange(ROWS) + 12.5
+Q = 0.5 * np.sin(3.0 * TIME[:, None] + np.arange(7))
+DQ = 1.5 * np.cos(3.0 * TIME[:, None] + np.arange(7))
+EFFORT = np.random.default_rng(0).normal(0.0, 5.0, (ROWS, 7))
+TABLE = np.column_stack([TIME, Q, DQ, EFFORT])
+HEADER = [*['t'], *(f'{name}{i}' for name in ('q', 'dq', 'tau') for i in range(1, 8))]
+NAMED = ColumnMap('q{}', 'tau{}', 'dq{}', stamp='t')
+NUMBERED = ColumnMap('2-8', '16-22', '9-15', stamp='1')
+ARRAYS = ColumnMap('q', 'tau', 'dq', stamp='t')
+STRUCT = ColumnMap('log.q', 'log.tau', 'log.dq', stamp='log.t')
+# Text is written with 18 digits, so that every number returns exactly.
+TEXT = {'fmt': '%.17e'}
+
+
+def write_csv(path, delimiter=','):
+    np.savetxt(path, TABLE, delimiter=delimiter, header=delimiter.join(HEADER), comments='',
+               **TEXT)
+
+
+def write_matlab_rows(path):
+    savemat(path, {'log': {'t': TIME[None, :], 'q': Q.T, 'dq': DQ.T, 'tau': EFFORT.T}})
+
+
+def write_structured(path):
+    table = np.zeros(ROWS, dtype=[('t', float), ('q', float, 7), ('dq', float, 7),
+                                  ('tau', float, 7)])
+    table['t'], table['q'], table['dq'], table['tau'] = TIME, Q, DQ, EFFORT
+    np.save(path, table)
+
+
+FORMS = {
+    'comma.csv': (write_csv, NAMED),
+    'semicolon.csv': (lambda path: write_csv(path, ';'), NAMED),
+    'tabs.tsv': (lambda path: write_csv(path, '\t'), NAMED),
+    'blanks.txt': (lambda path: np.savetxt(path, TABLE, header=' '.join(HEADER), **TEXT), NAMED),
+    'bare.dat': (lambda path: np.savetxt(path, TABLE, **TEXT), NUMBERED),
+    'matrix.npy': (lambda path: np.save(path, TABLE), NUMBERED),
+    'structured.npy': (write_structured, ARRAYS),
+    'arrays.npz': (lambda path: np.savez(path, t=TIME, q=Q, dq=DQ, tau=EFFORT, name='x'), ARRAYS),
+    'columns.npz': (lambda path: np.savez(path, **dict(zip(HEADER, TABLE.T))), NAMED),
+    'variables.mat': (lambda path: savemat(path, {'t': TIME, 'q': Q, 'dq': DQ, 'tau': EFFORT}),
+                      ARRAYS),
+    'struct.mat': (write_matlab_rows, STRUCT),
+}
+
+
+@pytest.mark.parametrize('form', FORMS)
+def test_every_form_gives_the_same_recording(form, tmp_path):
+    write, columns = FORMS[form]
+    write(tmp_path / form)
+    recording = import_log(tmp_path / form, columns, NAMES)
+    np.testing.assert_array_equal(recording.q, Q)
+    np.testing.assert_array_equal(recording.dq, DQ)
+    np.testing.assert_array_equal(recording.effort, EFFORT)
+    np.testing.assert_allclose(recording.stamp_ns, 1e9 * TIME, rtol=0.0, atol=0.5)
+    assert recording.joint_names == NAMES
+
+
+@pytest.mark.parametrize('library', ['pyarrow', 'pandas'])
+def test_parquet_gives_the_same_recording(library, tmp_path):
+    pyarrow = pytest.importorskip('pyarrow', reason='pyarrow is not installed')
+    path = tmp_path / 'log.parquet'
+    if library == 'pandas':
+        pandas = pytest.importorskip('pandas', reason='pandas is not installed')
+        pandas.DataFrame(dict(zip(HEADER, TABLE.T))).to_parquet(path)
+        columns = NAMED
+    else:
+        from pyarrow import parquet
+        parquet.write_table(pyarrow.table({'t': TIME, 'q': list(Q), 'dq': list(DQ),
+                                           'tau': list(EFFORT)}), path)
+        columns = ARRAYS
+    recording = import_log(path, columns, NAMES)
+    np.testing.assert_array_equal(recording.q, Q)
+    np.testing.assert_array_equal(recording.effort, EFFORT)
+
+
+def test_parquet_without_a_library_says_what_to_install(tmp_path, monkeypatch):
+    for module in ('pyarrow', 'pyarrow.parquet', 'pandas'):
+        monkeypatch.setitem(__import__('sys').modules, module, None)
+    path = tmp_path / 'log.parquet'
+    path.write_bytes(b'PAR1')
+    with pytest.raises(MissingDependencyError, match='pip install pyarrow'):
+        read_log(path)
+
+
+def test_units_become_si(tmp_path):
+    constants = np.array([1.2, -3.0, 2.0, 0.5, 0.1, 0.2, 0.3])
+    np.savez(tmp_path / 'log.npz', t=1e6 * TIME, q=np.degrees(Q), dq=np.degrees(DQ),
+             i=1e3 * EFFORT / constants)
+    recording = import_log(tmp_path / 'log.npz', ColumnMap(
+        'q', 'i', 'dq', stamp='t', position_unit='deg', velocity_unit='deg/s', effort_unit='mA',
+        stamp_unit='us', torque_constant=tuple(constants)), NAMES)
+    np.testing.assert_allclose(recording.q, Q, rtol=1e-14)
+    np.testing.assert_allclose(recording.dq, DQ, rtol=1e-14)
+    np.testing.assert_allclose(recording.effort, EFFORT, rtol=1e-14)
+    np.testing.assert_allclose(recording.stamp_ns, 1e9 * TIME, rtol=0.0, atol=2.0)
+
+
+def test_without_velocity_it_is_derived_and_said_so():
+    recording = recording_from_arrays(Q, None, EFFORT, joint_names=NAMES, rate=250.0)
+    assert 'derived from position' in recording.remarks[0]
+    # Central differences over 4 ms of a sine of 3 rad/s err by (3 * 0.004)^2 / 6 of its rate.
+    np.testing.assert_allclose(recording.dq[1:-1], DQ[1:-1], rtol=0.0, atol=1.5 * 2.4e-5 + 1e-9)
+
+
+def test_five_lines_of_python_make_a_bag_that_reads_back(tmp_path):
+    recording = recording_from_arrays(Q, DQ, EFFORT, joint_names=NAMES, stamp=TIME)
+    write_recording(recording, tmp_path / 'bag')
+    back = read_recording(tmp_path / 'bag', NAMES)
+    np.testing.assert_array_equal(back.stamp_ns, recording.stamp_ns)
+    for name in ('q', 'dq', 'effort'):
+        np.testing.assert_array_equal(getattr(back, name), getattr(recording, name))
+
+
+def lines(*rows):
+    return '\n'.join(['t,' + ','.join(HEADER[1:]), *rows, ''])
+
+
+GOOD = ','.join(['0.0'] * 22)
+
+
+@pytest.mark.parametrize(('name', 'content', 'columns', 'sentence'), [
+    ('a.csv', lines(GOOD, GOOD.replace('0.0', 'x', 1)), NAMED, "row 2, column 1: 'x' is not"),
+    ('a.csv', lines(GOOD, '1,2,3'), NAMED, 'row 2: it has 3 columns where the first line has 22'),
+    ('a.csv', lines(GOOD).replace(',', ';').replace('0.0', '0,0'), NAMED,
+     'a decimal comma must be a point'),
+    ('a.csv', '', NAMED, 'a.csv is empty'),
+    ('a.csv', lines(), NAMED, 'a.csv holds no rows of numbers'),
+    ('a.csv', 'q,q\n1,2\n', NAMED, "names the column 'q' more than once"),
+    ('a.csv', lines(GOOD, GOOD), NAMED, 'row 2: the stamp 0 s does not come after 0 s'),
+    ('a.csv', lines(GOOD, GOOD.replace('0.0', 'nan')), NAMED, 'row 2: the stamp is nan'),
+    ('a.csv', lines(GOOD, '1.0,' + ','.join(['nan'] * 21)), NAMED,
+     'row 2: position of fer_joint1 is nan'),
+    ('a.csv', lines(GOOD, GOOD), ColumnMap('joint{}', 'tau{}', 'dq{}', stamp='t'),
+     "has no column 'joint1' for position; it has t, q1, q2"),
+    ('a.csv', lines(GOOD, GOOD), ColumnMap('2-7', '16-22', '9-15', stamp='1'),
+     "position '2-7' names 6 columns, but 7 are needed"),
+    ('a.csv', lines(GOOD, GOOD), ColumnMap('2-8', '17-23', '9-15', stamp='1'),
+     'has 22 columns, so there is no column 23 for effort'),
+    ('a.npy', b'nonsense', NUMBERED, 'a.npy cannot be read as numpy arrays'),
+    ('a.mat', b'nonsense' * 40, ARRAYS, 'a.mat cannot be read as a MATLAB file'),
+    ('a.xlsx', b'', NAMED, "end in '.xlsx' cannot be imported; export .csv"),
+    ('a.csv', b'\xff\xfe\x00', NAMED, 'is not text in UTF-8'),
+])
+def test_bad_files_get_one_sentence(name, content, columns, sentence, tmp_path):
+    path = tmp_path / name
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    with pytest.raises(RecordingError) as caught:
+        import_log(path, columns, NAMES)
+    assert sentence in str(caught.value)
+    assert len(str(caught.value)) < 500 and '\n' not in str(caught.value)
+
+
+@pytest.mark.parametrize(('change', 'sentence'), [
+    ({'stamp': None}, 'either the stamp column or the rate'),
+    ({'rate': 100.0}, 'either the stamp column or the rate .* not both'),
+    ({'effort_unit': 'A'}, 'Effort in A needs a torque constant'),
+    ({'torque_constant': (1.0,)}, 'belongs to an effort in A or mA, but its unit is Nm'),
+    ({'position_unit': 'turns'}, "unit of position is 'turns'; known are rad, deg"),
+])
+def test_contradicting_maps_get_one_sentence(change, sentence):
+    with pytest.raises(RecordingError, match=sentence):
+        ColumnMap(**{'position': 'q', 'effort': 'tau', 'stamp': 't', **change})
+
+
+@pytest.mark.parametrize(('change', 'sentence'), [
+    ({'stamp': 1e9 * TIME + 1.7e18}, 'its unit is probably ms, us or ns'),
+    ({'stamp': TIME[:-1]}, r'stamp has shape \(49,\), expected \(50,\)'),
+    ({'q': Q[:, :6]}, r'position has shape \(50, 6\), expected \(rows, 7\)'),
+    ({'dq': DQ[:-1]}, r'velocity has shape \(49, 7\), but position has \(50, 7\)'),
+    ({'stamp': None, 'rate': 0.0}, 'the rate is 0.0 Hz; it must be positive'),
+])
+def test_arrays_that_disagree_get_one_sentence(change, sentence):
+    given = {'q': Q, 'dq': DQ, 'effort': EFFORT, 'joint_names': NAMES, 'stamp': TIME, **change}
+    with pytest.raises(RecordingError, match=sentence):
+        recording_from_arrays(**given)
