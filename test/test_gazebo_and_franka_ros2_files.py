@@ -83,11 +83,12 @@ def test_given_franka_ros2s_controllers_when_read_then_they_are_those_the_launch
     for key in table:
         assert f"'{key.removeprefix('/**/')}'" in text
         assert table[key]['ros__parameters']['joints'] == names
+    assert table['/**/effort_controller']['ros__parameters']['interface_name'] == 'effort'
     trajectory = table['/**/feedforward_trajectory_controller']['ros__parameters']
     assert trajectory['command_interfaces'] == ['effort']
     assert list(trajectory['gains']) == names
     assert {key: entry['ros__parameters']['type'] for key, entry in table.items()} == {
-        '/**/effort_controller': 'effort_controllers/JointGroupEffortController',
+        '/**/effort_controller': 'forward_command_controller/ForwardCommandController',
         '/**/feedforward_trajectory_controller':
             'joint_trajectory_controller/JointTrajectoryController'}
 
@@ -97,7 +98,20 @@ def test_given_the_xacro_when_gz_ros2_control_reads_it_then_interfaces_are_the_c
     text = xacro.process_file(
         str(SHARE / 'urdf' / 'franka.urdf.xacro'),
         mappings={'robot_type': 'fr3', 'ros2_control': 'gz_ros2_control/GazeboSimSystem'}).toxml()
-    # JointGroupEffortController claims <joint>/effort; the broadcaster shows all state.
+    # The forward command controller claims <joint>/effort; the broadcaster shows all state.
     assert text.count('<command_interface name="effort"/>') == 7
     for interface in ('position', 'velocity', 'effort'):
         assert len(re.findall(f'<state_interface name="{interface}"', text)) == 7
+
+
+def test_given_the_controllers_when_loaded_then_package_xml_names_their_packages():
+    catkin = pytest.importorskip('catkin_pkg.package', reason='requirements/test.txt is missing')
+    declared = {one.name for one in catkin.parse_package(SHARE / 'package.xml').exec_depends}
+    types = set()
+    for name in ('franka_ros2_controllers.yaml', 'gazebo_controllers.yaml'):
+        text = (SHARE / 'config' / name).read_text(encoding='utf-8')
+        types |= set(re.findall(r'type: (\w+)/', text))
+    # Gazebo's own are optional, as package.xml says.
+    assert types - {'joint_state_broadcaster'} == {'forward_command_controller',
+                                                   'joint_trajectory_controller'}
+    assert types - {'joint_state_broadcaster'} <= declared

@@ -1,57 +1,5 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Arms that the tests of identification share."""
+"""Fixtures of this room's tests."""
 
-import numpy as np
-import pytest
-
-from franka_dynamics.arm import ArmDescription, Convention, DHRow, Joint, JointKind, LinkInertia
-
-TWISTS = (0.0, np.pi / 2, -np.pi / 2, np.pi, np.pi / 4, 0.3)
-
-
-def physical_link(rng):
-    """Return the inertia of a handful of point masses, which is physical by construction."""
-    link = LinkInertia.zero()
-    for point in rng.uniform(-0.3, 0.3, (6, 3)):
-        link = link + LinkInertia.from_center_of_mass(rng.uniform(0.2, 1.0), point, np.zeros(6))
-    return link
-
-
-def make_random_arm(seed, *, n=None, kinds=None, convention=Convention.MODIFIED,
-                    special=0.6, rotors=False, base=True):
-    """
-    Return a serial arm drawn from a seed.
-
-    `special` is the probability of a zero length and of a twist in quarter turns: the geometries
-    of real arms, where parameters vanish.
-    """
-    rng = np.random.default_rng(seed)
-    n = int(rng.integers(1, 7)) if n is None else n
-    letters = kinds or ''.join(rng.choice(['R', 'P'], n, p=(0.65, 0.35)))
-
-    def length():
-        return 0.0 if rng.random() < special else rng.uniform(-0.5, 0.5)
-
-    def angle(choices):
-        return rng.choice(choices) if rng.random() < special else rng.uniform(-3.0, 3.0)
-
-    joints = tuple(
-        Joint(f'j{i + 1}', JointKind.REVOLUTE if letter == 'R' else JointKind.PRISMATIC,
-              DHRow(a=length(), alpha=angle(TWISTS), d=length(), theta=angle(TWISTS)),
-              rotor_inertia=rng.uniform(0.01, 0.1) if rotors else 0.0)
-        for i, letter in enumerate(letters))
-    pose = np.eye(4)
-    if base:
-        rotation, _ = np.linalg.qr(rng.standard_normal((3, 3)))
-        pose[:3, :3] = rotation * np.sign(np.linalg.det(rotation))
-        pose[:3, 3] = rng.uniform(-0.5, 0.5, 3)
-    return ArmDescription(
-        name=f'random {letters} #{seed}', convention=convention, joints=joints, base=pose,
-        links=tuple(physical_link(rng) for _ in range(n)),
-        flange=DHRow(a=length(), alpha=angle(TWISTS), d=length(), theta=angle(TWISTS)))
-
-
-@pytest.fixture
-def random_arm():
-    return make_random_arm
+from ..arms import make_random_arm, random_arm  # noqa: F401

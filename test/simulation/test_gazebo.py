@@ -78,8 +78,8 @@ def test_given_the_controllers_when_filled_in_then_names_and_rates_fit_world_and
     table = yaml.safe_load(gazebo.controllers_text(['a', 'b']))
     manager = table['controller_manager']['ros__parameters']
     effort = table['effort_controller']['ros__parameters']
-    assert effort == {'type': 'effort_controllers/JointGroupEffortController',
-                      'joints': ['a', 'b']}
+    assert effort == {'type': 'forward_command_controller/ForwardCommandController',
+                      'joints': ['a', 'b'], 'interface_name': 'effort'}
     step = float(ElementTree.parse(CONFIG / 'gazebo_world.sdf').findtext('.//max_step_size'))
     assert manager['update_rate'] * step == 1.0
 
