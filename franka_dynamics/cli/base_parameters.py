@@ -5,21 +5,25 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 import json
-from typing import Any, TYPE_CHECKING
+from typing import Any, NamedTuple, TYPE_CHECKING
 
 from ._arm_options import add_arm_options, load_arm
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from ..identification.base_parameters import BaseParameters
+    from ..arm import ArmDescription
+    from ..identification.base_parameters import BaseParameters, Method
 
 SUMMARY = 'List the minimum inertial parameters of an arm, regrouped, with their values.'
 _UNITS = {'m': 'kg', 'mX': 'kg m', 'mY': 'kg m', 'mZ': 'kg m'}
 # Between the singular values of real arms (0.05 and more) and rounding (1e-15) there should be
 # none; one in this range is a twist or a length that nearly vanishes.
 _DOUBTFUL = (1e-12, 1e-5)
+# Entries of two methods' maps, of order one, that differ by less are the same and rounding.
+_SAME_MAP = 1e-9
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -31,35 +35,112 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument('--rotors', action='store_true',
                         help='count the rotor inertia of each joint as a parameter, even where '
                         'the arm file gives none')
+    parser.add_argument('--method', choices=('elimination', 'closed-form'), default='elimination',
+                        help="how they are found: ranks of the energies' recursion, or Gautier "
+                        "and Khalil's relations (20) and (21) with the rules for links near the "
+                        'base (modified rows); each is checked against the other '
+                        '(default: %(default)s)')
+    parser.add_argument('--letters', choices=('text', 'latex', 'python'), nargs='?', const='text',
+                        help='write the relations in letters, D3 and RL4 for the lengths, '
+                        'instead of the table (modified rows; default format: %(const)s)')
+    parser.add_argument('--output', metavar='FILE',
+                        help='write the letters there instead of to the terminal')
     parser.add_argument('--json', metavar='FILE',
                         help='write values, relations and the map from the standard parameters')
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print the table; exit 1 if the regressor's rank does not confirm the number."""
+    """Print the table; exit 1 if the other methods do not confirm it."""
     import numpy as np
     from rich.console import Console
 
     from ..dynamics import GRAVITY
-    from ..identification.base_parameters import ANY_GRAVITY, base_parameters, NO_GRAVITY
+    from ..errors import SettingsError
+    from ..identification.base_parameters import ANY_GRAVITY, base_parameters, Method, NO_GRAVITY
     from ..identification.numerical_base_parameters import numerical_base_parameters
     from ..report.files import write_text
 
+    if arguments.output and not arguments.letters:
+        raise SettingsError('--output is for --letters; the table has --json FILE.')
     gravity = np.array({'vertical': [GRAVITY], 'tilted': ANY_GRAVITY,
                         'none': [NO_GRAVITY]}[arguments.gravity])
     description = load_arm(arguments)
-    found = base_parameters(description, gravity,
+    if arguments.letters or arguments.method == 'closed-form':
+        description = _in_modified_rows(description)
+    found = base_parameters(description, gravity, method=Method(arguments.method),
                             rotor_inertia=True if arguments.rotors else None)
+    if arguments.letters:
+        _write_letters(arguments, found)
+        return 0
     rank = numerical_base_parameters(description, gravity,
                                      rotor_inertia=found.rotor_inertia).rank
+    other = _other_method(found, Method(arguments.method))
     console = Console(highlight=False)
     _print_table(console, found, arguments.gravity)
-    _print_summary(console, found, rank)
+    _print_summary(console, found, rank, other)
     if arguments.json:
-        content = {'gravity': arguments.gravity, 'rank': rank, **_content(found)}
+        content = {'gravity': arguments.gravity, 'method': arguments.method, 'rank': rank,
+                   **_content(found)}
         write_text(arguments.json, json.dumps(content, indent=2) + '\n')
         console.print(f'written: {arguments.json}')
-    return 0 if rank == len(found) else 1
+    return 0 if rank == len(found) and other.agrees else 1
+
+
+class _Other(NamedTuple):
+    """What the method that was not asked for found."""
+
+    method: str
+    number: int
+    difference: float | None  # the largest of the map's entries; None where frames differ
+    agrees: bool
+
+
+def _in_modified_rows(description: ArmDescription) -> ArmDescription:
+    """Return the arm in the frames that the paper's relations are for."""
+    import sys
+
+    from ..arm import Convention, DHRow
+    from ..arm.dh_conversion import in_modified_convention
+
+    if description.convention is Convention.MODIFIED:
+        return description
+    print(f'{description.name} has standard rows: parameters are in the frames of its modified '
+          'ones, whose z is the joint.', file=sys.stderr)
+    return in_modified_convention(replace(description, flange=DHRow()))
+
+
+def _other_method(found: BaseParameters, method: Method) -> _Other:
+    import numpy as np
+
+    from ..arm import Convention
+    from ..identification.base_parameters import base_parameters, Method
+
+    other = (Method.CLOSED_FORM if method is Method.ELIMINATION else Method.ELIMINATION)
+    description = found.description
+    standard = description.convention is Convention.STANDARD
+    again = base_parameters(_in_modified_rows(description) if standard else description,
+                            found.gravity, rotor_inertia=found.rotor_inertia, method=other)
+    if standard:  # the closed form has other frames, and other parameters in them
+        return _Other(other.value, len(again), None, len(again) == len(found))
+    same = again.columns == found.columns
+    difference = float(np.abs(again.matrix - found.matrix).max(initial=0.0)) if same else np.inf
+    return _Other(other.value, len(again), difference, difference < _SAME_MAP)
+
+
+def _write_letters(arguments: argparse.Namespace, found: BaseParameters) -> None:
+    import sys
+
+    from ..identification.regrouping_letters import regrouping_in_letters
+    from ..report.files import write_text
+
+    letters = regrouping_in_letters(found.description, found.gravity,
+                                    rotor_inertia=found.rotor_inertia)
+    text = {'text': letters.as_text, 'latex': letters.as_latex,
+            'python': letters.as_python}[arguments.letters]()
+    if arguments.output:
+        write_text(arguments.output, text)
+    else:
+        sys.stdout.write(text)
 
 
 def _print_table(console: Console, found: BaseParameters, gravity: str) -> None:
@@ -84,7 +165,7 @@ def _print_table(console: Console, found: BaseParameters, gravity: str) -> None:
     console.print(table)
 
 
-def _print_summary(console: Console, found: BaseParameters, rank: int) -> None:
+def _print_summary(console: Console, found: BaseParameters, rank: int, other: _Other) -> None:
     from ..identification.base_parameters import upper_bound
 
     names = found.standard_names
@@ -96,7 +177,12 @@ def _print_summary(console: Console, found: BaseParameters, rank: int) -> None:
                   + ('' if found.rotor_inertia else bound)
                   + f'; rank of the regressor over random states: {rank}'
                   + ('' if rank == len(found) else '  MISMATCH'))
+    apart = '' if other.difference is None else f', maps apart by {other.difference:.1e}'
+    console.print(f'by the other method ({other.method}): {other.number}{apart}'
+                  + ('' if other.agrees else '  MISMATCH'))
     gap = found.rank_gap
+    if gap is None:
+        return
     if gap.smallest_kept < _DOUBTFUL[1] or gap.largest_dropped > _DOUBTFUL[0]:
         console.print(f'[yellow]note:[/] the geometry is close to one with fewer base parameters '
                       f'(a rank decision rests on {gap.smallest_kept:.1e}, the next lower is '

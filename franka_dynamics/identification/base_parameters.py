@@ -1,114 +1,63 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-The minimum inertial parameters of a serial arm, by Gautier and Khalil's direct method (seed 002).
+The minimum inertial parameters of an arm or a tree, by Gautier and Khalil 1990's direct method.
 
     found = base_parameters(load('fer'))
     found.names                                 # 'ZZR_1', 'XXR_2', 'XY_2', ...
     tau = found.regressor(q, dq, ddq) @ found.values()
 
-From the tip to the base, what a link's motion does not tell from the link before is moved there
-(`elimination`); what is left has an effect of its own, and a matrix maps the 10 n standard
-parameters to it. docs/base-parameters.md shows the method and its proof.
+From the tips to the base, what a link's motion does not tell from the link before is moved there;
+what is left has an effect of its own, and a matrix maps the standard parameters to it. Two
+methods say what is moved: `elimination` decides ranks of the energies' recursion, `closed_form`
+reads it off the geometry. `numerical_base_parameters` checks both from the regressor alone.
+docs/base-parameters.md shows the methods and their proofs.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from enum import Enum
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from .elimination import eliminations, RankGap
+from .closed_form import closed_form_steps
+from .elimination import eliminations
+from .regrouped_parameters import (
+    cascade,
+    gravity_vectors,
+    RankGap,
+    RegroupedParameters,
+    Step,
+)
 from ..arm import ArmDescription, JointKind
+from ..dynamics.body_tree import BodyTree
 from ..dynamics.model import GRAVITY
 from ..dynamics.regressor import (
-    parameter_names,
     parameter_vector,
-    PER_LINK,
     torque_regressor,
     with_parameter_vector,
 )
+from ..dynamics.tree_regressor import tree_parameter_vector, tree_regressor
 from ..errors import BaseParameterError
 from ..typing import Array
-
-# Coefficients that agree to this part are one number to a reader.
-_SAME = 1e-12
-
-
-@dataclass(frozen=True)
-class Relation:
-    """One base parameter as a sum of standard ones."""
-
-    name: str
-    terms: tuple[tuple[float, str], ...]  # coefficients [1, m, m^2] and standard parameters
-
-    def __str__(self) -> str:
-        """Return 'XXR_5 = XX_5 - YY_5 + YY_6'; a parameter that stands alone is its name."""
-        if len(self.terms) == 1 and self.terms[0] == (1.0, self.name):
-            return self.name
-        return f'{self.name} = {_sum(self.terms)}'
-
-
-def relations(names: Sequence[str], columns: Sequence[int], matrix: NDArray[np.float64],
-              ) -> tuple[Relation, ...]:
-    """
-    Return one relation per row of the map from standard to base parameters.
-
-    Parameters
-    ----------
-    names : sequence of str, length p
-        Standard parameters, such as XX_1.
-    columns : sequence of int, length b
-        The standard parameter that each base parameter keeps the place of; it comes first.
-    matrix : ndarray, shape (b, p)
-        The map.
-
-    """
-    found = []
-    for column, row in zip(columns, matrix):
-        others = [int(k) for k in np.flatnonzero(row) if k != column]
-        # Near the base first, as the seed writes them.
-        terms = tuple((float(row[k]), names[k]) for k in [column, *others])
-        symbol, link = names[column].rsplit('_', 1)
-        found.append(Relation(f'{symbol}R_{link}' if others else names[column], terms))
-    return tuple(found)
-
-
-def _sum(terms: Sequence[tuple[float, str]]) -> str:
-    """Return the sum as text, parameters of equal weight in one bracket."""
-    groups: list[tuple[float, list[str]]] = []
-    for weight, name in terms:
-        for size, members in groups:
-            if not _is_one(weight) and abs(weight - size) <= _SAME * abs(size):
-                members.append(name)
-                break
-        else:
-            groups.append((weight, [name]))
-    text = ''
-    for weight, members in groups:
-        sign = '-' if weight < 0.0 else '+'
-        body = members[0] if len(members) == 1 else f'({" + ".join(members)})'
-        factor = '' if _is_one(weight) else f'{abs(weight):.6g} '
-        text += f' {sign} {factor}{body}'
-    return text[3:] if text.startswith(' + ') else text[1:]
-
-
-def _is_one(weight: float) -> bool:
-    return abs(abs(weight) - 1.0) <= _SAME
 
 NO_GRAVITY = (0.0, 0.0, 0.0)
 # Base parameters for these three hold for every direction of gravity: an arm mounted at any tilt.
 ANY_GRAVITY = ((9.81, 0.0, 0.0), (0.0, 9.81, 0.0), (0.0, 0.0, 9.81))
-# A gravity vector is within a span if what sticks out is this part of it: rounding.
-_SPAN_TOLERANCE = 1e-9
-_CANCELLED = 1e-14
+
+
+class Method(str, Enum):
+    """How it is found what can be moved from a link to the one before."""
+
+    ELIMINATION = 'elimination'  # ranks of the energies' recursion, any frames
+    CLOSED_FORM = 'closed-form'  # (20), (21) and the geometry's special cases, joints along z
 
 
 @dataclass(frozen=True, eq=False)
-class BaseParameters:
+class BaseParameters(RegroupedParameters):
     """
     The base parameters of an arm's geometry under given gravity: which they are, and the map.
 
@@ -122,37 +71,7 @@ class BaseParameters:
     rotor_inertia: bool  # whether the standard vector has 11 n entries or 10 n
     columns: tuple[int, ...]  # which standard parameter each base parameter keeps the place of
     matrix: Array  # (b, 10 n or 11 n)
-    rank_gap: RankGap
-
-    def __len__(self) -> int:
-        """Return the number of base parameters."""
-        return len(self.columns)
-
-    @cached_property
-    def standard_names(self) -> tuple[str, ...]:
-        """Names of the standard parameters, in the order of the matrix's columns."""
-        return parameter_names(self.description.n, rotor_inertia=self.rotor_inertia)
-
-    @cached_property
-    def relations(self) -> tuple[Relation, ...]:
-        """What each base parameter is made of; `str()` writes it in the paper's notation."""
-        return relations(self.standard_names, self.columns, self.matrix)
-
-    @cached_property
-    def names(self) -> tuple[str, ...]:
-        """Names in the paper's notation: XXR_2 is regrouped, XY_2 stands alone."""
-        return tuple(relation.name for relation in self.relations)
-
-    @cached_property
-    def no_effect(self) -> tuple[int, ...]:
-        """Standard parameters that no torque depends on (eq. 13)."""
-        return tuple(int(k) for k in np.flatnonzero(~self.matrix.any(axis=0)))
-
-    @cached_property
-    def regrouped(self) -> tuple[int, ...]:
-        """Standard parameters that act, but only as a part of base parameters (eq. 14, 15)."""
-        others = {*self.columns, *self.no_effect}
-        return tuple(k for k in range(self.matrix.shape[1]) if k not in others)
+    rank_gap: RankGap | None
 
     def values(self, description: ArmDescription | None = None) -> Array:
         """
@@ -177,25 +96,6 @@ class BaseParameters:
                 'base parameters were found: joints, rows, convention and the pose of the base '
                 'must be the same. Find its own with base_parameters().')
         return self.matrix @ parameter_vector(arm, rotor_inertia=self.rotor_inertia)
-
-    def standard_vector(self, values: ArrayLike) -> Array:
-        """
-        Return standard parameters with the same torques: base values at their places, else zero.
-
-        Parameters
-        ----------
-        values : array_like, shape (b,)
-            Base parameters, such as an identification finds them.
-
-        """
-        given = np.asarray(values, dtype=float)
-        if given.shape != (len(self),):
-            raise BaseParameterError(
-                f'{len(self)} base parameters are expected, ordered {", ".join(self.names[:3])}, '
-                f'...; got shape {given.shape}.')
-        vector = np.zeros(self.matrix.shape[1])
-        vector[list(self.columns)] = given
-        return vector
 
     def grouped(self, values: ArrayLike | None = None) -> ArmDescription:
         """
@@ -238,43 +138,79 @@ class BaseParameters:
             If a state is at fault.
 
         """
-        if gravity is None:
-            if len(self.gravity) > 1:
-                raise BaseParameterError('These base parameters hold for several directions of '
-                                         'gravity; say which one the torques are for.')
-            gravity = self.gravity[0]
-        self._require_covered(np.asarray(gravity, dtype=float))
+        gravity = self.covered(gravity)
         return torque_regressor(self.description, q, dq, ddq, gravity,
                                 rotor_inertia=self.rotor_inertia, columns=self.columns)
 
-    def _require_covered(self, gravity: Array) -> None:
-        if gravity.shape != (3,) or not np.isfinite(gravity).all():
-            return  # the regressor says it
-        inside, *_ = np.linalg.lstsq(self.gravity.T, gravity, rcond=None)
-        outside = np.linalg.norm(gravity - self.gravity.T @ inside)
-        if outside > _SPAN_TOLERANCE * np.linalg.norm(gravity):
+
+@dataclass(frozen=True, eq=False)
+class TreeBaseParameters(RegroupedParameters):
+    """
+    The base parameters of a tree of bodies, such as a torso with two arms.
+
+    As `BaseParameters`; body i's ten parameters are in its own frame, and gravity, the poses of
+    the roots and `values` are in the space frame of the tree.
+    """
+
+    tree: BodyTree
+    gravity: Array
+    rotor_inertia: bool
+    columns: tuple[int, ...]
+    matrix: Array
+    rank_gap: RankGap | None
+
+    def values(self, tree: BodyTree | None = None) -> Array:
+        """
+        Return the base parameters' values, shape (b,) [kg m^2, kg m, kg].
+
+        Parameters
+        ----------
+        tree : BodyTree, optional
+            A tree of the same geometry with other inertias; the one that was analysed if not
+            given.
+
+        Raises
+        ------
+        BaseParameterError
+            If its geometry is another.
+
+        """
+        other = self.tree if tree is None else tree
+        if not (other.parents == self.tree.parents
+                and np.array_equal(other.placements, self.tree.placements)
+                and np.array_equal(other.twists, self.tree.twists)):
             raise BaseParameterError(
-                f'These base parameters were found for gravity along {self.gravity.tolist()}; '
-                f'under {gravity.tolist()} more parameters act. Find them with '
-                'base_parameters(description, ANY_GRAVITY), or for that vector.')
+                'The tree has another geometry than the one for which these base parameters were '
+                'found: parents, placements and twists must be the same. Find its own with '
+                'tree_base_parameters().')
+        return self.matrix @ tree_parameter_vector(other, rotor_inertia=self.rotor_inertia)
+
+    def regressor(self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike,
+                  gravity: ArrayLike | None = None) -> Array:
+        """Return the columns of the base parameters, (..., n, b); as BaseParameters.regressor."""
+        return tree_regressor(self.tree, q, dq, ddq, self.covered(gravity),
+                              rotor_inertia=self.rotor_inertia, columns=self.columns)
 
 
 def base_parameters(description: ArmDescription, gravity: ArrayLike = GRAVITY, *,
-                    rotor_inertia: bool | None = None) -> BaseParameters:
+                    rotor_inertia: bool | None = None,
+                    method: Method = Method.ELIMINATION) -> BaseParameters:
     """
-    Return the base parameters of an arm (seed 002, sections 5-8).
+    Return the base parameters of an arm (Gautier and Khalil 1990, sections 5-8).
 
     Parameters
     ----------
     description : ArmDescription
         A serial arm of revolute and prismatic joints, in either DH convention, its base as it
         is. The parameters stay in the description's own link frames; in the standard convention,
-        whose joints do not turn about their link's own z, others of them go than the seed's.
+        whose joints do not turn about their link's own z, others of them go than the paper's.
     gravity : array_like, shape (3,) or (k, 3)
         Gravity in the space frame; several vectors ask for what suffices for all of them
         (ANY_GRAVITY: every direction), and NO_GRAVITY for none. Only the direction counts.
     rotor_inertia : bool, optional
         Whether each joint's rotor is one more parameter. If not given: if the arm has any.
+    method : Method
+        CLOSED_FORM takes modified rows only, for which the paper's relations are written.
 
     Returns
     -------
@@ -285,63 +221,72 @@ def base_parameters(description: ArmDescription, gravity: ArrayLike = GRAVITY, *
     ------
     BaseParameterError
         If gravity has another shape or is not finite.
+    TreeError
+        If the closed form is asked for and the rows are in the standard convention.
 
     """
-    vectors = np.array(gravity, dtype=float)
-    if vectors.shape[-1:] != (3,) or vectors.ndim > 2 or not np.isfinite(vectors).all() \
-            or vectors.size == 0:
-        raise BaseParameterError(
-            f'Gravity must be three finite numbers [m/s^2] in the space frame, such as {GRAVITY}, '
-            f'or a list of such vectors; got {np.asarray(gravity).tolist()}.')
-    vectors = np.atleast_2d(vectors)
+    vectors = gravity_vectors(gravity)
     if rotor_inertia is None:
         rotor_inertia = any(joint.rotor_inertia != 0.0 for joint in description.joints)
-    square, gap = _cascade(description, vectors, rotor_inertia)
-    columns = tuple(int(k) for k in np.flatnonzero(square.any(axis=1)))
-    matrix = square[list(columns)]
-    for array in (vectors, matrix):
-        array.setflags(write=False)
+    columns, matrix, gap = _regrouped(description, vectors, rotor_inertia, method)
     return BaseParameters(description, vectors, rotor_inertia, columns, matrix, gap)
+
+
+def tree_base_parameters(tree: BodyTree, gravity: ArrayLike = GRAVITY, *,
+                         rotor_inertia: bool | None = None,
+                         method: Method = Method.ELIMINATION) -> TreeBaseParameters:
+    """
+    Return the base parameters of a tree of bodies (Gautier and Khalil 1990, section 12).
+
+    A leaf's parameters move to its antecedent by the same relations wherever it hangs; a body
+    that carries several takes what each of them gives.
+
+    Parameters
+    ----------
+    tree : BodyTree
+        Every joint along the z of its body's frame; `with_axes_along_z` moves frames there.
+    gravity, rotor_inertia, method
+        As in `base_parameters`.
+
+    Raises
+    ------
+    BaseParameterError
+        If gravity has another shape or is not finite.
+    TreeError
+        If a joint is not along its frame's z.
+
+    """
+    vectors = gravity_vectors(gravity)
+    if rotor_inertia is None:
+        rotor_inertia = bool(tree.rotor_inertias.any())
+    columns, matrix, gap = _regrouped(tree, vectors, rotor_inertia, method)
+    return TreeBaseParameters(tree, vectors, rotor_inertia, columns, matrix, gap)
 
 
 def upper_bound(description: ArmDescription) -> int:
     """
-    Return the bound on the number of base parameters (seed 002, theorem 7, eq. 23, corrected).
+    Return the bound on the number of base parameters.
 
-    7 n_r + 4 n_t - 3, and one less where joint 1 is revolute. Rotors are not counted.
+    Gautier and Khalil 1990, theorem 7, (23) corrected: 7 n_r + 4 n_t - 3, and one less where joint
+    1 is revolute. Rotors are not counted.
     """
     revolute = [joint.kind is JointKind.REVOLUTE for joint in description.joints]
     return 7 * sum(revolute) + 4 * (len(revolute) - sum(revolute)) - 3 - int(revolute[0])
 
 
-def _cascade(description: ArmDescription, gravity: Array, rotor_inertia: bool,
-             ) -> tuple[Array, RankGap]:
-    """
-    Return the square map from standard to regrouped parameters: step b from link n to link 1.
-
-    Rows of eliminated parameters are zero. Row k says what stands at place k after regrouping.
-    `size` sums the same without signs: an entry far below its size is a sum that has cancelled.
-    """
-    n = description.n
-    found, gap = eliminations(description, gravity, rotor_inertia=rotor_inertia)
-    width = (PER_LINK + int(rotor_inertia)) * n
-    matrix, size = np.eye(width), np.eye(width)
-    for i in reversed(range(n)):
-        places = list(range(PER_LINK * i, PER_LINK * (i + 1)))
-        if rotor_inertia:
-            places.append(PER_LINK * n + i)
-        going = [places[place] for place in found[i].places]
-        within, onto = found[i].within, found[i].onto
-        moved, moved_size = matrix[going], size[going]
-        matrix[places] -= within @ moved
-        size[places] += np.abs(within) @ moved_size
-        matrix[going] = size[going] = 0.0
-        if i:
-            before = slice(PER_LINK * (i - 1), PER_LINK * i)
-            matrix[before] += onto @ moved
-            size[before] += np.abs(onto) @ moved_size
-    matrix[np.abs(matrix) <= _CANCELLED * size] = 0.0
-    return matrix, gap
+def _regrouped(arm: ArmDescription | BodyTree, gravity: Array, rotor_inertia: bool,
+               method: Method) -> tuple[tuple[int, ...], Array, RankGap | None]:
+    """Return the columns that stay, the map, and how clear the rank decisions were."""
+    gravity.setflags(write=False)
+    gap: RankGap | None = None
+    steps: Sequence[Step]
+    if method is Method.CLOSED_FORM:
+        steps = closed_form_steps(arm, gravity, rotor_inertia=rotor_inertia)
+    else:
+        found, gap = eliminations(arm, gravity, rotor_inertia=rotor_inertia)
+        steps = [elimination.step for elimination in found]
+    parents = arm.parents if isinstance(arm, BodyTree) else range(-1, arm.n - 1)
+    return *cascade(steps, parents, rotor_inertia=rotor_inertia), gap
 
 
 def _same_geometry(one: ArmDescription, other: ArmDescription) -> bool:

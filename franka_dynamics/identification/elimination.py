@@ -19,15 +19,19 @@ will do. docs/base-parameters.md has the proof, and how (20), (21) and theorems 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 
-from .energy_regressors import base_potential, link_step
+from .energy_regressors import base_potential, link_step, LinkStep, tree_link_step
+from .regrouped_parameters import RankGap, Step
 from ..arm import ArmDescription, JointKind
+from ..dynamics.body_tree import BASE, BodyTree
 from ..dynamics.regressor import LINK_SYMBOLS, PER_LINK, ROTOR_SYMBOL
 from ..dynamics.screws import joint_screws, to_child
+from ..dynamics.tree_rows import tree_rows
 from ..typing import Array
 
 # What is eliminated first where there is a choice: the seed's YY, mZ, m of a revolute joint and
@@ -49,26 +53,20 @@ _WHOLE = 1e-14
 
 @dataclass(frozen=True)
 class Elimination:
-    """
-    What can be eliminated of one link's parameters.
+    """What can be eliminated of one link's parameters, and where to."""
 
-    `places` are the eliminated ones among XX, ..., m (0..9) and, with rotors, Ia (10). Column k
-    of `within`, shape (10 or 11, k), is the combination that vanishes from link j with places[k]
-    (1 there, 0 at the other places); column k of `onto`, shape (10, k), is what it adds to j-1.
-    """
-
-    places: tuple[int, ...]
-    within: Array
-    onto: Array
+    step: Step
     general: bool  # theorem 1's condition: the link before has no combination without energy
 
 
-@dataclass(frozen=True)
-class RankGap:
-    """The singular values on either side of the rank decisions, in units of order one."""
+class _Joint(NamedTuple):
+    """One joint as the criterion sees it, lengths in units of the structure's largest."""
 
-    smallest_kept: float
-    largest_dropped: float
+    parent: int
+    kind: JointKind
+    screw: Array  # (6,): the unit twist (v, omega) in the link's frame
+    step: Callable[[Array], LinkStep]  # the energies' recursion at positions of the joint
+    poses: Callable[[Array], Array]  # (..., 4, 4) of the link's frame in the antecedent's
 
 
 class _RankDecisions:
@@ -101,15 +99,15 @@ class _Reach(NamedTuple):
     effects: Array  # (k, 10): orthonormal, zero on the parameters without any energy
 
 
-def eliminations(description: ArmDescription, gravity: Array, *, rotor_inertia: bool,
+def eliminations(arm: ArmDescription | BodyTree, gravity: Array, *, rotor_inertia: bool,
                  ) -> tuple[list[Elimination], RankGap]:
     """
     Return for each link what can be moved to the link before it.
 
     Parameters
     ----------
-    description : ArmDescription
-        The arm; only its geometry is used.
+    arm : ArmDescription or BodyTree
+        The arm, or a tree whose joints lie along their frames' z; only its geometry is used.
     gravity : ndarray, shape (k, 3)
         Directions of gravity in the space frame, for all of which it must hold; zero rows are
         no gravity.
@@ -121,29 +119,34 @@ def eliminations(description: ArmDescription, gravity: Array, *, rotor_inertia: 
     tuple of list of Elimination and RankGap
         One elimination per link, and how clear the rank decisions were.
 
+    Raises
+    ------
+    TreeError
+        If a joint of a tree is not along its frame's z.
+
     """
-    unit = _length_unit(description)
-    scaled = _in_unit(description, unit)
+    joints, unit = _tree_joints(arm) if isinstance(arm, BodyTree) else _arm_joints(arm)
     ranks = _RankDecisions()
     strengths = np.linalg.norm(gravity, axis=-1)
     # U is measured from the origin of frame 0: where the arm stands is a constant of U, and a far
     # place would blur the ranks.
-    rows = base_potential(scaled, gravity[strengths > 0.0] / strengths[strengths > 0.0, None])
+    base = np.eye(4) if isinstance(arm, BodyTree) else np.asarray(arm.base, dtype=float)
+    rows = base_potential(base, gravity[strengths > 0.0] / strengths[strengths > 0.0, None])
     rows[:, 9] = 0.0
-    reach = _Reach(np.zeros((0, 6)), ranks.row_space(rows))
+    reaches = {BASE: _Reach(np.zeros((0, 6)), ranks.row_space(rows))}
     found = []
-    for index in range(description.n):
-        elimination, reach = _eliminate(scaled, index, reach, rotor_inertia, ranks)
-        found.append(_out_of_unit(elimination, unit, description.joints[index].kind))
+    for index, joint in enumerate(joints):
+        elimination, reaches[index] = _eliminate(joint, reaches[joint.parent], rotor_inertia,
+                                                 ranks)
+        found.append(_out_of_unit(elimination, unit, joint.kind))
     return found, ranks.gap()
 
 
-def _eliminate(arm: ArmDescription, index: int, before: _Reach, rotor_inertia: bool,
-               ranks: _RankDecisions) -> tuple[Elimination, _Reach]:
+def _eliminate(joint: _Joint, before: _Reach, rotor_inertia: bool, ranks: _RankDecisions,
+               ) -> tuple[Elimination, _Reach]:
     """Return what goes from one link, and the reach of that link."""
-    kind = arm.joints[index].kind
-    positions = _ANGLES if kind is JointKind.REVOLUTE else _LENGTHS
-    step = link_step(arm, index, positions)
+    positions = _ANGLES if joint.kind is JointKind.REVOLUTE else _LENGTHS
+    step = joint.step(positions)
     # Rows that vanish on parameter vectors without effect: f^j for every twist and position ...
     coupled = np.swapaxes(step.coupling @ before.twists.T, -1, -2).reshape(-1, PER_LINK)
     # ... and the energy of the vector as a part of the link before.
@@ -153,35 +156,60 @@ def _eliminate(arm: ArmDescription, index: int, before: _Reach, rotor_inertia: b
     if rotor_inertia:  # it shares 1/2 dq^2 with the link, and nothing else
         conditions = np.column_stack((conditions, np.zeros(len(conditions))))
         conditions[-1, PER_LINK] = 1.0
-    places, within = _null_vectors(ranks.row_space(conditions),
-                                   elimination_order(arm, index, rotor_inertia=rotor_inertia))
+    places, within = _null_vectors(
+        ranks.row_space(conditions),
+        elimination_order(joint.kind, joint.screw, rotor_inertia=rotor_inertia))
     onto = _clean(step.transfer[0].T @ within[:PER_LINK])
     rows = np.concatenate((coupled, step.quadratic[None], carried.reshape(-1, PER_LINK)))
-    poses = _step_poses(arm, index, positions)
-    twists = np.concatenate((to_child(poses, before.twists).reshape(-1, 6),
-                             joint_screws(arm)[index][None]))
+    twists = np.concatenate((to_child(joint.poses(positions), before.twists).reshape(-1, 6),
+                             joint.screw[None]))
     reach = _Reach(ranks.row_space(twists), ranks.row_space(rows))
-    return Elimination(places, within, onto, len(before.effects) == PER_LINK), reach
+    return Elimination(Step(places, within, onto), len(before.effects) == PER_LINK), reach
 
 
-def _step_poses(arm: ArmDescription, index: int, positions: Array) -> Array:
-    """Return the pose of one link's frame in the one before at some positions of its joint."""
-    q = np.zeros((len(positions), arm.n))
-    q[:, index] = positions
-    return arm.joint_transforms(q)[index]
+def _arm_joints(description: ArmDescription) -> tuple[list[_Joint], float]:
+    """Return an arm's joints, and the unit of length [m]."""
+    unit = max((abs(length) for joint in description.joints
+                for length in (joint.row.a, joint.row.d)), default=0.0) or 1.0
+    scaled = replace(description, joints=tuple(
+        replace(joint, row=replace(joint.row, a=joint.row.a / unit, d=joint.row.d / unit))
+        for joint in description.joints))
+    screws = joint_screws(scaled)
+
+    def joint(index: int) -> _Joint:
+        def poses(positions: Array) -> Array:
+            q = np.zeros((len(positions), scaled.n))
+            q[:, index] = positions
+            return scaled.joint_transforms(q)[index]
+
+        return _Joint(index - 1, scaled.joints[index].kind, screws[index],
+                      lambda positions: link_step(scaled, index, positions), poses)
+
+    return [joint(index) for index in range(scaled.n)], unit
 
 
-def elimination_order(description: ArmDescription, index: int, *, rotor_inertia: bool,
-                      ) -> list[int]:
+def _tree_joints(tree: BodyTree) -> tuple[list[_Joint], float]:
+    """Return a tree's joints, and the unit of length [m]."""
+    rows = tree_rows(tree)
+    unit = max((abs(length) for row in rows for length in (row.b, row.row.a, row.row.d)),
+               default=0.0) or 1.0
+    scaled = [replace(row, b=row.b / unit,
+                      row=replace(row.row, a=row.row.a / unit, d=row.row.d / unit))
+              for row in rows]
+    return [_Joint(row.parent, row.kind, tree.twists[i],
+                   lambda positions, row=row: tree_link_step(row, positions),  # type: ignore
+                   row.poses) for i, row in enumerate(scaled)], unit
+
+
+def elimination_order(kind: JointKind, screw: Array, *, rotor_inertia: bool) -> list[int]:
     """
     Return the places of a link's parameters (Ia at 10), the first to be eliminated first.
 
-    The seed's order is for a joint along its link's z. A standard row of some quarter turn leaves
-    the joint along the link's y: there y and z change parts.
+    The paper's order is for a joint along its link's z. A standard row of some quarter turn
+    leaves the joint along the link's y: there y and z change parts.
     """
-    joint = description.joints[index]
-    axis = joint_screws(description)[index].reshape(2, 3)[int(joint.kind is JointKind.REVOLUTE)]
-    order: tuple[str, ...] = _FIRST_TO_GO[joint.kind]
+    axis = screw.reshape(2, 3)[int(kind is JointKind.REVOLUTE)]
+    order: tuple[str, ...] = _FIRST_TO_GO[kind]
     if abs(axis[1]) > abs(axis[2]):
         order = tuple(_Y_FOR_Z.get(symbol, symbol) for symbol in order)
     places = [(*LINK_SYMBOLS, ROTOR_SYMBOL).index(symbol) for symbol in order]
@@ -220,25 +248,12 @@ def _clean(coefficients: Array) -> Array:
     return np.where(np.abs(coefficients - whole) < _WHOLE, whole, coefficients)
 
 
-def _length_unit(description: ArmDescription) -> float:
-    """Return the largest length of the arm's rows [m], or 1 if there is none."""
-    lengths = [abs(length) for joint in description.joints
-               for length in (joint.row.a, joint.row.d)]
-    return max(lengths) or 1.0
-
-
-def _in_unit(description: ArmDescription, unit: float) -> ArmDescription:
-    joints = tuple(replace(joint, row=replace(joint.row, a=joint.row.a / unit,
-                                              d=joint.row.d / unit))
-                   for joint in description.joints)
-    return replace(description, joints=joints)
-
-
 def _out_of_unit(elimination: Elimination, unit: float, kind: JointKind) -> Elimination:
     """Return the combinations in metres: a tensor scales as the length's square, mS as it."""
+    step = elimination.step
     link = np.array([unit**2] * 6 + [unit] * 3 + [1.0])
     whole = np.append(link, unit**2 if kind is JointKind.REVOLUTE else 1.0)  # the rotor's behind
-    going = whole[list(elimination.places)]
-    own = whole[:len(elimination.within), None]
-    return replace(elimination, within=elimination.within * own / going,
-                   onto=elimination.onto * link[:, None] / going)
+    going = whole[list(step.places)]
+    own = whole[:len(step.within), None]
+    return replace(elimination, step=Step(step.places, step.within * own / going,
+                                          step.onto * link[:, None] / going))

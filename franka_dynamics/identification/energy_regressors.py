@@ -24,6 +24,7 @@ from ..arm import ArmDescription, Convention, DHRow, JointKind
 from ..dynamics.model import GRAVITY, gravity_vector
 from ..dynamics.regressor import broadcast_states, PER_LINK
 from ..dynamics.screws import joint_screws, to_child
+from ..dynamics.tree_rows import TreeRow
 from ..typing import Array
 
 
@@ -77,6 +78,34 @@ def link_step(description: ArmDescription, index: int, position: ArrayLike) -> L
                     transfer_matrix(row.alpha, row.a, 0.0, 0.0) @ _quadratic(revolute))
 
 
+def tree_link_step(row: TreeRow, position: ArrayLike) -> LinkStep:
+    """
+    Return the recursion's matrices of one body of a tree at positions of its joint.
+
+    The row's gamma and b are a fixed turn and way in front of the appendix's joint:
+    lambda^j = lambda(alpha, d, theta, r) lambda(0, 0, gamma, b), and the antecedent's twist is
+    seen from behind them.
+
+    Parameters
+    ----------
+    row : TreeRow
+        The joint.
+    position : array_like, shape (...)
+        Positions of the joint [rad or m].
+
+    """
+    at = np.asarray(position, dtype=float)
+    revolute = row.kind is JointKind.REVOLUTE
+    alpha, a = row.row.alpha, row.row.a
+    theta = row.row.theta + at if revolute else np.full(at.shape, row.row.theta)
+    r = np.full(at.shape, row.row.d) if revolute else row.row.d + at
+    seen = to_child(row.before, np.eye(6)).T
+    return LinkStep(transfer_matrix(alpha, a, theta, r) @ transfer_matrix(0.0, 0.0, row.gamma,
+                                                                          row.b),
+                    coupling_matrix(alpha, a, theta, r, revolute=revolute) @ seen,
+                    _quadratic(revolute))
+
+
 def energy_regressors(description: ArmDescription, q: ArrayLike, dq: ArrayLike,
                       gravity: ArrayLike = GRAVITY) -> tuple[Array, Array]:
     """
@@ -107,7 +136,8 @@ def energy_regressors(description: ArmDescription, q: ArrayLike, dq: ArrayLike,
     screws = joint_screws(description)
     twist = np.zeros((*position.shape[:-1], 1, 6))
     kinetic = np.zeros((*position.shape[:-1], PER_LINK))
-    potential = np.broadcast_to(base_potential(description, gravity_vector(gravity)),
+    potential = np.broadcast_to(base_potential(np.asarray(description.base, dtype=float),
+                                               gravity_vector(gravity)),
                                 kinetic.shape)
     kinetics, potentials = [], []
     for i, pose in enumerate(description.joint_transforms(position)):
@@ -122,9 +152,12 @@ def energy_regressors(description: ArmDescription, q: ArrayLike, dq: ArrayLike,
     return np.concatenate(kinetics, axis=-1), np.concatenate(potentials, axis=-1)
 
 
-def base_potential(description: ArmDescription, gravity: Array) -> Array:
-    """Return DU^0, shape (..., 10), for gravity of shape (..., 3) in the space frame [m/s^2]."""
-    base = np.asarray(description.base, dtype=float)
+def base_potential(base: Array, gravity: Array) -> Array:
+    """
+    Return DU^0, shape (..., 10), for gravity of shape (..., 3) in the space frame [m/s^2].
+
+    `base` (4, 4) is the pose of frame {0} in the space frame.
+    """
     out = np.zeros((*gravity.shape[:-1], PER_LINK))
     out[..., 6:9] = -gravity @ base[:3, :3]
     out[..., 9] = -gravity @ base[:3, 3]

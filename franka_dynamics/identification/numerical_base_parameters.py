@@ -18,15 +18,20 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .elimination import elimination_order
-from ..arm import ArmDescription
+from ..arm import ArmDescription, JointKind
 from ..arm.sampling import sample_states
+from ..dynamics.body_tree import BodyTree
 from ..dynamics.model import GRAVITY
 from ..dynamics.regressor import PER_LINK, torque_regressor
+from ..dynamics.screws import joint_screws
+from ..dynamics.tree_regressor import tree_regressor
 from ..typing import Array
 
 # Between the smallest singular value that counts (1e-5 for odd geometries; 0.1 for real arms) and
 # rounding (1e-15), relative to the largest, columns being of unit length.
 _RANK_TOLERANCE = 1e-9
+# Joint positions, velocities and accelerations of random states of a tree, which has no limits.
+_TREE_REACH = 2.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,16 +48,16 @@ class NumericalBaseParameters:
         return int(np.sum(self.singular_values > _RANK_TOLERANCE))
 
 
-def numerical_base_parameters(description: ArmDescription, gravity: ArrayLike = GRAVITY, *,
-                              rotor_inertia: bool = False, count: int = 100, seed: int = 0,
-                              ) -> NumericalBaseParameters:
+def numerical_base_parameters(
+        description: ArmDescription | BodyTree, gravity: ArrayLike = GRAVITY, *,
+        rotor_inertia: bool = False, count: int = 100, seed: int = 0) -> NumericalBaseParameters:
     """
     Return base parameters found from random states.
 
     Parameters
     ----------
-    description : ArmDescription
-        The arm; only its geometry is used.
+    description : ArmDescription or BodyTree
+        The arm, or a tree of bodies; only its geometry is used.
     gravity : array_like, shape (3,) or (k, 3)
         Gravity in the space frame; the torques of several vectors are stacked.
     rotor_inertia : bool
@@ -75,11 +80,17 @@ def numerical_base_parameters(description: ArmDescription, gravity: ArrayLike = 
     return NumericalBaseParameters(tuple(columns), matrix, singular)
 
 
-def _stacked_regressor(description: ArmDescription, gravity: Array, rotor_inertia: bool,
+def _stacked_regressor(description: ArmDescription | BodyTree, gravity: Array, rotor_inertia: bool,
                        count: int, seed: int) -> Array:
-    states = sample_states(description, count, seed)
-    parts = [torque_regressor(description, *states, vector, rotor_inertia=rotor_inertia)
-             for vector in gravity]
+    if isinstance(description, BodyTree):
+        q, dq, ddq = np.random.default_rng(seed).uniform(-_TREE_REACH, _TREE_REACH,
+                                                         (3, count, description.n))
+        parts = [tree_regressor(description, q, dq, ddq, vector, rotor_inertia=rotor_inertia)
+                 for vector in gravity]
+    else:
+        states = sample_states(description, count, seed)
+        parts = [torque_regressor(description, *states, vector, rotor_inertia=rotor_inertia)
+                 for vector in gravity]
     stacked = np.concatenate(parts)
     # The triangular factor has the same column lengths, singular values and dependencies, and as
     # few rows as columns.
@@ -93,11 +104,14 @@ def _independent_columns(matrix: Array, order: list[int]) -> list[int]:
     return sorted(kept)
 
 
-def _keep_order(description: ArmDescription, rotor_inertia: bool) -> list[int]:
+def _keep_order(description: ArmDescription | BodyTree, rotor_inertia: bool) -> list[int]:
     """Return the columns from the base outwards, and in a link from the last to be eliminated."""
+    screws = (description.twists if isinstance(description, BodyTree)
+              else joint_screws(description))
     order: list[int] = []
-    for i in range(description.n):
-        for place in reversed(elimination_order(description, i, rotor_inertia=rotor_inertia)):
+    for i, screw in enumerate(screws):
+        kind = JointKind.REVOLUTE if screw[3:].any() else JointKind.PRISMATIC
+        for place in reversed(elimination_order(kind, screw, rotor_inertia=rotor_inertia)):
             order.append(PER_LINK * i + place if place < PER_LINK
                          else PER_LINK * description.n + i)
     return order

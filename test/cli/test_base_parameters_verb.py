@@ -79,3 +79,47 @@ def test_given_a_rank_that_disagrees_when_listed_then_the_answer_is_no(monkeypat
                         lambda *args, **kwargs: honest(*args, **kwargs, count=1))
     assert main(['base-parameters', '--arm', 'fer']) == 1
     assert 'MISMATCH' in capsys.readouterr().out
+
+
+@pytest.mark.parametrize('gravity, count', [('vertical', 43), ('tilted', 45), ('none', 39)])
+def test_given_the_closed_form_when_listed_then_the_elimination_agrees(gravity, count, capsys):
+    assert main(['base-parameters', '--arm', 'fer', '--gravity', gravity,
+                 '--method', 'closed-form']) == 0
+    out = ' '.join(capsys.readouterr().out.split())
+    assert f'{count} base parameters of 70' in out
+    assert f'by the other method (elimination): {count}, maps apart by' in out
+
+
+def test_given_standard_rows_when_the_closed_form_is_asked_then_frames_are_told(capsys):
+    assert main(['base-parameters', '--arm', 'rpr', '--method', 'closed-form']) == 0
+    captured = capsys.readouterr()
+    assert '11 base parameters of 30' in ' '.join(captured.out.split())
+    assert 'frames of its modified ones' in captured.err
+
+
+def test_given_letters_when_written_then_the_papers_line_is_there(tmp_path, capsys):
+    assert main(['base-parameters', '--arm', 'scemi', '--letters']) == 0
+    assert 'XZR_2 = XZ_2 - D3*mZ_3\n' in capsys.readouterr().out
+    path = tmp_path / 'scemi.tex'
+    assert main(['base-parameters', '--arm', 'scemi', '--letters', 'latex',
+                 '--output', str(path)]) == 0
+    assert path.read_text(encoding='utf-8').startswith('\\documentclass')
+    capsys.readouterr()
+
+
+def test_given_a_method_that_disagrees_when_listed_then_the_exit_status_is_1(monkeypatch, capsys):
+    from franka_dynamics.identification import base_parameters
+
+    # Relations that keep every parameter: the closed form then has 70.
+    from franka_dynamics.identification.regrouped_parameters import Step
+
+    monkeypatch.setattr(
+        base_parameters, 'closed_form_steps',
+        lambda arm, gravity, rotor_inertia: [Step((), np.zeros((10, 0)), np.zeros((10, 0)))] * 7)
+    assert main(['base-parameters', '--arm', 'fer']) == 1
+    assert 'MISMATCH' in capsys.readouterr().out
+
+
+def test_given_output_without_letters_when_asked_then_one_sentence_refuses(capsys):
+    assert main(['base-parameters', '--output', 'x.txt']) == INPUT_AT_FAULT
+    assert '--output is for --letters' in capsys.readouterr().err

@@ -79,7 +79,7 @@ def last_link(kind, seed=0):
                                enumerate(zip(kinds, rows))), load('scemi').links[:5])
     found, _ = eliminations(arm, np.array([TILTED]), rotor_inertia=False)
     assert found[-1].general
-    return arm, found[-1], rng.uniform(0.5, 1.0, 10)
+    return arm, found[-1].step, rng.uniform(0.5, 1.0, 10)
 
 
 def is_regrouping_free_of_torque(arm, x, within, onto):
@@ -175,7 +175,7 @@ def test_given_theorem_1s_condition_for_every_combination_when_applied_then_20_a
         for joint, elimination in zip(arm.joints, found):
             if elimination.general:
                 seen += 1
-                assert tuple(LINK_SYMBOLS[k] for k in elimination.places) == usual[joint.kind]
+                assert tuple(LINK_SYMBOLS[k] for k in elimination.step.places) == usual[joint.kind]
     assert seen > 50
 
 
@@ -248,7 +248,7 @@ def test_given_theorems_5_and_6_when_applied_then_at_least_those_parameters_go(r
         arm = random_arm(seed)
         found, _ = eliminations(arm, np.array([TILTED]), rotor_inertia=False)
         for joint, elimination in zip(arm.joints, found):
-            assert named[joint.kind] <= {LINK_SYMBOLS[k] for k in elimination.places}
+            assert named[joint.kind] <= {LINK_SYMBOLS[k] for k in elimination.step.places}
 
 
 # --- the example, section 9

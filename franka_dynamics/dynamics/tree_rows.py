@@ -1,0 +1,204 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+Trees of joints in rows: the notation of Khalil and Kleinfinger 1986 for open chains and trees.
+
+Frame j stands in the frame of its antecedent at Rz(gamma) Tz(b) Rx(alpha) Tx(a) Rz(theta) Tz(d),
+the joint's position added to theta or d. gamma and b are zero on a serial arm, where what follows
+them is the modified (Craig) row. The paper's letters are d_j for `a` and r_j for `d`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+import math
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .body_tree import BASE, BodyTree
+from ..arm import ArmDescription, Convention, DHRow, JointKind
+from ..errors import TreeError
+from ..spatial import inverse_transform
+from ..typing import Array
+
+# A twist whose entries are this near to those of a joint along z is that joint.
+_ALONG_Z = 1e-12
+# Sines of angles between axes, and lengths beside the tree's largest, that are rounding.
+_ROUNDING = 1e-14
+
+
+@dataclass(frozen=True)
+class TreeRow:
+    """
+    One joint of a tree and the place of its frame in that of the antecedent.
+
+    Parameters
+    ----------
+    parent : int
+        Number of the antecedent, BASE (-1) for the ground; parents come first.
+    kind : JointKind
+        Whether the joint's position is added to `row.theta` or to `row.d`.
+    gamma, b : float
+        Turn about [rad] and way along [m] the antecedent's z, before the row.
+    row : DHRow
+        In the modified convention.
+
+    """
+
+    parent: int
+    kind: JointKind
+    gamma: float
+    b: float
+    row: DHRow
+
+    @property
+    def before(self) -> Array:
+        """Pose Rz(gamma) Tz(b) of the row's start in the antecedent's frame, (4, 4)."""
+        pose = np.eye(4)
+        cosine, sine = cos_sin(self.gamma)
+        pose[:2, :2] = [[cosine, -sine], [sine, cosine]]
+        pose[2, 3] = self.b
+        return pose
+
+    def poses(self, position: ArrayLike = 0.0) -> Array:
+        """Return the pose of frame j in the antecedent's at joint positions, (..., 4, 4)."""
+        revolute = self.kind is JointKind.REVOLUTE
+        moved = (position, 0.0) if revolute else (0.0, position)
+        return self.before @ self.row.transform(Convention.MODIFIED, *moved)
+
+
+def cos_sin(angle: float) -> tuple[float, float]:
+    """Return cosine and sine, exact at quarter turns."""
+    turn = DHRow(alpha=angle).transform(Convention.MODIFIED)
+    return float(turn[1, 1]), float(turn[2, 1])
+
+
+def serial_rows(description: ArmDescription) -> tuple[TreeRow, ...]:
+    """
+    Return an arm's rows as those of a tree; joint 1 stands in frame {0}, not in the space frame.
+
+    Raises
+    ------
+    TreeError
+        If its rows are in the standard convention, where the joint does not lie along its own
+        frame's z; `in_modified_convention` rewrites it.
+
+    """
+    if description.convention is not Convention.MODIFIED:
+        raise TreeError(f'{description.name} has rows of the standard convention, whose joints do '
+                        "not lie along their own frames' z; rewrite it with "
+                        'arm.in_modified_convention().')
+    return tuple(TreeRow(i - 1, joint.kind, 0.0, 0.0, joint.row)
+                 for i, joint in enumerate(description.joints))
+
+
+def tree_rows(tree: BodyTree) -> tuple[TreeRow, ...]:
+    """
+    Return the rows of a tree whose joints lie along their own frames' z, whatever its placements.
+
+    A root's row starts from the space frame. Any placement has a row: two axes have a common
+    normal, along which alpha and a are read; gamma and b lead to it and theta and d from it. Of
+    the two directions of the normal, the one within a quarter turn of x is taken, so that serial
+    rows come back as they were.
+
+    Raises
+    ------
+    TreeError
+        If a joint's twist is not along the z of its body's frame; `with_axes_along_z` moves the
+        frames.
+
+    """
+    rows = []
+    reach = max([float(np.abs(tree.placements[:, :3, 3]).max(initial=0.0)), 1e-300])
+    for i, parent in enumerate(tree.parents):
+        kind = _kind_along_z(tree, i)
+        gamma, b, row = _row_of(tree.placements[i], reach)
+        rows.append(TreeRow(parent, kind, gamma, b, row))
+    return tuple(rows)
+
+
+def with_axes_along_z(tree: BodyTree) -> BodyTree:
+    """
+    Return the same tree with every body's frame moved so that its joint lies along z.
+
+    A revolute joint's frame goes to the point of the axis nearest to where it was; frames that
+    are in place stay. Inertias, placements and the tool are rewritten, so that poses of the tool,
+    torques and energies are the same.
+    """
+    moves = [np.eye(4) if _is_along_z(twist) else _to_axis(twist) for twist in tree.twists]
+    backs = [inverse_transform(move) for move in moves]
+    placements, twists = [], []
+    for i, parent in enumerate(tree.parents):
+        before = np.eye(4) if parent == BASE else backs[parent]
+        placements.append(before @ tree.placements[i] @ moves[i])
+        twists.append(np.array([0, 0, 0, 0, 0, 1.0] if tree.twists[i, 3:].any()
+                               else [0, 0, 1.0, 0, 0, 0]))
+    inertias = [body.expressed_in(back) for body, back in zip(tree.inertias, backs)]
+    return BodyTree(tree.parents, np.array(placements), np.array(twists), tuple(inertias),
+                    tree.rotor_inertias, tree.tool_body, backs[tree.tool_body] @ tree.tool,
+                    tree.names)
+
+
+def _is_along_z(twist: Array) -> bool:
+    turning = bool(twist[3:].any())
+    exact = np.array([0, 0, 0, 0, 0, 1.0]) if turning else np.array([0, 0, 1.0, 0, 0, 0])
+    return bool(np.abs(twist - exact).max() <= _ALONG_Z)
+
+
+def _kind_along_z(tree: BodyTree, i: int) -> JointKind:
+    if not _is_along_z(tree.twists[i]):
+        raise TreeError(f"{tree.names[i]} does not lie along z of its body's frame: its twist "
+                        f'(v, omega) is {tree.twists[i].tolist()}. Move the frames with '
+                        'with_axes_along_z(tree); the bodies are then described in those.')
+    return JointKind.REVOLUTE if tree.twists[i, 3:].any() else JointKind.PRISMATIC
+
+
+def _to_axis(twist: Array) -> Array:
+    """Return the pose of a frame with z along a joint's axis, as near as can be."""
+    v, omega = twist[:3], twist[3:]
+    axis = omega if omega.any() else v
+    pose = np.eye(4)
+    pose[:3, 3] = np.cross(omega, v)
+    # x is the old axis that lies most across the joint's.
+    x = np.eye(3)[int(np.argmin(np.abs(axis)))]
+    x = x - (x @ axis) * axis
+    x = x / np.linalg.norm(x)
+    pose[:3, :3] = np.column_stack((x, np.cross(axis, x), axis))
+    return pose
+
+
+def _row_of(placement: Array, reach: float) -> tuple[float, float, DHRow]:
+    """Return gamma, b and the modified row of a pose."""
+    rotation, origin = placement[:3, :3], placement[:3, 3]
+    across = rotation[:2, 2]  # the child's z seen along the parent's
+    sine = float(np.hypot(*across))
+    if sine > _ROUNDING:
+        normal = np.array([-across[1], across[0]]) / sine  # z_parent x z_child
+    elif np.hypot(*origin[:2]) > _ROUNDING * reach:
+        normal = origin[:2] / np.hypot(*origin[:2])
+    else:
+        normal = np.array([1.0, 0.0])
+    if normal[0] < 0.0 or (normal[0] <= _ROUNDING and normal[1] < 0.0):
+        normal = -normal
+    gamma = _quarter(math.atan2(normal[1], normal[0]))
+    c, s = cos_sin(gamma)
+    turned = np.array([[c, s, 0.0], [-s, c, 0.0], [0.0, 0.0, 1.0]])
+    along, point = turned @ rotation, turned @ origin
+    alpha = _quarter(math.atan2(-along[1, 2], along[2, 2]))
+    cosine, sine = cos_sin(alpha)
+    # The child's origin is on its axis at d from the common normal, the normal at b on ours.
+    d = -point[1] / sine if sine != 0.0 else 0.0
+    theta = _quarter(math.atan2(-along[0, 1], along[0, 0]))
+    return gamma, _tidy(point[2] - d * cosine, reach), DHRow(
+        a=_tidy(point[0], reach), alpha=alpha, d=_tidy(d, reach), theta=theta)
+
+
+def _quarter(angle: float) -> float:
+    """Return an angle, exact where it is a quarter turn and rounding."""
+    turns = round(angle / (0.5 * math.pi))
+    return turns * 0.5 * math.pi if abs(angle - turns * 0.5 * math.pi) < _ROUNDING else angle
+
+
+def _tidy(length: float, reach: float) -> float:
+    return 0.0 if abs(length) <= _ROUNDING * reach else float(length)

@@ -1,0 +1,113 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Base parameters in letters: the paper's example letter by letter, numbers on any arm."""
+
+import numpy as np
+import pytest
+
+from franka_dynamics.arm import load
+from franka_dynamics.dynamics.regressor import parameter_names, parameter_vector
+from franka_dynamics.identification.base_parameters import (
+    ANY_GRAVITY,
+    base_parameters,
+    NO_GRAVITY,
+    tree_base_parameters,
+)
+from franka_dynamics.identification.regrouping_letters import regrouping_in_letters
+
+from .trees import random_tree_of_rows
+
+sp = pytest.importorskip('sympy')
+
+# Section 9 of the paper as corrected, in its own letters, transcribed by hand.
+SCEMI = {
+    'ZZR_1': 'ZZ_1 + YY_2 + YY_3 + D3**2*(m_3 + m_4 + m_5 + m_6)',
+    'XXR_2': 'XX_2 - YY_2 - D3**2*(m_3 + m_4 + m_5 + m_6)',
+    'XZR_2': 'XZ_2 - D3*mZ_3',
+    'ZZR_2': 'ZZ_2 + D3**2*(m_3 + m_4 + m_5 + m_6)',
+    'mXR_2': 'mX_2 + D3*(m_3 + m_4 + m_5 + m_6)',
+    'XXR_3': 'XX_3 + YY_4 + 2*RL4*mZ_4 + RL4**2*(m_4 + m_5 + m_6) - YY_3',
+    'ZZR_3': 'ZZ_3 + YY_4 + 2*RL4*mZ_4 + RL4**2*(m_4 + m_5 + m_6)',
+    'mYR_3': 'mY_3 + mZ_4 + RL4*(m_4 + m_5 + m_6)',
+    'XXR_4': 'XX_4 + YY_5 - YY_4', 'ZZR_4': 'ZZ_4 + YY_5', 'mYR_4': 'mY_4 - mZ_5',
+    'XXR_5': 'XX_5 + YY_6 - YY_5', 'ZZR_5': 'ZZ_5 + YY_6', 'mYR_5': 'mY_5 + mZ_6',
+    'XXR_6': 'XX_6 - YY_6'}
+# The map's entries are of order one.
+ATOL_MAP = 1e-12
+
+
+def matrix_of(letters, names):
+    """Return the map with the letters' numbers put in."""
+    matrix = np.zeros((len(letters.relations), len(names)))
+    for row, relation in zip(matrix, letters.relations):
+        for factor, members in relation.terms:
+            for name in members:
+                row[names.index(name)] = float(sp.sympify(factor).subs(letters.values))
+    return matrix
+
+
+def test_given_scemi_when_written_in_letters_then_it_is_the_papers_section_9():
+    letters = regrouping_in_letters(load('scemi'))
+    written = {relation.name: relation.as_text().split(' = ')[-1]
+               for relation in letters.relations if not relation.is_alone}
+    assert written.keys() == SCEMI.keys()
+    for name, expected in SCEMI.items():
+        assert sp.expand(sp.sympify(written[name]) - sp.sympify(expected)) == 0, name
+    assert {str(letter): value for letter, value in letters.values.items()} == {
+        'D3': 0.5, 'RL4': 0.4}
+
+
+@pytest.mark.parametrize('gravity', [(0, 0, -9.81), ANY_GRAVITY, NO_GRAVITY])
+@pytest.mark.parametrize('name', ['fer', 'stanford', 'scemi'])
+def test_given_an_arm_when_numbers_are_put_in_then_the_map_is_the_eliminations(name, gravity):
+    found = base_parameters(load(name), gravity, rotor_inertia=True)
+    letters = regrouping_in_letters(load(name), gravity, rotor_inertia=True)
+    assert tuple(relation.name for relation in letters.relations) == found.names
+    np.testing.assert_allclose(matrix_of(letters, found.standard_names), found.matrix, rtol=0.0,
+                               atol=ATOL_MAP)
+
+
+@pytest.mark.parametrize('seed', range(8))
+def test_given_a_random_arm_when_numbers_are_put_in_then_the_map_is_the_same(random_arm, seed):
+    arm = random_arm(seed, n=4, special=0.5)
+    for gravity in ((3.0, -5.0, -7.0), NO_GRAVITY):
+        found = base_parameters(arm, gravity)
+        letters = regrouping_in_letters(arm, gravity)
+        np.testing.assert_allclose(matrix_of(letters, found.standard_names), found.matrix,
+                                   rtol=0.0, atol=ATOL_MAP)
+
+
+@pytest.mark.parametrize('seed', [3, 8, 11])
+def test_given_a_random_tree_when_numbers_are_put_in_then_the_map_is_the_same(seed):
+    tree = random_tree_of_rows(seed, special=0.7)
+    found = tree_base_parameters(tree, rotor_inertia=False)
+    letters = regrouping_in_letters(tree)
+    np.testing.assert_allclose(matrix_of(letters, found.standard_names), found.matrix, rtol=0.0,
+                               atol=ATOL_MAP)
+
+
+def test_given_the_python_form_when_run_then_values_are_those_of_the_arm():
+    arm = load('fer', 'ledezma2021')
+    names = {}
+    exec(compile(regrouping_in_letters(arm).as_python(), 'letters', 'exec'), names)
+    X = dict(zip(parameter_names(7), parameter_vector(arm)))
+    values = names['base_parameters'](X)
+    found = base_parameters(arm)
+    assert tuple(values) == found.names
+    np.testing.assert_allclose(list(values.values()), found.values(), rtol=0.0, atol=1e-12)
+
+
+def test_given_the_text_form_when_run_as_python_then_it_assigns():
+    arm = load('scemi')
+    names = dict(zip(parameter_names(6), parameter_vector(arm)))
+    exec(compile(regrouping_in_letters(arm).as_text(), 'letters', 'exec'), names)
+    found = base_parameters(arm)
+    value = dict(zip(found.names, found.values()))['ZZR_1']
+    assert names['ZZR_1'] == pytest.approx(value, rel=1e-14)
+
+
+def test_given_the_latex_form_when_read_then_it_is_one_document():
+    text = regrouping_in_letters(load('scemi')).as_latex()
+    assert text.count(r'\begin{') == text.count(r'\end{') == 2
+    assert r'\mathit{ZZR}_{1} &= \mathit{ZZ}_{1} + \mathit{YY}_{2}' in text
+    assert r'\mathit{D}_{3}^{2}\,(m_{3} + m_{4} + m_{5} + m_{6})' in text
