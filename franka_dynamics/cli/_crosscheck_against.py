@@ -45,7 +45,7 @@ def check_against(arguments: argparse.Namespace, console: Console) -> int:
     """Print every difference; 1 if torques depend on any."""
     from pathlib import Path
 
-    from ..report.files import write_text
+    from ..files import write_text
     from ..urdf.document import read_urdf
     from ..validation.comparison import compare_descriptions, compare_urdf, effect_together
 

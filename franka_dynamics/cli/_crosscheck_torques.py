@@ -37,7 +37,7 @@ def add_torque_options(parser: argparse.ArgumentParser) -> None:
 def check_torques(arguments: argparse.Namespace, console: Console) -> int:
     """Print the best suspects in order; 1 if the torques are not the arm's."""
     from ._recording_options import progress_bar
-    from ..report.files import write_text
+    from ..files import write_text
     from ..validation.agreement import AGREEMENT
     from ..validation.fault_search import suspects
 

@@ -56,9 +56,9 @@ def run(arguments: argparse.Namespace) -> int:
 
     from ..dynamics import GRAVITY
     from ..errors import SettingsError
+    from ..files import write_text
     from ..identification.base_parameters import ANY_GRAVITY, base_parameters, Method, NO_GRAVITY
     from ..identification.numerical_base_parameters import numerical_base_parameters
-    from ..report.files import write_text
 
     if arguments.output and not arguments.letters:
         raise SettingsError('--output is for --letters; the table has --json FILE.')
@@ -130,8 +130,8 @@ def _other_method(found: BaseParameters, method: Method) -> _Other:
 def _write_letters(arguments: argparse.Namespace, found: BaseParameters) -> None:
     import sys
 
+    from ..files import write_text
     from ..identification.regrouping_letters import regrouping_in_letters
-    from ..report.files import write_text
 
     letters = regrouping_in_letters(found.description, found.gravity,
                                     rotor_inertia=found.rotor_inertia)

@@ -67,7 +67,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _write(arguments: argparse.Namespace, description: ArmDescription, parameters: Parameters,
            listed: list[Equations]) -> Path:
     from ..codegen.emit import c_header, identifier, Origin, python_module
-    from ..report.files import write_text
+    from ..files import write_text
 
     x, y, z = arguments.gravity
     origin = Origin(description.name, description.inertial_set, description.hand, (x, y, z),

@@ -65,8 +65,8 @@ def run(arguments: argparse.Namespace) -> int:
 def _check_formulations(arguments: argparse.Namespace, console: Console) -> int:
     from ._recording_options import progress_bar
     from ..arm.consistency import margins
+    from ..files import write_text
     from ..report.agreement import agreement_as_data, consistency_table, links_table, matrix_table
-    from ..report.files import write_text
     from ..validation.agreement import compare_formulations
     from ..validation.formulations import QUANTITIES
 

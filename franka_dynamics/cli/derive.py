@@ -32,7 +32,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Derive, render and write."""
     from rich.console import Console
 
-    from ..report.files import write_text
+    from ..files import write_text
     from ..symbolic import derivations
     from ..symbolic.rendering import as_latex, as_text
 

@@ -70,8 +70,8 @@ def run(arguments: argparse.Namespace) -> int:
     """Write the trajectory; exit 1 if a rehearsal did not find the simulated arm."""
     from rich.console import Console
 
+    from ..files import write_text
     from ..report.excitation import joint_trajectory_yaml, LONGEST_ARGUMENT
-    from ..report.files import write_text
 
     console = Console()
     arm = load_arm(arguments)

@@ -32,7 +32,7 @@ def run(arguments: argparse.Namespace) -> int:
     from rich.table import Table
 
     from ..dynamics.mechanisms import five_bar_meshes, reach, spherical_five_bar
-    from ..report.files import write_text
+    from ..files import write_text
     from ..report.five_bar import draw_five_bar
 
     chain, meshes = spherical_five_bar(), five_bar_meshes()

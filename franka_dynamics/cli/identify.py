@@ -80,7 +80,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Print the figures and write what was asked for; exit 1 if a required E is missed."""
     from rich.console import Console
 
-    from ..report.files import write_text
+    from ..files import write_text
     from ..report.identification import identification_as_data, identification_page
 
     console = Console()

@@ -59,8 +59,8 @@ def run(arguments: argparse.Namespace) -> int:
     from rich.console import Console
 
     from ..arm.payload import payload_parameter_file
+    from ..files import write_text
     from ..identification.payload import identify_payload
-    from ..report.files import write_text
 
     console = Console()
     arm = load_arm(arguments)

@@ -39,7 +39,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     from ..arm import load
     from ..arm.arm_file_writer import arm_file_text
-    from ..report.files import write_text
+    from ..files import write_text
     from ..urdf.document import read_urdf
     from ..urdf.importer import import_urdf
     from ..validation.pinocchio_urdf import largest_difference, largest_flange_difference

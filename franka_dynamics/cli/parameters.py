@@ -24,7 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Write what was asked for."""
     from ..errors import SettingsError
-    from ..report.files import write_text
+    from ..files import write_text
     from ..ros.parameter_pages import generated_files, parameter_file, TABLES
 
     if arguments.all is not None:

@@ -62,10 +62,10 @@ def run(arguments: argparse.Namespace) -> int:
     from rich.console import Console
 
     from ..arm.payload import payload_array, payload_parameter_file, require_positive
+    from ..files import write_text
     from ..mesh.mesh import mesh_inertia, mesh_volume
     from ..mesh.mesh_file import load_mesh
     from ..mesh.solid_check import require_solid
-    from ..report.files import write_text
 
     name = Path(arguments.mesh).name
     quantity, value = (('--mass', arguments.mass) if arguments.density is None

@@ -54,10 +54,10 @@ def run(arguments: argparse.Namespace) -> int:
     """Print the table and the verdicts; exit 1 only if a required E is missed."""
     from rich.console import Console
 
+    from ..files import write_text
     from ..recordings.plausibility import suspicions
     from ..recordings.preprocessing import prepare
     from ..recordings.replay import fit_all, friction_column
-    from ..report.files import write_text
     from ..report.replay import replay_as_data
 
     console = Console()

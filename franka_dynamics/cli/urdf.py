@@ -28,7 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Write what was asked for."""
-    from ..report.files import write_text
+    from ..files import write_text
 
     if arguments.all is not None:
         for name, text in generated_files().items():

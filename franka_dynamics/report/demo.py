@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from .files import write_text
 from .plotting import save
 from ..arm import ArmDescription
 from ..control.reference import Trajectory
 from ..errors import MissingDependencyError, RecordingError
+from ..files import write_text
 from ..recordings.recording import read_recording, Recording
 from ..typing import Array
 from ..validation.crosscheck import TOLERANCE

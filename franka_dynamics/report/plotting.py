@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .files import complete_or_absent
 from ..errors import MissingDependencyError, OutputError
+from ..files import complete_or_absent
 
 MEASURED, PREDICTED, RESIDUAL = '#222222', '#0072b2', '#d55e00'
 

@@ -10,7 +10,7 @@ import os
 from pathlib import Path
 import tempfile
 
-from ..errors import OutputError
+from .errors import OutputError
 
 
 @contextmanager

@@ -7,7 +7,7 @@ import os
 import pytest
 
 from franka_dynamics.errors import OutputError
-from franka_dynamics.report.files import complete_or_absent, write_text
+from franka_dynamics.files import complete_or_absent, write_text
 
 
 def test_given_a_path_in_a_new_folder_when_written_then_only_the_file_is_there(tmp_path):
