@@ -83,8 +83,8 @@ def candidates(states: JointStates, out: np.ndarray) -> dict[str, Candidate]:
         PARALLEL: Candidate(lambda: pin.rneaInParallel(threads, pool, *columns), count),
         MUJOCO: Candidate(loop_mujoco, looped),
         ROLLOUT: Candidate(lambda: rollout.rollout(simulated, copies, initial, nstep=1), looped),
-        ANY_ARM: Candidate(lambda: any_arm.inverse_dynamics_batch(*states, out), count),
-        OURS: Candidate(lambda: generated.inverse_dynamics_batch(*states, out), count)}
+        ANY_ARM: Candidate(lambda: any_arm.inverse_dynamics(*states, out), count),
+        OURS: Candidate(lambda: generated.inverse_dynamics(*states, out), count)}
 
 
 def nanoseconds(candidate: Candidate) -> float:

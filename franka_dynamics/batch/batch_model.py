@@ -1,13 +1,12 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Dynamics of many states at once: arrays of shape (N, n) in, arrays out.
+Dynamics of many states at once: arrays of shape (..., n) in, arrays out.
 
     >>> import numpy as np
-    >>> from franka_dynamics.arm import load
-    >>> from franka_dynamics.batch.batch_model import BatchModel
+    >>> import franka_dynamics as fd
     >>> q, dq, ddq = np.random.default_rng(0).normal(size=(3, 100_000, 7))
-    >>> BatchModel(load('fer')).inverse_dynamics_batch(q, dq, ddq).shape
+    >>> fd.BatchModel(fd.load('fer')).inverse_dynamics(q, dq, ddq).shape
     (100000, 7)
 """
 
@@ -15,15 +14,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 import functools
+import math
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from . import array_flange as any_arm_flange
-from . import array_layout as any_arm_layout
-from . import array_regressor as any_arm_regressor
-from . import array_torques as any_arm_torques
+from . import array_flange, array_layout, array_regressor, array_torques
 from .generated_kernels import kernel_source, LANES, load_kernel
 from .threads import available_threads, share_out
 from ..arm import ArmDescription, Convention, DHRow, LinkInertia
@@ -44,9 +41,10 @@ SERIAL_BELOW = 20_000
 
 class BatchModel:
     """
-    An arm's dynamics for N states at a time, one state a row.
+    An arm's dynamics for many states at a time; methods are named as those of `DynamicsModel`.
 
-    A row with a value that is not finite gives NaN in that row of the result and in no other.
+    Stacks have shape (..., n), equal for all arguments of a call; results have the same leading
+    axes. A state with a value that is not finite gives NaN in its own result and in no other.
     Inputs may have any memory layout and any real type; results are new, C-contiguous float64
     arrays unless `out` is given, which must be one. Rotor inertias are part of torques and mass
     matrices, not of the regressor.
@@ -85,81 +83,103 @@ class BatchModel:
         self._rows = _rows(regroup(self._chain))
         self._given_gravity = np.array(gravity, dtype=float)
 
-    def inverse_dynamics_batch(self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike,
-                               out: Array | None = None) -> Array:
-        """Return M ddq + C dq + g for arrays of shape (N, n), shape (N, n) [N m]."""
-        states = self._states(q=q, dq=dq, ddq=ddq)
-        torques = self._output(out, (len(states[0]), self.description.n))
-        if self.generated:
-            return self._run(self._kernel(Quantity.INVERSE_DYNAMICS), states, torques)
-        return self._run(self._any_arm(self._gravity), states, torques)
+    def inverse_dynamics(self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike,
+                         out: Array | None = None) -> Array:
+        """Return M ddq + C dq + g, shape (..., n) [N m]."""
+        states, shape = self._states(q=q, dq=dq, ddq=ddq)
+        torques = self._output(out, (*shape, self.description.n))
+        kernel = (self._kernel(Quantity.INVERSE_DYNAMICS) if self.generated
+                  else self._array_kernel(self._gravity))
+        self._run(kernel, states, _flat(torques, 1))
+        return torques
 
-    def gravity_batch(self, q: ArrayLike, out: Array | None = None) -> Array:
-        """Return g for positions of shape (N, n), shape (N, n) [N m]."""
-        position, = self._states(q=q)
-        torques = self._output(out, position.shape)
-        if self.generated:
-            return self._run(self._kernel(Quantity.GRAVITY), [position], torques)
-        still = np.zeros_like(position)
-        return self._run(self._any_arm(self._gravity), [position, still, still], torques)
+    def nonlinear_effects(self, q: ArrayLike, dq: ArrayLike, out: Array | None = None) -> Array:
+        """Return C dq + g, shape (..., n) [N m]."""
+        return self.inverse_dynamics(q, dq, np.zeros(np.shape(q)), out)
 
-    def mass_matrix_batch(self, q: ArrayLike, out: Array | None = None) -> Array:
-        """Return M for positions of shape (N, n), shape (N, n, n) [kg m^2]."""
-        position, = self._states(q=q)
+    def coriolis(self, q: ArrayLike, dq: ArrayLike, out: Array | None = None) -> Array:
+        """Return C dq, shape (..., n) [N m]."""
+        states, shape = self._states(q=q, dq=dq)
+        torques = self._output(out, (*shape, self.description.n))
+        if self.generated:
+            self._run(self._kernel(Quantity.CORIOLIS), states, _flat(torques, 1))
+        else:
+            states.append(np.zeros_like(states[0]))
+            self._run(self._array_kernel(np.zeros(3)), states, _flat(torques, 1))
+        return torques
+
+    def gravity(self, q: ArrayLike, out: Array | None = None) -> Array:
+        """Return g, shape (..., n) [N m]."""
+        (position,), shape = self._states(q=q)
+        torques = self._output(out, (*shape, self.description.n))
+        if self.generated:
+            self._run(self._kernel(Quantity.GRAVITY), [position], _flat(torques, 1))
+        else:
+            still = np.zeros_like(position)
+            self._run(self._array_kernel(self._gravity), [position, still, still],
+                      _flat(torques, 1))
+        return torques
+
+    def mass_matrix(self, q: ArrayLike, out: Array | None = None) -> Array:
+        """Return M, shape (..., n, n) [kg m^2]."""
+        (position,), shape = self._states(q=q)
         n = self.description.n
-        matrices = self._output(out, (*position.shape, n))
+        matrices = self._output(out, (*shape, n, n))
+        rows = _flat(matrices, 2)
         if self.generated:
-            return self._run(self._kernel(Quantity.MASS_MATRIX), [position], matrices)
+            self._run(self._kernel(Quantity.MASS_MATRIX), [position], rows)
+            return matrices
         still, column = np.zeros_like(position), np.empty_like(position)
         for j in range(n):  # column j is the torque of a unit acceleration, without gravity
             push = np.zeros_like(position)
             push[:, j] = 1.0
-            self._run(self._any_arm(np.zeros(3)), [position, still, push], column)
-            matrices[:, :, j] = column
+            self._run(self._array_kernel(np.zeros(3)), [position, still, push], column)
+            rows[:, :, j] = column
         return matrices
 
-    def regressor_batch(self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike,
-                        out: Array | None = None) -> Array:
+    def regressor(self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike,
+                  out: Array | None = None) -> Array:
         """
-        Return H with tau = H X, shape (N, n, 10 n).
+        Return H with tau = H X, shape (..., n, 10 n), as `torque_regressor` does.
 
-        Columns are in the order of `identification.standard_parameters.parameter_names`: XX, XY,
-        XZ, YY, YZ, ZZ, mX, mY, mZ, m of each link, about the origin of its DH frame (seed 002,
+        Columns are in the order of `dynamics.regressor.parameter_names`: XX, XY, XZ, YY, YZ, ZZ,
+        mX, mY, mZ, m of each link, about the origin of its DH frame (Gautier and Khalil 1990,
         eqs. 3 and 12). At seven joints a state takes 3.9 kB.
         """
-        states = self._states(q=q, dq=dq, ddq=ddq)
+        states, shape = self._states(q=q, dq=dq, ddq=ddq)
         n = self.description.n
-        result = self._output(out, (len(states[0]), n, 10 * n))
-        kernel = functools.partial(any_arm_regressor.regressor, self._rows, self._gravity)
-        self._run(kernel, states, result)
+        result = self._output(out, (*shape, n, 10 * n))
+        kernel = functools.partial(array_regressor.regressor, self._rows, self._gravity)
+        rows = self._run(kernel, states, _flat(result, 2))
         if self.description.convention is Convention.STANDARD:
-            _to_standard_frames(self.description, result)
+            _to_standard_frames(self.description, rows)
         return result
 
-    def flange_batch(self, q: ArrayLike, out: Array | None = None) -> Array:
-        """Return the flange's poses in the space frame for q of shape (N, n), (N, 4, 4)."""
-        position, = self._states(q=q)
-        poses = self._output(out, (len(position), 4, 4))
-        self._run(self._flange(False), [position], poses, np.empty((len(position), 0, 0)))
+    def flange_pose(self, q: ArrayLike, out: Array | None = None) -> Array:
+        """Return the flange's poses in the space frame, shape (..., 4, 4)."""
+        (position,), shape = self._states(q=q)
+        poses = self._output(out, (*shape, 4, 4))
+        self._run(self._flange(False), [position], _flat(poses, 2),
+                  np.empty((len(position), 0, 0)))
         return poses
 
-    def flange_jacobian_batch(self, q: ArrayLike, out: Array | None = None) -> Array:
+    def jacobian(self, q: ArrayLike, out: Array | None = None) -> Array:
         """
-        Return the flange's Jacobians (v, omega) for q of shape (N, n), shape (N, 6, n).
+        Return the flange's Jacobians (v, omega), shape (..., 6, n).
 
         At the flange's origin, in the axes of the space frame (LOCAL_WORLD_ALIGNED).
         """
-        position, = self._states(q=q)
-        jacobians = self._output(out, (len(position), 6, self.description.n))
+        (position,), shape = self._states(q=q)
+        jacobians = self._output(out, (*shape, 6, self.description.n))
         poses = np.empty((len(position), 4, 4))
-        self._run(self._flange(True), [position], poses, jacobians)
+        self._run(self._flange(True), [position], poses, _flat(jacobians, 2))
         return jacobians
 
     def _kernel(self, quantity: Quantity) -> Kernel:
         return _generated_kernel(self.description, quantity, tuple(self._given_gravity))
 
-    def _any_arm(self, gravity: Array) -> Kernel:
-        return functools.partial(any_arm_torques.inverse_dynamics, self._rows, gravity)
+    def _array_kernel(self, gravity: Array) -> Kernel:
+        return functools.partial(array_torques.inverse_dynamics, self._rows, gravity)
 
     def _run(self, kernel: Kernel, inputs: Sequence[Array], *outputs: Array) -> Array:
         """Fill the outputs block by block, what is left over in a block filled up with zeros."""
@@ -177,29 +197,28 @@ class BatchModel:
         return outputs[-1]
 
     def _flange(self, with_jacobians: bool) -> Kernel:
-        return functools.partial(any_arm_flange.flange, self._rows, self._chain.root,
+        return functools.partial(array_flange.flange, self._rows, self._chain.root,
                                  self._chain.tip, with_jacobians)
 
-    def _states(self, **arrays: ArrayLike) -> list[Array]:
-        """Return the inputs as C-contiguous float64 arrays of one shape (N, n)."""
-        n, found = self.description.n, []
+    def _states(self, **arrays: ArrayLike) -> tuple[list[Array], tuple[int, ...]]:
+        """Return the inputs as C-contiguous float64 arrays (N, n), and their leading axes."""
+        n, found = self.description.n, {}
         for name, values in arrays.items():
             array = np.asarray(values)
             if array.dtype.kind not in 'iuf':
                 raise JointVectorError(f'{name} has the type {array.dtype}; it must hold real '
                                        'numbers.')
-            if array.ndim != 2 or array.shape[1] != n:
+            if array.ndim < 1 or array.shape[-1] != n:
                 raise JointVectorError(
-                    f'{name} has shape {array.shape}, expected (N, {n}): a row per state and a '
-                    f'column per joint of {self.description.name}, ordered '
-                    f'{", ".join(self.description.joint_names)}.')
-            found.append(np.ascontiguousarray(array, dtype=float))
-        first, count = next(iter(arrays)), len(found[0])
-        for name, array in zip(arrays, found):
-            if len(array) != count:
-                raise JointVectorError(f'{name} has {len(array)} rows and {first} has {count}; '
+                    f'{name} has shape {array.shape}, expected (..., {n}): a column per joint of '
+                    f'{self.description.name}, ordered {", ".join(self.description.joint_names)}.')
+            found[name] = np.ascontiguousarray(array, dtype=float)
+        first, shape = next((name, array.shape) for name, array in found.items())
+        for name, array in found.items():
+            if array.shape != shape:
+                raise JointVectorError(f'{name} has shape {array.shape} and {first} has {shape}; '
                                        'give every state all of its values.')
-        return found
+        return [_flat(array, 1) for array in found.values()], shape[:-1]
 
     @staticmethod
     def _output(out: Array | None, shape: tuple[int, ...]) -> Array:
@@ -212,6 +231,12 @@ class BatchModel:
         return out
 
 
+def _flat(array: Array, axes: int) -> Array:
+    """Return a view of a C-contiguous array with all but its last axes made one, the first."""
+    leading, kept = array.shape[:array.ndim - axes], array.shape[array.ndim - axes:]
+    return array.reshape((math.prod(leading), *kept))
+
+
 @functools.lru_cache(maxsize=64)
 def _generated_kernel(description: ArmDescription, quantity: Quantity,
                       gravity: tuple[float, ...]) -> Kernel:
@@ -221,8 +246,8 @@ def _generated_kernel(description: ArmDescription, quantity: Quantity,
 
 
 def _rows(regrouped: RegroupedChain) -> Array:
-    """Return the arm as `any_arm` reads it, shape (n + 1, ROW)."""
-    rows = np.zeros((regrouped.chain.n + 1, any_arm_layout.ROW))
+    """Return the arm as the array kernels read it, shape (n + 1, ROW)."""
+    rows = np.zeros((regrouped.chain.n + 1, array_layout.ROW))
     for row, joint in zip(rows, regrouped.chain.joints):
         xx, xy, xz, yy, yz, _ = joint.moments.second
         numbers: list[Any] = [

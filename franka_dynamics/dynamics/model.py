@@ -30,9 +30,9 @@ class DynamicsModel(Protocol):
     arm exerts on them, so w = -h_e. Only the moving links count in energies and in the centre of
     mass: what stands on the ground adds constants.
 
-    Every method takes arrays of shape (n,), returns a new array that the caller owns, and raises
-    JointVectorError if a vector has another shape or is not finite. The formulations of this
-    package (all but Pinocchio) also take stacks of shape (..., n).
+    Every method takes vectors of shape (n,) or stacks of shape (..., n), returns a new array with
+    the same leading axes, which the caller owns, and raises JointVectorError if a vector has
+    another shape or is not finite.
     """
 
     description: ArmDescription
@@ -248,7 +248,6 @@ def solve_acceleration(mass: NDArray[np.float64], torque: NDArray[np.float64],
 class ClosedFormModel(ABC):
     """A formulation that gives the terms of the equation of motion as matrices and vectors."""
 
-    takes_stacks = True
     description: ArmDescription
 
     @abstractmethod

@@ -176,8 +176,6 @@ class NewtonEulerModel:
 
     """
 
-    takes_stacks = True
-
     def __init__(self, description: ArmDescription, gravity: ArrayLike = GRAVITY) -> None:
         self.description = description
         self._gravity = gravity_vector(gravity)

@@ -4,8 +4,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+import functools
+import inspect
+from typing import Any, Concatenate, ParamSpec
+
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 import pinocchio as pin
 
 from .model import (
@@ -13,13 +18,15 @@ from .model import (
     frame_index,
     GRAVITY,
     gravity_vector,
+    joint_stack,
     require_centers_of_mass,
     require_reference_frame,
     total_mass,
     wrench_stack,
 )
 from ..arm import ArmDescription, Convention, JointKind, LinkInertia
-from ..errors import InertiaError
+from ..errors import InertiaError, JointVectorError
+from ..typing import Array
 
 # Pinocchio's order of the six tensor elements is xx, xy, yy, xz, yz, zz.
 _TO_PINOCCHIO = (0, 1, 2, 3, 4, 5, 7, 6, 8, 9)
@@ -84,9 +91,64 @@ def build_pinocchio(description: ArmDescription) -> pin.Model:
     return model
 
 
+_Arguments = ParamSpec('_Arguments')
+_VECTORS = ('q', 'dq', 'ddq', 'tau', 'wrench')
+
+
+def _each_state(method: Callable[Concatenate[PinocchioModel, _Arguments], Array],
+                ) -> Callable[Concatenate[PinocchioModel, _Arguments], Array]:
+    """Let a method for one state take stacks: Pinocchio is asked state by state."""
+    parameters = inspect.signature(method)
+    places = [place for place, name in enumerate(parameters.parameters) if name in _VECTORS]
+
+    @functools.wraps(method)
+    def asked(self: PinocchioModel, /, *args: _Arguments.args, **kwargs: _Arguments.kwargs,
+              ) -> Array:
+        # Arrays of one axis, by position, are what loops at 1 kHz ask for.
+        for place in places[:len(args)]:
+            if getattr(args[place - 1], 'ndim', 0) != 1:
+                break
+        else:
+            if not kwargs:
+                return method(self, *args, **kwargs)
+        return _over_stack(method, self, parameters.bind(self, *args, **kwargs))
+    return asked
+
+
+def _over_stack(method: Callable[..., Array], model: PinocchioModel,
+                given: inspect.BoundArguments) -> Array:
+    """Return a method's results for stacks of shape (..., n) that broadcast."""
+    vectors = {name: _stack_of(model, name, value) for name, value in given.arguments.items()
+               if name in _VECTORS and value is not None}
+    others = {name: value for name, value in given.arguments.items()
+              if name not in vectors and name != 'self'}
+    try:
+        shape = np.broadcast_shapes(*(vector.shape[:-1] for vector in vectors.values()))
+    except ValueError:
+        shapes = ', '.join(f'{name} {vector.shape}' for name, vector in vectors.items())
+        raise JointVectorError(f'The stacks do not fit together: {shapes}. Leading axes must be '
+                               'equal, or 1.') from None
+    spread = {name: np.broadcast_to(vector, (*shape, vector.shape[-1]))
+              for name, vector in vectors.items()}
+    results = [method(model, **{name: vector[at] for name, vector in spread.items()}, **others)
+               for at in np.ndindex(shape)]
+    if not results:  # the shape of one result is that of any
+        zeros = {name: np.zeros(vector.shape[-1]) for name, vector in vectors.items()}
+        return np.empty((*shape, *np.shape(method(model, **zeros, **others))))
+    return np.array(results).reshape((*shape, *np.shape(results[0])))
+
+
+def _stack_of(model: PinocchioModel, name: str, value: Any) -> Array:
+    return (wrench_stack(value) if name == 'wrench'
+            else joint_stack(model.description, value, name))
+
+
 class PinocchioModel:
     """
     The dynamics of a described arm, computed by Pinocchio.
+
+    Every method takes vectors of shape (n,) or stacks of shape (..., n), which broadcast; a stack
+    is worked through state by state. `BatchModel` is for millions of states.
 
     Parameters
     ----------
@@ -105,16 +167,18 @@ class PinocchioModel:
         self._frame_ids = [self.model.getFrameId(str(i + 1)) for i in range(description.n)]
         self._frame_ids.append(self.model.getFrameId(FLANGE))
 
-    def _q(self, q: ArrayLike) -> NDArray[np.float64]:
+    def _q(self, q: ArrayLike) -> Array:
         return self.description.joint_vector(q, 'q')
 
-    def frames(self, q: ArrayLike) -> NDArray[np.float64]:
+    @_each_state
+    def frames(self, q: ArrayLike) -> Array:
         """Return the poses of frames 1..n and of the flange in {S}, shape (n + 1, 4, 4)."""
         pin.framesForwardKinematics(self.model, self.data, self._q(q))
         return np.array([self.data.oMf[i].homogeneous for i in self._frame_ids])
 
+    @_each_state
     def jacobian(self, q: ArrayLike, frame: int | str = FLANGE,
-                 reference_frame: str = 'LOCAL_WORLD_ALIGNED') -> NDArray[np.float64]:
+                 reference_frame: str = 'LOCAL_WORLD_ALIGNED') -> Array:
         """Return the (6, n) Jacobian of a frame's twist (v, omega) [m/rad or 1, 1]."""
         place = self._frame_ids[frame_index(frame, self.description.n)]
         reference = getattr(pin.ReferenceFrame, require_reference_frame(reference_frame))
@@ -122,31 +186,37 @@ class PinocchioModel:
         # The bindings hand a single column over as a vector.
         return jacobian.reshape(6, self.description.n).copy()
 
-    def mass_matrix(self, q: ArrayLike) -> NDArray[np.float64]:
+    @_each_state
+    def mass_matrix(self, q: ArrayLike) -> Array:
         """Return M(q) by the composite-rigid-body algorithm, shape (n, n) [kg m^2]."""
         upper = np.triu(pin.crba(self.model, self.data, self._q(q)))
         return upper + np.triu(upper, 1).T
 
-    def coriolis_matrix(self, q: ArrayLike, dq: ArrayLike) -> NDArray[np.float64]:
+    @_each_state
+    def coriolis_matrix(self, q: ArrayLike, dq: ArrayLike) -> Array:
         """Return Pinocchio's C(q, dq), shape (n, n) [N m s/rad]; dM/dt = C + C^T."""
         velocity = self.description.joint_vector(dq, 'dq')
         return pin.computeCoriolisMatrix(self.model, self.data, self._q(q), velocity).copy()
 
-    def coriolis(self, q: ArrayLike, dq: ArrayLike) -> NDArray[np.float64]:
+    @_each_state
+    def coriolis(self, q: ArrayLike, dq: ArrayLike) -> Array:
         """Return C(q, dq) dq, shape (n,) [N m]."""
         return self.nonlinear_effects(q, dq) - self.gravity(q)
 
-    def gravity(self, q: ArrayLike) -> NDArray[np.float64]:
+    @_each_state
+    def gravity(self, q: ArrayLike) -> Array:
         """Return g(q), shape (n,) [N m]."""
         return pin.computeGeneralizedGravity(self.model, self.data, self._q(q)).copy()
 
-    def nonlinear_effects(self, q: ArrayLike, dq: ArrayLike) -> NDArray[np.float64]:
+    @_each_state
+    def nonlinear_effects(self, q: ArrayLike, dq: ArrayLike) -> Array:
         """Return C(q, dq) dq + g(q), shape (n,) [N m]."""
         velocity = self.description.joint_vector(dq, 'dq')
         return pin.nonLinearEffects(self.model, self.data, self._q(q), velocity).copy()
 
+    @_each_state
     def inverse_dynamics(self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike,
-                         wrench: ArrayLike | None = None) -> NDArray[np.float64]:
+                         wrench: ArrayLike | None = None) -> Array:
         """Return M ddq + C dq + g - J^T w by recursive Newton-Euler, shape (n,) [N m]."""
         position = self._q(q)
         velocity = self.description.joint_vector(dq, 'dq')
@@ -156,8 +226,9 @@ class PinocchioModel:
         forces = self._forces(position, wrench)
         return pin.rnea(self.model, self.data, position, velocity, acceleration, forces).copy()
 
+    @_each_state
     def forward_dynamics(self, q: ArrayLike, dq: ArrayLike, tau: ArrayLike,
-                         wrench: ArrayLike | None = None) -> NDArray[np.float64]:
+                         wrench: ArrayLike | None = None) -> Array:
         """Return ddq by the articulated-body algorithm, shape (n,) [rad/s^2]."""
         position = self._q(q)
         velocity = self.description.joint_vector(dq, 'dq')
@@ -167,21 +238,25 @@ class PinocchioModel:
         forces = self._forces(position, wrench)
         return pin.aba(self.model, self.data, position, velocity, torque, forces).copy()
 
-    def center_of_mass(self, q: ArrayLike) -> NDArray[np.float64]:
+    @_each_state
+    def center_of_mass(self, q: ArrayLike) -> Array:
         """Return the centre of mass of the moving links in {S}, shape (3,) [m]."""
         total_mass(self.description)
         return pin.centerOfMass(self.model, self.data, self._q(q)).copy()
 
-    def kinetic_energy(self, q: ArrayLike, dq: ArrayLike) -> NDArray[np.float64]:
+    @_each_state
+    def kinetic_energy(self, q: ArrayLike, dq: ArrayLike) -> Array:
         """Return the links' and the rotors' kinetic energy, shape () [J]."""
         velocity = self.description.joint_vector(dq, 'dq')
         return np.asarray(pin.computeKineticEnergy(self.model, self.data, self._q(q), velocity))
 
-    def potential_energy(self, q: ArrayLike) -> NDArray[np.float64]:
+    @_each_state
+    def potential_energy(self, q: ArrayLike) -> Array:
         """Return U(q) with g = dU/dq, zero for a mass at the origin of {S}, shape () [J]."""
         return np.asarray(pin.computePotentialEnergy(self.model, self.data, self._q(q)))
 
-    def link_twists(self, q: ArrayLike, dq: ArrayLike) -> NDArray[np.float64]:
+    @_each_state
+    def link_twists(self, q: ArrayLike, dq: ArrayLike) -> Array:
         """Return the twists of frames 1..n, LOCAL_WORLD_ALIGNED, shape (n, 6) [m/s, rad/s]."""
         velocity = self.description.joint_vector(dq, 'dq')
         pin.forwardKinematics(self.model, self.data, self._q(q), velocity)
@@ -189,7 +264,8 @@ class PinocchioModel:
         return np.array([pin.getFrameVelocity(self.model, self.data, i, reference).vector
                          for i in self._frame_ids[:-1]])
 
-    def joint_wrenches(self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike) -> NDArray[np.float64]:
+    @_each_state
+    def joint_wrenches(self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike) -> Array:
         """Return what link i - 1 exerts on link i, about frame i's origin, shape (n, 6)."""
         self.inverse_dynamics(q, dq, ddq)
         # The recursion leaves its wrenches in `data.f` but computes no pose in the world.
@@ -202,7 +278,7 @@ class PinocchioModel:
             wrenches.append(turn.act(local).vector)
         return np.array(wrenches)
 
-    def _forces(self, q: NDArray[np.float64], wrench: ArrayLike) -> pin.StdVec_Force:
+    def _forces(self, q: Array, wrench: ArrayLike) -> pin.StdVec_Force:
         """Return Pinocchio's external forces (in joint frames) for a wrench on the flange."""
         pin.framesForwardKinematics(self.model, self.data, q)
         flange = self._frame_ids[-1]

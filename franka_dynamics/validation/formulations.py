@@ -62,16 +62,8 @@ def build(description: ArmDescription, gravity: ArrayLike = GRAVITY) -> dict[str
 
 
 def evaluate(model: DynamicsModel, quantity: Quantity, states: JointStates) -> NDArray[np.float64]:
-    """
-    Return a quantity for every state, shape (count, ...).
-
-    Models that say so (`takes_stacks`) are asked once, all others state by state.
-    """
-    method = getattr(model, quantity.name)
-    inputs = states[:quantity.inputs]
-    if getattr(model, 'takes_stacks', False):
-        return np.asarray(method(*inputs))
-    return np.array([method(*state) for state in zip(*inputs)])
+    """Return a quantity for every state, shape (count, ...)."""
+    return np.asarray(getattr(model, quantity.name)(*states[:quantity.inputs]))
 
 
 def consensus(values: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:

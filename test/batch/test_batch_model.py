@@ -59,16 +59,16 @@ def test_given_the_franka_when_generated_then_torques_are_those_of_rnea(fer):
     states = sample_states(fer.description, 1000, seed=0)
     model = PinocchioModel(fer.description)
     expected = [pin.rnea(model.model, model.data, *state) for state in zip(*states)]
-    np.testing.assert_allclose(fer.inverse_dynamics_batch(*states), expected, rtol=0.0,
+    np.testing.assert_allclose(fer.inverse_dynamics(*states), expected, rtol=0.0,
                                atol=ATOL_FRANKA)
 
 
 def test_given_the_franka_when_generated_then_gravity_and_mass_matrix_are_pinocchios(fer):
     q = sample_states(fer.description, COUNT, seed=1).q
     model = PinocchioModel(fer.description)
-    np.testing.assert_allclose(fer.gravity_batch(q), [model.gravity(row) for row in q],
+    np.testing.assert_allclose(fer.gravity(q), [model.gravity(row) for row in q],
                                rtol=0.0, atol=ATOL_FRANKA)
-    np.testing.assert_allclose(fer.mass_matrix_batch(q), [model.mass_matrix(row) for row in q],
+    np.testing.assert_allclose(fer.mass_matrix(q), [model.mass_matrix(row) for row in q],
                                rtol=0.0, atol=ATOL_FRANKA)
 
 
@@ -78,19 +78,19 @@ def test_given_any_arm_when_not_generated_then_all_quantities_are_pinocchios(nam
     states = sample_states(description, COUNT, seed=2)
     ours = BatchModel(description, TILTED, generated=False)
     model = PinocchioModel(description, TILTED)
-    close(ours.inverse_dynamics_batch(*states),
+    close(ours.inverse_dynamics(*states),
           [model.inverse_dynamics(*state) for state in zip(*states)], RTOL)
-    close(ours.gravity_batch(states.q), [model.gravity(q) for q in states.q], RTOL)
-    close(ours.mass_matrix_batch(states.q), [model.mass_matrix(q) for q in states.q], RTOL)
-    close(ours.flange_batch(states.q), [model.frames(q)[-1] for q in states.q], RTOL)
-    close(ours.flange_jacobian_batch(states.q), [model.jacobian(q) for q in states.q], RTOL)
+    close(ours.gravity(states.q), [model.gravity(q) for q in states.q], RTOL)
+    close(ours.mass_matrix(states.q), [model.mass_matrix(q) for q in states.q], RTOL)
+    close(ours.flange_pose(states.q), [model.frames(q)[-1] for q in states.q], RTOL)
+    close(ours.jacobian(states.q), [model.jacobian(q) for q in states.q], RTOL)
 
 
 @pytest.mark.parametrize('name', ARMS)
 def test_given_any_arm_when_the_regressor_is_asked_then_it_is_the_recursions(name):
     description = ARMS[name]
     states = sample_states(description, COUNT, seed=3)
-    ours = BatchModel(description, TILTED, generated=False).regressor_batch(*states)
+    ours = BatchModel(description, TILTED, generated=False).regressor(*states)
     close(ours, torque_regressor(description, *states, gravity=TILTED), RTOL)
 
 
@@ -99,7 +99,7 @@ def test_given_a_tilted_base_when_asked_for_the_flange_then_it_stands_in_the_spa
                      [0.0, 0.0, 0.0, 1.0]])
     description = replace(load('fer'), base=base)
     q = sample_states(description, 5, seed=4).q
-    close(BatchModel(description, generated=False).flange_batch(q),
+    close(BatchModel(description, generated=False).flange_pose(q),
           [PinocchioModel(description).frames(row)[-1] for row in q], RTOL)
 
 
@@ -109,11 +109,11 @@ def test_given_a_value_that_is_not_finite_when_run_then_its_row_alone_is_nan(
         fer, generated, bad):
     model = fer if generated else BatchModel(fer.description, generated=False)
     states = [np.array(array) for array in sample_states(fer.description, COUNT, seed=5)]
-    clean = model.inverse_dynamics_batch(*states)
+    clean = model.inverse_dynamics(*states)
     # q1 turns about the vertical: no torque depends on it. Row 76 is in the part of a block.
     for array, row, joint in ((0, 3, 0), (1, 40, 6), (2, 76, 2)):
         states[array][row, joint] = bad
-    found = model.inverse_dynamics_batch(*states)
+    found = model.inverse_dynamics(*states)
     spoiled = np.isin(np.arange(COUNT), (3, 40, 76))
     assert np.isnan(found[spoiled]).all()
     np.testing.assert_array_equal(found[~spoiled], clean[~spoiled])
@@ -123,8 +123,8 @@ def test_given_nan_when_kinematics_and_regressor_are_asked_then_its_row_alone_is
     model = BatchModel(load('fer'), generated=False)
     states = [np.array(array) for array in sample_states(model.description, 40, seed=6)]
     states[0][35, 3] = np.nan
-    for found in (model.regressor_batch(*states), model.flange_batch(states[0])[:, :3],
-                  model.flange_jacobian_batch(states[0])[:, :3, :3]):
+    for found in (model.regressor(*states), model.flange_pose(states[0])[:, :3],
+                  model.jacobian(states[0])[:, :3, :3]):
         flat = found.reshape(40, -1)
         assert np.isnan(flat[35]).all()
         assert np.isfinite(np.delete(flat, 35, axis=0)).all()
@@ -132,24 +132,24 @@ def test_given_nan_when_kinematics_and_regressor_are_asked_then_its_row_alone_is
 
 def test_given_any_memory_layout_and_real_type_when_run_then_the_result_is_the_same(fer):
     q, dq, ddq = sample_states(fer.description, COUNT, seed=7)
-    expected = fer.inverse_dynamics_batch(q, dq, ddq)
+    expected = fer.inverse_dynamics(q, dq, ddq)
     strided = np.full((2 * COUNT, 9), np.nan)
     strided[::2, 1:8] = dq
     np.testing.assert_array_equal(
-        fer.inverse_dynamics_batch(np.asfortranarray(q), strided[::2, 1:8],
+        fer.inverse_dynamics(np.asfortranarray(q), strided[::2, 1:8],
                                    ddq[::-1].copy()[::-1]), expected)
     whole = np.arange(14).reshape(2, 7) % 3
-    np.testing.assert_array_equal(fer.gravity_batch(whole), fer.gravity_batch(whole * 1.0))
-    np.testing.assert_array_equal(fer.gravity_batch(np.float32(whole)),
-                                  fer.gravity_batch(whole * 1.0))
+    np.testing.assert_array_equal(fer.gravity(whole), fer.gravity(whole * 1.0))
+    np.testing.assert_array_equal(fer.gravity(np.float32(whole)),
+                                  fer.gravity(whole * 1.0))
 
 
 def test_given_many_states_when_shared_out_over_threads_then_nothing_changes(fer, monkeypatch):
     monkeypatch.setattr(batch, 'SERIAL_BELOW', 100)
     monkeypatch.setattr(threads, '_SMALLEST_PIECE', 50)
     states = sample_states(fer.description, 1003, seed=8)
-    serial = BatchModel(fer.description, threads=1).inverse_dynamics_batch(*states)
-    several = BatchModel(fer.description, threads=3).inverse_dynamics_batch(*states)
+    serial = BatchModel(fer.description, threads=1).inverse_dynamics(*states)
+    several = BatchModel(fer.description, threads=3).inverse_dynamics(*states)
     np.testing.assert_array_equal(several, serial)
 
 
@@ -174,16 +174,31 @@ def test_given_a_failing_piece_when_shared_out_then_the_caller_hears_of_it(monke
         threads.share_out(kernel, [np.zeros(1003)], threads=2, lanes=32)
 
 
+@pytest.mark.parametrize('generated', [True, False])
+def test_stacks_of_any_shape_give_what_their_states_give(fer, generated):
+    model = fer if generated else BatchModel(fer.description, generated=False)
+    oracle = PinocchioModel(fer.description)
+    q, dq, ddq = (array.reshape(2, 3, 7) for array in sample_states(fer.description, 6, seed=11))
+    close(model.inverse_dynamics(q, dq, ddq), oracle.inverse_dynamics(q, dq, ddq), RTOL)
+    close(model.coriolis(q, dq), oracle.coriolis(q, dq), RTOL)
+    close(model.nonlinear_effects(q, dq), oracle.nonlinear_effects(q, dq), RTOL)
+    close(model.mass_matrix(q), oracle.mass_matrix(q), RTOL)
+    close(model.gravity(q[0, 0]), oracle.gravity(q[0, 0]), RTOL)
+    close(model.jacobian(q), oracle.jacobian(q), RTOL)
+    assert model.regressor(q, dq, ddq).shape == (2, 3, 7, 70)
+    assert model.flange_pose(q).shape == (2, 3, 4, 4)
+
+
 def test_given_no_states_when_run_then_nothing_comes_back(fer):
-    assert fer.inverse_dynamics_batch(*np.empty((3, 0, 7))).shape == (0, 7)
-    assert fer.mass_matrix_batch(np.empty((0, 7))).shape == (0, 7, 7)
+    assert fer.inverse_dynamics(*np.empty((3, 0, 7))).shape == (0, 7)
+    assert fer.mass_matrix(np.empty((0, 7))).shape == (0, 7, 7)
 
 
 def test_given_an_output_when_run_then_it_is_filled_and_returned(fer):
     q = sample_states(fer.description, 40, seed=9).q
     out = np.full((40, 7), np.nan)
-    assert fer.gravity_batch(q, out) is out
-    np.testing.assert_array_equal(out, fer.gravity_batch(q))
+    assert fer.gravity(q, out) is out
+    np.testing.assert_array_equal(out, fer.gravity(q))
 
 
 @pytest.mark.parametrize('generated', [True, False])
@@ -191,29 +206,30 @@ def test_given_an_output_when_run_then_it_is_filled_and_returned(fer):
 def test_given_an_input_as_output_when_run_then_it_is_overwritten(fer, generated, count):
     model = fer if generated else BatchModel(fer.description, generated=False)
     states = [np.array(array) for array in sample_states(fer.description, count, seed=10)]
-    expected = model.inverse_dynamics_batch(*states)
-    model.inverse_dynamics_batch(*states, out=states[2])
+    expected = model.inverse_dynamics(*states)
+    model.inverse_dynamics(*states, out=states[2])
     np.testing.assert_array_equal(states[2], expected)
 
 
 @pytest.mark.parametrize(('arrays', 'sentence'), [
-    ((np.zeros((5, 6)),) * 3, r'q has shape \(5, 6\), expected \(N, 7\): a row per state'),
-    ((np.zeros(7),) * 3, r'q has shape \(7,\), expected \(N, 7\)'),
-    ((np.zeros((5, 7)), np.zeros((4, 7)), np.zeros((5, 7))), 'dq has 4 rows and q has 5'),
+    ((np.zeros((5, 6)),) * 3, r'q has shape \(5, 6\), expected \(\.\.\., 7\): a column per joint'),
+    ((np.zeros(()),) * 3, r'q has shape \(\), expected \(\.\.\., 7\)'),
+    ((np.zeros((5, 7)), np.zeros((4, 7)), np.zeros((5, 7))),
+     r'dq has shape \(4, 7\) and q has \(5, 7\)'),
     ((np.zeros((5, 7)), np.zeros((5, 7)), np.zeros((5, 7), complex)),
      'ddq has the type complex128'),
     ((np.full((5, 7), 'a'),) * 3, 'q has the type <U1; it must hold real numbers'),
 ])
 def test_given_wrong_input_when_run_then_one_sentence_names_it(arrays, sentence):
     with pytest.raises(JointVectorError, match=sentence):
-        BatchModel(load('fer'), generated=False).inverse_dynamics_batch(*arrays)
+        BatchModel(load('fer'), generated=False).inverse_dynamics(*arrays)
 
 
 @pytest.mark.parametrize('out', [np.zeros((4, 7)), np.zeros((5, 7), np.float32),
                                  np.zeros((7, 5)).T, [[0.0] * 7] * 5])
 def test_given_an_output_that_cannot_be_filled_when_run_then_it_is_refused(out):
     with pytest.raises(JointVectorError, match=r'float64 array of shape \(5, 7\)'):
-        BatchModel(load('fer'), generated=False).gravity_batch(np.zeros((5, 7)), out)
+        BatchModel(load('fer'), generated=False).gravity(np.zeros((5, 7)), out)
 
 
 def test_given_no_thread_at_all_when_built_then_it_is_refused():

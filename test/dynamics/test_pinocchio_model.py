@@ -92,11 +92,6 @@ def test_given_a_moment_without_mass_when_built_then_the_joint_is_named():
         PinocchioModel(odd)
 
 
-def test_given_a_stack_when_asked_then_the_expected_shape_is_named():
-    with pytest.raises(JointVectorError, match=r'q has shape \(2, 7\), expected \(7,\)'):
-        PinocchioModel(load('fer')).gravity(np.zeros((2, 7)))
-
-
 def test_given_a_malformed_wrench_when_asked_then_its_form_is_named():
     zero = np.zeros(7)
     with pytest.raises(JointVectorError, match='six finite numbers, force'):

@@ -18,7 +18,6 @@ from franka_dynamics.validation.formulations import (
     evaluate,
     FORMULATIONS,
     QUANTITIES,
-    Quantity,
     scaled,
 )
 
@@ -47,17 +46,6 @@ def test_given_an_arm_when_compared_then_the_figures_are_the_largest_differences
     assert agreement.pairs['inverse_dynamics'][1, 3] == pair
     assert agreement.pairs['inverse_dynamics'][3, 1] == pair
     assert agreement.pairs['inverse_dynamics'][1, 1] == 0.0
-
-
-def test_given_stacks_or_single_states_when_evaluated_then_the_values_are_the_same():
-    class OneByOne(NewtonEulerModel):
-        takes_stacks = False
-
-    arm = load('fer')
-    states, quantity = sample_states(arm, 5, 1), Quantity('inverse_dynamics', 3, 'N m')
-    np.testing.assert_allclose(evaluate(OneByOne(arm), quantity, states),
-                               evaluate(NewtonEulerModel(arm), quantity, states),
-                               rtol=1e-13, atol=1e-13)
 
 
 @pytest.mark.parametrize('altered', list(FORMULATIONS))

@@ -1,0 +1,70 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Every formulation takes vectors (n,) and stacks (..., n), with the same results."""
+
+import numpy as np
+import pytest
+
+from franka_dynamics.arm import load
+from franka_dynamics.arm.sampling import sample_states
+from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
+from franka_dynamics.errors import JointVectorError
+from franka_dynamics.validation.formulations import build, PER_LINK, QUANTITIES
+
+# Stacked sums are in another order than single ones: rounding, of values up to 100.
+ATOL = 1e-12
+SHAPE = (2, 3)
+
+
+@pytest.fixture(scope='module')
+def states():
+    return [values.reshape(*SHAPE, 7) for values in sample_states(load('fer'), 6, 0)]
+
+
+@pytest.mark.parametrize('quantity', dict.fromkeys((*QUANTITIES, *PER_LINK)),
+                         ids=lambda quantity: quantity.name)
+@pytest.mark.parametrize('name', list(build(load('fer'))))
+def test_a_stack_gives_what_its_states_give(states, name, quantity):
+    method = getattr(build(load('fer'))[name], quantity.name)
+    inputs = states[:quantity.inputs]
+    stacked = method(*inputs)
+    assert stacked.shape[:2] == SHAPE
+    for at in np.ndindex(SHAPE):
+        # Scale: accelerations of light wrists reach thousands.
+        single = method(*(values[at] for values in inputs))
+        np.testing.assert_allclose(stacked[at], single, rtol=1e-11, atol=ATOL)
+
+
+def test_pinocchio_takes_wrenches_keywords_and_lists(states):
+    model = PinocchioModel(load('fer'))
+    q, dq, ddq = states
+    wrench = np.arange(6.0)
+    expected = [[model.inverse_dynamics(q[i, j], dq[i, j], ddq[i, j], wrench)
+                 for j in range(3)] for i in range(2)]
+    np.testing.assert_array_equal(model.inverse_dynamics(q, dq, ddq, wrench), expected)
+    np.testing.assert_array_equal(model.inverse_dynamics(q, dq, ddq=ddq, wrench=wrench), expected)
+    np.testing.assert_array_equal(model.gravity(q[0, 0].tolist()), model.gravity(q[0, 0]))
+    np.testing.assert_array_equal(model.jacobian(q, 3, reference_frame='LOCAL')[1, 2],
+                                  model.jacobian(q[1, 2], 3, 'LOCAL'))
+
+
+def test_pinocchio_broadcasts_one_state_over_many(states):
+    model = PinocchioModel(load('fer'))
+    q, dq, _ = states
+    found = model.coriolis(q[0, 0], dq)
+    np.testing.assert_array_equal(found[1, 2], model.coriolis(q[0, 0], dq[1, 2]))
+
+
+def test_an_empty_stack_gives_an_empty_result():
+    model = PinocchioModel(load('fer'))
+    assert model.mass_matrix(np.empty((0, 7))).shape == (0, 7, 7)
+    assert model.kinetic_energy(np.empty((0, 7)), np.zeros(7)).shape == (0,)
+
+
+@pytest.mark.parametrize(('q', 'dq', 'sentence'), [
+    (np.zeros((2, 7)), np.zeros((3, 7)), r'do not fit together: q \(2, 7\), dq \(3, 7\)'),
+    (np.zeros((2, 6)), np.zeros(7), r'q has shape \(2, 6\), expected \(\.\.\., 7\)'),
+    (np.zeros((2, 7)), np.full((2, 7), np.nan), 'dq of joint fer_joint1 is nan')])
+def test_stacks_at_fault_are_refused_in_one_sentence(q, dq, sentence):
+    with pytest.raises(JointVectorError, match=sentence):
+        PinocchioModel(load('fer')).coriolis(q, dq)
