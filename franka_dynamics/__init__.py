@@ -1,5 +1,106 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Cross-checked gravity, Coriolis and mass-matrix feedforward for Franka arms."""
+"""
+Cross-checked gravity, Coriolis and mass-matrix feedforward for Franka arms.
+
+    >>> import franka_dynamics as fd
+    >>> arm = fd.load('fer')
+    >>> fd.Model(arm).gravity(arm.home).shape
+    (7,)
+
+Every name of `__all__` is imported when it is first asked for, so that `import franka_dynamics`
+loads neither Pinocchio nor a compiler nor a solver.
+"""
+
+from typing import TYPE_CHECKING
+
+from ._lazy import lazy_exports
+
+if TYPE_CHECKING:  # for editors and type checkers
+    from .arm import ArmDescription as ArmDescription
+    from .arm import available_arms as available_arms
+    from .arm import available_hands as available_hands
+    from .arm import available_sets as available_sets
+    from .arm import LinkInertia as LinkInertia
+    from .arm import load as load
+    from .arm import load_hand as load_hand
+    from .arm.arm_file_writer import save as save
+    from .arm.sampling import random_arm as random_arm
+    from .arm.sampling import sample_states as sample_states
+    from .batch.batch_model import BatchModel as BatchModel
+    from .codegen.equations import customised_equations as customised_equations
+    from .dynamics.body_tree import BodyTree as BodyTree
+    from .dynamics.closed_chain import ClosedChain as ClosedChain
+    from .dynamics.derivatives import differentiate as differentiate
+    from .dynamics.derivatives import linearize as linearize
+    from .dynamics.lagrangian import LagrangianModel as LagrangianModel
+    from .dynamics.model import DynamicsModel as DynamicsModel
+    from .dynamics.model import GRAVITY as GRAVITY
+    from .dynamics.newton_euler import NewtonEulerModel as NewtonEulerModel
+    from .dynamics.pinocchio_model import PinocchioModel as Model  # noqa: F401
+    from .dynamics.product_of_exponentials import ExponentialsModel as ExponentialsModel
+    from .dynamics.regressor import parameter_names as parameter_names
+    from .dynamics.regressor import parameter_vector as parameter_vector
+    from .dynamics.regressor import torque_regressor as torque_regressor
+    from .dynamics.space_inertia import space_inertias as space_inertias
+    from .errors import FrankaDynamicsError as FrankaDynamicsError
+    from .identification.base_parameters import base_parameters as base_parameters
+    from .identification.energy_regressors import energy_regressors as energy_regressors
+    from .identification.geometric_calibration import calibrate as calibrate
+    from .identification.identify import identify as identify
+    from .identification.payload import identify_payload as identify_payload
+    from .identification.result import IdentificationOptions as IdentificationOptions
+    from .mesh.mesh import mesh_inertia as mesh_inertia
+    from .mesh.mesh_file import load_mesh as load_mesh
+    from .recordings.preprocessing import prepare as prepare
+    from .recordings.preprocessing import SignalOptions as SignalOptions
+    from .recordings.recording import read_recording as read_recording
+    from .recordings.recording import Recording as Recording
+    from .recordings.rosbag_writer import write_recording as write_recording
+    from .urdf.document import read_urdf as read_urdf
+    from .urdf.importer import import_urdf as import_urdf
+    from .urdf.mjcf_writer import write_mjcf as write_mjcf
+    from .urdf.writer import write_urdf as write_urdf
+    from .validation.agreement import compare_formulations as compare_formulations
+    from .validation.comparison import compare_descriptions as compare_descriptions
+    from .validation.crosscheck import crosscheck as crosscheck
 
 __version__ = '0.1.0'
+
+__getattr__, __dir__, __all__ = lazy_exports(__name__, {
+    'arm': ('ArmDescription', 'LinkInertia', 'available_arms', 'available_hands', 'available_sets',
+            'load', 'load_hand'),
+    'arm.arm_file_writer': ('save',),
+    'arm.sampling': ('random_arm', 'sample_states'),
+    'batch.batch_model': ('BatchModel',),
+    'codegen.equations': ('customised_equations',),
+    'dynamics.body_tree': ('BodyTree',),
+    'dynamics.closed_chain': ('ClosedChain',),
+    'dynamics.derivatives': ('differentiate', 'linearize'),
+    'dynamics.lagrangian': ('LagrangianModel',),
+    'dynamics.model': ('DynamicsModel', 'GRAVITY'),
+    'dynamics.newton_euler': ('NewtonEulerModel',),
+    'dynamics.pinocchio_model': ('PinocchioModel as Model',),
+    'dynamics.product_of_exponentials': ('ExponentialsModel',),
+    'dynamics.regressor': ('parameter_names', 'parameter_vector', 'torque_regressor'),
+    'dynamics.space_inertia': ('space_inertias',),
+    'errors': ('FrankaDynamicsError',),
+    'identification.base_parameters': ('base_parameters',),
+    'identification.energy_regressors': ('energy_regressors',),
+    'identification.geometric_calibration': ('calibrate',),
+    'identification.identify': ('identify',),
+    'identification.payload': ('identify_payload',),
+    'identification.result': ('IdentificationOptions',),
+    'mesh.mesh': ('mesh_inertia',),
+    'mesh.mesh_file': ('load_mesh',),
+    'recordings.preprocessing': ('prepare', 'SignalOptions'),
+    'recordings.recording': ('read_recording', 'Recording'),
+    'recordings.rosbag_writer': ('write_recording',),
+    'urdf.document': ('read_urdf',),
+    'urdf.importer': ('import_urdf',),
+    'urdf.mjcf_writer': ('write_mjcf',),
+    'urdf.writer': ('write_urdf',),
+    'validation.agreement': ('compare_formulations',),
+    'validation.comparison': ('compare_descriptions',),
+    'validation.crosscheck': ('crosscheck',),
+})

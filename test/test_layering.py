@@ -21,8 +21,8 @@ FOLDER = Path(franka_dynamics.__file__).parent
 # From the ground up. A room imports rooms of the lines above its own; rooms of one line do not
 # import each other.
 LAYERS = (
-    ('errors', 'typing'),
-    ('resources', 'spatial'),
+    ('errors', 'typing', '_lazy'),
+    ('files', 'resources', 'spatial'),
     ('arm',),
     ('mesh', 'urdf'),
     ('dynamics',),

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from dataclasses import fields, is_dataclass
 import math
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from .description import ArmDescription, Joint, JointLimits
 from .friction import FRICTION_MODELS, FrictionModel
 from .inertia import LinkInertia, six_from_tensor
 from ..errors import DescriptionError
+from ..files import write_text
 from ..spatial import rpy_from_rotation
 
 _WIDTH = 99
@@ -82,6 +84,32 @@ def arm_file_text(description: ArmDescription, *, source: str | None = None,
     content['inertial_sets'] = {name: inertial}
     return yaml.safe_dump(content, sort_keys=False, default_flow_style=None, width=_WIDTH,
                           allow_unicode=True)
+
+
+def save(description: ArmDescription, path: str | Path, *, source: str | None = None,
+         title: str | None = None, notes: str = '', friction_source: str = '') -> None:
+    """
+    Write an arm file that `load` reads back number for number.
+
+    Parameters
+    ----------
+    description : ArmDescription
+        The arm.
+    path : str or Path
+        The file, which appears complete or not at all.
+    source, title, notes, friction_source : str
+        As for `arm_file_text`.
+
+    Raises
+    ------
+    DescriptionError
+        If its friction model has no form in YAML.
+    OutputError
+        If the file cannot be written.
+
+    """
+    write_text(path, arm_file_text(description, source=source, title=title, notes=notes,
+                                   friction_source=friction_source))
 
 
 def _numbers(values: ArrayLike) -> list[Any]:

@@ -184,6 +184,19 @@ class ArmDescription:
                 d_offset=0.0 if revolute else positions[..., i]))
         return transforms
 
+    def frames(self, q: ArrayLike) -> NDArray[np.float64]:
+        """
+        Return the poses of frames 1..n and of the flange in {S}, shape (..., n + 1, 4, 4).
+
+        For q of shape (..., n), as products of the DH matrices from the base outwards.
+        """
+        pose = np.asarray(self.base)
+        poses = []
+        for step in self.joint_transforms(q):
+            pose = pose @ step
+            poses.append(pose)
+        return np.stack((*poses, pose @ self.flange_transform()), axis=-3)
+
     def flange_transform(self) -> NDArray[np.float64]:
         """Return the pose of the flange in the last joint's frame, shape (4, 4)."""
         return self.flange.transform(self.convention)

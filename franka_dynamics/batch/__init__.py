@@ -1,3 +1,14 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """Dynamics of many states at once, by kernels that numba compiles."""
+
+from typing import TYPE_CHECKING
+
+from .._lazy import lazy_exports
+
+if TYPE_CHECKING:  # for editors and type checkers
+    from .batch_model import BatchModel as BatchModel
+
+__getattr__, __dir__, __all__ = lazy_exports(__name__, {
+    'batch_model': ('BatchModel',),
+})

@@ -187,6 +187,29 @@ def wrench_stack(wrench: ArrayLike) -> NDArray[np.float64]:
     return vector
 
 
+def broadcast_states(description: ArmDescription, **values: ArrayLike) -> list[Array]:
+    """
+    Return arrays such as q=..., dq=..., wrench=... with common leading axes, shape (..., n).
+
+    Raises
+    ------
+    JointVectorError
+        If a last dimension is not n (6 of a wrench), a value is not finite, or the leading axes
+        do not broadcast.
+
+    """
+    arrays = {name: wrench_stack(value) if name == 'wrench'
+              else joint_stack(description, value, name) for name, value in values.items()}
+    try:
+        shape = np.broadcast_shapes(*(array.shape[:-1] for array in arrays.values()))
+    except ValueError:
+        shapes = ', '.join(f'{name} {array.shape}' for name, array in arrays.items())
+        raise JointVectorError(f'The arrays do not broadcast: {shapes}. Give one row per state '
+                               'in each of them, or one for all.') from None
+    return [np.array(np.broadcast_to(array, (*shape, array.shape[-1])))
+            for array in arrays.values()]
+
+
 def require_centers_of_mass(description: ArmDescription) -> None:
     """
     Refuse links that have a first moment but no mass, such as regrouped base parameters.

@@ -183,13 +183,7 @@ class NewtonEulerModel:
 
     def frames(self, q: ArrayLike) -> Array:
         """Return the poses of frames 1..n and of the flange in {S}, shape (..., n + 1, 4, 4)."""
-        pose = self._base
-        poses = []
-        for step in self.description.joint_transforms(self._vector(q, 'q')):
-            pose = pose @ step
-            poses.append(pose)
-        poses.append(pose @ self.description.flange_transform())
-        return np.stack(poses, axis=-3)
+        return self.description.frames(self._vector(q, 'q'))
 
     def jacobian(self, q: ArrayLike, frame: int | str = FLANGE,
                  reference_frame: str = 'LOCAL_WORLD_ALIGNED') -> Array:

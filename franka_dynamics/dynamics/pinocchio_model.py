@@ -7,25 +7,25 @@ from __future__ import annotations
 from collections.abc import Callable
 import functools
 import inspect
-from typing import Any, Concatenate, ParamSpec
+from typing import Concatenate, ParamSpec
 
 import numpy as np
 from numpy.typing import ArrayLike
 import pinocchio as pin
 
 from .model import (
+    broadcast_states,
     FLANGE,
     frame_index,
     GRAVITY,
     gravity_vector,
-    joint_stack,
     require_centers_of_mass,
     require_reference_frame,
     total_mass,
     wrench_stack,
 )
 from ..arm import ArmDescription, Convention, JointKind, LinkInertia
-from ..errors import InertiaError, JointVectorError
+from ..errors import InertiaError
 from ..typing import Array
 
 # Pinocchio's order of the six tensor elements is xx, xy, yy, xz, yz, zz.
@@ -118,29 +118,19 @@ def _each_state(method: Callable[Concatenate[PinocchioModel, _Arguments], Array]
 def _over_stack(method: Callable[..., Array], model: PinocchioModel,
                 given: inspect.BoundArguments) -> Array:
     """Return a method's results for stacks of shape (..., n) that broadcast."""
-    vectors = {name: _stack_of(model, name, value) for name, value in given.arguments.items()
-               if name in _VECTORS and value is not None}
+    names = [name for name, value in given.arguments.items()
+             if name in _VECTORS and value is not None]
     others = {name: value for name, value in given.arguments.items()
-              if name not in vectors and name != 'self'}
-    try:
-        shape = np.broadcast_shapes(*(vector.shape[:-1] for vector in vectors.values()))
-    except ValueError:
-        shapes = ', '.join(f'{name} {vector.shape}' for name, vector in vectors.items())
-        raise JointVectorError(f'The stacks do not fit together: {shapes}. Leading axes must be '
-                               'equal, or 1.') from None
-    spread = {name: np.broadcast_to(vector, (*shape, vector.shape[-1]))
-              for name, vector in vectors.items()}
-    results = [method(model, **{name: vector[at] for name, vector in spread.items()}, **others)
+              if name not in (*names, 'self')}
+    stacks = broadcast_states(model.description, **{name: given.arguments[name]
+                                                    for name in names})
+    shape = stacks[0].shape[:-1]
+    results = [method(model, **dict(zip(names, (stack[at] for stack in stacks))), **others)
                for at in np.ndindex(shape)]
     if not results:  # the shape of one result is that of any
-        zeros = {name: np.zeros(vector.shape[-1]) for name, vector in vectors.items()}
+        zeros = {name: np.zeros(stack.shape[-1]) for name, stack in zip(names, stacks)}
         return np.empty((*shape, *np.shape(method(model, **zeros, **others))))
     return np.array(results).reshape((*shape, *np.shape(results[0])))
-
-
-def _stack_of(model: PinocchioModel, name: str, value: Any) -> Array:
-    return (wrench_stack(value) if name == 'wrench'
-            else joint_stack(model.description, value, name))
 
 
 class PinocchioModel:

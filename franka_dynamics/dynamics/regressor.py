@@ -16,10 +16,10 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .model import GRAVITY, gravity_vector, joint_stack
+from .model import broadcast_states, GRAVITY, gravity_vector, joint_stack
 from .screws import joint_screws, momentum_matrix, skew, tensor_columns, to_child
 from ..arm import ArmDescription, LinkInertia
-from ..errors import BaseParameterError, InertiaError, JointVectorError
+from ..errors import BaseParameterError, InertiaError
 from ..typing import Array
 
 LINK_SYMBOLS = ('XX', 'XY', 'XZ', 'YY', 'YZ', 'ZZ', 'mX', 'mY', 'mZ', 'm')
@@ -195,25 +195,6 @@ def wrench_regressor(description: ArmDescription, q: ArrayLike) -> Array:
     at_flange = to_child(flange, carried)
     back = np.swapaxes(rotation @ flange[:3, :3], -1, -2)
     return -np.concatenate((at_flange[..., :3] @ back, at_flange[..., 3:] @ back), axis=-1)
-
-
-def broadcast_states(description: ArmDescription, **values: ArrayLike) -> list[Array]:
-    """
-    Return arrays of joint vectors, such as q=..., dq=..., at one common shape (..., n).
-
-    Raises
-    ------
-    JointVectorError
-        If a last dimension is not n, a value is not finite, or the shapes do not broadcast.
-
-    """
-    arrays = {name: joint_stack(description, value, name) for name, value in values.items()}
-    try:
-        return [np.array(array) for array in np.broadcast_arrays(*arrays.values())]
-    except ValueError:
-        shapes = ', '.join(f'{name} {array.shape}' for name, array in arrays.items())
-        raise JointVectorError(f'The arrays do not broadcast: {shapes}. Give one row per state '
-                               'in each of them, or one for all.') from None
 
 
 def _fill(out: Array, description: ArmDescription, q: Array, dq: Array, ddq: Array,

@@ -21,8 +21,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..arm import ArmDescription, Convention, DHRow, JointKind
-from ..dynamics.model import GRAVITY, gravity_vector
-from ..dynamics.regressor import broadcast_states, PER_LINK
+from ..dynamics.model import broadcast_states, GRAVITY, gravity_vector
+from ..dynamics.regressor import PER_LINK
 from ..dynamics.screws import joint_screws, to_child
 from ..dynamics.tree_rows import TreeRow
 from ..typing import Array

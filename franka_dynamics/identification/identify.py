@@ -30,7 +30,8 @@ from .result import Identification, IdentificationOptions, Score, SIGMOID
 from .torque_model import TorqueModel
 from ..arm import ArmDescription
 from ..errors import IdentificationError
-from ..recordings.preprocessing import Motion, SignalOptions
+from ..recordings.preprocessing import Motion, prepare, SignalOptions
+from ..recordings.recording import Recording
 from ..recordings.replay import Errors, predicted_torque
 from ..typing import Array
 
@@ -39,7 +40,7 @@ NOT_SHOWN = 0.5
 _STILL = 0.01  # [rad/s]
 
 
-def identify(motions: Sequence[Motion], start: ArmDescription,
+def identify(recordings: Sequence[Recording | Motion], start: ArmDescription,
              published: Sequence[ArmDescription] = (),
              options: IdentificationOptions | None = None, *,
              other_cutoffs: Mapping[float, Sequence[Motion]] | None = None) -> Identification:
@@ -48,8 +49,8 @@ def identify(motions: Sequence[Motion], start: ArmDescription,
 
     Parameters
     ----------
-    motions : sequence of Motion
-        One per recording, all of the same arm with the same load, prepared alike.
+    recordings : sequence of Recording or Motion
+        All of the same arm with the same load; as recorded, or prepared alike.
     start : ArmDescription
         The starting set: geometry, the reference of the pull, the middle of the mass bounds.
     published : sequence of ArmDescription
@@ -66,6 +67,7 @@ def identify(motions: Sequence[Motion], start: ArmDescription,
 
     """
     chosen = IdentificationOptions() if options is None else options
+    motions = [prepare(one) if isinstance(one, Recording) else one for one in recordings]
     _require_alike(motions)
     model = torque_model(start, chosen)
     prepared = other_cutoffs or {}

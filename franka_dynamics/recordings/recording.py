@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .rosbag import MEND, OpenBag
-from ..arm import available_arms, load
+from ..arm import ArmDescription, available_arms, load
 from ..arm.arm_file import ALIASES
 from ..errors import RecordingError
 
@@ -168,12 +168,13 @@ class Recording:
                        dq=self.dq[chosen], effort=self.effort[chosen])
 
 
-def read_recording(path: str | Path, joint_names: Sequence[str], *, topic: str | None = None,
-                   stamps: str = HEADER, progress: Progress | None = None) -> Recording:
+def read_recording(path: str | Path, joints: ArmDescription | Sequence[str], *,
+                   topic: str | None = None, stamps: str = HEADER,
+                   progress: Progress | None = None) -> Recording:
     """
     Read the joint states of one arm from a rosbag2.
 
-    Joints are found by name, in any order and among others. If none of `joint_names` occurs,
+    Joints are found by name, in any order and among others. If none of these names occurs,
     a single family of names that ends alike (`panda_joint1` ... for `fer_joint1` ...) is taken
     in their place, and `remarks` says so. Messages without any of the arm's joints, such as a
     gripper's own on the same topic, are passed over and counted.
@@ -182,8 +183,8 @@ def read_recording(path: str | Path, joint_names: Sequence[str], *, topic: str |
     ----------
     path : str or Path
         A bag's folder, or a single .mcap or .db3 file.
-    joint_names : sequence of str
-        The arm's joints from base to tip.
+    joints : ArmDescription or sequence of str
+        The arm, or the names of its joints from base to tip.
     topic : str, optional
         Topic of the joint states; by default /joint_states, or the only topic of that type.
     stamps : str
@@ -203,10 +204,11 @@ def read_recording(path: str | Path, joint_names: Sequence[str], *, topic: str |
     """
     if stamps not in STAMPS:
         raise RecordingError(f'There are no {stamps!r} stamps; choose {" or ".join(STAMPS)}.')
+    names = joints.joint_names if isinstance(joints, ArmDescription) else tuple(joints)
     bag = Path(path).expanduser()
     with OpenBag(bag) as opened:
         name = opened.choose_topic(topic)
-        reader = _MessageReader(bag, name, tuple(joint_names), opened.message_count(name))
+        reader = _MessageReader(bag, name, names, opened.message_count(name))
         for count, (received_ns, message) in enumerate(opened.messages(name), start=1):
             reader.add(received_ns if stamps == RECEIVED else _header_ns(message), message)
             if progress is not None and count % 256 == 0:

@@ -1,3 +1,34 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """URDF, MJCF and xacro, read into a described arm and written from one; no Pinocchio."""
+
+from typing import TYPE_CHECKING
+
+from .._lazy import lazy_exports
+
+if TYPE_CHECKING:  # for editors and type checkers
+    from .document import parse_urdf as parse_urdf
+    from .document import read_urdf as read_urdf
+    from .document import UrdfDocument as UrdfDocument
+    from .geometry import compare_geometry as compare_geometry
+    from .geometry import description_from_urdf as description_from_urdf
+    from .geometry import GeometryComparison as GeometryComparison
+    from .importer import detect_arm as detect_arm
+    from .importer import import_urdf as import_urdf
+    from .importer import ImportedArm as ImportedArm
+    from .mjcf_writer import write_mjcf as write_mjcf
+    from .serial_chain import find_chains as find_chains
+    from .serial_chain import read_chain as read_chain
+    from .serial_chain import SerialChain as SerialChain
+    from .writer import write_urdf as write_urdf
+    from .xacro_writer import robot_text as robot_text
+
+__getattr__, __dir__, __all__ = lazy_exports(__name__, {
+    'document': ('parse_urdf', 'read_urdf', 'UrdfDocument'),
+    'geometry': ('compare_geometry', 'description_from_urdf', 'GeometryComparison'),
+    'importer': ('detect_arm', 'import_urdf', 'ImportedArm'),
+    'mjcf_writer': ('write_mjcf',),
+    'serial_chain': ('find_chains', 'read_chain', 'SerialChain'),
+    'writer': ('write_urdf',),
+    'xacro_writer': ('robot_text',),
+})

@@ -79,7 +79,7 @@ def compare_geometry(chain: SerialChain, reference: ArmDescription) -> GeometryC
     if differences:
         cause = _axis_cause(lines, expected, reference)
         findings += [_finding(difference, cause) for difference in differences]
-    frames = _frames_at_zero(reference)
+    frames = reference.frames(np.zeros(reference.n))[:-1]
     to_dh = tuple(_without_rounding(inverse_pose(frame) @ joint.frame)
                   for frame, joint in zip(frames, chain.joints))
     flange_link, flange_findings = _flange(chain, reference, frames[-1])
@@ -158,14 +158,6 @@ def _axis_cause(lines: Sequence[Line], expected: AxisSequence, reference: ArmDes
     return None
 
 
-def _frames_at_zero(reference: ArmDescription) -> list[NDArray[np.float64]]:
-    frames, pose = [], reference.base
-    for step in reference.joint_transforms(np.zeros(reference.n)):
-        pose = pose @ step
-        frames.append(pose)
-    return frames
-
-
 def _without_rounding(pose: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the identity for a pose that is one up to rounding: published numbers stay as is."""
     near = (np.abs(pose[:3, :3] - np.eye(3)).max() < 10.0 * ANGLE_TOLERANCE
@@ -240,10 +232,8 @@ def description_from_urdf(xml: str, source: str, *, arm: str | None = None,
     rows = compare_geometry(chain, reference).description(reference)
     if trust_last_frame:
         rows = _ending_in(rows, chain.joints[-1].frame)
-    pose, links = np.asarray(rows.base, dtype=float), []
-    for step, joint in zip(rows.joint_transforms(np.zeros(rows.n)), chain.joints):
-        pose = pose @ step
-        links.append(joint.inertia.expressed_in(inverse_pose(pose) @ joint.frame))
+    links = [joint.inertia.expressed_in(inverse_pose(pose) @ joint.frame)
+             for pose, joint in zip(rows.frames(np.zeros(rows.n)), chain.joints)]
     joints = tuple(_with_limits(joint, read) for joint, read in zip(rows.joints, chain.joints))
     return reference, replace(rows, joints=joints, links=tuple(links), source=source, file=source,
                               inertial_set='as written', hand='as written', rounding=0.0)
@@ -251,10 +241,7 @@ def description_from_urdf(xml: str, source: str, *, arm: str | None = None,
 
 def _ending_in(rows: ArmDescription, frame: NDArray[np.float64]) -> ArmDescription:
     """Return the rows with the last d and theta such that the last frame is the given one."""
-    pose = np.asarray(rows.base, dtype=float)
-    for step in rows.joint_transforms(np.zeros(rows.n)):
-        pose = pose @ step
-    offset = inverse_pose(pose) @ frame
+    offset = inverse_pose(rows.frames(np.zeros(rows.n))[-2]) @ frame
     if rows.convention is not Convention.MODIFIED or abs(offset[2, 2] - 1.0) > _ALONG_AXIS:
         return rows
     last = rows.joints[-1]

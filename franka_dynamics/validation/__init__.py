@@ -1,3 +1,32 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """Is this description, URDF or torque that arm? Cross-check, comparison, fault search."""
+
+from typing import TYPE_CHECKING
+
+from .._lazy import lazy_exports
+
+if TYPE_CHECKING:  # for editors and type checkers
+    from .agreement import Agreement as Agreement
+    from .agreement import compare_formulations as compare_formulations
+    from .comparison import compare_descriptions as compare_descriptions
+    from .comparison import compare_urdf as compare_urdf
+    from .comparison import Difference as Difference
+    from .crosscheck import CrosscheckReport as CrosscheckReport
+    from .fault_search import suspects as suspects
+    from .fault_search import Suspicion as Suspicion
+    from .formulations import build as build
+    from .formulations import consensus as consensus
+    from .formulations import evaluate as evaluate
+    from .urdf_check import model_from_urdf as model_from_urdf
+    from .urdf_check import UrdfModel as UrdfModel
+    from .urdf_check import UrdfVerdict as UrdfVerdict
+
+__getattr__, __dir__, __all__ = lazy_exports(__name__, {
+    'agreement': ('Agreement', 'compare_formulations'),
+    'comparison': ('compare_descriptions', 'compare_urdf', 'Difference'),
+    'crosscheck': ('CrosscheckReport',),
+    'fault_search': ('Suspicion', 'suspects'),
+    'formulations': ('build', 'consensus', 'evaluate'),
+    'urdf_check': ('model_from_urdf', 'UrdfModel', 'UrdfVerdict'),
+})

@@ -1,0 +1,91 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""`import franka_dynamics` offers every name it promises and loads nothing heavy for it."""
+
+import ast
+from importlib import import_module
+from pathlib import Path
+import pkgutil
+import subprocess
+import sys
+from types import ModuleType
+
+import numpy as np
+import pytest
+
+import franka_dynamics as fd
+from franka_dynamics import _lazy
+
+ROOMS = [name for _, name, is_package in pkgutil.iter_modules(fd.__path__) if is_package]
+# The command line and the nodes are run, not imported.
+OFFERING = [name for name in ROOMS if name not in ('cli', 'ros', 'symbolic', 'report')]
+
+
+def offered(package):
+    """Return a package's promised names, from its __all__."""
+    return import_module(package).__all__
+
+
+@pytest.mark.parametrize('name', sorted(fd.__all__))
+def test_the_front_door_resolves(name):
+    assert getattr(fd, name) is not None
+    assert name in dir(fd)
+
+
+@pytest.mark.parametrize('room', OFFERING)
+def test_every_name_of_a_room_resolves_and_is_no_module(room):
+    package = f'franka_dynamics.{room}'
+    assert offered(package)
+    for _, name, _ in pkgutil.iter_modules(import_module(package).__path__):
+        assert name not in offered(package), 'importing the module would hide what is offered'
+    for name in offered(package):
+        assert not isinstance(getattr(import_module(package), name), ModuleType)
+
+
+@pytest.mark.parametrize('package', ['franka_dynamics', *(
+    f'franka_dynamics.{room}' for room in OFFERING if room != 'arm')])
+def test_type_checkers_see_what_is_offered(package):
+    tree = ast.parse(Path(import_module(package).__file__).read_text('utf-8'))
+    guarded = next(node for node in tree.body if isinstance(node, ast.If))
+    seen = [alias.asname for node in guarded.body for alias in node.names]
+    assert sorted(seen) == offered(package)
+    for node in guarded.body:
+        home = import_module('.' * node.level + node.module, package)
+        for alias in node.names:
+            assert getattr(import_module(package), alias.asname) is getattr(home, alias.name)
+
+
+def test_an_unknown_name_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="'franka_dynamics' has no attribute 'gravity'"):
+        fd.gravity  # noqa: B018
+    with pytest.raises(ImportError, match="cannot import name 'lode'"):
+        from franka_dynamics import lode  # noqa: F401
+
+
+def test_lazy_exports_import_when_asked_and_only_once(monkeypatch):
+    asked = []
+    monkeypatch.setattr(_lazy, 'import_module', lambda name: asked.append(name) or np)
+    package = ModuleType('room')
+    monkeypatch.setitem(sys.modules, 'room', package)
+    package.__getattr__, _, names = _lazy.lazy_exports('room', {'a': ('eye', 'zeros as naught')})
+    assert (names, asked) == (['eye', 'naught'], [])
+    assert package.naught is np.zeros
+    assert package.naught is np.zeros
+    assert asked == ['room.a']
+
+
+def test_importing_the_package_loads_no_engine():
+    program = ('import sys; before = set(sys.modules); import franka_dynamics; '
+               'print(*sorted({name.split(".")[0] for name in set(sys.modules) - before}))')
+    loaded = subprocess.run([sys.executable, '-c', program], capture_output=True, text=True,
+                            check=True).stdout.split()
+    assert set(loaded) - set(sys.stdlib_module_names) == {'franka_dynamics'}
+
+
+def test_the_model_of_an_arm_loads_neither_compiler_nor_solver():
+    program = ('import sys; import franka_dynamics as fd; arm = fd.load("fer"); '
+               'fd.Model(arm).gravity(arm.home); print(*sys.modules)')
+    loaded = subprocess.run([sys.executable, '-c', program], capture_output=True, text=True,
+                            check=True).stdout.split()
+    assert 'pinocchio' in loaded
+    assert not set(loaded) & {'numba', 'cvxpy', 'mujoco', 'scipy', 'sympy', 'rich', 'matplotlib'}
