@@ -1,6 +1,8 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Random arms with the geometries of real ones, which several rooms' tests share."""
+"""Arms that tests share: random ones, and given ones with one number changed."""
+
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -52,6 +54,26 @@ def make_random_arm(seed, *, n=None, kinds=None, convention=Convention.MODIFIED,
         flange=DHRow(a=length(), alpha=angle(TWISTS), d=length(), theta=angle(TWISTS)))
 
 
+def with_row(arm, joint, **values):
+    """Return an arm with other values in the DH row of one joint, counted from 0."""
+    joints = list(arm.joints)
+    joints[joint] = replace(joints[joint], row=replace(joints[joint].row, **values))
+    return replace(arm, joints=tuple(joints))
+
+
+def with_row_shifted(arm, joint, **changes):
+    """Return an arm with something added to values in the DH row of one joint, from 0."""
+    row = arm.joints[joint].row
+    return with_row(arm, joint, **{name: getattr(row, name) + change
+                                   for name, change in changes.items()})
+
+
+def with_link(arm, joint, link):
+    """Return an arm with another inertia behind one joint, counted from 0."""
+    return replace(arm, links=(*arm.links[:joint], link, *arm.links[joint + 1:]))
+
+
 @pytest.fixture
 def random_arm():
+    """Return a function that draws a serial arm from a seed."""
     return make_random_arm

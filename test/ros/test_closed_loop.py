@@ -9,14 +9,12 @@ from sensor_msgs.msg import JointState
 from franka_dynamics.arm import load
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 
+from ..messages import stamp
+
 FER = load('fer')
 # A run of two simulated seconds: without feedback an error of rounding grows to 1e-12 rad, and
 # the requirement on ten seconds is 1e-3.
 DRIFT_RAD = 1e-6
-
-
-def stamp(message):
-    return message.header.stamp.sec + 1e-9 * message.header.stamp.nanosec
 
 
 @pytest.mark.parametrize(('target', 'compensation'), [('mujoco', False), ('fci', True)])

@@ -13,14 +13,12 @@ from franka_dynamics.control.settings import Settings
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.ros.monitors import ContactWatch
 
+from ..messages import stamp
+
 FER = load('fer')
 FORCE = np.array([0.0, 6.0, -8.0])  # 10 N at the flange
 WITHIN_S = 0.05
 CONTACT = 'feedforward: Contact'
-
-
-def stamp(message):
-    return message.header.stamp.sec + 1e-9 * message.header.stamp.nanosec
 
 
 def test_given_a_push_when_it_acts_then_topics_show_its_torques_and_diagnostics_flag_it_in_time(

@@ -10,13 +10,11 @@ from sensor_msgs.msg import JointState
 from franka_dynamics.arm import load
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 
+from ..messages import stamp
+
 FER = load('fer')
 # Standing still, then half a period of both motions: there, and back to the start.
 HOLD_S, MOTION_S = 0.5, 1.25
-
-
-def stamp(message):
-    return message.header.stamp.sec + 1e-9 * message.header.stamp.nanosec
 
 
 def joint_positions(message):

@@ -8,11 +8,9 @@ from sensor_msgs.msg import JointState
 from franka_dynamics.arm import load
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 
+from ..messages import stamp
+
 DRIFT_RAD = 1e-6  # as in the closed loop of one arm
-
-
-def stamp(message):
-    return message.header.stamp.sec + 1e-9 * message.header.stamp.nanosec
 
 
 def test_given_two_arms_of_their_own_namespaces_when_run_then_both_are_held(

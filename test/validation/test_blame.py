@@ -15,19 +15,13 @@ from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 from franka_dynamics.dynamics.product_of_exponentials import ExponentialsModel
 from franka_dynamics.validation.agreement import blame
 
+from ..arms import with_row_shifted
+
 TOLERANCE = 1e-11
 FORMULATIONS = (PinocchioModel, NewtonEulerModel, ExponentialsModel, LagrangianModel)
 
 every_formulation = pytest.mark.parametrize('formulation', FORMULATIONS)
 every_link = pytest.mark.parametrize('link', range(1, 8))
-
-
-def with_row(arm, link, **changes):
-    joints = list(arm.joints)
-    row = joints[link - 1].row
-    joints[link - 1] = replace(joints[link - 1], row=replace(
-        row, **{key: getattr(row, key) + value for key, value in changes.items()}))
-    return replace(arm, joints=tuple(joints))
 
 
 def with_link(arm, link, change):
@@ -47,7 +41,7 @@ def hold(model, reference_arm):
 def test_given_a_wrong_row_when_held_against_the_right_one_then_its_frame_is_named(
         formulation, link, change):
     arm = load('fer')
-    verdict = hold(formulation(with_row(arm, link, **change)), arm)
+    verdict = hold(formulation(with_row_shifted(arm, link - 1, **change)), arm)
     assert (verdict.link, verdict.frame_link) == (link, link)
     assert f'whose frame differs is link {link}, by ' in verdict.sentence()
 

@@ -16,21 +16,11 @@ from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 from franka_dynamics.errors import DescriptionError
 from franka_dynamics.validation.comparison import compare_descriptions, effect_together
 
+from ..arms import with_link, with_row_shifted
+
 FAULTS, STATES = 200, 30
 VISIBLE_NM = 1e-9  # between the rounding of a torque (1e-13) and the least planted effect
 ROW_FAULTS = {'a': 0.01, 'd': 0.01, 'alpha': 0.05}
-
-
-def with_row(arm, joint, name, change):
-    joints = list(arm.joints)
-    row = joints[joint].row
-    joints[joint] = replace(joints[joint], row=replace(row, **{name: getattr(row, name) + change}))
-    return replace(arm, joints=tuple(joints))
-
-
-def with_link(arm, joint, link):
-    return replace(arm, links=tuple(link if i == joint else other
-                                    for i, other in enumerate(arm.links)))
 
 
 def plant(rng, arm):
@@ -40,7 +30,7 @@ def plant(rng, arm):
     size = float(rng.choice([-1.0, 1.0]) * rng.uniform(0.5, 2.0))
     kind = str(rng.choice(['mass', 'c', 'I', 'a', 'd', 'alpha', 'sign', 'gravity']))
     if kind in ROW_FAULTS:
-        return with_row(arm, joint, kind, ROW_FAULTS[kind] * size), GRAVITY, name, kind
+        return with_row_shifted(arm, joint, **{kind: ROW_FAULTS[kind] * size}), GRAVITY, name, kind
     if kind == 'sign':
         return with_joint_reversed(arm, joint), GRAVITY, name, 'joint sign'
     if kind == 'gravity':
@@ -99,7 +89,7 @@ def test_given_faults_in_random_arms_when_compared_then_all_are_named(convention
 
 def test_given_two_faults_when_compared_then_the_larger_effect_comes_first():
     arm = load('fer')
-    faulty = with_row(with_joint_reversed(arm, 4), 1, 'd', 0.02)
+    faulty = with_row_shifted(with_joint_reversed(arm, 4), 1, d=0.02)
     found = compare_descriptions(arm, faulty)
     assert {(one.place, one.parameter) for one in found} == {
         ('fer_joint2', 'd'), ('fer_joint5', 'joint sign')}
@@ -117,7 +107,7 @@ def test_given_a_table_about_the_frame_origin_when_one_number_is_wrong_then_it_a
 
 def test_given_a_fault_when_its_effect_is_measured_then_it_is_the_torque_that_changes():
     arm = load('fer')
-    faulty = with_row(arm, 3, 'a', 0.01)
+    faulty = with_row_shifted(arm, 3, a=0.01)
     (found,) = compare_descriptions(arm, faulty, seed=9)
     states = sample_states(arm, 200, 9)
     here, there = PinocchioModel(arm), PinocchioModel(faulty)
@@ -136,7 +126,7 @@ def test_given_one_arm_in_two_conventions_when_compared_then_nothing_is_named():
 
 def test_given_an_angle_a_whole_turn_off_when_compared_then_it_is_the_same():
     arm = load('fr3')
-    assert compare_descriptions(arm, with_row(arm, 2, 'alpha', 2.0 * np.pi)) == ()
+    assert compare_descriptions(arm, with_row_shifted(arm, 2, alpha=2.0 * np.pi)) == ()
 
 
 @pytest.mark.parametrize(('change', 'place', 'parameter', 'effect'), [
@@ -172,8 +162,8 @@ def test_given_all_differences_at_once_then_the_torque_is_the_others(first):
     gravity = (1.0, -2.0, -9.0)
     if first == 'fer':
         arm = load('fer')
-        other = with_row(with_joint_reversed(load('fer', 'ledezma2021', hand='none'), 4), 1, 'd',
-                         0.02)
+        table = load('fer', 'ledezma2021', hand='none')
+        other = with_row_shifted(with_joint_reversed(table, 4), 1, d=0.02)
         friction = replace(other.friction, amplitude=2.0 * other.friction.amplitude)
         other = replace(other, friction=friction)
     else:
@@ -183,7 +173,7 @@ def test_given_all_differences_at_once_then_the_torque_is_the_others(first):
             arm = random_arm(rng)
         # A standard flange's a and alpha fit into no modified row.
         arm = replace(arm, flange=replace(arm.flange, a=0.0, alpha=0.0))
-        other = with_row(in_modified_convention(arm), 0, 'd', 0.3)
+        other = with_row_shifted(in_modified_convention(arm), 0, d=0.3)
     found = compare_descriptions(arm, other, second_gravity=gravity)
     together = effect_together(arm, found)
     start = arm if first == 'fer' else in_modified_convention(arm)

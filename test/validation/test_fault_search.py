@@ -15,6 +15,8 @@ from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 from franka_dynamics.errors import JointVectorError
 from franka_dynamics.validation.fault_search import suspects
 
+from ..arms import with_link, with_row
+
 STATES = 12
 EXPLAINED = 1e-6  # what the right suspect leaves of the difference; others leave 1e-2 and more
 VALUE_RTOL = 1e-5
@@ -24,17 +26,6 @@ def black_box(arm, states, gravity=GRAVITY):
     """Answer by Pinocchio, which the search never sees."""
     model = PinocchioModel(arm, gravity)
     return np.array([model.inverse_dynamics(*state) for state in zip(*states)])
-
-
-def with_row(arm, joint, **values):
-    joints = list(arm.joints)
-    joints[joint] = replace(joints[joint], row=replace(joints[joint].row, **values))
-    return replace(arm, joints=tuple(joints))
-
-
-def with_link(arm, joint, link):
-    return replace(arm, links=tuple(link if i == joint else other
-                                    for i, other in enumerate(arm.links)))
 
 
 def planted(name):

@@ -17,14 +17,10 @@ from franka_dynamics.spatial import pose_from_xyz_rpy
 from franka_dynamics.urdf.writer import write_urdf
 from franka_dynamics.validation.urdf_check import model_from_urdf
 
+from ..arms import with_link
+
 ROUNDING = 1e-14  # kg m^2
 TORQUE = 1e-12  # N m, of 100: rounding of sums
-
-
-def replaced(description, i, link):
-    links = list(description.links)
-    links[i - 1] = link
-    return replace(description, links=tuple(links))
 
 
 def findings_of(description, reference=None, **options):
@@ -81,7 +77,7 @@ def test_given_numbers_that_no_motion_shows_when_read_then_they_pass_and_it_is_s
     first = gaz.links[0]
     moved = LinkInertia(first.mass, first.first_moment + [0.0, 0.0, -0.23],
                         first.inertia + np.diag([0.1, 0.1, 0.0]))
-    verdict = model_from_urdf(write_urdf(replaced(gaz, 1, moved)), gaz).verdict
+    verdict = model_from_urdf(write_urdf(with_link(gaz, 0, moved)), gaz).verdict
     assert verdict.inertial_set == 'gaz2019'
     assert 'acts on torques: none; no motion shows' in verdict.notes[-1]
     assert verdict.notes[0].startswith(
@@ -119,7 +115,7 @@ MISTAKES = {
 def test_given_a_mistake_in_link_3_when_read_then_link_cause_and_effect_are_named(name):
     make, cause = MISTAKES[name]
     gaz = load('fer', 'gaz2019')
-    wrong = replaced(gaz, 3, make(gaz.links[2]))
+    wrong = with_link(gaz, 2, make(gaz.links[2]))
     # Some mistakes make a link that no body could be; a URDF is written of those, too.
     text = write_urdf(gaz)
     wrong_text = rewritten(text, 'fer_link3', wrong.links[2])
@@ -157,7 +153,7 @@ def test_given_a_steiner_term_left_out_when_read_then_that_is_the_cause():
 
 def test_given_a_swap_beneath_the_hand_when_read_then_it_is_found_in_link_7():
     fr3 = load('fr3')
-    wrong = replaced(fr3, 7, swap(fr3.links[6], [0, 2, 1]))
+    wrong = with_link(fr3, 6, swap(fr3.links[6], [0, 2, 1]))
     text = write_urdf(wrong, tool=('fr3_hand', load_hand('franka_hand')))
     with pytest.raises(UrdfMismatchError, match=r'link fr3_link7: .*x y z taken as x z y\) '
                        r'\(beneath franka_hand\)'):
@@ -177,7 +173,7 @@ def test_given_a_swap_smaller_than_rounding_when_read_then_it_is_still_a_swap():
 def test_given_a_wrong_mass_when_read_then_both_numbers_are_named_and_it_may_be_accepted():
     gaz = load('fer', 'gaz2019')
     link = gaz.links[2]
-    wrong = replaced(gaz, 3, LinkInertia.from_center_of_mass(
+    wrong = with_link(gaz, 2, LinkInertia.from_center_of_mass(
         3.8286, link.center_of_mass, link.inertia_at_center_of_mass))
     finding, = findings_of(wrong)
     assert (finding.place, finding.quantity, finding.found) == ('link fer_link3', 'mass',

@@ -12,12 +12,7 @@ from franka_dynamics.arm.dh_conversion import with_joint_reversed
 from franka_dynamics.urdf.writer import write_urdf
 from franka_dynamics.validation.comparison import compare_urdf
 
-
-def with_row(arm, joint, name, change):
-    joints = list(arm.joints)
-    row = joints[joint].row
-    joints[joint] = replace(joints[joint], row=replace(row, **{name: getattr(row, name) + change}))
-    return replace(arm, joints=tuple(joints))
+from ..arms import with_row_shifted
 
 
 def named(arm, **keywords):
@@ -35,12 +30,13 @@ def test_given_a_sound_urdf_when_compared_then_nothing_is_named(arm):
     (joint, name) for joint in range(7) for name in ('a', 'd', 'alpha', 'theta')
     if (joint, name) != (0, 'alpha')])
 def test_given_a_wrong_origin_when_compared_then_the_row_is_named(joint, name):
-    assert named(with_row(load('fr3'), joint, name, 0.01)) == [(f'fr3_joint{joint + 1}', name)]
+    faulty = with_row_shifted(load('fr3'), joint, **{name: 0.01})
+    assert named(faulty) == [(f'fr3_joint{joint + 1}', name)]
 
 
 def test_given_a_tilted_first_axis_when_compared_then_its_twist_is_among_what_is_named():
     # The common normal of nearly parallel axes may lie anywhere, so the tilt shows in a as well.
-    found = named(with_row(load('fr3'), 0, 'alpha', 0.01))
+    found = named(with_row_shifted(load('fr3'), 0, alpha=0.01))
     assert ('fr3_joint1', 'alpha') in found
     assert {place for place, _ in found} <= {'fr3_joint1', 'fr3_joint2'}
 
