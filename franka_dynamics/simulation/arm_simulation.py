@@ -74,7 +74,8 @@ class ArmSimulation:
     The measured effort is what the joint torque sensors see: command plus own compensation. The
     arm file's friction acts beyond the sensors and is part of what they measure, because it was
     identified from such measurements (Gaz et al. 2019, section V). Brakes clamp the joints
-    themselves, so a clamped arm's effort sensors see the drives alone.
+    themselves, so a clamped arm's effort sensors see the drives alone. Joints end at stops at the
+    arm's position limits, as the real arm's do; the sensors do not see the stops' torque.
 
     Parameters
     ----------
@@ -98,7 +99,8 @@ class ArmSimulation:
         self.push = settings.push  # may be replaced between steps
         carried = settings.payload
         loaded = description.with_payload(carried) if carried.mass else description
-        self.model = build_mujoco(loaded, gravity=settings.gravity, timestep=settings.timestep)
+        self.model = build_mujoco(loaded, gravity=settings.gravity, timestep=settings.timestep,
+                                  stops=True)
         self.data = self._mujoco.MjData(self.model)
         self._compensator = (
             build_mujoco(description, gravity=GRAVITY) if settings.gravity_compensation else None)
@@ -147,6 +149,14 @@ class ArmSimulation:
     def position(self) -> Array:
         """True joint positions, shape (n,) [rad]."""
         return np.array(self.data.qpos)
+
+    @property
+    def at_stops(self) -> tuple[str, ...]:
+        """Names of the joints that press against one of their stops."""
+        pressed = ((self.data.qpos < self.description.limit('lower'))
+                   | (self.data.qpos > self.description.limit('upper')))
+        return tuple(name for name, at_stop in zip(self.description.joint_names, pressed)
+                     if at_stop)
 
     def step(self, command: Array | None, *, fresh: bool = True) -> None:
         """

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
 TIMESTEP_S = 1e-3
 FLANGE_SITE = 'flange'
+# A stop is critically damped, as stiff as MuJoCo's integration allows (a time constant of two
+# steps), and gives way by less than 1 mrad to the arm's own torque limit at rest.
+_STOP_STEPS, _STOP_SOLIMP = 2.0, (0.99, 0.999, 1e-3, 0.5, 2.0)
 
 
 def import_mujoco() -> Any:
@@ -31,12 +34,13 @@ def import_mujoco() -> Any:
 
 
 def build_spec(description: ArmDescription, *, gravity: ArrayLike = GRAVITY,
-               timestep: float = TIMESTEP_S) -> mujoco.MjSpec:
+               timestep: float = TIMESTEP_S, stops: bool = False) -> mujoco.MjSpec:
     """
     Return an editable MuJoCo model of the bare chain: bodies, joints and torque motors.
 
-    Body i coincides with DH frame {i}. Joints have no friction, no damping and no stops, so that
-    what is simulated is the rigid-body dynamics and nothing else.
+    Body i coincides with DH frame {i}. Joints have no friction and no damping, so that what is
+    simulated is the rigid-body dynamics and nothing else; with `stops` they end at the arm's
+    position limits, which changes nothing before a limit is reached.
 
     Raises
     ------
@@ -66,8 +70,15 @@ def build_spec(description: ArmDescription, *, gravity: ArrayLike = GRAVITY,
         back = np.eye(4) if modified else np.linalg.inv(row)
         kind = (mujoco.mjtJoint.mjJNT_HINGE if joint.kind is JointKind.REVOLUTE
                 else mujoco.mjtJoint.mjJNT_SLIDE)
-        body.add_joint(name=joint.name, type=kind, axis=back[:3, 2], pos=back[:3, 3],
-                       armature=joint.rotor_inertia)
+        element = body.add_joint(name=joint.name, type=kind, axis=back[:3, 2], pos=back[:3, 3],
+                                 armature=joint.rotor_inertia)
+        element.limited = mujoco.mjtLimited.mjLIMITED_FALSE
+        if stops and np.isfinite([joint.limits.lower, joint.limits.upper]).any():
+            element.limited = mujoco.mjtLimited.mjLIMITED_TRUE
+            # An open end is put where no joint gets to.
+            element.range = np.clip([joint.limits.lower, joint.limits.upper], -1e6, 1e6)
+            element.solref_limit = (_STOP_STEPS * timestep, 1.0)
+            element.solimp_limit = _STOP_SOLIMP
         inertia = link.inertia_at_center_of_mass
         body.explicitinertial = True
         body.mass, body.ipos = link.mass, link.center_of_mass
@@ -82,9 +93,9 @@ def build_spec(description: ArmDescription, *, gravity: ArrayLike = GRAVITY,
 
 
 def build_mujoco(description: ArmDescription, *, gravity: ArrayLike = GRAVITY,
-                 timestep: float = TIMESTEP_S) -> mujoco.MjModel:
+                 timestep: float = TIMESTEP_S, stops: bool = False) -> mujoco.MjModel:
     """Return the compiled model of `build_spec`."""
-    return build_spec(description, gravity=gravity, timestep=timestep).compile()
+    return build_spec(description, gravity=gravity, timestep=timestep, stops=stops).compile()
 
 
 def _quaternion(pose: np.ndarray) -> np.ndarray:

@@ -70,11 +70,12 @@ def test_given_friction_when_moving_then_it_brakes_by_the_arm_files_model():
     coasting = {}
     for friction in (False, True):
         simulation = arm(friction=friction, gravity=(0.0, 0.0, 0.0), brake_release_after=0.0)
-        for k in range(600):
+        for k in range(300):  # too short for the stop to be reached
             torque = np.zeros(7)
             torque[6] = 0.5 if k < 50 else 0.0
             simulation.step(torque)
         coasting[friction] = simulation.read().velocity[6]
+        assert not simulation.at_stops
     assert coasting[False] > 1.0
     assert abs(coasting[True]) < 0.2 * coasting[False]
 
@@ -170,7 +171,8 @@ def test_given_torques_that_throw_the_arm_when_stepped_then_it_is_braked_where_i
         tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)  # MuJoCo writes its warnings to a file
     simulation = arm(brake_release_after=0.0)
-    torque, before = FER.limit('effort'), FER.home
+    # Far beyond what the arm itself can give: its stops hold against that.
+    torque, before = 1e6 * FER.limit('effort'), FER.home
     while not simulation.ran_away:
         assert simulation.time < 10.0
         before = simulation.position
@@ -181,3 +183,15 @@ def test_given_torques_that_throw_the_arm_when_stepped_then_it_is_braked_where_i
     assert simulation.braked
     np.testing.assert_array_equal(simulation.position, before)
     np.testing.assert_array_equal(simulation.read().velocity, 0.0)
+
+
+def test_given_a_torque_for_ever_when_stepped_then_the_joint_stays_at_its_stop():
+    simulation = arm(brake_release_after=0.0, gravity=(0.0, 0.0, 0.0))
+    torque = np.zeros(7)
+    torque[0] = FER.limit('effort')[0]
+    for _ in range(3000):
+        simulation.step(torque)
+    assert 'fer_joint1' in simulation.at_stops
+    assert (simulation.position < FER.limit('upper') + 0.01).all()
+    assert (simulation.position > FER.limit('lower') - 0.01).all()
+    assert not simulation.ran_away
