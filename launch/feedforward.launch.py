@@ -7,8 +7,6 @@ Parameters are taken in this order, later ones winning: config/feedforward/<targ
 params_file, the arguments that were given.
 """
 
-from pathlib import Path
-
 from launch import LaunchContext, LaunchDescription
 from launch.actions import DeclareLaunchArgument, OpaqueFunction
 from launch.substitutions import LaunchConfiguration, PathJoinSubstitution
@@ -27,8 +25,8 @@ def generate_launch_description() -> LaunchDescription:
     return LaunchDescription([
         DeclareLaunchArgument(
             'robot_type', default_value=UNSET,
-            description='The arm: fer, fr3 or the path of an arm file. If empty, what params_file '
-                        'says; fer otherwise.'),
+            description='The arm: fer, fr3, fr3v2 or the path of an arm file. If empty, what '
+                        'params_file says; fer otherwise.'),
         DeclareLaunchArgument(
             'arm_prefix', default_value=UNSET,
             description="Put in front of every joint name, verbatim: 'left_' if the joints are "
@@ -66,25 +64,19 @@ def feedforward_node(context: LaunchContext) -> list[Node]:
     A function, because substitutions cannot leave a parameter out: an argument nobody gave
     would override params_file with its default.
     """
+    from franka_dynamics.ros.parameter_files import given_file
+
     target = LaunchConfiguration('target').perform(context) or TARGETS[0]
+    own_file = given_file('params_file', LaunchConfiguration('params_file').perform(context))
     target_file = PathJoinSubstitution(
         [FindPackageShare(PACKAGE), 'config', 'feedforward', f'{target}.yaml'])
     return [Node(
         package=PACKAGE, executable='feedforward_node',
         namespace=LaunchConfiguration('namespace'),
-        parameters=[target_file, *given_file(context, 'params_file'), given_parameters(context)],
+        parameters=[target_file, *own_file, given_parameters(context)],
         remappings=[('~/command', LaunchConfiguration('command_topic')),
                     ('joint_states', LaunchConfiguration('joint_states_topic'))],
         output='screen', emulate_tty=True)]
-
-
-def given_file(context: LaunchContext, argument: str) -> list[str]:
-    """Return the file an argument names, if any."""
-    name = LaunchConfiguration(argument).perform(context)
-    if name and not Path(name).is_file():
-        # launch_ros would warn and start the node without it.
-        raise FileNotFoundError(f'{argument}: there is no file {name}.')
-    return [name] if name else []
 
 
 def given_parameters(context: LaunchContext) -> dict[str, ParameterValue]:

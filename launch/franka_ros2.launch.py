@@ -7,8 +7,16 @@ Loads one controller into franka_ros2's controller manager and connects the node
 rate, target fci (no gravity is commanded; the robot adds its own). See docs/franka_ros2.md.
 """
 
+import os
+
+from ament_index_python.packages import get_package_prefix, PackageNotFoundError
 from launch import LaunchDescription
-from launch.actions import DeclareLaunchArgument, RegisterEventHandler, Shutdown
+from launch.actions import (
+    DeclareLaunchArgument,
+    OpaqueFunction,
+    RegisterEventHandler,
+    Shutdown,
+)
 from launch.conditions import IfCondition
 from launch.event_handlers import OnProcessExit
 from launch.substitutions import EqualsSubstitution, LaunchConfiguration, PathJoinSubstitution
@@ -30,7 +38,7 @@ def spawner(controller):
 
 
 def generate_launch_description():
-    """Return the arguments, the controller and the node that starts once it is active."""
+    """Return the arguments, and what they make of controller and node."""
     share = FindPackageShare('franka_dynamics')
     arguments = [
         DeclareLaunchArgument('robot_type', default_value='fr3',
@@ -49,18 +57,29 @@ def generate_launch_description():
                               description='Joint names and gains of the controllers.'),
         DeclareLaunchArgument('joint_states_topic', default_value='franka/joint_states',
                               description='The full-rate stream; joint_states has 30 Hz only.'),
-        DeclareLaunchArgument('params_file', default_value=PathJoinSubstitution(
-                                  [share, 'config', 'feedforward', 'fci.yaml']),
-                              description="The feedforward node's parameters; the target must be "
-                              'fci.'),
+        DeclareLaunchArgument('params_file', default_value='',
+                              description="A file with parameters of the feedforward node's, "
+                              'over those of config/feedforward/fci.yaml; the target stays fci.'),
     ]
+    return LaunchDescription([*arguments, OpaqueFunction(function=everything)])
+
+
+def everything(context):
+    """Return the controller, and the node that starts once it is active."""
+    from franka_dynamics.ros.parameter_files import given_file, require_file
+
+    own_file = given_file('params_file', LaunchConfiguration('params_file').perform(context))
+    require_file('controllers_file', LaunchConfiguration('controllers_file').perform(context))
+    require_controller_manager()
+    share = FindPackageShare('franka_dynamics')
     feedforward = Node(
         package='franka_dynamics', executable='feedforward_node', name='feedforward',
         namespace=LaunchConfiguration('namespace'), output='screen', on_exit=Shutdown(),
         parameters=[
-            LaunchConfiguration('params_file'),
+            PathJoinSubstitution([share, 'config', 'feedforward', 'fci.yaml']), *own_file,
             {'robot_type': ParameterValue(LaunchConfiguration('robot_type'), value_type=str),
-             'arm_prefix': ParameterValue(LaunchConfiguration('arm_prefix'), value_type=str)},
+             'arm_prefix': ParameterValue(LaunchConfiguration('arm_prefix'), value_type=str),
+             'target': 'fci'},
         ],
         remappings=[
             ('joint_states', LaunchConfiguration('joint_states_topic')),
@@ -76,4 +95,15 @@ def generate_launch_description():
 
     started = [RegisterEventHandler(OnProcessExit(target_action=process, on_exit=start))
                for process in spawners]
-    return LaunchDescription([*arguments, *started, *spawners])
+    return [*started, *spawners]
+
+
+def require_controller_manager():
+    """Refuse to start without the spawner, with the line that installs it."""
+    try:
+        get_package_prefix('controller_manager')
+    except PackageNotFoundError:
+        raise RuntimeError(
+            'controller_manager is not installed: sudo apt install '
+            f'ros-{os.environ.get("ROS_DISTRO", "jazzy")}-ros2-controllers, and franka_ros2 as '
+            'docs/franka_ros2.md says. Nothing is started.') from None

@@ -7,10 +7,12 @@ control:=ros2_control drives it through gz_ros2_control's effort interface, cont
 Gazebo's own ApplyJointForce and JointStatePublisher: it starts paused, without ros2_control.
 """
 
+import os
 from pathlib import Path
 import shutil
 import tempfile
 
+from ament_index_python.packages import get_package_prefix, PackageNotFoundError
 from launch import LaunchDescription
 from launch.actions import (
     DeclareLaunchArgument,
@@ -29,6 +31,13 @@ from launch_ros.substitutions import FindPackageShare
 import yaml
 
 SHARE = FindPackageShare('franka_dynamics')
+# ROS packages that each way needs, as apt names them after ros-<distribution>-.
+PACKAGES = {
+    'direct': ('ros_gz_sim', 'ros_gz_bridge', 'robot_state_publisher', 'xacro'),
+    'ros2_control': ('ros_gz_sim', 'ros_gz_bridge', 'robot_state_publisher', 'xacro',
+                     'gz_ros2_control', 'controller_manager', 'effort_controllers',
+                     'joint_state_broadcaster'),
+}
 
 
 def generate_launch_description():
@@ -59,23 +68,24 @@ def everything(context):
     """Return the processes of the chosen way."""
     from franka_dynamics.arm import load
     from franka_dynamics.resources import share_directory
+    from franka_dynamics.ros.parameter_files import given_file, require_file
     from franka_dynamics.simulation import gazebo
 
     robot_type, hand, control, gui, world, params_file = (
         LaunchConfiguration(name).perform(context)
         for name in ('robot_type', 'hand', 'control', 'gui', 'world', 'params_file'))
+    own_file = given_file('params_file', params_file)
+    require_file('world', world)
+    require_packages(control)
     description = load(robot_type, hand=hand)
     folder = Path(tempfile.mkdtemp(prefix='franka_dynamics_gazebo_'))
     arm = {'robot_type': robot_type, 'hand': hand}
     direct = control == 'direct'
-    config = share_directory() / 'config'
-    files = [config / 'feedforward' / 'gz_ros2_control.yaml',
-             *([] if direct else [config / 'gazebo_hold.yaml']),
-             *([params_file] if params_file else [])]
+    target_file = share_directory() / 'config' / 'feedforward' / 'gz_ros2_control.yaml'
     feedforward = Node(
         package='franka_dynamics', executable='feedforward_node', name='feedforward',
         output='screen', on_exit=Shutdown(),
-        parameters=[*map(str, files), arm],
+        parameters=[str(target_file), *own_file, arm],
         remappings=[('~/command', 'effort_controller/commands')])
     server = IncludeLaunchDescription(
         PythonLaunchDescriptionSource(PathJoinSubstitution(
@@ -93,6 +103,21 @@ def everything(context):
     tidy = RegisterEventHandler(OnShutdown(
         on_shutdown=lambda event, context: shutil.rmtree(folder, ignore_errors=True)))
     return [tidy, server, bridge, *way(description, gazebo, folder, arm, feedforward)]
+
+
+def require_packages(control):
+    """Refuse to start without the packages that a way needs, with the line that installs them."""
+    missing = []
+    for package in PACKAGES[control]:
+        try:
+            get_package_prefix(package)
+        except PackageNotFoundError:
+            missing.append(package)
+    if missing:
+        distribution = os.environ.get('ROS_DISTRO', 'jazzy')
+        names = ' '.join(f'ros-{distribution}-{name.replace("_", "-")}' for name in missing)
+        raise RuntimeError(f'control:={control} needs {", ".join(missing)}: sudo apt install '
+                           f'{names}. docs/gazebo.md has the rest. Nothing is started.')
 
 
 def robot_state_publisher(arm, **xacro_arguments):

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A simulated arm and the feedforward node that holds it; when one of them ends, so does all."""
 
-from pathlib import Path
-
 from launch import LaunchContext, LaunchDescription
 from launch.actions import DeclareLaunchArgument, OpaqueFunction, Shutdown
 from launch.substitutions import LaunchConfiguration, PathJoinSubstitution
@@ -20,8 +18,8 @@ def generate_launch_description() -> LaunchDescription:
     return LaunchDescription([
         DeclareLaunchArgument(
             'robot_type', default_value='fer',
-            description='The arm that is simulated and whose model is used: fer, fr3 or the path '
-                        'of an arm file. It overrides the parameter files.'),
+            description='The arm that is simulated and whose model is used: fer, fr3, fr3v2 or '
+                        'the path of an arm file. It overrides the parameter files.'),
         DeclareLaunchArgument(
             'arm_prefix', default_value='',
             description='Put in front of every joint name, verbatim. It overrides the parameter '
@@ -42,26 +40,38 @@ def generate_launch_description() -> LaunchDescription:
             'use_sim_time', default_value='false', choices=['true', 'false'],
             description='Whether the simulated arm publishes its time on /clock and the node '
                         'goes by it.'),
+        DeclareLaunchArgument(
+            'clock', default_value='publish', choices=['publish', 'follow'],
+            description='With use_sim_time: whether the simulated arm publishes /clock, or keeps '
+                        "pace with somebody else's. A system has one clock."),
         OpaqueFunction(function=simulation),
     ])
 
 
 def simulation(context: LaunchContext) -> list[Node]:
     """Return both nodes; a function, because substitutions cannot leave an ungiven file out."""
+    from franka_dynamics.ros.parameter_files import given_file
+
+    own_file, simulator_file = (
+        given_file(argument, LaunchConfiguration(argument).perform(context))
+        for argument in ('params_file', 'simulator_params_file'))
     both = {'robot_type': as_type('robot_type', str), 'arm_prefix': as_type('arm_prefix', str)}
     common = {'package': PACKAGE, 'namespace': LaunchConfiguration('namespace'),
               'output': 'screen', 'emulate_tty': True}
     target_file = PathJoinSubstitution(
         [FindPackageShare(PACKAGE), 'config', 'feedforward', f'{TARGET}.yaml'])
+    simulated = LaunchConfiguration('use_sim_time').perform(context) == 'true'
+    follows = simulated and LaunchConfiguration('clock').perform(context) == 'follow'
+    clock = ({'pacing': 'clock', 'use_sim_time': True} if follows
+             else {'publish_clock': simulated})
     simulator = Node(
         executable='simulator_node', **common,
-        parameters=[*given_file(context, 'simulator_params_file'),
-                    {**both, 'publish_clock': as_type('use_sim_time', bool)}],
+        parameters=[*simulator_file, {**both, **clock}],
         on_exit=Shutdown(reason='the simulated arm ended'))
     feedforward = Node(
         executable='feedforward_node', **common,
-        parameters=[target_file, *given_file(context, 'params_file'),
-                    {**both, 'target': TARGET, 'use_sim_time': as_type('use_sim_time', bool)}],
+        parameters=[target_file, *own_file,
+                    {**both, 'target': TARGET, 'use_sim_time': simulated}],
         remappings=[('~/command', COMMAND_TOPIC)],
         on_exit=Shutdown(reason='the feedforward node ended'))
     return [simulator, feedforward]
@@ -70,12 +80,3 @@ def simulation(context: LaunchContext) -> list[Node]:
 def as_type(argument: str, kind: type) -> ParameterValue:
     """Return an argument as a parameter; without a type a text such as 'on' becomes a bool."""
     return ParameterValue(LaunchConfiguration(argument), value_type=kind)
-
-
-def given_file(context: LaunchContext, argument: str) -> list[str]:
-    """Return the file an argument names, if any."""
-    name = LaunchConfiguration(argument).perform(context)
-    if name and not Path(name).is_file():
-        # launch_ros would warn and start the node without it.
-        raise FileNotFoundError(f'{argument}: there is no file {name}.')
-    return [name] if name else []

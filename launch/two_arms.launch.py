@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Two simulated arms, each with its feedforward node, namespace and prefix."""
+"""Two simulated arms, each with its feedforward node, namespace and prefix, on one clock."""
 
 from launch import LaunchDescription
 from launch.actions import DeclareLaunchArgument, GroupAction, IncludeLaunchDescription
@@ -8,18 +8,38 @@ from launch.launch_description_sources import PythonLaunchDescriptionSource
 from launch.substitutions import LaunchConfiguration, PathJoinSubstitution
 from launch_ros.substitutions import FindPackageShare
 
-SIDES = ('left', 'right')
+# The first publishes /clock where time is simulated; the other keeps pace with it.
+SIDES = {'left': 'publish', 'right': 'follow'}
+# Of simulation.launch.py: what each arm may be given for itself, and what both are given.
+PER_ARM = {
+    'robot_type': ('fer', '{} arm: fer, fr3, fr3v2 or the path of an arm file.'),
+    'params_file': ('', 'A parameter file for the feedforward node of {} arm.'),
+    'simulator_params_file': ('', 'A parameter file for the simulation of {} arm.'),
+}
 
 
 def generate_launch_description() -> LaunchDescription:
-    """Return an argument and a group for each side."""
-    return LaunchDescription([
-        *(DeclareLaunchArgument(
-            f'{side}_robot_type', default_value='fer',
-            description=f'The {side} arm: fer, fr3 or the path of an arm file.')
-          for side in SIDES),
-        *(one_arm(side) for side in SIDES),
-    ])
+    """Return the arguments and a group for each side."""
+    both = [DeclareLaunchArgument(
+        name, default_value=default,
+        description=f'{sentence_for(sentence, "each")[:-1]}, unless left_{name} or right_{name} '
+                    'is given.')
+        for name, (default, sentence) in PER_ARM.items()]
+    own = [DeclareLaunchArgument(
+        f'{side}_{name}', default_value=LaunchConfiguration(name),
+        description=sentence_for(sentence, f'the {side}'))
+        for side in SIDES for name, (_, sentence) in PER_ARM.items()]
+    sim_time = DeclareLaunchArgument(
+        'use_sim_time', default_value='false', choices=['true', 'false'],
+        description='Whether the left arm publishes its time on /clock and all nodes, the right '
+                    'arm too, go by it.')
+    return LaunchDescription([*both, *own, sim_time, *(one_arm(side) for side in SIDES)])
+
+
+def sentence_for(sentence: str, arm: str) -> str:
+    """Return a description of an argument, beginning with a capital."""
+    filled = sentence.format(arm)
+    return filled[0].upper() + filled[1:]
 
 
 def one_arm(side: str) -> GroupAction:
@@ -28,5 +48,7 @@ def one_arm(side: str) -> GroupAction:
         [FindPackageShare('franka_dynamics'), 'launch', 'simulation.launch.py'])
     return GroupAction([IncludeLaunchDescription(
         PythonLaunchDescriptionSource(simulation),
-        launch_arguments={'namespace': side, 'arm_prefix': f'{side}_',
-                          'robot_type': LaunchConfiguration(f'{side}_robot_type')}.items())])
+        launch_arguments={'namespace': side, 'arm_prefix': f'{side}_', 'clock': SIDES[side],
+                          'use_sim_time': LaunchConfiguration('use_sim_time'),
+                          **{name: LaunchConfiguration(f'{side}_{name}')
+                             for name in PER_ARM}}.items())])

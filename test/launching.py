@@ -86,6 +86,8 @@ class ParameterValue(Recorded):
 
 MODULES = {
     'launch': (LaunchContext, LaunchDescription),
+    'launch.conditions': (),
+    'launch.event_handlers': (),
     'launch.actions': (DeclareLaunchArgument, GroupAction, IncludeLaunchDescription,
                        OpaqueFunction, Shutdown),
     'launch.launch_description_sources': (PythonLaunchDescriptionSource,),
@@ -122,6 +124,8 @@ def load(path: Path, monkeypatch) -> LaunchDescription:
         module = ModuleType(name)
         for one in classes:
             setattr(module, one.__name__, one)
+        # Whatever else a launch file names is only kept.
+        module.__getattr__ = lambda missing: type(missing, (Recorded,), {})
         monkeypatch.setitem(sys.modules, name, module)
     spec = importlib.util.spec_from_file_location(path.stem.replace('.', '_'), path)
     module = importlib.util.module_from_spec(spec)
@@ -135,15 +139,22 @@ def arguments(description: LaunchDescription) -> dict[str, DeclareLaunchArgument
             if isinstance(entity, DeclareLaunchArgument)}
 
 
+def context_of(declared: dict[str, DeclareLaunchArgument], given: dict[str, str],
+               ) -> LaunchContext:
+    """Return what arguments are once their defaults are filled in, in order of declaration."""
+    context = LaunchContext({})
+    for name, one in declared.items():
+        value = given.get(name, performed(one.kwargs['default_value'], context))
+        assert value in one.kwargs.get('choices', [value])
+        context.configurations[name] = value
+    return context
+
+
 def run(description: LaunchDescription, **given: str) -> list[LaunchedNode]:
     """Return the nodes that launching with these arguments starts."""
     declared = arguments(description)
     assert set(given) <= set(declared), 'an argument that no one declares'
-    values = {name: given.get(name, one.kwargs['default_value'])
-              for name, one in declared.items()}
-    for name, one in declared.items():
-        assert values[name] in one.kwargs.get('choices', [values[name]])
-    context = LaunchContext(values)
+    context = context_of(declared, given)
     nodes = []
     for entity in description.args[0]:
         if isinstance(entity, OpaqueFunction):
@@ -153,9 +164,7 @@ def run(description: LaunchDescription, **given: str) -> list[LaunchedNode]:
 
 def included(description: LaunchDescription, **given: str) -> list[tuple[str, dict[str, str]]]:
     """Return the launch files that groups include, and the arguments they are given."""
-    values = {name: given.get(name, one.kwargs['default_value'])
-              for name, one in arguments(description).items()}
-    context = LaunchContext(values)
+    context = context_of(arguments(description), given)
     return [(performed(one.args[0], context),
              {name: performed(value, context)
               for name, value in dict(one.kwargs['launch_arguments']).items()})

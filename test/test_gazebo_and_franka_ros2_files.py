@@ -17,9 +17,7 @@ from franka_dynamics.resources import share_directory
 
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
-from franka_dynamics.ros.feedforward_parameters import FEEDFORWARD_PARAMETERS, settings_from
 from franka_dynamics.ros.gazebo_direct_node import HOLDING
-from franka_dynamics.ros.parameters import check
 
 SHARE = share_directory()
 LAUNCH = ('gazebo.launch.py', 'franka_ros2.launch.py')
@@ -63,17 +61,6 @@ def test_given_a_launch_file_when_it_names_our_executables_and_files_then_they_e
     if name == 'gazebo.launch.py':
         assert HOLDING.startswith('holding the arm')
         assert "b'holding the arm' not in event.text" in text
-
-
-def test_given_gazebos_gains_when_read_then_it_is_a_setting_of_a_franka_arm():
-    table = yaml.safe_load((SHARE / 'config' / 'gazebo_hold.yaml').read_text(encoding='utf-8'))
-    given = table['/**']['ros__parameters']
-    specs = {spec.name: spec for spec in FEEDFORWARD_PARAMETERS}
-    for key, value in given.items():
-        check(specs[key], value)
-    merged = {spec.name: spec.default for spec in FEEDFORWARD_PARAMETERS} | given
-    for arm in ('fer', 'fr3', 'fr3v2', 'fr3v2_1'):
-        settings_from({**merged, 'target': 'gz_ros2_control'}).validate(load(arm))
 
 
 def test_given_franka_ros2s_controllers_when_read_then_they_are_those_the_launch_file_loads():

@@ -12,6 +12,7 @@ import sys
 import pytest
 
 from franka_dynamics.control.settings import DEFAULT_TARGET, TARGETS
+from franka_dynamics.errors import SettingsError
 from franka_dynamics.resources import share_directory
 from franka_dynamics.ros.feedforward_parameters import FEEDFORWARD_PARAMETERS
 from franka_dynamics.ros.simulator_parameters import SIMULATOR_PARAMETERS
@@ -21,6 +22,8 @@ TABLES = {'feedforward_node': FEEDFORWARD_PARAMETERS, 'simulator_node': SIMULATO
 FEEDFORWARD, SIMULATION = (SHARE / 'launch' / f'{name}.launch.py'
                            for name in ('feedforward', 'simulation'))
 LAUNCH_FILES = [FEEDFORWARD, SIMULATION]
+GAZEBO, TWO_ARMS = (SHARE / 'launch' / f'{name}.launch.py' for name in ('gazebo', 'two_arms'))
+ALL = sorted((SHARE / 'launch').glob('*.launch.py'))
 
 
 def sibling(name):
@@ -122,7 +125,7 @@ def test_given_no_arguments_when_the_node_is_launched_then_it_moves_nothing(feed
 def test_given_a_file_and_arguments_when_launched_then_later_ones_win_in_this_order(
         feedforward, tmp_path):
     own = tmp_path / 'own.yaml'
-    own.touch()
+    own.write_text('/**:\n  ros__parameters:\n    scale: 0.5\n')
     node = feedforward(params_file=str(own), robot_type='fr3')
     assert node.order == (node.files[0], str(own), 'arguments')
     # Then what was not given is left to the file.
@@ -138,12 +141,49 @@ def test_given_topics_and_a_namespace_when_launched_then_the_node_is_connected_t
                                'joint_states': 'franka/joint_states'}
 
 
-@pytest.mark.parametrize('argument', ['params_file', 'simulator_params_file'])
-def test_given_a_file_that_does_not_exist_when_launched_then_nothing_starts(
-        argument, monkeypatch):
-    description = launching.load(SIMULATION, monkeypatch)
-    with pytest.raises(FileNotFoundError, match=f'^{argument}: there is no file nowhere.yaml'):
-        launching.run(description, **{argument: 'nowhere.yaml'})
+@pytest.mark.parametrize('path', ALL, ids=lambda path: path.name.split('.')[0])
+@pytest.mark.parametrize('content', [None, '', '\n# nothing\n', '/**:\n  robot_type: fer\n'])
+def test_given_a_file_that_is_no_use_when_launched_then_nothing_starts(
+        path, content, monkeypatch, tmp_path):
+    description = launching.load(path, monkeypatch)
+    given = tmp_path / 'typo.yaml'
+    if content is not None:
+        given.write_text(content)
+    files = [name for name in launching.arguments(description) if name.endswith('_file')]
+    assert files
+    for argument in files:
+        if argument == 'controllers_file' and content not in (None, ''):
+            continue  # the controller manager's own reader judges it
+        if path == TWO_ARMS:  # passes it on to simulation.launch.py, which refuses it
+            passed = [arguments for _, arguments in launching.included(
+                description, **{argument: str(given)})]
+            assert any(str(given) in arguments.values() for arguments in passed)
+            continue
+        with pytest.raises(SettingsError, match=rf'^{argument}: .*typo.yaml.* Nothing is started'):
+            launching.run(description, **{argument: str(given)})
+
+
+@pytest.mark.parametrize('content', [None, ''])
+def test_given_no_world_when_gazebo_is_launched_then_nothing_starts(
+        content, monkeypatch, tmp_path):
+    world = tmp_path / 'typo.sdf'
+    if content is not None:
+        world.write_text(content)
+    with pytest.raises(SettingsError, match=r'^world: .*typo.sdf.* Nothing is started'):
+        launching.run(launching.load(GAZEBO, monkeypatch), world=str(world))
+
+
+@pytest.mark.parametrize(('name', 'packages'), [
+    ('gazebo', 'ros-jazzy-ros-gz-sim ros-jazzy-ros-gz-bridge'),
+    ('franka_ros2', 'ros-jazzy-ros2-controllers')])
+def test_given_no_gazebo_or_controllers_when_launched_then_apt_line_is_named(
+        name, packages, monkeypatch, tmp_path):
+    monkeypatch.delenv('ROS_DISTRO', raising=False)
+    monkeypatch.setenv('AMENT_PREFIX_PATH', str(tmp_path))
+    monkeypatch.setattr(launching.FindPackageShare, 'perform', lambda self, context: str(SHARE))
+    description = launching.load(SHARE / 'launch' / f'{name}.launch.py', monkeypatch)
+    with pytest.raises(RuntimeError, match=f'sudo apt install {packages}.*docs/{name}.md'):
+        launching.run(description)
 
 
 def test_given_the_simulation_when_launched_then_both_nodes_have_one_arm_and_one_clock(
@@ -159,7 +199,7 @@ def test_given_the_simulation_when_launched_then_both_nodes_have_one_arm_and_one
 def test_given_the_simulation_when_launched_then_the_target_is_mujoco_whatever_a_file_says(
         simulation, tmp_path):
     own = tmp_path / 'own.yaml'
-    own.touch()
+    own.write_text('/**:\n  ros__parameters:\n    scale: 0.5\n')
     node = simulation(params_file=str(own))['feedforward_node']
     assert node.order[-1] == 'arguments'
     assert node.parameters['target'] == 'mujoco'
@@ -186,7 +226,7 @@ def test_given_ros_own_launch_when_arguments_are_shown_then_the_file_is_taken(pa
     assert "'robot_type':" in shown.stdout
 
 
-def test_given_two_arms_when_launched_then_each_is_a_simulation_of_its_own(monkeypatch):
+def test_given_two_arms_when_launched_then_each_is_a_simulation(monkeypatch):
     two_arms = launching.load(SHARE / 'launch' / 'two_arms.launch.py', monkeypatch)
     declared = launching.arguments(launching.load(SIMULATION, monkeypatch))
     (left_file, left), (right_file, right) = launching.included(two_arms, right_robot_type='fr3')
@@ -196,3 +236,24 @@ def test_given_two_arms_when_launched_then_each_is_a_simulation_of_its_own(monke
     assert (left['robot_type'], right['robot_type']) == ('fer', 'fr3')
     for argument in ('namespace', 'arm_prefix'):
         assert left[argument] != right[argument]
+
+
+def test_given_two_arms_when_one_argument_is_given_then_both_have_it(monkeypatch):
+    two_arms = launching.load(TWO_ARMS, monkeypatch)
+    (_, left), (_, right) = launching.included(two_arms, robot_type='fr3')
+    assert left['robot_type'] == right['robot_type'] == 'fr3'
+    (_, left), (_, right) = launching.included(two_arms, robot_type='fr3',
+                                               right_robot_type='fr3v2')
+    assert (left['robot_type'], right['robot_type']) == ('fr3', 'fr3v2')
+
+
+def test_given_two_arms_with_simulated_time_when_launched_then_one_clock_is_published(
+        monkeypatch):
+    two_arms = launching.load(TWO_ARMS, monkeypatch)
+    simulation = launching.load(SIMULATION, monkeypatch)
+    sides = [{node.executable: node.parameters for node in launching.run(simulation, **arguments)}
+             for _, arguments in launching.included(two_arms, use_sim_time='true')]
+    assert [side['simulator_node'].get('publish_clock', False) for side in sides] == [True, False]
+    assert sides[1]['simulator_node']['pacing'] == 'clock'
+    assert sides[1]['simulator_node']['use_sim_time']
+    assert all(side['feedforward_node']['use_sim_time'] for side in sides)

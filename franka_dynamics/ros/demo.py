@@ -193,6 +193,7 @@ class _Session:
         self._start('reference_player_node', '-p', f'robot_type:={self._plan.robot_type}',
                     '-p', f'duration:={self._plan.motion}',
                     '-p', f'amplitude:={self._plan.amplitude}',
+                    '-p', 'settle:=0.0', '-p', 'tolerance:=0.0',
                     '-r', 'feedforward/reference:=/feedforward/reference')
         player = self._processes['reference_player_node']
         whole = self._plan.motion + _START_TIMEOUT_S

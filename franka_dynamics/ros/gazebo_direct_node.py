@@ -6,6 +6,8 @@ Between the feedforward node and Gazebo's own joint systems, without ros2_contro
 Gazebo tells the state of its model, whose zero is the start pose, and takes one force per joint.
 Until the first command comes, the arm is given the gravity torque of its start pose, also while
 Gazebo is still paused; Gazebo applies the last force for ever, so nothing falls in between.
+Gazebo's physics measures no joint effort and fills the field with zeros: the efforts passed on
+are the forces that are being applied.
 """
 
 from __future__ import annotations
@@ -54,6 +56,7 @@ class GazeboDirectNode(Node):
         self._forces = [self.create_publisher(Float64, f'gazebo/{name}/cmd_force', PUBLISHER_QOS)
                         for name in self._names]
         self._commanded = False
+        self._applied = np.zeros(len(self._names))
         self._held = 0
         self.create_subscription(JointState, STATE_TOPIC, self._on_state, STATE_QOS)
         self.create_subscription(Float64MultiArray, COMMAND_TOPIC, self._on_command,
@@ -70,8 +73,8 @@ class GazeboDirectNode(Node):
         state = JointState(header=message.header, name=self._names,
                            position=doubles(reading.position + self._start.position),
                            velocity=doubles(reading.velocity))
-        if reading.effort is not None:
-            state.effort = doubles(reading.effort)
+        # As a torque sensor in the drive would show them; None where Gazebo sends zeros.
+        state.effort = doubles(self._applied if reading.effort is None else reading.effort)
         self._states.publish(state)
 
     def _hold(self) -> None:
@@ -89,10 +92,13 @@ class GazeboDirectNode(Node):
                 f'{len(self._names)} finite torques in the order {", ".join(self._names)} are '
                 'needed', throttle_duration_sec=_LOG_PERIOD_S)
             return
+        if not self._commanded:
+            self.get_logger().info('passing commands on: the first has come')
         self._commanded = True
         self._send(torque)
 
     def _send(self, torque: np.ndarray) -> None:
+        self._applied = torque
         for publisher, value in zip(self._forces, torque):
             publisher.publish(Float64(data=float(value)))
 

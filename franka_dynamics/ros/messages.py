@@ -19,7 +19,11 @@ from ..errors import JointStateError, ReferenceRefusedError
 
 
 class JointReading(NamedTuple):
-    """What one message says of the arm's own joints; arrays of shape (n,), SI units."""
+    """
+    What one message says of the arm's own joints; arrays of shape (n,), SI units.
+
+    `effort` is None where the message has none, or only zeros.
+    """
 
     sec: int
     nanosec: int
@@ -76,7 +80,7 @@ class JointStateReader:
                     'both must be given for every joint.')
         effort = None
         if len(message.effort) == count:
-            effort = np.asarray(message.effort)[self._order]
+            effort = measured(np.asarray(message.effort)[self._order])
         elif len(message.effort) != 0:
             raise JointStateError(
                 f'The joint state has {count} names but {len(message.effort)} values of effort; '
@@ -100,6 +104,16 @@ class JointStateReader:
                 f'The joint state names {", ".join(doubled)} more than once; nobody can tell '
                 'which value holds.')
         return [given.index(name) for name in self._wanted]
+
+
+def measured(effort: NDArray[np.float64]) -> NDArray[np.float64] | None:
+    """
+    Return efforts, or None if all are exactly zero: then nobody measures them.
+
+    Drivers without torque sensors, Gazebo's among them, fill the field with zeros. An arm that
+    is at rest under gravity never measures nothing at every joint.
+    """
+    return effort if effort.any() else None
 
 
 def seconds(stamp: Time) -> float:

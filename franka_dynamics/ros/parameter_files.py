@@ -52,6 +52,52 @@ def read_sections(path: Path) -> dict[str, dict[str, Any]]:
     return sections
 
 
+def given_file(argument: str, name: str) -> list[str]:
+    """
+    Return the parameter file that a launch argument names, or none if the argument is empty.
+
+    launch_ros would only warn of a file that does not exist, and start the node without it.
+
+    Parameters
+    ----------
+    argument : str
+        The launch argument, for messages.
+    name : str
+        Its value.
+
+    Raises
+    ------
+    SettingsError
+        If there is no such file, it is empty, or it is no parameter file.
+
+    """
+    if not name:
+        return []
+    require_file(argument, name)
+    try:
+        if not read_sections(Path(name)):
+            raise SettingsError(f'{name} sets no parameter; {_FORM}.')
+    except SettingsError as error:
+        raise SettingsError(f'{argument}: {error} Nothing is started.') from error
+    return [name]
+
+
+def require_file(argument: str, name: str) -> None:
+    """
+    Refuse a file that a launch argument names if it does not exist or is empty.
+
+    Raises
+    ------
+    SettingsError
+        Naming the argument and the file.
+
+    """
+    if not Path(name).is_file():
+        raise SettingsError(f'{argument}: there is no file {name}. Nothing is started.')
+    if not Path(name).read_text(encoding='utf-8', errors='replace').strip():
+        raise SettingsError(f'{argument}: {name} is empty. Nothing is started.')
+
+
 def require_section(path: Path, node_name: str) -> None:
     """
     Refuse a file of which no section is for this node.

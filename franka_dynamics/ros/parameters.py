@@ -71,7 +71,10 @@ def declare(node: Any, table: Sequence[ParameterSpec]) -> None:
     for spec in table:
         descriptor = ParameterDescriptor(
             name=spec.name, description=spec.sentence, read_only=spec.read_only,
-            additional_constraints=constraints(spec))
+            additional_constraints=constraints(spec), **ranges(spec))
+        given = node._parameter_overrides.get(spec.name)
+        if given is not None and isinstance(given.value, (int, float)):
+            check(spec, given.value)  # whose sentence says more than rclpy's
         # rclpy takes an empty list for bytes; such a parameter is declared by its type alone.
         default = spec.default if spec.default != [] else _types()[spec.kind]
         try:
@@ -85,6 +88,25 @@ def declare(node: Any, table: Sequence[ParameterSpec]) -> None:
             node._parameters[spec.name] = Parameter(spec.name, _types()[spec.kind], [])
         else:
             check(spec, parameter.value)
+
+
+def ranges(spec: ParameterSpec) -> dict[str, list[Any]]:
+    """
+    Return a number's range as descriptors hold it, by which tools such as rqt show a slider.
+
+    A number that is bounded on one side alone has none: a descriptor cannot say so.
+    """
+    from rcl_interfaces.msg import FloatingPointRange, IntegerRange
+
+    if spec.minimum is None or spec.maximum is None:
+        return {}
+    if spec.kind == 'integer':
+        return {'integer_range': [IntegerRange(from_value=int(spec.minimum),
+                                               to_value=int(spec.maximum))]}
+    if spec.kind == 'double':
+        return {'floating_point_range': [FloatingPointRange(from_value=float(spec.minimum),
+                                                            to_value=float(spec.maximum))]}
+    return {}
 
 
 def constraints(spec: ParameterSpec) -> str:

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Quality of service of every topic of ours."""
 
-from rclpy.qos import QoSProfile, ReliabilityPolicy
+from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from rclpy.qos_overriding_options import QoSOverridingOptions
 
 # Reliable, because a best-effort publisher never reaches a default subscriber; depth 1, because
@@ -13,6 +13,9 @@ PUBLISHER_QOS = QoSProfile(depth=1, reliability=ReliabilityPolicy.RELIABLE)
 STATE_QOS = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
 # References must not be lost, and a few may come in a burst.
 REFERENCE_QOS = QoSProfile(depth=10, reliability=ReliabilityPolicy.RELIABLE)
+# Whoever comes later hears what became of the last references.
+REFERENCE_STATE_QOS = QoSProfile(depth=10, reliability=ReliabilityPolicy.RELIABLE,
+                                 durability=DurabilityPolicy.TRANSIENT_LOCAL)
 
 
 def qos_overriding_options() -> QoSOverridingOptions:

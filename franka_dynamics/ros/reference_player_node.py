@@ -1,17 +1,26 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Publishes one excitation trajectory as a reference and ends when it is over."""
+"""
+Publishes one excitation trajectory as a reference, and says how far the arm is from its end.
+
+Options come before --ros-args: reference_player_node --tolerance 0.02 --ros-args -p
+robot_type:=fr3. All else are ROS parameters.
+"""
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Sequence
 import sys
 import time
 from typing import Any
 
+from diagnostic_msgs.msg import DiagnosticArray
+import numpy as np
 import rclpy
-from rclpy.duration import Duration
 from rclpy.node import Node
+from rclpy.parameter import Parameter
+from rclpy.utilities import remove_ros_args
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory
 
@@ -19,13 +28,18 @@ from .arm_parameters import load_arm
 from .messages import JointReading, JointStateReader, trajectory_message
 from .node_process import start_node
 from .parameters import declare, refuse_unknown, values
-from .qos import REFERENCE_QOS, STATE_QOS
+from .qos import REFERENCE_QOS, REFERENCE_STATE_QOS, STATE_QOS
 from .reference_player_parameters import PLAYER_PARAMETERS
 from ..control.multisine import multisine
+from ..control.reference_request import TrajectoryRequest
 from ..errors import FrankaDynamicsError, JointStateError
+from ..typing import Array
 
 REFERENCE_TOPIC = 'feedforward/reference'
-NOBODY_THERE, INPUT_AT_FAULT = 1, 2
+REFERENCE_STATE_TOPIC = 'feedforward/reference_state'
+NOT_DONE, INPUT_AT_FAULT = 1, 2
+_LOOK_PERIOD_S, _CALLBACKS = 0.05, 4
+_NOT_FOLLOWED = ('refused', 'interrupted')
 
 
 class ReferencePlayerNode(Node):
@@ -39,12 +53,16 @@ class ReferencePlayerNode(Node):
         self._description = load_arm(self._plan)
         self._reader = JointStateReader(self._description.joint_names)
         self._latest: JointReading | None = None
+        self._arrival = 0.0
+        self._not_followed = ''
+        self._published = False
         self._publisher = self.create_publisher(JointTrajectory, REFERENCE_TOPIC, REFERENCE_QOS)
-        self._subscription = self.create_subscription(
-            JointState, 'joint_states', self._on_state, STATE_QOS)
+        self.create_subscription(JointState, 'joint_states', self._on_state, STATE_QOS)
+        self.create_subscription(DiagnosticArray, REFERENCE_STATE_TOPIC, self._on_reference_state,
+                                 REFERENCE_STATE_QOS)
 
     def play(self) -> int:
-        """Publish the motion, wait until the arm's clock has passed its end; exit status."""
+        """Publish the motion, wait until the arm's stamps have passed its end; exit status."""
         until = time.monotonic() + self._plan['wait']
         while self._latest is None or self._publisher.get_subscription_count() == 0:
             rclpy.spin_once(self, timeout_sec=0.1)
@@ -53,33 +71,79 @@ class ReferencePlayerNode(Node):
                            else f'a listener on {self._publisher.topic_name}')
                 print(f'{missing} did not appear within {self._plan["wait"]:g} s.',
                       file=sys.stderr)
-                return NOBODY_THERE
-        request = multisine(self._description, self._plan['duration'],
-                            self._plan['amplitude'])
+                return NOT_DONE
+        request = multisine(self._description, self._plan['duration'], self._plan['amplitude'])
         # A zero stamp starts it on arrival, and the node leads the arm to its first point.
         times = self._plan['lead_in'] + request.times
         self._publisher.publish(trajectory_message(
             list(request.joint_names), times, request.positions, request.velocities,
             request.accelerations))
-        # Reading a kilohertz of joint states only to see time pass would cost a tenth of a core.
-        self.destroy_subscription(self._subscription)
-        clock = self.get_clock()
-        end = clock.now() + Duration(seconds=float(times[-1]))
-        while clock.now() < end:
-            rclpy.spin_once(self, timeout_sec=0.05)
+        self._published = True
+        # By the arm's own stamps: whether they are simulated or fall behind, the node goes by
+        # them too.
+        end = self._latest.stamp + float(times[-1]) + self._plan['settle']
+        self._arrival = time.monotonic()
+        while self._latest.stamp < end and not self._not_followed:
+            # Reading a kilohertz of joint states only to see time pass would cost a tenth of a
+            # core; a subscription of depth 1 has the freshest ready.
+            time.sleep(_LOOK_PERIOD_S)
+            for _ in range(_CALLBACKS):
+                rclpy.spin_once(self, timeout_sec=0.0)
+            if time.monotonic() - self._arrival > self._plan['wait']:
+                print(f'no joint state has come for {self._plan["wait"]:g} s; is the arm still '
+                      'there, and its simulation not paused?', file=sys.stderr)
+                return NOT_DONE
+        return self._report(request, self._latest.position)
+
+    def _report(self, request: TrajectoryRequest, position: Array) -> int:
+        """Print how far the arm is from where the motion ends; return the exit status."""
+        error = np.abs(position - request.positions[-1])
+        joint = int(error.argmax())
+        tolerance = self._plan['tolerance']
+        worst = f'{error[joint]:.3g} rad, {self._description.joint_names[joint]}'
+        if self._not_followed:
+            print(f'the motion was not followed to its end: {self._not_followed} (the arm is '
+                  f'{worst} from its end).', file=sys.stderr)
+            return NOT_DONE
+        if 0.0 < tolerance < error[joint]:
+            print(f'the arm is not where the motion ends: error at the end {worst}, more than '
+                  f'the tolerance of {tolerance:g} rad. /diagnostics says what the node saw.',
+                  file=sys.stderr)
+            return NOT_DONE
+        print(f'error at the end: {worst}'
+              + (f' (tolerance {tolerance:g} rad)' if tolerance else ''))
         return 0
 
     def _on_state(self, message: JointState) -> None:
         try:
             self._latest = self._reader.read(message)
+            self._arrival = time.monotonic()
         except JointStateError as error:
             self.get_logger().warning(str(error), throttle_duration_sec=1.0)
 
+    def _on_reference_state(self, message: DiagnosticArray) -> None:
+        for entry in message.status:
+            pairs = {pair.key: pair.value for pair in entry.values}
+            if self._published and pairs.get('state') in _NOT_FOLLOWED:
+                self._not_followed = f'{pairs["state"]}, {pairs.get("reason", "")}'.rstrip(' .,')
+
 
 def main(args: Sequence[str] | None = None) -> int:
-    """Play once; 1 if nobody was there, 2 if a parameter is at fault."""
+    """Play once; 1 if it was not followed or nobody was there, 2 if a parameter is at fault."""
+    arguments = list(sys.argv if args is None else args)
+    parser = argparse.ArgumentParser(
+        prog='reference_player_node', description=__doc__,
+        epilog='Exit status: 0 the arm stands where the motion ends, 1 it does not, or nobody '
+               'followed the motion, 2 a parameter is at fault. config/reference_player/'
+               'default.yaml lists all parameters.')
+    parser.add_argument('--tolerance', type=float, metavar='RAD',
+                        help='largest error at the end, over the parameter tolerance; 0 only '
+                             'reports it')
+    options = parser.parse_args(remove_ros_args(arguments)[1:])
+    overrides = ([] if options.tolerance is None
+                 else [Parameter('tolerance', value=options.tolerance)])
     try:
-        node = start_node(ReferencePlayerNode, args)
+        node = start_node(lambda: ReferencePlayerNode(parameter_overrides=overrides), arguments)
         try:
             return node.play()
         finally:

@@ -23,7 +23,7 @@ from rclpy.serialization import deserialize_message, serialize_message
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
-from .messages import doubles, JointReading, JointStateReader
+from .messages import doubles, JointReading, JointStateReader, measured
 
 # Plain CDR, little endian, as every ROS 2 middleware writes on the machines it runs on.
 _ENCAPSULATION = b'\x00\x01\x00\x00'
@@ -82,7 +82,7 @@ class RawJointStateReader:
         n = layout.n
         values = np.frombuffer(data, '<f8', layout.doubles, layout.begin)[layout.order]
         return JointReading(sec, nanosec, values[:n], values[n:2 * n],
-                            values[2 * n:] if len(values) > 2 * n else None)
+                            measured(values[2 * n:]) if len(values) > 2 * n else None)
 
 
 def _fits(layout: _Layout, data: bytes) -> bool:

@@ -28,12 +28,14 @@ from .qos import PUBLISHER_QOS, qos_overriding_options
 from .realtime import OFF
 from .simulator_parameters import simulation_settings, SIMULATOR_PARAMETERS
 from ..control.statistics import Durations
+from ..errors import SettingsError
 from ..simulation.arm_simulation import ArmSimulation
 
 COMMAND_TOPIC = 'effort_controller/commands'
 _DIAGNOSTICS_PERIOD_S = 1.0
 _LOG_PERIOD_S = 1.0
 _MOST_LAG_S = 0.05  # further behind, the schedule is moved instead of caught up with
+_POLL_S = 0.05
 
 
 class SimulatorNode(Node):
@@ -57,10 +59,13 @@ class SimulatorNode(Node):
         self._effort_limit = description.limit('effort')
         self._lockstep = parameters['pacing'] == 'lockstep'
         self._lockstep_timeout = parameters['lockstep_timeout']
+        self._follows_clock = parameters['pacing'] == 'clock'
+        self._require_one_clock(parameters)
         # Stamps advance with the physics. In wall pacing they begin at the clock's time, and
-        # where this machine falls behind they fall behind with it.
-        simulated = self._lockstep or parameters['publish_clock']
-        self._epoch = 0.0 if simulated else self.get_clock().now().nanoseconds * 1e-9
+        # where this machine falls behind they fall behind with it. Behind somebody else's clock
+        # they begin when that has a time.
+        simulated = self._lockstep or parameters['publish_clock'] or self._follows_clock
+        self._epoch = 0.0 if simulated else self._now()
         options: dict[str, Any] = {'qos_overriding_options': qos_overriding_options()}
         self._states = self.create_publisher(JointState, 'joint_states', PUBLISHER_QOS, **options)
         self._clock_publisher = (self.create_publisher(Clock, '/clock', PUBLISHER_QOS)
@@ -77,6 +82,21 @@ class SimulatorNode(Node):
         self._next_diagnostics = time.monotonic() + _DIAGNOSTICS_PERIOD_S
         self._steps_at_diagnostics, self._diagnosed_at = 0, time.monotonic()
         self._steps = 0
+        self._braked, self._at_stops = True, ()
+
+    def _require_one_clock(self, parameters: dict[str, Any]) -> None:
+        goes_by_clock = self.get_parameter('use_sim_time').value
+        if self._follows_clock and (parameters['publish_clock'] or not goes_by_clock):
+            raise SettingsError(
+                'pacing is clock, which keeps pace with a /clock that somebody else publishes: '
+                'set use_sim_time and leave publish_clock false.')
+        if parameters['publish_clock'] and goes_by_clock:
+            raise SettingsError(
+                'publish_clock and use_sim_time are both set: this arm would wait for its own '
+                '/clock. Leave use_sim_time false here, or take pacing clock.')
+
+    def _now(self) -> float:
+        return self.get_clock().now().nanoseconds * 1e-9
 
     def run(self, stop: StopRequest) -> int:
         """Simulate until asked to stop; return the exit code."""
@@ -85,14 +105,18 @@ class SimulatorNode(Node):
         # As in the feedforward node: no walks through what set-up left behind.
         gc.collect()
         gc.freeze()
+        if self._follows_clock:
+            while not stop.requested and rclpy.ok() and not self._now():
+                executor.spin_once(timeout_sec=_POLL_S)
+            self._epoch = self._now()
         deadline = time.perf_counter()
         while not stop.requested and rclpy.ok():
             self._publish_state()
-            deadline = self._wait(executor, deadline)
+            deadline = self._wait(executor, deadline, stop)
             self._simulation.step(self._command, fresh=self._fresh)
             self._steps += 1
-            if self._simulation.ran_away:
-                self.get_logger().error(self._simulation.ran_away, once=True)
+            if self._simulation.braked is not self._braked:
+                self._announce_brakes()
             if self._command is not None:
                 self._steps_commanded += 1
                 self._missed += not self._fresh
@@ -101,8 +125,21 @@ class SimulatorNode(Node):
                 self._publish_diagnostics()
         return 0
 
-    def _wait(self, executor: SingleThreadedExecutor, deadline: float) -> float:
+    def _announce_brakes(self) -> None:
+        """Say that the brakes opened or closed, and why."""
+        self._braked = self._simulation.braked
+        if self._simulation.ran_away:
+            self.get_logger().error(self._simulation.ran_away)
+        elif not self._braked:
+            self.get_logger().info(
+                'the brakes are open: commands came without a gap for '
+                f'{self._simulation.settings.brake_release_after:g} s')
+
+    def _wait(self, executor: SingleThreadedExecutor, deadline: float,
+              stop: StopRequest) -> float:
         """Handle callbacks until the next step is due; return when that one was."""
+        if self._follows_clock:
+            return self._wait_for_clock(executor, stop)
         begun = self._command is not None
         if self._lockstep and begun:
             give_up = time.perf_counter() + self._lockstep_timeout
@@ -119,6 +156,22 @@ class SimulatorNode(Node):
             if self._lockstep and self._fresh:
                 break
         return deadline
+
+    def _wait_for_clock(self, executor: SingleThreadedExecutor, stop: StopRequest) -> float:
+        """Handle callbacks until /clock is at the next step; a clock that stands stops the arm."""
+        due = self._simulation.time + self._timestep
+        executor.spin_once(timeout_sec=0.0)
+        while (ahead := self._now() - self._epoch - due) < -0.5 * self._timestep:
+            if stop.requested or not rclpy.ok():
+                break
+            if ahead < -_MOST_LAG_S:
+                # The clock was set back, to its start as a rule.
+                self._epoch += ahead
+            executor.spin_once(timeout_sec=_POLL_S)
+        if ahead > _MOST_LAG_S:
+            self._slipped += ahead
+            self._epoch += ahead
+        return time.perf_counter()
 
     def _publish_state(self) -> None:
         reading = self._simulation.read()
@@ -153,12 +206,19 @@ class SimulatorNode(Node):
         self._steps_at_diagnostics, self._diagnosed_at = self._steps, now
         self._next_diagnostics = now + _DIAGNOSTICS_PERIOD_S
         braked, ran_away = self._simulation.braked, self._simulation.ran_away
+        at_stops = self._simulation.at_stops
+        if at_stops and at_stops != self._at_stops:
+            self.get_logger().warning(f'{", ".join(at_stops)} stand{"s"[len(at_stops) > 1:]} at '
+                                      'the end of the range; look at the torques or the motion '
+                                      'that took the arm there')
+        self._at_stops = at_stops
         self._diagnostics.publish(diagnostic_array(self, [status(
             self.get_fully_qualified_name().lstrip('/'), 'Simulated arm',
-            ERROR if ran_away else WARN if braked else OK,
+            ERROR if ran_away else WARN if braked or at_stops else OK,
             ran_away or ('the brakes are closed' if braked else 'the brakes are open'),
             self._names[0], {
-                'braked': braked, 'simulated time [s]': float(self._simulation.time),
+                'braked': braked, 'joints at their stops': ', '.join(at_stops) or 'none',
+                'simulated time [s]': float(self._simulation.time),
                 'step rate [Hz]': rate, 'steps commanded': self._steps_commanded,
                 'steps without a new command': self._missed,
                 'behind real time [ms]': 1e3 * self._slipped,

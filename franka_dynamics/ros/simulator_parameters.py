@@ -15,14 +15,15 @@ from ..dynamics import GRAVITY
 from ..errors import SettingsError
 from ..simulation.arm_simulation import Push, SimulationSettings
 
-PACINGS = ('wall', 'lockstep')
+PACINGS = ('wall', 'lockstep', 'clock')
 
 SIMULATOR_PARAMETERS = (
     *ARM_PARAMETERS,
     ParameterSpec('start', 'double_array', [], 'Joint positions to start from; empty for the '
                   "arm file's home pose.", read_only=True, unit='rad'),
     ParameterSpec('pacing', 'string', 'wall', 'wall: 1 kHz of real time; lockstep: one step per '
-                  'command, as fast as the commands come.', read_only=True, choices=PACINGS),
+                  "command, as fast as the commands come; clock: as somebody else's /clock goes, "
+                  'with use_sim_time.', read_only=True, choices=PACINGS),
     ParameterSpec('lockstep_timeout', 'double', 0.2, 'In lockstep, a step without a command is '
                   'made after this much real time.', read_only=True, minimum=1e-3, maximum=60.0,
                   unit='s'),

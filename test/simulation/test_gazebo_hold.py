@@ -2,24 +2,26 @@
 # SPDX-License-Identifier: Apache-2.0
 """The cycle that gz_ros2_control loses at its start, in MuJoCo, with the gains for it."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
-import yaml
 
 from franka_dynamics.arm import load
+from franka_dynamics.control.default_gains import default_gains
 from franka_dynamics.control.feedforward import FeedforwardController
 from franka_dynamics.control.settings import Settings
+from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.simulation.arm_simulation import ArmSimulation, SimulationSettings
 from franka_dynamics.simulation.gazebo import start_of
 
-GAINS = yaml.safe_load((Path(__file__).parents[2] / 'config' / 'gazebo_hold.yaml').read_text()
-                       )['/**']['ros__parameters']
 STEP = 1e-3
 HELD = 600  # cycles before the start, in which the node settles
 UNTIL_THE_NODE_IS_HEARD = 6  # cycles: one without torque, then the initial effort
-MOST_RAD = 1e-3
+MOST_RAD = 0.03  # 0.028 of a bare fr3's last joint with states 20 ms old; the others 0.019
+
+
+def gains_of(arm):
+    gains = default_gains(NewtonEulerModel(arm))
+    return {'kp': gains.kp, 'kd': gains.kd}
 
 
 def drift(arm, seconds, age, **gains):
@@ -47,20 +49,20 @@ def drift(arm, seconds, age, **gains):
     return away.max(), away[-1].max()
 
 
-@pytest.mark.parametrize(('name', 'hand', 'oldest'), [
-    ('fer', 'none', 5), ('fer', 'franka_hand', 5), ('fr3', 'none', 4), ('fr3', 'franka_hand', 5)])
-def test_given_a_lost_cycle_when_the_node_takes_over_then_the_arm_is_brought_back(
-        name, hand, oldest):
-    for age in (1, oldest):  # of the states the node sees [cycles]
-        largest, last = drift(load(name, hand=hand), 2.0, age, **GAINS)
+@pytest.mark.parametrize('name', ['fer', 'fr3', 'fr3v2'])
+@pytest.mark.parametrize('hand', ['none', 'franka_hand'])
+def test_given_a_lost_cycle_when_node_takes_over_then_arm_is_brought_back(name, hand):
+    arm = load(name, hand=hand)
+    for age in (1, 20):  # of the states the node sees [cycles]
+        largest, last = drift(arm, 4.0, age, **gains_of(arm))
         assert largest < MOST_RAD
-        assert last < 0.1 * MOST_RAD
+        assert last < 0.5 * largest  # the slowest motion decays by 0.47 1/s
 
 
-def test_given_a_lost_cycle_when_ten_seconds_pass_then_only_with_the_gains_does_the_arm_stay():
+def test_given_a_lost_cycle_when_ten_seconds_pass_then_gains_keep_the_arm():
     arm = load('fer', hand='franka_hand')
-    largest, last = drift(arm, 10.0, 1, **GAINS)
+    largest, last = drift(arm, 10.0, 1, **gains_of(arm))
     assert largest < MOST_RAD
-    assert last < 1e-6
+    assert last < 0.02 * largest
     without, _ = drift(arm, 10.0, 1)
-    assert without > 100 * MOST_RAD
+    assert without > 10 * MOST_RAD
