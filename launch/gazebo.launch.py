@@ -44,7 +44,7 @@ def generate_launch_description():
     """Return the arguments, and what they make of Gazebo, the arm and the node."""
     arguments = [
         DeclareLaunchArgument('robot_type', default_value='fr3',
-                              description='The arm: fer, fr3, fr3v2 or fr3v2_1.'),
+                              description='The arm: fer, fr3, fr3v2, fr3v2_1 or fr3v2_1.'),
         DeclareLaunchArgument('hand', default_value='none',
                               description='The hand: none, franka_hand, or another of '
                               'config/hands.'),

@@ -12,7 +12,7 @@ from launch_ros.substitutions import FindPackageShare
 SIDES = {'left': 'publish', 'right': 'follow'}
 # Of simulation.launch.py: what each arm may be given for itself, and what both are given.
 PER_ARM = {
-    'robot_type': ('fer', '{} arm: fer, fr3, fr3v2 or the path of an arm file.'),
+    'robot_type': ('fer', '{} arm: fer, fr3, fr3v2, fr3v2_1 or the path of an arm file.'),
     'params_file': ('', 'A parameter file for the feedforward node of {} arm.'),
     'simulator_params_file': ('', 'A parameter file for the simulation of {} arm.'),
 }

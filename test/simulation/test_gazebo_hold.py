@@ -49,7 +49,7 @@ def drift(arm, seconds, age, **gains):
     return away.max(), away[-1].max()
 
 
-@pytest.mark.parametrize('name', ['fer', 'fr3', 'fr3v2'])
+@pytest.mark.parametrize('name', ['fer', 'fr3', 'fr3v2', 'fr3v2_1'])
 @pytest.mark.parametrize('hand', ['none', 'franka_hand'])
 def test_given_a_lost_cycle_when_node_takes_over_then_arm_is_brought_back(name, hand):
     arm = load(name, hand=hand)

@@ -55,7 +55,7 @@ def test_given_a_set_that_is_not_physical_when_built_then_link_and_mend_are_name
         build_mujoco(load('fer', 'ledezma2021'))
 
 
-@pytest.mark.parametrize('name', ['fer', 'fr3', 'fr3v2'])
+@pytest.mark.parametrize('name', ['fer', 'fr3', 'fr3v2', 'fr3v2_1'])
 def test_given_full_torque_when_a_joint_meets_its_stop_then_it_stays(name):
     arm = load(name)
     most = arm.limit('effort')
