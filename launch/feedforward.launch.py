@@ -25,8 +25,8 @@ def generate_launch_description() -> LaunchDescription:
     return LaunchDescription([
         DeclareLaunchArgument(
             'robot_type', default_value=UNSET,
-            description='The arm: fer, fr3, fr3v2, fr3v2_1 or the path of an arm file. If empty, what '
-                        'params_file says; fer otherwise.'),
+            description='The arm: fer, fr3, fr3v2, fr3v2_1 or the path of an arm file. If '
+                        'empty, what params_file says; fer otherwise.'),
         DeclareLaunchArgument(
             'arm_prefix', default_value=UNSET,
             description="Put in front of every joint name, verbatim: 'left_' if the joints are "

@@ -18,8 +18,8 @@ def generate_launch_description() -> LaunchDescription:
     return LaunchDescription([
         DeclareLaunchArgument(
             'robot_type', default_value='fer',
-            description='The arm that is simulated and whose model is used: fer, fr3, fr3v2, fr3v2_1 or '
-                        'the path of an arm file. It overrides the parameter files.'),
+            description='The arm that is simulated and whose model is used: fer, fr3, fr3v2, '
+                        'fr3v2_1 or the path of an arm file. It overrides the parameter files.'),
         DeclareLaunchArgument(
             'arm_prefix', default_value='',
             description='Put in front of every joint name, verbatim. It overrides the parameter '

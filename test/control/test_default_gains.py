@@ -20,7 +20,8 @@ from franka_dynamics.dynamics.derivatives import Linearization, linearize
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.errors import SettingsError
 
-ARMS = [(name, hand) for name in ('fer', 'fr3', 'fr3v2', 'fr3v2_1') for hand in ('none', 'franka_hand')]
+ARMS = [(name, hand) for name in ('fer', 'fr3', 'fr3v2', 'fr3v2_1')
+        for hand in ('none', 'franka_hand')]
 
 
 def at_home(arm):
