@@ -82,7 +82,8 @@ class SimulatorNode(Node):
         self._next_diagnostics = time.monotonic() + _DIAGNOSTICS_PERIOD_S
         self._steps_at_diagnostics, self._diagnosed_at = 0, time.monotonic()
         self._steps = 0
-        self._braked, self._at_stops = True, ()
+        self._braked = True
+        self._at_stops: tuple[str, ...] = ()
 
     def _require_one_clock(self, parameters: dict[str, Any]) -> None:
         goes_by_clock = self.get_parameter('use_sim_time').value
