@@ -109,6 +109,10 @@ class CalibrationError(FrankaDynamicsError, ValueError):
     """Measured poses do not suffice to calibrate an arm's geometry."""
 
 
+class CommandRefusedError(FrankaDynamicsError, ValueError):
+    """A torque command from outside cannot be followed."""
+
+
 class FciError(FrankaDynamicsError):
     """
     The robot's control interface cannot be reached, or the robot ended the motion.

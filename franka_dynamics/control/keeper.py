@@ -13,12 +13,11 @@ from __future__ import annotations
 from enum import Enum
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .limits import MOST_RATE, TorqueLimiter
 from .settings import Stop
+from ..typing import Array
 
-Array = NDArray[np.float64]
 # Messages of the dead process that were still under way. More than these, and somebody living
 # commands.
 _LATE_MESSAGES = 3

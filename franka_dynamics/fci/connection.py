@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 import math
 import subprocess
 import sys
@@ -13,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..errors import FciError, MissingDependencyError
+from ..errors import FciError, MissingDependencyError, SettingsError
 from ..typing import Array
 
 COMMUNICATION, REFLEX, REFUSED = 'communication error', 'reflex', 'refused'
@@ -26,9 +27,12 @@ class FciReading(NamedTuple):
     """
     What the robot says once per millisecond; arrays of shape (7,), SI units.
 
-    `time` is the robot's clock [s]. `effort` is the measured link-side torque. `received` is the
-    share of the last 100 commands that reached the robot in time. `mode` and `errors` are
-    libfranka's names.
+    `time` is the robot's clock [s]. `effort` is the measured link-side torque tau_J, and
+    `effort_desired` the robot's tau_J_d, without gravity. `received` is the share of the last
+    100 commands that reached the robot in time. `mode` and `errors` are libfranka's names.
+    `load_mass` [kg] and `load_center` [m], shape (3,) in the flange frame, are the end effector
+    and load the robot was told of together; `base_gravity` [m/s^2], shape (3,), is the gravity
+    it reports of its base (zeros where it reports none).
     """
 
     time: float
@@ -38,6 +42,49 @@ class FciReading(NamedTuple):
     received: float
     mode: str
     errors: str
+    effort_desired: Array = np.zeros(7)
+    load_mass: float = 0.0
+    load_center: Array = np.zeros(3)
+    base_gravity: Array = np.zeros(3)
+
+
+@dataclass(frozen=True)
+class CollisionThresholds:
+    """
+    Above which external torques and forces the robot stops by its own collision reflex.
+
+    `lower_torque`, `upper_torque`: one value per joint [N m]. `lower_force`, `upper_force`: three
+    forces [N] and three moments [N m] on the end effector, in the base frame. Between lower and
+    upper the robot reports a contact; above upper, a collision. The defaults are those that
+    libfranka's own motion examples set.
+
+    Raises
+    ------
+    SettingsError
+        If there are not seven or six positive finite values, or a lower one exceeds its upper.
+
+    """
+
+    lower_torque: tuple[float, ...] = (20.0, 20.0, 18.0, 18.0, 16.0, 14.0, 12.0)
+    upper_torque: tuple[float, ...] = (20.0, 20.0, 18.0, 18.0, 16.0, 14.0, 12.0)
+    lower_force: tuple[float, ...] = (20.0, 20.0, 20.0, 25.0, 25.0, 25.0)
+    upper_force: tuple[float, ...] = (20.0, 20.0, 20.0, 25.0, 25.0, 25.0)
+
+    def __post_init__(self) -> None:
+        for name, count in (('torque', 7), ('force', 6)):
+            lower, upper = (np.asarray(getattr(self, f'{side}_{name}'), dtype=float)
+                            for side in ('lower', 'upper'))
+            for side, values in (('lower', lower), ('upper', upper)):
+                # Written so that a NaN fails it.
+                if values.shape != (count,) or not ((values > 0.0) & (values < np.inf)).all():
+                    raise SettingsError(
+                        f'{side}_{name}_thresholds must be {count} positive finite numbers; got '
+                        f'{values.tolist()[:count + 1]}.')
+            if (lower > upper).any():
+                at = int(np.argmax(lower > upper))
+                raise SettingsError(
+                    f'lower_{name}_thresholds[{at}] is {lower[at]:g}, above '
+                    f'upper_{name}_thresholds[{at}], which is {upper[at]:g}.')
 
 
 class FciConnection:
@@ -117,6 +164,13 @@ class FciConnection:
         if last:
             self._motion = None
 
+    def set_collision_thresholds(self, thresholds: CollisionThresholds) -> None:
+        """Tell the robot when to stop by its collision reflex; FciError if it refuses."""
+        with self._named_errors():
+            self._robot.set_collision_behavior(
+                list(thresholds.lower_torque), list(thresholds.upper_torque),
+                list(thresholds.lower_force), list(thresholds.upper_force))
+
     def recover(self) -> None:
         """Release the robot from the reflex it stopped with."""
         with self._named_errors():
@@ -139,7 +193,7 @@ class FciConnection:
                 library.RealtimeException) as error:
             self._motion = None
             raise FciError(REFUSED, f'the robot refused: {_without_prefix(error)}') from error
-        except Exception as error:
+        except (library.FrankaException, RuntimeError) as error:
             # NetworkException, and Poco's own errors, which come as plain RuntimeErrors.
             self._motion = None
             raise FciError(
@@ -152,7 +206,8 @@ def reading_from(state: Any) -> FciReading:
     return FciReading(
         state.time.to_sec(), np.array(state.q), np.array(state.dq), np.array(state.tau_J),
         state.control_command_success_rate, state.robot_mode.name,
-        str(state.current_errors).strip('[]'))
+        str(state.current_errors).strip('[]'), np.array(state.tau_J_d), state.m_total,
+        np.array(state.F_x_Ctotal), np.array(state.O_ddP_O))
 
 
 def _require_answer(address: str, timeout: float,

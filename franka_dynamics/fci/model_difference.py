@@ -8,10 +8,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..dynamics import GRAVITY
 from ..dynamics.pinocchio_model import PinocchioModel
 from ..typing import Array
+
+# The two published sets of a FER differ by 0.18 of M's and C dq's largest values.
+_MOST_RELATIVE = 0.3
 
 
 @dataclass(frozen=True)
@@ -31,6 +35,24 @@ class ModelDifference:
     mass: TermDifference
     coriolis: TermDifference
     gravity: TermDifference
+    gravity_excess: str = ''
+
+    def refusal(self) -> str:
+        """
+        Return why torques should not be computed from our model on this robot, or an empty text.
+
+        That is so where g differs by more than was allowed at any joint, or M or C dq by more
+        than 0.3 of their own largest value.
+        """
+        reasons = [self.gravity_excess] if self.gravity_excess else []
+        for name, unit, term in (('M', 'kg m^2', self.mass), ('C dq', 'N m', self.coriolis)):
+            if not term.largest <= _MOST_RELATIVE * term.scale:
+                reasons.append(f'{name} differs by {term.largest:.3g} {unit} (of '
+                               f'{term.scale:.3g}) at {term.where}')
+        if not reasons:
+            return ''
+        return ("this node's model is not the one the robot serves: " + ', '.join(reasons)
+                + '; check robot_type, inertial_set, hand and payload')
 
     def sentence(self) -> str:
         """Return all of it in one sentence."""
@@ -43,7 +65,7 @@ class ModelDifference:
 
 
 def compare_models(loaded: Any, state: Any, ours: PinocchioModel, *, count: int = 100,
-                   seed: int = 0) -> ModelDifference:
+                   seed: int = 0, allowed: ArrayLike = np.inf) -> ModelDifference:
     """
     Compare at random states within the joint limits.
 
@@ -54,11 +76,13 @@ def compare_models(loaded: Any, state: Any, ours: PinocchioModel, *, count: int 
     state : pylibfranka.RobotState
         A state as read, whose end effector and load are kept; the rest is overwritten.
     ours : PinocchioModel
-        The arm with what it carries.
+        The arm with what the robot knows that it carries, upright, as the robot believes it is.
     count : int
         How many states.
     seed : int
         Of the states.
+    allowed : float or ndarray, shape (7,)
+        Largest difference of g that `refusal` bears [N m].
 
     """
     rng = np.random.default_rng(seed)
@@ -78,10 +102,15 @@ def compare_models(loaded: Any, state: Any, ours: PinocchioModel, *, count: int 
                                  ours.coriolis_matrix(q, dq) @ dq))
         rows['gravity'].append((np.array(loaded.gravity(state)), ours.gravity(q)))
     names = description.joint_names
+    excess = np.abs([theirs - own for theirs, own in rows['gravity']]).max(axis=0)
+    allowed = np.broadcast_to(np.asarray(allowed, dtype=float), excess.shape)
+    joint = int(np.argmax(excess / allowed))
     return ModelDifference(count, **{
         term: _difference(np.array([pair[0] for pair in pairs]),
                           np.array([pair[1] for pair in pairs]), names)
-        for term, pairs in rows.items()})
+        for term, pairs in rows.items()},
+        gravity_excess=f'g differs by {excess[joint]:.3g} N m at {names[joint]} '
+        f'({allowed[joint]:.3g} allowed)' if not excess[joint] <= allowed[joint] else '')
 
 
 def _difference(theirs: Array, ours: Array, names: tuple[str, ...]) -> TermDifference:

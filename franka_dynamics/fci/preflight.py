@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Before the first torque: does the robot at rest bear out this node's model of it?
+The check before a first torque: the robot at rest against this node's model of it.
 
 At rest the link-side torque sensors measure g(q) of what is really there, whoever holds the arm.
 A payload that is not there, a gravity vector of another mount, or another arm's numbers are seen
@@ -10,22 +10,24 @@ here while nothing is commanded.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .connection import FciReading
 from ..arm import ArmDescription, LinkInertia
-from ..arm.sampling import sample_positions
+from ..arm.sampling import sample_states
 from ..control.settings import Settings
 from ..control.terms import TermModel
 from ..dynamics import GRAVITY
 from ..dynamics.pinocchio_model import PinocchioModel
+from ..typing import Array
 
-Array = NDArray[np.float64]
 WINDOW = 100  # states at rest in a row: 0.1 s
+# After as many states a verdict is worth nothing more: loads are changed by hand meanwhile.
+_VALID = 1000
 # At rest the encoders' noise reads as less than this [rad/s].
 _REST = 0.02
 # The share of the gravity torque left to this node that has to be found in tau_J.
@@ -64,58 +66,60 @@ class Preflight:
         The same without a hand.
     threshold : ndarray, shape (7,)
         Largest |tau_J - g(q)| at which torque may be commanded [N m].
+    live : callable
+        Returns the settings in use and their terms.
 
     """
 
-    def __init__(self, description: ArmDescription, bare: ArmDescription,
-                 threshold: Array) -> None:
-        self._description, self._bare, self._threshold = description, bare, threshold
-        self._poses = np.vstack([description.home, sample_positions(
-            description, _POSES, np.random.default_rng(0))])
+    def __init__(self, description: ArmDescription, bare: ArmDescription, threshold: Array,
+                 live: Callable[[], tuple[Settings, TermModel]]) -> None:
+        self._description, self._bare, self.threshold = description, bare, threshold
+        self._live = live
+        self._poses = sample_states(description, _POSES, 0).q
         self._efforts: list[Array] = []
+        # Set by whoever has compared the model with the one that the robot serves.
+        self.model_refusal = ''
         self.restart()
 
     def restart(self) -> None:
         """Forget all; the next verdict rests on new states alone."""
         self._efforts.clear()
+        self._age = 0
         self.result = PreflightResult(Verdict.WAITING, 'no state at rest has been read')
 
-    def observe(self, reading: FciReading, settings: Settings, terms: TermModel) -> Verdict:
+    def observe(self, reading: FciReading) -> Verdict:
         """
         Take a state at which nothing was commanded; return the verdict so far.
 
-        The last `WINDOW` states must have been at rest. A verdict stays until `restart`.
-
-        Parameters
-        ----------
-        reading : FciReading
-            The state.
-        settings, terms : Settings, TermModel
-            What would be commanded from it.
-
+        The last `WINDOW` states must have been at rest. A refusal stays until `restart`.
         """
-        if self.result.verdict is not Verdict.WAITING:
-            return self.result.verdict
+        if self.result.verdict is Verdict.REFUSED:
+            return Verdict.REFUSED
         speed = float(np.abs(reading.dq).max())
         if not speed <= _REST:
-            self._efforts.clear()
+            self.restart()
             self.result = PreflightResult(
                 Verdict.WAITING, f'waiting for rest: {self._name(np.abs(reading.dq))} moves at '
                 f'{speed:.3f} rad/s')
             return Verdict.WAITING
+        if self.result.verdict is not Verdict.WAITING:
+            self._age += 1
+            if self._age <= _VALID:
+                return self.result.verdict
+            self.restart()
         self._efforts.append(reading.effort)
         if len(self._efforts) < WINDOW:
             self.result = PreflightResult(
                 Verdict.WAITING, f'checking tau_J at rest: {len(self._efforts)} of {WINDOW} '
                 'states')
             return Verdict.WAITING
-        self.result = self._judge(reading, settings, terms)
+        self.result = self._judge(reading, *self._live())
         return self.result.verdict
 
     def _judge(self, reading: FciReading, settings: Settings, terms: TermModel,
                ) -> PreflightResult:
         refusal = (self._base_differs(reading) or self._load_differs(reading, settings)
-                   or self._unmeasured(reading, settings, terms))
+                   or self.model_refusal or self._unmeasured(reading, settings, terms))
         if refusal:
             return PreflightResult(Verdict.REFUSED, refusal)
         efforts = np.array(self._efforts)
@@ -128,12 +132,12 @@ class Preflight:
                 Verdict.NO_EVIDENCE, 'tau_J is the last command and no measurement, as a '
                 'simulated robot gives it; it says nothing about the model, so only torque '
                 'without gravity may be commanded')
-        if (np.abs(apart) > self._threshold).any():
-            joint = int(np.argmax(np.abs(apart) / self._threshold))
+        if (np.abs(apart) > self.threshold).any():
+            joint = int(np.argmax(np.abs(apart) / self.threshold))
             return PreflightResult(
                 Verdict.REFUSED, f'at rest tau_J differs from g(q) by {abs(apart[joint]):.3g} N m '
                 f'at {self._description.joint_names[joint]} ({measured[joint]:.3g} measured, '
-                f'{gravity[joint]:.3g} expected, {self._threshold[joint]:.3g} allowed)'
+                f'{gravity[joint]:.3g} expected, {self.threshold[joint]:.3g} allowed)'
                 f'{self._likelier(reading.q, measured, settings)}', largest)
         return PreflightResult(
             Verdict.PASSED, f'at rest tau_J agrees with g(q) to {largest:.2g} N m', largest)
@@ -151,14 +155,14 @@ class Preflight:
         """Return how the load the robot was told of differs from the one this node assumes."""
         told = LinkInertia.from_center_of_mass(
             reading.load_mass, reading.load_center, np.zeros(6))
-        assumed = _known_to_robot(self._description, settings)
+        assumed = known_to_robot(self._description, settings)
         robot, node = (PinocchioModel(arm, GRAVITY) for arm in (
             self._bare.with_payload(told) if reading.load_mass else self._bare, assumed))
         poses = np.vstack([self._poses, reading.q])
         apart = np.abs([robot.gravity(q) - node.gravity(q) for q in poses]).max(axis=0)
-        if not (apart > self._threshold).any():
+        if not (apart > self.threshold).any():
             return ''
-        joint = int(np.argmax(apart / self._threshold))
+        joint = int(np.argmax(apart / self.threshold))
         payload = settings.payload[0] if settings.payload_known_to_robot else 0.0
         return (f'the robot was told of {reading.load_mass:.3g} kg on its flange (m_ee + m_load), '
                 f'this node of hand {self._description.hand} and a payload of {payload:.3g} kg '
@@ -169,17 +173,17 @@ class Preflight:
     def _unmeasured(self, reading: FciReading, settings: Settings, terms: TermModel) -> str:
         """Return why the gravity left to this node cannot be judged, or is not there."""
         left = np.array([terms.gravity_left_to_us(q, terms.gravity(q)) for q in self._poses])
-        if not (np.abs(left).max(axis=0) > self._threshold).any():
+        if not (np.abs(left).max(axis=0) > self.threshold).any():
             return ''
-        efforts = np.array(self._efforts)
         what = ' and '.join([*(['gravity_vector'] if settings.inclined else []),
                              *(['payload'] if not settings.payload_known_to_robot else [])])
+        efforts = np.array(self._efforts)
         if self._is_no_measurement(reading, efforts):
             return (f'{what} would have this node command gravity, but tau_J is the last command '
                     'and no measurement, so nothing bears it out')
         gravity = terms.gravity(reading.q)
         here = terms.gravity_left_to_us(reading.q, gravity)
-        if not (np.abs(here) > self._threshold).any():
+        if not (np.abs(here) > self.threshold).any():
             return (f'{what} would have this node command gravity, but at this pose it has no '
                     f'lever ({np.abs(here).max():.2g} N m), so tau_J bears nothing out; move the '
                     'arm by hand and enable again')
@@ -187,7 +191,7 @@ class Preflight:
         if _LEAST_SHARE <= share <= _MOST_SHARE:
             return ''
         return (f'{what} would have this node command {np.abs(here).max():.3g} N m of gravity at '
-                f'{self._name(np.abs(here))}, but tau_J shows {share:.0%} of it'
+                f'{self._name(np.abs(here))}, but tau_J shows {round(100 * share)}% of it'
                 f'{self._likelier(reading.q, efforts.mean(axis=0), settings)}')
 
     @staticmethod
@@ -198,7 +202,7 @@ class Preflight:
     def _likelier(self, q: Array, measured: Array, settings: Settings) -> str:
         """Return which change of the settings would explain the measurement, if one does."""
         payload, gravity = settings.payload_inertia(), settings.gravity_vector
-        candidates = []
+        candidates: list[tuple[str, ArmDescription, tuple[float, ...]]] = []
         loaded = self._description.with_payload(payload) if payload.mass else self._description
         if settings.inclined:
             candidates.append((f'gravity_vector {list(GRAVITY)}', loaded, GRAVITY))
@@ -211,7 +215,7 @@ class Preflight:
             candidates.append(('no hand', self._bare, gravity))
         for words, arm, vector in candidates:
             apart = np.abs(measured - PinocchioModel(arm, vector).gravity(q))
-            if not (apart > self._threshold).any():
+            if not (apart > self.threshold).any():
                 return f'; with {words} it would fit ({apart.max():.2g} N m)'
         return ('; check hand, payload and gravity_vector, and that nothing touches the arm or '
                 'hangs on it')
@@ -220,7 +224,7 @@ class Preflight:
         return self._description.joint_names[int(np.argmax(sizes))]
 
 
-def _known_to_robot(description: ArmDescription, settings: Settings) -> ArmDescription:
+def known_to_robot(description: ArmDescription, settings: Settings) -> ArmDescription:
     """Return the arm with what this node believes the robot to know of."""
     payload = settings.payload_inertia()
     known = payload.mass > 0.0 and settings.payload_known_to_robot

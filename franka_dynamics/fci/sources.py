@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 
 import numpy as np
@@ -12,88 +13,205 @@ from .connection import FciReading
 from ..control.feedforward import Cycle, FeedforwardController, Mode
 from ..control.limits import LONGEST_STEP_S
 from ..control.supervision import Condition
+from ..errors import CommandRefusedError
 from ..typing import Array
 
 # A command with this share of g(q) in it, pointing along g(q) to this misfit, is one that
 # compensates gravity. Poses at which |g| is smaller show nothing.
 _SHARE, _MISFIT, _LEAST_GRAVITY = 0.5, 0.35, 2.0
 _STILL = 0.05  # [rad/s] an arm that is not moved on purpose
+# While torques are commanded: as many cycles in a row. An arm that accelerates on purpose may
+# point its torque along g(q) for a moment; a compensation of gravity does so all the time.
+_LONGEST_SHARE = 20
+# Of the latest commands, as many whose number did not advance: two publishers each number their
+# own messages, one that was restarted begins anew only once.
+_NUMBERS, _NOT_ADVANCED = 50, 3
 
 
-class CommandSource:
+class _ModelledSource:
     """
-    Torques that somebody else computes.
-
-    Parameters
-    ----------
-    gravity : callable
-        q of shape (7,) -> g(q) of shape (7,) [N m].
-    timeout : float
-        Silence after which a command is no longer followed [s].
-
-    """
-
-    def __init__(self, gravity: Callable[[Array], Array], timeout: float) -> None:
-        self._gravity = gravity
-        self._timeout = timeout
-        self._command: Array | None = None
-        self._arrival = -np.inf
-        self.reason = 'no command has arrived'
-
-    def take(self, command: Array, now: float) -> None:
-        """Take a finite command of shape (7,) [N m] that arrived at `now` (steady clock, [s])."""
-        self._command, self._arrival = command, now
-
-    def observe(self, reading: FciReading, stamp: float, now: float) -> bool:
-        """Return whether a fresh command waits that does not compensate gravity."""
-        if self._command is None or now - self._arrival > self._timeout:
-            return False
-        share = gravity_share(self._command, self._gravity(reading.q))
-        if share > _SHARE and np.abs(reading.dq).max() < _STILL:
-            self.reason = (
-                f'refused: the command carries {share:.0%} of g(q), which the robot already '
-                'carries itself; command no gravity (the feedforward node: target fci)')
-            return False
-        return True
-
-    def begin(self) -> None:
-        """Nothing is to be prepared."""
-
-    def torque(self, reading: FciReading, stamp: float, now: float) -> Array | None:
-        """Return the newest command, or None when it has become stale."""
-        silence = now - self._arrival
-        if silence > self._timeout:
-            self.reason = (f'stale command: none came for {1e3 * silence:.0f} ms; is its '
-                           'publisher running?')
-            self._command = None
-            return None
-        return self._command
-
-    def end(self) -> None:
-        """Forget the command, so that the next motion begins with a new one."""
-        self._command = None
-
-
-class FeedforwardSource:
-    """
-    A feedforward controller, fed with each state in the cycle it arrives.
+    What both sources share: every state goes through the controller and its guards.
 
     Parameters
     ----------
     controller : FeedforwardController
         With target `fci`: no gravity but what the robot does not know of.
+    crosscheck : callable
+        Given a cycle whose torque is out: returns an empty text, or how the running model
+        differs from the independent one.
 
     """
 
-    def __init__(self, controller: FeedforwardController) -> None:
-        self.controller = controller
+    def __init__(self, controller: FeedforwardController,
+                 crosscheck: Callable[[Cycle], str]) -> None:
+        self.controller, self._crosscheck = controller, crosscheck
         self.cycle: Cycle | None = None
         self.reason = 'no state has been read'
+        self.fault = ''
+        self._models_differ = ''
+
+    def clear_fault(self) -> None:
+        """Forget what ended the last motion; models that differ stay a fault for good."""
+        self.fault = self._models_differ
+
+    def monitor(self) -> None:
+        """Compare the running model with the independent one, now and then."""
+        if self.cycle is not None and not self._models_differ:
+            self._models_differ = self._crosscheck(self.cycle)
+            self.fault = self._models_differ or self.fault
+
+    def _observe(self, reading: FciReading, stamp: float, now: float) -> Cycle:
+        self.cycle = self.controller.cycle(stamp, reading.q, reading.dq, now,
+                                           effort=reading.effort)
+        return self.cycle
+
+
+class CommandSource(_ModelledSource):
+    """
+    Torques that somebody else computes.
+
+    Parameters
+    ----------
+    controller, crosscheck : FeedforwardController, callable
+        As for every source; the controller is never enabled and commands nothing itself.
+    timeout : float
+        Silence after which a command is no longer followed [s].
+
+    """
+
+    def __init__(self, controller: FeedforwardController, crosscheck: Callable[[Cycle], str],
+                 timeout: float) -> None:
+        super().__init__(controller, crosscheck)
+        self._timeout = timeout
+        self._effort = controller.description.limit('effort')
+        self._command: Array | None = None
+        self._arrival = -np.inf
+        self._number: int | None = None
+        self._numbers: deque[bool] = deque(maxlen=_NUMBERS)
+        self._carrying_gravity = 0
+        self.reason = 'no command has arrived'
+
+    def clear_fault(self) -> None:
+        """Forget what ended the last motion, and the commands before it."""
+        super().clear_fault()
+        self._command = None
+        self._numbers.clear()
+
+    def take(self, command: Array, now: float, number: int | None = None) -> None:
+        """
+        Take a command, shape (7,) [N m], that arrived at `now` (steady clock, [s]).
+
+        Parameters
+        ----------
+        command : ndarray
+            The torques of a message.
+        now : float
+            When it arrived.
+        number : int, optional
+            Its publisher's count of messages, where the middleware gives it.
+
+        Raises
+        ------
+        CommandRefusedError
+            If it has not seven finite values within the torque limits, or a second publisher
+            sends too. No earlier command is followed any more then, until `clear_fault`.
+
+        """
+        try:
+            self._require_usable(command)
+            self._require_one_publisher(number)
+        except CommandRefusedError as error:
+            self._command, self.fault = None, str(error)
+            raise
+        self._command, self._arrival = command, now
+
+    def observe(self, reading: FciReading, stamp: float, now: float) -> bool:
+        """Return whether a fresh command waits that does not compensate gravity."""
+        cycle = self._observe(reading, stamp, now)
+        if self._command is None or now - self._arrival > self._timeout:
+            self.reason = 'no command has arrived'
+            return False
+        if cycle.observation.condition is not Condition.TRUSTED:
+            self.reason = cycle.observation.reason
+            return False
+        share = self._gravity_share(cycle)
+        if share > _SHARE and np.abs(reading.dq).max() < _STILL:
+            self.reason = f'refused: {_carries_gravity(share)}'
+            return False
+        return True
+
+    def begin(self) -> None:
+        """Count anew how long commands carry gravity."""
+        self._carrying_gravity = 0
+
+    def torque(self, reading: FciReading, stamp: float, now: float) -> Array | None:
+        """Return the newest command, or None when it may not be followed."""
+        cycle = self._observe(reading, stamp, now)
+        silence = now - self._arrival
+        if self.fault:
+            self.reason = self.fault
+        elif self._command is None or silence > self._timeout:
+            self.reason = (f'stale command: none came for {1e3 * silence:.0f} ms; is its '
+                           'publisher running?')
+        elif cycle.observation.condition is not Condition.TRUSTED:
+            self.reason = cycle.observation.reason
+        else:
+            share = self._gravity_share(cycle)
+            self._carrying_gravity = self._carrying_gravity + 1 if share > _SHARE else 0
+            if self._carrying_gravity < _LONGEST_SHARE:
+                return self._command
+            self.reason = self.fault = _carries_gravity(share)
+        self._command = None
+        return None
+
+    def end(self) -> None:
+        """Forget the command, so that the next motion begins with a new one."""
+        self._command = None
+
+    def _require_usable(self, command: Array) -> None:
+        names = self.controller.description.joint_names
+        if command.shape != (len(names),):
+            raise CommandRefusedError(
+                f'a command of {command.size} values; {len(names)} torques are needed, in the '
+                f'order {", ".join(names)}')
+        # Written so that a NaN is found.
+        unusable = ~(np.abs(command) <= self._effort)
+        if unusable.any():
+            joint = int(np.argmax(unusable))
+            raise CommandRefusedError(
+                f'a command of {command[joint]:.4g} N m for {names[joint]}, whose limit is '
+                f'{self._effort[joint]:g} N m; it is not followed in part either')
+
+    def _require_one_publisher(self, number: int | None) -> None:
+        if number is None:
+            return
+        self._numbers.append(self._number is not None and number <= self._number)
+        self._number = number
+        if sum(self._numbers) >= _NOT_ADVANCED:
+            self._numbers.clear()
+            raise CommandRefusedError(
+                'more than one publisher sends commands, and their torques would take turns; '
+                'stop all but one')
+
+    def _gravity_share(self, cycle: Cycle) -> float:
+        """Return the share of the robot's own g(q) in the command, beyond what is left to us."""
+        if cycle.gravity is None or self._command is None:
+            return 0.0
+        left = self.controller.terms.gravity_left_to_us(cycle.q, cycle.gravity)
+        return gravity_share(self._command - left, cycle.gravity - left)
+
+
+class FeedforwardSource(_ModelledSource):
+    """A feedforward controller, fed with each state in the cycle it arrives."""
+
+    def __init__(self, controller: FeedforwardController,
+                 crosscheck: Callable[[Cycle], str]) -> None:
+        super().__init__(controller, crosscheck)
         self._last = np.zeros(controller.description.n)
 
     def observe(self, reading: FciReading, stamp: float, now: float) -> bool:
         """Return whether the states are trusted."""
-        cycle = self._cycle(reading, stamp, now)
+        cycle = self._observe(reading, stamp, now)
         self.reason = self.controller.conflict or cycle.observation.reason
         return cycle.observation.condition is Condition.TRUSTED and not self.controller.conflict
 
@@ -104,7 +222,10 @@ class FeedforwardSource:
 
     def torque(self, reading: FciReading, stamp: float, now: float) -> Array | None:
         """Return the controller's command, or None when it gives none."""
-        cycle = self._cycle(reading, stamp, now)
+        cycle = self._observe(reading, stamp, now)
+        if self.fault:
+            self.reason = self.fault
+            return None
         if cycle.command is None and self.controller.mode is not Mode.RUNNING:
             self.reason = self.controller.stop_reason or cycle.observation.reason
             return None
@@ -119,10 +240,11 @@ class FeedforwardSource:
         while self.controller.stop_step(LONGEST_STEP_S) is not None:
             pass
 
-    def _cycle(self, reading: FciReading, stamp: float, now: float) -> Cycle:
-        self.cycle = self.controller.cycle(stamp, reading.q, reading.dq, now,
-                                           effort=reading.effort)
-        return self.cycle
+    def monitor(self) -> None:
+        """Let the controller see who carries the arm, and compare the models."""
+        if self.cycle is not None:
+            self.controller.reflect(self.cycle)
+        super().monitor()
 
 
 def gravity_share(command: Array, gravity: Array) -> float:
@@ -133,3 +255,8 @@ def gravity_share(command: Array, gravity: Array) -> float:
     share = float(command @ gravity) / square
     misfit = np.linalg.norm(command - share * gravity)
     return share if misfit <= _MISFIT * np.sqrt(square) else 0.0
+
+
+def _carries_gravity(share: float) -> str:
+    return (f'the command carries {share:.0%} of g(q), which the robot already carries itself; '
+            'command no gravity (the feedforward node: target fci)')

@@ -10,6 +10,7 @@ from typing import Protocol
 import numpy as np
 
 from .connection import COMMUNICATION, FciReading
+from .preflight import PreflightResult, Verdict
 from ..control.limits import LONGEST_STEP_S, TorqueLimiter
 from ..errors import FciError
 from ..typing import Array
@@ -17,6 +18,7 @@ from ..typing import Array
 # The robot stops at a torque rate above the limit; a change at exactly the limit may round
 # above it.
 _RATE_SHARE = 0.999
+_LONGEST_REASON = 300  # characters
 
 
 class LoopState(str, Enum):
@@ -48,6 +50,10 @@ class TorqueSource(Protocol):
     """Who decides what is commanded. Gravity and friction are the robot's, never the source's."""
 
     reason: str
+    fault: str  # what must be acknowledged by `enable` before torques are commanded again
+
+    def clear_fault(self) -> None:
+        """Take note that the fault has been acknowledged."""
 
     def observe(self, reading: FciReading, stamp: float, now: float) -> bool:
         """Take a state while idle; return whether to begin commanding."""
@@ -61,13 +67,29 @@ class TorqueSource(Protocol):
     def end(self) -> None:
         """Take note that commands do not go out any more."""
 
+    def monitor(self) -> None:
+        """Do what may wait until the torque of this state is out."""
+
+
+class StartCheck(Protocol):
+    """What has to be known of the robot at rest before a first torque."""
+
+    result: PreflightResult
+
+    def restart(self) -> None:
+        """Forget all that was seen."""
+
+    def observe(self, reading: FciReading) -> Verdict:
+        """Take a state at which nothing is commanded."""
+
 
 class TorqueLoop:
     """
     Joins a robot and a source of torques.
 
     Whatever the source wants, the torque begins at zero, stays within the limits, changes by
-    less than the robot's torque rate per cycle, and returns to zero before the motion ends.
+    less than the robot's torque rate per cycle, and returns to zero before the motion ends: also
+    after an exception in the source, which is then kept in `failure`.
 
     Parameters
     ----------
@@ -75,14 +97,17 @@ class TorqueLoop:
         The robot.
     source : TorqueSource
         What to command.
+    start_check : StartCheck
+        Which must not refuse before a motion begins.
     effort, effort_rate : ndarray, shape (7,)
         Torque limit [N m] and torque-rate limit [N m/s].
 
     """
 
-    def __init__(self, connection: Connection, source: TorqueSource, effort: Array,
-                 effort_rate: Array) -> None:
-        self._connection, self.source = connection, source
+    def __init__(self, connection: Connection, source: TorqueSource, start_check: StartCheck,
+                 effort: Array, effort_rate: Array) -> None:
+        self._connection, self.source, self.start_check = connection, source, start_check
+        self.failure: Exception | None = None
         self._limiter = TorqueLimiter(effort, _RATE_SHARE * np.asarray(effort_rate))
         self._last = np.zeros(len(effort))
         self.state = LoopState.IDLE
@@ -96,6 +121,12 @@ class TorqueLoop:
     def torque(self) -> Array:
         """The torque commanded last, shape (7,) [N m]."""
         return self._last
+
+    @property
+    def latched(self) -> bool:
+        """Whether only `enable` brings torques back: a reflex, a refusal or the source's fault."""
+        return (self.state is LoopState.FAULT or bool(self.source.fault)
+                or self.start_check.result.verdict is Verdict.REFUSED)
 
     def read(self) -> FciReading:
         """
@@ -137,14 +168,15 @@ class TorqueLoop:
             if self.state in (LoopState.CONTROLLING, LoopState.STOPPING):
                 self._command(reading, stamp, now)
             else:
-                ready = self.source.observe(reading, stamp, now)
-                if self.enabled and self.state is LoopState.IDLE:
-                    if ready:
-                        self._begin()
-                    else:
-                        self.reason = self.source.reason
+                self._wait(reading, stamp, now)
+            if self.failure is None:
+                self.source.monitor()
+            if self.source.fault and self.enabled:
+                self._refuse(self.source.fault)
         except FciError as error:
             self._stopped_by_robot(error)
+        except Exception as error:
+            self.fail(error)
 
     def enable(self) -> None:
         """
@@ -161,6 +193,8 @@ class TorqueLoop:
             self.state = LoopState.IDLE
         if self.state is LoopState.IDLE:
             self.reason = 'waiting for something to command'
+            self.start_check.restart()
+        self.source.clear_fault()
         self.enabled = True
 
     def disable(self, reason: str) -> None:
@@ -171,6 +205,35 @@ class TorqueLoop:
         elif self.state is LoopState.IDLE:
             self.reason = reason
 
+    def fail(self, error: Exception) -> None:
+        """Ramp to zero without asking the source again, after an exception anywhere."""
+        self.failure = self.failure or error
+        self.disable(f'{type(error).__name__}: {error}'[:_LONGEST_REASON])
+
+    def _wait(self, reading: FciReading, stamp: float, now: float) -> None:
+        """Take a state while nothing is commanded, and begin where all agree."""
+        if self.failure is not None:
+            return
+        ready = self.source.observe(reading, stamp, now)
+        if not self.enabled or self.source.fault or self.state is not LoopState.IDLE:
+            return
+        verdict = self.start_check.observe(reading)
+        if verdict is Verdict.REFUSED:
+            self._refuse(f'refused: {self.start_check.result.sentence}')
+        elif not ready:
+            self.reason = self.source.reason
+        elif verdict is Verdict.WAITING:
+            self.reason = self.start_check.result.sentence
+        else:
+            self._begin()
+
+    def _refuse(self, reason: str) -> None:
+        """Command nothing more until enabled again, and say so where nothing was commanded."""
+        was_idle = self.state is LoopState.IDLE
+        self.disable(reason)
+        if was_idle:
+            self.last_stop, self.stops = reason, self.stops + 1
+
     def _begin(self) -> None:
         self._connection.begin()
         self._last = np.zeros_like(self._last)
@@ -178,15 +241,12 @@ class TorqueLoop:
         self.state, self.reason = LoopState.CONTROLLING, 'torques are commanded'
 
     def _command(self, reading: FciReading, stamp: float, now: float) -> None:
-        wanted = None
+        desired = None
         if self.state is LoopState.CONTROLLING:
-            wanted = self.source.torque(reading, stamp, now)
-            if wanted is None or not np.isfinite(wanted).all():
-                self._stop(self.source.reason if wanted is None else
-                           'the computed torque is not finite')
-                wanted = None
+            desired = self._desired(reading, stamp, now)
         limited = self._limiter.limit(
-            np.zeros_like(self._last) if wanted is None else wanted, self._last, LONGEST_STEP_S)
+            np.zeros_like(self._last) if desired is None else desired, self._last,
+            LONGEST_STEP_S)
         last = self.state is LoopState.STOPPING and not limited.torque.any()
         self._connection.write(limited.torque, last=last)
         self._last = limited.torque
@@ -194,7 +254,30 @@ class TorqueLoop:
         self.cut += bool(limited.cut_by_limit.any() or limited.cut_by_rate.any())
         if last:
             self.state = LoopState.IDLE
+            self.start_check.restart()
+            self._end_source()
+
+    def _desired(self, reading: FciReading, stamp: float, now: float) -> Array | None:
+        """Return what the source asks for, or None where the ramp begins with this cycle."""
+        try:
+            desired = self.source.torque(reading, stamp, now)
+        except Exception as error:
+            # This cycle too is answered, with the first step of the ramp.
+            self.fail(error)
+            return None
+        if desired is None:
+            self._stop(self.source.reason)
+            return None
+        if not np.isfinite(desired).all():
+            self._stop('the computed torque is not finite')
+            return None
+        return desired
+
+    def _end_source(self) -> None:
+        try:
             self.source.end()
+        except Exception as error:
+            self.failure = self.failure or error
 
     def _stop(self, reason: str) -> None:
         self.state, self.reason = LoopState.STOPPING, reason
@@ -207,6 +290,6 @@ class TorqueLoop:
         self.reason = self.last_stop = f'{error.fault}: {error}'
         self.stops += 1
         if was_commanding:
-            self.source.end()
+            self._end_source()
         if error.fault == COMMUNICATION:
             raise error

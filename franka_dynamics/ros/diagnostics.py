@@ -17,6 +17,7 @@ from ..control.statistics import Durations
 from ..control.supervision import Condition
 from ..fci.connection import FciReading
 from ..fci.model_difference import ModelDifference
+from ..fci.preflight import Preflight, Verdict
 from ..fci.torque_loop import LoopState, TorqueLoop
 
 OK, WARN, ERROR, STALE = (DiagnosticStatus.OK, DiagnosticStatus.WARN, DiagnosticStatus.ERROR,
@@ -185,8 +186,10 @@ _CYCLE_S = 1e-3
 class FciDiagnostics:
     """Publishes the loop's state, its periods, lost packets and the models' differences."""
 
-    def __init__(self, node: Any, loop: TorqueLoop, controller: FeedforwardController) -> None:
+    def __init__(self, node: Any, loop: TorqueLoop, controller: FeedforwardController,
+                 preflight: Preflight, crosscheck: RunningCrosscheck) -> None:
         self._node, self._loop, self._controller = node, loop, controller
+        self._preflight, self._crosscheck = preflight, crosscheck
         self._periods, self._answers = Durations(1 << 14), Durations(1 << 14)
         self._arrival: float | None = None
         self._reading: FciReading | None = None
@@ -226,7 +229,7 @@ class FciDiagnostics:
 
     def publish(self) -> None:
         """Publish all statuses."""
-        statuses = [self._link()]
+        statuses = [self._link(), self._start_check()]
         if self._difference is not None:
             statuses.append(self._model(self._difference))
         self._publisher.publish(diagnostic_array(self._node, statuses))
@@ -238,7 +241,7 @@ class FciDiagnostics:
 
     def _link(self) -> DiagnosticStatus:
         loop, reading = self._loop, self._reading
-        level = {LoopState.CONTROLLING: OK, LoopState.FAULT: ERROR}.get(loop.state, WARN)
+        level = (ERROR if loop.latched else OK if loop.state is LoopState.CONTROLLING else WARN)
         pairs: dict[str, Any] = {'state': loop.state.value, 'last stop': loop.last_stop}
         if reading is not None:
             pairs.update({'robot mode': reading.mode, 'robot errors': reading.errors,
@@ -251,8 +254,17 @@ class FciDiagnostics:
             'answer time p50 [us]': 1e6 * self._answers.percentile(50),
             'answer time p99 [us]': 1e6 * self._answers.percentile(99)})
 
+    def _start_check(self) -> DiagnosticStatus:
+        result = self._preflight.result
+        level = {Verdict.REFUSED: ERROR, Verdict.NO_EVIDENCE: WARN}.get(result.verdict, OK)
+        return self._status('Check at rest', level, result.sentence, {
+            'verdict': result.verdict.value, 'largest |tau_J - g| [N m]': result.largest})
+
     def _model(self, difference: ModelDifference) -> DiagnosticStatus:
         terms = {'M [kg m^2]': difference.mass, 'C dq [N m]': difference.coriolis,
                  'g [N m]': difference.gravity}
-        return self._status('Model', OK, difference.sentence(), {
-            f'largest difference of {name}': term.largest for name, term in terms.items()})
+        refusal = self._preflight.model_refusal
+        return self._status('Model', ERROR if refusal else OK, refusal or difference.sentence(), {
+            **{f'largest difference of {name}': term.largest for name, term in terms.items()},
+            'running cross-check: largest difference [N m]': self._crosscheck.largest,
+            'running cross-check: checks': self._crosscheck.checks})

@@ -28,24 +28,37 @@ from trajectory_msgs.msg import JointTrajectory
 from .arm_parameters import load_arm
 from .diagnostics import FciDiagnostics
 from .fci_parameters import (
+    collision_thresholds_from,
     COMMAND,
     FCI_LIVE_PARAMETERS,
     FCI_PARAMETERS,
     fci_settings_from,
     fci_supervision_from,
     FEEDFORWARD,
+    preflight_torque_from,
+    require_same_gravity,
     STATES_ONLY,
 )
 from .live_parameters import LiveParameters
 from .messages import doubles, effort_message, request_from_message, stamp_from_seconds
+from .monitors import RunningCrosscheck
 from .node_process import REFUSED, run_node, StopRequest
 from .parameters import declare, refuse_unknown, values
 from .qos import PUBLISHER_QOS, qos_overriding_options, REFERENCE_QOS, STATE_QOS
 from ..arm import ArmDescription
 from ..control.feedforward import FeedforwardController
-from ..errors import CrosscheckError, FciError, FrankaDynamicsError, SettingsError
+from ..dynamics import GRAVITY
+from ..dynamics.pinocchio_model import PinocchioModel
+from ..errors import (
+    CommandRefusedError,
+    CrosscheckError,
+    FciError,
+    FrankaDynamicsError,
+    SettingsError,
+)
 from ..fci.connection import FciConnection, FciReading, StampClock
 from ..fci.model_difference import compare_models
+from ..fci.preflight import known_to_robot, Preflight
 from ..fci.sources import CommandSource, FeedforwardSource
 from ..fci.torque_loop import LoopState, TorqueLoop
 from ..validation.crosscheck import crosscheck
@@ -83,33 +96,53 @@ class FciNode(Node):
         description = _arm(parameters)
         self._controller = FeedforwardController(
             description, fci_settings_from(parameters), fci_supervision_from(parameters))
-        crosscheck(self._controller.terms.loaded, count=parameters['crosscheck_states'],
-                   gravity=self._controller.settings.gravity_vector).require()
+        collision, threshold = collision_thresholds_from(parameters), preflight_torque_from(
+            parameters)
+        report = crosscheck(
+            self._controller.terms.loaded, count=parameters['crosscheck_states'],
+            gravity=self._controller.settings.gravity_vector)
+        report.require()
         self._names = list(description.joint_names)
         self._mode = parameters['control']
         self._connection = FciConnection(
             parameters['robot_ip'], enforce_realtime=parameters['enforce_realtime'],
             timeout=parameters['connect_timeout'])
-        self._source = (FeedforwardSource(self._controller) if self._mode == FEEDFORWARD else
-                        CommandSource(self._controller.terms.gravity,
-                                      parameters['command_timeout']))
-        self._loop = TorqueLoop(self._connection, self._source, description.limit('effort'),
-                                description.limit('effort_rate'))
+        if self._mode != STATES_ONLY:
+            self._connection.set_collision_thresholds(collision)
+        self._crosscheck = RunningCrosscheck(
+            self._controller, parameters['crosscheck_period'], report.largest)
+        self._source = (
+            FeedforwardSource(self._controller, self._crosscheck.run)
+            if self._mode == FEEDFORWARD else
+            CommandSource(self._controller, self._crosscheck.run, parameters['command_timeout']))
+        self._preflight = Preflight(
+            description, load_arm({**parameters, 'hand': 'none'}), threshold,
+            lambda: (self._controller.settings, self._controller.terms))
+        self._loop = TorqueLoop(
+            self._connection, self._source, self._preflight, description.limit('effort'),
+            description.limit('effort_rate'))
         self._stamps = StampClock()
         self._logged_state, self._logged_stops = self._loop.state, 0
         self._open_topics()
         LiveParameters(
             self, FCI_PARAMETERS, FCI_LIVE_PARAMETERS,
-            lambda merged: fci_settings_from(merged).validate(description),
-            lambda live: self._controller.apply(fci_settings_from(live)))
-        self._diagnostics = FciDiagnostics(self, self._loop, self._controller)
-        self._compare(parameters['crosscheck_states'])
+            self._judge_settings, self._apply_settings)
+        self._diagnostics = FciDiagnostics(
+            self, self._loop, self._controller, self._preflight, self._crosscheck)
+        self._connection.read()
+        self._robot_model = self._connection.load_model()
+        self._compared_states = parameters['crosscheck_states']
+        self._compare_models()
         self._next_diagnostics = time.monotonic() + _DIAGNOSTICS_PERIOD_S
         if parameters['autostart'] and self._mode != STATES_ONLY:
             self._loop.enable()
 
     def run(self, stop: StopRequest) -> int:
-        """Drive until asked to stop, then ramp to zero and end the motion; REFUSED if lost."""
+        """
+        Drive until asked to stop; whatever ends it, the torque ramps to zero first.
+
+        REFUSED if the robot is lost; an exception is raised again once the motion has ended.
+        """
         executor = SingleThreadedExecutor()
         executor.add_node(self)
         # As in the feedforward node: no walks through what set-up left behind.
@@ -120,13 +153,28 @@ class FciNode(Node):
                 self._cycle()
                 for _ in range(_CALLBACKS_PER_CYCLE):
                     executor.spin_once(timeout_sec=0.0)
+            self._ramp_out('the context was shut down')
             return 0
         except FciError as error:
             self._diagnostics.publish()
             print(f'{error.fault}: {error}', file=sys.stderr)
             return REFUSED
+        except BaseException as error:
+            self._loop.fail(error if isinstance(error, Exception) else RuntimeError(repr(error)))
+            self._ramp_out('the node failed')
+            raise
         finally:
             executor.shutdown()
+
+    def _ramp_out(self, reason: str) -> None:
+        """Answer states, and do nothing else, until nothing is commanded any more."""
+        self._loop.disable(reason)
+        try:
+            while self._loop.state in (LoopState.CONTROLLING, LoopState.STOPPING):
+                reading = self._loop.read()
+                self._loop.answer(reading, reading.time, time.monotonic())
+        except FciError as error:
+            print(f'{error.fault}: {error}', file=sys.stderr)
 
     def _cycle(self) -> None:
         reading = self._loop.read()
@@ -138,6 +186,9 @@ class FciNode(Node):
             reading, began, time.perf_counter() if self._loop.written > written else None)
         self._publish(reading, stamp)
         self._log_changes()
+        if self._loop.failure is not None and self._loop.state in (
+                LoopState.IDLE, LoopState.FAULT):
+            raise self._loop.failure
         if time.monotonic() >= self._next_diagnostics:
             self._next_diagnostics = time.monotonic() + _DIAGNOSTICS_PERIOD_S
             self._diagnostics.publish()
@@ -152,7 +203,8 @@ class FciNode(Node):
         self._states = self.create_publisher(JointState, 'joint_states', PUBLISHER_QOS, **options)
         self._sent = self.create_publisher(JointState, '~/feedforward', PUBLISHER_QOS, **options)
         if self._mode == COMMAND:
-            self.create_subscription(Float64MultiArray, '~/command', self._on_command, STATE_QOS,
+            on_command: Any = self._on_command  # rclpy's hints do not know of two arguments
+            self.create_subscription(Float64MultiArray, '~/command', on_command, STATE_QOS,
                                      **options)
         elif self._mode == FEEDFORWARD:
             self.create_subscription(JointTrajectory, '~/reference', self._on_reference,
@@ -160,13 +212,31 @@ class FciNode(Node):
         if self._mode != STATES_ONLY:
             self.create_service(SetBool, '~/enable', self._on_enable)
 
-    def _compare(self, count: int) -> None:
-        """Hold our model against the robot's, and say by how much they differ."""
-        self._connection.read()
-        difference = compare_models(self._connection.load_model(), self._connection.state,
-                                    self._controller.terms.true, count=count)
+    def _compare_models(self) -> None:
+        """Compare what the robot should know of the arm with the model that it serves."""
+        controller = self._controller
+        difference = compare_models(
+            self._robot_model, self._connection.state,
+            PinocchioModel(known_to_robot(controller.description, controller.settings), GRAVITY),
+            count=self._compared_states, allowed=self._preflight.threshold)
         self._diagnostics.note_model(difference)
+        self._preflight.model_refusal = difference.refusal()
+        self._preflight.restart()
         self.get_logger().info(difference.sentence())
+
+    def _judge_settings(self, merged: dict[str, Any]) -> None:
+        settings = fci_settings_from(merged)
+        settings.validate(self._controller.description)
+        if self._loop.state in (LoopState.CONTROLLING, LoopState.STOPPING):
+            require_same_gravity(self._controller.settings, settings)
+
+    def _apply_settings(self, live: dict[str, Any]) -> None:
+        before = self._controller.settings
+        self._controller.apply(fci_settings_from(live))
+        try:
+            require_same_gravity(before, self._controller.settings)
+        except SettingsError:
+            self._compare_models()
 
     def _publish(self, reading: FciReading, stamp: float) -> None:
         message = JointState()
@@ -185,7 +255,7 @@ class FciNode(Node):
         loop = self._loop
         if loop.stops > self._logged_stops:
             self._logged_stops = loop.stops
-            if loop.state is LoopState.FAULT:
+            if loop.latched:
                 self.get_logger().error(f'{loop.last_stop}; call ~/enable once the cause is gone')
             else:
                 self.get_logger().warning(f'stopping: {loop.last_stop}')
@@ -193,17 +263,14 @@ class FciNode(Node):
             self.get_logger().info(f'{loop.state.value}: {loop.reason}')
         self._logged_state = loop.state
 
-    def _on_command(self, message: Float64MultiArray) -> None:
-        torque = np.array(message.data)
-        if torque.shape != (len(self._names),) or not np.isfinite(torque).all():
-            self._diagnostics.refused += 1
-            self.get_logger().error(
-                f'a command of {len(torque)} values {torque.tolist()} was refused: '
-                f'{len(self._names)} finite torques in the order {", ".join(self._names)} are '
-                'needed', throttle_duration_sec=_LOG_PERIOD_S)
-            return
+    def _on_command(self, message: Float64MultiArray, info: dict[str, Any]) -> None:
         assert isinstance(self._source, CommandSource), 'only subscribed in control command'
-        self._source.take(torque, time.monotonic())
+        try:
+            self._source.take(np.array(message.data), time.monotonic(),
+                              info['publication_sequence_number'])
+        except CommandRefusedError as error:
+            self._diagnostics.refused += 1
+            self.get_logger().error(f'refused: {error}', throttle_duration_sec=_LOG_PERIOD_S)
 
     def _on_reference(self, message: JointTrajectory) -> None:
         try:

@@ -3,8 +3,10 @@
 """
 franka-sim on one loopback address; run by the Python of its own environment.
 
-Arguments: address, file for the torques it receives (doubles), and switches of FrankaSimServer
-as JSON.
+Arguments: address, file for the torques it receives (doubles), and switches as JSON: `measured`
+(tau_J includes MuJoCo's own gravity torque, as a real robot's sensors do; without it, franka-sim
+repeats the last command), `told` (entries of the robot's state, such as m_load), and those of
+FrankaSimServer.
 """
 
 import json
@@ -13,6 +15,8 @@ import sys
 
 from franka_sim import mujoco_franka_sim
 from franka_sim.franka_sim_server import FrankaSimServer
+from franka_sim.robot_state import RobotState
+from franka_sim.server import set_commands
 
 
 def record_torques(simulation, path):
@@ -27,14 +31,53 @@ def record_torques(simulation, path):
     simulation.update_torques = update_torques
 
 
+def log_collision_thresholds():
+    """Log what is set; the server itself acknowledges it and keeps nothing."""
+    command = set_commands.SetCollisionBehaviorCommand
+    parse = command.from_bytes
+
+    def from_bytes(payload):
+        parsed = parse(payload)
+        for name in ('lower_torque', 'upper_torque', 'lower_force', 'upper_force'):
+            logging.info('%s: %s', name,
+                         list(getattr(parsed, f'{name}_thresholds_nominal')))
+        return parsed
+
+    command.from_bytes = from_bytes
+
+
+def remember(told):
+    """Keep what the robot was told of through connections, as Desk does."""
+    initial = RobotState._initialize_state
+    RobotState._initialize_state = lambda self: {**initial(self), **told}
+
+
+def measure_gravity(simulation):
+    """Add the torque that carries the arm to tau_J, as link-side sensors see it."""
+    get = simulation.get_robot_state
+
+    def get_robot_state():
+        state = dict(get())
+        carried = simulation.data.qfrc_gravcomp[simulation.arm_dofs_idx]
+        state['tau_J'] = mujoco_franka_sim.np.asarray(state['tau_J']) + carried
+        return state
+
+    simulation.get_robot_state = get_robot_state
+
+
 def main():
     logging.basicConfig(level=logging.INFO, stream=sys.stdout)
+    log_collision_thresholds()
     address, record, switches = sys.argv[1], sys.argv[2], json.loads(sys.argv[3])
     # Its idle hold is tuned for an arm with more rotor inertia than ours is given; at a step of
     # 1 ms it would shake.
     mujoco_franka_sim.ARM_POSITION_KP /= 10.0
     mujoco_franka_sim.ARM_POSITION_KD /= 10.0
+    measured, told = switches.pop('measured', False), switches.pop('told', {})
+    remember(told)
     server = FrankaSimServer(host=address, enable_gripper=False, **switches)
+    if measured:
+        measure_gravity(server.physics_sim)
     record_torques(server.physics_sim, record)
     try:
         server.start()

@@ -7,9 +7,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from franka_dynamics.errors import FciError, MissingDependencyError
+from franka_dynamics.errors import FciError, MissingDependencyError, SettingsError
 from franka_dynamics.fci.connection import (
     _require_answer,
+    CollisionThresholds,
     COMMUNICATION,
     FciConnection,
     REFLEX,
@@ -52,3 +53,29 @@ def test_given_no_library_when_connecting_then_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(__import__('sys').modules, 'pylibfranka', None)
     with pytest.raises(MissingDependencyError, match=r"pip install 'franka_dynamics\[fci\]'"):
         FciConnection('robot')
+
+
+def test_given_no_thresholds_when_asked_then_they_are_those_of_libfrankas_examples():
+    thresholds = CollisionThresholds()
+    assert thresholds.lower_torque == thresholds.upper_torque == (20, 20, 18, 18, 16, 14, 12)
+    assert thresholds.lower_force == thresholds.upper_force == (20, 20, 20, 25, 25, 25)
+
+
+@pytest.mark.parametrize(('wrong', 'sentence'), [
+    ({'upper_torque': (20.0,)}, 'upper_torque_thresholds must be 7 positive finite numbers'),
+    ({'lower_force': (float('nan'),) * 6}, 'lower_force_thresholds must be 6 positive finite'),
+    ({'lower_torque': (0.0,) * 7}, 'lower_torque_thresholds must be 7 positive'),
+    ({'lower_torque': (20, 20, 19, 18, 16, 14, 12)}, r'lower_torque_thresholds\[2\] is 19, above'),
+])
+def test_given_thresholds_at_fault_when_made_then_the_parameter_is_named(wrong, sentence):
+    with pytest.raises(SettingsError, match=sentence):
+        CollisionThresholds(**wrong)
+
+
+def test_given_thresholds_when_set_then_libfranka_is_called_in_its_order():
+    connection = FciConnection.__new__(FciConnection)
+    connection._library, calls = library, []
+    connection._robot = SimpleNamespace(set_collision_behavior=lambda *args: calls.append(args))
+    connection.set_collision_thresholds(CollisionThresholds(
+        lower_torque=(1,) * 7, upper_torque=(2,) * 7, lower_force=(3,) * 6, upper_force=(4,) * 6))
+    assert calls == [([1] * 7, [2] * 7, [3] * 6, [4] * 6)]

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Commands from outside: freshness, and gravity that the robot carries already."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -10,6 +12,7 @@ from franka_dynamics.control.feedforward import FeedforwardController
 from franka_dynamics.control.settings import Settings
 from franka_dynamics.control.supervision import SupervisionLimits
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
+from franka_dynamics.errors import CommandRefusedError
 from franka_dynamics.fci.connection import FciReading
 from franka_dynamics.fci.sources import CommandSource, FeedforwardSource, gravity_share
 
@@ -19,6 +22,15 @@ TIMEOUT_S = 0.02
 ATOL_NM = 1e-12  # two formulations of the same terms: 1e-14 measured
 
 
+def no_difference(_):
+    return ''
+
+
+def controller(**settings):
+    return FeedforwardController(FR3, Settings(ramp_time=0.0, **settings),
+                                 SupervisionLimits(recovery_samples=2))
+
+
 def reading(time=0.0, q=FR3.home, dq=None):
     dq = np.zeros(7) if dq is None else dq
     return FciReading(time, np.array(q), dq, np.zeros(7), 1.0, 'Idle', '')
@@ -26,7 +38,15 @@ def reading(time=0.0, q=FR3.home, dq=None):
 
 @pytest.fixture
 def commands():
-    return CommandSource(lambda _: GRAVITY, TIMEOUT_S)
+    source = CommandSource(controller(), no_difference, TIMEOUT_S)
+    settle(source)
+    return source
+
+
+def settle(source, count=3):
+    """Let states be trusted; none of them is later than a stamp of 1 s."""
+    for i in range(count):
+        source.observe(reading(), 0.997 + 1e-3 * i, 0.997 + 1e-3 * i)
 
 
 @pytest.mark.parametrize(('command', 'share'), [
@@ -40,24 +60,142 @@ def test_given_a_command_when_its_gravity_is_asked_then_the_share_is_that_along_
 
 def test_given_gravity_in_the_command_when_at_rest_then_control_may_not_begin(commands):
     commands.take(GRAVITY + 0.1, 1.0)
-    assert not commands.observe(reading(), 0.0, 1.0)
+    assert not commands.observe(reading(), 1.0, 1.0)
     assert 'command no gravity' in commands.reason
 
 
 def test_given_a_fresh_command_when_asked_then_it_is_followed_until_stale(commands):
     commands.take(np.ones(7), 1.0)
-    assert commands.observe(reading(), 0.0, 1.0 + 0.9 * TIMEOUT_S)
-    np.testing.assert_allclose(commands.torque(reading(), 0.0, 1.0 + 0.9 * TIMEOUT_S), 1.0,
+    assert commands.observe(reading(), 1.0, 1.0 + 0.9 * TIMEOUT_S)
+    np.testing.assert_allclose(commands.torque(reading(), 1.001, 1.0 + 0.9 * TIMEOUT_S), 1.0,
                                rtol=0.0, atol=0.0)
-    assert commands.torque(reading(), 0.0, 1.0 + 1.1 * TIMEOUT_S) is None
+    assert commands.torque(reading(), 1.002, 1.0 + 1.1 * TIMEOUT_S) is None
     assert commands.reason.startswith('stale command: none came for 22 ms')
-    assert not commands.observe(reading(), 0.0, 1.0)
+    assert not commands.observe(reading(), 1.003, 1.0)
+    assert not commands.fault  # a new command is enough
+
+
+@pytest.mark.parametrize(('command', 'sentence'), [
+    (np.full(7, 1e300), 'a command of 1e+300 N m for fr3_joint1, whose limit is 87 N m'),
+    (np.array([0.0, 0.0, 0.0, 0.0, 12.01, 0.0, 0.0]), 'of 12.01 N m for fr3_joint5, whose limit'),
+    (np.full(7, np.nan), 'a command of nan N m for fr3_joint1'),
+    (np.array([0.0, -np.inf, 0.0, 0.0, 0.0, 0.0, 0.0]), 'a command of -inf N m for fr3_joint2'),
+    (np.zeros(8), 'a command of 8 values; 7 torques are needed'),
+    (np.zeros(10 ** 6), 'a command of 1000000 values'),
+])
+def test_given_an_unusable_command_then_nothing_is_followed_any_more(
+        commands, command, sentence):
+    commands.take(np.ones(7), 1.0)
+    commands.begin()
+    assert commands.torque(reading(), 1.0, 1.0) is not None
+    with pytest.raises(CommandRefusedError, match=re.escape(sentence)) as refused:
+        commands.take(command, 1.0)
+    assert len(str(refused.value)) < 300
+    assert commands.torque(reading(), 1.001, 1.001) is None
+    assert commands.fault == commands.reason == str(refused.value)
+    commands.take(np.ones(7), 1.002)
+    assert commands.torque(reading(), 1.002, 1.002) is None  # not before it is acknowledged
+    commands.clear_fault()
+    commands.take(np.ones(7), 1.003)
+    assert commands.torque(reading(), 1.003, 1.003) is not None
+
+
+def test_given_the_limit_itself_when_commanded_then_it_is_followed(commands):
+    commands.take(FR3.limit('effort'), 1.0)
+    assert commands.torque(reading(), 1.0, 1.0) is not None
+
+
+@pytest.mark.parametrize('still', [0.0, 0.5])
+def test_given_gravity_in_the_command_while_controlling_then_it_stops(commands, still):
+    # At rest and in motion: an arm that is pushed up by its own weight moves soon.
+    dq = np.array([0.0, still, 0.0, 0.0, 0.0, 0.0, 0.0])
+    commands.begin()
+    followed = 0
+    for i in range(100):
+        t = 1.0 + 1e-3 * i
+        commands.take(0.8 * GRAVITY, t)
+        followed += commands.torque(reading(q=FR3.home + 1e-3 * i * dq, dq=dq), t, t) is not None
+    assert followed == 19
+    assert re.match(r'the command carries (79|80|81)% of g\(q\)', commands.fault)
+
+
+def test_given_torques_that_accelerate_the_arm_then_they_are_no_gravity(commands):
+    # Along a sine of 1 rad and 1 Hz in all joints the largest share lasts shorter.
+    model, commands_followed = NewtonEulerModel(FR3), 0
+    for i in range(2000):
+        t = 1e-3 * i
+        phase = 2.0 * np.pi * t
+        q = FR3.home + 0.3 * np.sin(phase)
+        dq = 0.6 * np.pi * np.cos(phase) * np.ones(7)
+        ddq = -1.2 * np.pi ** 2 * np.sin(phase) * np.ones(7)
+        torque = model.inverse_dynamics(q, dq, ddq) - model.gravity(q)
+        limit = FR3.limit('effort')
+        commands.take(np.clip(torque, -limit, limit), 1.0 + t)
+        commands_followed += commands.torque(
+            reading(q=q, dq=dq), 1.0 + t, 1.0 + t) is not None
+    assert commands_followed == 2000
+
+
+def test_given_a_payload_that_is_ours_when_its_gravity_is_commanded_then_it_is_followed():
+    ball = (3.0, 0.0, 0.0, 0.0, 0.01, 0.0, 0.0, 0.01, 0.0, 0.01)
+    known = controller(payload=ball, payload_known_to_robot=False)
+    source = CommandSource(known, no_difference, TIMEOUT_S)
+    settle(source)
+    ours = known.terms.gravity_left_to_us(np.array(FR3.home), known.terms.gravity(FR3.home))
+    assert np.abs(ours).max() > 10.0
+    for i in range(100):
+        t = 1.0 + 1e-3 * i
+        source.take(ours, t)
+        assert source.torque(reading(), t, t) is not None
+
+
+def numbers(commands, sequence):
+    """Return how many commands with these numbers were taken."""
+    for taken, number in enumerate(sequence):
+        try:
+            commands.take(np.zeros(7), 1.0, number)
+        except CommandRefusedError as error:
+            assert 'more than one publisher' in str(error)
+            return taken
+    return len(sequence)
+
+
+def test_given_two_publishers_when_their_numbers_interleave_then_refused(commands):
+    both = [n for pair in zip(range(5000, 5050), range(1, 51)) for n in pair]
+    assert numbers(commands, both) <= 6
+    assert 'take turns' in commands.fault
+
+
+def test_given_two_publishers_of_equal_numbers_then_refused(commands):
+    assert numbers(commands, [n for n in range(1, 51) for _ in range(2)]) <= 6
+
+
+def test_given_a_slow_second_publisher_among_many_then_refused(commands):
+    # One message of the second for ten of the first.
+    slow = [n for i in range(20) for n in (*range(900 + 10 * i, 910 + 10 * i), i)]
+    assert numbers(commands, slow) < len(slow)
+
+
+@pytest.mark.parametrize('sequence', [
+    range(1, 200), [*range(1, 100), *range(1, 100)],  # restarted once
+    [*range(1, 100, 7)], [None] * 100])
+def test_given_one_publisher_when_it_loses_messages_or_restarts_then_taken(commands, sequence):
+    assert numbers(commands, list(sequence)) == len(list(sequence))
+
+
+def test_given_models_that_differ_while_running_then_the_fault_stays():
+    differences = iter(['', 'cross-check: 0.1 N m', ''])
+    source = FeedforwardSource(controller(), lambda _: next(differences))
+    for i in range(2):
+        source.observe(reading(), 1e-3 * i, 1e-3 * i)
+        source.monitor()
+    source.clear_fault()
+    assert source.fault == 'cross-check: 0.1 N m'
+    assert source.torque(reading(), 0.002, 0.002) is None
 
 
 def test_given_the_feedforward_when_fed_with_states_then_its_torque_is_coriolis_alone():
-    controller = FeedforwardController(FR3, Settings(ramp_time=0.0),
-                                       SupervisionLimits(recovery_samples=2))
-    source = FeedforwardSource(controller)
+    source = FeedforwardSource(controller(), no_difference)
     dq = np.array([0.5, 0.4, -0.3, 0.5, 0.2, -0.4, 0.3])
 
     def state(i):
@@ -70,17 +208,38 @@ def test_given_the_feedforward_when_fed_with_states_then_its_torque_is_coriolis_
     expected = NewtonEulerModel(FR3).coriolis(state(19).q, dq)
     np.testing.assert_allclose(torques[-1], expected, rtol=0.0, atol=ATOL_NM)
     source.end()
-    assert not controller.stopping
+    assert not source.controller.stopping
     source.begin()
     assert source.torque(state(20), 0.02, 0.02) is not None
 
 
 def test_given_a_state_that_jumps_when_in_control_then_the_feedforward_gives_up_with_the_reason():
-    source = FeedforwardSource(FeedforwardController(
-        FR3, Settings(), SupervisionLimits(recovery_samples=2)))
+    source = FeedforwardSource(controller(), no_difference)
     for i in range(4):
         source.observe(reading(1e-3 * i), 1e-3 * i, 1e-3 * i)
     source.begin()
     assert source.torque(reading(0.004), 0.004, 0.004) is not None
     assert source.torque(reading(0.005, FR3.home + 0.5), 0.005, 0.005) is None
     assert 'faster than it can' in source.reason
+
+
+def test_given_a_wrong_mount_when_in_control_then_measured_effort_stops_it():
+    # An arm on the floor whose node was told that it hangs: tau_J shows none of that torque.
+    hanging = controller(gravity_vector=(0.0, 0.0, 9.81))
+    source = FeedforwardSource(hanging, no_difference)
+    upright = NewtonEulerModel(FR3).gravity(FR3.home)
+    torque = np.zeros(7)
+    for i in range(200):
+        t = 1e-3 * i
+        state = reading(t)._replace(effort=upright)
+        if i < 5:
+            source.observe(state, t, t)
+        elif i == 5:
+            source.begin()
+        else:
+            torque = source.torque(state, t, t)
+        source.monitor()
+        if torque is None:
+            break
+    assert torque is None
+    assert 'gravity_vector is [0.0, 0.0, 9.81], but of the gravity torque' in source.reason

@@ -7,6 +7,7 @@ import pytest
 
 from franka_dynamics.errors import FciError
 from franka_dynamics.fci.connection import COMMUNICATION, FciReading, REFLEX
+from franka_dynamics.fci.preflight import PreflightResult, Verdict
 from franka_dynamics.fci.torque_loop import LoopState, TorqueLoop
 
 RATE_NM = 1.0  # 1000 N m/s in one cycle
@@ -41,10 +42,14 @@ class Robot:
 
 
 class Source:
-    """Wants one torque until told not to."""
+    """Wants one torque until told not to; raises or reports a fault where told to."""
 
     def __init__(self, torque):
         self.wanted, self.reason, self.ends = torque, 'no reason yet', 0
+        self.fault, self.error, self.monitored = '', None, 0
+
+    def clear_fault(self):
+        self.fault = ''
 
     def observe(self, *_):
         return self.wanted is not None
@@ -53,16 +58,39 @@ class Source:
         pass
 
     def torque(self, *_):
+        if self.error is not None:
+            raise self.error
         return self.wanted
+
+    def monitor(self):
+        self.monitored += 1
 
     def end(self):
         self.ends += 1
 
 
+class StartCheck:
+    """Gives the verdict it is told to."""
+
+    def __init__(self):
+        self.result, self.restarts = PreflightResult(Verdict.PASSED, 'at rest'), 0
+
+    def restart(self):
+        self.restarts += 1
+
+    def observe(self, _):
+        return self.result.verdict
+
+
 @pytest.fixture
-def world():
+def start_check():
+    return StartCheck()
+
+
+@pytest.fixture
+def world(start_check):
     robot, source = Robot(), Source(np.full(7, 5.5))
-    loop = TorqueLoop(robot, source, EFFORT, EFFORT_RATE)
+    loop = TorqueLoop(robot, source, start_check, EFFORT, EFFORT_RATE)
     loop.enable()
     return robot, source, loop
 
@@ -140,3 +168,77 @@ def test_given_disabled_when_running_then_nothing_is_sent_after_the_ramp(world):
     sent = len(robot.sent)
     run(loop, 20)
     assert (loop.state, len(robot.sent), robot.ended) == (LoopState.IDLE, sent, 1)
+
+
+@pytest.mark.parametrize('begun', [0, 20])
+def test_given_an_exception_in_the_source_then_the_ramp_goes_on(world, begun):
+    robot, source, loop = world
+    run(loop, begun)
+    source.error = ZeroDivisionError('division by zero')
+    run(loop, 30)
+    assert (loop.state, robot.ended, loop.enabled) == (LoopState.IDLE, 1, False)
+    assert loop.failure is source.error
+    assert loop.last_stop == 'ZeroDivisionError: division by zero'
+    # No cycle was left unanswered, and every step was within the rate.
+    assert len(robot.sent) >= begun
+    np.testing.assert_allclose(robot.sent[-1], 0.0, rtol=0.0, atol=0.0)
+    assert np.abs(np.diff([np.zeros(7), *robot.sent], axis=0)).max() < RATE_NM
+
+
+def test_given_an_exception_in_the_monitor_then_the_ramp_goes_on(world):
+    robot, source, loop = world
+    run(loop, 20)
+
+    def monitor():
+        raise KeyError('term')
+    source.monitor = monitor
+    run(loop, 30)
+    assert (loop.state, robot.ended, type(loop.failure)) == (LoopState.IDLE, 1, KeyError)
+
+
+def test_given_a_refusal_at_rest_then_no_motion_ever_begins(world, start_check):
+    robot, _, loop = world
+    start_check.result = PreflightResult(Verdict.REFUSED, 'tau_J differs')
+    run(loop, 50)
+    assert (robot.sent, loop.enabled, loop.stops) == ([], False, 1)
+    assert loop.reason == loop.last_stop == 'refused: tau_J differs'
+    assert loop.latched
+    restarts = start_check.restarts
+    start_check.result = PreflightResult(Verdict.PASSED, 'agrees')
+    run(loop, 5)
+    assert not robot.sent  # not before it is acknowledged
+    loop.enable()
+    run(loop, 5)
+    assert (loop.state, start_check.restarts) == (LoopState.CONTROLLING, restarts + 1)
+
+
+def test_given_no_verdict_yet_then_the_motion_waits(world, start_check):
+    robot, _, loop = world
+    start_check.result = PreflightResult(Verdict.WAITING, '7 of 100 states')
+    run(loop, 5)
+    assert (robot.sent, loop.reason) == ([], '7 of 100 states')
+    start_check.result = PreflightResult(Verdict.NO_EVIDENCE, 'no measurement')
+    run(loop, 5)
+    assert loop.state is LoopState.CONTROLLING
+
+
+def test_given_a_fault_of_the_source_then_it_stays_until_enabled(world):
+    robot, source, loop = world
+    run(loop, 20)
+    source.fault = 'two publishers'
+    run(loop, 30)
+    sent = len(robot.sent)
+    assert (loop.state, loop.last_stop, loop.latched) == (
+        LoopState.IDLE, 'two publishers', True)
+    np.testing.assert_allclose(robot.sent[-1], 0.0, rtol=0.0, atol=0.0)
+    run(loop, 30)
+    assert len(robot.sent) == sent
+    loop.enable()
+    run(loop, 5)
+    assert (loop.state, source.fault) == (LoopState.CONTROLLING, '')
+
+
+def test_given_every_state_when_answered_then_the_guards_run(world):
+    _, source, loop = world
+    run(loop, 30)  # idle and controlling
+    assert source.monitored == 30

@@ -12,7 +12,6 @@ import pytest
 pytest.importorskip('pylibfranka', reason="libfranka's bindings are not installed")
 
 from sensor_msgs.msg import JointState
-from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import SetBool
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
@@ -20,69 +19,13 @@ from franka_dynamics.arm import load
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 from franka_dynamics.ros.messages import seconds
 
+from .fci_robots import assert_safe, Commander, FCI, MODEL, pairs, robots, start_fci
 from ..fci.lossy_link import LossyLink
-from ..fci.simulated_robot import FrankaSim, loopback_address, START
+from ..fci.simulated_robot import loopback_address, START
 
-FCI, MODEL = 'fci: FCI', 'fci: Model'
-RATE_NM = 1.0  # 1000 N m/s in a cycle of 1 ms
+__all__ = ['robots', 'start_fci']  # fixtures
 # Torques travel as doubles; what is compared is the difference of two of them.
 ATOL_NM = 1e-12
-
-
-@pytest.fixture
-def robots(tmp_path):
-    """Start simulated robots that end with the test."""
-    running = []
-
-    def start(**options):
-        folder = tmp_path / f'robot{len(running)}'
-        folder.mkdir()
-        running.append(FrankaSim(folder, **options))
-        return running[-1]
-
-    yield start
-    for robot in running:
-        robot.kill()
-
-
-@pytest.fixture
-def start_fci(launch):
-    def start(robot, **parameters):
-        address = robot if isinstance(robot, str) else robot.address
-        # Patience for a slow machine, except where a test is about it.
-        return launch('fci_node', **{'robot_ip': address, 'command_timeout': 1.0, **parameters})
-    return start
-
-
-class Commander:
-    """Publishes torques for the node to follow."""
-
-    def __init__(self, probe):
-        self._probe = probe
-        self._publisher = probe.create_publisher(Float64MultiArray, 'fci/command', 1)
-
-    def send(self, torque):
-        self._publisher.publish(Float64MultiArray(data=[float(value) for value in torque]))
-        self._probe.spin(0.002)
-
-    def until(self, torque, done, what):
-        def step():
-            self.send(torque() if callable(torque) else torque)
-            return done()
-        self._probe.until(step, what)
-
-    def until_controlling(self):
-        self.until(np.zeros(7), lambda: self._probe.says(FCI, 'controlling'), 'control begins')
-
-
-def pairs(probe, subject):
-    return probe.diagnostics.get(subject, (0, '', {}))[2]
-
-
-def assert_safe(torques):
-    """Assert from the robot's side: torque from zero, within the rate."""
-    np.testing.assert_allclose(torques[0], 0.0, rtol=0.0, atol=RATE_NM)
-    assert np.abs(np.diff(torques, axis=0)).max() <= RATE_NM
 
 
 def test_given_a_robot_when_connected_then_our_model_is_the_one_libfranka_loads(
@@ -91,8 +34,8 @@ def test_given_a_robot_when_connected_then_our_model_is_the_one_libfranka_loads(
     states = probe.collect(JointState, 'joint_states')
     probe.until(lambda: probe.says(MODEL, 'differs') and len(states) > 200, 'states and model')
     # Both read the same published numbers: rounding (5e-15 measured).
-    for value in pairs(probe, MODEL).values():
-        assert float(value) < 1e-12
+    for name, value in pairs(probe, MODEL).items():
+        assert 'checks' in name or float(value) < 1e-12
     assert states[-1].name == [f'fr3_joint{i}' for i in range(1, 8)]
     np.testing.assert_allclose(states[-1].position, START, rtol=0.0, atol=1e-3)
     assert len(states[-1].velocity) == len(states[-1].effort) == 7
@@ -167,7 +110,7 @@ def test_given_commands_cease_when_stale_then_torque_ramps_to_zero_and_it_is_sai
     node = start_fci(robot, command_timeout=0.2)
     commander = Commander(probe)
     commander.until_controlling()
-    commander.until(np.full(7, 0.5), lambda: (robot.torques()[-1] == 0.5).all(), 'torque')
+    commander.until(0.5 * np.eye(7)[0], lambda: robot.torques()[-1, 0] == 0.5, 'torque')
     probe.until(lambda: probe.says(FCI, 'stale command') and probe.says(FCI, 'idle'), 'the stop')
     np.testing.assert_allclose(robot.torques()[-1], 0.0, rtol=0.0, atol=0.0)
     assert_safe(robot.torques())

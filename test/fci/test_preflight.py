@@ -1,0 +1,159 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+The check at rest: what the robot measures and was told of, against what the node believes.
+
+The robot's side is computed by the Newton-Euler recursion in DH frames, the check's by Pinocchio.
+"""
+
+import re
+
+import numpy as np
+import pytest
+
+from franka_dynamics.arm import LinkInertia, load
+from franka_dynamics.control.settings import Settings
+from franka_dynamics.control.terms import TermModel
+from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
+from franka_dynamics.fci.connection import FciReading
+from franka_dynamics.fci.preflight import Preflight, Verdict, WINDOW
+
+FR3 = load('fr3')
+THRESHOLD = np.array([4.0, 4.0, 4.0, 4.0, 1.5, 1.5, 1.5])
+BALL = (3.0, 0.0, 0.0, 0.0, 0.01, 0.0, 0.0, 0.01, 0.0, 0.01)
+UNKNOWN_BALL = {'payload': BALL, 'payload_known_to_robot': False}
+SIDEWAYS = (9.81, 0.0, 0.0)
+
+
+def carried(q, payload=0.0, gravity=(0.0, 0.0, -9.81)):
+    """Return what sensors measure at rest on an arm that carries a ball at its flange."""
+    arm = FR3
+    if payload:
+        arm = FR3.with_payload(LinkInertia.from_center_of_mass(
+            payload, np.zeros(3), np.array([0.01, 0.0, 0.0, 0.01, 0.0, 0.01])))
+    return NewtonEulerModel(arm, gravity).gravity(q)
+
+
+def reading(effort, q=FR3.home, dq=0.0, **more):
+    return FciReading(0.0, np.array(q), np.full(7, dq), np.array(effort), 1.0, 'Idle', '', **more)
+
+
+def check(description=FR3, **settings):
+    live = Settings(**settings)
+    return Preflight(description, load('fr3', hand='none'), THRESHOLD,
+                     lambda: (live, TermModel(description, live)))
+
+
+def verdict(preflight, state, count=WINDOW):
+    for _ in range(count):
+        preflight.observe(state)
+    return preflight.result
+
+
+def test_given_the_arm_itself_when_checked_at_rest_then_it_passes():
+    result = verdict(check(), reading(carried(FR3.home)))
+    assert result.verdict is Verdict.PASSED
+    assert result.largest < 1e-12  # two formulations of one g(q): 2e-14 measured
+
+
+@pytest.mark.parametrize('error', [3.9, -3.9])
+def test_given_what_real_sensors_are_off_by_then_it_passes(error):
+    # On two real arms at rest tau_J and the best published g(q) part by up to 1.6 N m.
+    result = verdict(check(), reading(carried(FR3.home) + error * np.eye(7)[1]))
+    assert (result.verdict, round(result.largest, 6)) == (Verdict.PASSED, 3.9)
+
+
+@pytest.mark.parametrize(('settings', 'sentence'), [
+    ({'gravity_vector': (0.0, 0.0, 9.81)}, r'gravity_vector would have this node command .* but '
+     r'tau_J shows 0% of it; with gravity_vector \[0.0, 0.0, -9.81\] it would fit'),
+    (UNKNOWN_BALL, r'payload would have this node command .* of gravity at fr3_joint4, but tau_J '
+     'shows 0% of it; with no payload it would fit'),
+    ({'payload': BALL}, r'the robot was told of 0 kg on its flange .* a payload of 3 kg that the '
+     r'robot knows: g\(q\) differs'),
+])
+def test_given_settings_that_are_not_so_when_checked_then_refused(settings, sentence):
+    result = verdict(check(**settings), reading(carried(FR3.home)))
+    assert result.verdict is Verdict.REFUSED
+    assert re.search(sentence, result.sentence), result.sentence
+
+
+@pytest.mark.parametrize(('settings', 'world', 'told'), [
+    (UNKNOWN_BALL, {'payload': 3.0}, {}),
+    ({'payload': BALL}, {'payload': 3.0}, {'load_mass': 3.0}),
+    ({'gravity_vector': SIDEWAYS}, {'gravity': SIDEWAYS}, {}),
+])
+def test_given_settings_that_are_so_when_checked_then_passed(settings, world, told):
+    result = verdict(check(**settings), reading(carried(FR3.home, **world), **told))
+    assert result.verdict is Verdict.PASSED, result.sentence
+
+
+def test_given_a_load_nobody_was_told_of_when_checked_then_refused_by_measurement():
+    result = verdict(check(), reading(carried(FR3.home, payload=3.0)))
+    assert result.verdict is Verdict.REFUSED
+    assert 'at rest tau_J differs from g(q) by' in result.sentence
+    assert 'hangs on it' in result.sentence
+
+
+def test_given_a_hand_the_robot_does_not_know_when_checked_then_refused():
+    arm = load('fr3', hand='franka_hand')
+    result = verdict(check(arm), reading(NewtonEulerModel(arm).gravity(arm.home)))
+    assert 'the robot was told of 0 kg' in result.sentence
+    assert 'hand franka_hand' in result.sentence
+
+
+def test_given_a_model_the_robot_does_not_serve_when_checked_then_refused():
+    preflight = check()
+    preflight.model_refusal = 'g differs by 9 N m'
+    assert verdict(preflight, reading(carried(FR3.home))).sentence == 'g differs by 9 N m'
+
+
+def test_given_a_base_the_robot_reports_inclined_when_checked_then_refused():
+    state = reading(carried(FR3.home), base_gravity=np.array(SIDEWAYS))
+    assert 'the robot reports gravity [9.81, 0.0, 0.0]' in verdict(check(), state).sentence
+
+
+@pytest.mark.parametrize('effort', [np.zeros(7), np.full(7, 0.25)])
+def test_given_tau_j_that_repeats_the_command_then_it_counts_as_no_evidence(effort):
+    state = reading(effort, effort_desired=effort)
+    result = verdict(check(), state)
+    assert result.verdict is Verdict.NO_EVIDENCE
+    assert 'no measurement' in result.sentence
+    # And where this node would add gravity, no evidence is not enough.
+    refused = verdict(check(**UNKNOWN_BALL), state)
+    assert (refused.verdict, 'nothing bears it out' in refused.sentence) == (
+        Verdict.REFUSED, True)
+
+
+def test_given_no_lever_when_gravity_is_ours_then_it_asks_for_another_pose():
+    upright = np.zeros(7)  # but for the wrist's 88 mm the ball is above all joints
+    light = (0.6, *BALL[1:])
+    result = verdict(check(payload=light, payload_known_to_robot=False),
+                     reading(carried(upright), upright))
+    assert result.verdict is Verdict.REFUSED
+    assert 'at this pose it has no lever' in result.sentence
+
+
+def test_given_an_arm_that_moves_when_checked_then_it_waits_for_rest():
+    preflight, effort = check(), carried(FR3.home)
+    assert verdict(preflight, reading(effort), WINDOW - 1).verdict is Verdict.WAITING
+    assert preflight.observe(reading(effort, dq=0.1)) is Verdict.WAITING
+    assert 'waiting for rest: fr3_joint1 moves at 0.100 rad/s' in preflight.result.sentence
+    assert verdict(preflight, reading(effort), WINDOW - 1).verdict is Verdict.WAITING
+    assert preflight.observe(reading(effort)) is Verdict.PASSED
+
+
+def test_given_a_verdict_when_a_second_has_passed_then_it_is_found_anew():
+    preflight = check()
+    assert verdict(preflight, reading(carried(FR3.home))).verdict is Verdict.PASSED
+    loaded = reading(carried(FR3.home, payload=3.0))
+    assert verdict(preflight, loaded, 2000).verdict is Verdict.REFUSED
+    # A refusal stays until it is acknowledged.
+    assert verdict(preflight, reading(carried(FR3.home)), 2000).verdict is Verdict.REFUSED
+    preflight.restart()
+    assert verdict(preflight, reading(carried(FR3.home))).verdict is Verdict.PASSED
+
+
+def test_given_nan_in_a_velocity_when_checked_then_no_verdict_is_given():
+    state = reading(carried(FR3.home), dq=np.nan)
+    assert verdict(check(), state, 3 * WINDOW).verdict is Verdict.WAITING
+

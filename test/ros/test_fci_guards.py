@@ -1,0 +1,256 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+What the FCI node refuses, seen from the robot's side of the protocol.
+
+Robots here are `measured`: their tau_J includes the gravity torque that MuJoCo computes, as a
+real robot's sensors do, and it is that of what is really there.
+"""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+pytest.importorskip('pylibfranka', reason="libfranka's bindings are not installed")
+
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
+from std_srvs.srv import SetBool
+
+from franka_dynamics.arm import load
+from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
+
+from .conftest import ROOT
+from .fci_robots import assert_safe, Commander, FCI, MODEL, pairs, robots, start_fci
+from ..fci.simulated_robot import START
+
+__all__ = ['robots', 'start_fci']  # fixtures
+AT_REST = 'fci: Check at rest'
+BALL = '[3.0, 0.0, 0.0, 0.0, 0.00192, 0.0, 0.0, 0.00192, 0.0, 0.00192]'
+# On the joint with the most inertia: a busy machine lets franka-sim's arm move on between two of
+# its states, and what moves fast then seems to jump.
+SMALL = 0.5 * np.eye(7)[0]
+GRAVITY = NewtonEulerModel(load('fr3')).gravity(START)
+
+
+def states_pass(probe, states, count):
+    """Wait for more states of the robot."""
+    begin = len(states)
+    probe.until(lambda: len(states) >= begin + count, f'{count} states')
+
+
+@pytest.mark.parametrize(('parameters', 'sentence'), [
+    ({'gravity_vector': '[0.0, 0.0, 9.81]'}, r'gravity_vector would have this node command .* but '
+     r'tau_J shows .* with gravity_vector \[0.0, 0.0, -9.81\] it would fit'),
+    ({'payload': BALL, 'payload_known_to_robot': False}, 'payload would have this node command '
+     '.* with no payload it would fit'),
+    ({'payload': BALL}, 'the robot was told of 0 kg on its flange'),
+    ({'hand': 'franka_hand'}, 'the robot was told of 0 kg on its flange .* hand franka_hand'),
+])
+@pytest.mark.parametrize('control', ['feedforward', 'command'])
+def test_settings_that_are_not_so_are_refused_before_any_torque(
+        robots, start_fci, probe, control, parameters, sentence):
+    robot = robots(measured=True)
+    node = start_fci(robot, control=control, **parameters)
+    commander = Commander(probe)
+    states = probe.collect(JointState, 'joint_states')
+    commander.until(np.zeros(7), lambda: 'refused: ' in node.text and probe.says(FCI, 'refused'),
+                    'refusal')
+    assert re.search(sentence, node.text), node.text
+    states_pass(probe, states, 500)
+    assert robot.cycles == 0
+    assert probe.diagnostics[AT_REST][0] == probe.diagnostics[FCI][0] == 2  # ERROR
+
+
+def test_a_load_that_nobody_knows_of_is_refused_by_measurement(robots, start_fci, probe):
+    robot = robots(measured=True, payload=3.0)
+    start_fci(robot, control='feedforward')
+    probe.until(lambda: probe.says(AT_REST, 'at rest tau_J differs from g(q) by'), 'refusal')
+    assert robot.cycles == 0
+
+
+@pytest.mark.parametrize(('world', 'parameters'), [
+    ({}, {}),
+    ({'payload': 3.0}, {'payload': BALL, 'payload_known_to_robot': False}),
+    ({'payload': 3.0, 'told': {'m_load': 3.0}}, {'payload': BALL}),
+    ({'gravity': [0.0, 6.9, -6.9734]}, {'gravity_vector': '[0.0, 6.9, -6.9734]'}),
+])
+def test_settings_that_are_so_pass_and_control_begins(
+        robots, start_fci, probe, world, parameters):
+    robot = robots(measured=True, **world)
+    node = start_fci(robot, control='feedforward', **parameters)
+    probe.until(lambda: probe.says(FCI, 'controlling') or 'refused' in node.text, 'control')
+    assert 'refused' not in node.text
+    # MuJoCo's g(q) against ours, averaged while the arm settles by up to 2 mrad.
+    assert float(pairs(probe, AT_REST)['largest |tau_J - g| [N m]']) < 0.1
+    assert node.end() == 0
+    assert_safe(robot.torques())
+
+
+def test_tau_j_without_gravity_is_no_evidence_and_it_is_said(robots, start_fci, probe):
+    # franka-sim's own tau_J repeats the last command.
+    robot = robots()
+    start_fci(robot, control='feedforward')
+    probe.until(lambda: probe.says(FCI, 'controlling') and probe.says(AT_REST, 'no measurement'),
+                'control, with a warning')
+    assert probe.diagnostics[AT_REST][0] == 1  # WARN
+
+
+def test_without_evidence_no_gravity_is_commanded(robots, start_fci, probe):
+    robot = robots()
+    start_fci(robot, control='feedforward', payload=BALL, payload_known_to_robot=False)
+    probe.until(lambda: probe.says(AT_REST, 'nothing bears it out'), 'refusal')
+    assert robot.cycles == 0
+
+
+def test_nothing_is_commanded_before_it_is_asked_for(robots, start_fci, probe):
+    robot = robots(measured=True)
+    # The node's own default.
+    node = start_fci(robot, control='feedforward', autostart=None)
+    states = probe.collect(JointState, 'joint_states')
+    probe.until(lambda: len(states) > 500 and probe.says(FCI, 'not enabled'), 'states')
+    assert robot.cycles == 0
+    assert probe.call(SetBool, 'fci/enable', SetBool.Request(data=True)).success
+    probe.until(lambda: probe.says(FCI, 'controlling'), 'control')
+    assert node.end() == 0
+
+
+@pytest.mark.parametrize('torque', [[1e300] * 7, [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 13.0]])
+def test_a_command_out_of_range_is_refused_not_clipped(robots, start_fci, probe, torque):
+    robot = robots(measured=True)
+    node = start_fci(robot)
+    commander = Commander(probe)
+    commander.until_controlling()
+    commander.until(SMALL, lambda: robot.torques()[-1, 0] == 0.5, 'a torque')
+    commander.send(torque)
+    # Good ones follow at once, and are not taken until somebody has looked.
+    commander.until(SMALL, lambda: probe.says(FCI, 'idle'), 'the stop')
+    assert 'it is not followed in part either; call ~/enable' in node.text
+    torques = robot.torques()
+    assert np.abs(torques).max() == 0.5
+    np.testing.assert_allclose(torques[-1], 0.0, rtol=0.0, atol=0.0)
+    assert_safe(torques)
+    assert probe.call(SetBool, 'fci/enable', SetBool.Request(data=True)).success
+    commander.until(SMALL, lambda: robot.torques()[-1, 0] == 0.5, 'again')
+
+
+def test_gravity_in_the_command_stops_also_while_controlling(robots, start_fci, probe):
+    robot = robots(measured=True)
+    node = start_fci(robot)
+    commander = Commander(probe)
+    commander.until_controlling()
+    commander.until(0.9 * GRAVITY, lambda: 'of g(q), which the robot' in node.text, 'the stop')
+    commander.until(np.zeros(7), lambda: probe.says(FCI, 'idle'), 'the end of the ramp')
+    torques = robot.torques()
+    assert_safe(torques)
+    # Half of g(q) is reached after 15 cycles; 20 more are borne, and as many ramp back.
+    assert np.count_nonzero(np.abs(torques[:, 1]) > 1.0) < 200
+
+
+def test_a_second_publisher_of_commands_stops(robots, start_fci, probe):
+    robot = robots(measured=True)
+    node = start_fci(robot)
+    commander = Commander(probe)
+    commander.until_controlling()
+    second = probe.create_publisher(Float64MultiArray, 'fci/command', 1)
+    probe.until(lambda: second.get_subscription_count() > 0, 'the second is connected')
+
+    def both():
+        second.publish(Float64MultiArray(data=[0.25] * 7))
+        return probe.says(FCI, 'idle') and 'more than one publisher' in node.text
+
+    commander.until(np.zeros(7), both, 'the stop')
+    assert 'stop all but one; call ~/enable' in node.text
+    assert_safe(robot.torques())
+
+
+def test_gravity_is_not_changed_while_torques_are_commanded(robots, start_fci, probe):
+    robot = robots(measured=True)
+    start_fci(robot, control='feedforward')
+    probe.until(lambda: probe.says(FCI, 'controlling'), 'control')
+    ball = [float(value) for value in BALL.strip('[]').split(',')]
+    answer = probe.set_parameters('fci', payload=ball, payload_known_to_robot=False)
+    assert not answer.successful
+    assert 'cannot change while torques are commanded' in answer.reason
+    # What leaves gravity alone may change.
+    assert probe.set_parameters('fci', scale=0.5).successful
+    assert probe.call(SetBool, 'fci/enable', SetBool.Request(data=False)).success
+    probe.until(lambda: probe.says(FCI, 'idle'), 'the stop')
+    assert probe.set_parameters('fci', payload=ball, payload_known_to_robot=False).successful
+    # And then the check at rest finds that it is not so.
+    assert probe.call(SetBool, 'fci/enable', SetBool.Request(data=True)).success
+    probe.until(lambda: probe.says(AT_REST, 'with no payload it would fit'), 'refusal')
+
+
+def test_the_running_cross_check_runs_inside_the_loop(robots, start_fci, probe):
+    start_fci(robots(measured=True), control='feedforward', crosscheck_period=0.2)
+    checks = 'running cross-check: checks'
+    probe.until(lambda: int(pairs(probe, MODEL).get(checks, 0)) > 2, 'checks')
+    assert float(pairs(probe, MODEL)['running cross-check: largest difference [N m]']) < 1e-9
+
+
+def test_collision_thresholds_reach_the_robot(robots, start_fci, probe):
+    robot = robots(measured=True)
+    start_fci(robot, lower_torque_thresholds='[1.0,2.0,3.0,4.0,5.0,6.0,7.0]')
+    probe.until(lambda: 'upper_force: ' in robot.log, 'thresholds')
+    assert 'lower_torque: [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0]' in robot.log
+    assert 'upper_torque: [20.0, 20.0, 18.0, 18.0, 16.0, 14.0, 12.0]' in robot.log
+    assert 'upper_force: [20.0, 20.0, 20.0, 25.0, 25.0, 25.0]' in robot.log
+
+
+def test_thresholds_at_fault_end_the_node_with_one_sentence(robots, launch):
+    node = launch('fci_node', robot_ip='127.0.0.1', upper_torque_thresholds='[20.0]')
+    node.running_now.remove(node)
+    assert node.wait() == 2
+    assert 'upper_torque_thresholds must be 7 positive finite numbers; got [20.0]' in node.text
+
+
+# Raises where it is told to, on the first SIGUSR1.
+FAILING = """
+import functools, signal, sys
+from franka_dynamics.fci.sources import CommandSource
+from franka_dynamics.ros import fci_node
+holder, name = {'publish': (fci_node.FciNode, '_publish'), 'torque': (CommandSource, 'torque'),
+                'callback': (fci_node.FciNode, '_on_command')}[sys.argv[1]]
+function = getattr(holder, name)
+failing = []
+signal.signal(signal.SIGUSR1, lambda *_: failing.append(True))
+@functools.wraps(function)
+def replaced(self, *args):
+    if failing and failing.pop():
+        raise ZeroDivisionError('injected')
+    return function(self, *args)
+setattr(holder, name, replaced)
+sys.exit(fci_node.main([sys.argv[0], *sys.argv[2:]]))
+"""
+
+
+@pytest.mark.parametrize('place', ['publish', 'torque', 'callback'])
+def test_after_an_exception_anywhere_the_torque_ramps_to_zero(robots, probe, tmp_path, place):
+    robot = robots(measured=True)
+    log = tmp_path / 'failing.log'
+    with log.open('wb') as output:
+        process = subprocess.Popen(
+            [sys.executable, '-c', FAILING, place, '--ros-args', '-p',
+             f'robot_ip:={robot.address}', '-p', 'autostart:=true', '-p', 'command_timeout:=1.0'],
+            stdout=output, stderr=output,
+            env={**os.environ, 'PYTHONPATH': str(ROOT)})
+    try:
+        commander = Commander(probe)
+        commander.until_controlling()
+        commander.until(10.0 * SMALL, lambda: robot.torques()[-1, 0] == 5.0, 'torque')
+        process.send_signal(signal.SIGUSR1)
+        commander.until(10.0 * SMALL, lambda: process.poll() is not None, 'the end')
+        assert process.returncode == 1
+    finally:
+        process.kill()
+        process.wait()
+    assert 'ZeroDivisionError: injected' in log.read_text()
+    torques = robot.torques()
+    np.testing.assert_allclose(torques[-1], 0.0, rtol=0.0, atol=0.0)
+    assert_safe(torques)
