@@ -59,6 +59,7 @@ setup(
             'franka-dynamics = franka_dynamics.cli.main:main',
             'fci_node = franka_dynamics.ros.fci_node:main',
             'feedforward_node = franka_dynamics.ros.feedforward_node:main',
+            'keeper_node = franka_dynamics.ros.keeper_node:main',
             'simulator_node = franka_dynamics.ros.simulator_node:main',
             'reference_player_node = franka_dynamics.ros.reference_player_node:main',
             'gazebo_direct_node = franka_dynamics.ros.gazebo_direct_node:main',

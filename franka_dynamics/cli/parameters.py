@@ -13,8 +13,8 @@ SUMMARY = "Print a node's parameters as a commented YAML file."
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the verb's options."""
     parser.add_argument('node', nargs='?', default='feedforward',
-                        help='feedforward, fci, simulator or reference_player (default: '
-                        '%(default)s)')
+                        help='feedforward, fci, simulator, reference_player or keeper '
+                        '(default: %(default)s)')
     parser.add_argument('--out', type=Path, metavar='FILE', help='write there, not to the screen')
     parser.add_argument('--all', type=Path, metavar='FOLDER',
                         help='write the parameter files and the page that the package ships '

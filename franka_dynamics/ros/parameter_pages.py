@@ -11,6 +11,7 @@ import yaml
 
 from .fci_parameters import FCI_PARAMETERS
 from .feedforward_parameters import FEEDFORWARD_PARAMETERS
+from .keeper_parameters import KEEPER_PARAMETERS
 from .parameters import constraints, ParameterSpec
 from .reference_player_parameters import PLAYER_PARAMETERS
 from .simulator_parameters import SIMULATOR_PARAMETERS
@@ -21,6 +22,7 @@ TABLES = {
     'simulator': SIMULATOR_PARAMETERS,
     'reference_player': PLAYER_PARAMETERS,
     'fci': FCI_PARAMETERS,
+    'keeper': KEEPER_PARAMETERS,
 }
 EXECUTABLES = {name: f'{name}_node' for name in TABLES}
 GENERATOR = 'franka-dynamics parameters --all .'

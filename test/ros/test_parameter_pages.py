@@ -17,6 +17,7 @@ from franka_dynamics.control.settings import TARGETS  # noqa: E402
 from franka_dynamics.resources import share_directory  # noqa: E402
 from franka_dynamics.ros.fci_parameters import FCI_PARAMETERS  # noqa: E402
 from franka_dynamics.ros.feedforward_node import FeedforwardNode  # noqa: E402
+from franka_dynamics.ros.keeper_node import KeeperNode  # noqa: E402
 from franka_dynamics.ros.parameter_files import read_sections  # noqa: E402
 from franka_dynamics.ros.parameter_pages import generated_files, TABLES  # noqa: E402
 from franka_dynamics.ros.parameters import declare, refuse_unknown, values  # noqa: E402
@@ -36,7 +37,7 @@ class WithoutRobot(Node):
 
 
 NODES = {'feedforward': FeedforwardNode, 'fci': WithoutRobot, 'simulator': SimulatorNode,
-         'reference_player': ReferencePlayerNode}
+         'reference_player': ReferencePlayerNode, 'keeper': KeeperNode}
 PARAMETER_FILES = [name for name in FILES if name.endswith('.yaml')]
 
 
