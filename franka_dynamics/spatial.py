@@ -181,6 +181,20 @@ def adjoint_inverse(transform: ArrayLike) -> Array:
     return _block(back, -back @ hat(matrix[..., :3, 3]))
 
 
+def twists_seen_from(transform: Array, twists: Array) -> Array:
+    """
+    Return Ad(T)^-1 V for twists V of shape (..., k, 6), without forming the matrix.
+
+    `transform` is the pose T of the frame they are to be seen from, shape (..., 4, 4).
+    """
+    rotation, origin = transform[..., :3, :3], transform[..., None, :3, 3]
+    v, omega = twists[..., :3], twists[..., 3:]
+    moved = np.empty(np.broadcast_shapes(twists.shape, (*transform.shape[:-2], 1, 6)))
+    moved[..., :3] = (v + np.cross(omega, origin)) @ rotation
+    moved[..., 3:] = omega @ rotation
+    return moved
+
+
 def _block(rotation: Array, coupling: Array) -> Array:
     out = np.zeros((*rotation.shape[:-2], 6, 6))
     out[..., :3, :3] = out[..., 3:, 3:] = rotation
@@ -235,8 +249,10 @@ def joint_twist(axis: ArrayLike, point: ArrayLike, kind: JointKind = JointKind.R
 
 def rpy(roll: float, pitch: float, yaw: float) -> Array:
     """Return Rz(yaw) Ry(pitch) Rx(roll), shape (3, 3): URDF's fixed-axis angles [rad]."""
-    x, y, z = np.eye(3)
-    return exp3(z, yaw) @ exp3(y, pitch) @ exp3(x, roll)
+    (cr, cp, cy), (sr, sp, sy) = np.cos((roll, pitch, yaw)), np.sin((roll, pitch, yaw))
+    return np.array([[cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr],
+                     [sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr],
+                     [-sp, cp * sr, cp * cr]])
 
 
 def inverse_transform(transform: ArrayLike) -> Array:
@@ -254,7 +270,7 @@ def inverse_transform(transform: ArrayLike) -> Array:
 _GIMBAL_LOCK = 1e-9
 
 
-def pose_from_xyz_rpy(xyz: ArrayLike, rpy: ArrayLike) -> NDArray[np.float64]:
+def pose_from_xyz_rpy(xyz: ArrayLike, angles: ArrayLike) -> NDArray[np.float64]:
     """
     Return the pose Rz(yaw) Ry(pitch) Rx(roll) at a position.
 
@@ -262,7 +278,7 @@ def pose_from_xyz_rpy(xyz: ArrayLike, rpy: ArrayLike) -> NDArray[np.float64]:
     ----------
     xyz : array_like, shape (3,)
         Position [m].
-    rpy : array_like, shape (3,)
+    angles : array_like, shape (3,)
         Roll, pitch, yaw about the fixed axes x, y, z [rad], as URDF's <origin> has them.
 
     Returns
@@ -270,11 +286,8 @@ def pose_from_xyz_rpy(xyz: ArrayLike, rpy: ArrayLike) -> NDArray[np.float64]:
     ndarray, shape (4, 4)
 
     """
-    (cr, cp, cy), (sr, sp, sy) = np.cos(rpy), np.sin(rpy)
     pose = np.eye(4)
-    pose[:3, :3] = [[cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr],
-                    [sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr],
-                    [-sp, cp * sr, cp * cr]]
+    pose[:3, :3] = rpy(*np.asarray(angles, dtype=float))
     pose[:3, 3] = np.asarray(xyz, dtype=float)
     return pose
 
@@ -287,15 +300,6 @@ def rpy_from_rotation(rotation: ArrayLike) -> NDArray[np.float64]:
     if cos_pitch < _GIMBAL_LOCK:
         return np.array([np.arctan2(-R[1, 2], R[1, 1]), pitch, 0.0])
     return np.array([np.arctan2(R[2, 1], R[2, 2]), pitch, np.arctan2(R[1, 0], R[0, 0])])
-
-
-def inverse_pose(pose: ArrayLike) -> NDArray[np.float64]:
-    """Return the inverse of a (4, 4) pose, by transposition."""
-    matrix = np.asarray(pose, dtype=float)
-    inverse = np.eye(4)
-    inverse[:3, :3] = matrix[:3, :3].T
-    inverse[:3, 3] = -matrix[:3, :3].T @ matrix[:3, 3]
-    return inverse
 
 
 # How far R R^T may be from 1: looser than rounding, far tighter than a typed rotation's error.

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from .product_of_exponentials import spatial_inertia
 from ..arm import ArmDescription, Convention, LinkInertia
 from ..errors import JointVectorError, TreeError
-from ..spatial import adjoint, exp6, inverse_transform, joint_twist, rigid_transform
+from ..spatial import adjoint, exp6, hat, joint_twist, rigid_transform
 from ..typing import Array
 
 BASE = -1
@@ -101,18 +101,10 @@ class BodyTree:
 
         Body i's frame is the DH frame of joint i, and the tool's frame is the flange.
         """
-        placements, twists = [], []
-        modified = description.convention is Convention.MODIFIED
-        before = np.asarray(description.base, dtype=float)
-        for joint in description.joints:
-            row = joint.row.transform(description.convention)
-            # The joint moves along z of the row's frame (modified) or of the one before it.
-            foot = np.eye(4) if modified else inverse_transform(row)
-            placements.append(before @ row)
-            twists.append(joint_twist(foot[:3, 2], foot[:3, 3], joint.kind))
-            before = np.eye(4)
-        return cls(parents=tuple(range(-1, description.n - 1)), placements=np.array(placements),
-                   twists=np.array(twists), inertias=description.links,
+        placements = np.array(description.joint_transforms(np.zeros(description.n)))
+        placements[0] = description.base @ placements[0]
+        return cls(parents=tuple(range(-1, description.n - 1)), placements=placements,
+                   twists=joint_twists(description), inertias=description.links,
                    rotor_inertias=np.array([j.rotor_inertia for j in description.joints]),
                    tool=description.flange_transform(), names=description.joint_names)
 
@@ -203,6 +195,69 @@ class BodyTree:
     def spatial_inertias(self) -> Array:
         """Return G_i acting on (v, omega), shape (n, 6, 6)."""
         return np.array([spatial_inertia(inertia) for inertia in self.inertias])
+
+
+def joint_twists(description: ArmDescription) -> Array:
+    """
+    Return each joint's unit twist (v, omega) in the DH frame of the link it moves, shape (n, 6).
+
+    Constant, whichever convention and kind: in the modified one the axis is z of the link's own
+    frame; in the standard one z of the frame before, which the row leaves at the constant place
+    Tx(a) Rx(alpha) behind the axis.
+    """
+    twists = []
+    for joint in description.joints:
+        axis, foot = np.array([0.0, 0.0, 1.0]), np.zeros(3)
+        if description.convention is Convention.STANDARD:
+            # The row at rest holds axis and foot in constant terms of a and alpha.
+            step = joint.row.transform(Convention.STANDARD)
+            axis, foot = step[2, :3], -step[:3, :3].T @ step[:3, 3]
+        twists.append(joint_twist(axis, foot, joint.kind))
+    return np.array(twists)
+
+
+def momentum_matrix(twist: Array) -> Array:
+    """
+    Return P with P phi = (linear, angular momentum about the origin), shape (..., 6, 10).
+
+    phi are a body's `LinkInertia.parameters()` and `twist` is its (v, omega), shape (..., 6):
+    m v + omega x h and J omega + h x v.
+    """
+    v, omega = twist[..., :3], twist[..., 3:]
+    out = np.zeros((*twist.shape, 10))
+    out[..., :3, 0] = v
+    out[..., :3, 1:4] = hat(omega)
+    out[..., 3:, 1:4] = -hat(v)
+    out[..., 3:, 4:] = _tensor_columns(omega)
+    return out
+
+
+def wrench_matrix(velocity: Array, acceleration: Array) -> Array:
+    """
+    Return A with A phi = (force, moment about the origin) that moves a body, (..., 6, 10).
+
+    m a + domega x h + omega x (omega x h), J domega + omega x J omega + h x a, with a the
+    acceleration of the origin: `acceleration` is the derivative of the twist `velocity` in the
+    body's own axes, to which a adds omega x v.
+    """
+    v, omega = velocity[..., :3], velocity[..., 3:]
+    classical = np.array(acceleration)
+    classical[..., :3] += np.cross(omega, v)
+    out = momentum_matrix(classical)
+    turn = hat(omega)
+    out[..., :3, 1:4] += turn @ turn
+    out[..., 3:, 4:] += turn @ _tensor_columns(omega)
+    return out
+
+
+def _tensor_columns(vector: Array) -> Array:
+    """Return L with L (xx, xy, xz, yy, yz, zz) = J vector, shape (..., 3, 6)."""
+    out = np.zeros((*vector.shape[:-1], 3, 6))
+    x, y, z = vector[..., 0], vector[..., 1], vector[..., 2]
+    out[..., 0, 0], out[..., 0, 1], out[..., 0, 2] = x, y, z
+    out[..., 1, 1], out[..., 1, 3], out[..., 1, 4] = x, y, z
+    out[..., 2, 2], out[..., 2, 4], out[..., 2, 5] = x, y, z
+    return out
 
 
 def _require_parent(parent: int, i: int, name: str) -> None:

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .body_tree import BASE, BodyTree
+from .body_tree import BASE, BodyTree, wrench_matrix
 from .closed_chain import ChainMotion, ClosedChain
 from .derivatives import Derivative, differentiate, DynamicsDerivatives, tree_motion
 from .model import GRAVITY
-from ..spatial import ad, adjoint, adjoint_inverse, hat
+from ..spatial import ad, adjoint, adjoint_inverse
 from ..typing import Array
 
 
@@ -46,8 +46,7 @@ def differentiate_by_parameters(tree: BodyTree, q: ArrayLike, dq: ArrayLike, ddq
     """
     motion = tree_motion(tree, q, dq, ddq, gravity=gravity)
     n = tree.n
-    own = (_momentum_matrix(motion.accelerations)
-           - np.swapaxes(ad(motion.twists), -1, -2) @ _momentum_matrix(motion.twists))
+    own = wrench_matrix(motion.twists, motion.accelerations)
     wrench = np.zeros((*motion.tau.shape[:-1], n, 6, n, 10))
     back = np.swapaxes(adjoint_inverse(motion.transforms), -1, -2)
     for i in reversed(range(n)):
@@ -56,20 +55,6 @@ def differentiate_by_parameters(tree: BodyTree, q: ArrayLike, dq: ArrayLike, ddq
             wrench[..., tree.parents[i], :, :, :] += np.einsum(
                 '...ij,...jkl->...ikl', back[..., i, :, :], wrench[..., i, :, :, :])
     return ParameterDerivatives(wrench, np.einsum('ij,...ijkl->...ikl', tree.twists, wrench))
-
-
-def _momentum_matrix(twist: Array) -> Array:
-    """Return the matrix B with G V = B phi: (m v - h x omega; h x v + I omega), (..., 6, 10)."""
-    v, omega = twist[..., :3], twist[..., 3:]
-    out = np.zeros((*twist.shape, 10))
-    out[..., :3, 0] = v
-    out[..., :3, 1:4] = hat(omega)
-    out[..., 3:, 1:4] = -hat(v)
-    x, y, z = (omega[..., k] for k in range(3))
-    for row, columns in enumerate(((4, 5, 6), (5, 7, 8), (6, 8, 9))):
-        for column, component in zip(columns, (x, y, z)):
-            out[..., 3 + row, column] = component
-    return out
 
 
 @dataclass(frozen=True, eq=False)

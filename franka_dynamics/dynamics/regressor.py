@@ -16,10 +16,11 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .body_tree import joint_twists, wrench_matrix
 from .model import broadcast_states, GRAVITY, gravity_vector, joint_stack
-from .screws import joint_screws, momentum_matrix, skew, tensor_columns, to_child
 from ..arm import ArmDescription, LinkInertia
 from ..errors import BaseParameterError, InertiaError
+from ..spatial import bracket, twists_seen_from
 from ..typing import Array
 
 LINK_SYMBOLS = ('XX', 'XY', 'XZ', 'YY', 'YZ', 'ZZ', 'mX', 'mY', 'mZ', 'm')
@@ -185,14 +186,14 @@ def wrench_regressor(description: ArmDescription, q: ArrayLike) -> Array:
 
     """
     position = joint_stack(description, q, 'q')
-    screws = joint_screws(description)
+    screws = joint_twists(description)
     carried = np.zeros((*position.shape[:-1], 0, 6))
     rotation = np.asarray(description.base)[:3, :3]
     for i, step in enumerate(description.joint_transforms(position)):
         carried = _carry(step, carried, screws[i])
         rotation = rotation @ step[..., :3, :3]
     flange = description.flange_transform()
-    at_flange = to_child(flange, carried)
+    at_flange = twists_seen_from(flange, carried)
     back = np.swapaxes(rotation @ flange[:3, :3], -1, -2)
     return -np.concatenate((at_flange[..., :3] @ back, at_flange[..., 3:] @ back), axis=-1)
 
@@ -200,7 +201,7 @@ def wrench_regressor(description: ArmDescription, q: ArrayLike) -> Array:
 def _fill(out: Array, description: ArmDescription, q: Array, dq: Array, ddq: Array,
           gravity: Array) -> None:
     """Fill the link columns of one block: `out` is (N, n, >= 10 n) and zero."""
-    screws = joint_screws(description)
+    screws = joint_twists(description)
     count = len(q)
     carried = np.zeros((count, 0, 6))  # unit twists of joints 1..i in frame i
     velocity = np.zeros((count, 1, 6))
@@ -210,10 +211,10 @@ def _fill(out: Array, description: ArmDescription, q: Array, dq: Array, ddq: Arr
     for i, step in enumerate(description.joint_transforms(q)):
         carried = _carry(step, carried, screws[i])
         rate = dq[:, i, None, None] * screws[i]
-        velocity = to_child(step, velocity) + rate
-        acceleration = (to_child(step, acceleration) + ddq[:, i, None, None] * screws[i]
-                        + _twist_bracket(velocity, rate))
-        wrench = _wrench_matrix(velocity[:, 0], acceleration[:, 0])
+        velocity = twists_seen_from(step, velocity) + rate
+        acceleration = (twists_seen_from(step, acceleration) + ddq[:, i, None, None] * screws[i]
+                        + bracket(velocity, rate))
+        wrench = wrench_matrix(velocity[:, 0], acceleration[:, 0])[..., PLACE_IN_LINK_INERTIA]
         # A joint at or before link i feels the link's wrench by virtual work.
         out[:, :i + 1, PER_LINK * i:PER_LINK * (i + 1)] = carried @ wrench
 
@@ -221,31 +222,7 @@ def _fill(out: Array, description: ArmDescription, q: Array, dq: Array, ddq: Arr
 def _carry(step: Array, carried: Array, screw: Array) -> Array:
     """Return the unit twists of the joints so far in the next frame, its own joint's added."""
     own = np.broadcast_to(screw, (*carried.shape[:-2], 1, 6))
-    return np.concatenate((to_child(step, carried), own), axis=-2)
-
-
-def _twist_bracket(velocity: Array, rate: Array) -> Array:
-    """Return the Lie bracket of two twists: how a moving frame turns the joint's own twist."""
-    v, omega = velocity[..., :3], velocity[..., 3:]
-    return np.concatenate((np.cross(omega, rate[..., :3]) + np.cross(v, rate[..., 3:]),
-                           np.cross(omega, rate[..., 3:])), axis=-1)
-
-
-def _wrench_matrix(velocity: Array, acceleration: Array) -> Array:
-    """
-    Return A with A X = (force, moment about the origin) that moves a link, shape (N, 6, 10).
-
-    m a + domega x mS + omega x (omega x mS), J domega + omega x J omega + mS x a, with a the
-    acceleration of the origin: the twist's own derivative plus omega x v.
-    """
-    v, omega = velocity[..., :3], velocity[..., 3:]
-    classical = np.array(acceleration)
-    classical[..., :3] += np.cross(omega, v)
-    out = momentum_matrix(classical)
-    turn = skew(omega)
-    out[..., :3, 6:9] += turn @ turn
-    out[..., 3:, :6] += turn @ tensor_columns(omega)
-    return out
+    return np.concatenate((twists_seen_from(step, carried), own), axis=-2)
 
 
 def _chosen(columns: Sequence[int] | None, width: int) -> list[int] | None:

@@ -28,10 +28,10 @@ import numpy as np
 from .energy_regressors import base_potential, link_step, LinkStep, tree_link_step
 from .regrouped_parameters import RankGap, Step
 from ..arm import ArmDescription, JointKind
-from ..dynamics.body_tree import BASE, BodyTree
+from ..dynamics.body_tree import BASE, BodyTree, joint_twists
 from ..dynamics.regressor import LINK_SYMBOLS, PER_LINK, ROTOR_SYMBOL
-from ..dynamics.screws import joint_screws, to_child
 from ..dynamics.tree_rows import tree_rows
+from ..spatial import twists_seen_from
 from ..typing import Array
 
 # What is eliminated first where there is a choice: the seed's YY, mZ, m of a revolute joint and
@@ -161,8 +161,8 @@ def _eliminate(joint: _Joint, before: _Reach, rotor_inertia: bool, ranks: _RankD
         elimination_order(joint.kind, joint.screw, rotor_inertia=rotor_inertia))
     onto = _clean(step.transfer[0].T @ within[:PER_LINK])
     rows = np.concatenate((coupled, step.quadratic[None], carried.reshape(-1, PER_LINK)))
-    twists = np.concatenate((to_child(joint.poses(positions), before.twists).reshape(-1, 6),
-                             joint.screw[None]))
+    moved = twists_seen_from(joint.poses(positions), before.twists)
+    twists = np.concatenate((moved.reshape(-1, 6), joint.screw[None]))
     reach = _Reach(ranks.row_space(twists), ranks.row_space(rows))
     return Elimination(Step(places, within, onto), len(before.effects) == PER_LINK), reach
 
@@ -174,7 +174,7 @@ def _arm_joints(description: ArmDescription) -> tuple[list[_Joint], float]:
     scaled = replace(description, joints=tuple(
         replace(joint, row=replace(joint.row, a=joint.row.a / unit, d=joint.row.d / unit))
         for joint in description.joints))
-    screws = joint_screws(scaled)
+    screws = joint_twists(scaled)
 
     def joint(index: int) -> _Joint:
         def poses(positions: Array) -> Array:

@@ -21,10 +21,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..arm import ArmDescription, Convention, DHRow, JointKind
+from ..dynamics.body_tree import joint_twists
 from ..dynamics.model import broadcast_states, GRAVITY, gravity_vector
 from ..dynamics.regressor import PER_LINK
-from ..dynamics.screws import joint_screws, to_child
 from ..dynamics.tree_rows import TreeRow
+from ..spatial import twists_seen_from
 from ..typing import Array
 
 
@@ -99,7 +100,7 @@ def tree_link_step(row: TreeRow, position: ArrayLike) -> LinkStep:
     alpha, a = row.row.alpha, row.row.a
     theta = row.row.theta + at if revolute else np.full(at.shape, row.row.theta)
     r = np.full(at.shape, row.row.d) if revolute else row.row.d + at
-    seen = to_child(row.before, np.eye(6)).T
+    seen = twists_seen_from(row.before, np.eye(6)).T
     return LinkStep(transfer_matrix(alpha, a, theta, r) @ transfer_matrix(0.0, 0.0, row.gamma,
                                                                           row.b),
                     coupling_matrix(alpha, a, theta, r, revolute=revolute) @ seen,
@@ -133,7 +134,7 @@ def energy_regressors(description: ArmDescription, q: ArrayLike, dq: ArrayLike,
 
     """
     position, velocity = broadcast_states(description, q=q, dq=dq)
-    screws = joint_screws(description)
+    screws = joint_twists(description)
     twist = np.zeros((*position.shape[:-1], 1, 6))
     kinetic = np.zeros((*position.shape[:-1], PER_LINK))
     potential = np.broadcast_to(base_potential(np.asarray(description.base, dtype=float),
@@ -146,7 +147,7 @@ def energy_regressors(description: ArmDescription, q: ArrayLike, dq: ArrayLike,
         kinetic = (_times(step.transfer, kinetic) + rate * _times(step.coupling, twist[..., 0, :])
                    + 0.5 * rate**2 * step.quadratic)
         potential = _times(step.transfer, potential)
-        twist = to_child(pose, twist) + rate[..., None] * screws[i]
+        twist = twists_seen_from(pose, twist) + rate[..., None] * screws[i]
         kinetics.append(kinetic)
         potentials.append(potential)
     return np.concatenate(kinetics, axis=-1), np.concatenate(potentials, axis=-1)

@@ -20,10 +20,9 @@ from numpy.typing import ArrayLike
 from .elimination import elimination_order
 from ..arm import ArmDescription, JointKind
 from ..arm.sampling import sample_states
-from ..dynamics.body_tree import BodyTree
+from ..dynamics.body_tree import BodyTree, joint_twists
 from ..dynamics.model import GRAVITY
 from ..dynamics.regressor import PER_LINK, torque_regressor
-from ..dynamics.screws import joint_screws
 from ..dynamics.tree_regressor import tree_regressor
 from ..typing import Array
 
@@ -107,7 +106,7 @@ def _independent_columns(matrix: Array, order: list[int]) -> list[int]:
 def _keep_order(description: ArmDescription | BodyTree, rotor_inertia: bool) -> list[int]:
     """Return the columns from the base outwards, and in a link from the last to be eliminated."""
     screws = (description.twists if isinstance(description, BodyTree)
-              else joint_screws(description))
+              else joint_twists(description))
     order: list[int] = []
     for i, screw in enumerate(screws):
         kind = JointKind.REVOLUTE if screw[3:].any() else JointKind.PRISMATIC

@@ -23,7 +23,7 @@ from .serial_chain import SerialChain
 from ..arm.denavit_hartenberg import Convention, DHRow
 from ..arm.description import ArmDescription
 from ..errors import UrdfError
-from ..spatial import inverse_pose, JointKind
+from ..spatial import inverse_transform, JointKind
 from ..typing import Array
 
 # Axes closer to parallel than this [rad] are taken as parallel. Their common normal would lie
@@ -194,7 +194,7 @@ def recover_rows(chain: SerialChain, convention: Convention, tip: str | None = N
     ahead = [*lines_of(chain), Line(flange_pose[:3, 2], flange_pose[:3, 3])]
     sequence = follow_axes(base, ahead)
     theta, d = sequence.theta.copy(), sequence.d.copy()
-    rest = inverse_pose(sequence.end) @ flange_pose
+    rest = inverse_transform(sequence.end) @ flange_pose
     theta[-1], d[-1] = math.atan2(rest[1, 0], rest[0, 0]), rest[2, 3]
     rows = _cut(convention, theta, d, sequence.a, sequence.alpha)
     poses, pose = [], base

@@ -19,7 +19,7 @@ from .serial_chain import ChainJoint, read_chain, SerialChain
 from ..arm.denavit_hartenberg import Convention
 from ..arm.description import ArmDescription, Joint, JointLimits
 from ..arm.inertia import LinkInertia
-from ..spatial import inverse_pose
+from ..spatial import inverse_transform
 
 # Rounding of the text: pi/2 written as 1.5708 is 3.7e-6 rad off. On a FER 1e-5 rad in a joint
 # axis changes no torque by more than 8e-4 N m, 1e-6 m none by more than 3e-4 N m.
@@ -80,7 +80,7 @@ def compare_geometry(chain: SerialChain, reference: ArmDescription) -> GeometryC
         cause = _axis_cause(lines, expected, reference)
         findings += [_finding(difference, cause) for difference in differences]
     frames = reference.frames(np.zeros(reference.n))[:-1]
-    to_dh = tuple(_without_rounding(inverse_pose(frame) @ joint.frame)
+    to_dh = tuple(_without_rounding(inverse_transform(frame) @ joint.frame)
                   for frame, joint in zip(frames, chain.joints))
     flange_link, flange_findings = _flange(chain, reference, frames[-1])
     return GeometryComparison((*findings, *flange_findings), found, to_dh, flange_link)
@@ -172,7 +172,7 @@ def _flange(chain: SerialChain, reference: ArmDescription, last: NDArray[np.floa
     link = next((name for name in chain.tool_frames if name.endswith(endings)), None)
     if link is None:
         return None, []
-    found = inverse_pose(last) @ chain.tool_frames[link]
+    found = inverse_transform(last) @ chain.tool_frames[link]
     wanted = reference.flange_transform()
     findings = []
     if np.abs(found[:3, 3] - wanted[:3, 3]).max() > 10.0 * LENGTH_TOLERANCE:
@@ -232,7 +232,7 @@ def description_from_urdf(xml: str, source: str, *, arm: str | None = None,
     rows = compare_geometry(chain, reference).description(reference)
     if trust_last_frame:
         rows = _ending_in(rows, chain.joints[-1].frame)
-    links = [joint.inertia.expressed_in(inverse_pose(pose) @ joint.frame)
+    links = [joint.inertia.expressed_in(inverse_transform(pose) @ joint.frame)
              for pose, joint in zip(rows.frames(np.zeros(rows.n)), chain.joints)]
     joints = tuple(_with_limits(joint, read) for joint, read in zip(rows.joints, chain.joints))
     return reference, replace(rows, joints=joints, links=tuple(links), source=source, file=source,
@@ -241,7 +241,7 @@ def description_from_urdf(xml: str, source: str, *, arm: str | None = None,
 
 def _ending_in(rows: ArmDescription, frame: NDArray[np.float64]) -> ArmDescription:
     """Return the rows with the last d and theta such that the last frame is the given one."""
-    offset = inverse_pose(rows.frames(np.zeros(rows.n))[-2]) @ frame
+    offset = inverse_transform(rows.frames(np.zeros(rows.n))[-2]) @ frame
     if rows.convention is not Convention.MODIFIED or abs(offset[2, 2] - 1.0) > _ALONG_AXIS:
         return rows
     last = rows.joints[-1]

@@ -18,7 +18,7 @@ from ..arm.denavit_hartenberg import Convention
 from ..arm.description import ArmDescription, Joint, JointLimits
 from ..arm.inertia import LinkInertia
 from ..errors import UrdfError
-from ..spatial import inverse_pose
+from ..spatial import inverse_transform
 
 IMPORTED = 'imported'
 _GRIPPER_WORDS = ('finger', 'gripper', 'knuckle', 'jaw', 'thumb')
@@ -128,7 +128,7 @@ def _find_tip(chain: SerialChain) -> str:
 
 
 def _links(chain: SerialChain, rows: RecoveredRows) -> tuple[LinkInertia, ...]:
-    return tuple(joint.inertia.expressed_in(inverse_pose(frame) @ joint.frame)
+    return tuple(joint.inertia.expressed_in(inverse_transform(frame) @ joint.frame)
                  for joint, frame in zip(chain.joints, rows.frames))
 
 

@@ -20,7 +20,7 @@ from ..arm.denavit_hartenberg import Convention
 from ..arm.description import ArmDescription, Joint
 from ..arm.inertia import LinkInertia
 from ..arm.shapes import Shape, ShapeKind
-from ..spatial import inverse_pose, JointKind, rpy_from_rotation
+from ..spatial import inverse_transform, JointKind, rpy_from_rotation
 
 _TIMESTEP = 1e-3  # s, the rate of the robot's own control loop
 _JOINT_TYPES = {JointKind.REVOLUTE: 'hinge', JointKind.PRISMATIC: 'slide'}
@@ -84,7 +84,7 @@ def _placement(pose: NDArray[np.float64]) -> dict[str, str]:
 def _add_joint(body: Element, joint: Joint, row: NDArray[np.float64], convention: Convention,
                ) -> None:
     # A standard row comes behind the joint's motion: its axis is z of the frame before.
-    axis = np.eye(4) if convention is Convention.MODIFIED else inverse_pose(row)
+    axis = np.eye(4) if convention is Convention.MODIFIED else inverse_transform(row)
     attributes = {'name': joint.name, 'type': _JOINT_TYPES[joint.kind],
                   'pos': number_text(*axis[:3, 3]), 'axis': number_text(*axis[:3, 2])}
     if np.isfinite([joint.limits.lower, joint.limits.upper]).all():

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..arm import ArmDescription, Joint, JointKind, JointLimits, LinkInertia
 from ..arm.inertia import six_from_tensor, steiner, tensor_from_six, TENSOR_ORDER
-from ..spatial import rpy
+from ..spatial import rpy, rpy_from_rotation
 from ..typing import Array
 
 ROW_UNITS = {'a': 'm', 'alpha': 'rad', 'd': 'm', 'theta': 'rad'}
@@ -111,25 +111,15 @@ def _base_slots() -> list[Slot]:
 
     def angle(axis: int) -> Slot:
         def write(arm: ArmDescription, value: float) -> ArmDescription:
-            angles = np.array(_roll_pitch_yaw(arm.base))
+            angles = rpy_from_rotation(arm.base[:3, :3])
             angles[axis] = value
             base = np.array(arm.base)
             base[:3, :3] = rpy(*angles)
             return replace(arm, base=base)
         return Slot('base', ('roll', 'pitch', 'yaw')[axis], 'rad',
-                    lambda arm: _roll_pitch_yaw(arm.base)[axis], write, angle=True)
+                    lambda arm: float(rpy_from_rotation(arm.base[:3, :3])[axis]), write,
+                    angle=True)
     return [*(translation(axis) for axis in range(3)), *(angle(axis) for axis in range(3))]
-
-
-def _roll_pitch_yaw(pose: Array) -> tuple[float, float, float]:
-    """Return the angles of Rz(yaw) Ry(pitch) Rx(roll); yaw is 0 where pitch is a right angle."""
-    rotation = pose[:3, :3]
-    horizontal = float(np.hypot(rotation[0, 0], rotation[1, 0]))
-    pitch = float(np.arctan2(-rotation[2, 0], horizontal))
-    if horizontal < 1e-12:
-        return float(np.arctan2(-rotation[1, 2], rotation[1, 1])), pitch, 0.0
-    return (float(np.arctan2(rotation[2, 1], rotation[2, 2])), pitch,
-            float(np.arctan2(rotation[1, 0], rotation[0, 0])))
 
 
 def _row_slot(joint: int, place: str, name: str) -> Slot:

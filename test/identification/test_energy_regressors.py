@@ -16,17 +16,18 @@ from franka_dynamics.arm import (
     load,
 )
 from franka_dynamics.arm.sampling import sample_states
+from franka_dynamics.dynamics.body_tree import joint_twists
 from franka_dynamics.dynamics.lagrangian import LagrangianModel
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 from franka_dynamics.dynamics.regressor import link_from_vector, link_vector, parameter_vector
-from franka_dynamics.dynamics.screws import joint_screws, to_child
 from franka_dynamics.identification.energy_regressors import (
     coupling_matrix,
     energy_regressors,
     link_step,
     transfer_matrix,
 )
+from franka_dynamics.spatial import twists_seen_from
 
 TILTED = (3.0, -5.0, -7.0)
 # Energies of up to 460 J; measured 2.1e-13 against Pinocchio.
@@ -123,7 +124,7 @@ def test_given_de_7_to_9_when_the_minus_signs_are_put_back_then_the_energy_holds
     entries = energy_regressors(arm, q, dq)[0][0, 30:]
     twist = np.zeros((1, 6))
     for i, pose in enumerate(arm.joint_transforms(q[0])):
-        twist = to_child(pose, twist) + dq[0, i] * joint_screws(arm)[i]
+        twist = twists_seen_from(pose, twist) + dq[0, i] * joint_twists(arm)[i]
     v, w = twist[0, :3], twist[0, 3:]
     corrected = [w[2] * v[1] - w[1] * v[2], w[0] * v[2] - w[2] * v[0], w[1] * v[0] - w[0] * v[1]]
     printed = [w[2] * v[1] * w[1] * v[2], w[0] * v[2] * w[2] * v[0], w[1] * v[0] * w[0] * v[1]]
@@ -141,7 +142,7 @@ def test_given_f_j_when_dq_multiplies_both_brackets_then_the_energy_holds(revolu
     alpha, d, theta, r, dq = rng.uniform(-1.0, 1.0, 5)
     before, X = rng.uniform(-1.0, 1.0, 6), rng.uniform(-1.0, 1.0, 10)
     pose = DHRow(d, alpha, r, theta).transform(Convention.MODIFIED)
-    after = to_child(pose, before[None])[0]
+    after = twists_seen_from(pose, before[None])[0]
     after[5 if revolute else 2] += dq
     transfer = transfer_matrix(alpha, d, theta, r)
     coupling = coupling_matrix(alpha, d, theta, r, revolute=revolute)
