@@ -1,0 +1,151 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""What becomes of each reference: accepted, following, finished, refused or interrupted."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import NamedTuple
+
+import numpy as np
+
+from .reference import ReferencePoint, STREAM_TIMEOUT_S, Trajectory
+from ..typing import Array
+
+
+class ReferenceState(str, Enum):
+    """The stations of a reference; the last three are ends."""
+
+    ACCEPTED = 'accepted'  # planned, begins later
+    FOLLOWING = 'following'
+    FINISHED = 'finished'  # followed up to its end
+    REFUSED = 'refused'  # never followed
+    INTERRUPTED = 'interrupted'  # the rest was dropped
+
+
+class ReferenceEvent(NamedTuple):
+    """
+    A station reached.
+
+    `number` counts references since the node was configured, `stamp` is of the joint state [s],
+    `error` is how far the arm is from where the reference ends, shape (n,) [rad or m], None where
+    nothing was followed; `remaining` is how much of the motion is left [s].
+    """
+
+    number: int
+    state: ReferenceState
+    stamp: float
+    reason: str = ''
+    error: Array | None = None
+    remaining: float = 0.0
+
+
+class _Current(NamedTuple):
+    number: int
+    planned: Trajectory | ReferencePoint
+    since: float  # of a streamed point
+    following: bool
+
+    @property
+    def goal(self) -> Array:
+        return (self.planned.positions[-1] if isinstance(self.planned, Trajectory)
+                else self.planned.q)
+
+    @property
+    def end(self) -> float:
+        return (self.planned.end if isinstance(self.planned, Trajectory)
+                else self.since + STREAM_TIMEOUT_S)
+
+    def progress(self, state: ReferenceState, stamp: float, q: Array | None, reason: str = '',
+                 ) -> ReferenceEvent:
+        error = None if q is None else np.abs(q - self.goal)
+        return ReferenceEvent(self.number, state, stamp, reason, error,
+                              max(0.0, self.end - stamp))
+
+
+class ReferenceProgress:
+    """
+    Follows references from outside: told what was accepted and refused, it sees the rest.
+
+    Every method returns the events that are to be told, in order. A stream of points is one
+    reference, from its first point until no more come.
+    """
+
+    def __init__(self) -> None:
+        self.counts = dict.fromkeys(ReferenceState, 0)
+        self._number = 0
+        self._current: _Current | None = None
+
+    @property
+    def under_way(self) -> bool:
+        """Whether a reference has been accepted whose end is still to be told."""
+        return self._current is not None
+
+    def refused(self, stamp: float, reason: str) -> list[ReferenceEvent]:
+        """Note a reference that is not followed; what was followed before goes on."""
+        self._number += 1
+        return self._told(ReferenceEvent(self._number, ReferenceState.REFUSED, stamp, reason))
+
+    def accepted(self, planned: Trajectory | ReferencePoint, stamp: float, q: Array | None,
+                 ) -> list[ReferenceEvent]:
+        """
+        Note a reference that is followed from now on, or from its first time on.
+
+        Parameters
+        ----------
+        planned : Trajectory or ReferencePoint
+            As it will be followed.
+        stamp : float
+            Of the latest joint state [s].
+        q : ndarray, shape (n,)
+            Where the arm is.
+
+        """
+        before, streamed = self._current, isinstance(planned, ReferencePoint)
+        if before is not None and streamed and isinstance(before.planned, ReferencePoint):
+            self._current = before._replace(planned=planned, since=stamp)
+            return []
+        events = []
+        if before is not None:
+            events = self._told(before.progress(ReferenceState.INTERRUPTED, stamp, q,
+                                                'another reference took its place'))
+        self._number += 1
+        self._current = _Current(self._number, planned, stamp, following=False)
+        return [*events, *self._told(self._current.progress(ReferenceState.ACCEPTED, stamp, q)),
+                *self.update(stamp, q, running=True)]
+
+    def update(self, stamp: float, q: Array | None, *, running: bool, reason: str = '',
+               ) -> list[ReferenceEvent]:
+        """
+        Look at the present state; to be called with every one while a reference is under way.
+
+        Parameters
+        ----------
+        stamp : float
+            Of the latest joint state [s].
+        q : ndarray, shape (n,)
+            Where the arm is.
+        running : bool
+            Whether torques are being commanded.
+        reason : str
+            Why not.
+
+        """
+        current, events = self._current, []
+        if current is None:
+            return []
+        if not running:
+            self._current = None
+            return self._told(current.progress(ReferenceState.INTERRUPTED, stamp, q, reason))
+        begin = current.planned.times[0] if isinstance(current.planned, Trajectory) else stamp
+        if not current.following and stamp >= begin:
+            self._current = current = current._replace(following=True)
+            events = self._told(current.progress(ReferenceState.FOLLOWING, stamp, q))
+        if stamp >= current.end:
+            self._current = None
+            events += self._told(current.progress(ReferenceState.FINISHED, stamp, q))
+        return events
+
+    def _told(self, event: ReferenceEvent) -> list[ReferenceEvent]:
+        self.counts[event.state] += 1
+        return [event]

@@ -1,0 +1,70 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""What is told of references, step by step."""
+
+import numpy as np
+import pytest
+
+from franka_dynamics.control.reference import ReferencePoint, Trajectory
+from franka_dynamics.control.reference_progress import ReferenceProgress
+
+HOME = np.zeros(2)
+MOTION = Trajectory(np.array([1.0, 3.0]), np.array([[0.0, 0.0], [0.5, -0.2]]))
+
+
+@pytest.fixture
+def progress():
+    return ReferenceProgress()
+
+
+def states(events):
+    return [event.state.value for event in events]
+
+
+def test_given_a_motion_when_followed_then_each_station_is_told_once(progress):
+    assert states(progress.accepted(MOTION, 0.5, HOME)) == ['accepted']
+    assert progress.update(0.9, HOME, running=True) == []
+    (event,) = progress.update(1.0, HOME, running=True)
+    assert (event.state.value, event.remaining, event.number) == ('following', 2.0, 1)
+    assert progress.update(2.0, HOME, running=True) == []
+    (event,) = progress.update(3.0, np.array([0.49, -0.2]), running=True)
+    assert event.state.value == 'finished'
+    np.testing.assert_allclose(event.error, [0.01, 0.0], rtol=0, atol=1e-15)
+    assert not progress.under_way
+    assert progress.update(4.0, HOME, running=False, reason='silence') == []
+
+
+def test_given_a_stop_when_in_motion_then_rest_is_told_with_reason(progress):
+    progress.accepted(MOTION, 1.0, HOME)
+    (event,) = progress.update(2.0, HOME, running=False, reason='stale: no new joint state')
+    assert event.state.value == 'interrupted'
+    assert event.reason == 'stale: no new joint state'
+    assert event.remaining == 1.0
+    np.testing.assert_array_equal(event.error, [0.5, 0.2])
+    assert not progress.under_way
+
+
+def test_given_another_motion_when_in_motion_then_first_is_interrupted(progress):
+    progress.accepted(MOTION, 1.0, HOME)
+    later = Trajectory(MOTION.times + 5.0, MOTION.positions)
+    events = progress.accepted(later, 2.0, HOME)
+    assert states(events) == ['interrupted', 'accepted']
+    assert [event.number for event in events] == [1, 2]
+
+
+def test_given_a_refusal_when_in_motion_then_first_goes_on(progress):
+    progress.accepted(MOTION, 1.0, HOME)
+    (event,) = progress.refused(2.0, 'too far')
+    assert (event.state.value, event.reason, event.number) == ('refused', 'too far', 2)
+    assert progress.under_way
+    assert states(progress.update(3.0, HOME, running=True)) == ['finished']
+
+
+def test_given_a_stream_when_points_come_then_it_is_one_reference(progress):
+    told = []
+    for k in range(50):
+        told += progress.accepted(ReferencePoint.at_rest(HOME), 1e-3 * k, HOME)
+        told += progress.update(1e-3 * k, HOME, running=True)
+    assert states(told) == ['accepted', 'following']
+    assert states(progress.update(0.2, HOME, running=True)) == ['finished']
+    assert sum(progress.counts.values()) == 3
