@@ -8,7 +8,7 @@ from setuptools import find_packages, setup
 
 NAME = 'franka_dynamics'
 VERSION = '0.1.0'
-SHARED_FOLDERS = ('config', 'launch', 'urdf')
+SHARED_FOLDERS = ('config', 'cpp', 'launch', 'urdf')
 
 # The ROS message packages are no requirements here: apt's ROS provides them without pip's
 # knowledge, and `requirements/` names the PyPI wheels for machines without apt's ROS.

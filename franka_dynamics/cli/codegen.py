@@ -39,6 +39,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument('--friction', action='store_true',
                         help="add the arm file's friction: its torque and, for Maxwell-slip "
                         'elements, the step of their state')
+    parser.add_argument('--package', metavar='NAME', help='write a whole ament_cmake package of '
+                        'that name below --out: a C++ core, a chainable ros2_control controller, '
+                        'a solver plugin')
     parser.add_argument('--quantity', action='append', choices=_QUANTITIES, dest='quantities',
                         help='what to generate; may be repeated (default: all)')
 
@@ -52,6 +55,8 @@ def run(arguments: argparse.Namespace) -> int:
 
     description = load_arm(arguments)
     console = Console()
+    if arguments.package is not None:
+        return _package(arguments, description, console)
     parameters = Parameters(arguments.parameters)
     listed = [customised_equations(description, Quantity(name), arguments.gravity,
                                    parameters=parameters)
@@ -78,6 +83,30 @@ def _write(arguments: argparse.Namespace, description: ArmDescription, parameter
     path: Path = arguments.out / name
     write_text(path, source)
     return path
+
+
+def _package(arguments: argparse.Namespace, description: ArmDescription,
+             console: Console) -> int:
+    """Write an ament_cmake package."""
+    from ..codegen.cpp_package import cpp_package
+    from ..errors import OutputError
+    from ..files import write_text
+
+    others = {'--quantity': arguments.quantities, '--friction': arguments.friction,
+              '--language python': arguments.language == 'python'}
+    for option, given in others.items():
+        if given:
+            raise OutputError(f'--package writes C++ with parameters at run time; leave {option} '
+                              'out.')
+    if arguments.out is None:
+        raise OutputError('--package needs a folder: add --out DIR.')
+    with console.status('writing equations'):
+        files = cpp_package(description, arguments.package)
+    for path, text in files.items():
+        write_text(arguments.out / arguments.package / path, text)
+    console.print(f'wrote {arguments.out / arguments.package} ({len(files)} files); put it into '
+                  'the src of a colcon workspace', highlight=False, soft_wrap=True)
+    return 0
 
 
 def _friction(description: ArmDescription) -> FrictionCode:
