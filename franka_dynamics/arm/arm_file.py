@@ -135,7 +135,7 @@ def _primitive(table: YamlTable) -> LinkInertia:
 AS_LISTED = 'as_listed'  # the hand that the inertial set was published with, if any
 NO_HAND = 'none'
 _ARM_KEYS = {'name', 'title', 'source', 'convention', 'joints', 'flange', 'base', 'home',
-             'friction', 'default_set', 'inertial_sets'}
+             'rated_load', 'friction', 'default_set', 'inertial_sets'}
 
 
 def available_arms() -> tuple[str, ...]:
@@ -219,6 +219,7 @@ def load(arm: str | Path, inertial_set: str | None = None, *, hand: str = AS_LIS
         else None,
         inertial_set=chosen, source=inertial.text('source'),
         hand=_listed_hand(inertial),
+        rated_load=table.positive('rated_load') if 'rated_load' in table else None,
         rounding=inertial.positive('rounding') if 'rounding' in inertial else 0.0,
         file=str(path), repairs=inertial.texts('repairs') if 'repairs' in inertial else ())
     return _repaired(_with_hand(description, hand), inertial, repair)

@@ -77,6 +77,8 @@ def arm_file_text(description: ArmDescription, *, source: str | None = None,
                            'rpy': _numbers(rpy_from_rotation(description.base[:3, :3]))}
     if description.home is not None:
         content['home'] = _numbers(description.home)
+    if description.rated_load is not None:
+        content['rated_load'] = float(description.rated_load)
     if description.friction is not None:
         content['friction'] = _friction(description.friction, friction_source)
     name = description.inertial_set or 'own'

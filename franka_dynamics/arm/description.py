@@ -82,7 +82,8 @@ class ArmDescription:
 
     `links[i]` is the link that joint i moves, in that joint's DH frame. `base` is the pose of
     frame {0} in the space frame {S}; `flange` is the fixed row behind the last joint. Gravity is
-    no property of an arm: models take it. `repairs` says what was changed on request.
+    no property of an arm: models take it. `repairs` says what was changed on request. `rated_load`
+    is the mass [kg] its maker lets the flange carry, None where the file does not say.
     """
 
     name: str
@@ -100,6 +101,7 @@ class ArmDescription:
     rounding: float = 0.0
     file: str = ''
     repairs: tuple[str, ...] = ()
+    rated_load: float | None = None
 
     def __post_init__(self) -> None:
         """Check that joints, links, base and home belong together; freeze the arrays."""

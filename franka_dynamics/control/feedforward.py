@@ -16,23 +16,28 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .gravity_monitor import GravityEvidence, GravityState, GravityWatch
+from .braking import Braking, REST_SPEED
+from .control_law import ControlLaw
+from .faults import FaultLatch, Until
+from .gravity_guard import FirstTorque
+from .gravity_monitor import GravityWatch
 from .limits import LimitedTorque, TorqueLimiter
 from .reference import ReferencePoint, ReferenceSource, Trajectory
 from .reference_request import plan, TrajectoryRequest
-from .settings import Settings, Start, StateSource, Stop
+from .running_crosscheck import RunningCrosscheck
+from .settings import Settings, Start, Stop
 from .supervision import Condition, Observation, StateSupervisor, SupervisionLimits
 from .terms import TermModel
 from ..arm import ArmDescription
-from ..dynamics.newton_euler import NewtonEulerModel
-from ..errors import ReferenceRefusedError
+from ..errors import ReferenceRefusedError, SettingsError
 from ..typing import Array
 
 # [rad] or [m]; an arm that was moved further while we were silent was somebody else's, and the
 # torque we left it with says nothing about the one it needs.
 _MOVED_SINCE = 0.1
-# On an inclined base the whole of g(q) must pull; contact may carry some of it for a moment.
-_LEAST_ACTING, _WRONG_WINDOWS = 0.3, 3
+# What no arm does while its sensors and their driver are sound.
+_LATCHING = frozenset({Condition.NOT_FINITE, Condition.OUT_OF_RANGE, Condition.JUMPED,
+                       Condition.CONTRADICTORY, Condition.INTERLEAVED})
 
 
 class Mode(str, Enum):
@@ -40,15 +45,8 @@ class Mode(str, Enum):
 
     SILENT = 'silent'  # nothing is published
     RUNNING = 'running'
+    BRAKING = 'braking'  # the arm is brought to rest before the stop sequence
     STOPPING = 'stopping'  # the stop sequence is being published
-
-
-class Until(int, Enum):
-    """What ends a conflict; a later one ends the earlier ones too."""
-
-    SETTINGS = 1
-    ACTIVATION = 2
-    CONFIGURATION = 3
 
 
 class Cycle(NamedTuple):
@@ -89,7 +87,10 @@ class Counters:
 
 class FeedforwardController:
     """
-    Computes feedforward torques for one arm.
+    Computes feedforward torques for one arm, with every guard that can stop it.
+
+    Both nodes drive it alike: `cycle` for each state, its command sent, then `reflect`; where no
+    command came, `stop_step` until it returns None.
 
     Parameters
     ----------
@@ -99,6 +100,11 @@ class FeedforwardController:
         The live parameters to begin with.
     supervision : SupervisionLimits
         When a state is no longer trusted.
+    crosscheck : RunningCrosscheck
+        How often the running model is compared with the independent one; none: never.
+    take_over : bool
+        Whether an arm that is carried is known to be so by the last command of a node that was
+        killed, which its receiver still holds.
 
     Raises
     ------
@@ -108,49 +114,109 @@ class FeedforwardController:
     """
 
     def __init__(self, description: ArmDescription, settings: Settings | None = None,
-                 supervision: SupervisionLimits | None = None) -> None:
+                 supervision: SupervisionLimits | None = None, *,
+                 crosscheck: RunningCrosscheck | None = None, take_over: bool = False) -> None:
         self.description = description
-        self.supervisor = StateSupervisor(description, supervision or SupervisionLimits())
+        supervision = supervision or SupervisionLimits()
+        self.supervisor = StateSupervisor(description, supervision)
         self.reference = ReferenceSource()
         self.counters = Counters(largest_share=np.zeros(description.n))
+        self.faults = FaultLatch(supervision.max_restarts)
+        self.crosscheck = crosscheck or RunningCrosscheck(0.0, 0.0)
         self.mode = Mode.SILENT
         self.stop_reason = ''
         self.enabled = False
+        self._take_over = take_over
         self._effort = description.limit('effort')
         self._limiter = TorqueLimiter(self._effort, description.limit('effort_rate'))
+        self._braking = Braking(description)
         self._zero = np.zeros(description.n)
         self._last: Array | None = None  # the last command that was published
         self._last_gravity = self._zero  # the part of it that held the arm
         self._command_stamp: float | None = None
-        self._latest: tuple[float, Array] | None = None
+        self._latest: tuple[float, Array, Array] | None = None
+        self._arrival = 0.0
         self._blend: tuple[Array, float] | None = None
         self._blend_wanted = False
-        self._stop_goal = self._zero
-        self.conflict, self._conflict_until = '', Until.SETTINGS
-        self._wrong_gravity_windows = 0
+        self._first_torque = FirstTorque.RAMPED
+        self._stop_goal, self._stop_holds = self._zero, False
+        self._stopped_by_state = False
         self._rest: Array | None = None  # where the arm was left by the last stop
-        self._use(settings or Settings())
+        self._law = self.prepare(settings or Settings())
 
     @property
     def settings(self) -> Settings:
         """The live parameters in use."""
-        return self._settings
+        return self._law.settings
 
     @property
     def terms(self) -> TermModel:
         """The torque terms in use."""
-        return self._terms
+        return self._law.terms
+
+    @property
+    def gravity_watch(self) -> GravityWatch:
+        """Who carries the arm, as its measurements show."""
+        return self._law.gravity_guard.monitor
+
+    @property
+    def conflict(self) -> str:
+        """The fault that keeps this silent, or an empty text."""
+        return self.faults.reason
 
     @property
     def stopping(self) -> bool:
-        """Whether the stop sequence is under way."""
+        """Whether the stop sequence is under way, which needs no state."""
         return self.mode is Mode.STOPPING
+
+    # Settings and references -------------------------------------------------------------------
+
+    def require_usable(self, settings: Settings) -> None:
+        """
+        Refuse other live parameters that could not be used now.
+
+        Raises
+        ------
+        SettingsError
+            If they cannot be used on this arm, or would change the target of an enabled one.
+
+        """
+        if self.enabled and settings.target != self.settings.target:
+            raise SettingsError(
+                f'target is {self.settings.target} and cannot become {settings.target} while the '
+                'node is active: who carries the arm is decided before the first torque. '
+                'Deactivate it, set target, and activate it again.')
+        settings.validate(self.description)
+
+    def prepare(self, settings: Settings) -> ControlLaw:
+        """
+        Return what follows from other live parameters; nothing is changed, and it takes a while.
+
+        Raises
+        ------
+        SettingsError
+            As require_usable.
+
+        """
+        self.require_usable(settings)
+        return ControlLaw(self.description, settings, take_over=self._take_over)
+
+    def use(self, law: ControlLaw) -> None:
+        """
+        Use other live parameters from the next cycle on, all of them.
+
+        The command glides from what it was to what it becomes within `ramp_time`.
+        """
+        before, self._law = self._law, law
+        self.faults.settings_changed(law.settings.changed_from(before.settings))
+        if law.has_gains and not before.has_gains and not self.reference.active:
+            # Where the arm was held before its gains were taken away is nobody's desire any more.
+            self.reference.clear()
+        self._blend_wanted = self._last is not None
 
     def apply(self, settings: Settings) -> None:
         """
-        Use other live parameters from the next cycle on, all or none of them.
-
-        The command glides from what it was to what it becomes within `ramp_time`.
+        Prepare and use other live parameters.
 
         Raises
         ------
@@ -158,26 +224,43 @@ class FeedforwardController:
             If they cannot be used; the present ones then stay.
 
         """
-        had_gains = self._has_gains
-        self._use(settings)
-        self._resolve(Until.SETTINGS)
-        if self._has_gains and not had_gains and not self.reference.active:
-            # Where the arm was held before it was let go is nobody's wish any more.
-            self.reference.clear()
-        self._blend_wanted = self._last is not None
+        self.use(self.prepare(settings))
 
-    def _use(self, settings: Settings) -> None:
-        settings.validate(self.description)
-        terms = TermModel(self.description, settings)
-        kp, kd = settings.gains(self.description.n)
-        self._settings, self._terms, self._kp, self._kd = settings, terms, kp, kd
-        self.gravity_watch = GravityWatch(terms.true.mass_matrix)
-        self._wrong_gravity_windows = 0
-        self._has_gains = bool(kp.any() or kd.any())
+    def plan(self, request: TrajectoryRequest) -> Trajectory | ReferencePoint:
+        """
+        Return a requested motion as it would be followed; nothing is changed.
+
+        Raises
+        ------
+        ReferenceRefusedError
+            If it cannot be followed.
+
+        """
+        latest = self._latest
+        if latest is None:
+            raise ReferenceRefusedError('The reference came before any joint state; wait until '
+                                        'the arm publishes its state.')
+        stamp, q, _ = latest
+        begin = stamp if request.start is None else max(stamp, request.start)
+        current = self.reference.at(begin) or ReferencePoint.at_rest(q)
+        return plan(request, self.description, stamp, current, q)
+
+    def follow(self, planned: Trajectory | ReferencePoint) -> None:
+        """Follow a planned motion from now on, if torques are being commanded."""
+        if self.mode is not Mode.RUNNING or self._latest is None:
+            return  # for whoever adds the efforts himself; nothing is commanded here
+        stamp = self._latest[0]
+        continues = self.reference.active
+        if isinstance(planned, Trajectory):
+            self.reference.follow(planned, stamp)
+        else:
+            self.reference.stream(planned, stamp)
+        # A stream follows on itself; anything else may begin with a step that is to be faded.
+        self._blend_wanted |= not (continues and isinstance(planned, ReferencePoint))
 
     def set_reference(self, request: TrajectoryRequest) -> Trajectory | ReferencePoint:
         """
-        Follow a requested motion from now on, and return it as it will be followed.
+        Plan and follow a requested motion, and return it as it will be followed.
 
         Raises
         ------
@@ -185,29 +268,33 @@ class FeedforwardController:
             If it cannot be followed; what was followed before goes on.
 
         """
-        if self._latest is None:
-            raise ReferenceRefusedError('The reference came before any joint state; wait until '
-                                        'the arm publishes its state.')
-        stamp, q = self._latest
-        begin = stamp if request.start is None else max(stamp, request.start)
-        current = self.reference.at(begin) or ReferencePoint.at_rest(q)
-        planned = plan(request, self.description, stamp, current, q)
-        if self.mode is not Mode.RUNNING:
-            return planned  # for whoever adds the efforts himself; nothing is commanded here
-        continues = self.reference.active
-        if isinstance(planned, Trajectory):
-            self.reference.follow(planned, stamp)
-        else:
-            self.reference.stream(planned, min(begin, stamp))
-        # A stream follows on itself; anything else may begin with a step that is to be faded.
-        self._blend_wanted |= not (continues and isinstance(planned, ReferencePoint))
+        planned = self.plan(request)
+        self.follow(planned)
         return planned
+
+    def trajectory_efforts(self, trajectory: Trajectory) -> Array:
+        """Return the feedforward torque at every point of a trajectory, shape (k, n) [N m]."""
+        return self._law.trajectory_efforts(trajectory)
+
+    # One cycle ---------------------------------------------------------------------------------
+
+    def reset(self) -> None:
+        """Forget the stream of states and what it showed; the next state is the first."""
+        self.supervisor.reset()
+        self._law.gravity_guard.restart()
+
+    @property
+    def ready(self) -> bool:
+        """Whether a trusted state would be answered with a torque, were this enabled."""
+        return not self.conflict and (
+            self._last is not None
+            or self._law.gravity_guard.first_torque() is not FirstTorque.NOT_YET)
 
     def enable(self) -> None:
         """Allow commands; they begin once the state is trusted."""
         self.enabled = True
-        self._resolve(Until.ACTIVATION)
-        self.gravity_watch.restart()
+        self.faults.activated()
+        self._stopped_by_state = False
         self.counters = Counters(largest_share=np.zeros(self.description.n))
 
     def cycle(self, stamp: float, q: Array, dq: Array, arrival: float, *,
@@ -218,6 +305,7 @@ class FeedforwardController:
         Parameters are those of StateSupervisor.observe, and the measured effort, shape (n,)
         [N m], where the driver gives one. The arrays are kept and must not change afterwards.
         """
+        self._arrival = arrival
         if effort is not None and not _all_finite(effort):
             joint = int(np.flatnonzero(~np.isfinite(effort))[0])
             return Cycle(self.reject(
@@ -227,17 +315,43 @@ class FeedforwardController:
         if not observation.valid:
             self._follow_up(observation)
             return Cycle(observation, stamp, q, dq, effort)
-        self._latest = (stamp, q)
-        reference = self.reference.sample(stamp) if observation.trusted else None
-        terms = self._terms
+        self._latest = (stamp, q, dq)
+        terms = self._law.terms
         terms.follow(stamp, q)
         gravity, coriolis = terms.gravity(q), terms.coriolis(q, dq)
+        if self.mode is not Mode.RUNNING:
+            self._forget_if_moved(q)
+            self._watch_gravity(stamp, q, dq, effort, self._last, gravity)
+        reference = self.reference.sample(stamp) if observation.trusted else None
         inertia = terms.inertia(q, reference.ddq) if reference is not None else self._zero
         previous, limited = self._last, None
         if self._follow_up(observation):
+            if reference is not None and self.mode is Mode.RUNNING:
+                deviation = self._law.tracking.check(q, reference.q)
+                if deviation:
+                    self.hold_off(deviation, Until.ACKNOWLEDGEMENT)
             limited = self._command(stamp, q, dq, reference, gravity, coriolis, inertia)
         return Cycle(observation, stamp, q, dq, effort, gravity, coriolis, inertia, previous,
                      limited)
+
+    def reflect(self, cycle: Cycle) -> None:
+        """
+        Learn from a cycle what only the next one needs; to be called once its command is out.
+
+        Counts, compares the models, and refuses to go on adding gravity where the arm shows that
+        it needs none.
+        """
+        if cycle.gravity is None or cycle.coriolis is None:
+            return
+        if cycle.limited is not None:
+            self._count(cycle.limited)
+            # The effort of this state answers to the command before it.
+            self._watch_gravity(cycle.stamp, cycle.q, cycle.dq, cycle.effort, cycle.previous,
+                                cycle.gravity)
+        failure = self.crosscheck.run(cycle.stamp, cycle.q, cycle.dq,
+                                      cycle.gravity + cycle.coriolis, self.terms)
+        if failure:
+            self.hold_off(failure, Until.CONFIGURATION)
 
     def reject(self, condition: Condition, reason: str) -> Observation:
         """Take note of a message that is no state of this arm."""
@@ -247,42 +361,62 @@ class FeedforwardController:
 
     def check_silence(self, now: float) -> None:
         """Begin the stop sequence if joint states have ceased (steady clock, [s])."""
+        self._arrival = max(self._arrival, now)
         if self.supervisor.check_silence(now) is Condition.STALE:
-            self.stop(self.supervisor.reason)
+            self._state_fault(Condition.STALE, self.supervisor.reason)
 
-    def stop(self, reason: str, *, to_zero: bool = False) -> None:
+    # Stops and faults --------------------------------------------------------------------------
+
+    def stop(self, reason: str, *, to_zero: bool = False, brake: bool = True) -> None:
         """
-        Begin the stop sequence; it needs no state and ends in silence.
+        Take the torque back: braking first if the arm moves, then by the stop sequence.
 
-        It ends at the target's own resting torque, or at zero where that would be wrong because
-        somebody else carries the arm.
+        Braking needs states that are trusted and so goes on with the cycles; the stop sequence
+        needs none. It ends at the target's own resting torque, or at zero where that would be
+        wrong because somebody else carries the arm.
+
+        Parameters
+        ----------
+        reason : str
+            What is logged and diagnosed.
+        to_zero : bool
+            Whether the torque must go, because somebody else carries the arm; then nothing
+            brakes.
+        brake : bool
+            Whether to brake at all.
+
         """
         if self.mode is Mode.RUNNING and self._last is None:
             self.mode = Mode.SILENT  # nothing was published, so there is nothing to take back
         elif self.mode is Mode.RUNNING:
-            hold = self._settings.profile.stop is Stop.HOLD_GRAVITY and not to_zero
-            goal = self._last_gravity if hold else self._zero
-            self._stop_goal = np.clip(goal, -self._effort, self._effort)
-            self.mode, self.stop_reason = Mode.STOPPING, reason
+            self._stop_holds = self._law.settings.profile.stop is Stop.HOLD_GRAVITY and not to_zero
+            self.stop_reason = reason
             self.counters.stops += 1
-            self._rest = self._latest[1] if self._latest is not None else None
             self.reference.clear()
+            if brake and not to_zero and self._moves_and_is_trusted():
+                self.mode = Mode.BRAKING
+                self._braking.begin()
+            else:
+                self._begin_stop_sequence()
+        elif self.mode is Mode.BRAKING and (
+                to_zero or not brake or self.supervisor.condition is not Condition.TRUSTED):
+            self._stop_holds = self._stop_holds and not to_zero
+            self._begin_stop_sequence()
 
-    def hold_off(self, reason: str, until: Until, *, to_zero: bool = False) -> None:
-        """Stop, and stay silent until what the conflict is about has been changed."""
-        if self.conflict and until < self._conflict_until:
-            return
-        self.conflict, self._conflict_until = reason, until
+    def hold_off(self, reason: str, until: Until, *, to_zero: bool = False,
+                 touched_by: frozenset[str] = frozenset()) -> None:
+        """Latch a fault: stop, and stay silent until it is cleared as `until` says."""
+        self.faults.latch(reason, until, touched_by)
         self.stop(reason, to_zero=to_zero)
 
-    def _resolve(self, by: Until) -> None:
-        if self._conflict_until <= by:
-            self.conflict = ''
+    def clear_fault(self) -> tuple[bool, str]:
+        """Acknowledge the latched fault; return whether there is none now, and a sentence."""
+        return self.faults.acknowledge()
 
-    def disable(self, reason: str) -> None:
+    def disable(self, reason: str, *, brake: bool = True) -> None:
         """Stop, and stay silent until enabled again."""
         self.enabled = False
-        self.stop(reason)
+        self.stop(reason, brake=brake)
 
     def stop_step(self, elapsed: float) -> Array | None:
         """
@@ -302,61 +436,25 @@ class FeedforwardController:
         self._last = self._limiter.limit(self._stop_goal, self._last, elapsed).torque
         return self._last
 
-    def reflect(self, cycle: Cycle) -> None:
-        """
-        Learn from a cycle what only the next one needs; to be called once its command is out.
+    def _begin_stop_sequence(self) -> None:
+        goal = self._last_gravity if self._stop_holds else self._zero
+        self._stop_goal = np.clip(goal, -self._effort, self._effort)
+        self._rest = self._latest[1] if self._latest is not None else None
+        self.mode = Mode.STOPPING
 
-        Counts, and refuses to go on adding gravity where the arm shows that it needs none.
-        """
-        if cycle.limited is not None:
-            self._count(cycle.limited)
-        if cycle.gravity is not None:
-            self._watch_gravity(cycle, cycle.gravity)
+    def _moves_and_is_trusted(self) -> bool:
+        return (self._latest is not None and self.supervisor.condition is Condition.TRUSTED
+                and bool(np.abs(self._latest[2]).max() > REST_SPEED))
 
-    def _watch_gravity(self, cycle: Cycle, gravity: Array) -> None:
-        # The effort of this state answers to the command before it.
-        command = cycle.previous if cycle.previous is not None else self._zero
-        evidence = self.gravity_watch.add(
-            cycle.stamp, cycle.q, cycle.dq, cycle.effort, command, gravity)
-        if evidence is None or self.mode is not Mode.RUNNING or not self._settings.terms.gravity:
-            return
-        settings = self._settings
-        if not settings.profile.receiver_adds_gravity:
-            if _adding_is_wrong(evidence):
-                self.hold_off(
-                    f'target {settings.target} leaves gravity to this node, but the arm is '
-                    f'{evidence.state.value}: {evidence.sentence}. Choose a target that '
-                    'compensates gravity itself (fci, franka_gazebo), or switch the other '
-                    'compensation off', Until.SETTINGS, to_zero=True)
-        elif settings.inclined:
-            wrong = evidence.measured and evidence.acting < _LEAST_ACTING
-            self._wrong_gravity_windows = self._wrong_gravity_windows + 1 if wrong else 0
-            if self._wrong_gravity_windows >= _WRONG_WINDOWS:
-                self.hold_off(
-                    f'gravity_vector is {list(settings.gravity_vector)}, but of the gravity '
-                    f'torque it stands for {evidence.acting:.0%} is measured; it must be gravity '
-                    'in the base frame of the arm as it is mounted', Until.SETTINGS)
-
-    def trajectory_efforts(self, trajectory: Trajectory) -> Array:
-        """Return the feedforward torque at every point of a trajectory, shape (k, n) [N m]."""
-        q = trajectory.positions
-        dq, ddq = (np.zeros_like(q) if rows is None else rows
-                   for rows in (trajectory.velocities, trajectory.accelerations))
-        settings, switches, terms = self._settings, self._settings.terms, self._terms
-        # The independent model: it takes all points at once, and agrees to rounding.
-        weightless = NewtonEulerModel(terms.loaded, (0.0, 0.0, 0.0))
-        efforts = np.zeros_like(q)
-        if switches.coriolis:
-            efforts = efforts + weightless.coriolis(q, dq)
-        if switches.inertia:
-            efforts = efforts + weightless.inverse_dynamics(q, np.zeros_like(q), ddq)
-        if switches.friction:
-            efforts = efforts + terms.friction_along(q, dq)
-        efforts = settings.scale * efforts
-        if switches.gravity:
-            efforts = efforts + np.array(
-                [terms.gravity_left_to_us(row, terms.gravity(row)) for row in q])
-        return np.clip(efforts, -self._effort, self._effort)
+    def _state_fault(self, condition: Condition, reason: str) -> None:
+        """Stop because of the states; latch what no sound driver sends, and what comes often."""
+        commanding = self.mode in (Mode.RUNNING, Mode.BRAKING) and self._last is not None
+        self.stop(reason)
+        if commanding and condition in _LATCHING:
+            self.faults.latch(reason, Until.ACKNOWLEDGEMENT)
+        elif commanding:
+            self._stopped_by_state = True
+            self.faults.note_stop(reason, self._arrival)
 
     def _follow_up(self, observation: Observation) -> bool:
         """Change the mode as the state's condition demands; return whether to command."""
@@ -364,71 +462,76 @@ class FeedforwardController:
         if not observation.valid and condition in (Condition.TRUSTED, Condition.ACQUIRING):
             return False  # a repeated or late message: no fault, and nothing to say
         if condition is not Condition.TRUSTED:
-            self.stop(f'{condition.value}: {observation.reason}')
+            self._state_fault(condition, f'{condition.value}: {observation.reason}')
             return False
         if self.mode is Mode.SILENT and self.enabled and not self.conflict:
-            self.mode, self.stop_reason = Mode.RUNNING, ''
-            self._begin()
-        return self.mode is Mode.RUNNING
+            self._first_torque = self._law.gravity_guard.first_torque()
+            if self._first_torque is not FirstTorque.NOT_YET or self._last is not None:
+                self._begin()
+        return self.mode in (Mode.RUNNING, Mode.BRAKING)
 
     def _begin(self) -> None:
-        """Start commanding, as if for the first time where somebody has moved the arm since."""
+        """Start commanding."""
+        self.mode, self.stop_reason = Mode.RUNNING, ''
+        self.faults.restarts += self._stopped_by_state
+        self._stopped_by_state = False
         self._blend_wanted = True
         self.reference.clear()
-        moved = (self._rest is not None and self._latest is not None
-                 and np.abs(self._latest[1] - self._rest).max() > _MOVED_SINCE)
-        if moved and self._settings.profile.start is Start.GRAVITY:
+
+    def _forget_if_moved(self, q: Array) -> None:
+        """Begin as if for the first time where somebody has moved the arm meanwhile."""
+        if (self.mode is Mode.SILENT and self._rest is not None and self._last is not None
+                and self._law.settings.profile.start is Start.GRAVITY
+                and np.abs(q - self._rest).max() > _MOVED_SINCE):
             self._last = None
+            self._law.gravity_guard.restart()
+
+    def _watch_gravity(self, stamp: float, q: Array, dq: Array, effort: Array | None,
+                       command: Array | None, gravity: Array) -> None:
+        conflict = self._law.gravity_guard.add(
+            stamp, q, dq, effort, self._zero if command is None else command, gravity,
+            running=self.mode is Mode.RUNNING)
+        if conflict is not None:
+            self.hold_off(conflict.reason, Until.SETTINGS, to_zero=True,
+                          touched_by=conflict.touched_by)
 
     def _command(self, stamp: float, q: Array, dq: Array, reference: ReferencePoint | None,
                  gravity: Array, coriolis: Array, inertia: Array) -> LimitedTorque | None:
-        settings, terms = self._settings, self._terms
-        ours = (terms.gravity_left_to_us(q, gravity) if settings.terms.gravity else self._zero)
-        desired = ours + self._feedforward(q, dq, reference, coriolis, inertia)
-        if self._has_gains:
-            desired = desired + self._proportional_derivative(q, dq, reference)
+        law = self._law
+        ours = law.gravity(q, gravity)
+        if self.mode is Mode.BRAKING:
+            brake = self._braking.torque(stamp, q, dq, law.terms)
+            if brake is None:
+                self._begin_stop_sequence()
+                return None
+            desired = ours + coriolis + brake
+        else:
+            desired = ours + law.feedforward(q, dq, reference, coriolis, inertia)
+            if law.has_gains:
+                if reference is None:
+                    # Gains without a reference: hold the arm where it was when they were first
+                    # needed.
+                    self.reference.hold(q)
+                desired = desired + law.feedback(q, dq, reference)
         if not _all_finite(desired):
-            self.stop('the computed torque is not finite')
+            self.stop('the computed torque is not finite', brake=False)
             return None
         if self._last is None:
-            # Nothing was published yet: begin with what keeps the arm where it is.
-            begin = ours if settings.profile.start is Start.GRAVITY else self._zero
+            # Nothing was published yet: begin with what keeps the arm where it is, if it is known
+            # that nobody else does.
+            begin = ours if self._first_torque is FirstTorque.AT_ONCE else self._zero
             self._last = np.clip(begin, -self._effort, self._effort)
             self._command_stamp = stamp
-        desired = self._glide(stamp, desired)
+        if self.mode is Mode.RUNNING:
+            desired = self._glide(stamp, desired)
         elapsed = stamp - self._command_stamp if self._command_stamp is not None else 0.0
         limited = self._limiter.limit(desired, self._last, elapsed)
         if not _all_finite(limited.torque):
-            self.stop('the limited torque is not finite')
+            self.stop('the limited torque is not finite', brake=False)
             return None
         self._last, self._command_stamp = limited.torque, stamp
         self._last_gravity = ours
         return limited
-
-    def _feedforward(self, q: Array, dq: Array, reference: ReferencePoint | None,
-                     coriolis: Array, inertia: Array) -> Array:
-        """Return what is scaled: Coriolis, inertia and friction."""
-        settings, switches = self._settings, self._settings.terms
-        desired_state = settings.state_source is StateSource.REFERENCE and reference is not None
-        total = self._zero
-        if switches.coriolis:
-            total = (self._terms.coriolis(reference.q, reference.dq)
-                     if desired_state and reference is not None else coriolis)
-        if switches.inertia and reference is not None:
-            total = total + (self._terms.inertia(reference.q, reference.ddq)
-                             if desired_state else inertia)
-        if switches.friction and reference is not None:
-            # At the wanted velocity: from the measured one, friction would be driven by noise.
-            total = total + self._terms.friction(reference.dq)
-        return total if settings.scale == 1.0 else settings.scale * total
-
-    def _proportional_derivative(self, q: Array, dq: Array,
-                                 reference: ReferencePoint | None) -> Array:
-        if reference is None:
-            # Gains without a wish: hold the arm where it was when they were first needed.
-            self.reference.hold(q)
-            return -self._kd * dq
-        return self._kp * (reference.q - q) + self._kd * (reference.dq - dq)
 
     def _glide(self, stamp: float, desired: Array) -> Array:
         """Fade out the difference that a start or a change of settings would be as a step."""
@@ -438,7 +541,8 @@ class FeedforwardController:
         if self._blend is None:
             return desired
         difference, since = self._blend
-        passed = (stamp - since) / self._settings.ramp_time if self._settings.ramp_time else 1.0
+        ramp_time = self._law.settings.ramp_time
+        passed = (stamp - since) / ramp_time if ramp_time else 1.0
         if passed >= 1.0:
             self._blend = None
             return desired
@@ -456,9 +560,3 @@ class FeedforwardController:
 def _all_finite(values: Array) -> bool:
     """Return whether all are finite; the sum of squares tells by one call, but may overflow."""
     return math.isfinite(values.dot(values)) or bool(np.isfinite(values).all())
-
-
-def _adding_is_wrong(evidence: GravityEvidence) -> bool:
-    """Return whether the arm shows that the gravity we command is too much."""
-    return evidence.commanded > 0.5 and evidence.state in (
-        GravityState.COMPENSATED, GravityState.NO_GRAVITY)

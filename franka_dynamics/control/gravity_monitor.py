@@ -34,7 +34,8 @@ class GravityEvidence:
 
     `commanded`: the part our command carried. `added`: the part of the measured effort that our
     command does not explain. `acting`: the part of g that the motion shows to pull. `measured`:
-    whether there was an effort to tell them from.
+    whether there was an effort to tell them from. `idle`: whether no drive was measured to
+    give anything.
     """
 
     state: GravityState
@@ -43,6 +44,7 @@ class GravityEvidence:
     added: float = 0.0
     acting: float = 0.0
     measured: bool = False
+    idle: bool = False
 
 
 WINDOW = 10  # joint states per verdict: 10 ms at 1 kHz
@@ -86,15 +88,12 @@ class GravityWatch:
             torque that we last commanded, and the model's g(q).
 
         """
-        if effort is None:
-            self._samples.clear()
-            self.evidence = GravityEvidence(
-                GravityState.UNKNOWN, 'the joint states carry no measured effort')
-            return None
         if not self._samples:
             self._began = (stamp, dq)
+            self._measured = True
+        self._measured = self._measured and effort is not None
         # Only kept here; what is computed from them is computed once per window.
-        self._samples.append((effort, command, gravity))
+        self._samples.append((command if effort is None else effort, command, gravity))
         if len(self._samples) < WINDOW:
             return None
         samples = np.array(self._samples)
@@ -106,12 +105,41 @@ class GravityWatch:
         """Return the verdict on samples of shape (WINDOW, 3, n), the last at a state."""
         if not np.isfinite(samples).all():
             return GravityEvidence(GravityState.UNKNOWN, 'the measured effort is not finite')
-        if not samples[:, 0].any():
-            return GravityEvidence(GravityState.UNKNOWN, 'the measured effort is exactly zero')
         began, dq_began = self._began
         acceleration = (dq - dq_began) / (stamp - began) if stamp > began else np.zeros_like(dq)
         effort, command, gravity = samples.mean(axis=0)
-        return judge(effort, command, gravity, self._mass_matrix(q) @ acceleration)
+        inertial = self._mass_matrix(q) @ acceleration
+        if not self._measured:
+            return judge_motion(command, gravity, inertial,
+                                'the joint states carry no measured effort')
+        if not samples[:, 0].any():
+            return judge_motion(command, gravity, inertial,
+                                'the measured effort is exactly zero')
+        return judge(effort, command, gravity, inertial)
+
+
+def judge_motion(command: Array, gravity: Array, inertial: Array, why: str) -> GravityEvidence:
+    """
+    Return who carries the arm where no effort is measured; only a fall shows anything.
+
+    Parameters
+    ----------
+    command, gravity, inertial : ndarray, shape (n,)
+        As for `judge` [N m].
+    why : str
+        What is missing, as a sentence for people.
+
+    """
+    square = float(gravity @ gravity)
+    if square >= _LEAST_GRAVITY ** 2:
+        commanded = float(command @ gravity) / square
+        falling = float((command - inertial) @ gravity) / square
+        if abs(commanded) < _NONE and falling > _ALL:
+            return GravityEvidence(
+                GravityState.UNCOMPENSATED,
+                f'{why}, but the arm falls with {falling:.0%} of g(q)', commanded, 0.0,
+                falling, idle=True)
+    return GravityEvidence(GravityState.UNKNOWN, why, idle=True)
 
 
 def judge(effort: Array, command: Array, gravity: Array, inertial: Array) -> GravityEvidence:

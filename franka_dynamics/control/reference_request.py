@@ -61,8 +61,9 @@ def plan(request: TrajectoryRequest, description: ArmDescription, now: float,
         What will be desired when the request starts, or the measured state at rest. A trajectory
         whose first point comes after its start is led there from here.
     measured : ndarray, shape (n,), optional
-        Where the arm is, if not where `current` wants it. A set-point must be near it, or a
-        stream could run away from the arm.
+        Where the arm is, if not where `current` has it. A set-point must be near it, or a stream
+        could run away from the arm; and so must the beginning of a trajectory, or what it begins
+        with is a step for the arm.
 
     Raises
     ------
@@ -92,6 +93,9 @@ def plan(request: TrajectoryRequest, description: ArmDescription, now: float,
         _require_within_limits(description, np.zeros(1), _stacked(point), accelerations=True)
         return point
     trajectory = _trajectory(request, start, now, current, description)
+    if measured is not None and start <= now + MOST_LATENESS_S:
+        # What begins later is preceded by what is followed until then, whose own error is watched.
+        _require_reachable(description, trajectory.sample(max(start, now)).q, measured)
     segments = max(1, len(trajectory.times) - 1)
     times, points = trajectory.sample_many(
         min(max(_SAMPLES // segments, _LEAST_PER_SEGMENT), _MOST_PER_SEGMENT))

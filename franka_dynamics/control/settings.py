@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from enum import Enum
 
 import numpy as np
@@ -38,6 +38,8 @@ class TargetProfile:
     torque and the one the receiver already adds, or all of it. Receivers hold the last command
     for ever (ros2_control's forward controllers do), so `stop` is a torque at which the arm may
     be left: zero where the receiver keeps it up, the last gravity torque where nobody else does.
+    `braked_until_commanded`: whether an arm that stands still without any effort is known to be
+    held by its brakes, so that it can be given g at once.
     """
 
     name: str
@@ -45,13 +47,15 @@ class TargetProfile:
     receiver_adds_friction: bool
     start: Start
     stop: Stop
+    braked_until_commanded: bool = False
 
 
 TARGETS = {profile.name: profile for profile in (
     TargetProfile('fci', True, True, Start.ZERO, Stop.ZERO),
     TargetProfile('franka_gazebo', True, False, Start.ZERO, Stop.ZERO),
     TargetProfile('gz_ros2_control', False, False, Start.GRAVITY, Stop.HOLD_GRAVITY),
-    TargetProfile('mujoco', False, False, Start.GRAVITY, Stop.HOLD_GRAVITY),
+    TargetProfile('mujoco', False, False, Start.GRAVITY, Stop.HOLD_GRAVITY,
+                  braked_until_commanded=True),
 )}
 DEFAULT_TARGET = 'fci'
 
@@ -68,9 +72,15 @@ PAYLOAD_ORDER = ('mass', 'x', 'y', 'z', 'xx', 'xy', 'xz', 'yy', 'yz', 'zz')
 _MOST_GRAVITY = 30.0
 # A real robot stands on the Earth: what differs from its gravity is a slip of the pen.
 _EARTH = (9.7, 9.9)
-# Beyond these no number is meant: an arm's joint stiffness, and what its flange carries (kg, m,
-# kg m^2). They also keep every torque far from overflow.
-_MOST_GAIN, _MOST_PAYLOAD = 1e5, 100.0
+# Of an arm whose file states no torque limit or rated load. They also keep every torque far from
+# overflow.
+_MOST_GAIN, _MOST_PAYLOAD_KG = 1e4, 100.0
+# [1/rad], [s/rad] Gains in shares of the torque limit: at the largest, an error of 0.04 rad or a
+# third of a radian per second asks for all the torque there is. libfranka's joint impedance
+# example has 600 N m/rad of 87 N m, and 30 N m s/rad of 12 N m.
+_MOST_STIFFNESS, _MOST_DAMPING = 25.0, 3.0
+_MOST_VALUES = 64  # of an array that a sentence can still quote
+_MOST_LEVER_M = 1.0  # from the flange to the centre of mass of what it carries
 
 
 class StateSource(str, Enum):
@@ -97,7 +107,9 @@ class Settings:
 
     `payload` is the ten numbers of libfranka's setLoad, in the flange frame: mass [kg], centre of
     mass [m], inertia about it [kg m^2] in the order xx, xy, xz, yy, yz, zz. `kp` [N m/rad] and
-    `kd` [N m s/rad] belong to the optional joint PD.
+    `kd` [N m s/rad] belong to the optional joint PD. `max_tracking_error` [rad or m per joint] and
+    `max_flange_error` [m] stop the arm; 0 checks nothing. `max_payload` [kg] overrides the arm's
+    rated load; 0 does not.
     """
 
     target: str = DEFAULT_TARGET
@@ -108,6 +120,9 @@ class Settings:
     payload_known_to_robot: bool = True
     kp: tuple[float, ...] = (0.0,)
     kd: tuple[float, ...] = (0.0,)
+    max_tracking_error: tuple[float, ...] = (0.2,)
+    max_flange_error: float = 0.0
+    max_payload: float = 0.0
     scale: float = 1.0
     ramp_time: float = 0.2
 
@@ -123,7 +138,20 @@ class Settings:
 
     def gains(self, n: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return kp and kd as arrays of shape (n,); a single number stands for every joint."""
-        return _gain('kp', self.kp, n), _gain('kd', self.kd, n)
+        return _per_joint('kp', self.kp, n), _per_joint('kd', self.kd, n)
+
+    def tracking_errors(self, n: int) -> NDArray[np.float64]:
+        """Return max_tracking_error as an array of shape (n,)."""
+        return _per_joint('max_tracking_error', self.max_tracking_error, n)
+
+    def changed_from(self, other: Settings) -> frozenset[str]:
+        """Return the names of the live parameters that differ from those of other settings."""
+        differing = {entry.name for entry in fields(self)
+                     if entry.name != 'terms'
+                     and getattr(self, entry.name) != getattr(other, entry.name)}
+        return frozenset(differing | {
+            f'terms.{entry.name}' for entry in fields(self.terms)
+            if getattr(self.terms, entry.name) != getattr(other.terms, entry.name)})
 
     def payload_inertia(self) -> LinkInertia:
         """
@@ -136,20 +164,31 @@ class Settings:
 
         """
         values = np.asarray(self.payload, dtype=float)
+        if len(self.payload) > _MOST_VALUES:
+            raise SettingsError(f'payload has {len(self.payload)} values; it must have ten '
+                                f'({", ".join(PAYLOAD_ORDER)}).')
         if values.shape != (len(PAYLOAD_ORDER),) or not np.isfinite(values).all():
             raise SettingsError(
                 f'payload must be ten finite numbers ({", ".join(PAYLOAD_ORDER)}); got '
                 f'{list(self.payload)}.')
-        if np.abs(values).max() > _MOST_PAYLOAD:
-            raise SettingsError(
-                f'payload has a value of {values[np.abs(values).argmax()]:g}; in kg, m and kg m^2 '
-                f'none is beyond {_MOST_PAYLOAD:g}. Are these grams or millimetres?')
         mass, center, inertia = values[0], values[1:4], values[4:]
         if mass < 0.0:
             raise SettingsError(f'payload.mass is {mass} kg; a mass cannot be negative.')
         if mass == 0.0 and values[1:].any():
             raise SettingsError('payload has no mass but a centre of mass or an inertia; give the '
                                 'mass, or ten zeros for no payload.')
+        if mass > _MOST_PAYLOAD_KG:
+            raise SettingsError(f'payload.mass is {mass:g} kg, and no arm carries more than '
+                                f'{_MOST_PAYLOAD_KG:g}. Are these grams?')
+        if np.linalg.norm(center) > _MOST_LEVER_M:
+            raise SettingsError(
+                f'payload has its centre of mass {np.linalg.norm(center):.4g} m from the flange; '
+                f'at most {_MOST_LEVER_M:g} m is taken. Are these millimetres?')
+        if np.abs(inertia).max() > mass * _MOST_LEVER_M ** 2:
+            raise SettingsError(
+                f'payload has an inertia of {inertia[np.abs(inertia).argmax()]:.4g} kg m^2; '
+                f'{mass:g} kg within {_MOST_LEVER_M:g} m of their centre have at most '
+                f'{mass * _MOST_LEVER_M ** 2:g}.')
         try:
             body = LinkInertia.from_center_of_mass(mass, center, inertia)
         except InertiaError as error:
@@ -172,7 +211,7 @@ class Settings:
 
         """
         target_profile(self.target)
-        self.payload_inertia()
+        self._require_load(description)
         gravity = np.asarray(self.gravity_vector, dtype=float)
         if (gravity.shape != (3,) or not np.isfinite(gravity).all()
                 or np.abs(gravity).max() > _MOST_GRAVITY):
@@ -186,10 +225,11 @@ class Settings:
                 f'target {self.target} compensates gravity itself, and only its direction in the '
                 f'base frame can differ ({_EARTH[0]} to {_EARTH[1]} m/s^2 in all). Gravity is '
                 'switched off with terms.gravity.')
-        for name, gain in zip(('kp', 'kd'), self.gains(description.n)):
-            if (gain < 0.0).any() or (gain > _MOST_GAIN).any():
-                raise SettingsError(f'{name} must be within 0 and {_MOST_GAIN:g}; got '
-                                    f'{gain.tolist()}.')
+        self._require_gains(description)
+        if (self.tracking_errors(description.n) < 0.0).any() or not self.max_flange_error >= 0.0:
+            raise SettingsError(
+                'max_tracking_error and max_flange_error must not be negative; got '
+                f'{list(self.max_tracking_error)} and {self.max_flange_error}.')
         if not 0.0 <= self.scale <= 1.0:
             raise SettingsError(f'scale must be within 0 and 1; got {self.scale}.')
         if not 0.0 <= self.ramp_time <= 10.0:
@@ -203,8 +243,35 @@ class Settings:
                 f'terms.friction is on, but the target {self.target} compensates friction '
                 'itself; adding it twice can drive the arm by itself. Switch it off.')
 
+    def _require_load(self, description: ArmDescription) -> None:
+        body = self.payload_inertia()
+        if not 0.0 <= self.max_payload <= _MOST_PAYLOAD_KG:
+            raise SettingsError(f'max_payload must be within 0 and {_MOST_PAYLOAD_KG:g} kg; got '
+                                f'{self.max_payload}.')
+        limit = self.max_payload or description.rated_load
+        if limit is not None and body.mass > limit:
+            source = ('max_payload' if self.max_payload
+                      else f'the rated load of {description.name}')
+            raise SettingsError(
+                f'payload.mass is {body.mass:g} kg, more than {source} ({limit:g} kg); set '
+                'max_payload where the arm really carries more.')
 
-def _gain(name: str, values: tuple[float, ...], n: int) -> NDArray[np.float64]:
+    def _require_gains(self, description: ArmDescription) -> None:
+        effort = description.limit('effort')
+        for name, gain, share in zip(('kp', 'kd'), self.gains(description.n),
+                                     (_MOST_STIFFNESS, _MOST_DAMPING)):
+            most = np.where(np.isfinite(effort), share * effort, _MOST_GAIN)
+            if (gain < 0.0).any() or (gain > most).any():
+                joint = int(np.flatnonzero((gain < 0.0) | (gain > most))[0])
+                raise SettingsError(
+                    f'{name} must be within 0 and {most[joint]:g} at '
+                    f'{description.joint_names[joint]} ({share:g} times its torque limit); got '
+                    f'{gain[joint]:g}.')
+
+
+def _per_joint(name: str, values: tuple[float, ...], n: int) -> NDArray[np.float64]:
+    if len(values) > _MOST_VALUES:
+        raise SettingsError(f'{name} has {len(values)} values; give one, or one per joint.')
     gain = np.asarray(values, dtype=float)
     gain = np.repeat(gain, n) if gain.shape == (1,) else gain
     if gain.shape != (n,) or not np.isfinite(gain).all():

@@ -39,6 +39,7 @@ class TermModel:
         loaded = description.with_payload(payload) if payload.mass else description
         self.description = description
         self.loaded = loaded
+        self.gravity_vector = tuple(settings.gravity_vector)
         self.true = PinocchioModel(loaded, settings.gravity_vector)
         self._weightless = PinocchioModel(loaded, (0.0, 0.0, 0.0))
         self._zero = np.zeros(description.n)

@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
 
 import numpy as np
 
@@ -36,29 +35,25 @@ class _ModelledSource:
     ----------
     controller : FeedforwardController
         With target `fci`: no gravity but what the robot does not know of.
-    crosscheck : callable
-        Given a cycle whose torque is out: returns an empty text, or how the running model
-        differs from the independent one.
 
     """
 
-    def __init__(self, controller: FeedforwardController,
-                 crosscheck: Callable[[Cycle], str]) -> None:
-        self.controller, self._crosscheck = controller, crosscheck
+    def __init__(self, controller: FeedforwardController) -> None:
+        self.controller = controller
         self.cycle: Cycle | None = None
         self.reason = 'no state has been read'
         self.fault = ''
-        self._models_differ = ''
 
     def clear_fault(self) -> None:
         """Forget what ended the last motion; models that differ stay a fault for good."""
-        self.fault = self._models_differ
+        self.controller.clear_fault()
+        self.fault = self.controller.conflict
 
     def monitor(self) -> None:
-        """Compare the running model with the independent one, now and then."""
-        if self.cycle is not None and not self._models_differ:
-            self._models_differ = self._crosscheck(self.cycle)
-            self.fault = self._models_differ or self.fault
+        """Let the controller see who carries the arm, and compare the models."""
+        if self.cycle is not None:
+            self.controller.reflect(self.cycle)
+            self.fault = self.controller.conflict or self.fault
 
     def _observe(self, reading: FciReading, stamp: float, now: float) -> Cycle:
         self.cycle = self.controller.cycle(stamp, reading.q, reading.dq, now,
@@ -72,16 +67,15 @@ class CommandSource(_ModelledSource):
 
     Parameters
     ----------
-    controller, crosscheck : FeedforwardController, callable
-        As for every source; the controller is never enabled and commands nothing itself.
+    controller : FeedforwardController
+        As for every source; it is never enabled and commands nothing itself.
     timeout : float
         Silence after which a command is no longer followed [s].
 
     """
 
-    def __init__(self, controller: FeedforwardController, crosscheck: Callable[[Cycle], str],
-                 timeout: float) -> None:
-        super().__init__(controller, crosscheck)
+    def __init__(self, controller: FeedforwardController, timeout: float) -> None:
+        super().__init__(controller)
         self._timeout = timeout
         self._effort = controller.description.limit('effort')
         self._command: Array | None = None
@@ -204,16 +198,15 @@ class CommandSource(_ModelledSource):
 class FeedforwardSource(_ModelledSource):
     """A feedforward controller, fed with each state in the cycle it arrives."""
 
-    def __init__(self, controller: FeedforwardController,
-                 crosscheck: Callable[[Cycle], str]) -> None:
-        super().__init__(controller, crosscheck)
+    def __init__(self, controller: FeedforwardController) -> None:
+        super().__init__(controller)
         self._last = np.zeros(controller.description.n)
 
     def observe(self, reading: FciReading, stamp: float, now: float) -> bool:
         """Return whether the states are trusted."""
         cycle = self._observe(reading, stamp, now)
         self.reason = self.controller.conflict or cycle.observation.reason
-        return cycle.observation.condition is Condition.TRUSTED and not self.controller.conflict
+        return cycle.observation.condition is Condition.TRUSTED and self.controller.ready
 
     def begin(self) -> None:
         """Let the controller compute commands."""
@@ -236,15 +229,9 @@ class FeedforwardSource(_ModelledSource):
 
     def end(self) -> None:
         """Take the controller through its stop sequence at once; the loop has ramped already."""
-        self.controller.disable(self.reason)
+        self.controller.disable(self.reason, brake=False)
         while self.controller.stop_step(LONGEST_STEP_S) is not None:
             pass
-
-    def monitor(self) -> None:
-        """Let the controller see who carries the arm, and compare the models."""
-        if self.cycle is not None:
-            self.controller.reflect(self.cycle)
-        super().monitor()
 
 
 def gravity_share(command: Array, gravity: Array) -> float:

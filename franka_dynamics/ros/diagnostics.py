@@ -9,7 +9,7 @@ from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 
-from .monitors import CommandWatch, ContactWatch, RunningCrosscheck
+from .monitors import CommandWatch, ContactWatch
 from ..control.contact import LOAD_WARNING_KG
 from ..control.feedforward import FeedforwardController, Mode
 from ..control.gravity_monitor import GravityState
@@ -44,12 +44,10 @@ class FeedforwardDiagnostics:
     """Publishes states, rates, latencies, margins and who compensates gravity."""
 
     def __init__(self, node: Any, controller: FeedforwardController, latency: Durations,
-                 crosscheck: RunningCrosscheck, watch: CommandWatch,
-                 contact: ContactWatch) -> None:
+                 watch: CommandWatch, contact: ContactWatch) -> None:
         self._node = node
         self._controller = controller
         self._latency = latency
-        self._crosscheck = crosscheck
         self._watch = watch
         self._contact = contact
         self._refused = ''
@@ -115,6 +113,8 @@ class FeedforwardDiagnostics:
             'mode': controller.mode.value, 'target': controller.settings.target,
             'published': counters.commands, 'cut by torque limit': counters.cut_by_limit,
             'cut by rate limit': counters.cut_by_rate, 'stops': counters.stops,
+            'restarts by itself': controller.faults.restarts,
+            'faults latched': controller.faults.latched,
             'references refused': self._refusals,
             'foreign commands heard': self._watch.rivals_seen,
             'latency p50 [us]': 1e6 * self._latency.percentile(50),
@@ -135,7 +135,7 @@ class FeedforwardDiagnostics:
             'seen to act [%]': 100.0 * evidence.acting})
 
     def _models(self) -> DiagnosticStatus:
-        check = self._crosscheck
+        check = self._controller.crosscheck
         level = ERROR if self._controller.conflict.startswith('cross-check') else OK
         message = 'the two models agree' if level is OK else self._controller.conflict
         return self._status('Cross-check', level, message, {
@@ -187,9 +187,9 @@ class FciDiagnostics:
     """Publishes the loop's state, its periods, lost packets and the models' differences."""
 
     def __init__(self, node: Any, loop: TorqueLoop, controller: FeedforwardController,
-                 preflight: Preflight, crosscheck: RunningCrosscheck) -> None:
+                 preflight: Preflight) -> None:
         self._node, self._loop, self._controller = node, loop, controller
-        self._preflight, self._crosscheck = preflight, crosscheck
+        self._preflight = preflight
         self._periods, self._answers = Durations(1 << 14), Durations(1 << 14)
         self._arrival: float | None = None
         self._reading: FciReading | None = None
@@ -266,5 +266,5 @@ class FciDiagnostics:
         refusal = self._preflight.model_refusal
         return self._status('Model', ERROR if refusal else OK, refusal or difference.sentence(), {
             **{f'largest difference of {name}': term.largest for name, term in terms.items()},
-            'running cross-check: largest difference [N m]': self._crosscheck.largest,
-            'running cross-check: checks': self._crosscheck.checks})
+            'running cross-check: largest difference [N m]': self._controller.crosscheck.largest,
+            'running cross-check: checks': self._controller.crosscheck.checks})

@@ -41,12 +41,12 @@ from .fci_parameters import (
 )
 from .live_parameters import LiveParameters
 from .messages import doubles, effort_message, request_from_message, stamp_from_seconds
-from .monitors import RunningCrosscheck
 from .node_process import REFUSED, run_node, StopRequest
 from .parameters import declare, refuse_unknown, values
 from .qos import PUBLISHER_QOS, qos_overriding_options, REFERENCE_QOS, STATE_QOS
 from ..arm import ArmDescription
 from ..control.feedforward import FeedforwardController
+from ..control.running_crosscheck import RunningCrosscheck
 from ..dynamics import GRAVITY
 from ..dynamics.pinocchio_model import PinocchioModel
 from ..errors import (
@@ -61,7 +61,7 @@ from ..fci.model_difference import compare_models
 from ..fci.preflight import known_to_robot, Preflight
 from ..fci.sources import CommandSource, FeedforwardSource
 from ..fci.torque_loop import LoopState, TorqueLoop
-from ..validation.crosscheck import crosscheck
+from ..validation.crosscheck import crosscheck, TOLERANCE
 
 NODE_NAME = 'fci'
 _LOG_PERIOD_S, _DIAGNOSTICS_PERIOD_S = 1.0, 1.0
@@ -95,7 +95,8 @@ class FciNode(Node):
             raise SettingsError('robot_ip is empty; give the address of the control unit.')
         description = _arm(parameters)
         self._controller = FeedforwardController(
-            description, fci_settings_from(parameters), fci_supervision_from(parameters))
+            description, fci_settings_from(parameters), fci_supervision_from(parameters),
+            crosscheck=RunningCrosscheck(parameters['crosscheck_period'], TOLERANCE))
         collision, threshold = collision_thresholds_from(parameters), preflight_torque_from(
             parameters)
         report = crosscheck(
@@ -109,12 +110,10 @@ class FciNode(Node):
             timeout=parameters['connect_timeout'])
         if self._mode != STATES_ONLY:
             self._connection.set_collision_thresholds(collision)
-        self._crosscheck = RunningCrosscheck(
-            self._controller, parameters['crosscheck_period'], report.largest)
+        self._controller.crosscheck.at_configure = report.largest
         self._source = (
-            FeedforwardSource(self._controller, self._crosscheck.run)
-            if self._mode == FEEDFORWARD else
-            CommandSource(self._controller, self._crosscheck.run, parameters['command_timeout']))
+            FeedforwardSource(self._controller) if self._mode == FEEDFORWARD else
+            CommandSource(self._controller, parameters['command_timeout']))
         self._preflight = Preflight(
             description, load_arm({**parameters, 'hand': 'none'}), threshold,
             lambda: (self._controller.settings, self._controller.terms))
@@ -128,7 +127,7 @@ class FciNode(Node):
             self, FCI_PARAMETERS, FCI_LIVE_PARAMETERS,
             self._judge_settings, self._apply_settings)
         self._diagnostics = FciDiagnostics(
-            self, self._loop, self._controller, self._preflight, self._crosscheck)
+            self, self._loop, self._controller, self._preflight)
         self._connection.read()
         self._robot_model = self._connection.load_model()
         self._compared_states = parameters['crosscheck_states']

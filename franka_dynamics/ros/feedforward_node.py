@@ -18,6 +18,7 @@ from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackRet
 from rclpy.parameter import Parameter
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, String
+from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory
 
 from .arm_parameters import ROBOT_DESCRIPTION
@@ -31,19 +32,21 @@ from .feedforward_parameters import (
 )
 from .messages import effort_message, JointReading, request_from_message, trajectory_message
 from .model_source import DESCRIPTION_QOS, resolve_model
-from .monitors import CommandWatch, ContactWatch, RunningCrosscheck
+from .monitors import CommandWatch, ContactWatch
 from .node_process import run_lifecycle_node
 from .parameters import announcement, check, declare, refuse_unknown, values
 from .qos import PUBLISHER_QOS, qos_overriding_options, REFERENCE_QOS, STATE_QOS
 from .serialized import CommandBytes, RawJointStateReader
 from .term_publishers import TermPublishers
-from ..control.feedforward import Cycle, FeedforwardController, Until
+from ..control.faults import Until
+from ..control.feedforward import Cycle, FeedforwardController
 from ..control.limits import LONGEST_STEP_S
 from ..control.reference import Trajectory
+from ..control.running_crosscheck import RunningCrosscheck
 from ..control.statistics import Durations
 from ..control.supervision import Condition
 from ..errors import FrankaDynamicsError, JointStateError, ReferenceRefusedError
-from ..validation.crosscheck import crosscheck
+from ..validation.crosscheck import crosscheck, TOLERANCE
 
 NODE_NAME = 'feedforward'
 _SILENCE_CHECKS_PER_TIMEOUT = 2
@@ -65,6 +68,7 @@ class FeedforwardNode(LifecycleNode):
         refuse_unknown(self, FEEDFORWARD_PARAMETERS)
         self.add_on_set_parameters_callback(self._judge_parameters)
         self.add_post_set_parameters_callback(self._apply_parameters)
+        self.create_service(Trigger, '~/clear_fault', self._on_clear_fault)
         self._controller: FeedforwardController | None = None
         self._steady = Clock(clock_type=ClockType.STEADY_TIME)
         self._timers_of_activation: list[Any] = []
@@ -102,7 +106,9 @@ class FeedforwardNode(LifecycleNode):
         for sentence in description.repairs:
             self.get_logger().warning(sentence)
         controller = FeedforwardController(
-            description, settings_from(parameters), supervision_from(parameters))
+            description, settings_from(parameters), supervision_from(parameters),
+            crosscheck=RunningCrosscheck(parameters['crosscheck_period'], TOLERANCE),
+            take_over=parameters['take_over'])
         report = crosscheck(controller.terms.loaded,
                             gravity=controller.settings.gravity_vector,
                             count=parameters['crosscheck_states'])
@@ -114,8 +120,7 @@ class FeedforwardNode(LifecycleNode):
         self._names = list(description.joint_names)
         self._reader = RawJointStateReader(self._names)
         self._command_bytes = CommandBytes(description.n)
-        self._running_crosscheck = RunningCrosscheck(
-            controller, parameters['crosscheck_period'], report.largest)
+        controller.crosscheck.at_configure = report.largest
         self._latency = Durations()
         # These first, because they may refuse (no friction model, a frame that does not exist).
         self._contact = ContactWatch(controller, contact_limits_from(parameters),
@@ -132,8 +137,7 @@ class FeedforwardNode(LifecycleNode):
             JointTrajectory, '~/feedforward_trajectory', PUBLISHER_QOS, **options)
         self._command_watch = CommandWatch(self, self._command_publisher)
         self._diagnostics = FeedforwardDiagnostics(
-            self, controller, self._latency, self._running_crosscheck, self._command_watch,
-            self._contact)
+            self, controller, self._latency, self._command_watch, self._contact)
         self._last_publication = 0.0
         self._simulated_time = self.get_parameter('use_sim_time').value
         # Last: whoever finds a controller finds all the rest.
@@ -167,7 +171,7 @@ class FeedforwardNode(LifecycleNode):
         self._next_diagnostics = time.monotonic() + _DIAGNOSTICS_PERIOD_S
         self._timer(self._silence_period, self._on_silence_timer)
         self._timer(_REFRESH_PERIOD_S, self._on_housekeeping_timer)
-        self.controller.supervisor.reset()
+        self.controller.reset()
         self.controller.enable()
         result = super().on_activate(state)
         self._look_who_listens()
@@ -279,9 +283,6 @@ class FeedforwardNode(LifecycleNode):
             self._terms.publish(cycle, reading.stamp_message)
         if self._contact.listening and self._contact.run(cycle):
             self._diagnostics.publish_contact()
-        failure = self._running_crosscheck.run(cycle)
-        if failure:
-            self.controller.hold_off(failure, Until.CONFIGURATION)
 
     def _look_who_listens(self) -> None:
         self._terms.refresh()
@@ -351,6 +352,17 @@ class FeedforwardNode(LifecycleNode):
                 self._names, planned.times - start, planned.positions, planned.velocities,
                 planned.accelerations, self.controller.trajectory_efforts(planned), start))
 
+    def _on_clear_fault(self, _: Trigger.Request, answer: Trigger.Response) -> Trigger.Response:
+        """Acknowledge a latched fault; what an acknowledgement does not clear stays."""
+        if self._controller is None:
+            answer.success, answer.message = False, 'the node is not configured'
+            return answer
+        fault = self.controller.conflict
+        answer.success, answer.message = self.controller.clear_fault()
+        if fault:
+            self.get_logger().info(f'~/clear_fault: {answer.message}')
+        return answer
+
     def _on_robot_description(self, message: String) -> None:
         """Let go of an arm whose description is no longer the one the model was made from."""
         if message.data != self._model.urdf:
@@ -364,7 +376,7 @@ class FeedforwardNode(LifecycleNode):
         try:
             merged = self._with_changes(changes)
             if self._controller is not None:
-                settings_from(merged).validate(self.controller.description)
+                self.controller.require_usable(settings_from(merged))
         except FrankaDynamicsError as error:
             return SetParametersResult(successful=False, reason=str(error))
         return SetParametersResult(successful=True)

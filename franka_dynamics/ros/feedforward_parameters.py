@@ -41,6 +41,13 @@ LIVE_PARAMETERS = (
                   'for all joints, or one per joint.', unit='N m/rad'),
     ParameterSpec('kd', 'double_array', [0.0], 'Damping of the optional joint PD: one number '
                   'for all joints, or one per joint.', unit='N m s/rad'),
+    ParameterSpec('max_tracking_error', 'double_array', [0.2], 'How far a joint may be from where '
+                  'it should be before the arm is stopped: one number for all joints, or one per '
+                  'joint; 0 checks nothing.', unit='rad'),
+    ParameterSpec('max_flange_error', 'double', 0.0, 'The same for the position of the flange; 0 '
+                  'checks nothing.', minimum=0.0, maximum=10.0, unit='m'),
+    ParameterSpec('max_payload', 'double', 0.0, "Largest mass of payload; 0 for the arm's rated "
+                  'load.', minimum=0.0, maximum=100.0, unit='kg'),
     ParameterSpec('ramp_time', 'double', 0.2, 'How long a start or a change of parameters takes '
                   'to reach the torque in full.', minimum=0.0, maximum=10.0, unit='s'),
 )
@@ -58,6 +65,13 @@ FIXED_PARAMETERS = (
                   unit='s'),
     ParameterSpec('recovery_samples', 'integer', 20, 'Good joint states in a row before torque '
                   'is given (again).', read_only=True, minimum=2, maximum=10000),
+    ParameterSpec('max_restarts', 'integer', 5, 'How often within a minute torque is given again '
+                  'by itself after joint states that were late, missing or of another form; one '
+                  'more waits for ~/clear_fault, as other faults do at once.', read_only=True,
+                  minimum=0, maximum=1000),
+    ParameterSpec('take_over', 'bool', False, 'An arm that is carried is known to be so by the '
+                  'last command of a node that was killed, and is taken over instead of refused.',
+                  read_only=True),
     ParameterSpec('listen_before_activation', 'double', 0.5, 'How long the command topic is '
                   'watched for somebody else before activation.', read_only=True, minimum=0.0,
                   maximum=10.0, unit='s'),
@@ -99,7 +113,10 @@ def settings_from(values: dict[str, Any]) -> Settings:
         state_source=StateSource(values['state_source']),
         gravity_vector=tuple(values['gravity_vector']), payload=tuple(values['payload']),
         payload_known_to_robot=values['payload_known_to_robot'],
-        kp=tuple(values['kp']), kd=tuple(values['kd']), scale=values['scale'],
+        kp=tuple(values['kp']), kd=tuple(values['kd']),
+        max_tracking_error=tuple(values['max_tracking_error']),
+        max_flange_error=values['max_flange_error'], max_payload=values['max_payload'],
+        scale=values['scale'],
         ramp_time=values['ramp_time'])
 
 
@@ -107,7 +124,8 @@ def supervision_from(values: dict[str, Any]) -> SupervisionLimits:
     """Return the supervision limits that parameter values stand for."""
     return SupervisionLimits(
         min_input_rate=values['min_input_rate'], state_timeout=values['state_timeout'],
-        max_state_age=values['max_state_age'], recovery_samples=values['recovery_samples'])
+        max_state_age=values['max_state_age'], recovery_samples=values['recovery_samples'],
+        max_restarts=values['max_restarts'])
 
 
 def contact_limits_from(values: dict[str, Any]) -> ContactLimits:

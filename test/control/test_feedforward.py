@@ -9,8 +9,9 @@ from hypothesis import settings as hypothesis_settings
 import numpy as np
 import pytest
 
-from franka_dynamics.arm import JointLimits, load
-from franka_dynamics.control.feedforward import FeedforwardController, Mode, Until
+from franka_dynamics.arm import JointLimits
+from franka_dynamics.control.faults import Until
+from franka_dynamics.control.feedforward import FeedforwardController, Mode
 from franka_dynamics.control.limits import LONGEST_STEP_S
 from franka_dynamics.control.multisine import multisine
 from franka_dynamics.control.reference_request import TrajectoryRequest
@@ -20,37 +21,10 @@ from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.errors import ReferenceRefusedError, SettingsError
 from franka_dynamics.simulation.arm_simulation import ArmSimulation, SimulationSettings
 
-FER = load('fer')
+from .closed_loop import FER, Loop, MUJOCO
+
 LOAD = (1.0, 0.0, 0.0, 0.05, 1e-3, 0.0, 0.0, 1e-3, 0.0, 1e-3)
-MUJOCO = Settings(target='mujoco')
 KP, KD = (60.0, 60.0, 60.0, 60.0, 15.0, 15.0, 10.0), (6.0, 6.0, 6.0, 6.0, 1.0, 1.0, 0.5)
-
-
-class Loop:
-    """A controller and a simulated arm, stepped in turn as the node and the arm are."""
-
-    def __init__(self, settings=MUJOCO, **simulation):
-        simulation.setdefault('brake_release_after', 0.1)
-        self.arm = ArmSimulation(FER, SimulationSettings(**simulation))
-        self.controller = FeedforwardController(FER, settings)
-        self.controller.enable()
-        self.command, self.published = None, []
-
-    def run(self, seconds, each=lambda reading, cycle: None):
-        for _ in range(round(seconds / LONGEST_STEP_S)):
-            reading = self.arm.read()
-            cycle = self.controller.cycle(reading.time, reading.position, reading.velocity,
-                                          reading.time, effort=reading.effort)
-            self.controller.reflect(cycle)
-            torque = cycle.command
-            if torque is None:
-                torque = self.controller.stop_step(LONGEST_STEP_S)
-            if torque is not None:
-                self.command = torque
-                self.published.append(torque)
-            self.arm.step(self.command, fresh=torque is not None)
-            each(reading, cycle)
-        return self
 
 
 @pytest.mark.parametrize(('settings', 'simulation'), [
@@ -114,7 +88,9 @@ def test_given_the_state_source_reference_when_followed_then_terms_come_from_the
 
 
 def test_given_gravity_added_twice_when_watched_then_the_arm_is_let_go_before_it_flies():
-    loop = Loop(MUJOCO, gravity_compensation=True, brake_release_after=0.0)
+    # Said to be carried by a dead node's command, so that the first torque is given at all.
+    loop = Loop(MUJOCO, controller={'take_over': True}, gravity_compensation=True,
+                brake_release_after=0.0)
     start = loop.arm.position
     silent_at = []
     loop.run(1.0, lambda reading, _: silent_at.append(reading.position) if not silent_at
@@ -176,11 +152,14 @@ def test_given_a_conflict_when_something_else_changes_then_it_stays(
         until, by_settings, by_activation):
     def conflict_after(change):
         controller = FeedforwardController(FER, MUJOCO)
-        controller.hold_off('a reason', until)
+        controller.hold_off('a reason', until, touched_by=frozenset({'terms.gravity'}))
         change(controller)
         return controller.conflict
 
-    assert (conflict_after(lambda c: c.apply(MUJOCO)) == '') == by_settings
+    touched = replace(MUJOCO, terms=Terms(gravity=False))
+    assert (conflict_after(lambda c: c.apply(touched)) == '') == by_settings
+    # What the conflict is not about clears nothing.
+    assert conflict_after(lambda c: c.apply(replace(MUJOCO, ramp_time=1.0, kp=(5.0,)))) != ''
     assert (conflict_after(lambda c: c.enable()) == '') == by_activation
 
 
@@ -192,11 +171,11 @@ def test_given_a_graver_conflict_when_a_lesser_one_follows_then_the_graver_is_to
     assert controller.conflict == 'another description'
 
 
-def test_given_a_gravity_vector_that_is_wrong_when_measured_then_the_arm_is_let_go():
+def test_given_a_gravity_vector_that_is_wrong_when_measured_then_nothing_is_commanded():
     wrong = Settings(target='fci', gravity_vector=(0.0, 0.0, 9.81))
     loop = Loop(wrong, gravity_compensation=True, brake_release_after=60.0).run(0.5)
     assert 'gravity_vector is [0.0, 0.0, 9.81]' in loop.controller.conflict
-    np.testing.assert_array_equal(loop.command, np.zeros(7))
+    assert loop.published == []
 
 
 def test_given_an_effort_that_is_not_finite_when_measured_then_joint_and_value_are_named():
@@ -217,7 +196,8 @@ def test_given_an_arm_moved_by_another_while_silent_when_enabled_then_it_begins_
     loop.controller.supervisor.reset()
     loop.controller.enable()
     first = next(cycle.command for cycle in (
-        loop.controller.cycle(5.0 + 1e-3 * k, elsewhere, np.zeros(7), 5.0 + 1e-3 * k)
+        loop.controller.cycle(5.0 + 1e-3 * k, elsewhere, np.zeros(7), 5.0 + 1e-3 * k,
+                              effort=np.zeros(7))
         for k in range(100)) if cycle.command is not None)
     np.testing.assert_allclose(first, NewtonEulerModel(FER).gravity(elsewhere), rtol=0,
                                atol=1e-12)
@@ -226,7 +206,10 @@ def test_given_an_arm_moved_by_another_while_silent_when_enabled_then_it_begins_
 def test_given_a_conflict_when_the_target_is_put_right_then_it_runs_again():
     loop = Loop(MUJOCO, gravity_compensation=True).run(0.5)
     assert loop.controller.conflict
+    loop.controller.disable('test')
     loop.controller.apply(Settings(target='fci'))
+    assert not loop.controller.conflict
+    loop.controller.enable()
     loop.run(0.2)
     assert not loop.controller.conflict
     assert loop.controller.mode is Mode.RUNNING
@@ -340,13 +323,16 @@ HOSTILE = strategies.lists(max_size=120, elements=strategies.one_of(
     strategies.tuples(strategies.just('settings'), strategies.integers(0, 5)),
     strategies.tuples(strategies.just('reference'), strategies.integers(0, 4)),
     strategies.tuples(strategies.just('control'), strategies.sampled_from(
-        ['enable', 'disable', 'silence', 'reject', 'stop_steps'])),
+        ['enable', 'disable', 'silence', 'reject', 'stop_steps', 'clear', 'brakeless'])),
 ))
+STIFFEST = tuple(25.0 * FER.limit('effort'))
+MOST_DAMPED = tuple(3.0 * FER.limit('effort'))
 SETTINGS = (
-    MUJOCO, Settings(target='fci', kp=(1e5,), kd=(1e4,)), Settings(target='fci', payload=LOAD,
-                                                                   payload_known_to_robot=False),
+    MUJOCO, Settings(target='fci', kp=STIFFEST, kd=MOST_DAMPED),
+    Settings(target='fci', payload=LOAD, payload_known_to_robot=False),
     replace(MUJOCO, ramp_time=0.0, kp=KP, kd=KD), Settings(target='gz_ros2_control', payload=LOAD),
-    replace(MUJOCO, payload=(100.0, 0.0, 0.0, 1.0, *[0.0] * 6), kp=(1e5,), kd=(1e5,)))
+    replace(MUJOCO, payload=(100.0, 0.0, 0.0, 1.0, *[0.0] * 6), max_payload=100.0, kp=STIFFEST,
+            kd=MOST_DAMPED))
 
 
 def reference(kind, stamp):
@@ -414,7 +400,11 @@ def test_given_any_hostile_inputs_when_published_then_torques_are_finite_limited
             vectors[values[1]] = values[0]
             state(1e-3, vectors[:7], vectors[7:])
         elif kind == 'settings':
-            controller.apply(SETTINGS[values[0]])
+            try:
+                controller.apply(SETTINGS[values[0]])
+            except SettingsError as error:
+                assert 'while the node is active' in str(error)
+                assert controller.enabled
         elif kind == 'reference':
             try:
                 controller.set_reference(reference(values[0], stamp))
@@ -424,6 +414,10 @@ def test_given_any_hostile_inputs_when_published_then_torques_are_finite_limited
             controller.enable()
         elif values[0] == 'disable':
             controller.disable('hostile')
+        elif values[0] == 'clear':
+            controller.clear_fault()
+        elif values[0] == 'brakeless':
+            controller.disable('hostile', brake=False)
         elif values[0] == 'silence':
             arrival += 0.5
             controller.check_silence(arrival)

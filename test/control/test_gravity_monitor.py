@@ -46,16 +46,24 @@ def test_given_a_simulated_arm_when_watched_then_the_truth_is_told(share, settin
     assert evidence.commanded == pytest.approx(share, abs=0.01)
 
 
-def test_given_an_effort_of_exact_zeros_when_watched_then_it_is_unknown():
+def test_an_arm_that_falls_shows_it_without_any_effort():
     evidence = verdict(0.0)
-    assert evidence.state is GravityState.UNKNOWN
-    assert evidence.sentence == 'the measured effort is exactly zero'
+    assert evidence.state is GravityState.UNCOMPENSATED
+    assert evidence.idle
+    assert 'exactly zero, but the arm falls with 100% of g(q)' in evidence.sentence
 
 
-def test_given_no_effort_when_watched_then_it_is_unknown():
+@pytest.mark.parametrize(('effort', 'sentence'), [
+    (np.zeros(7), 'the measured effort is exactly zero'),
+    (None, 'the joint states carry no measured effort')])
+def test_a_still_arm_without_effort_shows_nothing(effort, sentence):
     watch = GravityWatch(MODEL.mass_matrix)
-    assert watch.add(0.0, FER.home, np.zeros(7), None, np.zeros(7), np.ones(7)) is None
-    assert watch.evidence.sentence == 'the joint states carry no measured effort'
+    gravity = MODEL.gravity(FER.home)
+    verdicts = [watch.add(1e-3 * k, FER.home, np.zeros(7), effort, np.zeros(7), gravity)
+                for k in range(WINDOW)]
+    assert verdicts[:-1] == [None] * (WINDOW - 1)
+    assert verdicts[-1].state is GravityState.UNKNOWN
+    assert verdicts[-1].sentence == sentence
 
 
 def test_given_a_pose_without_lever_when_judged_then_it_is_unknown():

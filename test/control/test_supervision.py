@@ -92,8 +92,9 @@ def test_given_the_fastest_legal_motion_when_observed_then_it_is_trusted():
     stream = Stream().trusted()
     speed = FER.limit('velocity')
     for _ in range(100):
-        stream.q = stream.q + speed * STEP * np.array([1, 1, 1, 1, 1, -1, 1])
-        assert stream.send(dq=speed).trusted
+        velocity = speed * np.array([1, 1, 1, 1, 1, -1, 1])
+        stream.q = stream.q + velocity * STEP
+        assert stream.send(dq=velocity).trusted
 
 
 def test_given_a_repeated_stamp_when_observed_then_nothing_may_change_and_trust_stays():

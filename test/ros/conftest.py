@@ -27,6 +27,7 @@ from rclpy.parameter import Parameter  # noqa: E402
 from rclpy.qos import QoSProfile, ReliabilityPolicy  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
 from std_msgs.msg import Float64MultiArray  # noqa: E402
+from std_srvs.srv import Trigger  # noqa: E402
 
 # Only reached when something is broken; nothing is decided by how long a step takes.
 TIMEOUT_S = 60.0
@@ -185,6 +186,10 @@ class Probe(Node):
         request.transition.id = number
         answer = self.ask(ChangeState, f'{node}/change_state', request)
         return answer.success if answer is not None else self.lifecycle_state(node) != before
+
+    def clear_fault(self, node: str):
+        """Acknowledge a latched fault; return the answer."""
+        return self.call(Trigger, f'{node}/clear_fault', Trigger.Request())
 
     def lifecycle_state(self, node: str) -> str:
         return self.call(GetState, f'{node}/get_state', GetState.Request()).current_state.label

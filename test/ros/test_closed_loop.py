@@ -5,10 +5,12 @@
 import numpy as np
 import pytest
 from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
 
 from franka_dynamics.arm import load
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 
+from .conftest import COMMAND
 from ..messages import stamp
 
 FER = load('fer')
@@ -38,16 +40,22 @@ def test_given_a_simulated_arm_when_fed_forward_then_it_is_held(
                 == expected, 'who adds gravity')
 
 
-def test_given_gravity_added_twice_when_run_then_the_node_lets_go_and_says_so(
+def test_given_an_arm_that_is_carried_when_run_then_no_torque_is_ever_added(
         probe, start_arm, start_node):
     states = probe.collect(JointState, 'joint_states')
-    start_arm(gravity_compensation=True, brake_release_after=60.0)
+    commands = probe.collect(Float64MultiArray, COMMAND)
+    start_arm(gravity_compensation=True, brake_release_after=0.0)
     start_node(target='mujoco')
     probe.until(lambda: probe.says('feedforward: Command', 'compensated'), 'the conflict is told')
     level, message, _ = probe.diagnostics['feedforward: Command']
     assert level == 2
     assert 'target mujoco leaves gravity to this node' in message
-    # The arm measures its command and its own compensation: of two times g, one is let go.
+    # The arm showed that it is carried while the node was silent; twice a second a parameter that
+    # has nothing to do with it is set, as somebody might to get it moving.
+    for ramp_time in (0.1, 0.2, 0.3):
+        assert probe.set_parameter('feedforward', 'ramp_time', ramp_time).successful
+    count = len(states)
+    probe.until(lambda: len(states) > count + 200, 'two hundred states')
+    assert not commands
     gravity = NewtonEulerModel(FER).gravity(FER.home)
-    probe.until(lambda: np.allclose(states[-1].effort, gravity, rtol=0, atol=1e-9),
-                'the torque is let go')
+    np.testing.assert_allclose(states[-1].effort, gravity, rtol=0, atol=1e-9)

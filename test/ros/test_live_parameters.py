@@ -50,13 +50,15 @@ def test_given_a_payload_when_put_on_and_taken_off_then_the_very_same_torques_re
 @pytest.mark.parametrize(('values', 'reason'), [
     ({'payload': [*LOAD[:4], 1e-3, 0.0, 0.0, 1e-3, 0.0, 9e-3]}, 'belongs to no real body'),
     ({'payload': LOAD[:5]}, 'payload must be ten finite numbers'),
-    ({'scale': 2.0}, 'scale is 2.0; it must be within 0 and 1'),
-    ({'scale': float('nan')}, 'scale is nan'),
+    ({'scale': 2.0}, 'scale out of range Min: 0.0, Max: 1.0'),
+    ({'scale': float('nan')}, 'scale out of range'),
     ({'target': 'gazebo'}, "target is 'gazebo'; the choices are"),
     ({'kp': [1.0, 2.0]}, 'kp must be one finite number for all joints, or 7'),
     ({'gravity_vector': [0.0, -9.81]}, 'gravity_vector must be three numbers'),
     ({'scale': 0.5, 'kd': [-1.0]}, 'kd must be within 0'),
-    ({'target': 'fci', 'terms.friction': True}, 'the target fci compensates friction itself'),
+    ({'payload': [100.0, 0.0, 0.0, 100.0, *LOAD[4:]]}, '100 m from the flange'),
+    ({'kp': [1e5]}, 'kp must be within 0 and 2175 at fer_joint1'),
+    ({'target': 'fci', 'terms.friction': True}, 'while the node is active'),
 ])
 def test_given_values_at_fault_when_set_together_then_none_is_taken_and_the_reason_is_given(
         world, values, reason):
@@ -73,12 +75,18 @@ def test_given_a_fixed_parameter_when_set_then_it_is_refused(world):
 
 
 def test_given_two_changes_that_need_each_other_when_set_together_then_both_are_taken(world):
-    friction = world.probe.set_parameters(NODE, **{'target': 'gz_ros2_control',
-                                                   'terms.friction': True})
-    assert friction.successful
-    back = world.probe.set_parameters(NODE, **{'target': 'mujoco', 'terms.friction': False})
+    heavy = [4.0, *LOAD[1:]]
+    assert not world.probe.set_parameters(NODE, payload=heavy).successful
+    assert world.probe.set_parameters(NODE, payload=heavy, max_payload=5.0).successful
+    back = world.probe.set_parameters(NODE, payload=[0.0] * 10, max_payload=0.0)
     assert back.successful
     settle(world, BARE)
+
+
+def test_the_target_of_an_active_node_is_fixed(world):
+    result = world.probe.set_parameters(NODE, target='gz_ros2_control')
+    assert not result.successful
+    assert 'target is mujoco and cannot become gz_ros2_control' in result.reason
 
 
 def test_given_the_table_when_described_over_the_service_then_it_says_the_same(world):

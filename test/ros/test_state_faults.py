@@ -38,6 +38,7 @@ def times(world, condition):
 def seen_before(world):
     """Wait until the node commands; return how often each condition was counted by then."""
     assert np.abs(RUNNING).max() > 5.0
+    world.probe.clear_fault('feedforward')  # more stops than are restarted by themselves
     world.arm.until(lambda: commanding(world), 'commands')
     world.probe.diagnostics.clear()
     world.arm.until(lambda: STATES in world.probe.diagnostics, 'diagnostics')

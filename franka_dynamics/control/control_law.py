@@ -1,0 +1,126 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+All that follows from one set of live parameters: terms, gains, and the guards that watch them.
+
+Making one takes about a millisecond, which is too long between two joint states of a robot that
+is being controlled. So it is made beside the control loop, and the loop exchanges it whole.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .gravity_guard import GravityGuard
+from .reference import ReferencePoint, Trajectory
+from .settings import Settings, StateSource
+from .terms import TermModel
+from .tracking import TrackingMonitor
+from ..arm import ArmDescription
+from ..dynamics.newton_euler import NewtonEulerModel
+from ..typing import Array
+
+_POINTS_AT_ONCE = 500  # so that a long trajectory leaves the interpreter to others in between
+
+
+class ControlLaw:
+    """
+    The torque desired at a state, for one set of settings.
+
+    Parameters
+    ----------
+    description : ArmDescription
+        The arm, without the settings' payload.
+    settings : Settings
+        The live parameters.
+    take_over : bool
+        As GravityGuard.
+
+    Raises
+    ------
+    SettingsError
+        If the settings cannot be used on this arm.
+
+    """
+
+    def __init__(self, description: ArmDescription, settings: Settings, *,
+                 take_over: bool = False) -> None:
+        settings.validate(description)
+        self.description, self.settings = description, settings
+        self.terms = TermModel(description, settings)
+        self._kp, self._kd = settings.gains(description.n)
+        self.has_gains = bool(self._kp.any() or self._kd.any())
+        self.gravity_guard = GravityGuard(settings, self.terms, take_over=take_over)
+        self.tracking = TrackingMonitor(settings, self.terms)
+        self._zero = np.zeros(description.n)
+        self._effort = description.limit('effort')
+
+    def gravity(self, q: Array, gravity: Array) -> Array:
+        """Return the part of g(q) = `gravity` that is ours to command, shape (n,) [N m]."""
+        return (self.terms.gravity_left_to_us(q, gravity) if self.settings.terms.gravity
+                else self._zero)
+
+    def feedforward(self, q: Array, dq: Array, reference: ReferencePoint | None,
+                    coriolis: Array, inertia: Array) -> Array:
+        """
+        Return what `scale` applies to: Coriolis, inertia and friction, shape (n,) [N m].
+
+        Parameters
+        ----------
+        q, dq : ndarray, shape (n,)
+            The measured state.
+        reference : ReferencePoint or None
+            What is desired, if anything.
+        coriolis, inertia : ndarray, shape (n,)
+            C(q, dq) dq and M(q) ddq of the reference, at the measured state.
+
+        """
+        settings, switches = self.settings, self.settings.terms
+        desired_state = settings.state_source is StateSource.REFERENCE and reference is not None
+        total = self._zero
+        if switches.coriolis:
+            total = (self.terms.coriolis(reference.q, reference.dq)
+                     if desired_state and reference is not None else coriolis)
+        if switches.inertia and reference is not None:
+            total = total + (self.terms.inertia(reference.q, reference.ddq)
+                             if desired_state else inertia)
+        if switches.friction and reference is not None:
+            # At the desired velocity: from the measured one, friction would be driven by noise.
+            total = total + self.terms.friction(reference.dq)
+        return total if settings.scale == 1.0 else settings.scale * total
+
+    def feedback(self, q: Array, dq: Array, reference: ReferencePoint | None) -> Array:
+        """Return the joint PD's torque, shape (n,) [N m]; without a reference only damping."""
+        if reference is None:
+            return -self._kd * dq
+        return self._kp * (reference.q - q) + self._kd * (reference.dq - dq)
+
+    def trajectory_efforts(self, trajectory: Trajectory) -> Array:
+        """Return the feedforward torque at every point of a trajectory, shape (k, n) [N m]."""
+        rows = range(0, len(trajectory.times), _POINTS_AT_ONCE)
+        efforts = np.vstack([self._efforts(trajectory, slice(row, row + _POINTS_AT_ONCE))
+                             for row in rows])
+        if self.settings.terms.friction:  # which depends on the way, and so takes it whole
+            velocities = (np.zeros_like(trajectory.positions) if trajectory.velocities is None
+                          else trajectory.velocities)
+            efforts = efforts + self.settings.scale * self.terms.friction_along(
+                trajectory.positions, velocities)
+        return np.clip(efforts, -self._effort, self._effort)
+
+    def _efforts(self, trajectory: Trajectory, rows: slice) -> Array:
+        q = trajectory.positions[rows]
+        dq, ddq = (np.zeros_like(q) if values is None else values[rows]
+                   for values in (trajectory.velocities, trajectory.accelerations))
+        settings, switches, terms = self.settings, self.settings.terms, self.terms
+        # The independent model: it takes all points at once, and agrees to rounding.
+        weightless = NewtonEulerModel(terms.loaded, (0.0, 0.0, 0.0))
+        efforts = np.zeros_like(q)
+        if switches.coriolis:
+            efforts = efforts + weightless.coriolis(q, dq)
+        if switches.inertia:
+            efforts = efforts + weightless.inverse_dynamics(q, np.zeros_like(q), ddq)
+        efforts = settings.scale * efforts
+        if switches.gravity:
+            efforts = efforts + np.array(
+                [terms.gravity_left_to_us(row, terms.gravity(row)) for row in q])
+        return efforts

@@ -1,0 +1,39 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""A controller and a simulated arm in closed loop, for the tests of what the controller does."""
+
+from franka_dynamics.arm import load
+from franka_dynamics.control.feedforward import FeedforwardController
+from franka_dynamics.control.limits import LONGEST_STEP_S
+from franka_dynamics.control.settings import Settings
+from franka_dynamics.simulation.arm_simulation import ArmSimulation, SimulationSettings
+
+FER = load('fer')
+MUJOCO = Settings(target='mujoco')
+
+
+class Loop:
+    """A controller and a simulated arm, stepped in turn as the node and the arm are."""
+
+    def __init__(self, settings=MUJOCO, *, description=FER, controller=None, **simulation):
+        simulation.setdefault('brake_release_after', 0.1)
+        self.arm = ArmSimulation(description, SimulationSettings(**simulation))
+        self.controller = FeedforwardController(description, settings, **(controller or {}))
+        self.controller.enable()
+        self.command, self.published = None, []
+
+    def run(self, seconds, each=lambda reading, cycle: None):
+        for _ in range(round(seconds / LONGEST_STEP_S)):
+            reading = self.arm.read()
+            cycle = self.controller.cycle(reading.time, reading.position, reading.velocity,
+                                          reading.time, effort=reading.effort)
+            self.controller.reflect(cycle)
+            torque = cycle.command
+            if torque is None:
+                torque = self.controller.stop_step(LONGEST_STEP_S)
+            if torque is not None:
+                self.command = torque
+                self.published.append(torque)
+            self.arm.step(self.command, fresh=torque is not None)
+            each(reading, cycle)
+        return self

@@ -1,0 +1,317 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The guards of the control path on simulated arms: first torque, tracking, faults, braking."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from franka_dynamics.arm import load
+from franka_dynamics.control.braking import LONGEST_BRAKING_S, REST_SPEED
+from franka_dynamics.control.faults import RESTART_WINDOW_S, Until
+from franka_dynamics.control.feedforward import FeedforwardController, Mode
+from franka_dynamics.control.limits import LONGEST_STEP_S
+from franka_dynamics.control.multisine import multisine
+from franka_dynamics.control.reference_request import TrajectoryRequest
+from franka_dynamics.control.settings import Settings, Terms
+from franka_dynamics.control.supervision import Condition, SupervisionLimits
+from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
+from franka_dynamics.errors import ReferenceRefusedError, SettingsError
+
+from .closed_loop import FER, Loop, MUJOCO
+
+KP, KD = (60.0, 60.0, 60.0, 60.0, 15.0, 15.0, 10.0), (6.0, 6.0, 6.0, 6.0, 1.0, 1.0, 0.5)
+GRAVITY = NewtonEulerModel(FER).gravity(FER.home)
+GAZEBO = Settings(target='gz_ros2_control')
+ARMS = ('fer', 'fr3', 'fr3v2')
+
+
+# The first torque. ----------------------------------------------------------------------------
+
+@pytest.mark.parametrize('settings', [MUJOCO, GAZEBO])
+def test_a_carried_arm_is_never_given_gravity(settings):
+    loop = Loop(settings, gravity_compensation=True, brake_release_after=0.0).run(0.5)
+    assert loop.published == []
+    assert 'the arm is compensated' in loop.controller.conflict
+
+
+def test_a_braked_arm_is_given_gravity_at_once():
+    loop = Loop(MUJOCO).run(0.03)
+    np.testing.assert_allclose(loop.published[0], GRAVITY, rtol=0, atol=1e-12)
+
+
+def test_a_falling_arm_is_given_gravity_at_once():
+    # Nobody holds it, and its drives measure nothing: only the motion shows it.
+    loop = Loop(GAZEBO)
+    loop.arm.braked = False
+    loop.run(0.03)
+    fallen = NewtonEulerModel(FER).gravity(loop.arm.position)
+    np.testing.assert_allclose(loop.published[0], fallen, rtol=0, atol=0.5)
+
+
+def test_an_arm_that_shows_nothing_is_ramped_up_to_gravity():
+    controller = FeedforwardController(FER, GAZEBO)
+    controller.enable()
+    commands = [cycle.command for cycle in (
+        controller.cycle(1.0 + 1e-3 * k, FER.home, np.zeros(7), 1e-3 * k) for k in range(300))
+        if cycle.command is not None]
+    np.testing.assert_allclose(commands[0], 0.0, rtol=0, atol=1e-12)
+    steps = np.abs(np.diff(commands, axis=0)).max()
+    # g over the 200 cycles of ramp_time.
+    assert steps <= 1.01 * np.abs(GRAVITY).max() / 200
+    np.testing.assert_allclose(commands[-1], GRAVITY, rtol=0, atol=1e-9)
+
+
+def test_a_dead_nodes_torque_is_taken_over_only_if_said_so():
+    def first(**controller):
+        loop = Loop(MUJOCO, controller=controller, brake_release_after=0.0)
+        loop.arm.step(GRAVITY)  # what the dead node sent last, and the receiver holds
+        loop.command = GRAVITY
+        return loop.run(0.1)
+
+    assert first().published == []
+    taken = first(take_over=True)
+    np.testing.assert_allclose(taken.published, np.tile(GRAVITY, (len(taken.published), 1)),
+                               rtol=0, atol=1e-6)
+
+
+def test_only_what_a_conflict_is_about_clears_it():
+    loop = Loop(MUJOCO, gravity_compensation=True, brake_release_after=0.0).run(0.1)
+    for ramp_time in (0.1, 0.2, 0.3, 0.4):  # twice a second, as somebody tried
+        loop.controller.apply(replace(MUJOCO, ramp_time=ramp_time))
+        loop.run(0.5)
+    assert loop.published == []
+    loop.controller.apply(replace(MUJOCO, terms=Terms(gravity=False)))
+    assert not loop.controller.conflict
+
+
+def test_the_target_of_an_active_controller_is_fixed():
+    controller = FeedforwardController(FER, MUJOCO)
+    controller.enable()
+    with pytest.raises(SettingsError, match='target is mujoco and cannot become fci while the '
+                       'node is active'):
+        controller.apply(Settings(target='fci'))
+    controller.disable('test')
+    controller.apply(Settings(target='fci'))
+
+
+# Tracking. ------------------------------------------------------------------------------------
+
+def far_away(q, joint=1, distance=1.0, seconds=1.0):
+    goal = np.array(q)
+    goal[joint] += distance
+    return TrajectoryRequest(FER.joint_names, np.array([0.0, seconds]), np.vstack((q, goal)),
+                             np.zeros((2, 7)))
+
+
+def test_a_held_arm_is_let_go_when_the_reference_leaves_it_behind():
+    # Braked for ever, as an arm is that somebody holds.
+    settings = replace(MUJOCO, kp=(100.0,), kd=(10.0,))
+    loop = Loop(settings, brake_release_after=60.0).run(0.3)
+    loop.controller.set_reference(far_away(FER.home))
+    loop.run(2.0)
+    assert 'fer_joint2 is 0.20' in loop.controller.conflict
+    assert loop.controller.mode is Mode.SILENT
+    np.testing.assert_allclose(loop.command, GRAVITY, rtol=0, atol=1e-9)
+    # 100 N m/rad over 0.2 rad and 10 N m s/rad against 1.5 rad/s, instead of the 87 N m there are.
+    assert np.abs(loop.published - GRAVITY).max() < 40.0
+    count = len(loop.published)
+    loop.run(1.0)  # latched: nothing comes by itself
+    assert len(loop.published) == count
+    assert loop.controller.clear_fault() == (
+        True, 'cleared; the controller starts again once the states are trusted')
+    loop.run(0.1)
+    assert loop.controller.mode is Mode.RUNNING
+
+
+def test_the_flange_may_be_watched_as_well():
+    settings = replace(MUJOCO, kp=(100.0,), kd=(10.0,), max_flange_error=0.02)
+    loop = Loop(settings, brake_release_after=60.0).run(0.3)
+    loop.controller.set_reference(far_away(FER.home))
+    loop.run(1.0)
+    assert 'the flange is 0.02' in loop.controller.conflict
+
+
+def test_an_error_of_zero_switches_tracking_off():
+    settings = replace(MUJOCO, kp=(20.0,), max_tracking_error=(0.0,))
+    loop = Loop(settings, brake_release_after=60.0).run(0.3)
+    loop.controller.set_reference(far_away(FER.home))
+    loop.run(1.5)
+    assert loop.controller.mode is Mode.RUNNING
+
+
+def test_a_motion_that_is_followed_is_no_tracking_error():
+    loop = Loop(replace(MUJOCO, kp=KP, kd=KD)).run(0.3)
+    loop.controller.set_reference(multisine(FER, 4.0, 0.4))
+    loop.run(4.0)
+    assert loop.controller.mode is Mode.RUNNING
+
+
+def test_a_trajectory_must_begin_within_reach_of_the_measured_state():
+    settings = replace(MUJOCO, kp=(5.0,), max_tracking_error=(0.0,))
+    loop = Loop(settings, brake_release_after=60.0).run(0.3)
+    loop.controller.set_reference(far_away(FER.home))
+    loop.run(2.0)
+    # The reference stands 1 rad from the arm; what begins there is a step for the arm.
+    goal = FER.home + [0, 1.0, 0, 0, 0, 0, 0]
+    with pytest.raises(ReferenceRefusedError, match='1 rad from where fer_joint2'):
+        loop.controller.set_reference(far_away(goal, distance=0.1))
+    with pytest.raises(ReferenceRefusedError, match='1 rad from where fer_joint2'):
+        loop.controller.set_reference(TrajectoryRequest(
+            FER.joint_names, np.array([1.0]), goal[None]))
+
+
+# Faults. --------------------------------------------------------------------------------------
+
+def running(**supervision):
+    controller = FeedforwardController(FER, Settings(target='fci'), SupervisionLimits(
+        max_state_age=0.0, recovery_samples=5, **supervision))
+    controller.enable()
+    return feed(controller, 0.0, 30)
+
+
+def feed(controller, start, count, q=FER.home, dq=None):
+    for k in range(count):
+        now = start + 1e-3 * k
+        controller.cycle(10.0 + now, q, np.zeros(7) if dq is None else dq, now)
+        controller.stop_step(LONGEST_STEP_S)
+    return controller
+
+
+@pytest.mark.parametrize(('q', 'dq', 'condition'), [
+    (np.full(7, np.nan), np.zeros(7), Condition.NOT_FINITE),
+    (np.rad2deg(FER.home), np.zeros(7), Condition.OUT_OF_RANGE),
+    (FER.home + 0.1, np.zeros(7), Condition.JUMPED),
+    (FER.home, np.full(7, 100.0), Condition.JUMPED),
+])
+def test_a_fault_of_the_sensors_is_latched_until_acknowledged(q, dq, condition):
+    controller = running()
+    feed(controller, 0.03, 1, q, dq)
+    feed(controller, 0.04, 200)
+    assert controller.conflict.startswith(condition.value)
+    assert controller.mode is Mode.SILENT
+    assert controller.clear_fault()[0]
+    feed(controller, 0.5, 100)
+    assert controller.mode is Mode.RUNNING
+
+
+def test_a_stream_that_breaks_again_and_again_is_latched():
+    controller = running(max_restarts=3)
+    for k in range(1, 4):
+        feed(controller, k * 1.0, 200)  # a gap of 0.8 s, then good states
+        assert controller.mode is Mode.RUNNING
+        assert controller.faults.restarts == k
+    feed(controller, 5.0, 200)
+    assert 'stopped 4 times within 60 s, the last time because stale' in controller.conflict
+    feed(controller, 5.2, 500)
+    assert controller.mode is Mode.SILENT
+
+
+def test_breaks_that_are_far_apart_are_not_added_up():
+    controller = running(max_restarts=1)
+    for k in range(1, 4):
+        feed(controller, k * (RESTART_WINDOW_S + 1.0), 200)
+    assert controller.mode is Mode.RUNNING
+    assert controller.faults.restarts == 3
+
+
+@pytest.mark.parametrize(('until', 'way'), [
+    (Until.ACTIVATION, 'deactivate and activate the node'),
+    (Until.CONFIGURATION, 'clean the node up and configure it again')])
+def test_what_needs_more_than_a_word_says_what_it_needs(until, way):
+    controller = FeedforwardController(FER, MUJOCO)
+    controller.hold_off('a reason', until)
+    cleared, sentence = controller.clear_fault()
+    assert not cleared
+    assert way in sentence
+    assert controller.conflict == 'a reason'
+
+
+def test_a_speed_without_motion_is_contradictory_before_it_matters():
+    settings = Settings(target='fci', kd=(5.0,))
+    controller = FeedforwardController(FER, settings)
+    controller.enable()
+    feed(controller, 0.0, 300)
+    largest = 0.0
+    for k in range(100):
+        cycle = controller.cycle(10.3 + 1e-3 * k, FER.home, np.full(7, 4.3), 0.3 + 1e-3 * k)
+        if cycle.command is not None:
+            largest = max(largest, float(np.abs(cycle.command).max()))
+    assert 'position and velocity contradict each other' in controller.conflict
+    # Ten states at 1000 N m/s; 21.5 N m were commanded for ever without this.
+    assert largest <= 11.0
+
+
+def test_states_of_two_arms_that_alternate_are_told_apart():
+    controller = running()
+    for k in range(40):
+        q = FER.home + (4.5e-3 if k % 2 else -4.5e-3)
+        controller.cycle(10.03 + 1e-3 * k, q, np.zeros(7), 0.03 + 1e-3 * k)
+    assert 'more than one publisher seems to send' in controller.conflict
+
+
+# Braking. -------------------------------------------------------------------------------------
+
+def moving(name, target='mujoco', **simulation):
+    """Return a loop of a shipped arm in the midst of a motion, without gains."""
+    description = load(name)
+    settings = Settings(target=target, kp=(60.0,) * 4 + (15.0, 15.0, 10.0),
+                        kd=(6.0,) * 4 + (0.5, 0.5, 0.05))
+    loop = Loop(settings, description=description, **simulation).run(0.3)
+    loop.controller.set_reference(multisine(description, 4.0, 0.4))
+    speed = 0.0
+    while speed < 0.5:
+        loop.run(0.01)
+        speed = float(np.abs(loop.arm.data.qvel).max())
+    return loop
+
+
+@pytest.mark.parametrize('name', ARMS)
+@pytest.mark.parametrize(('target', 'compensation'), [('mujoco', False), ('fci', True)])
+def test_a_moving_arm_is_braked_to_rest_before_it_is_let_go(name, target, compensation):
+    loop = moving(name, target, gravity_compensation=compensation)
+    count = len(loop.published)
+    before = float(np.abs(loop.arm.data.qvel).max())
+    loop.controller.disable('test')
+    assert loop.controller.mode is Mode.BRAKING
+    while loop.controller.mode is Mode.BRAKING:
+        loop.run(LONGEST_STEP_S)
+    assert float(np.abs(loop.arm.data.qvel).max()) < 1.5 * REST_SPEED < 0.1 * before
+    loop.run(0.3)
+    assert loop.controller.mode is Mode.SILENT
+    steps = np.abs(np.diff(loop.published[count - 1:], axis=0)).max()
+    assert steps <= 1.0 + 1e-12
+    # What is left of the speed is drift, of feedforward alone; joint 7 of an FR3 without a hand
+    # weighs next to nothing and drifts the fastest.
+    assert float(np.abs(loop.arm.data.qvel).max()) < 0.25 * before
+
+
+def test_an_arm_whose_states_are_not_trusted_is_not_braked():
+    loop = moving('fer')
+    loop.controller.reject(Condition.MISMATCHED, 'test')
+    assert loop.controller.mode is Mode.STOPPING
+
+
+def test_states_that_end_while_braking_end_it():
+    loop = moving('fer')
+    loop.controller.disable('test')
+    loop.run(0.005)
+    assert loop.controller.mode is Mode.BRAKING
+    loop.controller.check_silence(loop.arm.time + 1.0)
+    assert loop.controller.mode is Mode.STOPPING
+
+
+def test_an_arm_that_is_pushed_on_is_let_go_all_the_same():
+    loop = moving('fer')
+    loop.controller.disable('test')
+    begun = loop.arm.time
+    while loop.controller.mode is Mode.BRAKING:
+        reading = loop.arm.read()
+        # A state that goes on moving whatever is commanded.
+        q, dq = reading.position, np.full(7, 0.3)
+        loop.arm.data.qvel[:] = dq
+        loop.controller.cycle(reading.time, q, dq, reading.time, effort=reading.effort)
+        loop.arm.step(loop.command)
+        assert loop.arm.time < begun + 2.0 * LONGEST_BRAKING_S
+    assert loop.controller.mode is Mode.STOPPING

@@ -1,0 +1,57 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The running model against the independent one: quiet while they agree, loud when not."""
+
+import numpy as np
+import pytest
+
+from franka_dynamics.arm import load
+from franka_dynamics.control.running_crosscheck import RunningCrosscheck
+from franka_dynamics.control.settings import Settings
+from franka_dynamics.control.terms import TermModel
+from franka_dynamics.validation.crosscheck import TOLERANCE
+
+FER = load('fer')
+LOAD = (1.0, 0.0, 0.0, 0.05, 1e-3, 0.0, 0.0, 1e-3, 0.0, 1e-3)
+
+
+@pytest.fixture
+def terms():
+    return TermModel(FER, Settings(target='mujoco'))
+
+
+def check_at(check, terms, k, error=0.0):
+    rng = np.random.default_rng(k)
+    dq = rng.uniform(-1, 1, 7)
+    nonlinear = terms.gravity(FER.home) + terms.coriolis(FER.home, dq) + error
+    return check.run(10.0 + 1e-3 * k, FER.home, dq, nonlinear, terms)
+
+
+def test_models_that_agree_are_checked_once_per_period_and_quiet(terms):
+    check = RunningCrosscheck(0.1, TOLERANCE)
+    assert [check_at(check, terms, k) for k in range(1000)] == [''] * 1000
+    assert check.checks == 10
+    assert 0.0 < check.largest <= TOLERANCE
+
+
+@pytest.mark.parametrize('settings', [
+    Settings(target='mujoco', payload=LOAD),
+    Settings(target='fci', gravity_vector=(3.0, -1.0, -9.28)),
+])
+def test_payload_and_mount_reach_the_independent_model_too(settings):
+    check = RunningCrosscheck(1e-3, TOLERANCE)
+    assert check_at(check, TermModel(FER, settings), 1) == ''
+    assert check.checks == 1
+
+
+def test_a_torque_off_by_a_hair_is_told_with_its_pose(terms):
+    # A hundred times the tolerance at configure; joint 3's torque is less than 1 N m.
+    sentence = check_at(RunningCrosscheck(1e-3, TOLERANCE), terms, 1,
+                        error=np.array([0, 0, 100 * TOLERANCE, 0, 0, 0, 0]))
+    assert 'e-11 N m at q = [0.0, -0.7854' in sentence or 'differ by 1e-10' in sentence
+
+
+def test_a_period_of_zero_never_checks(terms):
+    check = RunningCrosscheck(0.0, TOLERANCE)
+    check_at(check, terms, 1)
+    assert check.checks == 0
