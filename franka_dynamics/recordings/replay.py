@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from .preprocessing import Columns, Motion
 from .recording import Recording
 from ..arm import ArmDescription, FrictionModel
-from ..arm.friction import MaxwellSlipFriction
+from ..arm.friction import friction_along
 from ..dynamics.model import GRAVITY
 from ..dynamics.pinocchio_model import PinocchioModel
 from ..typing import Array
@@ -133,9 +133,7 @@ def friction_column(friction: FrictionModel | None) -> Columns | None:
         return None
 
     def column(q: Array, dq: Array) -> Array:
-        torque = (friction.torque_along(q, dq) if isinstance(friction, MaxwellSlipFriction)
-                  else friction.torque(dq))
-        return torque[..., None]
+        return friction_along(friction, q, dq)[..., None]
 
     return column
 
