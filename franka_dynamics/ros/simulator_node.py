@@ -53,7 +53,7 @@ class SimulatorNode(Node):
         description = load_arm(parameters)
         for sentence in description.repairs:
             self.get_logger().warning(sentence)
-        self._simulation = ArmSimulation(description, simulation_settings(parameters))
+        self._simulation = ArmSimulation(description, simulation_settings(parameters, description))
         self._timestep = self._simulation.settings.timestep
         self._names = list(description.joint_names)
         self._effort_limit = description.limit('effort')

@@ -10,10 +10,12 @@ import numpy as np
 
 from .arm_parameters import ARM_PARAMETERS
 from .parameters import ParameterSpec
+from ..arm import ArmDescription
 from ..control.settings import PAYLOAD_ORDER, Settings
 from ..dynamics import GRAVITY
 from ..errors import SettingsError
 from ..simulation.arm_simulation import Push, SimulationSettings
+from ..simulation.joint_elasticity import franka_elasticity
 
 PACINGS = ('wall', 'lockstep', 'clock')
 
@@ -36,6 +38,11 @@ SIMULATOR_PARAMETERS = (
                   "arm, as FCI's robot does.", read_only=True),
     ParameterSpec('friction', 'bool', False, "Add the arm file's friction to the joints.",
                   read_only=True),
+    ParameterSpec('elastic_joints', 'bool', False, 'Put elastic, rippling gears between motors and '
+                  "links, as a Franka arm's: efforts then vibrate. Takes three times the "
+                  'processor.', read_only=True),
+    ParameterSpec('sensor_delay', 'double', 0.0, 'How late positions, velocities and efforts are '
+                  'measured.', read_only=True, minimum=0.0, maximum=0.1, unit='s'),
     ParameterSpec('position_noise', 'double', 0.0, 'Standard deviation of measured positions.',
                   read_only=True, minimum=0.0, unit='rad'),
     ParameterSpec('velocity_noise', 'double', 0.0, 'Standard deviation of measured velocities.',
@@ -57,8 +64,8 @@ SIMULATOR_PARAMETERS = (
 )
 
 
-def simulation_settings(values: dict[str, Any]) -> SimulationSettings:
-    """Return the settings that parameter values stand for."""
+def simulation_settings(values: dict[str, Any], arm: ArmDescription) -> SimulationSettings:
+    """Return the settings that parameter values stand for on an arm."""
     force = values['push.force']
     if len(force) != 3 or not np.isfinite(force).all():
         raise SettingsError(f'push.force must be three finite numbers [N]; got {list(force)}.')
@@ -66,7 +73,10 @@ def simulation_settings(values: dict[str, Any]) -> SimulationSettings:
         start=np.array(values['start']) if len(values['start']) else None,
         gravity=tuple(values['gravity_vector']),
         payload=Settings(payload=tuple(values['payload'])).payload_inertia(),
-        friction=values['friction'], gravity_compensation=values['gravity_compensation'],
+        friction=values['friction'],
+        elasticity=franka_elasticity(arm) if values['elastic_joints'] else None,
+        sensor_delay=values['sensor_delay'],
+        gravity_compensation=values['gravity_compensation'],
         position_noise=values['position_noise'], velocity_noise=values['velocity_noise'],
         effort_noise=values['effort_noise'],
         push=Push(tuple(force), values['push.start'], values['push.duration']),

@@ -4,10 +4,12 @@
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import dataclass, field
 
 import numpy as np
 
+from .joint_elasticity import ElasticDrive, JointElasticity
 from .mujoco_model import build_mujoco, FLANGE_SITE, import_mujoco, TIMESTEP_S
 from ..arm import ArmDescription, LinkInertia
 from ..arm.friction_state import FrictionState
@@ -15,6 +17,7 @@ from ..dynamics import GRAVITY
 from ..errors import SettingsError
 from ..typing import Array
 
+_ELASTIC_SUBSTEPS = 2  # of a step, for resonances of up to 200 Hz
 _CHORD = 1e-6  # [rad/s] below which the chord of friction is its slope at rest
 
 
@@ -36,8 +39,9 @@ class SimulationSettings:
     """
     What the simulated arm is like.
 
-    `friction` adds the arm file's friction model. Noise figures are standard deviations
-    [rad, rad/s, N m]. `gravity_compensation` adds g(q) of the arm without `payload` inside the
+    `friction` adds the arm file's friction model; `elasticity` puts elastic gears between motors
+    and links. `sensor_delay` is how late positions, velocities and efforts are read [s]. Noise
+    figures are standard deviations [rad, rad/s, N m]. `gravity_compensation` adds g(q) of the arm without `payload` inside the
     arm, as FCI's robot does. `brake_release_after` is how long commands must have come without a
     gap of `command_gap` before the brakes open [s]; 0 opens them with the first command.
     """
@@ -46,10 +50,12 @@ class SimulationSettings:
     gravity: tuple[float, ...] = GRAVITY
     payload: LinkInertia = field(default_factory=LinkInertia.zero)
     friction: bool = False
+    elasticity: JointElasticity | None = None
     gravity_compensation: bool = False
     position_noise: float = 0.0
     velocity_noise: float = 0.0
     effort_noise: float = 0.0
+    sensor_delay: float = 0.0
     push: Push = field(default_factory=Push)
     brake_release_after: float = 0.5
     command_gap: float = 0.02
@@ -99,8 +105,9 @@ class ArmSimulation:
         self.push = settings.push  # may be replaced between steps
         carried = settings.payload
         loaded = description.with_payload(carried) if carried.mass else description
-        self.model = build_mujoco(loaded, gravity=settings.gravity, timestep=settings.timestep,
-                                  stops=True)
+        self._substeps = 1 if settings.elasticity is None else _ELASTIC_SUBSTEPS
+        self.model = build_mujoco(loaded, gravity=settings.gravity,
+                                  timestep=settings.timestep / self._substeps, stops=True)
         self.data = self._mujoco.MjData(self.model)
         self._compensator = (
             build_mujoco(description, gravity=GRAVITY) if settings.gravity_compensation else None)
@@ -119,9 +126,14 @@ class ArmSimulation:
             warnings.mjWARN_BADQPOS, warnings.mjWARN_BADQVEL, warnings.mjWARN_BADQACC)]
         self.data.qpos[:] = self._start()
         self._mujoco.mj_forward(self.model, self.data)
+        self._elastic = (None if settings.elasticity is None
+                         else ElasticDrive(settings.elasticity, self.data.qpos))
+        self._readings: deque[tuple[Array, Array, Array]] = deque(
+            maxlen=1 + round(settings.sensor_delay / settings.timestep))
         self.braked = True
         self.ran_away = ''  # why the brakes closed for good, if they did
-        self._drive = np.zeros(description.n)
+        self._drive = self._effort = np.zeros(description.n)
+        self._note_reading()
         self._steps = 0
         self._commanded_since: float | None = None
         self._last_command_time = -np.inf
@@ -175,13 +187,27 @@ class ArmSimulation:
             self._note_command()
         torque = np.zeros(self.description.n) if command is None else np.asarray(command)
         self._drive = torque + self._own_compensation()
+        self._effort = self._drive
         self._steps += 1
         if self.braked:
+            if self._elastic is not None:
+                self._elastic.rest(self.data.qpos.copy(), self._drive)
+            self._note_reading()
             return
-        self.data.ctrl[:] = self._drive - self._friction()
         self._apply_push()
         before, speed = self.data.qpos.copy(), self.data.qvel.copy()
-        self._mujoco.mj_step(self.model, self.data)
+        drive = drive_now = self._drive
+        if self.settings.elasticity is not None:
+            drive = drive + self._rng.normal(0.0, self.settings.elasticity.noise)
+        for _ in range(self._substeps):
+            if self._elastic is not None:
+                drive_now = self._elastic.step(drive, self.data.qpos, self.data.qvel,
+                                               self.model.opt.timestep)
+            self.data.ctrl[:] = drive_now - self._friction()
+            self._mujoco.mj_step(self.model, self.data)
+        if self._elastic is not None:
+            self._effort = self._elastic.torque(self.data.qpos, self.data.qvel)
+        self._note_reading()
         if any(self.data.warning[kind].number for kind in self._instabilities):
             self._brake_for_good(before, speed)
 
@@ -192,10 +218,13 @@ class ArmSimulation:
         def noise(deviation: float) -> Array | float:
             return self._rng.normal(0.0, deviation, n) if deviation else 0.0
 
+        position, velocity, effort = self._readings[0]
         return JointReading(
-            self.time, self.data.qpos + noise(settings.position_noise),
-            self.data.qvel + noise(settings.velocity_noise),
-            self._drive + noise(settings.effort_noise))
+            self.time, position + noise(settings.position_noise),
+            velocity + noise(settings.velocity_noise), effort + noise(settings.effort_noise))
+
+    def _note_reading(self) -> None:
+        self._readings.append((self.data.qpos.copy(), self.data.qvel.copy(), self._effort))
 
     def _note_command(self) -> None:
         """Open the brakes once commands have come without a gap for long enough."""
@@ -233,14 +262,16 @@ class ArmSimulation:
         MuJoCo integrates damping implicitly, so that steep Coulomb friction brakes a light joint
         without turning it round within a step; the share is the chord of the friction's curve.
         """
+        gear = 0.0 if self.settings.elasticity is None else self.settings.elasticity.damping
         if self._friction_state is None:
+            self.model.dof_damping[:] = gear
             return 0.0
         velocity = np.where(np.abs(self.data.qvel) < _CHORD, _CHORD, self.data.qvel)
         self._friction_state.follow(self.time, self.data.qpos.copy())
         at_rest = self._friction_state.torque(np.zeros_like(velocity))
         chord = (self._friction_state.torque(velocity) - at_rest) / velocity
         damping = np.maximum(chord, 0.0)
-        self.model.dof_damping[:] = damping
+        self.model.dof_damping[:] = damping + gear
         return at_rest + (chord - damping) * self.data.qvel
 
     def _apply_push(self) -> None:
