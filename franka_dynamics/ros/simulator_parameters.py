@@ -38,9 +38,8 @@ SIMULATOR_PARAMETERS = (
                   "arm, as FCI's robot does.", read_only=True),
     ParameterSpec('friction', 'bool', False, "Add the arm file's friction to the joints.",
                   read_only=True),
-    ParameterSpec('elastic_joints', 'bool', False, 'Put elastic, rippling gears between motors and '
-                  "links, as a Franka arm's: efforts then vibrate. Takes three times the "
-                  'processor.', read_only=True),
+    ParameterSpec('elastic_joints', 'bool', False, 'Put elastic, rippling gears between motors '
+                  "and links, as a Franka arm's: efforts then vibrate.", read_only=True),
     ParameterSpec('sensor_delay', 'double', 0.0, 'How late positions, velocities and efforts are '
                   'measured.', read_only=True, minimum=0.0, maximum=0.1, unit='s'),
     ParameterSpec('position_noise', 'double', 0.0, 'Standard deviation of measured positions.',
