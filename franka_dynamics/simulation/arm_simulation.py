@@ -41,9 +41,10 @@ class SimulationSettings:
 
     `friction` adds the arm file's friction model; `elasticity` puts elastic gears between motors
     and links. `sensor_delay` is how late positions, velocities and efforts are read [s]. Noise
-    figures are standard deviations [rad, rad/s, N m]. `gravity_compensation` adds g(q) of the arm without `payload` inside the
-    arm, as FCI's robot does. `brake_release_after` is how long commands must have come without a
-    gap of `command_gap` before the brakes open [s]; 0 opens them with the first command.
+    figures are standard deviations [rad, rad/s, N m]. `gravity_compensation` adds g(q) of the
+    arm without `payload` inside the arm, as FCI's robot does. `brake_release_after` is how long
+    commands must have come without a gap of `command_gap` before the brakes open [s]; 0 opens
+    them with the first command.
     """
 
     start: Array | None = None
