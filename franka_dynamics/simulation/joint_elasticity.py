@@ -18,15 +18,27 @@ from ..arm import ArmDescription
 from ..errors import SettingsError
 from ..typing import Array
 
+# Of a Franka arm's joints; see franka_elasticity().
+MOTOR_INERTIA = np.array([0.6057, 0.6057, 0.4625, 0.4625, 0.2055, 0.2055, 0.2055])
+TORQUE_FEEDBACK = 3.0
+STIFFNESS = np.array([13e3, 14e3, 10e3, 10e3, 9e3, 9e3, 2.2e3])
+DAMPING = np.array([32.0, 30.0, 29.0, 24.0, 3.0, 3.0, 0.4])
+CYCLES = np.array([38.4, 38.4, 38.4, 38.4, 25.6, 25.6, 25.6])
+HARMONICS = np.array([0.5, 1.0, 2.0])
+RIPPLE = np.array([(0.13, 0.10, 0.13, 0.05, 0.01, 0.01, 0.0),
+                   (0.39, 0.35, 0.25, 0.40, 0.04, 0.05, 0.0),
+                   (0.07, 0.24, 0.04, 0.30, 0.10, 0.10, 0.0)])
+NOISE = np.array([0.35, 0.38, 0.3, 0.18, 0.12, 0.15, 0.02])
+
 
 @dataclass(frozen=True, eq=False)
 class JointElasticity:
     """
-    Elastic joints: B th'' = tau_m - tau_J, tau_J = K (th + e(th) - q) + D (th' - q').
+    Elastic joints: B th'' = tau_m + ripple(th) - tau_J, tau_J = K (th - q) + D (th' - q').
 
     Spong 1987, "Modeling and control of elastic joint robots", ASME J. Dyn. Sys. Meas. Control
-    109(4), with a transmission error e and a torque ripple of the motor, both periodic in the
-    motor's angle; q is the link's position and tau_J what the joint torque sensor measures.
+    109(4), with a torque ripple that is periodic in the motor's angle th; q is the link's position
+    and tau_J what the joint torque sensor measures.
 
     Attributes
     ----------
@@ -92,20 +104,8 @@ def franka_elasticity(arm: ArmDescription) -> JointElasticity:
                             'seven of a Franka arm.')
     return JointElasticity(
         stiffness=STIFFNESS, damping=DAMPING,
-        motor_inertia=np.array(MOTOR_INERTIA) / (1.0 + TORQUE_FEEDBACK), cycles=CYCLES,
+        motor_inertia=MOTOR_INERTIA / (1.0 + TORQUE_FEEDBACK), cycles=CYCLES,
         ripple=RIPPLE, harmonics=HARMONICS, noise=NOISE)
-
-
-MOTOR_INERTIA = (0.6057, 0.6057, 0.4625, 0.4625, 0.2055, 0.2055, 0.2055)
-TORQUE_FEEDBACK = 3.0
-STIFFNESS = (13e3, 14e3, 10e3, 10e3, 9e3, 9e3, 2.2e3)
-DAMPING = (32.0, 30.0, 29.0, 24.0, 3.0, 3.0, 0.4)
-CYCLES = (38.4, 38.4, 38.4, 38.4, 25.6, 25.6, 25.6)
-HARMONICS = (0.5, 1.0, 2.0)
-RIPPLE = ((0.13, 0.10, 0.13, 0.05, 0.01, 0.01, 0.0),
-          (0.39, 0.35, 0.25, 0.40, 0.04, 0.05, 0.0),
-          (0.07, 0.24, 0.04, 0.30, 0.10, 0.10, 0.0))
-NOISE = (0.35, 0.38, 0.3, 0.18, 0.12, 0.15, 0.02)
 
 
 class ElasticDrive:
