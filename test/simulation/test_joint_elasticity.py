@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
-from franka_dynamics.arm import LinkInertia, load
+from franka_dynamics.arm import JointLimits, LinkInertia, load
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.errors import SettingsError
 from franka_dynamics.simulation.arm_simulation import ArmSimulation, SimulationSettings
@@ -17,8 +17,8 @@ from franka_dynamics.simulation.joint_elasticity import franka_elasticity, Joint
 FER = load('fer')
 # Joint 1 alone turns about the vertical: one link of 1 kg m^2, without gravity.
 LINK = LinkInertia.from_center_of_mass(5.0, np.zeros(3), (1.0, 0.0, 0.0, 1.0, 0.0, 1.0))
-SINGLE = replace(FER, joints=FER.joints[:1], links=(LINK,), home=np.zeros(1),
-                 friction=None)
+SINGLE = replace(FER, joints=(replace(FER.joints[0], limits=JointLimits()),), links=(LINK,),
+                 home=np.zeros(1), friction=None)
 K, D, B = 12e3, 10.0, 0.15
 STEP = 1e-3
 
