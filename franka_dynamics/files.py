@@ -54,6 +54,55 @@ def write_text(path: str | Path, text: str) -> None:
         scratch.write_text(text, encoding='utf-8')
 
 
+def writable_file(path: str | Path) -> Path:
+    """
+    Return the path of a file that can be written; nothing is made.
+
+    Raises
+    ------
+    OutputError
+        If it is a folder, or its folder can neither be made nor written to.
+
+    """
+    target = Path(path).expanduser()
+    if target.is_dir():
+        raise OutputError(f'{target} is a folder; give the name of a file to be written.')
+    _require_writable(target.parent, target)
+    return target
+
+
+def writable_folder(path: str | Path) -> Path:
+    """
+    Return the path of a folder that can be written into; nothing is made.
+
+    Raises
+    ------
+    OutputError
+        If it is a file, or can neither be made nor written to.
+
+    """
+    target = Path(path).expanduser()
+    if target.is_file():
+        raise OutputError(f'{target} is a file; give the name of a folder to write into.')
+    _require_writable(target, target)
+    return target
+
+
+def _require_writable(folder: Path, target: Path) -> None:
+    """Refuse a folder that is not there and cannot be made, or cannot be written to."""
+    try:
+        nearest = next(place for place in (folder, *folder.parents) if place.exists())
+    except OSError as error:
+        raise OutputError(f'{target} cannot be written: {error.strerror}. Choose another '
+                          'place.') from error
+    if not nearest.is_dir():
+        raise OutputError(f'{target} cannot be written: {nearest} is a file. Choose another '
+                          'place.')
+    if not os.access(nearest, os.W_OK | os.X_OK):
+        raise OutputError(f'{target} cannot be written: nothing may be written to {nearest}. '
+                          'Choose another place.')
+
+
 def _umask() -> int:
     """Return the process's file mode mask, which can only be read by setting it."""
     mask = os.umask(0)

@@ -14,12 +14,16 @@ from ..arm.payload import read_payload
 
 
 def add_arm_options(parser: argparse.ArgumentParser, *, default: str | None = 'fer',
-                    inertial_set: bool = True) -> None:
-    """Add --arm, --set and --hand; leave --set out where a verb takes several."""
-    absent = 'default: %(default)s' if default else 'default: fer, or what the URDF holds'
+                    hand: str | None = AS_LISTED, inertial_set: bool = True) -> None:
+    """
+    Add --arm, --set, --hand, --repair and --payload.
+
+    Leave --set out where a verb takes several. A default of None lets a verb tell what was given.
+    """
+    absent = 'default: %(default)s' if default else 'default: fer, or what a URDF holds'
     parser.add_argument('--arm', default=default, metavar='ARM',
                         help=f'a shipped arm or the path of an arm file ({absent})')
-    add_hand_option(parser)
+    add_hand_option(parser, hand)
     add_payload_option(parser)
     if inertial_set:
         parser.add_argument('--set', dest='inertial_set', metavar='SET',
@@ -28,12 +32,12 @@ def add_arm_options(parser: argparse.ArgumentParser, *, default: str | None = 'f
                             "could be by the nearest physical ones within the set's rounding")
 
 
-def add_hand_option(parser: argparse.ArgumentParser) -> None:
+def add_hand_option(parser: argparse.ArgumentParser, default: str | None = AS_LISTED) -> None:
     """Add --hand."""
-    parser.add_argument('--hand', default=AS_LISTED, metavar='HAND',
+    parser.add_argument('--hand', default=default, metavar='HAND',
                         help='a shipped hand (franka_hand, ...), the path of a hand file, none, '
                         'or as_listed: the hand the inertial set was published with (default: '
-                        '%(default)s)')
+                        'as_listed)')
 
 
 def add_payload_option(parser: argparse.ArgumentParser) -> None:
@@ -64,7 +68,7 @@ def load_arm(arguments: argparse.Namespace, inertial_set: str | None = None,
         arguments.alias_was_noted = True
     arm = load(arguments.arm,
                getattr(arguments, 'inertial_set', None) if inertial_set is None else inertial_set,
-               hand=getattr(arguments, 'hand', AS_LISTED) if hand is None else hand,
+               hand=hand or getattr(arguments, 'hand', None) or AS_LISTED,
                prefix=getattr(arguments, 'arm_prefix', ''),
                repair=getattr(arguments, 'repair', None))
     if getattr(arguments, 'payload', None) is None:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from ..identification.base_parameters import BaseParameters, Method
 
 SUMMARY = 'List the minimum inertial parameters of an arm, regrouped, with their values.'
+GROUP = 'check a model'
 _UNITS = {'m': 'kg', 'mX': 'kg m', 'mY': 'kg m', 'mZ': 'kg m'}
 # Between the singular values of real arms (0.05 and more) and rounding (1e-15) there should be
 # none; one in this range is a twist or a length that nearly vanishes.

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from ..codegen.friction_code import FrictionCode
 
 SUMMARY = "Generate an arm's equations of motion as C or Python, and count their operations."
+GROUP = 'generate'
 _LANGUAGES = {'c': '.h', 'python': '.py'}
 _QUANTITIES = ('inverse_dynamics', 'gravity', 'coriolis', 'mass_matrix')
 

@@ -1,46 +1,58 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""`franka-dynamics crosscheck`: four formulations of an arm, or two descriptions of it."""
+"""`franka-dynamics crosscheck`: four formulations of an arm, or of random arms."""
 
 from __future__ import annotations
 
 import argparse
 import json
+from pathlib import Path
 import shlex
 import sys
 from typing import TYPE_CHECKING
 
+from . import compare, explain_torques
 from ._arm_options import add_arm_options, load_arm
-from ._crosscheck_against import add_against_options, check_against
-from ._crosscheck_torques import add_torque_options, check_torques
-from ._urdf_check import add_urdf_options, check_urdf
+from ._options import add_option, output_file, refuse
+from ..errors import SettingsError
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from ..validation.agreement import Agreement
 
-SUMMARY = 'Hold the independent models of an arm against each other, or two descriptions of it.'
+SUMMARY = 'Compare four independent formulations of an arm with each other.'
+GROUP = 'check a model'
 DEFAULT_ARM = 'fer'
-_STATES_OF_A_RANDOM_ARM = 20
+GRAVITY = (0.0, 0.0, -9.81)
+_STATES, _STATES_OF_A_RANDOM_ARM = 1000, 20
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the verb's options."""
-    add_arm_options(parser, default=None)
-    parser.add_argument('--states', type=_count, default=1000, metavar='N',
-                        help='random states within the limits (default: %(default)s)')
-    parser.add_argument('--seed', type=_seed, default=0, metavar='N',
-                        help='of the states (default: %(default)s)')
-    parser.add_argument('--gravity', type=float, nargs=3, default=(0.0, 0.0, -9.81),
-                        metavar=('X', 'Y', 'Z'), help='in the space frame [m/s^2]')
-    parser.add_argument('--random', type=_count, metavar='N', help='check N random arms of 1 to 8 '
-                        'revolute and prismatic joints in both conventions instead')
-    parser.add_argument('--json', metavar='FILE', help='write all figures to this file')
-    parser.add_argument('--html', metavar='FILE', help='write a page with tables and pictures')
-    add_against_options(parser)
-    add_torque_options(parser)
-    add_urdf_options(parser)
+    add_arm_options(parser, default=None, hand=None)
+    add_option(parser, '--states', type=_count, metavar='N', help='random states within the '
+               f'limits (default: {_STATES}, of a random arm {_STATES_OF_A_RANDOM_ARM})')
+    add_option(parser, '--seed', type=_seed, metavar='N', help='of the states (default: 0)')
+    add_option(parser, '--gravity', type=float, nargs=3, metavar=('X', 'Y', 'Z'),
+               help='in the space frame [m/s^2] (default: 0 0 -9.81)')
+    add_option(parser, '--random', type=_count, metavar='N', help='check N random arms of 1 to 8 '
+               'revolute and prismatic joints in both conventions instead')
+    add_option(parser, '--json', type=output_file, metavar='FILE',
+               help='write all figures to this file')
+    add_option(parser, '--report', '--html', type=output_file, metavar='FILE',
+               help='write a page with tables and pictures')
+    _add_former_options(parser)
+
+
+def _add_former_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of what are verbs of their own now: `compare` and `explain-torques`."""
+    for spelling, settings in {
+            '--against': {}, '--urdf': {}, '--torques': {'type': Path}, '--against-set': {},
+            '--against-gravity': {'type': float, 'nargs': 3}, '--tolerance': {'type': float},
+            '--prefix': {}, '--accept-unknown-inertials': {'action': 'store_true'},
+            '--all-differences': {'action': 'store_true'}}.items():
+        parser.add_argument(spelling, help=argparse.SUPPRESS, **settings)  # type: ignore[arg-type]
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -48,25 +60,54 @@ def run(arguments: argparse.Namespace) -> int:
     from rich.console import Console
 
     console = Console()
-    if arguments.urdf is not None:
-        return check_urdf(arguments, console)
-    if arguments.against is not None:
-        if not arguments.against.endswith(('.urdf', '.xml')):
-            arguments.arm = arguments.arm or DEFAULT_ARM
-        return check_against(arguments, console)
-    if arguments.random is not None:
+    given = [name for name in ('against', 'urdf', 'torques', 'random')
+             if getattr(arguments, name) is not None]
+    if len(given) > 1:
+        raise SettingsError(f'--{given[0]} and --{given[1]} are two different checks; ask for '
+                            'one at a time.')
+    if given and given[0] != 'random':
+        return _former(arguments, given[0], console)
+    refuse(arguments, 'crosscheck alone: it belongs to the verb compare',
+           against_set='--against-set', against_gravity='--against-gravity',
+           tolerance='--tolerance', prefix='--prefix',
+           accept_unknown_inertials='--accept-unknown-inertials',
+           all_differences='--all-differences')
+    if given:
         return _check_random(arguments, console)
     arguments.arm = arguments.arm or DEFAULT_ARM
-    if arguments.torques is not None:
-        return check_torques(arguments, console)
     return _check_formulations(arguments, console)
+
+
+def _former(arguments: argparse.Namespace, option: str, console: Console) -> int:
+    """Do as the verbs do that these options were."""
+    refuse(arguments, f'--{option}: no formulations are compared',
+           states='--states', seed='--seed', report='--report')
+    if option == 'torques':
+        refuse(arguments, '--torques', against_set='--against-set', prefix='--prefix',
+               against_gravity='--against-gravity', tolerance='--tolerance',
+               accept_unknown_inertials='--accept-unknown-inertials',
+               all_differences='--all-differences')
+        return explain_torques.run(arguments)
+    arguments.other = getattr(arguments, option)
+    arguments.other_set = arguments.against_set
+    arguments.other_gravity = arguments.against_gravity
+    arguments.arm_prefix = arguments.prefix
+    if option == 'urdf':
+        return compare.compare_with_urdf(arguments, console)
+    return compare.run(arguments)
 
 
 def _check_formulations(arguments: argparse.Namespace, console: Console) -> int:
     from ._recording_options import progress_bar
     from ..arm.consistency import margins
     from ..files import write_text
-    from ..report.agreement import agreement_as_data, consistency_table, links_table, matrix_table
+    from ..report.agreement import (
+        agreement_as_data,
+        agreement_page,
+        consistency_table,
+        links_table,
+        matrix_table,
+    )
     from ..validation.agreement import compare_formulations
     from ..validation.formulations import QUANTITIES
 
@@ -74,8 +115,8 @@ def _check_formulations(arguments: argparse.Namespace, console: Console) -> int:
     with progress_bar(console) as bar:
         task = bar.add_task('comparing', total=len(QUANTITIES))
         agreement = compare_formulations(
-            description, gravity=arguments.gravity, count=arguments.states, seed=arguments.seed,
-            progress=lambda: bar.advance(task))
+            description, gravity=arguments.gravity or GRAVITY, count=arguments.states or _STATES,
+            seed=arguments.seed or 0, progress=lambda: bar.advance(task))
     found = margins(description)
     console.print(f'{agreement.arm}, set {agreement.inertial_set}, hand {agreement.hand}: '
                   f'{agreement.states} states, seed {agreement.seed}', highlight=False)
@@ -87,9 +128,8 @@ def _check_formulations(arguments: argparse.Namespace, console: Console) -> int:
     if arguments.json:
         write_text(arguments.json,
                    json.dumps(agreement_as_data(agreement, found), indent=2) + '\n')
-    if arguments.html:
-        from ..report.agreement import agreement_page
-        write_text(arguments.html, agreement_page(agreement, found, _command()))
+    if arguments.report:
+        write_text(arguments.report, agreement_page(agreement, found, _command()))
     return 0 if agreement.passed else 1
 
 
@@ -109,26 +149,36 @@ def _check_random(arguments: argparse.Namespace, console: Console) -> int:
 
     from ._recording_options import progress_bar
     from ..arm.sampling import random_arm
+    from ..files import write_text
     from ..validation.agreement import AGREEMENT, compare_formulations
 
-    largest, failed = 0.0, 0
+    refuse(arguments, '--random: those arms, their gravity and no page about one are drawn',
+           arm='--arm', hand='--hand', inertial_set='--set', repair='--repair',
+           payload='--payload', gravity='--gravity', report='--report')
+    first = arguments.seed or 0
+    results = []
     with progress_bar(console) as bar:
-        for seed in bar.track(range(arguments.seed, arguments.seed + arguments.random),
-                              description='random arms'):
+        for seed in bar.track(range(first, first + arguments.random), description='random arms'):
             rng = np.random.default_rng(seed)
             agreement = compare_formulations(
                 random_arm(rng), gravity=9.81 * rng.normal(size=3), seed=seed,
-                count=_STATES_OF_A_RANDOM_ARM)
-            largest = float(np.max([largest, agreement.largest]))
+                count=arguments.states or _STATES_OF_A_RANDOM_ARM)
+            results.append({'seed': seed, 'passed': agreement.passed,
+                            'largest': agreement.largest, 'findings': list(agreement.findings)})
             if not agreement.passed:
-                failed += 1
                 console.print(f'seed {seed}: {" ".join(agreement.findings)}', style='red',
                               highlight=False)
+    failed = sum(not result['passed'] for result in results)
+    # A NaN of any arm is to be seen, which Python's own max could pass over.
+    largest = float(np.max([result['largest'] for result in results]))
     verdict = '[red]MISMATCH[/]' if failed else '[green]pass[/]'
-    console.print(f'{verdict}: {arguments.random} random arms, seeds {arguments.seed} to '
-                  f'{arguments.seed + arguments.random - 1}, {failed} failed; largest difference '
+    console.print(f'{verdict}: {arguments.random} random arms, seeds {first} to '
+                  f'{first + arguments.random - 1}, {failed} failed; largest difference '
                   f'of any two formulations {largest:.1e}, tolerance {AGREEMENT:.0e}',
                   highlight=False)
+    if arguments.json:
+        write_text(arguments.json, json.dumps(
+            {'tolerance': AGREEMENT, 'passed': not failed, 'arms': results}, indent=2) + '\n')
     return 1 if failed else 0
 
 

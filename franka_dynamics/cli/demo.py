@@ -11,6 +11,7 @@ from pathlib import Path
 from ..errors import MissingDependencyError, OutputError, SettingsError
 
 SUMMARY = 'Run the main job: simulated arm, node and player over ROS 2; print and draw figures.'
+GROUP = 'see it work'
 
 # As the reference player's own parameters allow.
 _MOST = {'hold': 600.0, 'motion': 600.0, 'amplitude': 3.0}

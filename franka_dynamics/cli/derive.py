@@ -13,6 +13,7 @@ from ..arm import ArmDescription
 from ..errors import DescriptionError
 
 SUMMARY = "Write an arm's kinematics or equations of motion in letters."
+GROUP = 'check a model'
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from ..report.arm import InertiaRow
 
 SUMMARY = "Print an arm's Denavit-Hartenberg and inertia tables; draw its frames."
+GROUP = 'check a model'
 _HEADING = {'frame_origin': "about the frame's origin", 'center_of_mass': 'about the centre of '
             'mass', 'space_origin': 'about the origin of {S}'}
 

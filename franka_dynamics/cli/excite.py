@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from ..identification.excitation_problem import ExcitationProblem
 
 SUMMARY = 'Compute a trajectory for identification, within limits and above the table.'
+GROUP = 'from recordings'
 _POINTS_PER_S = 25.0
 # What the simulated arm's sensors scatter: effort [N m], velocity [rad/s], position [rad].
 _EFFORT_NOISE, _VELOCITY_NOISE, _POSITION_NOISE = 0.2, 1e-3, 1e-5

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 SUMMARY = 'Move a spherical five-bar (two motors, one loop) from point to point and draw it.'
+GROUP = 'see it work'
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

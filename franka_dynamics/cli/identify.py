@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from ..recordings.preprocessing import Motion, SignalOptions
 
 SUMMARY = "Identify an arm's inertias and friction from recordings of it."
+GROUP = 'from recordings'
 IDENTIFIED = 'identified'
 
 

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from ..recordings.preprocessing import Motion
 
 SUMMARY = 'Identify what hangs on the flange from recordings with and without it.'
+GROUP = 'from recordings'
 _UNITS = ('kg', *('m',) * 3, *('kg m^2',) * 6)
 _RATED_KG = 3.0  # FER and FR3 alike (Franka's data sheets)
 

@@ -11,6 +11,7 @@ from ._recording_options import joint_names
 from ..arm import load
 
 SUMMARY = 'Turn a log (CSV, npy, npz, MAT, parquet) into a rosbag2 of joint states.'
+GROUP = 'from recordings'
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

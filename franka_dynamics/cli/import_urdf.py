@@ -11,6 +11,7 @@ from pathlib import Path
 from ..arm.denavit_hartenberg import Convention
 
 SUMMARY = "Turn a URDF into an arm file: DH rows, inertials, limits; checked against Pinocchio's."
+GROUP = 'generate'
 # Of poses (m, 1) and torques (N m). Angles with 11 digits, which the rows take as multiples of
 # pi/2, change torques of 1000 N m by 3e-9; what more is off is nearly parallel axes, or wrong.
 TOLERANCE = 1e-6

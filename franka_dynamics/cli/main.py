@@ -1,11 +1,13 @@
+# PYTHON_ARGCOMPLETE_OK
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
 The command `franka-dynamics`: one verb per module of this folder.
 
-A verb's module has SUMMARY (one line), add_arguments(parser) and run(arguments) -> exit status.
-It imports what is heavy or optional inside run, so that `--help` needs neither.
-Exit status: 0 done, 1 the answer is no (a mismatch, a missed bound), 2 the input is at fault.
+A verb's module has SUMMARY (one line), GROUP (one of GROUPS), add_arguments(parser) and
+run(arguments) -> exit status. It imports what is heavy or optional inside run, so that `--help`
+needs neither. Exit status: 0 done, 1 the answer is no (a mismatch, a missed bound), 2 the input
+is at fault.
 """
 
 from __future__ import annotations
@@ -16,12 +18,17 @@ from importlib import import_module
 import os
 from pkgutil import iter_modules
 import sys
+import textwrap
+from types import ModuleType
 
 from .. import __version__, cli
 from ..errors import FrankaDynamicsError
 
 INPUT_AT_FAULT = 2
 READER_GONE = 141  # as the shell reports a process that SIGPIPE ended
+GROUPS = ('see it work', 'check a model', 'from recordings', 'generate', 'while it runs')
+OTHERS = 'others'
+_WIDTH = 79
 
 
 def verbs() -> dict[str, str]:
@@ -33,22 +40,43 @@ def verbs() -> dict[str, str]:
 
 def build_parser() -> argparse.ArgumentParser:
     """Return the parser of all verbs."""
+    modules = {verb: import_module(f'{cli.__name__}.{name}') for verb, name in verbs().items()}
     parser = argparse.ArgumentParser(
-        prog='franka-dynamics', description='Dynamics of Franka arms: check, compare, generate.')
+        prog='franka-dynamics', usage='franka-dynamics [--version] VERB [options]',
+        description='Dynamics of Franka arms: check, compare, identify, generate.',
+        epilog=_verbs_by_group(modules), formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument('--version', action='version', version=f'%(prog)s {__version__}')
-    subparsers = parser.add_subparsers(title='verbs', metavar='VERB', required=True)
-    for verb, module_name in verbs().items():
-        module = import_module(f'{cli.__name__}.{module_name}')
-        subparser = subparsers.add_parser(verb, help=module.SUMMARY, description=module.SUMMARY)
+    subparsers = parser.add_subparsers(
+        prog='franka-dynamics', metavar='VERB', required=True,
+        help='one of those below; VERB --help tells its options')
+    for verb, module in modules.items():
+        # Without `help` a verb is not listed a second time among the positional arguments.
+        subparser = subparsers.add_parser(verb, description=module.SUMMARY)
         module.add_arguments(subparser)
         subparser.set_defaults(run=module.run)
     return parser
 
 
+def _verbs_by_group(modules: dict[str, ModuleType]) -> str:
+    """Return the verbs with their summaries, grouped by what they are for."""
+    column = max(map(len, modules)) + 4
+    blocks = []
+    for group in (*GROUPS, OTHERS):
+        lines = [
+            textwrap.fill(module.SUMMARY, _WIDTH, initial_indent=f'  {verb:<{column - 2}}',
+                          subsequent_indent=' ' * column)
+            for verb, module in modules.items() if getattr(module, 'GROUP', OTHERS) == group]
+        if lines:
+            blocks.append('\n'.join((f'{group}:', *lines)))
+    return '\n\n'.join(blocks)
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one verb and return its exit status; errors of ours become one sentence."""
-    arguments = build_parser().parse_args(argv)
     try:
+        parser = build_parser()
+        _complete(parser)
+        arguments = parser.parse_args(argv)
         status = int(arguments.run(arguments))
         sys.stdout.flush()
         return status
@@ -62,6 +90,16 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print('franka-dynamics: interrupted', file=sys.stderr)
         return 130
+
+
+def _complete(parser: argparse.ArgumentParser) -> None:
+    """Answer a shell that asks for completions, and exit; do nothing otherwise."""
+    if '_ARGCOMPLETE' in os.environ:
+        try:
+            import argcomplete
+        except ImportError:
+            return
+        argcomplete.autocomplete(parser)
 
 
 if __name__ == '__main__':

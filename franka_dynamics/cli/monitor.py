@@ -13,6 +13,7 @@ from typing import Any
 from ..errors import MissingDependencyError, SettingsError
 
 SUMMARY = 'Show rates, latencies, states and torques of running feedforward nodes in a terminal.'
+GROUP = 'while it runs'
 # Diagnostics come once per second, and some things are known from the second on; a term may
 # never come, where there is no effort or no command.
 _PATIENCE_S = 3.0

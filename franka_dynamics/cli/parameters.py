@@ -8,6 +8,7 @@ import argparse
 from pathlib import Path
 
 SUMMARY = "Print a node's parameters as a commented YAML file."
+GROUP = 'generate'
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

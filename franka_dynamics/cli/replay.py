@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from ..recordings.replay import Fit
 
 SUMMARY = "Hold a recording's measured torques against the model's, set by set."
+GROUP = 'from recordings'
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

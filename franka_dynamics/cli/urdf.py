@@ -12,6 +12,7 @@ from ..arm.payload import read_payload
 from ..urdf.xacro_writer import FORMATS, generated_files, robot_text
 
 SUMMARY = 'Write an arm as URDF or MJCF.'
+GROUP = 'generate'
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

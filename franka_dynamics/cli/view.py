@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 SUMMARY = 'Show an arm with its torques in the browser, beside a running node or from a bag.'
+GROUP = 'while it runs'
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

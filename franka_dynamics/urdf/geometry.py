@@ -45,15 +45,7 @@ class GeometryComparison:
 
     def description(self, reference: ArmDescription) -> ArmDescription:
         """Return the reference with the URDF's angles and lengths in its rows."""
-        found = self.sequence
-        joints = []
-        for k, joint in enumerate(reference.joints, start=1):
-            row = replace(joint.row, theta=float(found.theta[k]), d=float(found.d[k]))
-            between = k - 1 if reference.convention is Convention.MODIFIED else k
-            if between < len(found.a):
-                row = replace(row, a=float(found.a[between]), alpha=float(found.alpha[between]))
-            joints.append(replace(joint, row=row))
-        return replace(reference, joints=tuple(joints))
+        return _with_rows_of(self.sequence, reference)
 
 
 def compare_geometry(chain: SerialChain, reference: ArmDescription) -> GeometryComparison:
@@ -82,8 +74,23 @@ def compare_geometry(chain: SerialChain, reference: ArmDescription) -> GeometryC
     frames = reference.frames(np.zeros(reference.n))[:-1]
     to_dh = tuple(_without_rounding(inverse_transform(frame) @ joint.frame)
                   for frame, joint in zip(frames, chain.joints))
-    flange_link, flange_findings = _flange(chain, reference, frames[-1])
+    # A flange that is off only in the described last frame, or only in the one found, is a
+    # consequence of what is off before it.
+    flange_link, flange_findings = min(
+        (_flange(chain, reference, arm.frames(np.zeros(arm.n))[-2])
+         for arm in (reference, _with_rows_of(found, reference))), key=lambda seen: len(seen[1]))
     return GeometryComparison((*findings, *flange_findings), found, to_dh, flange_link)
+
+
+def _with_rows_of(found: AxisSequence, reference: ArmDescription) -> ArmDescription:
+    joints = []
+    for k, joint in enumerate(reference.joints, start=1):
+        row = replace(joint.row, theta=float(found.theta[k]), d=float(found.d[k]))
+        between = k - 1 if reference.convention is Convention.MODIFIED else k
+        if between < len(found.a):
+            row = replace(row, a=float(found.a[between]), alpha=float(found.alpha[between]))
+        joints.append(replace(joint, row=row))
+    return replace(reference, joints=tuple(joints))
 
 
 def inertias_in_dh_frames(chain: SerialChain, geometry: GeometryComparison,

@@ -10,7 +10,6 @@ if TYPE_CHECKING:  # for editors and type checkers
     from .agreement import Agreement as Agreement
     from .agreement import compare_formulations as compare_formulations
     from .comparison import compare_descriptions as compare_descriptions
-    from .comparison import compare_urdf as compare_urdf
     from .comparison import Difference as Difference
     from .crosscheck import CrosscheckReport as CrosscheckReport
     from .fault_search import suspects as suspects
@@ -21,12 +20,15 @@ if TYPE_CHECKING:  # for editors and type checkers
     from .urdf_check import model_from_urdf as model_from_urdf
     from .urdf_check import UrdfModel as UrdfModel
     from .urdf_check import UrdfVerdict as UrdfVerdict
+    from .urdf_comparison import compare_urdf as compare_urdf
+    from .urdf_comparison import UrdfComparison as UrdfComparison
 
 __getattr__, __dir__, __all__ = lazy_exports(__name__, {
     'agreement': ('Agreement', 'compare_formulations'),
-    'comparison': ('compare_descriptions', 'compare_urdf', 'Difference'),
+    'comparison': ('compare_descriptions', 'Difference'),
     'crosscheck': ('CrosscheckReport',),
     'fault_search': ('Suspicion', 'suspects'),
     'formulations': ('build', 'consensus', 'evaluate'),
     'urdf_check': ('model_from_urdf', 'UrdfModel', 'UrdfVerdict'),
+    'urdf_comparison': ('compare_urdf', 'UrdfComparison'),
 })

@@ -26,7 +26,6 @@ from ..dynamics.newton_euler import NewtonEulerModel
 from ..errors import DescriptionError
 from ..spatial import JointKind
 from ..typing import Array
-from ..urdf.geometry import description_from_urdf
 
 # What rounding leaves of two ways to write one number (m, rad, kg, kg m, kg m^2).
 SAME = 1e-9
@@ -69,6 +68,7 @@ class Difference:
     `place` is a joint's name (its row, or the link behind it), 'base', 'flange' or 'arm'.
     `torque_effect` is the largest change of a joint torque [N m or N] that replacing this one
     parameter brings about over random states within the limits; 0.0 if no torque shows it.
+    `cause` is the likeliest one, where one is known.
     """
 
     place: str
@@ -78,6 +78,7 @@ class Difference:
     unit: str
     torque_effect: float
     change: Change = field(default=lambda before: before, repr=False, compare=False)
+    cause: str = ''
 
     @property
     def has_effect(self) -> bool:
@@ -88,9 +89,16 @@ class Difference:
         """Return the difference as one sentence."""
         effect = (f'torque changes by up to {self.torque_effect:.3g} N m' if self.has_effect
                   else 'no effect on torque')
+        cause = f'; likeliest cause: {self.cause}' if self.cause else ''
         return (f'{self.place}: {self.parameter} is {_text(self.first)} here and '
                 f'{_text(self.second)} there'
-                f'{f" [{self.unit}]" if self.unit else ""}; {effect}.')
+                f'{f" [{self.unit}]" if self.unit else ""}; {effect}{cause}.')
+
+    def as_data(self) -> dict[str, float | str]:
+        """Return the difference as plain data."""
+        return {'place': self.place, 'parameter': self.parameter, 'first': self.first,
+                'second': self.second, 'unit': self.unit, 'torque_effect': self.torque_effect,
+                'cause': self.cause}
 
 
 def compare_descriptions(
@@ -351,34 +359,3 @@ def _name(description: ArmDescription) -> str:
 
 def _text(value: float | str) -> str:
     return value if isinstance(value, str) else f'{value:.10g}'
-
-
-# A URDF's text is rounded; pi/2 written as 1.570796 is 3e-7 off.
-TEXT = 1e-6
-
-
-def compare_urdf(xml: str, source: str, *, arm: str | None = None, prefix: str | None = None,
-                 tolerance: float = TEXT, gravity: ArrayLike = GRAVITY,
-                 second_gravity: ArrayLike | None = None,
-                 ) -> tuple[ArmDescription, tuple[Difference, ...]]:
-    """
-    Return the arm that a URDF should be, and every parameter in which it departs.
-
-    Two readings of the last frame are possible (`description_from_urdf`); the one that needs
-    fewer differences is taken, the URDF's own frame where both need equally many.
-
-    Parameters
-    ----------
-    xml, source, arm, prefix
-        As for `description_from_urdf`.
-    tolerance, gravity, second_gravity
-        As for `compare_descriptions`.
-
-    """
-    readings = []
-    for trust_last_frame in (True, False):
-        reference, read = description_from_urdf(xml, source, arm=arm, prefix=prefix,
-                                                trust_last_frame=trust_last_frame)
-        readings.append(compare_descriptions(
-            reference, read, tolerance=tolerance, gravity=gravity, second_gravity=second_gravity))
-    return reference, min(readings, key=len)

@@ -172,7 +172,7 @@ def _require_same_reading(xml: str, description: ArmDescription, verdict: UrdfVe
 def _refuse(verdict: UrdfVerdict) -> None:
     others = len(verdict.findings) - 1
     more = (f' {others} more {"difference" if others == 1 else "differences"}; '
-            '"franka-dynamics crosscheck --urdf" lists all.' if others else '')
+            '"franka-dynamics compare" lists all.' if others else '')
     raise UrdfMismatchError(f'{verdict.source}: {verdict.findings[0]}{more}', verdict)
 
 
@@ -196,11 +196,24 @@ def _plural(word: str, names: Sequence[str]) -> str:
 
 def _geometry_verdict(chain: SerialChain, geometry: GeometryComparison, reference: ArmDescription,
                       ) -> UrdfVerdict:
-    effect = str(effect_of_rows(reference, geometry.description(reference)))
-    findings = tuple(replace(finding, effect=effect) for finding in geometry.findings)
+    read = geometry.description(reference)
+    findings = tuple(replace(finding, effect=str(effect_of_rows(reference, _with_only(
+        finding, reference, read)))) for finding in geometry.findings)
     return UrdfVerdict(chain.source, reference.name, UNKNOWN, UNKNOWN,
                        f'the DH rows of {reference.name}', float('nan'), False, chain.mount,
                        findings, chain.notes)
+
+
+def _with_only(finding: Finding, reference: ArmDescription, read: ArmDescription,
+               ) -> ArmDescription:
+    """Return the reference with what one finding names as read; all of it if that is no row."""
+    joints = list(reference.joints)
+    for i, (known, found) in enumerate(zip(reference.joints, read.joints)):
+        if finding.place == f'joint {known.name}' and hasattr(known.row, finding.quantity):
+            value = getattr(found.row, finding.quantity)
+            joints[i] = replace(known, row=replace(known.row, **{finding.quantity: value}))
+            return replace(reference, joints=tuple(joints))
+    return read
 
 
 def _hand_without_mass(chain: SerialChain) -> tuple[str, ...]:

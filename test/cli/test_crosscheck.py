@@ -121,7 +121,9 @@ def test_given_a_urdf_when_compared_then_its_arm_is_found_and_its_faults_are_nam
     path.write_text(write_urdf(load('fr3')).replace('0.0825 ', '0.0925 ', 1))
     assert main(['crosscheck', '--against', str(path)]) == 1
     out = words(capsys.readouterr().out)
-    assert out.startswith('- fr3_joint4: a is 0.0825 here and 0.0925 there [m]; torque changes')
+    assert out.startswith('MISMATCH: ')
+    assert '- fr3_joint4: a is 0.0825 here and 0.0925 there [m]; torque changes by' in out
+    assert 'likeliest cause' in out
     assert '1 difference, 1 of them with an effect on torque.' in out
 
 

@@ -39,4 +39,4 @@ def test_given_a_text_at_fault_when_checked_then_it_exits_two_with_one_sentence(
 def test_given_no_such_file_or_a_set_when_checked_then_it_exits_two(tmp_path, capsys):
     assert main(['crosscheck', '--urdf', str(tmp_path / 'none.urdf')]) == 2
     assert run(tmp_path, write_urdf(load('fr3')), '--set', 'gaz2019') == 2
-    assert '--set has no meaning with --urdf' in capsys.readouterr().err
+    assert '--set has no meaning with a URDF' in capsys.readouterr().err

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""`crosscheck --torques`: what a black box answered, and which parameter would explain it."""
+"""`franka-dynamics explain-torques`: which one parameter would explain a black box's torques."""
 
 from __future__ import annotations
 
@@ -13,39 +13,50 @@ import zipfile
 
 import numpy as np
 
-from ._arm_options import load_arm
+from ._arm_options import add_arm_options, load_arm
+from ._options import add_option, output_file
 from ..errors import RecordingError
 
 if TYPE_CHECKING:
-    from rich.console import Console
 
     from ..arm.sampling import JointStates
 
+SUMMARY = 'Find the one parameter of an arm that would explain the torques of a black box.'
+GROUP = 'check a model'
+DEFAULT_ARM = 'fer'
+GRAVITY = (0.0, 0.0, -9.81)
 _SHOWN = 10
 _ARRAYS = ('q', 'dq', 'ddq', 'tau')
 
 
-def add_torque_options(parser: argparse.ArgumentParser) -> None:
-    """Add --torques."""
-    group = parser.add_argument_group(
-        'a black box', 'find the parameters that would explain the torques of a black box')
-    group.add_argument('--torques', type=Path, metavar='FILE',
-                       help='a NumPy .npz file with q, dq, ddq and its answer tau, each of shape '
-                       '(count, n), without friction')
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the verb's options."""
+    parser.add_argument('torques', type=Path, metavar='FILE',
+                        help="a NumPy .npz file with q, dq, ddq and the black box's answer tau, "
+                        'each of shape (count, n), without friction')
+    add_arm_options(parser, default=None, hand=None)
+    add_option(parser, '--gravity', type=float, nargs=3, metavar=('X', 'Y', 'Z'),
+               help='in the space frame [m/s^2] (default: 0 0 -9.81)')
+    add_option(parser, '--json', type=output_file, metavar='FILE',
+               help='write all figures to this file')
 
 
-def check_torques(arguments: argparse.Namespace, console: Console) -> int:
+def run(arguments: argparse.Namespace) -> int:
     """Print the best suspects in order; 1 if the torques are not the arm's."""
+    from rich.console import Console
+
     from ._recording_options import progress_bar
     from ..files import write_text
     from ..validation.agreement import AGREEMENT
     from ..validation.fault_search import suspects
 
+    console = Console()
+    arguments.arm = arguments.arm or DEFAULT_ARM
     description = load_arm(arguments)
     states, torque = _read(arguments.torques)
     with progress_bar(console) as bar:
         task = bar.add_task('trying parameters', total=None)
-        verdict = suspects(description, states, torque, gravity=arguments.gravity,
+        verdict = suspects(description, states, torque, gravity=arguments.gravity or GRAVITY,
                            progress=lambda: bar.advance(task))
     console.print(f'{arguments.torques}: {len(torque)} states; the torques differ from '
                   f'{description.name} ({description.inertial_set}, hand {description.hand}) by '
