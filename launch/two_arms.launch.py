@@ -29,11 +29,17 @@ def generate_launch_description() -> LaunchDescription:
         f'{side}_{name}', default_value=LaunchConfiguration(name),
         description=sentence_for(sentence, f'the {side}'))
         for side in SIDES for name, (_, sentence) in PER_ARM.items()]
+    names = [
+        DeclareLaunchArgument('namespace', default_value='',
+                              description='In front of the namespaces left and right.'),
+        DeclareLaunchArgument('arm_prefix', default_value='',
+                              description='In front of left_ and right_ in every joint name, '
+                              'verbatim.')]
     sim_time = DeclareLaunchArgument(
         'use_sim_time', default_value='false', choices=['true', 'false'],
         description='Whether the left arm publishes its time on /clock and all nodes, the right '
                     'arm too, go by it.')
-    return LaunchDescription([*both, *own, sim_time, *(one_arm(side) for side in SIDES)])
+    return LaunchDescription([*both, *own, *names, sim_time, *(one_arm(side) for side in SIDES)])
 
 
 def sentence_for(sentence: str, arm: str) -> str:
@@ -48,7 +54,9 @@ def one_arm(side: str) -> GroupAction:
         [FindPackageShare('franka_dynamics'), 'launch', 'simulation.launch.py'])
     return GroupAction([IncludeLaunchDescription(
         PythonLaunchDescriptionSource(simulation),
-        launch_arguments={'namespace': side, 'arm_prefix': f'{side}_', 'clock': SIDES[side],
+        launch_arguments={'namespace': [LaunchConfiguration('namespace'), f'/{side}'],
+                          'arm_prefix': [LaunchConfiguration('arm_prefix'), f'{side}_'],
+                          'clock': SIDES[side],
                           'use_sim_time': LaunchConfiguration('use_sim_time'),
                           **{name: LaunchConfiguration(f'{side}_{name}')
                              for name in PER_ARM}}.items())])

@@ -115,6 +115,8 @@ class LaunchedNode:
 
 def performed(value, context):
     """Return what a substitution, or a text, stands for."""
+    if isinstance(value, list):
+        return ''.join(performed(part, context) for part in value)
     return value.perform(context) if isinstance(value, Recorded) else value
 
 
