@@ -165,6 +165,16 @@ class FeedforwardController:
         return self.faults.reason
 
     @property
+    def holds_gravity(self) -> bool:
+        """Whether the last stop sequence ends, or ended, at the gravity torque."""
+        return self._stop_holds
+
+    @property
+    def latest(self) -> tuple[float, Array, Array] | None:
+        """Stamp [s], positions and velocities, shape (n,), of the last valid joint state."""
+        return self._latest
+
+    @property
     def stopping(self) -> bool:
         """Whether the stop sequence is under way, which needs no state."""
         return self.mode is Mode.STOPPING
@@ -269,8 +279,30 @@ class FeedforwardController:
 
         """
         planned = self.plan(request)
+        self.require_following()
         self.follow(planned)
         return planned
+
+    def require_following(self) -> None:
+        """
+        Refuse a reference that nothing would follow because no torque is being commanded.
+
+        On a topic that is too slow for commands, torques are still added to a trajectory for
+        whoever follows it by his own feedback.
+
+        Raises
+        ------
+        ReferenceRefusedError
+            With what keeps the torque away.
+
+        """
+        condition = self.supervisor.condition
+        if self.mode is Mode.RUNNING or condition is Condition.TOO_SLOW:
+            return
+        why = self.conflict or self.stop_reason or f'{condition.value}: {self.supervisor.reason}'
+        raise ReferenceRefusedError(
+            f'No torque is being commanded ({self.mode.value}; {why}), so that nothing would '
+            'follow the reference; send it again once commands go out.')
 
     def trajectory_efforts(self, trajectory: Trajectory) -> Array:
         """Return the feedforward torque at every point of a trajectory, shape (k, n) [N m]."""
@@ -359,10 +391,10 @@ class FeedforwardController:
         self._follow_up(observation)
         return observation
 
-    def check_silence(self, now: float) -> None:
-        """Begin the stop sequence if joint states have ceased (steady clock, [s])."""
+    def check_silence(self, now: float, simulated: float | None = None) -> None:
+        """Begin the stop sequence if joint states have ceased; times as StateSupervisor's."""
         self._arrival = max(self._arrival, now)
-        if self.supervisor.check_silence(now) is Condition.STALE:
+        if self.supervisor.check_silence(now, simulated) is Condition.STALE:
             self._state_fault(Condition.STALE, self.supervisor.reason)
 
     # Stops and faults --------------------------------------------------------------------------

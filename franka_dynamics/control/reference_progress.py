@@ -86,6 +86,11 @@ class ReferenceProgress:
         self._number += 1
         return self._told(ReferenceEvent(self._number, ReferenceState.REFUSED, stamp, reason))
 
+    def passed_on(self, stamp: float, reason: str) -> list[ReferenceEvent]:
+        """Note a reference that somebody else follows: nothing more will be told of it."""
+        self._number += 1
+        return self._told(ReferenceEvent(self._number, ReferenceState.ACCEPTED, stamp, reason))
+
     def accepted(self, planned: Trajectory | ReferencePoint, stamp: float, q: Array | None,
                  ) -> list[ReferenceEvent]:
         """

@@ -125,6 +125,8 @@ class StateSupervisor:
         self.condition, self.reason = Condition.WAITING, 'no joint state has arrived yet'
         self._stamp: float | None = None
         self._arrival = 0.0
+        self._clock_now: float | None = None  # the ROS clock when a message arrived
+        self._clock_arrival: float | None = None  # and when the last new state did
         self._q: Array | None = None
         self._good = 0
         self._forgiven = False
@@ -169,6 +171,7 @@ class StateSupervisor:
 
         """
         self.age = float('nan') if age is None else age
+        self._clock_now = None if age is None else stamp + age
         problem = self._impossible(q, dq)
         if problem is not None:
             return self._fail(*problem)
@@ -208,14 +211,29 @@ class StateSupervisor:
         """Record a message that could not even be read as a state of this arm."""
         return self._fail(condition, reason)
 
-    def check_silence(self, now: float) -> Condition:
-        """Declare the state stale if nothing new came for too long (steady clock, [s])."""
-        silence = now - self._arrival
+    def check_silence(self, now: float, simulated: float | None = None) -> Condition:
+        """
+        Declare the state stale if nothing new came for too long.
+
+        Parameters
+        ----------
+        now : float
+            Steady clock [s].
+        simulated : float, optional
+            The ROS clock [s] where that is simulated: silence is then counted in its time, however
+            fast it runs, and while it stands nothing is silent.
+
+        """
+        silence, of_time = now - self._arrival, ''
+        if simulated is not None:
+            if self._clock_arrival is None or simulated < self._clock_arrival:
+                self._clock_arrival = simulated  # not yet known, or the clock was set back
+            silence, of_time = simulated - self._clock_arrival, ' of simulated time'
         patience = max(self._limits.state_timeout, _SILENT_PERIODS * self.period)
         if (self._stamp is not None and silence > patience
                 and self.condition is not Condition.STALE):
-            self._fail(Condition.STALE, f'no new joint state for {1e3 * silence:.0f} ms; is its '
-                       'publisher running, and do its stamps advance?')
+            self._fail(Condition.STALE, f'no new joint state for {1e3 * silence:.0f} ms{of_time}; '
+                       'is its publisher running, and do its stamps advance?')
         return self.condition
 
     def _impossible(self, q: Array, dq: Array) -> tuple[Condition, str] | None:
@@ -283,6 +301,7 @@ class StateSupervisor:
         self._good = self._behind = 0
         self._forget_motion()
         self._stamp, self._q, self._arrival = stamp, q, arrival
+        self._clock_arrival = self._clock_now
         self.condition, self.reason = Condition.ACQUIRING, 'the first joint state has arrived'
         return Observation(self.condition, self.reason, valid=True)
 
@@ -293,6 +312,7 @@ class StateSupervisor:
             self._slow_periods -= self._periods.popleft() > self._slow_period
         self._behind = 0
         self._stamp, self._q, self._arrival = stamp, q, arrival
+        self._clock_arrival = self._clock_now
 
     @property
     def _is_slow(self) -> bool:

@@ -13,6 +13,7 @@ from .monitors import CommandWatch, ContactWatch
 from ..control.contact import LOAD_WARNING_KG
 from ..control.feedforward import FeedforwardController, Mode
 from ..control.gravity_monitor import GravityState
+from ..control.reference_progress import ReferenceState
 from ..control.statistics import Durations
 from ..control.supervision import Condition
 from ..fci.connection import FciReading
@@ -51,14 +52,14 @@ class FeedforwardDiagnostics:
         self._watch = watch
         self._contact = contact
         self._refused = ''
-        self._refusals = 0
+        self.clock = 'system'  # or simulated, and whether it stands still
+        self.references: dict[ReferenceState, int] = {}
         # No lifecycle publisher: a node that may not command may still say why.
         self._publisher = node.create_publisher(DiagnosticArray, '/diagnostics', 10)
 
     def note_refused_reference(self, reason: str) -> None:
         """Remember why the last reference was refused; empty if it was not."""
         self._refused = reason
-        self._refusals += bool(reason)
 
     def publish(self) -> None:
         """Publish all statuses."""
@@ -92,7 +93,8 @@ class FeedforwardDiagnostics:
                   for condition, count in supervisor.counts.items() if count}
         return self._status('Joint states', level, supervisor.reason, {
             'condition': supervisor.condition.value, 'rate [Hz]': supervisor.rate,
-            'age [ms]': 1e3 * supervisor.age, 'repeated stamps': supervisor.repeated,
+            'clock': self.clock, 'age [ms]': 1e3 * supervisor.age,
+            'repeated stamps': supervisor.repeated,
             'out of order': supervisor.out_of_order, 'dropped': supervisor.dropped, **counts})
 
     def _command(self) -> DiagnosticStatus:
@@ -115,7 +117,7 @@ class FeedforwardDiagnostics:
             'cut by rate limit': counters.cut_by_rate, 'stops': counters.stops,
             'restarts by itself': controller.faults.restarts,
             'faults latched': controller.faults.latched,
-            'references refused': self._refusals,
+            **{f'references {state.value}': count for state, count in self.references.items()},
             'foreign commands heard': self._watch.rivals_seen,
             'latency p50 [us]': 1e6 * self._latency.percentile(50),
             'latency p99 [us]': 1e6 * self._latency.percentile(99), **shares})

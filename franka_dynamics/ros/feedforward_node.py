@@ -26,6 +26,7 @@ from .diagnostics import FeedforwardDiagnostics
 from .feedforward_parameters import (
     contact_limits_from,
     FEEDFORWARD_PARAMETERS,
+    FIXED_PARAMETERS,
     LIVE_PARAMETERS,
     settings_from,
     supervision_from,
@@ -36,8 +37,12 @@ from .monitors import CommandWatch, ContactWatch
 from .node_process import run_lifecycle_node
 from .parameters import announcement, check, declare, refuse_unknown, values
 from .qos import PUBLISHER_QOS, qos_overriding_options, REFERENCE_QOS, STATE_QOS
+from .reference_reports import ReferenceReports
 from .serialized import CommandBytes, RawJointStateReader
+from .state_log import ClockLog, StateLog
 from .term_publishers import TermPublishers
+from ..arm import ArmDescription
+from ..control.default_gains import default_gains
 from ..control.faults import Until
 from ..control.feedforward import Cycle, FeedforwardController
 from ..control.limits import LONGEST_STEP_S
@@ -45,11 +50,18 @@ from ..control.reference import Trajectory
 from ..control.running_crosscheck import RunningCrosscheck
 from ..control.statistics import Durations
 from ..control.supervision import Condition
-from ..errors import FrankaDynamicsError, JointStateError, ReferenceRefusedError
+from ..dynamics.newton_euler import NewtonEulerModel
+from ..errors import (
+    FrankaDynamicsError,
+    JointStateError,
+    ReferenceRefusedError,
+    SettingsError,
+)
 from ..validation.crosscheck import crosscheck, TOLERANCE
 
 NODE_NAME = 'feedforward'
 _SILENCE_CHECKS_PER_TIMEOUT = 2
+_SIMULATED_SILENCE_PERIOD_S = 0.02
 _REFRESH_PERIOD_S, _DIAGNOSTICS_PERIOD_S = 0.1, 1.0
 _LOG_PERIOD_S = 1.0  # of a sentence that would otherwise come with every message
 _DELIVERY_TIMEOUT = Duration(seconds=0.5)
@@ -70,6 +82,7 @@ class FeedforwardNode(LifecycleNode):
         self.add_post_set_parameters_callback(self._apply_parameters)
         self.create_service(Trigger, '~/clear_fault', self._on_clear_fault)
         self._controller: FeedforwardController | None = None
+        self._configured_with: dict[str, Any] = {}
         self._steady = Clock(clock_type=ClockType.STEADY_TIME)
         self._timers_of_activation: list[Any] = []
         self._subscriptions_of_activation: list[Any] = []
@@ -105,6 +118,7 @@ class FeedforwardNode(LifecycleNode):
         description.require_physical('commanding torques')
         for sentence in description.repairs:
             self.get_logger().warning(sentence)
+        self._set_default_gains(parameters, description)
         controller = FeedforwardController(
             description, settings_from(parameters), supervision_from(parameters),
             crosscheck=RunningCrosscheck(parameters['crosscheck_period'], TOLERANCE),
@@ -138,13 +152,35 @@ class FeedforwardNode(LifecycleNode):
         self._command_watch = CommandWatch(self, self._command_publisher)
         self._diagnostics = FeedforwardDiagnostics(
             self, controller, self._latency, self._command_watch, self._contact)
+        self._state_log, self._clock_log = StateLog(self, controller), ClockLog(self)
+        self._references = ReferenceReports(self, controller)
+        self._diagnostics.references = self._references.counts
         self._last_publication = 0.0
         self._simulated_time = self.get_parameter('use_sim_time').value
+        self._configured_with = values(self, FIXED_PARAMETERS)
         # Last: whoever finds a controller finds all the rest.
         self._controller = controller
 
+    def _set_default_gains(self, parameters: dict[str, Any], description: ArmDescription) -> None:
+        """Give kp and kd their values where none are given and default_gains asks for them."""
+        if not parameters['default_gains'] or any(parameters['kp']) or any(parameters['kd']):
+            return
+        payload = settings_from(parameters).payload_inertia()
+        loaded = description.with_payload(payload) if payload.mass else description
+        gains = default_gains(NewtonEulerModel(loaded))
+        given = {name: [float(f'{value:.4g}') for value in rows]
+                 for name, rows in (('kp', gains.kp), ('kd', gains.kd))}
+        parameters.update(given)
+        self.set_parameters([Parameter(name, value=value) for name, value in given.items()])
+        self.get_logger().info(f'default gains from M at home: kp {given["kp"]} N m/rad, '
+                               f'kd {given["kd"]} N m s/rad')
+
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Refuse if somebody else commands; otherwise listen to the arm."""
+        if self._configured_with != values(self, FIXED_PARAMETERS):
+            self._release()
+            if self.on_configure(state) is not TransitionCallbackReturn.SUCCESS:
+                return TransitionCallbackReturn.FAILURE
         rival = self._command_watch.listen(
             self.get_parameter('listen_before_activation').value)
         if rival:
@@ -166,6 +202,8 @@ class FeedforwardNode(LifecycleNode):
         self._stop_timer = self._timer(LONGEST_STEP_S, self._on_stop_timer)
         self._stop_timer.cancel()
         self._silence_period = timeout / _SILENCE_CHECKS_PER_TIMEOUT
+        if self._simulated_time:  # which may run faster than the steady clock
+            self._silence_period = min(self._silence_period, _SIMULATED_SILENCE_PERIOD_S)
         self._silence_checked, self._skipped_check = time.monotonic(), False
         self._housekeeping_due = False
         self._next_diagnostics = time.monotonic() + _DIAGNOSTICS_PERIOD_S
@@ -175,6 +213,7 @@ class FeedforwardNode(LifecycleNode):
         self.controller.enable()
         result = super().on_activate(state)
         self._look_who_listens()
+        self._state_log.activated(self._subscriptions_of_activation[0].topic_name)
         # What set-up left behind would otherwise be walked through in the middle of a cycle.
         gc.collect()
         gc.freeze()
@@ -183,11 +222,13 @@ class FeedforwardNode(LifecycleNode):
     def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Publish the stop sequence, then fall silent."""
         self._end_activation('deactivated')
+        self.get_logger().info('deactivated')
         return super().on_deactivate(state)
 
     def on_cleanup(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Close the publishers and forget the arm."""
         self._release()
+        self.get_logger().info('cleaned up')
         return TransitionCallbackReturn.SUCCESS
 
     def on_shutdown(self, state: LifecycleState) -> TransitionCallbackReturn:
@@ -223,8 +264,10 @@ class FeedforwardNode(LifecycleNode):
             self.destroy_timer(timer)
         self._subscriptions_of_activation, self._timers_of_activation = [], []
         self.controller.disable(reason)
+        self._note_state()
         while self._publish_stop_step():
             time.sleep(LONGEST_STEP_S)
+        self._note_state()
         self._command_publisher.wait_for_all_acked(_DELIVERY_TIMEOUT)
         self._command_watch.close()
 
@@ -233,6 +276,7 @@ class FeedforwardNode(LifecycleNode):
             return
         self._terms.destroy()
         self._diagnostics.destroy()
+        self._references.destroy()
         for publisher in (self._command_publisher, self._feedforward_publisher,
                           self._trajectory_publisher):
             self.destroy_lifecycle_publisher(publisher)
@@ -268,7 +312,7 @@ class FeedforwardNode(LifecycleNode):
             self._publish_terms(cycle, reading)
         if self.controller.stopping:
             self._run_stop_timer()
-            self._warn_of_stop()
+        self._note_state()
         if self._housekeeping_due:
             self._keep_house()
 
@@ -310,6 +354,7 @@ class FeedforwardNode(LifecycleNode):
     def _on_stop_timer(self) -> None:
         if not self._publish_stop_step():
             self._stop_timer.cancel()
+            self._note_state()
 
     def _on_silence_timer(self) -> None:
         now = time.monotonic()
@@ -323,14 +368,20 @@ class FeedforwardNode(LifecycleNode):
         skip, self._skipped_check = late and not self._skipped_check, late
         if skip:
             return
-        self.controller.check_silence(now)
+        simulated = self._now() if self._simulated_time else None
+        self.controller.check_silence(now, simulated)
+        if simulated is not None:
+            self._clock_log.note(simulated, now)
+            self._diagnostics.clock = ('simulated, stands still' if self._clock_log.stands
+                                       else 'simulated')
         if self.controller.stopping:
             self._run_stop_timer()
-            self._warn_of_stop()
+        self._note_state()
 
-    def _warn_of_stop(self) -> None:
-        self.get_logger().warning(f'stopping: {self.controller.stop_reason}',
-                                  throttle_duration_sec=_LOG_PERIOD_S)
+    def _note_state(self) -> None:
+        """Tell what has changed: the controller's state, and what became of a reference."""
+        self._state_log.note()
+        self._references.note()
 
     # References, parameters, diagnostics -------------------------------------------------------
 
@@ -341,10 +392,10 @@ class FeedforwardNode(LifecycleNode):
             planned = self.controller.set_reference(request_from_message(message))
         except ReferenceRefusedError as error:
             self._diagnostics.note_refused_reference(str(error))
-            self.get_logger().warning(f'reference refused: {error}',
-                                      throttle_duration_sec=_LOG_PERIOD_S)
+            self._references.refused(str(error))
             return
         self._diagnostics.note_refused_reference('')
+        self._references.accepted(planned)
         if (isinstance(planned, Trajectory)
                 and self._trajectory_publisher.get_subscription_count() > 0):
             start = float(planned.times[0])
@@ -374,12 +425,25 @@ class FeedforwardNode(LifecycleNode):
     def _judge_parameters(self, changes: Sequence[Parameter]) -> SetParametersResult:
         """Accept a set of changes if all of them together can be used."""
         try:
+            self._require_inactive(changes)
             merged = self._with_changes(changes)
             if self._controller is not None:
                 self.controller.require_usable(settings_from(merged))
         except FrankaDynamicsError as error:
             return SetParametersResult(successful=False, reason=str(error))
         return SetParametersResult(successful=True)
+
+    def _require_inactive(self, changes: Sequence[Parameter]) -> None:
+        """Refuse to change while active what is read when the node is activated."""
+        if self._controller is None or not self._controller.enabled:
+            return
+        inactive = {spec.name for spec in FEEDFORWARD_PARAMETERS if spec.while_inactive}
+        for change in changes:
+            if change.name in inactive and change.value != self.get_parameter(change.name).value:
+                raise SettingsError(
+                    f'{change.name} can be changed only while the node is not active: ros2 '
+                    f'lifecycle set {self.get_fully_qualified_name()} deactivate, set it, and '
+                    'activate the node again.')
 
     def _with_changes(self, changes: Sequence[Parameter]) -> dict[str, Any]:
         merged = values(self, LIVE_PARAMETERS)

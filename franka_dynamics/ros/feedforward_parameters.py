@@ -55,50 +55,53 @@ LIVE_PARAMETERS = (
 FIXED_PARAMETERS = (
     ParameterSpec('autostart', 'bool', True, 'Configure and activate without being asked.',
                   read_only=True),
+    ParameterSpec('default_gains', 'bool', False, 'Where kp and kd are zero at configure, set '
+                  'them to weak gains in proportion to the inertia of each joint at home: for an '
+                  'arm that nobody else closes a loop around.', while_inactive=True),
     ParameterSpec('min_input_rate', 'double', 200.0, 'Below this rate of joint states terms are '
-                  'published but no command.', read_only=True, minimum=1.0, maximum=1e4,
+                  'published but no command.', while_inactive=True, minimum=1.0, maximum=1e4,
                   unit='Hz'),
     ParameterSpec('state_timeout', 'double', 0.02, 'Joint states silent for longer start the '
-                  'stop sequence.', read_only=True, minimum=1e-3, maximum=10.0, unit='s'),
+                  'stop sequence.', while_inactive=True, minimum=1e-3, maximum=10.0, unit='s'),
     ParameterSpec('max_state_age', 'double', 0.1, "How far a stamp may be off this node's clock; "
-                  '0 switches the check off.', read_only=True, minimum=0.0, maximum=10.0,
+                  '0 switches the check off.', while_inactive=True, minimum=0.0, maximum=10.0,
                   unit='s'),
     ParameterSpec('recovery_samples', 'integer', 20, 'Good joint states in a row before torque '
-                  'is given (again).', read_only=True, minimum=2, maximum=10000),
+                  'is given (again).', while_inactive=True, minimum=2, maximum=10000),
     ParameterSpec('max_restarts', 'integer', 5, 'How often within a minute torque is given again '
                   'by itself after joint states that were late, missing or of another form; one '
-                  'more waits for ~/clear_fault, as other faults do at once.', read_only=True,
+                  'more waits for ~/clear_fault, as other faults do at once.', while_inactive=True,
                   minimum=0, maximum=1000),
     ParameterSpec('take_over', 'bool', False, 'An arm that is carried is known to be so by the '
                   'last command of a node that was killed, and is taken over instead of refused.',
-                  read_only=True),
+                  while_inactive=True),
     ParameterSpec('listen_before_activation', 'double', 0.5, 'How long the command topic is '
-                  'watched for somebody else before activation.', read_only=True, minimum=0.0,
+                  'watched for somebody else before activation.', while_inactive=True, minimum=0.0,
                   maximum=10.0, unit='s'),
     ParameterSpec('crosscheck_states', 'integer', 300, 'Random states at which the two models '
-                  'must agree before the node configures.', read_only=True, minimum=10,
+                  'must agree before the node configures.', while_inactive=True, minimum=10,
                   maximum=100000),
     ParameterSpec('crosscheck_period', 'double', 1.0, 'How often the running model is held '
-                  'against the independent one; 0 for never.', read_only=True, minimum=0.0,
+                  'against the independent one; 0 for never.', while_inactive=True, minimum=0.0,
                   maximum=3600.0, unit='s'),
     ParameterSpec('effort_friction', 'string', 'auto', "Whether measured efforts contain the arm "
                   "file's friction, which is then no external torque; auto: for target fci.",
-                  read_only=True, choices=EFFORT_FRICTION),
+                  while_inactive=True, choices=EFFORT_FRICTION),
     ParameterSpec('contact.threshold', 'double', ContactLimits.threshold, 'High-passed external '
                   'torque of any joint that counts as contact while the arm stands still.',
-                  read_only=True, minimum=0.01, maximum=100.0, unit='N m'),
+                  while_inactive=True, minimum=0.01, maximum=100.0, unit='N m'),
     ParameterSpec('contact.threshold_per_speed', 'double', ContactLimits.threshold_per_speed,
                   'Added to it per speed of the fastest joint, because models err in proportion '
-                  'to motion.', read_only=True, minimum=0.0, maximum=100.0, unit='N m s/rad'),
+                  'to motion.', while_inactive=True, minimum=0.0, maximum=100.0, unit='N m s/rad'),
     ParameterSpec('contact.release', 'double', ContactLimits.release, 'Share of the threshold '
-                  'below which a contact ends.', read_only=True, minimum=0.01, maximum=1.0),
+                  'below which a contact ends.', while_inactive=True, minimum=0.01, maximum=1.0),
     ParameterSpec('contact.high_pass', 'double', ContactLimits.high_pass, 'Time constant after '
                   'which a constant external torque is load and no longer contact.',
-                  read_only=True, minimum=0.05, maximum=60.0, unit='s'),
+                  while_inactive=True, minimum=0.05, maximum=60.0, unit='s'),
     ParameterSpec('frame', 'string', FLANGE, "The frame of ~/jacobian and ~/pose: 'flange' or a "
-                  'joint number.', read_only=True),
+                  'joint number.', while_inactive=True),
     ParameterSpec('reference_frame', 'string', 'LOCAL_WORLD_ALIGNED', "The Jacobian's reference "
-                  "frame, in Pinocchio's terms.", read_only=True, choices=REFERENCE_FRAMES),
+                  "frame, in Pinocchio's terms.", while_inactive=True, choices=REFERENCE_FRAMES),
 )
 
 FEEDFORWARD_PARAMETERS = (*ARM_PARAMETERS, *MODEL_PARAMETERS, *LIVE_PARAMETERS, *FIXED_PARAMETERS)

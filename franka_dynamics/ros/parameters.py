@@ -20,6 +20,7 @@ class ParameterSpec:
 
     `kind` is bool, integer, double, string, double_array or string_array. `default` fixes the
     type that ROS enforces. `choices` and `minimum`/`maximum` are enforced where they are given.
+    `while_inactive` allows changes only while the node is not active.
     """
 
     name: str
@@ -27,6 +28,7 @@ class ParameterSpec:
     default: Any
     sentence: str
     read_only: bool = False
+    while_inactive: bool = False
     minimum: float | None = None
     maximum: float | None = None
     choices: tuple[str, ...] = ()
