@@ -118,12 +118,13 @@ def test_given_a_weightless_arm_when_gravity_is_added_then_it_is_let_go():
     np.testing.assert_array_equal(loop.command, np.zeros(7))
 
 
-def test_given_a_reference_while_silent_when_the_arm_returns_then_it_is_not_followed():
+def test_given_a_reference_during_a_stop_when_it_comes_then_it_is_refused():
     loop = Loop(replace(MUJOCO, kp=KP, kd=KD)).run(0.5)
     start = loop.arm.position
     loop.controller.supervisor.reject(Condition.STALE, 'test')
     loop.controller.stop('test')
-    assert loop.controller.set_reference(multisine(FER, 2.0, 0.5)) is not None
+    with pytest.raises(ReferenceRefusedError, match=r'No torque is being commanded.*test.*again'):
+        loop.controller.set_reference(multisine(FER, 2.0, 0.5))
     loop.run(2.5)
     assert loop.controller.mode is Mode.RUNNING
     np.testing.assert_allclose(loop.arm.position, start, rtol=0, atol=1e-6)
@@ -303,7 +304,7 @@ def test_given_a_trajectory_when_its_efforts_are_asked_then_they_are_inverse_dyn
     controller = FeedforwardController(FER, MUJOCO)
     controller.cycle(1.0, FER.home, np.zeros(7), 1.0)
     motion = multisine(FER, 2.0, 0.2)
-    planned = controller.set_reference(motion)
+    planned = controller.plan(motion)
     independent = NewtonEulerModel(FER)
     expected = independent.inverse_dynamics(
         planned.positions, planned.velocities, planned.accelerations)

@@ -191,3 +191,37 @@ def test_given_the_age_of_a_stamp_when_observed_then_an_old_one_is_not_trusted(a
 def test_given_no_limit_of_age_when_observed_then_any_age_is_trusted():
     stream = Stream(SupervisionLimits(max_state_age=0.0)).trusted()
     assert stream.send(age=1e6).trusted
+
+
+@pytest.mark.parametrize('real_time_factor', [0.02, 0.04, 0.25, 1.0, 5.0])
+def test_given_simulated_time_when_it_runs_slow_or_fast_then_silence_is_in_it(real_time_factor):
+    # A check of silence every 0.02 s of the steady clock, states every 1 ms of simulated time.
+    stream = Stream()
+    wall = STEP / real_time_factor
+    next_check = stream.arrival
+    for _ in range(2000):
+        stream.send(arrive=wall, age=1e-4)
+        while next_check < stream.arrival + wall:  # until the next state comes
+            passed = max(0.0, next_check - stream.arrival)
+            condition = stream.supervisor.check_silence(
+                next_check, stream.stamp + 1e-4 + passed * real_time_factor)
+            assert condition in (Condition.ACQUIRING, Condition.TRUSTED)
+            next_check += 0.02
+    assert stream.supervisor.counts[Condition.STALE] == 0
+    # Now states cease, and time runs on.
+    clock = stream.stamp
+    assert stream.supervisor.check_silence(stream.arrival + 1e3, clock + 0.019
+                                           ) is Condition.TRUSTED
+    assert stream.supervisor.check_silence(stream.arrival, clock + 0.021) is Condition.STALE
+    assert '21 ms of simulated time' in stream.supervisor.reason
+
+
+def test_given_simulated_time_that_stands_when_checked_then_nothing_is_silent():
+    stream = Stream().trusted()
+    stream.send(age=0.0)
+    for wait in (0.1, 1.0, 1000.0):
+        assert stream.supervisor.check_silence(stream.arrival + wait, stream.stamp
+                                               ) is Condition.TRUSTED
+    # Set back to zero, it counts from there.
+    assert stream.supervisor.check_silence(stream.arrival, 0.0) is Condition.TRUSTED
+    assert stream.supervisor.check_silence(stream.arrival, 0.021) is Condition.STALE
