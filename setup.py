@@ -14,6 +14,7 @@ SHARED_FOLDERS = ('config', 'cpp', 'launch', 'urdf')
 # knowledge, and `requirements/` names the PyPI wheels for machines without apt's ROS.
 EXTRAS = {
     'batch': ['numba>=0.60'],
+    'completion': ['argcomplete>=3.0'],
     'fci': ['pylibfranka>=0.21; platform_machine == "x86_64"'],
     'mesh': ['trimesh>=4.0', 'libigl>=2.6', 'networkx', 'scipy', 'matplotlib'],
     'sim': ['mujoco>=3.2'],

@@ -65,7 +65,7 @@ def writable_file(path: str | Path) -> Path:
 
     """
     target = Path(path).expanduser()
-    if target.is_dir():
+    if os.path.isdir(target):
         raise OutputError(f'{target} is a folder; give the name of a file to be written.')
     _require_writable(target.parent, target)
     return target
@@ -82,7 +82,7 @@ def writable_folder(path: str | Path) -> Path:
 
     """
     target = Path(path).expanduser()
-    if target.is_file():
+    if os.path.isfile(target):
         raise OutputError(f'{target} is a file; give the name of a folder to write into.')
     _require_writable(target, target)
     return target

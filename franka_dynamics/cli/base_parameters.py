@@ -10,6 +10,7 @@ import json
 from typing import Any, NamedTuple, TYPE_CHECKING
 
 from ._arm_options import add_arm_options, load_arm
+from ._options import add_option, output_file
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -44,10 +45,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument('--letters', choices=('text', 'latex', 'python'), nargs='?', const='text',
                         help='write the relations in letters, D3 and RL4 for the lengths, '
                         'instead of the table (modified rows; default format: %(const)s)')
-    parser.add_argument('--output', metavar='FILE',
-                        help='write the letters there instead of to the terminal')
-    parser.add_argument('--json', metavar='FILE',
-                        help='write values, relations and the map from the standard parameters')
+    add_option(parser, '--output', type=output_file, metavar='FILE',
+               help='write the letters there instead of to the terminal')
+    add_option(parser, '--json', type=output_file, metavar='FILE',
+               help='write values, relations and the map from the standard parameters')
 
 
 def run(arguments: argparse.Namespace) -> int:

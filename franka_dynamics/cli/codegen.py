@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ._arm_options import add_arm_options, load_arm
+from ._options import add_option, output_folder
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -29,8 +30,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument('--language', choices=sorted(_LANGUAGES), default='c',
                         help='a C99 header, or a Python module that numba compiles '
                         '(default: %(default)s)')
-    parser.add_argument('--out', type=Path, metavar='DIR',
-                        help='where the file goes; without it operations are only counted')
+    add_option(parser, '--output', '--out', type=output_folder, metavar='FOLDER',
+               help='where the file goes; without it operations are only counted')
     parser.add_argument('--parameters', choices=('baked', 'run_time'), default='baked',
                         help='inertial parameters and gravity as numbers in the code, or set '
                         'when it runs (default: %(default)s)')
@@ -41,7 +42,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help="add the arm file's friction: its torque and, for Maxwell-slip "
                         'elements, the step of their state')
     parser.add_argument('--package', metavar='NAME', help='write a whole ament_cmake package of '
-                        'that name below --out: a C++ core, a chainable ros2_control controller, '
+                        'that name below --output: a C++ core, a chainable ros2_control '
+                        'controller, '
                         'a solver plugin')
     parser.add_argument('--quantity', action='append', choices=_QUANTITIES, dest='quantities',
                         help='what to generate; may be repeated (default: all)')
@@ -64,7 +66,7 @@ def run(arguments: argparse.Namespace) -> int:
               for name in track(arguments.quantities or _QUANTITIES, console=console,
                                 description='writing equations', transient=True)]
     _print_counts(console, description, listed)
-    if arguments.out is not None:
+    if arguments.output is not None:
         console.print(f'wrote {_write(arguments, description, parameters, listed)}',
                       highlight=False, soft_wrap=True)
     return 0
@@ -81,7 +83,7 @@ def _write(arguments: argparse.Namespace, description: ArmDescription, parameter
     friction = _friction(description) if arguments.friction else None
     source = (c_header if arguments.language == 'c' else python_module)(origin, listed, friction)
     name = f'{identifier(description.name)}_dynamics{_LANGUAGES[arguments.language]}'
-    path: Path = arguments.out / name
+    path: Path = arguments.output / name
     write_text(path, source)
     return path
 
@@ -99,14 +101,14 @@ def _package(arguments: argparse.Namespace, description: ArmDescription,
         if given:
             raise OutputError(f'--package writes C++ with parameters at run time; leave {option} '
                               'out.')
-    if arguments.out is None:
-        raise OutputError('--package needs a folder: add --out DIR.')
+    if arguments.output is None:
+        raise OutputError('--package needs a folder: add --output FOLDER.')
     with console.status('writing equations'):
         files = cpp_package(description, arguments.package)
     for path, text in files.items():
-        write_text(arguments.out / arguments.package / path, text)
-    console.print(f'wrote {arguments.out / arguments.package} ({len(files)} files); put it into '
-                  'the src of a colcon workspace', highlight=False, soft_wrap=True)
+        write_text(arguments.output / arguments.package / path, text)
+    console.print(f'wrote {arguments.output / arguments.package} ({len(files)} files); put it '
+                  'into the src of a colcon workspace', highlight=False, soft_wrap=True)
     return 0
 
 

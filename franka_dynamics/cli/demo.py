@@ -6,8 +6,8 @@ from __future__ import annotations
 
 import argparse
 from datetime import datetime
-from pathlib import Path
 
+from ._options import add_option, output_folder
 from ..errors import MissingDependencyError, OutputError, SettingsError
 
 SUMMARY = 'Run the main job: simulated arm, node and player over ROS 2; print and draw figures.'
@@ -27,9 +27,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help='length of the motion to follow [s] (default: %(default)s)')
     parser.add_argument('--amplitude', type=float, default=0.5, metavar='RAD',
                         help='largest deflection of a joint [rad] (default: %(default)s)')
-    parser.add_argument('--output', type=Path, default=Path('demo_output'), metavar='DIR',
-                        help='figures, pictures, bag and logs go into a new folder in here '
-                        '(default: %(default)s)')
+    add_option(parser, '--output', type=output_folder, default='demo_output', metavar='FOLDER',
+               help='figures, pictures, bag and logs go into a new folder in here '
+               '(default: %(default)s)')
 
 
 def run(arguments: argparse.Namespace) -> int:

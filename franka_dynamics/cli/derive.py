@@ -5,10 +5,10 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 import sys
 
 from ._arm_options import add_arm_options, load_arm
+from ._options import add_option, output_file
 from ..arm import ArmDescription
 from ..errors import DescriptionError
 
@@ -25,8 +25,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument('--format', choices=('text', 'latex'), default='text',
                         help='text that assigns as Python does, or a LaTeX document '
                         '(default: %(default)s)')
-    parser.add_argument('--output', type=Path, metavar='FILE',
-                        help='write there instead of to the terminal')
+    add_option(parser, '--output', type=output_file, metavar='FILE',
+               help='write there instead of to the terminal')
 
 
 def run(arguments: argparse.Namespace) -> int:

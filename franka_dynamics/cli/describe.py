@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._arm_options import add_arm_options, load_arm
+from ._options import add_option, picture_file
 from ..arm import ArmDescription
 from ..errors import DescriptionError
 
@@ -39,9 +40,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument('--about', choices=tuple(_HEADING), default='frame_origin',
                         help='reference point of the inertia; space_origin needs --frame space '
                         '(default: %(default)s)')
-    parser.add_argument('--plot', metavar='FILE',
-                        help='draw {S}, the frames and the centres of mass at the pose '
-                        '(.png, .svg, .pdf)')
+    add_option(parser, '--plot', type=picture_file, metavar='FILE',
+               help='draw {S}, the frames and the centres of mass at the pose '
+               '(.png, .svg, .pdf)')
     parser.add_argument('--json', action='store_true', help='print JSON instead of tables')
 
 

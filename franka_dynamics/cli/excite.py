@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ._arm_options import add_arm_options, load_arm
+from ._options import add_option, output_file, output_folder, picture_file
 from ..arm import ArmDescription, load
 from ..errors import IdentificationError
 
@@ -31,8 +32,8 @@ _PERIODS = 2  # the first trains, the second tests
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the verb's options."""
     add_arm_options(parser)
-    parser.add_argument('--output', default='excitation.yaml', metavar='FILE',
-                        help='trajectory_msgs/JointTrajectory as YAML (default: %(default)s)')
+    add_option(parser, '--output', type=output_file, default='excitation.yaml', metavar='FILE',
+               help='trajectory_msgs/JointTrajectory as YAML (default: %(default)s)')
     parser.add_argument('--period', type=float, default=10.0, metavar='S',
                         help='length of the motion (default: %(default)s)')
     parser.add_argument('--harmonics', type=int, default=5, metavar='N',
@@ -58,11 +59,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument('--iterations', type=int, default=30, metavar='N',
                         help='of the optimisation (default: %(default)s)')
     parser.add_argument('--seed', type=int, default=0, help='(default: %(default)s)')
-    parser.add_argument('--picture', metavar='FILE',
-                        help='draw the motion within its limits (.png, .svg, .pdf)')
-    parser.add_argument('--rehearse', metavar='FOLDER', help='play it on the simulated arm with '
-                        'a hand that identification is not told of, record a bag into this '
-                        'folder, identify it and write the arm file beside it')
+    add_option(parser, '--plot', '--picture', type=picture_file, metavar='FILE',
+               help='draw the motion within its limits (.png, .svg, .pdf)')
+    add_option(parser, '--rehearse', type=output_folder, metavar='FOLDER',
+               help='play it on the simulated arm with '
+               'a hand that identification is not told of, record a bag into this '
+               'folder, identify it and write the arm file beside it')
     parser.add_argument('--rehearse-hand', default='franka_hand', metavar='HAND',
                         help='what the simulated arm carries (default: %(default)s)')
 
@@ -93,10 +95,10 @@ def run(arguments: argparse.Namespace) -> int:
     if len(text) > LONGEST_ARGUMENT:
         console.print('[yellow]warning:[/] that is longer than a shell hands over; shorten the '
                       'period')
-    if arguments.picture:
+    if arguments.plot:
         from ..report.excitation import plot_excitation
-        plot_excitation(_problem(arm, arguments), found.trajectory, arguments.picture)
-        console.print(f'picture: {arguments.picture}', highlight=False)
+        plot_excitation(_problem(arm, arguments), found.trajectory, arguments.plot)
+        console.print(f'picture: {arguments.plot}', highlight=False)
     if arguments.rehearse:
         return _rehearse(console, arm, found, arguments)
     return 0
@@ -150,5 +152,5 @@ def _rehearse(console: Console, arm: ArmDescription, found: Excitation,
     return command_line.main([
         'identify', str(folder / 'bag'), '--arm', arguments.arm,
         *(['--set', arguments.inertial_set] if arguments.inertial_set else []),
-        '--hand', arguments.hand, '--out', str(folder / 'arm.yaml'),
+        '--hand', arguments.hand, '--output', str(folder / 'arm.yaml'),
         '--report', str(folder / 'report.html'), '--require', f'{bound:.3f}'])

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import numpy as np
 
+from ._options import add_option, output_folder
+
 SUMMARY = 'Move a spherical five-bar (two motors, one loop) from point to point and draw it.'
 GROUP = 'see it work'
 
@@ -23,8 +25,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help='of the minimum-jerk motion [s] (default: %(default)s)')
     parser.add_argument('--samples', type=_two_or_more, default=201, metavar='N',
                         help='instants, and steps of the integration (default: %(default)s)')
-    parser.add_argument('--output', default='five_bar_output', metavar='FOLDER',
-                        help='of the picture and the table (default: %(default)s)')
+    add_option(parser, '--output', type=output_folder, default='five_bar_output',
+               metavar='FOLDER',
+               help='of the picture and the table (default: %(default)s)')
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ._arm_options import load_arm
+from ._options import add_option, output_file
 from ._recording_options import (
     add_recording_options,
     joint_names,
@@ -40,7 +41,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the verb's options."""
     parser.add_argument('bags', nargs='+', metavar='BAG',
                         help='rosbag2 folders, or .mcap or .db3 files, of one arm and one load')
-    parser.add_argument('--out', metavar='FILE', help='write the identified arm to this file')
+    add_option(parser, '--output', '--out', type=output_file, metavar='FILE',
+               help='write the identified arm to this file')
     add_recording_options(parser)
     parser.add_argument('--set', dest='inertial_set', metavar='SET',
                         help="starting set (default: the arm file's own)")
@@ -71,8 +73,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         'them under the same paths')
     parser.add_argument('--skip-bad-bags', action='store_true',
                         help='go on without bags that cannot be used, and name them')
-    parser.add_argument('--report', metavar='FILE', help='write an HTML page with plots')
-    parser.add_argument('--json', metavar='FILE', help='write all figures to this file')
+    add_option(parser, '--report', type=output_file, metavar='FILE',
+               help='write an HTML page with plots')
+    add_option(parser, '--json', type=output_file, metavar='FILE',
+               help='write all figures to this file')
     parser.add_argument('--require', type=float, metavar='E', help='exit with 1, and write no arm '
                         'file, unless E on the unseen half is at most this [N m]')
 
@@ -103,9 +107,9 @@ def run(arguments: argparse.Namespace) -> int:
         console.print(f'E on the unseen half is above the required {arguments.require:g} N m',
                       style='red')
         return 1
-    if arguments.out:
-        write_text(arguments.out, identified_arm_text(result, found.bags))
-        console.print(f'arm file: {arguments.out} (set {IDENTIFIED})', highlight=False)
+    if arguments.output:
+        write_text(arguments.output, identified_arm_text(result, found.bags))
+        console.print(f'arm file: {arguments.output} (set {IDENTIFIED})', highlight=False)
     return 0
 
 

@@ -9,6 +9,7 @@ import json
 from typing import TYPE_CHECKING
 
 from ._arm_options import load_arm
+from ._options import add_option, output_file
 from ._recording_options import (
     add_recording_options,
     progress_bar,
@@ -50,9 +51,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         metavar=('X', 'Y', 'Z'), help='in the base frame [m/s^2]')
     parser.add_argument('--friction-width', type=float, default=0.02, metavar='RAD_PER_S',
                         help='where Coulomb friction has turned over (default: %(default)s)')
-    parser.add_argument('--output', metavar='FILE',
-                        help='write a ROS parameter file for the feedforward node')
-    parser.add_argument('--json', metavar='FILE', help='write all figures to this file')
+    add_option(parser, '--output', type=output_file, metavar='FILE',
+               help='write a ROS parameter file for the feedforward node')
+    add_option(parser, '--json', type=output_file, metavar='FILE',
+               help='write all figures to this file')
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -7,6 +7,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from ._options import add_option, output_folder
 from ._recording_options import joint_names
 from ..arm import load
 
@@ -18,9 +19,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the verb's options."""
     parser.add_argument('log', metavar='FILE',
                         help='a .csv, .tsv, .txt, .dat, .npy, .npz, .mat or .parquet file')
-    parser.add_argument('--output', metavar='BAG',
-                        help="the bag's folder, which must not exist (default: the file's name "
-                        'without its ending)')
+    add_option(parser, '--output', type=output_folder, metavar='BAG',
+               help="the bag's folder, which must not exist (default: the file's name "
+               'without its ending)')
     parser.add_argument('--list', action='store_true',
                         help='print what columns the file has, and write nothing')
     parser.add_argument('--arm', default='fer', metavar='ARM',

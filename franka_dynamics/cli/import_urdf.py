@@ -8,6 +8,7 @@ import argparse
 from dataclasses import replace
 from pathlib import Path
 
+from ._options import add_option, output_file
 from ..arm.denavit_hartenberg import Convention
 
 SUMMARY = "Turn a URDF into an arm file: DH rows, inertials, limits; checked against Pinocchio's."
@@ -20,15 +21,15 @@ TOLERANCE = 1e-6
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the verb's options."""
     parser.add_argument('urdf', type=Path, metavar='URDF', help='the URDF (xacro expanded)')
-    parser.add_argument('--out', type=Path, required=True, metavar='FILE',
-                        help='the arm file to write (.yaml)')
+    add_option(parser, '--output', '--out', type=output_file, required=True, metavar='FILE',
+               help='the arm file to write (.yaml)')
     parser.add_argument('--name', help="of the arm (default: the URDF's robot name)")
     parser.add_argument('--joints', nargs='+', metavar='JOINT',
                         help="the arm's joints from base to tip (default: the only chain)")
     parser.add_argument('--tip', metavar='LINK', help='the link that is the flange (default: '
                         'flange, tool0 or link8, else the last link)')
-    parser.add_argument('--prefix', default='', metavar='PREFIX',
-                        help='only joints with this prefix; the arm file has them without it')
+    add_option(parser, '--arm-prefix', '--prefix', default='', metavar='PREFIX',
+               help='only joints with this prefix; the arm file has them without it')
     parser.add_argument('--convention', choices=[c.value for c in Convention],
                         default=Convention.MODIFIED.value,
                         help='of the DH rows (default: %(default)s)')
@@ -48,17 +49,17 @@ def run(arguments: argparse.Namespace) -> int:
     console = Console(soft_wrap=True, highlight=False, markup=False)
     text = read_urdf(arguments.urdf)
     arm = import_urdf(text, source=str(arguments.urdf), name=arguments.name,
-                      joint_names=arguments.joints, tip=arguments.tip, prefix=arguments.prefix,
+                      joint_names=arguments.joints, tip=arguments.tip, prefix=arguments.arm_prefix,
                       convention=Convention(arguments.convention))
-    write_text(arguments.out, arm_file_text(
+    write_text(arguments.output, arm_file_text(
         arm.description, source=f'imported from {arguments.urdf.name}'))
     for note in arm.notes:
         console.print(f'note: {note}')
-    console.print(f'{arguments.out}: {arm.description.n} joints from '
+    console.print(f'{arguments.output}: {arm.description.n} joints from '
                   f'{arm.description.joint_names[0]} to {arm.description.joint_names[-1]}, flange '
                   f'{arm.tip}, {arguments.convention} DH rows.')
     # What is checked is the file, as it will be loaded.
-    written = load(arguments.out)
+    written = load(arguments.output)
     named = replace(written, joints=tuple(
         replace(joint, name=name)
         for joint, name in zip(written.joints, arm.urdf_joint_names)))

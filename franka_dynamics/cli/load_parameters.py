@@ -11,6 +11,7 @@ import sys
 from ..errors import MissingDependencyError
 
 SUMMARY = 'Load a parameter file into a running node: all of it at once, or none of it.'
+GROUP = 'while it runs'
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

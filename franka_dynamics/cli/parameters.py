@@ -5,7 +5,8 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
+
+from ._options import add_option, output_file, output_folder
 
 SUMMARY = "Print a node's parameters as a commented YAML file."
 GROUP = 'generate'
@@ -16,10 +17,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument('node', nargs='?', default='feedforward',
                         help='feedforward, fci, simulator, reference_player or keeper '
                         '(default: %(default)s)')
-    parser.add_argument('--out', type=Path, metavar='FILE', help='write there, not to the screen')
-    parser.add_argument('--all', type=Path, metavar='FOLDER',
-                        help='write the parameter files and the page that the package ships '
-                        'below a folder')
+    add_option(parser, '--output', '--out', type=output_file, metavar='FILE',
+               help='write there, not to the screen')
+    add_option(parser, '--all', type=output_folder, metavar='FOLDER',
+               help='write the parameter files and the page that the package ships '
+               'below a folder')
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -37,9 +39,9 @@ def run(arguments: argparse.Namespace) -> int:
         raise SettingsError(f'There is no node {arguments.node!r}; there are '
                             f'{", ".join(TABLES)}.')
     text = parameter_file(arguments.node)
-    if arguments.out is None:
+    if arguments.output is None:
         print(text, end='')
     else:
-        write_text(arguments.out, text)
-        print(arguments.out)
+        write_text(arguments.output, text)
+        print(arguments.output)
     return 0

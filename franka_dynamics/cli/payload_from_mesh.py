@@ -10,6 +10,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ._options import add_option, output_file, picture_file
+
 SUMMARY = "Compute a tool's payload parameters from its mesh (STL, OBJ, PLY)."
 GROUP = 'generate'
 # Poses in the flange frame: height along z [m] and turn about z [rad]. The hand is mounted at
@@ -41,10 +43,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument('--accept-crossing-faces', action='store_true',
                         help='do not look for faces that cross or touch: right for parts that '
                         'touch; volume in which parts overlap counts twice')
-    parser.add_argument('--output', metavar='FILE',
-                        help='write a ROS parameter file for the feedforward node')
-    parser.add_argument('--picture', metavar='FILE',
-                        help='draw mesh, centre of mass and inertia ellipsoid (.png, .svg, .pdf)')
+    add_option(parser, '--output', type=output_file, metavar='FILE',
+               help='write a ROS parameter file for the feedforward node')
+    add_option(parser, '--plot', '--picture', type=picture_file, metavar='FILE',
+               help='draw mesh, centre of mass and inertia ellipsoid (.png, .svg, .pdf)')
 
 
 def mesh_pose(mount: str, xyz: ArrayLike, rpy_angles: ArrayLike) -> NDArray[np.float64]:
@@ -100,9 +102,9 @@ def run(arguments: argparse.Namespace) -> int:
         comment = f'{name}, {density:.6g} kg/m^3, mount {arguments.mount}'
         write_text(arguments.output, payload_parameter_file(payload, comment))
         console.print(f'written: {arguments.output}')
-    if arguments.picture:
+    if arguments.plot:
         from ..report.mesh import draw_payload
-        draw_payload(mesh, inertia, arguments.picture,
+        draw_payload(mesh, inertia, arguments.plot,
                      f'{name}: {inertia.mass:.4g} kg, mount {arguments.mount}')
-        console.print(f'written: {arguments.picture}')
+        console.print(f'written: {arguments.plot}')
     return 0

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ._arm_options import load_arm
+from ._options import add_option, output_file, output_folder
 from ._recording_options import (
     add_recording_options,
     progress_bar,
@@ -43,10 +44,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         'none and all shipped hands)')
     parser.add_argument('--gravity', type=float, nargs=3, default=(0.0, 0.0, -9.81),
                         metavar=('X', 'Y', 'Z'), help='in the base frame [m/s^2]')
-    parser.add_argument('--output', default='replay_output', metavar='FOLDER',
-                        help='where plots go (default: %(default)s)')
+    add_option(parser, '--output', type=output_folder, default=Path('replay_output'),
+               metavar='FOLDER',
+               help='where plots go (default: %(default)s)')
     parser.add_argument('--no-plots', action='store_true', help='draw nothing')
-    parser.add_argument('--json', metavar='FILE', help='write all figures to this file')
+    add_option(parser, '--json', type=output_file, metavar='FILE',
+               help='write all figures to this file')
     parser.add_argument('--require', type=float, metavar='E',
                         help='exit with 1 unless the best E is at most this [N m]')
 

@@ -102,7 +102,7 @@ def _choose_joints(document: UrdfDocument, joint_names: Sequence[str] | None, pr
         raise UrdfError(
             f'{document.source}: has {len(arms)} chains of moving joints'
             f'{f" with the prefix {prefix!r}" if prefix else ""} ({listed}); say which joints are '
-            'the arm, from base to tip (--joints), or its prefix (--prefix).')
+            'the arm, from base to tip (--joints), or its prefix (--arm-prefix).')
     left_out = chains[arms[0]][len(arms[0]):]
     notes = [f'{", ".join(left_out)}: taken for a gripper, not for the arm; --joints says '
              'otherwise.'] if left_out else []
@@ -175,7 +175,7 @@ def detect_arm(document: UrdfDocument, *, arm: str | None = None, prefix: str | 
     if len(found) > 1:
         raise UrdfError(
             f'{document.source}: holds more than one arm ({_first_joints(found)}); say which by '
-            'its prefix (--prefix) or name (--arm).')
+            'its prefix (--arm-prefix) or name (--arm).')
     if arm is not None and prefix is None:
         return _by_chain(document, load(arm))
     moving = [joint.name for joint in document.joints.values() if joint.moves]

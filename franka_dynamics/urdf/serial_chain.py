@@ -212,10 +212,10 @@ class _ChainReader:
         if prefixed:
             return ('it has that joint under the prefix '
                     f'{" and ".join(map(repr, prefixed))}; say which arm is meant (arm_prefix, '
-                    '--prefix).')
+                    '--arm-prefix).')
         shown = ', '.join(moving[:_MOST_NAMES]) + (', ...' if len(moving) > _MOST_NAMES else '')
         return (f'its moving joints are {shown}. Name the arm in it (robot_type and arm_prefix, '
-                '--arm and --prefix, or joint_names).')
+                '--arm and --arm-prefix, or joint_names).')
 
     def _following(self, name: str) -> str | None:
         place = self._names.index(name) + 1
