@@ -83,7 +83,7 @@ def writable_folder(path: str | Path) -> Path:
     """
     target = Path(path).expanduser()
     if os.path.isfile(target):
-        raise OutputError(f'{target} is a file; give the name of a folder to write into.')
+        raise OutputError(f'{target} cannot be written: it is a file; give the name of a folder.')
     _require_writable(target, target)
     return target
 
