@@ -80,7 +80,7 @@ def test_former_spellings_work_and_are_not_shown():
     (_options.output_file, 'folder', 'is a folder'),
     (_options.output_file, 'file/below', 'is a file. Choose another place'),
     (_options.output_folder, 'file', 'it is a file; give the name of a folder'),
-    (_options.picture_file, 'picture.docx', "'docx' is no picture format; the name must end in .png, .svg, .pdf"),
+    (_options.picture_file, 'picture.docx', "'docx' is no picture format; the name must end in"),
     (_options.output_file, 'x' * 300 + '/y', 'cannot be written: File name too long')])
 def test_paths_that_cannot_be_written_are_refused(tmp_path, monkeypatch, check, path, sentence):
     monkeypatch.chdir(tmp_path)
