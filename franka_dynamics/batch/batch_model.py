@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 import functools
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -27,6 +27,8 @@ from ..arm import ArmDescription, Convention, DHRow, LinkInertia
 from ..codegen.chain import build_chain
 from ..codegen.equations import customised_equations, Quantity
 from ..codegen.regrouping import regroup, RegroupedChain
+from ..dynamics.body_tree import BodyTree
+from ..dynamics.derivatives import differentiate
 from ..dynamics.model import GRAVITY
 from ..errors import JointVectorError
 from ..typing import Array
@@ -37,6 +39,14 @@ _ORDER = [4, 5, 6, 7, 8, 9, 1, 2, 3, 0]
 _INVERSE = np.argsort(_ORDER)
 # Below this many states one thread is as fast as two, which have to be woken.
 SERIAL_BELOW = 20_000
+
+
+class TorqueDerivatives(NamedTuple):
+    """Derivatives of tau = M ddq + C dq + g, each of shape (..., n, n)."""
+
+    by_position: Array
+    by_velocity: Array
+    by_acceleration: Array
 
 
 class BatchModel:
@@ -136,6 +146,48 @@ class BatchModel:
             self._run(self._array_kernel(np.zeros(3)), [position, still, push], column)
             rows[:, :, j] = column
         return matrices
+
+    def forward_dynamics(self, q: ArrayLike, dq: ArrayLike, tau: ArrayLike,
+                         out: Array | None = None) -> Array:
+        """Return ddq = M^-1 (tau - C dq - g), shape (..., n) [rad/s^2]."""
+        states, shape = self._states(q=q, dq=dq, tau=tau)
+        accelerations = self._output(out, (*shape, self.description.n))
+        rows = _flat(accelerations, 1)
+        if self.generated:
+            self._run(self._kernel(Quantity.FORWARD_DYNAMICS), states, rows)
+            return accelerations
+        position, velocity, torque = states
+        left = torque - self.nonlinear_effects(position, velocity)
+        known = np.isfinite(left).all(axis=-1)
+        rows[~known] = np.nan
+        matrices = self.mass_matrix(position[known])
+        rows[known] = np.linalg.solve(matrices, left[known, :, None])[..., 0]
+        return accelerations
+
+    def inverse_dynamics_derivatives(self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike,
+                                     out: Array | None = None) -> TorqueDerivatives:
+        """
+        Return the derivatives of `inverse_dynamics` by q, dq and ddq; the last one is M.
+
+        They are views of one array of shape (..., 3, n, n), which `out` may be: by position
+        [N m/rad], by velocity [N m s/rad], by acceleration [kg m^2]. Row i belongs to torque i.
+        Without generated code they come from the differentiated recursion of
+        `dynamics.derivatives`, state by state slower.
+        """
+        states, shape = self._states(q=q, dq=dq, ddq=ddq)
+        n = self.description.n
+        slopes = self._output(out, (*shape, 3, n, n))
+        rows = _flat(slopes, 3)
+        if self.generated:
+            self._run(self._kernel(Quantity.DERIVATIVES), states, rows)
+        else:
+            known = np.isfinite(states).all(axis=(0, -1))
+            rows[~known] = np.nan
+            found = differentiate(BodyTree.from_description(self.description),
+                                  *(array[known] for array in states),
+                                  gravity=self._given_gravity).tau
+            rows[known] = np.stack([found.by_q, found.by_dq, found.by_ddq], axis=1)
+        return TorqueDerivatives(slopes[..., 0, :, :], slopes[..., 1, :, :], slopes[..., 2, :, :])
 
     def regressor(self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike,
                   out: Array | None = None) -> Array:

@@ -53,8 +53,10 @@ class _Kernel:
         for statement in program.statements:
             if statement.function:
                 self._place(statement.target)
-        for k in range(len(program.results)):
-            self._place(f'result {k}')
+        self.columns = _columns(program, n)
+        self.size = 1 + max(self.columns)
+        for column in range(self.size):
+            self._place(f'result {column}')
 
     def _place(self, name: str) -> None:
         self.places[name] = len(self.places) * LANES
@@ -117,22 +119,37 @@ class _Kernel:
         lines += [f'spoiled = 0.0*({" + ".join(elements)})']
         lines += [f'{s.target} = {s.expression}' for s in self.program.statements
                   if not s.function]
-        lines += [f'{self._at(f"result {k}")} = {result.expression} + spoiled'
-                  for k, result in enumerate(self.program.results)]
+        for column, k in self.columns.items():
+            text = f'{self.program.results[k].expression} + spoiled'
+            lines.append(f'{self._at(f"result {column}")} = {text}')
         return lines
 
     def _store(self) -> list[str]:
-        if [r.places for r in self.program.results] == [((k,),) for k in range(self.n)] \
-                and self.n >= TILE:
-            first = self.places['result 0']
+        first = self.places['result 0']
+        if self.size >= TILE:
             return [f'        for i in range(0, {LANES}, {TILE}):',
                     *(f'            transpose_tile(W, {first + k * LANES} + i, {LANES}, '
-                      f'out, (start + i)*{self.n} + {k}, {self.n})'
-                      for k in tile_columns(self.n))]
+                      f'out, (start + i)*{self.size} + {k}, {self.size})'
+                      for k in tile_columns(self.size))]
         return [f'        for i in range({LANES}):',
                 *(f'            out[start + i, {", ".join(map(str, place))}] = '
-                  f'{self._at(f"result {k}")}'
-                  for k, result in enumerate(self.program.results) for place in result.places)]
+                  f'{self._at(f"result {column}")}'
+                  for column, k in self.columns.items()
+                  for place in self.program.results[k].places if _column(place, self.n) == column)]
+
+
+def _columns(program: Program, n: int) -> dict[int, int]:
+    """Return which result each element of a state's output is, its axes taken as one."""
+    columns = {_column(place, n): k for k, result in enumerate(program.results)
+               for place in result.places}
+    return dict(sorted(columns.items()))
+
+
+def _column(place: tuple[int, ...], n: int) -> int:
+    column = 0
+    for index in place:
+        column = column * n + index
+    return column
 
 
 def _opened(text: str, defined: Mapping[str, str]) -> str:

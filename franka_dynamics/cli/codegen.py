@@ -22,6 +22,7 @@ SUMMARY = "Generate an arm's equations of motion as C or Python, and count their
 GROUP = 'generate'
 _LANGUAGES = {'c': '.h', 'python': '.py'}
 _QUANTITIES = ('inverse_dynamics', 'gravity', 'coriolis', 'mass_matrix')
+_ON_REQUEST = ('derivatives', 'forward_dynamics')
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -45,8 +46,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         'that name below --output: a C++ core, a chainable ros2_control '
                         'controller, '
                         'a solver plugin')
-    parser.add_argument('--quantity', action='append', choices=_QUANTITIES, dest='quantities',
-                        help='what to generate; may be repeated (default: all)')
+    parser.add_argument('--quantity', action='append', choices=(*_QUANTITIES, *_ON_REQUEST),
+                        dest='quantities', help='what to generate; may be repeated (default: '
+                        'inverse_dynamics, gravity, coriolis and mass_matrix)')
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -30,8 +30,9 @@ def c_functions(program: Program, prefix: str, n: int) -> str:
 
     """
     name = f'{prefix}_{program.name}'
-    square = len(program.results[0].places[0]) == 2
-    output = f'double {program.results[0].array}[{n}]' + (f'[{n}]' if square else '')
+    # A derivative's first place says by what: q, dq or ddq.
+    sizes = {1: (n,), 2: (n, n), 3: (3, n, n)}[len(program.results[0].places[0])]
+    output = f'double {program.results[0].array}' + ''.join(f'[{size}]' for size in sizes)
     arguments = [f'const double {array}[{n}]' for array in program.inputs]
     body = [f'  const double {array}{i} = {array}[{i - 1}];'
             for array, elements in program.inputs.items() for i in elements]
@@ -132,6 +133,8 @@ _MEANING = {
     Quantity.GRAVITY: 'tau = g(q)',
     Quantity.CORIOLIS: 'tau = C(q, dq) dq',
     Quantity.MASS_MATRIX: 'M = M(q), symmetric, rotor inertias on its diagonal',
+    Quantity.DERIVATIVES: 'D[0] = dtau/dq, D[1] = dtau/d(dq), D[2] = M, of inverse dynamics',
+    Quantity.FORWARD_DYNAMICS: 'ddq = M(q)^-1 (tau - C(q, dq) dq - g(q)), by L D L^T',
 }
 _NAMES = """Names: w, dw angular velocity and acceleration of a link, U = [dw] + [w][w],
 a acceleration of a frame's origin (aP: seen from the frame before), f and n force and moment at

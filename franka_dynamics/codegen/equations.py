@@ -4,17 +4,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 
 from numpy.typing import ArrayLike
 
 from .chain import build_chain, Chain, ChainJoint, link_parameter_names, Moments
+from .differentiation import gradient
 from .expression import Expression, Graph, Number
 from .plan import FEWER_MULTIPLICATIONS, find_plan, Plan
 from .program import Output, Program, write_program
 from .recursion import Inputs, inverse_dynamics, joint_turn
 from .regrouping import RegroupedChain
+from .solution import solved_for_acceleration
 from .vectors import add, arm_to, cross, lifted, rotate, Turn, turned_moments, twist, Vector
 from ..arm import ArmDescription
 from ..dynamics.model import GRAVITY
@@ -82,10 +85,16 @@ class Quantity(str, Enum):
     GRAVITY = 'gravity'  # g
     CORIOLIS = 'coriolis'  # C dq
     MASS_MATRIX = 'mass_matrix'  # M
+    DERIVATIVES = 'derivatives'  # of M ddq + C dq + g by q, dq and ddq
+    FORWARD_DYNAMICS = 'forward_dynamics'  # M^-1 (tau - C dq - g)
 
 
 _ARRAYS = {Quantity.INVERSE_DYNAMICS: ('q', 'dq', 'ddq'), Quantity.GRAVITY: ('q',),
-           Quantity.CORIOLIS: ('q', 'dq'), Quantity.MASS_MATRIX: ('q',)}
+           Quantity.CORIOLIS: ('q', 'dq'), Quantity.MASS_MATRIX: ('q',),
+           Quantity.DERIVATIVES: ('q', 'dq', 'ddq'), Quantity.FORWARD_DYNAMICS: ('q', 'dq')}
+# Those of one sweep are written as that sweep is cheapest.
+_PLANNED_AS = {Quantity.DERIVATIVES: Quantity.INVERSE_DYNAMICS,
+               Quantity.FORWARD_DYNAMICS: Quantity.INVERSE_DYNAMICS}
 
 
 class Parameters(str, Enum):
@@ -146,7 +155,11 @@ def customised_equations(
         return _outputs(graph, chain, candidate, quantity, terminal_wrench)
 
     def values(candidate: Plan) -> list[Expression]:
-        return [output.value for output in outputs(candidate, Graph())]
+        graph = Graph()
+        chain = build_chain(description, gravity, graph if at_run_time else None)
+        planned = _PLANNED_AS.get(quantity, quantity)
+        return [output.value
+                for output in _outputs(graph, chain, candidate, planned, terminal_wrench)]
 
     if plan is None:
         plan = find_plan(build_chain(description, gravity), values,
@@ -156,6 +169,8 @@ def customised_equations(
     names = parameter_names(description.n) if at_run_time else ()
     arrays = (*_ARRAYS[quantity], *(('f', 'm') if terminal_wrench else ()))
     program = write_program(quantity.value, graph, outputs(plan, graph), arrays, names)
+    if quantity is Quantity.FORWARD_DYNAMICS:
+        program = solved_for_acceleration(program, description.n)
     return Equations(description.name, description.n, quantity, plan, program)
 
 
@@ -170,13 +185,16 @@ def _outputs(graph: Graph, chain: Chain, plan: Plan, quantity: Quantity,
              terminal_wrench: bool) -> list[Output]:
     regrouped = plan.apply(chain)
     q = _variables(graph, 'q', chain.n)
-    if quantity is Quantity.MASS_MATRIX:
+    matrix: list[Output] = []
+    if quantity in (Quantity.MASS_MATRIX, Quantity.FORWARD_DYNAMICS):
         elements = mass_matrix(graph, regrouped, q)
-        return [Output('M', ((i, j),) if i == j else ((i, j), (j, i)), elements[i, j])
-                for i, j in sorted(elements)]
+        matrix = [Output('M', ((i, j),) if i == j else ((i, j), (j, i)), elements[i, j])
+                  for i, j in sorted(elements)]
+    if quantity is Quantity.MASS_MATRIX:
+        return matrix
     zeros = (graph.zero,) * chain.n
-    moving = quantity in (Quantity.INVERSE_DYNAMICS, Quantity.CORIOLIS)
-    pushed = quantity is Quantity.INVERSE_DYNAMICS
+    moving = quantity is not Quantity.GRAVITY
+    pushed = quantity in (Quantity.INVERSE_DYNAMICS, Quantity.DERIVATIVES)
     still = (graph.zero,) * 3
     inputs = Inputs(
         q, _variables(graph, 'dq', chain.n) if moving else zeros,
@@ -185,7 +203,25 @@ def _outputs(graph: Graph, chain: Chain, plan: Plan, quantity: Quantity,
         _vector(graph, 'm') if terminal_wrench else still,
         weightless=quantity is Quantity.CORIOLIS)
     torques = inverse_dynamics(graph, regrouped, inputs, plan.style)
-    return [Output('tau', ((i,),), torque) for i, torque in enumerate(torques)]
+    if quantity is Quantity.DERIVATIVES:
+        return _derivatives(graph, torques, (inputs.q, inputs.dq, inputs.ddq))
+    return [*matrix, *(Output('tau', ((i,),), torque) for i, torque in enumerate(torques))]
+
+
+def _derivatives(graph: Graph, torques: Sequence[Expression],
+                 variables: Sequence[Sequence[Expression]]) -> list[Output]:
+    """Return D[0] = dtau/dq, D[1] = dtau/d(dq) and D[2] = dtau/d(ddq) = M, which is symmetric."""
+    outputs = []
+    for i, torque in enumerate(torques):
+        slopes = gradient(graph, torque, [variable for array in variables for variable in array])
+        for k, slope in enumerate(slopes):
+            kind, j = divmod(k, len(torques))
+            if kind < 2:
+                outputs.append(Output('D', ((kind, i, j),), slope))
+            elif i <= j:
+                outputs.append(Output('D', ((2, i, j), (2, j, i)) if i < j else ((2, i, i),),
+                                      slope))
+    return outputs
 
 
 def _variables(graph: Graph, array: str, n: int) -> tuple[Expression, ...]:

@@ -19,8 +19,9 @@ def count_operations(source: str, function: str) -> OperationCount:
     """
     Return the operations that a function of a Python source performs.
 
-    Sines, cosines and index arithmetic are not counted, as in seed 002, table 1; a changed sign
-    is counted as an addition unless it is a literal's.
+    Sines, cosines, divisions and index arithmetic are not counted, as in table 1 of Gautier and
+    Khalil 1990 (which has no divisions); a changed sign is counted as an addition unless it is a
+    literal's.
     """
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.FunctionDef) and node.name == function:
@@ -38,8 +39,8 @@ def _count(function: ast.FunctionDef) -> OperationCount:
         if isinstance(node, ast.BinOp):
             multiplications += isinstance(node.op, ast.Mult)
             additions += isinstance(node.op, (ast.Add, ast.Sub))
-            if not isinstance(node.op, (ast.Mult, ast.Add, ast.Sub)):
-                raise ValueError(f'{ast.unparse(node)} is neither product nor sum.')
+            if not isinstance(node.op, (ast.Mult, ast.Add, ast.Sub, ast.Div)):
+                raise ValueError(f'{ast.unparse(node)} is no product, sum or quotient.')
         elif isinstance(node, ast.UnaryOp):
             additions += not isinstance(node.operand, ast.Constant)
         pending.extend(ast.iter_child_nodes(node))
