@@ -3,7 +3,7 @@
 """
 Inverse dynamics of many states of the Franka: ours, Pinocchio and MuJoCo, in interleaved rounds.
 
-    python benchmarks/batch.py [--largest 1e7] [--plot docs/pictures/batch.svg]
+    python benchmarks/batch.py [--largest 1e7] [--plot docs/images/batch.svg]
 
 Each round calls every candidate for a while, one after the other, so that what disturbs the
 machine disturbs all; the table gives medians over the rounds, and ratios are medians of the

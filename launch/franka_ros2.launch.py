@@ -4,7 +4,7 @@
 The feedforward node beside franka_ros2's bringup, which must be running.
 
 Loads one controller into franka_ros2's controller manager and connects the node to it: at the full
-rate, target fci (no gravity is commanded; the robot adds its own). See docs/franka_ros2.md.
+rate, target fci (no gravity is commanded; the robot adds its own). See docs/howto/franka_ros2.md.
 """
 
 import os
@@ -106,4 +106,4 @@ def require_controller_manager():
         raise RuntimeError(
             'controller_manager is not installed: sudo apt install '
             f'ros-{os.environ.get("ROS_DISTRO", "jazzy")}-ros2-controllers, and franka_ros2 as '
-            'docs/franka_ros2.md says. Nothing is started.') from None
+            'docs/howto/franka_ros2.md says. Nothing is started.') from None

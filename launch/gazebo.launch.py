@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-An arm in Gazebo Sim, held by feedforward torque alone. See docs/gazebo.md.
+An arm in Gazebo Sim, held by feedforward torque alone. See docs/howto/gazebo.md.
 
 control:=ros2_control drives it through gz_ros2_control's effort interface, control:=direct through
 Gazebo's own ApplyJointForce and JointStatePublisher: it starts paused, without ros2_control.
@@ -117,7 +117,7 @@ def require_packages(control):
         distribution = os.environ.get('ROS_DISTRO', 'jazzy')
         names = ' '.join(f'ros-{distribution}-{name.replace("_", "-")}' for name in missing)
         raise RuntimeError(f'control:={control} needs {", ".join(missing)}: sudo apt install '
-                           f'{names}. docs/gazebo.md has the rest. Nothing is started.')
+                           f'{names}. docs/howto/gazebo.md has the rest. Nothing is started.')
 
 
 def robot_state_publisher(arm, **xacro_arguments):

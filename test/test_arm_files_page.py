@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The arm file on docs/arm-files.md loads, and its example of an error is the error."""
+"""The arm file on docs/howto/arm-files.md loads, and its example of an error is the error."""
 
 from pathlib import Path
 import re
@@ -12,7 +12,7 @@ from franka_dynamics.arm import load
 from franka_dynamics.errors import DescriptionError
 from franka_dynamics.validation.crosscheck import crosscheck
 
-PAGE = (Path(__file__).parents[1] / 'docs' / 'arm-files.md').read_text(encoding='utf-8')
+PAGE = (Path(__file__).parents[1] / 'docs' / 'howto' / 'arm-files.md').read_text(encoding='utf-8')
 (EXAMPLE,) = re.findall(r'```yaml\n(.*?)```', PAGE, re.DOTALL)
 
 

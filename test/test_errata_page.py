@@ -8,7 +8,7 @@ import re
 import pytest
 
 ROOT = Path(__file__).parents[1]
-PAGE = (ROOT / 'docs' / 'errata.md').read_text(encoding='utf-8')
+PAGE = (ROOT / 'docs' / 'theory' / 'errata.md').read_text(encoding='utf-8')
 NAMED = [(file, name.strip()) for file, names in re.findall(r'(test_\w+\.py): ([^|;]+)', PAGE)
          for name in names.split(',')]
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The Python on docs/rpr.md runs, and its figures hold."""
+"""The Python on docs/theory/rpr.md runs, and its figures hold."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +11,7 @@ import numpy as np
 from franka_dynamics.arm import LinkInertia, load
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 
-PAGE = (Path(__file__).parents[1] / 'docs' / 'rpr.md').read_text(encoding='utf-8')
+PAGE = (Path(__file__).parents[1] / 'docs' / 'theory' / 'rpr.md').read_text(encoding='utf-8')
 
 
 def test_given_the_pages_python_when_run_then_four_branches_and_the_models_torque_come_out():

@@ -16,7 +16,7 @@ LAYOUT = json.loads((ROOT / 'config' / 'foxglove' / 'feedforward.json').read_tex
 RVIZ = yaml.safe_load((ROOT / 'config' / 'rviz' / 'feedforward.rviz').read_text())
 # What the page of topics says the node publishes, under the node's default name.
 TOPICS = {name.replace('~', '/feedforward') for name in re.findall(
-    r'`(~?/[a-z_/]+)`', (ROOT / 'docs' / 'topics.md').read_text())}
+    r'`(~?/[a-z_/]+)`', (ROOT / 'docs' / 'reference' / 'topics.md').read_text())}
 OTHERS = {'/joint_states', '/robot_description', '/diagnostics'}
 
 

@@ -21,7 +21,7 @@ from ..typing import Array
 
 # A payload error that motion at half the velocity limits does not turn into a contact, at the
 # default limits; and one that is worth a warning, because it is more than the best published
-# model errs by on a real arm (0.28 kg). docs/contact.md holds the measurements.
+# model errs by on a real arm (0.28 kg). docs/theory/contact.md holds the measurements.
 LARGEST_LOAD_KG, LOAD_WARNING_KG = 0.2, 0.5
 # With less lever than this [N m/kg] a pose shows no mass.
 _LEAST_LEVER = 0.5

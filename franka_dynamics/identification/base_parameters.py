@@ -11,7 +11,7 @@ From the tips to the base, what a link's motion does not tell from the link befo
 what is left has an effect of its own, and a matrix maps the standard parameters to it. Two
 methods say what is moved: `elimination` decides ranks of the energies' recursion, `closed_form`
 reads it off the geometry. `numerical_base_parameters` checks both from the regressor alone.
-docs/base-parameters.md shows the methods and their proofs.
+docs/theory/base-parameters.md shows the methods and their proofs.
 """
 
 from __future__ import annotations

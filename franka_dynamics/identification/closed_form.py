@@ -6,7 +6,7 @@ The closed form of regrouping: which parameters of a link go, read off the geome
 Gautier and Khalil 1990, (20) for a revolute joint and (21) for a prismatic one hold wherever the
 link before moves in general. Which links near the base lose more is decided here by the rules
 that Khalil and Dombre 2002 (section 9.4) give for serial arms and trees, completed for the cases
-they leave out; docs/base-parameters.md derives them. No rank is decided and no matrix is
+they leave out; docs/theory/base-parameters.md derives them. No rank is decided and no matrix is
 inverted, so that it checks `elimination`, with which it shares neither relation nor criterion.
 """
 

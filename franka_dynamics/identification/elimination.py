@@ -14,7 +14,7 @@ without any effect on the energies if and only if
 
 Both are finite: f^j is linear in the twist, so that the span of all twists will do, and the
 matrices are polynomials of low degree in cos q_j and sin q_j, or in q_j, so that a few positions
-will do. docs/base-parameters.md has the proof, and how (20), (21) and theorems 1-6 follow.
+will do. docs/theory/base-parameters.md has the proof, and how (20), (21) and theorems 1-6 follow.
 """
 
 from __future__ import annotations

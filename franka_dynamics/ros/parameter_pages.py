@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Parameter files and the page docs/parameters.md, generated from the tables of parameters."""
+"""Parameter files and the page docs/reference/parameters.md, generated from the tables of parameters."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def generated_files() -> dict[str, str]:
              for name, profile in TARGETS.items()}
     for node in TABLES:
         files[f'config/{node}/default.yaml'] = parameter_file(node)
-    files['docs/parameters.md'] = page()
+    files['docs/reference/parameters.md'] = page()
     return files
 
 

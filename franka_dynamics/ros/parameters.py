@@ -150,7 +150,7 @@ def refuse_unknown(node: Any, table: Sequence[ParameterSpec]) -> None:
     if unknown:
         raise SettingsError(
             f'{", ".join(_with_likeness(name, known) for name in unknown)}: no such parameter; '
-            'docs/parameters.md lists all of them. A misspelt one would be ignored in silence, '
+            'docs/reference/parameters.md lists all of them. A misspelt one would be ignored in silence, '
             'so nothing is started.')
 
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The Python on docs/codegen.md runs, and its figures hold."""
+"""The Python on docs/theory/codegen.md runs, and its figures hold."""
 
 from pathlib import Path
 import re
@@ -11,7 +11,7 @@ from franka_dynamics.arm import load
 from franka_dynamics.codegen.emit import operation_count
 from franka_dynamics.codegen.equations import customised_equations, Quantity
 
-PAGE = (Path(__file__).parents[2] / 'docs' / 'codegen.md').read_text(encoding='utf-8')
+PAGE = (Path(__file__).parents[2] / 'docs' / 'theory' / 'codegen.md').read_text(encoding='utf-8')
 
 
 def test_given_the_pages_python_when_run_then_the_arrays_have_the_shapes_it_says(
