@@ -4,7 +4,8 @@
 Joint impedance control that takes the arm's dynamics from the feedforward node's topics.
 
 tau = K (q_d - q) + D (dq_d - dq) + M(q) ddq_d + C(q, dq) dq, for an arm that carries itself, as
-one behind FCI does. Elsewhere, subscribe to feedforward/gravity likewise. See docs/howto/examples.md.
+one behind FCI does. Elsewhere, subscribe to feedforward/gravity likewise.
+See docs/howto/examples.md.
 """
 
 import time

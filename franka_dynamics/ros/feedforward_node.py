@@ -68,7 +68,7 @@ _DELIVERY_TIMEOUT = Duration(seconds=0.5)
 
 
 class FeedforwardNode(LifecycleNode):
-    """Lifecycle node around a FeedforwardController; see docs/reference/topics.md and docs/reference/parameters.md."""
+    """Lifecycle node around a FeedforwardController; docs/reference has topics and parameters."""
 
     def __init__(self, **node_options: Any) -> None:
         super().__init__(NODE_NAME, **node_options)

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Parameter files and the page docs/reference/parameters.md, generated from the tables of parameters."""
+"""Parameter files and docs/reference/parameters.md, generated from the tables of parameters."""
 
 from __future__ import annotations
 

@@ -150,8 +150,8 @@ def refuse_unknown(node: Any, table: Sequence[ParameterSpec]) -> None:
     if unknown:
         raise SettingsError(
             f'{", ".join(_with_likeness(name, known) for name in unknown)}: no such parameter; '
-            'docs/reference/parameters.md lists all of them. A misspelt one would be ignored in silence, '
-            'so nothing is started.')
+            'docs/reference/parameters.md lists all of them. A misspelt one would be ignored in '
+            'silence, so nothing is started.')
 
 
 def _with_likeness(name: str, known: Sequence[str]) -> str:

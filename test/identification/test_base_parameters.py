@@ -21,6 +21,8 @@ from franka_dynamics.identification.base_parameters import (
 )
 from franka_dynamics.identification.numerical_base_parameters import numerical_base_parameters
 
+PAGE = Path(__file__).parents[2] / 'docs' / 'theory' / 'base-parameters.md'
+
 VERTICAL, TILTED = (0.0, 0.0, -9.81), (3.0, -5.0, -7.0)
 GRAVITIES = {'vertical': VERTICAL, 'tilted': TILTED, 'none': NO_GRAVITY}
 CONVENTIONS = list(Convention)
@@ -226,7 +228,7 @@ def test_given_too_few_values_when_put_back_then_the_sentence_says_how_many():
 
 
 def test_given_the_documented_example_when_run_then_it_prints_what_it_says(capsys):
-    page = (Path(__file__).parents[2] / 'docs' / 'theory' / 'base-parameters.md').read_text(encoding='utf-8')
+    page = PAGE.read_text(encoding='utf-8')
     example = page.split('```python\n')[1].split('```')[0]
     names = {}
     exec(compile(example, 'base-parameters.md', 'exec'), names)
@@ -236,7 +238,7 @@ def test_given_the_documented_example_when_run_then_it_prints_what_it_says(capsy
 
 
 def test_given_the_documented_table_when_counted_then_every_number_is_right():
-    page = (Path(__file__).parents[2] / 'docs' / 'theory' / 'base-parameters.md').read_text(encoding='utf-8')
+    page = PAGE.read_text(encoding='utf-8')
     rows = page.split('| arm | vertical |')[1].split('\n\n')[0].splitlines()[2:]
     assert len(rows) == 3
     for row in rows:

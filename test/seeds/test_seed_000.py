@@ -3,8 +3,8 @@
 """
 Seed 000, Franka's inertia table: what it gets wrong, corrected and as printed.
 
-The table and Gaz's parameters are written out here, away from the arm files; docs/theory/errata.md lists
-the same items. `misses` states by how much the printed reading fails.
+The table and Gaz's parameters are written out here, away from the arm files; docs/theory/errata.md
+lists the same items. `misses` states by how much the printed reading fails.
 """
 
 from dataclasses import replace

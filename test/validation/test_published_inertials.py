@@ -36,7 +36,7 @@ def test_given_a_small_link_when_its_tensor_is_rounded_coarsely_then_it_is_anoth
 
 
 def test_given_the_printed_table_of_2021_when_identified_then_it_is_gaz_2019_rounded_too():
-    """Its links 2 to 6 are Gaz's to the rounding (docs/theory/errata.md), so both sets are near."""
+    """Its links 2 to 6 are Gaz's to the rounding (docs/theory/errata.md): both sets are near."""
     table = load('fer', 'ledezma2021')
     for i in range(1, 6):
         assert match(table.links[i], GAZ.links[i]) is not Match.DIFFERENT
