@@ -6,14 +6,21 @@ from __future__ import annotations
 
 import argparse
 import sys
+from typing import TYPE_CHECKING
 
 from ._arm_options import add_arm_options, load_arm
 from ._options import add_option, output_file
 from ..arm import ArmDescription
-from ..errors import DescriptionError
+from ..errors import DescriptionError, SettingsError
+
+if TYPE_CHECKING:
+    from ..symbolic.checked import CheckedDerivation
+    from ..symbolic.rendering import Section
 
 SUMMARY = "Write an arm's kinematics or equations of motion in letters."
 GROUP = 'check a model'
+# Beyond this, relative to max(1, |value|), a formula is not what the numeric models say.
+_AGREES = 1e-9
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -22,9 +29,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument('--kinematics', action='store_true',
                         help='T_i, r_i, omega_i, xi_i, J_i, J_mi of every frame, instead of M, C '
                         'and g (rpr: its kinematics are part of the report)')
-    parser.add_argument('--format', choices=('text', 'latex'), default='text',
-                        help='text that assigns as Python does, or a LaTeX document '
-                        '(default: %(default)s)')
+    parser.add_argument('--reference-frame', choices=('LOCAL_WORLD_ALIGNED', 'WORLD', 'LOCAL'),
+                        help='of the J_i in --kinematics: mixed, space or body Jacobians '
+                        '(default: LOCAL_WORLD_ALIGNED)')
+    parser.add_argument('--steps', action='store_true',
+                        help='the whole derivation step by step, from the rows to M, C and g, '
+                        'each formula evaluated as it is written and compared with Pinocchio; '
+                        'exit status 1 if one does not agree')
+    parser.add_argument('--format', choices=('text', 'latex', 'html'), default='text',
+                        help='text that assigns as Python does, a LaTeX document, or one HTML '
+                        'page with MathML, which needs no scripts (default: %(default)s)')
     add_option(parser, '--output', type=output_file, metavar='FILE',
                help='write there instead of to the terminal')
 
@@ -35,22 +49,47 @@ def run(arguments: argparse.Namespace) -> int:
 
     from ..files import write_text
     from ..symbolic import derivations
+    from ..symbolic.html_page import as_html
     from ..symbolic.rendering import as_latex, as_text
 
+    if arguments.steps and (arguments.kinematics or arguments.reference_frame):
+        raise SettingsError('--steps has all of the derivation: leave out --kinematics and '
+                            '--reference-frame.')
+    if arguments.reference_frame and not arguments.kinematics:
+        raise SettingsError('--reference-frame is for the Jacobians of --kinematics.')
     description = load_arm(arguments)
+    checked: CheckedDerivation | None = None
+    sections: list[Section]
     with Console(stderr=True).status('deriving ...'):
-        if _is_rpr(description):
+        if arguments.steps:
+            checked = _checked(description)
+            sections = checked.sections
+        elif _is_rpr(description) and not arguments.kinematics:
             sections = derivations.rpr_report()
         elif arguments.kinematics:
-            sections = derivations.kinematics(description)
+            sections = derivations.kinematics(
+                description, arguments.reference_frame or 'LOCAL_WORLD_ALIGNED')
         else:
             sections = derivations.equations(description)
-        text = as_latex(sections) if arguments.format == 'latex' else as_text(sections)
+        text = {'text': as_text, 'latex': as_latex, 'html': as_html}[arguments.format](sections)
     if arguments.output is None:
         sys.stdout.write(text)
     else:
         write_text(arguments.output, text)
-    return 0
+    return 0 if checked is None else _verdict(checked)
+
+
+def _checked(description: ArmDescription) -> CheckedDerivation:
+    from ..symbolic.checked import rpr_step_by_step, step_by_step
+
+    return (rpr_step_by_step if _is_rpr(description) else step_by_step)(description)
+
+
+def _verdict(checked: CheckedDerivation) -> int:
+    agrees = checked.worst <= _AGREES
+    print(f'{checked.compared} formulas compared, largest difference {checked.worst:.1e} '
+          f'(relative to max(1, |value|)){"" if agrees else ": MISMATCH"}', file=sys.stderr)
+    return 0 if agrees else 1
 
 
 def _is_rpr(description: ArmDescription) -> bool:

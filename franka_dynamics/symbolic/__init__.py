@@ -3,7 +3,8 @@
 """
 Formulas in letters, derived with sympy: kinematics, equations of motion, the RPR report's forms.
 
-Imports arm/ only, so that what is derived here can be held against dynamics/.
+What is derived imports arm/ only, so that it can be held against dynamics/; only `checked`, which
+does that, imports both.
 """
 
 from ..errors import MissingDependencyError

@@ -16,7 +16,6 @@ import math
 import sympy as sp
 
 from ..arm import ArmDescription, Convention, DHRow, JointKind
-from ..errors import DescriptionError
 
 
 @dataclass(frozen=True)
@@ -24,9 +23,9 @@ class Link:
     """
     One frame of the chain: its place in the one before, and how its joint moves it.
 
-    `offset` is (x, y, z) and `tilt` the roll as a (3, 3) rotation; `sine`, `cosine` and `slide`
-    are what the joint adds (a revolute joint slides by 0, a prismatic one has constant sine and
-    cosine).
+    `offset` is (x, y, z) and `tilt` the roll, and a revolute joint's constant theta, as a (3, 3)
+    rotation; `sine`, `cosine` and `slide` are what the joint adds (a revolute joint slides by 0,
+    a prismatic one has constant sine and cosine).
     """
 
     offset: sp.Matrix
@@ -49,11 +48,18 @@ class Link:
 
 @dataclass(frozen=True)
 class Chain:
-    """The frames 1..n and the flange of an arm in letters, and the numbers of the letters."""
+    """
+    The frames 1..n and the flange of an arm in letters, and the numbers of the letters.
+
+    Every joint of `links` lies along z of its own frame. `tails` are the poses (4, 4) of the
+    description's frames in these: the identity for modified rows, Tx(a_i) Rx(alpha_i) for
+    standard ones, whose frame i is fixed to link i behind them.
+    """
 
     links: tuple[Link, ...]
     kinds: tuple[JointKind, ...]
     values: dict[sp.Symbol, float]
+    tails: tuple[sp.Matrix, ...]
 
     @property
     def n(self) -> int:
@@ -98,55 +104,73 @@ def velocity(joint: int) -> sp.Symbol:
 
 def chain_of(description: ArmDescription) -> Chain:
     """
-    Return an arm in letters.
+    Return an arm in letters, of either convention, whatever constant theta its rows have.
 
-    Raises
-    ------
-    DescriptionError
-        If its rows are not in the modified convention.
-
+    The lengths of modified rows are the notebook's x_i, y_i and z_i, those of standard rows a_i
+    and d_i. A standard row's a and alpha come behind its joint, so that they open the next row of
+    the same chain in modified rows.
     """
-    if description.convention is not Convention.MODIFIED:
-        raise DescriptionError(
-            f'{description.name} is described in the {description.convention.value} convention; '
-            'derivations of this form are written for the modified (Craig) one. Describe the arm '
-            'by modified rows.')
     values: dict[sp.Symbol, float] = {}
-    links = []
-    for i, joint in enumerate(description.joints, start=1):
-        links.append(_moving(i, joint.row, joint.kind, values))
-    links.append(_fixed(description.n + 1, description.flange, values))
-    return Chain(tuple(links), tuple(joint.kind for joint in description.joints), values)
+    links, tails = [], []
+    standard = description.convention is Convention.STANDARD
+    rows = [*(joint.row for joint in description.joints), description.flange]
+    before = DHRow()
+    for i, row in enumerate(rows, start=1):
+        kind = description.joints[i - 1].kind if i <= description.n else None
+        if standard:
+            offset, tilt = _standard_placement(i, before, row, values)
+            tails.append(_tail(i, row, values))
+            before = row
+        else:
+            offset, tilt = _placement(i, row, values)
+            tails.append(sp.eye(4))
+        links.append(_moving(i, offset, tilt, row, kind, values))
+    return Chain(tuple(links), tuple(joint.kind for joint in description.joints), values,
+                 tuple(tails))
 
 
-def _moving(i: int, row: DHRow, kind: JointKind, values: dict[sp.Symbol, float]) -> Link:
-    if kind is JointKind.PRISMATIC:
-        fixed = _fixed(i, row, values)
-        return Link(fixed.offset, fixed.tilt, fixed.sine, fixed.cosine, position(i))
-    if row.theta != 0.0:
-        raise DescriptionError(f'Joint {i} adds the constant theta = {row.theta:g} to its '
-                               'position; derivations are written for arms without such offsets.')
-    offset, tilt = _placement(i, row, values)
-    sine, cosine = sp.symbols(f's{i} c{i}', real=True)
-    return Link(offset, tilt, sine, cosine, sp.Integer(0))
-
-
-def _fixed(i: int, row: DHRow, values: dict[sp.Symbol, float]) -> Link:
-    offset, tilt = _placement(i, row, values)
+def _moving(i: int, offset: sp.Matrix, tilt: sp.Matrix, row: DHRow, kind: JointKind | None,
+            values: dict[sp.Symbol, float]) -> Link:
+    """Return a frame whose joint, if there is one, turns or slides behind offset and tilt."""
     cosine, sine = _cos_sin(f'theta{i}', row.theta, values)
-    return Link(offset, tilt, sine, cosine, sp.Integer(0))
+    if kind is not JointKind.REVOLUTE:
+        slide = sp.Integer(0) if kind is None else position(i)
+        return Link(offset, tilt, sine, cosine, slide)
+    constant = sp.Matrix([[cosine, -sine, 0], [sine, cosine, 0], [0, 0, 1]])
+    own_sine, own_cosine = sp.symbols(f's{i} c{i}', real=True)
+    return Link(offset, tilt * constant, own_sine, own_cosine, sp.Integer(0))
+
+
+def _standard_placement(i: int, before: DHRow, row: DHRow, values: dict[sp.Symbol, float],
+                        ) -> tuple[sp.Matrix, sp.Matrix]:
+    """Return offset and tilt of joint i's frame, at d_i behind a and alpha of the row before."""
+    cosine, sine = _cos_sin(f'alpha{i - 1}', before.alpha, values)
+    length = _letter(f'd{i}', row.d, values)
+    offset = sp.Matrix([_letter(f'a{i - 1}', before.a, values), -sine * length, cosine * length])
+    return offset, _roll(cosine, sine)
+
+
+def _tail(i: int, row: DHRow, values: dict[sp.Symbol, float]) -> sp.Matrix:
+    """Return Tx(a_i) Rx(alpha_i), (4, 4)."""
+    cosine, sine = _cos_sin(f'alpha{i}', row.alpha, values)
+    offset = sp.Matrix([_letter(f'a{i}', row.a, values), 0, 0])
+    return _roll(cosine, sine).row_join(offset).col_join(sp.Matrix([[0, 0, 0, 1]]))
 
 
 def _placement(i: int, row: DHRow, values: dict[sp.Symbol, float],
                ) -> tuple[sp.Matrix, sp.Matrix]:
     cosine, sine = _cos_sin(f'alpha{i}', row.alpha, values)
-    tilt = sp.Matrix([[1, 0, 0], [0, cosine, -sine], [0, sine, cosine]])
     sin_alpha = round(math.sin(row.alpha)) if sine.is_Integer else math.sin(row.alpha)
     cos_alpha = round(math.cos(row.alpha)) if cosine.is_Integer else math.cos(row.alpha)
     lengths = (row.a, -row.d * sin_alpha, row.d * cos_alpha)
     offset = sp.Matrix([_letter(f'{axis}{i}', length, values)
                         for axis, length in zip('xyz', lengths)])
-    return offset, tilt
+    return offset, _roll(cosine, sine)
+
+
+def _roll(cosine: sp.Expr, sine: sp.Expr) -> sp.Matrix:
+    """Return Rx of an angle, (3, 3)."""
+    return sp.Matrix([[1, 0, 0], [0, cosine, -sine], [0, sine, cosine]])
 
 
 def _cos_sin(name: str, angle: float, values: dict[sp.Symbol, float]) -> tuple[sp.Expr, sp.Expr]:

@@ -15,17 +15,28 @@ from ..arm import ArmDescription
 from ..rpr import newton_euler as rpr_newton_euler
 from ..rpr import symbolic as rpr
 
+_OF_WHAT = {'LOCAL_WORLD_ALIGNED': "v of the frame's origin, axes of the base",
+            'WORLD': 'v of the point that passes the origin of the base, axes of the base',
+            'LOCAL': "v of the frame's origin, axes of the frame"}
 _STANDARD_GRAVITY = (0.0, 0.0, -9.81)
 
 
-def kinematics(description: ArmDescription) -> list[Section]:
+def kinematics(description: ArmDescription, reference_frame: str = 'LOCAL_WORLD_ALIGNED',
+               ) -> list[Section]:
     """
     Return T_i, r_i, omega_i, xi_i, J_i and J_mi of all frames in seed 001's names.
 
+    Parameters
+    ----------
+    description : ArmDescription
+        Of either convention.
+    reference_frame : str
+        Of the J_i: LOCAL_WORLD_ALIGNED (mixed), WORLD (space) or LOCAL (body).
+
     Raises
     ------
-    DescriptionError
-        If the arm's rows are not in the modified convention.
+    FrameError
+        If there is no such reference frame.
 
     """
     chain = chain_of(description)
@@ -34,17 +45,18 @@ def kinematics(description: ArmDescription) -> list[Section]:
         f'{description.name}: kinematics',
         ('s_i, c_i are the sine and cosine of joint i; twists and Jacobians are (omega, v), v the '
          'velocity',
-         'of the point itself (Pinocchio: LOCAL_WORLD_ALIGNED, halves exchanged); all in {S}.'
-         if np.array_equal(description.base, np.eye(4)) else
-         'of the point itself; all in frame {0}: to be in {S}, multiply T_i by the pose of the '
-         'base.'),
-        _numbers(chain.values))]
+         'of the point itself in J_mi; J_i are '
+         f'{reference_frame} as Pinocchio names it, halves exchanged: '
+         f'{_OF_WHAT[reference_frame]}.',
+         'All in {S}.' if np.array_equal(description.base, np.eye(4)) else
+         'All in frame {0}: to be in {S}, multiply T_i by the pose of the base.'),
+        numbers(chain.values))]
     for i in range(1, chain.n + 2):
         formulas = [Formula(f'T_{i}', forms.pose(i)), Formula(f'r_{i}', forms.position(i)),
                     Formula(f'omega_{i}', forms.axis(i))]
         if i <= chain.n:
             formulas.append(Formula(f'xi_{i}', forms.joint_twist(i)))
-        formulas.append(Formula(f'J_{i}', forms.jacobian(i)))
+        formulas.append(Formula(f'J_{i}', forms.jacobian(i, reference_frame)))
         if i <= chain.n:
             formulas.append(Formula(f'J_m{i}', forms.center_of_mass_jacobian(i)))
         sections.append(Section(f'frame {i}' if i <= chain.n else f'frame {i}, the flange', (),
@@ -53,15 +65,7 @@ def kinematics(description: ArmDescription) -> list[Section]:
 
 
 def equations(description: ArmDescription) -> list[Section]:
-    """
-    Return M, C and g of an arm as a straight-line program.
-
-    Raises
-    ------
-    DescriptionError
-        If the arm's rows are not in the modified convention.
-
-    """
+    """Return M, C and g of an arm, of either convention, as a straight-line program."""
     chain = chain_of(description)
     forms = derive(chain, description, _STANDARD_GRAVITY)
     operations = sum(int(sp.count_ops(value)) for _, value in forms.lines)
@@ -75,7 +79,7 @@ def equations(description: ArmDescription) -> list[Section]:
                 ('s_i, c_i: sine and cosine of joint i; q_i its position, v_i its velocity;',
                  'm_i, hx_i ..., Ixx_i ...: mass, first moment, inertia about the origin of frame '
                  'i;', 'gx, gy, gz: gravity in frame {0}. C holds the Christoffel symbols.'),
-                _numbers(forms.values)),
+                numbers(forms.values)),
         Section(f'{len(forms.lines)} common subexpressions, {operations} operations', (),
                 tuple(Formula(str(letter), value) for letter, value in forms.lines)),
         Section('results', (), tuple(results))]
@@ -156,6 +160,7 @@ def _rpr_newton_euler() -> list[Section]:
                     rpr_newton_euler.joint_torques(), start=1)))]
 
 
-def _numbers(values: dict[sp.Symbol, float]) -> tuple[Formula, ...]:
+def numbers(values: dict[sp.Symbol, float]) -> tuple[Formula, ...]:
+    """Return the letters' numbers as formulas."""
     # repr is the shortest text that reads back as the same number.
     return tuple(Formula(str(letter), sp.Symbol(repr(value))) for letter, value in values.items())

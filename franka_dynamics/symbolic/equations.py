@@ -12,12 +12,21 @@ their frame's origin (seed 002, eq. 3), as the letters m_i, hx_i ... and Ixx_i .
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import sympy as sp
 
 from .chain import Chain, velocity
 from ..arm import ArmDescription
+
+
+class Stage(NamedTuple):
+    """A part of the program: what it is for, and its lines."""
+
+    title: str
+    lines: tuple[tuple[sp.Symbol, sp.Expr], ...]
 
 
 class Program:
@@ -32,6 +41,19 @@ class Program:
         self.lines: list[tuple[sp.Symbol, sp.Expr]] = []
         self._prefix = prefix
         self._known: dict[sp.Expr, sp.Symbol] = {}
+        self._stages: list[tuple[str, int]] = []
+
+    def begin(self, stage: str) -> None:
+        """Let the lines from here on belong to a stage of the derivation."""
+        self._stages.append((stage, len(self.lines)))
+
+    def stages(self, needed: Sequence[tuple[sp.Symbol, sp.Expr]]) -> tuple[Stage, ...]:
+        """Return the needed lines by the stages in which they were written."""
+        letters = {letter for letter, _ in needed}
+        ends = [start for _, start in self._stages[1:]] + [len(self.lines)]
+        return tuple(
+            Stage(title, tuple(line for line in self.lines[start:end] if line[0] in letters))
+            for (title, start), end in zip(self._stages, ends))
 
     def keep(self, expression: sp.Expr) -> sp.Expr:
         """Return a letter for an expression, the one it already has or a new line's."""
@@ -80,6 +102,8 @@ class Equations:
     M (n, n), C (n, n) and g (n, 1) in letters, and the lines that define those letters.
 
     Joint velocities are v_i; `values` has the numbers of the lengths, of the links and of gravity.
+    `stages` are the same lines by what they are for; `composites` has for each joint all links
+    behind it as one body, and `omegas` the links' angular velocities, both in the joints' frames.
     """
 
     lines: tuple[tuple[sp.Symbol, sp.Expr], ...]
@@ -87,6 +111,9 @@ class Equations:
     coriolis: sp.Matrix
     gravity: sp.Matrix
     values: dict[sp.Symbol, float]
+    stages: tuple[Stage, ...]
+    composites: tuple[Body, ...]
+    omegas: tuple[sp.Matrix, ...]
 
 
 def derive(chain: Chain, description: ArmDescription, gravity: tuple[float, float, float],
@@ -106,33 +133,42 @@ def derive(chain: Chain, description: ArmDescription, gravity: tuple[float, floa
     """
     program = Program()
     values = dict(chain.values)
+    program.begin('links in the frames of their joints')
     bodies = [_body(i + 1, description, values) for i in range(chain.n)]
+    bodies = [_in_joint_frame(program, body, tail) for body, tail in zip(bodies, chain.tails)]
     rotors = [_letter(f'Ia{i}', joint.rotor_inertia, values)
               for i, joint in enumerate(description.joints, start=1)]
     falling = description.base[:3, :3].T @ gravity
     fall = sp.Matrix([_letter(f'g{axis}', float(part), values)
                       for axis, part in zip('xyz', falling)])
     builder = _Builder(program, chain, bodies)
+    program.begin('the mass matrix')
     mass = builder.mass_matrix() + sp.diag(*rotors)
+    program.begin('gravity')
     weight = builder.gravity(fall)
+    program.begin('Coriolis and centrifugal torques')
     coriolis = sp.Matrix.hstack(*(builder.coriolis_column(j) for j in range(chain.n)))
     lines = program.needed_for([*mass, *coriolis, *weight])
-    return Equations(tuple(lines), mass, coriolis, weight, values)
+    return Equations(tuple(lines), mass, coriolis, weight, values, program.stages(lines),
+                     tuple(builder.composites), tuple(builder.omegas))
 
 
 class _Builder:
     """One arm's recursions; indices count from 0, vectors are in the link's own frame."""
 
     def __init__(self, program: Program, chain: Chain, bodies: list[Body]) -> None:
+        program.begin('rotations and origins')
         self._keep = program.keep_all
         self._bodies = bodies
         self._n = chain.n
         self._revolute = [chain.axis_is_turned(i + 1) for i in range(chain.n)]
         self._rotations = [self._keep(link.rotation) for link in chain.links[:chain.n]]
         self._origins = [self._keep(link.origin) for link in chain.links[:chain.n]]
-        self._composites = self._gather()
+        program.begin('all links behind a joint as one body')
+        self.composites = self._gather()
+        program.begin('angular velocities')
         velocities = [velocity(i + 1) for i in range(chain.n)]
-        self._omegas = self._angular_velocities(velocities)
+        self.omegas = self._angular_velocities(velocities)
         self._velocities = velocities
 
     def _up(self, i: int, vector: sp.Matrix) -> sp.Matrix:
@@ -164,7 +200,7 @@ class _Builder:
     def mass_matrix(self) -> sp.Matrix:
         """Return M by composite bodies, rotors left out."""
         mass = sp.zeros(self._n, self._n)
-        for j, body in enumerate(self._composites):
+        for j, body in enumerate(self.composites):
             if self._revolute[j]:
                 force, moment = self._keep(_Z.cross(body.moment)), self._keep(body.inertia * _Z)
             else:
@@ -190,7 +226,7 @@ class _Builder:
     def gravity(self, fall: sp.Matrix) -> sp.Matrix:
         """Return g: what holds each composite body against its weight, (n, 1)."""
         loads = []
-        for i, body in enumerate(self._composites):
+        for i, body in enumerate(self.composites):
             fall = self._down(i, fall)
             load = -body.moment.cross(fall)[2] if self._revolute[i] else -body.mass * fall[2]
             loads.append(self._keep(sp.Matrix([load]))[0])
@@ -212,7 +248,7 @@ class _Builder:
         alpha = acceleration = before = other_before = sp.zeros(3, 1)
         wrenches = []
         for i, body in enumerate(self._bodies):
-            u, w = self._omegas[i], units_omega[i]
+            u, w = self.omegas[i], units_omega[i]
             lever = self._keep(alpha.cross(self._origins[i])
                                + _twice_turned(before, other_before, self._origins[i]))
             acceleration = self._down(i, self._keep(acceleration + lever))
@@ -255,6 +291,19 @@ def _twice_turned(u: sp.Matrix, w: sp.Matrix, vector: sp.Matrix) -> sp.Matrix:
 
 def _symmetric(matrix: sp.Matrix) -> sp.Matrix:
     return sp.Matrix(3, 3, lambda i, j: matrix[min(i, j), max(i, j)])
+
+
+def _in_joint_frame(program: Program, body: Body, tail: sp.Matrix) -> Body:
+    """Return a body given in the description's frame in that of its joint."""
+    if tail == sp.eye(4):
+        return body
+    rotation, p = tail[:3, :3], tail[:3, 3]
+    h = program.keep_all(rotation * body.moment)
+    # Parallel axes between two points of which neither is the centre of mass.
+    far = program.keep_all(h + sp.Rational(1, 2) * body.mass * p)
+    shift = 2 * far.dot(p) * sp.eye(3) - far * p.T - p * far.T
+    tensor = program.keep_all(rotation * body.inertia * rotation.T + shift)
+    return Body(body.mass, program.keep_all(h + body.mass * p), _symmetric(tensor))
 
 
 def _body(i: int, description: ArmDescription, values: dict[sp.Symbol, float]) -> Body:

@@ -25,10 +25,15 @@ _PREAMBLE = '\n'.join((
 
 @dataclass(frozen=True)
 class Formula:
-    """A name and what it is: an expression, a column (n, 1) or a matrix."""
+    """
+    A name and what it is: an expression, a column (n, 1) or a matrix.
+
+    `note` is written beside it: what it was held against, and how near it came.
+    """
 
     name: str
     value: sp.Expr | sp.Matrix
+    note: str = ''
 
 
 @dataclass(frozen=True)
@@ -47,6 +52,8 @@ def as_text(sections: list[Section]) -> str:
         lines = [f'# {section.title}', *(f'#   {sentence}' for sentence in section.sentences)]
         for formula in section.formulas:
             lines.extend(_text_lines(formula))
+            if formula.note:
+                lines[-1] += f'  # {formula.note}'
         blocks.append('\n'.join(lines))
     return '\n\n'.join(blocks) + '\n'
 
@@ -58,7 +65,11 @@ def as_latex(sections: list[Section]) -> str:
         body.append(rf'\section*{{{_escaped(section.title)}}}')
         body.append(_escaped(' '.join(section.sentences)))
         if section.formulas:
-            rows = [row for formula in section.formulas for row in _latex_rows(formula)]
+            rows: list[str] = []
+            for formula in section.formulas:
+                rows.extend(_latex_rows(formula))
+                if formula.note:
+                    rows[-1] += rf' && \text{{\footnotesize {_escaped(formula.note)}}}'
             body.extend((r'\begin{align*}', _LINE_BREAK.join(rows), r'\end{align*}'))
     return _PREAMBLE + '\n'.join(body) + '\n' + r'\end{document}' + '\n'
 

@@ -46,3 +46,37 @@ def test_given_no_sympy_when_deriving_then_one_sentence_names_the_extra(monkeypa
     assert main(['derive', '--arm', 'fer']) == INPUT_AT_FAULT
     assert capsys.readouterr().err == ('franka-dynamics: Derivations in letters need sympy: pip '
                                        "install 'franka_dynamics[symbolic]'.\n")
+
+
+def test_given_steps_when_derived_then_the_count_is_told_and_a_page_written(tmp_path, capsys):
+    file = tmp_path / 'rpr.html'
+    assert main(['derive', '--arm', 'rpr', '--steps', '--format', 'html',
+                 '--output', str(file)]) == 0
+    assert '55 formulas compared, largest difference' in capsys.readouterr().err
+    assert file.read_text(encoding='utf-8').startswith('<!DOCTYPE html>')
+
+
+def test_given_a_formula_that_is_wrong_when_derived_by_steps_then_the_status_is_1(
+        monkeypatch, capsys):
+    from franka_dynamics.rpr import symbolic
+
+    right = symbolic.analytical_jacobian()
+    monkeypatch.setattr(symbolic, 'analytical_jacobian', lambda: 2 * right)
+    assert main(['derive', '--arm', 'rpr', '--steps']) == 1
+    assert 'MISMATCH' in capsys.readouterr().err
+
+
+@pytest.mark.parametrize('reference', ['WORLD', 'LOCAL'])
+def test_given_a_reference_frame_when_derived_then_the_header_names_it(reference, capsys):
+    assert main(['derive', '--arm', 'rpr', '--kinematics', '--reference-frame', reference]) == 0
+    printed = capsys.readouterr().out
+    assert f'J_i are {reference} as Pinocchio names it' in printed.replace('#   ', '')
+    assert 'a1 = 0.2' in printed
+
+
+@pytest.mark.parametrize('words, sentence', [
+    (['--steps', '--kinematics'], 'leave out --kinematics'),
+    (['--reference-frame', 'LOCAL'], 'is for the Jacobians of --kinematics')])
+def test_given_options_that_clash_when_derived_then_one_sentence_refuses(words, sentence, capsys):
+    assert main(['derive', *words]) == INPUT_AT_FAULT
+    assert sentence in capsys.readouterr().err

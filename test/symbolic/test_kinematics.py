@@ -12,12 +12,12 @@ from franka_dynamics.arm.sampling import random_arm
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 from franka_dynamics.dynamics.product_of_exponentials import ExponentialsModel
-from franka_dynamics.errors import DescriptionError
+from franka_dynamics.errors import FrameError
 
 sp = pytest.importorskip('sympy', reason='the [symbolic] extra is not installed')
 
 from franka_dynamics.symbolic.chain import chain_of, position, velocity  # noqa: E402
-from franka_dynamics.symbolic.kinematics import Kinematics  # noqa: E402
+from franka_dynamics.symbolic.kinematics import Kinematics, REFERENCE_FRAMES  # noqa: E402
 
 ATOL = 1e-14  # lengths below 2 m, some twenty products
 FER = load('fer')
@@ -126,14 +126,48 @@ def test_given_the_fer_when_twists_are_derived_then_they_are_columns_of_the_spac
                                exchanged(column), rtol=0.0, atol=ATOL)
 
 
-def test_given_standard_rows_when_derived_then_the_sentence_says_what_is_needed():
-    with pytest.raises(DescriptionError, match='rpr is described in the standard convention'):
-        chain_of(load('rpr'))
+@pytest.mark.parametrize('reference', REFERENCE_FRAMES)
+@pytest.mark.parametrize('seed', range(6))
+def test_given_any_rows_when_derived_then_jacobians_are_the_recursions(seed, reference):
+    # Both conventions, constant theta on every joint, slides among them.
+    convention = tuple(Convention)[seed % 2]
+    arm = random_arm(np.random.default_rng(seed), joints=4, convention=convention)
+    arm = replace(arm, base=np.eye(4))
+    chain, model = chain_of(arm), NewtonEulerModel(arm)
+    forms = Kinematics(chain)
+    q = np.random.default_rng(seed + 50).uniform(-2.0, 2.0, 4)
+    for frame in range(1, 6):
+        np.testing.assert_allclose(
+            evaluated(forms.jacobian(frame, reference), chain, q),
+            exchanged(model.jacobian(q, frame, reference)), rtol=0.0, atol=ATOL)
 
 
-def test_given_a_theta_offset_when_derived_then_the_joint_is_named():
-    arm = craig_arm(0)
-    first = replace(arm.joints[0], kind=JointKind.REVOLUTE,
-                    row=replace(arm.joints[0].row, theta=0.1))
-    with pytest.raises(DescriptionError, match=r'Joint 1 adds the constant theta = 0\.1'):
-        chain_of(replace(arm, joints=(first, *arm.joints[1:])))
+@pytest.mark.parametrize('arm', [load('rpr'), random_arm(np.random.default_rng(4), joints=3,
+                                                         convention=Convention.STANDARD)],
+                         ids=lambda arm: arm.name)
+def test_given_standard_rows_when_derived_then_frames_are_the_rows_own(arm):
+    arm = replace(arm, base=np.eye(4))
+    chain = chain_of(arm)
+    forms = Kinematics(chain)
+    q = np.random.default_rng(2).uniform(-0.5, 0.5, 3)
+    frames = [np.eye(4), *NewtonEulerModel(arm).frames(q)]
+    for i in range(1, 5):
+        np.testing.assert_allclose(evaluated(forms.pose(i), chain, q), frames[i], rtol=0.0,
+                                   atol=ATOL)
+        np.testing.assert_allclose(evaluated(forms.step(i), chain, q),
+                                   np.linalg.inv(frames[i - 1]) @ frames[i], rtol=0.0, atol=ATOL)
+    for link in range(1, 4):
+        jacobian = evaluated(forms.center_of_mass_jacobian(link), chain, q, description=arm)
+        expected = ExponentialsModel(arm).center_of_mass_jacobians(q)[link - 1]
+        np.testing.assert_allclose(jacobian, exchanged(expected), rtol=0.0, atol=ATOL)
+
+
+def test_given_the_rpr_arm_when_derived_then_its_letters_are_those_of_its_rows():
+    chain = chain_of(load('rpr'))
+    assert {str(letter): value for letter, value in chain.values.items()} == {
+        'a1': 0.2, 'd2': 0.3, 'a3': 0.4}
+
+
+def test_given_an_unknown_reference_frame_when_asked_then_the_choices_are_listed():
+    with pytest.raises(FrameError, match="'BODY' is no reference frame; there are LOCAL_WORLD"):
+        FORMS.jacobian(1, 'BODY')
