@@ -36,6 +36,7 @@ from .model_source import DESCRIPTION_QOS, resolve_model
 from .monitors import CommandWatch, ContactWatch
 from .node_process import run_lifecycle_node
 from .parameters import announcement, check, declare, refuse_unknown, values
+from .process_beacon import ProcessBeacon
 from .qos import PUBLISHER_QOS, qos_overriding_options, REFERENCE_QOS, STATE_QOS
 from .reference_reports import ReferenceReports
 from .serialized import CommandBytes, RawJointStateReader
@@ -150,6 +151,7 @@ class FeedforwardNode(LifecycleNode):
         self._trajectory_publisher = self.create_lifecycle_publisher(
             JointTrajectory, '~/feedforward_trajectory', PUBLISHER_QOS, **options)
         self._command_watch = CommandWatch(self, self._command_publisher)
+        self._beacon = ProcessBeacon(self._command_publisher.topic_name)
         self._diagnostics = FeedforwardDiagnostics(
             self, controller, self._latency, self._command_watch, self._contact)
         self._state_log, self._clock_log = StateLog(self, controller), ClockLog(self)
@@ -274,6 +276,7 @@ class FeedforwardNode(LifecycleNode):
     def _release(self) -> None:
         if self._controller is None:
             return
+        self._beacon.close()
         self._terms.destroy()
         self._diagnostics.destroy()
         self._references.destroy()

@@ -65,10 +65,11 @@ class KeeperNode(Node):
         self._step_timer.cancel()
         self.create_timer(parameters['silence'] / _CHECKS_PER_SILENCE, self._on_check,
                           clock=steady)
-        # Set by the thread that waits in the kernel; it must not touch the keeper itself.
+        # Set by the thread that waits in the kernel, and looked at by a timer: the executor that
+        # costs least has no guard conditions.
         self._born, self._died = threading.Event(), threading.Event()
-        self._process_event = self.create_guard_condition(self._on_process_event)
-        self._watch = BeaconWatch(self._publisher.topic_name, self._note_birth, self._note_death)
+        self.create_timer(LONGEST_STEP_S, self._look_for_process, clock=steady)
+        self._watch = BeaconWatch(self._publisher.topic_name, self._born.set, self._died.set)
 
     @property
     def stopping(self) -> bool:
@@ -80,25 +81,21 @@ class KeeperNode(Node):
         self._watch.close()
         super().destroy_node()
 
-    def _note_birth(self) -> None:
-        self._born.set()
-        self._process_event.trigger()
-
-    def _note_death(self) -> None:
-        self._died.set()
-        self._process_event.trigger()
-
-    def _on_process_event(self) -> None:
+    def _look_for_process(self) -> None:
         if self._died.is_set():
             self._died.clear()
             self._begin(self._keeper.note_death())
         if self._born.is_set():
             self._born.clear()
             self._keeper.note_birth()
+            self.get_logger().info(
+                f'the process that commands {self._publisher.topic_name} is watched')
 
     def _on_command(self, data: bytes) -> None:
         if data in self._sent:
             return
+        if self._keeper.torque is None:
+            self.get_logger().info(f'commands are heard on {self._publisher.topic_name}')
         self._keeper.note_command(
             np.array(deserialize_message(data, Float64MultiArray).data), time.monotonic())
 
