@@ -7,6 +7,8 @@ Parameters are taken in this order, later ones winning: config/feedforward/<targ
 params_file, the arguments that were given.
 """
 
+from pathlib import Path
+
 from launch import LaunchContext, LaunchDescription
 from launch.actions import DeclareLaunchArgument, OpaqueFunction
 from launch.substitutions import LaunchConfiguration, PathJoinSubstitution
@@ -16,6 +18,7 @@ from launch_ros.substitutions import FindPackageShare
 
 PACKAGE = 'franka_dynamics'
 TARGETS = ['fci', 'franka_gazebo', 'gz_ros2_control', 'mujoco']
+UNHEARD = '~/command'
 UNSET = ''  # an argument that was not given leaves its parameter to the files
 PARAMETERS = {'robot_type': str, 'arm_prefix': str, 'target': str, 'use_sim_time': bool}
 
@@ -43,9 +46,10 @@ def generate_launch_description() -> LaunchDescription:
             description='A parameter file of your own; config/*/default.yaml of this package '
                         'list all parameters.'),
         DeclareLaunchArgument(
-            'command_topic', default_value='~/command',
+            'command_topic', default_value=UNHEARD,
             description='Where the torques go, such as effort_controller/commands. By default '
-                        'nobody listens there, so nothing moves.'),
+                        'nobody listens there, so nothing moves. Elsewhere a keeper is started '
+                        'beside the node, which takes its torque back if it is killed.'),
         DeclareLaunchArgument(
             'joint_states_topic', default_value='joint_states',
             description='The full-rate joint states; with franka_ros2 franka/joint_states.'),
@@ -59,24 +63,37 @@ def generate_launch_description() -> LaunchDescription:
 
 def feedforward_node(context: LaunchContext) -> list[Node]:
     """
-    Return the node.
+    Return the node, and its keeper where somebody receives its torques.
 
     A function, because substitutions cannot leave a parameter out: an argument nobody gave
     would override params_file with its default.
     """
-    from franka_dynamics.ros.parameter_files import given_file
+    from franka_dynamics.ros.parameter_files import given_file, read_sections
 
     target = LaunchConfiguration('target').perform(context) or TARGETS[0]
     own_file = given_file('params_file', LaunchConfiguration('params_file').perform(context))
     target_file = PathJoinSubstitution(
         [FindPackageShare(PACKAGE), 'config', 'feedforward', f'{target}.yaml'])
-    return [Node(
+    command_topic = LaunchConfiguration('command_topic').perform(context)
+    node = Node(
         package=PACKAGE, executable='feedforward_node',
         namespace=LaunchConfiguration('namespace'),
         parameters=[target_file, *own_file, given_parameters(context)],
-        remappings=[('~/command', LaunchConfiguration('command_topic')),
+        remappings=[('~/command', command_topic),
                     ('joint_states', LaunchConfiguration('joint_states_topic'))],
-        output='screen', emulate_tty=True)]
+        output='screen', emulate_tty=True)
+    if command_topic == UNHEARD:
+        return [node]
+    # Whoever receives the torques holds the last one if the node is killed.
+    in_file = [section['target'] for path in own_file
+               for section in read_sections(Path(path)).values() if 'target' in section]
+    keeper = Node(
+        package=PACKAGE, executable='keeper_node', namespace=LaunchConfiguration('namespace'),
+        parameters=[{'target': LaunchConfiguration('target').perform(context)
+                     or (in_file or TARGETS)[0]}],
+        remappings=[('~/command', command_topic), ('~/gravity', 'feedforward/gravity')],
+        output='screen', emulate_tty=True)
+    return [node, keeper]
 
 
 def given_parameters(context: LaunchContext) -> dict[str, ParameterValue]:

@@ -4,7 +4,9 @@
 The feedforward node beside franka_ros2's bringup, which must be running.
 
 Loads one controller into franka_ros2's controller manager and connects the node to it: at the full
-rate, target fci (no gravity is commanded; the robot adds its own). See docs/howto/franka_ros2.md.
+rate, target fci (no gravity is commanded; the robot adds its own). When the node ends, however it
+does, the controller is deactivated; a keeper takes its torque back at once. See
+docs/howto/franka_ros2.md.
 """
 
 import os
@@ -65,16 +67,28 @@ def generate_launch_description():
 
 
 def everything(context):
-    """Return the controller, and the node that starts once it is active."""
+    """Return the controller, and the node and its keeper that start once it is active."""
     from franka_dynamics.ros.parameter_files import given_file, require_file
 
     own_file = given_file('params_file', LaunchConfiguration('params_file').perform(context))
     require_file('controllers_file', LaunchConfiguration('controllers_file').perform(context))
     require_controller_manager()
     share = FindPackageShare('franka_dynamics')
+    namespace = LaunchConfiguration('namespace').perform(context).strip('/')
+    # Whatever ended the node, its controller would hold the last command for ever. The keeper
+    # takes that torque back within milliseconds; then the controller is deactivated.
+    deactivation = Node(
+        package='controller_manager', executable='unspawner', output='screen',
+        on_exit=Shutdown(reason='the feedforward node has ended'), arguments=[
+            LaunchConfiguration('controller'), '--controller-manager',
+            f'/{namespace}/controller_manager' if namespace else '/controller_manager'])
+    keeper = Node(
+        package='franka_dynamics', executable='keeper_node', name='keeper',
+        namespace=LaunchConfiguration('namespace'), output='screen',
+        parameters=[{'target': 'fci'}], remappings=[('~/command', f'{EFFORT}/commands')])
     feedforward = Node(
         package='franka_dynamics', executable='feedforward_node', name='feedforward',
-        namespace=LaunchConfiguration('namespace'), output='screen', on_exit=Shutdown(),
+        namespace=LaunchConfiguration('namespace'), output='screen', on_exit=[deactivation],
         parameters=[
             PathJoinSubstitution([share, 'config', 'feedforward', 'fci.yaml']), *own_file,
             {'robot_type': ParameterValue(LaunchConfiguration('robot_type'), value_type=str),
@@ -90,7 +104,7 @@ def everything(context):
 
     def start(event, context):
         if event.returncode == 0:
-            return [feedforward]
+            return [keeper, feedforward]
         return [Shutdown(reason=f'{event.process_name} could not activate its controller')]
 
     started = [RegisterEventHandler(OnProcessExit(target_action=process, on_exit=start))

@@ -141,6 +141,22 @@ def test_given_topics_and_a_namespace_when_launched_then_the_node_is_connected_t
                                'joint_states': 'franka/joint_states'}
 
 
+@pytest.mark.parametrize(('content', 'given', 'target'), [
+    ('scale: 0.5', {}, 'fci'), ('target: mujoco', {}, 'mujoco'),
+    ('target: mujoco', {'target': 'gz_ros2_control'}, 'gz_ros2_control')])
+def test_given_a_receiver_when_launched_then_a_keeper_knows_where_to_stop(
+        content, given, target, monkeypatch, tmp_path):
+    own = tmp_path / 'own.yaml'
+    own.write_text(f'/**:\n  ros__parameters:\n    {content}\n')
+    nodes = launching.run(launching.load(FEEDFORWARD, monkeypatch), params_file=str(own),
+                          namespace='left', command_topic='effort_controller/commands', **given)
+    node, keeper = nodes
+    assert (keeper.executable, keeper.namespace) == ('keeper_node', 'left')
+    assert keeper.parameters == {'target': target}
+    assert keeper.remappings == {'~/command': node.remappings['~/command'],
+                                 '~/gravity': 'feedforward/gravity'}
+
+
 @pytest.mark.parametrize('path', ALL, ids=lambda path: path.name.split('.')[0])
 @pytest.mark.parametrize('content', [None, '', '\n# nothing\n', '/**:\n  robot_type: fer\n'])
 def test_given_a_file_that_is_no_use_when_launched_then_nothing_starts(
