@@ -48,8 +48,8 @@ if TYPE_CHECKING:  # for editors and type checkers
     from .identification.energy_regressors import energy_regressors as energy_regressors
     from .identification.geometric_calibration import calibrate as calibrate
     from .identification.identify import identify as identify
+    from .identification.options import IdentificationOptions as IdentificationOptions
     from .identification.payload import identify_payload as identify_payload
-    from .identification.result import IdentificationOptions as IdentificationOptions
     from .mesh.mesh import mesh_inertia as mesh_inertia
     from .mesh.mesh_file import load_mesh as load_mesh
     from .recordings.preprocessing import prepare as prepare
@@ -90,7 +90,7 @@ __getattr__, __dir__, __all__ = lazy_exports(__name__, {
     'identification.geometric_calibration': ('calibrate',),
     'identification.identify': ('identify',),
     'identification.payload': ('identify_payload',),
-    'identification.result': ('IdentificationOptions',),
+    'identification.options': ('IdentificationOptions',),
     'mesh.mesh': ('mesh_inertia',),
     'mesh.mesh_file': ('load_mesh',),
     'recordings.preprocessing': ('prepare', 'SignalOptions'),

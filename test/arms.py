@@ -77,3 +77,23 @@ def with_link(arm, joint, link):
 def random_arm():
     """Return a function that draws a serial arm from a seed."""
     return make_random_arm
+
+
+def drawn_around(arm, seed, *, size=0.1):
+    """
+    Return an arm whose links are drawn around an arm's: what a published set is to a real one.
+
+    Each pseudo-inertia P becomes A P A^T with A near one, which is the same body squeezed, sheared
+    and shifted by some `size` of its extent, and has a mass of its own; it stays physical.
+    """
+    rng = np.random.default_rng(seed)
+
+    def drawn(link):
+        spread = np.eye(4) + np.diag([size, size, size, 0.0]) @ rng.uniform(-1.0, 1.0, (4, 4))
+        spread[:3, 3] *= 0.2  # of a metre
+        spread[3, 3] = np.sqrt(1.0 + size * rng.uniform(-1.0, 1.0))
+        pseudo = spread @ link.pseudo_inertia() @ spread.T
+        second = 0.5 * (pseudo[:3, :3] + pseudo[:3, :3].T)
+        return LinkInertia(pseudo[3, 3], pseudo[:3, 3], np.trace(second) * np.eye(3) - second)
+
+    return arm.map_links(drawn)

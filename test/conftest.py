@@ -24,7 +24,7 @@ RECORDINGS = 'FRANKA_DYNAMICS_RECORDINGS'
 PUBLIC_SOURCE = 'https://github.com/unisa-acg/inverse-dynamics-solver'
 
 
-@pytest.fixture
+@pytest.fixture(scope='session')
 def fer_recording_path():
     """Return the bag of a real arm's excitation, or skip."""
     folder = os.environ.get(RECORDINGS)
@@ -32,6 +32,17 @@ def fer_recording_path():
         pytest.skip(f'{RECORDINGS} does not name a folder with fer_excitation; the recording is '
                     f'public at {PUBLIC_SOURCE}')
     return Path(folder) / 'fer_excitation'
+
+
+@pytest.fixture(scope='session')
+def fer_1khz_recording_path():
+    """Return the bag of another real arm's fast excitation at 1 kHz, or skip."""
+    folder = os.environ.get(RECORDINGS)
+    if not folder or not (Path(folder) / 'fer_gaz2019_1khz').exists():
+        pytest.skip(f'{RECORDINGS} does not name a folder with fer_gaz2019_1khz; its samples are '
+                    'public at https://github.com/marcocognetti/FrankaEmikaPandaDynModel '
+                    '(Trajectory_1)')
+    return Path(folder) / 'fer_gaz2019_1khz'
 
 
 @pytest.fixture
@@ -42,6 +53,7 @@ def simulate():
     Positions are a seeded Fourier series within the limits, velocities its exact derivative;
     torques come from the Newton-Euler recursion in DH frames, to which noise can be added.
     """
+    from franka_dynamics.arm.friction import friction_along
     from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
     from franka_dynamics.recordings.recording import Recording
 
@@ -60,7 +72,7 @@ def simulate():
         ddq = -scale * ((harmonics**2 * np.sin(phase)) @ a + (harmonics**2 * np.cos(phase)) @ b)
         effort = NewtonEulerModel(arm).inverse_dynamics(q, dq, ddq)
         if friction is not None:
-            effort = effort + friction.torque(dq)
+            effort = effort + friction_along(friction, q, dq)
         effort = effort + noise * rng.standard_normal(effort.shape)
         stamp_ns = 1_700_000_000_000_000_000 + np.round(time * 1e9).astype(np.int64)
         return Recording('simulated', '/joint_states', arm.joint_names, stamp_ns, q, dq, effort)

@@ -17,7 +17,7 @@ from ..resources import share_directory
 from ..spatial import pose_from_xyz_rpy
 
 _TURNS = {'x': (0.0, 0.5 * np.pi, 0.0), 'y': (-0.5 * np.pi, 0.0, 0.0), 'z': (0.0, 0.0, 0.0)}
-_FRANKA = ('fer', 'fr3', 'fr3v2', 'fr3v2_1')
+FRANKA_ARMS = ('fer', 'fr3', 'fr3v2', 'fr3v2_1')
 _HAND_MOUNT = pose_from_xyz_rpy(np.zeros(3), (0.0, 0.0, -0.25 * np.pi))
 
 
@@ -69,7 +69,7 @@ def load_shapes(arm: str) -> dict[int, tuple[Shape, ...]]:
         A shipped arm's name; an arm without shapes has none.
 
     """
-    if arm in _FRANKA:
+    if arm in FRANKA_ARMS:
         return _capsules(_shape_file(), 'capsules')
     path = share_directory() / 'config' / 'arms' / f'{arm}.yaml'
     return _primitives(YamlTable.read(path)) if path.is_file() else {}

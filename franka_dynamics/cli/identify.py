@@ -20,8 +20,9 @@ from ._recording_options import (
     reading,
     signal_options,
 )
-from ..arm import ArmDescription, available_sets
+from ..arm import ArmDescription, available_hands, available_sets
 from ..arm.arm_file import AS_LISTED, NO_HAND
+from ..arm.shapes import FRANKA_ARMS
 from ..errors import IdentificationError
 
 if TYPE_CHECKING:
@@ -29,7 +30,8 @@ if TYPE_CHECKING:
     from rich.progress import Progress
 
     from ..identification.bag_job import BagJob, BagNote
-    from ..identification.result import Identification, IdentificationOptions
+    from ..identification.options import IdentificationOptions
+    from ..identification.result import Identification
     from ..recordings.preprocessing import Motion, SignalOptions
 
 SUMMARY = "Identify an arm's inertias and friction from recordings of it."
@@ -41,8 +43,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the verb's options."""
     parser.add_argument('bags', nargs='+', metavar='BAG',
                         help='rosbag2 folders, or .mcap or .db3 files, of one arm and one load')
+    parser.add_argument('--test', dest='tests', nargs='+', action='extend', default=[],
+                        metavar='BAG', help='unseen bags of the same arm and load that decide '
+                        'whether the result is better; without them parts of the bags are left '
+                        'out in turn')
     add_option(parser, '--output', '--out', type=output_file, metavar='FILE',
-               help='write the identified arm to this file')
+               help='write the identified arm to this file, fitted to all bags, if it is better '
+               'than the best published set')
+    parser.add_argument('--anyway', action='store_true', help='write the file even if it is not '
+                        'better, or if the bags show another hand than the named one')
     add_recording_options(parser)
     parser.add_argument('--set', dest='inertial_set', metavar='SET',
                         help="starting set (default: the arm file's own)")
@@ -51,10 +60,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         'for that of the starting set (default: %(default)s)')
     parser.add_argument('--gravity', type=float, nargs=3, default=(0.0, 0.0, -9.81),
                         metavar=('X', 'Y', 'Z'), help='in the base frame [m/s^2]')
-    parser.add_argument('--friction', choices=('viscous_coulomb', 'sigmoid'),
-                        default='viscous_coulomb', help='what the arm file holds; the sigmoid '
+    parser.add_argument('--friction', choices=('maxwell_slip', 'viscous_coulomb', 'sigmoid'),
+                        default='maxwell_slip', help='what the arm file holds; the sigmoid '
                         "(Gaz's) is fitted to what the inertias leave (default: %(default)s)")
-    parser.add_argument('--friction-width', type=float, default=0.02, metavar='RAD_PER_S',
+    parser.add_argument('--friction-width', type=float, default=0.01, metavar='RAD_PER_S',
                         help='where Coulomb friction has turned over (default: %(default)s)')
     parser.add_argument('--rotor-inertia', action='store_true',
                         help='identify one rotor inertia per joint as well')
@@ -62,7 +71,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help='masses stay within this factor of the start (default: %(default)s)')
     parser.add_argument('--pull', type=float, metavar='STRENGTH',
                         help='towards the starting set, s for known to 1/sqrt(s) (default: chosen '
-                        'by cross-validation within the training half)')
+                        'by cross-validation)')
+    parser.add_argument('--effort-unit', choices=('Nm', 'A'), default='Nm',
+                        help='of the recorded efforts; from motor currents (A) one scale per '
+                        'joint is found along with the rest, and rotor inertias are identified '
+                        '(default: %(default)s)')
+    parser.add_argument('--effort-scale', type=float, nargs='+', metavar='NM_PER_UNIT',
+                        help='what one unit of effort is, joint by joint, where it is known')
     parser.add_argument('--encoder-noise', type=float, nargs=2, metavar=('RAD', 'RAD_PER_S'),
                         help='report by how much noise of these standard deviations in position '
                         'and velocity biases the estimates')
@@ -78,11 +93,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_option(parser, '--json', type=output_file, metavar='FILE',
                help='write all figures to this file')
     parser.add_argument('--require', type=float, metavar='E', help='exit with 1, and write no arm '
-                        'file, unless E on the unseen half is at most this [N m]')
+                        'file, unless E on what was left out is at most this [N m]')
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print the figures and write what was asked for; exit 1 if a required E is missed."""
+    """Print the figures and write what was asked for; exit 1 if the result is no better."""
     from rich.console import Console
 
     from ..files import write_text
@@ -102,15 +117,28 @@ def run(arguments: argparse.Namespace) -> int:
         write_text(arguments.report, identification_page(
             result, found.bags, found.signal, found.motions, found.failures))
         console.print(f'page: {arguments.report}', highlight=False)
-    error = result.arm_score.test.whole
-    if arguments.require is not None and not error <= arguments.require:
-        console.print(f'E on the unseen half is above the required {arguments.require:g} N m',
-                      style='red')
+    refused = _refusal(arguments, result)
+    if refused:
+        console.print(refused, style='red', highlight=False)
         return 1
     if arguments.output:
         write_text(arguments.output, identified_arm_text(result, found.bags))
-        console.print(f'arm file: {arguments.output} (set {IDENTIFIED})', highlight=False)
+        count = f'all {len(result.bags)} bags' if len(result.bags) > 1 else 'all of the bag'
+        console.print(f'arm file: {arguments.output} (set {IDENTIFIED}, fitted to {count})',
+                      highlight=False)
     return 0
+
+
+def _refusal(arguments: argparse.Namespace, result: Identification) -> str:
+    """Return why the answer is no, if it is."""
+    error = result.arm_score.test.whole
+    if arguments.require is not None and not error <= arguments.require:
+        return (f'E on what was left out is above the required {arguments.require:g} N m; no '
+                'arm file was written.')
+    if result.verdict.better or arguments.anyway:
+        return ''
+    return ('The identified arm is not better than what is published, so no arm file was written; '
+            '--anyway writes it nevertheless.')
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,9 +159,14 @@ def identified_arm_text(result: Identification, bags: Sequence[BagNote]) -> str:
     names = [Path(one.bag).name for one in bags]
     shown = ', '.join(names[:5]) + (f' and {len(names) - 5} more' if len(names) > 5 else '')
     source = f'identified by franka-dynamics from {shown}'
-    notes = (f'E on the unseen half {result.arm_score.test.whole:.4f} N m; physically consistent; '
-             f'pulled towards {result.start.inertial_set} with strength '
-             f'{result.consistent.strength:g}')
+    said = result.verdict
+    notes = (f'E on what was left out {result.arm_score.test.whole:.4f} N m, without friction and '
+             f'offset {said.rigid:.4f} N m; {"" if said.better else "NOT "}better than the best '
+             f'published set; fitted to all of the data; physically consistent; pulled towards '
+             f'{result.start.inertial_set} with strength {result.consistent.strength:g}')
+    if result.options.scale_unknown:
+        notes += ('; N m per A of motor current: '
+                  + ', '.join(f'{value:.4g}' for value in result.effort_scale))
     arm = replace(result.arm, inertial_set=IDENTIFIED)
     return arm_file_text(arm, title=f'{arm.name}, identified', source=source, notes=notes,
                          friction_source=source)
@@ -142,8 +175,9 @@ def identified_arm_text(result: Identification, bags: Sequence[BagNote]) -> str:
 def _jobs(arguments: argparse.Namespace, start: ArmDescription) -> list[BagJob]:
     from ..identification.bag_job import BagJob
     return [BagJob(bag, joint_names(arguments, start), arguments.topic, arguments.stamps,
-                   signal_options(arguments), tuple(arguments.also_at), arguments.gravity)
-            for bag in arguments.bags]
+                   signal_options(arguments), tuple(arguments.also_at), arguments.gravity,
+                   arguments.effort_unit == 'Nm')
+            for bag in (*arguments.bags, *arguments.tests)]
 
 
 def _here(arguments: argparse.Namespace, start: ArmDescription, bar: Progress) -> _Found:
@@ -152,27 +186,35 @@ def _here(arguments: argparse.Namespace, start: ArmDescription, bar: Progress) -
     from ..identification.bag_job import note, require_one_arm
     from ..identification.identify import identify
 
-    bags, motions, failures = [], [], []
+    bags, motions, names, failures = [], [], [], []
     others: dict[float, list[Motion]] = {}
-    for job in _jobs(arguments, start):
+    options = _options(arguments)
+    model = options.torque_model(start)
+    tests = 0
+    for number, job in enumerate(_jobs(arguments, start)):
         try:
             recording = job.recording(reading(bar, job.path))
-            motion, at_others = job.motions(recording)
-            bags.append(note(recording, motion, start, job.gravity))
+            motion, at_others = job.motions(recording, model)
+            bags.append(note(recording, motion, start, job.gravity, torque=job.torque))
         except FrankaDynamicsError as error:
             if not arguments.skip_bad_bags:
                 raise
             failures.append(str(error))
             continue
+        tests += number >= len(arguments.bags)
         motions.append(replace(motion, remarks=()))
+        names.append(job.name)
         for cutoff, prepared in at_others.items():
             others.setdefault(cutoff, []).append(prepared)
-    if not motions:
+    learnt = len(motions) - tests
+    if not learnt:
         raise IdentificationError(f'No bag can be used: {failures[0]}')
     require_one_arm(bags)
     task = bar.add_task('identifying', total=None)
-    result = identify(motions, start, _published(arguments, start), _options(arguments),
-                      other_cutoffs=others)
+    result = identify(motions[:learnt], start, _published(arguments, start), options,
+                      tests=motions[learnt:], hands=_hands(arguments, start),
+                      names=names, other_cutoffs=others,
+                      progress=lambda done, total: bar.update(task, completed=done, total=total))
     bar.update(task, total=1, completed=1)
     return _Found(result, bags, signal_options(arguments), motions, failures)
 
@@ -181,11 +223,13 @@ def _on_cluster(arguments: argparse.Namespace, start: ArmDescription, bar: Progr
     """Identify on a Dask cluster, which keeps the samples to itself."""
     from ..identification.cluster import connect, identify_on_cluster
 
-    task = bar.add_task('summarising bags', total=len(arguments.bags))
+    jobs, learnt = _jobs(arguments, start), len(arguments.bags)
+    task = bar.add_task('summarising bags', total=len(jobs))
     with connect(arguments.dask) as client:
         result, bags, failures = identify_on_cluster(
-            client, _jobs(arguments, start), start, _published(arguments, start),
-            _options(arguments), skip_failures=arguments.skip_bad_bags,
+            client, jobs[:learnt], start, _published(arguments, start), _options(arguments),
+            tests=jobs[learnt:], hands=_hands(arguments, start),
+            skip_failures=arguments.skip_bad_bags,
             progress=lambda done, total: bar.update(task, completed=done, total=total))
     return _Found(result, bags, signal_options(arguments), [], failures)
 
@@ -196,16 +240,24 @@ def _published(arguments: argparse.Namespace, start: ArmDescription) -> list[Arm
             for name in available_sets(arguments.arm)]
 
 
+def _hands(arguments: argparse.Namespace, start: ArmDescription) -> list[ArmDescription]:
+    """Return the sets bare and with each hand, for an arm that such hands are made for."""
+    if start.name not in FRANKA_ARMS or arguments.effort_unit != 'Nm':
+        return []
+    return [load_arm(arguments, name, hand) for name in available_sets(arguments.arm)
+            for hand in (NO_HAND, *available_hands())]
+
+
 def _options(arguments: argparse.Namespace) -> IdentificationOptions:
-    from ..identification.result import IdentificationOptions
-    if arguments.pull is not None and not 0.0 <= arguments.pull < float('inf'):
-        raise IdentificationError(f'The strength of the pull is {arguments.pull}; it cannot be '
-                                  'negative.')
+    from ..identification.options import IdentificationOptions
+    currents = arguments.effort_unit != 'Nm'
     return IdentificationOptions(
         gravity=arguments.gravity, friction=arguments.friction,
         friction_width=arguments.friction_width,
-        rotor_inertia=arguments.rotor_inertia, mass_factor=arguments.mass_factor,
-        strength=arguments.pull,
+        rotor_inertia=arguments.rotor_inertia or currents, mass_factor=arguments.mass_factor,
+        strength=arguments.pull, effort_unit=arguments.effort_unit,
+        effort_scale=None if arguments.effort_scale is None else tuple(arguments.effort_scale),
+        anyway=arguments.anyway,
         encoder_noise=None if arguments.encoder_noise is None else
         (arguments.encoder_noise[0], arguments.encoder_noise[1]))
 
@@ -216,17 +268,19 @@ def _print(console: Console, found: _Found) -> None:
     from ..report.identification import doubts, verdict
     result = found.result
     cutoffs = list(result.scores[0].other_cutoffs)
-    table = Table(title='E over the whole vector [N m]; published sets with friction fitted alike',
+    table = Table(title='E over the whole vector [N m], friction of published sets fitted alike; '
+                  'rigid alone: without friction and offset',
                   title_justify='left')
     table.add_column('parameters', no_wrap=True)
-    for heading in ('first half', 'unseen half', 'unfiltered', *(f'{c:g} Hz' for c in cutoffs)):
+    for heading in ('all data', 'unseen', 'rigid alone', 'unfiltered',
+                    *(f'{c:g} Hz' for c in cutoffs)):
         table.add_column(heading, justify='right')
     for one in result.scores:
         table.add_row(one.name, f'{one.train.whole:.3f}', f'[bold]{one.test.whole:.3f}[/]',
-                      f'{one.test_unfiltered.whole:.3f}',
+                      f'{one.test_rigid.whole:.3f}', f'{one.test_unfiltered.whole:.3f}',
                       *(f'{one.other_cutoffs[cutoff].whole:.3f}' for cutoff in cutoffs))
     console.print(table)
-    joints = Table(title='root mean square per joint on the unseen half [N m], '
+    joints = Table(title='root mean square per joint on what was left out [N m], '
                    f'{result.start.joint_names[0]} to {result.start.joint_names[-1]}',
                    title_justify='left')
     joints.add_column('parameters', no_wrap=True)
@@ -235,6 +289,22 @@ def _print(console: Console, found: _Found) -> None:
     for one in result.scores:
         joints.add_row(one.name, *(f'{value:.2f}' for value in one.test.joints))
     console.print(joints)
+    parts = Table(title='E of what was left out, part by part [N m]', title_justify='left')
+    for heading in ('left out', 'identified', 'rigid alone', result.verdict.best or '-'):
+        parts.add_column(heading, justify='left' if heading == 'left out' else 'right')
+    best = next((one for one in result.published if one.name == result.verdict.best), None)
+    for k, own in enumerate(result.arm_score.parts):
+        parts.add_row(own.name, f'{own.error:.3f}', f'{own.rigid_error:.3f}',
+                      '-' if best is None else f'{best.parts[k].error:.3f}')
+    console.print(parts)
+    if len(result.bags) > 1:
+        table = Table(title='residual of each bag under the final fit to all of them [N m]',
+                      title_justify='left')
+        table.add_column('bag')
+        table.add_column('root mean square', justify='right')
+        for name, error in result.bags:
+            table.add_row(name, f'{error:.3f}')
+        console.print(table)
     for sentence in doubts(result, found.bags, found.failures):
         console.print(f'[yellow]warning:[/] {sentence}', highlight=False)
     for sentence in verdict(result):

@@ -22,10 +22,10 @@ if TYPE_CHECKING:  # for editors and type checkers
     from .geometric_calibration import CalibratedArm as CalibratedArm
     from .geometric_calibration import GeometricCalibration as GeometricCalibration
     from .identify import identify_summary as identify_summary
+    from .options import IdentificationOptions as IdentificationOptions
     from .payload import identify_payload as identify_payload
     from .payload_estimate import PayloadEstimate as PayloadEstimate
     from .result import Identification as Identification
-    from .result import IdentificationOptions as IdentificationOptions
     from .result import Score as Score
     from .torque_model import TorqueModel as TorqueModel
 
@@ -39,8 +39,9 @@ __getattr__, __dir__, __all__ = lazy_exports(__name__, {
     'geometric_calibration': ('calibrate', 'calibrated_arm', 'CalibratedArm',
                               'GeometricCalibration'),
     'identify': ('identify_summary',),
+    'options': ('IdentificationOptions',),
     'payload': ('identify_payload',),
     'payload_estimate': ('PayloadEstimate',),
-    'result': ('Identification', 'IdentificationOptions', 'Score'),
+    'result': ('Identification', 'Score'),
     'torque_model': ('TorqueModel',),
 })

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 from numpy.typing import ArrayLike
 
@@ -41,6 +42,8 @@ class BagJob:
         Further cut-offs to report errors at [Hz].
     gravity : array_like, shape (3,)
         In the space frame [m/s^2].
+    torque : bool
+        Whether efforts are torques [N m], which limits and gravity can be compared with.
 
     """
 
@@ -51,16 +54,24 @@ class BagJob:
     signal: SignalOptions = field(default_factory=SignalOptions)
     other_cutoffs: tuple[float, ...] = ()
     gravity: ArrayLike = GRAVITY
+    torque: bool = True
+
+    @property
+    def name(self) -> str:
+        """The bag's name, as tables and sentences have it."""
+        return Path(self.path).name
 
     def recording(self, progress: Callable[[int, int], None] | None = None) -> Recording:
         """Read the bag."""
         return read_recording(self.path, self.joint_names, topic=self.topic, stamps=self.stamps,
                               progress=progress)
 
-    def motions(self, recording: Recording) -> tuple[Motion, dict[float, Motion]]:
-        """Return the recording prepared, and prepared at the other cut-offs."""
-        return prepare(recording, self.signal), {
-            cutoff: prepare(recording, replace(self.signal, cutoff=cutoff))
+    def motions(self, recording: Recording, model: TorqueModel,
+                ) -> tuple[Motion, dict[float, Motion]]:
+        """Return the recording prepared for a model, and prepared at the other cut-offs."""
+        columns = model.friction.columns
+        return prepare(recording, self.signal, columns=columns), {
+            cutoff: prepare(recording, replace(self.signal, cutoff=cutoff), columns=columns)
             for cutoff in self.other_cutoffs if cutoff != self.signal.cutoff}
 
 
@@ -87,28 +98,30 @@ class BagResult:
     failure: str = ''
 
 
-def note(recording: Recording, motion: Motion, arm: ArmDescription, gravity: ArrayLike) -> BagNote:
+def note(recording: Recording, motion: Motion, arm: ArmDescription, gravity: ArrayLike, *,
+         torque: bool = True) -> BagNote:
     """Return what a report says of a recording."""
     return BagNote(recording.source, recording.topic, recording.joint_names[0], len(recording),
                    recording.duration, len(motion), motion.remarks,
-                   suspicions(recording, arm, gravity=gravity))
+                   suspicions(recording, arm, gravity=gravity) if torque else ())
 
 
 def run_job(job: BagJob, model: TorqueModel, arm: ArmDescription, folds: int) -> BagResult:
     """Return a bag's result; a fault of the bag is a part of it, not an error."""
     try:
         recording = job.recording()
-        motion, others = job.motions(recording)
-        return BagResult(note(recording, motion, arm, job.gravity),
-                         Summary.of(model, motion, folds, others))
+        motion, others = job.motions(recording, model)
+        return BagResult(note(recording, motion, arm, job.gravity, torque=job.torque),
+                         Summary.of(model, motion, folds, others, job.name))
     except FrankaDynamicsError as error:
         return BagResult(None, None, str(error))
 
 
-def job_lag_sums(job: BagJob, model: TorqueModel, theta: Array) -> Array:
-    """Return a bag's residual lag sums for parameters of shape (p,)."""
-    motion, _ = job.motions(job.recording())
-    return residual_lag_sums(model, motion, theta)
+def job_lag_sums(job: BagJob, model: TorqueModel, theta: Array, scale: Array) -> Array:
+    """Return a bag's residual lag sums for parameters of shape (p,) and an effort scale (n,)."""
+    motion = prepare(job.recording(), job.signal, columns=model.friction.columns)
+    return residual_lag_sums(model, motion, theta, scale)
+
 
 def require_one_arm(notes: Sequence[BagNote]) -> None:
     """Raise IdentificationError unless all bags name the same joints."""

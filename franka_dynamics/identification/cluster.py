@@ -17,9 +17,10 @@ from typing import Any
 import numpy as np
 
 from .bag_job import BagJob, BagNote, BagResult, job_lag_sums, require_one_arm, run_job
-from .identify import identify_summary, torque_model
+from .identify import identify_summary
+from .options import IdentificationOptions, SIGMOID
 from .qr_factors import Summary
-from .result import Identification, IdentificationOptions, VISCOUS_COULOMB
+from .result import Identification
 from ..arm import ArmDescription
 from ..errors import ClusterError, IdentificationError, MissingDependencyError, RecordingError
 from ..typing import Array
@@ -57,6 +58,7 @@ def connect(address: str) -> Iterator[Any]:
 def identify_on_cluster(client: Any, jobs: Sequence[BagJob], start: ArmDescription,
                         published: Sequence[ArmDescription] = (),
                         options: IdentificationOptions | None = None, *,
+                        tests: Sequence[BagJob] = (), hands: Sequence[ArmDescription] = (),
                         skip_failures: bool = False,
                         progress: Callable[[int, int], None] | None = None,
                         ) -> tuple[Identification, list[BagNote], list[str]]:
@@ -69,8 +71,10 @@ def identify_on_cluster(client: Any, jobs: Sequence[BagJob], start: ArmDescripti
         Connected to the cluster.
     jobs : sequence of BagJob
         The bags, prepared alike.
-    start, published, options
+    start, published, options, hands
         As for `identify`.
+    tests : sequence of BagJob
+        Unseen bags that decide the verdict.
     skip_failures : bool
         Go on without bags that cannot be used; otherwise the first of them ends it.
     progress : callable, optional
@@ -92,29 +96,39 @@ def identify_on_cluster(client: Any, jobs: Sequence[BagJob], start: ArmDescripti
 
     """
     chosen = IdentificationOptions() if options is None else options
-    if chosen.friction != VISCOUS_COULOMB or chosen.encoder_noise is not None:
+    if chosen.friction == SIGMOID or chosen.encoder_noise is not None:
         raise IdentificationError('Sigmoid friction and the bias from encoder noise need the '
                                   'samples themselves; leave them out on a cluster.')
     if not jobs:
         raise IdentificationError('There is no recording to identify from.')
-    model = torque_model(start, chosen)
+    model = chosen.torque_model(start)
+    every = [*jobs, *tests]
     results = [client.submit(run_job, job, model, start, chosen.folds, pure=False)
-               for job in jobs]
+               for job in every]
     notes = _notes(client, results, progress)
     failures = [one.failure for one in notes if one.failure]
-    used = [(job, future) for job, future, one in zip(jobs, results, notes) if not one.failure]
-    if failures and (not skip_failures or not used):
+    used = [(job, future, k >= len(jobs)) for k, (job, future, one) in
+            enumerate(zip(every, results, notes)) if not one.failure]
+    learnt = [job for job, _, test in used if not test]
+    if failures and (not skip_failures or not learnt):
         raise RecordingError(failures[0])
     require_one_arm([one.note for one in notes if one.note is not None])
-    summary: Summary = _gather(client, _tree(client, [
-        client.submit(_summary_of, future, pure=False) for _, future in used]))
 
-    def sums(theta: Array) -> Array:
-        futures = [client.submit(job_lag_sums, job, model, theta, pure=False) for job, _ in used]
+    def joined(unseen: bool) -> Summary | None:
+        futures = [client.submit(_summary_of, future, pure=False)
+                   for _, future, test in used if test == unseen]
+        return _gather(client, _tree(client, futures)) if futures else None
+
+    def sums(theta: Array, scale: Array) -> Array:
+        futures = [client.submit(job_lag_sums, job, model, theta, scale, pure=False)
+                   for job in learnt]
         return np.asarray(_gather(client, _tree(client, futures)))
 
-    result = identify_summary(summary, sums, model, start, published, chosen, jobs[0].signal)
-    return result, [one.note for one in notes if one.note is not None], failures
+    summary = joined(False)
+    assert summary is not None
+    fitted = identify_summary(summary, sums, model, start, published, chosen, jobs[0].signal,
+                              tests=joined(True), hands=hands)
+    return fitted.result, [one.note for one in notes if one.note is not None], failures
 
 
 def _notes(client: Any, results: list[Any], progress: Callable[[int, int], None] | None,

@@ -4,27 +4,32 @@
 Standard parameters that a real arm can have, fitted to torques by semidefinite programming.
 
 Physical consistency is that every link's pseudo-inertia is positive definite (Wensing, Kim and
-Slotine 2018, IEEE RA-L 3(1)); friction must brake; the pull towards the starting set decides
-what torques leave open. The problem is convex and its size does not depend on the samples.
+Slotine 2018, IEEE RA-L 3(1)), and that its centre of mass is where the link is (the mass that
+Sousa and Cortesao 2014, IJRR 33(6), enclose in a shape); friction must brake; the pull towards
+the starting set decides what torques leave open. The problem is convex and its size does not
+depend on the samples.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from typing import Any
 import warnings
 
 import numpy as np
 
 from .least_squares import Noise
-from .prior import FRICTION_SCALE, pseudo_inertia_basis, Pull
+from .link_room import link_rooms
+from .prior import pseudo_inertia_basis, Pull
 from .qr_factors import TorqueFactors
 from ..arm import ArmDescription
 from ..dynamics.regressor import parameter_vector, PER_LINK, with_parameter_vector
 from ..errors import IdentificationError, MissingDependencyError
 from ..typing import Array
 
-_MASS = PER_LINK - 1
+_MASS, _MOMENT = PER_LINK - 1, slice(PER_LINK - 4, PER_LINK - 1)
 # Without any strength nothing would keep a link inside the cone's boundary, where it is flat.
 _LEAST_STRENGTH = 1e-2
 # Parameters that hardly show in the torques can keep the solver's linear algebra a little above
@@ -60,7 +65,8 @@ class ConsistentFit:
 
 
 def fit_consistent(factors: TorqueFactors, noise: Noise, pull: Pull, strength: float, *,
-                   start: ArmDescription, mass_factor: float = 3.0) -> ConsistentFit:
+                   start: ArmDescription, mass_factor: float = 3.0,
+                   friction_deviations: Array | None = None) -> ConsistentFit:
     """
     Return the physical arm that predicts the samples best.
 
@@ -78,6 +84,8 @@ def fit_consistent(factors: TorqueFactors, noise: Noise, pull: Pull, strength: f
         The starting set.
     mass_factor : float
         Every mass lies between start / mass_factor and start * mass_factor.
+    friction_deviations : ndarray, shape (f,), optional
+        Standard deviations of friction, which the arm's friction model then holds.
 
     Raises
     ------
@@ -100,21 +108,28 @@ def fit_consistent(factors: TorqueFactors, noise: Noise, pull: Pull, strength: f
     base = pull.center[:b] + (pull.model.base.matrix @ root) @ change
     residual = triangle[:, :b] @ base + triangle[:, b:] @ friction - effort
     divergence, constraints = _links(cp, pull, root, change, start, mass_factor)
-    rubbing = np.arange(len(pull.model.friction.names)).reshape(pull.model.n, -1)
-    constraints += [friction[rubbing[:, :2].ravel()] >= 0.0]
+    braking = np.flatnonzero(pull.model.friction.braking & pull.fitted)
+    held = np.flatnonzero(~pull.fitted)
+    constraints += [friction[braking] >= 0.0] if len(braking) else []
+    constraints += [friction[held] == 0.0] if len(held) else []
+    # Many precise samples make the squares so large that the divergence drowns in the solver's
+    # tolerance; in units of the root of both its numbers are near one.
+    units = 1.0 / np.sqrt(applied * max(1.0, float(np.linalg.norm(effort)))), 1.0
+    unit = cp.Parameter(nonneg=True)
     problem = cp.Problem(
-        cp.Minimize(cp.sum_squares(residual) + 2.0 * applied * divergence
-                    + cp.sum_squares(friction / FRICTION_SCALE)), constraints)
-    _solve(cp, problem)
+        cp.Minimize(unit * (
+            cp.sum_squares(residual) + 2.0 * applied * divergence
+            + cp.sum_squares(cp.multiply(friction, 1.0 / pull.friction_deviations)))),
+        constraints)
+    _solve(cp, problem, unit, units)
     vector = _reference_vector(pull) + root @ change.value
     arm = _with_rotors_at_least_zero(with_parameter_vector(start, vector))
     # The solver's zero may be a small negative number, which no friction model should hold.
-    rubbing_values = np.array(friction.value)
-    braking = rubbing[:, :2].ravel()
+    rubbing_values = np.where(pull.fitted, np.array(friction.value), 0.0)
     rubbing_values[braking] = np.maximum(rubbing_values[braking], 0.0)
     theta = np.concatenate([pull.model.base.values(arm), rubbing_values])
-    return ConsistentFit(replace(arm, friction=pull.model.friction.model(rubbing_values)), theta,
-                         applied)
+    return ConsistentFit(replace(arm, friction=pull.model.friction.model(
+        rubbing_values, friction_deviations)), theta, applied)
 
 
 def _links(cp: Any, pull: Pull, root: Array, change: Any, start: ArmDescription,
@@ -122,6 +137,7 @@ def _links(cp: Any, pull: Pull, root: Array, change: Any, start: ArmDescription,
     """Return the divergence of all links and the constraints on them."""
     total, constraints = 0.0, []
     basis = pseudo_inertia_basis()
+    rooms = link_rooms(start)
     for i, (link, own) in enumerate(zip(pull.reference.links, start.links)):
         block = slice(PER_LINK * i, PER_LINK * (i + 1))
         # P0^-1/2 P P0^-1/2, the identity at the reference P0.
@@ -133,6 +149,10 @@ def _links(cp: Any, pull: Pull, root: Array, change: Any, start: ArmDescription,
         total += cp.trace(relative) - 4.0 - cp.log_det(relative)
         mass = link.mass + root[block, block][_MASS] @ change[block]
         constraints += [mass >= own.mass / mass_factor, mass <= own.mass * mass_factor]
+        room = rooms[i]
+        if room is not None:
+            moment = link.first_moment + root[block, block][_MOMENT] @ change[block]
+            constraints += room.constraints(cp, mass / own.mass, moment / own.mass)
     rotors = change[PER_LINK * pull.model.n:]
     if rotors.size:
         before = np.array([joint.rotor_inertia for joint in pull.reference.joints])
@@ -150,9 +170,9 @@ def _with_rotors_at_least_zero(arm: ArmDescription) -> ArmDescription:
         replace(joint, rotor_inertia=max(joint.rotor_inertia, 0.0)) for joint in arm.joints))
 
 
-def _solve(cp: Any, problem: Any) -> None:
+def _solve(cp: Any, problem: Any, unit: Any, units: Sequence[float]) -> None:
     """Solve to the solver's full accuracy, by other settings where the first do not reach it."""
-    for settings in _SOLVER_SETTINGS:
+    for unit.value, settings in product(units, _SOLVER_SETTINGS):
         with warnings.catch_warnings():
             # Of a solution of reduced accuracy, which is not taken.
             warnings.simplefilter('ignore', UserWarning)

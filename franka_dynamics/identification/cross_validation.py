@@ -1,6 +1,11 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The strength of the pull, chosen by what predicts unseen stretches of the training data best."""
+"""
+The prior's strength and the slip elements' reaches, by what predicts left-out parts best.
+
+What is chosen must not be worse than the starting set where friction is left out, because that is
+what a controller commands on a robot that compensates friction itself.
+"""
 
 from __future__ import annotations
 
@@ -11,82 +16,121 @@ from operator import add
 
 import numpy as np
 
-from .least_squares import Noise, solve
+from .least_squares import Noise, solve_quickly
 from .prior import Pull
 from .qr_factors import TorqueFactors
 from ..errors import IdentificationError
 from ..typing import Array
 
-# From parameters that may be anything to parameters held within a part of 3e-3 of the start's.
-STRENGTHS = (0.0, *np.logspace(-2.0, 5.0, 15).tolist())
+# From masses known to 32 % to a starting set held within a part of 3e-3. Weaker ones would let
+# poor motion choose masses that no such arm has.
+STRENGTHS = tuple(np.logspace(1.0, 5.0, 9).tolist())
+_STRENGTH_FOR_REACHES = 10.0
+# Errors that differ by less are equal; the stronger prior among them departs least from the start.
+_EQUAL = 0.01
 
 
 @dataclass(frozen=True)
 class CrossValidation:
     """
-    How well each strength predicts stretches that were left out of the fit.
+    How well each strength predicts parts of the recordings that were left out of the fit.
 
     Attributes
     ----------
     strengths : tuple of float
         What was tried, rising.
     errors : tuple of float
-        Root mean weighted square of the left-out torques; 1 would be the fit's own noise,
-        infinite where nothing could be estimated.
+        Root mean square of the left-out torque vectors [N m].
+    rigid_errors : tuple of float
+        The same without friction and offset.
+    start_rigid_error : float
+        The starting set's without friction and offset.
+    reaches : tuple of float
+        The slip elements' reaches that predict best [rad]; empty without such elements.
+    reach_errors : tuple of (tuple of float, float)
+        Reaches that were tried, and the error each has.
 
     """
 
     strengths: tuple[float, ...]
     errors: tuple[float, ...]
+    rigid_errors: tuple[float, ...]
+    start_rigid_error: float
+    reaches: tuple[float, ...] = ()
+    reach_errors: tuple[tuple[tuple[float, ...], float], ...] = ()
 
     @property
     def chosen(self) -> float:
-        """The strength with the smallest error."""
-        return self.strengths[int(np.argmin(self.errors))]
+        """
+        The strength with the smallest error, or the strongest whose error is as small.
+
+        Strengths whose rigid part predicts worse than the starting set's are passed over as long
+        as there are others.
+        """
+        errors, rigid = np.array(self.errors), np.array(self.rigid_errors)
+        allowed = rigid <= self.start_rigid_error
+        if not allowed.any():
+            return self.strengths[-1]
+        best = errors[allowed].min()
+        return self.strengths[int(np.flatnonzero(allowed & (errors <= (1.0 + _EQUAL) * best))[-1])]
 
 
-def cross_validate(folds: Sequence[TorqueFactors], noise: Noise, pull: Pull,
-                   strengths: Sequence[float] = STRENGTHS) -> CrossValidation:
+def cross_validate(parts: Sequence[TorqueFactors], noise: Noise, pull: Pull,
+                   strengths: Sequence[float] = STRENGTHS,
+                   reaches: Sequence[tuple[float, ...]] = ()) -> CrossValidation:
     """
-    Predict each fold from the others, for every strength.
+    Predict each part from the others: for every choice of reaches, then for every strength.
 
     Parameters
     ----------
-    folds : sequence of TorqueFactors
-        Consecutive stretches of the training data; neighbours in time share the filter's noise,
-        so that single samples must not be left out.
+    parts : sequence of TorqueFactors
+        Bags, or consecutive stretches; neighbours in time share the filter's noise, so that
+        single samples must not be left out.
     noise : Noise
         The joints' weights.
     pull : Pull
-        Towards the starting set.
+        The prior.
     strengths : sequence of float
-        What to try.
+        Of the pull on inertias, above zero, rising.
+    reaches : sequence of tuple of float
+        Reaches of the slip elements [rad] to choose from, among those of the model; of such
+        that are equally good the first is taken.
 
     Raises
     ------
     IdentificationError
-        If there are fewer than two folds.
+        If there are fewer than two parts.
 
     """
-    if len(folds) < 2:
-        raise IdentificationError(f'Cross-validation needs at least two folds; got {len(folds)}.')
-    rest = [reduce(add, [*folds[:k], *folds[k + 1:]]).weighted(noise.weights)
-            for k in range(len(folds))]
-    errors = [_error(folds, rest, noise, pull, strength) for strength in strengths]
-    if not np.isfinite(errors).any():
-        raise IdentificationError('No strength of the pull allows an estimate on every part of '
-                                  'the training data; record a richer motion.')
-    return CrossValidation(tuple(strengths), tuple(errors))
+    if len(parts) < 2:
+        raise IdentificationError(f'Cross-validation needs at least two parts; got {len(parts)}.')
+    rest = [reduce(add, [*parts[:k], *parts[k + 1:]]).weighted(noise.weights)
+            for k in range(len(parts))]
+    tried = [(choice, _errors(parts, rest, pull.fitting(pull.model.friction.chosen(choice)),
+                              _STRENGTH_FOR_REACHES)[0]) for choice in reaches]
+    best = _first_of_the_best(tried) if tried else ()
+    chosen = pull.fitting(pull.model.friction.chosen(best)) if tried else pull
+    errors = [_errors(parts, rest, chosen, strength) for strength in strengths]
+    start = sum(part.squares(pull.center).sum() for part in parts)
+    samples = sum(part.samples for part in parts)
+    return CrossValidation(
+        tuple(strengths), tuple(error for error, _ in errors), tuple(rigid for _, rigid in errors),
+        float(np.sqrt(start / samples)), best, tuple(tried))
 
 
-def _error(folds: Sequence[TorqueFactors], rest: Sequence[tuple[Array, Array]], noise: Noise,
-           pull: Pull, strength: float) -> float:
-    total, count = 0.0, 0
-    for left_out, others in zip(folds, rest):
-        try:
-            theta = solve(others, pull, strength).theta
-        except IdentificationError:
-            return float('inf')
-        total += float(np.sum(left_out.squares(theta) / noise.deviation**2))
-        count += left_out.samples * len(noise.deviation)
-    return float(np.sqrt(total / count))
+def _first_of_the_best(tried: Sequence[tuple[tuple[float, ...], float]]) -> tuple[float, ...]:
+    """Return the reaches of least error, or those tried before that are as good."""
+    bound = (1.0 + _EQUAL) * min(error for _, error in tried)
+    return next(choice for choice, error in tried if error <= bound)
+
+
+def _errors(parts: Sequence[TorqueFactors], rest: Sequence[tuple[Array, Array]], pull: Pull,
+            strength: float) -> tuple[float, float]:
+    """Return the root mean square of the left-out torques, and of those without friction."""
+    squares, rigid = 0.0, 0.0
+    for left_out, others in zip(parts, rest):
+        theta = solve_quickly(others, pull, strength)
+        squares += float(left_out.squares(theta).sum())
+        rigid += float(left_out.squares(pull.model.without_friction(theta)).sum())
+    samples = sum(part.samples for part in parts)
+    return float(np.sqrt(squares / samples)), float(np.sqrt(rigid / samples))

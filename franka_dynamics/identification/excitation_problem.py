@@ -105,8 +105,7 @@ class ExcitationProblem:
 
         """
         rigid = self.model.base.regressor(q, dq, ddq)
-        rubbing = self.model.friction.regressor(dq.reshape(-1, self.arm.n)).reshape(
-            *dq.shape, -1)
+        rubbing = self.model.friction.regressor(self.model.friction.columns(q, dq))
         rows = np.concatenate([rigid, rubbing], axis=-1) * self.units / self._row_units()[:, None]
         stacked = rows.reshape(*q.shape[:-2], -1, rows.shape[-1])
         values = np.linalg.svd(np.swapaxes(stacked, -1, -2) @ stacked, compute_uv=False)

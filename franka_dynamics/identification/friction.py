@@ -1,60 +1,164 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Joint friction as columns of a regressor: viscous, Coulomb and a constant offset per joint."""
+"""Joint friction as columns of a regressor, and Gaz's sigmoid fitted to what inertias leave."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
-from ..arm import SigmoidFriction, ViscousCoulombFriction
+from ..arm import MaxwellSlipFriction, SigmoidFriction, ViscousCoulombFriction
+from ..arm.friction import slip_states
 from ..errors import IdentificationError, MissingDependencyError
 from ..typing import Array
 
-SYMBOLS = ('fv', 'fc', 'fo')  # viscous [N m s/rad], Coulomb [N m], offset [N m]
+VISCOUS, COULOMB, OFFSET, STRIBECK, SLIP = 'fv', 'fc', 'fo', 'fs', 'fz'
+# What joints of such arms have, as parts of their torque limits: the prior's standard deviations.
+# Coefficients of friction; drag at the velocity limit is of the same size. An offset of a torque
+# sensor is ten times less, which keeps it from taking over what gravity explains.
+FRICTION_PART, OFFSET_PART = 0.02, 0.002
+# Amplitude [N m], slope [s/rad] and offset [rad/s] of the sigmoid. Steeper than 100 s/rad is a
+# step to every sensor, and a torque that no controller should command.
+_LOWEST, _HIGHEST = (0.0, 0.5, -0.5), (100.0, 100.0, 0.5)
+
+
+def slip_symbol(reach: float) -> str:
+    """Return the symbol of a Maxwell-slip element's amplitude, by its reach [rad]."""
+    return f'{SLIP}{1e3 * reach:g}mrad'
 
 
 @dataclass(frozen=True)
 class FrictionTerms:
     """
-    tau_f = fv dq + fc tanh(dq / width) + fo for each of n joints, linear in its parameters.
+    Terms of each of n joints' friction, linear in their parameters.
 
-    A sign in place of the tanh would turn the noise of a resting joint into torque; `width`
-    [rad/s] is where Coulomb friction has turned over, and no parameter of the fit.
+    tau_f = fv dq + fc tanh(dq / width) + fo, and, where `stribeck_velocity` [rad/s] is given,
+    fs tanh(dq / width) exp(-(dq / stribeck_velocity)^2) and for each of `reaches` [rad] a
+    Maxwell-slip element fz z, z <- clip(z + step of q / reach, -1, 1) (Al-Bender, Lampaert and
+    Swevers 2005, "The generalized Maxwell-slip model", IEEE T-AC 50(11), without its memory of
+    velocity). A sign in place of the tanh would turn the noise of a resting joint into torque.
     """
 
     n: int
     width: float = 0.02
+    stribeck_velocity: float | None = None
+    reaches: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
-        """Refuse a width that no tanh can have."""
+        """Refuse widths that no term can have."""
         if not 0.0 < self.width < np.inf:
             raise IdentificationError(f'The width of Coulomb friction is {self.width} rad/s; it '
                                       'must be positive.')
+        for reach in self.reaches:
+            if not 0.0 < reach < np.inf:
+                raise IdentificationError(f'The reach of a Maxwell-slip element is {reach} rad; '
+                                          'it must be positive.')
+
+    @cached_property
+    def symbols(self) -> tuple[str, ...]:
+        """Symbols of one joint's terms, in the order of its columns."""
+        stribeck = () if self.stribeck_velocity is None else (STRIBECK,)
+        slips = tuple(slip_symbol(reach) for reach in self.reaches)
+        return (VISCOUS, COULOMB, OFFSET, *stribeck, *slips)
 
     @property
+    def terms(self) -> int:
+        """Number of terms of one joint."""
+        return len(self.symbols)
+
+    @cached_property
     def names(self) -> tuple[str, ...]:
-        """Names fv_1, fc_1, fo_1, ..., fo_n of the columns."""
-        return tuple(f'{symbol}_{joint}' for joint in range(1, self.n + 1) for symbol in SYMBOLS)
+        """Names fv_1, fc_1, fo_1, ... of all parameters, joint by joint."""
+        return tuple(f'{symbol}_{joint}' for joint in range(1, self.n + 1)
+                     for symbol in self.symbols)
 
-    def regressor(self, dq: ArrayLike) -> Array:
-        """Return the columns at velocities of shape (N, n) [rad/s], shape (N, n, 3 n)."""
+    def columns(self, q: ArrayLike, dq: ArrayLike) -> Array:
+        """
+        Return every term of every joint along a motion, shape (N, n, terms of a joint).
+
+        Parameters
+        ----------
+        q, dq : array_like, shape (N, n)
+            Consecutive positions [rad] and velocities [rad/s], as recorded.
+
+        """
         velocity = np.asarray(dq, dtype=float)
-        terms = np.stack([velocity, np.tanh(velocity / self.width), np.ones_like(velocity)], -1)
-        columns = np.zeros((*velocity.shape, self.n, len(SYMBOLS)))
-        joints = np.arange(self.n)
-        columns[:, joints, joints] = terms
-        return columns.reshape(*velocity.shape, self.n * len(SYMBOLS))
+        turned = np.tanh(velocity / self.width)
+        terms = [velocity, turned, np.ones_like(velocity)]
+        if self.stribeck_velocity is not None:
+            terms.append(turned * np.exp(-(velocity / self.stribeck_velocity)**2))
+        if self.reaches:
+            # What the elements' state was before is not known: the middle of both extremes.
+            slips = [slip_states(q, self.reaches, np.full((len(self.reaches), self.n), side))
+                     for side in (-1.0, 1.0)]
+            terms.extend(np.moveaxis(0.5 * (slips[0] + slips[1]), 1, 0))
+        return np.stack(terms, axis=-1)
 
-    def model(self, values: ArrayLike) -> ViscousCoulombFriction:
-        """Return the friction model with the parameters of shape (3 n,)."""
-        viscous, coulomb, offset = np.asarray(values, dtype=float).reshape(self.n, -1).T
-        return ViscousCoulombFriction(viscous, coulomb, offset, self.width)
-# Amplitude [N m], slope [s/rad] and offset [rad/s]. Steeper than 100 s/rad is a step to every
-# sensor, and a torque that no controller should command.
-_LOWEST, _HIGHEST = (0.0, 0.5, -0.5), (100.0, 100.0, 0.5)
+    def regressor(self, columns: ArrayLike) -> Array:
+        """Return `columns` as a regressor of all joints' parameters, shape (..., n, n terms)."""
+        terms = np.asarray(columns, dtype=float)
+        wide = np.zeros((*terms.shape[:-1], self.n, terms.shape[-1]))
+        joints = np.arange(self.n)
+        wide[..., joints, joints, :] = terms
+        return wide.reshape(*terms.shape[:-1], -1)
+
+    def deviations(self, effort: ArrayLike, velocity: ArrayLike) -> Array:
+        """
+        Return the prior's standard deviation of every parameter, shape (n terms,).
+
+        Parameters
+        ----------
+        effort, velocity : array_like, shape (n,)
+            The joints' torque [N m] and velocity limits [rad/s].
+
+        """
+        torque = FRICTION_PART * np.asarray(effort, dtype=float)[:, None]
+        scale = np.broadcast_to(torque, (self.n, self.terms)).copy()
+        # Half of the velocity limit is a fast motion; slower than 1 rad/s is no unit of speed.
+        speed = np.maximum(1.0, 0.5 * np.asarray(velocity, dtype=float))
+        scale[:, self.symbols.index(VISCOUS)] /= np.where(np.isfinite(speed), speed, 1.0)
+        scale[:, self.symbols.index(OFFSET)] *= OFFSET_PART / FRICTION_PART
+        return scale.ravel()
+
+    @cached_property
+    def braking(self) -> NDArray[np.bool_]:
+        """Which parameters cannot be negative, or friction would drive; all but the offsets."""
+        return np.array([not name.startswith(OFFSET) for name in self.names])
+
+    def chosen(self, reaches: tuple[float, ...]) -> NDArray[np.bool_]:
+        """Return which parameters belong to a model with these of the reaches."""
+        names = {slip_symbol(reach) for reach in reaches}
+        one = [not symbol.startswith(SLIP) or symbol in names for symbol in self.symbols]
+        return np.tile(one, self.n)
+
+    def model(self, values: ArrayLike, deviations: ArrayLike | None = None,
+              ) -> ViscousCoulombFriction | MaxwellSlipFriction:
+        """
+        Return the friction model with some parameters.
+
+        Parameters
+        ----------
+        values : array_like, shape (n terms,)
+            As `names` lists them; an element without any amplitude is left out.
+        deviations : array_like, shape (n terms,), optional
+            Their standard deviations.
+
+        """
+        table = np.asarray(values, dtype=float).reshape(self.n, -1).T
+        spread = None if deviations is None else np.asarray(deviations).reshape(self.n, -1).T
+        if self.stribeck_velocity is None:
+            viscous, coulomb, offset = table
+            return ViscousCoulombFriction(viscous, coulomb, offset, self.width, spread)
+        used = [row for row, amplitude in enumerate(table[4:]) if amplitude.any()]
+        kept = [0, 1, 3, 2, *(4 + row for row in used)]
+        viscous, coulomb, stribeck, offset, *slip = table[kept]
+        return MaxwellSlipFriction(
+            viscous, coulomb, stribeck, offset, np.reshape(slip, (-1, self.n)),
+            np.array([self.reaches[row] for row in used]), self.width, self.stribeck_velocity,
+            None if spread is None else spread[kept])
 
 
 def fit_sigmoid(dq: ArrayLike, torque: ArrayLike) -> SigmoidFriction:

@@ -3,10 +3,11 @@
 """
 From recorded motions to an arm that predicts its own torques: the whole procedure.
 
-The first half of every recording trains, the second tests. On the training half the joints'
-noise is found, the strength of the pull towards a starting set is chosen by cross-validation,
-and base parameters with friction are fitted, then standard parameters that are physically
-consistent. Published sets get friction fitted on the same data, so that only inertias differ.
+Parts of the recordings are left out in turn (bags, or stretches of one or two bags), or other
+recordings are named as unseen; each is predicted by a fit that repeats every choice without it
+(`held_out`), and so are the published sets with friction fitted alike. Then everything is fitted
+once more to all recordings: base parameters with friction, and the standard parameters of an arm
+that can be.
 """
 
 from __future__ import annotations
@@ -18,178 +19,201 @@ from operator import add
 
 import numpy as np
 
-from .consistent_fit import fit_consistent
-from .cross_validation import cross_validate
+from .contradiction import contradictions, hand_contradictions, residual_of_bags
 from .errors_in_variables import encoder_bias
-from .friction import fit_sigmoid
-from .least_squares import Estimate, estimate, find_noise, fit_friction_alone, Noise
+from .held_out import errors_of, FittedSets, judge, leave_out, PartScore, Problem, PublishedFit
+from .least_squares import Estimate, estimate
+from .link_room import CENTER_MARGIN_M, link_rooms
 from .noise import filter_inflation, residual_inflation
-from .prior import Pull
-from .qr_factors import residual_lag_sums, Summary, TorqueFactors
-from .result import Identification, IdentificationOptions, Score, SIGMOID
+from .options import IdentificationOptions, SIGMOID
+from .qr_factors import BagSummary, Part, residual_lag_sums, Summary, total
+from .result import Identification, Score
+from .sigmoid_score import with_sigmoid
 from .torque_model import TorqueModel
 from ..arm import ArmDescription
 from ..errors import IdentificationError
 from ..recordings.preprocessing import Motion, prepare, SignalOptions
 from ..recordings.recording import Recording
-from ..recordings.replay import Errors, predicted_torque
 from ..typing import Array
 
 # A parameter of which the motion leaves this part of a weak prior's deviation is not shown.
 NOT_SHOWN = 0.5
 _STILL = 0.01  # [rad/s]
+_SLOW_PART = 0.05  # of the velocity limit: below, viscous friction is as good as not there
+Progress = Callable[[int, int], None]
 
 
 def identify(recordings: Sequence[Recording | Motion], start: ArmDescription,
              published: Sequence[ArmDescription] = (),
              options: IdentificationOptions | None = None, *,
-             other_cutoffs: Mapping[float, Sequence[Motion]] | None = None) -> Identification:
+             tests: Sequence[Recording | Motion] = (), hands: Sequence[ArmDescription] = (),
+             names: Sequence[str] = (),
+             other_cutoffs: Mapping[float, Sequence[Motion]] | None = None,
+             progress: Progress | None = None) -> Identification:
     """
     Identify an arm from its recorded motions.
 
     Parameters
     ----------
     recordings : sequence of Recording or Motion
-        All of the same arm with the same load; as recorded, or prepared alike.
+        All of the same arm with the same load; as recorded, or prepared alike with
+        `columns=options.torque_model(start).friction.columns`.
     start : ArmDescription
-        The starting set: geometry, the reference of the pull, the middle of the mass bounds.
+        The starting set: geometry, the prior's middle, the middle of the mass bounds.
     published : sequence of ArmDescription
         Sets to be compared with, friction fitted alike.
     options : IdentificationOptions, optional
         See there.
+    tests : sequence of Recording or Motion
+        Unseen recordings that decide the verdict; without them parts are left out in turn.
+    hands : sequence of ArmDescription
+        Published sets bare and with each hand: where they tell that a hand is mounted that the
+        starting set has not, or the other way round, the recording is refused.
+    names : sequence of str
+        Of the recordings, tests last.
     other_cutoffs : mapping of float to sequence of Motion, optional
-        The same recordings prepared at other cut-offs [Hz], for the scores alone.
+        The same recordings, tests last, prepared at other cut-offs [Hz], for the scores alone.
+    progress : callable, optional
+        Called with fits done and fits to come.
 
     Raises
     ------
     IdentificationError
-        If the arm stands still or the recordings are too short.
+        If the arm stands still, the recordings are too short, or show another hand.
 
     """
     chosen = IdentificationOptions() if options is None else options
-    motions = [prepare(one) if isinstance(one, Recording) else one for one in recordings]
-    _require_alike(motions)
-    model = torque_model(start, chosen)
-    prepared = other_cutoffs or {}
-    summary = reduce(add, [
+    model = chosen.torque_model(start)
+    every = [prepare(one, columns=model.friction.columns) if isinstance(one, Recording) else one
+             for one in (*recordings, *tests)]
+    motions = every[:len(recordings)]
+    _require_alike(every)
+    labels = list(names) or [f'recording {k + 1}' for k in range(len(every))]
+    summaries = [
         Summary.of(model, motion, chosen.folds,
-                   {cutoff: list(others)[i] for cutoff, others in prepared.items()})
-        for i, motion in enumerate(motions)])
+                   {cutoff: list(others)[i] for cutoff, others in (other_cutoffs or {}).items()},
+                   labels[i])
+        for i, motion in enumerate(every)]
 
-    def sums(theta: Array) -> Array:
-        return np.sum([residual_lag_sums(model, motion, theta) for motion in motions], axis=0)
+    def sums(theta: Array, scale: Array) -> Array:
+        return np.sum([residual_lag_sums(model, motion, theta, scale) for motion in motions],
+                      axis=0)
 
-    result = identify_summary(summary, sums, model, start, published, chosen,
-                              motions[0].options)
-    said = tuple(remark for motion in motions for remark in motion.remarks)
+    found = identify_summary(
+        reduce(add, summaries[:len(motions)]), sums, model, start, published, chosen,
+        motions[0].options, tests=reduce(add, summaries[len(motions):]) if tests else None,
+        hands=hands, progress=progress)
+    result = found.result
+    said = tuple(remark for motion in every for remark in motion.remarks)
     result = replace(result, remarks=(*said, *result.remarks))
     if chosen.encoder_noise is not None:
-        result = replace(result, bias=_bias(result, motions, chosen.encoder_noise))
+        position, velocity = chosen.encoder_noise
+        result = replace(result, bias=encoder_bias(
+            every, result.base.theta, result.noise, result.pull, result.base.strength,
+            position=position, velocity=velocity))
     if chosen.friction == SIGMOID:
-        result = _with_sigmoid(result, motions, prepared)
+        result = with_sigmoid(result, found.fits, every, len(tests), other_cutoffs or {})
     return result
 
 
-def torque_model(start: ArmDescription, options: IdentificationOptions) -> TorqueModel:
-    """Return what is identified of an arm under some options."""
-    return TorqueModel.of(start, gravity=options.gravity, rotor_inertia=options.rotor_inertia,
-                          width=options.friction_width)
+class Fitted:
+    """A result and the fits that were tried on what they have not seen."""
+
+    def __init__(self, result: Identification, fits: Sequence[FittedSets]) -> None:
+        self.result, self.fits = result, fits
 
 
-def identify_summary(summary: Summary, residual_sums: Callable[[Array], Array],
+def identify_summary(summary: Summary, residual_sums: Callable[[Array, Array], Array],
                      model: TorqueModel, start: ArmDescription,
                      published: Sequence[ArmDescription], options: IdentificationOptions,
-                     signal: SignalOptions) -> Identification:
+                     signal: SignalOptions, *, tests: Summary | None = None,
+                     hands: Sequence[ArmDescription] = (), progress: Progress | None = None,
+                     ) -> Fitted:
     """
     Identify an arm from a summary, wherever the recordings themselves may be.
 
     Parameters
     ----------
     summary : Summary
-        Of all recordings.
+        Of the recordings to learn from.
     residual_sums : callable
-        Returns `residual_lag_sums` of all recordings for parameters of shape (p,).
+        Returns `residual_lag_sums` of all these for parameters (p,) and an effort scale (n,).
     model : TorqueModel
-        What is identified, as `torque_model` makes it of start and options.
-    start, published, options
+        What is identified, as the options make it of start.
+    start, published, options, hands, progress
         As for `identify`; what the options say of sigmoid friction and encoder noise needs the
         samples and is left to it.
     signal : SignalOptions
         How the recordings were prepared.
+    tests : Summary, optional
+        Of unseen recordings.
 
     Raises
     ------
     IdentificationError
-        If the arm stands still or there are too few samples.
+        If the arm stands still, there are too few samples, or another hand is seen.
 
     """
     _require_motion(summary, model)
-    pull = Pull.towards(start, model)
-    train = summary.train
-    from_filter = filter_inflation(signal)
-    noise = _noise(train, pull, from_filter, residual_sums)
-    validation = None
-    strength = options.strength
-    if strength is None:
-        validation = cross_validate(summary.folds, noise, pull)
-        strength = validation.chosen
-    unregularised = _unregularised(train, noise, pull)
-    base = estimate(train, noise, pull, strength)
-    consistent = fit_consistent(train, noise, pull, strength, start=start,
-                                mass_factor=options.mass_factor)
-    own = [_score('base parameters', base.theta, summary),
-           _score('consistent', consistent.theta, summary)]
-    if unregularised is not None:
-        own.insert(0, _score('base parameters, no pull', unregularised.theta, summary))
-    compared = tuple(
-        _score(f'{one.inertial_set}, {one.hand}',
-               fit_friction_alone(train, noise, model.base.values(one)), summary)
-        for one in published)
-    return Identification(
-        model, start, options, noise, from_filter, validation, unregularised, base, consistent,
-        consistent.arm, own[-1], compared, None, (*own, *compared),
-        _not_shown(train, noise, pull), _still_joints(summary, start))
+    unseen = () if tests is None else tests.bags
+    bags = (*summary.bags, *unseen)
+    said = () if options.scale_unknown else hand_contradictions(
+        [_scaled(bag, options.known_scale(model.n)) for bag in bags], model, start, hands)
+    if said and not options.anyway:
+        raise IdentificationError(
+            f'{said[0]}. Name what is mounted with --hand, or write the file --anyway if the '
+            'body behind the last joint is to hold it.')
+    problem = Problem(model, start, tuple(published), options,
+                      np.full(model.n, filter_inflation(signal)), summary.strongest)
+    problem = _with_measured_inflation(problem, summary.parts, residual_sums)
+    fits, parts = leave_out(problem, summary.parts, () if tests is None else tests.parts, progress)
+    everything = [*summary.parts, *(() if tests is None else tests.parts)]
+    final = problem.fit(everything)
+    samples = [part.scaled(final.effort_scale) for part in everything]
+    scores = _scores(final, fits, parts, samples, model)
+    start_score = scores.pop()
+    theirs = scores[2:]
+    remarks = (*said, *_slow_joints(summary, start), *_rooms_said(start))
+    result = Identification(
+        model, start, options, final.pull, final.noise, filter_inflation(signal),
+        final.validation, _unregularised(samples, final), final.base, final.consistent,
+        final.consistent.arm, scores[1], tuple(theirs), tuple(scores), start_score,
+        judge(scores[1].parts, {one.name: one.parts for one in theirs}, start_score.parts),
+        final.effort_scale,
+        residual_of_bags([_scaled(bag, final.effort_scale) for bag in bags],
+                         final.consistent.theta),
+        contradictions([_scaled(bag, final.effort_scale) for bag in bags], final.noise,
+                       problem.usual(problem.pull(final.effort_scale))),
+        _not_shown(samples, final), _friction_held(final), remarks=remarks,
+        unseen_bags=len(unseen), reaches=final.reaches)
+    return Fitted(result, fits)
 
 
-def _bias(result: Identification, motions: Sequence[Motion], encoder_noise: tuple[float, float],
-          ) -> Array:
-    position, velocity = encoder_noise
-    return encoder_bias(
-        [motion.halves()[0] for motion in motions], result.base.theta, result.noise,
-        Pull.towards(result.start, result.model), result.base.strength, position=position,
-        velocity=velocity)
+def _scores(final: FittedSets, fits: Sequence[FittedSets], parts: Sequence[Part],
+            samples: Sequence[Part], model: TorqueModel) -> list[Score]:
+    """Return the scores of base, consistent, published and starting parameters, in this order."""
+    every = total(part.factors for part in samples)
+    one = np.ones(model.n)
+
+    def score(name: str, pick: Callable[[FittedSets], tuple[Array, Array]]) -> Score:
+        theta, scale = pick(final)
+        return Score(name, theta,
+                     errors_of(every.squares(theta, base_scale=scale), every.samples),
+                     tuple(PartScore.of(part, model, *pick(fit)) for part, fit in
+                           zip(parts, fits)))
+
+    def alike(published: PublishedFit) -> tuple[Array, Array]:
+        return published.theta, published.base_scale
+
+    return [score('base parameters', lambda fit: (fit.base.theta, one)),
+            score('consistent', lambda fit: (fit.consistent.theta, one)),
+            *(score(own.name, lambda fit, k=k: alike(fit.published[k]))  # type: ignore[misc]
+              for k, own in enumerate(final.published)),
+            score(final.start.name, lambda fit: alike(fit.start))]
 
 
-def _with_sigmoid(result: Identification, motions: Sequence[Motion],
-                  others: Mapping[float, Sequence[Motion]]) -> Identification:
-    """Return the result with sigmoid friction, fitted to what the inertias leave."""
-    gravity = result.options.gravity
-    train = [motion.halves()[0] for motion in motions]
-    left = [motion.effort - predicted_torque(result.arm, motion, gravity=gravity)
-            for motion in train]
-    velocity = np.concatenate([motion.dq for motion in train])
-    arm = replace(result.arm, friction=fit_sigmoid(velocity, np.concatenate(left)))
-    score = _sigmoid_score(arm, result.consistent.theta, motions, others, result.options)
-    own = result.scores[:len(result.scores) - len(result.published)]
-    return replace(result, arm=arm, arm_score=score, scores=(*own, score, *result.published))
-
-
-def _sigmoid_score(arm: ArmDescription, theta: Array, motions: Sequence[Motion],
-                   others: Mapping[float, Sequence[Motion]], options: IdentificationOptions,
-                   ) -> Score:
-    """Return an arm's score from its samples: its friction is not linear in its parameters."""
-    def errors(halves: Sequence[Motion], *, unfiltered: bool = False) -> Errors:
-        assert arm.friction is not None
-        return Errors.of(np.concatenate([
-            (motion.effort_unfiltered if unfiltered else motion.effort)
-            - predicted_torque(arm, motion, gravity=options.gravity)
-            - arm.friction.torque(motion.dq) for motion in halves]))
-
-    train, test = ([motion.halves()[half] for motion in motions] for half in (0, 1))
-    return Score('consistent, sigmoid friction', theta, errors(train), errors(test),
-                 errors(test, unfiltered=True),
-                 {cutoff: errors([motion.halves()[1] for motion in prepared])
-                  for cutoff, prepared in others.items()})
+def _scaled(bag: BagSummary, scale: Array) -> BagSummary:
+    return replace(bag, stretches=tuple(part.scaled(scale) for part in bag.stretches))
 
 
 def _require_alike(motions: Sequence[Motion]) -> None:
@@ -205,51 +229,64 @@ def _require_motion(summary: Summary, model: TorqueModel) -> None:
         moments = [name for name in model.base.names if name.startswith('m')]
         inertias = [name for name in model.base.names if not name.startswith('m')]
         raise IdentificationError(
-            f'The arm stands still (no joint is faster than {fastest:.2g} rad/s in the training '
-            f'half), where torque depends on {", ".join(moments)} alone. The other '
+            f'The arm stands still (no joint is faster than {fastest:.2g} rad/s), where torque '
+            f'depends on {", ".join(moments)} alone. The other '
             f'{len(inertias)} base parameters ({", ".join(inertias)}) take acceleration to show, '
             'and friction takes velocity of both signs: record a motion that turns every joint '
             'to and fro, such as franka-dynamics excite makes.')
 
 
-def _noise(train: TorqueFactors, pull: Pull, from_filter: float,
-           residual_sums: Callable[[Array], Array]) -> Noise:
-    """Return the joints' noise, first as the filter makes it, then as the residuals have it."""
-    first = find_noise(train, pull, np.full(pull.model.n, from_filter))
-    theta = estimate(train, first, pull, 1.0).theta
-    measured = residual_inflation(residual_sums(theta))
-    return find_noise(train, pull, np.maximum(from_filter, measured))
+def _with_measured_inflation(problem: Problem, parts: Sequence[Part],
+                             residual_sums: Callable[[Array, Array], Array]) -> Problem:
+    """Return the problem whose samples repeat each other as the residuals do, not the filter."""
+    scale = problem.effort_scale(parts)
+    scaled = [part.scaled(scale) for part in parts]
+    pull = problem.usual(problem.pull(scale))
+    noise = problem.noise(scaled, pull)
+    theta = estimate(total(part.factors for part in scaled), noise, pull, 10.0).theta
+    measured = residual_inflation(residual_sums(theta, scale))
+    return replace(problem, inflation=np.maximum(problem.inflation, measured))
 
 
-def _unregularised(train: TorqueFactors, noise: Noise, pull: Pull) -> Estimate | None:
+def _unregularised(samples: Sequence[Part], final: FittedSets) -> Estimate | None:
     try:
-        return estimate(train, noise, pull, 0.0)
+        return estimate(total(part.factors for part in samples), final.noise, final.pull, 0.0)
     except IdentificationError:
         return None
 
 
-def _score(name: str, theta: Array, summary: Summary) -> Score:
-    return Score(name, theta, _errors(summary.train, theta), _errors(summary.test, theta),
-                 _errors(summary.test, theta, unfiltered=True),
-                 {cutoff: _errors(factors, theta) for cutoff, factors in summary.others.items()})
-
-
-def _errors(factors: TorqueFactors, theta: Array, *, unfiltered: bool = False) -> Errors:
-    mean_squares = factors.squares(theta, unfiltered=unfiltered) / factors.samples
-    return Errors(float(np.sqrt(mean_squares.sum())), np.sqrt(mean_squares))
-
-
-def _not_shown(train: TorqueFactors, noise: Noise, pull: Pull) -> tuple[str, ...]:
+def _not_shown(samples: Sequence[Part], final: FittedSets) -> tuple[str, ...]:
     """Return the base parameters about which the motion says next to nothing."""
-    left = estimate(train, noise, pull, 1.0).deviations[:len(pull.deviations)]
-    return tuple(name for name, ratio in zip(pull.model.base.names, left / pull.deviations)
-                 if ratio > NOT_SHOWN)
+    pull = final.pull
+    left = estimate(total(part.factors for part in samples), final.noise, pull, 1.0).deviations
+    return tuple(name for name, ratio in zip(
+        pull.model.base.names, left[:len(pull.deviations)] / pull.deviations) if ratio > NOT_SHOWN)
 
 
-def _still_joints(summary: Summary, arm: ArmDescription) -> tuple[str, ...]:
+def _friction_held(final: FittedSets) -> tuple[str, ...]:
+    """Return the friction parameters that were offered but are held at zero."""
+    offered = final.pull.model.friction.chosen(final.reaches)
+    return tuple(name for name, there, fitted in zip(
+        final.pull.model.friction.names, offered, final.pull.fitted) if there and not fitted)
+
+
+def _slow_joints(summary: Summary, arm: ArmDescription) -> tuple[str, ...]:
     """Return a sentence on joints that hardly moved, if any."""
-    still = [name for name, fastest in zip(arm.joint_names, summary.fastest) if fastest < _STILL]
-    if not still:
+    limit = np.where(np.isfinite(arm.limit('velocity')), arm.limit('velocity'), 1.0)
+    slow = [f'{name} (at most {fastest:.2g} rad/s)' for name, fastest, bound in
+            zip(arm.joint_names, summary.fastest, limit) if fastest < _SLOW_PART * bound]
+    if not slow:
         return ()
-    return (f'{", ".join(still)} stood still in the training half: friction there and '
-            'inertias about those axes are not shown; turn every joint, to and fro',)
+    return (f'{", ".join(slow)} hardly moved: friction there and inertias about those axes are '
+            'not shown and stay at the prior; turn every joint, to and fro',)
+
+
+def _rooms_said(start: ArmDescription) -> tuple[str, ...]:
+    """Return a sentence on links whose centre of mass is bounded by less than their shapes."""
+    rooms = link_rooms(start)
+    around = [name for name, room in zip(start.joint_names, rooms)
+              if room is not None and room.around_start]
+    if not around:
+        return ()
+    return (f'the starting set has the centre of mass behind {", ".join(around)} more than '
+            f'{1e3 * CENTER_MARGIN_M:.0f} mm outside the shapes there; the bounds reach to it',)

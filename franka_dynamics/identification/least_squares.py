@@ -10,11 +10,14 @@ import numpy as np
 
 from .prior import Pull
 from .qr_factors import TorqueFactors
-from ..errors import IdentificationError
+from ..errors import IdentificationError, MissingDependencyError
 from ..typing import Array
 
 _REWEIGHTINGS, _SETTLED = 20, 1e-6  # most rounds, and the relative change that ends them
-_WEAKEST_PULL = 1.0  # under which weights are found: parameters known to 100 %
+_WEAKEST_PULL = 10.0  # under which weights are found: parameters known to 32 %
+# No joint counts as if its residual were less than this part of the joints' root mean square: the
+# inertias of a wrist can fit one joint's torque nearly exactly at the cost of all others.
+_LEAST_RESIDUAL = 0.5
 # Column-scaled condition numbers from here on leave no digit of an estimate without a pull.
 SINGULAR = 1e6
 
@@ -39,7 +42,8 @@ class Noise:
     @property
     def weights(self) -> Array:
         """Weight of each joint's samples [1 / (N m)]: information, not samples, is counted."""
-        return 1.0 / (self.deviation * np.sqrt(self.inflation))
+        least = _LEAST_RESIDUAL * np.sqrt(np.mean(self.deviation**2))
+        return 1.0 / (np.maximum(self.deviation, least) * np.sqrt(self.inflation))
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +54,7 @@ class Estimate:
     Attributes
     ----------
     theta : ndarray, shape (p,)
-        Base parameters (seed 002's order), then friction.
+        Base parameters, then friction, whose parameters that are not fitted are zero.
     covariance : ndarray, shape (p, p)
         Of the estimate; includes the reference as a prior where `strength` is not 0.
     strength : float
@@ -82,9 +86,9 @@ def estimate(factors: TorqueFactors, noise: Noise, pull: Pull, strength: float) 
     noise : Noise
         The joints' weights.
     pull : Pull
-        Towards the starting set, to second order.
+        Of inertias towards the starting set, to second order, and of friction towards zero.
     strength : float
-        0: none; s: the starting set counts as known to a part 1 / sqrt(s).
+        Of the former. 0: none; s: the starting set counts as known to a part 1 / sqrt(s).
 
     Raises
     ------
@@ -97,14 +101,12 @@ def estimate(factors: TorqueFactors, noise: Noise, pull: Pull, strength: float) 
 
 def solve(equations: tuple[Array, Array], pull: Pull, strength: float) -> Estimate:
     """Return the same from what `TorqueFactors.weighted` gives, for many strengths in a row."""
-    triangle, effort = equations
-    if strength > 0.0:
-        root = np.sqrt(strength) * pull.root
-        triangle = np.concatenate([triangle, root, pull.friction_root])
-        effort = np.concatenate([effort, root @ pull.center, np.zeros(len(pull.friction_root))])
+    triangle, effort = _with_prior(equations, pull, strength)
+    active = pull.active
     lengths = np.linalg.norm(triangle, axis=0)
     if not lengths.all():
-        silent = ', '.join(name for name, length in zip(pull.model.names, lengths) if not length)
+        names = np.array(pull.model.names)[active]
+        silent = ', '.join(name for name, length in zip(names, lengths) if not length)
         raise IdentificationError(f'No torque of this motion depends on {silent}.')
     left, values, right = np.linalg.svd(triangle / lengths, full_matrices=False)
     condition = float(values[0] / values[-1]) if values[-1] > 0.0 else np.inf
@@ -112,9 +114,68 @@ def solve(equations: tuple[Array, Array], pull: Pull, strength: float) -> Estima
         raise IdentificationError(
             f'The condition number is {condition:.3g}: this motion does not tell all '
             f'{len(lengths)} parameters apart without a pull towards a starting set.')
-    theta = right.T @ ((left.T @ effort) / values) / lengths
+    theta, covariance = np.zeros(len(active)), np.zeros((len(active), len(active)))
+    theta[active] = right.T @ ((left.T @ effort) / values) / lengths
     spread = right.T / values / lengths[:, None]
-    return Estimate(theta, spread @ spread.T, strength, condition)
+    covariance[np.ix_(active, active)] = spread @ spread.T
+    return Estimate(theta, covariance, strength, condition)
+
+
+def solve_quickly(equations: tuple[Array, Array], pull: Pull, strength: float) -> Array:
+    """Return theta alone; for cross-validation, which needs thousands of them."""
+    triangle, effort = _with_prior(equations, pull, strength)
+    theta = np.zeros(len(pull.active))
+    theta[pull.active] = np.linalg.lstsq(triangle, effort, rcond=None)[0]
+    return theta
+
+
+def _with_prior(equations: tuple[Array, Array], pull: Pull, strength: float,
+                ) -> tuple[Array, Array]:
+    """Return the rows of samples and prior for the active parameters; no prior at strength 0."""
+    triangle, effort = equations
+    if strength > 0.0:
+        root = np.sqrt(strength) * pull.root
+        triangle = np.concatenate([triangle, root, pull.friction_root])
+        effort = np.concatenate([effort, root @ pull.center, np.zeros(len(pull.fitted))])
+    return triangle[:, pull.active], effort
+
+
+def without_undetermined_friction(equations: tuple[Array, Array], pull: Pull, strength: float,
+                                  ) -> Pull:
+    """
+    Return the prior that holds at zero every friction parameter the samples do not determine.
+
+    As long as some fitted friction parameter is smaller than its own standard deviation, the
+    smallest in that measure is held: backward elimination, one at a time because neighbouring
+    terms share what they explain.
+
+    Parameters
+    ----------
+    equations : tuple of ndarray
+        What `TorqueFactors.weighted` gives.
+    pull : Pull
+        The prior with all friction parameters that may be fitted.
+    strength : float
+        Of the pull on inertias, above zero.
+
+    """
+    b = len(pull.model.base)
+    rows = _triangle(np.column_stack(_with_prior(equations, pull, strength)))
+    kept = np.flatnonzero(pull.active)
+    while True:
+        friction = np.flatnonzero(kept >= b)
+        if not len(friction):
+            break
+        square = _triangle(rows)
+        inverse = np.linalg.inv(square[:-1, :-1])
+        ratio = np.abs(inverse @ square[:-1, -1]) / np.linalg.norm(inverse, axis=1)
+        if ratio[friction].min() >= 1.0:
+            break
+        going = friction[int(np.argmin(ratio[friction]))]
+        rows, kept = np.delete(square, going, axis=1), np.delete(kept, going)
+    fitted = np.zeros(len(pull.fitted), dtype=bool)
+    fitted[kept[kept >= b] - b] = True
+    return pull.fitting(fitted)
 
 
 def find_noise(factors: TorqueFactors, pull: Pull, inflation: Array) -> Noise:
@@ -140,14 +201,15 @@ def find_noise(factors: TorqueFactors, pull: Pull, inflation: Array) -> Noise:
 
     """
     independent = factors.samples / inflation
-    freedom = 1.0 - len(pull.model.names) / independent.sum()
+    parameters = int(pull.active.sum())
+    freedom = 1.0 - parameters / independent.sum()
     if freedom <= 0.0:
         raise IdentificationError(
             f'The recording holds {independent.sum():.0f} independent torque samples, too few '
-            f'for {len(pull.model.names)} parameters; record longer.')
+            f'for {parameters} parameters; record longer.')
     noise = Noise(np.ones(pull.model.n), inflation)
     for _ in range(_REWEIGHTINGS):
-        theta = estimate(factors, noise, pull, _WEAKEST_PULL).theta
+        theta = solve_quickly(factors.weighted(noise.weights), pull, _WEAKEST_PULL)
         variance = factors.squares(theta) / factors.samples / freedom
         deviation = np.sqrt(np.maximum(variance, np.finfo(float).tiny))
         settled = np.allclose(deviation, noise.deviation, rtol=_SETTLED, atol=0.0)
@@ -157,20 +219,52 @@ def find_noise(factors: TorqueFactors, pull: Pull, inflation: Array) -> Noise:
     return noise
 
 
-def fit_friction_alone(factors: TorqueFactors, noise: Noise, base_values: Array) -> Array:
+def fit_friction_alone(factors: TorqueFactors, noise: Noise, pull: Pull, base_values: Array,
+                       base_scale: Array | None = None) -> Array:
     """
     Return theta of a published set whose friction is fitted alike, shape (p,).
 
+    Friction has the same terms, prior and bounds as where inertias are fitted too, and what the
+    samples do not determine is held at zero by the same rule.
+
     Parameters
     ----------
-    factors, noise
+    factors, noise, pull
         As for `estimate`.
     base_values : ndarray, shape (b,)
         The set's base parameters.
+    base_scale : ndarray, shape (n,), optional
+        What each joint's rigid torque is multiplied by.
+
+    Raises
+    ------
+    MissingDependencyError
+        If scipy is not installed.
 
     """
-    triangle, effort = factors.weighted(noise.weights)
+    try:
+        from scipy.optimize import lsq_linear
+    except ImportError as error:
+        raise MissingDependencyError("Fitting friction needs scipy: pip install "
+                                     "'franka_dynamics[identify]'.") from error
     b = len(base_values)
-    left = effort - triangle[:, :b] @ base_values
-    friction, *_ = np.linalg.lstsq(triangle[:, b:], left, rcond=None)
-    return np.concatenate([base_values, friction])
+    triangle, effort = factors.less_rigid(base_values, base_scale).weighted(noise.weights)
+    columns = np.concatenate([triangle[:, b:], np.diag(1.0 / pull.friction_deviations)])
+    left = np.concatenate([effort, np.zeros(len(pull.fitted))])
+    lowest = np.where(pull.model.friction.braking, 0.0, -np.inf)
+    kept, values = np.flatnonzero(pull.fitted), np.zeros(len(pull.fitted))
+    while len(kept):
+        own = _triangle(np.column_stack([columns[:, kept], left]))
+        found = lsq_linear(own[:, :-1], own[:, -1], (lowest[kept], np.inf)).x
+        spread = np.linalg.norm(np.linalg.inv(own[:-1, :-1]), axis=1)
+        ratio = np.abs(found) / spread
+        if ratio.min() >= 1.0:
+            values[kept] = found
+            break
+        kept = np.delete(kept, int(np.argmin(ratio)))
+    return np.concatenate([base_values, values])
+
+
+def _triangle(rows: Array) -> Array:
+    """Return R of a QR factorisation, which has the same least squares as the rows."""
+    return np.asarray(np.linalg.qr(rows, mode='r'))

@@ -1,21 +1,23 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-The pull towards a starting set: how far one body's parameters are from another's.
+What is known before any motion: a starting set of inertias, and what friction joints have.
 
-The distance is the log-determinant divergence of pseudo-inertias, tr(P P0^-1) - logdet(P P0^-1)
-- 4 (Lee, Wensing and Park 2020, "Geometric robot dynamic identification: a convex programming
-approach", IEEE T-RO 36(2)). It is convex, the same in every frame and unit, and infinite
-for a body that cannot be. Twice it is, near P0, the squared relative change: a mass off by a
-tenth counts about 0.01.
+For inertias the distance is the log-determinant divergence of pseudo-inertias, tr(P P0^-1) -
+logdet(P P0^-1) - 4 (Lee, Wensing and Park 2020, "Geometric robot dynamic identification: a convex
+programming approach", IEEE T-RO 36(2)). It is convex, the same in every frame and unit, and
+infinite for a body that cannot be. Twice it is, near P0, the squared relative change: a mass off
+by a tenth counts about 0.01. Friction parameters are Gaussian about zero, of a scale that the
+joints' torque limits give.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .torque_model import TorqueModel
 from ..arm import ArmDescription, LinkInertia
@@ -27,9 +29,6 @@ from ..typing import Array
 # A link of the reference is at least as thick as this in every direction (radius of gyration);
 # published links can be thinner than any real one, which would freeze them.
 THINNEST_M = 0.01
-# Friction is free, but where a joint rests nothing else would decide its parameters: this far
-# from zero they cost as much as one standard deviation [N m, N m s/rad].
-FRICTION_SCALE = 100.0
 # How far a rotor's inertia may be from the start's before it costs as much as a doubled mass.
 _ROTOR_SCALE = 0.1  # [kg m^2], behind the gear
 
@@ -61,7 +60,7 @@ def thickened(link: LinkInertia, thinnest: float = THINNEST_M) -> LinkInertia:
 @dataclass(frozen=True, eq=False)
 class Pull:
     """
-    The pull of a model's parameters towards a reference arm; friction is free.
+    The prior of a model's parameters: inertias towards a reference arm, friction towards zero.
 
     Attributes
     ----------
@@ -69,16 +68,49 @@ class Pull:
         What is identified.
     reference : ArmDescription
         The starting set, thickened.
+    effort, velocity : ndarray, shape (n,)
+        What friction is measured by: the joints' limits of torque [N m] and speed [rad/s].
+    fitted : ndarray of bool, shape (f,)
+        Which friction parameters are fitted; the others are held at the prior's zero.
 
     """
 
     model: TorqueModel
     reference: ArmDescription
+    effort: Array
+    velocity: Array
+    fitted: NDArray[np.bool_]
 
     @classmethod
-    def towards(cls, arm: ArmDescription, model: TorqueModel) -> Pull:
-        """Return the pull towards an arm's inertial set."""
-        return cls(model, arm.map_links(thickened))
+    def towards(cls, arm: ArmDescription, model: TorqueModel, strongest: Array | None = None,
+                ) -> Pull:
+        """
+        Return the prior about an arm's inertial set.
+
+        Parameters
+        ----------
+        arm : ArmDescription
+            The starting set.
+        model : TorqueModel
+            What is identified.
+        strongest : ndarray, shape (n,), optional
+            The recordings' largest torques [N m], for joints whose torque limit is not known.
+
+        """
+        effort = arm.limit('effort')
+        known = np.isfinite(effort) & (effort > 0.0)
+        instead = np.ones(arm.n) if strongest is None else np.maximum(strongest, 1e-6)
+        return cls(model, arm.map_links(thickened), np.where(known, effort, instead),
+                   arm.limit('velocity'), np.ones(len(model.friction.names), dtype=bool))
+
+    def fitting(self, chosen: NDArray[np.bool_]) -> Pull:
+        """Return the prior with all but some of its fitted friction parameters held at zero."""
+        return replace(self, fitted=self.fitted & chosen)
+
+    @cached_property
+    def active(self) -> NDArray[np.bool_]:
+        """Which parameters of theta are estimated, shape (p,)."""
+        return np.concatenate([np.ones(len(self.model.base), dtype=bool), self.fitted])
 
     @cached_property
     def covariance(self) -> Array:
@@ -122,9 +154,13 @@ class Pull:
             [inverse_root, np.zeros((len(scale), len(self.model.friction.names)))], axis=1)
 
     @cached_property
-    def friction_root(self) -> Array:
-        """The same for friction towards zero, shape (3 n, p); it is too weak to be scaled."""
-        rubbing = len(self.model.friction.names)
-        zeros = np.zeros((rubbing, len(self.center) - rubbing))
-        return np.concatenate([zeros, np.eye(rubbing) / FRICTION_SCALE], axis=1)
+    def friction_deviations(self) -> Array:
+        """Standard deviation of each friction parameter under the prior, shape (f,)."""
+        return self.model.friction.deviations(self.effort, self.velocity)
 
+    @cached_property
+    def friction_root(self) -> Array:
+        """The same for friction towards zero, shape (f, p)."""
+        f = len(self.fitted)
+        zeros = np.zeros((f, len(self.center) - f))
+        return np.concatenate([zeros, np.diag(1.0 / self.friction_deviations)], axis=1)

@@ -221,24 +221,46 @@ def hand_in_words(hand: str) -> str:
     return 'bare' if hand == 'none' else f'with {Path(hand).stem if "/" in hand else hand}'
 
 
-def judge_hand(fits: Sequence[Fit]) -> str:
+@dataclass(frozen=True)
+class HandVerdict:
+    """Whether a hand seems to be mounted (None: it cannot be told), and a sentence with why."""
+
+    mounted: bool | None
+    sentence: str
+
+
+def hand_verdict(errors: Sequence[tuple[ArmDescription, float]]) -> HandVerdict:
     """
-    Return a sentence on whether a hand seems to be mounted.
+    Return whether a hand seems to be mounted.
 
     The set that fits best is looked at with and without a hand; only an error that is lower by
     a tenth or more counts as telling.
+
+    Parameters
+    ----------
+    errors : sequence of (ArmDescription, float)
+        Sets with and without hands, each with its error [N m] without friction.
+
     """
-    best_set = fits[0].arm.inertial_set
-    same_set = [one for one in fits if one.arm.inertial_set == best_set]
-    bare = next((one for one in same_set if one.arm.hand == 'none'), None)
-    held = next((one for one in same_set if one.arm.hand != 'none'), None)
+    ranked = sorted(errors, key=lambda one: one[1])
+    best_set = ranked[0][0].inertial_set
+    same_set = [one for one in ranked if one[0].inertial_set == best_set]
+    bare = next((error for arm, error in same_set if arm.hand == 'none'), None)
+    held = next(((arm, error) for arm, error in same_set if arm.hand != 'none'), None)
     if bare is None or held is None:
         missing = 'bare' if bare is None else 'with a hand'
-        return (f'Whether a hand is on cannot be told: {best_set} was not tried {missing}.')
-    figures = (f'{best_set} gives E = {bare.whole.whole:.3f} N m bare and '
-               f'{held.whole.whole:.3f} N m {hand_in_words(held.arm.hand)}')
-    if bare.whole.whole < TELLING_RATIO * held.whole.whole:
-        return f'No hand seems to be on: {figures}.'
-    if held.whole.whole < TELLING_RATIO * bare.whole.whole:
-        return f'A hand seems to be on: {figures}.'
-    return f'Whether a hand is on cannot be told from this motion: {figures}.'
+        return HandVerdict(
+            None, f'Whether a hand is on cannot be told: {best_set} was not tried {missing}.')
+    figures = (f'{best_set} gives E = {bare:.3f} N m bare and {held[1]:.3f} N m '
+               f'{hand_in_words(held[0].hand)}')
+    if bare < TELLING_RATIO * held[1]:
+        return HandVerdict(False, f'No hand seems to be on: {figures}.')
+    if held[1] < TELLING_RATIO * bare:
+        return HandVerdict(True, f'A hand seems to be on: {figures}.')
+    return HandVerdict(
+        None, f'Whether a hand is on cannot be told from this motion: {figures}.')
+
+
+def judge_hand(fits: Sequence[Fit]) -> str:
+    """Return a sentence on whether a hand seems to be mounted, by `hand_verdict`."""
+    return hand_verdict([(one.arm, one.whole.whole) for one in fits]).sentence

@@ -13,12 +13,12 @@ import numpy as np
 from .html_page import heading, page, paragraph, picture, table
 from .plotting import broken, figure_of_size, MEASURED, PREDICTED, RESIDUAL
 from ..identification.bag_job import BagNote
+from ..identification.held_out import Verdict
+from ..identification.link_room import CENTER_MARGIN_M
+from ..identification.qr_factors import BY_BAG
 from ..identification.result import Identification, Score
 from ..recordings.preprocessing import Motion, SignalOptions
 from ..recordings.replay import Errors
-
-# Errors that differ by a smaller part than this are alike.
-_EVEN = 0.02
 
 
 def identification_as_data(result: Identification, bags: Sequence[BagNote],
@@ -47,6 +47,13 @@ def identification_as_data(result: Identification, bags: Sequence[BagNote],
             'with_pull': result.base.condition_number},
         'parameters': _parameters(result),
         'not_shown': list(result.not_shown),
+        'friction_held_at_zero': list(result.friction_held),
+        'slip_reaches_rad': list(result.reaches),
+        'effort_scale': result.effort_scale.tolist(),
+        'verdict': {**asdict(result.verdict), 'better': result.verdict.better},
+        'residual_of_bags': dict(result.bags),
+        'unseen_bags': [name for name, _ in result.bags[len(result.bags) - result.unseen_bags:]],
+        'contradictions': list(result.contradictions),
         'masses': [link.mass for link in result.consistent.arm.links],
         'consistency_margins': [link.consistency_margin()
                                 for link in result.consistent.arm.links],
@@ -58,7 +65,8 @@ def _parameters(result: Identification) -> list[dict[str, Any]]:
     start = result.model.base.values(result.start)
     free = result.unregularised
     rows = []
-    for i, name in enumerate(result.model.names):
+    for i in np.flatnonzero(result.offered):
+        name = result.model.names[i]
         rows.append({
             'name': name,
             'start': float(start[i]) if i < len(start) else None,
@@ -74,7 +82,10 @@ def _parameters(result: Identification) -> list[dict[str, Any]]:
 
 def _score(one: Score) -> dict[str, Any]:
     return {'name': one.name, 'train': _errors(one.train), 'test': _errors(one.test),
+            'test_without_friction': _errors(one.test_rigid),
             'test_unfiltered': _errors(one.test_unfiltered),
+            'parts': [{'name': part.name, 'samples': part.samples, 'E': part.error,
+                       'E_without_friction': part.rigid_error} for part in one.parts],
             'test_at_other_cutoffs': {f'{cutoff:g}': _errors(errors)
                                       for cutoff, errors in one.other_cutoffs.items()}}
 
@@ -85,21 +96,56 @@ def _errors(errors: Errors) -> dict[str, Any]:
 
 def verdict(result: Identification) -> list[str]:
     """Return what a reader must know, one sentence each, the most important first."""
-    arm = result.arm_score
-    base = next(one for one in result.scores if one.name == 'base parameters')
+    arm, said = result.arm_score, result.verdict
     sentences = [
-        f'On the unseen half the identified arm has E = {arm.test.whole:.3f} N m '
-        f'({arm.test_unfiltered.whole:.3f} on unfiltered effort), its base parameters '
-        f'{base.test.whole:.3f} N m.']
-    if result.published:
-        best = min(result.published, key=lambda one: one.test.whole)
-        ratio = arm.test.whole / best.test.whole
-        judged = ('better' if ratio < 1.0 - _EVEN else 'as good' if ratio <= 1.0 + _EVEN else
-                  'NOT better; record a richer motion before using it')
+        f'{_left_out(result)} the identified arm has E = {arm.test.whole:.3f} N m '
+        f'({arm.test_unfiltered.whole:.3f} on unfiltered effort), without its friction and offset '
+        f'{said.rigid:.3f} N m.']
+    if said.best:
+        theirs = next(one for one in result.published if one.name == said.best)
         sentences.append(
-            f'The best published set with friction fitted alike, {best.name}, has '
-            f'{best.test.whole:.3f} N m there: the identified arm is {judged}.')
-    return [*sentences, *_about_the_pull(result)]
+            f'The best published set with friction fitted alike, {said.best}, has '
+            f'{theirs.test.whole:.3f} N m there: the identified arm is {_judged(said)}.')
+    if not said.rigid_holds:
+        sentences.append(
+            f'Without friction and offset, which is what a node commands by default, the '
+            f'identified arm is NOT as good as {result.start.inertial_set} ({said.rigid:.3f} '
+            f'against {said.start_rigid:.3f} N m): its friction or offset has taken over what '
+            'gravity explains; record a motion that turns every joint to and fro.')
+    return [*sentences, *_about_the_pull(result), *_about_friction(result)]
+
+
+def _left_out(result: Identification) -> str:
+    """Return where the errors are from."""
+    parts = result.arm_score.parts
+    if result.unseen_bags:
+        return (f'On {result.unseen_bags} unseen bag{"s" * (result.unseen_bags > 1)}, learnt from '
+                f'{len(result.bags) - result.unseen_bags},')
+    what = 'bags' if len(result.bags) >= BY_BAG else 'stretches'
+    return f'On {len(parts)} {what}, each predicted from the others,'
+
+
+def _judged(said: Verdict) -> str:
+    figures = f'by {said.gain:.3f} N m on average, spread {said.spread:.3f} N m'
+    if said.gain > said.spread:
+        return f'better ({figures})'
+    return (f'NOT better by more than the spread ({figures}); record a richer motion before using '
+            'it')
+
+
+def _about_friction(result: Identification) -> list[str]:
+    """Return sentences on friction: which terms were held, and what reaches were chosen."""
+    sentences = []
+    if result.reaches:
+        sentences.append('The slip elements reach '
+                         f'{" and ".join(f"{1e3 * reach:g} mrad" for reach in result.reaches)}, '
+                         'chosen by cross-validation.')
+    if result.friction_held:
+        sentences.append(
+            f'The motion does not determine {len(result.friction_held)} friction parameters, '
+            'which are smaller than their own deviation and held at zero: '
+            f'{", ".join(result.friction_held)}.')
+    return sentences
 
 
 def doubts(result: Identification, bags: Sequence[BagNote], failures: Sequence[str]) -> list[str]:
@@ -107,18 +153,16 @@ def doubts(result: Identification, bags: Sequence[BagNote], failures: Sequence[s
     return [*(f'left out: {failure}' for failure in failures),
             *(f'{one.bag}: {sentence}' for one in bags
               for sentence in (*one.suspicions, *one.remarks)),
-            *result.remarks]
+            *result.contradictions, *result.remarks]
 
 
 def _about_the_pull(result: Identification) -> list[str]:
     strength, start = result.base.strength, result.start.inertial_set
-    chosen = ('by cross-validation within the training half' if result.validation is not None
-              else 'by hand')
+    chosen = ('by cross-validation' if result.options.strength is None else 'by hand')
     free = result.unregularised
     reason = ('the motion alone does not determine every parameter' if free is None else
               f'without it the condition number is {free.condition_number:.0f}')
     sentences = [
-        f'No pull towards {start} was chosen ({chosen}).' if strength == 0.0 else
         f'The parameters are pulled towards {start} with strength {strength:.3g}, chosen '
         f'{chosen}: {start} counts as known to {strength**-0.5:.0%} ({reason}).']
     if result.not_shown:
@@ -146,13 +190,12 @@ def advice(names: Sequence[str]) -> str:
 
 def torque_figure(result: Identification, motion: Motion, joint_names: Sequence[str],
                   title: str) -> Any:
-    """Return measured and predicted torque and residual of one recording, unseen half shaded."""
+    """Return measured and predicted torque and residual of one recording."""
     predicted = result.model.torque(motion, result.consistent.theta)
     n = motion.q.shape[1]
     figure = figure_of_size((12.0, 1.6 * n + 0.8))
     axes = figure.subplots(n, 2, sharex=True, squeeze=False)
     time = broken(motion.time, motion.piece)
-    unseen = motion.halves()[1].time
     for row, name, measured, model in zip(axes, joint_names, motion.effort.T, predicted.T):
         row[0].plot(time, broken(measured, motion.piece), color=MEASURED, lw=1.6,
                     label='measured, filtered')
@@ -162,11 +205,9 @@ def torque_figure(result: Identification, motion: Motion, joint_names: Sequence[
         row[1].plot(time, broken(measured - model, motion.piece), color=RESIDUAL, lw=1.0)
         row[0].set_ylabel(f'{name}\n[N m]', fontsize=8)
         for axis in row:
-            axis.axvspan(unseen[0], unseen[-1], color='#cccccc', alpha=0.3, lw=0.0,
-                         label='unseen half')
             axis.tick_params(labelsize=8)
             axis.grid(alpha=0.25)
-    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc='outside upper right', ncols=3,
+    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc='outside upper right', ncols=2,
                   fontsize=8)
     axes[0, 1].set_title('measured - identified', fontsize=10)
     for axis in axes[-1]:
@@ -183,7 +224,7 @@ def parameter_figure(result: Identification) -> Any:
     groups = {
         'first moments and masses, change from the start [kg m, kg]': np.flatnonzero(moment),
         'inertias, change from the start [kg m^2]': np.flatnonzero(np.logical_not(moment)),
-        'friction [N m s/rad, N m, N m]': np.arange(b, len(names))}
+        'friction [N m s/rad, N m, N m]': b + np.flatnonzero(result.offered[b:])}
     figure = figure_of_size((13.0, 10.5))
     for axis, (title, members) in zip(figure.subplots(len(groups), 1), groups.items()):
         place = np.arange(len(members))
@@ -203,17 +244,17 @@ def parameter_figure(result: Identification) -> Any:
 
 def validation_figure(result: Identification) -> Any | None:
     """Return the cross-validation error over the pull's strength; None without one."""
-    if result.validation is None:
+    if result.validation is None or not result.validation.strengths:
         return None
     strengths, errors = np.array(result.validation.strengths), result.validation.errors
     figure = figure_of_size((8.0, 3.6))
     axis = figure.subplots()
-    # No pull at all has no place on a logarithmic axis; it stands one decade to the left.
-    shown = np.where(strengths > 0.0, strengths, strengths[strengths > 0.0].min() / 10.0)
-    axis.semilogx(shown, errors, 'o-', color=PREDICTED, ms=4)
-    axis.axvline(shown[int(np.argmin(errors))], color=RESIDUAL, lw=1.0, ls='--', label='chosen')
-    axis.set_xlabel('strength of the pull (leftmost: none)', fontsize=9)
-    axis.set_ylabel('left-out error / noise', fontsize=9)
+    axis.semilogx(strengths, errors, 'o-', color=PREDICTED, ms=4, label='with friction')
+    axis.semilogx(strengths, result.validation.rigid_errors, 'o-', color=MEASURED, ms=4,
+                  label='without friction and offset')
+    axis.axvline(result.base.strength, color=RESIDUAL, lw=1.0, ls='--', label='chosen')
+    axis.set_xlabel('strength of the pull', fontsize=9)
+    axis.set_ylabel('left-out E [N m]', fontsize=9)
     axis.grid(alpha=0.25)
     axis.legend(fontsize=8)
     return figure
@@ -243,6 +284,7 @@ def identification_page(result: Identification, bags: Sequence[BagNote],
         *(paragraph(line) for line in verdict(result)),
         *(paragraph(line, 'doubt') for line in doubts(result, bags, failures)),
         heading('Errors'), _score_table(result), _joint_table(result),
+        _parts_table(result), _bag_table(result),
         heading('Torques'), *_torques(result, bags, motions),
         heading('Parameters'),
         picture(parameter_figure(result), 'base parameters with their standard deviations'),
@@ -258,19 +300,33 @@ def identification_page(result: Identification, bags: Sequence[BagNote],
 
 def _score_table(result: Identification) -> str:
     cutoffs = list(result.scores[0].other_cutoffs)
-    headings = ['parameters', 'first half', 'unseen half', 'unseen, unfiltered effort',
-                *(f'unseen, {cutoff:g} Hz' for cutoff in cutoffs)]
+    headings = ['parameters', 'all data', 'unseen', 'unseen, without friction and offset',
+                'unseen, unfiltered effort', *(f'unseen, {cutoff:g} Hz' for cutoff in cutoffs)]
     rows = [[one.name, *(f'{errors.whole:.3f}' for errors in (
-        one.train, one.test, one.test_unfiltered,
+        one.train, one.test, one.test_rigid, one.test_unfiltered,
         *(one.other_cutoffs[cutoff] for cutoff in cutoffs)))] for one in result.scores]
     return table(headings, rows, 'E over the whole vector [N m]; published sets have friction '
-                  'fitted on the first half as well')
+                 'fitted alike')
 
 
 def _joint_table(result: Identification) -> str:
     rows = [[one.name, *(f'{value:.3f}' for value in one.test.joints)] for one in result.scores]
     return table(['parameters', *result.start.joint_names], rows,
-                  'root mean square per joint on the unseen half [N m]')
+                  'root mean square per joint on what was left out [N m]')
+
+
+def _parts_table(result: Identification) -> str:
+    best = next((one for one in result.published if one.name == result.verdict.best), None)
+    rows = [[own.name, f'{own.error:.3f}', f'{own.rigid_error:.3f}',
+             '' if best is None else f'{best.parts[k].error:.3f}']
+            for k, own in enumerate(result.arm_score.parts)]
+    return table(['left out', 'identified', 'identified, without friction and offset',
+                  result.verdict.best], rows, 'E of what was left out, part by part [N m]')
+
+
+def _bag_table(result: Identification) -> str:
+    return table(['bag', 'residual'], [[name, f'{error:.3f}'] for name, error in result.bags],
+                 'root mean square of each bag under the final fit to all of them [N m]')
 
 
 def _torques(result: Identification, bags: Sequence[BagNote], motions: Sequence[Motion],
@@ -289,7 +345,8 @@ def _parameter_table(result: Identification) -> str:
     meanings = [str(relation) for relation in result.model.base.relations]
     free = result.unregularised
     rows = []
-    for i, name in enumerate(result.model.names):
+    for i in np.flatnonzero(result.offered):
+        name = result.model.names[i]
         rows.append([
             meanings[i] if i < b else name, f'{start[i]:.4g}' if i < b else '',
             '' if free is None else f'{free.theta[i]:.4g} ± {free.deviations[i]:.2g}',
@@ -314,9 +371,11 @@ def _method(result: Identification, signal: SignalOptions) -> str:
         f'Signals at {signal.rate:g} Hz, zero-phase second-order Butterworth at '
         f'{signal.cutoff:g} Hz on position, velocity and effort, {signal.trim:g} s trimmed. '
         f'{len(result.model.base)} base parameters (Gautier and Khalil 1990) and '
-        f'{len(result.model.friction.names)} of friction, weighted least squares on the first '
-        'half of every recording. Standard deviations count independent samples: those of the '
-        'filter, or of the residual where it repeats itself for longer; with a pull the starting '
-        'set counts as a prior. The consistent fit keeps every pseudo-inertia positive definite, '
-        f'every mass within a factor of {result.options.mass_factor:g} of the start, and every '
+        f'{int(result.offered.sum()) - len(result.model.base)} of friction, weighted least '
+        'squares under a prior about the starting set and about zero friction. Standard '
+        'deviations count independent samples: those of the filter, or of the residual where it '
+        'repeats itself for longer; the prior counts. The consistent fit keeps every '
+        'pseudo-inertia positive definite, '
+        f'every mass within a factor of {result.options.mass_factor:g} of the start, every centre '
+        f'of mass within {1e3 * CENTER_MARGIN_M:g} mm of the shapes of its link, and every '
         'friction braking.')

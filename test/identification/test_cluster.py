@@ -14,7 +14,7 @@ from franka_dynamics.errors import ClusterError, IdentificationError, RecordingE
 from franka_dynamics.identification.bag_job import BagJob
 from franka_dynamics.identification.cluster import connect, identify_on_cluster
 from franka_dynamics.identification.identify import identify
-from franka_dynamics.identification.result import IdentificationOptions
+from franka_dynamics.identification.options import IdentificationOptions
 from franka_dynamics.recordings.rosbag_writer import write_recording
 
 distributed = pytest.importorskip('distributed')
@@ -47,7 +47,8 @@ def jobs_of(bags):
 
 
 def in_this_process(bags):
-    prepared = [job.motions(job.recording()) for job in jobs_of(bags)]
+    model = IdentificationOptions().torque_model(FER)
+    prepared = [job.motions(job.recording(), model) for job in jobs_of(bags)]
     return identify([motion for motion, _ in prepared], FER, [FER],
                     other_cutoffs={5.0: [others[5.0] for _, others in prepared]})
 

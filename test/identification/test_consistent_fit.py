@@ -19,7 +19,7 @@ from franka_dynamics.recordings.preprocessing import prepare
 
 FER = load('fer')
 NOISE = Noise(np.full(7, 0.01), np.ones(7))
-FRICTION = ViscousCoulombFriction(np.full(7, 0.2), np.full(7, 0.3), np.full(7, -0.1))
+FRICTION = ViscousCoulombFriction(np.full(7, 0.2), np.full(7, 0.3), np.full(7, -0.02))
 
 
 def factors_of(simulate, model, arm, friction=FRICTION, **kwargs):
@@ -40,9 +40,9 @@ def test_given_torques_of_a_physical_arm_when_fitted_then_its_base_parameters_co
     factors, theta = factors_of(simulate, model, truth, duration=30.0)
     fit = fit_consistent(factors, NOISE, Pull.towards(FER, model), 0.01, start=FER)
     b = len(model.base)
-    # The weak pull and the solver's tolerance; a tenth of what a part of 1e-2 would be.
+    # The weak pull, the prior of friction and the solver's tolerance.
     scale = Pull.towards(FER, model).deviations
-    assert np.abs((fit.theta - theta)[:b] / scale).max() < 1e-2
+    assert np.abs((fit.theta - theta)[:b] / scale).max() < 1.2e-2
     np.testing.assert_allclose(fit.theta[b:], theta[b:], rtol=0.0, atol=1e-3)
     assert all(link.consistency_margin() > 0.0 for link in fit.arm.links)
     np.testing.assert_allclose(model.base.values(fit.arm), fit.theta[:b], rtol=0.0, atol=1e-12)

@@ -2,14 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """The strength of the pull follows from what the training data can bear."""
 
-from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from franka_dynamics.arm import load
+from franka_dynamics.arm import load, MaxwellSlipFriction
 from franka_dynamics.errors import IdentificationError
-from franka_dynamics.identification.cross_validation import cross_validate
+from franka_dynamics.identification.cross_validation import cross_validate, CrossValidation
 from franka_dynamics.identification.least_squares import estimate, Noise
 from franka_dynamics.identification.prior import Pull
 from franka_dynamics.identification.qr_factors import Summary, TorqueFactors
@@ -22,7 +21,7 @@ NOISE = Noise(np.full(7, 0.3), np.full(7, 6.0))
 
 
 def folds_of(recording):
-    return Summary.of(MODEL, prepare(recording), 5).folds
+    return [part.factors for part in Summary.of(MODEL, prepare(recording), 5).parts]
 
 
 def test_given_a_good_start_when_validated_then_the_pull_is_strong_and_with_a_bad_one_weak(
@@ -32,7 +31,7 @@ def test_given_a_good_start_when_validated_then_the_pull_is_strong_and_with_a_ba
     bad = cross_validate(folds, NOISE, Pull.towards(
         FER.map_links(lambda link: link + link + link), MODEL))
     assert good.chosen > 99.0, good
-    assert bad.chosen < 10.0
+    assert bad.chosen < 99.0
 
 
 def test_given_folds_when_validated_then_the_error_is_that_of_left_out_predictions(simulate):
@@ -45,21 +44,38 @@ def test_given_folds_when_validated_then_the_error_is_that_of_left_out_predictio
         for fold in (*folds[:k], *folds[k + 1:]):
             others = others + fold
         theta = estimate(others, NOISE, pull, 3.0).theta
-        squares += np.sum(left_out.squares(theta)) / 0.3**2
-    assert actual == pytest.approx(np.sqrt(squares / 7 / sum(f.samples for f in folds)), rel=1e-9)
+        squares += np.sum(left_out.squares(theta))
+    assert actual == pytest.approx(np.sqrt(squares / sum(f.samples for f in folds)), rel=1e-9)
 
 
-def test_given_a_motion_too_poor_without_pull_when_validated_then_that_is_no_candidate(simulate):
-    recording = simulate(FER, duration=10.0, noise=0.5)
-    still = np.arange(7) > 2
-    folds = folds_of(replace(recording, q=np.where(still, 0.5, recording.q),
-                             dq=np.where(still, 0.0, recording.dq)))
-    found = cross_validate(folds, NOISE, Pull.towards(FER, MODEL))
-    assert found.errors[0] == np.inf
-    assert found.chosen > 0.0
+def found(errors, rigid, start=1.0):
+    return CrossValidation((10.0, 100.0, 1000.0), errors, rigid, start)
+
+
+def test_of_errors_that_are_alike_the_strongest_prior_is_chosen():
+    assert found((0.300, 0.302, 0.310), (0.9, 0.9, 0.9)).chosen == 100.0
+    assert found((0.300, 0.310, 0.301), (0.9, 0.9, 0.9)).chosen == 1000.0
+
+
+def test_a_strength_whose_rigid_part_is_worse_than_the_start_is_no_candidate():
+    assert found((0.3, 0.35, 0.4), (1.1, 0.9, 0.9)).chosen == 100.0
+    assert found((0.3, 0.35, 0.4), (1.1, 1.2, 1.3)).chosen == 1000.0
+
+
+def test_reaches_are_those_of_the_elements_that_made_the_torques(simulate):
+    model = TorqueModel.of(FER, width=0.01, stribeck_velocity=0.1, reaches=(0.004, 0.1, 0.3))
+    recording = simulate(FER, duration=40.0, noise=0.05, rate=100.0, friction=MaxwellSlipFriction(
+        np.full(7, 0.2), np.full(7, 0.1), np.zeros(7), np.zeros(7), np.full((2, 7), 0.3),
+        np.array([0.004, 0.1])))
+    parts = Summary.of(model, prepare(recording, columns=model.friction.columns), 5).parts
+    choice = cross_validate([part.factors for part in parts], NOISE, Pull.towards(FER, model),
+                            (100.0,), ((0.004, 0.3), (0.004, 0.1)))
+    assert choice.reaches == (0.004, 0.1)
+    errors = dict(choice.reach_errors)
+    assert errors[0.004, 0.1] < 0.8 * errors[0.004, 0.3]
 
 
 def test_given_one_fold_when_validated_then_it_is_refused(simulate):
     folds = folds_of(simulate(FER, duration=10.0))
-    with pytest.raises(IdentificationError, match='needs at least two folds; got 1'):
+    with pytest.raises(IdentificationError, match='needs at least two parts; got 1'):
         cross_validate(folds[:1], NOISE, Pull.towards(FER, MODEL))

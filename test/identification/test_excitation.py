@@ -55,7 +55,8 @@ def test_given_a_motion_when_judged_then_the_condition_number_is_that_of_its_sca
     trajectory = random_trajectory(problem, arm.home, 10.0, 5, np.random.default_rng(1))
     states = trajectory.at(np.linspace(0.0, 10.0, 100, endpoint=False))
     model = problem.model
-    rows = np.concatenate([model.base.regressor(*states), model.friction.regressor(states[1])], -1)
+    friction = model.friction.regressor(model.friction.columns(*states[:2]))
+    rows = np.concatenate([model.base.regressor(*states), friction], -1)
     rows = rows * problem.units / np.sqrt(arm.limit('effort'))[:, None]
     # The squared matrix is used, which loses half the digits of the smallest singular value.
     assert problem.condition_number(*states) == pytest.approx(

@@ -13,12 +13,42 @@ def test_given_values_when_multiplied_by_the_columns_then_they_are_the_models_to
     rng = np.random.default_rng(0)
     terms = FrictionTerms(3, width=0.05)
     values, dq = rng.uniform(0.1, 1.0, 9), rng.uniform(-2.0, 2.0, (50, 3))
-    np.testing.assert_allclose(terms.regressor(dq) @ values, terms.model(values).torque(dq),
-                               rtol=0.0, atol=1e-15)
+    np.testing.assert_allclose(
+        terms.regressor(terms.columns(dq, dq)) @ values, terms.model(values).torque(dq),
+        rtol=0.0, atol=1e-15)
+
+
+def test_slip_columns_are_the_torque_along_the_motion():
+    rng = np.random.default_rng(1)
+    terms = FrictionTerms(3, 0.01, stribeck_velocity=0.1, reaches=(0.004, 0.3))
+    q = np.cumsum(rng.normal(0.0, 0.01, (200, 3)), axis=0)
+    dq = rng.uniform(-0.3, 0.3, (200, 3))
+    values = rng.uniform(0.1, 1.0, len(terms.names))
+    np.testing.assert_allclose(terms.regressor(terms.columns(q, dq)) @ values,
+                               terms.model(values).torque_along(q, dq), rtol=0.0, atol=1e-14)
+
+
+def test_elements_that_are_not_chosen_are_left_out_of_the_model():
+    terms = FrictionTerms(2, 0.01, stribeck_velocity=0.1, reaches=(0.002, 0.004, 0.3))
+    chosen = terms.chosen((0.004, 0.3))
+    assert [name for name, there in zip(terms.names, chosen) if not there] == [
+        'fz2mrad_1', 'fz2mrad_2']
+    model = terms.model(np.where(chosen, 0.5, 0.0))
+    np.testing.assert_array_equal(model.reach, [0.004, 0.3])
+    assert model.slip.shape == (2, 2)
+
+
+def test_prior_of_friction_has_the_scale_of_the_joint():
+    terms = FrictionTerms(2, 0.01, stribeck_velocity=0.1, reaches=(0.004,))
+    first, second = terms.deviations([87.0, 12.0], [2.0, np.inf]).reshape(2, -1)
+    # fv, fc, fo, fs, fz: 2 % of the limit, an offset a tenth of that.
+    np.testing.assert_allclose(first, [1.74, 1.74, 0.174, 1.74, 1.74], rtol=1e-12, atol=0.0)
+    np.testing.assert_allclose(second, [0.24, 0.24, 0.024, 0.24, 0.24], rtol=1e-12, atol=0.0)
 
 
 def test_given_a_joint_when_it_moves_then_only_its_own_torque_has_friction():
-    columns = FrictionTerms(3).regressor(np.array([[0.0, 1.0, 0.0]]))
+    terms, dq = FrictionTerms(3), np.array([[0.0, 1.0, 0.0]])
+    columns = terms.regressor(terms.columns(dq, dq))
     assert columns.shape == (1, 3, 9)
     np.testing.assert_array_equal(columns[0, 1], [0, 0, 0, 1, 1, 1, 0, 0, 0])
     np.testing.assert_array_equal(columns[0, 0], [0, 0, 1, 0, 0, 0, 0, 0, 0])
@@ -32,3 +62,5 @@ def test_given_names_when_listed_then_they_follow_the_columns():
 def test_given_a_width_that_is_none_when_made_then_it_is_refused(width):
     with pytest.raises(IdentificationError, match='width of Coulomb friction is'):
         FrictionTerms(7, width)
+    with pytest.raises(IdentificationError, match='reach of a Maxwell-slip element is'):
+        FrictionTerms(7, reaches=(0.1, width))

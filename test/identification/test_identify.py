@@ -1,144 +1,305 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The whole procedure, on a real arm's recording and on simulated ones."""
+"""The whole procedure, on real arms' recordings and on simulated ones."""
 
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from franka_dynamics.arm import load, SigmoidFriction, ViscousCoulombFriction
+from franka_dynamics.arm import (
+    available_hands,
+    available_sets,
+    LinkInertia,
+    load,
+    MaxwellSlipFriction,
+    SigmoidFriction,
+    ViscousCoulombFriction,
+)
 from franka_dynamics.errors import IdentificationError
 from franka_dynamics.identification.identify import identify
-from franka_dynamics.identification.result import IdentificationOptions
+from franka_dynamics.identification.link_room import link_rooms
+from franka_dynamics.identification.options import IdentificationOptions
 from franka_dynamics.recordings.preprocessing import prepare, SignalOptions
 from franka_dynamics.recordings.recording import read_recording
-from franka_dynamics.recordings.replay import fit
+from franka_dynamics.recordings.replay import fit, friction_column
 
-FER = load('fer')
-FRICTION = ViscousCoulombFriction(np.full(7, 0.2), np.full(7, 0.3), np.full(7, 0.1))
+from ..arms import drawn_around
+from ..slow_work import drawn_friction, slow_work
+
+FER, FR3 = load('fer'), load('fr3', hand='franka_hand')
+FRICTION = ViscousCoulombFriction(np.full(7, 0.2), np.full(7, 0.3), np.full(7, 0.01))
+SLIP, SIMPLE = IdentificationOptions(), IdentificationOptions(friction='viscous_coulomb')
 
 
-@pytest.fixture
-def scores_of():
-    return lambda result: {one.name: one for one in result.scores}
+def columns(arm, options=SLIP):
+    return options.torque_model(arm).friction.columns
 
 
-def test_given_a_real_arm_when_trained_on_its_first_half_then_the_second_is_predicted(
-        fer_recording_path, scores_of):
-    recording = read_recording(fer_recording_path, FER.joint_names)
-    motion = prepare(recording)
-    result = identify([motion], FER, [FER],
-                      other_cutoffs={5.0: [prepare(recording, SignalOptions(cutoff=5.0))]})
+def prepared(recording, arm=FER, **signal):
+    return prepare(recording, SignalOptions(**signal), columns=columns(arm))
+
+
+def scores_of(result):
+    return {one.name: one for one in result.scores}
+
+
+def runs(draw, count=3, arm=FR3, **kwargs):
+    """Return recordings of slow work by an arm drawn around the published set, and that arm."""
+    truth, friction = drawn_around(arm, draw), drawn_friction(arm, draw)
+    return [slow_work(truth, friction, 100 * draw + k, **kwargs) for k in range(count)], truth
+
+
+def halves(motion):
+    """Return the first half to learn from and the second as unseen."""
+    first, second = motion.halves()
+    return [first], [second]
+
+
+@pytest.fixture(scope='module')
+def motions(fer_recording_path, fer_1khz_recording_path):
+    """Return both real recordings, prepared at 3 Hz and at 5 Hz."""
+    bags = {'slow': fer_recording_path, 'fast': fer_1khz_recording_path}
+    return {(name, cutoff): prepared(read_recording(bag, FER.joint_names), cutoff=cutoff)
+            for name, bag in bags.items() for cutoff in (3.0, 5.0)}
+
+
+# Measured: 0.358 and 0.207 with friction, 0.882 and 0.879 without; gaz2019 0.484 and 0.486, 0.997
+# and 1.086. The bounds are what was asked for before it was built.
+@pytest.mark.parametrize(('name', 'bound', 'published', 'rigid'), [
+    ('slow', 0.365, 0.484, 0.997), ('fast', 0.21, 0.486, 1.086)])
+def test_unseen_half_of_a_real_arm_is_predicted(motions, name, bound, published, rigid):
+    first, second = halves(motions[name, 3.0])
+    result = identify(first, FER, [FER], tests=second, other_cutoffs={
+        5.0: [half for both in halves(motions[name, 5.0]) for half in both]})
     scores = scores_of(result)
-    # The best published set with fitted friction has 0.51 there.
-    assert scores['gaz2019, none'].test.whole == pytest.approx(0.512, abs=2e-3)
-    for name in ('base parameters, no pull', 'base parameters', 'consistent'):
-        assert scores[name].test.whole <= 0.41
-        assert scores[name].other_cutoffs[5.0].whole < 0.5
-    assert scores['consistent'].test.whole == pytest.approx(0.384, abs=3e-3)
+    assert scores['gaz2019, none'].test.whole == pytest.approx(published, abs=3e-3)
+    assert scores['gaz2019, none'].test_rigid.whole == pytest.approx(rigid, abs=2e-3)
+    for one in ('base parameters', 'consistent'):
+        assert scores[one].test.whole <= bound
+        assert scores[one].test_rigid.whole < 0.9
+        assert scores[one].other_cutoffs[5.0].whole < 0.47
+    assert result.verdict.better
     assert result.consistent.arm.inconsistencies() == ()
-    # The scores come from triangles; the arm's own model on the samples says the same.
-    direct = fit(result.consistent.arm, motion.halves()[1])
-    assert direct.with_friction.whole == pytest.approx(scores['consistent'].test.whole, rel=1e-9)
 
 
-def test_given_a_rich_simulated_motion_when_identified_then_it_beats_its_wrong_start(
-        simulate, scores_of):
-    truth = load('fer', hand='franka_hand')
-    motions = [prepare(simulate(truth, duration=40.0, friction=FRICTION, noise=0.2, seed=seed))
-               for seed in (0, 1)]
+@pytest.mark.parametrize('name', ['slow', 'fast'])
+def test_stretches_of_a_real_arm_left_out_in_turn_are_predicted(motions, name):
+    result = identify([motions[name, 3.0]], FER, [FER])
+    own, published = result.arm_score, result.published[0]
+    assert len(own.parts) == 5
+    assert own.test.whole < {'slow': 0.385, 'fast': 0.21}[name]
+    assert result.verdict.better
+    assert result.verdict.gain == pytest.approx(np.mean(
+        [theirs.error - ours.error for ours, theirs in zip(own.parts, published.parts)]))
+    assert 0.0 < result.verdict.spread < result.verdict.gain
+    # The file is fitted to all of it, which the stretches were not.
+    assert own.train.whole < own.test.whole
+    assert result.bags[0][1] == pytest.approx(own.train.whole, rel=1e-9)
+
+
+def test_the_arm_predicts_what_its_score_says(motions, fer_1khz_recording_path):
+    result = identify([motions['fast', 3.0]], FER, [FER])
+    # The score comes from triangles; the arm's own model on the recording says the same.
+    motion = prepare(read_recording(fer_1khz_recording_path, FER.joint_names),
+                     columns=friction_column(result.arm.friction))
+    direct = fit(result.arm, motion)
+    assert direct.whole.whole == pytest.approx(result.arm_score.train.whole, rel=1e-9)
+    assert isinstance(result.arm.friction, MaxwellSlipFriction)
+    assert result.arm.friction.deviations.shape == (6, 7)
+
+
+def test_links_of_a_real_arm_stay_where_and_what_they_are(motions):
+    # Fitted without these bounds, a link 7 of 0.25 kg and a centre outside its link came out.
+    result = identify([motions['fast', 3.0]], FER, [FER])
+    for link, own, room in zip(result.arm.links, FER.links, link_rooms(FER)):
+        assert room.distance(link.center_of_mass) < 1e-3
+        assert 0.6 < link.mass / own.mass < 1.4
+    assert result.arm.links[6].mass == pytest.approx(0.66, abs=0.1)  # gaz2019: 0.74
+
+
+def test_two_arms_in_one_call_are_said_to_contradict(motions):
+    result = identify([motions['fast', 3.0], motions['slow', 3.0]], FER, [FER],
+                      names=['mine', 'theirs'])
+    assert len(result.contradictions) == 1
+    assert result.contradictions[0].startswith('mine and theirs contradict each other: fitted '
+                                               'together they leave 0.484 N m')
+    assert [name for name, _ in result.bags] == ['mine', 'theirs']
+
+
+def test_no_bag_of_one_arm_contradicts_the_others():
+    recordings, _ = runs(0)
+    assert identify(recordings, FR3, [FR3]).contradictions == ()
+
+
+def test_the_bag_with_another_load_is_named_among_several():
+    recordings, truth = runs(1)
+    half_a_kilo = LinkInertia.from_center_of_mass(0.5, (0.0, 0.0, 0.1), 1e-3 * np.eye(3))
+    loaded = slow_work(truth.with_payload(half_a_kilo), drawn_friction(FR3, 1), 555)
+    result = identify([*recordings, loaded], FR3, [FR3], names=['a', 'b', 'c', 'loaded'])
+    assert result.contradictions[0].startswith('loaded contradicts every other bag')
+    assert len(result.contradictions) == 1
+
+
+def test_a_rich_motion_beats_a_wrong_start(simulate):
+    truth = drawn_around(load('fer', hand='franka_hand'), 0)
+    motions = [prepared(simulate(truth, duration=40.0, friction=FRICTION, noise=0.2, rate=100.0,
+                                 seed=seed)) for seed in (0, 1)]
     result = identify(motions, FER, [FER])
+    # White noise in a 3 Hz band of 50 Hz.
+    noise_alone = 0.2 * np.sqrt(7.0 * 3.0 / 50.0)
     scores = scores_of(result)
-    noise_alone = 0.2 * np.sqrt(7.0 / result.filter_inflation)
-    assert scores['consistent'].test.whole < 1.6 * noise_alone
+    assert scores['consistent'].test.whole < 2.0 * noise_alone
     assert scores['gaz2019, none'].test.whole > 5.0 * noise_alone
 
 
-def test_given_a_poor_motion_when_identified_then_it_does_not_look_good_by_over_fitting(
-        simulate, scores_of):
-    # Ten seconds in which joints 4 to 7 hardly move, then a motion that turns them.
-    recording = simulate(FER, duration=24.0, friction=FRICTION, noise=0.5)
-    first = recording.time < 12.0
-    slow = np.where(np.arange(7) > 2, 0.02, 1.0)
-    middle = recording.q[recording.time >= 12.0][0]
-    from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
-    q = np.where(first[:, None], middle + slow * (recording.q - middle), recording.q)
-    dq = np.where(first[:, None], slow * recording.dq, recording.dq)
-    ddq = np.gradient(dq, 1.0 / 30.0, axis=0)
-    rng = np.random.default_rng(9)
-    effort = (NewtonEulerModel(FER).inverse_dynamics(q, dq, ddq) + FRICTION.torque(dq)
-              + 0.5 * rng.standard_normal(q.shape))
-    result = identify([prepare(replace(recording, q=q, dq=dq, effort=effort))], FER, [FER])
-    scores = scores_of(result)
-    assert result.base.strength > 0.0
-    assert len(result.not_shown) > 10
-    if result.unregularised is not None:
-        assert scores['base parameters'].test.whole < scores['base parameters, no pull'].test.whole
-    assert scores['consistent'].test.whole < 1.5 * scores['gaz2019, none'].test.whole
+@pytest.mark.parametrize('draw', [0, 1, 2])
+def test_slow_work_left_out_run_by_run_is_predicted_better(draw):
+    recordings, _ = runs(draw, resting=(4,))
+    result = identify(recordings, FR3, [FR3], names=['a', 'b', 'c'])
+    assert [part.name for part in result.arm_score.parts] == ['a', 'b', 'c']
+    published = result.published[0]
+    for own, theirs in zip(result.arm_score.parts, published.parts):
+        assert own.error < min(0.35, theirs.error)
+        assert own.rigid_error < theirs.rigid_error
+    # Friction fitted alike is that of joints, not what bare least squares makes of poor motion.
+    assert published.test.whole < 0.5
+    assert result.verdict.better
 
 
-def test_given_rotors_when_asked_for_then_they_come_back(simulate):
+def test_a_single_poor_run_never_loses_on_the_others():
+    recordings, _ = runs(3, count=3, resting=(4,))
+    result = identify(recordings[:1], FR3, [FR3], tests=recordings[1:])
+    assert result.arm_score.test.whole < result.published[0].test.whole
+    assert result.arm_score.test_rigid.whole <= result.start_score.test_rigid.whole
+    assert result.unseen_bags == 2
+
+
+def test_a_joint_that_hardly_moves_gets_no_friction_of_its_own():
+    recordings, _ = runs(4, resting=(4,))
+    result = identify(recordings, FR3, [FR3])
+    assert 'fv_5' in result.friction_held
+    assert result.arm.friction.viscous[4] == 0.0
+    assert 'fr3_joint5 (at most 0.00' in result.remarks[-1]
+    assert result.remarks[-1].endswith('turn every joint, to and fro')
+    # At 1 rad/s no joint has more than a part of its limit: 12.5 N m s/rad were once found.
+    assert (result.arm.friction.viscous < 0.1 * FR3.limit('effort')).all()
+
+
+def test_an_offset_that_could_be_gravity_is_not_taken_from_it():
+    # A hand that is 0.3 kg heavier than named looks like offsets to an arm that hardly turns.
+    heavier = LinkInertia.from_center_of_mass(0.3, (0.0, 0.0, 0.05), 1e-4 * np.eye(3))
+    truth = FR3.with_payload(heavier)
+    friction = drawn_friction(FR3, 5)
+    recordings = [slow_work(truth, friction, k, reach=0.1) for k in range(3)]
+    result = identify(recordings, FR3, [FR3])
+    assert (np.abs(result.arm.friction.offset) < 0.01 * FR3.limit('effort')).all()
+    elsewhere = slow_work(truth, friction, 9, reach=0.5)
+    own, start = (fit(arm, prepare(elsewhere)).rigid.whole for arm in (result.arm, FR3))
+    assert own < 0.8 * start
+
+
+def test_an_arm_like_the_published_set_is_not_called_better():
+    friction = drawn_friction(FR3, 6)
+    recordings = [slow_work(FR3, friction, k) for k in range(3)]
+    result = identify(recordings, FR3, [FR3])
+    assert not result.verdict.better
+    # It does not lose either: the prior is chosen strong.
+    assert result.arm_score.test.whole < 1.02 * result.published[0].test.whole
+    assert result.base.strength > 100.0
+
+
+def test_a_hand_that_was_not_named_is_refused():
+    recordings, _ = runs(7)
+    bare = load('fr3', hand='none')
+    candidates = [load('fr3', name, hand=hand) for name in available_sets('fr3')
+                  for hand in ('none', *available_hands())]
+    with pytest.raises(IdentificationError, match=r'^mine: A hand seems to be on: .* but no hand '
+                       r'was named\. Name what is mounted with --hand'):
+        identify(recordings, bare, [bare], hands=candidates, names=['mine', 'b', 'c'])
+    identify(recordings[:1], FR3, [FR3], hands=candidates)
+    taken = identify(recordings[:1], bare, [bare], IdentificationOptions(anyway=True),
+                     hands=candidates)
+    assert 'A hand seems to be on' in taken.remarks[0]
+
+
+def test_a_hand_that_is_not_there_is_refused():
+    friction = drawn_friction(FR3, 8)
+    recording = slow_work(drawn_around(load('fr3', hand='none'), 8), friction, 8)
+    candidates = [load('fr3', hand=hand) for hand in ('none', *available_hands())]
+    with pytest.raises(IdentificationError, match=r'No hand seems to be on: .* but '
+                       r'franka_hand was named'):
+        identify([recording], FR3, [FR3], hands=candidates)
+
+
+def test_unseen_bags_decide_and_the_file_is_fitted_to_all():
+    recordings, _ = runs(9)
+    options = IdentificationOptions(strength=100.0)
+    learnt = identify(recordings[:2], FR3, [FR3], options, tests=recordings[2:],
+                      names=['a', 'b', 'unseen'])
+    every = identify(recordings, FR3, [FR3], options)
+    assert all(part.name.startswith('unseen, stretch') for part in learnt.arm_score.parts)
+    # What is learnt from all three does not depend on which of them was unseen before, but for
+    # the samples that count as independent, which only the first two tell.
+    np.testing.assert_allclose(learnt.base.theta[:43], every.base.theta[:43], rtol=0.0, atol=0.02)
+    assert learnt.arm_score.train.whole == pytest.approx(every.arm_score.train.whole, rel=0.02)
+
+
+def test_rotors_come_back_when_asked_for(simulate):
     truth = replace(FER, joints=tuple(replace(joint, rotor_inertia=0.2) for joint in FER.joints))
-    motion = prepare(simulate(truth, duration=60.0, friction=FRICTION, noise=0.1, rate=30.0))
+    motion = prepared(simulate(truth, duration=60.0, friction=FRICTION, noise=0.1, rate=30.0))
     result = identify([motion], FER, options=IdentificationOptions(rotor_inertia=True))
     rotors = [joint.rotor_inertia for joint in result.consistent.arm.joints]
     # Joints 1 and 2 share theirs with links that only they move.
-    np.testing.assert_allclose(rotors[3:], 0.2, rtol=0.0, atol=0.05)
+    np.testing.assert_allclose(rotors[3:], 0.2, rtol=0.0, atol=0.06)
 
 
-def test_given_sigmoid_friction_when_asked_for_then_the_arm_has_it_and_predicts(simulate):
-    motion = prepare(simulate(FER, duration=60.0, friction=FER.friction, noise=0.1))
-    result = identify([motion], FER, options=IdentificationOptions(friction='sigmoid'))
+def test_sigmoid_friction_is_fitted_and_judged_when_asked_for(simulate):
+    recording = simulate(FER, duration=60.0, friction=FER.friction, noise=0.1)
+    result = identify([recording], FER, [FER], options=IdentificationOptions(friction='sigmoid'))
     assert isinstance(result.arm.friction, SigmoidFriction)
     # Offsets are shared with gravity and the filter rounds off the turn; the swing is left.
     swing = [friction.torque(np.full(7, 0.8)) - friction.torque(np.full(7, -0.8))
              for friction in (result.arm.friction, FER.friction)]
     np.testing.assert_allclose(swing[0], swing[1], rtol=0.1, atol=0.03)
     assert result.arm_score.name == 'consistent, sigmoid friction'
-    direct = fit(result.arm, motion.halves()[1])
-    assert direct.with_friction.whole == pytest.approx(result.arm_score.test.whole, rel=1e-12)
+    direct = fit(result.arm, prepare(recording))
+    assert direct.whole.whole == pytest.approx(result.arm_score.train.whole, rel=1e-9)
+    assert result.arm_score.train.whole < result.arm_score.test.whole < 0.2
 
 
-def test_given_an_unknown_friction_when_asked_for_then_those_there_are_are_listed():
-    with pytest.raises(IdentificationError, match="no friction 'none'; choose viscous_coulomb or"):
+def test_an_unknown_friction_is_answered_with_those_there_are():
+    with pytest.raises(IdentificationError, match="no friction 'none'; choose maxwell_slip, "
+                       'viscous_coulomb or sigmoid'):
         IdentificationOptions(friction='none')
 
 
-def test_given_encoder_noise_when_asked_for_then_the_bias_is_reported_beside(simulate):
+def test_bias_from_encoder_noise_is_reported_beside(simulate):
     motion = prepare(simulate(FER, duration=30.0, friction=FRICTION, noise=0.2))
-    quiet = identify([motion], FER)
-    loud = identify([motion], FER, options=IdentificationOptions(encoder_noise=(1e-4, 0.05)))
+    quiet = identify([motion], FER, options=SIMPLE)
+    loud = identify([motion], FER, options=replace(SIMPLE, encoder_noise=(1e-4, 0.05)))
     assert quiet.bias is None
     assert loud.bias.shape == loud.base.theta.shape
     np.testing.assert_array_equal(loud.base.theta, quiet.base.theta)
-    assert np.abs(loud.bias / loud.base.deviations).max() > 0.1
+    known = loud.base.deviations > 0.0
+    assert np.abs(loud.bias[known] / loud.base.deviations[known]).max() > 0.1
 
 
-def test_given_a_still_arm_when_identified_then_it_says_what_would_help(simulate):
+def test_a_still_arm_is_told_what_would_help(simulate):
     recording = simulate(FER)
     still = replace(recording, q=np.tile(FER.home, (len(recording), 1)),
                     dq=np.zeros_like(recording.dq))
     with pytest.raises(IdentificationError, match=r'depends on mX_2, .* alone\. The other 31 base '
                        r'parameters \(ZZR_1, .* turns every joint to and fro'):
-        identify([prepare(still)], FER)
+        identify([still], FER)
 
 
-def test_given_one_joint_that_rests_when_identified_then_it_is_named(simulate):
-    recording = simulate(FER, duration=30.0, noise=0.2)
-    resting = np.arange(7) == 4
-    result = identify([prepare(replace(
-        recording, q=np.where(resting, 0.3, recording.q),
-        dq=np.where(resting, 0.0, recording.dq)))], FER)
-    assert result.unregularised is None
-    assert result.remarks == (
-        'fer_joint5 stood still in the training half: friction there and inertias about those '
-        'axes are not shown; turn every joint, to and fro',)
-
-
-def test_given_nothing_or_unlike_preparations_when_identified_then_it_is_refused(simulate):
+def test_nothing_or_unlike_preparations_are_refused(simulate):
     with pytest.raises(IdentificationError, match='There is no recording to identify from'):
         identify([], FER)
     recording = simulate(FER)
     with pytest.raises(IdentificationError, match='were not prepared alike'):
-        identify([prepare(recording), prepare(recording, SignalOptions(cutoff=5.0))], FER)
+        identify([prepared(recording), prepared(recording, cutoff=5.0)], FER)
+    with pytest.raises(IdentificationError, match='Maxwell-slip friction is integrated over the '
+                       'recorded positions: prepare'):
+        identify([prepare(recording)], FER)

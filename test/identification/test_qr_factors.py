@@ -71,4 +71,4 @@ def test_given_no_samples_when_joined_then_nothing_changes(motion, theta):
 
 def test_given_few_samples_when_factored_then_the_size_is_the_same(motion):
     assert (TorqueFactors.of(MODEL, motion.part(slice(0, 2))).triangles.shape
-            == TorqueFactors.of(MODEL, motion).triangles.shape == (7, 66, 66))
+            == TorqueFactors.of(MODEL, motion).triangles.shape == (7, 48, 48))
