@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from ._arm_options import add_arm_options, load_arm
 from ._options import add_option, output_folder
+from ..errors import SettingsError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -39,6 +40,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument('--gravity', type=float, nargs=3, default=(0.0, 0.0, -9.81),
                         metavar=('X', 'Y', 'Z'),
                         help='in the space frame [m/s^2], where it is baked in')
+    parser.add_argument('--rotors', action='store_true',
+                        help='give every joint that has none a rotor inertia, as the motors of '
+                        'table 1 of Gautier and Khalil 1990 have one')
+    parser.add_argument('--terminal-wrench', action='store_true',
+                        help='let the last link exert a force and a moment on its surroundings, '
+                        'inputs f and m of inverse_dynamics in the axes of the last frame')
+    parser.add_argument('--classical', action='store_true',
+                        help="use the links' ten parameters as they are instead of base "
+                        'parameters: for comparison, for it costs more')
+    parser.add_argument('--table1', action='store_true',
+                        help='count every case of table 1 of Gautier and Khalil 1990, like with '
+                        'like, and print it beside the printed figures (about a minute)')
     parser.add_argument('--friction', action='store_true',
                         help="add the arm file's friction: its torque and, for Maxwell-slip "
                         'elements, the step of their state')
@@ -58,14 +71,27 @@ def run(arguments: argparse.Namespace) -> int:
 
     from ..codegen.equations import customised_equations, Parameters, Quantity
 
-    description = load_arm(arguments)
     console = Console()
+    if arguments.table1:
+        return _table1(console)
+    description = load_arm(arguments)
+    if arguments.rotors:
+        from ..codegen.table1 import with_rotors
+
+        description = with_rotors(description)
     if arguments.package is not None:
         return _package(arguments, description, console)
     parameters = Parameters(arguments.parameters)
+    names = arguments.quantities or _QUANTITIES
+    if arguments.terminal_wrench:
+        if arguments.quantities not in (None, ['inverse_dynamics']):
+            raise SettingsError('--terminal-wrench is an input of inverse_dynamics alone; leave '
+                                'the other quantities out.')
+        names = ('inverse_dynamics',)
     listed = [customised_equations(description, Quantity(name), arguments.gravity,
-                                   parameters=parameters)
-              for name in track(arguments.quantities or _QUANTITIES, console=console,
+                                   parameters=parameters, classical=arguments.classical,
+                                   terminal_wrench=arguments.terminal_wrench)
+              for name in track(names, console=console,
                                 description='writing equations', transient=True)]
     _print_counts(console, description, listed)
     if arguments.output is not None:
@@ -128,7 +154,14 @@ def _print_counts(console: Console, description: ArmDescription, listed: list[Eq
     from rich.table import Table
 
     from ..codegen.emit import operation_count
-    from ..codegen.operation_counts import CLASSICAL, GENERAL, general_robot, MINIMUM, printed
+    from ..codegen.operation_counts import (
+        CLASSICAL,
+        GENERAL,
+        general_robot,
+        MINIMUM,
+        printed,
+        SIMPLIFIED,
+    )
 
     table = Table(title=f'{description.name}: operations per evaluation, counted in the code '
                   '(sin and cos aside)')
@@ -141,8 +174,34 @@ def _print_counts(console: Console, description: ArmDescription, listed: list[Eq
         counts = general_robot(description.n, parameters)
         table.add_row(f'Gautier & Khalil 1990, any {description.n}R robot, {parameters}',
                       *map(str, counts))
-        entry = printed(description.name, parameters, GENERAL)
+        inertia = SIMPLIFIED if description.inertial_set == SIMPLIFIED else GENERAL
+        entry = printed(description.name, parameters, inertia)
         if entry is not None:
-            table.add_row(f'Gautier & Khalil 1990, {description.name}, {parameters}',
-                          *map(str, entry))
+            wrench = ', with rotors and terminal wrench' if inertia == SIMPLIFIED else ''
+            table.add_row(f'Gautier & Khalil 1990, {description.name} {inertia}, '
+                          f'{parameters}{wrench}', *map(str, entry))
     console.print(table)
+
+
+def _table1(console: Console) -> int:
+    """Print table 1 beside our counts."""
+    from rich.progress import track
+    from rich.table import Table
+
+    from ..codegen.table1 import CASES, count
+
+    table = Table(title='Gautier and Khalil 1990, table 1: multiplications / additions')
+    for heading in ('robot', 'inertias', 'parameters', 'rotors, wrench', 'printed', 'ours',
+                    'fewer additions'):
+        table.add_column(heading, justify='left' if heading in (
+            'robot', 'inertias', 'parameters') else 'right')
+    for case in track(CASES, console=console, description='writing equations', transient=True):
+        counts = [count(case, fewer_additions=fewer_additions)
+                  for fewer_additions in (False, True)]
+        table.add_row(case.robot, case.inertia, case.parameters.split()[0],
+                      'yes' if case.loaded else 'no', *(
+                          f'{a} / {b}' for a, b in (case.printed, *counts)))
+    console.print(table)
+    console.print('simplified: diagonal tensors, one first moment a link. classical: ten '
+                  'parameters a link; minimum: base parameters.', highlight=False)
+    return 0

@@ -123,7 +123,7 @@ def customised_equations(
         description: ArmDescription, quantity: Quantity = Quantity.INVERSE_DYNAMICS,
         gravity: ArrayLike = GRAVITY, *, parameters: Parameters = Parameters.BAKED,
         terminal_wrench: bool = False, addition_cost: float = FEWER_MULTIPLICATIONS,
-        plan: Plan | None = None) -> Equations:
+        classical: bool = False, plan: Plan | None = None) -> Equations:
     """
     Return the customised equations of an arm.
 
@@ -144,6 +144,9 @@ def customised_equations(
         for INVERSE_DYNAMICS.
     addition_cost : float
         What an addition costs in multiplications when plans are compared; see `find_plan`.
+    classical : bool
+        Whether the ten parameters of each link are used as they are, instead of base
+        parameters: for comparison, for it costs more.
     plan : Plan, optional
         How to write them; the cheapest found if not given.
 
@@ -164,7 +167,8 @@ def customised_equations(
     if plan is None:
         plan = find_plan(build_chain(description, gravity), values,
                          turnable_tip=not at_run_time and not terminal_wrench,
-                         movable_tip=not terminal_wrench, addition_cost=addition_cost)
+                         movable_tip=not terminal_wrench, addition_cost=addition_cost,
+                         classical=classical)
     graph = Graph()
     names = parameter_names(description.n) if at_run_time else ()
     arrays = (*_ARRAYS[quantity], *(('f', 'm') if terminal_wrench else ()))

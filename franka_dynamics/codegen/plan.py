@@ -46,6 +46,9 @@ class Plan:
         Masses kept at joint origins, and the first moments that vanish by them.
     style : Style
         Units and manner of the recursion.
+    classical : bool
+        Whether the ten parameters of every link are kept as they are, in their own frames:
+        nothing is regrouped, shifted, turned or cancelled.
 
     """
 
@@ -53,9 +56,12 @@ class Plan:
     turned_tip: bool = False
     cancellations: tuple[Cancellation, ...] = ()
     style: Style = field(default_factory=Style)
+    classical: bool = False
 
     def apply(self, chain: Chain) -> RegroupedChain:
         """Return the chain's base parameters as this plan has them."""
+        if self.classical:
+            return RegroupedChain(chain, (0.0,) * chain.n)
         chain = with_shifted_origins(chain, self.shifts)
         if self.turned_tip:
             chain = with_turned_tip(chain)
@@ -64,7 +70,7 @@ class Plan:
 
 def find_plan(chain: Chain, write: Callable[[Plan], Sequence[Expression]], *,
               turnable_tip: bool, movable_tip: bool,
-              addition_cost: float = FEWER_MULTIPLICATIONS) -> Plan:
+              addition_cost: float = FEWER_MULTIPLICATIONS, classical: bool = False) -> Plan:
     """
     Return the cheapest plan that single changes lead to.
 
@@ -82,6 +88,8 @@ def find_plan(chain: Chain, write: Callable[[Plan], Sequence[Expression]], *,
     addition_cost : float
         What an addition costs in multiplications. Close to one, it only decides between plans
         of the same total.
+    classical : bool
+        Whether only units and manners may be chosen, the links' parameters being kept.
 
     """
     @functools.cache
@@ -91,12 +99,12 @@ def find_plan(chain: Chain, write: Callable[[Plan], Sequence[Expression]], *,
         multiplications, additions = operations(write(plan))
         return multiplications + additions * addition_cost
 
-    plan = Plan(shifts=(0.0,) * chain.n)
+    plan = Plan(shifts=(0.0,) * chain.n, classical=classical)
     lowest = cost(plan)
     improved = True
     while improved:
         improved = False
-        for choice in _choices(chain, turnable_tip, movable_tip):
+        for choice in _choices(chain, turnable_tip, movable_tip, classical):
             for candidate in choice(plan):
                 price = cost(candidate)
                 if price < lowest:
@@ -104,17 +112,18 @@ def find_plan(chain: Chain, write: Callable[[Plan], Sequence[Expression]], *,
     return plan
 
 
-def _choices(chain: Chain, turnable_tip: bool, movable_tip: bool,
+def _choices(chain: Chain, turnable_tip: bool, movable_tip: bool, classical: bool,
              ) -> Iterator[Callable[[Plan], Iterator[Plan]]]:
     """Yield what can be chosen, one after the other: a plan's alternatives in one respect."""
-    for j in range(1, chain.n if movable_tip else chain.n - 1):
-        yield functools.partial(_other_shifts, chain, j=j)
-    if turnable_tip:
+    if not classical:
+        for j in range(1, chain.n if movable_tip else chain.n - 1):
+            yield functools.partial(_other_shifts, chain, j=j)
+    if turnable_tip and not classical:
         yield lambda plan: iter((replace(plan, turned_tip=not plan.turned_tip),))
     yield functools.partial(_other_units, chain)
     for j in range(chain.n):
         yield functools.partial(_other_manners, chain, j=j)
-    for link in range(1, chain.n - 1):
+    for link in range(1, 0 if classical else chain.n - 1):
         yield functools.partial(_other_cancellations, chain, link=link)
 
 

@@ -41,3 +41,20 @@ def test_given_a_folder_that_is_a_file_when_run_then_one_sentence_says_so(tmp_pa
 def test_given_a_gravity_that_is_no_number_when_run_then_one_sentence_says_so(capsys):
     assert main(['codegen', '--arm', 'rpr', '--gravity', '0', '0', 'nan']) == INPUT_AT_FAULT
     assert 'three finite numbers' in capsys.readouterr().err
+
+
+def test_given_rotors_and_a_wrench_when_counted_then_the_simplified_row_stands_beside(capsys,
+                                                                                     monkeypatch):
+    monkeypatch.setenv('COLUMNS', '160')
+    assert main(['codegen', '--arm', 'scemi', '--set', 'simplified', '--rotors',
+                 '--terminal-wrench']) == 0
+    out = capsys.readouterr().out
+    # Ours, and the table's simplified SCEMI with minimum parameters: the same case.
+    assert '123' in out and '96' in out
+    assert 'scemi simplified, minimum parameters, with rotors and terminal wrench' in out
+    assert '159' in out and '253' not in out
+
+
+def test_given_a_wrench_and_gravity_when_asked_then_one_sentence_refuses(capsys):
+    assert main(['codegen', '--terminal-wrench', '--quantity', 'gravity']) == INPUT_AT_FAULT
+    assert 'input of inverse_dynamics alone' in capsys.readouterr().err

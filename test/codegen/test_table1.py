@@ -2,13 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Operations, counted from emitted code, beside those of the literature."""
 
+from pathlib import Path
 import re
 
+import numpy as np
 import pytest
 
 from franka_dynamics.arm import load
-from franka_dynamics.codegen.emit import c_functions, operation_count
-from franka_dynamics.codegen.equations import customised_equations, Quantity
+from franka_dynamics.codegen.emit import c_functions, operation_count, Origin, python_module
+from franka_dynamics.codegen.equations import customised_equations, Parameters, Quantity
 from franka_dynamics.codegen.operation_counts import (
     CLASSICAL,
     count_operations,
@@ -19,6 +21,8 @@ from franka_dynamics.codegen.operation_counts import (
     SIMPLIFIED,
 )
 from franka_dynamics.codegen.plan import FEWER_ADDITIONS
+from franka_dynamics.codegen.table1 import CASES, count
+from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 
 from .arms import with_rotors
 
@@ -75,3 +79,53 @@ def test_given_c_code_when_its_operators_are_counted_then_python_has_as_many(qua
     multiplications = len(re.findall(r'\*', body))
     additions = len(re.findall(r' [-+] ', body)) + len(re.findall(r'[=(] ?-(?!\d)', body))
     assert operation_count(equations) == (multiplications, additions)
+
+
+PAGE = (Path(__file__).parents[2] / 'docs' / 'theory' / 'codegen.md').read_text(encoding='utf-8')
+
+
+def page_rows():
+    """Return the page's table 1: robot, inertias, parameters, loaded -> three counts."""
+    table = PAGE.split('| robot | inertias |')[1].split('\n\n')[0].splitlines()[2:]
+    cells = [[cell.strip() for cell in line.strip('|').split('|')] for line in table]
+    return {(robot, inertia, parameters, loaded == 'yes'): [
+        tuple(map(int, count.split(' / '))) for count in counts]
+        for robot, inertia, parameters, loaded, *counts in cells}
+
+
+def test_given_the_pages_table_when_compared_with_the_printed_one_then_every_case_is_there():
+    rows = page_rows()
+    assert len(rows) == len(CASES) == 12
+    for case in CASES:
+        key = (case.robot, case.inertia, case.parameters.split()[0], case.loaded)
+        assert rows[key][0] == case.printed
+
+
+@pytest.mark.parametrize('case', [case for case in CASES if case.inertia == SIMPLIFIED],
+                         ids=lambda case: f'{case.robot} {case.parameters}')
+def test_given_the_pages_table_when_counted_again_then_figures_are_the_same(case):
+    _, ours, fewer = page_rows()[
+        case.robot, case.inertia, case.parameters.split()[0], case.loaded]
+    assert count(case) == ours
+    assert count(case, fewer_additions=True) == fewer
+    # With one of the two preferences ours are no more in either kind.
+    assert any(a <= case.printed[0] and b <= case.printed[1] for a, b in (ours, fewer))
+
+
+@pytest.mark.parametrize('arm', ['scemi', 'stanford', 'rpr'])
+def test_given_classical_parameters_when_written_then_torques_are_the_models(arm):
+    # Nothing is regrouped: the same torque from other code.
+    description = with_rotors(load(arm))
+    equations = customised_equations(description, classical=True)
+    assert equations.plan.classical and not equations.plan.cancellations
+    names = {}
+    origin = Origin(arm, 'any', 'none', (0.0, 0.0, -9.81), Parameters.BAKED)
+    exec(python_module(origin, [equations]), names)
+    rng = np.random.default_rng(0)
+    model = NewtonEulerModel(description)
+    for q, dq, ddq in rng.normal(size=(5, 3, description.n)):
+        tau = np.empty(description.n)
+        names['inverse_dynamics'](q, dq, ddq, tau)
+        expected = model.inverse_dynamics(q, dq, ddq)
+        np.testing.assert_allclose(tau, expected, rtol=0.0,
+                                   atol=1e-12 * max(1.0, np.abs(expected).max()))
