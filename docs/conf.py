@@ -1,0 +1,113 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+How Sphinx makes the pages: `make docs`.
+
+Two sets of pages are written anew by every build, into reference/generated: the Python names that
+each package offers, from their docstrings, and the command line's own help.
+"""
+
+from importlib import import_module
+import inspect
+import os
+from pathlib import Path
+import pkgutil
+import re
+import sys
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+os.environ['COLUMNS'] = '80'  # of the verbs' help
+
+import franka_dynamics
+from franka_dynamics.cli import main as command_line
+
+project = 'franka_dynamics'
+author = 'The franka_dynamics authors'
+copyright = f'2026, {author}'
+version = release = franka_dynamics.__version__
+
+extensions = ['myst_parser', 'sphinx.ext.autodoc', 'sphinx.ext.napoleon']
+myst_enable_extensions = ['dollarmath']
+myst_heading_anchors = 4
+exclude_patterns = ['_build']
+html_theme = 'alabaster'
+html_theme_options = {'page_width': '1100px', 'fixed_sidebar': True}
+html_title = f'{project} {release}'
+napoleon_google_docstring = False
+autodoc_typehints = 'none'  # docstrings give shapes and units, which types do not
+autodoc_member_order = 'bysource'
+# 'n' in a shape is no reference, although some class has an attribute of that name.
+suppress_warnings = ['ref.python']
+
+GENERATED = Path(__file__).parent / 'reference' / 'generated'
+_LITERAL = re.compile(r'(``[^`]*``|`[^`]*`)')
+# Formulas in docstrings: what reStructuredText would read as emphasis or as a reference.
+_MARKUP = re.compile(r'([*|]|(?<=\w)_(?=\W|$))')
+
+
+def rooms():
+    """Return the packages that offer names, the front door first."""
+    inner = [f'{project}.{module.name}' for module in pkgutil.iter_modules(franka_dynamics.__path__)
+             if module.ispkg]
+    return [name for name in (project, *inner) if getattr(import_module(name), '__all__', ())]
+
+
+def write(name, lines):
+    """Write a generated page, if it is not there with the same text already."""
+    path, text = GENERATED / name, '\n'.join(lines) + '\n'
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if not path.exists() or path.read_text('utf-8') != text:
+        path.write_text(text, 'utf-8')
+
+
+def title(text, line='='):
+    """Return a heading in reStructuredText."""
+    return [text, line * len(text), '']
+
+
+def write_python_pages(app):
+    """Write a page for each package: its names, with their docstrings."""
+    for room in rooms():
+        package = import_module(room)
+        lines = [*title(room), *(package.__doc__ or '').strip().split('\n\n')[:1], '']
+        for name in package.__all__:
+            value = getattr(package, name)
+            # Found in the index where it is at home; the front door shows it a second time.
+            home = f'{getattr(value, "__module__", room)}.{getattr(value, "__qualname__", name)}'
+            options = ['   :no-index:'] if room == project else []
+            if inspect.isclass(value):
+                lines += [f'.. autoclass:: {home}', '   :members:', *options, '']
+            elif callable(value):
+                lines += [f'.. autofunction:: {home}', *options, '']
+            else:
+                lines += [f'.. py:data:: {room}.{name}', f'   :value: {value!r}', *options, '']
+        write(f'python/{room}.rst', lines)
+
+
+def write_command_line_page(app):
+    """Write what --help says of every verb."""
+    parser = command_line.build_parser()
+    lines = [*title('The command line in full'), '::', '', *(
+        f'   {line}' for line in parser.format_help().splitlines()), '']
+    (verbs,) = (action.choices for action in parser._actions if action.dest == '==SUPPRESS=='
+                and action.choices)
+    for verb, subparser in verbs.items():
+        lines += [*title(verb, '-'), '::', '', *(
+            f'   {line}' for line in subparser.format_help().splitlines()), '']
+    write('cli.rst', lines)
+
+
+def escape_formulas(app, what, name, obj, options, lines):
+    """Take `J*w`, |a| and x_ for what they are."""
+    for i, line in enumerate(lines):
+        parts = _LITERAL.split(line)
+        parts[::2] = [_MARKUP.sub(r'\\\1', part) for part in parts[::2]]
+        parts[1::2] = [part if part.startswith('``') else f'`{part}`' for part in parts[1::2]]
+        lines[i] = ''.join(parts)
+
+
+def setup(app):
+    """Hook the above into a build."""
+    app.connect('builder-inited', write_python_pages)
+    app.connect('builder-inited', write_command_line_page)
+    app.connect('autodoc-process-docstring', escape_formulas, priority=400)
