@@ -25,7 +25,7 @@ BIN := $(CLEAN) $(VENV)/bin
 
 PIP := -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help demo soak test test-numpy1 lint setup clean
+.PHONY: help demo docs soak test test-numpy1 lint setup clean
 .DEFAULT_GOAL := help
 
 help:
@@ -33,6 +33,7 @@ help:
 	@echo 'make test         set up, then run the whole test suite'
 	@echo 'make test-numpy1  the same with the numpy and Pinocchio of Ubuntu 24.04 and ROS 2 Jazzy'
 	@echo 'make soak         ten minutes at 1 kHz: does the node grow?'
+	@echo 'make docs         set up, then make the pages in docs/_build; warnings are errors'
 	@echo 'make lint         ruff and mypy'
 	@echo 'make clean        remove the environments and what runs left behind'
 	@echo 'PYTHON=... names the Python (3.11 or 3.12) of an environment that is yet to be made;'
@@ -86,6 +87,14 @@ test-numpy1: $(NUMPY1_VENV)/ready
 		print("numpy", numpy.__version__, "Pinocchio", pinocchio.__version__)'
 	@$(NUMPY1_BIN)/python -m pytest $(TEST_ARGS)
 
+$(VENV)/docs-ready: $(VENV)/ready requirements/docs.txt
+	@$(BIN)/python $(PIP) -r requirements/docs.txt
+	@touch $@
+
+docs: $(VENV)/docs-ready
+	@$(BIN)/python -m sphinx -q -W --keep-going -b html docs docs/_build
+	@echo docs/_build/index.html
+
 soak: setup
 	@$(BIN)/python benchmarks/soak.py --seconds $(SOAK_SECONDS)
 
@@ -94,4 +103,4 @@ lint: setup
 	@$(BIN)/mypy
 
 clean:
-	rm -rf .venv .venv-* demo_output replay_output five_bar_output build install log
+	rm -rf docs/_build docs/reference/generated .venv .venv-* demo_output replay_output five_bar_output build install log

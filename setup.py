@@ -7,7 +7,8 @@ from pathlib import Path
 from setuptools import find_packages, setup
 
 NAME = 'franka_dynamics'
-VERSION = '0.1.0'
+VERSION = '0.2.0'
+README = Path('README.md')
 SHARED_FOLDERS = ('config', 'cpp', 'launch', 'urdf')
 
 # The ROS message packages are no requirements here: apt's ROS provides them without pip's
@@ -53,6 +54,21 @@ setup(
     zip_safe=True,
     maintainer='The franka_dynamics authors',
     maintainer_email='maintainers@franka-dynamics.invalid',
+    # colcon build --symlink-install runs this file where there is no README.
+    long_description=README.read_text(encoding='utf-8') if README.exists() else '',
+    long_description_content_type='text/markdown',
+    url='https://franka-dynamics.invalid',
+    keywords=['robotics', 'ROS 2', 'rigid-body dynamics', 'Franka', 'parameter identification'],
+    classifiers=[
+        'Development Status :: 4 - Beta',
+        'Intended Audience :: Developers',
+        'Intended Audience :: Science/Research',
+        'Operating System :: POSIX :: Linux',
+        'Programming Language :: Python :: 3.11',
+        'Programming Language :: Python :: 3.12',
+        'Topic :: Scientific/Engineering',
+        'Typing :: Typed',
+    ],
     description='Cross-checked gravity, Coriolis and mass-matrix feedforward for Franka arms.',
     license='Apache-2.0',
     entry_points={

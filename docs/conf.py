@@ -47,8 +47,8 @@ _MARKUP = re.compile(r'([*|]|(?<=\w)_(?=\W|$))')
 
 def rooms():
     """Return the packages that offer names, the front door first."""
-    inner = [f'{project}.{module.name}' for module in pkgutil.iter_modules(franka_dynamics.__path__)
-             if module.ispkg]
+    modules = pkgutil.iter_modules(franka_dynamics.__path__)
+    inner = [f'{project}.{module.name}' for module in modules if module.ispkg]
     return [name for name in (project, *inner) if getattr(import_module(name), '__all__', ())]
 
 
@@ -107,7 +107,7 @@ def escape_formulas(app, what, name, obj, options, lines):
 
 
 def setup(app):
-    """Hook the above into a build."""
+    """Connect the functions above with a build."""
     app.connect('builder-inited', write_python_pages)
     app.connect('builder-inited', write_command_line_page)
     app.connect('autodoc-process-docstring', escape_formulas, priority=400)

@@ -65,7 +65,7 @@ if TYPE_CHECKING:  # for editors and type checkers
     from .validation.comparison import compare_descriptions as compare_descriptions
     from .validation.crosscheck import crosscheck as crosscheck
 
-__version__ = '0.1.0'
+__version__ = '0.2.0'
 
 __getattr__, __dir__, __all__ = lazy_exports(__name__, {
     'arm': ('ArmDescription', 'LinkInertia', 'available_arms', 'available_hands', 'available_sets',

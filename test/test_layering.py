@@ -3,6 +3,8 @@
 """
 No room imports a room above it, and no module imports itself by way of others.
 
+The order of the rooms is that of docs/architecture.md, whose other statements are checked as well.
+
 Every import statement counts, also those inside functions and under TYPE_CHECKING: a reader has
 to follow those just as well.
 """
@@ -10,6 +12,7 @@ to follow those just as well.
 import ast
 from collections import defaultdict
 from pathlib import Path
+import re
 
 import pytest
 
@@ -18,21 +21,11 @@ import franka_dynamics
 PACKAGE = 'franka_dynamics'
 FOLDER = Path(franka_dynamics.__file__).parent
 
-# From the ground up. A room imports rooms of the lines above its own; rooms of one line do not
-# import each other.
-LAYERS = (
-    ('errors', 'typing', '_lazy'),
-    ('files', 'resources', 'spatial'),
-    ('arm',),
-    ('mesh', 'urdf'),
-    ('dynamics',),
-    ('rpr', 'validation', 'codegen', 'recordings', 'control'),
-    ('batch', 'identification', 'symbolic'),
-    ('simulation', 'fci', 'report', 'view'),
-    ('ros',),
-    ('cli',),
-)
-RANK = {room: rank for rank, layer in enumerate(LAYERS) for room in layer}
+PAGE = (FOLDER.parent / 'docs' / 'architecture.md').read_text('utf-8')
+# From the ground up. A room imports rooms of lower lines; rooms of one line do not import each
+# other.
+RANK = {room: int(line) for line, room in re.findall(r'^\| (\d+) \| `(\w+)` \|', PAGE, re.M)}
+TOP = max(RANK.values()) + 1
 
 
 def module_name(path):
@@ -117,7 +110,7 @@ def test_every_room_has_its_line():
 
 
 def test_no_room_imports_a_room_above_it(edges):
-    assert upward(edges, {**RANK, '__main__': len(LAYERS)}) == []
+    assert upward(edges, {**RANK, '__main__': TOP}) == []
 
 
 def test_no_module_imports_itself_by_way_of_others(edges):
@@ -137,6 +130,20 @@ def test_ros_is_imported_by_the_command_line_alone(edges):
     importers = {name for name, others in edges.items()
                  if any(room(other) == 'ros' for other in others)}
     assert {room(name) for name in importers} <= {'ros', 'cli'}
+
+
+def test_the_page_follows_a_joint_state_along_real_imports(edges):
+    steps = [f'{PACKAGE}.{step}' for step in re.findall(r'^\d+\. `([\w.]+)`:', PAGE, re.M)]
+    assert len(steps) >= 6
+    for i, step in enumerate(steps[1:], start=1):
+        assert any(step in edges[before] for before in steps[:i]), step
+
+
+def test_every_module_that_the_page_names_exists():
+    named = {name for name in re.findall(r'`([a-z_]+\.[a-z_]+)`', PAGE)
+             if name.split('.')[0] in RANK}
+    assert len(named) >= 10
+    assert {name for name in named if f'{PACKAGE}.{name}' not in MODULES} == set()
 
 
 def test_the_check_sees_upward_imports_and_circles():
