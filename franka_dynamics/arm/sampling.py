@@ -24,7 +24,7 @@ class JointStates(NamedTuple):
     ddq: NDArray[np.float64]
 
 
-def sample_states(description: ArmDescription, count: int, seed: int) -> JointStates:
+def sample_states(description: ArmDescription, count: int, seed: int = 0) -> JointStates:
     """Return `count` states, uniform within the arm's position, velocity and acceleration."""
     rng = np.random.default_rng(seed)
 
