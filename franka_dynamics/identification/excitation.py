@@ -18,8 +18,7 @@ from ..typing import Array
 _SAMPLES = 100  # of one period, for regressor and limits while optimising
 _CHECK_SAMPLES = 2000  # of one period, for the last word on limits
 _STEP = 1e-5  # [rad], of the differences behind the gradient
-_SHRINK = 0.98  # of the amplitude, as often as a limit is still broken
-_TRIES = 400  # draws for a feasible trajectory
+_SMALLEST, _AMPLITUDE_TOLERANCE = 1e-4, 1e-3  # of the amplitude that is tried first
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,14 +71,29 @@ def random_trajectory(problem: ExcitationProblem, start: Array, period: float, h
 
 def within_limits(problem: ExcitationProblem, trajectory: FourierTrajectory, samples: int,
                   ) -> FourierTrajectory:
-    """Return the trajectory with its amplitude shrunk until every limit holds."""
+    """Return the trajectory with the largest amplitude, its own at most, that keeps all limits."""
     time = np.arange(samples) / samples * trajectory.period
-    for _ in range(_TRIES):
-        if problem.margins(*trajectory.at(time)).min() >= 0.0:
-            return trajectory
-        trajectory = replace(trajectory, coefficients=_SHRINK * trajectory.coefficients)
-    raise IdentificationError('No motion about the start pose keeps the limits; choose another '
-                              'start, or smaller margins.')
+
+    def scaled(amplitude: float) -> FourierTrajectory:
+        return replace(trajectory, coefficients=amplitude * trajectory.coefficients)
+
+    def keeps(amplitude: float) -> bool:
+        return bool(problem.margins(*scaled(amplitude).at(time)).min() >= 0.0)
+
+    if keeps(1.0):
+        return trajectory
+    # Margins are not monotonic in the amplitude, but near the start pose they all hold: the
+    # last of a falling series that is within limits is one end of the bisection.
+    low, high = 0.5, 1.0
+    while not keeps(low):
+        low, high = 0.5 * low, low
+        if low < _SMALLEST:
+            raise IdentificationError('No motion about the start pose keeps the limits; choose '
+                                      'another start, or smaller margins.')
+    while high - low > _AMPLITUDE_TOLERANCE * low:
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if keeps(middle) else (low, middle)
+    return scaled(low)
 
 
 def optimise(problem: ExcitationProblem, start: ArrayLike, *, period: float = 10.0,

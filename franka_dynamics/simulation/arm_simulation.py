@@ -21,6 +21,10 @@ _ELASTIC_SUBSTEPS = 2  # of a step, for resonances of up to 200 Hz
 _CHORD = 1e-6  # [rad/s] below which the chord of friction is its slope at rest
 
 
+# Where recordings of a real FER vibrate [Hz].
+VIBRATION_BANDS = ((15.0, 20.0), (20.0, 25.0), (25.0, 30.0), (30.0, 35.0), (35.0, 40.0))
+
+
 @dataclass(frozen=True)
 class Push:
     """A force [N] in the world frame at the flange, from `start` for `duration` seconds."""
@@ -41,8 +45,11 @@ class SimulationSettings:
 
     `friction` adds the arm file's friction model; `elasticity` puts elastic gears between motors
     and links. `sensor_delay` is how late positions, velocities and efforts are read [s]. Noise
-    figures are standard deviations [rad, rad/s, N m]. `gravity_compensation` adds g(q) of the
-    arm without `payload` inside the arm, as FCI's robot does. `brake_release_after` is how long
+    figures are standard deviations [rad, rad/s, N m]. `vibration` is a torque between drives and
+    links with this rms [N m] in every band of 5 Hz from 15 to 40 Hz on the strongest joints, less
+    on others in proportion to their torque limits; the effort sensors see it.
+    `gravity_compensation` adds g(q) of the arm without `payload` inside the arm, as FCI's robot
+    does. `brake_release_after` is how long
     commands must have come without a gap of `command_gap` before the brakes open [s]; 0 opens
     them with the first command.
     """
@@ -57,6 +64,7 @@ class SimulationSettings:
     velocity_noise: float = 0.0
     effort_noise: float = 0.0
     sensor_delay: float = 0.0
+    vibration: float = 0.0
     push: Push = field(default_factory=Push)
     brake_release_after: float = 0.5
     command_gap: float = 0.02
@@ -120,6 +128,7 @@ class ArmSimulation:
             FrictionState(description.friction, relaxed=True)
             if settings.friction and description.friction is not None else None)
         self._rng = np.random.default_rng(settings.seed)
+        self._tones = self._draw_tones()
         self._flange = self.model.site(FLANGE_SITE).id
         self._flange_body = self.model.site_bodyid[self._flange]
         warnings = self._mujoco.mjtWarning
@@ -187,7 +196,7 @@ class ArmSimulation:
         if command is not None and fresh:
             self._note_command()
         torque = np.zeros(self.description.n) if command is None else np.asarray(command)
-        self._drive = torque + self._own_compensation()
+        self._drive = torque + self._own_compensation() + self._vibration()
         self._effort = self._drive
         self._steps += 1
         if self.braked:
@@ -226,6 +235,23 @@ class ArmSimulation:
 
     def _note_reading(self) -> None:
         self._readings.append((self.data.qpos.copy(), self.data.qvel.copy(), self._effort))
+
+    def _draw_tones(self) -> tuple[Array, Array, Array]:
+        """Return angular frequency [rad/s], phase and amplitude of each band's tone, (5, n)."""
+        n, limit = self.description.n, self.description.limit('effort')
+        bands = np.array(VIBRATION_BANDS)
+        # A generator of its own, so that the sensors' noise is the same without vibration.
+        rng = np.random.default_rng([self.settings.seed, 1])
+        frequency = rng.uniform(bands[:, :1], bands[:, 1:], (len(bands), n))
+        share = np.where(np.isfinite(limit), limit / limit.max(), 1.0)
+        return (2.0 * np.pi * frequency, rng.uniform(0.0, 2.0 * np.pi, frequency.shape),
+                np.broadcast_to(np.sqrt(2.0) * self.settings.vibration * share, frequency.shape))
+
+    def _vibration(self) -> Array | float:
+        if not self.settings.vibration:
+            return 0.0
+        frequency, phase, amplitude = self._tones
+        return np.asarray((amplitude * np.sin(frequency * self.time + phase)).sum(axis=0))
 
     def _note_command(self) -> None:
         """Open the brakes once commands have come without a gap for long enough."""

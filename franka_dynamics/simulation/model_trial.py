@@ -1,0 +1,179 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+What a model is worth on an arm that is not its model: three controllers on one plant.
+
+The same weak joint PD follows the same motion with the gravity of a published set, with that
+set's whole model, and with a model identified from a recording of this very plant. The
+controller is the one inside the node, one cycle per millisecond, without ROS and without waiting
+for a clock, so that the figures are the same on every machine up to rounding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from .arm_simulation import ArmSimulation
+from .plant import draw_plant, Plant
+from ..arm import ArmDescription
+from ..control.default_gains import home_pose
+from ..control.feedforward import FeedforwardController
+from ..control.multisine import multisine
+from ..control.reference import ReferencePoint, Trajectory
+from ..control.reference_request import TrajectoryRequest
+from ..control.settings import Settings, Terms
+from ..control.supervision import SupervisionLimits
+from ..dynamics.pinocchio_model import PinocchioModel
+from ..errors import SettingsError
+from ..identification.excitation import random_trajectory
+from ..identification.excitation_problem import ExcitationLimits, ExcitationProblem
+from ..identification.identify import identify
+from ..recordings.preprocessing import prepare
+from ..recordings.recording import Recording
+from ..typing import Array
+
+# Of the torque limit: 60 N m/rad and 6 N m s/rad for 87 N m.
+_STIFFNESS, _DAMPING = 0.7, 0.07
+_MOST_RATE = 300.0  # [1/s]; torques are a millisecond old here
+PERIODS, DRAWS = 2, 30  # of the motion to identify from, and trajectories it is the best of
+_SETTLE_S = 1.0
+_FIRST_STAMP_NS = 1_700_000_000_000_000_000
+
+Progress = Callable[[str, float], None]
+
+
+@dataclass(frozen=True, eq=False)
+class Column:
+    """One controller's error: times (k,) [s], desired minus true position (k, n) [rad]."""
+
+    name: str
+    time: Array
+    error: Array
+
+    @property
+    def rms(self) -> float:
+        """Root mean square over time and joints [rad]."""
+        return float(np.sqrt(np.mean(self.error ** 2)))
+
+
+@dataclass(frozen=True, eq=False)
+class ModelTrial:
+    """The plant, what was recorded of it, the arm identified from that, and three columns."""
+
+    plant: Plant
+    gains: tuple[Array, Array]
+    recording: Recording
+    identified: ArmDescription
+    columns: tuple[Column, Column, Column]
+
+
+def weak_gains(arm: ArmDescription, most_rate: float) -> tuple[Array, Array]:
+    """
+    Return kp [N m/rad] and kd [N m s/rad] of a weak PD that suits an arm's inertias, (n,) each.
+
+    kd is a share of the torque limit, but never more than takes velocity away at `most_rate`
+    [1/s] from the inertia that the joint shows at home, 1 / (M^-1)_ii: late torques, and those
+    of light joints most of all, would make it unstable. kp then damps that inertia by 0.7.
+    """
+    inertia = 1.0 / np.diag(np.linalg.inv(PinocchioModel(arm).mass_matrix(home_pose(arm))))
+    effort = arm.limit('effort')
+    kd = np.minimum(_DAMPING * effort, most_rate * inertia)
+    return np.minimum(_STIFFNESS * effort, 0.5 * kd * kd / inertia), kd
+
+
+def run_trial(published: ArmDescription, motion: float = 10.0, amplitude: float = 0.5,
+              seed: int = 0, progress: Progress = lambda *_: None) -> ModelTrial:
+    """
+    Draw a plant, identify it from a recording, and follow one motion with three models.
+
+    Parameters
+    ----------
+    published : ArmDescription
+        What a user would start from.
+    motion : float
+        Length of the motion to follow, which identification does not see [s].
+    amplitude : float
+        Largest deflection of a joint in it [rad].
+    seed : int
+        Of the plant and of the motion to identify from.
+    progress : callable
+        Told what is being done and its share from 0 to 1.
+
+    Raises
+    ------
+    SettingsError
+        If the simulated arm runs away; the message quotes the simulator.
+
+    """
+    plant, gains = draw_plant(published, seed), weak_gains(published, _MOST_RATE)
+    progress('a plant that is no model: looking for a motion to identify from', 0.0)
+    excitation = _excitation(published, seed)
+    progress('recording the plant', 0.2)
+    recording, _ = _follow(plant, published, gains, excitation, Terms(
+        coriolis=False, inertia=False))
+    progress('identifying it', 0.4)
+    identified = identify([prepare(recording)], published).arm
+    request = multisine(published, motion, amplitude)
+    rubbing = published.friction is not None
+    columns = []
+    for share, (name, arm, terms) in enumerate((
+            ('PD + g', published, Terms(coriolis=False, inertia=False)),
+            ('+ published model', published, Terms(friction=rubbing)),
+            ('+ identified model', identified, Terms(friction=True)))):
+        progress(f'following with {name}', 0.5 + 0.15 * share)
+        _, column = _follow(plant, arm, gains, request, terms)
+        columns.append(replace(column, name=name))
+    return ModelTrial(plant, gains, recording, identified, (columns[0], columns[1], columns[2]))
+
+
+def _excitation(arm: ArmDescription, seed: int) -> TrajectoryRequest:
+    """Return the best of some random motions within the limits, played over and over."""
+    # A weak PD with the wrong gravity strays by some tenths of a radian.
+    problem = ExcitationProblem(arm, ExcitationLimits(fraction=0.5, position_margin=0.4))
+    rng = np.random.default_rng(seed)
+    home, period = arm.home, 10.0
+    if home is None:
+        raise SettingsError(f'{arm.name} has no home pose to move about.')
+    drawn = [random_trajectory(problem, home, period, 5, rng) for _ in range(DRAWS)]
+    time = np.arange(100) / 100 * period
+    best = min(drawn, key=lambda one: float(problem.condition_number(*one.at(time))))
+    # Fifty points per second, which quintics join to far less than the noise of an encoder.
+    points = np.linspace(0.0, PERIODS * period, round(PERIODS * period * 50) + 1)
+    return TrajectoryRequest(arm.joint_names, points, *best.at(points))
+
+
+def _follow(plant: Plant, arm: ArmDescription, gains: tuple[Array, Array],
+            request: TrajectoryRequest, terms: Terms) -> tuple[Recording, Column]:
+    """Let one controller follow a motion on the plant; return what was recorded, and its error."""
+    simulation = ArmSimulation(plant.arm, plant.settings)
+    controller = FeedforwardController(arm, Settings(
+        target='mujoco', terms=terms, kp=tuple(gains[0]), kd=tuple(gains[1]), ramp_time=0.0),
+        SupervisionLimits(max_state_age=0.0))
+    controller.enable()
+    step = plant.settings.timestep
+    rows, errors, times = [], [], []
+    planned: Trajectory | ReferencePoint | None = None
+    duration = float(request.times[-1])
+    for _ in range(round((_SETTLE_S + duration) / step)):
+        time = simulation.time
+        reading = simulation.read()
+        cycle = controller.cycle(time, reading.position, reading.velocity, time)
+        if planned is None and time >= _SETTLE_S:
+            planned = controller.set_reference(replace(request, start=time + step))
+        if isinstance(planned, Trajectory) and time >= planned.times[0]:
+            times.append(time - float(planned.times[0]))
+            errors.append(planned.sample(time).q - simulation.position)
+        # Before the first torque the brakes hold the arm.
+        simulation.step(cycle.command)
+        if simulation.ran_away or controller.stop_reason:
+            raise SettingsError('The simulated arm was lost: '
+                                f'{simulation.ran_away or controller.stop_reason}')
+        rows.append((reading.position, reading.velocity, simulation.read().effort))
+    first = len(rows) - len(times)
+    q, dq, effort = (np.array(column)[first:] for column in zip(*rows))
+    stamps = _FIRST_STAMP_NS + np.round(np.arange(len(q)) * step * 1e9).astype(np.int64)
+    recording = Recording('plant', '/joint_states', arm.joint_names, stamps, q, dq, effort)
+    return recording, Column('', np.array(times), np.array(errors))
