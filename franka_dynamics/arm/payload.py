@@ -88,7 +88,7 @@ def read_payload(given: str) -> LinkInertia:
 
 def payload_parameter_file(payload: NDArray[np.float64], comment: str) -> str:
     """Return the text of a ROS parameter file that sets `payload`; the comment goes on top."""
-    numbers = ', '.join(_yaml_number(value) for value in payload)
+    numbers = ', '.join(yaml_number(value) for value in payload)
     lines = ''.join(f'# {line}\n' for line in comment.splitlines())
     return f'{lines}{_HEADER}/**:\n  ros__parameters:\n    payload: [{numbers}]\n'
 
@@ -99,7 +99,7 @@ def require_positive(option: str, value: float) -> None:
         raise InertiaError(f'{option} is {value}; it must be a positive number.')
 
 
-def _yaml_number(value: float) -> str:
+def yaml_number(value: float) -> str:
     """
     Return a number that every YAML reader takes for a float.
 

@@ -21,7 +21,7 @@ import sys
 import time
 from typing import Any
 
-from diagnostic_msgs.msg import DiagnosticArray
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from rcl_interfaces.srv import SetParametersAtomically
 import rclpy
 from rclpy.executors import SingleThreadedExecutor
@@ -31,9 +31,12 @@ from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory
 
 from .isolated_network import use_loopback
+from .node_group import default_signals, last_line
 from .realtime import ON, request_realtime, SWITCH
 from .recorder import BagRecorder
+from ..arm import ArmDescription
 from ..errors import FrankaDynamicsError
+from ..simulation.model_trial import weak_gains
 
 COMMAND = '/effort_controller/commands'
 STATES = '/joint_states'
@@ -42,9 +45,9 @@ TOPICS = {
     STATES: JointState, COMMAND: Float64MultiArray, PLANNED: JointTrajectory,
     '/feedforward/feedforward': JointState, '/diagnostics': DiagnosticArray,
 }
-# Weak on purpose: what they cannot do shows what the feedforward does.
-KP = [60.0, 60.0, 60.0, 60.0, 15.0, 15.0, 10.0]
-KD = [6.0, 6.0, 6.0, 6.0, 1.0, 1.0, 0.5]
+# Of the weak PD [1/s]: what it cannot do shows what the feedforward does. A loaded machine lets
+# torques over DDS be tens of milliseconds late.
+_MOST_RATE = 20.0
 _START_TIMEOUT_S, _SETTLE_S = 30.0, 1.0
 _END_TIMEOUT_S = 10.0
 
@@ -55,9 +58,15 @@ class DemoError(FrankaDynamicsError):
 
 @dataclass(frozen=True)
 class DemoPlan:
-    """How long each part takes [s], and how far joints move [rad]."""
+    """
+    The arm, the nodes' parameters that name it, times [s], and how far joints move [rad].
 
-    robot_type: str = 'fer'
+    `payload` is for the nodes that have such a parameter.
+    """
+
+    arm: ArmDescription
+    arm_parameters: tuple[str, ...] = ('-p', 'robot_type:=fer')
+    payload: tuple[str, ...] = ()
     hold: float = 10.0
     motion: float = 10.0
     amplitude: float = 0.5
@@ -74,11 +83,16 @@ class Phase:
 
 @dataclass(frozen=True)
 class DemoRun:
-    """What a session leaves: its bag, its phases, and the last diagnostics by status name."""
+    """
+    What a session leaves: its bag, its phases, the last diagnostics by status name, and errors.
+
+    `errors` are the sentences that nodes reported with level ERROR before they were told to end.
+    """
 
     bag: Path
     phases: tuple[Phase, ...]
     diagnostics: dict[str, dict[str, str]]
+    errors: tuple[str, ...]
 
 
 def run_session(plan: DemoPlan, folder: Path,
@@ -113,11 +127,6 @@ def run_session(plan: DemoPlan, folder: Path,
         rclpy.try_shutdown()
 
 
-def _ordinary_scheduling() -> None:
-    """Let a child choose its scheduling itself instead of inheriting the recorder's."""
-    os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
-
-
 class _Session:
     def __init__(self, plan: DemoPlan, folder: Path,
                  progress: Callable[[str, float], None]) -> None:
@@ -128,35 +137,39 @@ class _Session:
         self._diagnostics: dict[str, dict[str, str]] = {}
         self._node.create_subscription(DiagnosticArray, '/diagnostics', self._on_diagnostics, 10)
         self._processes: dict[str, subprocess.Popen[bytes]] = {}
+        self._errors: dict[str, None] = {}  # each sentence once, in the order they came
 
     def run(self) -> DemoRun:
         plan, phases = self._plan, []
         bag = self._folder / 'bag'
-        arm = ['-p', f'robot_type:={plan.robot_type}']
+        arm = (*plan.arm_parameters, *plan.payload)
+        kp, kd = weak_gains(plan.arm, _MOST_RATE)
         with BagRecorder(self._node, bag, TOPICS), self._all_ended():
             self._start('simulator_node', *arm)
             # On a busy machine the simulated arm pauses, as no real one does, and its clock falls
             # behind; neither is to end the run.
             self._start('feedforward_node', *arm, '-p', 'target:=mujoco',
                         '-p', 'max_state_age:=0.0', '-p', 'state_timeout:=1.0',
+                        '-p', 'min_input_rate:=10.0',
                         '-r', f'feedforward/command:={COMMAND}')
             self._until('waiting for the arm and the node', self._brakes_are_open,
                         _START_TIMEOUT_S)
             phases.append(self._phase('hold', 'holding by feedforward alone', plan.hold))
-            self._set(kp=KP, kd=KD)
+            self._set(kp=kp.tolist(), kd=kd.tolist())
             phases.append(self._play('feedforward', 'following with M ddq + C dq + g and PD'))
             self._set(**{'terms.coriolis': False, 'terms.inertia': False})
             phases.append(self._play('gravity_only', 'following with g and PD alone'))
+            errors = tuple(self._errors)
             self._end('feedforward_node', signal.SIGINT)
             self._end('simulator_node', signal.SIGTERM)
         self._progress('done', 1.0)
-        return DemoRun(bag, tuple(phases), self._diagnostics)
+        return DemoRun(bag, tuple(phases), self._diagnostics, errors)
 
     def _start(self, module: str, *arguments: str) -> None:
         log = (self._folder / f'{module}.log').open('wb')
         self._processes[module] = subprocess.Popen(
             [sys.executable, '-m', f'franka_dynamics.ros.{module}', '--ros-args', *arguments],
-            stdout=log, stderr=subprocess.STDOUT, preexec_fn=_ordinary_scheduling)
+            stdout=log, stderr=subprocess.STDOUT, preexec_fn=default_signals)
 
     def _end(self, module: str, by: signal.Signals) -> None:
         process = self._processes.pop(module)
@@ -190,7 +203,7 @@ class _Session:
     def _play(self, name: str, text: str) -> Phase:
         self._phase('settle', 'settling', _SETTLE_S)
         start = time.time()
-        self._start('reference_player_node', '-p', f'robot_type:={self._plan.robot_type}',
+        self._start('reference_player_node', *self._plan.arm_parameters,
                     '-p', f'duration:={self._plan.motion}',
                     '-p', f'amplitude:={self._plan.amplitude}',
                     '-p', 'settle:=0.0', '-p', 'tolerance:=0.0',
@@ -238,7 +251,8 @@ class _Session:
     def _on_diagnostics(self, message: DiagnosticArray) -> None:
         for entry in message.status:
             self._diagnostics[entry.name] = {pair.key: pair.value for pair in entry.values}
+            if entry.level == DiagnosticStatus.ERROR:
+                self._errors[f'{entry.name}: {entry.message}'] = None
 
     def _log(self, module: str) -> str:
-        text = (self._folder / f'{module}.log').read_text(errors='replace').strip()
-        return text.splitlines()[-1] if text else 'it said nothing'
+        return last_line(self._folder / f'{module}.log')

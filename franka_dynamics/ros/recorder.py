@@ -45,13 +45,16 @@ class BagRecorder:
             raise MissingDependencyError(
                 "Recording needs rosbags: pip install 'franka_dynamics[replay]'.") from error
         types = get_typestore(Stores.ROS2_JAZZY)
+        # Messages so far, and when the first came (clock [s]), by topic.
+        self.counts = dict.fromkeys(topics, 0)
+        self.first: dict[str, float | None] = dict.fromkeys(topics)
         self._writer = Writer(path, version=9, storage_plugin=StoragePlugin.MCAP)
         self._writer.open()
         for topic, kind in topics.items():
             package, *_ = kind.__module__.split('.')
             connection = self._writer.add_connection(
                 topic, f'{package}/msg/{kind.__name__}', typestore=types)
-            node.create_subscription(kind, topic, self._sink(connection), _RECORDER_QOS,
+            node.create_subscription(kind, topic, self._sink(topic, connection), _RECORDER_QOS,
                                      raw=True)
 
     def __enter__(self) -> BagRecorder:
@@ -60,7 +63,11 @@ class BagRecorder:
     def __exit__(self, *_: object) -> None:
         self._writer.close()
 
-    def _sink(self, connection: Any) -> Any:
+    def _sink(self, topic: str, connection: Any) -> Any:
         def record(data: bytes) -> None:
-            self._writer.write(connection, time.time_ns(), data)
+            now = time.time_ns()
+            self._writer.write(connection, now, data)
+            if not self.counts[topic]:
+                self.first[topic] = now * 1e-9
+            self.counts[topic] += 1
         return record

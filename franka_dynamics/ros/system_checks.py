@@ -1,0 +1,162 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""What a running system must be: who publishes what, how fast, by which clock, who carries it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+import time
+from typing import Any
+
+from diagnostic_msgs.msg import DiagnosticArray
+import rclpy
+from rclpy.context import Context
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.qos import QoSProfile, ReliabilityPolicy
+from rclpy.signals import SignalHandlerOptions
+from sensor_msgs.msg import JointState
+
+from .messages import seconds
+
+GOOD, NOTE, BAD = 'good', 'note', 'to do'
+Line = tuple[str, str, str]  # subject, level, sentence
+
+_JOINT_STATE, _COMMAND_TYPE = 'sensor_msgs/msg/JointState', 'std_msgs/msg/Float64MultiArray'
+_LEAST_RATE_HZ = 200.0  # below it the feedforward node commands nothing
+_OLD_S = 0.1
+# Deep, so that counting loses nothing to a slow reader.
+_COUNTING = QoSProfile(depth=2000, reliability=ReliabilityPolicy.BEST_EFFORT)
+
+
+@dataclass
+class _Heard:
+    """Joint states of one topic: how many, when, and how far their stamps are off the clock."""
+
+    count: int = 0
+    first: float = 0.0
+    last: float = 0.0
+    ages: list[float] = field(default_factory=list)
+    names: tuple[str, ...] = ()
+    effort: bool = False
+
+    def take(self, message: JointState) -> None:
+        now = time.monotonic()
+        self.first = self.first or now
+        self.last, self.count = now, self.count + 1
+        self.ages.append(time.time() - seconds(message.header.stamp))
+        self.names = tuple(message.name)
+        self.effort |= any(message.effort)
+
+    @property
+    def rate(self) -> float:
+        return (self.count - 1) / (self.last - self.first) if self.last > self.first else 0.0
+
+
+def system_checks(topic: str, command: str, listen: float) -> Iterator[Line]:
+    """
+    Yield what a running system looks like after listening for a while [s].
+
+    Parameters
+    ----------
+    topic, command : str
+        Full names of the topics of joint states and of commanded torques.
+    listen : float
+        How long to listen [s]; diagnostics come once per second.
+
+    """
+    context = Context()
+    rclpy.init(context=context, signal_handler_options=SignalHandlerOptions.NO)
+    node = rclpy.create_node('doctor', context=context, enable_rosout=False,
+                             start_parameter_services=False)
+    executor = SingleThreadedExecutor(context=context)
+    executor.add_node(node)
+    heard, statuses = _Heard(), {}
+
+    def on_diagnostics(message: DiagnosticArray) -> None:
+        statuses.update({entry.name: (entry.level[0], entry.message) for entry in message.status})
+
+    try:
+        node.create_subscription(JointState, topic, heard.take, _COUNTING)
+        node.create_subscription(DiagnosticArray, '/diagnostics', on_diagnostics, 50)
+        end = time.monotonic() + listen
+        while time.monotonic() < end:
+            executor.spin_once(timeout_sec=0.05)
+        yield from _joint_states(node, topic, heard)
+        yield from _clock(node, heard)
+        yield from _commands(node, command)
+        yield from _nodes(statuses)
+    finally:
+        executor.shutdown()
+        node.destroy_node()
+        context.try_shutdown()
+
+
+def _publishers(node: Any, topic: str) -> list[str]:
+    return sorted({f'{info.node_namespace.rstrip("/")}/{info.node_name}'
+                   for info in node.get_publishers_info_by_topic(topic)})
+
+
+def _joint_states(node: Any, topic: str, heard: _Heard) -> Iterator[Line]:
+    publishers = _publishers(node, topic)
+    if not heard.count:
+        others = sorted(name for name, kinds in node.get_topic_names_and_types()
+                        if _JOINT_STATE in kinds and name != topic
+                        and node.count_publishers(name))
+        hint = (f'; joint states are on {", ".join(others[:5])}: choose one with --topic' if others
+                else '; start the driver or the simulator, in this ROS_DOMAIN_ID')
+        yield ('joint states', BAD, f'none came on {topic}, which has {len(publishers)} '
+               f'publishers{hint}')
+        return
+    who = f'{heard.rate:.0f} Hz on {topic} from {", ".join(publishers) or "a node that left"}'
+    if heard.rate < _LEAST_RATE_HZ:
+        yield ('joint states', BAD, f'{who}; a command needs {_LEAST_RATE_HZ:g} Hz: with '
+               'franka_ros2 take franka/joint_states')
+    else:
+        yield 'joint states', GOOD, who
+    if len(publishers) > 1:
+        yield ('joint states', BAD, f'{len(publishers)} nodes publish on one topic; stop all but '
+               'the driver')
+    yield ('measured torque', GOOD if heard.effort else NOTE,
+           'effort is there' if heard.effort else 'effort is missing or zero: nothing to replay, '
+           'identify or tell contact by')
+
+
+def _clock(node: Any, heard: _Heard) -> Iterator[Line]:
+    simulated = _publishers(node, '/clock')
+    if simulated:
+        yield 'clock', NOTE, (f'/clock comes from {", ".join(simulated)}: nodes need '
+                              'use_sim_time true')
+    if not heard.ages or simulated:
+        return
+    age = sorted(heard.ages)[len(heard.ages) // 2]
+    if abs(age) <= _OLD_S:
+        yield 'clock', GOOD, f'stamps are {1e3 * age:.1f} ms old in the median'
+    else:
+        yield ('clock', BAD, f"stamps are {age:.3g} s off this machine's clock; synchronise the "
+               'clocks (chrony), or set max_state_age to 0 for a simulation that counts from zero')
+
+
+def _commands(node: Any, command: str) -> Iterator[Line]:
+    publishers, listeners = _publishers(node, command), node.count_subscribers(command)
+    if len(publishers) > 1:
+        yield ('commands', BAD, f'{", ".join(publishers)} all publish on {command}; an arm takes '
+               'torques from one')
+    elif publishers:
+        yield 'commands', GOOD if listeners else NOTE, (
+            f'{publishers[0]} publishes on {command}, {listeners} listen')
+    else:
+        yield 'commands', NOTE, f'nobody publishes on {command}'
+
+
+def _nodes(statuses: dict[str, tuple[int, str]]) -> Iterator[Line]:
+    levels = {0: GOOD, 1: NOTE}
+    carriers = {name: status for name, status in statuses.items()
+                if name.endswith(': Gravity compensation')}
+    if not carriers:
+        yield 'gravity', NOTE, 'no feedforward node is heard that could tell who carries the arm'
+    for name, (level, text) in carriers.items():
+        yield 'gravity', levels.get(level, BAD), f'{name.partition(":")[0]}: {text}'
+    for name, (level, text) in sorted(statuses.items()):
+        if level >= 2:
+            yield 'diagnostics', BAD, f'{name}: {text}'
