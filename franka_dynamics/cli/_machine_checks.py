@@ -77,7 +77,7 @@ def _realtime() -> Check:
         return Check('real-time permission', Level.GOOD, 'SCHED_FIFO is allowed')
     return Check('real-time permission', Level.BAD,
                  f'priority {_PRIORITY} is not allowed (rtprio {soft}): add "@realtime - rtprio '
-                 '99" and "@realtime - memlock unlimited" to /etc/security/limits.conf, yourself to '
+                 '99" and "@realtime - memlock unlimited" to /etc/security/limits.conf, you to '
                  'the group realtime, and log in anew')
 
 
