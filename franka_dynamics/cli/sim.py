@@ -39,6 +39,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         'carries itself as a real arm does (default: %(default)s)')
     parser.add_argument('--friction', action='store_true',
                         help="add the arm file's friction to the joints")
+    parser.add_argument('--lockstep', action='store_true',
+                        help='let the arm wait for each torque, so that a slow or busy machine '
+                        'changes nothing; time then goes as fast as torques come')
     parser.add_argument('--no-gains', action='store_true',
                         help='hold by feedforward alone, without the weak default PD')
     parser.add_argument('--no-view', action='store_true', help='serve no page for a browser')
