@@ -13,6 +13,8 @@ SUMMARY = "Read and set a running node's parameters, change its state, or send i
 GROUP = 'while it runs'
 _ACTIONS = ('get', 'set', 'state', 'play', 'configure', 'activate', 'deactivate', 'cleanup',
             'shutdown')
+# A simulated arm on a busy machine may be slower than its own clock by this much.
+_SLOWER, _PATIENCE_S = 5.0, 10.0
 _VALUES = {'get': 1, 'set': 2, 'play': 1}
 
 
@@ -49,9 +51,10 @@ def run(arguments: argparse.Namespace) -> int:
     with NodeClient(arguments.node) as client:
         try:
             if motion is not None:
-                client.play(motion)
                 last = motion.points[-1].time_from_start
-                print(f'sent {len(motion.points)} points, {last.sec + 1e-9 * last.nanosec:g} s')
+                seconds = last.sec + 1e-9 * last.nanosec
+                print(f'{len(motion.points)} points, {seconds:g} s ...', flush=True)
+                print(client.play(motion, _SLOWER * seconds + _PATIENCE_S))
             elif arguments.action == 'get':
                 print(client.get(*arguments.values))
             elif arguments.action == 'set':

@@ -29,6 +29,7 @@ GROUP = 'see it work'
 _RANGE = 'ROS_AUTOMATIC_DISCOVERY_RANGE'
 _TARGETS = ('mujoco', 'fci')
 _CHECK_S = 0.2
+_MOST_RATE = 20.0  # [1/s]: stable with torques that are tens of milliseconds late
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -43,7 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help='let the arm wait for each torque, so that a slow or busy machine '
                         'changes nothing; time then goes as fast as torques come')
     parser.add_argument('--no-gains', action='store_true',
-                        help='hold by feedforward alone, without the weak default PD')
+                        help='hold by feedforward alone, without a weak joint PD')
     parser.add_argument('--no-view', action='store_true', help='serve no page for a browser')
     parser.add_argument('--host', default='127.0.0.1', metavar='ADDRESS',
                         help='address of the page; 0.0.0.0 lets everybody look (default: '
@@ -115,12 +116,11 @@ def _run(arguments: argparse.Namespace, console: Console, arm: ArmDescription,
 
 
 def _gains(arm: ArmDescription) -> list[str]:
-    """Return the weak PD that every simulation starts with, as ROS arguments."""
-    from ..control.default_gains import default_gains
-    from ..dynamics.pinocchio_model import PinocchioModel
+    """Return a weak PD that follows a motion, as ROS arguments."""
+    from ..simulation.model_trial import weak_gains
 
-    gains = default_gains(PinocchioModel(arm))
-    return ['-p', f'kp:={ros_array(gains.kp)}', '-p', f'kd:={ros_array(gains.kd)}']
+    kp, kd = weak_gains(arm, _MOST_RATE)
+    return ['-p', f'kp:={ros_array(kp)}', '-p', f'kd:={ros_array(kd)}']
 
 
 def _announce(console: Console, arguments: argparse.Namespace) -> None:

@@ -151,6 +151,8 @@ class _Session:
             self._start('feedforward_node', *arm, '-p', 'target:=mujoco',
                         '-p', 'max_state_age:=0.0', '-p', 'state_timeout:=1.0',
                         '-p', 'min_input_rate:=10.0',
+                        # How far gravity and a weak PD stray is one of the figures.
+                        '-p', 'max_tracking_error:=[0.0]',
                         '-r', f'feedforward/command:={COMMAND}')
             self._until('waiting for the arm and the node', self._brakes_are_open,
                         _START_TIMEOUT_S)

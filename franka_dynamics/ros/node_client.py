@@ -9,6 +9,7 @@ import time
 from typing import Any
 
 from builtin_interfaces.msg import Duration
+from diagnostic_msgs.msg import DiagnosticArray
 from lifecycle_msgs.srv import ChangeState, GetAvailableTransitions, GetState
 from rcl_interfaces.srv import GetParameters, SetParametersAtomically
 import rclpy
@@ -19,11 +20,12 @@ from rclpy.signals import SignalHandlerOptions
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 import yaml
 
-from .qos import REFERENCE_QOS
+from .qos import REFERENCE_QOS, REFERENCE_STATE_QOS
 from ..errors import FrankaDynamicsError
 
-TRANSITIONS = ('configure', 'activate', 'deactivate', 'cleanup', 'shutdown')
-_PATIENCE_S, _ATTEMPT_S = 10.0, 3.0
+_NOT_FOLLOWED = ('refused', 'interrupted')
+_ENDED = ('finished', *_NOT_FOLLOWED)
+_PATIENCE_S, _ATTEMPT_S, _ATTEMPTS = 20.0, 4.0, 3
 # A server that has not found a new client yet throws its answer away.
 _DISCOVERY_S = 0.3
 
@@ -111,15 +113,43 @@ class NodeClient:
             raise NodeClientError(f'{self._name} refused to {transition}; its log says why.')
         return self.state()
 
-    def play(self, message: JointTrajectory) -> None:
-        """Send a reference trajectory to the node."""
+    def play(self, message: JointTrajectory, patience: float) -> str:
+        """
+        Send a reference trajectory, wait until it has ended, and return how.
+
+        Raises
+        ------
+        NodeClientError
+            If nobody listens, the motion is refused or interrupted, or does not end within
+            `patience` [s].
+
+        """
+        said: dict[str, str] = {}
+
+        def on_state(report: DiagnosticArray) -> None:
+            for entry in report.status:
+                said.update({pair.key: pair.value for pair in entry.values})
+
+        self._node.create_subscription(DiagnosticArray, f'{self._name}/reference_state', on_state,
+                                       REFERENCE_STATE_QOS)
         topic = f'{self._name}/reference'
         publisher = self._node.create_publisher(JointTrajectory, topic, REFERENCE_QOS)
         if not self._until(lambda: publisher.get_subscription_count() > 0, _PATIENCE_S):
             raise NodeClientError(f'nobody listens to {topic}; is the node running, and active?')
-        publisher.publish(message)
-        # Reliable, but only while the publisher lives.
+        # What is said about an earlier motion comes first.
         self._until(lambda: False, _DISCOVERY_S)
+        said.clear()
+        for _ in range(_ATTEMPTS):
+            # A listener that has not found this publisher yet hears nothing of it.
+            publisher.publish(message)
+            if self._until(lambda: bool(said), _ATTEMPT_S):
+                break
+        if not self._until(lambda: said.get('state') in _ENDED, patience):
+            raise NodeClientError(f'{self._name} did not end the motion within {patience:g} s; '
+                                  f'it was last {said.get("state", "not heard")}.')
+        if said['state'] in _NOT_FOLLOWED:
+            raise NodeClientError(f'the motion was {said["state"]}: {said.get("reason", "")}')
+        return said['state']
 
     def _ask(self, kind: Any, service: str, request: Any) -> Any:
         client = self._node.create_client(kind, f'{self._name}/{service}')
@@ -129,7 +159,7 @@ class NodeClient:
                     f'{self._name} does not answer within {_PATIENCE_S:g} s; is it running, in '
                     'this ROS_DOMAIN_ID? `franka-dynamics monitor` lists what is heard.')
             self._until(lambda: False, _DISCOVERY_S)
-            for _ in range(3):
+            for _ in range(_ATTEMPTS):
                 future = client.call_async(request)
                 if self._until(future.done, _ATTEMPT_S):
                     return future.result()

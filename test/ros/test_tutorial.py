@@ -107,11 +107,13 @@ def through(shell, page, instead):
         elif stays:
             behind.append(shell.start(words))
             # A recorder is to be there before the motion is.
-            until(lambda folder=Path(words[words.index('--output') + 1]):
-                  (shell.folder / folder).exists(), 'the recorder', shell)
+            bag = shell.folder / words[words.index('--output') + 1]
+            until(lambda bag=bag: (bag / f'{bag.name}.mcap').exists(), 'the recorder', shell)
         else:
             if words[0] in ('replay', 'identify', 'compare', 'crosscheck'):
-                for process in behind:
+                while behind:
+                    process = behind.pop()
+                    process.send_signal(signal.SIGINT)
                     assert process.wait(TIMEOUT_S) == 0, shell.logs()
             said[' '.join(words[:3])] = shell.run([*words, *SHORTER.get(words[0], [])])
     return said
