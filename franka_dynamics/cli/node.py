@@ -14,7 +14,7 @@ GROUP = 'while it runs'
 _ACTIONS = ('get', 'set', 'state', 'play', 'configure', 'activate', 'deactivate', 'cleanup',
             'shutdown')
 # A simulated arm on a busy machine may be slower than its own clock by this much.
-_SLOWER, _PATIENCE_S = 5.0, 10.0
+_SLOWER, _PATIENCE_S = 20.0, 10.0
 _VALUES = {'get': 1, 'set': 2, 'play': 1}
 
 

@@ -87,7 +87,8 @@ def _run(arguments: argparse.Namespace, console: Console, arm: ArmDescription,
     common = [*node_arguments(arguments), *payload_arguments(arguments)]
     nodes.start('simulator_node', [
         *common, '-p', f'friction:={str(arguments.friction).lower()}',
-        '-p', f'gravity_compensation:={str(arguments.target == "fci").lower()}'])
+        '-p', f'gravity_compensation:={str(arguments.target == "fci").lower()}',
+        *(['-p', 'pacing:=lockstep'] if arguments.lockstep else [])])
     nodes.start('feedforward_node', [
         *common, '-p', f'target:={arguments.target}', '-p', 'max_state_age:=0.0',
         # On a busy machine the simulated arm pauses, as no real one does.

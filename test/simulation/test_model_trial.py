@@ -1,0 +1,69 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""A plant that is no model: what is drawn, what vibrates, and which controller follows better."""
+
+import numpy as np
+import pytest
+
+pytest.importorskip('mujoco')
+pytest.importorskip('cvxpy')
+pytest.importorskip('scipy')
+
+from franka_dynamics.arm import load
+from franka_dynamics.simulation.arm_simulation import (
+    ArmSimulation,
+    SimulationSettings,
+    VIBRATION_BANDS,
+)
+from franka_dynamics.simulation.model_trial import run_trial, weak_gains
+from franka_dynamics.simulation.plant import draw_plant
+
+
+@pytest.mark.parametrize('arm', ['fer', 'fr3', 'fr3v2'])
+def test_gains_scaled_by_the_inertia_suit_every_arm(arm):
+    # Fixed gains took 4.4 of FR3's seventh joint's velocity away in a step; above 2 is unstable.
+    from franka_dynamics.dynamics.lagrangian import LagrangianModel
+    description = load(arm)
+    kp, kd = weak_gains(description, 100.0)
+    inverse = np.linalg.inv(LagrangianModel(description).mass_matrix(description.home))
+    assert np.linalg.eigvals(inverse * kd).real.max() * 1e-3 < 0.5
+    assert (kp > 0.0).all()
+
+
+def test_drawn_links_are_physical_and_off_by_the_deviation():
+    fer = load('fer')
+    plants = [draw_plant(fer, seed) for seed in range(200)]
+    masses = np.array([[link.mass for link in plant.arm.links] for plant in plants])
+    published = np.array([link.mass for link in fer.links])
+    assert all(link.is_physical() for plant in plants for link in plant.arm.links)
+    # 200 draws of 7 links: the deviation of a deviation of 0.1 is 0.1 / sqrt(2 * 1400) = 0.002;
+    # correlations between a pseudo-inertia's entries make it less than 0.1 itself.
+    spread = np.std(masses / published)
+    assert 0.05 < spread < 0.12
+    assert draw_plant(fer, 3).arm.links[2].mass == draw_plant(fer, 3).arm.links[2].mass
+
+
+def test_vibration_has_its_rms_in_every_band():
+    arm = load('fer')
+    simulation = ArmSimulation(arm, SimulationSettings(vibration=0.5))
+    samples = []
+    for _ in range(4000):  # behind closed brakes the sensors see the drives and the vibration
+        simulation.step(np.zeros(7))
+        simulation.braked = True
+        samples.append(simulation.read().effort)
+    spectrum = np.abs(np.fft.rfft(np.array(samples), axis=0)) ** 2 * 2.0 / len(samples) ** 2
+    frequency = np.fft.rfftfreq(len(samples), 1e-3)
+    for low, high in VIBRATION_BANDS:
+        # A tone near a band's edge leaks over it: half a hertz of room.
+        inside = (frequency > low - 0.5) & (frequency < high + 0.5)
+        rms = np.sqrt(spectrum[inside].sum(axis=0))
+        assert (rms[:4] > 0.45).all()
+        assert (rms[4:] < 0.15).all()  # 12 of 87 N m
+
+
+@pytest.mark.parametrize('arm', ['fer', 'fr3', 'fr3v2'])
+def test_an_identified_model_follows_better_than_a_published_one(arm):
+    trial = run_trial(load(arm), motion=6.0)
+    gravity, published, identified = (column.rms for column in trial.columns)
+    assert published < 0.75 * gravity
+    assert identified < 2.0 / 3.0 * published
