@@ -25,7 +25,7 @@ def test_given_a_file_as_output_when_asked_for_then_another_place_is_asked_for(c
     taken = tmp_path / 'taken'
     taken.write_text('something')
     assert main(['demo', '--output', str(taken)]) == INPUT_AT_FAULT
-    assert 'Choose another place with --output' in capsys.readouterr().err
+    assert 'it is a file; give the name of a folder' in capsys.readouterr().err
     assert taken.read_text() == 'something'
 
 
