@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterable
 import json
 import sys
 from typing import TYPE_CHECKING
@@ -105,19 +106,21 @@ def _print(description: ArmDescription, rows: list[InertiaRow], q: NDArray[np.fl
            arguments: argparse.Namespace) -> None:
     from rich.console import Console
 
-    # A table that is cut to 80 columns where output is piped would lose its digits.
-    console = Console(highlight=False, markup=False,
-                      width=None if sys.stdout.isatty() else 140)
+    tables = [_dh_table(description)]
+    if arguments.frame == 'space':
+        tables.append(_origin_table(description, q))
+    tables += [_center_table(rows, arguments), _inertia_table(rows, arguments)]
+    console = Console(highlight=False, markup=False)
+    if not sys.stdout.isatty():  # a table that is cut to 80 columns would lose its digits
+        console.width = max(80, *(console.measure(table).maximum for table in tables))
     console.print(f'{description.name}, set {description.inertial_set}, hand {description.hand}')
     console.print(f'source: {description.source}')
     for sentence in description.repairs:
         console.print(f'note: {sentence}')
     for sentence in description.inconsistencies():
         console.print(f'warning: {sentence}', style='yellow')
-    console.print(_dh_table(description))
-    if arguments.frame == 'space':
-        console.print(_origin_table(description, q))
-    console.print(_inertia_table(rows, arguments))
+    for table in tables:
+        console.print(table)
     console.print(f'total mass of the moving links {sum(row.mass for row in rows):.6g} kg')
     if arguments.plot:
         console.print(f'picture: {arguments.plot}')
@@ -161,16 +164,33 @@ def _inertia_table(rows: list[InertiaRow], arguments: argparse.Namespace) -> Tab
 
     from ..arm.inertia import TENSOR_ORDER
 
-    place = "in the links' own frames" if arguments.frame == 'body' else 'in {S}'
-    table = Table(title=f'mass [kg], centre of mass [m] and inertia [kg m^2] {place}; inertia '
-                  f'{_HEADING[arguments.about]}')
-    for heading in ('link', 'm', 'c x', 'c y', 'c z', *(f'I {name}' for name in TENSOR_ORDER)):
-        table.add_column(heading, justify='right')
+    table = Table(title=f'inertia [kg m^2] {_place(arguments)}, {_HEADING[arguments.about]}',
+                  box=None, padding=(0, 1, 0, 0))
+    for heading in ('link', *(f'I {name}' for name in TENSOR_ORDER)):
+        table.add_column(heading, justify='right', no_wrap=True)
     for row in rows:
-        # Rounding of the rotations would otherwise print as 1e-18.
-        numbers = np.round((*row.center_of_mass, *row.inertia), 12) + 0.0
-        table.add_row(row.link, f'{row.mass:.6g}', *(f'{value:.6g}' for value in numbers))
+        table.add_row(row.link, *_numbers(row.inertia))
     return table
+
+
+def _center_table(rows: list[InertiaRow], arguments: argparse.Namespace) -> Table:
+    from rich.table import Table
+
+    table = Table(title=f'mass [kg] and centre of mass [m] {_place(arguments)}')
+    for heading in ('link', 'm', 'c x', 'c y', 'c z'):
+        table.add_column(heading, justify='right', no_wrap=True)
+    for row in rows:
+        table.add_row(row.link, f'{row.mass:.6g}', *_numbers(row.center_of_mass))
+    return table
+
+
+def _place(arguments: argparse.Namespace) -> str:
+    return "in the links' own frames" if arguments.frame == 'body' else 'in {S}'
+
+
+def _numbers(values: Iterable[float]) -> list[str]:
+    """Return numbers as text; the rounding of rotations would print as 1e-18."""
+    return [f'{value:.6g}' for value in np.round([*values], 12) + 0.0]
 
 
 def _angle(value: float) -> str:

@@ -13,6 +13,7 @@ from types import FrameType
 from typing import TYPE_CHECKING
 
 from ._arm_options import add_arm_options, load_arm
+from ._options import output_folder
 from ._processes import this_command
 from ..arm import ArmDescription
 from ..errors import FrankaDynamicsError, MissingDependencyError, OutputError, SettingsError
@@ -29,7 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_arm_options(parser)
     parser.add_argument('--arm-prefix', default='', metavar='PREFIX',
                         help='in front of every joint name, verbatim')
-    parser.add_argument('--output', type=Path, metavar='FOLDER',
+    parser.add_argument('--output', type=output_folder, metavar='FOLDER',
                         help='the bag, a folder to be made (default: recording-DATE-TIME)')
     parser.add_argument('--duration', type=float, metavar='S',
                         help='end by itself after so long [s] (default: at Ctrl-C)')

@@ -110,3 +110,14 @@ def test_a_shell_is_told_verbs_and_options(tmp_path):
 
     assert completions('franka-dynamics cro') == {'crosscheck'}
     assert completions('franka-dynamics urdf --out') == {'--output'}
+
+
+@pytest.mark.parametrize('command', [
+    'describe --arm fer', 'describe --arm fr3 --frame space --q home', 'base-parameters --arm rpr',
+    'crosscheck --arm fer --states 5', 'codegen --arm rpr', 'compare fr3 --arm fer'])
+def test_tables_fit_80_columns_and_lose_nothing(command, capsys, monkeypatch):
+    monkeypatch.setenv('COLUMNS', '80')
+    assert main(command.split()) in (0, 1)
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert not [line for line in lines if '…' in line]
