@@ -25,7 +25,7 @@ BIN := $(CLEAN) $(VENV)/bin
 
 PIP := -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help demo docs soak test test-numpy1 lint setup clean
+.PHONY: help demo docs gazebo-check soak test test-numpy1 lint setup clean
 .DEFAULT_GOAL := help
 
 help:
@@ -34,6 +34,7 @@ help:
 	@echo 'make test-numpy1  the same with the numpy and Pinocchio of Ubuntu 24.04 and ROS 2 Jazzy'
 	@echo 'make soak         ten minutes at 1 kHz: does the node grow?'
 	@echo 'make docs         set up, then make the pages in docs/_build; warnings are errors'
+	@echo 'make gazebo-check hold, track, pause, reset in real Gazebo, where gz is installed'
 	@echo 'make lint         ruff and mypy'
 	@echo 'make clean        remove the environments and what runs left behind'
 	@echo 'PYTHON=... names the Python (3.11 or 3.12) of an environment that is yet to be made;'
@@ -97,6 +98,13 @@ docs: $(VENV)/docs-ready
 
 soak: setup
 	@$(BIN)/python benchmarks/soak.py --seconds $(SOAK_SECONDS)
+
+# In the sourced ROS it is called from, where this package was built: Gazebo is in no wheel.
+gazebo-check:
+	@if command -v gz >/dev/null && command -v ros2 >/dev/null; then \
+		python3 benchmarks/gazebo_check.py $(GAZEBO_ARGS); else \
+		echo 'gazebo-check: skipped, because gz or ros2 is not installed here;' \
+		'docs/howto/gazebo.md says how to install them and runs the same checks on MuJoCo.'; fi
 
 lint: setup
 	@$(BIN)/ruff check .

@@ -85,7 +85,9 @@ def everything(context):
     feedforward = Node(
         package='franka_dynamics', executable='feedforward_node', name='feedforward',
         output='screen', on_exit=Shutdown(),
-        parameters=[str(target_file), *own_file, arm],
+        # Until its first command comes the arm is carried on purpose: by gazebo_direct_node, or by
+        # the effort interface's initial value.
+        parameters=[str(target_file), *own_file, {**arm, 'take_over': True}],
         remappings=[('~/command', 'effort_controller/commands')])
     server = IncludeLaunchDescription(
         PythonLaunchDescriptionSource(PathJoinSubstitution(

@@ -88,7 +88,8 @@ def test_given_paused_gazebo_when_nobody_commands_then_gravity_torque_is_held(
 
 def test_given_the_feedforward_node_when_gazebo_is_unpaused_then_the_arm_stays(
         probe, gazebo, direct, start_node, commands):
-    start_node(robot_type='fr3', hand='franka_hand', target='gz_ros2_control')
+    start_node(robot_type='fr3', hand='franka_hand', target='gz_ros2_control',
+               take_over=True)
     until_holding(probe, gazebo, direct)
     # It is to be the feedforward node that holds the arm, not only the first torque.
     while gazebo.time < HOLD_S or len(commands) < 100:

@@ -1,0 +1,430 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+What an arm in Gazebo does: hold, track, pause, reset, processor load, real-time factors.
+
+Where `gz` and `ros2` are installed, gazebo.launch.py is launched and Gazebo's physics asked;
+with --stand-in MuJoCo's physics answers behind the same messages. `make gazebo-check`.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+import json
+import os
+from pathlib import Path
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from typing import Any
+
+from diagnostic_msgs.msg import DiagnosticArray
+import numpy as np
+from rcl_interfaces.srv import SetParameters, SetParametersAtomically
+import rclpy
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.parameter import Parameter
+from rich.console import Console
+from rich.table import Table
+from sensor_msgs.msg import JointState
+from std_srvs.srv import SetBool, Trigger
+from trajectory_msgs.msg import JointTrajectory
+
+from franka_dynamics.arm import load
+from franka_dynamics.control.default_gains import home_pose
+from franka_dynamics.control.multisine import multisine
+from franka_dynamics.control.reference import Trajectory
+from franka_dynamics.resources import share_directory
+from franka_dynamics.ros.isolated_network import use_loopback
+from franka_dynamics.ros.messages import request_from_message, seconds, trajectory_message
+from franka_dynamics.ros.qos import REFERENCE_QOS, STATE_QOS
+
+ROOT = Path(__file__).parents[1]
+NOT_HERE = ('gazebo-check: skipped, because {} is not installed here; docs/gazebo.md says how to '
+            'install Gazebo. --stand-in runs the same checks on MuJoCo.')
+COMMAND = 'feedforward: Command'
+START_S, ANSWER_S = 90.0, 30.0
+HOLD_RAD, TRACK_MRAD, RECOVERED_RAD = 1e-3, 10.0, 0.05
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One row of the table: a value, and what it may be at most (None: only reported)."""
+
+    name: str
+    value: float
+    unit: str
+    most: float | None = None
+
+    @property
+    def fine(self) -> bool:
+        """Whether the bound, if there is one, is kept; NaN keeps none."""
+        return self.most is None or self.value <= self.most
+
+
+class Gazebo:
+    """Gazebo itself, by its launch file and its command line."""
+
+    def __init__(self, robot_type: str, folder: Path) -> None:
+        self._log = (folder / 'launch.log').open('wb')
+        self._launch = subprocess.Popen(
+            ['ros2', 'launch', 'franka_dynamics', 'gazebo.launch.py', f'robot_type:={robot_type}',
+             'gui:=false'], stdout=self._log, stderr=subprocess.STDOUT, start_new_session=True)
+
+    def unpause(self) -> None:
+        """Nothing: the launch file does it once the holding torque is there."""
+
+    def pause(self, on: bool) -> None:
+        """Stop time, or let it go on."""
+        self._ask('control', 'WorldControl', f'pause: {str(on).lower()}')
+
+    def reset(self) -> None:
+        """Put time and joints back to where they began."""
+        self._ask('control', 'WorldControl', 'reset: {all: true}')
+
+    def pace(self, factor: float) -> None:
+        """Ask for a real-time factor."""
+        self._ask('set_physics', 'Physics',
+                  f'max_step_size: 0.001, real_time_factor: {factor}')
+
+    def _ask(self, service: str, kind: str, request: str) -> None:
+        subprocess.run(
+            ['gz', 'service', '-s', f'/world/franka/{service}', '--reqtype', f'gz.msgs.{kind}',
+             '--reptype', 'gz.msgs.Boolean', '--timeout', '5000', '--req', request],
+            check=True, stdout=self._log, stderr=subprocess.STDOUT, timeout=ANSWER_S)
+
+    def close(self) -> None:
+        """End everything that was launched."""
+        os.killpg(self._launch.pid, signal.SIGINT)
+        try:
+            self._launch.wait(20.0)
+        except subprocess.TimeoutExpired:
+            os.killpg(self._launch.pid, signal.SIGKILL)
+
+
+class StandIn:
+    """The stand-in, and the nodes that gazebo.launch.py starts beside Gazebo."""
+
+    def __init__(self, robot_type: str, folder: Path, ask: Callable[..., Any],
+                 factor: float, lockstep: float) -> None:
+        self._ask, self._robot_type, self._folder = ask, robot_type, folder
+        self._processes: list[subprocess.Popen[bytes]] = []
+        files = share_directory() / 'config' / 'feedforward' / 'gz_ros2_control.yaml'
+        arm = ['-p', f'robot_type:={robot_type}', '-p', 'hand:=none']
+        self._start(str(ROOT / 'benchmarks' / 'gazebo_stand_in.py'), '--robot-type', robot_type,
+                    '--real-time-factor', str(factor), '--lockstep', str(lockstep))
+        self._start('-m', 'franka_dynamics.ros.gazebo_direct_node', '--ros-args', *arm)
+        self._start('-m', 'franka_dynamics.ros.feedforward_node', '--ros-args', '--params-file',
+                    str(files), *arm, '-p', 'take_over:=true', '-r',
+                    '~/command:=effort_controller/commands')
+
+    def _start(self, *arguments: str) -> None:
+        log = self._folder / f'{len(self._processes)}.log'
+        with log.open('wb') as output:
+            self._processes.append(subprocess.Popen(
+                [sys.executable, *arguments], stdout=output, stderr=subprocess.STDOUT,
+                env={**os.environ, 'PYTHONPATH': os.pathsep.join(
+                    [str(ROOT), *filter(None, [os.environ.get('PYTHONPATH')])])}))
+
+    def unpause(self) -> None:
+        """Let time run once the holding torque is there, as the launch file does."""
+        give_up = time.monotonic() + START_S
+        while 'holding the arm' not in (self._folder / '1.log').read_text():
+            if time.monotonic() > give_up:
+                raise RuntimeError('gazebo_direct_node never held the arm')
+            time.sleep(0.05)
+        self.pause(False)
+
+    def pause(self, on: bool) -> None:
+        """Stop time, or let it go on."""
+        self._ask(SetBool, 'gazebo_stand_in/pause', SetBool.Request(data=on))
+
+    def reset(self) -> None:
+        """Put time and joints back to where they began."""
+        self._ask(Trigger, 'gazebo_stand_in/reset', Trigger.Request())
+
+    def pace(self, factor: float) -> None:
+        """Ask for a real-time factor."""
+        self._ask(SetParameters, 'gazebo_stand_in/set_parameters', SetParameters.Request(
+            parameters=[Parameter('real_time_factor', value=factor).to_parameter_msg()]))
+
+    def close(self) -> None:
+        """End the processes."""
+        for process in self._processes:
+            process.send_signal(signal.SIGINT)
+        for process in self._processes:
+            try:
+                process.wait(20.0)
+            except subprocess.TimeoutExpired:
+                process.kill()
+
+
+class Session:
+    """Watches the arm over ROS while a world is asked to do things to it."""
+
+    def __init__(self, robot_type: str, seconds_each: float) -> None:
+        self._arm, self._seconds = load(robot_type), seconds_each
+        self._home = home_pose(self._arm)
+        self._node = rclpy.create_node('gazebo_check')
+        self._executor = SingleThreadedExecutor()
+        self._executor.add_node(self._node)
+        self.states: list[tuple[float, np.ndarray]] = []
+        self.diagnostics: dict[str, dict[str, str]] = {}
+        self.planned: list[JointTrajectory] = []
+        self._node.create_subscription(JointState, 'joint_states', self._on_state, STATE_QOS)
+        self._node.create_subscription(DiagnosticArray, '/diagnostics', self._on_diagnostics, 10)
+        self._node.create_subscription(JointTrajectory, 'feedforward/feedforward_trajectory',
+                                       self.planned.append, REFERENCE_QOS)
+        self._reference = self._node.create_publisher(
+            JointTrajectory, 'feedforward/reference', REFERENCE_QOS)
+
+    def _on_state(self, message: JointState) -> None:
+        self.states.append((seconds(message.header.stamp), np.array(message.position)))
+
+    def _on_diagnostics(self, message: DiagnosticArray) -> None:
+        for entry in message.status:
+            self.diagnostics[entry.name] = {pair.key: pair.value for pair in entry.values}
+
+    def close(self) -> None:
+        """Take the node down."""
+        self._executor.shutdown()
+        self._node.destroy_node()
+
+    def ask(self, kind: Any, service: str, request: Any) -> Any:
+        """Return a service's answer."""
+        client = self._node.create_client(kind, service)
+        give_up = time.monotonic() + ANSWER_S
+        try:
+            while time.monotonic() < give_up:
+                if not client.wait_for_service(timeout_sec=0.1):
+                    continue
+                future = client.call_async(request)
+                self._executor.spin_until_future_complete(future, timeout_sec=2.0)
+                if future.done():
+                    return future.result()
+        finally:
+            self._node.destroy_client(client)
+        raise RuntimeError(f'no answer of {service}')
+
+    def spin(self, seconds_: float) -> None:
+        """Take messages for a while of real time."""
+        until = time.monotonic() + seconds_
+        while time.monotonic() < until:
+            self._executor.spin_once(timeout_sec=0.02)
+
+    def until(self, done: Callable[[], object], what: str, timeout: float = START_S) -> None:
+        """Take messages until something is true."""
+        give_up = time.monotonic() + timeout
+        while not done():
+            self._executor.spin_once(timeout_sec=0.02)
+            if time.monotonic() > give_up:
+                raise RuntimeError(f'never happened: {what}; {self.diagnostics.get(COMMAND)}')
+
+    def count(self, key: str) -> int:
+        """Return a count of the node's diagnostics."""
+        return int(self.diagnostics.get(COMMAND, {}).get(key, 0))
+
+    def simulate(self, simulated: float, timeout: float = START_S) -> list[tuple[float, Any]]:
+        """Return the states of the next seconds of simulated time."""
+        first = len(self.states)
+        self.until(lambda: len(self.states) > first, 'a joint state', timeout)
+        end = self.states[-1][0] + simulated
+        self.until(lambda: self.states[-1][0] >= end, f'{simulated} s of simulated time', timeout)
+        return self.states[first:]
+
+    def away(self, states: Sequence[tuple[float, Any]]) -> float:
+        """Return the largest distance of any joint from home [rad]."""
+        return float(max(np.abs(q - self._home).max() for _, q in states))
+
+    def play(self, duration: float, amplitude: float) -> Trajectory:
+        """Send a motion and return it as it is followed, on the states' clock."""
+        motion = multisine(self._arm, duration, amplitude)
+        message = trajectory_message(list(motion.joint_names), 0.5 + motion.times,
+                                     motion.positions, motion.velocities, motion.accelerations)
+        self.until(lambda: self._reference.get_subscription_count() > 0, 'the node')
+        self.planned.clear()
+        self._reference.publish(message)
+        self.until(lambda: self.planned, 'the planned motion')
+        request = request_from_message(self.planned[-1])
+        return Trajectory((request.start or 0.0) + request.times, request.positions,
+                          request.velocities, request.accelerations)
+
+    # The checks -------------------------------------------------------------------------------
+
+    def hold(self, name: str, most: float | None = HOLD_RAD) -> Iterator[Figure]:
+        """Stand still."""
+        yield Figure(f'{name}: away from home', self.away(self.simulate(self._seconds)), 'rad',
+                     most)
+
+    def track(self, world: Any) -> Iterator[Figure]:
+        """Follow a motion with and without M ddq + C dq."""
+        for with_terms in (True, False):
+            self.ask(SetParametersAtomically, 'feedforward/set_parameters_atomically',
+                     SetParametersAtomically.Request(parameters=[
+                         Parameter(f'terms.{term}', value=with_terms).to_parameter_msg()
+                         for term in ('inertia', 'coriolis')]))
+            planned = self.play(self._seconds, 0.3)
+            states = self.simulate(self._seconds + 0.5)
+            errors = [q - planned.sample(stamp).q for stamp, q in states
+                      if planned.times[0] <= stamp <= planned.end]
+            rms = 1e3 * float(np.sqrt(np.mean(np.square(errors))))
+            label = 'g + M ddq + C dq + PD' if with_terms else 'g + PD alone'
+            yield Figure(f'track ±0.3 rad, {label}', rms, 'mrad rms',
+                         TRACK_MRAD if with_terms else None)
+            self.simulate(3.0)
+        self.ask(SetParametersAtomically, 'feedforward/set_parameters_atomically',
+                 SetParametersAtomically.Request(parameters=[
+                     Parameter(f'terms.{term}', value=True).to_parameter_msg()
+                     for term in ('inertia', 'coriolis')]))
+
+    def pause(self, world: Any) -> Iterator[Figure]:
+        """Stop time in mid-motion and let it go on."""
+        planned = self.play(self._seconds, 0.3)
+        self.simulate(0.3 * self._seconds)
+        stops = self.count('stops')
+        world.pause(True)
+        self.spin(3.0)
+        world.pause(False)
+        states = self.simulate(0.8 * self._seconds + 1.0)
+        yield Figure('pause in mid-motion: away at its end',
+                     float(np.abs(states[-1][1] - planned.positions[-1]).max()), 'rad',
+                     RECOVERED_RAD)
+        self.spin(1.5)
+        yield Figure('pause: stops', self.count('stops') - stops, '', 0)
+
+    def reset(self, world: Any) -> Iterator[Figure]:
+        """Put everything back in mid-motion; the node finds the arm elsewhere, at time zero."""
+        self.play(self._seconds, 0.3)
+        self.simulate(0.4 * self._seconds)
+        world.reset()
+        self.spin(0.5)
+        self.until(lambda: self.states[-1][0] < 0.4 * self._seconds + 60.0, 'time set back')
+        yield Figure('reset in mid-motion: away from home 8 s later',
+                     self.away(self.simulate(8.0)[-100:]), 'rad', RECOVERED_RAD)
+
+    def load(self, world: Any) -> Iterator[Figure]:
+        """Keep all processors busy."""
+        stops = self.count('stops')
+        with busy(2 * (os.cpu_count() or 1)):
+            yield from self.hold('all processors busy', RECOVERED_RAD)
+        self.spin(1.5)
+        yield Figure('all processors busy: stops', self.count('stops') - stops, '')
+
+    def paces(self, world: Any, factors: Sequence[float], usual: float) -> Iterator[Figure]:
+        """Hold the arm at other real-time factors."""
+        for factor in factors:
+            world.pace(factor)
+            self.spin(1.5)
+            stops, published = self.count('stops'), self.count('published')
+            began, first = time.monotonic(), self.simulate(0.01)[-1][0]
+            states = self.simulate(min(self._seconds, 5.0 * factor + 0.2))
+            reached = (states[-1][0] - first) / (time.monotonic() - began)
+            self.spin(1.5)
+            yield Figure(f'real-time factor {factor:g} (reached {reached:.2f}): away from home',
+                         self.away(states), 'rad', RECOVERED_RAD)
+            yield Figure(f'real-time factor {factor:g}: stops', self.count('stops') - stops, '',
+                         0)
+            yield Figure(f'real-time factor {factor:g}: no command published',
+                         float(self.count('published') == published), '', 0)
+        world.pace(usual)
+
+
+@contextmanager
+def busy(count: int) -> Iterator[None]:
+    """Run processes that only compute."""
+    processes = [subprocess.Popen([sys.executable, '-c', 'while True: pass'])
+                 for _ in range(count)]
+    try:
+        yield
+    finally:
+        for process in processes:
+            process.kill()
+            process.wait()
+
+
+CHECKS = ('hold', 'track', 'pause', 'reset', 'load', 'paces')
+
+
+def check(options: argparse.Namespace, folder: Path) -> list[Figure]:
+    """Return the figures of all chosen checks."""
+    rclpy.init()
+    session = Session(options.robot_type, options.seconds)
+    usual = options.real_time_factor
+    world: Any = None
+    try:
+        world = (StandIn(options.robot_type, folder, session.ask, usual,
+                         options.lockstep) if options.stand_in
+                 else Gazebo(options.robot_type, folder))
+        world.unpause()
+        session.until(lambda: session.count('published') > 0, 'commands')
+        figures: list[Figure] = []
+        for name in options.checks:
+            parts = (session.hold('hold') if name == 'hold'
+                     else session.paces(world, options.factors, usual) if name == 'paces'
+                     else getattr(session, name)(world))
+            for figure in parts:
+                figures.append(figure)
+                print(f'{figure.name}: {figure.value:.3g} {figure.unit}', flush=True)
+        return figures
+    finally:
+        if world is not None:
+            world.close()
+        session.close()
+        rclpy.try_shutdown()
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Check; 0 all bounds kept or no Gazebo here, 1 one missed."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument('--stand-in', action='store_true',
+                        help="MuJoCo's physics behind the same messages instead of Gazebo")
+    parser.add_argument('--robot-type', default='fr3')
+    parser.add_argument('--seconds', type=float, default=8.0, metavar='S',
+                        help='simulated time of each check (default: %(default)s)')
+    parser.add_argument('--real-time-factor', type=float, default=1.0, metavar='X',
+                        help='between the checks (default: %(default)s)')
+    parser.add_argument('--factors', type=float, nargs='+', default=[0.02, 0.04, 0.25, 5.0],
+                        metavar='X', help='real-time factors to try (default: %(default)s)')
+    parser.add_argument('--lockstep', type=float, default=0.0, metavar='S',
+                        help='with --stand-in: its physics waits for torques at most so long, so '
+                        'that a busy machine decides nothing (default: not at all)')
+    parser.add_argument('--checks', nargs='+', choices=CHECKS, default=CHECKS)
+    parser.add_argument('--json', type=Path, metavar='FILE')
+    options = parser.parse_args(argv)
+    if options.stand_in:
+        use_loopback()
+    else:
+        for program in ('gz', 'ros2'):
+            if shutil.which(program) is None:
+                print(NOT_HERE.format(program))
+                return 0
+    with tempfile.TemporaryDirectory(prefix='gazebo_check_') as folder:
+        try:
+            figures = check(options, Path(folder))
+        except (RuntimeError, subprocess.SubprocessError) as error:
+            print(f'gazebo-check: {error}', file=sys.stderr)
+            figures = []
+        if not figures or not all(figure.fine for figure in figures):
+            for log in sorted(Path(folder).glob('*.log')):
+                print(f'{log.name}: {log.read_text()[-3000:]}', file=sys.stderr)
+        if not figures:
+            return 1
+    table = Table('figure', 'value', 'at most', title='Stand-in' if options.stand_in else 'Gazebo')
+    for figure in figures:
+        table.add_row(figure.name, f'{figure.value:.3g} {figure.unit}',
+                      '' if figure.most is None else f'{figure.most:g}',
+                      style='' if figure.fine else 'bold red')
+    Console().print(table)
+    if options.json:
+        options.json.write_text(json.dumps([asdict(figure) for figure in figures], indent=1))
+    return 0 if all(figure.fine for figure in figures) else 1
+
+
+if __name__ == '__main__':
+    sys.exit(main())

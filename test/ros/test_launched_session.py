@@ -1,0 +1,145 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+The documented first commands, launched: simulation.launch.py, then the player, and its verdict.
+
+By ROS's own launch where it is installed with this package; else the processes that the launch
+file names are started with the arguments it gives them.
+"""
+
+import importlib.util
+import os
+from pathlib import Path
+import re
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from franka_dynamics.resources import share_directory
+
+from .conftest import ROOT, TIMEOUT_S
+
+SHARE = share_directory()
+# A hiccup of a busy machine moves the last joint of a bare fr3 by a radian, and it comes back.
+TOLERANCE_RAD = 0.1
+
+
+def installed() -> bool:
+    """Return whether `ros2 launch` finds this package."""
+    if importlib.util.find_spec('ros2launch') is None:
+        return False
+    try:
+        from ament_index_python.packages import get_package_prefix
+        return (Path(get_package_prefix('franka_dynamics')) / 'lib' / 'franka_dynamics').is_dir()
+    except LookupError:
+        return False
+
+
+class Launched:
+    """What a launch file has started."""
+
+    def __init__(self, commands, folder) -> None:
+        self.logs = [folder / f'{i}.log' for i, _ in enumerate(commands)]
+        environment = {**os.environ, 'PYTHONPATH': os.pathsep.join(
+            [str(ROOT), *filter(None, [os.environ.get('PYTHONPATH')])])}
+        self._processes = []
+        for command, log in zip(commands, self.logs):
+            with log.open('wb') as output:
+                self._processes.append(subprocess.Popen(command, stdout=output,
+                                                        stderr=subprocess.STDOUT,
+                                                        env=environment))
+
+    @property
+    def text(self) -> str:
+        return ''.join(log.read_text() for log in self.logs)
+
+    def end(self) -> list[int]:
+        for process in self._processes:
+            process.send_signal(signal.SIGINT)
+        return [process.wait(TIMEOUT_S) for process in self._processes]
+
+    def kill(self) -> None:
+        for process in self._processes:
+            if process.poll() is None:
+                process.kill()
+            process.wait()
+
+
+def without_launch(monkeypatch, name, **arguments):
+    """Return the commands that a launch file stands for."""
+    spec = importlib.util.spec_from_file_location('launching', ROOT / 'test' / 'launching.py')
+    launching = importlib.util.module_from_spec(spec)
+    monkeypatch.setitem(sys.modules, 'launching', launching)
+    spec.loader.exec_module(launching)
+    monkeypatch.setattr(launching.FindPackageShare, 'perform', lambda self, context: str(SHARE))
+    commands = []
+    for node in launching.run(launching.load(SHARE / 'launch' / name, monkeypatch), **arguments):
+        command = [sys.executable, '-m', f'franka_dynamics.ros.{node.executable}', '--ros-args']
+        for file in node.files:
+            command += ['--params-file', file]
+        for key, value in node.parameters.items():
+            text = str(value).lower() if isinstance(value, bool) else str(value)
+            command += ['-p', f'{key}:={text}'] if text else []
+        for old, new in node.remappings.items():
+            command += ['-r', f'{old}:={new}']
+        commands.append([*command, '-r', f'__ns:=/{node.namespace.strip("/")}'])
+    return commands
+
+
+@pytest.fixture
+def launched(monkeypatch, tmp_path):
+    """Return a function that launches a file of ours; what it started ends with the test."""
+    started = []
+
+    def launch(name, **arguments):
+        commands = ([['ros2', 'launch', 'franka_dynamics', name,
+                      *(f'{key}:={value}' for key, value in arguments.items())]]
+                    if installed() else without_launch(monkeypatch, name, **arguments))
+        started.append(Launched(commands, tmp_path))
+        return started[-1]
+    yield launch
+    for one in started:
+        one.kill()
+
+
+def play(*parameters):
+    """Return the exit status and text of the player."""
+    done = subprocess.run(
+        [sys.executable, '-m', 'franka_dynamics.ros.reference_player_node',
+         '--tolerance', str(TOLERANCE_RAD), '--ros-args', '-p', 'duration:=2.0', *parameters],
+        capture_output=True, text=True, timeout=2 * TIMEOUT_S, check=False, cwd=ROOT)
+    return done.returncode, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize('robot_type', ['fer', 'fr3', 'fr3v2'])
+def test_given_the_first_commands_when_launched_then_motion_ends_where_it_should(
+        probe, launched, robot_type):
+    session = launched('simulation.launch.py', robot_type=robot_type)
+    probe.until(lambda: probe.says('simulator: Simulated arm', 'False'), 'brakes open')
+    status, text = play('-p', f'robot_type:={robot_type}')
+    assert status == 0, text + session.text
+    assert float(re.search(r'error at the end: (\S+) rad', text)[1]) <= TOLERANCE_RAD
+    assert 'finished' in session.text
+    assert set(session.end()) == {0}
+
+
+def test_given_nobody_when_played_then_the_answer_is_no():
+    status, text = play('-p', 'wait:=0.3')
+    assert status == 1
+    assert 'joint_states of this arm did not appear within 0.3 s' in text
+
+
+def test_given_a_motion_that_is_stopped_when_played_then_the_answer_is_no(probe, launched):
+    launched('simulation.launch.py', robot_type='fer')
+    probe.until(lambda: probe.says('simulator: Simulated arm', 'False'), 'brakes open')
+    player = subprocess.Popen(
+        [sys.executable, '-m', 'franka_dynamics.ros.reference_player_node'],
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=ROOT)
+    probe.until(lambda: probe.diagnostics.get('feedforward: Command', (0, '', {}))[2].get(
+        'references following') == '1', 'the motion is followed')
+    assert probe.transition('/feedforward', 4)  # deactivate
+    text, _ = player.communicate(timeout=TIMEOUT_S)
+    assert player.returncode == 1
+    assert 'the motion was not followed to its end: interrupted, ' in text
