@@ -21,7 +21,7 @@ def world(node_world):
 @pytest.mark.parametrize(('effort', 'state', 'sentence'), [
     (list(GRAVITY), 'compensated', 'something else adds 100%'),
     ([0.01] * 7, 'no gravity', 'of it is seen to pull'),
-    ([0.0] * 7, 'unknown', 'the measured effort is exactly zero'),
+    ([0.0] * 7, 'unknown', 'the joint states carry no measured effort'),
     ([], 'unknown', 'the joint states carry no measured effort'),
     (list(GRAVITY + [30.0, 0, 0, 0, 0, 0, 0]), 'unknown', 'does not point along g(q)'),
 ], ids=['carried', 'weightless', 'zeros', 'missing', 'contact'])
