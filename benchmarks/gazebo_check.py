@@ -46,8 +46,8 @@ from franka_dynamics.ros.messages import request_from_message, seconds, trajecto
 from franka_dynamics.ros.qos import REFERENCE_QOS, STATE_QOS
 
 ROOT = Path(__file__).parents[1]
-NOT_HERE = ('gazebo-check: skipped, because {} is not installed here; docs/howto/gazebo.md says how to '
-            'install Gazebo. --stand-in runs the same checks on MuJoCo.')
+NOT_HERE = ('gazebo-check: skipped, because {} is not installed here; docs/howto/gazebo.md says '
+            'how to install Gazebo. --stand-in runs the same checks on MuJoCo.')
 COMMAND = 'feedforward: Command'
 START_S, ANSWER_S = 90.0, 30.0
 HOLD_RAD, TRACK_MRAD, RECOVERED_RAD = 1e-3, 10.0, 0.05
