@@ -198,7 +198,7 @@ def test_given_no_gazebo_or_controllers_when_launched_then_apt_line_is_named(
     monkeypatch.setenv('AMENT_PREFIX_PATH', str(tmp_path))
     monkeypatch.setattr(launching.FindPackageShare, 'perform', lambda self, context: str(SHARE))
     description = launching.load(SHARE / 'launch' / f'{name}.launch.py', monkeypatch)
-    with pytest.raises(RuntimeError, match=f'sudo apt install {packages}.*docs/{name}.md'):
+    with pytest.raises(RuntimeError, match=f'sudo apt install {packages}.*docs/howto/{name}.md'):
         launching.run(description)
 
 
