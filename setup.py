@@ -9,7 +9,7 @@ from setuptools import find_packages, setup
 NAME = 'franka_dynamics'
 VERSION = '0.2.0'
 README = Path('README.md')
-SHARED_FOLDERS = ('config', 'cpp', 'launch', 'urdf')
+SHARED_FOLDERS = ('config', 'cpp', 'launch', 'security', 'urdf')
 
 # The ROS message packages are no requirements here: apt's ROS provides them without pip's
 # knowledge, and `requirements/` names the PyPI wheels for machines without apt's ROS.

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+import os
 import re
 import signal
 import sys
@@ -16,11 +17,13 @@ from rclpy.executors import ExternalShutdownException
 from rclpy.experimental import EventsExecutor
 from rclpy.lifecycle import TransitionCallbackReturn
 from rclpy.signals import SignalHandlerOptions
+from rclpy.utilities import get_rmw_implementation_identifier
 
 from .parameter_files import given_files, read_sections, require_section
 from .realtime import ON, request_realtime
 from ..errors import FrankaDynamicsError, SettingsError
 
+_NO_NODE = 'error creating node'  # how rcl says it
 # What rcl appends to its sentences: places in its own sources.
 _SOURCES = re.compile(r', at \S+:\d+')
 
@@ -52,8 +55,21 @@ def start_node(make: Callable[[], Any], args: Sequence[str] | None,
     try:
         rclpy.init(args=arguments, signal_handler_options=signals)
     except RuntimeError as error:
-        raise SettingsError(f'the command line was not understood: {_plain(error)}.') from error
-    node = make()
+        what = ('security was asked for, but cannot be had'
+                if _security_requested() and 'SECURITY' in str(error)
+                else 'the command line was not understood')
+        raise SettingsError(f'{what}: {_plain(error)}.') from error
+    try:
+        node = make()
+    except RuntimeError as error:
+        # The middleware is asked for security only when a node is made.
+        if not (_security_requested() and _NO_NODE in str(error)):
+            raise
+        raise SettingsError(
+            f'ROS_SECURITY_ENABLE is true, but {get_rmw_implementation_identifier()} cannot '
+            f'secure a node here: {_first_line(error)}. The middleware of the PyPI wheels is '
+            "built without security: use apt's ROS, or go without it on a network that nobody "
+            'else reaches (docs/howto/security.md).') from error
     try:
         for path in files:
             require_section(path, node.get_fully_qualified_name())
@@ -61,6 +77,15 @@ def start_node(make: Callable[[], Any], args: Sequence[str] | None,
         node.destroy_node()
         raise
     return node
+
+
+def _security_requested() -> bool:
+    """Return whether SROS 2 is asked for, as rcl takes it: by this word alone."""
+    return os.environ.get('ROS_SECURITY_ENABLE') == 'true'
+
+
+def _first_line(error: RuntimeError) -> str:
+    return _plain(error).removeprefix(f'{_NO_NODE}: ').splitlines()[0].rstrip('. ')
 
 
 def _plain(error: RuntimeError) -> str:
