@@ -2,7 +2,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every error this package raises on purpose, under one base class."""
 
+from collections.abc import Sequence
 from typing import Any
+
+_SHOWN, _MOST_SHOWN = 60, 12
+
+
+def shortened(text: str, most: int = _SHOWN) -> str:
+    """Return a text as it can be quoted in a sentence: whole, or its beginning and its length."""
+    return text if len(text) <= most else f'{text[:most]}... ({len(text)} characters)'
+
+
+def listed(names: Sequence[str]) -> str:
+    """Return names as they can be listed in a sentence, however long and however many."""
+    shown = ', '.join(shortened(name) for name in names[:_MOST_SHOWN])
+    return shown if len(names) <= _MOST_SHOWN else f'{shown}, ... ({len(names)} in all)'
 
 
 class FrankaDynamicsError(Exception):

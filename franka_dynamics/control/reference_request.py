@@ -10,7 +10,7 @@ import numpy as np
 
 from .reference import ReferencePoint, Trajectory
 from ..arm import ArmDescription
-from ..errors import ReferenceRefusedError
+from ..errors import listed, ReferenceRefusedError
 from ..typing import Array
 
 # A stamp is set before the message travels; more than this is no transport delay any more.
@@ -113,7 +113,7 @@ def _in_arm_order(request: TrajectoryRequest, description: ArmDescription) -> Tr
             f'The reference must name exactly the joints {", ".join(wanted)}, in any order; '
             + '; '.join(filter(None, (
                 f'it lacks {", ".join(missing)}' if missing else '',
-                f'it has {", ".join(foreign)}' if foreign else '',
+                f'it has {listed(foreign)}' if foreign else '',
                 'it names a joint twice' if len(set(given)) != len(given) else ''))) + '.')
     order = [given.index(name) for name in wanted]
 

@@ -23,7 +23,7 @@ _BYTE_ORDERS = {b'\x00\x01': '<', b'\x00\x00': '>'}
 _COUNT = {order: struct.Struct(order + 'I') for order in '<>'}
 _TIME = {order: struct.Struct(order + 'iI') for order in '<>'}
 _DOUBLE = 8
-_NANOSECONDS = 10 ** 9
+MOST_NANOSECONDS = 10 ** 9 - 1
 
 
 class CdrError(FrankaDynamicsError, ValueError):
@@ -32,7 +32,7 @@ class CdrError(FrankaDynamicsError, ValueError):
 
 class CdrReader:
     """
-    Reads one value after the other.
+    Reads one value after the other; what follows the last is padding, however much.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ class CdrReader:
         """Return seconds and nanoseconds of a Time or a Duration."""
         self.align(4)
         sec, nanosec = _TIME[self.order].unpack_from(self.data, self._advance(8))
-        if nanosec >= _NANOSECONDS:
+        if nanosec > MOST_NANOSECONDS:
             raise CdrError(f'it holds a time with {nanosec} nanoseconds')
         return sec, nanosec
 
@@ -91,12 +91,18 @@ class CdrReader:
             raise CdrError('it holds a text without an end')
         return bytes(self.data[begin:begin + max(length - 1, 0)]).decode(errors='replace')
 
-    def texts(self) -> list[str]:
-        """Return a sequence of strings."""
+    def texts(self, spans: list[tuple[int, int]] | None = None) -> list[str]:
+        """Return a sequence of strings; where each lies is appended to `spans`."""
         count = self.count()
         if 4 * count > len(self.data) - self.place:
             raise CdrError(f'it announces {count} names, for which it is too short')
-        return [self.text() for _ in range(count)]
+        texts = []
+        for _ in range(count):
+            begin = self.align(4)
+            texts.append(self.text())
+            if spans is not None:
+                spans.append((begin, self.place))
+        return texts
 
     def doubles(self) -> NDArray[np.float64]:
         """Return a sequence of doubles, which may be a view on the bytes."""
@@ -106,8 +112,3 @@ class CdrReader:
         begin = self._advance(_DOUBLE * count)
         values = np.frombuffer(self.data, self.order + 'f8', count, begin)
         return values.astype(np.float64, copy=False)
-
-    def end(self) -> None:
-        """Refuse what follows the message, but for the padding of its end."""
-        if len(self.data) - self.place >= _DOUBLE:
-            raise CdrError(f'{len(self.data) - self.place} bytes follow where it should end')

@@ -40,10 +40,11 @@ from .fci_parameters import (
     STATES_ONLY,
 )
 from .live_parameters import LiveParameters
-from .messages import doubles, effort_message, request_from_message, stamp_from_seconds
+from .messages import doubles, effort_message, stamp_from_seconds
 from .node_process import REFUSED, run_node, StopRequest
 from .parameters import declare, refuse_unknown, values
 from .qos import PUBLISHER_QOS, qos_overriding_options, REFERENCE_QOS, STATE_QOS
+from .serialized import read_trajectory
 from ..arm import ArmDescription
 from ..control.feedforward import FeedforwardController
 from ..control.running_crosscheck import RunningCrosscheck
@@ -207,7 +208,7 @@ class FciNode(Node):
                                      **options)
         elif self._mode == FEEDFORWARD:
             self.create_subscription(JointTrajectory, '~/reference', self._on_reference,
-                                     REFERENCE_QOS, **options)
+                                     REFERENCE_QOS, raw=True, **options)
         if self._mode != STATES_ONLY:
             self.create_service(SetBool, '~/enable', self._on_enable)
 
@@ -271,9 +272,9 @@ class FciNode(Node):
             self._diagnostics.refused += 1
             self.get_logger().error(f'refused: {error}', throttle_duration_sec=_LOG_PERIOD_S)
 
-    def _on_reference(self, message: JointTrajectory) -> None:
+    def _on_reference(self, data: bytes) -> None:
         try:
-            self._controller.set_reference(request_from_message(message))
+            self._controller.set_reference(read_trajectory(data))
         except FrankaDynamicsError as error:
             self._diagnostics.refused += 1
             self.get_logger().warning(f'reference refused: {error}',

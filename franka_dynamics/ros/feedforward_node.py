@@ -31,7 +31,7 @@ from .feedforward_parameters import (
     settings_from,
     supervision_from,
 )
-from .messages import effort_message, JointReading, request_from_message, trajectory_message
+from .messages import effort_message, JointReading, trajectory_message
 from .model_source import DESCRIPTION_QOS, resolve_model
 from .monitors import CommandWatch, ContactWatch
 from .node_process import run_lifecycle_node
@@ -39,7 +39,7 @@ from .parameters import announcement, check, declare, refuse_unknown, values
 from .process_beacon import ProcessBeacon
 from .qos import PUBLISHER_QOS, qos_overriding_options, REFERENCE_QOS, STATE_QOS
 from .reference_reports import ReferenceReports
-from .serialized import CommandBytes, RawJointStateReader
+from .serialized import CommandBytes, RawJointStateReader, read_trajectory
 from .state_log import ClockLog, StateLog
 from .term_publishers import TermPublishers
 from ..arm import ArmDescription
@@ -195,7 +195,7 @@ class FeedforwardNode(LifecycleNode):
             self.create_subscription(JointState, 'joint_states', self._on_joint_state, STATE_QOS,
                                      raw=True, **options),
             self.create_subscription(JointTrajectory, '~/reference', self._on_reference,
-                                     REFERENCE_QOS, **options)]
+                                     REFERENCE_QOS, raw=True, **options)]
         if self.get_parameter('model_source').value == ROBOT_DESCRIPTION:
             self._subscriptions_of_activation.append(self.create_subscription(
                 String, ROBOT_DESCRIPTION, self._on_robot_description, DESCRIPTION_QOS,
@@ -388,11 +388,11 @@ class FeedforwardNode(LifecycleNode):
 
     # References, parameters, diagnostics -------------------------------------------------------
 
-    def _on_reference(self, message: JointTrajectory) -> None:
+    def _on_reference(self, data: bytes) -> None:
         # Decoding and checking thousands of points takes longer than a cycle.
         self.controller.supervisor.forgive_gap()
         try:
-            planned = self.controller.set_reference(request_from_message(message))
+            planned = self.controller.set_reference(read_trajectory(data))
         except ReferenceRefusedError as error:
             self._diagnostics.note_refused_reference(str(error))
             self._references.refused(str(error))

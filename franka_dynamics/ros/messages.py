@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from ..control.reference_request import TrajectoryRequest
-from ..errors import JointStateError, ReferenceRefusedError
+from ..errors import JointStateError, listed
 
 
 class JointReading(NamedTuple):
@@ -56,7 +55,7 @@ class JointStateReader:
     def __init__(self, joint_names: Sequence[str]) -> None:
         self._wanted = tuple(joint_names)
         self._names: list[str] | None = None
-        self._order: list[int] = []
+        self.order: list[int] = []  # of the arm's joints among the names read last
 
     def read(self, message: JointState) -> JointReading:
         """
@@ -69,26 +68,39 @@ class JointStateReader:
             than the names. Values are not judged here.
 
         """
-        if message.name != self._names:
-            self._order = self._find(message.name)
-            self._names = list(message.name)
-        count = len(message.name)
-        for field, values in (('position', message.position), ('velocity', message.velocity)):
+        stamp = message.header.stamp
+        return self.arrange((stamp.sec, stamp.nanosec), message.name, *(
+            np.asarray(values) for values in (message.position, message.velocity,
+                                              message.effort)))
+
+    def arrange(self, stamp: tuple[int, int], names: Sequence[str],
+                position: NDArray[np.float64], velocity: NDArray[np.float64],
+                effort: NDArray[np.float64]) -> JointReading:
+        """
+        Return the arm's part of a message's fields; `stamp` is seconds and nanoseconds.
+
+        Raises
+        ------
+        JointStateError
+            As `read`.
+
+        """
+        if names != self._names:
+            self.order = self._find(names)
+            self._names = list(names)
+        count = len(names)
+        for field, values in (('position', position), ('velocity', velocity)):
             if len(values) != count:
                 raise JointStateError(
                     f'The joint state has {count} names but {len(values)} values of {field}; '
                     'both must be given for every joint.')
-        effort = None
-        if len(message.effort) == count:
-            effort = measured(np.asarray(message.effort)[self._order])
-        elif len(message.effort) != 0:
+        if len(effort) not in (0, count):
             raise JointStateError(
-                f'The joint state has {count} names but {len(message.effort)} values of effort; '
+                f'The joint state has {count} names but {len(effort)} values of effort; '
                 'give one for every joint, or none.')
-        stamp = message.header.stamp
         return JointReading(
-            stamp.sec, stamp.nanosec, np.asarray(message.position)[self._order],
-            np.asarray(message.velocity)[self._order], effort)
+            *stamp, position[self.order], velocity[self.order],
+            measured(effort[self.order]) if len(effort) else None)
 
     def _find(self, names: Sequence[str]) -> list[int]:
         given = list(names)
@@ -96,7 +108,7 @@ class JointStateReader:
         if missing:
             raise JointStateError(
                 f'The joint state lacks {", ".join(missing)}; it has '
-                f'{", ".join(given) or "no joints"}. Set robot_type, arm_prefix or joint_names to '
+                f'{listed(given) or "no joints"}. Set robot_type, arm_prefix or joint_names to '
                 'match, or listen to the topic that carries this arm.')
         doubled = [name for name in self._wanted if given.count(name) > 1]
         if doubled:
@@ -145,43 +157,6 @@ def effort_message(stamp: Time, names: list[str], effort: NDArray[np.float64],
     message.name = names
     message.effort = doubles(effort)
     return message
-
-
-def request_from_message(message: JointTrajectory) -> TrajectoryRequest:
-    """
-    Return what a trajectory message asks for.
-
-    Raises
-    ------
-    ReferenceRefusedError
-        If it has no points, or points that are not alike.
-
-    """
-    if not message.points:
-        raise ReferenceRefusedError('The reference has no points; send at least one.')
-    start = seconds(message.header.stamp)
-    positions = _rows(message, 'positions')
-    if positions is None:
-        raise ReferenceRefusedError('The reference has no positions; they are needed.')
-    return TrajectoryRequest(
-        joint_names=tuple(message.joint_names),
-        times=np.array([point.time_from_start.sec + 1e-9 * point.time_from_start.nanosec
-                        for point in message.points]),
-        positions=positions, velocities=_rows(message, 'velocities'),
-        accelerations=_rows(message, 'accelerations'), start=start or None)
-
-
-def _rows(message: JointTrajectory, field: str) -> NDArray[np.float64] | None:
-    """Return one field of all points, shape (points, joints), or None if none has it."""
-    rows = [getattr(point, field) for point in message.points]
-    lengths = {len(row) for row in rows}
-    if lengths == {0}:
-        return None
-    if lengths != {len(message.joint_names)}:
-        raise ReferenceRefusedError(
-            f"The reference's {field} have {sorted(lengths)} values in its points for "
-            f'{len(message.joint_names)} joints; give one per joint in every point, or in none.')
-    return np.array(rows, dtype=float)
 
 
 def trajectory_message(joint_names: list[str], times: NDArray[np.float64],

@@ -1,36 +1,38 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Joint states read from their bytes.
+Joint states and trajectories read from their bytes, and commands written as theirs.
 
-Turning a JointState into Python objects costs more than the dynamics. Its CDR bytes hold the
-values in one piece each, and where they lie only depends on what comes before them: the frame
-id and the names, which do not change from message to message. So the place is worked out once
-and kept as long as those bytes stay the same; whatever is not exactly as expected goes through
-the decoded path, which is also what the tests compare with.
+Turning a JointState into Python objects costs more than the dynamics, a trajectory of 10,000
+points a hundred cycles. Their CDR bytes hold the values in pieces whose places depend only on what
+comes before them. Of a joint state that is the frame id and the names, which do not change from
+message to message: so the places are worked out once and kept as long as those bytes stay the
+same. Whatever is no such message is refused in one sentence.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-import re
 import struct
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from rclpy.serialization import deserialize_message, serialize_message
-from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
+from .cdr import BODY, CdrError, CdrReader, MOST_NANOSECONDS
 from .messages import doubles, JointReading, JointStateReader, measured
+from ..control.reference_request import MOST_POINTS, TrajectoryRequest
+from ..errors import JointStateError, ReferenceRefusedError
+from ..typing import Array
 
-# Plain CDR, little endian, as every ROS 2 middleware writes on the machines it runs on.
-_ENCAPSULATION = b'\x00\x01\x00\x00'
-_BODY = len(_ENCAPSULATION)  # alignment counts from here
-_STAMP = struct.Struct('<iI')
-_AFTER_STAMP = _BODY + _STAMP.size
-_COUNT = struct.Struct('<I')
+# Hundreds of joints with long names; beyond that somebody sends something else.
+MOST_STATE_BYTES = 1 << 16
+# MOST_POINTS of nine joints with positions, velocities, accelerations and efforts.
+MOST_TRAJECTORY_BYTES = 1 << 22
+_STAMP = {order: struct.Struct(order + 'iI') for order in '<>'}
+_AFTER_STAMP = BODY + 8
 _DOUBLE = 8
 
 
@@ -38,12 +40,15 @@ class _Layout(NamedTuple):
     """Where the values of messages with these constant bytes lie."""
 
     length: int
-    constant: re.Pattern[bytes]  # from behind the stamp up to the first position
-    counts: tuple[tuple[int, bytes], ...]  # between the arrays: where, and their bytes
+    start: bytes  # the encapsulation header
+    head: bytes  # from behind the stamp up to the first position, padding as it was
+    constant: tuple[tuple[int, int, bytes], ...]  # the same without its padding, and the counts
+    counts: tuple[tuple[int, int, bytes], ...]  # between the arrays
     begin: int  # of the doubles
     doubles: int  # up to the last array's end; a count and its padding take the room of one
-    order: np.ndarray  # of positions, velocities and efforts (if any) among them, in joint order
+    order: NDArray[np.int_]  # of positions, velocities and efforts (if any), in joint order
     n: int
+    byte_order: str
 
 
 class RawJointStateReader:
@@ -58,7 +63,6 @@ class RawJointStateReader:
     """
 
     def __init__(self, joint_names: Sequence[str]) -> None:
-        self._wanted = tuple(joint_names)
         self._decoded = JointStateReader(joint_names)
         self._layout: _Layout | None = None
 
@@ -69,87 +73,142 @@ class RawJointStateReader:
         Raises
         ------
         JointStateError
-            As JointStateReader.read.
+            As JointStateReader.read, and if the bytes are no such message.
 
         """
         layout = self._layout
         if layout is None or not _fits(layout, data):
-            message = deserialize_message(data, JointState)
-            reading = self._decoded.read(message)
-            self._layout = _layout_of(data, message, self._wanted)
-            return reading
-        sec, nanosec = _STAMP.unpack_from(data, _BODY)
+            try:
+                return self._read_anew(data)
+            except CdrError as error:
+                raise JointStateError(f'The joint state cannot be read: {error}.') from error
+        sec, nanosec = _STAMP[layout.byte_order].unpack_from(data, BODY)
+        if nanosec > MOST_NANOSECONDS:
+            raise JointStateError('The joint state cannot be read: it holds a time with '
+                                  f'{nanosec} nanoseconds.')
         n = layout.n
-        values = np.frombuffer(data, '<f8', layout.doubles, layout.begin)[layout.order]
+        values = np.frombuffer(data, layout.byte_order + 'f8', layout.doubles,
+                               layout.begin)[layout.order].astype(np.float64, copy=False)
         return JointReading(sec, nanosec, values[:n], values[n:2 * n],
                             measured(values[2 * n:]) if len(values) > 2 * n else None)
 
+    def _read_anew(self, data: bytes) -> JointReading:
+        reader = CdrReader(data, MOST_STATE_BYTES)
+        stamp = reader.time()
+        begin = reader.align(4)
+        reader.text()
+        spans = [(begin, reader.place)]
+        begin = reader.align(4)
+        spans.append((begin, begin + 4))  # the count of names
+        names = reader.texts(spans)
+        arrays, places = [], []
+        for _ in range(3):
+            place = reader.align(4)
+            arrays.append(reader.doubles())
+            places.append((place, reader.place - _DOUBLE * len(arrays[-1])))
+        reading = self._decoded.arrange(stamp, names, *arrays)
+        self._layout = _layout_of(data, reader.order, spans, places, len(names),
+                                  self._decoded.order, len(arrays[2]) > 0)
+        return reading
 
-def _fits(layout: _Layout, data: bytes) -> bool:
-    """Return whether a message's values lie where another's did."""
-    return (len(data) == layout.length
-            and data.startswith(_ENCAPSULATION)
-            and layout.constant.match(data, _AFTER_STAMP) is not None
-            and data.startswith(layout.counts[0][1], layout.counts[0][0])
-            and data.startswith(layout.counts[1][1], layout.counts[1][0]))
 
+def _layout_of(data: bytes, byte_order: str, spans: Sequence[tuple[int, int]],
+               places: Sequence[tuple[int, int]], count: int, pick: Sequence[int],
+               effort: bool) -> _Layout | None:
+    """
+    Return where the values of a message that was just read lie, or None if not in one row.
 
-def _layout_of(data: bytes, message: JointState, wanted: Sequence[str]) -> _Layout | None:
-    """Return where a decoded message's values lie in its bytes, or None if it is not certain."""
-    if not data.startswith(_ENCAPSULATION):
-        return None
-    spans, place = [], _AFTER_STAMP
-    for text in (message.header.frame_id, None, *message.name):
-        place = _align(place, _COUNT.size)
-        end = place + _COUNT.size + (0 if text is None else len(text.encode()) + 1)
-        spans.append((place, end))
-        place = end
-    offsets, counts = [], []
-    for values in (message.position, message.velocity, message.effort):
-        place = _align(place, _COUNT.size)
-        counts.append((place, len(values)))
-        place += _COUNT.size
-        if len(values):
-            place = _align(place, _DOUBLE)
-        offsets.append(place)
-        place += _DOUBLE * len(values)
-    # A serializer may pad the end; anything else means that the layout is not understood.
-    if not place <= len(data) < place + _DOUBLE or any(
-            _COUNT.unpack_from(data, offset)[0] != count for offset, count in counts):
-        return None
-    names = list(message.name)
-    pick = np.array([names.index(name) for name in wanted])
+    `places` are those of each array's count and of its first value.
+    """
     # The three arrays are read as one row of doubles: between two of them there must be just the
     # eight bytes of a count and its padding.
-    step = len(names) + 1
-    if offsets[1] - offsets[0] != _DOUBLE * step:
+    step = count + 1
+    if places[1][1] - places[0][1] != _DOUBLE * step or (
+            effort and places[2][1] - places[1][1] != _DOUBLE * step):
         return None
-    order, doubles = [pick, step + pick], 2 * step - 1
-    if len(message.effort):
-        order.append(2 * step + pick)
-        doubles += step
+    order = [np.asarray(pick) + k * step for k in range(2 + effort)]
+
+    def kept(begin: int, end: int) -> tuple[int, int, bytes]:
+        return begin, end, bytes(data[begin:end])
+
+    counts = [kept(place, place + 4) for place, _ in places]
+    first = places[0][1]
     return _Layout(
-        len(data), _pattern(data, [*spans, (counts[0][0], counts[0][0] + _COUNT.size)],
-                            offsets[0]),
-        tuple((offset, data[offset:offset + _COUNT.size]) for offset, _ in counts[1:]),
-        offsets[0], doubles, np.concatenate(order), len(wanted))
+        len(data), bytes(data[:BODY]), bytes(data[_AFTER_STAMP:first]),
+        tuple(kept(*span) for span in spans) + tuple(counts[:1]), tuple(counts[1:]), first,
+        (2 + effort) * step - 1, np.concatenate(order), len(pick), byte_order)
 
 
-def _align(place: int, to: int) -> int:
-    return place + (_BODY - place) % to
-
-
-def _pattern(data: bytes, spans: Sequence[tuple[int, int]], end: int) -> re.Pattern[bytes]:
+def _fits(layout: _Layout, data: bytes) -> bool:
     """
-    Return what matches these bytes, whatever stands between the spans.
+    Return whether a message's values lie where another's did.
 
-    Between them is padding, which serializers leave as it was in their memory.
+    Padding is whatever the serializer's memory held, and mostly the same as before.
     """
-    parts, place = [], _AFTER_STAMP
-    for begin, stop in spans:
-        parts.append(b'.' * (begin - place) + re.escape(data[begin:stop]))
-        place = stop
-    return re.compile(b''.join(parts) + b'.' * (end - place), re.DOTALL)
+    return (len(data) == layout.length and data.startswith(layout.start)
+            and (data[_AFTER_STAMP:layout.begin] == layout.head
+                 or all(data[begin:end] == kept for begin, end, kept in layout.constant))
+            and all(data[begin:end] == kept for begin, end, kept in layout.counts))
+
+
+_FIELDS = ('positions', 'velocities', 'accelerations', 'effort')
+
+
+def read_trajectory(data: bytes) -> TrajectoryRequest:
+    """
+    Return what a serialized trajectory_msgs/JointTrajectory asks for.
+
+    Raises
+    ------
+    ReferenceRefusedError
+        If the bytes are no such message, it has no points, or points that are not alike.
+
+    """
+    try:
+        reader = CdrReader(data, MOST_TRAJECTORY_BYTES)
+        sec, nanosec = reader.time()
+        reader.text()
+        names = reader.texts()
+        count = reader.count()
+        if count > MOST_POINTS:
+            raise ReferenceRefusedError(
+                f'The reference has {count} points; send between one and {MOST_POINTS}.')
+        times, fields = _points(reader, count, len(names))
+    except CdrError as error:
+        raise ReferenceRefusedError(f'The reference cannot be read: {error}.') from error
+    if not count:
+        raise ReferenceRefusedError('The reference has no points; send at least one.')
+    if fields['positions'] is None:
+        raise ReferenceRefusedError('The reference has no positions; they are needed.')
+    return TrajectoryRequest(
+        joint_names=tuple(names), times=times, positions=fields['positions'],
+        velocities=fields['velocities'], accelerations=fields['accelerations'],
+        start=sec + 1e-9 * nanosec or None)
+
+
+def _points(reader: CdrReader, count: int, joints: int,
+            ) -> tuple[Array, dict[str, Array | None]]:
+    """Return times, shape (count,), and each field, shape (count, joints) or None."""
+    times = np.empty(count)
+    rows: dict[str, list[Array]] = {name: [] for name in _FIELDS}
+    for k in range(count):
+        for values in rows.values():
+            values.append(reader.doubles())
+        sec, nanosec = reader.time()
+        times[k] = sec + 1e-9 * nanosec
+    return times, {name: _rows(name, values, joints) for name, values in rows.items()}
+
+
+def _rows(name: str, rows: list[Array], joints: int) -> Array | None:
+    lengths = sorted({len(row) for row in rows})
+    if lengths in ([], [0]):
+        return None
+    if lengths != [joints]:
+        shown = f'{lengths[:3]}'[:-1] + (', ...]' if len(lengths) > 3 else ']')
+        raise ReferenceRefusedError(
+            f"The reference's {name} have {shown} values in its points for {joints} joints; give "
+            'one per joint in every point, or in none.')
+    return np.array(rows)
 
 
 class CommandBytes:

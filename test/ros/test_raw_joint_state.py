@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Joint states read from bytes against rclpy's own decoding, through every kind of message."""
 
+import struct
+
 from hypothesis import given, settings, strategies
 import numpy as np
 import pytest
@@ -92,20 +94,65 @@ def test_given_a_known_layout_when_read_then_nothing_is_decoded(monkeypatch):
     other = bytes(other)
 
     def fail(*_):
-        raise AssertionError('decoded again')
+        raise AssertionError('read anew')
 
-    monkeypatch.setattr('franka_dynamics.ros.serialized.deserialize_message', fail)
+    monkeypatch.setattr(raw, '_read_anew', fail)
     np.testing.assert_array_equal(raw.read(other).position, values[::-1][:3])
     assert raw.read(other).stamp == 7 + 8e-9
 
 
-def test_given_big_endian_bytes_when_read_then_the_fast_path_keeps_away(monkeypatch):
+def big_endian(names, values, stamp=(1, 2)):
+    """Return the bytes of a joint state as the CDR specification has them, big-endian."""
+    data = struct.pack('>iI', *stamp) + struct.pack('>I', 1) + b'\x00'
+
+    def pad(size):
+        nonlocal data
+        data += b'\x00' * (-len(data) % size)
+
+    pad(4)
+    data += struct.pack('>I', len(names))
+    for name in names:
+        pad(4)
+        data += struct.pack('>I', len(name) + 1) + name.encode() + b'\x00'
+    for k in range(3):
+        pad(4)
+        data += struct.pack('>I', len(names))
+        pad(8)
+        data += struct.pack(f'>{len(names)}d', *values[k * len(names):(k + 1) * len(names)])
+    return b'\x00\x00\x00\x00' + data
+
+
+def test_given_big_endian_bytes_when_read_then_the_values_are_the_same():
+    values = [float(k) for k in range(1, 10)]
     raw = RawJointStateReader(WANTED)
-    original = message(WANTED, [float(k) for k in range(9)])
-    data = bytes(serialize_message(original))
-    raw.read(data)
-    calls = []
-    monkeypatch.setattr('franka_dynamics.ros.serialized.deserialize_message',
-                        lambda given, _: calls.append(given) or original)
-    raw.read(b'\x00\x00' + data[2:])
-    assert len(calls) == 1
+    little = raw.read(bytes(serialize_message(message(WANTED, values))))
+    for _ in range(3):  # the second time from a known layout
+        big = raw.read(big_endian(WANTED, values))
+        for one, other in zip(big, little):
+            np.testing.assert_array_equal(one, other)
+
+
+GOOD = bytes(serialize_message(message(WANTED, [float(k) for k in range(9)])))
+
+
+@pytest.mark.parametrize(('data', 'sentence'), [
+    (b'', 'its first bytes are missing, which is not plain CDR'),
+    (b'\x00\x03' + GOOD[2:], 'its first bytes are 00030000, which is not plain CDR'),
+    (GOOD[:60], 'it ends after 60 bytes, in the middle of a value'),
+    (GOOD[:20] + b'\xff\xff\xff\x7f' + GOOD[24:], 'announces 2147483647 names'),
+    (GOOD[:8] + b'\xff\xff\xff\xff' + GOOD[12:], 'a time with 4294967295 nanoseconds'),
+    (bytes(serialize_message(message(('x' * 10 ** 6, *WANTED), [0.0] * 12))),
+     'bytes long, and at most 65536 are read'),
+    (bytes(serialize_message(message(('x' * 50000,), [0.0] * 12))), r'x\.\.\. \(50000 characters'),
+    (bytes(serialize_message(message([f'j{k}' for k in range(2000)], [0.0] * 6000))),
+     'at most 65536'),
+    (bytes(serialize_message(message([f'j{k}' for k in range(1000)], [0.0] * 3000))),
+     r'j11, \.\.\. \(1000 in all\)'),
+])
+def test_given_bytes_at_fault_when_read_then_refused_in_a_bounded_sentence(data, sentence):
+    raw = RawJointStateReader(WANTED)
+    raw.read(GOOD)
+    with pytest.raises(JointStateError, match=sentence) as caught:
+        raw.read(data)
+    assert len(str(caught.value)) < 500
+    assert raw.read(GOOD).position is not None

@@ -1,0 +1,68 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Trajectories read from their bytes against rclpy's own decoding of the same message."""
+
+from builtin_interfaces.msg import Duration
+from hypothesis import given, settings, strategies
+import numpy as np
+import pytest
+from rclpy.serialization import serialize_message
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
+from franka_dynamics.control.reference_request import MOST_POINTS
+from franka_dynamics.errors import ReferenceRefusedError
+from franka_dynamics.ros.serialized import read_trajectory
+
+FIELDS = ('positions', 'velocities', 'accelerations', 'effort')
+
+
+def message(joints, count, fields, *, stamp=(0, 0), seed=0):
+    rng = np.random.default_rng(seed)
+    made = JointTrajectory(joint_names=[f'joint{k}' for k in range(joints)])
+    made.header.stamp.sec, made.header.stamp.nanosec = stamp
+    made.header.frame_id = 'x' * seed
+    for k in range(count):
+        made.points.append(JointTrajectoryPoint(
+            time_from_start=Duration(sec=k, nanosec=7 * k),
+            **{name: list(rng.normal(size=joints)) for name in fields}))
+    return made
+
+
+@settings(derandomize=True, deadline=None, max_examples=100)
+@given(joints=strategies.integers(1, 9), count=strategies.integers(1, 6),
+       fields=strategies.sets(strategies.sampled_from(FIELDS[1:])),
+       seed=strategies.integers(0, 9))
+def test_a_trajectory_read_raw_is_what_rclpy_wrote(joints, count, fields, seed):
+    original = message(joints, count, {'positions', *fields}, stamp=(3, 4), seed=seed)
+    request = read_trajectory(bytes(serialize_message(original)))
+    assert request.joint_names == tuple(original.joint_names)
+    assert request.start == 3 + 4e-9
+    np.testing.assert_array_equal(request.times, [k + 1e-9 * (7 * k) for k in range(count)])
+    for name in FIELDS[:3]:
+        rows = [getattr(point, name) for point in original.points]
+        value = getattr(request, name)
+        if name == 'positions' or name in fields:
+            np.testing.assert_array_equal(value, rows)
+        else:
+            assert value is None
+
+
+def test_a_stamp_of_zero_asks_for_a_start_on_arrival():
+    assert read_trajectory(bytes(serialize_message(message(2, 1, ['positions'])))).start is None
+
+
+def uneven():
+    made = message(2, 3, ['positions', 'velocities'])
+    made.points[1].velocities = [1.0]
+    return made
+
+
+@pytest.mark.parametrize(('made', 'sentence'), [
+    (message(2, 0, []), 'has no points; send at least one'),
+    (message(2, 1, ['velocities']), 'has no positions; they are needed'),
+    (uneven(), r'velocities have \[1, 2\] values in its points for 2 joints'),
+    (message(1, MOST_POINTS + 1, ['positions']), '10001 points; send between one and 10000'),
+])
+def test_points_that_are_not_alike_are_refused(made, sentence):
+    with pytest.raises(ReferenceRefusedError, match=sentence):
+        read_trajectory(bytes(serialize_message(made)))
