@@ -85,6 +85,14 @@ class Counters:
     largest_share: Array = field(default_factory=lambda: np.zeros(0))
 
 
+class PlanningBasis(NamedTuple):
+    """The latest state's stamp [s] and position (n,), and what will be desired when one begins."""
+
+    stamp: float
+    q: Array
+    current: ReferencePoint
+
+
 class FeedforwardController:
     """
     Computes feedforward torques for one arm, with every guard that can stop it.
@@ -236,9 +244,27 @@ class FeedforwardController:
         """
         self.use(self.prepare(settings))
 
-    def plan(self, request: TrajectoryRequest) -> Trajectory | ReferencePoint:
+    def planning_basis(self, request: TrajectoryRequest) -> PlanningBasis:
         """
-        Return a requested motion as it would be followed; nothing is changed.
+        Return what a request is planned from: the latest state, and what is desired at its start.
+
+        Raises
+        ------
+        ReferenceRefusedError
+            If no state has come yet.
+
+        """
+        if self._latest is None:
+            raise ReferenceRefusedError('The reference came before any joint state; wait until '
+                                        'the arm publishes its state.')
+        stamp, q, _ = self._latest
+        begin = stamp if request.start is None else max(stamp, request.start)
+        return PlanningBasis(stamp, q, self.reference.at(begin) or ReferencePoint.at_rest(q))
+
+    def plan(self, request: TrajectoryRequest, basis: PlanningBasis,
+             ) -> Trajectory | ReferencePoint:
+        """
+        Return a requested motion as it would be followed; nothing changes, and it takes a while.
 
         Raises
         ------
@@ -246,14 +272,7 @@ class FeedforwardController:
             If it cannot be followed.
 
         """
-        latest = self._latest
-        if latest is None:
-            raise ReferenceRefusedError('The reference came before any joint state; wait until '
-                                        'the arm publishes its state.')
-        stamp, q, _ = latest
-        begin = stamp if request.start is None else max(stamp, request.start)
-        current = self.reference.at(begin) or ReferencePoint.at_rest(q)
-        return plan(request, self.description, stamp, current, q)
+        return plan(request, self.description, basis.stamp, basis.current, basis.q)
 
     def follow(self, planned: Trajectory | ReferencePoint) -> None:
         """Follow a planned motion from now on, if torques are being commanded."""
@@ -278,7 +297,7 @@ class FeedforwardController:
             If it cannot be followed; what was followed before goes on.
 
         """
-        planned = self.plan(request)
+        planned = self.plan(request, self.planning_basis(request))
         self.require_following()
         self.follow(planned)
         return planned

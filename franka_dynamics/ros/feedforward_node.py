@@ -7,14 +7,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 import gc
 import sys
+import threading
 import time
 import traceback
 from typing import Any
 
-from rcl_interfaces.msg import SetParametersResult
+from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
 from rclpy.clock import Clock, ClockType
 from rclpy.duration import Duration
-from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
+from rclpy.lifecycle import LifecycleState, TransitionCallbackReturn
 from rclpy.parameter import Parameter
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, String
@@ -31,11 +32,14 @@ from .feedforward_parameters import (
     settings_from,
     supervision_from,
 )
+from .guarded_lifecycle import GuardedLifecycleNode
+from .live_parameters import LiveParameters
 from .messages import effort_message, JointReading, trajectory_message
 from .model_source import DESCRIPTION_QOS, resolve_model
-from .monitors import CommandWatch, ContactWatch
+from .monitors import CommandWatch, ContactWatch, StatePublishers
+from .node_parts import CycleCalls, NodePart
 from .node_process import run_lifecycle_node
-from .parameters import announcement, check, declare, refuse_unknown, values
+from .parameters import declare, refuse_unknown, values
 from .process_beacon import ProcessBeacon
 from .qos import PUBLISHER_QOS, qos_overriding_options, REFERENCE_QOS, STATE_QOS
 from .reference_reports import ReferenceReports
@@ -43,9 +47,10 @@ from .serialized import CommandBytes, RawJointStateReader, read_trajectory
 from .state_log import ClockLog, StateLog
 from .term_publishers import TermPublishers
 from ..arm import ArmDescription
+from ..control.braking import LONGEST_BRAKING_S
 from ..control.default_gains import default_gains
 from ..control.faults import Until
-from ..control.feedforward import Cycle, FeedforwardController
+from ..control.feedforward import Cycle, FeedforwardController, Mode
 from ..control.limits import LONGEST_STEP_S
 from ..control.reference import Trajectory
 from ..control.running_crosscheck import RunningCrosscheck
@@ -56,31 +61,45 @@ from ..errors import (
     FrankaDynamicsError,
     JointStateError,
     ReferenceRefusedError,
-    SettingsError,
 )
 from ..validation.crosscheck import crosscheck, TOLERANCE
 
 NODE_NAME = 'feedforward'
 _SILENCE_CHECKS_PER_TIMEOUT = 2
 _SIMULATED_SILENCE_PERIOD_S = 0.02
-_REFRESH_PERIOD_S, _DIAGNOSTICS_PERIOD_S = 0.1, 1.0
+# A rival is to be noticed within 0.1 s, of which its discovery takes some.
+_REFRESH_PERIOD_S, _DIAGNOSTICS_PERIOD_S = 0.02, 1.0
+_LONGEST_BRAKING_S = 2.0 * LONGEST_BRAKING_S  # by this clock; the controller counts by stamps
 _LOG_PERIOD_S = 1.0  # of a sentence that would otherwise come with every message
 _DELIVERY_TIMEOUT = Duration(seconds=0.5)
 
 
-class FeedforwardNode(LifecycleNode):
-    """Lifecycle node around a FeedforwardController; docs/reference has topics and parameters."""
+class FeedforwardNode(GuardedLifecycleNode):
+    """
+    Lifecycle node around a FeedforwardController; docs/reference has topics and parameters.
+
+    Two threads may serve it, each a part. `cycle_part` is the joint states and the timers of the
+    control path, `service_part` all else. Whatever the second changes of the controller it
+    changes under a lock, and only in steps that take microseconds.
+    """
 
     def __init__(self, **node_options: Any) -> None:
         super().__init__(NODE_NAME, **node_options)
         self.refusal = ''
         # Asked while something is waited for; whoever runs the node may say when to give up.
         self.should_stop: Callable[[], bool] = lambda: False
+        # Lets the thread that stops the node serve its cycles until the arm is at rest.
+        self.spin_cycles: Callable[[float], None] | None = None
+        self.calls = CycleCalls()
+        self._cycle_group = MutuallyExclusiveCallbackGroup()
+        self.cycle_part = NodePart(self, self._is_of_cycle)
+        self.service_part = NodePart(self, lambda entity: not self._is_of_cycle(entity))
+        self._lock = threading.RLock()
         self._finalized = False
         declare(self, FEEDFORWARD_PARAMETERS)
         refuse_unknown(self, FEEDFORWARD_PARAMETERS)
-        self.add_on_set_parameters_callback(self._judge_parameters)
-        self.add_post_set_parameters_callback(self._apply_parameters)
+        LiveParameters(self, FEEDFORWARD_PARAMETERS, LIVE_PARAMETERS, self._judge_settings,
+                       self._apply_settings, self._is_enabled)
         self.create_service(Trigger, '~/clear_fault', self._on_clear_fault)
         self._controller: FeedforwardController | None = None
         self._configured_with: dict[str, Any] = {}
@@ -93,6 +112,12 @@ class FeedforwardNode(LifecycleNode):
         """The controller; there is one from configure to cleanup."""
         assert self._controller is not None, 'only called between configure and cleanup'
         return self._controller
+
+    def _is_of_cycle(self, entity: Any) -> bool:
+        return entity.callback_group is self._cycle_group
+
+    def _is_enabled(self) -> bool:
+        return self._controller is not None and self._controller.enabled
 
     # Lifecycle ---------------------------------------------------------------------------------
 
@@ -152,6 +177,7 @@ class FeedforwardNode(LifecycleNode):
             JointTrajectory, '~/feedforward_trajectory', PUBLISHER_QOS, **options)
         self._command_watch = CommandWatch(self, self._command_publisher)
         self._beacon = ProcessBeacon(self._command_publisher.topic_name)
+        self._state_publishers = StatePublishers(self)
         self._diagnostics = FeedforwardDiagnostics(
             self, controller, self._latency, self._command_watch, self._contact)
         self._state_log, self._clock_log = StateLog(self, controller), ClockLog(self)
@@ -190,10 +216,18 @@ class FeedforwardNode(LifecycleNode):
             self.get_logger().error(f'not activated: {rival}')
             return TransitionCallbackReturn.FAILURE
         self.refusal = ''
+        # What set-up left behind would otherwise be walked through in the middle of a cycle.
+        gc.collect()
+        gc.freeze()
+        result = super().on_activate(state)
+        self.calls.call(self._open_activation)
+        return result
+
+    def _open_activation(self) -> None:
         options: dict[str, Any] = {'qos_overriding_options': qos_overriding_options()}
         self._subscriptions_of_activation = [
             self.create_subscription(JointState, 'joint_states', self._on_joint_state, STATE_QOS,
-                                     raw=True, **options),
+                                     raw=True, callback_group=self._cycle_group, **options),
             self.create_subscription(JointTrajectory, '~/reference', self._on_reference,
                                      REFERENCE_QOS, raw=True, **options)]
         if self.get_parameter('model_source').value == ROBOT_DESCRIPTION:
@@ -213,13 +247,16 @@ class FeedforwardNode(LifecycleNode):
         self._timer(_REFRESH_PERIOD_S, self._on_housekeeping_timer)
         self.controller.reset()
         self.controller.enable()
-        result = super().on_activate(state)
+        self._state_publishers.begin(self._subscriptions_of_activation[0].topic_name)
         self._look_who_listens()
         self._state_log.activated(self._subscriptions_of_activation[0].topic_name)
-        # What set-up left behind would otherwise be walked through in the middle of a cycle.
-        gc.collect()
-        gc.freeze()
-        return result
+        self._wake()
+
+    def _wake(self) -> None:
+        """Let both threads look at the node's entities anew."""
+        for part in (self.cycle_part, self.service_part):
+            if part.executor is not None:
+                part.executor.wake()
 
     def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Publish the stop sequence, then fall silent."""
@@ -253,25 +290,36 @@ class FeedforwardNode(LifecycleNode):
 
     def _timer(self, period: float, callback: Any) -> Any:
         """Return a timer on the steady clock, so that stopped simulated time stops no checks."""
-        timer = self.create_timer(period, callback, clock=self._steady)
+        timer = self.create_timer(period, callback, clock=self._steady,
+                                  callback_group=self._cycle_group)
         self._timers_of_activation.append(timer)
         return timer
 
     def _end_activation(self, reason: str) -> None:
         if self._controller is None:
             return
+        with self._lock:
+            self.controller.disable(reason, brake=self.spin_cycles is not None)
+        self._note_state()
+        give_up = time.monotonic() + _LONGEST_BRAKING_S
+        while self.controller.mode is Mode.BRAKING and time.monotonic() < give_up:
+            if self.spin_cycles is not None:
+                self.spin_cycles(LONGEST_STEP_S)
+        self.calls.call(self._close_activation)
+        self._command_publisher.wait_for_all_acked(_DELIVERY_TIMEOUT)
+        self._command_watch.close()
+
+    def _close_activation(self) -> None:
         for subscription in self._subscriptions_of_activation:
             self.destroy_subscription(subscription)
         for timer in self._timers_of_activation:
             self.destroy_timer(timer)
         self._subscriptions_of_activation, self._timers_of_activation = [], []
-        self.controller.disable(reason)
-        self._note_state()
+        self._wake()
+        self.controller.stop('it would not come to rest', brake=False)
         while self._publish_stop_step():
             time.sleep(LONGEST_STEP_S)
         self._note_state()
-        self._command_publisher.wait_for_all_acked(_DELIVERY_TIMEOUT)
-        self._command_watch.close()
 
     def _release(self) -> None:
         if self._controller is None:
@@ -292,12 +340,14 @@ class FeedforwardNode(LifecycleNode):
         try:
             reading = self._reader.read(data)
         except JointStateError as error:
-            self.controller.reject(Condition.MISMATCHED, str(error))
+            with self._lock:
+                self.controller.reject(Condition.MISMATCHED, str(error))
             self._after_cycle(None, None)
             return
-        cycle = self.controller.cycle(
-            reading.stamp, reading.position, reading.velocity, time.monotonic(),
-            effort=reading.effort, age=self._now() - reading.stamp)
+        with self._lock:
+            cycle = self.controller.cycle(
+                reading.stamp, reading.position, reading.velocity, time.monotonic(),
+                effort=reading.effort, age=self._now() - reading.stamp)
         if cycle.command is not None:
             self._publish_command(cycle.command)
             self._latency.add(time.perf_counter() - began)
@@ -311,7 +361,8 @@ class FeedforwardNode(LifecycleNode):
     def _after_cycle(self, cycle: Cycle | None, reading: JointReading | None) -> None:
         """Do what may wait until the command is out."""
         if cycle is not None and reading is not None:
-            self.controller.reflect(cycle)
+            with self._lock:
+                self.controller.reflect(cycle)
             self._publish_terms(cycle, reading)
         if self.controller.stopping:
             self._run_stop_timer()
@@ -343,7 +394,8 @@ class FeedforwardNode(LifecycleNode):
 
     def _publish_stop_step(self) -> bool:
         """Publish the next torque of the stop sequence; return whether there was one."""
-        torque = self.controller.stop_step(time.monotonic() - self._last_publication)
+        with self._lock:
+            torque = self.controller.stop_step(time.monotonic() - self._last_publication)
         if torque is None:
             return False
         self._publish_command(torque)
@@ -372,7 +424,8 @@ class FeedforwardNode(LifecycleNode):
         if skip:
             return
         simulated = self._now() if self._simulated_time else None
-        self.controller.check_silence(now, simulated)
+        with self._lock:
+            self.controller.check_silence(now, simulated)
         if simulated is not None:
             self._clock_log.note(simulated, now)
             self._diagnostics.clock = ('simulated, stands still' if self._clock_log.stands
@@ -383,22 +436,29 @@ class FeedforwardNode(LifecycleNode):
 
     def _note_state(self) -> None:
         """Tell what has changed: the controller's state, and what became of a reference."""
-        self._state_log.note()
-        self._references.note()
+        with self._lock:
+            self._state_log.note()
+            self._references.note()
 
     # References, parameters, diagnostics -------------------------------------------------------
 
     def _on_reference(self, data: bytes) -> None:
-        # Decoding and checking thousands of points takes longer than a cycle.
-        self.controller.supervisor.forgive_gap()
         try:
-            planned = self.controller.set_reference(read_trajectory(data))
+            request = read_trajectory(data)
+            with self._lock:
+                basis = self.controller.planning_basis(request)
+            planned = self.controller.plan(request, basis)
+            with self._lock:
+                self.controller.require_following()
+                self.controller.follow(planned)
         except ReferenceRefusedError as error:
             self._diagnostics.note_refused_reference(str(error))
-            self._references.refused(str(error))
+            with self._lock:
+                self._references.refused(str(error))
             return
         self._diagnostics.note_refused_reference('')
-        self._references.accepted(planned)
+        with self._lock:
+            self._references.accepted(planned)
         if (isinstance(planned, Trajectory)
                 and self._trajectory_publisher.get_subscription_count() > 0):
             start = float(planned.times[0])
@@ -411,8 +471,9 @@ class FeedforwardNode(LifecycleNode):
         if self._controller is None:
             answer.success, answer.message = False, 'the node is not configured'
             return answer
-        fault = self.controller.conflict
-        answer.success, answer.message = self.controller.clear_fault()
+        with self._lock:
+            fault = self.controller.conflict
+            answer.success, answer.message = self.controller.clear_fault()
         if fault:
             self.get_logger().info(f'~/clear_fault: {answer.message}')
         return answer
@@ -420,52 +481,25 @@ class FeedforwardNode(LifecycleNode):
     def _on_robot_description(self, message: String) -> None:
         """Let go of an arm whose description is no longer the one the model was made from."""
         if message.data != self._model.urdf:
-            self.controller.hold_off(
-                'robot_description has changed since this node was configured from it; clean it '
-                'up and configure it again', Until.CONFIGURATION)
-            self._run_stop_timer()
+            with self._lock:
+                self.controller.hold_off(
+                    'robot_description has changed since this node was configured from it; clean '
+                    'it up and configure it again', Until.CONFIGURATION)
 
-    def _judge_parameters(self, changes: Sequence[Parameter]) -> SetParametersResult:
-        """Accept a set of changes if all of them together can be used."""
-        try:
-            self._require_inactive(changes)
-            merged = self._with_changes(changes)
-            if self._controller is not None:
-                self.controller.require_usable(settings_from(merged))
-        except FrankaDynamicsError as error:
-            return SetParametersResult(successful=False, reason=str(error))
-        return SetParametersResult(successful=True)
+    def _judge_settings(self, merged: dict[str, Any]) -> None:
+        settings = settings_from(merged)
+        if self._controller is not None:
+            self.controller.require_usable(settings)
 
-    def _require_inactive(self, changes: Sequence[Parameter]) -> None:
-        """Refuse to change while active what is read when the node is activated."""
-        if self._controller is None or not self._controller.enabled:
-            return
-        inactive = {spec.name for spec in FEEDFORWARD_PARAMETERS if spec.while_inactive}
-        for change in changes:
-            if change.name in inactive and change.value != self.get_parameter(change.name).value:
-                raise SettingsError(
-                    f'{change.name} can be changed only while the node is not active: ros2 '
-                    f'lifecycle set {self.get_fully_qualified_name()} deactivate, set it, and '
-                    'activate the node again.')
-
-    def _with_changes(self, changes: Sequence[Parameter]) -> dict[str, Any]:
-        merged = values(self, LIVE_PARAMETERS)
-        specs = {spec.name: spec for spec in FEEDFORWARD_PARAMETERS}
-        for change in changes:
-            if change.name in specs:
-                check(specs[change.name], change.value)
-            merged[change.name] = change.value
-        return merged
-
-    def _apply_parameters(self, changes: Sequence[Parameter]) -> None:
+    def _apply_settings(self, live: dict[str, Any]) -> None:
+        self._simulated_time = self.get_parameter('use_sim_time').value
         if self._controller is None:
             return
-        self._simulated_time = self.get_parameter('use_sim_time').value
-        self.controller.supervisor.forgive_gap()
-        live = {spec.name for spec in LIVE_PARAMETERS}
-        if any(change.name in live for change in changes):
-            self.controller.apply(settings_from(values(self, LIVE_PARAMETERS)))
-            self.get_logger().info(announcement(changes))
+        law = self.controller.prepare(settings_from(live))
+        with self._lock:
+            # The interpreter was shared with this thread meanwhile.
+            self.controller.supervisor.forgive_gap()
+            self.controller.use(law)
 
     def _on_housekeeping_timer(self) -> None:
         """Leave housekeeping to the end of the next cycle, or do it where no cycle comes."""
@@ -476,15 +510,19 @@ class FeedforwardNode(LifecycleNode):
     def _keep_house(self) -> None:
         self._housekeeping_due = False
         self._look_who_listens()
-        now = time.monotonic()
-        if now < self._next_diagnostics:
-            return
-        self._next_diagnostics = now + _DIAGNOSTICS_PERIOD_S
-        rival = self._command_watch.check()
+        rival = self._command_watch.check() or self._state_publishers.check(
+            self.controller.supervisor.condition is Condition.TRUSTED, time.monotonic())
         if rival and not self.controller.conflict:
-            self.controller.hold_off(rival, Until.ACTIVATION)
-            self._run_stop_timer()
-        self._diagnostics.publish()
+            with self._lock:
+                self.controller.hold_off(rival, Until.ACTIVATION)
+            if self.controller.stopping:
+                self._run_stop_timer()
+        if self._command_watch.opened:
+            self._wake()
+        now = time.monotonic()
+        if now >= self._next_diagnostics:
+            self._next_diagnostics = now + _DIAGNOSTICS_PERIOD_S
+            self._diagnostics.publish()
 
 
 def main(args: Sequence[str] | None = None) -> int:

@@ -8,7 +8,7 @@ from collections import deque
 import time
 from typing import Any
 
-from rclpy.wait_for_message import wait_for_message
+from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
 from std_msgs.msg import Float64MultiArray
 
 from .qos import STATE_QOS
@@ -18,9 +18,9 @@ from ..control.feedforward import Cycle, FeedforwardController
 from ..control.terms import TermModel
 
 _REMEMBERED = 256  # commands of ours that may still come back to us
-# One or two may be ours, from before we listened. They need not come fast: ros2 topic pub sends
-# one a second.
-_RIVAL_MESSAGES = 3
+# Fast DDS lists a publisher whose process was killed for twenty seconds; and some more.
+_LISTED_AFTER_DEATH_S = 25.0
+_LISTENING_STEP_S = 1e-3
 
 
 class CommandWatch:
@@ -46,14 +46,24 @@ class CommandWatch:
         self._subscription: Any = None
         self._foreign = 0
         self.rivals_seen = 0
+        self.opened = False  # whether `check` has just begun to listen
 
     def listen(self, seconds: float) -> str:
         """Return who commands within this time before our activation, or an empty text."""
         began = time.monotonic()
-        heard, message = wait_for_message(
-            Float64MultiArray, self._node, self._publisher.topic_name, qos_profile=STATE_QOS,
-            time_to_wait=seconds) if seconds > 0.0 else (False, None)
-        if not heard or message is None:
+        # In a group of its own, which no executor serves while this waits.
+        subscription = self._node.create_subscription(
+            Float64MultiArray, self._publisher.topic_name, lambda _: None, STATE_QOS, raw=True,
+            callback_group=MutuallyExclusiveCallbackGroup())
+        heard = False
+        try:
+            while not heard and time.monotonic() - began < seconds:
+                with subscription.handle:
+                    heard = subscription.handle.take_message(Float64MultiArray, True) is not None
+                time.sleep(_LISTENING_STEP_S)
+        finally:
+            self._node.destroy_subscription(subscription)
+        if not heard:
             return ''
         return (f'somebody else commands {self._publisher.topic_name} (heard after '
                 f'{1e3 * (time.monotonic() - began):.0f} ms); two sources of torque would '
@@ -61,23 +71,22 @@ class CommandWatch:
 
     def sent(self, data: bytes) -> None:
         """Remember a command of ours."""
-        if self._subscription is not None:
-            self._sent.append(data)
+        self._sent.append(data)
 
     def check(self) -> str:
-        """Return who commands beside us, or an empty text; called about once per second."""
+        """Return who commands beside us, or an empty text; called many times per second."""
+        self.opened = False
         publishers = self._node.count_publishers(self._publisher.topic_name)
         if publishers <= 1:
             self.close()
             return ''
         if self._subscription is None:
-            self._sent.clear()
-            self._foreign = 0
+            self._foreign, self.opened = 0, True
             self._subscription = self._node.create_subscription(
                 Float64MultiArray, self._publisher.topic_name, self._on_command, STATE_QOS,
                 raw=True)
             return ''
-        if self._foreign < _RIVAL_MESSAGES:
+        if not self._foreign:
             return ''
         return (f'somebody else commands {self._publisher.topic_name} ({self._foreign} messages '
                 'that are not ours); stop the other one, then activate this node again')
@@ -92,6 +101,59 @@ class CommandWatch:
         if data not in self._sent:
             self._foreign += 1
             self.rivals_seen += 1
+
+
+class StatePublishers:
+    """
+    Counts who publishes joint states.
+
+    One that comes while states flow is a second one. One that comes after a silence may be the
+    first one's successor, whose predecessor is still listed: it is given the time that takes.
+
+    Parameters
+    ----------
+    node : Node
+        Whose graph is asked.
+
+    """
+
+    def __init__(self, node: Any) -> None:
+        self._node = node
+        self.begin('joint_states')
+
+    def begin(self, topic: str) -> None:
+        """Count anew, on a topic by its full name."""
+        self._topic = topic
+        self.count = 0
+        self._alone_and_trusted = False
+        self._several_since: float | None = None
+
+    def check(self, trusted: bool, now: float) -> str:
+        """
+        Return who publishes beside the arm's own driver, or an empty text.
+
+        Parameters
+        ----------
+        trusted : bool
+            Whether the stream of states is trusted now.
+        now : float
+            Steady clock [s].
+
+        """
+        self.count = self._node.count_publishers(self._topic)
+        if self.count <= 1:
+            self._several_since = None
+            self._alone_and_trusted = trusted and self.count == 1
+            return ''
+        if self._several_since is None:
+            self._several_since = now
+        came_beside = self._alone_and_trusted and trusted
+        self._alone_and_trusted = came_beside
+        if came_beside or now - self._several_since > _LISTED_AFTER_DEATH_S:
+            return (f'{self.count} nodes publish {self._topic}; states of two arms, or of one '
+                    'twice, cannot be told apart. Stop or remap the other one, then activate '
+                    'this node again')
+        return ''
 
 
 class ContactWatch:

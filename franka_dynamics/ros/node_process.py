@@ -9,6 +9,7 @@ import os
 import re
 import signal
 import sys
+import time
 from types import FrameType
 from typing import Any
 
@@ -19,6 +20,7 @@ from rclpy.lifecycle import TransitionCallbackReturn
 from rclpy.signals import SignalHandlerOptions
 from rclpy.utilities import get_rmw_implementation_identifier
 
+from .node_parts import ServiceThread
 from .parameter_files import given_files, read_sections, require_section
 from .realtime import ON, request_realtime
 from ..errors import FrankaDynamicsError, SettingsError
@@ -171,6 +173,7 @@ def run_node(make: Callable[[], Any], run: Callable[[Any, StopRequest], int],
 
 
 _SPIN_S = 0.1
+_LOG_PERIOD_S = 1.0
 
 
 def run_lifecycle_node(make: Callable[[], Any], args: Sequence[str] | None = None) -> int:
@@ -193,18 +196,34 @@ def run_lifecycle_node(make: Callable[[], Any], args: Sequence[str] | None = Non
 def _run(node: Any, stop: StopRequest) -> int:
     # A quarter less time per message than the waiting executors. Its spin() fires nothing in
     # some releases; spin_once does.
-    executor = EventsExecutor()
-    executor.add_node(node)
+    cycles = EventsExecutor()
+    cycles.add_node(node.cycle_part)
+    services: ServiceThread | None = None
     try:
         node.should_stop = lambda: stop.requested
         if node.get_parameter('autostart').value:
             for transition in (node.trigger_configure, node.trigger_activate):
                 if transition() != TransitionCallbackReturn.SUCCESS:
                     return REFUSED  # and the log says why
+        services = ServiceThread(node.service_part, lambda sentence: node.get_logger().warning(
+            sentence, throttle_duration_sec=_LOG_PERIOD_S))
+        node.calls.attach(cycles.wake)
+        # While a service stops the node, its thread waits for this one's cycles.
+        node.spin_cycles = time.sleep
         while not stop.requested and rclpy.ok():
-            executor.spin_once(timeout_sec=_SPIN_S)
+            cycles.spin_once(timeout_sec=_SPIN_S)
+            node.calls.run_one()
+            if services.failure is not None:
+                raise services.failure
+        node.spin_cycles = lambda seconds: cycles.spin_once(timeout_sec=seconds)
         return 0
+    except BaseException:
+        node.spin_cycles = None  # what failed may fail again
+        raise
     finally:
+        node.calls.detach()
+        if services is not None:
+            services.close()
         if rclpy.ok():
             node.shut_down()
-        executor.shutdown()
+        cycles.shutdown()

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
 
-from ..errors import SettingsError
+from ..errors import SettingsError, shortened
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ def check(spec: ParameterSpec, value: Any) -> None:
 
     """
     if spec.choices and value not in spec.choices:
-        raise SettingsError(f'{spec.name} is {value!r}; the choices are '
+        raise SettingsError(f'{spec.name} is {shortened(repr(value))}; the choices are '
                             f'{", ".join(map(repr, spec.choices))}.')
     if spec.minimum is not None or spec.maximum is not None:
         low = -float('inf') if spec.minimum is None else spec.minimum
@@ -130,7 +130,8 @@ def announcement(changes: Sequence[Any]) -> str:
     def typed(value: Any) -> Any:
         return value.tolist() if isinstance(value, array) else value
 
-    return 'now: ' + ', '.join(f'{change.name} = {typed(change.value)}' for change in changes)
+    return 'now: ' + ', '.join(
+        f'{change.name} = {shortened(str(typed(change.value)), 200)}' for change in changes)
 
 
 def refuse_unknown(node: Any, table: Sequence[ParameterSpec]) -> None:

@@ -104,6 +104,7 @@ class Probe(Node):
         super().__init__('probe', context=self._own_context, enable_rosout=False)
         self._own_executor = SingleThreadedExecutor(context=self._own_context)
         self._own_executor.add_node(self)
+        self._quick_clients: dict = {}
         self.diagnostics: dict[str, tuple[int, str, dict[str, str]]] = {}
         self.create_subscription(DiagnosticArray, '/diagnostics', self._on_diagnostics, 10)
 
@@ -156,6 +157,18 @@ class Probe(Node):
         while not future.done() and time.monotonic() < give_up:
             self.spin()
         self.destroy_client(client)
+        return future.result() if future.done() else None
+
+    def quick(self, kind: type, service: str, request):
+        """Return the answer of a service that is asked again and again, by one client."""
+        client = self._quick_clients.setdefault(service, None)
+        if client is None:
+            client = self._quick_clients[service] = self.create_client(kind, service)
+            self.call(kind, service, kind.Request())  # until both have found each other
+        future = client.call_async(request)
+        give_up = time.monotonic() + ANSWER_S
+        while not future.done() and time.monotonic() < give_up:
+            self.spin(0.001)
         return future.result() if future.done() else None
 
     def call(self, kind: type, service: str, request):

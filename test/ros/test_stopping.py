@@ -117,7 +117,7 @@ def test_given_an_arm_whose_node_is_killed_when_restarted_then_it_is_held_again(
     probe.until(lambda: probe.says('simulator: Simulated arm', 'False'), 'brakes open')
     first.end(signal.SIGKILL)
     # The receiver holds the last command, as ros2_control's controllers do; the arm stays.
-    start_node(target='mujoco')
+    start_node(target='mujoco', take_over=True)
     probe.diagnostics.clear()
     probe.until(lambda: probe.says('feedforward: Command', 'torques are published'),
                 'the new node commands')

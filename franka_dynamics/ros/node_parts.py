@@ -1,0 +1,185 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+One node on two threads: the control cycle on one, services and parameters on the other.
+
+rclpy gives a whole node to one executor. Here each of two executors is given the part of it that
+is in, or not in, one callback group; so that no service, however long, is in the way of a cycle.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+import os
+from queue import SimpleQueue
+import sys
+import threading
+from typing import Any
+
+from rclpy._rclpy_pybind11 import RCLError
+from rclpy.experimental import EventsExecutor
+
+from ..errors import shortened
+
+_SPIN_S = 0.1
+# [s] How long a thread that computes keeps the interpreter from one that must answer a state.
+# From 1 ms on, torques were seen to be late; Python's own is 5 ms.
+_SWITCH_INTERVAL_S = 1e-4
+_BELOW_CYCLE = 10  # priorities, under SCHED_FIFO
+
+
+class NodePart:
+    """
+    The entities of a node that an executor is to serve.
+
+    Parameters
+    ----------
+    node : Node
+        Whose entities they are.
+    serves : callable
+        Given an entity: whether it belongs to this part.
+
+    """
+
+    def __init__(self, node: Any, serves: Callable[[Any], bool]) -> None:
+        self._node, self._serves = node, serves
+        self.executor: Any = None  # which the executor sets
+
+    def get_logger(self) -> Any:
+        """Return the node's logger, by which the executor tells a callback's exception."""
+        return self._node.get_logger()
+
+    def _of(self, entities: Any) -> list[Any]:
+        return [entity for entity in list(entities) if self._serves(entity)]
+
+    @property
+    def subscriptions(self) -> list[Any]:
+        """The part's subscriptions."""
+        return self._of(self._node.subscriptions)
+
+    @property
+    def timers(self) -> list[Any]:
+        """The part's timers."""
+        return self._of(self._node.timers)
+
+    @property
+    def services(self) -> list[Any]:
+        """The part's services."""
+        return self._of(self._node.services)
+
+    @property
+    def clients(self) -> list[Any]:
+        """The part's clients."""
+        return self._of(self._node.clients)
+
+    @property
+    def waitables(self) -> list[Any]:
+        """The part's waitables."""
+        return self._of(self._node.waitables)
+
+    @property
+    def guards(self) -> list[Any]:
+        """The part's guard conditions."""
+        return self._of(self._node.guards)
+
+
+class CycleCalls:
+    """Calls from other threads, made one at a time between two events of the cycle's thread."""
+
+    def __init__(self) -> None:
+        self._calls: SimpleQueue[tuple[Callable[[], Any], dict[str, Any], threading.Event]] = (
+            SimpleQueue())
+        self._thread: int | None = None
+        self._wake: Callable[[], None] = lambda: None
+
+    def attach(self, wake: Callable[[], None]) -> None:
+        """Take calls from now on; this thread runs them, once `wake` has ended its waiting."""
+        self._thread, self._wake = threading.get_ident(), wake
+
+    def detach(self) -> None:
+        """Take no more calls: whoever calls does it himself."""
+        self._thread = None
+        while self.run_one():
+            pass
+
+    def call(self, function: Callable[[], Any]) -> Any:
+        """Return what a function returns on the cycle's thread, or raise what it raises there."""
+        if self._thread in (None, threading.get_ident()):
+            return function()
+        outcome: dict[str, Any] = {}
+        done = threading.Event()
+        self._calls.put((function, outcome, done))
+        self._wake()
+        done.wait()
+        if 'error' in outcome:
+            raise outcome['error']
+        return outcome['result']
+
+    def run_one(self) -> bool:
+        """Run a call that waits, if one does; return whether one did."""
+        if self._calls.empty():
+            return False
+        function, outcome, done = self._calls.get()
+        try:
+            outcome['result'] = function()
+        except BaseException as error:
+            outcome['error'] = error
+        done.set()
+        return True
+
+
+class ServiceThread:
+    """
+    Serves a part of a node until closed, with less priority than the thread that made it.
+
+    Parameters
+    ----------
+    part : NodePart
+        What is served.
+    log : callable
+        Given a sentence about a request that could not be read.
+
+    """
+
+    def __init__(self, part: NodePart, log: Callable[[str], None]) -> None:
+        self._executor = EventsExecutor()
+        self._executor.add_node(part)  # type: ignore[arg-type]
+        self._log = log
+        self._closing = False
+        self.failure: BaseException | None = None  # of a callback; nothing is served after it
+        self._switch_interval = sys.getswitchinterval()
+        sys.setswitchinterval(_SWITCH_INTERVAL_S)
+        self._thread = threading.Thread(target=self._serve, name='services', daemon=True)
+        self._thread.start()
+
+    def wake(self) -> None:
+        """Look at the node's entities anew; some have come or gone."""
+        self._executor.wake()
+
+    def close(self) -> None:
+        """End the thread."""
+        self._closing = True
+        self._executor.wake()
+        self._thread.join()
+        self._executor.shutdown()
+        sys.setswitchinterval(self._switch_interval)
+
+    def _serve(self) -> None:
+        lower_priority()
+        while not self._closing:
+            try:
+                self._executor.spin_once(timeout_sec=_SPIN_S)
+            except RCLError as error:
+                # What somebody sent is no request or message of its type.
+                self._log(f'a message could not be read: {shortened(str(error), 200)}')
+            except BaseException as error:
+                self.failure = error
+                return
+
+
+def lower_priority() -> None:
+    """Put this thread below the cycle's, where that is under SCHED_FIFO."""
+    if os.sched_getscheduler(0) == os.SCHED_FIFO:
+        priority = os.sched_getparam(0).sched_priority
+        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(
+            max(1, priority - _BELOW_CYCLE)))

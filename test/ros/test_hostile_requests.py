@@ -1,0 +1,161 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Bytes, transitions and parameters no sound client sends, over DDS to a running node."""
+
+import os
+import random
+
+from lifecycle_msgs.msg import Transition
+from lifecycle_msgs.srv import ChangeState
+import numpy as np
+import pytest
+from rcl_interfaces.msg import Parameter as ParameterMessage
+from rcl_interfaces.msg import ParameterValue
+from rcl_interfaces.srv import (
+    DescribeParameters,
+    GetParameters,
+    GetParameterTypes,
+    ListParameters,
+    SetParameters,
+    SetParametersAtomically,
+)
+from rclpy.serialization import serialize_message
+from sensor_msgs.msg import JointState
+
+from franka_dynamics.arm import load
+
+FER = load('fer')
+NODE, STATES = 'feedforward', 'feedforward: Joint states'
+# `make fuzz` asks more often, and something else each time.
+FUZZ = os.environ.get('FRANKA_DYNAMICS_FUZZ')
+REQUESTS = int(FUZZ or 300) // 10
+LONGEST_REASON = 600
+MEGABYTE = 'x' * 10 ** 6
+ENDING = {Transition.TRANSITION_UNCONFIGURED_SHUTDOWN, Transition.TRANSITION_INACTIVE_SHUTDOWN,
+          Transition.TRANSITION_ACTIVE_SHUTDOWN}
+
+
+@pytest.fixture(scope='module')
+def world(node_world):
+    return node_world(robot_type='fer', target='mujoco')
+
+
+@pytest.fixture(autouse=True)
+def lives(world):
+    """Whatever is sent, the node goes on: it is active, and answers states with torques."""
+    world.probe.clear_fault(NODE)
+    count = len(world.commands)
+    world.arm.until(lambda: len(world.commands) > count + 5, 'commands before')
+    yield
+    assert world.node.running
+    assert 'Traceback' not in world.node.text
+    world.probe.clear_fault(NODE)
+    count = len(world.commands)
+    world.arm.until(lambda: len(world.commands) > count + 5, 'commands after')
+
+
+def state(**changes):
+    message = JointState(name=list(FER.joint_names), position=list(FER.home),
+                         velocity=[0.0] * 7, effort=[1.0] * 7)
+    for field, value in changes.items():
+        setattr(message, field, value)
+    return bytes(serialize_message(message))
+
+
+@pytest.mark.parametrize(('data', 'sentence'), [
+    (b'\x13\x37' * 200, 'which is not plain CDR'),
+    (state()[:100], 'in the middle of a value'),
+    (b'\x00\x00' + state()[2:], 'The joint state cannot be read'),  # says big-endian, and is not
+    (b'\x00\x01\x00\x00' + b'\xff' * 300, 'The joint state cannot be read'),
+    (state(name=[MEGABYTE, *FER.joint_names[1:]]), 'bytes long, and at most 65536 are read'),
+    (state(name=['x' * 40000, *FER.joint_names[1:]]), '... (40000 characters)'),
+], ids=['noise', 'cut', 'swapped', 'counts', 'megabyte', 'long name'])
+def test_bytes_that_are_no_joint_state_are_refused_in_a_sentence(world, data, sentence):
+    def told():
+        world.arm._publisher.publish(data)
+        world.probe.spin(0.005)
+        return world.probe.says(STATES, sentence)
+
+    world.probe.until(told, sentence)
+    assert len(world.probe.diagnostics[STATES][1]) < LONGEST_REASON
+
+
+@pytest.mark.parametrize('label', ['', 'nonsense', MEGABYTE])
+def test_transitions_that_cannot_be_made_are_refused(world, label):
+    for number in range(0, 256, 1 if not label else 128):
+        if number in ENDING or (not label and number == Transition.TRANSITION_DEACTIVATE):
+            continue
+        request = ChangeState.Request(transition=Transition(id=number, label=label))
+        answer = world.probe.quick(ChangeState, f'{NODE}/change_state', request)
+        assert not answer.success
+    assert world.probe.lifecycle_state(NODE) == 'active'
+    assert 'refused: from active there are' in world.node.text
+    assert MEGABYTE not in world.node.text
+
+
+def entry(name, kind, **values):
+    return ParameterMessage(name=name, value=ParameterValue(type=kind, **values))
+
+
+@pytest.mark.parametrize('parameter', [
+    entry('scale', 99), entry('scale', 255), entry('scale', 0), entry(MEGABYTE, 3),
+    entry('scale', 4, string_value=MEGABYTE), entry('target', 4, string_value=MEGABYTE),
+    entry('', 3, double_value=1.0), entry('kp', 8, double_array_value=[1.0] * 10 ** 5),
+    entry('payload', 8, double_array_value=[np.nan] * 10), entry('scale', 1, bool_value=True),
+    entry('robot_type', 4, string_value='\x00'), entry('ramp_time', 3, double_value=1e308),
+], ids=lambda parameter: f'{parameter.name[:9]} {parameter.value.type}')
+def test_parameters_without_sense_are_refused_in_a_sentence(world, parameter):
+    results = [
+        *world.probe.quick(SetParameters, f'{NODE}/set_parameters',
+                           SetParameters.Request(parameters=[parameter])).results,
+        world.probe.quick(SetParametersAtomically, f'{NODE}/set_parameters_atomically',
+                          SetParametersAtomically.Request(parameters=[parameter])).result]
+    for result in results:
+        assert not result.successful
+        assert 0 < len(result.reason) < LONGEST_REASON
+
+
+def test_a_request_of_many_parameters_is_answered_entry_by_entry(world):
+    parameters = [entry('scale', 3, double_value=0.5 + k / 4000) for k in range(1200)]
+    results = world.probe.quick(SetParameters, f'{NODE}/set_parameters',
+                                SetParameters.Request(parameters=parameters)).results
+    assert [result.successful for result in results] == [True] * 1000 + [False] * 200
+    # Applied, and told, once.
+    world.probe.until(lambda: 'now: scale = 0.74975' in world.node.text, 'the last one applied')
+    assert 'now: scale = 0.5\n' not in world.node.text
+    world.probe.set_parameter(NODE, 'scale', 1.0)
+
+
+def random_request(rng):
+    name = rng.choice(['', 'scale', 'kp', 'payload', 'target', 'no.such', 'ü' * 50, 'robot_typ'])
+    number = rng.choice([0.0, -1.0, np.nan, 1e300])
+    parameter = entry(name, rng.randrange(256), double_value=number,
+                      string_value=name, integer_value=rng.randrange(-2 ** 63, 2 ** 63),
+                      double_array_value=[rng.uniform(-1e9, 1e9)] * rng.randrange(12))
+    return rng.choice([
+        (ChangeState, 'change_state', ChangeState.Request(transition=Transition(
+            id=rng.choice([k for k in range(256) if k not in ENDING]),
+            label=rng.choice(['', '', 'x', 'activate', 'transition_error'])))),
+        (SetParameters, 'set_parameters', SetParameters.Request(
+            parameters=[parameter] * rng.randrange(4))),
+        (SetParametersAtomically, 'set_parameters_atomically', SetParametersAtomically.Request(
+            parameters=[parameter] * rng.randrange(4))),
+        (DescribeParameters, 'describe_parameters', DescribeParameters.Request(names=[name])),
+        (GetParameters, 'get_parameters', GetParameters.Request(names=[name, name])),
+        (GetParameterTypes, 'get_parameter_types', GetParameterTypes.Request(names=[name])),
+        (ListParameters, 'list_parameters', ListParameters.Request(
+            prefixes=[name], depth=rng.randrange(2 ** 64))),
+    ])
+
+
+def test_any_sequence_of_requests_is_answered(world):
+    rng = random.Random() if FUZZ else random.Random(16)
+    for _ in range(REQUESTS):
+        kind, service, request = random_request(rng)
+        assert world.probe.quick(kind, f'{NODE}/{service}', request) is not None, request
+        assert world.node.running, request
+        if world.probe.lifecycle_state(NODE) == 'inactive':
+            assert world.probe.transition(NODE, Transition.TRANSITION_ACTIVATE)
+    # Whatever was set by luck, gains and loads among it, is set back.
+    assert world.probe.set_parameters(NODE, payload=[0.0] * 10, kp=[0.0], kd=[0.0],
+                                      scale=1.0).successful
