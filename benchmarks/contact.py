@@ -26,10 +26,15 @@ from franka_dynamics.arm import ArmDescription, LinkInertia, load
 from franka_dynamics.control.contact import ContactLimits, ContactMonitor
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 from franka_dynamics.simulation.arm_simulation import ArmSimulation, Push, SimulationSettings
+from franka_dynamics.simulation.joint_elasticity import franka_elasticity
 
 SENSORS = {'friction': True, 'position_noise': 1e-5, 'velocity_noise': 1e-3, 'effort_noise': 0.1}
+# What a real FER's states at 1 kHz scatter by beyond what its gears do.
+REAL_SENSORS = {'friction': True, 'position_noise': 2e-6, 'velocity_noise': 3e-3,
+                'effort_noise': 0.05}
+JITTER_S = 2e-4  # of its stamps
 STIFFNESS, DAMPING = 400.0, 40.0  # [1/s^2, 1/s] times M
-SPEED_SHARE = 0.5  # of the velocity limits, at most
+SPEED_SHARE = 0.5  # of the velocity limits, at most; the elastic arm goes to 0.85
 PUSH_N, PUSH_EVERY_S, PUSH_S = 10.0, 3.0, 0.4
 CALM_S = 1.0  # after a push, while the arm swings back, nothing is counted as an alarm
 START_S = 1.0  # before the monitor has settled, nobody pushes
@@ -61,7 +66,7 @@ class Outcome:
 
 
 def wander(arm: ArmDescription, seed: int, pace: float = 1.0,
-           ) -> Callable[[np.ndarray], np.ndarray]:
+           speed: float = SPEED_SHARE) -> Callable[[np.ndarray], np.ndarray]:
     """
     Return a motion without period within the limits, four sines a joint, at a pace.
 
@@ -74,7 +79,7 @@ def wander(arm: ArmDescription, seed: int, pace: float = 1.0,
     lower, upper = arm.limit('lower'), arm.limit('upper')
     room = 0.45 * (upper - lower) / share.sum(axis=0)
     scale = share * np.minimum(
-        room, SPEED_SHARE * arm.limit('velocity') / (w * share).sum(axis=0))
+        room, speed * arm.limit('velocity') / (w * share).sum(axis=0))
     middle = 0.5 * (lower + upper)
     w *= pace
 
@@ -116,15 +121,17 @@ class Pushes:
 
 
 def run(arm: ArmDescription, duration: float, *, mass: float = 0.0, push: bool = False,
-        pace: float = 1.0, seed: int = 0, limits: ContactLimits | None = None,
+        pace: float = 1.0, elastic: bool = False, seed: int = 0, limits: ContactLimits | None = None,
         progress: Callable[[float], None] = lambda seconds: None) -> Outcome:
     """Simulate; the model knows neither the payload nor the pushes."""
-    motion = wander(arm, seed, pace)
+    motion = wander(arm, seed, pace, 0.85 if elastic else SPEED_SHARE)
+    jitter = np.random.default_rng(seed + 2)
     payload = LinkInertia.from_center_of_mass(
         mass, [0.0, 0.02, 0.05], 0.002 * mass * np.array([1.0, 0.0, 0.0, 1.0, 0.0, 1.0]))
     simulation = ArmSimulation(arm, SimulationSettings(
         start=motion(np.zeros(1))[0, 0], payload=payload, brake_release_after=0.0, seed=seed,
-        **SENSORS))
+        elasticity=franka_elasticity(arm) if elastic else None,
+        **(REAL_SENSORS if elastic else SENSORS)))
     model = PinocchioModel(arm)
     monitor = ContactMonitor(model, limits, arm.friction)
     pushes = Pushes(simulation, model, seed + 1)
@@ -134,7 +141,8 @@ def run(arm: ArmDescription, duration: float, *, mass: float = 0.0, push: bool =
         for at, speed, acceleration in wanted.swapaxes(0, 1):
             reading = simulation.read()
             time, q, dq = reading.time, reading.position, reading.velocity
-            flagged = monitor.update(time, q, dq, reading.effort) and monitor.in_contact
+            stamp = time + float(np.clip(jitter.normal(0.0, JITTER_S), -4e-4, 4e-4)) * elastic
+            flagged = monitor.update(stamp, q, dq, reading.effort) and monitor.in_contact
             if push:
                 pushes.step(time, q, flagged, outcome)
             if not pushes.disturbing(time):
@@ -156,6 +164,11 @@ ROWS = {
     '0.5 kg unknown': {'mass': 0.5},
     'pushed with 10 N': {'push': True},
     'pushed with 10 N, slow': {'push': True, 'pace': SLOW},
+    'elastic, nothing carried': {'elastic': True},
+    'elastic, 0.2 kg unknown': {'elastic': True, 'mass': 0.2},
+    'elastic, pushed with 10 N': {'elastic': True, 'push': True},
+    'elastic, pushed with 10 N, slow': {'elastic': True, 'push': True, 'pace': SLOW},
+    'elastic, pushed with 10 N, at rest': {'elastic': True, 'push': True, 'pace': 0.0},
 }
 
 

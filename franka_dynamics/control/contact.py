@@ -10,11 +10,12 @@ that nobody declared, or a push that stays.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from .external_torque import LONGEST_STEP_S, MomentumObserver, OBSERVER_GAIN
+from .interval_motion import Interval, IntervalMotion
 from ..arm.friction import FrictionModel
 from ..dynamics.pinocchio_model import PinocchioModel
 from ..typing import Array
@@ -35,6 +36,8 @@ class ContactLimits:
     A contact begins where any joint exceeds `threshold` + `threshold_per_speed` v, and ends when
     all joints have been below `release` times that for `hold`. v is the fastest joint's speed,
     remembered with the high-pass's time constant, because a model errs in proportion to motion.
+    That is for the strongest joints; of a joint whose torque limit is 1/k of theirs it is
+    1/cbrt(k), because a model errs there less, too.
 
     `threshold` [N m], `threshold_per_speed` [N m s/rad], `release` [1], `hold` [s]; `high_pass`
     is the time constant [s] after which a constant torque counts as load; `settle` [s] passes
@@ -42,8 +45,8 @@ class ContactLimits:
     two evaluations; `gain` [1/s] is the observer's.
     """
 
-    threshold: float = 1.25
-    threshold_per_speed: float = 1.0
+    threshold: float = 1.15
+    threshold_per_speed: float = 0.45
     release: float = 0.5
     hold: float = 0.1
     high_pass: float = 0.5
@@ -54,11 +57,17 @@ class ContactLimits:
 
 @dataclass(frozen=True, eq=False)
 class Contact:
-    """A contact: when and at which joint it was flagged [s], and how strong it has been [N m]."""
+    """
+    A contact: when and at which joint it was flagged [s], and how strong it has been.
+
+    `peak` is that joint's largest torque [N m], `share` the most that any joint had of its
+    threshold.
+    """
 
     stamp: float
     joint: int
     peak: float
+    share: float
 
 
 class ContactMonitor:
@@ -86,8 +95,11 @@ class ContactMonitor:
         self.limits = limits or ContactLimits()
         self._model = model
         self._observer = MomentumObserver(model, self.limits.gain, friction)
-        # Stamps of a millisecond raster are rounded: half a raster is no reason to wait a whole.
-        self._due = self.limits.period - 2e-4
+        effort = model.description.limit('effort')
+        known = effort[np.isfinite(effort)]
+        self._scale = (np.cbrt(np.where(np.isfinite(effort), effort, known.max()) / known.max())
+                       if len(known) and known.max() > 0.0 else np.ones(len(effort)))
+        self._motion = IntervalMotion(model.description.n, self.limits.period)
         self.contacts = 0
         self.latest: Contact | None = None
         self.restart()
@@ -96,8 +108,9 @@ class ContactMonitor:
         """Forget the states so far (not the count of contacts); settle anew."""
         n = self._model.description.n
         self._observer.restart()
+        self._motion.restart()
         self._stamp: float | None = None
-        self._began = 0.0
+        self._began = self._time = 0.0
         self._q = np.zeros(n)
         self._quiet = self._speed = self.largest_share = 0.0
         self.in_contact = self.settled = False
@@ -108,22 +121,19 @@ class ContactMonitor:
         """
         Take one state; return whether the contact flag changed.
 
-        Between two evaluations it costs one comparison. Parameters are those of
-        MomentumObserver.update.
+        It is evaluated once in `period`, on the means of the states in between. Parameters are
+        those of MomentumObserver.update.
         """
-        if self._stamp is not None:
-            elapsed = stamp - self._stamp
-            if 0.0 <= elapsed < self._due:
-                return False
-            if not 0.0 < elapsed <= LONGEST_STEP_S:
-                flagged = self.in_contact
-                self.restart()
-                self._begin(stamp, q, dq, effort)
-                return flagged
-            self._stamp = stamp
-            return self._evaluate(stamp, elapsed, q, dq, effort)
-        self._begin(stamp, q, dq, effort)
-        return False
+        last, self._stamp = self._stamp, stamp
+        if last is None or not 0.0 <= stamp - last <= LONGEST_STEP_S:
+            flagged = self.in_contact
+            self.restart()
+            self._stamp = self._began = stamp
+            self._q = q
+            self._motion.add(stamp, q, dq, effort)
+            return flagged
+        interval = self._motion.add(stamp, q, dq, effort)
+        return interval is not None and self._evaluate(stamp, interval)
 
     def load_mass(self) -> tuple[float, float]:
         """
@@ -140,21 +150,17 @@ class ContactMonitor:
         mass = float(lever @ self.load) / square
         return mass, float(np.linalg.norm(self.load - mass * lever))
 
-    def _begin(self, stamp: float, q: Array, dq: Array, effort: Array) -> None:
-        self._stamp = self._began = stamp
-        self._q = q
-        self._observer.update(stamp, q, dq, effort)
-
-    def _evaluate(self, stamp: float, elapsed: float, q: Array, dq: Array, effort: Array) -> bool:
-        limits = self.limits
-        residual = self._observer.update(stamp, q, dq, effort)
-        self._q = q
+    def _evaluate(self, stamp: float, interval: Interval) -> bool:
+        limits, elapsed = self.limits, interval.seconds
+        self._time += elapsed
+        residual = self._observer.update(self._time, interval.q, interval.dq, interval.effort)
+        self._q = interval.q
         # While settling the load is learnt five times within the time there is.
         constant = limits.high_pass if self.settled else 0.2 * limits.settle
         share = elapsed / (constant + elapsed)
         self.fast = (1.0 - share) * (residual - self.load)
         self.load = self.load + share * (residual - self.load)
-        self._speed = max(float(np.abs(dq).max()), (1.0 - share) * self._speed)
+        self._speed = max(float(np.abs(interval.dq).max()), (1.0 - share) * self._speed)
         if not self.settled:
             self.settled = stamp - self._began >= limits.settle
             return False
@@ -162,21 +168,22 @@ class ContactMonitor:
 
     def _judge(self, stamp: float, elapsed: float) -> bool:
         limits = self.limits
-        size = np.abs(self.fast)
-        joint = int(size.argmax())
-        peak = float(size[joint])
         threshold = limits.threshold + limits.threshold_per_speed * self._speed
-        share = peak / threshold
+        shares = np.abs(self.fast) / (threshold * self._scale)
+        joint = int(shares.argmax())
+        share, peak = float(shares[joint]), abs(float(self.fast[joint]))
         self.largest_share = max(self.largest_share, share)
         if not self.in_contact:
             if share <= 1.0:
                 return False
             self.in_contact, self._quiet = True, 0.0
             self.contacts += 1
-            self.latest = Contact(stamp, joint, peak)
+            self.latest = Contact(stamp, joint, peak, share)
             return True
-        if self.latest is not None and peak > self.latest.peak:
-            self.latest = Contact(self.latest.stamp, self.latest.joint, peak)
+        if self.latest is not None:
+            peak = abs(float(self.fast[self.latest.joint]))
+            self.latest = replace(self.latest, peak=max(self.latest.peak, peak),
+                                  share=max(self.latest.share, share))
         self._quiet = self._quiet + elapsed if share < limits.release else 0.0
         self.in_contact = self._quiet < limits.hold
         return not self.in_contact

@@ -44,10 +44,11 @@ class SimulationSettings:
     What the simulated arm is like.
 
     `friction` adds the arm file's friction model; `elasticity` puts elastic gears between motors
-    and links. `sensor_delay` is how late positions, velocities and efforts are read [s]. Noise
-    figures are standard deviations [rad, rad/s, N m]. `vibration` is a torque between drives and
-    links with this rms [N m] in every band of 5 Hz from 15 to 40 Hz on the strongest joints, less
-    on others in proportion to their torque limits; the effort sensors see it.
+    and links, and the velocity that is read is then the motors', as recordings of a real FER
+    show. `sensor_delay` is how late positions, velocities and efforts are read [s]. Noise figures
+    are standard deviations [rad, rad/s, N m]. `vibration` is a torque between drives and links
+    with this rms [N m] in every band of 5 Hz from 15 to 40 Hz on the strongest joints, less on
+    others in proportion to their torque limits; the effort sensors see it.
     `gravity_compensation` adds g(q) of the arm without `payload` inside the arm, as FCI's robot
     does. `brake_release_after` is how long
     commands must have come without a gap of `command_gap` before the brakes open [s]; 0 opens
@@ -234,7 +235,8 @@ class ArmSimulation:
             velocity + noise(settings.velocity_noise), effort + noise(settings.effort_noise))
 
     def _note_reading(self) -> None:
-        self._readings.append((self.data.qpos.copy(), self.data.qvel.copy(), self._effort))
+        speed = self.data.qvel if self._elastic is None else self._elastic.velocity
+        self._readings.append((self.data.qpos.copy(), speed.copy(), self._effort))
 
     def _draw_tones(self) -> tuple[Array, Array, Array]:
         """Return angular frequency [rad/s], phase and amplitude of each band's tone, (5, n)."""
