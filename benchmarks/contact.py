@@ -121,7 +121,8 @@ class Pushes:
 
 
 def run(arm: ArmDescription, duration: float, *, mass: float = 0.0, push: bool = False,
-        pace: float = 1.0, elastic: bool = False, seed: int = 0, limits: ContactLimits | None = None,
+        pace: float = 1.0, elastic: bool = False, seed: int = 0,
+        limits: ContactLimits | None = None,
         progress: Callable[[float], None] = lambda seconds: None) -> Outcome:
     """Simulate; the model knows neither the payload nor the pushes."""
     motion = wander(arm, seed, pace, 0.85 if elastic else SPEED_SHARE)

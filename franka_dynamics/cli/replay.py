@@ -23,7 +23,9 @@ from ..arm.arm_file import AS_LISTED, NO_HAND
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.progress import Progress
 
+    from ..control.contact_replay import ContactReplay
     from ..recordings.preprocessing import Motion
     from ..recordings.recording import Recording
     from ..recordings.replay import Fit
@@ -50,6 +52,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument('--no-plots', action='store_true', help='draw nothing')
     add_option(parser, '--json', type=output_file, metavar='FILE',
                help='write all figures to this file')
+    parser.add_argument('--contact', action='store_true',
+                        help="run the node's contact detection over the recording with the set "
+                        'that fits best, and print its alarms')
     parser.add_argument('--require', type=float, metavar='E',
                         help='exit with 1 unless the best E is at most this [N m]')
 
@@ -62,6 +67,7 @@ def run(arguments: argparse.Namespace) -> int:
     from ..recordings.plausibility import suspicions
     from ..recordings.preprocessing import prepare
     from ..recordings.replay import fit_all, friction_column
+    from ..report.contact import contact_as_data, contact_lines
     from ..report.replay import replay_as_data
 
     console = Console()
@@ -75,9 +81,15 @@ def run(arguments: argparse.Namespace) -> int:
         task = bar.add_task('predicting', total=len(arms))
         fits = fit_all(arms, motion, gravity=arguments.gravity,
                        progress=lambda: bar.advance(task))
+        found = _contact(arguments, recording, fits[0].arm, bar) if arguments.contact else None
     _print(console, recording, motion, fits, doubts)
+    if found is not None:
+        for line in contact_lines(found, recording.joint_names):
+            console.print(line, highlight=False, soft_wrap=True)
     if arguments.json:
         data = replay_as_data(recording, motion, fits, doubts)
+        if found is not None:
+            data['contact'] = contact_as_data(found, recording.joint_names)
         write_text(arguments.json, json.dumps(data, indent=2) + '\n')
         console.print(f'figures: {arguments.json}', highlight=False)
     if not arguments.no_plots:
@@ -87,6 +99,15 @@ def run(arguments: argparse.Namespace) -> int:
         console.print(f'E is above the required {arguments.require:g} N m', style='red')
         return 1
     return 0
+
+
+def _contact(arguments: argparse.Namespace, recording: Recording, arm: ArmDescription,
+             bar: Progress) -> ContactReplay:
+    from ..control.contact_replay import replay_contact
+    task = bar.add_task('watching for contact', total=len(recording))
+    return replay_contact(arm, recording.time, recording.q, recording.dq, recording.effort,
+                          gravity=arguments.gravity,
+                          progress=lambda done, total: bar.update(task, completed=done))
 
 
 def _candidates(arguments: argparse.Namespace) -> Iterator[tuple[ArmDescription, bool]]:

@@ -152,7 +152,7 @@ class IntervalMotion:
         self._trace[:, 2] = both
         self._known += 1
         if self._known >= 3:
-            share = max(seconds / _MEMORY_S, 1.0 / self._known)
+            share = max(seconds / _MEMORY_S, 1.0 / (self._known - 2))
             bent = self._trace[:, 0] - 2.0 * self._trace[:, 1] + self._trace[:, 2]
             self._scatter = self._scatter + share * (bent * bent - self._scatter)
         scatter = self._scatter + 1e-18

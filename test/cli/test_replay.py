@@ -137,3 +137,28 @@ def test_given_effort_of_zero_when_replayed_then_it_is_input_at_fault(
                     tmp_path / 'bag')
     assert main(['replay', str(tmp_path / 'bag'), '--no-plots']) == INPUT_AT_FAULT
     assert 'effort is zero in every message' in capsys.readouterr().err
+
+
+def test_contact_lists_each_alarm_with_joint_time_and_share(simulate, tmp_path, capsys):
+    # Given a recording in which joint 3 feels 6 N m more from 6 s on for 0.3 s.
+    recording = simulate(FER, rate=200.0)
+    effort = recording.effort.copy()
+    effort[(recording.time > 6.0) & (recording.time < 6.3), 2] += 6.0
+    write_recording(replace(recording, effort=effort), tmp_path / 'pushed')
+    # When it is replayed with contact detection.
+    assert main(['replay', str(tmp_path / 'pushed'), '--contact', '--no-plots', '--set', 'gaz2019',
+                 '--hand', 'none', '--json', str(tmp_path / 'c.json')]) == 0
+    # Then one alarm is printed, and the same written.
+    out = capsys.readouterr().out
+    alarm, = json.loads((tmp_path / 'c.json').read_text())['contact']['alarms']
+    assert alarm['joint'] == 'fer_joint3'
+    assert 6.0 < alarm['time'] < 6.05
+    assert alarm['share'] > 1.0
+    assert 'Contact: 1 alarm in' in out
+    assert 'fer_joint3' in out.partition('Contact: 1 alarm')[2]
+
+
+def test_contact_says_so_where_there_is_none(bag, capsys):
+    assert main(['replay', str(bag), '--contact', '--no-plots', '--set', 'gaz2019',
+                 '--hand', 'none']) == 0
+    assert 'Contact: no alarms in' in capsys.readouterr().out

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Contact told from load: synthetic torques, the closed loop with a simulated arm, a real arm."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -12,6 +14,7 @@ from franka_dynamics.control.contact import (
     LARGEST_LOAD_KG,
     LOAD_WARNING_KG,
 )
+from franka_dynamics.control.contact_replay import replay_contact
 from franka_dynamics.control.feedforward import FeedforwardController
 from franka_dynamics.control.multisine import multisine
 from franka_dynamics.control.settings import Settings
@@ -195,4 +198,32 @@ def test_given_a_real_arm_in_motion_when_nobody_touches_it_then_nothing_is_flagg
     assert monitor.contacts == 0
     # The model's own errors on this arm, of about 1 N m, are not much of a mass.
     assert np.nanmax(np.abs(masses)) < LOAD_WARNING_KG
-    assert monitor.largest_share < 0.95  # 0.84 measured
+    assert monitor.largest_share < 0.95  # 0.80 measured
+
+
+def test_fast_motion_of_a_real_arm_at_1_khz_raises_no_alarm(fer_recording_path):
+    bag = fer_recording_path.parent / 'fer_gaz2019_1khz'
+    if not bag.exists():
+        pytest.skip('the folder of recordings lacks fer_gaz2019_1khz, which is public at '
+                    'https://github.com/marcocognetti/FrankaEmikaPandaDynModel')
+    recording = read_recording(bag, FER.joint_names)
+    found = replay_contact(FER, recording.time, recording.q, recording.dq, recording.effort)
+    assert found.contacts == ()
+    assert found.watched > 20.0
+    assert found.largest_share < 0.9  # 0.80 measured; 2.02 with the velocities as they are read
+
+
+def test_a_recorded_push_is_found_with_joint_time_and_share():
+    # Given torques at rest with a push of 4 N m on joint 3 after two seconds.
+    time = 1e-3 * np.arange(4000)
+    effort = np.tile(GRAVITY, (4000, 1))
+    effort[2000:2300, 2] -= 4.0
+    still = np.zeros((4000, 7))
+    # When they are replayed.
+    found = replay_contact(replace(FER, friction=None), time, still + FER.home, still, effort)
+    # Then it is one alarm of that joint, in proportion to the threshold.
+    contact, = found.contacts
+    assert contact.joint == 2
+    assert 2.0 < contact.stamp < 2.02
+    assert contact.share == pytest.approx(contact.peak / LIMITS.threshold)
+    assert found.largest_share == contact.share
