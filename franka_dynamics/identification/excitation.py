@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""A motion within an arm's limits that shows its parameters as evenly as possible."""
+"""A motion within an arm's limits after which every parameter is known as well as can be."""
 
 from __future__ import annotations
 
@@ -30,21 +30,22 @@ class Excitation:
     ----------
     trajectory : FourierTrajectory
         Within all limits.
+    deviations : ndarray, shape (p,)
+        Predicted standard deviations of all parameters.
+    left_open : ndarray, shape (b,)
+        Which part of what was not known of the base parameters is left.
     condition_number : float
         Of its regressor, in units of the starting set.
-    random_condition_numbers : ndarray
-        Those of random trajectories of the same family and limits.
+    random_worst : ndarray
+        The largest `left_open` of random trajectories of the same family and limits.
 
     """
 
     trajectory: FourierTrajectory
+    deviations: Array
+    left_open: Array
     condition_number: float
-    random_condition_numbers: Array
-
-    @property
-    def gain(self) -> float:
-        """How many times better than the median random trajectory."""
-        return float(np.median(self.random_condition_numbers) / self.condition_number)
+    random_worst: Array
 
 
 def random_trajectory(problem: ExcitationProblem, start: Array, period: float, harmonics: int,
@@ -97,10 +98,10 @@ def within_limits(problem: ExcitationProblem, trajectory: FourierTrajectory, sam
 
 
 def optimise(problem: ExcitationProblem, start: ArrayLike, *, period: float = 10.0,
-             harmonics: int = 5, draws: int = 100, iterations: int = 30, seed: int = 0,
+             harmonics: int = 5, draws: int = 100, iterations: int = 40, seed: int = 0,
              progress: Callable[[int, int], None] | None = None) -> Excitation:
     """
-    Return a trajectory that minimises the condition number within all limits.
+    Return a trajectory that leaves no parameter open, as far as all limits let it.
 
     The best of some random trajectories is improved by sequential quadratic programming, then
     checked on a dense grid.
@@ -135,10 +136,12 @@ def optimise(problem: ExcitationProblem, start: ArrayLike, *, period: float = 10
     pose = problem.arm.joint_vector(start, 'start')
     rng = np.random.default_rng(seed)
     time = np.arange(_SAMPLES) / _SAMPLES * period
-    candidates, numbers = [], []
+    candidates, numbers, worst = [], [], []
     for k in range(draws):
         candidates.append(random_trajectory(problem, pose, period, harmonics, rng))
-        numbers.append(float(problem.condition_number(*candidates[-1].at(time))))
+        states = candidates[-1].at(time)
+        numbers.append(float(problem.criterion(*states)))
+        worst.append(float(problem.left_open(*states).max()))
         if progress is not None:
             progress(k + 1, draws + iterations)
     best = candidates[int(np.argmin(numbers))]
@@ -149,11 +152,11 @@ def optimise(problem: ExcitationProblem, start: ArrayLike, *, period: float = 10
 
     improved = within_limits(problem, _improve(problem, best, iterations, report),
                              _CHECK_SAMPLES)
-    found = float(problem.condition_number(*improved.at(time)))
-    if found > min(numbers):
+    if problem.criterion(*improved.at(time)) > min(numbers):
         improved = within_limits(problem, best, _CHECK_SAMPLES)
-        found = float(problem.condition_number(*improved.at(time)))
-    return Excitation(improved, found, np.array(numbers))
+    states = improved.at(time)
+    return Excitation(improved, problem.deviations(*states), problem.left_open(*states),
+                      float(problem.condition_number(*states)), np.array(worst))
 
 
 def _improve(problem: ExcitationProblem, start: FourierTrajectory, iterations: int,
@@ -185,7 +188,7 @@ class _Evaluation:
         self._at: Array | None = None
 
     def objective(self, x: Array) -> float:
-        """Return the logarithm of the condition number, which is flatter than the number."""
+        """Return the criterion."""
         self._evaluate(x)
         return float(self._objectives[0])
 
@@ -211,6 +214,6 @@ class _Evaluation:
         coefficients = shifted.reshape(len(shifted), self._problem.arm.n, -1)
         states = [np.einsum('tk,bjk->btj', shape, coefficients) for shape in self._basis]
         states[0] = states[0] + self._start.start
-        self._objectives = np.log(self._problem.condition_number(*states))
+        self._objectives = self._problem.criterion(*states)
         self._margins = self._problem.margins(*states)
         self._at = np.array(x)

@@ -11,6 +11,7 @@ from franka_dynamics.cli.main import INPUT_AT_FAULT, main
 from franka_dynamics.control.reference import ReferencePoint
 from franka_dynamics.control.reference_request import plan, TrajectoryRequest
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
+from franka_dynamics.recordings.rosbag_writer import write_recording
 
 QUICK = ['--draws', '3', '--iterations', '2', '--period', '8']
 
@@ -22,7 +23,8 @@ def test_given_the_message_when_planned_by_the_node_then_it_is_accepted_and_foll
     assert main(['excite', '--output', str(out), '--picture', str(picture), *QUICK]) == 0
     assert picture.read_bytes().startswith(b'\x89PNG')
     printed = ' '.join(capsys.readouterr().out.split())
-    assert 'times better' in printed
+    assert 'predicted standard deviations after 8 times 8 s' in printed
+    assert 'base parameters' in printed and 'identifiable' in printed
     assert 'ros2 topic pub --once /feedforward/reference' in printed
     message = yaml.safe_load(out.read_text())
     arm = load('fer')
@@ -41,6 +43,13 @@ def test_given_the_message_when_planned_by_the_node_then_it_is_accepted_and_foll
     np.testing.assert_allclose(middle.q, 0.5 * (columns[0][100] + columns[0][101]),
                                rtol=0.0, atol=2e-3)
     np.testing.assert_allclose(columns[1][[0, -1]], 0.0, rtol=0.0, atol=1e-6)
+
+
+def test_given_bags_are_complemented_by_the_motion(simulate, tmp_path, capsys):
+    write_recording(simulate(load('fer'), duration=10.0), tmp_path / 'bag')
+    assert main(['excite', '--output', str(tmp_path / 'excitation.yaml'), *QUICK,
+                 '--given', str(tmp_path / 'bag')]) == 0
+    assert 'after 8 times 8 s and 1 given bags' in ' '.join(capsys.readouterr().out.split())
 
 
 def test_given_a_rehearsal_when_run_then_the_hidden_hand_is_identified(tmp_path, capsys):
