@@ -10,6 +10,7 @@ from launch_ros.parameter_descriptions import ParameterValue
 from launch_ros.substitutions import FindPackageShare
 
 PACKAGE, TARGET = 'franka_dynamics', 'mujoco'
+PATIENCE_S = 1.0
 COMMAND_TOPIC = 'effort_controller/commands'  # where the simulated arm listens
 
 
@@ -66,7 +67,8 @@ def simulation(context: LaunchContext) -> list[Node]:
              else {'publish_clock': simulated})
     simulator = Node(
         executable='simulator_node', **common,
-        parameters=[*simulator_file, {**both, **clock}],
+        # On a busy computer the simulated arm waits for its node instead of falling.
+        parameters=[{'command_patience': PATIENCE_S}, *simulator_file, {**both, **clock}],
         on_exit=Shutdown(reason='the simulated arm ended'))
     feedforward = Node(
         executable='feedforward_node', **common,

@@ -81,6 +81,8 @@ _SPEED_FACTOR, _JUMP_SLACK = 2.0, 1e-2
 # constant [s], and how much of it per speed [s] is a matter of when either was measured. On a real
 # FER at up to 2 rad/s and 1 kHz 0.007 rad is seen, at 30 Hz 0.036.
 _DRIFT, _DRIFT_TIME_S, _DELAY_S = 0.02, 0.2, 0.005
+# Across a longer gap than this [s] two velocities do not tell how far a joint has moved.
+_LONGEST_STEP_S = 0.04
 # The same from one state to the next, and how often within _ORDER_WINDOW states: two arms whose
 # states alternate, with stamps in order. Encoders dither by 1e-4 rad.
 _STEP, _MOST_STEPS = 3e-3, 3
@@ -273,6 +275,10 @@ class StateSupervisor:
     def _contradiction(self, q: list[float], before: list[float], dq: list[float],
                        elapsed: float) -> str:
         """Return which joint does not move as its velocity says, if one does not."""
+        if elapsed > _LONGEST_STEP_S:
+            self._forget_motion()
+            self._dq = dq
+            return ''
         previous, self._dq = self._dq or dq, dq
         keep = max(0.0, 1.0 - elapsed / _DRIFT_TIME_S)
         delay = _DELAY_S + elapsed

@@ -36,6 +36,7 @@ _DIAGNOSTICS_PERIOD_S = 1.0
 _LOG_PERIOD_S = 1.0
 _MOST_LAG_S = 0.05  # further behind, the schedule is moved instead of caught up with
 _POLL_S = 0.05
+_LATE_STEPS = 5  # without a new command; then it is waited for, if at all
 
 
 class SimulatorNode(Node):
@@ -59,6 +60,8 @@ class SimulatorNode(Node):
         self._effort_limit = description.limit('effort')
         self._lockstep = parameters['pacing'] == 'lockstep'
         self._lockstep_timeout = parameters['lockstep_timeout']
+        self._patience = parameters['command_patience']
+        self._unanswered = 0  # steps since the last new command
         self._follows_clock = parameters['pacing'] == 'clock'
         self._require_one_clock(parameters)
         # Stamps advance with the physics. In wall pacing they begin at the clock's time, and
@@ -156,7 +159,24 @@ class SimulatorNode(Node):
             executor.spin_once(timeout_sec=left)
             if self._lockstep and self._fresh:
                 break
-        return deadline
+        return self._wait_for_late_command(executor, deadline) if begun else deadline
+
+    def _wait_for_late_command(self, executor: SingleThreadedExecutor, deadline: float) -> float:
+        """Wait for a command that is late; once in vain, for no other until one has come."""
+        if self._fresh:
+            self._unanswered = 0
+            return deadline
+        self._unanswered += 1
+        if not self._patience or self._unanswered != _LATE_STEPS:
+            return deadline
+        began = time.perf_counter()
+        while not self._fresh and (left := began + self._patience - time.perf_counter()) > 0.0:
+            executor.spin_once(timeout_sec=left)
+        if self._fresh:
+            self._unanswered = 0
+        waited = time.perf_counter() - began
+        self._slipped += waited
+        return deadline + waited
 
     def _wait_for_clock(self, executor: SingleThreadedExecutor, stop: StopRequest) -> float:
         """Handle callbacks until /clock is at the next step; a clock that stands stops the arm."""

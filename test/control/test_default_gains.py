@@ -3,6 +3,8 @@
 """Default gains: closed forms of one joint, and arms that are simulated with old states."""
 
 from dataclasses import replace
+import importlib.util
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -29,6 +31,17 @@ def at_home(arm):
     model, home = NewtonEulerModel(arm), home_pose(arm)
     linear = linearize(BodyTree.from_description(arm), home, np.zeros(arm.n), model.gravity(home))
     return linear, default_gains(model)
+
+
+@pytest.fixture(scope='module')
+def benchmark():
+    """Return the benchmark that simulates arms with old states."""
+    pytest.importorskip('mujoco')
+    path = Path(__file__).parents[2] / 'benchmarks' / 'default_gains.py'
+    spec = importlib.util.spec_from_file_location('default_gains_benchmark', path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 def one_joint(square):
@@ -101,6 +114,27 @@ def test_given_a_delay_beyond_the_margin_when_simulated_then_it_grows():
         return sizes[-1000:].max() / sizes[-7000:-6000].max()
 
     assert growth(0.8 * margin) < 0.5 < 2.0 < growth(1.25 * margin)
+
+
+@pytest.mark.parametrize('name', ['fer', 'fr3', 'fr3v2'])
+def test_given_a_motion_when_node_is_away_for_200_ms_then_it_goes_on(name, benchmark):
+    arm = load(name)
+    gains = default_gains(NewtonEulerModel(arm))
+    largest, last, stops = benchmark.simulate(arm, gains, motion=True, seconds=6.0, gaps=(2.0,))
+    # 1.3 rad is the last joint of a bare fr3, the lightest; no end of the range is reached.
+    assert stops == 0
+    assert largest < 1.6
+    assert last < 0.1 * largest
+
+
+@pytest.mark.parametrize('name', ['fer', 'fr3', 'fr3v2'])
+def test_given_states_100_ms_old_when_held_then_a_disturbance_decays(name, benchmark):
+    arm = load(name)
+    gains = default_gains(NewtonEulerModel(arm))
+    _, last, stops = benchmark.simulate(arm, gains, motion=False, seconds=7.0, delay=0.1,
+                                        disturbed=1e-4)
+    assert stops == 0
+    assert last < 2e-3
 
 
 def test_given_gains_when_computed_then_one_joint_alone_decays_at_rate():

@@ -14,9 +14,13 @@ import re
 import signal
 import subprocess
 import sys
+import time
 
+import numpy as np
 import pytest
+from sensor_msgs.msg import JointState
 
+from franka_dynamics.arm import load
 from franka_dynamics.resources import share_directory
 
 from .conftest import ROOT, TIMEOUT_S
@@ -143,3 +147,27 @@ def test_given_a_motion_that_is_stopped_when_played_then_the_answer_is_no(probe,
     text, _ = player.communicate(timeout=TIMEOUT_S)
     assert player.returncode == 1
     assert 'the motion was not followed to its end: interrupted, ' in text
+
+
+def test_given_a_node_that_stalls_when_patient_then_simulated_arm_waits(
+        probe, start_arm, start_node):
+    start_arm(pacing='wall', command_patience=30.0)
+    node = start_node(target='mujoco')
+    probe.until(lambda: probe.says('simulator: Simulated arm', 'False'), 'brakes open')
+    states = probe.collect(JointState, 'joint_states')
+    node.signal_again(signal.SIGSTOP)
+    probe.until(lambda: len(states) > 0, 'a state')
+    # No state for a while: time stands, a few steps after the last command.
+    count = -1
+
+    def stands():
+        nonlocal count
+        before, count = count, len(states)
+        quiet = time.monotonic() + 0.3
+        while time.monotonic() < quiet:
+            probe.spin()
+        return before == len(states)
+    probe.until(stands, 'simulated time standing still')
+    node.signal_again(signal.SIGCONT)
+    probe.until(lambda: len(states) > count + 100, 'it goes on')
+    np.testing.assert_allclose(states[-1].position, load('fer').home, rtol=0, atol=1e-6)

@@ -1,0 +1,139 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+The default gains: their delay margins by linearisation, and arms simulated with old states.
+
+`python benchmarks/default_gains.py --help`
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+from rich.console import Console
+from rich.progress import track
+from rich.table import Table
+
+from franka_dynamics.arm import ArmDescription, load
+from franka_dynamics.control.default_gains import (
+    default_gains,
+    DefaultGains,
+    delay_margin,
+    hold_radius,
+    home_pose,
+)
+from franka_dynamics.control.feedforward import FeedforwardController
+from franka_dynamics.control.multisine import multisine
+from franka_dynamics.control.settings import Settings
+from franka_dynamics.control.supervision import SupervisionLimits
+from franka_dynamics.dynamics.body_tree import BodyTree
+from franka_dynamics.dynamics.derivatives import linearize
+from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
+from franka_dynamics.simulation.arm_simulation import ArmSimulation, SimulationSettings
+
+TIMEOUT_S = 0.21  # state_timeout of the simulated targets
+STEP_S = 1e-3
+# As config/feedforward/mujoco.yaml has them.
+LIMITS = SupervisionLimits(state_timeout=TIMEOUT_S, max_state_age=0.0, min_input_rate=50.0,
+                           max_restarts=1000)
+
+
+def simulate(arm: ArmDescription, gains: DefaultGains, *, motion: bool, seconds: float,
+             delay: float = 0.0, gaps: Sequence[float] = (), gap: float = 0.2,
+             disturbed: float = 0.0) -> tuple[float, float, int]:
+    """
+    Return the largest error, that at the end [rad], and the stops.
+
+    Parameters
+    ----------
+    arm, gains
+        Whose, and with what.
+    motion : bool
+        Whether the player's motion is followed, from 0.2 s on; else home is held.
+    seconds : float
+        How long [s].
+    delay : float
+        Age of every state [s].
+    gaps : sequence of float
+        When the node hears nothing and computes nothing [s].
+    gap : float
+        How long each time [s].
+    disturbed : float
+        Distance of the start from home [rad].
+
+    """
+    start = home_pose(arm)
+    controller = FeedforwardController(arm, Settings(
+        target='mujoco', kp=tuple(gains.kp), kd=tuple(gains.kd), max_tracking_error=(0.0,)),
+        LIMITS)
+    controller.enable()
+    simulation = ArmSimulation(arm, SimulationSettings(start=start, brake_release_after=0.0))
+    planned, command, errors = None, None, []
+    readings = []
+    late = round(delay / STEP_S)
+    for k in range(round(seconds / STEP_S)):
+        reading = simulation.read()
+        readings.append((reading.position, reading.velocity, reading.effort))
+        now = STEP_S * k
+        if not any(at <= now < at + gap for at in gaps) and k >= late:
+            q, dq, effort = readings[k - late]
+            cycle = controller.cycle(STEP_S * (k - late), q, dq, now, effort=effort)
+            command = cycle.command if cycle.command is not None else command
+            controller.reflect(cycle)
+            if planned is None and motion and now > 0.2 + delay:
+                request = multisine(arm, 12.0, 0.5)
+                planned = controller.set_reference(replace(request, times=1.0 + request.times))
+        if (torque := controller.stop_step(STEP_S)) is not None:
+            command = torque
+        if disturbed and k == 1000:
+            simulation.data.qpos[:] += disturbed
+        if command is not None:
+            simulation.step(command)
+        desired = planned.sample(STEP_S * (k - late)).q if planned is not None else start
+        errors.append(float(np.abs(simulation.position - desired).max()))
+    return max(errors), errors[-1], controller.counters.stops
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Print the tables."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument('--arms', nargs='+', default=['fer', 'fr3', 'fr3v2'])
+    parser.add_argument('--hands', nargs='+', default=['none', 'franka_hand'])
+    options = parser.parse_args(argv)
+    linear = Table('arm', 'hand', 'delay margin [ms]', 'torque held stably up to [ms]',
+                   f'spectral radius at {1e3 * TIMEOUT_S:.0f} ms', 'M^-1 kd dt',
+                   title='Linearised at home')
+    simulated = Table('arm', 'hold, 100 ms old, 10 mrad off: after 10 s',
+                      'motion, 200 ms hiccup: largest, at the end', 'stops',
+                      'motion, 20 ms old: largest, at the end', title='Simulated [rad]')
+    cases = [(name, hand) for name in options.arms for hand in options.hands]
+    for name, hand in track(cases, description='simulating'):
+        arm = load(name, hand=hand)
+        model, home = NewtonEulerModel(arm), home_pose(arm)
+        gains = default_gains(model)
+        at_home = linearize(BodyTree.from_description(arm), home, np.zeros(arm.n),
+                            model.gravity(home))
+        longest = 0.0
+        while hold_radius(at_home, gains.kp, gains.kd, longest + 1e-3) < 1.0:
+            longest += 1e-3
+        linear.add_row(name, hand, f'{1e3 * delay_margin(at_home, gains.kp, gains.kd):.0f}',
+                       f'{1e3 * longest:.0f}',
+                       f'{hold_radius(at_home, gains.kp, gains.kd, TIMEOUT_S):.3f}',
+                       f'{gains.per_step:.4f}')
+        if hand != options.hands[0]:
+            continue
+        _, held, _ = simulate(arm, gains, motion=False, seconds=11.0, delay=0.1, disturbed=0.01)
+        most, end, stops = simulate(arm, gains, motion=True, seconds=16.0, gaps=(3.3, 7.7))
+        old_most, old_end, _ = simulate(arm, gains, motion=True, seconds=16.0, delay=0.02)
+        simulated.add_row(name, f'{held:.2g}', f'{most:.2g}, {end:.2g}', f'{stops}',
+                          f'{old_most:.2g}, {old_end:.2g}')
+    for table in (linear, simulated):
+        Console().print(table)
+    return 0
+
+
+if __name__ == '__main__':
+    main()
