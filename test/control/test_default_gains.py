@@ -124,7 +124,7 @@ def test_given_a_motion_when_node_is_away_for_200_ms_then_it_goes_on(name, bench
     # 1.3 rad is the last joint of a bare fr3, the lightest; no end of the range is reached.
     assert stops == 0
     assert largest < 1.6
-    assert last < 0.1 * largest
+    assert last < 0.05
 
 
 @pytest.mark.parametrize('name', ['fer', 'fr3', 'fr3v2'])
