@@ -3,7 +3,7 @@
 """
 Lower a five-bar's motor torques by moving a link's mesh vertices and three joint axes.
 
-The setting of seed 003: the vertices change the link's inertia by (15) to (28), the axes change
+The setting of Kwon: the vertices change the link's inertia by (15) to (28), the axes change
 by (6), and the torques over a point-to-point motion change by Algorithm 1 and (14), so that one
 gradient serves them all. Run `python examples/five_bar_design.py`; it takes some ten
 seconds and writes `five_bar_design.png`.
@@ -30,8 +30,8 @@ from franka_dynamics.mesh.solid_check import find_defects
 from franka_dynamics.spatial import hat
 
 DENSITY = 2700.0  # kg/m^3
-LINK = 1  # number of the link that is shaped: link 2 of the seed
-AXES = (1, 2, 4)  # the passive joints: 2, 3 and 5 of the seed
+LINK = 1  # number of the link that is shaped: link 2 of Kwon
+AXES = (1, 2, 4)  # the passive joints: 2, 3 and 5 of Kwon
 VERTEX_REACH = 0.003  # m; the bar is 10 mm thick, so that opposite faces cannot meet
 AXIS_REACH = 0.15  # rad
 START, END, DURATION = np.zeros(2), np.radians([35.0, -45.0]), 0.5  # rad, rad, s

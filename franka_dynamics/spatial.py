@@ -3,7 +3,7 @@
 """
 Rigid motions: hat and vee, exponentials, adjoints, joint twists, poses as 4 x 4 matrices.
 
-Twists are (v, omega), v first, as Pinocchio has them; the notebook of seed 001 writes
+Twists are (v, omega), v first, as Pinocchio has them; the notebook of the Panda notebook writes
 (omega, v). All functions take stacks: leading axes are kept.
 """
 
@@ -42,8 +42,8 @@ def hat(vector: ArrayLike) -> Array:
     Returns
     -------
     ndarray, shape (..., 3, 3) or (..., 4, 4)
-        [omega] with [omega] x = omega x x, or [[omega], v; 0, 0] (seed 001, `Vector2Matrix_3x3`
-        and `Twist2Matrix_4x4`).
+        [omega] with [omega] x = omega x x, or [[omega], v; 0, 0] (Panda notebook,
+        `Vector2Matrix_3x3` and `Twist2Matrix_4x4`).
 
     Raises
     ------
@@ -218,7 +218,7 @@ def ad(twist: Array) -> Array:
 
 
 def ad_dual(wrench: Array) -> Array:
-    """Return ad*(F) with ad(A)^T F = ad*(F) A for F = (force, moment) (seed 003, (10))."""
+    """Return ad*(F) with ad(A)^T F = ad*(F) A for F = (force, moment) (Kwon, (10))."""
     out = np.zeros((*wrench.shape, 6))
     force = hat(wrench[..., :3])
     out[..., :3, 3:] = out[..., 3:, :3] = force
@@ -237,7 +237,7 @@ def joint_twist(axis: ArrayLike, point: ArrayLike, kind: JointKind = JointKind.R
     point : array_like, shape (..., 3)
         Any point on the axis [m]; a prismatic joint does not need it.
     kind : JointKind
-        Revolute: (-axis x point, axis) (seed 001, cell 8); prismatic: (axis, 0).
+        Revolute: (-axis x point, axis) (Panda notebook, cell 8); prismatic: (axis, 0).
 
     """
     direction, foot = np.broadcast_arrays(

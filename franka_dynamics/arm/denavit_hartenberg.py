@@ -60,8 +60,8 @@ class DHRow:
         Returns
         -------
         ndarray, shape (..., 4, 4)
-            Homogeneous transforms, one for each offset (seed 000 and seed 002 eq. 1 for the
-            modified convention, seed 004 section 1 for the standard one).
+            Homogeneous transforms, one for each offset (Exp[licit] and Gautier and Khalil 1990 eq.
+            1 for the modified convention, Busellato 2023 section 1 for the standard one).
 
         """
         turn, slide = np.broadcast_arrays(

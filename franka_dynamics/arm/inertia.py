@@ -105,8 +105,8 @@ class LinkInertia:
     """
     Mass, first moment and inertia of a link, all about the origin of its frame.
 
-    This is the form in which the equations of motion are linear (seed 002, eq. 3), and in which
-    two rigidly joined bodies simply add.
+    This is the form in which the equations of motion are linear (Gautier and Khalil 1990, eq. 3),
+    and in which two rigidly joined bodies simply add.
 
     Parameters
     ----------
@@ -200,7 +200,7 @@ class LinkInertia:
         -------
         LinkInertia
             About the frame's origin: m r^2/2 along the axis and m (3 r^2 + l^2)/12 across it,
-            moved from the centre by Steiner (seed 004, section 2.1, corrected).
+            moved from the centre by Steiner (Busellato 2023, section 2.1, corrected).
 
         Raises
         ------
@@ -230,7 +230,7 @@ class LinkInertia:
         -------
         LinkInertia
             About the frame's origin: m (y^2 + z^2)/12 and so on about the centre, moved by
-            Steiner (seed 004, section 2.1).
+            Steiner (Busellato 2023, section 2.1).
 
         Raises
         ------

@@ -5,9 +5,10 @@ Base parameters in the form that costs least: what no motion shows is moved towa
 
 What lies on a revolute joint's axis belongs to either of its links: a mass m, a first moment hz
 and a second moment Szz of link j along z_j move the same whether they are fixed to link j or to
-link j - 1. Taking them off link j is the regrouping of seed 002, eq. (20), where YY, mZ and m are
-eliminated; written in second moments it is the motion of points, and YY_j is Szz_j. The whole
-tensor of a prismatic joint's link may move (eq. 21, as corrected: S_{j-1} + R S_j R').
+link j - 1. Taking them off link j is the regrouping of Gautier and Khalil 1990, eq. (20), where
+YY, mZ and m are eliminated; written in second moments it is the motion of points, and YY_j is
+Szz_j. The whole tensor of a prismatic joint's link may move (eq. 21, as corrected: S_{j-1} + R S_j
+R').
 
 The freedom can be spent otherwise than on zeros in link j. A mass kept at a joint's origin takes
 first moments off the links before it, and a force at a point whose acceleration is needed anyway

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Rigid bodies joined to a fixed base as a tree, by joint twists (seed 003, section 1)."""
+"""Rigid bodies joined to a fixed base as a tree, by joint twists (Kwon, section 1)."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ class BodyTree:
     """
     A tree of bodies, each moved by one joint, with a tool fixed to one of them.
 
-    T_{parent,i} = M_i exp([A_i] q_i) (seed 003, (1), with M_i kept). Twists are (v, omega) and
-    wrenches (force, moment), in this order everywhere; the seed prints (omega, v).
+    T_{parent,i} = M_i exp([A_i] q_i) (Kwon, (1), with M_i kept). Twists are (v, omega) and
+    wrenches (force, moment), in this order everywhere; Kwon prints (omega, v).
 
     Parameters
     ----------
@@ -115,7 +115,7 @@ class BodyTree:
         """
         Return a tree all of whose body frames coincide with the space frame at q = 0.
 
-        This is seed 003's M_i = 1: twists (n, 6), inertias and the tool's pose (the identity if
+        This is Kwon's M_i = 1: twists (n, 6), inertias and the tool's pose (the identity if
         not given) are all given in the space frame.
         """
         values = np.asarray(twists, dtype=float)

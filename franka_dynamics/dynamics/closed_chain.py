@@ -3,10 +3,10 @@
 """
 Mechanisms with loops: a tree, the loops that close it, and the joints with motors.
 
-Seed 003, section 3, for any mechanism: the tree is cut where its loops close, every loop says
+Kwon, section 3, for any mechanism: the tree is cut where its loops close, every loop says
 which two bodies must coincide and in which directions, and the motors' torques follow from the
 tree's by virtual work. A joint at the cut stays in the tree as a joint of a body without mass
-(the seed's joint 5), so that its tree torque is zero.
+(Kwon's joint 5), so that its tree torque is zero.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Derivatives of a closed chain's motor torques: seed 003, (14) as corrected, and beyond it."""
+"""Derivatives of a closed chain's motor torques: Kwon, (14) as corrected, and beyond it."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def reduced_torque_derivative(chain: ClosedChain, motion: ChainMotion) -> Deriva
     """
     Return d tau_motors / d lambda, (14) corrected; `full` has shape (..., a, 9n + 6).
 
-    lambda = [eta, q, dq, ddq] of the tree, all taken to be independent, as in the seed:
+    lambda = [eta, q, dq, ddq] of the tree, all taken to be independent, as in Kwon:
     -G_a + g_a^T g_p^{-T} G_p + [1, J_p^T] S with tau_hat = g_p^{-T} tau_p. Rows of G_a and G_p
     are tau_hat^T dg with the signs that g has: row 2 of the five-bar's G_a is -tau_hat^T dw4',
     and row 3 of its G_p is -tau_hat^T dw5', which the print has as zero.

@@ -1,18 +1,18 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Differential dynamics of a tree of bodies: seed 003, (1) to (10) and Algorithm 1, corrected.
+Differential dynamics of a tree of bodies: Kwon, (1) to (10) and Algorithm 1, corrected.
 
 Quantities are differentiated by lambda = [eta, q, dq, ddq] in R^(9n+6): six numbers eta_i for
 each joint's twist, A_i <- Ad(exp([eta_i])) A_i (6), six for the tool's pose, T <- exp([eta]) T,
 and the joints' positions, velocities and accelerations. Everything about body i is in body i's
-frame; twists and eta are (v, omega), wrenches (force, moment), where the seed has (omega, v) and
+frame; twists and eta are (v, omega), wrenches (force, moment), where Kwon has (omega, v) and
 (moment, force).
 
 Where the print is not followed: line 30's second term is -(ad_V^T G + ad*_{GV}) P; Ad_i is the
 joint's own Ad(exp([A_i] q_i)), not the product from the base; lines 3 and 4 are left out, since
 lines 7 and 8 give them with V_0 = 0; dtau_i has the term -F_i^T ad_{A_i} in joint i's own block;
-sums over children replace i + 1; and the seed's last six columns, identically zero as printed,
+sums over children replace i + 1; and Kwon's last six columns, identically zero as printed,
 act on the tool's pose.
 """
 
@@ -91,9 +91,9 @@ class DynamicsDerivatives:
     """
     The motion at a state and its derivatives by lambda, (9).
 
-    `twist`, `acceleration` and `wrench` are the seed's P, Q and R, `full` of shape
+    `twist`, `acceleration` and `wrench` are Kwon's P, Q and R, `full` of shape
     (..., n, 6, 9n + 6); `displacement` is (T_i^-1 dT_i)^vee of the pose of body i in the space
-    frame, of the same shape. `tau` is the seed's S, (..., n, 9n + 6). The tool's three have no
+    frame, of the same shape. `tau` is Kwon's S, (..., n, 9n + 6). The tool's three have no
     body axis: (..., 6, 9n + 6), in the tool's frame.
     """
 
@@ -146,7 +146,7 @@ def differentiate(tree: BodyTree, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike, *
     Returns
     -------
     DynamicsDerivatives
-        Seed 003, Algorithm 1 with the corrections named in this module's docstring.
+        Kwon, Algorithm 1 with the corrections named in this module's docstring.
 
     Raises
     ------

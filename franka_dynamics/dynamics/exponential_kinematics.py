@@ -3,8 +3,8 @@
 """
 Kinematics by products of exponentials: space twists and poses at zero, nothing else.
 
-T_i(q) = exp([xi_1] q_1) ... exp([xi_i] q_i) T_i(0) (seed 001, cells 5 to 24). Rows enter through
-translations and roll-pitch-yaw, as a URDF's joints do, not through the DH matrix.
+T_i(q) = exp([xi_1] q_1) ... exp([xi_i] q_i) T_i(0) (Panda notebook, cells 5 to 24). Rows enter
+through translations and roll-pitch-yaw, as a URDF's joints do, not through the DH matrix.
 """
 
 from __future__ import annotations
@@ -53,14 +53,14 @@ class ExponentialKinematics:
     def frames(self, q: ArrayLike) -> Array:
         """Return T_1..T_n and the flange's pose in {S}, shape (..., n + 1, 4, 4)."""
         products = self.exponentials(q)
-        # Seed 001's frame 8, the flange, is fixed to the last link.
+        # The Panda notebook's frame 8, the flange, is fixed to the last link.
         return np.concatenate((products, products[..., -1:, :, :]), axis=-3) @ self.zero_transforms
 
     def space_jacobian(self, q: ArrayLike) -> Array:
         """
         Return the joints' twists at q in {S}, shape (..., 6, n): WORLD, rows (v, omega).
 
-        Column j is Ad(exp([xi_1] q_1) ... exp([xi_j-1] q_j-1)) xi_j (seed 001, cell 16). The
+        Column j is Ad(exp([xi_1] q_1) ... exp([xi_j-1] q_j-1)) xi_j (Panda notebook, cell 16). The
         exponential of xi_j itself leaves xi_j as it is, so the product up to j serves as well.
         """
         columns = np.einsum('...jkl,jl->...jk', adjoint(self.exponentials(q)), self.space_twists)
@@ -81,7 +81,7 @@ class ExponentialKinematics:
 
     def twist(self, q: ArrayLike, dq: ArrayLike, frame: int | str = FLANGE,
               reference_frame: str = 'LOCAL_WORLD_ALIGNED') -> Array:
-        """Return V_i = J_i dq of a frame, shape (..., 6), (v, omega); seed 001's frame 8 too."""
+        """Return V_i = J_i dq of a frame, shape (..., 6), (v, omega); the notebook's 8 too."""
         jacobian = self.jacobian(q, frame, reference_frame)
         return np.einsum('...ai,...i->...a', jacobian, self._vector(dq, 'dq'))
 
@@ -92,7 +92,7 @@ class ExponentialKinematics:
 
     def center_of_mass_jacobians(self, q: ArrayLike) -> Array:
         """
-        Return J_mi = Ad(T_CoM(i))^-1 J_i of all links, shape (..., n, 6, n) (seed 001, cell 24).
+        Return J_mi = Ad(T_CoM(i))^-1 J_i of all links, shape (..., n, 6, n) (notebook, cell 24).
 
         Rows are the velocity of link i's centre of mass and its angular velocity, in {S}.
         """
@@ -134,7 +134,7 @@ def _zero_configuration(description: ArmDescription) -> tuple[Array, Array]:
 
 
 def _placement(row: DHRow, convention: Convention) -> Array:
-    """Return a row at zero as a translation times roll-pitch-yaw rotations (seed 001, cell 5)."""
+    """Return a row at zero as a translation times roll-pitch-yaw (Panda notebook, cell 5)."""
     tilt, turn = rpy(row.alpha, 0.0, 0.0), rpy(0.0, 0.0, row.theta)
     out = np.eye(4)
     if convention is Convention.MODIFIED:

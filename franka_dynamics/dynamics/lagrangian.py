@@ -3,8 +3,8 @@
 """
 Lagrangian dynamics: energies of centres of mass, Christoffel symbols, gravity from a potential.
 
-T = 1/2 dq^T M dq with M = sum of m J_P^T J_P + J_O^T R I R^T J_O (seed 004, sections 2 and 3,
-corrected). All methods also take a stack of states: arrays of shape (..., n).
+T = 1/2 dq^T M dq with M = sum of m J_P^T J_P + J_O^T R I R^T J_O (Busellato 2023, sections 2 and
+3, corrected). All methods also take a stack of states: arrays of shape (..., n).
 """
 
 from __future__ import annotations
@@ -249,7 +249,7 @@ class LagrangianModel(ClosedFormModel):
                       + np.einsum('...i,ij,...j->...', velocity, self._rotors, velocity))
 
     def potential_energy(self, q: ArrayLike) -> Array:
-        """Return U = -sum of m g.p_l, shape (...) [J] (seed 004, section 2.2)."""
+        """Return U = -sum of m g.p_l, shape (...) [J] (Busellato 2023, section 2.2)."""
         return -np.einsum('l,a,...la->...', self._masses, self._gravity,
                           self._links.geometry(q).centers)
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Two closed chains: the spherical five-bar of seed 003, section 3, and a planar four-bar."""
+"""Two closed chains: the spherical five-bar of Kwon, section 3, and a planar four-bar."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ..spatial import joint_twist
 from ..typing import Array
 
 # Axes of the five-bar at q = 0 as (polar angle, azimuth) [deg]: motors 1 and 4, elbows 2 and 5,
-# and joint 3 between links 2 and 3. The seed gives no dimensions; these are ours.
+# and joint 3 between links 2 and 3. Kwon gives no dimensions; these are ours.
 _AXES = {1: (75.0, -140.0), 2: (55.0, 140.0), 3: (20.0, -90.0), 4: (75.0, -40.0), 5: (55.0, 40.0)}
 _LINK_ENDS = {1: (1, 2), 2: (2, 3), 3: (3, 5), 4: (4, 5)}
 _RADIUS, _WIDTH, _THICKNESS = 0.2, 0.02, 0.01  # m
@@ -45,7 +45,7 @@ def spherical_five_bar(inertias: Sequence[LinkInertia] | None = None,
                        axes: ArrayLike | None = None,
                        gravity: ArrayLike = GRAVITY) -> ClosedChain:
     """
-    Return the five-bar of seed 003, section 3, with motors at joints 1 and 4.
+    Return the five-bar of Kwon, section 3, with motors at joints 1 and 4.
 
     The tree is links 1-2-3 and link 4; joint 5, at which link 3 meets link 4, is cut and moves a
     body without mass, whose orientation must be link 3's, (11). Joints are numbered from 0 in

@@ -26,9 +26,9 @@ class DynamicsModel(Protocol):
     All quantities are in SI units and joint order. Frames are numbered 1..n (the DH frame of
     each joint) and n + 1 (the flange); poses are in the space frame {S}. Twists are
     (v, omega), wrenches (force, moment). `wrench` is what the surroundings exert on the flange,
-    about the flange's origin and in the axes of {S}; the h_e of seed 004, section 3, is what the
-    arm exerts on them, so w = -h_e. Only the moving links count in energies and in the centre of
-    mass: what stands on the ground adds constants.
+    about the flange's origin and in the axes of {S}; the h_e of Busellato 2023, section 3, is what
+    the arm exerts on them, so w = -h_e. Only the moving links count in energies and in the centre
+    of mass: what stands on the ground adds constants.
 
     Every method takes vectors of shape (n,) or stacks of shape (..., n), returns a new array with
     the same leading axes, which the caller owns, and raises JointVectorError if a vector has

@@ -4,9 +4,9 @@
 Product-of-exponentials dynamics.
 
 The mass matrix is the sum over the links of J_m^T diag(m 1, I) J_m with the centre-of-mass
-Jacobians of seed 001, cells 20 to 24; its derivatives are Lie brackets of the space Jacobian's
-columns (Murray, Li, Sastry 1994, "A Mathematical Introduction to Robotic Manipulation", eq. 4.29
-and 4.30). All methods also take a stack of states: arrays of shape (..., n).
+Jacobians of the Panda notebook, cells 20 to 24; its derivatives are Lie brackets of the space
+Jacobian's columns (Murray, Li, Sastry 1994, "A Mathematical Introduction to Robotic Manipulation",
+eq. 4.29 and 4.30). All methods also take a stack of states: arrays of shape (..., n).
 """
 
 from __future__ import annotations

@@ -1,11 +1,12 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-The dynamics as a matrix times the inertial parameters: tau = H(q, dq, ddq) X (seed 002, eq. 12).
+The dynamics as a matrix times the inertial parameters: tau = H(q, dq, ddq) X.
 
-A recursion of our own: each link's wrench is linear in its ten parameters, and a joint feels
-that wrench through its unit twist, carried from link to link. All functions take stacks of
-states, arrays of shape (..., n), and work through long ones in blocks that fit the cache.
+Gautier and Khalil 1990, eq. 12, by a recursion of our own: each link's wrench is linear in its ten
+parameters, and a joint feels that wrench through its unit twist, carried from link to link. All
+functions take stacks of states, arrays of shape (..., n), and work through long ones in blocks
+that fit the cache.
 """
 
 from __future__ import annotations
@@ -113,7 +114,9 @@ def torque_regressor(description: ArmDescription, q: ArrayLike, dq: ArrayLike, d
                      gravity: ArrayLike = GRAVITY, *, rotor_inertia: bool = False,
                      columns: Sequence[int] | None = None) -> Array:
     """
-    Return H with tau = H X: torques linear in the standard parameters (seed 002, eq. 12).
+    Return H with tau = H X: torques linear in the standard parameters.
+
+    Gautier and Khalil 1990, eq. 12.
 
     Parameters
     ----------

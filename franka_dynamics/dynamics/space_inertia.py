@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Centres of mass and inertia of the links mapped to the space frame (seed 000, corrected)."""
+"""Centres of mass and inertia of the links mapped to the space frame (Exp[licit], corrected)."""
 
 from __future__ import annotations
 
@@ -24,10 +24,11 @@ class SpaceInertia:
     mass : float
         [kg]
     center_of_mass : ndarray, shape (3,)
-        Its place in {S} [m]: S_c of seed 000, with c = (m c)/m because the table lists m c.
+        Its place in {S} [m]: S_c of the Exp[licit] derivation, with c = (m c)/m because the table
+        lists m c.
     about_frame_origin : ndarray, shape (3, 3)
-        R I R^T, S_I of seed 000 [kg m^2]. The mapping turns the axes only: the tensor stays about
-        the origin of {i}, which is what the table's numbers are about.
+        R I R^T, S_I of the Exp[licit] derivation [kg m^2]. The mapping turns the axes only: the
+        tensor stays about the origin of {i}, which is what the table's numbers are about.
     about_center_of_mass : ndarray, shape (3, 3)
         Steiner's term taken off [kg m^2].
     about_space_origin : ndarray, shape (3, 3)
@@ -60,7 +61,7 @@ def space_inertias(description: ArmDescription, q: ArrayLike) -> tuple[SpaceIner
     description : ArmDescription
         The arm.
     q : array_like, shape (n,)
-        Joint positions; zero is the pose that seed 000 tabulates.
+        Joint positions; zero is the pose that the Exp[licit] derivation tabulates.
 
     Raises
     ------

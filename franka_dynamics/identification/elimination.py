@@ -3,7 +3,7 @@
 """
 Which parameters of a link no motion tells from those of the link before.
 
-Gautier and Khalil (seed 002) eliminate parameters of link j whose DE and DU are constant
+Gautier and Khalil (1990) eliminate parameters of link j whose DE and DU are constant
 combinations of others' (eq. 13-15): by the closed relations (20) and (21) where link j-1 moves
 in general (theorem 1), "by hand" near the base. Here one criterion does both. A vector x of link
 j's parameters can be moved into link j-1 (as x held still at some joint position, transfer^T x)
@@ -34,7 +34,7 @@ from ..dynamics.tree_rows import tree_rows
 from ..spatial import twists_seen_from
 from ..typing import Array
 
-# What is eliminated first where there is a choice: the seed's YY, mZ, m of a revolute joint and
+# What is eliminated first where there is a choice: the paper's YY, mZ, m of a revolute joint and
 # the whole tensor of a prismatic one, then what leaves the usual parameters near the base.
 _FIRST_TO_GO = {
     JointKind.REVOLUTE: ('Ia', 'm', 'mZ', 'YY', 'mY', 'mX', 'YZ', 'XZ', 'XY', 'XX', 'ZZ'),

@@ -1,9 +1,10 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Kinetic and potential energy, linear in the inertial parameters (seed 002, eq. 5-12, appendix).
+Kinetic and potential energy, linear in the inertial parameters.
 
-E = DE X and U = DU X, with one recursion for a link's ten entries of each:
+Gautier and Khalil 1990, eq. 5-12, appendix: E = DE X and U = DU X, with one
+recursion for a link's ten entries of each:
 
     DE^j = lambda^j DE^{j-1} + f^j,    DU^j = lambda^j DU^{j-1}          (17)-(19)
 
@@ -110,7 +111,9 @@ def tree_link_step(row: TreeRow, position: ArrayLike) -> LinkStep:
 def energy_regressors(description: ArmDescription, q: ArrayLike, dq: ArrayLike,
                       gravity: ArrayLike = GRAVITY) -> tuple[Array, Array]:
     """
-    Return DE and DU: kinetic energy E = DE X and potential energy U = DU X (seed 002, eq. 10, 11).
+    Return DE and DU: kinetic energy E = DE X and potential energy U = DU X.
+
+    Gautier and Khalil 1990, eq. 10, 11.
 
     Parameters
     ----------

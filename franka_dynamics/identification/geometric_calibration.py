@@ -1,10 +1,10 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Corrections of an arm's joint twists and tool from measured poses (seed 003, (6) to (8)).
+Corrections of an arm's joint twists and tool from measured poses (Kwon, (6) to (8)).
 
 Every iteration updates A_i <- Ad(exp([d eta_i])) A_i, which keeps |omega| = 1 and
-omega . v = 0 without constraints (Li et al. 2016, the reference of seed 003's footnote 1).
+omega . v = 0 without constraints (Li et al. 2016, the reference of Kwon's footnote 1).
 
 The gauge: of the six numbers eta_i of a revolute joint four act. Turning an axis about itself and
 sliding it along itself leave the line, and so the motion, as it is. Of a prismatic joint's six

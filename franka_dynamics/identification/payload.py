@@ -5,7 +5,8 @@ What hangs on the flange, from recordings with and without it.
 
 Both recordings share the arm's base parameters and friction, which are estimated along with the
 load; what the arm's model gets wrong is common to both and goes with it. The load's ten
-parameters in the flange frame are as linear in torque as a link's (seed 002, eq. 12).
+parameters in the flange frame are as linear in torque as a link's (Gautier and Khalil 1990, eq.
+12).
 """
 
 from __future__ import annotations

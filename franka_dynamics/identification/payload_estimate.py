@@ -58,7 +58,7 @@ class PayloadEstimate:
         Parameters
         ----------
         vector, covariance : ndarray, shape (10,) and (10, 10)
-            In the order of seed 002's eq. (3), about the flange's origin.
+            In the order of Gautier and Khalil 1990's eq. (3), about the flange's origin.
         noise : ndarray, shape (n,)
             Of the joints [N m].
         arm_mass : float
@@ -99,7 +99,7 @@ def nearest_body(vector: Array, covariance: Array) -> LinkInertia:
     Parameters
     ----------
     vector, covariance : ndarray, shape (10,) and (10, 10)
-        In the order of seed 002's eq. (3).
+        In the order of Gautier and Khalil 1990's eq. (3).
 
     Raises
     ------

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The inertia of a solid that a closed triangle mesh bounds (seed 003, section 4)."""
+"""The inertia of a solid that a closed triangle mesh bounds (Kwon, section 4)."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def mesh_inertia(mesh: TriangleMesh, density: float) -> LinkInertia:
     """
     Return mass, first moment and inertia of a homogeneous solid from its surface.
 
-    Seed 003, (17), (20), (22) and (25); the density need not be known beforehand, since all ten
+    Kwon, (17), (20), (22) and (25); the density need not be known beforehand, since all ten
     parameters are proportional to it. The sums run about the middle of the bounding box, so
     that a mesh far from its frame's origin loses no digits, and are then moved to the origin.
 
@@ -167,7 +167,7 @@ def cross_columns(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.
                      a[0] * b[1] - a[1] * b[0]))
 
 
-# How seed 003 orders the ten parameters, (m, h, xx, yy, zz, xy, xz, yz), as rows of
+# How Kwon orders the ten parameters, (m, h, xx, yy, zz, xy, xz, yz), as rows of
 # LinkInertia.parameters(): phi = parameters[DIAGONAL_FIRST].
 DIAGONAL_FIRST = (0, 1, 2, 3, 4, 7, 9, 5, 6, 8)
 _PARAMETER_ORDER = tuple(int(row) for row in np.argsort(DIAGONAL_FIRST))
@@ -182,7 +182,7 @@ def vertex_derivatives(mesh: TriangleMesh, density: float) -> NDArray[np.float64
     """
     Return the derivative of the ten inertial parameters by every vertex.
 
-    Seed 003, (18), (21), (23)-(24) and (27)-(28), read per vertex: a vertex collects the terms
+    Kwon, (18), (21), (23)-(24) and (27)-(28), read per vertex: a vertex collects the terms
     of the faces that share it. Reference is the origin of the mesh's frame.
 
     Parameters
@@ -195,7 +195,7 @@ def vertex_derivatives(mesh: TriangleMesh, density: float) -> NDArray[np.float64
     Returns
     -------
     ndarray, shape (10, V, 3)
-        Rows (m, h, I_diag, I_off), seed 003's order with I_off = xy, xz, yz;
+        Rows (m, h, I_diag, I_off), Kwon's order with I_off = xy, xz, yz;
         `in_parameter_order` turns them into that of `LinkInertia.parameters()`.
         Units: kg/m, kg, kg m.
 

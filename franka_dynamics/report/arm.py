@@ -181,7 +181,7 @@ def body_rows(description: ArmDescription, about: About = 'frame_origin') -> lis
 
 def space_rows(description: ArmDescription, q: NDArray[np.float64],
                about: About = 'frame_origin') -> list[InertiaRow]:
-    """Return the links' inertia in the axes of {S} at a pose (seed 000, corrected)."""
+    """Return the links' inertia in the axes of {S} at a pose (Exp[licit], corrected)."""
     return [InertiaRow(str(i), link.mass, link.center_of_mass,
                        six_from_tensor(getattr(link, f'about_{about}')))
             for i, link in enumerate(space_inertias(description, q), start=1)]

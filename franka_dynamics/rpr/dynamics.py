@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Closed-form dynamics of the RPR manipulator (seed 004, sections 2 and 3, corrected).
+Closed-form dynamics of the RPR manipulator (Busellato 2023, sections 2 and 3, corrected).
 
 With D = d2bar + d2, rho = D + a3 C3 + k3 S3 (how far out link 3's centre of mass is),
 sigma = a3 S3 - k3 C3 (how high) and kappa = a3 C3 + k3 S3 = d sigma / d theta3:
@@ -59,7 +59,7 @@ class RprMasses:
     @classmethod
     def from_links(cls, first: LinkInertia, second: LinkInertia, third: LinkInertia) -> RprMasses:
         """
-        Return what the closed form needs of three links in the frames of seed 004.
+        Return what the closed form needs of three links in the frames of Busellato 2023.
 
         Raises
         ------
@@ -109,7 +109,7 @@ class RprDynamics:
                    gravity_constant)
 
     def mass_matrix(self, q: ArrayLike) -> Array:
-        """Return B(q), shape (..., 3, 3) (seed 004, section 2.1, corrected)."""
+        """Return B(q), shape (..., 3, 3) (Busellato 2023, section 2.1, corrected)."""
         m, a1 = self.masses, self.kinematics.a1
         terms = self._terms(q)
         one = np.ones_like(terms.sigma)
@@ -124,7 +124,7 @@ class RprDynamics:
 
     def coriolis_matrix(self, q: ArrayLike, dq: ArrayLike) -> Array:
         """
-        Return C(q, dq) of Christoffel symbols, shape (..., 3, 3) (seed 004, section 3).
+        Return C(q, dq) of Christoffel symbols, shape (..., 3, 3) (Busellato 2023, section 3).
 
         c12 and c21 have the m3 terms that the report lost, and c21 = -c12: C is not symmetric.
         """

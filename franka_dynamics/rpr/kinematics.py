@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Closed-form kinematics of the RPR manipulator (seed 004, section 1, corrected).
+Closed-form kinematics of the RPR manipulator (Busellato 2023, section 1, corrected).
 
 Joints q = (theta1, d2, theta3): a turn about the vertical, a horizontal slide, a turn about a
 horizontal axis. With D = d2bar + d2 the end effector stands at
@@ -63,7 +63,7 @@ class RprKinematics:
         Raises
         ------
         DescriptionError
-            If it is no RPR manipulator in seed 004's frames.
+            If it is no RPR manipulator in Busellato 2023's frames.
 
         """
         rows = [joint.row for joint in description.joints]
@@ -80,7 +80,7 @@ class RprKinematics:
                 or (*rows, description.flange) != form
                 or not np.array_equal(description.base, height)):
             raise DescriptionError(f'{description.name} is an RPR arm, but not in the frames of '
-                                   'seed 004, section 1.1: compare its rows and base with '
+                                   'Busellato 2023, section 1.1: compare its rows and base with '
                                    'config/arms/rpr.yaml.')
         return cls(height[2, 3], rows[0].a, rows[1].d, rows[2].a)
 
@@ -109,8 +109,8 @@ class RprKinematics:
         ndarray, shape (4, 3)
             (theta1, d2, theta3) for (w, C3) of signs (+, +), (+, -), (-, +), (-, -); theta1 and
             theta3 in (-pi, pi]. On the edge of the reach rows coincide. Joint limits are not
-            looked at. Seed 004, section 1.3, with theta1 = atan2(w px + a1 py, a1 px - w py):
-            one for each of the four, where the report's theta1 with both signs is false.
+            looked at. Busellato 2023, section 1.3, with theta1 = atan2(w px + a1 py, a1 px - w
+            py): one for each of the four, where the report's theta1 with both signs is false.
 
         Raises
         ------
@@ -139,14 +139,14 @@ class RprKinematics:
              w - self.a3 * c3 - self.d2bar, np.arctan2(sine, c3)) for w, c3 in branches])
 
     def analytical_jacobian(self, q: ArrayLike) -> Array:
-        """Return J_A = dp/dq, shape (..., 3, 3) (seed 004, section 1.4, column 3 corrected)."""
+        """Return J_A = dp/dq, shape (..., 3, 3) (Busellato 2023, section 1.4, corrected)."""
         return self.geometric_jacobian(q)[..., :3, :]
 
     def geometric_jacobian(self, q: ArrayLike) -> Array:
         """
         Return J_G, rows (v, omega) in {S}, shape (..., 6, 3).
 
-        Seed 004, section 1.5, with the signs of columns 1 and 3 corrected.
+        Busellato 2023, section 1.5, with the signs of columns 1 and 3 corrected.
         """
         (s1, c1), (s3, c3), extension = self._parts(q)
         reach = extension + self.a3 * c3

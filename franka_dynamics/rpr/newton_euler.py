@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Section 4 of seed 004, which the report leaves empty: the Newton-Euler recursion in letters.
+Section 4 of Busellato 2023, which the report leaves empty: the Newton-Euler recursion in letters.
 
 In the standard convention (Siciliano, Sciavicco, Villani, Oriolo 2009, "Robotics: Modelling,
 Planning and Control", section 7.5.2): every vector of link i is written in frame {i}; r is from

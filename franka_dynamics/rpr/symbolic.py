@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-The RPR manipulator of seed 004 in letters: the report's forms, corrected, and what derives them.
+The RPR manipulator of Busellato 2023 in letters: its forms, corrected, and what derives them.
 
 `closed_forms` holds B, C, g and U as a person writes them. `lagrange` derives the same from the
 report's own definitions: B from the partial Jacobians z x (p - p_j), C from the Christoffel

@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-A described arm in letters: seed 001's names for the lengths, s_i and c_i for the joints.
+A described arm in letters: the Panda notebook's names for the lengths, s_i and c_i for the joints.
 
 Frame i stands, at q = 0, at (x_i, y_i, z_i) in frame i - 1 and is rolled by alpha about x, as a
 URDF writes a modified DH row: (a, -d sin alpha, d cos alpha). Lengths that are zero vanish;
@@ -98,7 +98,7 @@ def position(joint: int) -> sp.Symbol:
 
 
 def velocity(joint: int) -> sp.Symbol:
-    """Return the letter of a joint's velocity, as seed 001 names it."""
+    """Return the letter of a joint's velocity, as the Panda notebook names it."""
     return sp.Symbol(f'v{joint}', real=True)
 
 

@@ -24,7 +24,7 @@ _STANDARD_GRAVITY = (0.0, 0.0, -9.81)
 def kinematics(description: ArmDescription, reference_frame: str = 'LOCAL_WORLD_ALIGNED',
                ) -> list[Section]:
     """
-    Return T_i, r_i, omega_i, xi_i, J_i and J_mi of all frames in seed 001's names.
+    Return T_i, r_i, omega_i, xi_i, J_i and J_mi of all frames in the Panda notebook's names.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ def equations(description: ArmDescription) -> list[Section]:
 
 
 def rpr_report() -> list[Section]:
-    """Return the RPR manipulator's formulas as the report of seed 004 orders them, corrected."""
+    """Return the RPR manipulator's formulas as Busellato 2023 orders them, corrected."""
     return [*_rpr_kinematics(), *_rpr_dynamics(), *_rpr_newton_euler()]
 
 

@@ -7,7 +7,8 @@ M comes from composite bodies: column j is the wrench of all links behind joint 
 a unit acceleration of it. C comes from the Newton-Euler recursion made bilinear in two velocities:
 with h(dq) = C dq quadratic, column j is its symmetric bilinear form at (dq, e_j), whose
 coefficients are the Christoffel symbols. Links enter by mass, first moment and inertia about
-their frame's origin (seed 002, eq. 3), as the letters m_i, hx_i ... and Ixx_i ..., rotors by Ia_i.
+their frame's origin (Gautier and Khalil 1990, eq. 3), as the letters m_i, hx_i ... and Ixx_i ...,
+rotors by Ia_i.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Seed 001's kinematics in letters: poses, axes, twists and Jacobians of every frame.
+The Panda notebook's kinematics in letters: poses, axes, twists and Jacobians of every frame.
 
 Twists are (omega, v) here, as the notebook writes them. Its "spatial velocity" has the velocity
 of the frame's origin for v, so its Jacobians are what Pinocchio calls LOCAL_WORLD_ALIGNED with

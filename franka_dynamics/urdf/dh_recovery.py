@@ -6,8 +6,8 @@ Denavit-Hartenberg rows from the lines along which joints turn or slide.
 Between two joint axes lies their common normal, with a length a and a twist alpha; on each axis
 the normals before and behind it stand a distance d and an angle theta apart. This alternating
 sequence is the same in both conventions, which only cut it into rows at different places:
-modified (alpha, a, theta, d), standard (theta, d, a, alpha) (seed 002, figure 1; seed 004,
-section 1.1).
+modified (alpha, a, theta, d), standard (theta, d, a, alpha) (Gautier and Khalil 1990, figure 1;
+Busellato 2023, section 1.1).
 """
 
 from __future__ import annotations

@@ -174,7 +174,8 @@ def _inertia_slot(place: str, link: int, form: InertiaForm, k: int) -> Slot:
         links[link] = form.link(numbers)
         return replace(arm, links=tuple(links))
     name, unit = form.names()[k]
-    # About the frame origin all ten are linear (seed 002, eq. 3), else the tensor's entries are.
+    # About the frame origin all ten are linear (Gautier and Khalil 1990, eq. 3),
+    # else the tensor's entries are.
     return Slot(place, name, unit, lambda arm: float(form.numbers(arm.links[link])[k]), write,
                 linear=k > 3 or (form.moment and form.origin))
 

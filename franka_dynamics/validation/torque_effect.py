@@ -53,8 +53,9 @@ def effect_of_links(reference: ArmDescription, found: Sequence[LinkInertia],
     """
     Return what replacing some links of an arm by others does to its torques.
 
-    Torque is linear in the inertial parameters (seed 002, section 3), so the recursion on the
-    differences of the links gives the difference of the torques itself, without cancellation.
+    Torque is linear in the inertial parameters (Gautier and Khalil 1990, section 3), so the
+    recursion on the differences of the links gives the difference of the torques itself, without
+    cancellation.
 
     Parameters
     ----------

@@ -53,7 +53,7 @@ def test_given_a_stack_of_positions_when_transformed_then_each_is_the_single_one
 
 
 @pytest.mark.parametrize('theta', [0.0, 0.7, -2.5])
-def test_given_the_matrix_printed_in_seed_000_when_a_row_is_transformed_then_they_agree(theta):
+def test_a_row_is_the_matrix_printed_in_the_derivation(theta):
     a, d, alpha = 0.0825, 0.384, -np.pi / 2
     c, s, ca, sa = np.cos(theta), np.sin(theta), np.cos(alpha), np.sin(alpha)
     printed = [[c, -s, 0, a], [s * ca, c * ca, -sa, -d * sa],
@@ -74,7 +74,7 @@ def test_given_a_quarter_turn_of_twist_when_transformed_then_zeros_are_zeros(
 
 @pytest.mark.parametrize('convention', Convention)
 def test_given_a_quarter_turn_of_theta_when_transformed_then_zeros_are_zeros(convention):
-    # Seed 004's T_1^2 has whole numbers only, its d2 apart.
+    # Busellato 2023's T_1^2 has whole numbers only, its d2 apart.
     matrix = DHRow(alpha=-np.pi / 2, theta=np.pi / 2).transform(convention, d_offset=0.35)
     rotation = matrix[:3, :3]
     np.testing.assert_array_equal(rotation, np.round(rotation))

@@ -27,7 +27,7 @@ def test_given_the_franka_when_listed_then_count_bound_and_rank_are_told(gravity
     assert 'MISMATCH' not in out and 'note:' not in out
 
 
-def test_given_the_table_of_seed_000_when_listed_then_values_stand_beside_relations(capsys):
+def test_given_the_table_of_the_derivation_when_listed_then_values_stand_beside_relations(capsys):
     assert main(['base-parameters', '--arm', 'fer', '--set', 'ledezma2021']) == 0
     rows = [' '.join(line.replace('│', ' ').split()) for line in
             capsys.readouterr().out.splitlines()]

@@ -43,7 +43,7 @@ def test_given_any_arm_when_m_is_differenced_then_the_slopes_by_hand_are_met(con
 
 
 def test_given_the_rpr_arm_when_its_potential_is_taken_then_it_is_the_corrected_closed_form():
-    # Seed 004, section 2.2, corrected: the sign of the third link's height.
+    # Busellato 2023, section 2.2, corrected: the sign of the third link's height.
     arm, g = load('rpr'), 9.81
     masses = [link.mass for link in arm.links]
     d0, a3 = arm.base[2, 3], arm.joints[2].row.a

@@ -32,7 +32,7 @@ def test_given_a_franka_arm_when_at_zero_then_its_origins_are_franka_s(arm):
     np.testing.assert_array_equal(model.frames(np.zeros(7)), model.zero_transforms)
 
 
-def test_given_the_fer_when_at_zero_then_its_twists_are_those_of_seed_001():
+def test_given_the_fer_when_at_zero_then_its_twists_are_those_of_the_notebook():
     # omega_i and v_i = -omega_i x r_i of cells 7 and 8, in the notebook's names.
     z1, y3, x4, x5, y5, x7 = 0.333, -0.316, 0.0825, -0.0825, 0.384, 0.088
     up = z1 - y3

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The order of seed 002, eq. (3), and its conversions."""
+"""The order of Gautier and Khalil 1990, eq. (3), and its conversions."""
 
 import numpy as np
 import pinocchio as pin

@@ -60,7 +60,7 @@ def test_given_a_known_arm_when_found_by_qr_then_the_parameters_are_the_same(
     np.testing.assert_allclose(direct.matrix, numerical.matrix, rtol=0.0, atol=ATOL_COEFFICIENT)
 
 
-def test_given_the_franka_of_seed_000_when_regrouped_then_the_quoted_values_come_out():
+def test_given_the_franka_of_the_derivation_when_regrouped_then_the_quoted_values_come_out():
     found = base_parameters(load('fer', 'ledezma2021'))
     values = dict(zip(found.names, found.values()))
     quoted = {'ZZR_1': .0373, 'XXR_2': 1.067532, 'ZZR_2': 1.113632, 'mYR_2': -3.335042,

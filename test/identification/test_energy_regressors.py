@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Energies linear in the parameters (seed 002, eq. 5-12, 17-19), and what its print got wrong."""
+"""Energies linear in the parameters (Gautier and Khalil 1990), and what is misprinted."""
 
 import numpy as np
 import pinocchio as pin
@@ -101,7 +101,7 @@ def test_given_a_link_when_moved_by_lambda_then_it_is_the_same_body_in_the_frame
                                    rtol=0.0, atol=ATOL_MATRIX * 10)
 
 
-# The errata of seed 002 on eq. (2) and the appendix: the corrected form holds, the printed fails.
+# The errata on eq. (2) and the appendix: the corrected form holds, the printed fails.
 
 def test_given_eq_2_when_the_joint_is_prismatic_then_sigma_picks_r_and_not_theta():
     # Corrected: q = (1 - sigma) theta + sigma r. Printed: sigma theta + sigma f.

@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-The relations, theorems and example of seed 002, written out as the paper has them.
+The relations, theorems and example of Gautier and Khalil 1990, written out as the paper has them.
 
 The package computes regroupings from the appendix's matrices; here (20)-(23) stand as formulas,
 corrected and printed. For each erratum the corrected form holds and the printed one fails.

@@ -22,7 +22,7 @@ def test_given_the_fer_when_listed_then_rows_are_frankas():
     assert rows[-1]['kind'] == 'fixed'
 
 
-def test_given_q_zero_when_origins_are_listed_then_they_are_seed_000s_figure():
+def test_given_q_zero_when_origins_are_listed_then_they_are_the_derivations_figure():
     expected = [(0, 0, .333), (0, 0, .333), (0, 0, .649), (.0825, 0, .649), (0, 0, 1.033),
                 (0, 0, 1.033), (.088, 0, 1.033), (.088, 0, .926)]
     np.testing.assert_allclose(origins(load('fer'), np.zeros(7)), expected, rtol=0.0, atol=1e-15)

@@ -130,7 +130,7 @@ def test_given_another_arm_when_read_as_rpr_then_it_is_refused():
         RprKinematics.from_description(load('fer'))
     tilted = np.eye(4)
     tilted[0, 3] = 0.1
-    with pytest.raises(DescriptionError, match='not in the frames of seed 004'):
+    with pytest.raises(DescriptionError, match='not in the frames of Busellato 2023'):
         RprKinematics.from_description(replace(ARM, base=tilted))
 
 

@@ -90,13 +90,13 @@ def test_given_a_random_arm_when_derived_then_poses_and_jacobians_are_the_recurs
                                    exchanged(model.jacobian(q, frame)), rtol=0.0, atol=ATOL)
 
 
-def test_given_the_fer_when_derived_then_r_3_is_seed_001s():
+def test_given_the_fer_when_derived_then_r_3_is_the_notebooks():
     s1, c1, s2, c2, y3, z1 = sp.symbols('s1 c1 s2 c2 y3 z1', real=True)
     expected = sp.Matrix([-y3 * s2 * c1, -y3 * s1 * s2, z1 - y3 * c2])
     assert (FORMS.position(3) - expected).expand() == sp.zeros(3, 1)
 
 
-def test_given_the_fer_when_derived_then_the_letters_are_seed_001s_with_their_numbers():
+def test_given_the_fer_when_derived_then_the_letters_are_the_notebooks_with_their_numbers():
     assert {str(letter): value for letter, value in CHAIN.values.items()} == {
         'z1': .333, 'y3': -.316, 'x4': .0825, 'x5': -.0825, 'y5': .384, 'x7': .088, 'z8': .107}
 

@@ -85,7 +85,7 @@ def test_given_a_franka_arm_with_a_heavier_wrist_when_asked_then_both_doubles_ar
     np.testing.assert_allclose(five.fitted, 2.0, rtol=VALUE_RTOL, atol=0.0)
     assert five.alike == (f'fer_joint6: {ending}',)
     assert verdict.suspects[2].left > 0.01
-    # Seed 002: what an upright first joint hides.
+    # Gautier and Khalil 1990: what an upright first joint hides.
     assert {'fer_joint1: d', 'fer_joint1: centre of mass z', 'base: yaw'} <= set(verdict.unfelt)
     assert 'fer_joint1: inertia zz about the centre of mass' not in verdict.unfelt
     assert (f'fer_joint5: {ending}', f'fer_joint6: {ending}') in verdict.groups

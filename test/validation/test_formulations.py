@@ -134,7 +134,7 @@ def test_given_a_shipped_arm_when_formulated_on_its_own_then_pinocchio_agrees(
 @pytest.mark.parametrize('convention', list(Convention))
 def test_given_a_wrong_dh_matrix_when_poses_are_computed_then_two_formulations_do_not_share_it(
         convention, monkeypatch):
-    # Rows enter the exponentials and Lagrange by other ways than the matrix of seed 000.
+    # Rows enter the exponentials and Lagrange by other ways than the DH matrix.
     arm = random_arm(np.random.default_rng(2), joints=5, convention=convention)
     q = sample_states(arm, 1, 2).q[0]
     right = {model: model(arm).frames(q) for model in (*OWN, PinocchioModel)}

@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Algorithm 1 of seed 003 transcribed line by line: it holds corrected, and fails as printed.
+Algorithm 1 of Kwon transcribed line by line: it holds corrected, and fails as printed.
 
 The transcription takes the misprints as switches. Twists are (v, omega) here too, which changes
 the order of rows and columns and nothing else.

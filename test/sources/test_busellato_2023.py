@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Seed 004, the RPR report: every formula that errata names, corrected and as printed.
+Busellato 2023, the RPR report: every formula that errata names, corrected and as printed.
 
 The oracle is the Newton-Euler recursion on the same arm; printed formulas are written out here.
 `misses` states by how much each fails at one state, in the units of its largest entry.

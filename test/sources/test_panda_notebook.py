@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Seed 001, the product-of-exponentials notebook: its cells, each as an identity.
+The Panda notebook, the product-of-exponentials notebook: its cells, each as an identity.
 
 Identities are proved in letters, with s_i, c_i for the joints and c_i^2 = 1 - s_i^2; the cells
 that print True and are false are proved false, with the difference they hide. `misses` states by

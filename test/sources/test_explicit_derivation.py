@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Seed 000, Franka's inertia table: what it gets wrong, corrected and as printed.
+The Exp[licit] derivation, Franka's inertia table: what it gets wrong, corrected and as printed.
 
 The table and Gaz's parameters are written out here, away from the arm files; docs/theory/errata.md
 lists the same items. `misses` states by how much the printed reading fails.
