@@ -42,7 +42,7 @@ from franka_dynamics.control.multisine import multisine
 from franka_dynamics.control.reference import Trajectory
 from franka_dynamics.resources import share_directory
 from franka_dynamics.ros.isolated_network import use_loopback
-from franka_dynamics.ros.messages import request_from_message, seconds, trajectory_message
+from franka_dynamics.ros.messages import seconds, trajectory_message
 from franka_dynamics.ros.qos import REFERENCE_QOS, STATE_QOS
 
 ROOT = Path(__file__).parents[1]
@@ -251,9 +251,11 @@ class Session:
         self.planned.clear()
         self._reference.publish(message)
         self.until(lambda: self.planned, 'the planned motion')
-        request = request_from_message(self.planned[-1])
-        return Trajectory((request.start or 0.0) + request.times, request.positions,
-                          request.velocities, request.accelerations)
+        message = self.planned[-1]
+        times, *rows = (np.array(column) for column in zip(*(
+            (point.time_from_start.sec + 1e-9 * point.time_from_start.nanosec, point.positions,
+             point.velocities, point.accelerations) for point in message.points)))
+        return Trajectory(seconds(message.header.stamp) + times, *rows)
 
     # The checks -------------------------------------------------------------------------------
 

@@ -10,7 +10,7 @@ from launch_ros.parameter_descriptions import ParameterValue
 from launch_ros.substitutions import FindPackageShare
 
 PACKAGE, TARGET = 'franka_dynamics', 'mujoco'
-PATIENCE_S = 1.0
+PATIENCE_S = 0.1  # well below state_timeout: waiting must be no silence
 COMMAND_TOPIC = 'effort_controller/commands'  # where the simulated arm listens
 
 

@@ -36,7 +36,8 @@ _DIAGNOSTICS_PERIOD_S = 1.0
 _LOG_PERIOD_S = 1.0
 _MOST_LAG_S = 0.05  # further behind, the schedule is moved instead of caught up with
 _POLL_S = 0.05
-_LATE_STEPS = 5  # without a new command; then it is waited for, if at all
+# Steps without a new command before it is waited for, and how often that is done in a row.
+_LATE_STEPS, _MOST_WAITS = 5, 20
 
 
 class SimulatorNode(Node):
@@ -162,12 +163,14 @@ class SimulatorNode(Node):
         return self._wait_for_late_command(executor, deadline) if begun else deadline
 
     def _wait_for_late_command(self, executor: SingleThreadedExecutor, deadline: float) -> float:
-        """Wait for a command that is late; once in vain, for no other until one has come."""
+        """Wait for a command that is late; many times in vain, for none until one has come."""
         if self._fresh:
             self._unanswered = 0
             return deadline
         self._unanswered += 1
-        if not self._patience or self._unanswered != _LATE_STEPS:
+        waits, step = divmod(self._unanswered, _LATE_STEPS)
+        # A few steps between two waits: their states are answered where a message was lost.
+        if not self._patience or step or waits > _MOST_WAITS:
             return deadline
         began = time.perf_counter()
         while not self._fresh and (left := began + self._patience - time.perf_counter()) > 0.0:

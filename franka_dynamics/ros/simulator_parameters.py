@@ -30,10 +30,10 @@ SIMULATOR_PARAMETERS = (
                   'made after this much real time.', read_only=True, minimum=1e-3, maximum=60.0,
                   unit='s'),
     ParameterSpec('command_patience', 'double', 0.0, 'With pacing wall, how long the physics '
-                  'waits when commands that have begun are late by 5 ms; a process that gets no '
-                  'processor then slows the simulated arm instead of dropping it. 0 waits for '
-                  'nobody, as a real arm does.', read_only=True, minimum=0.0, maximum=60.0,
-                  unit='s'),
+                  'waits when commands that have begun are late by 5 ms, at most 20 times in a '
+                  'row; a process that gets no processor then slows the simulated arm instead of '
+                  'dropping it. 0 waits for nobody, as a real arm does.', read_only=True,
+                  minimum=0.0, maximum=60.0, unit='s'),
     ParameterSpec('publish_clock', 'bool', False, 'Publish simulated time on /clock. Stamps then '
                   'count from zero, as in lockstep; otherwise from the time of the start.',
                   read_only=True),

@@ -151,7 +151,7 @@ def test_given_a_motion_that_is_stopped_when_played_then_the_answer_is_no(probe,
 
 def test_given_a_node_that_stalls_when_patient_then_simulated_arm_waits(
         probe, start_arm, start_node):
-    start_arm(pacing='wall', command_patience=30.0)
+    start_arm(pacing='wall', command_patience=1.0)
     node = start_node(target='mujoco')
     probe.until(lambda: probe.says('simulator: Simulated arm', 'False'), 'brakes open')
     states = probe.collect(JointState, 'joint_states')
