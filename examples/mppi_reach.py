@@ -1,0 +1,164 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+Reach a point with the flange by sampling torques: MPPI on batched forward dynamics.
+
+Model predictive path integral control (Williams et al. 2017, "Information theoretic MPC for
+model-based reinforcement learning"): fifty times a second 2,000 torque sequences of 30 steps of
+10 ms are rolled out by `BatchModel.forward_dynamics`, and their average, weighted by the
+exponential of their cost, is commanded to an arm in MuJoCo, within the limits of torque and
+torque rate. Run `python examples/mppi_reach.py`; it prints how long planning takes and writes
+`mppi_reach.png`. The torques include gravity.
+"""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import dataclass
+import time
+
+import numpy as np
+
+from franka_dynamics.arm import load
+from franka_dynamics.batch.batch_model import BatchModel
+from franka_dynamics.control.limits import TorqueLimiter
+from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
+from franka_dynamics.simulation.mujoco_model import build_mujoco, import_mujoco
+
+ARM = load('fer')
+ROLLOUTS, HORIZON, STEP = 2000, 30, 0.01  # of STEP seconds each
+EVERY = 2  # steps between two plans
+TEMPERATURE = 0.05  # times the median excess over the best cost: what counts as worse
+NOISE = 8.0  # rad/s^2: the torques' noise accelerates every joint alike
+NEAR = 0.1  # m from the goal, from where on the noise becomes less
+SMOOTH = 0.98  # correlation of a torque's noise from step to step
+GOAL = np.array([0.45, 0.30, 0.35])  # m, in the base frame
+DISTANCE, SPEED, TERMINAL = 3000.0, 2.0, 1000.0  # weights of the cost
+PHYSICS = 1e-3  # s
+
+
+@dataclass(frozen=True)
+class Run:
+    """Times (N,) [s]; flange to goal (N,) [m]; torques (N, 7) [N m]; planning (M,) [s]."""
+
+    times: np.ndarray
+    distances: np.ndarray
+    torques: np.ndarray
+    planning: np.ndarray
+
+
+class Planner:
+    """Keeps a sequence of torques and improves it from wherever the arm is."""
+
+    def __init__(self, seed: int) -> None:
+        self._model = BatchModel(ARM)
+        self._backend = PinocchioModel(ARM)
+        self._rng = np.random.default_rng(seed)
+        self._extra = np.zeros((HORIZON, ARM.n))  # beyond what holds the arm where it is
+        self._limit = ARM.limit('effort')
+        self._lower, self._upper = ARM.limit('lower'), ARM.limit('upper')
+
+    def torques(self, q: np.ndarray, dq: np.ndarray) -> np.ndarray:
+        """Return the torques of the steps until the next call, shape (EVERY, n) [N m]."""
+        hold = self._backend.gravity(q)
+        away = np.linalg.norm(self._backend.frames(q)[-1][:3, 3] - GOAL)
+        deviation = NOISE * np.clip(away / NEAR, 0.1, 1.0) * np.diag(self._backend.mass_matrix(q))
+        torques = self._rng.standard_normal((HORIZON, ROLLOUTS, ARM.n), dtype=np.float32
+                                            ).astype(float)
+        for k in range(1, HORIZON):
+            torques[k] *= np.sqrt(1.0 - SMOOTH**2)
+            torques[k] += SMOOTH * torques[k - 1]
+        torques *= deviation
+        torques[:, 0] = 0.0  # the present plan takes part
+        torques += (hold + self._extra)[:, None]
+        np.clip(torques, -self._limit, self._limit, out=torques)
+        cost = self._rolled_out(q, dq, torques)
+        worse = cost - cost.min()
+        weights = np.exp(-worse / (TEMPERATURE * np.median(worse) + 1e-12))
+        weights /= weights.sum()
+        self._extra = np.einsum('r,hrn->hn', weights, torques) - hold
+        commands = hold + self._extra[:EVERY]
+        self._extra = np.vstack([self._extra[EVERY:], *[self._extra[-1:]] * EVERY])
+        return commands
+
+    def _rolled_out(self, q: np.ndarray, dq: np.ndarray, torques: np.ndarray) -> np.ndarray:
+        """Return the cost of each sequence, shape (ROLLOUTS,)."""
+        position, velocity = np.tile(q, (ROLLOUTS, 1)), np.tile(dq, (ROLLOUTS, 1))
+        cost = np.zeros(ROLLOUTS)
+        for k, tau in enumerate(torques):
+            velocity += STEP * self._model.forward_dynamics(position, velocity, tau)
+            position += STEP * velocity
+            away = self._model.flange_pose(position)[:, :3, 3] - GOAL
+            beyond = np.maximum(0.0, np.maximum(self._lower - position, position - self._upper))
+            weight = TERMINAL if k == HORIZON - 1 else DISTANCE * STEP
+            cost += (weight * np.einsum('ij,ij->i', away, away)
+                     + SPEED * STEP * np.einsum('ij,ij->i', velocity, velocity)
+                     + 1e3 * np.einsum('ij->i', beyond))
+        cost += SPEED * np.einsum('ij,ij->i', velocity, velocity)
+        # A rollout that left the numbers is the worst of all.
+        return np.where(np.isfinite(cost), cost, np.nanmax(np.where(np.isfinite(cost), cost, 0.0)))
+
+
+def run(duration: float = 3.0, seed: int = 0) -> Run:
+    """Let the arm reach for the goal in MuJoCo."""
+    mujoco = import_mujoco()
+    model = build_mujoco(ARM)
+    model.opt.timestep = PHYSICS
+    data = mujoco.MjData(model)
+    data.qpos[:] = ARM.home
+    planner, limiter = Planner(seed), TorqueLimiter(ARM.limit('effort'), ARM.limit('effort_rate'))
+    frames = PinocchioModel(ARM)
+    planner.torques(ARM.home, np.zeros(ARM.n))  # compiles
+    command = frames.gravity(ARM.home)
+    times, distances, torques, planning = [], [], [], []
+    for _ in range(round(duration / (EVERY * STEP))):
+        began = time.perf_counter()
+        desired = planner.torques(data.qpos.copy(), data.qvel.copy())
+        planning.append(time.perf_counter() - began)
+        for k in range(round(EVERY * STEP / PHYSICS)):
+            command = limiter.limit(desired[int(k * PHYSICS / STEP)], command, PHYSICS).torque
+            data.ctrl[:] = command
+            mujoco.mj_step(model, data)
+            times.append(data.time)
+            torques.append(command)
+            distances.append(np.linalg.norm(frames.frames(data.qpos)[-1][:3, 3] - GOAL))
+    return Run(*map(np.array, (times, distances, torques, planning)))
+
+
+def plot(found: Run, file: str) -> None:
+    """Draw the way to the goal and the torques' share of their limits."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(8.0, 5.0), layout='constrained')
+    way, shares = figure.subplots(2, 1, sharex=True)
+    way.semilogy(found.times, 1e3 * found.distances)
+    way.set_ylabel('flange to goal [mm]')
+    way.grid(True, which='both', alpha=0.3)
+    shares.plot(found.times, found.torques / ARM.limit('effort'), lw=0.8,
+                label=[f'joint {i + 1}' for i in range(ARM.n)])
+    shares.set_ylabel('torque over its limit')
+    shares.set_xlabel('time [s]')
+    shares.legend(ncols=ARM.n, fontsize=7, loc='upper center')
+    shares.grid(True, alpha=0.3)
+    figure.savefig(file, dpi=120)
+
+
+def main() -> None:
+    """Run, print, draw."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument('--duration', type=float, default=3.0, help='of the run [s]')
+    parser.add_argument('--seed', type=int, default=0)
+    parser.add_argument('--plot', default='mppi_reach.png', metavar='FILE')
+    arguments = parser.parse_args()
+    found = run(arguments.duration, arguments.seed)
+    p50, p99 = np.percentile(1e3 * found.planning, (50, 99))
+    first, last = 1e3 * found.distances[[0, -1]]
+    print(f'{first:.0f} mm away at first, {last:.1f} mm at the end; a plan of {ROLLOUTS} '
+          f'rollouts of {HORIZON} steps takes {p50:.1f} ms (99th percentile {p99:.1f} ms), and '
+          f'there are {1e3 * EVERY * STEP:.0f} ms')
+    plot(found, arguments.plot)
+    print(arguments.plot)
+
+
+if __name__ == '__main__':
+    main()
