@@ -20,7 +20,7 @@ def add_arm_options(parser: argparse.ArgumentParser, *, default: str | None = 'f
 
     Leave --set out where a verb takes several. A default of None lets a verb tell what was given.
     """
-    absent = 'default: %(default)s' if default else 'default: fer, or what a URDF holds'
+    absent = f'default: {default or "fer"}'
     parser.add_argument('--arm', default=default, metavar='ARM',
                         help=f'a shipped arm or the path of an arm file ({absent})')
     add_hand_option(parser, hand)

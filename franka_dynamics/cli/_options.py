@@ -5,11 +5,12 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from ..errors import OutputError, SettingsError
-from ..files import writable_file, writable_folder
+from ..files import writable_file, writable_folder, write_text
 
 PICTURES = ('.png', '.svg', '.pdf')
 
@@ -55,9 +56,24 @@ def picture_file(text: str) -> Path:
     return path
 
 
+def print_or_write(text: str, path: Path | None) -> None:
+    """Print a text, or write it to a file and say so."""
+    if path is None:
+        print(text, end='')
+    else:
+        write_text(path, text)
+        print(path)
+
+
+def write_files(files: Mapping[str, str], folder: Path) -> None:
+    """Write texts to the files of these names below a folder; print where they are."""
+    for name, text in files.items():
+        print_or_write(text, folder / name)
+
+
 def refuse(arguments: argparse.Namespace, why: str, **options: str) -> None:
     """
-    Refuse options that cannot be honoured; each has None or False where it is not given.
+    Refuse options that cannot be honoured; each is None, False or '' where it is not given.
 
     Parameters
     ----------
@@ -75,5 +91,5 @@ def refuse(arguments: argparse.Namespace, why: str, **options: str) -> None:
 
     """
     for name, spelling in options.items():
-        if getattr(arguments, name) not in (None, False):
+        if getattr(arguments, name) not in (None, False, ''):
             raise SettingsError(f'{spelling} has no meaning with {why}. Leave one of them out.')

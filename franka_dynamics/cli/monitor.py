@@ -31,15 +31,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help='pictures per second (default: %(default)s)')
     parser.add_argument('--once', action='store_true', help='show one picture and end')
     parser.add_argument('--json', action='store_true', help='with --once: print JSON instead')
-    parser.add_argument('--timeout', type=float, default=5.0, metavar='S',
-                        help='with --once: how long to wait for an arm [s] (default: '
-                        '%(default)s)')
+    parser.add_argument('--timeout', type=float, metavar='S',
+                        help='with --once: how long to wait for an arm [s] (default: 5.0)')
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Show; with --once exit 1 if an arm is not heard, is silent or reports an error."""
     if arguments.json and not arguments.once:
         raise SettingsError('--json prints one state and needs --once.')
+    if arguments.timeout is not None and not arguments.once:
+        raise SettingsError('--timeout says how long --once waits; add --once, or leave it out.')
+    arguments.timeout = 5.0 if arguments.timeout is None else arguments.timeout
     if not 0.1 <= arguments.rate <= 50.0:
         raise SettingsError(f'--rate is {arguments.rate}; it must be within 0.1 and 50 Hz.')
     if not 0.0 < arguments.timeout <= 3600.0:

@@ -6,7 +6,14 @@ from __future__ import annotations
 
 import argparse
 
-from ._options import add_option, output_file, output_folder
+from ._options import (
+    add_option,
+    output_file,
+    output_folder,
+    print_or_write,
+    refuse,
+    write_files,
+)
 
 SUMMARY = "Print a node's parameters as a commented YAML file."
 GROUP = 'generate'
@@ -14,9 +21,9 @@ GROUP = 'generate'
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the verb's options."""
-    parser.add_argument('node', nargs='?', default='feedforward',
+    parser.add_argument('node', nargs='?',
                         help='feedforward, fci, simulator, reference_player or keeper '
-                        '(default: %(default)s)')
+                        '(default: feedforward)')
     add_option(parser, '--output', '--out', type=output_file, metavar='FILE',
                help='write there, not to the screen')
     add_option(parser, '--all', type=output_folder, metavar='FOLDER',
@@ -27,21 +34,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Write what was asked for."""
     from ..errors import SettingsError
-    from ..files import write_text
     from ..ros.parameter_pages import generated_files, parameter_file, TABLES
 
     if arguments.all is not None:
-        for name, text in generated_files().items():
-            write_text(arguments.all / name, text)
-            print(arguments.all / name)
+        refuse(arguments, '--all, which writes the files of every node', node='A node',
+               output='--output')
+        write_files(generated_files(), arguments.all)
         return 0
-    if arguments.node not in TABLES:
-        raise SettingsError(f'There is no node {arguments.node!r}; there are '
-                            f'{", ".join(TABLES)}.')
-    text = parameter_file(arguments.node)
-    if arguments.output is None:
-        print(text, end='')
-    else:
-        write_text(arguments.output, text)
-        print(arguments.output)
+    node = arguments.node or 'feedforward'
+    if node not in TABLES:
+        raise SettingsError(f'There is no node {node!r}; there are {", ".join(TABLES)}.')
+    print_or_write(parameter_file(node), arguments.output)
     return 0

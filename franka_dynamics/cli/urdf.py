@@ -7,21 +7,30 @@ from __future__ import annotations
 import argparse
 
 from ._arm_options import add_arm_options
-from ._options import add_option, output_file, output_folder
+from ._options import (
+    add_option,
+    output_file,
+    output_folder,
+    print_or_write,
+    refuse,
+    write_files,
+)
+from ..arm.arm_file import AS_LISTED
 from ..arm.payload import read_payload
 from ..urdf.xacro_writer import FORMATS, generated_files, robot_text
 
 SUMMARY = 'Write an arm as URDF or MJCF.'
 GROUP = 'generate'
+DEFAULT_ARM = 'fer'
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the verb's options."""
-    add_arm_options(parser)
+    add_arm_options(parser, default=None, hand=None)
     add_option(parser, '--arm-prefix', '--prefix', default='', metavar='PREFIX',
                help='put in front of every joint and link, verbatim')
-    parser.add_argument('--format', choices=FORMATS, default=FORMATS[0],
-                        help='of the output (default: %(default)s)')
+    parser.add_argument('--format', choices=FORMATS,
+                        help=f'of the output (default: {FORMATS[0]})')
     add_option(parser, '--output', '--out', type=output_file, metavar='FILE',
                help='write there, not to the screen')
     add_option(parser, '--all', type=output_folder, metavar='FOLDER',
@@ -30,20 +39,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Write what was asked for."""
-    from ..files import write_text
-
     if arguments.all is not None:
-        for name, text in generated_files().items():
-            write_text(arguments.all / name, text)
-            print(arguments.all / name)
+        refuse(arguments, '--all, which writes the shipped files as they are', arm='--arm',
+               inertial_set='--set', hand='--hand', repair='--repair', payload='--payload',
+               arm_prefix='--arm-prefix', format='--format', output='--output')
+        write_files(generated_files(), arguments.all)
         return 0
-    text = robot_text(arguments.arm, arguments.format, arguments.inertial_set,
-                      hand=arguments.hand, prefix=arguments.arm_prefix, repair=arguments.repair,
+    text = robot_text(arguments.arm or DEFAULT_ARM, arguments.format or FORMATS[0],
+                      arguments.inertial_set, hand=arguments.hand or AS_LISTED,
+                      prefix=arguments.arm_prefix, repair=arguments.repair,
                       payload=None if arguments.payload is None
                       else read_payload(arguments.payload))
-    if arguments.output is None:
-        print(text, end='')
-    else:
-        write_text(arguments.output, text)
-        print(arguments.output)
+    print_or_write(text, arguments.output)
     return 0

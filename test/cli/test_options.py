@@ -121,3 +121,15 @@ def test_tables_fit_80_columns_and_lose_nothing(command, capsys, monkeypatch):
     lines = capsys.readouterr().out.splitlines()
     assert max(map(len, lines)) <= 80
     assert not [line for line in lines if '…' in line]
+
+
+@pytest.mark.parametrize('command', [
+    'parameters simulator --all .', 'parameters --all . --output a.yaml',
+    'urdf --all . --arm fr3', 'urdf --all . --arm-prefix left_', 'urdf --all . --format mjcf',
+    'monitor --timeout 3', 'monitor --json'])
+def test_options_without_meaning_together_are_refused(command, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert main(command.split()) == 2
+    captured = capsys.readouterr()
+    assert (captured.out, captured.err.count('\n')) == ('', 1)
+    assert list(tmp_path.iterdir()) == []
