@@ -50,8 +50,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                help='write all figures to this file')
     group = parser.add_argument_group(
         'a URDF', 'without --arm its arm is found by joint names; its inertials are compared '
-        'with every published set, and --hand names the hand that it must carry (default: any). The verdict '
-        'is the one by which a node takes or refuses it.')
+        'with every published set, and --hand names the hand that it must carry (default: '
+        'any). The verdict is the one by which a node takes or refuses it.')
     add_option(group, '--arm-prefix', '--prefix', metavar='PREFIX',
                help="in front of the joints' names in it, verbatim (default: found)")
     add_option(group, '--accept-unknown-inertials', action='store_true',
