@@ -64,7 +64,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument('--draws', type=int, default=100, metavar='N',
                         help='random trajectories to start from and compare with '
                         '(default: %(default)s)')
-    parser.add_argument('--iterations', type=int, default=40, metavar='N',
+    parser.add_argument('--iterations', type=int, default=60, metavar='N',
                         help='of the optimisation (default: %(default)s)')
     parser.add_argument('--seed', type=int, default=0, help='(default: %(default)s)')
     add_option(parser, '--plot', '--picture', type=picture_file, metavar='FILE',

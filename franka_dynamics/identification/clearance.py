@@ -41,9 +41,9 @@ class Skeleton:
         tip = frames[..., -1:, :3, 3] + self.tool * frames[..., -1:, :3, 2]
         return np.concatenate([base, frames[..., :3, 3], tip], axis=-2)
 
-    def height(self, q: ArrayLike, table: float = 0.0, first: int = 3) -> Array:
+    def heights(self, q: ArrayLike, table: float = 0.0, first: int = 3) -> Array:
         """
-        Return how far the lowest point of the moving arm is above a table, shape (...) [m].
+        Return how far each point of the moving arm is above a table, (..., n + 3 - first) [m].
 
         Parameters
         ----------
@@ -55,11 +55,15 @@ class Skeleton:
             The first point that counts; those before stand on the table.
 
         """
-        return np.asarray(self.points(q)[..., first:, 2].min(axis=-1) - table)
+        return np.asarray(self.points(q)[..., first:, 2] - table)
 
-    def clearance(self, q: ArrayLike) -> Array:
+    def height(self, q: ArrayLike, table: float = 0.0, first: int = 3) -> Array:
+        """Return the least of `heights`, shape (...) [m]."""
+        return np.asarray(self.heights(q, table, first).min(axis=-1))
+
+    def clearances(self, q: ArrayLike) -> Array:
         """
-        Return the smallest distance between bars that are not neighbours, shape (...) [m].
+        Return the distance of each two bars that are not neighbours, shape (..., pairs) [m].
 
         Neighbours are bars up to two apart: joint limits keep those from each other.
         """
@@ -68,7 +72,11 @@ class Skeleton:
         distances = [_bar_distance(points[..., a, :], points[..., b, :],
                                    points[..., c, :], points[..., d, :])
                      for i, (a, b) in enumerate(bars) for c, d in bars[i + _APART:]]
-        return np.asarray(np.min(distances, axis=0))
+        return np.stack(distances, axis=-1)
+
+    def clearance(self, q: ArrayLike) -> Array:
+        """Return the least of `clearances`, shape (...) [m]."""
+        return np.asarray(self.clearances(q).min(axis=-1))
 
     @staticmethod
     def _bars(points: Array) -> list[tuple[int, int]]:

@@ -98,7 +98,7 @@ def within_limits(problem: ExcitationProblem, trajectory: FourierTrajectory, sam
 
 
 def optimise(problem: ExcitationProblem, start: ArrayLike, *, period: float = 10.0,
-             harmonics: int = 5, draws: int = 100, iterations: int = 40, seed: int = 0,
+             harmonics: int = 5, draws: int = 100, iterations: int = 60, seed: int = 0,
              progress: Callable[[int, int], None] | None = None) -> Excitation:
     """
     Return a trajectory that leaves no parameter open, as far as all limits let it.
@@ -173,7 +173,7 @@ def _improve(problem: ExcitationProblem, start: FourierTrajectory, iterations: i
         evaluation.objective, start.coefficients.ravel(), jac=evaluation.objective_gradient,
         constraints=[{'type': 'ineq', 'fun': evaluation.margins,
                       'jac': evaluation.margins_gradient}],
-        method='SLSQP', options={'maxiter': iterations, 'ftol': 1e-4},
+        method='SLSQP', options={'maxiter': iterations, 'ftol': _CONVERGED},
         callback=lambda _: report(next(steps, iterations)))
     return replace(start, coefficients=result.x.reshape(start.coefficients.shape))
 
@@ -198,7 +198,7 @@ class _Evaluation:
         return np.asarray((self._objectives[1:] - self._objectives[0]) / _STEP)
 
     def margins(self, x: Array) -> Array:
-        """Return what is left of every limit."""
+        """Return the smooth least of what is left of every limit, shape (m,)."""
         self._evaluate(x)
         return np.asarray(self._margins[0])
 
@@ -215,5 +215,18 @@ class _Evaluation:
         states = [np.einsum('tk,bjk->btj', shape, coefficients) for shape in self._basis]
         states[0] = states[0] + self._start.start
         self._objectives = self._problem.criterion(*states)
-        self._margins = self._problem.margins(*states)
+        self._margins = smooth_least(self._problem.limits_left(*states))
         self._at = np.array(x)
+
+
+def smooth_least(values: Array) -> Array:
+    """
+    Return a smooth lower bound of the least over samples of (..., samples, m), shape (..., m).
+
+    -log(sum exp(-r g)) / r (Kreisselmeier and Steinhauser 1979, "Systematic control design by
+    optimizing a vector performance index"). A plain least has kinks, at which sequential
+    quadratic programming stops: somewhere else on every machine.
+    """
+    least = values.min(axis=-2)
+    total = np.exp(-_SHARPNESS * (values - least[..., None, :])).sum(axis=-2)
+    return np.asarray(least - np.log(total) / _SHARPNESS)

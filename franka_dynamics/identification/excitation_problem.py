@@ -197,8 +197,7 @@ class ExcitationProblem:
         """
         Return how far stacked motions are within each limit, negative where beyond, (..., m).
 
-        Per joint: position below and above, velocity, acceleration, torque (each a part of its
-        limit); then height and clearance [m].
+        The least over the samples of `limits_left`.
 
         Parameters
         ----------
@@ -206,29 +205,38 @@ class ExcitationProblem:
             States.
 
         """
+        return np.asarray(self.limits_left(q, dq, ddq).min(axis=-2))
+
+    def limits_left(self, q: Array, dq: Array, ddq: Array) -> Array:
+        """
+        Return how far every state is within each limit, shape (..., samples, m).
+
+        Per joint: position below and above [rad]; velocity, acceleration and torque in either
+        direction, each as a part of its limit; then the height of every point and the clearance
+        of every pair of bars [m]. Each is smooth where the motion is.
+        """
         limits, arm = self.limits, self.arm
-        skeleton = Skeleton(arm, limits.tool)
-        parts = [(q - arm.limit('lower') - limits.position_margin).min(axis=-2),
-                 (arm.limit('upper') - q - limits.position_margin).min(axis=-2),
-                 self._velocity_margin(q, dq),
-                 _part(ddq, arm.limit('acceleration'), limits.fraction)]
-        torque = NewtonEulerModel(arm, self.gravity).inverse_dynamics(q, dq, ddq)
-        parts.append(_part(torque, arm.limit('effort'), limits.fraction))
-        parts.append((skeleton.height(q, limits.table) - limits.table_margin)
-                     .min(axis=-1)[..., None])
-        parts.append((skeleton.clearance(q) - limits.clearance).min(axis=-1)[..., None])
+        lower, upper = arm.limit('lower'), arm.limit('upper')
+        points = Skeleton(arm, limits.tool)
+        velocity = dq / np.maximum(self._velocity_limit(q, dq), _RESTING)
+        acceleration = ddq / arm.limit('acceleration')
+        torque = (NewtonEulerModel(arm, self.gravity).inverse_dynamics(q, dq, ddq)
+                  / arm.limit('effort'))
+        parts = [q - lower - limits.position_margin, upper - q - limits.position_margin]
+        for share in (velocity, acceleration, torque):
+            parts += [limits.fraction - share, limits.fraction + share]
+        parts += [points.heights(q, limits.table) - limits.table_margin,
+                  points.clearances(q) - limits.clearance]
         return np.concatenate(parts, axis=-1)
 
-    def _velocity_margin(self, q: Array, dq: Array) -> Array:
-        """Return the least part of the velocity limit left, which may depend on the position."""
+    def _velocity_limit(self, q: Array, dq: Array) -> Array:
+        """Return the velocity limit in the direction of dq, which may depend on the position."""
         arm = self.arm
         ahead = np.where(dq < 0.0, q - arm.limit('lower'), arm.limit('upper') - q)
         # As ArmDescription.velocity_bounds, for stacks; not a number where it is constant.
         braking = np.sqrt(np.maximum(0.0, 2.0 * arm.limit('velocity_deceleration') * ahead))
         reach = np.maximum(0.0, braking - arm.limit('velocity_offset'))
-        allowed = np.fmin(arm.limit('velocity'), reach)
-        left = self.limits.fraction - np.abs(dq) / np.maximum(allowed, _RESTING)
-        return np.asarray(left.min(axis=-2))
+        return np.asarray(np.fmin(arm.limit('velocity'), reach))
 
 
 def bag_information(problem: ExcitationProblem, motion: Motion) -> Array:
@@ -245,8 +253,3 @@ def bag_information(problem: ExcitationProblem, motion: Motion) -> Array:
     """
     triangle, _ = TorqueFactors.of(problem.model, motion).weighted(1.0 / problem.noise)
     return np.asarray(triangle.T @ triangle)
-
-
-def _part(values: Array, limit: Array, fraction: float) -> Array:
-    """Return the least part of a symmetric limit that is left below the fraction used."""
-    return np.asarray((fraction - np.abs(values) / limit).min(axis=-2))
