@@ -135,7 +135,7 @@ def _now_try(console: Console, arguments: argparse.Namespace, folder: Path) -> N
     console.print('now try', style='bold')
     for line in (f'sim --arm {arguments.arm}',
                  f'replay {bag} --arm {arguments.arm}',
-                 f'identify {bag} --arm {arguments.arm} --output {arm_file}',
+                 f'identify {bag} --arm {arguments.arm} --anyway --output {arm_file}',
                  f'crosscheck --arm {arguments.arm}',
                  'doctor'):
         console.print(f'  {command} {line}', highlight=False, markup=False, soft_wrap=True)

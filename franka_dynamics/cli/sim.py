@@ -17,6 +17,7 @@ from ._arm_options import add_arm_options, load_arm
 from ._options import output_folder
 from ._processes import node_arguments, payload_arguments, ros_array, this_command
 from ..arm import ArmDescription
+from ..arm.payload import yaml_number
 from ..errors import MissingDependencyError
 
 if TYPE_CHECKING:
@@ -29,7 +30,8 @@ GROUP = 'see it work'
 _RANGE = 'ROS_AUTOMATIC_DISCOVERY_RANGE'
 _TARGETS = ('mujoco', 'fci')
 _CHECK_S = 0.2
-_MOST_RATE = 20.0  # [1/s]: stable with torques that are tens of milliseconds late
+# Of the weak PD [1/s]; torques are a millisecond late in lockstep, some more by the clock.
+_LOCKSTEP_RATE, _WALL_RATE = 300.0, 50.0
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -40,6 +42,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         'carries itself as a real arm does (default: %(default)s)')
     parser.add_argument('--friction', action='store_true',
                         help="add the arm file's friction to the joints")
+    parser.add_argument('--realistic', action='store_true',
+                        help='simulate an arm that is not its model: inertias 10 %% off, '
+                        'friction, noisy sensors and 0.2 kg on the flange that nobody declared')
     parser.add_argument('--lockstep', action='store_true',
                         help='let the arm wait for each torque, so that a slow or busy machine '
                         'changes nothing; time then goes as fast as torques come')
@@ -76,24 +81,29 @@ def run(arguments: argparse.Namespace) -> int:
         folder = Path(scratch) if arguments.output is None else arguments.output
         folder.mkdir(parents=True, exist_ok=True)
         with NodeGroup(folder) as nodes:
-            return _run(arguments, console, arm, nodes)
+            return _run(arguments, console, arm, nodes, folder)
 
 
 def _run(arguments: argparse.Namespace, console: Console, arm: ArmDescription,
-         nodes: NodeGroup) -> int:
+         nodes: NodeGroup, folder: Path) -> int:
     """Start both nodes and watch them."""
     from ..ros.node_group import NodeEndedError
 
     common = [*node_arguments(arguments), *payload_arguments(arguments)]
+    simulated = ([*_drawn_plant(arm, folder)] if arguments.realistic else
+                 [*common, '-p', f'friction:={str(arguments.friction).lower()}'])
     nodes.start('simulator_node', [
-        *common, '-p', f'friction:={str(arguments.friction).lower()}',
+        *simulated,
         '-p', f'gravity_compensation:={str(arguments.target == "fci").lower()}',
         *(['-p', 'pacing:=lockstep'] if arguments.lockstep else [])])
     nodes.start('feedforward_node', [
         *common, '-p', f'target:={arguments.target}', '-p', 'max_state_age:=0.0',
         # On a busy machine the simulated arm pauses, as no real one does.
         '-p', 'state_timeout:=1.0', '-p', 'min_input_rate:=10.0',
-        *([] if arguments.no_gains else _gains(arm)),
+        *([] if arguments.no_gains else _gains(arm, _LOCKSTEP_RATE if arguments.lockstep
+                                               else _WALL_RATE)),
+        # Wrong gravity lets a weak PD stray without anything being in its way.
+        *(['-p', 'max_tracking_error:=[0.5]'] if arguments.realistic else []),
         '-r', 'feedforward/command:=effort_controller/commands'])
     _announce(console, arguments)
     end = None if arguments.duration is None else time.monotonic() + arguments.duration
@@ -116,11 +126,28 @@ def _run(arguments: argparse.Namespace, console: Console, arm: ArmDescription,
     return 0
 
 
-def _gains(arm: ArmDescription) -> list[str]:
+def _drawn_plant(arm: ArmDescription, folder: Path) -> list[str]:
+    """Write an arm that the model is not, and return the simulator's arguments for it."""
+    from ..arm.arm_file_writer import arm_file_text
+    from ..arm.payload import payload_array
+    from ..files import write_text
+    from ..simulation.plant import draw_plant
+
+    plant = draw_plant(arm)
+    write_text(folder / 'plant.yaml', arm_file_text(plant.arm, source='drawn about its model'))
+    settings = plant.settings
+    return ['-p', f'robot_type:={folder / "plant.yaml"}', '-p', 'friction:=true',
+            '-p', f'payload:={ros_array(payload_array(settings.payload))}',
+            '-p', f'position_noise:={yaml_number(settings.position_noise)}',
+            '-p', f'velocity_noise:={yaml_number(settings.velocity_noise)}',
+            '-p', f'effort_noise:={yaml_number(settings.effort_noise)}']
+
+
+def _gains(arm: ArmDescription, most_rate: float) -> list[str]:
     """Return a weak PD that follows a motion, as ROS arguments."""
     from ..simulation.model_trial import weak_gains
 
-    kp, kd = weak_gains(arm, _MOST_RATE)
+    kp, kd = weak_gains(arm, most_rate)
     return ['-p', f'kp:={ros_array(kp)}', '-p', f'kd:={ros_array(kd)}']
 
 

@@ -31,7 +31,6 @@ from ..errors import SettingsError
 from ..identification.excitation import random_trajectory
 from ..identification.excitation_problem import ExcitationLimits, ExcitationProblem
 from ..identification.identify import identify
-from ..recordings.preprocessing import prepare
 from ..recordings.recording import Recording
 from ..typing import Array
 
@@ -115,7 +114,7 @@ def run_trial(published: ArmDescription, motion: float = 10.0, amplitude: float 
     recording, _ = _follow(plant, published, gains, excitation, Terms(
         coriolis=False, inertia=False))
     progress('identifying it', 0.4)
-    identified = identify([prepare(recording)], published).arm
+    identified = identify([recording], published).arm
     request = multisine(published, motion, amplitude)
     rubbing = published.friction is not None
     columns = []
