@@ -29,6 +29,7 @@ GROUP = 'from recordings'
 _POINTS_PER_S = 25.0
 # What the simulated arm's sensors scatter: effort [N m], velocity [rad/s], position [rad].
 _EFFORT_NOISE, _VELOCITY_NOISE, _POSITION_NOISE = 0.2, 1e-3, 1e-5
+_NOISE_FACTOR = 3.0
 _PERIODS = 2  # the first trains, the second tests
 
 
@@ -200,8 +201,12 @@ def _rehearse(console: Console, arm: ArmDescription, found: Excitation,
     recording = play(truth, found.trajectory.at, _PERIODS * arguments.period, settings)
     write_recording(recording, folder / 'bag')
     console.print(f'bag: {folder / "bag"}', highlight=False)
-    # White torque noise in a 3 Hz band of 200 Hz; twice that leaves room for the arm's friction.
-    bound = 2.0 * _EFFORT_NOISE * np.sqrt(arm.n * 3.0 / 100.0)
+    # White torque noise sampled at 200 Hz, of which the low-pass keeps 3 of 100 Hz.
+    noise = _EFFORT_NOISE * np.sqrt(arm.n * 3.0 / 100.0)
+    bound = _NOISE_FACTOR * noise
+    console.print(f'the answer is no unless E of what was left out is at most {bound:.3f} N m: '
+                  f"{_NOISE_FACTOR:g} times the {noise:.3f} N m that the sensors' noise leaves, "
+                  "which is room for the shape of friction and the filter's ends", highlight=False)
     return command_line.main([
         'identify', str(folder / 'bag'), '--arm', arguments.arm,
         *(['--set', arguments.inertial_set] if arguments.inertial_set else []),

@@ -99,7 +99,8 @@ def _run(arguments: argparse.Namespace, console: Console, arm: ArmDescription,
     nodes.start('feedforward_node', [
         *common, '-p', f'target:={arguments.target}', '-p', 'max_state_age:=0.0',
         # On a busy machine the simulated arm pauses, as no real one does.
-        '-p', 'state_timeout:=1.0', '-p', 'min_input_rate:=10.0',
+        '-p', f'state_timeout:={10.0 if arguments.lockstep else 1.0}',
+        '-p', 'min_input_rate:=10.0',
         *([] if arguments.no_gains else _gains(arm, _LOCKSTEP_RATE if arguments.lockstep
                                                else _WALL_RATE)),
         # Wrong gravity lets a weak PD stray without anything being in its way.

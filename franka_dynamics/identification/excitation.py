@@ -19,6 +19,9 @@ _SAMPLES = 100  # of one period, for regressor and limits while optimising
 _CHECK_SAMPLES = 2000  # of one period, for the last word on limits
 _STEP = 1e-5  # [rad], of the differences behind the gradient
 _SMALLEST, _AMPLITUDE_TOLERANCE = 1e-4, 1e-3  # of the amplitude that is tried first
+_SHARPNESS = 200.0  # of the smooth least; 100 equal samples make it log(100) / 200 too small
+# Where to stop, in the criterion; looser, machines stop at different places.
+_CONVERGED = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
