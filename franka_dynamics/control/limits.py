@@ -4,15 +4,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
+
+from ..errors import CommandRefusedError
 
 # What FCI tolerates, and what no arm is driven faster than, whether its file states a rate or not.
 MOST_RATE = 1000.0  # N m/s, or N/s for a prismatic joint
 # However far apart two stamps are, a receiver sees the change within one of its 1 ms cycles.
 LONGEST_STEP_S = 1e-3
+
+
+def finite_command(command: ArrayLike, names: Sequence[str]) -> NDArray[np.float64]:
+    """
+    Return commanded torques as an array of shape (n,), one finite value per joint [N m].
+
+    Raises
+    ------
+    CommandRefusedError
+        If there is another number of values, or one is not finite.
+
+    """
+    torque = np.array(command, dtype=float)
+    if torque.shape != (len(names),) or not np.isfinite(torque).all():
+        raise CommandRefusedError(
+            f'a command of {torque.size} values {torque.tolist()} was refused: {len(names)} '
+            f'finite torques in the order {", ".join(names)} are needed')
+    return torque
 
 
 class LimitedTorque(NamedTuple):

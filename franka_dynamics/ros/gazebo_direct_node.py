@@ -29,7 +29,8 @@ from .node_process import run_node, StopRequest
 from .parameters import declare, refuse_unknown, values
 from .qos import PUBLISHER_QOS, STATE_QOS
 from .realtime import OFF
-from ..errors import JointStateError
+from ..control.limits import finite_command
+from ..errors import CommandRefusedError, JointStateError
 from ..simulation.gazebo import start_of
 
 STATE_TOPIC, COMMAND_TOPIC = 'gazebo/joint_states', 'effort_controller/commands'
@@ -85,12 +86,10 @@ class GazeboDirectNode(Node):
                 self.get_logger().info(HOLDING)
 
     def _on_command(self, message: Float64MultiArray) -> None:
-        torque = np.array(message.data)
-        if torque.shape != (len(self._names),) or not np.isfinite(torque).all():
-            self.get_logger().error(
-                f'a command of {len(torque)} values {torque.tolist()} was refused: '
-                f'{len(self._names)} finite torques in the order {", ".join(self._names)} are '
-                'needed', throttle_duration_sec=_LOG_PERIOD_S)
+        try:
+            torque = finite_command(message.data, self._names)
+        except CommandRefusedError as error:
+            self.get_logger().error(str(error), throttle_duration_sec=_LOG_PERIOD_S)
             return
         if not self._commanded:
             self.get_logger().info('passing commands on: the first has come')

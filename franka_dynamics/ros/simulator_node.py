@@ -27,8 +27,9 @@ from .parameters import declare, refuse_unknown, values
 from .qos import PUBLISHER_QOS, qos_overriding_options
 from .realtime import OFF
 from .simulator_parameters import simulation_settings, SIMULATOR_PARAMETERS
+from ..control.limits import finite_command
 from ..control.statistics import Durations
-from ..errors import SettingsError
+from ..errors import CommandRefusedError, SettingsError
 from ..simulation.arm_simulation import ArmSimulation
 
 COMMAND_TOPIC = 'effort_controller/commands'
@@ -58,7 +59,6 @@ class SimulatorNode(Node):
         self._simulation = ArmSimulation(description, simulation_settings(parameters, description))
         self._timestep = self._simulation.settings.timestep
         self._names = list(description.joint_names)
-        self._effort_limit = description.limit('effort')
         self._lockstep = parameters['pacing'] == 'lockstep'
         self._lockstep_timeout = parameters['lockstep_timeout']
         self._patience = parameters['command_patience']
@@ -212,13 +212,11 @@ class SimulatorNode(Node):
         self._states.publish(message)
 
     def _on_command(self, message: Float64MultiArray) -> None:
-        torque = np.array(message.data)
-        if torque.shape != self._effort_limit.shape or not np.isfinite(torque).all():
+        try:
+            torque = finite_command(message.data, self._names)
+        except CommandRefusedError as error:
             self._refused += 1
-            self.get_logger().error(
-                f'a command of {len(torque)} values {torque.tolist()} was refused: '
-                f'{len(self._names)} finite torques in the order {", ".join(self._names)} are '
-                'needed', throttle_duration_sec=_LOG_PERIOD_S)
+            self.get_logger().error(str(error), throttle_duration_sec=_LOG_PERIOD_S)
             return
         if not self._fresh:
             self._latency.add(time.perf_counter() - self._published_at)
