@@ -22,9 +22,43 @@ _STILL = 0.05  # [rad/s] an arm that is not moved on purpose
 # While torques are commanded: as many cycles in a row. An arm that accelerates on purpose may
 # point its torque along g(q) for a moment; a compensation of gravity does so all the time.
 _LONGEST_SHARE = 20
-# Of the latest commands, as many whose number did not advance: two publishers each number their
-# own messages, one that was restarted begins anew only once.
-_NUMBERS, _NOT_ADVANCED = 50, 3
+# Two returns to a count that was left, within as many messages, are two publishers; one may be
+# a restarted publisher that has come as far as the one before. So may a jump by a few, that were
+# lost.
+_RETURNS_WITHIN, _LOST_AT_MOST = 2000, 100
+
+
+class PublisherCounts:
+    """
+    Tells one publisher from two by the numbers that each gives its own messages.
+
+    Two publishers count side by side: the numbers fall back to the lower count and return to the
+    higher one. A publisher that was restarted falls back once, and needs as many messages to
+    return.
+    """
+
+    def __init__(self) -> None:
+        self._last: int | None = None
+        self._left_at: int | None = None
+        self._returns: deque[int] = deque(maxlen=2)
+        self._taken = 0
+
+    def add(self, number: int) -> bool:
+        """Take a message's number; return whether more than one publisher counts."""
+        last, self._last = self._last, number
+        self._taken += 1
+        if last is None:
+            return False
+        if number <= last:
+            self._left_at = last
+            return False
+        if self._left_at is None or number <= self._left_at:
+            return False
+        self._left_at = None
+        self._returns.append(self._taken)
+        return (number - last > _LOST_AT_MOST
+                or (len(self._returns) == 2
+                    and self._returns[1] - self._returns[0] <= _RETURNS_WITHIN))
 
 
 class _ModelledSource:
@@ -80,8 +114,7 @@ class CommandSource(_ModelledSource):
         self._effort = controller.description.limit('effort')
         self._command: Array | None = None
         self._arrival = -np.inf
-        self._number: int | None = None
-        self._numbers: deque[bool] = deque(maxlen=_NUMBERS)
+        self._publishers = PublisherCounts()
         self._carrying_gravity = 0
         self.reason = 'no command has arrived'
 
@@ -89,7 +122,7 @@ class CommandSource(_ModelledSource):
         """Forget what ended the last motion, and the commands before it."""
         super().clear_fault()
         self._command = None
-        self._numbers.clear()
+        self._publishers = PublisherCounts()
 
     def take(self, command: Array, now: float, number: int | None = None) -> None:
         """
@@ -177,12 +210,7 @@ class CommandSource(_ModelledSource):
                 f'{self._effort[joint]:g} N m; it is not followed in part either')
 
     def _require_one_publisher(self, number: int | None) -> None:
-        if number is None:
-            return
-        self._numbers.append(self._number is not None and number <= self._number)
-        self._number = number
-        if sum(self._numbers) >= _NOT_ADVANCED:
-            self._numbers.clear()
+        if number is not None and self._publishers.add(number):
             raise CommandRefusedError(
                 'more than one publisher sends commands, and their torques would take turns; '
                 'stop all but one')

@@ -166,15 +166,19 @@ def test_given_two_publishers_of_equal_numbers_then_refused(commands):
     assert numbers(commands, [n for n in range(1, 51) for _ in range(2)]) <= 6
 
 
-def test_given_a_slow_second_publisher_among_many_then_refused(commands):
-    # One message of the second for ten of the first.
-    slow = [n for i in range(20) for n in (*range(900 + 10 * i, 910 + 10 * i), i)]
-    assert numbers(commands, slow) < len(slow)
+@pytest.mark.parametrize(('fast', 'slow'), [(900, 0), (0, 9000), (500, 495), (500, 505)])
+@pytest.mark.parametrize('share', [10, 100])
+def test_given_a_slow_second_publisher_then_refused_in_its_third_message(
+        commands, fast, slow, share):
+    sequence = [n for i in range(4) for n in (
+        *range(fast + share * i, fast + share * (i + 1)), slow + i)]
+    assert numbers(commands, sequence) <= 3 * (share + 1)
 
 
 @pytest.mark.parametrize('sequence', [
-    range(1, 200), [*range(1, 100), *range(1, 100)],  # restarted once
-    [*range(1, 100, 7)], [None] * 100])
+    range(1, 200), [*range(1, 100), *range(1, 300)],  # restarted once
+    [*range(1, 3000), *range(1, 20), *range(1, 3100)],  # and twice
+    [*range(1, 500, 7)], [None] * 100])
 def test_given_one_publisher_when_it_loses_messages_or_restarts_then_taken(commands, sequence):
     assert numbers(commands, list(sequence)) == len(list(sequence))
 
