@@ -10,7 +10,7 @@ and callbacks take what is left of the millisecond.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 import gc
 import sys
 import time
@@ -39,7 +39,7 @@ from .fci_parameters import (
     require_same_gravity,
     STATES_ONLY,
 )
-from .live_parameters import LiveParameters
+from .live_parameters import LiveParameters, MOST_PER_REQUEST
 from .messages import doubles, effort_message, stamp_from_seconds
 from .node_process import REFUSED, run_node, StopRequest
 from .parameters import declare, refuse_unknown, values
@@ -60,6 +60,7 @@ from ..errors import (
 from ..fci.connection import FciConnection, FciReading, StampClock
 from ..fci.model_difference import compare_models
 from ..fci.preflight import known_to_robot, Preflight
+from ..fci.reference_planning import ReferencePlanner
 from ..fci.sources import CommandSource, FeedforwardSource
 from ..fci.torque_loop import LoopState, TorqueLoop
 from ..validation.crosscheck import crosscheck, TOLERANCE
@@ -68,6 +69,8 @@ NODE_NAME = 'fci'
 _LOG_PERIOD_S, _DIAGNOSTICS_PERIOD_S = 1.0, 1.0
 # Callbacks per cycle: one message a cycle would leave none for timers and services.
 _CALLBACKS_PER_CYCLE = 2
+# For how long a thread that plans a reference may hold the loop up at a time.
+_SWITCH_INTERVAL_S = 1e-4
 
 
 class FciNode(Node):
@@ -126,9 +129,10 @@ class FciNode(Node):
         self._open_topics()
         LiveParameters(
             self, FCI_PARAMETERS, FCI_LIVE_PARAMETERS,
-            self._judge_settings, self._apply_settings)
+            self._judge_settings, self._apply_settings, most=self._most_parameters)
         self._diagnostics = FciDiagnostics(
             self, self._loop, self._controller, self._preflight)
+        self._references = ReferencePlanner(self._controller, read_trajectory)
         self._connection.read()
         self._robot_model = self._connection.load_model()
         self._compared_states = parameters['crosscheck_states']
@@ -148,6 +152,7 @@ class FciNode(Node):
         # As in the feedforward node: no walks through what set-up left behind.
         gc.collect()
         gc.freeze()
+        sys.setswitchinterval(_SWITCH_INTERVAL_S)
         try:
             while rclpy.ok() and not (stop.requested and self._at_rest()):
                 self._cycle()
@@ -164,6 +169,7 @@ class FciNode(Node):
             self._ramp_out('the node failed')
             raise
         finally:
+            self._references.close()
             executor.shutdown()
 
     def _ramp_out(self, reason: str) -> None:
@@ -186,6 +192,7 @@ class FciNode(Node):
             reading, began, time.perf_counter() if self._loop.written > written else None)
         self._publish(reading, stamp)
         self._log_changes()
+        self._follow(self._references.step)
         if self._loop.failure is not None and self._loop.state in (
                 LoopState.IDLE, LoopState.FAULT):
             raise self._loop.failure
@@ -223,6 +230,11 @@ class FciNode(Node):
         self._preflight.model_refusal = difference.refusal()
         self._preflight.restart()
         self.get_logger().info(difference.sentence())
+
+    def _most_parameters(self) -> int:
+        """Return how many parameters one request may set: few while the robot waits for torque."""
+        commanding = self._loop.state in (LoopState.CONTROLLING, LoopState.STOPPING)
+        return len(FCI_LIVE_PARAMETERS) if commanding else MOST_PER_REQUEST
 
     def _judge_settings(self, merged: dict[str, Any]) -> None:
         settings = fci_settings_from(merged)
@@ -273,8 +285,12 @@ class FciNode(Node):
             self.get_logger().error(f'refused: {error}', throttle_duration_sec=_LOG_PERIOD_S)
 
     def _on_reference(self, data: bytes) -> None:
+        self._follow(lambda: self._references.take(data))
+
+    def _follow(self, step: Callable[[], None]) -> None:
+        """Take a step of following a reference; a refusal is counted and logged."""
         try:
-            self._controller.set_reference(read_trajectory(data))
+            step()
         except FrankaDynamicsError as error:
             self._diagnostics.refused += 1
             self.get_logger().warning(f'reference refused: {error}',

@@ -47,14 +47,17 @@ class LiveParameters:
         Given all live values as they are now.
     active : callable
         Whether the node is active, and parameters that are only read before are fixed.
+    most : callable
+        How many parameters one request may set now.
 
     """
 
     def __init__(self, node: Any, table: Sequence[ParameterSpec],
                  live: Sequence[ParameterSpec], judge: Callable[[dict[str, Any]], None],
                  apply: Callable[[dict[str, Any]], None],
-                 active: Callable[[], bool] = lambda: False) -> None:
-        self._node, self._live, self._active = node, live, active
+                 active: Callable[[], bool] = lambda: False,
+                 most: Callable[[], int] = lambda: MOST_PER_REQUEST) -> None:
+        self._node, self._live, self._active, self._most = node, live, active, most
         self._specs = {spec.name: spec for spec in table}
         self._judge, self._apply = judge, apply
         self._gathered: dict[str, Parameter] | None = None
@@ -76,8 +79,9 @@ class LiveParameters:
     def _on_request(self, request: SetParameters.Request, answer: SetParameters.Response,
                     ) -> SetParameters.Response:
         self._gathered = {}
+        most = self._most()
         for place, entry in enumerate(request.parameters):
-            answer.results.append(self._set([entry]) if place < MOST_PER_REQUEST else _too_many())
+            answer.results.append(self._set([entry]) if place < most else _too_many(most))
         self._apply_gathered()
         return answer
 
@@ -85,8 +89,9 @@ class LiveParameters:
                            answer: SetParametersAtomically.Response,
                            ) -> SetParametersAtomically.Response:
         self._gathered = {}
+        most = self._most()
         answer.result = (self._set(request.parameters)
-                         if len(request.parameters) <= MOST_PER_REQUEST else _too_many())
+                         if len(request.parameters) <= most else _too_many(most))
         self._apply_gathered()
         return answer
 
@@ -142,9 +147,9 @@ class LiveParameters:
             self._node.get_logger().info(announcement(changed))
 
 
-def _too_many() -> SetParametersResult:
-    return SetParametersResult(successful=False, reason=f'at most {MOST_PER_REQUEST} parameters '
-                               'are taken in one request')
+def _too_many(most: int) -> SetParametersResult:
+    return SetParametersResult(successful=False, reason=f'at most {most} parameters are taken in '
+                               'one request now')
 
 
 def _answered(callback: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
