@@ -99,6 +99,8 @@ class BeaconWatch:
                 self._socket = connection
                 try:
                     connection.connect(self._address)
+                    if self._closed.is_set():  # before there was a connection to shut down
+                        return
                     self._appeared()
                     connection.recv(1)
                 except ConnectionResetError:
