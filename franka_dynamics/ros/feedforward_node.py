@@ -388,8 +388,9 @@ class FeedforwardNode(GuardedLifecycleNode):
 
     def _publish_command(self, torque: Any) -> None:
         data = self._command_bytes.serialize(torque)
-        self._command_publisher.publish(data)
+        # First, because the message may be back before `publish` returns.
         self._command_watch.sent(data)
+        self._command_publisher.publish(data)
         self._last_publication = time.monotonic()
 
     def _publish_stop_step(self) -> bool:
