@@ -13,15 +13,17 @@ moment and the mass forms the pseudo-inertia: J = tr(S) 1 - S.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .expression import Graph, Number
 from ..arm import ArmDescription, Convention, DHRow, JointKind, LinkInertia
+from ..dynamics.body_tree import BASE, BodyTree
 from ..dynamics.model import gravity_vector
+from ..dynamics.tree_rows import cos_sin, tree_rows
 
 # What a rotation by a multiple of 90 degrees may leave of an exact zero, relative.
 _ZERO = 1e-15
@@ -83,8 +85,9 @@ class ChainJoint:
     """
     One joint of the chain, with the link it moves.
 
-    The frame stands in the previous one at Rx(alpha), its origin at `origin` (for a prismatic
-    joint: at position zero), and turns by `theta` plus, for a revolute joint, its position.
+    The frame stands in its antecedent's at Rz(gamma) Rx(alpha), its origin at `origin` (for a
+    prismatic joint: at position zero), and turns by `theta` plus, for a revolute joint, its
+    position. gamma is zero on a serial arm.
     """
 
     revolute: bool
@@ -94,27 +97,38 @@ class ChainJoint:
     theta: float
     moments: Moments
     rotor_inertia: Number
+    cos_gamma: float = 1.0
+    sin_gamma: float = 0.0
 
     @property
     def axis(self) -> tuple[float, float, float]:
-        """The joint axis in the previous frame."""
-        return (0.0, -self.sin_alpha, self.cos_alpha)
+        """The joint axis in the antecedent's frame."""
+        x, y, z = self.twist[:, 2].tolist()
+        return (x, y, z)
 
     @property
     def twist(self) -> NDArray[np.float64]:
-        """The rotation Rx(alpha), shape (3, 3)."""
+        """The rotation Rz(gamma) Rx(alpha), shape (3, 3)."""
         c, s = self.cos_alpha, self.sin_alpha
-        return np.array([[1.0, 0.0, 0.0], [0.0, c, -s], [0.0, s, c]])
+        tilt = np.array([[1.0, 0.0, 0.0], [0.0, c, -s], [0.0, s, c]])
+        if self.sin_gamma == 0.0 and self.cos_gamma == 1.0:
+            return tilt
+        c, s = self.cos_gamma, self.sin_gamma
+        turned: NDArray[np.float64] = np.array(
+            [[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]]) @ tilt
+        return turned
 
 
 @dataclass(frozen=True)
 class Chain:
     """
-    A serial arm seen from its first joint.
+    A serial arm seen from its first joint, or a tree from its first joints.
 
     `gravity` is what holds in the axes of frame 1 at zero (z along joint 1), numbers or
-    expressions [m/s^2]. `root` is the pose of frame 1 at zero in the space frame, `tip` that of
-    the flange in the last frame, each of shape (4, 4); torques depend on neither's position.
+    expressions [m/s^2]; further roots of a tree have theirs in `other_gravity`, by their numbers.
+    `root` is the pose of frame 1 at zero in the space frame, `tip` that of the flange in the last
+    frame, each of shape (4, 4); torques depend on neither's position. `parents` are the joints'
+    antecedents, -1 for the base.
     """
 
     name: str
@@ -122,6 +136,13 @@ class Chain:
     gravity: tuple[Number, Number, Number]
     root: NDArray[np.float64]
     tip: NDArray[np.float64]
+    parents: tuple[int, ...]
+    other_gravity: Mapping[int, tuple[Number, Number, Number]] = field(default_factory=dict)
+
+    def has_only_child(self, joint: int) -> bool:
+        """Return whether the next joint, and it alone, hangs on a joint's link."""
+        return [child for child, parent in enumerate(self.parents) if parent == joint] == [
+            joint + 1]
 
     @property
     def n(self) -> int:
@@ -188,7 +209,52 @@ def build_chain(description: ArmDescription, gravity: ArrayLike,
     if standard:
         tip = DHRow(a=before.a, alpha=before.alpha).transform(Convention.MODIFIED) @ tip
     return Chain(description.name, tuple(joints), (felt[0], felt[1], felt[2]),
-                 np.array(description.base) @ root, tip)
+                 np.array(description.base) @ root, tip, tuple(range(-1, len(joints) - 1)))
+
+
+def build_tree_chain(tree: BodyTree, gravity: ArrayLike, graph: Graph | None = None) -> Chain:
+    """
+    Return a tree of bodies as a chain whose joints name their antecedents.
+
+    Parameters
+    ----------
+    tree : BodyTree
+        Every joint along the z of its body's frame; `tree_rows.with_axes_along_z` moves frames
+        there.
+    gravity, graph
+        As in `build_chain`.
+
+    Raises
+    ------
+    TreeError
+        If a joint is not along its frame's z.
+
+    """
+    joints: list[ChainJoint] = []
+    falls: dict[int, tuple[Number, Number, Number]] = {}
+    space: list[Number] = [graph.parameter(f'g{axis}') for axis in 'xyz'] if graph else list(
+        gravity_vector(gravity).tolist())
+    for i, (row, body) in enumerate(zip(tree_rows(tree), tree.inertias)):
+        cos_gamma, sin_gamma = cos_sin(row.gamma)
+        cos_alpha, sin_alpha = cos_sin(row.row.alpha)
+        a, d = row.row.a, row.row.d
+        # In the axes behind gamma: a along x, d along the joint.
+        y, z = -d * sin_alpha, d * cos_alpha
+        joint = ChainJoint(
+            row.kind is JointKind.REVOLUTE, cos_alpha, sin_alpha,
+            (cos_gamma * a - sin_gamma * y, sin_gamma * a + cos_gamma * y, row.b + z),
+            row.row.theta, Moments.parameters(graph, i + 1) if graph else Moments.of(body),
+            graph.parameter(f'X{i + 1}_rotor') if graph else float(tree.rotor_inertias[i]),
+            cos_gamma, sin_gamma)
+        if row.parent == BASE:
+            seen = [_dot([float(entry) for entry in column], space) for column in joint.twist.T]
+            falls[i] = (seen[0], seen[1], seen[2])
+            # Where a root stands moves no torque: its own frame at zero serves as the origin.
+            joint = replace(joint, cos_alpha=1.0, sin_alpha=0.0, cos_gamma=1.0, sin_gamma=0.0,
+                            origin=(0.0, 0.0, 0.0))
+        joints.append(joint)
+    return Chain('tree', tuple(joints), falls.pop(0), tree.placements[0], np.array(tree.tool),
+                 tree.parents, falls)
 
 
 def _symmetric(six: Sequence[Number]) -> list[list[Number]]:

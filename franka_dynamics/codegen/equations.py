@@ -10,7 +10,14 @@ from enum import Enum
 
 from numpy.typing import ArrayLike
 
-from .chain import build_chain, Chain, ChainJoint, link_parameter_names, Moments
+from .chain import (
+    build_chain,
+    build_tree_chain,
+    Chain,
+    ChainJoint,
+    link_parameter_names,
+    Moments,
+)
 from .differentiation import gradient
 from .expression import Expression, Graph, Number
 from .plan import FEWER_MULTIPLICATIONS, find_plan, Plan
@@ -20,6 +27,7 @@ from .regrouping import RegroupedChain
 from .solution import solved_for_acceleration
 from .vectors import add, arm_to, cross, lifted, rotate, Turn, turned_moments, twist, Vector
 from ..arm import ArmDescription
+from ..dynamics.body_tree import BASE, BodyTree
 from ..dynamics.model import GRAVITY
 
 
@@ -29,25 +37,29 @@ def mass_matrix(graph: Graph, regrouped: RegroupedChain, q: tuple[Expression, ..
     joints = regrouped.chain.joints
     n = len(joints)
     turns = [joint_turn(graph, joint, q[j]) for j, joint in enumerate(joints)]
-    composite = joints[-1].moments
+    parents = regrouped.chain.parents
+    composites = [joint.moments for joint in joints]
     elements: dict[tuple[int, int], Expression] = {}
     for j in reversed(range(n)):
-        joint = joints[j]
+        joint, composite = joints[j], composites[j]
         force, moment = _effort(graph, joint, composite)
         own = moment[2] if joint.revolute else force[2]
         elements[j, j] = own + joint.rotor_inertia
-        for i in reversed(range(j)):
-            outer = joints[i + 1]
-            arm = arm_to(graph, outer, q[i + 1])
-            force = twist(outer, rotate(turns[i + 1], force))
-            moment = twist(outer, rotate(turns[i + 1], moment))
+        # Joints of another branch do not move this body.
+        elements |= {(i, j): graph.zero for i in range(j)}
+        outer, i = j, parents[j]
+        while i != BASE:
+            arm = arm_to(graph, joints[outer], q[outer])
+            force = twist(joints[outer], rotate(turns[outer], force))
+            moment = twist(joints[outer], rotate(turns[outer], moment))
             moment = add(moment, cross(arm, force))
             elements[i, j] = moment[2] if joints[i].revolute else force[2]
-        if j:
+            outer, i = i, parents[i]
+        if parents[j] != BASE:
             # A mass kept on the axis, at the origin, is felt from the joint before on.
             composite = replace(composite, mass=composite.mass + regrouped.kept[j])
             carried = _handed_down(graph, joint, turns[j], composite, arm_to(graph, joint, q[j]))
-            composite = joints[j - 1].moments + carried
+            composites[parents[j]] = composites[parents[j]] + carried
     return elements
 
 
@@ -120,7 +132,7 @@ class Equations:
 
 
 def customised_equations(
-        description: ArmDescription, quantity: Quantity = Quantity.INVERSE_DYNAMICS,
+        description: ArmDescription | BodyTree, quantity: Quantity = Quantity.INVERSE_DYNAMICS,
         gravity: ArrayLike = GRAVITY, *, parameters: Parameters = Parameters.BAKED,
         terminal_wrench: bool = False, addition_cost: float = FEWER_MULTIPLICATIONS,
         classical: bool = False, plan: Plan | None = None) -> Equations:
@@ -129,8 +141,9 @@ def customised_equations(
 
     Parameters
     ----------
-    description : ArmDescription
-        The arm, with its hand and payload as wanted; revolute and prismatic joints.
+    description : ArmDescription or BodyTree
+        The arm, with its hand and payload as wanted; revolute and prismatic joints. Or a tree of
+        bodies whose joints lie along their frames' z: a torso with two arms.
     quantity : Quantity
         What is to be computed.
     gravity : array_like, shape (3,)
@@ -154,18 +167,18 @@ def customised_equations(
     at_run_time = parameters is Parameters.RUN_TIME
 
     def outputs(candidate: Plan, graph: Graph) -> list[Output]:
-        chain = build_chain(description, gravity, graph if at_run_time else None)
+        chain = _chain(description, gravity, graph if at_run_time else None)
         return _outputs(graph, chain, candidate, quantity, terminal_wrench)
 
     def values(candidate: Plan) -> list[Expression]:
         graph = Graph()
-        chain = build_chain(description, gravity, graph if at_run_time else None)
+        chain = _chain(description, gravity, graph if at_run_time else None)
         planned = _PLANNED_AS.get(quantity, quantity)
         return [output.value
                 for output in _outputs(graph, chain, candidate, planned, terminal_wrench)]
 
     if plan is None:
-        plan = find_plan(build_chain(description, gravity), values,
+        plan = find_plan(_chain(description, gravity), values,
                          turnable_tip=not at_run_time and not terminal_wrench,
                          movable_tip=not terminal_wrench, addition_cost=addition_cost,
                          classical=classical)
@@ -175,7 +188,15 @@ def customised_equations(
     program = write_program(quantity.value, graph, outputs(plan, graph), arrays, names)
     if quantity is Quantity.FORWARD_DYNAMICS:
         program = solved_for_acceleration(program, description.n)
-    return Equations(description.name, description.n, quantity, plan, program)
+    name = 'tree' if isinstance(description, BodyTree) else description.name
+    return Equations(name, description.n, quantity, plan, program)
+
+
+def _chain(arm: ArmDescription | BodyTree, gravity: ArrayLike, graph: Graph | None = None,
+           ) -> Chain:
+    if isinstance(arm, BodyTree):
+        return build_tree_chain(arm, gravity, graph)
+    return build_chain(arm, gravity, graph)
 
 
 def parameter_names(n: int) -> tuple[str, ...]:

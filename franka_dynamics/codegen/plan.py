@@ -27,6 +27,7 @@ from .regrouping import (
     with_shifted_origins,
     with_turned_tip,
 )
+from ..dynamics.body_tree import BASE
 
 FEWER_MULTIPLICATIONS, FEWER_ADDITIONS = 0.99, 1.01
 
@@ -138,7 +139,9 @@ def _other_shifts(chain: Chain, plan: Plan, *, j: int) -> Iterator[Plan]:
 def _along_axis(chain: Chain, plan: Plan, j: int) -> float:
     """Return how far joint j's origin lies along its axis from the common normal before it."""
     joint = chain.joints[j]
-    origin = (*joint.origin[:2], joint.origin[2] - plan.shifts[j - 1])
+    parent = chain.parents[j]
+    before = 0.0 if parent == BASE else plan.shifts[parent]
+    origin = (*joint.origin[:2], joint.origin[2] - before)
     return sum(a * b for a, b in zip(origin, joint.axis))
 
 
@@ -157,14 +160,16 @@ def _other_manners(chain: Chain, plan: Plan, *, j: int) -> Iterator[Plan]:
     style = plan.style
     yield replace(plan, style=replace(style, apart=style.apart ^ {j}))
     joint = chain.joints[j]
-    if j == 0 or not joint.revolute:
+    if chain.parents[j] == BASE or not joint.revolute:
         return
     yield replace(plan, style=replace(style, unturned=style.unturned ^ {j}))
     for x, y in (({j}, {j}), ({j}, set()), (set(), {j})):
         yield replace(plan, style=replace(style, doubled_x=style.doubled_x ^ x,
                                           doubled_y=style.doubled_y ^ y))
     parallel = joint.sin_alpha == 0.0 and joint.cos_alpha == 1.0
-    if parallel and chain.joints[j - 1].revolute and j - 1 not in style.summed_angles:
+    straight = chain.has_only_child(j - 1) and joint.sin_gamma == 0.0 and joint.cos_gamma == 1.0
+    if (parallel and straight and chain.joints[j - 1].revolute
+            and j - 1 not in style.summed_angles):
         yield replace(plan, style=replace(style, summed_angles=style.summed_angles ^ {j}))
 
 
@@ -183,7 +188,12 @@ def _other_cancellations(chain: Chain, plan: Plan, *, link: int) -> Iterator[Pla
 
 def _cancellations_of(chain: Chain, link: int) -> Iterator[Cancellation]:
     """Yield what masses on the next joints could cancel of a link's first moment."""
-    after = [j for j in (link + 1, link + 2) if j < chain.n and chain.joints[j].revolute]
+    after = []
+    for j in (link + 1, link + 2):
+        if j >= chain.n or chain.parents[j] != j - 1:
+            break
+        if chain.joints[j].revolute:
+            after.append(j)
     for j in after:
         for axis in (0, 1):
             yield Cancellation((j,), ((link, axis),))

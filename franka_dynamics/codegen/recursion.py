@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .chain import ChainJoint, Moments
+from .chain import Chain, ChainJoint, Moments
 from .expression import Expression, Graph
 from .regrouping import RegroupedChain
 from .vectors import (
@@ -35,6 +35,7 @@ from .vectors import (
     untwist,
     Vector,
 )
+from ..dynamics.body_tree import BASE
 
 
 @dataclass(frozen=True)
@@ -104,15 +105,18 @@ class Motion:
     before: tuple[Vector, Vector]  # omega and U's column z before the joint's turn
 
 
-def outward(graph: Graph, joints: tuple[ChainJoint, ...], gravity: Vector, inputs: Inputs,
-            style: Style) -> list[Motion]:
-    """Return the motion of every link, from the base to the tip."""
+def outward(graph: Graph, chain: Chain, inputs: Inputs, style: Style) -> list[Motion]:
+    """Return the motion of every link, from the base to the tips."""
     still: Vector = (graph.zero, graph.zero, graph.zero)
-    up = still if inputs.weightless else scale(-1.0 / style.length_unit, gravity)
-    base = Motion(still, still, Spread((still, still, still)), up, still, (still, still))
     motions: list[Motion] = []
-    for j in range(len(joints)):
-        motion = _through_joint(graph, joints, j, motions[-1] if j else base, inputs, style)
+    for j, parent in enumerate(chain.parents):
+        if parent == BASE:
+            gravity = lifted(graph, chain.other_gravity.get(j, chain.gravity))
+            up = still if inputs.weightless else scale(-1.0 / style.length_unit, gravity)
+            last = Motion(still, still, Spread((still, still, still)), up, still, (still, still))
+        else:
+            last = motions[parent]
+        motion = _through_joint(graph, chain.joints, j, last, inputs, style)
         motions.append(motion)
         _name(graph, j, motion)
     return motions
@@ -185,7 +189,7 @@ def _slide(joint: ChainJoint, last: Motion, at_joint: Vector, turned: Turn,
 
     omega, spin = into(last.omega), into(last.spin)
     columns = [into(column) for column in zip(*[into(row) for row in last.spread.rows])]
-    sides = (joint.cos_alpha, *(abs(value.number or 0.0) for value in turned))
+    sides = (joint.cos_alpha, joint.cos_gamma, *(abs(value.number or 0.0) for value in turned))
     quarter = all(abs(side) in (0.0, 1.0) for side in sides)
     rows: Matrix = tuple(zip(*columns)) if quarter else _matrix(omega, spin)  # type: ignore
     unit = 1.0 / style.length_unit
@@ -217,16 +221,21 @@ Wrench = tuple[Vector, Vector]  # force, moment about the origin
 def inverse_dynamics(graph: Graph, regrouped: RegroupedChain, inputs: Inputs,
                      style: Style) -> list[Expression]:
     """Return the torque (or force) of every joint."""
-    joints = regrouped.chain.joints
-    motions = outward(graph, joints, lifted(graph, regrouped.chain.gravity), inputs, style)
+    chain = regrouped.chain
+    motions = outward(graph, chain, inputs, style)
     inward = _Inward(graph, regrouped, inputs, style, motions)
-    wrench: Wrench = (scale(style.force_unit, inputs.force), inputs.moment)
-    torques = [graph.zero] * len(joints)
-    for j in reversed(range(len(joints))):
-        wrench = inward.gather(j, wrench)
+    none: Vector = (graph.zero, graph.zero, graph.zero)
+    # What hangs on each link, the terminal wrench on the last one.
+    beyond: list[Wrench] = [(none, none)] * chain.n
+    beyond[-1] = scale(style.force_unit, inputs.force), inputs.moment
+    torques = [graph.zero] * chain.n
+    for j in reversed(range(chain.n)):
+        wrench = inward.gather(j, beyond[j])
         torques[j] = inward.load(j, wrench)
-        if j:
-            wrench = inward.hand_down(j, wrench)
+        parent = chain.parents[j]
+        if parent != BASE:
+            force, moment = inward.hand_down(j, wrench)
+            beyond[parent] = add(beyond[parent][0], force), add(beyond[parent][1], moment)
     return torques
 
 
@@ -235,6 +244,7 @@ class _Inward:
                  motions: list[Motion]) -> None:
         self.graph, self.inputs, self.style, self.motions = graph, inputs, style, motions
         self.joints, self.kept = regrouped.chain.joints, regrouped.kept
+        self.parents = regrouped.chain.parents
         self.aside: tuple[Expression, Expression] | None = None
 
     def turn(self, j: int) -> Turn:
@@ -263,7 +273,7 @@ class _Inward:
         return moment[2] + joint.rotor_inertia * push if j else moment[2]
 
     def hand_down(self, j: int, wrench: Wrench) -> Wrench:
-        """Return the wrench on link j - 1, in its frame and about its origin."""
+        """Return the wrench on the antecedent, in its frame and about its origin."""
         joint, style = self.joints[j], self.style
         force, (x, y, z) = wrench
         straight = j in style.unturned
@@ -315,13 +325,14 @@ class _Inward:
         There U is the previous link's, twisted, and what the joint's own motion adds:
         -dq (dq + 2 omega_z) on xx and yy, -/+ ddq on xy and yx, 2 dq omega on zx and zy.
         """
-        joint, last = self.joints[j], self.motions[j - 1]
+        joint, last = self.joints[j], self.motions[self.parents[j]]
         rate, push = self.inputs.dq[j], self.inputs.ddq[j]
         x, y, z = untwist(joint, last.omega)
         columns = [untwist(joint, column) for column in zip(*last.spread.rows)]
         (xx, xy, xz), (yx, yy, yz), (zx, zy, zz) = (untwist(joint, row) for row in zip(*columns))
         twice = 2.0 * rate
-        if joint.cos_alpha == 0.0 and last.spread.squares is not None:
+        straight = joint.sin_gamma == 0.0 and joint.cos_gamma == 1.0
+        if joint.cos_alpha == 0.0 and straight and last.spread.squares is not None:
             # The two squares that stay are the previous link's; only the one about z is new.
             fast = (z + rate) * (z + rate)
             new_xx, new_yy = -(last.spread.squares[1] + fast), -(last.spread.squares[0] + fast)

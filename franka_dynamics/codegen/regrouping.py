@@ -26,6 +26,7 @@ import numpy as np
 from .chain import Chain, ChainJoint, Moments
 from .expression import Number
 from ..arm import Convention, DHRow
+from ..dynamics.body_tree import BASE
 
 _NOTHING = Moments(0.0, (0.0, 0.0, 0.0), (0.0, 0.0, 0.0, 0.0, 0.0, 0.0))
 _SOLVABLE = 1e-6  # smallest singular value, relative, of geometry that can cancel first moments
@@ -54,11 +55,10 @@ class RegroupedChain:
 
 def with_shifted_origins(chain: Chain, shifts: Sequence[float]) -> Chain:
     """Return the same arm with each revolute joint's origin moved along its own axis [m]."""
-    joints, before = [], 0.0
-    for joint, shift in zip(chain.joints, shifts):
+    joints = []
+    for joint, shift, parent in zip(chain.joints, shifts, chain.parents):
         origin = np.array(joint.origin) + shift * np.array(joint.axis)
-        origin[2] -= before
-        before = shift
+        origin[2] -= 0.0 if parent == BASE else shifts[parent]
         joints.append(replace(
             joint, origin=(float(origin[0]), float(origin[1]), float(origin[2])),
             moments=joint.moments.expressed_in(_IDENTITY, (0.0, 0.0, -shift))))
@@ -121,9 +121,13 @@ def _flat(cancellations: Sequence[Cancellation],
 def _regroup(chain: Chain, kept: Mapping[int, Number]) -> RegroupedChain:
     joints = list(chain.joints)
     masses: list[Number] = [0.0] * chain.n
-    for j in reversed(range(1, chain.n)):
+    for j in reversed(range(chain.n)):
         joint = joints[j]
-        parent = joints[j - 1]
+        if chain.parents[j] == BASE:
+            joints[j] = replace(joint, moments=_without_axis(joint.moments) if joint.revolute else
+                                replace(joint.moments, second=_NOTHING.second))
+            continue
+        parent = joints[chain.parents[j]]
         if joint.revolute:
             masses[j] = kept.get(j, 0.0)
             moved = Moments(joint.moments.mass - masses[j], (0.0, 0.0, joint.moments.first[2]),
@@ -135,10 +139,7 @@ def _regroup(chain: Chain, kept: Mapping[int, Number]) -> RegroupedChain:
             remains = replace(joint.moments, second=_NOTHING.second)
             arrived = moved.expressed_in(_rotation(joint), (0.0, 0.0, 0.0))
         joints[j] = replace(joint, moments=remains)
-        joints[j - 1] = replace(parent, moments=parent.moments + arrived)
-    base = joints[0]
-    joints[0] = replace(base, moments=_without_axis(base.moments) if base.revolute else
-                        replace(base.moments, second=_NOTHING.second))
+        joints[chain.parents[j]] = replace(parent, moments=parent.moments + arrived)
     return RegroupedChain(replace(chain, joints=tuple(joints)), tuple(masses))
 
 
@@ -162,7 +163,7 @@ def _with_merged_rotor(chain: Chain) -> Chain:
 
     ZZ alone is, in second moments, a half on xx and yy and minus a half on zz.
     """
-    if chain.n < 2:
+    if chain.n < 2 or chain.parents[1] != 0:
         return chain
     first, second = chain.joints[:2]
     if not (first.revolute and second.revolute and second.cos_alpha == 0.0):

@@ -65,14 +65,18 @@ def rotate_back(turned: Turn, vector: Vector) -> Vector:
 
 
 def twist(joint: ChainJoint, vector: Vector) -> Vector:
-    """Return Rx(alpha) v."""
+    """Return Rz(gamma) Rx(alpha) v."""
     (x, y, z), c, s = vector, joint.cos_alpha, joint.sin_alpha
-    return x, y * c - z * s, y * s + z * c
+    y, z = y * c - z * s, y * s + z * c
+    c, s = joint.cos_gamma, joint.sin_gamma
+    return x * c - y * s, x * s + y * c, z
 
 
 def untwist(joint: ChainJoint, vector: Vector) -> Vector:
-    """Return Rx(alpha)' v."""
-    (x, y, z), c, s = vector, joint.cos_alpha, joint.sin_alpha
+    """Return Rx(alpha)' Rz(gamma)' v."""
+    (x, y, z), c, s = vector, joint.cos_gamma, joint.sin_gamma
+    x, y = x * c + y * s, y * c - x * s
+    c, s = joint.cos_alpha, joint.sin_alpha
     return x, y * c + z * s, z * c - y * s
 
 

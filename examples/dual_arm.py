@@ -1,0 +1,125 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+Two FR3 arms on a torso that turns, as one tree: base parameters, regressor, code, batches.
+
+Everything is compared with Pinocchio, whose model of the same set-up is put together from the
+shipped URDF of the arm by `pin.appendModel`. Run `python examples/dual_arm.py`; it writes the
+tree's equations as a C header with `--output`, and takes a minute or two, for the cheapest way to
+write them is searched for.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+import numpy as np
+import pinocchio as pin
+
+from franka_dynamics.arm import LinkInertia, load
+from franka_dynamics.codegen.emit import c_header, operation_count, Origin
+from franka_dynamics.codegen.equations import customised_equations, Parameters, Quantity
+from franka_dynamics.dynamics.assembly import assemble, Mount
+from franka_dynamics.dynamics.body_tree import BASE, BodyTree
+from franka_dynamics.dynamics.derivatives import tree_motion
+from franka_dynamics.identification.base_parameters import Method, tree_base_parameters
+from franka_dynamics.identification.numerical_base_parameters import numerical_base_parameters
+from franka_dynamics.resources import share_directory
+
+GRAVITY = (0.0, 0.0, -9.81)
+# A waist of 25 kg that turns about the vertical; its moments are chosen here.
+WAIST = LinkInertia.from_box((0.25, 0.45, 0.6), center=(0.02, 0.0, 0.3), mass=25.0)
+
+
+def shoulder(side: float) -> np.ndarray:
+    """Return a mount's pose in the waist's frame: half a metre up, tilted out by 45 degrees."""
+    c = s = np.sqrt(0.5)
+    pose = np.eye(4)
+    pose[:3, :3] = [[1.0, 0.0, 0.0], [0.0, c, side * s], [0.0, -side * s, c]]
+    pose[:3, 3] = 0.0, side * 0.15, 0.5
+    return pose
+
+
+def dual_arm() -> BodyTree:
+    """Return the waist and both arms, 15 joints."""
+    torso = BodyTree((BASE,), np.eye(4)[None], np.array([[0, 0, 0, 0, 0, 1.0]]), (WAIST,),
+                     names=('waist',))
+    arm = load('fr3')
+    return assemble([Mount(arm, shoulder(1.0), 0, 'left_'), Mount(arm, shoulder(-1.0), 0,
+                                                                 'right_')], torso)
+
+
+def pinocchio_dual_arm() -> pin.Model:
+    """Return the same from the shipped URDF; shares nothing with the tree but the poses."""
+    model = pin.Model()
+    waist = model.addJoint(0, pin.JointModelRZ(), pin.SE3.Identity(), 'waist')
+    center = WAIST.center_of_mass
+    model.appendBodyToJoint(waist, pin.Inertia(WAIST.mass, center,
+                                               WAIST.inertia_at_center_of_mass),
+                            pin.SE3.Identity())
+    for side, prefix in ((1.0, 'left_'), (-1.0, 'right_')):
+        frame = model.addFrame(pin.Frame(prefix + 'mount', waist, pin.SE3(shoulder(side)),
+                                         pin.FrameType.OP_FRAME))
+        arm = pin.buildModelFromUrdf(str(share_directory() / 'urdf' / 'fr3.urdf'))
+        for index in range(1, arm.njoints):
+            arm.names[index] = prefix + arm.names[index]
+        for entry in arm.frames:
+            entry.name = prefix + entry.name
+        model = pin.appendModel(model, arm, frame, pin.SE3.Identity())
+    model.gravity.linear = np.array(GRAVITY)
+    return model
+
+
+def reference_torques(q: np.ndarray, dq: np.ndarray, ddq: np.ndarray) -> np.ndarray:
+    """Return Pinocchio's torques in the tree's order of joints, shape (N, 15)."""
+    model = pinocchio_dual_arm()
+    data = model.createData()
+    order = [model.joints[model.getJointId(name)].idx_q for name in dual_arm().names]
+    out = np.empty(q.shape)
+    for row, *state in zip(out, q, dq, ddq):
+        given = [np.empty(model.nq) for _ in state]
+        for theirs, ours in zip(given, state):
+            theirs[order] = ours
+        row[:] = pin.rnea(model, data, *given)[order]
+    return out
+
+
+def main() -> None:
+    """Find, compare, print and write."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument('--output', type=Path, help='folder for the C header')
+    arguments = parser.parse_args()
+    tree = dual_arm()
+    states = np.random.default_rng(0).uniform(-2.0, 2.0, (3, 200, tree.n))
+    expected = reference_torques(*states)
+
+    def compared(what: str, torques: np.ndarray) -> None:
+        print(f'{what}: {np.abs(torques - expected).max():.1e} N m from Pinocchio '
+              f'(torques up to {np.abs(expected).max():.0f})')
+
+    compared('recursion of the tree', tree_motion(tree, *states).tau)
+    found = tree_base_parameters(tree, method=Method.CLOSED_FORM)
+    other = tree_base_parameters(tree)
+    print(f'base parameters: {len(found)} of {10 * tree.n} by the closed form, {len(other)} by '
+          f'elimination, {numerical_base_parameters(tree).rank} by the rank of the regressor')
+    compared('base parameters', found.regressor(*states) @ found.values())
+    equations = customised_equations(tree, Quantity.INVERSE_DYNAMICS, GRAVITY)
+    print('generated equations: {} multiplications, {} additions'.format(
+        *operation_count(equations)))
+    try:
+        from franka_dynamics.batch.tree_batch import TreeBatchModel
+    except ImportError as error:
+        print(error)
+    else:
+        compared('a batch', TreeBatchModel(tree).inverse_dynamics(*states))
+    if arguments.output:
+        origin = Origin('dual_fr3', 'franka_description', 'none', GRAVITY, Parameters.BAKED)
+        arguments.output.mkdir(parents=True, exist_ok=True)
+        path = arguments.output / 'dual_fr3_dynamics.h'
+        path.write_text(c_header(origin, [equations]), encoding='utf-8')
+        print(f'written: {path}')
+
+
+if __name__ == '__main__':
+    main()

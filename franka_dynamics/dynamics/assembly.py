@@ -1,0 +1,97 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Arms mounted on a base or on each other's bodies as one tree: a torso with two arms."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from .body_tree import BASE, BodyTree
+from .tree_rows import with_axes_along_z
+from ..arm import ArmDescription
+from ..errors import TreeError
+from ..spatial import rigid_transform
+from ..typing import Array
+
+
+@dataclass(frozen=True, eq=False)
+class Mount:
+    """
+    An arm and where it stands.
+
+    Parameters
+    ----------
+    arm : ArmDescription
+        Its `base` is the pose of its own frame {0} in the mount's frame.
+    pose : array_like, shape (4, 4)
+        Of the mount's frame in the carrier's.
+    carrier : int
+        Number of the torso's body that carries it; BASE (-1), the space frame, if not given.
+    prefix : str
+        Put before the names of its joints, verbatim.
+
+    """
+
+    arm: ArmDescription
+    pose: Array = field(default_factory=lambda: np.eye(4))
+    carrier: int = BASE
+    prefix: str = ''
+
+
+def assemble(mounts: Sequence[Mount], torso: BodyTree | None = None) -> BodyTree:
+    """
+    Return arms, and the torso that carries them, as one tree.
+
+    Bodies are the torso's, then each arm's from its base to its tip; every joint lies along the z
+    of its body's frame. An arm's base link (`ArmDescription.base_link`), which stands still on
+    its own, moves with the body that carries it and is added to that one. The tool is the last
+    arm's flange.
+
+    Parameters
+    ----------
+    mounts : sequence of Mount
+        At least one.
+    torso : BodyTree, optional
+        What some of them stand on.
+
+    Raises
+    ------
+    TreeError
+        If there is no arm, a carrier is no body of the torso, or two joints have one name.
+
+    """
+    if not mounts:
+        raise TreeError('There is no arm to assemble: give at least one Mount.')
+    carriers = 0 if torso is None else torso.n
+    parents: list[int] = [] if torso is None else list(torso.parents)
+    parts = [] if torso is None else [torso]
+    names = [] if torso is None else list(torso.names)
+    placements = [] if torso is None else [np.array(torso.placements)]
+    carried = [] if torso is None else list(torso.inertias)
+    for mount in mounts:
+        if not BASE <= mount.carrier < carriers:
+            raise TreeError(f'{mount.arm.name} is to stand on body {mount.carrier}; it must be '
+                            f'{BASE} (the base)..{carriers - 1}, a body of the torso.')
+        arm = BodyTree.from_description(mount.arm)
+        placed = np.array(arm.placements)
+        placed[0] = rigid_transform(mount.pose) @ placed[0]
+        if mount.carrier != BASE and mount.arm.base_link is not None:
+            pose = rigid_transform(mount.pose) @ mount.arm.base
+            carried[mount.carrier] = (carried[mount.carrier]
+                                      + mount.arm.base_link.expressed_in(pose))
+        parents += [mount.carrier, *range(len(parents), len(parents) + arm.n - 1)]
+        names += [mount.prefix + name for name in mount.arm.joint_names]
+        placements.append(placed)
+        parts.append(arm)
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise TreeError(f'Two joints are called {twice[0]}; give the arms different prefixes.')
+    return with_axes_along_z(BodyTree(
+        parents=tuple(parents), placements=np.concatenate(placements),
+        twists=np.concatenate([part.twists for part in parts]),
+        inertias=(*carried, *(body for mount in mounts for body in mount.arm.links)),
+        rotor_inertias=np.concatenate([part.rotor_inertias for part in parts]),
+        tool=parts[-1].tool, names=tuple(names)))

@@ -1,0 +1,109 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Equations generated for trees against the recursion of the tree, and batches of them."""
+
+import numpy as np
+import pytest
+
+from franka_dynamics.codegen.emit import Origin, python_module
+from franka_dynamics.codegen.equations import customised_equations, Parameters, Quantity
+from franka_dynamics.codegen.plan import Plan
+from franka_dynamics.dynamics.body_tree import BodyTree
+from franka_dynamics.dynamics.derivatives import differentiate, tree_motion
+from franka_dynamics.errors import JointVectorError
+
+from ..identification.trees import random_tree_of_rows
+
+# Relative to max(1, |tau|); measured 1e-15.
+EPS_TORQUE = 1e-12
+TILTED = (3.0, -5.0, -7.0)
+
+
+def compiled(tree, quantity, gravity, plan=None, parameters=Parameters.BAKED):
+    equations = customised_equations(tree, quantity, gravity, plan=plan, parameters=parameters)
+    names = {}
+    exec(python_module(Origin('tree', 'any', 'none', gravity, parameters), [equations]), names)
+    return names
+
+
+def assert_same(actual, expected):
+    scale = max(1.0, np.abs(expected).max(initial=0.0))
+    np.testing.assert_allclose(actual, expected, rtol=0.0, atol=EPS_TORQUE * scale)
+
+
+@pytest.mark.parametrize('seed', range(10))
+def test_given_a_random_tree_when_written_plainly_then_its_dynamics_come_out(seed):
+    # Several roots, slides, branches askew: gamma and b are not zero.
+    tree = random_tree_of_rows(seed, special=(0.6, 0.9)[seed % 2])
+    gravity = ((0.0, 0.0, -9.81), TILTED)[seed % 2]
+    plain = Plan(shifts=(0.0,) * tree.n)
+    q, dq, ddq = np.random.default_rng(seed).uniform(-2.0, 2.0, (3, tree.n))
+    still = np.zeros(tree.n)
+    moving = differentiate(tree, q, dq, ddq, gravity=gravity)
+    expected = {
+        Quantity.INVERSE_DYNAMICS: ((q, dq, ddq), moving.motion.tau),
+        Quantity.GRAVITY: ((q,), tree_motion(tree, q, still, still, gravity=gravity).tau),
+        Quantity.CORIOLIS: ((q, dq), tree_motion(tree, q, dq, still, gravity=(0, 0, 0)).tau),
+        Quantity.MASS_MATRIX: ((q,), moving.tau.by_ddq)}
+    for quantity, (arguments, value) in expected.items():
+        out = np.full(value.shape, np.nan)
+        compiled(tree, quantity, gravity, plain)[quantity.value](*arguments, out)
+        assert_same(out, value)
+
+
+@pytest.mark.parametrize('seed', [1, 5])
+def test_given_a_random_tree_when_the_plan_is_searched_then_torques_stay(seed):
+    tree = random_tree_of_rows(seed, special=0.9)
+    q, dq, ddq = np.random.default_rng(seed).uniform(-2.0, 2.0, (3, tree.n))
+    tau = np.empty(tree.n)
+    compiled(tree, Quantity.INVERSE_DYNAMICS, TILTED)['inverse_dynamics'](q, dq, ddq, tau)
+    assert_same(tau, tree_motion(tree, q, dq, ddq, gravity=TILTED).tau)
+
+
+def test_given_other_bodies_at_run_time_when_prepared_then_the_tree_has_them():
+    tree = random_tree_of_rows(3)
+    rng = np.random.default_rng(0)
+    other = tree.with_inertias(random_tree_of_rows(3, special=0.5).inertias[::-1])
+    plain = Plan(shifts=(0.0,) * tree.n)
+    names = compiled(tree, Quantity.INVERSE_DYNAMICS, TILTED, plain, Parameters.RUN_TIME)
+    X = np.concatenate([*(np.append(body.parameters(), rotor) for body, rotor in
+                          zip(other.inertias, other.rotor_inertias)), TILTED])
+    prepared = np.empty(200)
+    names['prepare_inverse_dynamics'](X, prepared)
+    q, dq, ddq = rng.uniform(-2.0, 2.0, (3, tree.n))
+    tau = np.empty(tree.n)
+    names['inverse_dynamics'](q, dq, ddq, prepared, tau)
+    assert_same(tau, tree_motion(other, q, dq, ddq, gravity=TILTED).tau)
+
+
+def test_given_stacks_of_a_tree_when_run_as_a_batch_then_rows_are_the_states(tmp_path,
+                                                                           monkeypatch):
+    pytest.importorskip('numba', reason="numba (extra 'batch') is not installed")
+    from franka_dynamics.batch.tree_batch import TreeBatchModel
+
+    monkeypatch.setenv('XDG_CACHE_HOME', str(tmp_path))
+    tree = random_tree_of_rows(1, special=0.9)
+    batch = TreeBatchModel(tree)
+    # Not a whole number of blocks of lanes.
+    q, dq, ddq = np.random.default_rng(2).uniform(-2.0, 2.0, (3, 7, 11, tree.n))
+    moving = differentiate(tree, q, dq, ddq)
+    assert_same(batch.inverse_dynamics(q, dq, ddq), moving.motion.tau)
+    assert_same(batch.mass_matrix(q), moving.tau.by_ddq)
+    assert_same(batch.gravity(q[0]), tree_motion(tree, q[0], 0 * q[0], 0 * q[0]).tau)
+    assert batch.coriolis(q[0, :0], dq[0, :0]).shape == (0, tree.n)
+    with pytest.raises(JointVectorError, match='dq has shape'):
+        batch.coriolis(q, dq[..., 1:])
+    with pytest.raises(JointVectorError, match='do not broadcast'):
+        batch.coriolis(q, dq[:3])
+    with pytest.raises(JointVectorError, match='threads is 0'):
+        TreeBatchModel(tree, threads=0)
+
+
+def test_given_an_arm_as_a_tree_when_counted_then_it_costs_no_more_than_as_an_arm():
+    from franka_dynamics.arm import load
+    from franka_dynamics.codegen.emit import operation_count
+
+    arm = load('stanford')
+    as_arm = operation_count(customised_equations(arm))
+    as_tree = operation_count(customised_equations(BodyTree.from_description(arm)))
+    assert sum(as_tree) <= sum(as_arm)

@@ -1,0 +1,75 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The dual-arm example against Pinocchio's model made from the arm's URDF."""
+
+import importlib.util
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from franka_dynamics.arm import load
+from franka_dynamics.dynamics.assembly import assemble, Mount
+from franka_dynamics.dynamics.body_tree import BodyTree
+from franka_dynamics.dynamics.derivatives import tree_motion
+from franka_dynamics.errors import TreeError
+from franka_dynamics.identification.base_parameters import Method, tree_base_parameters
+
+# Torques up to some 70 N m; measured 1e-13.
+ATOL_NM = 1e-11
+
+
+@pytest.fixture(scope='module')
+def example():
+    """Return the example as a module."""
+    path = Path(__file__).parents[2] / 'examples' / 'dual_arm.py'
+    spec = importlib.util.spec_from_file_location('dual_arm', path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope='module')
+def states():
+    return np.random.default_rng(0).uniform(-2.0, 2.0, (3, 20, 15))
+
+
+def test_given_two_arms_on_a_waist_when_moved_then_pinocchio_agrees(example, states):
+    tree = example.dual_arm()
+    expected = example.reference_torques(*states)
+    np.testing.assert_allclose(tree_motion(tree, *states).tau, expected, rtol=0.0, atol=ATOL_NM)
+    found = tree_base_parameters(tree, method=Method.CLOSED_FORM)
+    assert len(found) == 99
+    np.testing.assert_allclose(found.regressor(*states) @ found.values(), expected, rtol=0.0,
+                               atol=ATOL_NM)
+
+
+def test_given_the_arms_base_links_when_left_out_then_the_waist_misses_them(example, states):
+    tree = example.dual_arm()
+    bare = tree.with_inertias((example.WAIST, *tree.inertias[1:]))
+    missed = np.abs(tree_motion(bare, *states).tau - example.reference_torques(*states))
+    assert missed[:, 0].max() > 0.1
+    assert missed[:, 1:].max() < ATOL_NM
+
+
+def test_given_arms_on_the_ground_when_assembled_then_they_are_independent():
+    fer, rpr = load('fer'), load('rpr')
+    pose = np.eye(4)
+    pose[:3, 3] = 1.0, 0.5, 0.2
+    tree = assemble([Mount(fer), Mount(rpr, pose, prefix='other_')])
+    assert tree.parents == (-1, 0, 1, 2, 3, 4, 5, -1, 7, 8)
+    assert tree.names[-1] == 'other_rpr_joint3'
+    q, dq, ddq = np.random.default_rng(1).normal(size=(3, 10))
+    both = tree_motion(tree, q, dq, ddq).tau
+    for arm, part in ((fer, slice(0, 7)), (rpr, slice(7, 10))):
+        alone = tree_motion(BodyTree.from_description(arm), q[part], dq[part], ddq[part]).tau
+        np.testing.assert_allclose(both[part], alone, rtol=0.0, atol=1e-12)
+
+
+@pytest.mark.parametrize('mounts, sentence', [
+    ([], 'There is no arm'),
+    ([Mount(load('rpr'), carrier=0)], r'rpr is to stand on body 0; it must be -1 \(the base\)'),
+    ([Mount(load('rpr')), Mount(load('rpr'))], 'Two joints are called rpr_joint1')])
+def test_given_mounts_that_do_not_fit_when_assembled_then_it_is_told(mounts, sentence):
+    with pytest.raises(TreeError, match=sentence):
+        assemble(mounts)
