@@ -46,7 +46,7 @@ class ContactLimits:
     """
 
     threshold: float = 1.15
-    threshold_per_speed: float = 0.45
+    threshold_per_speed: float = 0.6
     release: float = 0.5
     hold: float = 0.1
     high_pass: float = 0.5

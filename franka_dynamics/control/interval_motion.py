@@ -84,8 +84,8 @@ class IntervalMotion:
             return None
         if self._repeats(stamp, q, dq):
             return None
-        self._measured = self._measured + dq
-        self._effort = self._effort + effort
+        self._measured += dq
+        self._effort += effort
         self._states += 1
         began, position, velocity, torque = self._begin
         stamped = stamp - began
@@ -118,7 +118,8 @@ class IntervalMotion:
     def _repeats(self, stamp: float, q: Array, dq: Array) -> bool:
         """Return whether a moving arm's state is the one before, sent again."""
         last, self._last = self._last, (stamp, q)
-        if last is None or not np.array_equal(q, last[1]):
+        # The first joint tells almost always, and this is asked of every state.
+        if last is None or q[0] != last[1][0] or not np.array_equal(q, last[1]):
             return False
         held = stamp - last[0]
         repeats = bool(np.abs(dq).max() * held > 0.1 * _LEAST_WAY)
