@@ -245,7 +245,8 @@ class ArmSimulation:
         # A generator of its own, so that the sensors' noise is the same without vibration.
         rng = np.random.default_rng([self.settings.seed, 1])
         frequency = rng.uniform(bands[:, :1], bands[:, 1:], (len(bands), n))
-        share = np.where(np.isfinite(limit), limit / limit.max(), 1.0)
+        largest = max(limit[np.isfinite(limit)], default=1.0)
+        share = np.where(np.isfinite(limit), limit / largest, 1.0)
         return (2.0 * np.pi * frequency, rng.uniform(0.0, 2.0 * np.pi, frequency.shape),
                 np.broadcast_to(np.sqrt(2.0) * self.settings.vibration * share, frequency.shape))
 
