@@ -40,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                help='trajectory_msgs/JointTrajectory as YAML (default: %(default)s)')
     parser.add_argument('--period', type=float, default=10.0, metavar='S',
                         help='length of the motion (default: %(default)s)')
-    parser.add_argument('--repetitions', type=int, default=8, metavar='N',
+    parser.add_argument('--repetitions', type=int, default=10, metavar='N',
                         help='how often the motion will be recorded, for the predicted '
                         'deviations (default: %(default)s)')
     parser.add_argument('--given', nargs='+', action='extend', default=[], metavar='BAG',

@@ -12,7 +12,7 @@ need the same currents.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -24,9 +24,11 @@ from ..typing import Array
 
 _STRENGTH = 10.0  # of the prior on inertias while scales are sought
 _ROUNDS = 3  # of weights and scales in turn
+# All scales together are what they are with the starting set's inertias, within this part.
+_AS_A_WHOLE = 1e-4
 
 
-def find_effort_scale(factors: TorqueFactors, pull: Pull, names: Sequence[str]) -> Array:
+def find_effort_scale(factors: TorqueFactors, pull: Pull, arm: ArmDescription) -> Array:
     """
     Return what one unit of each joint's effort is, shape (n,) [N m per unit].
 
@@ -36,8 +38,8 @@ def find_effort_scale(factors: TorqueFactors, pull: Pull, names: Sequence[str]) 
         Of the samples, their efforts as recorded.
     pull : Pull
         The prior; its inertias say what the scales amount to as a whole.
-    names : sequence of str
-        Of the joints, for the message.
+    arm : ArmDescription
+        The starting set: its joints' names and torque limits.
 
     Raises
     ------
@@ -53,21 +55,24 @@ def find_effort_scale(factors: TorqueFactors, pull: Pull, names: Sequence[str]) 
         raise MissingDependencyError("Finding the effort's scale needs scipy: pip install "
                                      "'franka_dynamics[identify]'.") from error
     per_torque, deviation = _with_inertias(factors, pull.center[:len(pull.model.base)])
-    for name, slope in zip(names, per_torque):
+    limit = arm.limit('effort')
+    for name, slope in zip(arm.joint_names, per_torque):
         if not np.isfinite(slope) or slope == 0.0:
             raise IdentificationError(
                 f'The effort of {name} shows no torque of the model, so that its unit cannot be '
                 "found: give every joint's with --effort-scale, or record a motion that loads "
                 'it.')
+    start, logarithm = per_torque, np.zeros(len(per_torque))
+    # Without torque limits friction is measured by the largest torque, which is now in N m.
+    scaled = replace(pull, effort=np.where(np.isfinite(limit), limit, pull.effort / abs(start)))
     for _ in range(_ROUNDS):
-        start = per_torque
         weights = 1.0 / np.maximum(deviation, np.finfo(float).tiny)
-
         found = least_squares(
-            lambda logarithm, start=start, weights=weights: _residual(
-                factors, pull, start * np.exp(logarithm), weights),
-            np.zeros(len(start)), method='lm')
-        per_torque = start * np.exp(found.x)
+            lambda x, weights=weights: np.append(
+                _residual(factors, scaled, start * np.exp(x), weights), x.mean() / _AS_A_WHOLE),
+            logarithm, method='lm')
+        logarithm = found.x
+        per_torque = start * np.exp(logarithm)
         squares = found.fun[:factors.triangles.shape[0] * factors.triangles.shape[1]]
         own = np.sum(squares.reshape(len(start), -1)**2, axis=1) / weights**2
         deviation = np.sqrt(own / max(factors.samples, 1))

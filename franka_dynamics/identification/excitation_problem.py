@@ -98,7 +98,7 @@ class ExcitationProblem:
     arm: ArmDescription
     limits: ExcitationLimits
     gravity: ArrayLike = GRAVITY
-    duration: float = 80.0
+    duration: float = 100.0
     known: Array | None = None
 
     @cached_property

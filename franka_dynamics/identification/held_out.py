@@ -152,7 +152,7 @@ class Problem:
         if not self.options.scale_unknown:
             return self.options.known_scale(self.model.n)
         return find_effort_scale(total(part.factors for part in parts),
-                                 self.pull(np.ones(self.model.n)), self.start.joint_names)
+                                 self.pull(np.ones(self.model.n)), self.start)
 
 
 @dataclass(frozen=True, eq=False)

@@ -23,7 +23,7 @@ def test_given_the_message_when_planned_by_the_node_then_it_is_accepted_and_foll
     assert main(['excite', '--output', str(out), '--picture', str(picture), *QUICK]) == 0
     assert picture.read_bytes().startswith(b'\x89PNG')
     printed = ' '.join(capsys.readouterr().out.split())
-    assert 'predicted standard deviations after 8 times 8 s' in printed
+    assert 'predicted standard deviations after 10 times 8 s' in printed
     assert 'base parameters' in printed and 'identifiable' in printed
     assert 'ros2 topic pub --once /feedforward/reference' in printed
     message = yaml.safe_load(out.read_text())
@@ -49,7 +49,7 @@ def test_given_bags_are_complemented_by_the_motion(simulate, tmp_path, capsys):
     write_recording(simulate(load('fer'), duration=10.0), tmp_path / 'bag')
     assert main(['excite', '--output', str(tmp_path / 'excitation.yaml'), *QUICK,
                  '--given', str(tmp_path / 'bag')]) == 0
-    assert 'after 8 times 8 s and 1 given bags' in ' '.join(capsys.readouterr().out.split())
+    assert 'after 10 times 8 s and 1 given bags' in ' '.join(capsys.readouterr().out.split())
 
 
 def test_given_a_rehearsal_when_run_then_the_hidden_hand_is_identified(tmp_path, capsys):

@@ -17,6 +17,8 @@ from franka_dynamics.identification.identify import identify
 from franka_dynamics.identification.options import IdentificationOptions
 from franka_dynamics.recordings.rosbag_writer import write_recording
 
+from ..arms import drawn_around
+
 distributed = pytest.importorskip('distributed')
 
 FER = load('fer')
@@ -37,7 +39,8 @@ def bags(simulate, tmp_path):
     paths = []
     for seed in range(4):
         paths.append(tmp_path / f'bag{seed}')
-        write_recording(simulate(FER, duration=12.0, friction=FRICTION, noise=0.2, seed=seed),
+        write_recording(simulate(drawn_around(FER, 0), duration=12.0, friction=FRICTION, noise=0.2,
+                                 seed=seed),
                         paths[-1])
     return paths
 

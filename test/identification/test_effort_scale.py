@@ -1,0 +1,72 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Motor currents instead of torques: what one ampere is comes back, and is judged alike."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from franka_dynamics.arm import load, ViscousCoulombFriction
+from franka_dynamics.errors import IdentificationError
+from franka_dynamics.identification.identify import identify
+from franka_dynamics.identification.options import IdentificationOptions
+
+from ..arms import drawn_around
+
+FER = load('fer')
+# Six joints of an arm with motors behind gears, of which nobody stated limits or constants.
+SIX = replace(FER, joints=tuple(
+    replace(joint, limits=replace(joint.limits, effort=np.inf)) for joint in FER.joints[:6]),
+    links=FER.links[:6], home=None, friction=None, name='six axes')
+SCALE = np.array([11.0, -9.0, 8.0, 6.0, 2.5, 2.0])  # [N m/A], one motor the other way round
+FRICTION = ViscousCoulombFriction(np.full(6, 0.5), np.full(6, 0.8), np.zeros(6))
+CURRENTS = IdentificationOptions(effort_unit='A', rotor_inertia=True)
+
+
+@pytest.fixture(scope='module')
+def six():
+    return drawn_around(replace(SIX, joints=tuple(
+        replace(joint, rotor_inertia=0.1) for joint in SIX.joints)), 3)
+
+
+@pytest.fixture
+def currents(simulate, six):
+    bounded = replace(six, joints=tuple(
+        replace(joint, limits=other.limits) for joint, other in zip(six.joints, FER.joints)))
+    recording = simulate(bounded, duration=60.0, friction=FRICTION, noise=0.1, rate=60.0)
+    torque = recording.effort
+    ddq = np.gradient(recording.dq, 1.0 / 60.0, axis=0)
+    if not any(joint.rotor_inertia for joint in bounded.joints):
+        torque = torque + 0.1 * ddq
+    return replace(recording, effort=torque / SCALE)
+
+
+def test_the_scale_of_every_joint_comes_back(currents, six):
+    result = identify([currents], SIX, [SIX], CURRENTS)
+    ratio = result.effort_scale / SCALE
+    # Together they rest on the masses of the starting set, which are off here.
+    assert 0.8 < ratio.min() and ratio.max() < 1.2
+    # Relative to each other the motion tells them.
+    np.testing.assert_allclose(ratio, ratio.mean(), rtol=0.05, atol=0.0)
+    assert result.verdict.better
+    assert result.arm_score.test.whole < 0.5 * result.published[0].test.whole
+
+
+def test_given_scales_are_taken_and_make_torques(currents):
+    known = replace(CURRENTS, effort_scale=tuple(SCALE))
+    result = identify([currents], SIX, [SIX], known)
+    np.testing.assert_array_equal(result.effort_scale, SCALE)
+    torques = identify([replace(currents, effort=currents.effort * SCALE)], SIX, [SIX],
+                       IdentificationOptions(rotor_inertia=True))
+    np.testing.assert_allclose(result.base.theta, torques.base.theta, rtol=0.0, atol=1e-6)
+    assert result.arm_score.test.whole == pytest.approx(torques.arm_score.test.whole, rel=1e-4)
+
+
+def test_scales_at_fault_are_answered_with_one_sentence(currents):
+    with pytest.raises(IdentificationError, match='2 effort scales were given for 6 joints'):
+        identify([currents], SIX, [SIX], replace(CURRENTS, effort_scale=(1.0, 2.0)))
+    with pytest.raises(IdentificationError, match='one number that is not zero per joint'):
+        IdentificationOptions(effort_unit='A', effort_scale=(1.0, 0.0))
+    with pytest.raises(IdentificationError, match="no effort unit 'V'; choose Nm or A"):
+        IdentificationOptions(effort_unit='V')
