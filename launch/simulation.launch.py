@@ -38,9 +38,9 @@ def generate_launch_description() -> LaunchDescription:
             description='A parameter file for the simulated arm: noise, friction, payload, '
                         'pushes; config/simulator/default.yaml lists all parameters.'),
         DeclareLaunchArgument(
-            'use_sim_time', default_value='false', choices=['true', 'false'],
+            'use_sim_time', default_value='true', choices=['true', 'false'],
             description='Whether the simulated arm publishes its time on /clock and the node '
-                        'goes by it.'),
+                        'goes by it: an arm that gets no processor is then no silent one.'),
         DeclareLaunchArgument(
             'clock', default_value='publish', choices=['publish', 'follow'],
             description='With use_sim_time: whether the simulated arm publishes /clock, or keeps '
