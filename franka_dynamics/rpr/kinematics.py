@@ -138,6 +138,64 @@ class RprKinematics:
             (np.arctan2(w * x + self.a1 * y, self.a1 * x - w * y),
              w - self.a3 * c3 - self.d2bar, np.arctan2(sine, c3)) for w, c3 in branches])
 
+    def inverse_within(self, position: ArrayLike, lower: ArrayLike, upper: ArrayLike) -> Array:
+        """
+        Return the branches of `inverse` that keep the joints' limits.
+
+        Parameters
+        ----------
+        position : array_like, shape (3,)
+            Of the origin of {3} in {S} [m].
+        lower, upper : array_like, shape (3,)
+            Limits of theta1, d2 and theta3 [rad, m, rad], such as `description.limit('lower')`.
+
+        Returns
+        -------
+        ndarray, shape (k, 3)
+            One to four of them, angles turned by whole turns into the limits where that is
+            possible; the one that stays furthest from its limits, as a part of their range,
+            first.
+
+        Raises
+        ------
+        UnreachableError
+            If the position is out of reach, or no branch keeps the limits; the message has the
+            branch that misses them by least.
+        JointVectorError
+            If a vector is not three finite numbers.
+
+        """
+        low, high = (finite_triples(values, name, (3,)) for values, name in
+                     ((lower, 'lower'), (upper, 'upper')))
+        branches = self.inverse(position)
+        turns = 2.0 * np.pi * np.array([1.0, 0.0, 1.0])
+        middle = 0.5 * (low + high)
+        # The whole number of turns that brings an angle nearest to the middle of its range.
+        branches -= turns * np.round((branches - middle) / (2.0 * np.pi))
+        margins = np.minimum(branches - low, high - branches) / (high - low)
+        worst = margins.min(axis=1)
+        order = np.argsort(-worst, kind='stable')
+        kept = order[worst[order] >= -_EDGE_EPS]
+        if not kept.size:
+            nearest = int(order[0])
+            joint = int(margins[nearest].argmin())
+            raise UnreachableError(
+                f'{_point(np.asarray(position, dtype=float))} is out of reach within the joint '
+                f'limits: the nearest branch needs {("theta1", "d2", "theta3")[joint]} = '
+                f'{branches[nearest, joint]:.6g}, outside {low[joint]:g} to {high[joint]:g}.')
+        return np.asarray(branches[kept])
+
+    def determinant(self, q: ArrayLike) -> Array:
+        """
+        Return det J_A = -w a3 C3 with w = D + a3 C3, shape (...) [m^2].
+
+        It vanishes in the two kinds of singular positions: on the cylinder of radius a1 about the
+        vertical axis (w = 0), where theta1 and d2 move the end effector along one line, and with
+        link 3 upright (C3 = 0), where nothing moves it up.
+        """
+        _, (_, c3), extension = self._parts(q)
+        return np.asarray(-(extension + self.a3 * c3) * self.a3 * c3)
+
     def analytical_jacobian(self, q: ArrayLike) -> Array:
         """Return J_A = dp/dq, shape (..., 3, 3) (Busellato 2023, section 1.4, corrected)."""
         return self.geometric_jacobian(q)[..., :3, :]

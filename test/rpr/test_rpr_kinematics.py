@@ -9,6 +9,7 @@ import pytest
 
 from franka_dynamics.arm import load
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
+from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 from franka_dynamics.errors import DescriptionError, JointVectorError, UnreachableError
 from franka_dynamics.rpr.kinematics import RprKinematics
 
@@ -137,3 +138,42 @@ def test_given_another_arm_when_read_as_rpr_then_it_is_refused():
 def test_given_no_offset_from_the_axis_when_made_then_it_is_refused():
     with pytest.raises(DescriptionError, match='needs a1 other than zero'):
         RprKinematics(d0=0.3, a1=0.0, d2bar=0.3, a3=0.4)
+
+
+@pytest.mark.parametrize('seed', range(20))
+def test_given_limits_when_inverted_then_the_branches_are_those_within(seed):
+    arm = load('rpr')
+    kinematics = RprKinematics.from_description(arm)
+    rng = np.random.default_rng(seed)
+    lower = np.array([-2.0, -0.25, -2.5]) + rng.uniform(-0.3, 0.3, 3) * [1.0, 0.1, 1.0]
+    upper = np.array([2.5, 0.25, 4.5])
+    q = rng.uniform(lower, upper)
+    position = kinematics.forward(q)[:3, 3]
+    found = kinematics.inverse_within(position, lower, upper)
+    for branch in found:
+        assert ((lower <= branch + 1e-12) & (branch <= upper + 1e-12)).all()
+        np.testing.assert_allclose(kinematics.forward(branch)[:3, 3], position, rtol=0.0,
+                                   atol=1e-13)
+    # The posture it came from is among them, up to whole turns that stay within the limits.
+    away = np.abs(np.sin(0.5 * (found - q)[:, [0, 2]])).max(axis=1) + np.abs(found - q)[:, 1]
+    assert away.min() < 1e-7
+    margins = np.minimum(found - lower, upper - found) / (upper - lower)
+    assert (np.diff(margins.min(axis=1)) <= 1e-12).all()
+
+
+def test_given_a_point_beyond_the_limits_when_inverted_then_the_joint_is_named():
+    arm = load('rpr')
+    kinematics = RprKinematics.from_description(arm)
+    with pytest.raises(UnreachableError, match=r'branch needs d2 = .*, outside -0\.3 to 0\.3'):
+        kinematics.inverse_within([1.5, 0.0, 0.3], arm.limit('lower'), arm.limit('upper'))
+
+
+def test_given_any_position_when_singular_then_the_determinant_says_so():
+    kinematics = RprKinematics.from_description(load('rpr'))
+    q = np.random.default_rng(3).uniform(-1.0, 1.0, (20, 3))
+    model = PinocchioModel(load('rpr'))
+    expected = [np.linalg.det(model.jacobian(each)[:3]) for each in q]
+    np.testing.assert_allclose(kinematics.determinant(q), expected, rtol=0.0, atol=1e-14)
+    upright, drawn_in = [0.3, 0.1, np.pi / 2], [0.3, -0.7, 0.0]  # C3 = 0; D = -a3
+    np.testing.assert_allclose(kinematics.determinant([upright, drawn_in]), 0.0, rtol=0.0,
+                               atol=1e-15)

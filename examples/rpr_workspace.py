@@ -1,0 +1,70 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+Draw where the RPR arm's end effector can be, with how many postures, and its singularities.
+
+The section holds for every direction, for theta1 turns all of it about the vertical axis. Run
+`python examples/rpr_workspace.py --output rpr_workspace.png`.
+"""
+
+from __future__ import annotations
+
+import argparse
+
+import numpy as np
+
+from franka_dynamics.arm import load
+from franka_dynamics.errors import UnreachableError
+from franka_dynamics.rpr.kinematics import RprKinematics
+
+
+def postures(radius: np.ndarray, height: np.ndarray) -> np.ndarray:
+    """Return how many of the four branches keep the limits at each radius and height [m]."""
+    arm = load('rpr')
+    kinematics = RprKinematics.from_description(arm)
+    lower, upper = arm.limit('lower'), arm.limit('upper')
+    counts = np.zeros((len(height), len(radius)), dtype=int)
+    for row, z in zip(counts, height):
+        for k, r in enumerate(radius):
+            try:
+                row[k] = len(kinematics.inverse_within([r, 0.0, z], lower, upper))
+            except UnreachableError:
+                row[k] = 0
+    return counts
+
+
+def main() -> None:
+    """Count and draw."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument('--output', default='rpr_workspace.png', help='the picture')
+    parser.add_argument('--points', type=int, default=160, help='of the section, each way')
+    arguments = parser.parse_args()
+    from matplotlib.colors import ListedColormap
+    from matplotlib.figure import Figure
+
+    kinematics = RprKinematics.from_description(load('rpr'))
+    radius = np.linspace(0.0, 1.15, arguments.points)
+    height = kinematics.d0 + kinematics.a3 * np.linspace(-1.15, 1.15, arguments.points)
+    counts = postures(radius, height)
+    figure = Figure(figsize=(7.5, 5.5), layout='constrained')
+    axes = figure.add_subplot()
+    shades = ListedColormap(['white', '#deebf7', '#9ecae1', '#4292c6', '#08519c'])
+    drawn = axes.pcolormesh(radius, height, counts, cmap=shades, vmin=-0.5, vmax=4.5,
+                            shading='nearest')
+    figure.colorbar(drawn, ticks=range(5), label='postures within the limits')
+    axes.vlines(abs(kinematics.a1), height[0], height[-1], colors='tab:red', linestyles='--',
+                label='w = 0: radius a1')
+    for sign in (1.0, -1.0):
+        axes.hlines(kinematics.d0 + sign * kinematics.a3, radius[0], radius[-1],
+                    colors='tab:orange', linestyles='--',
+                    label='C3 = 0: link 3 upright' if sign > 0.0 else None)
+    axes.set(xlabel='distance from the vertical axis [m]', ylabel='height [m]',
+             title='RPR arm: reach and singularities', aspect='equal')
+    axes.legend(loc='lower right')
+    figure.savefig(arguments.output, dpi=110)
+    print(f'{int((counts > 0).sum())} of {counts.size} points reached, at most {counts.max()} '
+          f'postures; written: {arguments.output}')
+
+
+if __name__ == '__main__':
+    main()
