@@ -8,6 +8,7 @@ VENV ?= .venv
 # that crashes ends the run: another one would begin with the test that it crashed in.
 TEST_ARGS ?= -q -n 2 --dist loadfile --max-worker-restart=0
 SOAK_SECONDS ?= 600
+FUZZ_EXAMPLES ?= 30000
 # The first of these that starts and is new enough; override with PYTHON=...
 PYTHON ?= $(shell for p in python3.12 python3.11 python3; do \
 	$$p -c 'import sys, venv; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 12))' \
@@ -25,13 +26,14 @@ BIN := $(CLEAN) $(VENV)/bin
 
 PIP := -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help demo docs gazebo-check soak test test-numpy1 lint setup clean
+.PHONY: help demo docs fuzz gazebo-check soak test test-numpy1 lint setup clean
 .DEFAULT_GOAL := help
 
 help:
 	@echo 'make demo         set up, then run the main job without a screen (about a minute)'
 	@echo 'make test         set up, then run the whole test suite'
 	@echo 'make test-numpy1  the same with the numpy and Pinocchio of Ubuntu 24.04 and ROS 2 Jazzy'
+	@echo 'make fuzz         a hundred times the bytes and requests without sense that make test sends'
 	@echo 'make soak         ten minutes at 1 kHz: does the node grow?'
 	@echo 'make docs         set up, then make the pages in docs/_build; warnings are errors'
 	@echo 'make gazebo-check hold, track, pause, reset in real Gazebo, where gz is installed'
@@ -95,6 +97,10 @@ $(VENV)/docs-ready: $(VENV)/ready requirements/docs.txt
 docs: $(VENV)/docs-ready
 	@$(BIN)/python -m sphinx -q -W --keep-going -b html docs docs/_build
 	@echo docs/_build/index.html
+
+fuzz: setup
+	@FRANKA_DYNAMICS_FUZZ=$(FUZZ_EXAMPLES) $(BIN)/python -m pytest -q test/ros/test_fuzz_bytes.py \
+		test/ros/test_hostile_requests.py
 
 soak: setup
 	@$(BIN)/python benchmarks/soak.py --seconds $(SOAK_SECONDS)

@@ -42,12 +42,13 @@ class Braking:
         limit = np.abs(description.limit('acceleration'))
         self._most = np.where(np.isfinite(limit), limit, _ACCELERATION)
         self._began: float | None = None
+        self.failure = ''  # why it ended otherwise than at rest
         self._energy = 0.0
         self._still = 0
 
     def begin(self) -> None:
         """Start with the next state."""
-        self._began = None
+        self._began, self.failure = None, ''
         self._still = 0
 
     def torque(self, stamp: float, q: Array, dq: Array, terms: TermModel) -> Array | None:
@@ -70,7 +71,12 @@ class Braking:
         if self._began is None:
             self._began, self._energy = stamp, energy
         self._still = self._still + 1 if np.abs(dq).max() < REST_SPEED else 0
-        if (self._still >= _REST_SAMPLES or stamp - self._began > LONGEST_BRAKING_S
-                or energy > _MOST_ENERGY_GAIN * self._energy + _LEAST_ENERGY_J):
+        if self._still >= _REST_SAMPLES:
+            return None
+        if stamp - self._began > LONGEST_BRAKING_S:
+            self.failure = f'it moves on after {LONGEST_BRAKING_S:g} s'
+        elif energy > _MOST_ENERGY_GAIN * self._energy + _LEAST_ENERGY_J:
+            self.failure = 'it gains energy'
+        if self.failure:
             return None
         return terms.inertia(q, np.clip(-dq / _TIME_CONSTANT_S, -self._most, self._most))

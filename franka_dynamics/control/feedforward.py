@@ -452,6 +452,7 @@ class FeedforwardController:
         elif self.mode is Mode.BRAKING and (
                 to_zero or not brake or self.supervisor.condition is not Condition.TRUSTED):
             self._stop_holds = self._stop_holds and not to_zero
+            self.stop_reason += f'; not braked to rest: {reason}'
             self._begin_stop_sequence()
 
     def hold_off(self, reason: str, until: Until, *, to_zero: bool = False,
@@ -553,6 +554,8 @@ class FeedforwardController:
         if self.mode is Mode.BRAKING:
             brake = self._braking.torque(stamp, q, dq, law.terms)
             if brake is None:
+                if self._braking.failure:
+                    self.stop_reason += f'; not braked to rest: {self._braking.failure}'
                 self._begin_stop_sequence()
                 return None
             desired = ours + coriolis + brake
