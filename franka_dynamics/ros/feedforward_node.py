@@ -13,7 +13,6 @@ import traceback
 from typing import Any
 
 from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
-from rclpy.clock import Clock, ClockType
 from rclpy.duration import Duration
 from rclpy.lifecycle import LifecycleState, TransitionCallbackReturn
 from rclpy.parameter import Parameter
@@ -69,6 +68,7 @@ _SILENCE_CHECKS_PER_TIMEOUT = 2
 _SIMULATED_SILENCE_PERIOD_S = 0.02
 # A rival is to be noticed within 0.1 s, of which its discovery takes some.
 _REFRESH_PERIOD_S, _DIAGNOSTICS_PERIOD_S = 0.02, 1.0
+_IDLE_S = 0.1
 _LONGEST_BRAKING_S = 2.0 * LONGEST_BRAKING_S  # by this clock; the controller counts by stamps
 _LOG_PERIOD_S = 1.0  # of a sentence that would otherwise come with every message
 _DELIVERY_TIMEOUT = Duration(seconds=0.5)
@@ -78,9 +78,9 @@ class FeedforwardNode(GuardedLifecycleNode):
     """
     Lifecycle node around a FeedforwardController; docs/reference has topics and parameters.
 
-    Two threads may serve it, each a part. `cycle_part` is the joint states and the timers of the
-    control path, `service_part` all else. Whatever the second changes of the controller it
-    changes under a lock, and only in steps that take microseconds.
+    Two threads may serve it, each a part. `cycle_part` is the joint states, whose thread calls
+    `run_due` as well; `service_part` is all else. Whatever the second changes of the controller
+    it changes under a lock, and only in steps that take microseconds.
     """
 
     def __init__(self, **node_options: Any) -> None:
@@ -103,8 +103,6 @@ class FeedforwardNode(GuardedLifecycleNode):
         self.create_service(Trigger, '~/clear_fault', self._on_clear_fault)
         self._controller: FeedforwardController | None = None
         self._configured_with: dict[str, Any] = {}
-        self._steady = Clock(clock_type=ClockType.STEADY_TIME)
-        self._timers_of_activation: list[Any] = []
         self._subscriptions_of_activation: list[Any] = []
 
     @property
@@ -235,16 +233,13 @@ class FeedforwardNode(GuardedLifecycleNode):
                 String, ROBOT_DESCRIPTION, self._on_robot_description, DESCRIPTION_QOS,
                 **options))
         timeout = self.get_parameter('state_timeout').value
-        self._stop_timer = self._timer(LONGEST_STEP_S, self._on_stop_timer)
-        self._stop_timer.cancel()
         self._silence_period = timeout / _SILENCE_CHECKS_PER_TIMEOUT
         if self._simulated_time:  # which may run faster than the steady clock
             self._silence_period = min(self._silence_period, _SIMULATED_SILENCE_PERIOD_S)
-        self._silence_checked, self._skipped_check = time.monotonic(), False
-        self._housekeeping_due = False
-        self._next_diagnostics = time.monotonic() + _DIAGNOSTICS_PERIOD_S
-        self._timer(self._silence_period, self._on_silence_timer)
-        self._timer(_REFRESH_PERIOD_S, self._on_housekeeping_timer)
+        now = time.monotonic()
+        self._silence_checked, self._skipped_check = now, False
+        self._next_check, self._next_house = now + self._silence_period, now + _REFRESH_PERIOD_S
+        self._next_stop_step, self._next_diagnostics = now, now + _DIAGNOSTICS_PERIOD_S
         self.controller.reset()
         self.controller.enable()
         self._state_publishers.begin(self._subscriptions_of_activation[0].topic_name)
@@ -288,13 +283,6 @@ class FeedforwardNode(GuardedLifecycleNode):
         self._release()
         return TransitionCallbackReturn.SUCCESS
 
-    def _timer(self, period: float, callback: Any) -> Any:
-        """Return a timer on the steady clock, so that stopped simulated time stops no checks."""
-        timer = self.create_timer(period, callback, clock=self._steady,
-                                  callback_group=self._cycle_group)
-        self._timers_of_activation.append(timer)
-        return timer
-
     def _end_activation(self, reason: str) -> None:
         if self._controller is None:
             return
@@ -312,9 +300,7 @@ class FeedforwardNode(GuardedLifecycleNode):
     def _close_activation(self) -> None:
         for subscription in self._subscriptions_of_activation:
             self.destroy_subscription(subscription)
-        for timer in self._timers_of_activation:
-            self.destroy_timer(timer)
-        self._subscriptions_of_activation, self._timers_of_activation = [], []
+        self._subscriptions_of_activation = []
         self._wake()
         self.controller.stop('it would not come to rest', brake=False)
         while self._publish_stop_step():
@@ -364,11 +350,7 @@ class FeedforwardNode(GuardedLifecycleNode):
             with self._lock:
                 self.controller.reflect(cycle)
             self._publish_terms(cycle, reading)
-        if self.controller.stopping:
-            self._run_stop_timer()
         self._note_state()
-        if self._housekeeping_due:
-            self._keep_house()
 
     def _publish_terms(self, cycle: Cycle, reading: JointReading) -> None:
         if cycle.command is not None and self._feedforward_publisher.get_subscription_count() > 0:
@@ -402,17 +384,31 @@ class FeedforwardNode(GuardedLifecycleNode):
         self._publish_command(torque)
         return True
 
-    def _run_stop_timer(self) -> None:
-        """Let the stop sequence run; resetting a running timer would begin its period anew."""
-        if self._stop_timer.is_canceled():
-            self._stop_timer.reset()
+    def run_due(self) -> float:
+        """
+        Do what is due by the steady clock; return for how long nothing will be [s].
 
-    def _on_stop_timer(self) -> None:
-        if not self._publish_stop_step():
-            self._stop_timer.cancel()
-            self._note_state()
+        Called by the thread of the cycles after each event. Executors' timers, which this could
+        be left to, were seen to cease on a busy machine, and the check of silence with them.
+        """
+        if not self._subscriptions_of_activation:
+            return _IDLE_S
+        now = time.monotonic()
+        if self.controller.stopping and now >= self._next_stop_step:
+            self._next_stop_step = now + LONGEST_STEP_S
+            if not self._publish_stop_step():
+                self._note_state()
+        if now >= self._next_check:
+            self._next_check = now + self._silence_period
+            self._check_silence()
+        if now >= self._next_house:
+            self._next_house = now + _REFRESH_PERIOD_S
+            self._keep_house()
+        due = (LONGEST_STEP_S if self.controller.stopping
+               else min(self._next_check, self._next_house) - time.monotonic())
+        return max(0.0, due)
 
-    def _on_silence_timer(self) -> None:
+    def _check_silence(self) -> None:
         now = time.monotonic()
         since = now - self._silence_checked
         if since < 0.5 * self._silence_period:
@@ -431,8 +427,6 @@ class FeedforwardNode(GuardedLifecycleNode):
             self._clock_log.note(simulated, now)
             self._diagnostics.clock = ('simulated, stands still' if self._clock_log.stands
                                        else 'simulated')
-        if self.controller.stopping:
-            self._run_stop_timer()
         self._note_state()
 
     def _note_state(self) -> None:
@@ -502,22 +496,13 @@ class FeedforwardNode(GuardedLifecycleNode):
             self.controller.supervisor.forgive_gap()
             self.controller.use(law)
 
-    def _on_housekeeping_timer(self) -> None:
-        """Leave housekeeping to the end of the next cycle, or do it where no cycle comes."""
-        if self._housekeeping_due:
-            self._keep_house()
-        self._housekeeping_due = True
-
     def _keep_house(self) -> None:
-        self._housekeeping_due = False
         self._look_who_listens()
         rival = self._command_watch.check() or self._state_publishers.check(
             self.controller.supervisor.condition is Condition.TRUSTED, time.monotonic())
         if rival and not self.controller.conflict:
             with self._lock:
                 self.controller.hold_off(rival, Until.ACTIVATION)
-            if self.controller.stopping:
-                self._run_stop_timer()
         if self._command_watch.opened:
             self._wake()
         now = time.monotonic()

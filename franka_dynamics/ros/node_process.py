@@ -172,7 +172,6 @@ def run_node(make: Callable[[], Any], run: Callable[[Any, StopRequest], int],
         stop.ignore_from_now_on()
 
 
-_SPIN_S = 0.1
 _LOG_PERIOD_S = 1.0
 
 
@@ -210,12 +209,19 @@ def _run(node: Any, stop: StopRequest) -> int:
         node.calls.attach(cycles.wake)
         # While a service stops the node, its thread waits for this one's cycles.
         node.spin_cycles = time.sleep
+        due = 0.0
         while not stop.requested and rclpy.ok():
-            cycles.spin_once(timeout_sec=_SPIN_S)
+            cycles.spin_once(timeout_sec=due)
             node.calls.run_one()
+            due = node.run_due()
             if services.failure is not None:
                 raise services.failure
-        node.spin_cycles = lambda seconds: cycles.spin_once(timeout_sec=seconds)
+
+        def spin_cycles(seconds: float) -> None:
+            cycles.spin_once(timeout_sec=seconds)
+            node.run_due()
+
+        node.spin_cycles = spin_cycles
         return 0
     except BaseException:
         node.spin_cycles = None  # what failed may fail again

@@ -47,10 +47,11 @@ class RecordingNode(FeedforwardNode):
         super()._publish_command(torque)
 
     def command(self):
-        for k in range(300):
-            cycle = self.controller.cycle(100.0 + 1e-3 * k, FER.home, np.zeros(7), 1e-3 * k)
-            if cycle.command is not None:
-                self._publish_command(cycle.command)
+        with self._lock:  # against the thread that checks for silence
+            for k in range(300):
+                cycle = self.controller.cycle(100.0 + 1e-3 * k, FER.home, np.zeros(7), 1e-3 * k)
+                if cycle.command is not None:
+                    self._publish_command(cycle.command)
         assert np.abs(self.published[-1]).max() > 1.0
 
 
