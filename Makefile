@@ -24,7 +24,10 @@ LEAKS := PYTHONPATH PYTHONHOME LD_LIBRARY_PATH LD_PRELOAD AMENT_PREFIX_PATH CMAK
 CLEAN := env $(addprefix -u ,$(LEAKS)) ROS_AUTOMATIC_DISCOVERY_RANGE=LOCALHOST
 BIN := $(CLEAN) $(VENV)/bin
 
-PIP := -m pip install --quiet --disable-pip-version-check
+# Every package by name as it comes: a quiet two minutes looks like a hang.
+PIP := -m pip install --disable-pip-version-check --progress-bar off
+SHOWN := | sed -u -n -e 's/^Collecting \([^ ]*\).*/  \1/p' -e 's/^Installing collected.*/  unpacking .../p'
+.SHELLFLAGS := -o pipefail -c
 
 .PHONY: help demo docs fuzz gazebo-check soak test test-numpy1 lint setup clean
 .DEFAULT_GOAL := help
@@ -57,7 +60,7 @@ endef
 
 $(VENV)/ready: $(REQUIREMENTS) setup.py
 	$(call make_venv,$(VENV))
-	@$(BIN)/python $(PIP) $(addprefix -r ,$(REQUIREMENTS)) -e '.[all]'
+	@$(BIN)/python $(PIP) $(addprefix -r ,$(REQUIREMENTS)) -e '.[all]' $(SHOWN)
 	@touch $@
 
 # apt's versions. The wheel of pin 4.1.0 computes with numpy 1.26, but a library beneath it asks

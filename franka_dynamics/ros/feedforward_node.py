@@ -35,7 +35,7 @@ from .guarded_lifecycle import GuardedLifecycleNode
 from .live_parameters import LiveParameters
 from .messages import effort_message, JointReading, trajectory_message
 from .model_source import DESCRIPTION_QOS, resolve_model
-from .monitors import CommandWatch, ContactWatch, StatePublishers
+from .monitors import CommandWatch, ContactWatch, MissingStates, StatePublishers
 from .node_parts import CycleCalls, NodePart
 from .node_process import run_lifecycle_node
 from .parameters import declare, refuse_unknown, values
@@ -176,6 +176,7 @@ class FeedforwardNode(GuardedLifecycleNode):
         self._command_watch = CommandWatch(self, self._command_publisher)
         self._beacon = ProcessBeacon(self._command_publisher.topic_name)
         self._state_publishers = StatePublishers(self)
+        self._missing_states = MissingStates(self)
         self._diagnostics = FeedforwardDiagnostics(
             self, controller, self._latency, self._command_watch, self._contact)
         self._state_log, self._clock_log = StateLog(self, controller), ClockLog(self)
@@ -243,6 +244,8 @@ class FeedforwardNode(GuardedLifecycleNode):
         self.controller.reset()
         self.controller.enable()
         self._state_publishers.begin(self._subscriptions_of_activation[0].topic_name)
+        self._missing_states.begin(self._subscriptions_of_activation[0].topic_name,
+                                   time.monotonic())
         self._look_who_listens()
         self._state_log.activated(self._subscriptions_of_activation[0].topic_name)
         self._wake()
@@ -506,6 +509,10 @@ class FeedforwardNode(GuardedLifecycleNode):
         if self._command_watch.opened:
             self._wake()
         now = time.monotonic()
+        missing = self._missing_states.check(
+            self.controller.supervisor.condition is Condition.WAITING, now)
+        if missing:
+            self.get_logger().warning(missing)
         if now >= self._next_diagnostics:
             self._next_diagnostics = now + _DIAGNOSTICS_PERIOD_S
             self._diagnostics.publish()

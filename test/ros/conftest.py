@@ -38,6 +38,11 @@ COMMAND = 'effort_controller/commands'
 ROOT = Path(__file__).parents[2]
 
 
+def default_signals() -> None:
+    """Let a child begin with Ctrl-C at work: a shell's background has it ignored."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 class NodeProcess:
     """One of our nodes, or a script of examples/, as a process of its own."""
 
@@ -59,7 +64,8 @@ class NodeProcess:
         with log.open('ab') as output:
             self._process = subprocess.Popen(
                 [sys.executable, *program, '--ros-args', *arguments, *extra], stdout=output,
-                stderr=subprocess.STDOUT, env={**os.environ, 'PYTHONPATH': os.pathsep.join(
+                stderr=subprocess.STDOUT, preexec_fn=default_signals,
+                env={**os.environ, 'PYTHONPATH': os.pathsep.join(
                     [str(ROOT), *filter(None, [os.environ.get('PYTHONPATH')])])})
 
     def send(self, number: signal.Signals) -> None:

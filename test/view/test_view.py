@@ -19,6 +19,13 @@ from franka_dynamics.recordings.rosbag_writer import write_recording
 from .browser import Browser
 
 FER = load('fer')
+
+
+def default_signals():
+    """Let a child begin with Ctrl-C at work: a shell's background has it ignored."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 # Links are blue-grey: blue above red by this much, of 1. Floor, text and background are grey.
 BLUER = 0.08
 LEAST_PIXELS = 1000  # of 500 000; the arm fills several thousand
@@ -33,8 +40,19 @@ def address(simulate, tmp_path):
         port = free.getsockname()[1]
     server = subprocess.Popen(
         [sys.executable, '-u', '-m', 'franka_dynamics', 'view', str(bag), '--port', str(port)],
-        stdout=subprocess.PIPE, text=True)
+        stdout=subprocess.PIPE, text=True, preexec_fn=default_signals)
     lines = []
+    try:
+        yield from served(server, lines)
+    finally:
+        if server.poll() is None:
+            server.kill()
+        server.wait()
+        server.stdout.close()
+
+
+def served(server, lines):
+    """Yield the address once the server says it; end the server by Ctrl-C."""
     for line in server.stdout:
         lines.append(line)
         if found := re.search(r'open (http://\S+) in a browser', line):
@@ -43,7 +61,6 @@ def address(simulate, tmp_path):
     yield found.group(1)
     server.send_signal(signal.SIGINT)
     assert server.wait(60.0) == 0
-    server.stdout.close()
 
 
 def test_given_a_bag_when_viewed_then_the_browser_shows_arm_and_torques_in_motion(
