@@ -50,7 +50,7 @@ def verdict(preflight, state, count=WINDOW):
     return preflight.result
 
 
-def test_given_the_arm_itself_when_checked_at_rest_then_it_passes():
+def test_the_arm_itself_then_it_passes():
     result = verdict(check(), reading(carried(FR3.home)))
     assert result.verdict is Verdict.PASSED
     assert result.largest < 1e-12  # two formulations of one g(q): 2e-14 measured
@@ -71,7 +71,7 @@ def test_given_what_real_sensors_are_off_by_then_it_passes(error):
     ({'payload': BALL}, r'the robot was told of 0 kg on its flange .* a payload of 3 kg that the '
      r'robot knows: g\(q\) differs'),
 ])
-def test_given_settings_that_are_not_so_when_checked_then_refused(settings, sentence):
+def test_settings_that_are_not_so_then_refused(settings, sentence):
     result = verdict(check(**settings), reading(carried(FR3.home)))
     assert result.verdict is Verdict.REFUSED
     assert re.search(sentence, result.sentence), result.sentence
@@ -87,33 +87,33 @@ def test_given_settings_that_are_so_when_checked_then_passed(settings, world, to
     assert result.verdict is Verdict.PASSED, result.sentence
 
 
-def test_given_a_load_nobody_was_told_of_when_checked_then_refused_by_measurement():
+def test_a_load_nobody_was_told_of_then_refused_by_measurement():
     result = verdict(check(), reading(carried(FR3.home, payload=3.0)))
     assert result.verdict is Verdict.REFUSED
     assert 'at rest tau_J differs from g(q) by' in result.sentence
     assert 'hangs on it' in result.sentence
 
 
-def test_given_a_hand_the_robot_does_not_know_when_checked_then_refused():
+def test_a_hand_the_robot_does_not_know_then_refused():
     arm = load('fr3', hand='franka_hand')
     result = verdict(check(arm), reading(NewtonEulerModel(arm).gravity(arm.home)))
     assert 'the robot was told of 0 kg' in result.sentence
     assert 'hand franka_hand' in result.sentence
 
 
-def test_given_a_model_the_robot_does_not_serve_when_checked_then_refused():
+def test_a_model_the_robot_does_not_serve_then_refused():
     preflight = check()
     preflight.model_refusal = 'g differs by 9 N m'
     assert verdict(preflight, reading(carried(FR3.home))).sentence == 'g differs by 9 N m'
 
 
-def test_given_a_base_the_robot_reports_inclined_when_checked_then_refused():
+def test_a_base_the_robot_reports_inclined_then_refused():
     state = reading(carried(FR3.home), base_gravity=np.array(SIDEWAYS))
     assert 'the robot reports gravity [9.81, 0.0, 0.0]' in verdict(check(), state).sentence
 
 
 @pytest.mark.parametrize('effort', [np.zeros(7), np.full(7, 0.25)])
-def test_given_tau_j_that_repeats_the_command_then_it_counts_as_no_evidence(effort):
+def test_tau_j_that_repeats_the_command_is_no_evidence(effort):
     state = reading(effort, effort_desired=effort)
     result = verdict(check(), state)
     assert result.verdict is Verdict.NO_EVIDENCE
@@ -124,7 +124,7 @@ def test_given_tau_j_that_repeats_the_command_then_it_counts_as_no_evidence(effo
         Verdict.REFUSED, True)
 
 
-def test_given_no_lever_when_gravity_is_ours_then_it_asks_for_another_pose():
+def test_no_lever_when_gravity_is_ours_then_it_asks_for_another_pose():
     upright = np.zeros(7)  # but for the wrist's 88 mm the ball is above all joints
     light = (0.6, *BALL[1:])
     result = verdict(check(payload=light, payload_known_to_robot=False),
@@ -133,7 +133,7 @@ def test_given_no_lever_when_gravity_is_ours_then_it_asks_for_another_pose():
     assert 'at this pose it has no lever' in result.sentence
 
 
-def test_given_an_arm_that_moves_when_checked_then_it_waits_for_rest():
+def test_an_arm_that_moves_then_it_waits_for_rest():
     preflight, effort = check(), carried(FR3.home)
     assert verdict(preflight, reading(effort), WINDOW - 1).verdict is Verdict.WAITING
     assert preflight.observe(reading(effort, dq=0.1)) is Verdict.WAITING
@@ -142,7 +142,7 @@ def test_given_an_arm_that_moves_when_checked_then_it_waits_for_rest():
     assert preflight.observe(reading(effort)) is Verdict.PASSED
 
 
-def test_given_a_verdict_when_a_second_has_passed_then_it_is_found_anew():
+def test_a_verdict_when_a_second_has_passed_then_it_is_found_anew():
     preflight = check()
     assert verdict(preflight, reading(carried(FR3.home))).verdict is Verdict.PASSED
     loaded = reading(carried(FR3.home, payload=3.0))
@@ -153,7 +153,7 @@ def test_given_a_verdict_when_a_second_has_passed_then_it_is_found_anew():
     assert verdict(preflight, reading(carried(FR3.home))).verdict is Verdict.PASSED
 
 
-def test_given_nan_in_a_velocity_when_checked_then_no_verdict_is_given():
+def test_nan_in_a_velocity_then_no_verdict_is_given():
     state = reading(carried(FR3.home), dq=np.nan)
     assert verdict(check(), state, 3 * WINDOW).verdict is Verdict.WAITING
 

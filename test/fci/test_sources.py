@@ -49,18 +49,18 @@ def settle(source, count=3):
     (GRAVITY, 1.0), (0.6 * GRAVITY, 0.6), (np.zeros(7), 0.0),
     (np.array([20.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]), 0.0),  # as large, but elsewhere
 ])
-def test_given_a_command_when_its_gravity_is_asked_then_the_share_is_that_along_g(command, share):
+def test_a_command_when_its_gravity_is_asked_its_share_is_along_g(command, share):
     # Rounding of a quotient.
     np.testing.assert_allclose(gravity_share(command, GRAVITY), share, rtol=1e-14, atol=1e-14)
 
 
-def test_given_gravity_in_the_command_when_at_rest_then_control_may_not_begin(commands):
+def test_gravity_in_the_command_then_control_may_not_begin(commands):
     commands.take(GRAVITY + 0.1, 1.0)
     assert not commands.observe(reading(), 1.0, 1.0)
     assert 'command no gravity' in commands.reason
 
 
-def test_given_a_fresh_command_when_asked_then_it_is_followed_until_stale(commands):
+def test_a_fresh_command_when_asked_then_it_is_followed_until_stale(commands):
     commands.take(np.ones(7), 1.0)
     assert commands.observe(reading(), 1.0, 1.0 + 0.9 * TIMEOUT_S)
     np.testing.assert_allclose(commands.torque(reading(), 1.001, 1.0 + 0.9 * TIMEOUT_S), 1.0,
@@ -79,7 +79,7 @@ def test_given_a_fresh_command_when_asked_then_it_is_followed_until_stale(comman
     (np.zeros(8), 'a command of 8 values; 7 torques are needed'),
     (np.zeros(10 ** 6), 'a command of 1000000 values'),
 ])
-def test_given_an_unusable_command_then_nothing_is_followed_any_more(
+def test_an_unusable_command_then_nothing_is_followed_any_more(
         commands, command, sentence):
     commands.take(np.ones(7), 1.0)
     commands.begin()
@@ -96,13 +96,13 @@ def test_given_an_unusable_command_then_nothing_is_followed_any_more(
     assert commands.torque(reading(), 1.003, 1.003) is not None
 
 
-def test_given_the_limit_itself_when_commanded_then_it_is_followed(commands):
+def test_the_limit_itself_when_commanded_then_it_is_followed(commands):
     commands.take(FR3.limit('effort'), 1.0)
     assert commands.torque(reading(), 1.0, 1.0) is not None
 
 
 @pytest.mark.parametrize('still', [0.0, 0.5])
-def test_given_gravity_in_the_command_while_controlling_then_it_stops(commands, still):
+def test_gravity_in_the_command_while_controlling_then_it_stops(commands, still):
     # At rest and in motion: an arm that is pushed up by its own weight moves soon.
     dq = np.array([0.0, still, 0.0, 0.0, 0.0, 0.0, 0.0])
     commands.begin()
@@ -115,7 +115,7 @@ def test_given_gravity_in_the_command_while_controlling_then_it_stops(commands, 
     assert re.match(r'the command carries (79|80|81)% of g\(q\)', commands.fault)
 
 
-def test_given_torques_that_accelerate_the_arm_then_they_are_no_gravity(commands):
+def test_torques_that_accelerate_the_arm_then_they_are_no_gravity(commands):
     # Along a sine of 1 rad and 1 Hz in all joints the largest share lasts shorter.
     model, commands_followed = NewtonEulerModel(FR3), 0
     for i in range(2000):
@@ -132,7 +132,7 @@ def test_given_torques_that_accelerate_the_arm_then_they_are_no_gravity(commands
     assert commands_followed == 2000
 
 
-def test_given_a_payload_that_is_ours_when_its_gravity_is_commanded_then_it_is_followed():
+def test_a_payload_that_is_ours_is_followed():
     ball = (3.0, 0.0, 0.0, 0.0, 0.01, 0.0, 0.0, 0.01, 0.0, 0.01)
     known = controller(payload=ball, payload_known_to_robot=False)
     source = CommandSource(known, TIMEOUT_S)
@@ -156,7 +156,7 @@ def numbers(commands, sequence):
     return len(sequence)
 
 
-def test_given_two_publishers_when_their_numbers_interleave_then_refused(commands):
+def test_two_publishers_interleaved_are_refused(commands):
     both = [n for pair in zip(range(5000, 5050), range(1, 51)) for n in pair]
     assert numbers(commands, both) <= 6
     assert 'take turns' in commands.fault
@@ -168,7 +168,7 @@ def test_given_two_publishers_of_equal_numbers_then_refused(commands):
 
 @pytest.mark.parametrize(('fast', 'slow'), [(900, 0), (0, 9000), (500, 495), (500, 505)])
 @pytest.mark.parametrize('share', [10, 100])
-def test_given_a_slow_second_publisher_then_refused_in_its_third_message(
+def test_a_slow_second_publisher_then_refused_in_its_third_message(
         commands, fast, slow, share):
     sequence = [n for i in range(4) for n in (
         *range(fast + share * i, fast + share * (i + 1)), slow + i)]
@@ -179,11 +179,11 @@ def test_given_a_slow_second_publisher_then_refused_in_its_third_message(
     range(1, 200), [*range(1, 100), *range(1, 300)],  # restarted once
     [*range(1, 3000), *range(1, 20), *range(1, 3100)],  # and twice
     [*range(1, 500, 7)], [None] * 100])
-def test_given_one_publisher_when_it_loses_messages_or_restarts_then_taken(commands, sequence):
+def test_one_publisher_that_loses_or_restarts_is_taken(commands, sequence):
     assert numbers(commands, list(sequence)) == len(list(sequence))
 
 
-def test_given_models_that_differ_while_running_then_the_fault_stays():
+def test_models_that_differ_while_running_then_the_fault_stays():
     source = FeedforwardSource(controller())
     differences = iter(['', 'cross-check: 0.1 N m', ''])
     source.controller.crosscheck.run = lambda *_: next(differences)
@@ -195,7 +195,7 @@ def test_given_models_that_differ_while_running_then_the_fault_stays():
     assert source.torque(reading(), 0.002, 0.002) is None
 
 
-def test_given_the_feedforward_when_fed_with_states_then_its_torque_is_coriolis_alone():
+def test_the_feedforward_then_torque_is_coriolis_alone():
     source = FeedforwardSource(controller())
     dq = np.array([0.5, 0.4, -0.3, 0.5, 0.2, -0.4, 0.3])
 
@@ -214,7 +214,7 @@ def test_given_the_feedforward_when_fed_with_states_then_its_torque_is_coriolis_
     assert source.torque(state(20), 0.02, 0.02) is not None
 
 
-def test_given_a_state_that_jumps_when_in_control_then_the_feedforward_gives_up_with_the_reason():
+def test_a_state_that_jumps_then_the_feedforward_gives_up():
     source = FeedforwardSource(controller())
     for i in range(4):
         source.observe(reading(1e-3 * i), 1e-3 * i, 1e-3 * i)
@@ -224,7 +224,7 @@ def test_given_a_state_that_jumps_when_in_control_then_the_feedforward_gives_up_
     assert 'faster than it can' in source.reason
 
 
-def test_given_a_wrong_mount_when_measured_then_control_never_begins():
+def test_a_wrong_mount_when_measured_then_control_never_begins():
     # An arm on the floor whose node was told that it hangs: tau_J shows none of that torque.
     source = FeedforwardSource(controller(gravity_vector=(0.0, 0.0, 9.81)))
     upright = NewtonEulerModel(FR3).gravity(FR3.home)

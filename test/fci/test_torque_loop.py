@@ -100,7 +100,7 @@ def run(loop, cycles):
         loop.answer(loop.read(), 0.0, 0.0)
 
 
-def test_given_a_step_when_followed_then_each_change_is_below_the_rate(world):
+def test_a_step_when_followed_then_each_change_is_below_the_rate(world):
     robot, _, loop = world
     run(loop, 20)
     changes = np.diff([np.zeros(7), *robot.sent], axis=0)
@@ -108,7 +108,7 @@ def test_given_a_step_when_followed_then_each_change_is_below_the_rate(world):
     np.testing.assert_allclose(robot.sent[-1], 5.5, rtol=0.0, atol=0.0)
 
 
-def test_given_a_source_that_gives_up_when_controlling_then_torque_returns_to_zero_and_ends(world):
+def test_a_source_that_gives_up_then_torque_returns_to_zero(world):
     robot, source, loop = world
     run(loop, 20)
     source.wanted, source.reason = None, 'stale command'
@@ -121,7 +121,7 @@ def test_given_a_source_that_gives_up_when_controlling_then_torque_returns_to_ze
     assert np.abs(np.diff(robot.sent, axis=0)).max() < RATE_NM
 
 
-def test_given_a_torque_that_is_not_finite_when_wanted_then_it_is_never_sent(world):
+def test_a_torque_that_is_not_finite_then_it_is_never_sent(world):
     robot, source, loop = world
     run(loop, 20)
     source.wanted = np.full(7, np.nan)
@@ -130,14 +130,14 @@ def test_given_a_torque_that_is_not_finite_when_wanted_then_it_is_never_sent(wor
     assert loop.last_stop == 'the computed torque is not finite'
 
 
-def test_given_a_torque_beyond_the_limit_when_wanted_then_the_limit_is_sent(world):
+def test_a_torque_beyond_the_limit_then_the_limit_is_sent(world):
     robot, source, loop = world
     source.wanted = np.full(7, 1e6)
     run(loop, 120)
     np.testing.assert_allclose(robot.sent[-1], 87.0, rtol=0.0, atol=0.0)
 
 
-def test_given_a_reflex_when_controlling_then_it_waits_to_be_enabled_again(world):
+def test_a_reflex_then_it_waits_to_be_enabled_again(world):
     robot, source, loop = world
     run(loop, 5)
     robot.fault = FciError(REFLEX, 'the robot stopped: cartesian_reflex')
@@ -151,7 +151,7 @@ def test_given_a_reflex_when_controlling_then_it_waits_to_be_enabled_again(world
     assert np.abs(robot.sent[sent]).max() < RATE_NM  # from zero again
 
 
-def test_given_a_lost_link_when_reading_then_the_error_is_the_callers(world):
+def test_a_lost_link_when_reading_then_the_error_is_the_callers(world):
     robot, source, loop = world
     run(loop, 5)
     robot.fault = FciError(COMMUNICATION, 'UDP receive: Timeout')
@@ -160,7 +160,7 @@ def test_given_a_lost_link_when_reading_then_the_error_is_the_callers(world):
     assert (loop.state, source.ends) == (LoopState.FAULT, 1)
 
 
-def test_given_disabled_when_running_then_nothing_is_sent_after_the_ramp(world):
+def test_disabled_when_running_then_nothing_is_sent_after_the_ramp(world):
     robot, _, loop = world
     run(loop, 20)
     loop.disable('asked to')

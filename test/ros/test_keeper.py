@@ -128,7 +128,7 @@ def test_a_stopped_process_then_silence_tells(arm, probe, start_node, start_keep
     node.kill()
 
 
-def test_sigkill_where_nobody_else_carries_the_arm_then_g_is_left(
+def test_sigkill_where_nobody_carries_then_g_is_left(
         arm, probe, start_node, start_keeper, heard):
     keeper = start_keeper(target='mujoco')
     node = start_node(target='mujoco', kp='[50.0]')

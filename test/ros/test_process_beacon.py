@@ -57,7 +57,7 @@ def child(topic):
 
 
 @pytest.mark.parametrize('number', [signal.SIGKILL, signal.SIGTERM, signal.SIGSEGV])
-def test_given_a_process_when_it_dies_then_it_is_noticed_and_its_heir_too(
+def test_a_process_when_it_dies_then_it_is_noticed_and_its_heir_too(
         watch, child, number):
     appeared, vanished = watch
     for _ in range(2):
@@ -79,7 +79,7 @@ def test_given_a_stopped_process_then_it_is_still_there(watch, child):
     process.send_signal(signal.SIGCONT)
 
 
-def test_given_two_processes_of_one_topic_then_the_second_is_not_lit(topic):
+def test_two_processes_of_one_topic_then_the_second_is_not_lit(topic):
     first, second = ProcessBeacon(topic), ProcessBeacon(topic)
     assert (first.lit, second.lit) == (True, False)
     first.close()
