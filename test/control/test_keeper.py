@@ -28,7 +28,7 @@ def keeper():
     return keeper
 
 
-def test_a_death_then_the_last_torque_ramps_to_zero_within_the_rate(keeper):
+def test_a_death_then_torque_ramps_to_zero_within_the_rate(keeper):
     assert keeper.note_death()
     torques = ramp(keeper)
     np.testing.assert_allclose(torques[-1], 0.0, rtol=0.0, atol=0.0)
@@ -63,7 +63,7 @@ def test_given_a_stalled_node_that_goes_on_then_it_is_not_fought(keeper):
     assert (keeper.state, keeper.step(STEP_S)) == (KeeperState.WATCHING, None)
 
 
-def test_late_messages_of_the_dead_then_the_ramp_goes_on_from_them(keeper):
+def test_late_messages_then_the_ramp_goes_on_from_them(keeper):
     assert keeper.note_death()
     for _ in range(10):
         keeper.step(STEP_S)
@@ -73,7 +73,7 @@ def test_late_messages_of_the_dead_then_the_ramp_goes_on_from_them(keeper):
     assert keeper.state is KeeperState.STOPPING
 
 
-def test_somebody_who_commands_after_the_death_then_he_is_not_fought(keeper):
+def test_somebody_commands_after_the_death_and_is_not_fought(keeper):
     assert keeper.note_death()
     for i in range(10):
         keeper.note_command(np.full(7, 2.0), 1.0 + 1e-3 * i)
@@ -95,7 +95,7 @@ def gravity_keeper():
     return keeper
 
 
-def test_a_target_without_gravity_then_the_stop_ends_at_the_last_g(gravity_keeper):
+def test_a_target_without_gravity_then_stop_ends_at_last_g(gravity_keeper):
     gravity_keeper.note_gravity(GRAVITY, 1.0)
     assert gravity_keeper.note_death()
     torques = ramp(gravity_keeper)

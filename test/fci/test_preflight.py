@@ -124,7 +124,7 @@ def test_tau_j_that_repeats_the_command_is_no_evidence(effort):
         Verdict.REFUSED, True)
 
 
-def test_no_lever_when_gravity_is_ours_then_it_asks_for_another_pose():
+def test_no_lever_then_it_asks_for_another_pose():
     upright = np.zeros(7)  # but for the wrist's 88 mm the ball is above all joints
     light = (0.6, *BALL[1:])
     result = verdict(check(payload=light, payload_known_to_robot=False),
@@ -142,7 +142,7 @@ def test_an_arm_that_moves_then_it_waits_for_rest():
     assert preflight.observe(reading(effort)) is Verdict.PASSED
 
 
-def test_a_verdict_when_a_second_has_passed_then_it_is_found_anew():
+def test_a_verdict_of_a_second_ago_is_found_anew():
     preflight = check()
     assert verdict(preflight, reading(carried(FR3.home))).verdict is Verdict.PASSED
     loaded = reading(carried(FR3.home, payload=3.0))

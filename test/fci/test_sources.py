@@ -49,7 +49,7 @@ def settle(source, count=3):
     (GRAVITY, 1.0), (0.6 * GRAVITY, 0.6), (np.zeros(7), 0.0),
     (np.array([20.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]), 0.0),  # as large, but elsewhere
 ])
-def test_a_command_when_its_gravity_is_asked_its_share_is_along_g(command, share):
+def test_the_share_of_gravity_in_a_command_is_along_g(command, share):
     # Rounding of a quotient.
     np.testing.assert_allclose(gravity_share(command, GRAVITY), share, rtol=1e-14, atol=1e-14)
 
@@ -60,7 +60,7 @@ def test_gravity_in_the_command_then_control_may_not_begin(commands):
     assert 'command no gravity' in commands.reason
 
 
-def test_a_fresh_command_when_asked_then_it_is_followed_until_stale(commands):
+def test_a_fresh_command_is_followed_until_stale(commands):
     commands.take(np.ones(7), 1.0)
     assert commands.observe(reading(), 1.0, 1.0 + 0.9 * TIMEOUT_S)
     np.testing.assert_allclose(commands.torque(reading(), 1.001, 1.0 + 0.9 * TIMEOUT_S), 1.0,
@@ -115,7 +115,7 @@ def test_gravity_in_the_command_while_controlling_then_it_stops(commands, still)
     assert re.match(r'the command carries (79|80|81)% of g\(q\)', commands.fault)
 
 
-def test_torques_that_accelerate_the_arm_then_they_are_no_gravity(commands):
+def test_torques_that_accelerate_the_arm_are_no_gravity(commands):
     # Along a sine of 1 rad and 1 Hz in all joints the largest share lasts shorter.
     model, commands_followed = NewtonEulerModel(FR3), 0
     for i in range(2000):
@@ -168,7 +168,7 @@ def test_given_two_publishers_of_equal_numbers_then_refused(commands):
 
 @pytest.mark.parametrize(('fast', 'slow'), [(900, 0), (0, 9000), (500, 495), (500, 505)])
 @pytest.mark.parametrize('share', [10, 100])
-def test_a_slow_second_publisher_then_refused_in_its_third_message(
+def test_a_slow_second_publisher_is_refused(
         commands, fast, slow, share):
     sequence = [n for i in range(4) for n in (
         *range(fast + share * i, fast + share * (i + 1)), slow + i)]

@@ -160,7 +160,7 @@ def test_a_lost_link_when_reading_then_the_error_is_the_callers(world):
     assert (loop.state, source.ends) == (LoopState.FAULT, 1)
 
 
-def test_disabled_when_running_then_nothing_is_sent_after_the_ramp(world):
+def test_disabled_then_nothing_is_sent_after_the_ramp(world):
     robot, _, loop = world
     run(loop, 20)
     loop.disable('asked to')

@@ -57,7 +57,7 @@ def child(topic):
 
 
 @pytest.mark.parametrize('number', [signal.SIGKILL, signal.SIGTERM, signal.SIGSEGV])
-def test_a_process_when_it_dies_then_it_is_noticed_and_its_heir_too(
+def test_a_process_that_dies_is_noticed_and_its_heir_too(
         watch, child, number):
     appeared, vanished = watch
     for _ in range(2):
