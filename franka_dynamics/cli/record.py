@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 SUMMARY = 'Record joint states, commands and diagnostics of a running system; say if it is usable.'
 GROUP = 'while it runs'
+_SLOWER = 20.0  # times than the clock, at most
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -33,7 +34,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument('--output', type=output_folder, metavar='FOLDER',
                         help='the bag, a folder to be made (default: recording-DATE-TIME)')
     parser.add_argument('--duration', type=float, metavar='S',
-                        help='end by itself after so long [s] (default: at Ctrl-C)')
+                        help="end by itself after so long by the joint states' stamps [s] "
+                        '(default: at Ctrl-C)')
     parser.add_argument('--topic', default='joint_states', metavar='TOPIC',
                         help='of the joint states; franka_ros2: franka/joint_states (default: '
                         '%(default)s)')
@@ -75,7 +77,13 @@ def run(arguments: argparse.Namespace) -> int:
         with Live(console=console, refresh_per_second=4, transient=True) as live:
             def go_on(progress: Progress) -> bool:
                 live.update(Text(f'recording {bag}: {progress}; Ctrl-C ends'))
-                return not stop and (end is None or time.monotonic() < end)
+                # By the arm's own stamps: a simulated arm may be slower than the clock.
+                long_enough = end is not None and (
+                    progress.span >= arguments.duration or (
+                        time.monotonic() > end and (
+                            not progress.states or progress.seconds
+                            > _SLOWER * arguments.duration)))
+                return not stop and not long_enough
 
             progress = record(bag, arm.joint_names, _absolute(arguments.topic),
                               _absolute(arguments.command), _absolute(arguments.node), go_on)

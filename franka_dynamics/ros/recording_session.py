@@ -36,6 +36,7 @@ class Progress:
     """What has been recorded so far, and what speaks against using it."""
 
     seconds: float = 0.0
+    span: float = 0.0  # between the first and the newest stamp [s]
     states: int = 0
     rate: float = 0.0
     problems: list[str] = field(default_factory=list)
@@ -56,6 +57,8 @@ class _Watch:
         self.effort_seen = self.any = False
         self.fault = ''
         self.heard = 0.0
+        self.first: float | None = None
+        self.span = 0.0
 
     def take(self, message: JointState) -> None:
         self.heard = time.monotonic()
@@ -66,6 +69,8 @@ class _Watch:
             return
         self.any = True
         self.fault = ''
+        self.first = reading.stamp if self.first is None else self.first
+        self.span = max(self.span, reading.stamp - self.first)
         if not (np.isfinite(reading.position).all() and np.isfinite(reading.velocity).all()):
             self.fault = 'positions or velocities are not finite'
             return
@@ -133,6 +138,7 @@ def record(bag: Path, joint_names: Sequence[str], topic: str, command: str, node
                     continue
                 shown = now
                 progress.seconds = now - began
+                progress.span = watch.span
                 progress.states = recorder.counts[topic]
                 first = recorder.first[topic]
                 if first is not None and progress.states > 1:
