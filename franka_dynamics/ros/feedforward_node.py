@@ -68,7 +68,7 @@ _SILENCE_CHECKS_PER_TIMEOUT = 2
 _SIMULATED_SILENCE_PERIOD_S = 0.02
 # A rival is to be noticed within 0.1 s, of which its discovery takes some.
 _REFRESH_PERIOD_S, _DIAGNOSTICS_PERIOD_S = 0.02, 1.0
-_IDLE_S = 0.1
+_IDLE_S, _FLOWING_S = 0.1, 0.2
 _LONGEST_BRAKING_S = 2.0 * LONGEST_BRAKING_S  # by this clock; the controller counts by stamps
 _LOG_PERIOD_S = 1.0  # of a sentence that would otherwise come with every message
 _DELIVERY_TIMEOUT = Duration(seconds=0.5)
@@ -182,7 +182,7 @@ class FeedforwardNode(GuardedLifecycleNode):
         self._state_log, self._clock_log = StateLog(self, controller), ClockLog(self)
         self._references = ReferenceReports(self, controller)
         self._diagnostics.references = self._references.counts
-        self._last_publication = 0.0
+        self._last_publication = self._last_arrival = 0.0
         self._simulated_time = self.get_parameter('use_sim_time').value
         self._configured_with = values(self, FIXED_PARAMETERS)
         # Last: whoever finds a controller finds all the rest.
@@ -326,6 +326,7 @@ class FeedforwardNode(GuardedLifecycleNode):
 
     def _on_joint_state(self, data: bytes) -> None:
         began = time.perf_counter()
+        self._last_arrival = time.monotonic()
         try:
             reading = self._reader.read(data)
         except JointStateError as error:
@@ -501,8 +502,11 @@ class FeedforwardNode(GuardedLifecycleNode):
 
     def _keep_house(self) -> None:
         self._look_who_listens()
-        rival = self._command_watch.check() or self._state_publishers.check(
-            self.controller.supervisor.condition is Condition.TRUSTED, time.monotonic())
+        now = time.monotonic()
+        # A killed simulator takes its clock along, and then no silence is counted.
+        flowing = (self.controller.supervisor.condition is Condition.TRUSTED
+                   and now - self._last_arrival < _FLOWING_S)
+        rival = self._command_watch.check() or self._state_publishers.check(flowing, now)
         if rival and not self.controller.conflict:
             with self._lock:
                 self.controller.hold_off(rival, Until.ACTIVATION)
