@@ -296,11 +296,11 @@ def _with_hand(description: ArmDescription, hand: str) -> ArmDescription:
 def _repaired(description: ArmDescription, inertial: YamlTable, repair: str | None,
               ) -> ArmDescription:
     """Repair on request of the caller or of the file; hands shift the rounding box, no more."""
-    wanted = inertial.text('repair') if repair is None and 'repair' in inertial else repair
-    if wanted is None:
+    requested = inertial.text('repair') if repair is None and 'repair' in inertial else repair
+    if requested is None:
         return description
-    if wanted not in REPAIRS:
-        raise inertial.error('repair', f'is {wanted!r}; it must be {" or ".join(REPAIRS)}')
+    if requested not in REPAIRS:
+        raise inertial.error('repair', f'is {requested!r}; it must be {" or ".join(REPAIRS)}')
     about_origin = (_about(inertial) is InertiaAbout.FRAME_ORIGIN
                     and all('first_moment' in entry for entry in inertial.tables('links')))
     return repaired(description, tensor_only=not about_origin)

@@ -92,7 +92,7 @@ def nearest_physical(link: LinkInertia, box: ArrayLike, *, name: str = 'the link
     raise InertiaError(
         f'No real body lies within the rounding of {name}: its pseudo-inertia has an eigenvalue '
         f'of {link.consistency_margin():.3g}, and moving its numbers by at most '
-        f'{half_widths.max():.3g} does not mend that. The numbers are not of a body by more than '
+        f'{half_widths.max():.3g} does not fix that. The numbers are not of a body by more than '
         'rounding; choose another inertial set.')
 
 
@@ -157,13 +157,13 @@ def repaired(description: ArmDescription, *, tensor_only: bool = False) -> ArmDe
         box[:4] = 0.0
     links, sentences = [], []
     for joint, link in zip(description.joints, description.links):
-        mended = nearest_physical(link, box, name=f'the link behind {joint.name}')
-        if mended is not link:
-            moved = float(np.abs(mended.parameters() - link.parameters()).max())
+        repaired = nearest_physical(link, box, name=f'the link behind {joint.name}')
+        if repaired is not link:
+            moved = float(np.abs(repaired.parameters() - link.parameters()).max())
             sentences.append(
                 f'the link behind {joint.name} was not physical as printed (eigenvalue '
                 f'{link.consistency_margin():.2g} of its pseudo-inertia); its numbers are moved '
                 f'by at most {moved:.2g}, within the rounding of {description.rounding:.2g}')
-        links.append(mended)
+        links.append(repaired)
     return replace(description, links=tuple(links),
                    repairs=(*description.repairs, *sentences))

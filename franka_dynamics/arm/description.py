@@ -234,7 +234,7 @@ class ArmDescription:
         Raises
         ------
         InertiaError
-            Naming each such link, its margins and the mend.
+            Naming each such link, its margins and the fix.
 
         """
         sentences = self.inconsistencies()

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from . import array_layout as at
-from .array_kernels import COMPILE, enter, judge, load, resting_arms, to_link
+from .array_kernels import COMPILE, init_joint, load, mark_nonfinite, resting_arms, to_link
 from .array_layout import L, L2, LANES
 from .compiler import numba
 
@@ -18,24 +18,24 @@ from .compiler import numba
 @numba.njit(**COMPILE)
 def flange(rows, root, tip, with_jacobians, q, poses, jacobians):
     """
-    Fill poses (N, 4, 4) and, if wanted, jacobians (N, 6, n).
+    Fill poses (N, 4, 4) and, on request, jacobians (N, 6, n).
 
     Jacobians hold (v, omega) at the flange's origin in the axes of the space frame.
     """
     n = q.shape[1]
     pose = np.zeros(12 * LANES)  # R by rows, then p
-    kept, arms, spoiled = np.zeros((n, at.KEPT)), resting_arms(rows), np.zeros(LANES)
+    kept, arms, nan_mask = np.zeros((n, at.KEPT)), resting_arms(rows), np.zeros(LANES)
     axes = np.zeros((n, 6 * LANES))  # z, then origin, of each joint's frame
     for start in range(0, q.shape[0], LANES):
         load(kept, at.SINE, q, start)
-        judge(kept, spoiled)
+        mark_nonfinite(kept, nan_mask)
         for a in range(3):
             for i in range(LANES):
                 for b in range(3):
-                    pose[(3 * a + b) * LANES + i] = root[a, b] + spoiled[i]
-                pose[(9 + a) * LANES + i] = root[a, 3] + spoiled[i]
+                    pose[(3 * a + b) * LANES + i] = root[a, b] + nan_mask[i]
+                pose[(9 + a) * LANES + i] = root[a, 3] + nan_mask[i]
         for j in range(n):
-            enter(rows, kept, arms, j)
+            init_joint(rows, kept, arms, j)
             _step(rows, kept, arms, j, pose)
             for a in range(3):
                 for i in range(LANES):

@@ -59,17 +59,17 @@ def load(kept, place, array, start):
 
 
 @numba.njit(**COMPILE)
-def judge(kept, spoiled):
+def mark_nonfinite(kept, nan_mask):
     """Set what is added to a state's results: 0, or NaN where an input is not finite."""
-    spoiled[:] = 0.0
+    nan_mask[:] = 0.0
     for j in range(kept.shape[0]):
         for i in range(LANES):
-            spoiled[i] += 0.0 * (kept[j, at.SINE + i] + kept[j, at.RATE + i]
+            nan_mask[i] += 0.0 * (kept[j, at.SINE + i] + kept[j, at.RATE + i]
                                  + kept[j, at.PUSH + i])
 
 
 @numba.njit(**COMPILE)
-def enter(rows, kept, arms, j):
+def init_joint(rows, kept, arms, j):
     """Put a joint's sine and cosine in place of its position; a prismatic joint moves its arm."""
     theta = rows[j, at.THETA]
     if rows[j, at.PRISMATIC] == 0.0:
@@ -97,14 +97,14 @@ def stand_still(W, gravity):
 
 
 @numba.njit(**COMPILE)
-def take_block(rows, gravity, q, dq, ddq, start, W, kept, arms, spoiled):
+def take_block(rows, gravity, q, dq, ddq, start, W, kept, arms, nan_mask):
     """Take a block's states over, up to the sines and cosines and the motion of the base."""
     load(kept, at.SINE, q, start)
     load(kept, at.RATE, dq, start)
     load(kept, at.PUSH, ddq, start)
-    judge(kept, spoiled)
+    mark_nonfinite(kept, nan_mask)
     for j in range(q.shape[1]):
-        enter(rows, kept, arms, j)
+        init_joint(rows, kept, arms, j)
     stand_still(W, gravity)
 
 
@@ -131,7 +131,7 @@ def tensor(x, y, z, dx, dy, dz):
 
 
 @numba.njit(inline='always', **COMPILE)
-def pass_on(W, i, omega, spin, acceleration, u, arm):
+def store_motion(W, i, omega, spin, acceleration, u, arm):
     """Store the motion of a link, with the acceleration of the next joint's origin at an arm."""
     px, py, pz = arm
     W[at.OMEGA + i], W[at.OMEGA + L + i], W[at.OMEGA + L2 + i] = omega

@@ -12,8 +12,8 @@ import numpy as np
 from . import array_layout as at
 from .array_kernels import (
     COMPILE,
-    pass_on,
     resting_arms,
+    store_motion,
     take_block,
     tensor,
     to_link,
@@ -27,12 +27,12 @@ from .compiler import numba
 def regressor(rows, gravity, q, dq, ddq, out):
     """Fill out (N, n, 10 n): torques by XX, XY, XZ, YY, YZ, ZZ, mX, mY, mZ, m of each link."""
     n = q.shape[1]
-    W, spoiled = np.zeros(at.SCRATCH), np.zeros(LANES)
+    W, nan_mask = np.zeros(at.SCRATCH), np.zeros(LANES)
     kept, arms = np.zeros((n, at.KEPT)), resting_arms(rows)
     axes = np.zeros((n, 6 * LANES))  # linear and angular part of each joint's unit twist
     entries = np.zeros(10 * LANES)
     for start in range(0, out.shape[0], LANES):
-        take_block(rows, gravity, q, dq, ddq, start, W, kept, arms, spoiled)
+        take_block(rows, gravity, q, dq, ddq, start, W, kept, arms, nan_mask)
         for j in range(n):
             _advance(W, rows, kept, arms, j)
             axes[j] = 0.0
@@ -48,7 +48,7 @@ def regressor(rows, gravity, q, dq, ddq, out):
                     entries[:] = 0.0
                 for i in range(LANES):
                     for k in range(10):
-                        out[start + i, joint, 10 * j + k] = entries[k * LANES + i] + spoiled[i]
+                        out[start + i, joint, 10 * j + k] = entries[k * LANES + i] + nan_mask[i]
 
 
 @numba.njit(**COMPILE)
@@ -68,7 +68,7 @@ def _advance(W, rows, kept, arms, j):
         W[at.ACCELERATION + i], W[at.ACCELERATION + L + i] = ax, ay
         W[at.ACCELERATION + L2 + i] = az
         arm = (px, arms[j + 1, at.ARM_Y + i], arms[j + 1, at.ARM_Z + i])
-        pass_on(W, i, (x, y, z), (dx, dy, dz), (ax, ay, az), tensor(x, y, z, dx, dy, dz), arm)
+        store_motion(W, i, (x, y, z), (dx, dy, dz), (ax, ay, az), tensor(x, y, z, dx, dy, dz), arm)
 
 
 @numba.njit(**COMPILE)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from . import array_layout as at
-from .array_kernels import COMPILE, pass_on, resting_arms, take_block, tensor, vector_to_link
+from .array_kernels import COMPILE, resting_arms, store_motion, take_block, tensor, vector_to_link
 from .array_layout import L, L2, LANES
 from .compiler import numba
 from .simd import TILE, transpose_tile
@@ -20,10 +20,10 @@ from .simd import TILE, transpose_tile
 def inverse_dynamics(rows, gravity, q, dq, ddq, out):
     """Fill out (N, n) with torques; gravity (3,) is in the axes of frame 1 at zero."""
     n = q.shape[1]
-    W, spoiled = np.zeros(at.SCRATCH), np.zeros(LANES)
+    W, nan_mask = np.zeros(at.SCRATCH), np.zeros(LANES)
     kept, arms = np.zeros((n, at.KEPT)), resting_arms(rows)
     for start in range(0, out.shape[0], LANES):
-        take_block(rows, gravity, q, dq, ddq, start, W, kept, arms, spoiled)
+        take_block(rows, gravity, q, dq, ddq, start, W, kept, arms, nan_mask)
         for j in range(n):
             if rows[j, at.PRISMATIC] != 0.0:
                 _slide(W, rows, kept, arms, j)
@@ -34,7 +34,7 @@ def inverse_dynamics(rows, gravity, q, dq, ddq, out):
         for i in range(6 * LANES):
             W[at.FORCE + i] = 0.0
         for j in range(n - 1, -1, -1):
-            _hand_down(W, rows, kept, arms, j, spoiled)
+            _propagate(W, rows, kept, arms, j, nan_mask)
         _store(kept, out, start)
 
 
@@ -79,7 +79,7 @@ def _revolute_link(W, kept, j, i, link, omega, spin, acceleration, arm):
     hx, hy, sxx, sxy, sxz, syy, syz = link
     ax, ay, az = acceleration
     u = tensor(omega[0], omega[1], omega[2], spin[0], spin[1], spin[2])
-    pass_on(W, i, omega, spin, acceleration, u, arm)
+    store_motion(W, i, omega, spin, acceleration, u, arm)
     uxx, uxy, uxz, uyx, uyy, uyz, uzx, uzy, uzz = u
     kept[j, at.LINK_FORCE + i] = uxx * hx + uxy * hy
     kept[j, at.LINK_FORCE + L + i] = uyx * hx + uyy * hy
@@ -105,7 +105,7 @@ def _slide(W, rows, kept, arms, j):
         ax, ay, az = ax + rate * omega[1], ay - rate * omega[0], az + kept[j, at.PUSH + i]
         u = tensor(omega[0], omega[1], omega[2], spin[0], spin[1], spin[2])
         arm = (px, arms[j + 1, at.ARM_Y + i], arms[j + 1, at.ARM_Z + i])
-        pass_on(W, i, omega, spin, (ax, ay, az), u, arm)
+        store_motion(W, i, omega, spin, (ax, ay, az), u, arm)
         kept[j, at.LINK_FORCE + i] = m * ax + u[0] * hx + u[1] * hy + u[2] * hz
         kept[j, at.LINK_FORCE + L + i] = m * ay + u[3] * hx + u[4] * hy + u[5] * hz
         kept[j, at.LINK_FORCE + L2 + i] = m * az + u[6] * hx + u[7] * hy + u[8] * hz
@@ -115,7 +115,7 @@ def _slide(W, rows, kept, arms, j):
 
 
 @numba.njit(**COMPILE)
-def _hand_down(W, rows, kept, arms, j, spoiled):
+def _propagate(W, rows, kept, arms, j, nan_mask):
     """Note a joint's torque; express force and moment in the frame before, about its origin."""
     ca, sa, px, rotor = rows[j, at.COS], rows[j, at.SIN], rows[j, at.X], rows[j, at.ROTOR]
     by_force = rows[j, at.PRISMATIC]
@@ -137,7 +137,7 @@ def _hand_down(W, rows, kept, arms, j, spoiled):
         W[at.MOMENT + L + i] = t * ca - about * sa + pz * fx - px * fz
         W[at.MOMENT + L2 + i] = t * sa + about * ca + px * fy - py * fx
         kept[j, at.TORQUE + i] = (by_moment * about + by_force * along
-                                  + rotor * kept[j, at.PUSH + i] + spoiled[i])
+                                  + rotor * kept[j, at.PUSH + i] + nan_mask[i])
 
 
 @numba.njit(**COMPILE)

@@ -62,7 +62,7 @@ class BatchModel:
     Parameters
     ----------
     description : ArmDescription
-        The arm, with its hand and payload as wanted; either convention, revolute and prismatic.
+        The arm, with its hand and payload as desired; either convention, revolute and prismatic.
     gravity : array_like, shape (3,)
         Gravity in the space frame [m/s^2].
     generated : bool

@@ -116,11 +116,11 @@ class _Kernel:
         elements = [f'{array}{element}' for array, element in self.elements]
         lines = [f'{name} = {self._at(name)}' for name in self.places if 'result' not in name]
         # A torque need not depend on every value: 0, or NaN for a state that is not finite.
-        lines += [f'spoiled = 0.0*({" + ".join(elements)})']
+        lines += [f'nan_mask = 0.0*({" + ".join(elements)})']
         lines += [f'{s.target} = {s.expression}' for s in self.program.statements
                   if not s.function]
         for column, k in self.columns.items():
-            text = f'{self.program.results[k].expression} + spoiled'
+            text = f'{self.program.results[k].expression} + nan_mask'
             lines.append(f'{self._at(f"result {column}")} = {text}')
         return lines
 

@@ -26,7 +26,7 @@ class Level(str, Enum):
 
     GOOD = 'good'
     NOTE = 'note'  # works, but could be better
-    BAD = 'to do'  # must be mended before a real arm
+    BAD = 'to do'  # must be repaired before a real arm
 
 
 @dataclass(frozen=True)

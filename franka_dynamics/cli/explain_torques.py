@@ -48,7 +48,7 @@ def run(arguments: argparse.Namespace) -> int:
     from ._recording_options import progress_bar
     from ..files import write_text
     from ..validation.agreement import AGREEMENT
-    from ..validation.fault_search import suspects
+    from ..validation.fault_search import search_faults
 
     console = Console()
     arguments.arm = arguments.arm or DEFAULT_ARM
@@ -56,7 +56,7 @@ def run(arguments: argparse.Namespace) -> int:
     states, torque = _read(arguments.torques)
     with progress_bar(console) as bar:
         task = bar.add_task('trying parameters', total=None)
-        verdict = suspects(description, states, torque, gravity=arguments.gravity or GRAVITY,
+        verdict = search_faults(description, states, torque, gravity=arguments.gravity or GRAVITY,
                            progress=lambda: bar.advance(task))
     console.print(f'{arguments.torques}: {len(torque)} states; the torques differ from '
                   f'{description.name} ({description.inertial_set}, hand {description.hand}) by '
@@ -65,7 +65,7 @@ def run(arguments: argparse.Namespace) -> int:
         console.print(f'{place}. {suspect}', highlight=False, markup=False)
     console.print(f'Of {verdict.parameters} parameters these torques show '
                   f'{verdict.rank} combinations; they show nothing of '
-                  f'{", ".join(verdict.unfelt) or "none"}.', highlight=False, markup=False)
+                  f'{", ".join(verdict.unidentifiable) or "none"}.', highlight=False, markup=False)
     for group in verdict.groups:
         console.print(f'Small changes of these are one to torque: {", ".join(group)}.',
                       highlight=False, markup=False)

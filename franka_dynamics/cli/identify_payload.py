@@ -85,7 +85,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _motions(arguments: argparse.Namespace, arm: ArmDescription, bar: Progress,
              bags: list[str]) -> list[Motion]:
-    from ..identification.payload import still_poses
+    from ..identification.payload import static_samples
     from ..recordings.plausibility import suspicions
     from ..recordings.preprocessing import prepare
     motions = []
@@ -93,7 +93,7 @@ def _motions(arguments: argparse.Namespace, arm: ArmDescription, bar: Progress,
         recording = read_from_options(arguments, arm, bar, bag)
         for sentence in suspicions(recording, arm, gravity=arguments.gravity):
             bar.console.print(f'[yellow]warning:[/] {bag}: {sentence}', highlight=False)
-        motions.append(still_poses(recording) if arguments.static
+        motions.append(static_samples(recording) if arguments.static
                        else prepare(recording, signal_options(arguments)))
     for motion in motions:
         for remark in motion.remarks:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from ..recordings.recording import Recording
     from ..recordings.replay import Fit
 
-SUMMARY = "Hold a recording's measured torques against the model's, set by set."
+SUMMARY = "Compare a recording's measured torques with the model's, set by set."
 GROUP = 'from recordings'
 
 

@@ -142,7 +142,7 @@ def customised_equations(
     Parameters
     ----------
     description : ArmDescription or BodyTree
-        The arm, with its hand and payload as wanted; revolute and prismatic joints. Or a tree of
+        The arm, with its hand and payload as desired; revolute and prismatic joints. Or a tree of
         bodies whose joints lie along their frames' z: a torso with two arms.
     quantity : Quantity
         What is to be computed.

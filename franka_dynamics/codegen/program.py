@@ -116,7 +116,7 @@ class _Writer:
         self.uses.update(output.value.node.number for output in outputs)
         self.held: dict[int, tuple[str, int]] = {}  # name and sign of what has a statement
         self.crossed = 0  # prepared values named so far
-        self.wanted = {output.value.node.number: output.value.sign for output in outputs}
+        self.preferred = {output.value.node.number: output.value.sign for output in outputs}
 
     def program(self, name: str, arrays: tuple[str, ...],
                 parameters: tuple[str, ...]) -> Program:
@@ -160,7 +160,7 @@ class _Writer:
             return Statement(target, _negated(angle[0], node.operands[0].kind)
                              if angle[1] < 0 else angle[0], node.kind)
         name, meant = self.graph.name_of(node) or (f't{node.number}', 0)
-        text, sign = self._expand(node, self.wanted.get(node.number, meant))
+        text, sign = self._expand(node, self.preferred.get(node.number, meant))
         if crossing:
             # A parameter that is read is named by its place; its sign is settled here, for free.
             if sign < 0:
@@ -180,25 +180,25 @@ class _Writer:
             return repr(node.value), 1
         return self._expand(node)
 
-    def _expand(self, node: Node, wanted: int = 0) -> tuple[str, int]:
-        """Return a value's operation written out, with the wanted sign where that is free."""
+    def _expand(self, node: Node, preferred: int = 0) -> tuple[str, int]:
+        """Return a value's operation written out, with the preferred sign where that is free."""
         if node.kind == PARAMETER:
             return node.name, 1
         if node.kind == MULTIPLY:
             text, sign = self._product(node)
-            if sign == -wanted and node.operands[0].kind == CONSTANT:
-                return f'-{text}', wanted
+            if sign == -preferred and node.operands[0].kind == CONSTANT:
+                return f'-{text}', preferred
             return text, sign
         terms = [(sign, term, *self._render(term)) for sign, term in self._terms(node, 1)]
         signed = [(sign * held, text, term) for sign, term, text, held in terms]
-        for overall in (wanted or 1, -(wanted or 1)):
+        for overall in (preferred or 1, -(preferred or 1)):
             plus = [text for sign, text, _ in signed if sign == overall]
             minus = [text for sign, text, _ in signed if sign != overall]
             if plus:
                 return ' - '.join([' + '.join(plus), *minus]), overall
             literal = next((text for _, text, term in signed if term.number not in self.held
                             and term.kind == MULTIPLY and term.operands[0].kind == CONSTANT), '')
-            if literal and wanted:
+            if literal and preferred:
                 minus.remove(literal)
                 return ' - '.join([f'-{literal}', *minus]), overall
         raise AssertionError('a sum has terms of one sign at least')

@@ -11,7 +11,7 @@ from enum import Enum
 RESTART_WINDOW_S = 60.0
 
 
-class Until(int, Enum):
+class ClearedBy(int, Enum):
     """What clears a fault; a later one clears the earlier ones too."""
 
     SETTINGS = 1  # a change of the settings it is about, or an acknowledgement
@@ -36,12 +36,12 @@ class FaultLatch:
         self._max_restarts = max_restarts
         self._stops: deque[float] = deque()
         self._touched_by: frozenset[str] = frozenset()
-        self._until = Until.SETTINGS
+        self._until = ClearedBy.SETTINGS
         self.reason = ''
         self.latched = 0  # how often a fault was latched
         self.restarts = 0  # how often the controller started again without being asked
 
-    def latch(self, reason: str, until: Until, touched_by: Iterable[str] = ()) -> None:
+    def latch(self, reason: str, until: ClearedBy, touched_by: Iterable[str] = ()) -> None:
         """
         Latch a fault, unless a graver one is present or the same is.
 
@@ -49,10 +49,10 @@ class FaultLatch:
         ----------
         reason : str
             One sentence for people.
-        until : Until
+        until : ClearedBy
             What clears it.
         touched_by : iterable of str
-            With Until.SETTINGS, the names of the Settings whose change clears it.
+            With ClearedBy.SETTINGS, the names of the Settings whose change clears it.
 
         """
         if self.reason and until <= self._until:
@@ -67,11 +67,11 @@ class FaultLatch:
             self._stops.popleft()
         if len(self._stops) > self._max_restarts:
             self.latch(f'stopped {len(self._stops)} times within {RESTART_WINDOW_S:.0f} s, the '
-                       f'last time because {reason}', Until.ACKNOWLEDGEMENT)
+                       f'last time because {reason}', ClearedBy.ACKNOWLEDGEMENT)
 
     def settings_changed(self, changed: Iterable[str]) -> None:
         """Clear a fault that one of these settings is about."""
-        if self._until is Until.SETTINGS and not self._touched_by.isdisjoint(changed):
+        if self._until is ClearedBy.SETTINGS and not self._touched_by.isdisjoint(changed):
             self.reason = ''
 
     def acknowledge(self) -> tuple[bool, str]:
@@ -79,8 +79,8 @@ class FaultLatch:
         if not self.reason:
             self._stops.clear()
             return True, 'there was no fault'
-        if self._until > Until.ACKNOWLEDGEMENT:
-            way = ('deactivate and activate the node' if self._until is Until.ACTIVATION
+        if self._until > ClearedBy.ACKNOWLEDGEMENT:
+            way = ('deactivate and activate the node' if self._until is ClearedBy.ACTIVATION
                    else 'clean the node up and configure it again')
             return False, f'this fault is not cleared by acknowledging it; {way}: {self.reason}'
         self._clear()
@@ -88,10 +88,10 @@ class FaultLatch:
 
     def activated(self) -> None:
         """Clear what activation clears, and count restarts anew."""
-        if self._until <= Until.ACTIVATION:
+        if self._until <= ClearedBy.ACTIVATION:
             self._clear()
 
     def _clear(self) -> None:
         self.reason = ''
-        self._until = Until.SETTINGS
+        self._until = ClearedBy.SETTINGS
         self._stops.clear()

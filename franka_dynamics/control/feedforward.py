@@ -18,9 +18,9 @@ import numpy as np
 
 from .braking import Braking, REST_SPEED
 from .control_law import ControlLaw
-from .faults import FaultLatch, Until
+from .faults import ClearedBy, FaultLatch
 from .gravity_guard import FirstTorque
-from .gravity_monitor import GravityWatch
+from .gravity_monitor import GravityMonitor
 from .limits import LimitedTorque, TorqueLimiter
 from .reference import ReferencePoint, ReferenceSource, Trajectory
 from .reference_request import plan, TrajectoryRequest
@@ -163,7 +163,7 @@ class FeedforwardController:
         return self._law.terms
 
     @property
-    def gravity_watch(self) -> GravityWatch:
+    def gravity_monitor(self) -> GravityMonitor:
         """Who carries the arm, as its measurements show."""
         return self._law.gravity_guard.monitor
 
@@ -380,12 +380,12 @@ class FeedforwardController:
             if reference is not None and self.mode is Mode.RUNNING:
                 deviation = self._law.tracking.check(q, reference.q)
                 if deviation:
-                    self.hold_off(deviation, Until.ACKNOWLEDGEMENT)
+                    self.inhibit(deviation, ClearedBy.ACKNOWLEDGEMENT)
             limited = self._command(stamp, q, dq, reference, gravity, coriolis, inertia)
         return Cycle(observation, stamp, q, dq, effort, gravity, coriolis, inertia, previous,
                      limited)
 
-    def reflect(self, cycle: Cycle) -> None:
+    def update_monitors(self, cycle: Cycle) -> None:
         """
         Learn from a cycle what only the next one needs; to be called once its command is out.
 
@@ -402,7 +402,7 @@ class FeedforwardController:
         failure = self.crosscheck.run(cycle.stamp, cycle.q, cycle.dq,
                                       cycle.gravity + cycle.coriolis, self.terms)
         if failure:
-            self.hold_off(failure, Until.CONFIGURATION)
+            self.inhibit(failure, ClearedBy.CONFIGURATION)
 
     def reject(self, condition: Condition, reason: str) -> Observation:
         """Take note of a message that is no state of this arm."""
@@ -455,7 +455,7 @@ class FeedforwardController:
             self.stop_reason += f'; not braked to rest: {reason}'
             self._begin_stop_sequence()
 
-    def hold_off(self, reason: str, until: Until, *, to_zero: bool = False,
+    def inhibit(self, reason: str, until: ClearedBy, *, to_zero: bool = False,
                  touched_by: frozenset[str] = frozenset()) -> None:
         """Latch a fault: stop, and stay silent until it is cleared as `until` says."""
         self.faults.latch(reason, until, touched_by)
@@ -503,7 +503,7 @@ class FeedforwardController:
         commanding = self.mode in (Mode.RUNNING, Mode.BRAKING) and self._last is not None
         self.stop(reason)
         if commanding and condition in _LATCHING:
-            self.faults.latch(reason, Until.ACKNOWLEDGEMENT)
+            self.faults.latch(reason, ClearedBy.ACKNOWLEDGEMENT)
         elif commanding:
             self._stopped_by_state = True
             self.faults.note_stop(reason, self._arrival)
@@ -544,7 +544,7 @@ class FeedforwardController:
             stamp, q, dq, effort, self._zero if command is None else command, gravity,
             running=self.mode is Mode.RUNNING)
         if conflict is not None:
-            self.hold_off(conflict.reason, Until.SETTINGS, to_zero=True,
+            self.inhibit(conflict.reason, ClearedBy.SETTINGS, to_zero=True,
                           touched_by=conflict.touched_by)
 
     def _command(self, stamp: float, q: Array, dq: Array, reference: ReferencePoint | None,

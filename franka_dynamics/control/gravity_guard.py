@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .gravity_monitor import GravityEvidence, GravityState, GravityWatch
+from .gravity_monitor import GravityEvidence, GravityMonitor, GravityState
 from .settings import Settings
 from .terms import TermModel
 from ..typing import Array
@@ -55,7 +55,7 @@ class GravityGuard:
 
     def __init__(self, settings: Settings, terms: TermModel, *, take_over: bool = False) -> None:
         self._settings, self._take_over = settings, take_over
-        self.monitor = GravityWatch(terms.true.mass_matrix)
+        self.monitor = GravityMonitor(terms.true.mass_matrix)
         self.restart()
 
     @property
@@ -80,7 +80,7 @@ class GravityGuard:
     def add(self, stamp: float, q: Array, dq: Array, effort: Array | None, command: Array,
             gravity: Array, *, running: bool) -> Conflict | None:
         """
-        Take one joint state, as GravityWatch.add; return a conflict if it shows one.
+        Take one joint state, as GravityMonitor.add; return a conflict if it shows one.
 
         `running` says whether torques are being published.
         """

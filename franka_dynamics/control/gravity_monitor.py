@@ -53,7 +53,7 @@ _MISFIT = 0.35  # of |g|: an effort that points elsewhere is contact or friction
 _NONE, _ALL = 0.3, 0.7  # shares of g that count as none and as all of it
 
 
-class GravityWatch:
+class GravityMonitor:
     """
     Collects joint states and gives a verdict for every WINDOW of them.
 

@@ -108,7 +108,7 @@ class ReferenceSource:
     What is desired now: nothing yet, a held position, a streamed point or a trajectory.
 
     A stream that stops, and a trajectory that has ended, leave the arm at rest where it was
-    last wanted. A trajectory that begins later leaves what is desired until then as it is.
+    last desired. A trajectory that begins later leaves what is desired until then as it is.
     """
 
     def __init__(self) -> None:

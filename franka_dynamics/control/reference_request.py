@@ -105,27 +105,28 @@ def plan(request: TrajectoryRequest, description: ArmDescription, now: float,
 
 
 def _in_arm_order(request: TrajectoryRequest, description: ArmDescription) -> TrajectoryRequest:
-    wanted, given = description.joint_names, request.joint_names
-    foreign = [name for name in given if name not in wanted]
-    missing = [name for name in wanted if name not in given]
+    expected, given = description.joint_names, request.joint_names
+    foreign = [name for name in given if name not in expected]
+    missing = [name for name in expected if name not in given]
     if foreign or missing or len(set(given)) != len(given):
         raise ReferenceRefusedError(
-            f'The reference must name exactly the joints {", ".join(wanted)}, in any order; '
+            f'The reference must name exactly the joints {", ".join(expected)}, in any order; '
             + '; '.join(filter(None, (
                 f'it lacks {", ".join(missing)}' if missing else '',
                 f'it has {listed(foreign)}' if foreign else '',
                 'it names a joint twice' if len(set(given)) != len(given) else ''))) + '.')
-    order = [given.index(name) for name in wanted]
+    order = [given.index(name) for name in expected]
 
     def reorder(name: str, values: Array) -> Array:
-        if values.shape != (len(request.times), len(wanted)):
+        if values.shape != (len(request.times), len(expected)):
             raise ReferenceRefusedError(
                 f"The reference's {name} have shape {values.shape}, expected "
-                f'({len(request.times)}, {len(wanted)}): a value for every joint in every point.')
+                f'({len(request.times)}, {len(expected)}): a value for every joint in every point.'
+            )
         return values[:, order]
 
     return replace(
-        request, joint_names=wanted, positions=reorder('positions', request.positions),
+        request, joint_names=expected, positions=reorder('positions', request.positions),
         velocities=None if request.velocities is None
         else reorder('velocities', request.velocities),
         accelerations=None if request.accelerations is None
@@ -194,7 +195,7 @@ def _require_reachable(description: ArmDescription, first: Array, current: Array
         joint = int(distance.argmax())
         raise ReferenceRefusedError(
             f'The reference starts {distance[joint]:.3g} rad from where '
-            f'{description.joint_names[joint]} is wanted or stands ({first[joint]:.4g} instead '
+            f'{description.joint_names[joint]} is desired or stands ({first[joint]:.4g} instead '
             f'of {current[joint]:.4g}); give its first point a time_from_start above zero, and '
             'the arm is led there.')
 

@@ -201,7 +201,7 @@ class StateSupervisor:
             return self._fail(Condition.CONTRADICTORY, contradiction)
         return self._judge(elapsed, age)
 
-    def forgive_gap(self) -> None:
+    def ignore_next_gap(self) -> None:
         """
         Take the next gap for our own: this process was busy, the arm was not silent.
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .model import (
-    ClosedFormModel,
+    EquationOfMotionModel,
     FLANGE,
     frame_index,
     GRAVITY,
@@ -146,7 +146,7 @@ def _screw(axis: int, angle: ArrayLike, slide: ArrayLike) -> Array:
     return out
 
 
-class LagrangianModel(ClosedFormModel):
+class LagrangianModel(EquationOfMotionModel):
     """
     The dynamics of a described arm from its kinetic and potential energy.
 

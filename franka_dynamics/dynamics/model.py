@@ -268,7 +268,7 @@ def solve_acceleration(mass: NDArray[np.float64], torque: NDArray[np.float64],
                            'rotor inertia, so its acceleration is undetermined.') from None
 
 
-class ClosedFormModel(ABC):
+class EquationOfMotionModel(ABC):
     """A formulation that gives the terms of the equation of motion as matrices and vectors."""
 
     description: ArmDescription

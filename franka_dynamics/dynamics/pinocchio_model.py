@@ -143,7 +143,7 @@ class PinocchioModel:
     Parameters
     ----------
     description : ArmDescription
-        The arm, with its hand and payload as wanted.
+        The arm, with its hand and payload as desired.
     gravity : array_like, shape (3,)
         Gravity in the space frame [m/s^2].
 

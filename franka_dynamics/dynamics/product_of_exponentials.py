@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from .exponential_kinematics import ExponentialKinematics
 from .model import (
-    ClosedFormModel,
+    EquationOfMotionModel,
     GRAVITY,
     gravity_vector,
     require_centers_of_mass,
@@ -28,7 +28,7 @@ from ..spatial import adjoint, bracket, inverse_transform
 from ..typing import Array
 
 
-class ExponentialsModel(ExponentialKinematics, ClosedFormModel):
+class ExponentialsModel(ExponentialKinematics, EquationOfMotionModel):
     """
     The dynamics of a described arm by products of exponentials.
 

@@ -86,7 +86,7 @@ class _ModelledSource:
     def monitor(self) -> None:
         """Let the controller see who carries the arm, and compare the models."""
         if self.cycle is not None:
-            self.controller.reflect(self.cycle)
+            self.controller.update_monitors(self.cycle)
             self.fault = self.controller.conflict or self.fault
 
     def _observe(self, reading: FciReading, stamp: float, now: float) -> Cycle:

@@ -62,7 +62,7 @@ class TorqueSource(Protocol):
         """Take note that commands go out from now on."""
 
     def torque(self, reading: FciReading, stamp: float, now: float) -> Array | None:
-        """Return the torque wanted, or None to stop, with `reason` saying why."""
+        """Return the torque desired, or None to stop, with `reason` saying why."""
 
     def end(self) -> None:
         """Take note that commands do not go out any more."""

@@ -3,7 +3,7 @@
 """
 An identification over a Dask cluster: bags are mapped, summaries reduced as a tree.
 
-Only triangles travel. A worker that dies takes nothing along: the scheduler runs its bags
+Only r_factors travel. A worker that dies takes nothing along: the scheduler runs its bags
 again elsewhere. Every worker must see the bags under the same paths.
 """
 
@@ -50,7 +50,7 @@ def connect(address: str) -> Iterator[Any]:
         client = Client(address, timeout=_CONNECT_S)
     except (OSError, ValueError) as error:
         raise ClusterError(f'No Dask scheduler answers at {address} ({error}); start one with '
-                           '`dask scheduler`, or mend the address.') from error
+                           '`dask scheduler`, or fix the address.') from error
     with client:
         yield client
 

@@ -23,7 +23,7 @@ import numpy as np
 from .least_squares import Noise
 from .link_room import link_rooms
 from .prior import pseudo_inertia_basis, Pull
-from .qr_factors import TorqueFactors
+from .qr_factors import QRFactors
 from ..arm import ArmDescription
 from ..dynamics.regressor import parameter_vector, PER_LINK, with_parameter_vector
 from ..errors import IdentificationError, MissingDependencyError
@@ -64,7 +64,7 @@ class ConsistentFit:
     strength: float
 
 
-def fit_consistent(factors: TorqueFactors, noise: Noise, pull: Pull, strength: float, *,
+def fit_consistent(factors: QRFactors, noise: Noise, pull: Pull, strength: float, *,
                    start: ArmDescription, mass_factor: float = 3.0,
                    friction_deviations: Array | None = None) -> ConsistentFit:
     """
@@ -72,7 +72,7 @@ def fit_consistent(factors: TorqueFactors, noise: Noise, pull: Pull, strength: f
 
     Parameters
     ----------
-    factors : TorqueFactors
+    factors : QRFactors
         The samples.
     noise : Noise
         The joints' weights.

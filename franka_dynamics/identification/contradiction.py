@@ -12,7 +12,7 @@ import numpy as np
 
 from .least_squares import Noise, solve_quickly
 from .prior import Pull
-from .qr_factors import BagSummary, TorqueFactors, total
+from .qr_factors import BagSummary, QRFactors, total
 from .torque_model import TorqueModel
 from ..arm import ArmDescription
 from ..recordings.replay import hand_verdict
@@ -48,7 +48,7 @@ def contradictions(bags: Sequence[BagSummary], noise: Noise, pull: Pull) -> tupl
     factors = [bag.whole.factors for bag in bags]
     names = [bag.whole.name for bag in bags]
 
-    def left(samples: TorqueFactors, weights: Array) -> Array:
+    def left(samples: QRFactors, weights: Array) -> Array:
         return samples.squares(solve_quickly(samples.weighted(weights), pull, _STRENGTH))
 
     # Bags that do not belong together make all of their noise look large.
@@ -109,7 +109,7 @@ def hand_contradictions(bags: Sequence[BagSummary], model: TorqueModel, start: A
     values = [np.concatenate([model.base.values(arm), friction]) for arm in candidates]
     sentences = []
     for bag in bags:
-        whole: TorqueFactors = total([bag.whole.factors])
+        whole: QRFactors = total([bag.whole.factors])
         errors = [float(np.sqrt(whole.squares(theta).sum() / whole.samples)) for theta in values]
         seen = hand_verdict(list(zip(candidates, errors)))
         if seen.mounted is not None and seen.mounted != (start.hand != 'none'):

@@ -18,7 +18,7 @@ import numpy as np
 
 from .least_squares import Noise, solve_quickly
 from .prior import Pull
-from .qr_factors import TorqueFactors
+from .qr_factors import QRFactors
 from ..errors import IdentificationError
 from ..typing import Array
 
@@ -75,7 +75,7 @@ class CrossValidation:
         return self.strengths[int(np.flatnonzero(allowed & (errors <= (1.0 + _EQUAL) * best))[-1])]
 
 
-def cross_validate(parts: Sequence[TorqueFactors], noise: Noise, pull: Pull,
+def cross_validate(parts: Sequence[QRFactors], noise: Noise, pull: Pull,
                    strengths: Sequence[float] = STRENGTHS,
                    reaches: Sequence[tuple[float, ...]] = ()) -> CrossValidation:
     """
@@ -83,7 +83,7 @@ def cross_validate(parts: Sequence[TorqueFactors], noise: Noise, pull: Pull,
 
     Parameters
     ----------
-    parts : sequence of TorqueFactors
+    parts : sequence of QRFactors
         Bags, or consecutive stretches; neighbours in time share the filter's noise, so that
         single samples must not be left out.
     noise : Noise
@@ -124,7 +124,7 @@ def _first_of_the_best(tried: Sequence[tuple[tuple[float, ...], float]]) -> tupl
     return next(choice for choice, error in tried if error <= bound)
 
 
-def _errors(parts: Sequence[TorqueFactors], rest: Sequence[tuple[Array, Array]], pull: Pull,
+def _errors(parts: Sequence[QRFactors], rest: Sequence[tuple[Array, Array]], pull: Pull,
             strength: float) -> tuple[float, float]:
     """Return the root mean square of the left-out torques, and of those without friction."""
     squares, rigid = 0.0, 0.0

@@ -17,7 +17,7 @@ from dataclasses import replace
 import numpy as np
 
 from .prior import Pull
-from .qr_factors import TorqueFactors
+from .qr_factors import QRFactors
 from ..arm import ArmDescription
 from ..errors import IdentificationError, MissingDependencyError
 from ..typing import Array
@@ -28,13 +28,13 @@ _ROUNDS = 3  # of weights and scales in turn
 _AS_A_WHOLE = 1e-4
 
 
-def find_effort_scale(factors: TorqueFactors, pull: Pull, arm: ArmDescription) -> Array:
+def find_effort_scale(factors: QRFactors, pull: Pull, arm: ArmDescription) -> Array:
     """
     Return what one unit of each joint's effort is, shape (n,) [N m per unit].
 
     Parameters
     ----------
-    factors : TorqueFactors
+    factors : QRFactors
         Of the samples, their efforts as recorded.
     pull : Pull
         The prior; its inertias say what the scales amount to as a whole.
@@ -73,13 +73,13 @@ def find_effort_scale(factors: TorqueFactors, pull: Pull, arm: ArmDescription) -
             logarithm, method='lm')
         logarithm = found.x
         per_torque = start * np.exp(logarithm)
-        squares = found.fun[:factors.triangles.shape[0] * factors.triangles.shape[1]]
+        squares = found.fun[:factors.r_factors.shape[0] * factors.r_factors.shape[1]]
         own = np.sum(squares.reshape(len(start), -1)**2, axis=1) / weights**2
         deviation = np.sqrt(own / max(factors.samples, 1))
     return np.asarray(1.0 / per_torque)
 
 
-def relative_scale(factors: TorqueFactors, pull: Pull, arm: ArmDescription) -> Array:
+def relative_scale(factors: QRFactors, pull: Pull, arm: ArmDescription) -> Array:
     """
     Return by how much a set's rigid torques are multiplied to fit the efforts best, shape (n,).
 
@@ -89,11 +89,11 @@ def relative_scale(factors: TorqueFactors, pull: Pull, arm: ArmDescription) -> A
     return _with_inertias(factors, pull.model.base.values(arm))[0]
 
 
-def _with_inertias(factors: TorqueFactors, base_values: Array) -> tuple[Array, Array]:
+def _with_inertias(factors: QRFactors, base_values: Array) -> tuple[Array, Array]:
     """Return effort per rigid torque and what is left, for given base parameters, (n,) each."""
     b = len(base_values)
     slopes, left = [], []
-    for rows in factors.triangles:
+    for rows in factors.r_factors:
         columns = np.column_stack([rows[:, :b] @ base_values, rows[:, b:b + factors.terms]])
         lengths = np.linalg.norm(columns, axis=0)
         columns, lengths = columns[:, lengths > 0.0], lengths[lengths > 0.0]
@@ -104,17 +104,17 @@ def _with_inertias(factors: TorqueFactors, base_values: Array) -> tuple[Array, A
     return np.array(slopes), np.array(left)
 
 
-def _residual(factors: TorqueFactors, pull: Pull, per_torque: Array, weights: Array) -> Array:
+def _residual(factors: QRFactors, pull: Pull, per_torque: Array, weights: Array) -> Array:
     """Return the weighted rows that the best inertias and friction leave of effort and prior."""
     b, n = len(pull.model.base), len(per_torque)
-    rows = np.zeros((n, factors.triangles.shape[1], b + n * factors.terms))
+    rows = np.zeros((n, factors.r_factors.shape[1], b + n * factors.terms))
     gain = (weights * per_torque)[:, None, None]
-    rows[:, :, :b] = gain * factors.triangles[:, :, :b]
+    rows[:, :, :b] = gain * factors.r_factors[:, :, :b]
     for joint in range(n):
         place = b + joint * factors.terms
         rows[joint, :, place:place + factors.terms] = (
-            gain[joint] * factors.triangles[joint, :, b:b + factors.terms])
-    effort = (weights[:, None] * factors.triangles[:, :, -2]).ravel()
+            gain[joint] * factors.r_factors[joint, :, b:b + factors.terms])
+    effort = (weights[:, None] * factors.r_factors[:, :, -2]).ravel()
     root = np.sqrt(_STRENGTH) * pull.root
     matrix = np.concatenate([rows.reshape(len(effort), -1), root, pull.friction_root])
     target = np.concatenate([effort, root @ pull.center, np.zeros(len(pull.fitted))])

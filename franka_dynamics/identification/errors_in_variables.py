@@ -20,12 +20,12 @@ import numpy as np
 
 from .least_squares import estimate, Noise
 from .prior import Pull
-from .qr_factors import TorqueFactors
+from .qr_factors import QRFactors
 from ..recordings.preprocessing import acceleration, low_pass, Motion
 from ..typing import Array
 
 
-def encoder_bias(motions: Sequence[Motion], theta: Array, noise: Noise, pull: Pull,
+def errors_in_variables_bias(motions: Sequence[Motion], theta: Array, noise: Noise, pull: Pull,
                  strength: float, *, position: float, velocity: float, runs: int = 10,
                  seed: int = 0) -> Array:
     """
@@ -55,7 +55,7 @@ def encoder_bias(motions: Sequence[Motion], theta: Array, noise: Noise, pull: Pu
 
     def shifted(recorded: Sequence[Motion]) -> Array:
         factors = reduce(add, [
-            TorqueFactors.of(pull.model, replace(motion, effort=effort, effort_unfiltered=effort))
+            QRFactors.of(pull.model, replace(motion, effort=effort, effort_unfiltered=effort))
             for motion, effort in zip(recorded, efforts)])
         return estimate(factors, noise, pull, strength).theta
 

@@ -27,7 +27,7 @@ _CONVERGED = 1e-6
 @dataclass(frozen=True, eq=False)
 class Excitation:
     """
-    An optimised trajectory and what it is held against.
+    An optimised trajectory and what it is compared with.
 
     Attributes
     ----------
@@ -120,7 +120,7 @@ def optimise(problem: ExcitationProblem, start: ArrayLike, *, period: float = 10
     harmonics : int
         Sines and cosines per joint.
     draws : int
-        Random trajectories to start from and to be held against.
+        Random trajectories to start from and to be compared with.
     iterations : int
         Most steps of the optimisation.
     seed : int

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 
 from .clearance import Skeleton
 from .prior import Pull
-from .qr_factors import TorqueFactors
+from .qr_factors import QRFactors
 from .torque_model import TorqueModel
 from ..arm import ArmDescription
 from ..dynamics.model import GRAVITY
@@ -251,5 +251,5 @@ def bag_information(problem: ExcitationProblem, motion: Motion) -> Array:
         Prepared from a recording of the same arm.
 
     """
-    triangle, _ = TorqueFactors.of(problem.model, motion).weighted(1.0 / problem.noise)
+    triangle, _ = QRFactors.of(problem.model, motion).weighted(1.0 / problem.noise)
     return np.asarray(triangle.T @ triangle)

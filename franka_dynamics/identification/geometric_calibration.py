@@ -298,7 +298,7 @@ def _base(rows: RecoveredRows) -> Array:
 
 def _deviation(description: ArmDescription, tree: BodyTree) -> tuple[float, float]:
     q = sample_states(description, _STATES, 0).q
-    wanted = tree.poses(q)[:, -1] @ tree.tool
-    off = inverse_transform(wanted) @ NewtonEulerModel(description).frames(q)[:, -1]
+    expected = tree.poses(q)[:, -1] @ tree.tool
+    off = inverse_transform(expected) @ NewtonEulerModel(description).frames(q)[:, -1]
     return (float(np.linalg.norm(log3(off[:, :3, :3]), axis=1).max()),
             float(np.linalg.norm(off[:, :3, 3], axis=1).max()))

@@ -30,7 +30,7 @@ from .least_squares import (
 )
 from .options import IdentificationOptions
 from .prior import Pull
-from .qr_factors import Part, TorqueFactors, total
+from .qr_factors import Part, QRFactors, total
 from .torque_model import TorqueModel
 from ..arm import ArmDescription
 from ..recordings.replay import Errors
@@ -139,7 +139,7 @@ class Problem:
         return FittedSets(kept, noise, validation, base, consistent, tuple(alike[1:]), alike[0],
                           scale, reaches)
 
-    def _with_friction(self, arm: ArmDescription, samples: TorqueFactors, noise: Noise,
+    def _with_friction(self, arm: ArmDescription, samples: QRFactors, noise: Noise,
                        pull: Pull) -> PublishedFit:
         """Return a set with friction of the same terms, prior and bounds, and scale if unknown."""
         scale = (relative_scale(samples, pull, arm) if self.options.scale_unknown

@@ -20,7 +20,7 @@ from operator import add
 import numpy as np
 
 from .contradiction import contradictions, hand_contradictions, residual_of_bags
-from .errors_in_variables import encoder_bias
+from .errors_in_variables import errors_in_variables_bias
 from .held_out import errors_of, FittedSets, judge, leave_out, PartScore, Problem, PublishedFit
 from .least_squares import Estimate, estimate
 from .link_room import CENTER_MARGIN_M, link_rooms
@@ -108,7 +108,7 @@ def identify(recordings: Sequence[Recording | Motion], start: ArmDescription,
     result = replace(result, remarks=(*said, *result.remarks))
     if chosen.encoder_noise is not None:
         position, velocity = chosen.encoder_noise
-        result = replace(result, bias=encoder_bias(
+        result = replace(result, bias=errors_in_variables_bias(
             every, result.base.theta, result.noise, result.pull, result.base.strength,
             position=position, velocity=velocity))
     if chosen.friction == SIGMOID:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .prior import Pull
-from .qr_factors import TorqueFactors
+from .qr_factors import QRFactors
 from ..errors import IdentificationError, MissingDependencyError
 from ..typing import Array
 
@@ -75,13 +75,13 @@ class Estimate:
         return np.sqrt(np.diag(self.covariance))
 
 
-def estimate(factors: TorqueFactors, noise: Noise, pull: Pull, strength: float) -> Estimate:
+def estimate(factors: QRFactors, noise: Noise, pull: Pull, strength: float) -> Estimate:
     """
     Return the parameters that minimise weighted squares plus strength times the pull.
 
     Parameters
     ----------
-    factors : TorqueFactors
+    factors : QRFactors
         The samples.
     noise : Noise
         The joints' weights.
@@ -100,7 +100,7 @@ def estimate(factors: TorqueFactors, noise: Noise, pull: Pull, strength: float) 
 
 
 def solve(equations: tuple[Array, Array], pull: Pull, strength: float) -> Estimate:
-    """Return the same from what `TorqueFactors.weighted` gives, for many strengths in a row."""
+    """Return the same from what `QRFactors.weighted` gives, for many strengths in a row."""
     triangle, effort = _with_prior(equations, pull, strength)
     active = pull.active
     lengths = np.linalg.norm(triangle, axis=0)
@@ -152,7 +152,7 @@ def without_undetermined_friction(equations: tuple[Array, Array], pull: Pull, st
     Parameters
     ----------
     equations : tuple of ndarray
-        What `TorqueFactors.weighted` gives.
+        What `QRFactors.weighted` gives.
     pull : Pull
         The prior with all friction parameters that may be fitted.
     strength : float
@@ -178,7 +178,7 @@ def without_undetermined_friction(equations: tuple[Array, Array], pull: Pull, st
     return pull.fitting(fitted)
 
 
-def find_noise(factors: TorqueFactors, pull: Pull, inflation: Array) -> Noise:
+def find_noise(factors: QRFactors, pull: Pull, inflation: Array) -> Noise:
     """
     Return the joints' noise by iterated reweighting.
 
@@ -187,7 +187,7 @@ def find_noise(factors: TorqueFactors, pull: Pull, inflation: Array) -> Noise:
 
     Parameters
     ----------
-    factors : TorqueFactors
+    factors : QRFactors
         The samples.
     pull : Pull
         Towards the starting set.
@@ -219,7 +219,7 @@ def find_noise(factors: TorqueFactors, pull: Pull, inflation: Array) -> Noise:
     return noise
 
 
-def fit_friction_alone(factors: TorqueFactors, noise: Noise, pull: Pull, base_values: Array,
+def fit_friction_alone(factors: QRFactors, noise: Noise, pull: Pull, base_values: Array,
                        base_scale: Array | None = None) -> Array:
     """
     Return theta of a published set whose friction is fitted alike, shape (p,).

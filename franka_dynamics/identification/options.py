@@ -54,7 +54,7 @@ class IdentificationOptions:
     strengths : sequence of float
         Among which it is chosen.
     encoder_noise : (float, float), optional
-        Standard deviations of position [rad] and velocity [rad/s] whose bias is wanted.
+        Standard deviations of position [rad] and velocity [rad/s] whose bias is asked for.
     effort_unit : str
         'Nm', or 'A' where efforts are motor currents.
     effort_scale : sequence of float, optional

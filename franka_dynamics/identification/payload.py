@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike
 from .noise import filter_inflation, lag_sums, residual_inflation
 from .payload_estimate import PayloadEstimate
 from .prior import Pull
-from .qr_factors import TorqueFactors
+from .qr_factors import QRFactors
 from .torque_model import TorqueModel
 from ..arm import ArmDescription
 from ..dynamics.model import GRAVITY
@@ -43,8 +43,8 @@ class _System:
     """The factors of both recordings and how the load enters them."""
 
     pull: Pull
-    without: TorqueFactors
-    loaded: TorqueFactors
+    without: QRFactors
+    loaded: QRFactors
     onto_base: Array  # (b, 10): base parameters of a load
 
     def thetas(self, solution: Array) -> tuple[Array, Array]:
@@ -88,7 +88,7 @@ def identify_payload(without: Sequence[Motion], loaded: Sequence[Motion], arm: A
     Parameters
     ----------
     without, loaded : sequence of Motion
-        Recordings of the same arm, prepared alike; or `still_poses` of them. The same motion in
+        Recordings of the same arm, prepared alike; or `static_samples` of them. The same motion in
         both cancels most of what the model gets wrong.
     arm : ArmDescription
         The arm without the load; known to 100 % only, so that any published set will do.
@@ -106,7 +106,7 @@ def identify_payload(without: Sequence[Motion], loaded: Sequence[Motion], arm: A
     if not without or not loaded:
         raise IdentificationError('A payload needs recordings without and with it.')
     model = TorqueModel.of(arm, gravity=gravity, width=width)
-    factors = [reduce(add, [TorqueFactors.of(model, motion) for motion in motions])
+    factors = [reduce(add, [QRFactors.of(model, motion) for motion in motions])
                for motions in (without, loaded)]
     system = _System(Pull.towards(arm, model), factors[0], factors[1],
                      model.base.matrix @ _onto_last_link(arm, model))
@@ -170,7 +170,7 @@ _SHORTEST_S = 0.5
 _SETTLING_S = 0.2  # after a stop the arm still rings
 
 
-def still_poses(recording: Recording, *, still: float = STILL_RAD_PER_S) -> Motion:
+def static_samples(recording: Recording, *, still: float = STILL_RAD_PER_S) -> Motion:
     """
     Return one sample per stretch of rest: mean position and torque, no velocity.
 

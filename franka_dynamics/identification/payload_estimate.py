@@ -115,7 +115,7 @@ def nearest_body(vector: Array, covariance: Array) -> LinkInertia:
     try:
         import cvxpy as cp
     except ImportError as error:
-        raise MissingDependencyError('A load that no real body can be needs cvxpy to be mended: '
+        raise MissingDependencyError('A load that no real body can be needs cvxpy to be repaired: '
                                      "pip install 'franka_dynamics[identify]'.") from error
     root = np.linalg.cholesky(covariance)
     change = cp.Variable(PER_LINK)

@@ -38,7 +38,7 @@ def pseudo_inertia_basis() -> Array:
     return np.array([link_from_vector(row).pseudo_inertia() for row in np.eye(PER_LINK)])
 
 
-def thickened(link: LinkInertia, thinnest: float = THINNEST_M) -> LinkInertia:
+def with_minimum_gyration(link: LinkInertia, thinnest: float = THINNEST_M) -> LinkInertia:
     """
     Return a link whose mass is spread at least `thinnest` [m] in every direction.
 
@@ -67,7 +67,7 @@ class Pull:
     model : TorqueModel
         What is identified.
     reference : ArmDescription
-        The starting set, thickened.
+        The starting set, with_minimum_gyration.
     effort, velocity : ndarray, shape (n,)
         What friction is measured by: the joints' limits of torque [N m] and speed [rad/s].
     fitted : ndarray of bool, shape (f,)
@@ -100,7 +100,7 @@ class Pull:
         effort = arm.limit('effort')
         known = np.isfinite(effort) & (effort > 0.0)
         instead = np.ones(arm.n) if strongest is None else np.maximum(strongest, 1e-6)
-        return cls(model, arm.map_links(thickened), np.where(known, effort, instead),
+        return cls(model, arm.map_links(with_minimum_gyration), np.where(known, effort, instead),
                    arm.limit('velocity'), np.ones(len(model.friction.names), dtype=bool))
 
     def fitting(self, chosen: NDArray[np.bool_]) -> Pull:

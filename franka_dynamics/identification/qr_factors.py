@@ -5,10 +5,10 @@ All that least squares needs to know of any number of samples: one small triangl
 
 With the rows [Y_j  F_j  tau_j] of joint j stacked over all samples and factored as Q_j R_j, only
 R_j is kept (F_j are that joint's own friction columns). Two sets of samples are joined by
-factoring their triangles on top of each other, which is associative: samples can be streamed, and
+factoring their r_factors on top of each other, which is associative: samples can be streamed, and
 bags mapped over machines and reduced as a tree. Factoring the rows, not their products, keeps the
 full precision of the samples (Golub and Van Loan, "Matrix Computations", section 5.3; the
-joint-wise triangles let weights be chosen afterwards).
+joint-wise r_factors let weights be chosen afterwards).
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ MOST_PARTS = 10
 
 
 @dataclass(frozen=True, eq=False)
-class TorqueFactors:
+class QRFactors:
     """
     Triangular factors of the samples' equations, joint by joint.
 
     Attributes
     ----------
-    triangles : ndarray, shape (n, b + k + 2, b + k + 2)
+    r_factors : ndarray, shape (n, b + k + 2, b + k + 2)
         R_j of [Y_j, F_j, filtered torque, unfiltered torque], k friction terms a joint.
     terms : int
         k.
@@ -51,18 +51,18 @@ class TorqueFactors:
 
     """
 
-    triangles: Array
+    r_factors: Array
     terms: int
     samples: int
 
     @classmethod
-    def none(cls, model: TorqueModel) -> TorqueFactors:
+    def none(cls, model: TorqueModel) -> QRFactors:
         """Return the factors of no samples."""
         width = len(model.base) + model.friction.terms + _EFFORTS
         return cls(np.zeros((model.n, width, width)), model.friction.terms, 0)
 
     @classmethod
-    def of(cls, model: TorqueModel, motion: Motion) -> TorqueFactors:
+    def of(cls, model: TorqueModel, motion: Motion) -> QRFactors:
         """Return the factors of a motion's samples, in memory that its length does not change."""
         total = cls.none(model)
         for start in range(0, len(motion), _BLOCK):
@@ -70,24 +70,24 @@ class TorqueFactors:
         return total
 
     @classmethod
-    def _of_block(cls, model: TorqueModel, motion: Motion) -> TorqueFactors:
+    def _of_block(cls, model: TorqueModel, motion: Motion) -> QRFactors:
         efforts = np.stack([motion.effort, motion.effort_unfiltered], axis=-1)
         rows = np.concatenate([*model.blocks(motion), efforts], axis=-1)
         return cls(_triangles(np.moveaxis(rows, 1, 0)), model.friction.terms, len(motion))
 
-    def __add__(self, other: TorqueFactors) -> TorqueFactors:
+    def __add__(self, other: QRFactors) -> QRFactors:
         """Return the factors of both sets of samples."""
-        stacked = np.concatenate([self.triangles, other.triangles], axis=1)
-        return replace(self, triangles=_triangles(stacked), samples=self.samples + other.samples)
+        stacked = np.concatenate([self.r_factors, other.r_factors], axis=1)
+        return replace(self, r_factors=_triangles(stacked), samples=self.samples + other.samples)
 
-    def scaled(self, scale: ArrayLike) -> TorqueFactors:
+    def scaled(self, scale: ArrayLike) -> QRFactors:
         """Return the factors with each joint's torques multiplied by a scale of shape (n,)."""
-        triangles = self.triangles.copy()
-        triangles[:, :, -_EFFORTS:] *= np.asarray(scale, dtype=float)[:, None, None]
-        return replace(self, triangles=triangles)
+        r_factors = self.r_factors.copy()
+        r_factors[:, :, -_EFFORTS:] *= np.asarray(scale, dtype=float)[:, None, None]
+        return replace(self, r_factors=r_factors)
 
     def less_rigid(self, base_values: ArrayLike, base_scale: Array | None = None,
-                   ) -> TorqueFactors:
+                   ) -> QRFactors:
         """
         Return the factors of what base parameters, (b,), leave of the filtered torque.
 
@@ -100,10 +100,10 @@ class TorqueFactors:
 
         """
         values = np.asarray(base_values, dtype=float)
-        rigid = self.triangles[:, :, :len(values)] @ values
-        triangles = self.triangles.copy()
-        triangles[:, :, -_EFFORTS] -= rigid if base_scale is None else base_scale[:, None] * rigid
-        return replace(self, triangles=triangles)
+        rigid = self.r_factors[:, :, :len(values)] @ values
+        r_factors = self.r_factors.copy()
+        r_factors[:, :, -_EFFORTS] -= rigid if base_scale is None else base_scale[:, None] * rigid
+        return replace(self, r_factors=r_factors)
 
     def squares(self, theta: ArrayLike, *, unfiltered: bool = False,
                 base_scale: ArrayLike = 1.0) -> Array:
@@ -120,12 +120,12 @@ class TorqueFactors:
             What each joint's rigid torque is multiplied by.
 
         """
-        n, width, _ = self.triangles.shape
+        n, width, _ = self.r_factors.shape
         values, b = np.asarray(theta, dtype=float), width - _EFFORTS - self.terms
         base = np.multiply.outer(np.broadcast_to(base_scale, n), values[:b])
         own = np.concatenate([base, values[b:].reshape(n, -1)], axis=1)
-        effort = self.triangles[:, :, -1 if unfiltered else -2]
-        residual = effort - np.einsum('jrc,jc->jr', self.triangles[:, :, :-_EFFORTS], own)
+        effort = self.r_factors[:, :, -1 if unfiltered else -2]
+        residual = effort - np.einsum('jrc,jc->jr', self.r_factors[:, :, :-_EFFORTS], own)
         return np.asarray(np.sum(residual * residual, axis=1))
 
     def weighted(self, weights: ArrayLike) -> tuple[Array, Array]:
@@ -134,9 +134,9 @@ class TorqueFactors:
 
         The sum over joints of weights_j^2 |residual_j|^2 is |R theta - z|^2 and a constant.
         """
-        n, width, _ = self.triangles.shape
+        n, width, _ = self.r_factors.shape
         b = width - _EFFORTS - self.terms
-        scaled = self.triangles[:, :, :-1] * np.asarray(weights, dtype=float)[:, None, None]
+        scaled = self.r_factors[:, :, :-1] * np.asarray(weights, dtype=float)[:, None, None]
         rows = np.zeros((n, width, b + n * self.terms + 1))
         rows[:, :, :b] = scaled[:, :, :b]
         rows[:, :, -1] = scaled[:, :, -1]
@@ -147,7 +147,7 @@ class TorqueFactors:
         return triangle[:-1, :-1], triangle[:-1, -1]
 
 
-def total(factors: Iterable[TorqueFactors]) -> TorqueFactors:
+def total(factors: Iterable[QRFactors]) -> QRFactors:
     """Return the factors of all samples together; there must be some."""
     return reduce(add, factors)
 
@@ -161,16 +161,16 @@ class Part:
     ----------
     name : str
         Of the bag, and which stretch.
-    factors : TorqueFactors
+    factors : QRFactors
         Its samples.
-    others : mapping of float to TorqueFactors
+    others : mapping of float to QRFactors
         The same prepared at other cut-offs [Hz].
 
     """
 
     name: str
-    factors: TorqueFactors
-    others: Mapping[float, TorqueFactors]
+    factors: QRFactors
+    others: Mapping[float, QRFactors]
 
     def __add__(self, other: Part) -> Part:
         """Return both parts as one, under the first one's name."""
@@ -237,10 +237,10 @@ class Summary:
         """
         stretches = []
         for k, part in enumerate(_stretches(motion, folds), start=1):
-            beside = {cutoff: TorqueFactors.of(model, _stretches(other, folds)[k - 1])
+            beside = {cutoff: QRFactors.of(model, _stretches(other, folds)[k - 1])
                       for cutoff, other in (others or {}).items()}
             stretches.append(Part(f'{name}, stretch {k} of {folds}',
-                                  TorqueFactors.of(model, part), beside))
+                                  QRFactors.of(model, part), beside))
         return cls((BagSummary(tuple(stretches), np.abs(motion.dq).max(axis=0),
                                np.abs(motion.effort).max(axis=0)),))
 
@@ -262,7 +262,7 @@ class Summary:
         return np.asarray(np.max([bag.strongest for bag in self.bags], axis=0))
 
     @cached_property
-    def factors(self) -> TorqueFactors:
+    def factors(self) -> QRFactors:
         """All samples."""
         return total(bag.whole.factors for bag in self.bags)
 

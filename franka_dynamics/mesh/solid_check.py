@@ -93,7 +93,7 @@ def require_solid(mesh: TriangleMesh, name: str, *, self_intersection: bool = Tr
     Raises
     ------
     MeshError
-        Naming the mesh, each defect and the mend.
+        Naming the mesh, each defect and the fix.
 
     """
     sentences = find_defects(mesh, self_intersection=self_intersection).sentences()

@@ -68,7 +68,7 @@ class SignalOptions:
 @dataclass(frozen=True, eq=False)
 class Motion:
     """
-    A motion as models are held against it: evenly sampled, filtered, with accelerations.
+    A motion as models are compared with it: evenly sampled, filtered, with accelerations.
 
     Arrays have one row per sample and one column per joint, from base to tip.
 
@@ -136,7 +136,7 @@ def prepare(recording: Recording, options: SignalOptions | None = None, *,
 
     Stretches without effort are left out. A gap that the kept band cannot bridge parts the
     recording: each piece is filtered and trimmed by itself, nothing is made up between them, and
-    `remarks` says so. A recording faster than the wanted rate is low-pass filtered before it is
+    `remarks` says so. A recording faster than the requested rate is low-pass filtered before it is
     thinned out, so that nothing is aliased; Metric E's own 30 Hz recordings are untouched by that.
 
     Parameters

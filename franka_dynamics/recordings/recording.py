@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .rosbag import MEND, OpenBag
+from .rosbag import FIX, OpenBag
 from ..arm import ArmDescription, available_arms, load
 from ..arm.arm_file import ALIASES
 from ..errors import RecordingError
@@ -25,12 +25,12 @@ class JointSelection(NamedTuple):
     names: tuple[str, ...]
 
 
-def select_joints(present: Sequence[str], wanted: Sequence[str], *, where: str,
+def select_joints(present: Sequence[str], asked: Sequence[str], *, where: str,
                   ) -> JointSelection | None:
     """
     Find the arm's joints among the names of a message.
 
-    If none of `wanted` is present, names that end like them and share another beginning are
+    If none of `asked` is present, names that end like them and share another beginning are
     taken (`panda_joint1` ... for `fer_joint1` ...), provided that only one beginning has them
     all.
 
@@ -38,7 +38,7 @@ def select_joints(present: Sequence[str], wanted: Sequence[str], *, where: str,
     ----------
     present : sequence of str
         Joint names of the message, in its order.
-    wanted : sequence of str
+    asked : sequence of str
         The arm's joint names from base to tip.
     where : str
         Bag, topic and message, for the error.
@@ -55,36 +55,36 @@ def select_joints(present: Sequence[str], wanted: Sequence[str], *, where: str,
         meant.
 
     """
-    if any(name in present for name in wanted):
-        return _by_names(present, tuple(wanted), where)
-    beginning = _common_beginning(wanted).rpartition('_')[0]
-    tails = tuple(name[len(beginning):] for name in wanted)
+    if any(name in present for name in asked):
+        return _by_names(present, tuple(asked), where)
+    beginning = _common_beginning(asked).rpartition('_')[0]
+    tails = tuple(name[len(beginning):] for name in asked)
     heads = {name[:-len(tails[0])] for name in present if name.endswith(tails[0])}
     complete = sorted(head for head in heads if all(head + tail in present for tail in tails))
     if len(complete) > 1:
         raise RecordingError(
-            f'{where} has none of {wanted[0]} ... {wanted[-1]} but the joints of '
+            f'{where} has none of {asked[0]} ... {asked[-1]} but the joints of '
             f'{len(complete)} arms ({", ".join(head + tails[0] for head in complete)} ...); say '
             'which with --arm-prefix or --joint-names.')
     if complete:
         names = tuple(complete[0] + tail for tail in tails)
-        _require_no_shipped_arm(present, names, wanted, where)
+        _require_no_shipped_arm(present, names, asked, where)
         return _by_names(present, names, where)
     return None
 
 
 def _require_no_shipped_arm(present: Sequence[str], names: tuple[str, ...],
-                            wanted: Sequence[str], where: str) -> None:
+                            asked: Sequence[str], where: str) -> None:
     """Refuse to take one arm for another whose joints are merely named alike."""
     for arm in available_arms():
         theirs = load(arm).joint_names
-        if any(known == arm and load(alias).joint_names == tuple(wanted)
+        if any(known == arm and load(alias).joint_names == tuple(asked)
                for alias, known in ALIASES.items()):
             continue  # the same arm by another name
         if names[0] in theirs and all(name in present for name in theirs):
             raise RecordingError(
                 f'{where} has the joints of {arm}, {theirs[0]} ... {theirs[-1]}, not '
-                f'{wanted[0]} ... {wanted[-1]}; give --arm {arm}, or say with --joint-names that '
+                f'{asked[0]} ... {asked[-1]}; give --arm {arm}, or say with --joint-names that '
                 'they are to be read as this arm.')
 
 
@@ -103,7 +103,7 @@ def _by_names(present: Sequence[str], names: tuple[str, ...], where: str) -> Joi
                                  f'{len(names)} joints of the arm.')
         if list(present).count(name) > 1:
             raise RecordingError(f'{where} names the joint {name} more than once, so its state '
-                                 'is ambiguous; mend the publisher.')
+                                 'is ambiguous; fix the publisher.')
     return JointSelection(np.array([present.index(name) for name in names]), names)
 
 
@@ -240,7 +240,7 @@ class _MessageReader:
             return
         if self._kept == len(self._stamp_ns):
             raise RecordingError(f'{self._where} holds more messages than its index says, so it '
-                                 f'is damaged. {MEND}.')
+                                 f'is damaged. {FIX}.')
         for row, field in zip(self._values, FIELDS):
             row[self._kept] = self._field(message, field, selection)
         self._stamp_ns[self._kept] = stamp_ns
@@ -254,7 +254,7 @@ class _MessageReader:
         if self._seen < len(self._stamp_ns):
             raise RecordingError(f'{self._where}: the index promises {len(self._stamp_ns)} '
                                  f'messages, but only {self._seen} are there, so the bag is cut '
-                                 f'short. {MEND}.')
+                                 f'short. {FIX}.')
         if self._recorded_names is None:
             raise RecordingError(
                 f'{self._where}: none of the {self._seen} messages has the joints '
@@ -293,7 +293,7 @@ class _MessageReader:
             raise RecordingError(
                 f'{self._where}, message {self._seen}: {field} of {selection.names[bad]} is '
                 f'{chosen[bad]}; every value of the arm must be a finite number. Cut the '
-                'recording before it, or mend the driver.')
+                'recording before it, or fix the driver.')
         return chosen
 
     def _remarks(self) -> Iterator[str]:
@@ -309,7 +309,7 @@ class _MessageReader:
 
 def _missing_field(field: str, count: int) -> str:
     if count:
-        return 'the message is malformed, mend its publisher.'
+        return 'the message is malformed, fix its publisher.'
     if field == 'effort':
         return ('without measured torques nothing can be compared. Record a topic that carries '
                 'effort, such as franka/joint_states.')
@@ -336,10 +336,10 @@ def _require_advancing(recording: Recording, stamps: str) -> None:
                    'that of the message before it' if steps[at] < 0 else
                    f"the arm's messages {at + 1} and {at + 2} have the same stamp, "
                    f'{_seconds(recording.stamp_ns[at])}')
-    mend = ("use the recorder's clock with --stamps received" if stamps == HEADER else
+    fix = ("use the recorder's clock with --stamps received" if stamps == HEADER else
             'the bag was put together from several; replay them one by one')
     raise RecordingError(f'{recording.source}, {recording.topic}: {problem}, so the motion '
-                         f'cannot be ordered in time; {mend}.')
+                         f'cannot be ordered in time; {fix}.')
 
 
 def _seconds(nanoseconds: np.int64) -> str:

@@ -12,7 +12,7 @@ from ..errors import MissingDependencyError, RecordingError
 
 JOINT_STATE = 'sensor_msgs/msg/JointState'
 DEFAULT_TOPIC = '/joint_states'
-MEND = ('A recorder that was killed leaves such a file: try `ros2 bag reindex`, for MCAP '
+FIX = ('A recorder that was killed leaves such a file: try `ros2 bag reindex`, for MCAP '
         '`mcap recover`, or record again')
 
 
@@ -45,11 +45,11 @@ class OpenBag:
         candidates = sorted({c.topic for c in self._reader.connections
                              if c.msgtype == JOINT_STATE})
         if topic is not None:
-            wanted = topic if topic.startswith('/') else f'/{topic}'
-            if wanted not in candidates:
-                raise RecordingError(f'{self._bag} has no {JOINT_STATE} on {wanted}; '
+            requested = topic if topic.startswith('/') else f'/{topic}'
+            if requested not in candidates:
+                raise RecordingError(f'{self._bag} has no {JOINT_STATE} on {requested}; '
                                      f'{self._topics_there_are(candidates)}.')
-            return wanted
+            return requested
         if DEFAULT_TOPIC in candidates:
             return DEFAULT_TOPIC
         if len(candidates) == 1:
@@ -84,7 +84,7 @@ class OpenBag:
                                  'a single .mcap or .db3 file.')
         if self._bag.is_dir() and not (self._bag / 'metadata.yaml').is_file():
             raise RecordingError(f'{self._bag} has no metadata.yaml, so it is no rosbag2 or was '
-                                 f'not closed. {MEND}.')
+                                 f'not closed. {FIX}.')
         if self._bag.is_file() and self._bag.suffix not in ('.mcap', '.db3'):
             raise RecordingError(f'{self._bag} is neither a .mcap nor a .db3 file; give the '
                                  'folder of a rosbag2, or a single file of those kinds.')
@@ -109,4 +109,4 @@ class _DamageExplained:
         if isinstance(error, Exception) and not isinstance(error, RecordingError):
             detail = ' '.join(str(error).split()) or type(error).__name__
             raise RecordingError(f'{self._bag} cannot be read, so it is cut short or damaged '
-                                 f'({detail.rstrip(".")}). {MEND}.') from error
+                                 f'({detail.rstrip(".")}). {FIX}.') from error

@@ -32,10 +32,10 @@ def agreement_as_data(agreement: Agreement, margins: Sequence[LinkMargins]) -> d
                         for quantity, row in zip(agreement.quantities, agreement.deviations)},
         'pairs': {name: [[number(value) for value in row] for row in matrix]
                   for name, matrix in agreement.pairs.items()},
-        'links': {blame.formulation: {
-            'from': blame.link,
-            **{aspect: [number(value) for value in getattr(blame, aspect)]
-               for aspect in LINK_ASPECTS}} for blame in agreement.blames},
+        'links': {fault.formulation: {
+            'from': fault.link,
+            **{aspect: [number(value) for value in getattr(fault, aspect)]
+               for aspect in LINK_ASPECTS}} for fault in agreement.faults},
         'findings': list(agreement.findings), 'warnings': list(agreement.warnings),
         'consistency': [{
             'joint': margin.joint, 'mass': margin.mass,
@@ -52,11 +52,11 @@ def number(value: float) -> float | None:
 
 def link_rows(agreement: Agreement) -> Iterator[tuple[str, NDArray[np.float64]]]:
     """Yield 'link 1 frames', ... with every formulation's difference, from base to tip."""
-    count = len(agreement.blames[0].frames)
+    count = len(agreement.faults[0].frames)
     for link in range(count):
         for aspect in LINK_ASPECTS:
             yield (f'{link + 1} {aspect}',
-                   np.array([getattr(blame, aspect)[link] for blame in agreement.blames]))
+                   np.array([getattr(fault, aspect)[link] for fault in agreement.faults]))
 
 
 def matrix_table(agreement: Agreement) -> Any:
@@ -138,10 +138,10 @@ def link_figure(agreement: Agreement) -> Any:
     figure = figure_of_size((12.0, 3.6))
     panels = figure.subplots(1, 3, sharey=True)
     for axes, aspect in zip(panels, LINK_ASPECTS):
-        for blame, color in zip(agreement.blames, _colors(agreement)):
-            values = np.maximum(getattr(blame, aspect), _LEAST)
+        for fault, color in zip(agreement.faults, _colors(agreement)):
+            values = np.maximum(getattr(fault, aspect), _LEAST)
             axes.semilogy(np.arange(1, len(values) + 1), values, 'o-', color=color, ms=4,
-                          lw=1.2, label=blame.formulation)
+                          lw=1.2, label=fault.formulation)
         axes.axhline(agreement.tolerance, color='#888888', lw=1.0, ls='--')
         axes.set_title(aspect, fontsize=10)
         axes.set_xlabel('link, from base to tip')

@@ -29,16 +29,16 @@ _COMMANDS_PER_POINT = 10  # of the picture, which shows a hundred points per sec
 
 @dataclass(frozen=True, eq=False)
 class Tracking:
-    """One followed motion: times from its start (t,), wanted and measured positions (t, n)."""
+    """One followed motion: times from its start (t,), desired and measured positions (t, n)."""
 
     time: Array
-    wanted: Array
+    desired: Array
     measured: Array
 
     @property
     def error(self) -> Array:
         """Wanted minus measured, shape (t, n) [rad]."""
-        return self.wanted - self.measured
+        return self.desired - self.measured
 
     @property
     def rms(self) -> float:
@@ -100,8 +100,8 @@ def demo_figures(bag: Path, description: ArmDescription, hold: tuple[float, floa
 
 def _tracking(recording: Recording, stamps: Array, trajectory: Trajectory) -> Tracking:
     during = (stamps >= trajectory.times[0]) & (stamps <= trajectory.end)
-    wanted = np.array([trajectory.sample(time).q for time in stamps[during]])
-    return Tracking(stamps[during] - trajectory.times[0], wanted, recording.q[during])
+    desired = np.array([trajectory.sample(time).q for time in stamps[during]])
+    return Tracking(stamps[during] - trajectory.times[0], desired, recording.q[during])
 
 
 def _read_commands(bag: Path) -> tuple[list[Trajectory], Array, Array]:
@@ -115,9 +115,9 @@ def _read_commands(bag: Path) -> tuple[list[Trajectory], Array, Array]:
     trajectories: list[Trajectory] = []
     times, commands = [], []
     with Reader(bag) as reader:
-        wanted = [connection for connection in reader.connections
+        selected = [connection for connection in reader.connections
                   if connection.topic in (_TRAJECTORY_TOPIC, _COMMAND_TOPIC)]
-        for count, (connection, time, data) in enumerate(reader.messages(wanted)):
+        for count, (connection, time, data) in enumerate(reader.messages(selected)):
             if connection.topic == _TRAJECTORY_TOPIC:
                 trajectories.append(_trajectory(types.deserialize_cdr(data, connection.msgtype)))
             elif count % _COMMANDS_PER_POINT == 0:
@@ -237,7 +237,7 @@ def second_act_report(columns: Mapping[str, Array]) -> DemoReport:
     Parameters
     ----------
     columns : mapping of str to ndarray, shape (k, n)
-        What is wanted minus what is by controller [rad]: PD with gravity, the published model,
+        What is desired minus what is by controller [rad]: PD with gravity, the published model,
         and the identified one, in this order.
 
     """
@@ -275,7 +275,7 @@ def draw(figures: DemoFigures, joint_names: tuple[str, ...], path: Path) -> None
     short = [name.rpartition('_')[2] for name in joint_names]
     for i, name in enumerate(short):
         hold.plot(figures.hold_time, figures.hold_drift[:, i], label=name)
-        motion.plot(figures.with_feedforward.time, figures.with_feedforward.wanted[:, i],
+        motion.plot(figures.with_feedforward.time, figures.with_feedforward.desired[:, i],
                     label=name)
         torque.plot(figures.command_time - figures.command_time[0], figures.command[:, i],
                     label=name, linewidth=0.8)

@@ -124,7 +124,7 @@ class FeedforwardDiagnostics:
 
     def _gravity(self) -> DiagnosticStatus:
         controller = self._controller
-        evidence = controller.gravity_watch.evidence
+        evidence = controller.gravity_monitor.evidence
         expected = controller.settings.profile.receiver_adds_gravity
         level, message = OK, f'{evidence.state.value}: {evidence.sentence}'
         if expected and evidence.state is GravityState.UNCOMPENSATED:

@@ -48,7 +48,7 @@ from .term_publishers import TermPublishers
 from ..arm import ArmDescription
 from ..control.braking import LONGEST_BRAKING_S
 from ..control.default_gains import default_gains
-from ..control.faults import Until
+from ..control.faults import ClearedBy
 from ..control.feedforward import Cycle, FeedforwardController, Mode
 from ..control.limits import LONGEST_STEP_S
 from ..control.reference import Trajectory
@@ -120,7 +120,7 @@ class FeedforwardNode(GuardedLifecycleNode):
     # Lifecycle ---------------------------------------------------------------------------------
 
     def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Load the arm, hold its models against each other, open the publishers."""
+        """Load the arm, compare its models with each other, open the publishers."""
         try:
             self._configure()
         except FrankaDynamicsError as error:
@@ -352,7 +352,7 @@ class FeedforwardNode(GuardedLifecycleNode):
         """Do what may wait until the command is out."""
         if cycle is not None and reading is not None:
             with self._lock:
-                self.controller.reflect(cycle)
+                self.controller.update_monitors(cycle)
             self._publish_terms(cycle, reading)
         self._note_state()
 
@@ -363,7 +363,7 @@ class FeedforwardNode(GuardedLifecycleNode):
                                self._terms.base_frame))
         if cycle.gravity is None:
             return
-        if self._terms.wanted:
+        if self._terms.has_listeners:
             self._terms.publish(cycle, reading.stamp_message)
         if self._contact.listening and self._contact.run(cycle):
             self._diagnostics.publish_contact()
@@ -481,9 +481,9 @@ class FeedforwardNode(GuardedLifecycleNode):
         """Let go of an arm whose description is no longer the one the model was made from."""
         if message.data != self._model.urdf:
             with self._lock:
-                self.controller.hold_off(
+                self.controller.inhibit(
                     'robot_description has changed since this node was configured from it; clean '
-                    'it up and configure it again', Until.CONFIGURATION)
+                    'it up and configure it again', ClearedBy.CONFIGURATION)
 
     def _judge_settings(self, merged: dict[str, Any]) -> None:
         settings = settings_from(merged)
@@ -497,7 +497,7 @@ class FeedforwardNode(GuardedLifecycleNode):
         law = self.controller.prepare(settings_from(live))
         with self._lock:
             # The interpreter was shared with this thread meanwhile.
-            self.controller.supervisor.forgive_gap()
+            self.controller.supervisor.ignore_next_gap()
             self.controller.use(law)
 
     def _keep_house(self) -> None:
@@ -509,7 +509,7 @@ class FeedforwardNode(GuardedLifecycleNode):
         rival = self._command_watch.check() or self._state_publishers.check(flowing, now)
         if rival and not self.controller.conflict:
             with self._lock:
-                self.controller.hold_off(rival, Until.ACTIVATION)
+                self.controller.inhibit(rival, ClearedBy.ACTIVATION)
         if self._command_watch.opened:
             self._wake()
         now = time.monotonic()

@@ -233,11 +233,11 @@ class ContactWatch:
         self.friction = friction is not None
         return ContactMonitor(controller.terms.true, self._limits, friction)
 
-    def listen(self, wanted: bool) -> None:
+    def listen(self, requested: bool) -> None:
         """Watch from now on, or no longer; nothing is computed while nobody listens."""
-        if wanted and not self.listening:
+        if requested and not self.listening:
             self.monitor.restart()
-        self.listening = wanted
+        self.listening = requested
 
     def run(self, cycle: Cycle) -> bool:
         """Take a cycle while listening; return whether the contact flag changed."""

@@ -95,13 +95,13 @@ def _load(client: _Client, path: Path, given: dict[str, Any]) -> Loaded:
                             'Nothing was set.')
     changes = []
     for name, descriptor, value in zip(names, descriptors, present):
-        wanted = _as_declared(path, name, descriptor, given[name])
-        if parameter_value_to_python(value) != parameter_value_to_python(wanted):
+        requested = _as_declared(path, name, descriptor, given[name])
+        if parameter_value_to_python(value) != parameter_value_to_python(requested):
             if descriptor.read_only:
                 raise SettingsError(
                     f'{path}: {name} is {parameter_value_to_python(value)!r} and read-only, the '
                     f'file says {given[name]!r}; start the node with it. Nothing was set.')
-            changes.append(Parameter.from_parameter_msg(_message(name, wanted)))
+            changes.append(Parameter.from_parameter_msg(_message(name, requested)))
     unchanged = tuple(name for name in names if name not in {one.name for one in changes})
     if not changes:
         return Loaded((), unchanged)

@@ -84,7 +84,7 @@ class TermPublishers:
                         if entry[0].get_subscription_count() > 0]
 
     @property
-    def wanted(self) -> bool:
+    def has_listeners(self) -> bool:
         """Whether anybody listens to any of them."""
         return bool(self._wanted)
 

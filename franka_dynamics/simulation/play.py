@@ -77,5 +77,5 @@ def play(arm: ArmDescription, motion: Callable[[float], tuple[Array, Array, Arra
 def _command(model: PinocchioModel, q: Array, dq: Array, desired: tuple[Array, Array, Array],
              ) -> Array:
     """Return the computed torque that leads back to the desired motion."""
-    wanted = (desired[2] + _STIFFNESS * (desired[0] - q) + _DAMPING * (desired[1] - dq))
-    return model.inverse_dynamics(q, dq, wanted)
+    acceleration = (desired[2] + _STIFFNESS * (desired[0] - q) + _DAMPING * (desired[1] - dq))
+    return model.inverse_dynamics(q, dq, acceleration)

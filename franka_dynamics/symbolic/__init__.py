@@ -3,7 +3,7 @@
 """
 Formulas in letters, derived with sympy: kinematics, equations of motion, the RPR report's forms.
 
-What is derived imports arm/ only, so that it can be held against dynamics/; only `checked`, which
+What is derived imports arm/ only, so that it can be compared with dynamics/; only `checked`, which
 does that, imports both.
 """
 

@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-A derivation step by step, every line evaluated as it is written and held against Pinocchio.
+A derivation step by step, every line evaluated as it is written and compared with Pinocchio.
 
 Rows, transforms, poses, Jacobians, M, C and g of an arm, or the RPR report's forms: each formula's
 text is run at random states of the arm and the result compared with what the numeric models say;
@@ -96,9 +96,9 @@ class _Checker:
             if not isinstance(value, sp.MatrixBase):
                 names[name] = float(numbers[0, 0])
             if expected is not None:
-                wanted = np.asarray(expected(state), dtype=float).reshape(matrix.shape)
-                scale = max(1.0, float(np.abs(wanted).max()))
-                differences.append(float(np.abs(numbers - wanted).max()) / scale)
+                reference = np.asarray(expected(state), dtype=float).reshape(matrix.shape)
+                scale = max(1.0, float(np.abs(reference).max()))
+                differences.append(float(np.abs(numbers - reference).max()) / scale)
         if expected is None:
             return Formula(name, value)
         self.compared += 1

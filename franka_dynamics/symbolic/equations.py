@@ -75,12 +75,12 @@ class Program:
 
     def needed_for(self, results: list[sp.Expr]) -> list[tuple[sp.Symbol, sp.Expr]]:
         """Return the lines that the results depend on, in order."""
-        wanted = set().union(*(result.free_symbols for result in results))
+        requested = set().union(*(result.free_symbols for result in results))
         needed = []
         for letter, value in reversed(self.lines):
-            if letter in wanted:
+            if letter in requested:
                 needed.append((letter, value))
-                wanted |= value.free_symbols
+                requested |= value.free_symbols
         return needed[::-1]
 
 

@@ -28,7 +28,7 @@ class Formula:
     """
     A name and what it is: an expression, a column (n, 1) or a matrix.
 
-    `note` is written beside it: what it was held against, and how near it came.
+    `note` is written beside it: what it was compared with, and how near it came.
     """
 
     name: str

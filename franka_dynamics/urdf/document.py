@@ -182,7 +182,7 @@ def parse_urdf(text: str, source: str = 'the URDF') -> UrdfDocument:
     ------
     UrdfError
         If the text is no XML, no URDF, or its links and joints form no tree; the sentence names
-        the source, the element, the value and the mend.
+        the source, the element, the value and the fix.
 
     """
     return _Parser(source).document(text)

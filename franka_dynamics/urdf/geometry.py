@@ -50,7 +50,7 @@ class GeometryComparison:
 
 def compare_geometry(chain: SerialChain, reference: ArmDescription) -> GeometryComparison:
     """
-    Hold a chain's joint axes against the DH rows of an arm.
+    Compare a chain's joint axes with the DH rows of an arm.
 
     Position zero must be the same in both, link frames need not be: what counts is where the
     axes lie. The chain's base frame must be the space frame of the description.
@@ -134,7 +134,7 @@ def _differences(found: AxisSequence, expected: AxisSequence, reference: ArmDesc
 
 
 def _finding(difference: _Difference, cause: str | None) -> Finding:
-    gap, wanted = difference.found - difference.expected, difference.expected
+    gap, expected = difference.found - difference.expected, difference.expected
     if cause is None and difference.angular:
         rounded = abs(math.remainder(gap, 2.0 * math.pi)) < _COARSE_ANGLE
         cause = ('an angle written with too few digits, such as 1.57 for pi/2' if rounded else
@@ -142,17 +142,21 @@ def _finding(difference: _Difference, cause: str | None) -> Finding:
                  if difference.field.startswith('theta') else
                  "the joint's axis points elsewhere: <axis> or the rpy of an <origin>")
     elif cause is None:
-        millimetres = wanted != 0.0 and abs(difference.found / wanted - 1000.0) < 1e-3
+        millimetres = expected != 0.0 and abs(difference.found / expected - 1000.0) < 1e-3
         cause = 'millimetres in place of metres' if millimetres else _CAUSE_EDITED
     unit = 'rad' if difference.angular else 'm'
     return Finding(f'joint {difference.joint}', difference.field,
-                   f'{difference.found:.7g} {unit}', f'{wanted:.7g} {unit}', cause)
+                   f'{difference.found:.7g} {unit}', f'{expected:.7g} {unit}', cause)
 
 
 def _kinds(chain: SerialChain, reference: ArmDescription) -> list[Finding]:
-    return [Finding(f'joint {joint.name}', 'kind', joint.kind.value, wanted.kind.value,
-                    'another arm')
-            for joint, wanted in zip(chain.joints, reference.joints) if joint.kind != wanted.kind]
+    return [
+        Finding(
+            f'joint {joint.name}', 'kind', joint.kind.value, expected.kind.value, 'another arm'
+        )
+        for joint, expected in zip(chain.joints, reference.joints)
+        if joint.kind != expected.kind
+    ]
 
 
 def _axis_cause(lines: Sequence[Line], expected: AxisSequence, reference: ArmDescription,
@@ -180,15 +184,15 @@ def _flange(chain: SerialChain, reference: ArmDescription, last: NDArray[np.floa
     if link is None:
         return None, []
     found = inverse_transform(last) @ chain.tool_frames[link]
-    wanted = reference.flange_transform()
+    expected = reference.flange_transform()
     findings = []
-    if np.abs(found[:3, 3] - wanted[:3, 3]).max() > 10.0 * LENGTH_TOLERANCE:
+    if np.abs(found[:3, 3] - expected[:3, 3]).max() > 10.0 * LENGTH_TOLERANCE:
         findings.append(Finding(f'link {link}', 'position in the last joint frame',
-                                f'{_triple(found[:3, 3])} m', f'{_triple(wanted[:3, 3])} m',
+                                f'{_triple(found[:3, 3])} m', f'{_triple(expected[:3, 3])} m',
                                 'an edited or missing flange'))
-    if np.abs(found[:3, :3] - wanted[:3, :3]).max() > 10.0 * ANGLE_TOLERANCE:
+    if np.abs(found[:3, :3] - expected[:3, :3]).max() > 10.0 * ANGLE_TOLERANCE:
         angle = math.acos(min(1.0, max(-1.0, 0.5 * (np.trace(
-            wanted[:3, :3].T @ found[:3, :3]) - 1.0))))
+            expected[:3, :3].T @ found[:3, :3]) - 1.0))))
         findings.append(Finding(f'link {link}', 'orientation', f'{math.degrees(angle):.4g} deg '
                                 'off', '0 deg', 'the zero of the last joint is shifted, or the '
                                 "hand's -45 deg was put into the flange"))

@@ -195,10 +195,10 @@ def _by_name(document: UrdfDocument, arm: str | None, prefix: str | None,
     found = []
     for name, file in known.items():
         description = load(file)
-        wanted = [joint.replace(description.name, name, 1) if file != name else joint
+        requested = [joint.replace(description.name, name, 1) if file != name else joint
                   for joint in description.joint_names]
-        for candidate in _prefixes(document, wanted[0]):
-            names = tuple(candidate + joint for joint in wanted)
+        for candidate in _prefixes(document, requested[0]):
+            names = tuple(candidate + joint for joint in requested)
             if prefix in (None, candidate) and all(j in document.joints for j in names):
                 found.append((description, names))
     return found

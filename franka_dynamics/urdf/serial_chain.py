@@ -204,11 +204,11 @@ class _ChainReader:
                               'revolute, continuous or prismatic.')
         return joint
 
-    def _joints_it_has(self, wanted: str) -> str:
+    def _joints_it_has(self, requested: str) -> str:
         moving = [joint.name for joint in self._document.joints.values() if joint.moves]
         if not moving:
             return 'none of its joints moves.'
-        prefixed = sorted({name[:-len(wanted)] for name in moving if name.endswith(wanted)})
+        prefixed = sorted({name[:-len(requested)] for name in moving if name.endswith(requested)})
         if prefixed:
             return ('it has that joint under the prefix '
                     f'{" and ".join(map(repr, prefixed))}; say which arm is meant (arm_prefix, '

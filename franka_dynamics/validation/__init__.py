@@ -12,8 +12,8 @@ if TYPE_CHECKING:  # for editors and type checkers
     from .comparison import compare_descriptions as compare_descriptions
     from .comparison import Difference as Difference
     from .crosscheck import CrosscheckReport as CrosscheckReport
-    from .fault_search import suspects as suspects
-    from .fault_search import Suspicion as Suspicion
+    from .fault_search import FaultSearch as FaultSearch
+    from .fault_search import search_faults as search_faults
     from .formulations import build as build
     from .formulations import consensus as consensus
     from .formulations import evaluate as evaluate
@@ -27,7 +27,7 @@ __getattr__, __dir__, __all__ = lazy_exports(__name__, {
     'agreement': ('Agreement', 'compare_formulations'),
     'comparison': ('compare_descriptions', 'Difference'),
     'crosscheck': ('CrosscheckReport',),
-    'fault_search': ('Suspicion', 'suspects'),
+    'fault_search': ('FaultSearch', 'search_faults'),
     'formulations': ('build', 'consensus', 'evaluate'),
     'urdf_check': ('model_from_urdf', 'UrdfModel', 'UrdfVerdict'),
     'urdf_comparison': ('compare_urdf', 'UrdfComparison'),

@@ -19,9 +19,9 @@ from ..typing import Array
 
 
 @dataclass(frozen=True, eq=False)
-class Blame:
+class FaultLocation:
     """
-    How far one formulation's links are from what it was held against.
+    How far one formulation's links are from what it was compared with.
 
     `frames`, `twists`, `wrenches` have shape (n,): the largest difference of each link,
     |a - b| / max(1, |b|).
@@ -78,10 +78,10 @@ class Blame:
                 f'{place}, by {values[place - 1]:.2g}{what}.')
 
 
-def blame(model: DynamicsModel, reference: DynamicsModel, states: JointStates, *,
-          tolerance: float, name: str = 'the model') -> Blame:
+def localize_fault(model: DynamicsModel, reference: DynamicsModel, states: JointStates, *,
+          tolerance: float, name: str = 'the model') -> FaultLocation:
     """
-    Hold one model's links against a trusted model's.
+    Compare one model's links with a trusted model's.
 
     Parameters
     ----------
@@ -100,19 +100,19 @@ def blame(model: DynamicsModel, reference: DynamicsModel, states: JointStates, *
         expected = evaluate(reference, quantity, states)
         differences.append(_per_link(evaluate(model, quantity, states), expected,
                                      reference.description.n))
-    return Blame(name, tolerance, *differences)
+    return FaultLocation(name, tolerance, *differences)
 
 
-def blame_each(models: Mapping[str, DynamicsModel], states: JointStates, tolerance: float,
-               ) -> tuple[Blame, ...]:
-    """Hold every model's links against the median of all; with two, both differ alike."""
+def localize_faults(models: Mapping[str, DynamicsModel], states: JointStates, tolerance: float,
+               ) -> tuple[FaultLocation, ...]:
+    """Compare every model's links with the median of all; with two, both differ alike."""
     by_model: list[list[Array]] = [[] for _ in models]
     for quantity in PER_LINK:
         values = [evaluate(model, quantity, states) for model in models.values()]
         middle = consensus(values)
         for value, model, entry in zip(values, models.values(), by_model):
             entry.append(_per_link(value, middle, model.description.n))
-    return tuple(Blame(name, tolerance, *entry) for name, entry in zip(models, by_model))
+    return tuple(FaultLocation(name, tolerance, *entry) for name, entry in zip(models, by_model))
 
 
 def _per_link(values: Array, expected: Array, n: int) -> Array:
@@ -157,7 +157,7 @@ class Agreement:
     pairs: dict[str, Array]
     deviations: Array
     torques: Array
-    blames: tuple[Blame, ...]
+    faults: tuple[FaultLocation, ...]
     warnings: tuple[str, ...] = ()
 
     @property
@@ -169,15 +169,15 @@ class Agreement:
     def passed(self) -> bool:
         """Whether every pair agrees in every quantity and link; a NaN never does."""
         return (self.largest <= self.tolerance
-                and all(blame.agrees for blame in self.blames))
+                and all(fault.agrees for fault in self.faults))
 
     @property
     def findings(self) -> tuple[str, ...]:
         """One sentence for each formulation that is not like the others."""
         if self.passed:
             return ()
-        odd = [blame.sentence(self.odd_quantities(i)) for i, blame in enumerate(self.blames)
-               if not blame.agrees or self.odd_quantities(i)]
+        odd = [fault.sentence(self.odd_quantities(i)) for i, fault in enumerate(self.faults)
+               if not fault.agrees or self.odd_quantities(i)]
         if len(odd) > 1:
             odd.append('More than one formulation departs from the median, so it names no '
                        'culprit by itself: compare the pairs.')
@@ -235,7 +235,7 @@ def compare_formulations(
         description.name, description.inertial_set, description.hand,
         tuple(float(value) for value in np.asarray(gravity)), count, seed, tolerance,
         tuple(compared), QUANTITIES, pairs, np.array(deviations), torques,
-        blame_each(compared, states, tolerance), description.inconsistencies())
+        localize_faults(compared, states, tolerance), description.inconsistencies())
 
 
 def _value(model: DynamicsModel, quantity: Quantity, states: JointStates,

@@ -17,7 +17,13 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .parameters import geometry_slots, INERTIA_FORMS, inertia_slots, limit_slots, Slot
+from .parameters import (
+    geometry_parameters,
+    INERTIA_FORMS,
+    inertia_parameters,
+    limit_parameters,
+    Parameter,
+)
 from ..arm import ArmDescription
 from ..arm.dh_conversion import in_modified_convention, with_joint_reversed
 from ..arm.sampling import JointStates, sample_states
@@ -145,13 +151,13 @@ def compare_descriptions(
     aligned, found = _align_signs(first, second, probe, tolerance)
     found += _gravity_difference(probe, others, tolerance)
     found += _kind_differences(first, aligned, probe)
-    for slot in _differing(geometry_slots(first), first, aligned, tolerance):
-        found.append(_measured(slot, first, aligned, probe))
+    for parameter in _differing(geometry_parameters(first), first, aligned, tolerance):
+        found.append(_measured(parameter, first, aligned, probe))
     for link in range(first.n):
-        for slot in _fewest(first, aligned, link, tolerance):
-            found.append(_measured(slot, first, aligned, probe))
-    for slot in _differing(limit_slots(first), first, aligned, tolerance):
-        found.append(_measured(slot, first, aligned, probe))
+        for parameter in _fewest(first, aligned, link, tolerance):
+            found.append(_measured(parameter, first, aligned, probe))
+    for parameter in _differing(limit_parameters(first), first, aligned, tolerance):
+        found.append(_measured(parameter, first, aligned, probe))
     found += _friction_differences(first, aligned, probe, tolerance)
     if rewritten:
         found = [replace(one, change=partial(_after_rewriting, one.change)) for one in found]
@@ -231,15 +237,20 @@ def _align_signs(first: ArmDescription, second: ArmDescription, probe: _Probe, t
 
 
 def _count(first: ArmDescription, second: ArmDescription, tolerance: float) -> int:
-    slots = geometry_slots(first) + limit_slots(first)
-    return (len(_differing(slots, first, second, tolerance))
+    parameters = geometry_parameters(first) + limit_parameters(first)
+    return (len(_differing(parameters, first, second, tolerance))
             + sum(len(_fewest(first, second, link, tolerance)) for link in range(first.n)))
 
 
-def _differing(slots: Sequence[Slot], first: ArmDescription, second: ArmDescription,
-               tolerance: float) -> list[Slot]:
-    return [slot for slot in slots
-            if not _same(slot.read(first), slot.read(second), tolerance, angle=slot.angle)]
+def _differing(parameters: Sequence[Parameter], first: ArmDescription, second: ArmDescription,
+               tolerance: float) -> list[Parameter]:
+    return [
+        parameter
+        for parameter in parameters
+        if not _same(
+            parameter.read(first), parameter.read(second), tolerance, angle=parameter.angle
+        )
+    ]
 
 
 def _same(a: float, b: float, tolerance: float, *, angle: bool = False) -> bool:
@@ -251,7 +262,7 @@ def _same(a: float, b: float, tolerance: float, *, angle: bool = False) -> bool:
 
 
 def _fewest(first: ArmDescription, second: ArmDescription, link: int, tolerance: float,
-            ) -> list[Slot]:
+            ) -> list[Parameter]:
     """Return a link's differing parameters in the form in which fewest differ."""
     if first.links[link] == second.links[link]:
         return []
@@ -260,16 +271,23 @@ def _fewest(first: ArmDescription, second: ArmDescription, link: int, tolerance:
         here, there = form.numbers(first.links[link]), form.numbers(second.links[link])
         places.append(np.flatnonzero(np.abs(here - there) > tolerance))
     best = min(range(len(places)), key=lambda i: len(places[i]))
-    slots = inertia_slots(first, link, INERTIA_FORMS[best])
-    return [slots[k] for k in places[best]]
+    parameters = inertia_parameters(first, link, INERTIA_FORMS[best])
+    return [parameters[k] for k in places[best]]
 
 
-def _measured(slot: Slot, first: ArmDescription, second: ArmDescription, probe: _Probe,
+def _measured(parameter: Parameter, first: ArmDescription, second: ArmDescription, probe: _Probe,
               ) -> Difference:
-    there = slot.read(second)
-    effect = probe.effect(slot.write(first, there)) if slot.felt else 0.0
-    return Difference(slot.place, slot.name, slot.read(first), there, slot.unit, effect,
-                      _on_arm(lambda arm: slot.write(arm, there)))
+    there = parameter.read(second)
+    effect = probe.effect(parameter.write(first, there)) if parameter.identifiable else 0.0
+    return Difference(
+        parameter.place,
+        parameter.name,
+        parameter.read(first),
+        there,
+        parameter.unit,
+        effect,
+        _on_arm(lambda arm: parameter.write(arm, there)),
+    )
 
 
 def _after_rewriting(change: Change, before: Situation) -> Situation:

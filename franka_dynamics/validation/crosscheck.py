@@ -73,7 +73,7 @@ def compare(backend: DynamicsModel, independent: DynamicsModel, states: JointSta
 def crosscheck(description: ArmDescription, *, gravity: ArrayLike = GRAVITY, count: int = 300,
                seed: int = 0, tolerance: float = TOLERANCE) -> CrosscheckReport:
     """
-    Hold the Pinocchio backend against the Newton-Euler recursion in DH frames.
+    Compare the Pinocchio backend with the Newton-Euler recursion in DH frames.
 
     Parameters
     ----------

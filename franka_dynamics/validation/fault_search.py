@@ -17,7 +17,7 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .parameters import geometry_slots, INERTIA_FORMS, inertia_slots, Slot
+from .parameters import geometry_parameters, INERTIA_FORMS, inertia_parameters, Parameter
 from ..arm import ArmDescription
 from ..arm.dh_conversion import with_joint_reversed
 from ..arm.sampling import JointStates
@@ -39,7 +39,7 @@ _EXPLAINED = 1e-8  # a fit that leaves less of the difference needs no second st
 
 
 @dataclass(frozen=True)
-class Suspect:
+class FaultCandidate:
     """
     One parameter, what it would have to be, and how much of the difference that leaves.
 
@@ -69,19 +69,19 @@ class Suspect:
 
 
 @dataclass(frozen=True)
-class Suspicion:
+class FaultSearch:
     """
     The verdict on a black box's torques.
 
     `difference` is the root mean square torque difference [N m]; `suspects` are ordered, the best
-    first; `unfelt` parameters no torque of these states shows; each of the `groups` holds
+    first; `unidentifiable` parameters no torque of these states shows; each of the `groups` holds
     parameters whose small changes change torque in proportion; `rank` of `parameters` are
     independent, so only so many could be corrected at once.
     """
 
     difference: float
-    suspects: tuple[Suspect, ...]
-    unfelt: tuple[str, ...]
+    suspects: tuple[FaultCandidate, ...]
+    unidentifiable: tuple[str, ...]
     groups: tuple[tuple[str, ...], ...]
     parameters: int
     rank: int
@@ -105,9 +105,9 @@ class _Candidate:
         return f'{self.place}: {self.name}'
 
 
-def suspects(description: ArmDescription, states: JointStates, torque: ArrayLike, *,
+def search_faults(description: ArmDescription, states: JointStates, torque: ArrayLike, *,
              gravity: ArrayLike = GRAVITY, progress: Callable[[], None] = lambda: None,
-             ) -> Suspicion:
+             ) -> FaultSearch:
     """
     Rank the single parameters that would explain the torques of a black box.
 
@@ -139,15 +139,18 @@ def suspects(description: ArmDescription, states: JointStates, torque: ArrayLike
     size = _rms(answered - expected)
     candidates = _candidates(description, states, field)
     slopes = np.array([_slope(candidate, candidate.value) for candidate in candidates])
-    felt = np.linalg.norm(slopes, axis=1) / math.sqrt(answered.size) > _UNFELT
-    unfelt = tuple(one.label for one, shows in zip(candidates, felt) if not shows)
-    candidates, slopes = [one for one, shows in zip(candidates, felt) if shows], slopes[felt]
+    identifiable = np.linalg.norm(slopes, axis=1) / math.sqrt(answered.size) > _UNFELT
+    unidentifiable = tuple(one.label for one, shows in zip(candidates, identifiable) if not shows)
+    candidates, slopes = (
+        [one for one, shows in zip(candidates, identifiable) if shows],
+        slopes[identifiable],
+    )
     directions = slopes / np.linalg.norm(slopes, axis=1)[:, None]
     parallel = np.abs(directions @ directions.T) > 1.0 - _ALIKE
     groups = _groups([one.label for one in candidates], parallel)
     rank = int(np.linalg.matrix_rank(directions, tol=_ALIKE))
     if size <= _UNFELT:
-        return Suspicion(size, (), unfelt, groups, len(felt), rank)
+        return FaultSearch(size, (), unidentifiable, groups, len(identifiable), rank)
     fits = []
     for candidate in candidates:
         fits.append(_fit(candidate, answered.ravel()))
@@ -156,7 +159,7 @@ def suspects(description: ArmDescription, states: JointStates, torque: ArrayLike
               *(_reversal(description, states, field, i, answered, size)
                 for i in range(description.n))]
     ranked.sort(key=lambda suspect: suspect.left)
-    return Suspicion(size, tuple(ranked), unfelt, groups, len(felt), rank)
+    return FaultSearch(size, tuple(ranked), unidentifiable, groups, len(identifiable), rank)
 
 
 def _groups(labels: list[str], parallel: NDArray[np.bool_]) -> tuple[tuple[str, ...], ...]:
@@ -166,13 +169,13 @@ def _groups(labels: list[str], parallel: NDArray[np.bool_]) -> tuple[tuple[str, 
 
 
 def _ranked(candidates: list[_Candidate], parallel: NDArray[np.bool_],
-            fits: list[tuple[float, float]], size: float) -> Iterator[Suspect]:
+            fits: list[tuple[float, float]], size: float) -> Iterator[FaultCandidate]:
     """Yield every candidate as a suspect, with those that torque cannot tell from it."""
     left = np.array([fit[1] for fit in fits]) / size
     for row, (one, (fitted, _)) in enumerate(zip(candidates, fits)):
         alike = parallel[row] & (np.abs(left - left[row]) < _ALIKE_LEFT)
         alike[row] = False
-        yield Suspect(one.place, one.name, one.unit, one.value, fitted, float(left[row]),
+        yield FaultCandidate(one.place, one.name, one.unit, one.value, fitted, float(left[row]),
                       tuple(candidates[other].label for other in np.flatnonzero(alike)))
 
 
@@ -183,15 +186,20 @@ def _rms(values: Array) -> float:
 def _candidates(description: ArmDescription, states: JointStates, gravity: Array,
                 ) -> list[_Candidate]:
     """Return gravity, geometry, rotors, and every link's numbers as either kind of table."""
-    slots = [slot for slot in geometry_slots(description) if slot.felt]
+    parameters = [
+        parameter for parameter in geometry_parameters(description) if parameter.identifiable
+    ]
     about_center, about_origin = INERTIA_FORMS[:2]
     for link in range(description.n):
-        slots += inertia_slots(description, link, about_center)
+        parameters += inertia_parameters(description, link, about_center)
         # A tensor's entries change torque alike in both; mass and centre of mass do not.
-        slots += [replace(slot, name=f'{slot.name} of a table about the frame origin')
-                  for slot in inertia_slots(description, link, about_origin)[:4]]
-    return ([_gravity_candidate(description, states, gravity, axis) for axis in range(3)]
-            + [_slot_candidate(slot, description, states, gravity) for slot in slots])
+        parameters += [
+            replace(parameter, name=f'{parameter.name} of a table about the frame origin')
+            for parameter in inertia_parameters(description, link, about_origin)[:4]
+        ]
+    return [_gravity_candidate(description, states, gravity, axis) for axis in range(3)] + [
+        _parameter_candidate(parameter, description, states, gravity) for parameter in parameters
+    ]
 
 
 def _gravity_candidate(description: ArmDescription, states: JointStates, gravity: Array,
@@ -204,13 +212,25 @@ def _gravity_candidate(description: ArmDescription, states: JointStates, gravity
                       linear=True)
 
 
-def _slot_candidate(slot: Slot, description: ArmDescription, states: JointStates, gravity: Array,
-                    ) -> _Candidate:
+def _parameter_candidate(
+    parameter: Parameter,
+    description: ArmDescription,
+    states: JointStates,
+    gravity: Array,
+) -> _Candidate:
     def torque(value: float) -> Array:
-        return NewtonEulerModel(slot.write(description, value),
+        return NewtonEulerModel(parameter.write(description, value),
                                 gravity).inverse_dynamics(*states).ravel()
-    return _Candidate(slot.place, slot.name, slot.unit, slot.read(description), torque,
-                      slot.angle, slot.linear)
+
+    return _Candidate(
+        parameter.place,
+        parameter.name,
+        parameter.unit,
+        parameter.read(description),
+        torque,
+        parameter.angle,
+        parameter.linear,
+    )
 
 
 def _slope(candidate: _Candidate, at: float) -> Array:
@@ -260,8 +280,8 @@ def _descend(candidate: _Candidate, value: float, answered: Array) -> tuple[floa
 
 
 def _reversal(description: ArmDescription, states: JointStates, gravity: Array, joint: int,
-              answered: Array, size: float) -> Suspect:
+              answered: Array, size: float) -> FaultCandidate:
     turned = NewtonEulerModel(with_joint_reversed(description, joint), gravity)
     rest = answered - turned.inverse_dynamics(*states)
-    return Suspect(description.joint_names[joint], 'joint sign', '', 1.0, -1.0,
+    return FaultCandidate(description.joint_names[joint], 'joint sign', '', 1.0, -1.0,
                    _rms(rest) / size)

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Links held against every published set: what differs, why, and what that does to torque."""
+"""Links compared with every published set: what differs, why, and what that does to torque."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _ELEMENT_ORDERS = {
 
 
 @dataclass(frozen=True, eq=False)
-class Mistake:
+class ErrorPattern:
     """A way to write a link wrongly: in words, what came of it, and whether it can be meant."""
 
     cause: str
@@ -44,8 +44,8 @@ class Mistake:
     certain: bool = True
 
 
-def likeliest_mistake(found: LinkInertia, known: LinkInertia,
-                      neighbours: dict[str, LinkInertia]) -> Mistake | None:
+def likeliest_error_pattern(found: LinkInertia, known: LinkInertia,
+                      neighbours: dict[str, LinkInertia]) -> ErrorPattern | None:
     """
     Return the mistake that turns a known link into the one found, if one does.
 
@@ -57,7 +57,7 @@ def likeliest_mistake(found: LinkInertia, known: LinkInertia,
         The other links of the known set, by name: rows of a table slip.
 
     """
-    made = list(_mistakes(known, neighbours))
+    made = list(_error_patterns(known, neighbours))
     for nearness in (Match.EXACT, Match.ROUNDED):
         for mistake in made:
             if match(found, mistake.link) <= nearness and match(mistake.link, known) > nearness:
@@ -82,30 +82,38 @@ def mounting_angle(tool: LinkInertia, hand: LinkInertia) -> float | None:
     return None
 
 
-def _mistakes(known: LinkInertia, neighbours: dict[str, LinkInertia]) -> Iterator[Mistake]:
+def _error_patterns(
+    known: LinkInertia, neighbours: dict[str, LinkInertia]
+) -> Iterator[ErrorPattern]:
     m, c, h = known.mass, known.center_of_mass, known.first_moment
     at_center, at_origin = known.inertia_at_center_of_mass, known.inertia
     about_center = LinkInertia.from_center_of_mass
-    yield Mistake('the inertia given is the one about the frame origin, but URDF means the one '
-                  'about the centre of mass', about_center(m, c, at_origin))
-    yield Mistake('a centre-of-mass inertia is passed off as one about the frame origin (the '
+    yield ErrorPattern(
+        'the inertia given is the one about the frame origin, but URDF means the one '
+        'about the centre of mass',
+        about_center(m, c, at_origin),
+    )
+    yield ErrorPattern('a centre-of-mass inertia is passed off as one about the frame origin (the '
                   'term m (|c|^2 1 - c c^T) is missing)', LinkInertia(m, h, at_center))
-    yield Mistake('the centre of mass is left out (no <origin> in <inertial>)',
+    yield ErrorPattern('the centre of mass is left out (no <origin> in <inertial>)',
                   LinkInertia(m, np.zeros(3), at_center))
-    yield Mistake('the centre of mass is left out, the inertia is about the frame origin',
+    yield ErrorPattern('the centre of mass is left out, the inertia is about the frame origin',
                   LinkInertia(m, np.zeros(3), at_origin))
-    yield Mistake('the first moment m c is given as the centre of mass',
+    yield ErrorPattern('the first moment m c is given as the centre of mass',
                   about_center(m, h, at_center))
-    yield Mistake('the first moment m c is given as the centre of mass, and the inertia about '
-                  'the frame origin as the one about it', about_center(m, h, at_origin))
+    yield ErrorPattern(
+        'the first moment m c is given as the centre of mass, and the inertia about '
+        'the frame origin as the one about it',
+        about_center(m, h, at_origin),
+    )
     yield from _turned(known)
     yield from _reordered(known)
     yield from _units(known)
     for name, other in neighbours.items():
-        yield Mistake(f'these are the figures of {name}: the rows have slipped', other)
+        yield ErrorPattern(f'these are the figures of {name}: the rows have slipped', other)
 
 
-def _turned(known: LinkInertia) -> Iterator[Mistake]:
+def _turned(known: LinkInertia) -> Iterator[ErrorPattern]:
     """Yield axes swapped or turned around: in the tensor, in the centre of mass, in both."""
     m, c, tensor = known.mass, known.center_of_mass, known.inertia_at_center_of_mass
     about_center = LinkInertia.from_center_of_mass
@@ -118,43 +126,45 @@ def _turned(known: LinkInertia) -> Iterator[Mistake]:
         words = ' '.join(f'{"-" if sign < 0 else ""}{_AXES[axis]}'
                          for axis, sign in zip(order, signs))
         new_tensor = turn @ tensor @ turn.T
-        yield Mistake(f'the axes of the inertia are swapped or turned (x y z taken as {words})',
-                      about_center(m, c, new_tensor))
-        yield Mistake('the axes of the centre of mass are swapped or turned (x y z taken as '
+        yield ErrorPattern(
+            f'the axes of the inertia are swapped or turned (x y z taken as {words})',
+            about_center(m, c, new_tensor),
+        )
+        yield ErrorPattern('the axes of the centre of mass are swapped or turned (x y z taken as '
                       f'{words})', about_center(m, turn @ c, tensor))
-        yield Mistake('the axes of the link are swapped or turned (x y z taken as '
+        yield ErrorPattern('the axes of the link are swapped or turned (x y z taken as '
                       f'{words}): another frame', about_center(m, turn @ c, new_tensor))
 
 
-def _reordered(known: LinkInertia) -> Iterator[Mistake]:
+def _reordered(known: LinkInertia) -> Iterator[ErrorPattern]:
     """Yield tensors whose six elements were read in another order, or with other signs."""
     m, c, six = (known.mass, known.center_of_mass,
                  six_from_tensor(known.inertia_at_center_of_mass))
     about_center = LinkInertia.from_center_of_mass
     for words, order in _ELEMENT_ORDERS.items():
-        yield Mistake(f'the elements of the inertia are in {words}',
+        yield ErrorPattern(f'the elements of the inertia are in {words}',
                       about_center(m, c, six[list(order)]))
-        yield Mistake(f'the elements of the inertia were read as if in {words}',
+        yield ErrorPattern(f'the elements of the inertia were read as if in {words}',
                       about_center(m, c, six[np.argsort(order)]))
-    yield Mistake('the products of inertia have the opposite sign',
+    yield ErrorPattern('the products of inertia have the opposite sign',
                   about_center(m, c, six * [1.0, -1.0, -1.0, 1.0, -1.0, 1.0]))
     for i, j in ((a, b) for a in range(6) for b in range(a)):
         swapped = six.copy()
         swapped[[i, j]] = swapped[[j, i]]
         names = ('ixx', 'ixy', 'ixz', 'iyy', 'iyz', 'izz')
-        yield Mistake(f'{names[j]} and {names[i]} are swapped', about_center(m, c, swapped))
+        yield ErrorPattern(f'{names[j]} and {names[i]} are swapped', about_center(m, c, swapped))
 
 
-def _units(known: LinkInertia) -> Iterator[Mistake]:
+def _units(known: LinkInertia) -> Iterator[ErrorPattern]:
     m, c, tensor = known.mass, known.center_of_mass, known.inertia_at_center_of_mass
     about_center = LinkInertia.from_center_of_mass
-    yield Mistake('the mass is in grams', about_center(1e3 * m, c, tensor))
-    yield Mistake('the centre of mass is in millimetres', about_center(m, 1e3 * c, tensor))
-    yield Mistake('the inertia is in kg mm^2', about_center(m, c, 1e6 * tensor))
-    yield Mistake('the inertia is in g mm^2', about_center(m, c, 1e9 * tensor))
+    yield ErrorPattern('the mass is in grams', about_center(1e3 * m, c, tensor))
+    yield ErrorPattern('the centre of mass is in millimetres', about_center(m, 1e3 * c, tensor))
+    yield ErrorPattern('the inertia is in kg mm^2', about_center(m, c, 1e6 * tensor))
+    yield ErrorPattern('the inertia is in g mm^2', about_center(m, c, 1e9 * tensor))
 
 
-def _single_quantity(found: LinkInertia, known: LinkInertia) -> Mistake | None:
+def _single_quantity(found: LinkInertia, known: LinkInertia) -> ErrorPattern | None:
     """Return which one of mass, centre of mass and inertia differs, if it is only one."""
     about_center = LinkInertia.from_center_of_mass
     tensor = known.inertia_at_center_of_mass
@@ -169,12 +179,12 @@ def _single_quantity(found: LinkInertia, known: LinkInertia) -> Mistake | None:
     }
     for cause, link in candidates.items():
         if match(found, link) is Match.EXACT:
-            return Mistake(cause, link, certain=False)
+            return ErrorPattern(cause, link, certain=False)
     ratio = found.mass / known.mass if known.mass else 0.0
     if ratio > 0.0 and abs(ratio - 1.0) > EXACT:
         scaled = LinkInertia.from_parameters(ratio * known.parameters())
         if match(found, scaled) is Match.EXACT:
-            return Mistake(f'all parameters are scaled by {ratio:.6g}', scaled, certain=False)
+            return ErrorPattern(f'all parameters are scaled by {ratio:.6g}', scaled, certain=False)
     return None
 
 
@@ -183,7 +193,7 @@ _MOUNTED_AT = -45.0  # [deg] about the flange's z, as Franka mounts its hand
 
 
 @dataclass(frozen=True, eq=False)
-class InertialJudgement:
+class InertialComparison:
     """The nearest known set, what speaks against the links, and what is only to be said."""
 
     identification: Identification
@@ -197,10 +207,10 @@ class InertialJudgement:
         return self.identification.worst is not Match.DIFFERENT or self.total.none
 
 
-def judge_inertials(links: Sequence[LinkInertia], link_names: Sequence[str],
+def compare_inertials(links: Sequence[LinkInertia], link_names: Sequence[str],
                     reference: ArmDescription, *, expected_hand: str | None = None,
                     massless_hand: Sequence[str] = (), accept_unknown: bool = False,
-                    ) -> InertialJudgement:
+                    ) -> InertialComparison:
     """
     Compare links, in the DH frames of an arm, with every known set and hand.
 
@@ -224,7 +234,7 @@ def judge_inertials(links: Sequence[LinkInertia], link_names: Sequence[str],
     identification = identify(links, candidates, reference.name)
     inspector = _Inspector(links, link_names, reference, identification.known, candidates)
     total = effect_of_links(reference, links, identification.known.links)
-    judgement = InertialJudgement(identification, total, (), ())
+    judgement = InertialComparison(identification, total, (), ())
     different = [inspector.finding(i) for i, near in enumerate(identification.matches)
                  if near is Match.DIFFERENT]
     # What only rounding seems to separate from a known link may still be a certain mistake.
@@ -257,7 +267,7 @@ class _Inspector:
     def finding(self, i: int) -> Finding:
         """Return what is different about a link, and the likeliest cause."""
         mistake = self._last_link() if i == len(self._links) - 1 else None
-        mistake = mistake or likeliest_mistake(self._links[i], self._known.links[i],
+        mistake = mistake or likeliest_error_pattern(self._links[i], self._known.links[i],
                                                self._neighbours(i))
         quantity, found, expected = _worst_quantity(self._links[i], self._known.links[i])
         cause, certain = (mistake.cause, mistake.certain) if mistake else (_UNEXPLAINED, False)
@@ -272,7 +282,7 @@ class _Inspector:
         changed[i] = self._links[i]
         return effect_of_links(self._reference, changed, self._known.links)
 
-    def _last_link(self) -> Mistake | None:
+    def _last_link(self) -> ErrorPattern | None:
         """Explain the last link by what it carries, or by a mistake under a known hand."""
         found, bare = self._links[-1], self._bare.links[-1]
         flange = self._reference.flange_transform()
@@ -282,16 +292,24 @@ class _Inspector:
             hand = load_hand(name)
             degrees = mounting_angle(tool, hand)
             if degrees:
-                return Mistake(f'{name} is mounted at {_MOUNTED_AT + degrees:g} deg about the '
-                               f"flange's z, not at {_MOUNTED_AT:g} deg", found, certain=False)
-            mistake = likeliest_mistake(found - hand.expressed_in(flange), bare, neighbours)
+                return ErrorPattern(
+                    f'{name} is mounted at {_MOUNTED_AT + degrees:g} deg about the '
+                    f"flange's z, not at {_MOUNTED_AT:g} deg",
+                    found,
+                    certain=False,
+                )
+            mistake = likeliest_error_pattern(found - hand.expressed_in(flange), bare, neighbours)
             if mistake is not None:
                 return replace(mistake, cause=f'{mistake.cause} (beneath {name})')
-        mistake = likeliest_mistake(found, bare, neighbours)
+        mistake = likeliest_error_pattern(found, bare, neighbours)
         if mistake is None and tool.mass > 0.0 and tool.is_physical():
             center = ', '.join(f'{value:.3g}' for value in tool.center_of_mass)
-            return Mistake(f'a tool of {tool.mass:.4g} kg at ({center}) m from the flange that is '
-                           'no known hand', found, certain=False)
+            return ErrorPattern(
+                f'a tool of {tool.mass:.4g} kg at ({center}) m from the flange that is '
+                'no known hand',
+                found,
+                certain=False,
+            )
         return mistake
 
     def unphysical(self, identification: Identification) -> list[Finding]:
@@ -314,14 +332,14 @@ class _Inspector:
             certain = True
             cause = (f'the hand {expected} is missing' if present == NO_HAND else
                      f'the hand {present} is mounted, but {expected} was expected')
-        wanted = self._bare.links[-1]
+        expected_link = self._bare.links[-1]
         if expected != NO_HAND:
-            wanted = wanted + load_hand(expected).expressed_in(
+            expected_link = expected_link + load_hand(expected).expressed_in(
                 self._reference.flange_transform())
-        with_hand = (*self._known.links[:-1], wanted)
+        with_hand = (*self._known.links[:-1], expected_link)
         effect = effect_of_links(self._reference, self._links, with_hand)
         return [Finding(f'link {self._names[-1]}', 'mass', f'{self._links[-1].mass:.6g} kg',
-                        f'{wanted.mass:.6g} kg', cause, str(effect), certain)]
+                        f'{expected_link.mass:.6g} kg', cause, str(effect), certain)]
 
     def other_arm(self) -> list[Finding]:
         """Return the finding that these are the inertials of another arm, if they are."""

@@ -19,12 +19,13 @@ _LINEAR = ('', '/s', '/s^2', '/s^3')
 
 
 @dataclass(frozen=True, eq=False)
-class Slot:
+class Parameter:
     """
     One parameter of a description.
 
     `read` returns its value; `write(arm, value)` returns the arm with another one.
-    `angle` values are compared modulo a whole turn; `felt` is False where no torque of a rigid
+    `angle` values are compared modulo a whole turn; `identifiable` is False where no torque of a
+    rigid
     body can depend on it; in a `linear` one torque is affine.
     """
 
@@ -34,7 +35,7 @@ class Slot:
     read: Callable[[ArmDescription], float]
     write: Callable[[ArmDescription, float], ArmDescription]
     angle: bool = False
-    felt: bool = True
+    identifiable: bool = True
     linear: bool = False
 
 
@@ -77,76 +78,80 @@ INERTIA_FORMS = (InertiaForm(moment=False, origin=False), InertiaForm(moment=Tru
                  InertiaForm(moment=False, origin=True), InertiaForm(moment=True, origin=False))
 
 
-def geometry_slots(description: ArmDescription) -> list[Slot]:
+def geometry_parameters(description: ArmDescription) -> list[Parameter]:
     """Return base, joints' rows and rotors, and flange, in order from base to tip."""
-    slots = [*_base_slots()]
+    parameters = [*_base_parameters()]
     for i, joint in enumerate(description.joints):
-        slots.extend(_row_slot(i, joint.name, name) for name in ROW_UNITS)
-        slots.append(_rotor_slot(i, joint.name, joint.kind))
-    slots.extend(_flange_slot(name) for name in ROW_UNITS)
-    return slots
+        parameters.extend(_row_parameter(i, joint.name, name) for name in ROW_UNITS)
+        parameters.append(_rotor_parameter(i, joint.name, joint.kind))
+    parameters.extend(_flange_parameter(name) for name in ROW_UNITS)
+    return parameters
 
 
-def limit_slots(description: ArmDescription) -> list[Slot]:
+def limit_parameters(description: ArmDescription) -> list[Parameter]:
     """Return all limits of all joints; no torque depends on them."""
-    return [_limit_slot(i, joint.name, field.name, joint.kind)
+    return [_limit_parameter(i, joint.name, field.name, joint.kind)
             for i, joint in enumerate(description.joints) for field in fields(JointLimits)]
 
 
-def inertia_slots(description: ArmDescription, link: int, form: InertiaForm) -> list[Slot]:
+def inertia_parameters(
+    description: ArmDescription, link: int, form: InertiaForm
+) -> list[Parameter]:
     """Return the ten parameters of one link (counted from 0) in one form."""
     place = description.joints[link].name
-    return [_inertia_slot(place, link, form, k) for k in range(10)]
+    return [_inertia_parameter(place, link, form, k) for k in range(10)]
 
 
-def _base_slots() -> list[Slot]:
+def _base_parameters() -> list[Parameter]:
     """Return the base's pose as an arm file has it: xyz and fixed-axis roll, pitch, yaw."""
-    def translation(axis: int) -> Slot:
+    def translation(axis: int) -> Parameter:
         def write(arm: ArmDescription, value: float) -> ArmDescription:
             base = np.array(arm.base)
             base[axis, 3] = value
             return replace(arm, base=base)
-        return Slot('base', f'position {"xyz"[axis]}', 'm', lambda arm: float(arm.base[axis, 3]),
-                    write)
 
-    def angle(axis: int) -> Slot:
+        return Parameter(
+            'base', f'position {"xyz"[axis]}', 'm', lambda arm: float(arm.base[axis, 3]), write
+        )
+
+    def angle(axis: int) -> Parameter:
         def write(arm: ArmDescription, value: float) -> ArmDescription:
             angles = rpy_from_rotation(arm.base[:3, :3])
             angles[axis] = value
             base = np.array(arm.base)
             base[:3, :3] = rpy(*angles)
             return replace(arm, base=base)
-        return Slot('base', ('roll', 'pitch', 'yaw')[axis], 'rad',
+        return Parameter('base', ('roll', 'pitch', 'yaw')[axis], 'rad',
                     lambda arm: float(rpy_from_rotation(arm.base[:3, :3])[axis]), write,
                     angle=True)
     return [*(translation(axis) for axis in range(3)), *(angle(axis) for axis in range(3))]
 
 
-def _row_slot(joint: int, place: str, name: str) -> Slot:
+def _row_parameter(joint: int, place: str, name: str) -> Parameter:
     def write(arm: ArmDescription, value: float) -> ArmDescription:
         row = replace(arm.joints[joint].row, **{name: value})
         return _with_joint(arm, joint, replace(arm.joints[joint], row=row))
-    return Slot(place, name, ROW_UNITS[name],
+    return Parameter(place, name, ROW_UNITS[name],
                 lambda arm: float(getattr(arm.joints[joint].row, name)), write,
                 angle=ROW_UNITS[name] == 'rad')
 
 
-def _rotor_slot(joint: int, place: str, kind: JointKind) -> Slot:
+def _rotor_parameter(joint: int, place: str, kind: JointKind) -> Parameter:
     def write(arm: ArmDescription, value: float) -> ArmDescription:
         return _with_joint(arm, joint, replace(arm.joints[joint], rotor_inertia=value))
-    return Slot(place, 'rotor inertia', 'kg m^2' if kind is JointKind.REVOLUTE else 'kg',
+    return Parameter(place, 'rotor inertia', 'kg m^2' if kind is JointKind.REVOLUTE else 'kg',
                 lambda arm: arm.joints[joint].rotor_inertia, write, linear=True)
 
 
-def _flange_slot(name: str) -> Slot:
+def _flange_parameter(name: str) -> Parameter:
     def write(arm: ArmDescription, value: float) -> ArmDescription:
         return replace(arm, flange=replace(arm.flange, **{name: value}))
     # The flange moves no mass of its own: a load on it is already in the last link.
-    return Slot('flange', name, ROW_UNITS[name], lambda arm: float(getattr(arm.flange, name)),
-                write, angle=ROW_UNITS[name] == 'rad', felt=False)
+    return Parameter('flange', name, ROW_UNITS[name], lambda arm: float(getattr(arm.flange, name)),
+                write, angle=ROW_UNITS[name] == 'rad', identifiable=False)
 
 
-def _limit_slot(joint: int, place: str, name: str, kind: JointKind) -> Slot:
+def _limit_parameter(joint: int, place: str, name: str, kind: JointKind) -> Parameter:
     def read(arm: ArmDescription) -> float:
         value = getattr(arm.joints[joint].limits, name)
         return float('nan') if value is None else float(value)
@@ -154,7 +159,10 @@ def _limit_slot(joint: int, place: str, name: str, kind: JointKind) -> Slot:
     def write(arm: ArmDescription, value: float) -> ArmDescription:
         limits = replace(arm.joints[joint].limits, **{name: value})
         return _with_joint(arm, joint, replace(arm.joints[joint], limits=limits))
-    return Slot(place, f'limit {name}', _limit_unit(name, kind), read, write, felt=False)
+
+    return Parameter(
+        place, f'limit {name}', _limit_unit(name, kind), read, write, identifiable=False
+    )
 
 
 def _limit_unit(name: str, kind: JointKind) -> str:
@@ -166,7 +174,7 @@ def _limit_unit(name: str, kind: JointKind) -> str:
     return ('rad' if kind is JointKind.REVOLUTE else 'm') + _LINEAR[order]
 
 
-def _inertia_slot(place: str, link: int, form: InertiaForm, k: int) -> Slot:
+def _inertia_parameter(place: str, link: int, form: InertiaForm, k: int) -> Parameter:
     def write(arm: ArmDescription, value: float) -> ArmDescription:
         numbers = form.numbers(arm.links[link])
         numbers[k] = value
@@ -176,7 +184,7 @@ def _inertia_slot(place: str, link: int, form: InertiaForm, k: int) -> Slot:
     name, unit = form.names()[k]
     # About the frame origin all ten are linear (Gautier and Khalil 1990, eq. 3),
     # else the tensor's entries are.
-    return Slot(place, name, unit, lambda arm: float(form.numbers(arm.links[link])[k]), write,
+    return Parameter(place, name, unit, lambda arm: float(form.numbers(arm.links[link])[k]), write,
                 linear=k > 3 or (form.moment and form.origin))
 
 

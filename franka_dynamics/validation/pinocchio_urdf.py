@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Pinocchio's own reading of a URDF, to hold ours against: two parsers, one text."""
+"""Pinocchio's own reading of a URDF, to compare ours with: two parsers, one text."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-A URDF as the model: read, held against the DH-derived description, and only then used.
+A URDF as the model: read, compared with the DH-derived description, and only then used.
 
 The geometry must be that of the DH rows. The inertias are compared link by link, in DH frames,
 with every published set and hand; what is no published set, and why it probably is not, is said.
@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from .inertia_diagnosis import judge_inertials
+from .inertia_diagnosis import compare_inertials
 from .pinocchio_urdf import largest_difference
 from .published_inertials import Match
 from .torque_effect import effect_of_rows
@@ -138,7 +138,7 @@ def model_from_urdf(xml: str, reference: ArmDescription, *, source: str = 'robot
     if geometry.findings:
         _refuse(_geometry_verdict(chain, geometry, reference))
     links = inertias_in_dh_frames(chain, geometry)
-    judgement = judge_inertials(
+    judgement = compare_inertials(
         links, [joint.link for joint in chain.joints], reference, expected_hand=expected_hand,
         massless_hand=_hand_without_mass(chain), accept_unknown=accept_unknown_inertials)
     nearest = judgement.identification.known
@@ -160,7 +160,7 @@ def model_from_urdf(xml: str, reference: ArmDescription, *, source: str = 'robot
 
 
 def _require_same_reading(xml: str, description: ArmDescription, verdict: UrdfVerdict) -> None:
-    """Hold our reading of the text against Pinocchio's, the rows against the URDF's own joints."""
+    """Compare our reading of the text with Pinocchio's, the rows against the URDF's own joints."""
     difference = largest_difference(xml, description, verdict.mount)
     if not difference <= _READING_TOLERANCE:
         finding = Finding('the arm', "joint torque, from Pinocchio's own reading of the URDF,",

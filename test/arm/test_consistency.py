@@ -61,19 +61,19 @@ def test_given_a_set_of_real_bodies_when_its_margins_are_taken_then_all_are_posi
 @needs_solver
 def test_given_the_tables_link_2_when_repaired_then_it_is_physical_and_within_its_rounding():
     link = table_link()
-    mended = nearest_physical(link, np.full(10, ROUNDING))
+    repaired = nearest_physical(link, np.full(10, ROUNDING))
     assert not link.is_physical()
-    assert mended.is_physical()
-    assert mended.triangle_margin() > 0.0
-    assert np.abs(mended.parameters() - link.parameters()).max() <= ROUNDING
+    assert repaired.is_physical()
+    assert repaired.triangle_margin() > 0.0
+    assert np.abs(repaired.parameters() - link.parameters()).max() <= ROUNDING
 
 
 @needs_solver
 def test_given_the_tables_link_2_when_repaired_then_another_solver_finds_no_nearer_one():
     link = table_link()
     printed = link.parameters()
-    mended = nearest_physical(link, np.full(10, ROUNDING))
-    distance = np.linalg.norm(mended.parameters() - printed) / ROUNDING
+    repaired = nearest_physical(link, np.full(10, ROUNDING))
+    distance = np.linalg.norm(repaired.parameters() - printed) / ROUNDING
 
     def smallest_eigenvalue(moves):
         moved = LinkInertia.from_parameters(printed + ROUNDING * moves)
@@ -92,19 +92,19 @@ def test_given_numbers_that_may_not_move_when_repaired_then_they_stay():
     link = table_link()
     box = np.full(10, ROUNDING)
     box[:4] = 0.0
-    mended = nearest_physical(link, box)
-    assert mended.is_physical()
-    np.testing.assert_array_equal(mended.parameters()[:4], link.parameters()[:4])
+    repaired = nearest_physical(link, box)
+    assert repaired.is_physical()
+    np.testing.assert_array_equal(repaired.parameters()[:4], link.parameters()[:4])
     free = nearest_physical(link, np.full(10, ROUNDING))
     nearer, farther = (np.linalg.norm(body.parameters() - link.parameters())
-                       for body in (free, mended))
+                       for body in (free, repaired))
     assert nearer < farther
 
 
 @needs_solver
 def test_given_a_box_without_a_body_when_repaired_then_it_is_said():
     with pytest.raises(InertiaError, match=r'No real body lies within the rounding of link X: '
-                                           r'.*-1\.78e-05.*at most 1e-06 does not mend'):
+                                           r'.*-1\.78e-05.*at most 1e-06 does not fix'):
         nearest_physical(table_link(), np.full(10, 1e-6), name='link X')
 
 
@@ -210,10 +210,10 @@ def own_file(tmp_path, **changes):
 @needs_solver
 def test_given_a_table_about_the_center_of_mass_when_repaired_then_only_its_tensor_moves(tmp_path):
     path = own_file(tmp_path)
-    printed, mended = load(path).links[0], load(path, repair=NEAREST_WITHIN_ROUNDING).links[0]
-    assert mended.mass == printed.mass
-    np.testing.assert_array_equal(mended.first_moment, printed.first_moment)
-    moved = mended.inertia_at_center_of_mass - printed.inertia_at_center_of_mass
+    printed, repaired = load(path).links[0], load(path, repair=NEAREST_WITHIN_ROUNDING).links[0]
+    assert repaired.mass == printed.mass
+    np.testing.assert_array_equal(repaired.first_moment, printed.first_moment)
+    moved = repaired.inertia_at_center_of_mass - printed.inertia_at_center_of_mass
     assert 0.0 < np.abs(moved).max() <= 5e-4
     # A + B >= C misses by 2e-4; spread over three numbers, each moves by a third.
     np.testing.assert_allclose(np.diag(moved), np.array([1.0, 1.0, -1.0]) * 2e-4 / 3.0,

@@ -69,10 +69,10 @@ def test_given_a_state_that_is_not_finite_then_only_its_row_is_nan(generated):
     clean = model.inverse_dynamics_derivatives(*states)
     q = states[0].copy()
     q[17, 3] = np.nan
-    spoiled = model.inverse_dynamics_derivatives(q, *states[1:])
+    nan_mask = model.inverse_dynamics_derivatives(q, *states[1:])
     pushed = model.forward_dynamics(q, *states[1:])
     others = np.arange(40) != 17
-    for one, other in zip(clean, spoiled):
+    for one, other in zip(clean, nan_mask):
         np.testing.assert_array_equal(other[others], one[others])
         assert np.isnan(other[17]).all()
     assert np.isnan(pushed[17]).all() and np.isfinite(pushed[others]).all()

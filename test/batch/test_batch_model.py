@@ -114,9 +114,9 @@ def test_given_a_value_that_is_not_finite_when_run_then_its_row_alone_is_nan(
     for array, row, joint in ((0, 3, 0), (1, 40, 6), (2, 76, 2)):
         states[array][row, joint] = bad
     found = model.inverse_dynamics(*states)
-    spoiled = np.isin(np.arange(COUNT), (3, 40, 76))
-    assert np.isnan(found[spoiled]).all()
-    np.testing.assert_array_equal(found[~spoiled], clean[~spoiled])
+    nan_mask = np.isin(np.arange(COUNT), (3, 40, 76))
+    assert np.isnan(found[nan_mask]).all()
+    np.testing.assert_array_equal(found[~nan_mask], clean[~nan_mask])
 
 
 def test_given_nan_when_kinematics_and_regressor_are_asked_then_its_row_alone_is_nan():

@@ -27,7 +27,7 @@ class Loop:
             reading = self.arm.read()
             cycle = self.controller.cycle(reading.time, reading.position, reading.velocity,
                                           reading.time, effort=reading.effort)
-            self.controller.reflect(cycle)
+            self.controller.update_monitors(cycle)
             torque = cycle.command
             if torque is None:
                 torque = self.controller.stop_step(LONGEST_STEP_S)

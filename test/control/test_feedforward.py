@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from franka_dynamics.arm import JointLimits
-from franka_dynamics.control.faults import Until
+from franka_dynamics.control.faults import ClearedBy
 from franka_dynamics.control.feedforward import FeedforwardController, Mode
 from franka_dynamics.control.limits import LONGEST_STEP_S
 from franka_dynamics.control.multisine import multisine
@@ -147,13 +147,13 @@ def test_given_gains_off_and_on_when_moved_by_hand_between_then_the_arm_does_not
 
 
 @pytest.mark.parametrize(('until', 'by_settings', 'by_activation'), [
-    (Until.SETTINGS, True, True), (Until.ACTIVATION, False, True),
-    (Until.CONFIGURATION, False, False)])
+    (ClearedBy.SETTINGS, True, True), (ClearedBy.ACTIVATION, False, True),
+    (ClearedBy.CONFIGURATION, False, False)])
 def test_given_a_conflict_when_something_else_changes_then_it_stays(
         until, by_settings, by_activation):
     def conflict_after(change):
         controller = FeedforwardController(FER, MUJOCO)
-        controller.hold_off('a reason', until, touched_by=frozenset({'terms.gravity'}))
+        controller.inhibit('a reason', until, touched_by=frozenset({'terms.gravity'}))
         change(controller)
         return controller.conflict
 
@@ -166,8 +166,8 @@ def test_given_a_conflict_when_something_else_changes_then_it_stays(
 
 def test_given_a_graver_conflict_when_a_lesser_one_follows_then_the_graver_is_told():
     controller = FeedforwardController(FER, MUJOCO)
-    controller.hold_off('another description', Until.CONFIGURATION)
-    controller.hold_off('doubled gravity', Until.SETTINGS)
+    controller.inhibit('another description', ClearedBy.CONFIGURATION)
+    controller.inhibit('doubled gravity', ClearedBy.SETTINGS)
     controller.apply(MUJOCO)
     assert controller.conflict == 'another description'
 
@@ -383,7 +383,7 @@ def test_given_any_hostile_inputs_when_published_then_torques_are_finite_limited
         if mode is not Mode.RUNNING and cycle.command is not None:
             # Whatever was asked for while nothing was commanded is forgotten.
             assert not controller.reference.active
-        controller.reflect(cycle)
+        controller.update_monitors(cycle)
         check(cycle.command, stamp - last_stamp)
         if cycle.command is not None:
             assert cycle.observation.trusted

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from franka_dynamics.arm import load
-from franka_dynamics.control.gravity_monitor import GravityState, GravityWatch, judge, WINDOW
+from franka_dynamics.control.gravity_monitor import GravityMonitor, GravityState, judge, WINDOW
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 from franka_dynamics.simulation.arm_simulation import ArmSimulation, SimulationSettings
 
@@ -18,7 +18,7 @@ WEIGHTLESS = {'gravity': (0.0, 0.0, 0.0)}
 def verdict(command_share, **settings):
     """Simulate one window under a share of g(q) as command; return what the watch says."""
     simulation = ArmSimulation(FER, SimulationSettings(brake_release_after=0.0, **settings))
-    watch = GravityWatch(MODEL.mass_matrix)
+    watch = GravityMonitor(MODEL.mass_matrix)
     evidence = None
     while evidence is None:
         gravity = MODEL.gravity(simulation.position)
@@ -57,7 +57,7 @@ def test_an_arm_that_falls_shows_it_without_any_effort():
     (np.zeros(7), 'the measured effort is exactly zero'),
     (None, 'the joint states carry no measured effort')])
 def test_a_still_arm_without_effort_shows_nothing(effort, sentence):
-    watch = GravityWatch(MODEL.mass_matrix)
+    watch = GravityMonitor(MODEL.mass_matrix)
     gravity = MODEL.gravity(FER.home)
     verdicts = [watch.add(1e-3 * k, FER.home, np.zeros(7), effort, np.zeros(7), gravity)
                 for k in range(WINDOW)]

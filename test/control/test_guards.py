@@ -9,7 +9,7 @@ import pytest
 
 from franka_dynamics.arm import load
 from franka_dynamics.control.braking import LONGEST_BRAKING_S, REST_SPEED
-from franka_dynamics.control.faults import RESTART_WINDOW_S, Until
+from franka_dynamics.control.faults import ClearedBy, RESTART_WINDOW_S
 from franka_dynamics.control.feedforward import FeedforwardController, Mode
 from franka_dynamics.control.limits import LONGEST_STEP_S
 from franka_dynamics.control.multisine import multisine
@@ -217,11 +217,11 @@ def test_breaks_that_are_far_apart_are_not_added_up():
 
 
 @pytest.mark.parametrize(('until', 'way'), [
-    (Until.ACTIVATION, 'deactivate and activate the node'),
-    (Until.CONFIGURATION, 'clean the node up and configure it again')])
+    (ClearedBy.ACTIVATION, 'deactivate and activate the node'),
+    (ClearedBy.CONFIGURATION, 'clean the node up and configure it again')])
 def test_what_needs_more_than_a_word_says_what_it_needs(until, way):
     controller = FeedforwardController(FER, MUJOCO)
-    controller.hold_off('a reason', until)
+    controller.inhibit('a reason', until)
     cleared, sentence = controller.clear_fault()
     assert not cleared
     assert way in sentence

@@ -18,7 +18,7 @@ def test_given_any_size_when_made_then_it_is_a_motion_the_arm_can_follow(
         name, duration, amplitude):
     arm = load(name)
     motion = multisine(arm, duration, amplitude)
-    # plan() holds it against every limit, between the points too.
+    # plan() compares it with every limit, between the points too.
     assert isinstance(plan(motion, arm, 5.0, ReferencePoint.at_rest(arm.home)), Trajectory)
     np.testing.assert_allclose(motion.positions[[0, -1]], [arm.home, arm.home], rtol=0,
                                atol=1e-15)

@@ -13,7 +13,7 @@ from franka_dynamics.identification import consistent_fit
 from franka_dynamics.identification.consistent_fit import fit_consistent
 from franka_dynamics.identification.least_squares import Noise
 from franka_dynamics.identification.prior import Pull
-from franka_dynamics.identification.qr_factors import TorqueFactors
+from franka_dynamics.identification.qr_factors import QRFactors
 from franka_dynamics.identification.torque_model import TorqueModel
 from franka_dynamics.recordings.preprocessing import prepare
 
@@ -28,7 +28,7 @@ def factors_of(simulate, model, arm, friction=FRICTION, **kwargs):
     theta = np.concatenate([model.base.values(arm), np.stack(
         [friction.viscous, friction.coulomb, friction.offset], axis=1).ravel()])
     torque = model.torque(motion, theta)
-    return TorqueFactors.of(model, replace(motion, effort=torque, effort_unfiltered=torque)), theta
+    return QRFactors.of(model, replace(motion, effort=torque, effort_unfiltered=torque)), theta
 
 
 @pytest.mark.parametrize('rotor_inertia', [False, True])

@@ -11,7 +11,7 @@ from franka_dynamics.errors import IdentificationError
 from franka_dynamics.identification.cross_validation import cross_validate, CrossValidation
 from franka_dynamics.identification.least_squares import estimate, Noise
 from franka_dynamics.identification.prior import Pull
-from franka_dynamics.identification.qr_factors import Summary, TorqueFactors
+from franka_dynamics.identification.qr_factors import QRFactors, Summary
 from franka_dynamics.identification.torque_model import TorqueModel
 from franka_dynamics.recordings.preprocessing import prepare
 
@@ -40,7 +40,7 @@ def test_given_folds_when_validated_then_the_error_is_that_of_left_out_predictio
     actual = cross_validate(folds, NOISE, pull, [3.0]).errors[0]
     squares = 0.0
     for k, left_out in enumerate(folds):
-        others = TorqueFactors.none(MODEL)
+        others = QRFactors.none(MODEL)
         for fold in (*folds[:k], *folds[k + 1:]):
             others = others + fold
         theta = estimate(others, NOISE, pull, 3.0).theta

@@ -19,7 +19,7 @@ from franka_dynamics.identification.excitation_problem import (
 )
 from franka_dynamics.identification.least_squares import estimate, Noise
 from franka_dynamics.identification.prior import Pull
-from franka_dynamics.identification.qr_factors import TorqueFactors
+from franka_dynamics.identification.qr_factors import QRFactors
 from franka_dynamics.recordings.preprocessing import Motion, SignalOptions
 
 LIMITS = ExcitationLimits()
@@ -47,7 +47,7 @@ def test_predicted_deviations_are_those_of_estimates_under_that_noise():
     time = np.arange(600) / 30.0
     q, dq, ddq = trajectory.at(time)
     motion = Motion(time, q, dq, ddq, q, q, np.zeros(600, dtype=int), SignalOptions())
-    factors = TorqueFactors.of(problem.model, motion)
+    factors = QRFactors.of(problem.model, motion)
     # 30 samples a second for 20 s, each as good as the stated noise.
     expected = estimate(factors, Noise(problem.noise, np.ones(7)),
                         Pull.towards(arm, problem.model), 1.0).deviations

@@ -100,7 +100,7 @@ def test_stretches_of_a_real_arm_left_out_in_turn_are_predicted(motions, name):
 
 def test_the_arm_predicts_what_its_score_says(motions, fer_1khz_recording_path):
     result = identify([motions['fast', 3.0]], FER, [FER])
-    # The score comes from triangles; the arm's own model on the recording says the same.
+    # The score comes from r_factors; the arm's own model on the recording says the same.
     motion = prepare(read_recording(fer_1khz_recording_path, FER.joint_names),
                      columns=friction_column(result.arm.friction))
     direct = fit(result.arm, motion)

@@ -10,7 +10,7 @@ from scipy.stats import binom
 
 from franka_dynamics.arm import load, ViscousCoulombFriction
 from franka_dynamics.errors import IdentificationError
-from franka_dynamics.identification.errors_in_variables import encoder_bias
+from franka_dynamics.identification.errors_in_variables import errors_in_variables_bias
 from franka_dynamics.identification.least_squares import (
     estimate,
     find_noise,
@@ -20,7 +20,7 @@ from franka_dynamics.identification.least_squares import (
 )
 from franka_dynamics.identification.noise import filter_inflation
 from franka_dynamics.identification.prior import Pull
-from franka_dynamics.identification.qr_factors import TorqueFactors
+from franka_dynamics.identification.qr_factors import QRFactors
 from franka_dynamics.identification.torque_model import TorqueModel
 from franka_dynamics.recordings.preprocessing import prepare, SignalOptions
 
@@ -46,7 +46,7 @@ def exact_motion(simulate, **kwargs):
 
 
 def test_given_exact_torques_when_estimated_then_every_parameter_comes_back(simulate):
-    factors = TorqueFactors.of(MODEL, exact_motion(simulate, duration=30.0))
+    factors = QRFactors.of(MODEL, exact_motion(simulate, duration=30.0))
     result = estimate(factors, Noise(np.ones(7), np.ones(7)), PULL, 0.0)
     # Rounding times the condition number, some 100 with columns scaled.
     np.testing.assert_allclose(result.theta, TRUTH, rtol=0.0, atol=1e-11)
@@ -64,11 +64,11 @@ class Repeated:
         projected = np.einsum('jnp,nj->jp', self.orthogonal, effort)
         rest = np.linalg.norm(effort - np.einsum('jnp,jp->nj', self.orthogonal, projected), axis=0)
         p = self.triangle.shape[-1]
-        triangles = np.zeros((7, p + 2, p + 2))
-        triangles[:, :p, :p] = self.triangle
-        triangles[:, :p, p] = triangles[:, :p, p + 1] = projected
-        triangles[:, p, p] = triangles[:, p, p + 1] = rest
-        return TorqueFactors(triangles, 3, len(effort))
+        r_factors = np.zeros((7, p + 2, p + 2))
+        r_factors[:, :p, :p] = self.triangle
+        r_factors[:, :p, p] = r_factors[:, :p, p + 1] = projected
+        r_factors[:, p, p] = r_factors[:, p, p + 1] = rest
+        return QRFactors(r_factors, 3, len(effort))
 
 
 def test_given_torque_noise_behind_the_filter_when_estimated_then_three_sigma_cover_the_truth(
@@ -96,7 +96,9 @@ def test_given_encoder_noise_when_identified_then_the_predicted_bias_is_the_real
     # 0.05 rad/s is hundreds of times a good encoder's noise: its bias shows in a few runs.
     motion = exact_motion(simulate, duration=40.0)
     noise = Noise(np.full(7, 0.1), np.full(7, filter_inflation(OPTIONS)))
-    predicted = encoder_bias([motion], TRUTH, noise, PULL, 0.0, position=1e-4, velocity=0.05)
+    predicted = errors_in_variables_bias(
+        [motion], TRUTH, noise, PULL, 0.0, position=1e-4, velocity=0.05
+    )
     recording = simulate(FER, duration=40.0, friction=FRICTION)
     rng = np.random.default_rng(77)
 
@@ -106,12 +108,12 @@ def test_given_encoder_noise_when_identified_then_the_predicted_bias_is_the_real
             noisy = replace(
                 recording, q=recording.q + 1e-4 * rng.standard_normal(recording.q.shape),
                 dq=recording.dq + velocity_noise * rng.standard_normal(recording.q.shape))
-            factors = TorqueFactors.of(MODEL, prepare(noisy, OPTIONS))
+            factors = QRFactors.of(MODEL, prepare(noisy, OPTIONS))
             found.append(estimate(factors, noise, PULL, 0.0).theta)
         return np.mean(found, axis=0)
 
     actual = mean_estimate(0.05) - mean_estimate(0.0)
-    scale = estimate(TorqueFactors.of(MODEL, motion), noise, PULL, 0.0).deviations
+    scale = estimate(QRFactors.of(MODEL, motion), noise, PULL, 0.0).deviations
     assert np.corrcoef(predicted / scale, actual / scale)[0, 1] > 0.95
     assert np.linalg.norm((predicted - actual) / scale) < 0.4 * np.linalg.norm(actual / scale)
 
@@ -119,7 +121,7 @@ def test_given_encoder_noise_when_identified_then_the_predicted_bias_is_the_real
 def test_given_a_pull_when_stronger_then_parameters_go_from_the_datas_to_the_starts(simulate):
     heavier = FER.map_links(lambda link: link + link)
     pull = Pull.towards(heavier, MODEL)
-    factors = TorqueFactors.of(MODEL, exact_motion(simulate))
+    factors = QRFactors.of(MODEL, exact_motion(simulate))
     # So precise that the prior of friction, which has one strength, does not show.
     noise = Noise(np.full(7, 1e-5), np.ones(7))
     b = len(MODEL.base)
@@ -140,7 +142,7 @@ def test_given_a_joint_that_rests_when_estimated_without_pull_then_it_is_refused
     q = motion.q.copy()
     q[:] = q[0]
     still = replace(motion, q=q, dq=np.zeros_like(q), ddq=np.zeros_like(q))
-    factors = TorqueFactors.of(MODEL, still)
+    factors = QRFactors.of(MODEL, still)
     noise = Noise(np.ones(7), np.ones(7))
     with pytest.raises(IdentificationError, match='No torque of this motion depends on ZZR_1'):
         estimate(factors, noise, PULL, 0.0)
@@ -148,7 +150,7 @@ def test_given_a_joint_that_rests_when_estimated_without_pull_then_it_is_refused
                         dq=np.where(np.arange(7) == 3, motion.dq, 0.0) + 1e-9,
                         ddq=np.where(np.arange(7) == 3, motion.ddq, 0.0) + 1e-9)
     with pytest.raises(IdentificationError, match='does not tell all 64 parameters apart'):
-        estimate(TorqueFactors.of(MODEL, one_joint), noise, PULL, 0.0)
+        estimate(QRFactors.of(MODEL, one_joint), noise, PULL, 0.0)
 
 
 def test_given_noise_of_each_joint_when_found_then_it_is_that_of_the_filtered_effort(simulate):
@@ -157,21 +159,21 @@ def test_given_noise_of_each_joint_when_found_then_it_is_that_of_the_filtered_ef
     noisy = replace(recording, effort=recording.effort
                     + NOISE_NM * rng.standard_normal(recording.q.shape))
     inflation = filter_inflation(OPTIONS)
-    factors = TorqueFactors.of(MODEL, prepare(noisy, OPTIONS))
+    factors = QRFactors.of(MODEL, prepare(noisy, OPTIONS))
     found = find_noise(factors, PULL, np.full(7, inflation))
     # White noise keeps 1 / inflation of its variance in the band; 1000 independent samples.
     np.testing.assert_allclose(found.deviation, NOISE_NM / np.sqrt(inflation), rtol=0.12, atol=0.0)
 
 
 def test_given_too_few_samples_when_noise_is_sought_then_it_says_how_many_there_are(simulate):
-    factors = TorqueFactors.of(MODEL, prepare(simulate(FER, duration=2.0), OPTIONS))
+    factors = QRFactors.of(MODEL, prepare(simulate(FER, duration=2.0), OPTIONS))
     with pytest.raises(IdentificationError, match=r'holds \d+ independent torque samples, too few '
                        'for 64 parameters; record longer'):
         find_noise(factors, PULL, np.full(7, 30.0))
 
 
 def test_given_a_published_set_when_friction_is_fitted_then_its_inertias_are_untouched(simulate):
-    factors = TorqueFactors.of(MODEL, exact_motion(simulate))
+    factors = QRFactors.of(MODEL, exact_motion(simulate))
     noise = Noise(np.full(7, 1e-5), np.ones(7))
     values = MODEL.base.values(FER)
     theta = fit_friction_alone(factors, noise, PULL, values)
@@ -187,7 +189,7 @@ def test_friction_of_a_published_set_brakes_and_leaves_out_what_is_not_there(sim
     motion = exact_motion(simulate)
     noisy = MODEL.torque(motion, truth) + 0.1 * np.random.default_rng(0).standard_normal(
         motion.effort.shape)
-    factors = TorqueFactors.of(MODEL, replace(motion, effort=noisy))
+    factors = QRFactors.of(MODEL, replace(motion, effort=noisy))
     theta = fit_friction_alone(factors, Noise(np.full(7, 0.1), np.ones(7)), PULL,
                                MODEL.base.values(FER))
     assert theta[fc_3] == 0.0
@@ -204,7 +206,7 @@ def test_friction_below_its_own_deviation_is_held_at_zero(simulate):
     motion = prepare(replace(recording, q=q, dq=dq), OPTIONS)
     truth = MODEL.torque(motion, TRUTH) + 0.05 * np.random.default_rng(1).standard_normal(q[
         :len(motion)].shape)
-    factors = TorqueFactors.of(MODEL, replace(motion, effort=truth))
+    factors = QRFactors.of(MODEL, replace(motion, effort=truth))
     noise = Noise(np.full(7, 0.05), np.full(7, 6.0))
     kept = without_undetermined_friction(factors.weighted(noise.weights), PULL, 10.0)
     held = {name for name, fitted in zip(MODEL.friction.names, kept.fitted) if not fitted}

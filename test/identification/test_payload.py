@@ -11,7 +11,7 @@ from franka_dynamics.arm import LinkInertia, load
 from franka_dynamics.arm.payload import payload_array
 from franka_dynamics.dynamics.regressor import link_vector
 from franka_dynamics.errors import IdentificationError
-from franka_dynamics.identification.payload import identify_payload, still_poses
+from franka_dynamics.identification.payload import identify_payload, static_samples
 from franka_dynamics.identification.payload_estimate import nearest_body
 from franka_dynamics.recordings.preprocessing import prepare
 from franka_dynamics.simulation.arm_simulation import SimulationSettings
@@ -68,8 +68,8 @@ def test_given_a_kilogram_on_the_simulator_when_identified_then_it_comes_back():
 
 def test_given_still_poses_when_identified_then_mass_and_centre_come_back_without_inertia():
     motion, duration = from_pose_to_pose(10, seed=4)
-    without = still_poses(played(motion, duration, seed=1))
-    loaded = still_poses(played(motion, duration, seed=2, payload=ONE_KG))
+    without = static_samples(played(motion, duration, seed=1))
+    loaded = static_samples(played(motion, duration, seed=2, payload=ONE_KG))
     assert len(without) == len(loaded) == 10
     found = identify_payload([without], [loaded], FER)
     truth = payload_array(ONE_KG)
@@ -108,7 +108,7 @@ def test_given_one_of_two_recordings_when_identified_then_it_is_refused(
 
 def test_given_an_arm_that_never_rests_when_poses_are_sought_then_it_says_so(simulate):
     with pytest.raises(IdentificationError, match=r'the arm never stood still for 0\.5 s'):
-        still_poses(simulate(FER))
+        static_samples(simulate(FER))
 
 
 def test_given_an_impossible_body_when_mended_then_no_possible_one_is_likelier():

@@ -13,7 +13,7 @@ from franka_dynamics.dynamics.regressor import (
     with_parameter_vector,
 )
 from franka_dynamics.errors import IdentificationError
-from franka_dynamics.identification.prior import Pull, thickened
+from franka_dynamics.identification.prior import Pull, with_minimum_gyration
 from franka_dynamics.identification.torque_model import TorqueModel
 
 FER = load('fer')
@@ -61,7 +61,7 @@ def test_given_base_parameters_when_pulled_then_it_is_the_least_over_all_arms_wi
 @pytest.mark.parametrize('name', ['gaz2019', 'ledezma2021', 'franka_description'])
 def test_given_any_set_when_thickened_then_it_is_physical_with_its_masses_and_centres(name):
     arm = load('fer', name)
-    for link, own in zip(arm.map_links(thickened).links, arm.links):
+    for link, own in zip(arm.map_links(with_minimum_gyration).links, arm.links):
         central = link.inertia_at_center_of_mass
         second = 0.5 * np.trace(central) * np.eye(3) - central
         assert np.linalg.eigvalsh(second)[0] >= own.mass * 0.01**2 * (1.0 - 1e-9)
@@ -71,12 +71,14 @@ def test_given_any_set_when_thickened_then_it_is_physical_with_its_masses_and_ce
 
 def test_given_a_link_that_is_thick_when_thickened_then_it_stays():
     link = FER.links[0]
-    np.testing.assert_allclose(thickened(link).inertia, link.inertia, rtol=0.0, atol=1e-14)
+    np.testing.assert_allclose(
+        with_minimum_gyration(link).inertia, link.inertia, rtol=0.0, atol=1e-14
+    )
 
 
 def test_given_a_link_without_mass_when_thickened_then_it_is_refused():
     with pytest.raises(IdentificationError, match='A link without mass cannot start'):
-        thickened(LinkInertia.zero())
+        with_minimum_gyration(LinkInertia.zero())
 
 
 def test_given_rotors_when_asked_for_then_they_have_a_scale_of_their_own():

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Streamed triangles say what the whole regressor says."""
+"""Streamed r_factors say what the whole regressor says."""
 
 from functools import reduce
 from itertools import pairwise
@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from franka_dynamics.arm import load
-from franka_dynamics.identification.qr_factors import TorqueFactors
+from franka_dynamics.identification.qr_factors import QRFactors
 from franka_dynamics.identification.torque_model import TorqueModel
 from franka_dynamics.recordings.preprocessing import prepare
 
@@ -30,7 +30,7 @@ def theta():
 
 
 def test_given_a_motion_when_factored_then_residual_squares_are_the_regressors(motion, theta):
-    factors = TorqueFactors.of(MODEL, motion)
+    factors = QRFactors.of(MODEL, motion)
     predicted = MODEL.regressor(motion) @ theta
     for unfiltered, effort in ((False, motion.effort), (True, motion.effort_unfiltered)):
         np.testing.assert_allclose(
@@ -42,9 +42,9 @@ def test_given_a_motion_when_factored_then_residual_squares_are_the_regressors(m
 def test_given_pieces_in_any_order_and_bracket_when_joined_then_the_squares_are_the_same(
         motion, theta):
     edges = [0, 3, 500, 517, 1100, len(motion)]
-    parts = [TorqueFactors.of(MODEL, motion.part(slice(a, b)))
+    parts = [QRFactors.of(MODEL, motion.part(slice(a, b)))
              for a, b in pairwise(edges)]
-    whole = TorqueFactors.of(MODEL, motion)
+    whole = QRFactors.of(MODEL, motion)
     left = reduce(add, parts)
     right = parts[4] + ((parts[2] + parts[0]) + (parts[3] + parts[1]))
     for joined in (left, right):
@@ -55,7 +55,7 @@ def test_given_pieces_in_any_order_and_bracket_when_joined_then_the_squares_are_
 
 def test_given_weights_when_solved_then_it_is_the_weighted_least_squares_of_all_rows(motion):
     weights = np.array([1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0])
-    triangle, effort = TorqueFactors.of(MODEL, motion).weighted(weights)
+    triangle, effort = QRFactors.of(MODEL, motion).weighted(weights)
     rows = (MODEL.regressor(motion) * weights[:, None]).reshape(-1, len(MODEL.names))
     expected, *_ = np.linalg.lstsq(rows, (motion.effort * weights).ravel(), rcond=None)
     # Condition number about 100: rounding of both solutions is a few 1e-13.
@@ -63,12 +63,12 @@ def test_given_weights_when_solved_then_it_is_the_weighted_least_squares_of_all_
 
 
 def test_given_no_samples_when_joined_then_nothing_changes(motion, theta):
-    whole = TorqueFactors.of(MODEL, motion)
-    joined = TorqueFactors.none(MODEL) + whole
+    whole = QRFactors.of(MODEL, motion)
+    joined = QRFactors.none(MODEL) + whole
     np.testing.assert_allclose(joined.squares(theta), whole.squares(theta), rtol=RELATIVE,
                                atol=0.0)
 
 
 def test_given_few_samples_when_factored_then_the_size_is_the_same(motion):
-    assert (TorqueFactors.of(MODEL, motion.part(slice(0, 2))).triangles.shape
-            == TorqueFactors.of(MODEL, motion).triangles.shape == (7, 48, 48))
+    assert (QRFactors.of(MODEL, motion.part(slice(0, 2))).r_factors.shape
+            == QRFactors.of(MODEL, motion).r_factors.shape == (7, 48, 48))

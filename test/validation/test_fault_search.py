@@ -13,7 +13,7 @@ from franka_dynamics.arm.sampling import random_arm, sample_states
 from franka_dynamics.dynamics.model import GRAVITY
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 from franka_dynamics.errors import JointVectorError
-from franka_dynamics.validation.fault_search import suspects
+from franka_dynamics.validation.fault_search import search_faults
 
 from ..arms import with_link, with_row
 
@@ -59,7 +59,7 @@ def planted(name):
 def test_given_one_fault_in_a_black_box_when_asked_then_it_heads_the_suspects(name):
     arm, faulty, gravity, what, value = planted(name)
     states = sample_states(arm, STATES, 1)
-    verdict = suspects(arm, states, black_box(faulty, states, gravity))
+    verdict = search_faults(arm, states, black_box(faulty, states, gravity))
     heads = [one for one in verdict.suspects if one.left < EXPLAINED]
     assert what in {one.name for one in heads}
     for one in heads:
@@ -77,7 +77,7 @@ def test_given_a_franka_arm_with_a_heavier_wrist_when_asked_then_both_doubles_ar
     link = arm.links[4]
     states = sample_states(arm, STATES, 2)
     faulty = with_link(arm, 4, LinkInertia(2.0, link.first_moment, link.inertia))
-    verdict = suspects(arm, states, black_box(faulty, states))
+    verdict = search_faults(arm, states, black_box(faulty, states))
     ending = 'mass of a table about the frame origin'
     assert {one.name for one in verdict.suspects[:2]} == {f'fer_joint5: {ending}',
                                                           f'fer_joint6: {ending}'}
@@ -86,19 +86,21 @@ def test_given_a_franka_arm_with_a_heavier_wrist_when_asked_then_both_doubles_ar
     assert five.alike == (f'fer_joint6: {ending}',)
     assert verdict.suspects[2].left > 0.01
     # Gautier and Khalil 1990: what an upright first joint hides.
-    assert {'fer_joint1: d', 'fer_joint1: centre of mass z', 'base: yaw'} <= set(verdict.unfelt)
-    assert 'fer_joint1: inertia zz about the centre of mass' not in verdict.unfelt
+    assert {'fer_joint1: d', 'fer_joint1: centre of mass z', 'base: yaw'} <= set(
+        verdict.unidentifiable
+    )
+    assert 'fer_joint1: inertia zz about the centre of mass' not in verdict.unidentifiable
     assert (f'fer_joint5: {ending}', f'fer_joint6: {ending}') in verdict.groups
     turning = next(group for group in verdict.groups if 'fer_joint1: rotor inertia' in group)
     assert 'fer_joint1: inertia zz about the centre of mass' in turning
-    assert verdict.rank < verdict.parameters - len(verdict.unfelt)
+    assert verdict.rank < verdict.parameters - len(verdict.unidentifiable)
 
 
 def test_given_a_twist_far_off_when_asked_then_it_is_found_all_the_same():
     arm = planted('alpha')[0]
     states = sample_states(arm, STATES, 3)
     far = arm.joints[1].row.alpha + 2.5
-    verdict = suspects(arm, states, black_box(with_row(arm, 1, alpha=far), states))
+    verdict = search_faults(arm, states, black_box(with_row(arm, 1, alpha=far), states))
     assert verdict.suspects[0].name == 'joint2: alpha'
     assert verdict.suspects[0].left < EXPLAINED
 
@@ -106,7 +108,7 @@ def test_given_a_twist_far_off_when_asked_then_it_is_found_all_the_same():
 def test_given_a_black_box_that_is_right_when_asked_then_nobody_is_suspected():
     arm = load('fr3')
     states = sample_states(arm, STATES, 4)
-    verdict = suspects(arm, states, black_box(arm, states))
+    verdict = search_faults(arm, states, black_box(arm, states))
     assert verdict.suspects == ()
     assert any('fr3_joint1: rotor inertia' in group for group in verdict.groups)
     assert verdict.difference < 1e-12
@@ -115,30 +117,30 @@ def test_given_a_black_box_that_is_right_when_asked_then_nobody_is_suspected():
 def test_given_a_suspect_when_printed_then_the_sentence_holds_value_share_and_doubles():
     arm, faulty, gravity, _, _ = planted('gravity')
     states = sample_states(arm, STATES, 1)
-    text = str(suspects(arm, states, black_box(faulty, states, gravity)).suspects[0])
+    text = str(search_faults(arm, states, black_box(faulty, states, gravity)).suspects[0])
     assert text.startswith('arm: gravity y 0.5 m/s^2 instead of 0 m/s^2 leaves 0.00% of')
 
 
 def test_given_a_progress_callback_when_asked_then_it_hears_of_every_felt_parameter():
     arm, faulty, gravity, _, _ = planted('gravity')
     states, calls = sample_states(arm, 3, 1), []
-    verdict = suspects(arm, states, black_box(faulty, states, gravity),
+    verdict = search_faults(arm, states, black_box(faulty, states, gravity),
                        progress=lambda: calls.append(1))
-    assert len(calls) == verdict.parameters - len(verdict.unfelt)
+    assert len(calls) == verdict.parameters - len(verdict.unidentifiable)
 
 
 def test_given_torques_of_another_shape_when_asked_then_both_shapes_are_named():
     arm = load('fer')
     states = sample_states(arm, 3, 0)
     with pytest.raises(JointVectorError, match=r'tau has shape \(2, 7\), expected \(3, 7\)'):
-        suspects(arm, states, np.zeros((2, 7)))
+        search_faults(arm, states, np.zeros((2, 7)))
 
 
 def test_given_another_gravity_when_asked_then_a_tilted_base_is_told_from_it():
     # To first order both are one; that gravity has become longer tells them apart.
     arm = replace(planted('gravity')[0], base=np.eye(4))
     states = sample_states(arm, STATES, 5)
-    verdict = suspects(arm, states, black_box(arm, states, (0.0, 0.3, -9.81)))
+    verdict = search_faults(arm, states, black_box(arm, states, (0.0, 0.3, -9.81)))
     first, second = verdict.suspects[:2]
     assert (first.name, first.alike) == ('arm: gravity y', ())
     assert first.left < EXPLAINED

@@ -8,7 +8,11 @@ import pytest
 from franka_dynamics.arm import LinkInertia, load, load_hand
 from franka_dynamics.arm.inertia import six_from_tensor
 from franka_dynamics.spatial import pose_from_xyz_rpy
-from franka_dynamics.validation.inertia_diagnosis import likeliest_mistake, mounting_angle, tool_on
+from franka_dynamics.validation.inertia_diagnosis import (
+    likeliest_error_pattern,
+    mounting_angle,
+    tool_on,
+)
 
 about_center = LinkInertia.from_center_of_mass
 
@@ -62,7 +66,7 @@ MADE = {
 @pytest.mark.parametrize('words', MADE)
 def test_given_a_mistake_when_explained_then_it_is_that_one_and_certain(words, seed):
     known = random_link(seed)
-    mistake = likeliest_mistake(MADE[words](known), known, {'the next': random_link(99)})
+    mistake = likeliest_error_pattern(MADE[words](known), known, {'the next': random_link(99)})
     assert words in mistake.cause
     assert mistake.certain
 
@@ -78,13 +82,13 @@ def test_given_a_mistake_when_explained_then_it_is_that_one_and_certain(words, s
 ])
 def test_given_one_quantity_changed_when_explained_then_it_may_be_meant(make, words):
     known = random_link(1)
-    mistake = likeliest_mistake(make(known), known, {})
+    mistake = likeliest_error_pattern(make(known), known, {})
     assert words in mistake.cause
     assert not mistake.certain
 
 
 def test_given_two_unrelated_links_when_explained_then_there_is_no_cause():
-    assert likeliest_mistake(random_link(1), random_link(2), {}) is None
+    assert likeliest_error_pattern(random_link(1), random_link(2), {}) is None
 
 
 @pytest.mark.parametrize('degrees', [-180, -90, -45, 15, 120])

@@ -13,7 +13,7 @@ from franka_dynamics.dynamics.lagrangian import LagrangianModel
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 from franka_dynamics.dynamics.product_of_exponentials import ExponentialsModel
-from franka_dynamics.validation.agreement import blame
+from franka_dynamics.validation.agreement import localize_fault
 
 from ..arms import with_row_shifted
 
@@ -32,7 +32,7 @@ def with_link(arm, link, change):
 
 def hold(model, reference_arm):
     states = sample_states(reference_arm, 4, 0)
-    return blame(model, NewtonEulerModel(reference_arm), states, tolerance=TOLERANCE)
+    return localize_fault(model, NewtonEulerModel(reference_arm), states, tolerance=TOLERANCE)
 
 
 @every_formulation
