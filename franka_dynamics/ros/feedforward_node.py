@@ -392,8 +392,9 @@ class FeedforwardNode(GuardedLifecycleNode):
         """
         Do what is due by the steady clock; return for how long nothing will be [s].
 
-        Called by the thread of the cycles after each event. Executors' timers, which this could
-        be left to, were seen to cease on a busy machine, and the check of silence with them.
+        Called by the thread of the cycles after each event. Not left to timers of
+        executors: on a busy machine such checks of silence were seen to stay away, for a cause
+        that is not known.
         """
         if not self._subscriptions_of_activation:
             return _IDLE_S
