@@ -82,7 +82,7 @@ def simulate(arm: ArmDescription, gains: DefaultGains, *, motion: bool, seconds:
             q, dq, effort = readings[k - late]
             cycle = controller.cycle(STEP_S * (k - late), q, dq, now, effort=effort)
             command = cycle.command if cycle.command is not None else command
-            controller.reflect(cycle)
+            controller.update_monitors(cycle)
             if planned is None and motion and now > 0.2 + delay:
                 request = multisine(arm, 12.0, 0.5)
                 planned = controller.set_reference(replace(request, times=1.0 + request.times))

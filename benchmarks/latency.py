@@ -210,7 +210,8 @@ def stages() -> dict[str, float]:
         'g(q) and C dq': lambda: (controller.terms.gravity(q),
                                   controller.terms.coriolis(q, zero)),
         'whole cycle (state, terms, limits)': cycle,
-        'after the command: counts, who compensates gravity': lambda: controller.reflect(last),
+        'after the command: counts, who compensates gravity':
+            lambda: controller.update_monitors(last),
         'after the command, once per second: cross-check': lambda: independent.nonlinear_effects(
             q, zero),
         'write a command, bytes': lambda: command.serialize(q),

@@ -123,7 +123,7 @@ def _print(description: ArmDescription, rows: list[InertiaRow], q: NDArray[np.fl
         console.print(table)
     console.print(f'total mass of the moving links {sum(row.mass for row in rows):.6g} kg')
     if arguments.plot:
-        console.print(f'picture: {arguments.plot}')
+        console.print(f'picture: {arguments.plot}', soft_wrap=True)
 
 
 def _dh_table(description: ArmDescription) -> Table:

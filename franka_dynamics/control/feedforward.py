@@ -97,8 +97,8 @@ class FeedforwardController:
     """
     Computes feedforward torques for one arm, with every guard that can stop it.
 
-    Both nodes drive it alike: `cycle` for each state, its command sent, then `reflect`; where no
-    command came, `stop_step` until it returns None.
+    Both nodes drive it alike: `cycle` for each state, its command sent, then `update_monitors`;
+    where no command came, `stop_step` until it returns None.
 
     Parameters
     ----------

@@ -334,7 +334,8 @@ class StateSupervisor:
                               f'the stamps went back by {-elapsed:.3g} s; was the clock or the '
                               'simulation reset?')
         self.out_of_order += 1
-        if sum(self._order) >= _MOST_OUT_OF_ORDER:
+        # Not while all have stayed behind: a simulation that was restarted looks like that.
+        if self._behind < sum(self._order) >= _MOST_OUT_OF_ORDER:
             return self._fail(
                 Condition.INTERLEAVED, f'{sum(self._order)} of the last {len(self._order)} stamps '
                 "went back; more than one publisher seems to send this arm's states")

@@ -144,7 +144,7 @@ def test_given_torques_of_a_black_box_when_asked_then_the_suspects_are_listed(tm
                  str(result)]) == 1
     out = words(capsys.readouterr().out)
     assert '1. arm: gravity y 0.2 m/s^2 instead of 0 m/s^2 leaves 0.00% of the difference.' in out
-    assert json.loads(result.read_text())['search_faults'][0]['parameter'] == 'gravity y'
+    assert json.loads(result.read_text())['suspects'][0]['parameter'] == 'gravity y'
 
 
 def test_given_torques_of_the_arm_itself_when_asked_then_the_status_is_zero(tmp_path, capsys):

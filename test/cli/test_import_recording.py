@@ -21,11 +21,11 @@ COLUMNS = ('--stamp', 't', '--position', 'q{}', '--velocity', 'dq{}', '--effort'
 
 @pytest.fixture
 def log(tmp_path):
-    """Return a CSV of a sine about the home pose, torques by the model."""
+    """Return a CSV of a sine about the home pose, torques by model and friction."""
     time = 0.01 * np.arange(300)
     q = FER.home + 0.3 * np.sin(2.0 * time[:, None])
     dq, ddq = 0.6 * np.cos(2.0 * time[:, None]) * np.ones(7), -4.0 * (q - FER.home)
-    effort = NewtonEulerModel(FER).inverse_dynamics(q, dq, ddq)
+    effort = NewtonEulerModel(FER).inverse_dynamics(q, dq, ddq) + FER.friction.torque(dq)
     path = tmp_path / 'log.csv'
     np.savetxt(path, np.column_stack([time, q, dq, effort]), delimiter=',', header=HEADER,
                comments='', fmt='%.17e')

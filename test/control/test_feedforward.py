@@ -304,7 +304,7 @@ def test_given_a_trajectory_when_its_efforts_are_asked_then_they_are_inverse_dyn
     controller = FeedforwardController(FER, MUJOCO)
     controller.cycle(1.0, FER.home, np.zeros(7), 1.0)
     motion = multisine(FER, 2.0, 0.2)
-    planned = controller.plan(motion)
+    planned = controller.plan(motion, controller.planning_basis(motion))
     independent = NewtonEulerModel(FER)
     expected = independent.inverse_dynamics(
         planned.positions, planned.velocities, planned.accelerations)

@@ -135,9 +135,10 @@ def test_sigkill_where_nobody_carries_then_g_is_left(
     arm.until(lambda: len(heard) > 300 and watched(keeper) and probe.count_subscribers(
         'feedforward/gravity') > 0, 'commands')
     # Away from where it is held, so that the gains add to g.
+    for _ in range(50):
+        arm.q[1] += 1e-3
+        arm.send(1, velocity=[0.0, 1.0, *[0.0] * 5])
     q = arm.q.copy()
-    q[1] += 0.05
-    arm.q = q
     arm.until(lambda: abs(heard[-1][1][1] - heard[0][1][1]) > 1.0, 'a torque beyond g')
     node.end(signal.SIGKILL)
     probe.until(lambda: 'the stop sequence ended' in keeper.text, 'the end')

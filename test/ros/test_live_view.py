@@ -27,7 +27,8 @@ def view():
 
 def test_given_joint_states_alone_when_read_then_gravity_is_our_own_models(view, arm, probe):
     arm.wait_for_listener()
-    arm.until(view.read, 'a state')
+    measured = [1.0] * 7  # all zeros would be no effort
+    probe.until(lambda: (arm.send(2, effort=measured), view.read())[1], 'a state')
     state = view.read()
     np.testing.assert_allclose(state.q, FER.home, rtol=0.0, atol=0.0)
     np.testing.assert_allclose(state.torques[GRAVITY], NewtonEulerModel(FER).gravity(FER.home),

@@ -95,7 +95,7 @@ def test_given_tool_frames_when_read_then_the_flange_is_where_the_rows_put_it():
 
 @pytest.mark.parametrize(('text', 'names', 'sentence'), [
     (FER, ('left_fer_joint1',), "no joint 'left_fer_joint1'; its moving joints are fer_joint1"),
-    (write_urdf(load('fer', prefix='left_')), NAMES, "under the prefix 'left_'; .*--prefix"),
+    (write_urdf(load('fer', prefix='left_')), NAMES, "under the prefix 'left_'; .*--arm-prefix"),
     (FER, (), 'no joint names were given'),
     (FER, NAMES[::-1], 'expected fer_joint7, .* as one chain in this order'),
     (FER, (NAMES[0], *NAMES[2:]), 'moving joints are fer_joint2, fer_joint3'),
