@@ -112,6 +112,17 @@ def test_given_one_late_message_when_observed_then_it_is_passed_over():
     assert stream.send(advance=3.5 * STEP).trusted
 
 
+def test_a_clock_that_begins_again_is_not_two_publishers():
+    # A simulation killed before its first second was over and started again.
+    stream = Stream().trusted()
+    conditions = [stream.send(advance=-0.9).condition]
+    for _ in range(60):
+        conditions.append(stream.send().condition)
+    assert Condition.CLOCK_JUMPED in conditions
+    assert Condition.INTERLEAVED not in conditions
+    assert conditions[-1] is Condition.TRUSTED
+
+
 def test_given_two_publishers_with_their_own_clocks_when_observed_then_they_are_interleaved():
     stream = Stream().trusted()
     conditions = []
