@@ -122,7 +122,8 @@ def run(arguments: argparse.Namespace) -> int:
         console.print(refused, style='red', highlight=False)
         return 1
     if arguments.output:
-        write_text(arguments.output, identified_arm_text(result, found.bags))
+        write_text(arguments.output, identified_arm_text(
+            result, found.bags, arguments.payload))
         count = f'all {len(result.bags)} bags' if len(result.bags) > 1 else 'all of the bag'
         console.print(f'arm file: {arguments.output} (set {IDENTIFIED}, fitted to {count})',
                       highlight=False)
@@ -152,9 +153,16 @@ class _Found:
     failures: list[str]
 
 
-def identified_arm_text(result: Identification, bags: Sequence[BagNote]) -> str:
-    """Return the identified arm as the text of an arm file, with where it comes from."""
+def identified_arm_text(result: Identification, bags: Sequence[BagNote],
+                        payload: str | None = None) -> str:
+    """
+    Return the identified arm as the text of an arm file, with where it comes from.
+
+    A payload that was on the flange is taken off again: the file is of the arm without it.
+    """
+    from ..arm import LinkInertia
     from ..arm.arm_file_writer import arm_file_text
+    from ..arm.payload import read_payload
 
     names = [Path(one.bag).name for one in bags]
     shown = ', '.join(names[:5]) + (f' and {len(names) - 5} more' if len(names) > 5 else '')
@@ -168,6 +176,9 @@ def identified_arm_text(result: Identification, bags: Sequence[BagNote]) -> str:
         notes += ('; N m per A of motor current: '
                   + ', '.join(f'{value:.4g}' for value in result.effort_scale))
     arm = replace(result.arm, inertial_set=IDENTIFIED)
+    if payload is not None:
+        arm = arm.with_payload(LinkInertia.zero() - read_payload(payload))
+        notes += f'; recorded with the payload {payload}, which is not in these numbers'
     return arm_file_text(arm, title=f'{arm.name}, identified', source=source, notes=notes,
                          friction_source=source)
 

@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 
 from franka_dynamics.arm import load, SigmoidFriction, ViscousCoulombFriction
+from franka_dynamics.arm.payload import read_payload
 from franka_dynamics.cli.main import INPUT_AT_FAULT, main
+from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.recordings.preprocessing import prepare
 from franka_dynamics.recordings.recording import read_recording
 from franka_dynamics.recordings.replay import fit, friction_column
@@ -97,6 +99,22 @@ def test_an_arm_no_better_than_published_is_not_written(simulate, tmp_path, caps
     assert main(['identify', str(bag), '--out', str(out), '--anyway']) == 0
     assert 'NOT better than the best published set' in ' '.join(
         out.read_text().split())
+
+
+def test_a_payload_that_was_named_is_not_in_the_file(simulate, tmp_path):
+    payload = '1.5,0.0,0.0,0.05,0.004,0.0,0.0,0.004,0.0,0.002'
+    drawn = drawn_around(FER, 0)
+    path, out = tmp_path / 'loaded', tmp_path / 'arm.yaml'
+    write_recording(simulate(drawn.with_payload(read_payload(payload)), duration=30.0,
+                             friction=FRICTION, noise=0.2), path)
+    assert main(['identify', str(path), '--payload', payload, '--out', str(out),
+                 '--anyway']) == 0
+    q = FER.home
+    gravity = NewtonEulerModel(load(out)).gravity(q)
+    # The payload alone makes 8 N m on joint 2; the identified arm misses by the noise.
+    np.testing.assert_allclose(gravity, NewtonEulerModel(drawn).gravity(q), rtol=0.0, atol=1.0)
+    loaded = drawn.with_payload(read_payload(payload))
+    assert np.abs(NewtonEulerModel(loaded).gravity(q) - gravity).max() > 5.0
 
 
 def test_bags_named_as_unseen_decide(simulate, bag, tmp_path, capsys):
