@@ -63,8 +63,9 @@ def candidates(states: JointStates, out: np.ndarray) -> dict[str, Candidate]:
     simulated = build_mujoco(description)
     simulation = mujoco.MjData(simulated)
     rollout = Rollout(nthread=threads)
-    initial = np.zeros((min(count, LOOPED), mujoco.mj_stateSize(
-        simulated, mujoco.mjtState.mjSTATE_FULLPHYSICS)))
+    initial = np.zeros(
+        (min(count, LOOPED), mujoco.mj_stateSize(simulated, mujoco.mjtState.mjSTATE_FULLPHYSICS))
+    )
     initial[:, 1:8], initial[:, 8:15] = rows[0], rows[1]
     copies = [mujoco.MjData(simulated) for _ in range(threads)]
 
@@ -84,7 +85,8 @@ def candidates(states: JointStates, out: np.ndarray) -> dict[str, Candidate]:
         MUJOCO: Candidate(loop_mujoco, looped),
         ROLLOUT: Candidate(lambda: rollout.rollout(simulated, copies, initial, nstep=1), looped),
         ANY_ARM: Candidate(lambda: any_arm.inverse_dynamics(*states, out), count),
-        OURS: Candidate(lambda: generated.inverse_dynamics(*states, out), count)}
+        OURS: Candidate(lambda: generated.inverse_dynamics(*states, out), count),
+    }
 
 
 def nanoseconds(candidate: Candidate) -> float:
@@ -120,24 +122,32 @@ def main() -> None:
     parser.add_argument('--plot', metavar='FILE', help='where a plot goes (svg, png, pdf)')
     arguments = parser.parse_args()
     print(f'{machine()}, mujoco {mujoco.__version__}; {available_threads()} threads.\n')
-    sizes = [10 ** k for k in range(2, int(np.log10(arguments.largest)) + 1)]
+    sizes = [10**k for k in range(2, int(np.log10(arguments.largest)) + 1)]
     medians: dict[str, list[float]] = {}
     for count in sizes:
         out = np.empty((count, 7))
         listed = candidates(sample_states(load('fer'), count, seed=0), out)
         found, foreign = measure(listed)
         if not medians:
-            print('| states | ' + ' | '.join(f'{name} [ns]' for name in listed)
-                  + f' | {PARALLEL} / {OURS} | {PARALLEL} / {ANY_ARM} | peak memory [MiB] '
-                  '| others busy [cores] |')
+            print(
+                '| states | '
+                + ' | '.join(f'{name} [ns]' for name in listed)
+                + f' | {PARALLEL} / {OURS} | {PARALLEL} / {ANY_ARM} | peak memory [MiB] '
+                '| others busy [cores] |'
+            )
             print('|---' * (len(listed) + 5) + '|')
         for name, values in found.items():
             medians.setdefault(name, []).append(float(np.median(values)))
-        print(f'| {count:,} | ' + ' | '.join(f'{medians[name][-1]:,.0f}' for name in listed)
-              + ''.join(f' | {np.median(found[PARALLEL] / found[name]):.1f}'
-                        for name in (OURS, ANY_ARM))
-              + f' | {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:,.0f}'
-              f' | {foreign:.2f}{" (not quiet)" if foreign > QUIET else ""} |', flush=True)
+        print(
+            f'| {count:,} | '
+            + ' | '.join(f'{medians[name][-1]:,.0f}' for name in listed)
+            + ''.join(
+                f' | {np.median(found[PARALLEL] / found[name]):.1f}' for name in (OURS, ANY_ARM)
+            )
+            + f' | {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:,.0f}'
+            f' | {foreign:.2f}{" (not quiet)" if foreign > QUIET else ""} |',
+            flush=True,
+        )
     if arguments.plot:
         plot(arguments.plot, sizes, medians)
 

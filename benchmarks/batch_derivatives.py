@@ -35,8 +35,10 @@ def main() -> None:
 
     candidates = {
         'derivatives, batch': (lambda: model.inverse_dynamics_derivatives(*states, slopes), COUNT),
-        'derivatives, pin.computeRNEADerivatives in a loop':
-            (lambda: loop(pin.computeRNEADerivatives), LOOP),
+        'derivatives, pin.computeRNEADerivatives in a loop': (
+            lambda: loop(pin.computeRNEADerivatives),
+            LOOP,
+        ),
         'forward dynamics, batch': (lambda: model.forward_dynamics(*states, row), COUNT),
         'forward dynamics, pin.aba in a loop': (lambda: loop(pin.aba), LOOP),
         'inverse dynamics, batch': (lambda: model.inverse_dynamics(*states, row), COUNT),
@@ -48,14 +50,20 @@ def main() -> None:
             call()
             times[name].append((time.thread_time() - began) / count * 1e9)
     measured = {name: np.array(values[1:]) for name, values in times.items()}
-    print(f'{platform.processor() or platform.machine()}, {arguments.arm}, one thread, medians of '
-          f'{arguments.rounds} rounds [ns of processor time a state]')
+    print(
+        f'{platform.processor() or platform.machine()}, {arguments.arm}, one thread, medians of '
+        f'{arguments.rounds} rounds [ns of processor time a state]'
+    )
     for name, values in measured.items():
         print(f'{np.median(values):9.1f}  {name}')
-    slope, ahead, inverse = (measured[f'{what}, batch'] for what in (
-        'derivatives', 'forward dynamics', 'inverse dynamics'))
-    loops = (measured['derivatives, pin.computeRNEADerivatives in a loop'],
-             measured['forward dynamics, pin.aba in a loop'])
+    slope, ahead, inverse = (
+        measured[f'{what}, batch']
+        for what in ('derivatives', 'forward dynamics', 'inverse dynamics')
+    )
+    loops = (
+        measured['derivatives, pin.computeRNEADerivatives in a loop'],
+        measured['forward dynamics, pin.aba in a loop'],
+    )
     print(f'{np.median(loops[0] / slope):9.1f}  times the loop of computeRNEADerivatives')
     print(f'{np.median(loops[1] / ahead):9.1f}  times the loop of aba')
     print(f'{np.median(slope / inverse):9.1f}  inverse dynamics take as long as their derivatives')

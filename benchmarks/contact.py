@@ -30,8 +30,12 @@ from franka_dynamics.simulation.joint_elasticity import franka_elasticity
 
 SENSORS = {'friction': True, 'position_noise': 1e-5, 'velocity_noise': 1e-3, 'effort_noise': 0.1}
 # What a real FER's states at 1 kHz scatter by beyond what its gears do.
-REAL_SENSORS = {'friction': True, 'position_noise': 2e-6, 'velocity_noise': 3e-3,
-                'effort_noise': 0.05}
+REAL_SENSORS = {
+    'friction': True,
+    'position_noise': 2e-6,
+    'velocity_noise': 3e-3,
+    'effort_noise': 0.05,
+}
 JITTER_S = 2e-4  # of its stamps
 STIFFNESS, DAMPING = 400.0, 40.0  # [1/s^2, 1/s] times M
 SPEED_SHARE = 0.5  # of the velocity limits, at most; the elastic arm goes to 0.85
@@ -65,8 +69,9 @@ class Outcome:
         self.share = max(self.share, other.share)
 
 
-def wander(arm: ArmDescription, seed: int, pace: float = 1.0,
-           speed: float = SPEED_SHARE) -> Callable[[np.ndarray], np.ndarray]:
+def wander(
+    arm: ArmDescription, seed: int, pace: float = 1.0, speed: float = SPEED_SHARE
+) -> Callable[[np.ndarray], np.ndarray]:
     """
     Return a motion without period within the limits, four sines a joint, at a pace.
 
@@ -78,8 +83,7 @@ def wander(arm: ArmDescription, seed: int, pace: float = 1.0,
     share = rng.uniform(0.2, 1.0, (4, arm.n))
     lower, upper = arm.limit('lower'), arm.limit('upper')
     room = 0.45 * (upper - lower) / share.sum(axis=0)
-    scale = share * np.minimum(
-        room, speed * arm.limit('velocity') / (w * share).sum(axis=0))
+    scale = share * np.minimum(room, speed * arm.limit('velocity') / (w * share).sum(axis=0))
     middle = 0.5 * (lower + upper)
     w *= pace
 
@@ -120,19 +124,35 @@ class Pushes:
             self._waiting = True
 
 
-def run(arm: ArmDescription, duration: float, *, mass: float = 0.0, push: bool = False,
-        pace: float = 1.0, elastic: bool = False, seed: int = 0,
-        limits: ContactLimits | None = None,
-        progress: Callable[[float], None] = lambda seconds: None) -> Outcome:
+def run(
+    arm: ArmDescription,
+    duration: float,
+    *,
+    mass: float = 0.0,
+    push: bool = False,
+    pace: float = 1.0,
+    elastic: bool = False,
+    seed: int = 0,
+    limits: ContactLimits | None = None,
+    progress: Callable[[float], None] = lambda seconds: None,
+) -> Outcome:
     """Simulate; the model knows neither the payload nor the pushes."""
     motion = wander(arm, seed, pace, 0.85 if elastic else SPEED_SHARE)
     jitter = np.random.default_rng(seed + 2)
     payload = LinkInertia.from_center_of_mass(
-        mass, [0.0, 0.02, 0.05], 0.002 * mass * np.array([1.0, 0.0, 0.0, 1.0, 0.0, 1.0]))
-    simulation = ArmSimulation(arm, SimulationSettings(
-        start=motion(np.zeros(1))[0, 0], payload=payload, brake_release_after=0.0, seed=seed,
-        elasticity=franka_elasticity(arm) if elastic else None,
-        **(REAL_SENSORS if elastic else SENSORS)))
+        mass, [0.0, 0.02, 0.05], 0.002 * mass * np.array([1.0, 0.0, 0.0, 1.0, 0.0, 1.0])
+    )
+    simulation = ArmSimulation(
+        arm,
+        SimulationSettings(
+            start=motion(np.zeros(1))[0, 0],
+            payload=payload,
+            brake_release_after=0.0,
+            seed=seed,
+            elasticity=franka_elasticity(arm) if elastic else None,
+            **(REAL_SENSORS if elastic else SENSORS),
+        ),
+    )
     model = PinocchioModel(arm)
     monitor = ContactMonitor(model, limits, arm.friction)
     pushes = Pushes(simulation, model, seed + 1)
@@ -150,9 +170,15 @@ def run(arm: ArmDescription, duration: float, *, mass: float = 0.0, push: bool =
                 outcome.alarms += flagged
                 outcome.share = max(outcome.share, monitor.largest_share)
             monitor.largest_share = 0.0
-            simulation.step(pin.rnea(
-                model.model, model.data, q, dq,
-                acceleration + STIFFNESS * (at - q) + DAMPING * (speed - dq)))
+            simulation.step(
+                pin.rnea(
+                    model.model,
+                    model.data,
+                    q,
+                    dq,
+                    acceleration + STIFFNESS * (at - q) + DAMPING * (speed - dq),
+                )
+            )
         outcome.fastest = max(outcome.fastest, float(np.abs(wanted[1]).max()))
         outcome.masses.append(monitor.load_mass()[0])
         progress(1.0)
@@ -175,36 +201,53 @@ ROWS = {
 
 def summary(outcome: Outcome) -> dict[str, float]:
     """Return the figures of one row."""
-    delays, levers = 1e3 * np.array(outcome.delays), np.array(outcome.levers[:len(outcome.delays)])
+    delays, levers = (
+        1e3 * np.array(outcome.delays),
+        np.array(outcome.levers[: len(outcome.delays)]),
+    )
     mass = np.array(outcome.masses)
-    figures = {'simulated time [s]': outcome.duration, 'fastest joint [rad/s]': outcome.fastest,
-               'false alarms': outcome.alarms,
-               'largest share of the threshold, unpushed [%]': 100.0 * outcome.share,
-               'load [kg]': float(np.nanmean(mass)), 'its deviation [kg]': float(np.nanstd(mass))}
+    figures = {
+        'simulated time [s]': outcome.duration,
+        'fastest joint [rad/s]': outcome.fastest,
+        'false alarms': outcome.alarms,
+        'largest share of the threshold, unpushed [%]': 100.0 * outcome.share,
+        'load [kg]': float(np.nanmean(mass)),
+        'its deviation [kg]': float(np.nanstd(mass)),
+    }
     if not len(delays):
         return figures
     flagged = delays[np.isfinite(delays)]
     strong = delays[levers >= 2.5]
-    return {**figures, 'pushes': len(delays),
-            'flagged within 50 ms [%]': 100.0 * float(np.mean(delays <= 50.0)),
-            'not flagged [%]': 100.0 * float(np.mean(np.isinf(delays))),
-            'time to the flag p50 [ms]': float(np.percentile(flagged, 50)),
-            'time to the flag p95 [ms]': float(np.percentile(flagged, 95)),
-            'pushes with 2.5 N m or more at some joint': len(strong),
-            'of these flagged within 50 ms [%]': 100.0 * float(np.mean(strong <= 50.0)),
-            'of these not flagged [%]': 100.0 * float(np.mean(np.isinf(strong)))}
+    return {
+        **figures,
+        'pushes': len(delays),
+        'flagged within 50 ms [%]': 100.0 * float(np.mean(delays <= 50.0)),
+        'not flagged [%]': 100.0 * float(np.mean(np.isinf(delays))),
+        'time to the flag p50 [ms]': float(np.percentile(flagged, 50)),
+        'time to the flag p95 [ms]': float(np.percentile(flagged, 95)),
+        'pushes with 2.5 N m or more at some joint': len(strong),
+        'of these flagged within 50 ms [%]': 100.0 * float(np.mean(strong <= 50.0)),
+        'of these not flagged [%]': 100.0 * float(np.mean(np.isinf(strong))),
+    }
 
 
 def main() -> None:
     """Run the rows that were asked for and write their figures."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument('--arm', default='fer')
-    parser.add_argument('--duration', type=float, default=3600.0, metavar='S',
-                        help='simulated time of each row [s] (default: %(default)s)')
-    parser.add_argument('--row', action='append', choices=list(ROWS),
-                        help='only this row; may be repeated')
-    parser.add_argument('--seed', type=int, default=0,
-                        help='of motions, noise and pushes (default: %(default)s)')
+    parser.add_argument(
+        '--duration',
+        type=float,
+        default=3600.0,
+        metavar='S',
+        help='simulated time of each row [s] (default: %(default)s)',
+    )
+    parser.add_argument(
+        '--row', action='append', choices=list(ROWS), help='only this row; may be repeated'
+    )
+    parser.add_argument(
+        '--seed', type=int, default=0, help='of motions, noise and pushes (default: %(default)s)'
+    )
     parser.add_argument('--json', type=Path, metavar='FILE', help='write the figures here')
     arguments = parser.parse_args()
     arm = load(arguments.arm)
@@ -215,9 +258,15 @@ def main() -> None:
             task = bar.add_task(row, total=arguments.duration)
             outcome = Outcome()
             for piece in range(pieces):
-                outcome.add(run(arm, arguments.duration / pieces,
-                                seed=arguments.seed + 10 * piece, **ROWS[row],
-                                progress=lambda seconds, task=task: bar.advance(task, seconds)))
+                outcome.add(
+                    run(
+                        arm,
+                        arguments.duration / pieces,
+                        seed=arguments.seed + 10 * piece,
+                        **ROWS[row],
+                        progress=lambda seconds, task=task: bar.advance(task, seconds),
+                    )
+                )
             figures[row] = summary(outcome)
             if arguments.json:
                 arguments.json.write_text(json.dumps(figures, indent=2) + '\n')
@@ -226,8 +275,9 @@ def main() -> None:
     for heading in ('', *figures):
         table.add_column(heading, justify='right')
     for name in names:
-        table.add_row(name, *(f'{row[name]:.4g}' if name in row else ''
-                              for row in figures.values()))
+        table.add_row(
+            name, *(f'{row[name]:.4g}' if name in row else '' for row in figures.values())
+        )
     print(table)
 
 

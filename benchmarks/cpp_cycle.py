@@ -60,13 +60,27 @@ def main() -> None:
             (folder / path).parent.mkdir(parents=True, exist_ok=True)
             (folder / path).write_text(text)
         (folder / 'main.cpp').write_text(PROGRAM)
-        subprocess.run([compiler, '-std=c++17', '-O2', '-I', str(folder / 'include'), '-o',
-                        str(folder / 'timed'), str(folder / 'main.cpp')], check=True)
-        p50, p99, p999, _ = subprocess.run([str(folder / 'timed')], check=True, text=True,
-                                           capture_output=True).stdout.split()
-    print(f'{platform.processor() or platform.machine()}, {compiler} -O2, one million cycles of '
-          f'{arguments.arm} with payload and inclined base: p50 {p50} us, p99 {p99} us, '
-          f'p99.9 {p999} us')
+        subprocess.run(
+            [
+                compiler,
+                '-std=c++17',
+                '-O2',
+                '-I',
+                str(folder / 'include'),
+                '-o',
+                str(folder / 'timed'),
+                str(folder / 'main.cpp'),
+            ],
+            check=True,
+        )
+        p50, p99, p999, _ = subprocess.run(
+            [str(folder / 'timed')], check=True, text=True, capture_output=True
+        ).stdout.split()
+    print(
+        f'{platform.processor() or platform.machine()}, {compiler} -O2, one million cycles of '
+        f'{arguments.arm} with payload and inclined base: p50 {p50} us, p99 {p99} us, '
+        f'p99.9 {p999} us'
+    )
 
 
 if __name__ == '__main__':

@@ -37,13 +37,22 @@ from franka_dynamics.simulation.arm_simulation import ArmSimulation, SimulationS
 TIMEOUT_S = 0.21  # state_timeout of the simulated targets
 STEP_S = 1e-3
 # As config/feedforward/mujoco.yaml has them.
-LIMITS = SupervisionLimits(state_timeout=TIMEOUT_S, max_state_age=0.0, min_input_rate=50.0,
-                           max_restarts=1000)
+LIMITS = SupervisionLimits(
+    state_timeout=TIMEOUT_S, max_state_age=0.0, min_input_rate=50.0, max_restarts=1000
+)
 
 
-def simulate(arm: ArmDescription, gains: DefaultGains, *, motion: bool, seconds: float,
-             delay: float = 0.0, gaps: Sequence[float] = (), gap: float = 0.2,
-             disturbed: float = 0.0) -> tuple[float, float, int]:
+def simulate(
+    arm: ArmDescription,
+    gains: DefaultGains,
+    *,
+    motion: bool,
+    seconds: float,
+    delay: float = 0.0,
+    gaps: Sequence[float] = (),
+    gap: float = 0.2,
+    disturbed: float = 0.0,
+) -> tuple[float, float, int]:
     """
     Return the largest error, that at the end [rad], and the stops.
 
@@ -66,9 +75,13 @@ def simulate(arm: ArmDescription, gains: DefaultGains, *, motion: bool, seconds:
 
     """
     start = home_pose(arm)
-    controller = FeedforwardController(arm, Settings(
-        target='mujoco', kp=tuple(gains.kp), kd=tuple(gains.kd), max_tracking_error=(0.0,)),
-        LIMITS)
+    controller = FeedforwardController(
+        arm,
+        Settings(
+            target='mujoco', kp=tuple(gains.kp), kd=tuple(gains.kd), max_tracking_error=(0.0,)
+        ),
+        LIMITS,
+    )
     controller.enable()
     simulation = ArmSimulation(arm, SimulationSettings(start=start, brake_release_after=0.0))
     planned, command, errors = None, None, []
@@ -103,33 +116,54 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument('--arms', nargs='+', default=['fer', 'fr3', 'fr3v2'])
     parser.add_argument('--hands', nargs='+', default=['none', 'franka_hand'])
     options = parser.parse_args(argv)
-    linear = Table('arm', 'hand', 'delay margin [ms]', 'torque held stably up to [ms]',
-                   f'spectral radius at {1e3 * TIMEOUT_S:.0f} ms', 'M^-1 kd dt',
-                   title='Linearised at home')
-    simulated = Table('arm', 'hold, 100 ms old, 10 mrad off: after 10 s',
-                      'motion, 200 ms hiccup: largest, at the end', 'stops',
-                      'motion, 20 ms old: largest, at the end', title='Simulated [rad]')
+    linear = Table(
+        'arm',
+        'hand',
+        'delay margin [ms]',
+        'torque held stably up to [ms]',
+        f'spectral radius at {1e3 * TIMEOUT_S:.0f} ms',
+        'M^-1 kd dt',
+        title='Linearised at home',
+    )
+    simulated = Table(
+        'arm',
+        'hold, 100 ms old, 10 mrad off: after 10 s',
+        'motion, 200 ms hiccup: largest, at the end',
+        'stops',
+        'motion, 20 ms old: largest, at the end',
+        title='Simulated [rad]',
+    )
     cases = [(name, hand) for name in options.arms for hand in options.hands]
     for name, hand in track(cases, description='simulating'):
         arm = load(name, hand=hand)
         model, home = NewtonEulerModel(arm), home_pose(arm)
         gains = default_gains(model)
-        at_home = linearize(BodyTree.from_description(arm), home, np.zeros(arm.n),
-                            model.gravity(home))
+        at_home = linearize(
+            BodyTree.from_description(arm), home, np.zeros(arm.n), model.gravity(home)
+        )
         longest = 0.0
         while hold_radius(at_home, gains.kp, gains.kd, longest + 1e-3) < 1.0:
             longest += 1e-3
-        linear.add_row(name, hand, f'{1e3 * delay_margin(at_home, gains.kp, gains.kd):.0f}',
-                       f'{1e3 * longest:.0f}',
-                       f'{hold_radius(at_home, gains.kp, gains.kd, TIMEOUT_S):.3f}',
-                       f'{gains.per_step:.4f}')
+        linear.add_row(
+            name,
+            hand,
+            f'{1e3 * delay_margin(at_home, gains.kp, gains.kd):.0f}',
+            f'{1e3 * longest:.0f}',
+            f'{hold_radius(at_home, gains.kp, gains.kd, TIMEOUT_S):.3f}',
+            f'{gains.per_step:.4f}',
+        )
         if hand != options.hands[0]:
             continue
         _, held, _ = simulate(arm, gains, motion=False, seconds=11.0, delay=0.1, disturbed=0.01)
         most, end, stops = simulate(arm, gains, motion=True, seconds=16.0, gaps=(3.3, 7.7))
         old_most, old_end, _ = simulate(arm, gains, motion=True, seconds=16.0, delay=0.02)
-        simulated.add_row(name, f'{held:.2g}', f'{most:.2g}, {end:.2g}', f'{stops}',
-                          f'{old_most:.2g}, {old_end:.2g}')
+        simulated.add_row(
+            name,
+            f'{held:.2g}',
+            f'{most:.2g}, {end:.2g}',
+            f'{stops}',
+            f'{old_most:.2g}, {old_end:.2g}',
+        )
     for table in (linear, simulated):
         Console().print(table)
     return 0

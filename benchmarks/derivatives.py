@@ -24,8 +24,12 @@ BATCH = 256
 STEP = 1e-6
 
 
-def finite_differences(tree: BodyTree, q: np.ndarray, dq: np.ndarray, ddq: np.ndarray,
-                       ) -> np.ndarray:
+def finite_differences(
+    tree: BodyTree,
+    q: np.ndarray,
+    dq: np.ndarray,
+    ddq: np.ndarray,
+) -> np.ndarray:
     """Return dtau/dlambda by central differences: 2 (9n + 6) inverse dynamics."""
     n = tree.n
     columns = []
@@ -34,9 +38,12 @@ def finite_differences(tree: BodyTree, q: np.ndarray, dq: np.ndarray, ddq: np.nd
         for sign in (1.0, -1.0):
             change = np.zeros(9 * n + 6)
             change[k] = sign * STEP
-            moved = tree if k >= 6 * (n + 1) else tree.with_twist_corrections(
-                change[:6 * (n + 1)].reshape(n + 1, 6))
-            shifts = change[6 * (n + 1):].reshape(3, n)
+            moved = (
+                tree
+                if k >= 6 * (n + 1)
+                else tree.with_twist_corrections(change[: 6 * (n + 1)].reshape(n + 1, 6))
+            )
+            shifts = change[6 * (n + 1) :].reshape(3, n)
             pair.append(tree_motion(moved, q + shifts[0], dq + shifts[1], ddq + shifts[2]).tau)
         columns.append((pair[0] - pair[1]) / (2.0 * STEP))
     return np.stack(columns, axis=-1)
@@ -54,11 +61,13 @@ def row(n: int, rng: np.random.Generator) -> float:
         measure(lambda: differentiate(tree, *stack), 1.0),
         measure(lambda: differentiate_by_parameters(tree, q, dq, ddq)),
         measure(lambda: finite_differences(tree, q, dq, ddq), 0.1),
-        measure(lambda: pin.computeRNEADerivatives(backend.model, backend.data, q, dq, ddq))]
+        measure(lambda: pin.computeRNEADerivatives(backend.model, backend.data, q, dq, ddq)),
+    ]
     seconds = [timing.seconds for timing in timings]
     seconds[2] /= BATCH
-    cells = ' | '.join(f'{1e6 * value:,.3g}' if value < 1e-3 else f'{1e6 * value:,.0f}'
-                       for value in seconds)
+    cells = ' | '.join(
+        f'{1e6 * value:,.3g}' if value < 1e-3 else f'{1e6 * value:,.0f}' for value in seconds
+    )
     print(f'| {n} | {cells} | {max(t.foreign for t in timings):.1f} |', flush=True)
     return seconds[1]
 
@@ -68,8 +77,10 @@ def main() -> None:
     rng = np.random.default_rng(0)
     print(machine())
     print()
-    print('| n | recursion [us] | derivatives [us] | per state of 256 [us] | by parameters [us] '
-          '| finite differences [us] | Pinocchio RNEA derivatives [us] | others busy [cores] |')
+    print(
+        '| n | recursion [us] | derivatives [us] | per state of 256 [us] | by parameters [us] '
+        '| finite differences [us] | Pinocchio RNEA derivatives [us] | others busy [cores] |'
+    )
     print('|---|---|---|---|---|---|---|---|')
     costs = [(n, row(n, rng)) for n in JOINTS]
     large = np.log(np.array([(n, cost) for n, cost in costs if n >= 10]))

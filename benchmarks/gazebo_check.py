@@ -46,8 +46,10 @@ from franka_dynamics.ros.messages import seconds, trajectory_message
 from franka_dynamics.ros.qos import REFERENCE_QOS, STATE_QOS
 
 ROOT = Path(__file__).parents[1]
-NOT_HERE = ('gazebo-check: skipped, because {} is not installed here; docs/howto/gazebo.md says '
-            'how to install Gazebo. --stand-in runs the same checks on MuJoCo.')
+NOT_HERE = (
+    'gazebo-check: skipped, because {} is not installed here; docs/howto/gazebo.md says '
+    'how to install Gazebo. --stand-in runs the same checks on MuJoCo.'
+)
 COMMAND = 'feedforward: Command'
 START_S, ANSWER_S = 90.0, 30.0
 HOLD_RAD, TRACK_MRAD, RECOVERED_RAD = 1e-3, 10.0, 0.05
@@ -74,8 +76,18 @@ class Gazebo:
     def __init__(self, robot_type: str, folder: Path) -> None:
         self._log = (folder / 'launch.log').open('wb')
         self._launch = subprocess.Popen(
-            ['ros2', 'launch', 'franka_dynamics', 'gazebo.launch.py', f'robot_type:={robot_type}',
-             'gui:=false'], stdout=self._log, stderr=subprocess.STDOUT, start_new_session=True)
+            [
+                'ros2',
+                'launch',
+                'franka_dynamics',
+                'gazebo.launch.py',
+                f'robot_type:={robot_type}',
+                'gui:=false',
+            ],
+            stdout=self._log,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
 
     def unpause(self) -> None:
         """Nothing: the launch file does it once the holding torque is there."""
@@ -90,14 +102,29 @@ class Gazebo:
 
     def pace(self, factor: float) -> None:
         """Ask for a real-time factor."""
-        self._ask('set_physics', 'Physics',
-                  f'max_step_size: 0.001, real_time_factor: {factor}')
+        self._ask('set_physics', 'Physics', f'max_step_size: 0.001, real_time_factor: {factor}')
 
     def _ask(self, service: str, kind: str, request: str) -> None:
         subprocess.run(
-            ['gz', 'service', '-s', f'/world/franka/{service}', '--reqtype', f'gz.msgs.{kind}',
-             '--reptype', 'gz.msgs.Boolean', '--timeout', '5000', '--req', request],
-            check=True, stdout=self._log, stderr=subprocess.STDOUT, timeout=ANSWER_S)
+            [
+                'gz',
+                'service',
+                '-s',
+                f'/world/franka/{service}',
+                '--reqtype',
+                f'gz.msgs.{kind}',
+                '--reptype',
+                'gz.msgs.Boolean',
+                '--timeout',
+                '5000',
+                '--req',
+                request,
+            ],
+            check=True,
+            stdout=self._log,
+            stderr=subprocess.STDOUT,
+            timeout=ANSWER_S,
+        )
 
     def close(self) -> None:
         """End everything that was launched."""
@@ -111,26 +138,57 @@ class Gazebo:
 class StandIn:
     """The stand-in, and the nodes that gazebo.launch.py starts beside Gazebo."""
 
-    def __init__(self, robot_type: str, folder: Path, ask: Callable[..., Any],
-                 factor: float, lockstep: float) -> None:
+    def __init__(
+        self,
+        robot_type: str,
+        folder: Path,
+        ask: Callable[..., Any],
+        factor: float,
+        lockstep: float,
+    ) -> None:
         self._ask, self._robot_type, self._folder = ask, robot_type, folder
         self._processes: list[subprocess.Popen[bytes]] = []
         files = share_directory() / 'config' / 'feedforward' / 'gz_ros2_control.yaml'
         arm = ['-p', f'robot_type:={robot_type}', '-p', 'hand:=none']
-        self._start(str(ROOT / 'benchmarks' / 'gazebo_stand_in.py'), '--robot-type', robot_type,
-                    '--real-time-factor', str(factor), '--lockstep', str(lockstep))
+        self._start(
+            str(ROOT / 'benchmarks' / 'gazebo_stand_in.py'),
+            '--robot-type',
+            robot_type,
+            '--real-time-factor',
+            str(factor),
+            '--lockstep',
+            str(lockstep),
+        )
         self._start('-m', 'franka_dynamics.ros.gazebo_direct_node', '--ros-args', *arm)
-        self._start('-m', 'franka_dynamics.ros.feedforward_node', '--ros-args', '--params-file',
-                    str(files), *arm, '-p', 'take_over:=true', '-r',
-                    '~/command:=effort_controller/commands')
+        self._start(
+            '-m',
+            'franka_dynamics.ros.feedforward_node',
+            '--ros-args',
+            '--params-file',
+            str(files),
+            *arm,
+            '-p',
+            'take_over:=true',
+            '-r',
+            '~/command:=effort_controller/commands',
+        )
 
     def _start(self, *arguments: str) -> None:
         log = self._folder / f'{len(self._processes)}.log'
         with log.open('wb') as output:
-            self._processes.append(subprocess.Popen(
-                [sys.executable, *arguments], stdout=output, stderr=subprocess.STDOUT,
-                env={**os.environ, 'PYTHONPATH': os.pathsep.join(
-                    [str(ROOT), *filter(None, [os.environ.get('PYTHONPATH')])])}))
+            self._processes.append(
+                subprocess.Popen(
+                    [sys.executable, *arguments],
+                    stdout=output,
+                    stderr=subprocess.STDOUT,
+                    env={
+                        **os.environ,
+                        'PYTHONPATH': os.pathsep.join(
+                            [str(ROOT), *filter(None, [os.environ.get('PYTHONPATH')])]
+                        ),
+                    },
+                )
+            )
 
     def unpause(self) -> None:
         """Let time run once the holding torque is there, as the launch file does."""
@@ -151,8 +209,13 @@ class StandIn:
 
     def pace(self, factor: float) -> None:
         """Ask for a real-time factor."""
-        self._ask(SetParameters, 'gazebo_stand_in/set_parameters', SetParameters.Request(
-            parameters=[Parameter('real_time_factor', value=factor).to_parameter_msg()]))
+        self._ask(
+            SetParameters,
+            'gazebo_stand_in/set_parameters',
+            SetParameters.Request(
+                parameters=[Parameter('real_time_factor', value=factor).to_parameter_msg()]
+            ),
+        )
 
     def close(self) -> None:
         """End the processes."""
@@ -179,10 +242,15 @@ class Session:
         self.planned: list[JointTrajectory] = []
         self._node.create_subscription(JointState, 'joint_states', self._on_state, STATE_QOS)
         self._node.create_subscription(DiagnosticArray, '/diagnostics', self._on_diagnostics, 10)
-        self._node.create_subscription(JointTrajectory, 'feedforward/feedforward_trajectory',
-                                       self.planned.append, REFERENCE_QOS)
+        self._node.create_subscription(
+            JointTrajectory,
+            'feedforward/feedforward_trajectory',
+            self.planned.append,
+            REFERENCE_QOS,
+        )
         self._reference = self._node.create_publisher(
-            JointTrajectory, 'feedforward/reference', REFERENCE_QOS)
+            JointTrajectory, 'feedforward/reference', REFERENCE_QOS
+        )
 
     def _on_state(self, message: JointState) -> None:
         self.states.append((seconds(message.header.stamp), np.array(message.position)))
@@ -245,45 +313,78 @@ class Session:
     def play(self, duration: float, amplitude: float) -> Trajectory:
         """Send a motion and return it as it is followed, on the states' clock."""
         motion = multisine(self._arm, duration, amplitude)
-        message = trajectory_message(list(motion.joint_names), 0.5 + motion.times,
-                                     motion.positions, motion.velocities, motion.accelerations)
+        message = trajectory_message(
+            list(motion.joint_names),
+            0.5 + motion.times,
+            motion.positions,
+            motion.velocities,
+            motion.accelerations,
+        )
         self.until(lambda: self._reference.get_subscription_count() > 0, 'the node')
         self.planned.clear()
         self._reference.publish(message)
         self.until(lambda: self.planned, 'the planned motion')
         message = self.planned[-1]
-        times, *rows = (np.array(column) for column in zip(*(
-            (point.time_from_start.sec + 1e-9 * point.time_from_start.nanosec, point.positions,
-             point.velocities, point.accelerations) for point in message.points)))
+        times, *rows = (
+            np.array(column)
+            for column in zip(
+                *(
+                    (
+                        point.time_from_start.sec + 1e-9 * point.time_from_start.nanosec,
+                        point.positions,
+                        point.velocities,
+                        point.accelerations,
+                    )
+                    for point in message.points
+                )
+            )
+        )
         return Trajectory(seconds(message.header.stamp) + times, *rows)
 
     # The checks -------------------------------------------------------------------------------
 
     def hold(self, name: str, most: float | None = HOLD_RAD) -> Iterator[Figure]:
         """Stand still."""
-        yield Figure(f'{name}: away from home', self.away(self.simulate(self._seconds)), 'rad',
-                     most)
+        yield Figure(
+            f'{name}: away from home', self.away(self.simulate(self._seconds)), 'rad', most
+        )
 
     def track(self, world: Any) -> Iterator[Figure]:
         """Follow a motion with and without M ddq + C dq."""
         for with_terms in (True, False):
-            self.ask(SetParametersAtomically, 'feedforward/set_parameters_atomically',
-                     SetParametersAtomically.Request(parameters=[
-                         Parameter(f'terms.{term}', value=with_terms).to_parameter_msg()
-                         for term in ('inertia', 'coriolis')]))
+            self.ask(
+                SetParametersAtomically,
+                'feedforward/set_parameters_atomically',
+                SetParametersAtomically.Request(
+                    parameters=[
+                        Parameter(f'terms.{term}', value=with_terms).to_parameter_msg()
+                        for term in ('inertia', 'coriolis')
+                    ]
+                ),
+            )
             planned = self.play(self._seconds, 0.3)
             states = self.simulate(self._seconds + 0.5)
-            errors = [q - planned.sample(stamp).q for stamp, q in states
-                      if planned.times[0] <= stamp <= planned.end]
+            errors = [
+                q - planned.sample(stamp).q
+                for stamp, q in states
+                if planned.times[0] <= stamp <= planned.end
+            ]
             rms = 1e3 * float(np.sqrt(np.mean(np.square(errors))))
             label = 'g + M ddq + C dq + PD' if with_terms else 'g + PD alone'
-            yield Figure(f'track ±0.3 rad, {label}', rms, 'mrad rms',
-                         TRACK_MRAD if with_terms else None)
+            yield Figure(
+                f'track ±0.3 rad, {label}', rms, 'mrad rms', TRACK_MRAD if with_terms else None
+            )
             self.simulate(3.0)
-        self.ask(SetParametersAtomically, 'feedforward/set_parameters_atomically',
-                 SetParametersAtomically.Request(parameters=[
-                     Parameter(f'terms.{term}', value=True).to_parameter_msg()
-                     for term in ('inertia', 'coriolis')]))
+        self.ask(
+            SetParametersAtomically,
+            'feedforward/set_parameters_atomically',
+            SetParametersAtomically.Request(
+                parameters=[
+                    Parameter(f'terms.{term}', value=True).to_parameter_msg()
+                    for term in ('inertia', 'coriolis')
+                ]
+            ),
+        )
 
     def pause(self, world: Any) -> Iterator[Figure]:
         """Stop time in mid-motion and let it go on."""
@@ -294,9 +395,12 @@ class Session:
         self.spin(3.0)
         world.pause(False)
         states = self.simulate(0.8 * self._seconds + 1.0)
-        yield Figure('pause in mid-motion: away at its end',
-                     float(np.abs(states[-1][1] - planned.positions[-1]).max()), 'rad',
-                     RECOVERED_RAD)
+        yield Figure(
+            'pause in mid-motion: away at its end',
+            float(np.abs(states[-1][1] - planned.positions[-1]).max()),
+            'rad',
+            RECOVERED_RAD,
+        )
         self.spin(1.5)
         yield Figure('pause: stops', self.count('stops') - stops, '', 0)
 
@@ -307,8 +411,12 @@ class Session:
         world.reset()
         self.spin(0.5)
         self.until(lambda: self.states[-1][0] < 0.4 * self._seconds + 60.0, 'time set back')
-        yield Figure('reset in mid-motion: away from home 8 s later',
-                     self.away(self.simulate(8.0)[-100:]), 'rad', RECOVERED_RAD)
+        yield Figure(
+            'reset in mid-motion: away from home 8 s later',
+            self.away(self.simulate(8.0)[-100:]),
+            'rad',
+            RECOVERED_RAD,
+        )
 
     def load(self, world: Any) -> Iterator[Figure]:
         """Keep all processors busy."""
@@ -328,20 +436,28 @@ class Session:
             states = self.simulate(min(self._seconds, 5.0 * factor + 0.2))
             reached = (states[-1][0] - first) / (time.monotonic() - began)
             self.spin(1.5)
-            yield Figure(f'real-time factor {factor:g} (reached {reached:.2f}): away from home',
-                         self.away(states), 'rad', RECOVERED_RAD)
-            yield Figure(f'real-time factor {factor:g}: stops', self.count('stops') - stops, '',
-                         0)
-            yield Figure(f'real-time factor {factor:g}: no command published',
-                         float(self.count('published') == published), '', 0)
+            yield Figure(
+                f'real-time factor {factor:g} (reached {reached:.2f}): away from home',
+                self.away(states),
+                'rad',
+                RECOVERED_RAD,
+            )
+            yield Figure(f'real-time factor {factor:g}: stops', self.count('stops') - stops, '', 0)
+            yield Figure(
+                f'real-time factor {factor:g}: no command published',
+                float(self.count('published') == published),
+                '',
+                0,
+            )
         world.pace(usual)
 
 
 @contextmanager
 def busy(count: int) -> Iterator[None]:
     """Run processes that only compute."""
-    processes = [subprocess.Popen([sys.executable, '-c', 'while True: pass'])
-                 for _ in range(count)]
+    processes = [
+        subprocess.Popen([sys.executable, '-c', 'while True: pass']) for _ in range(count)
+    ]
     try:
         yield
     finally:
@@ -360,16 +476,22 @@ def check(options: argparse.Namespace, folder: Path) -> list[Figure]:
     usual = options.real_time_factor
     world: Any = None
     try:
-        world = (StandIn(options.robot_type, folder, session.ask, usual,
-                         options.lockstep) if options.stand_in
-                 else Gazebo(options.robot_type, folder))
+        world = (
+            StandIn(options.robot_type, folder, session.ask, usual, options.lockstep)
+            if options.stand_in
+            else Gazebo(options.robot_type, folder)
+        )
         world.unpause()
         session.until(lambda: session.count('published') > 0, 'commands')
         figures: list[Figure] = []
         for name in options.checks:
-            parts = (session.hold('hold') if name == 'hold'
-                     else session.paces(world, options.factors, usual) if name == 'paces'
-                     else getattr(session, name)(world))
+            parts = (
+                session.hold('hold')
+                if name == 'hold'
+                else session.paces(world, options.factors, usual)
+                if name == 'paces'
+                else getattr(session, name)(world)
+            )
             for figure in parts:
                 figures.append(figure)
                 print(f'{figure.name}: {figure.value:.3g} {figure.unit}', flush=True)
@@ -384,18 +506,42 @@ def check(options: argparse.Namespace, folder: Path) -> list[Figure]:
 def main(argv: Sequence[str] | None = None) -> int:
     """Check; 0 all bounds kept or no Gazebo here, 1 one missed."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument('--stand-in', action='store_true',
-                        help="MuJoCo's physics behind the same messages instead of Gazebo")
+    parser.add_argument(
+        '--stand-in',
+        action='store_true',
+        help="MuJoCo's physics behind the same messages instead of Gazebo",
+    )
     parser.add_argument('--robot-type', default='fr3')
-    parser.add_argument('--seconds', type=float, default=8.0, metavar='S',
-                        help='simulated time of each check (default: %(default)s)')
-    parser.add_argument('--real-time-factor', type=float, default=1.0, metavar='X',
-                        help='between the checks (default: %(default)s)')
-    parser.add_argument('--factors', type=float, nargs='+', default=[0.02, 0.04, 0.25, 5.0],
-                        metavar='X', help='real-time factors to try (default: %(default)s)')
-    parser.add_argument('--lockstep', type=float, default=0.0, metavar='S',
-                        help='with --stand-in: its physics waits for torques at most so long, so '
-                        'that a busy machine decides nothing (default: not at all)')
+    parser.add_argument(
+        '--seconds',
+        type=float,
+        default=8.0,
+        metavar='S',
+        help='simulated time of each check (default: %(default)s)',
+    )
+    parser.add_argument(
+        '--real-time-factor',
+        type=float,
+        default=1.0,
+        metavar='X',
+        help='between the checks (default: %(default)s)',
+    )
+    parser.add_argument(
+        '--factors',
+        type=float,
+        nargs='+',
+        default=[0.02, 0.04, 0.25, 5.0],
+        metavar='X',
+        help='real-time factors to try (default: %(default)s)',
+    )
+    parser.add_argument(
+        '--lockstep',
+        type=float,
+        default=0.0,
+        metavar='S',
+        help='with --stand-in: its physics waits for torques at most so long, so '
+        'that a busy machine decides nothing (default: not at all)',
+    )
     parser.add_argument('--checks', nargs='+', choices=CHECKS, default=CHECKS)
     parser.add_argument('--json', type=Path, metavar='FILE')
     options = parser.parse_args(argv)
@@ -419,9 +565,12 @@ def main(argv: Sequence[str] | None = None) -> int:
             return 1
     table = Table('figure', 'value', 'at most', title='Stand-in' if options.stand_in else 'Gazebo')
     for figure in figures:
-        table.add_row(figure.name, f'{figure.value:.3g} {figure.unit}',
-                      '' if figure.most is None else f'{figure.most:g}',
-                      style='' if figure.fine else 'bold red')
+        table.add_row(
+            figure.name,
+            f'{figure.value:.3g} {figure.unit}',
+            '' if figure.most is None else f'{figure.most:g}',
+            style='' if figure.fine else 'bold red',
+        )
     Console().print(table)
     if options.json:
         options.json.write_text(json.dumps([asdict(figure) for figure in figures], indent=1))

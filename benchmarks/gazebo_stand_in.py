@@ -43,8 +43,9 @@ _MOST_LAG_S = 0.05  # real time that is caught up with, as Gazebo does not eithe
 class GazeboStandIn(Node):
     """Physics that is fed by joint forces and paced by a real-time factor."""
 
-    def __init__(self, description: ArmDescription, real_time_factor: float,
-                 lockstep: float) -> None:
+    def __init__(
+        self, description: ArmDescription, real_time_factor: float, lockstep: float
+    ) -> None:
         super().__init__(NAME)
         self._lockstep = lockstep
         self._answered: set[int] = set()
@@ -61,8 +62,11 @@ class GazeboStandIn(Node):
         self._clock_publisher = self.create_publisher(Clock, '/clock', PUBLISHER_QOS)
         for joint, name in enumerate(self._names):
             self.create_subscription(
-                Float64, f'gazebo/{name}/cmd_force',
-                lambda message, joint=joint: self._on_force(joint, message), PUBLISHER_QOS)
+                Float64,
+                f'gazebo/{name}/cmd_force',
+                lambda message, joint=joint: self._on_force(joint, message),
+                PUBLISHER_QOS,
+            )
         self.create_service(SetBool, '~/pause', self._on_pause)
         self.create_service(Trigger, '~/reset', self._on_reset)
 
@@ -81,8 +85,10 @@ class GazeboStandIn(Node):
                 executor.spin_once(timeout_sec=left)
             executor.spin_once(timeout_sec=0.0)
             give_up = time.perf_counter() + (0.0 if self.paused else self._lockstep)
-            while (len(self._answered) < len(self._names)
-                   and (left := give_up - time.perf_counter()) > 0.0):
+            while (
+                len(self._answered) < len(self._names)
+                and (left := give_up - time.perf_counter()) > 0.0
+            ):
                 executor.spin_once(timeout_sec=left)
             if not self.paused:
                 self._data.ctrl[:] = self._forces
@@ -91,9 +97,12 @@ class GazeboStandIn(Node):
 
     def _publish(self) -> None:
         stamp = stamp_from_seconds(self._steps * TIMESTEP_S)
-        message = JointState(name=self._names, position=doubles(self._data.qpos),
-                             velocity=doubles(self._data.qvel),
-                             effort=doubles(np.zeros(len(self._names))))
+        message = JointState(
+            name=self._names,
+            position=doubles(self._data.qpos),
+            velocity=doubles(self._data.qvel),
+            effort=doubles(np.zeros(len(self._names))),
+        )
         message.header.stamp = stamp
         self._clock_publisher.publish(Clock(clock=stamp))
         self._states.publish(message)
@@ -123,13 +132,19 @@ def main(args: Sequence[str] | None = None) -> int:
     parser.add_argument('--robot-type', default='fr3')
     parser.add_argument('--hand', default='none')
     parser.add_argument('--real-time-factor', type=float, default=1.0)
-    parser.add_argument('--lockstep', type=float, default=0.0, metavar='S',
-                        help='wait for the forces that answer a state, at most so long [s of real '
-                        'time] (default: not at all)')
+    parser.add_argument(
+        '--lockstep',
+        type=float,
+        default=0.0,
+        metavar='S',
+        help='wait for the forces that answer a state, at most so long [s of real '
+        'time] (default: not at all)',
+    )
     options = parser.parse_args(remove_ros_args(arguments)[1:])
     rclpy.init(args=arguments)
-    node = GazeboStandIn(load(options.robot_type, hand=options.hand), options.real_time_factor,
-                         options.lockstep)
+    node = GazeboStandIn(
+        load(options.robot_type, hand=options.hand), options.real_time_factor, options.lockstep
+    )
     try:
         node.run()
     except (KeyboardInterrupt, ExternalShutdownException):

@@ -53,8 +53,7 @@ class Listener:
         self.node = rclpy.create_node('listener')
         self.heard: list[tuple[float, float]] = []
         on_command = self._on_command
-        self.node.create_subscription(Float64MultiArray, TOPIC, on_command,
-                                      QoSProfile(depth=1000))
+        self.node.create_subscription(Float64MultiArray, TOPIC, on_command, QoSProfile(depth=1000))
 
     def until(self, done) -> bool:
         """Listen until something is true; return whether it became so in time."""
@@ -94,8 +93,9 @@ def main() -> int:
     """Kill again and again; return whether the torque went every time."""
     parser = argparse.ArgumentParser(description=__doc__.split('\n\n')[0])
     parser.add_argument('--kills', type=int, default=20, help='default: %(default)s')
-    parser.add_argument(_BEACON, action='store_true',
-                        help='hide the process, so that only silence tells')
+    parser.add_argument(
+        _BEACON, action='store_true', help='hide the process, so that only silence tells'
+    )
     parser.add_argument(_COMMAND, action='store_true', help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.command:
@@ -104,13 +104,24 @@ def main() -> int:
     from rich.progress import track
 
     keeper = subprocess.Popen(
-        [sys.executable, '-m', 'franka_dynamics.ros.keeper_node', '--ros-args', '-r',
-         f'keeper/command:={TOPIC}', '--log-level', 'fatal'])
+        [
+            sys.executable,
+            '-m',
+            'franka_dynamics.ros.keeper_node',
+            '--ros-args',
+            '-r',
+            f'keeper/command:={TOPIC}',
+            '--log-level',
+            'fatal',
+        ]
+    )
     try:
         listener = Listener()
         listener.until(lambda: listener.node.count_publishers(TOPIC) > 0)
-        results = [kill_once(listener, not arguments.no_beacon)
-                   for _ in track(range(arguments.kills), 'killing')]
+        results = [
+            kill_once(listener, not arguments.no_beacon)
+            for _ in track(range(arguments.kills), 'killing')
+        ]
     finally:
         keeper.send_signal(signal.SIGINT)
         keeper.wait()
@@ -119,8 +130,10 @@ def main() -> int:
         print('the torque was never taken back')
         return 1
     for name, column, factor, unit in (
-            ('from kill to first smaller torque', 0, 1e3, 'ms'),
-            ('from kill to zero', 1, 1e3, 'ms'), ('largest step heard', 2, 1.0, 'N m')):
+        ('from kill to first smaller torque', 0, 1e3, 'ms'),
+        ('from kill to zero', 1, 1e3, 'ms'),
+        ('largest step heard', 2, 1.0, 'N m'),
+    ):
         values = factor * measured[:, column]
         print(f'{name}: median {np.median(values):.1f} {unit}, largest {values.max():.1f} {unit}')
     print(f'zero was reached {len(measured)} times of {arguments.kills}')

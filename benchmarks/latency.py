@@ -70,19 +70,34 @@ class Probe:
         self._executor = EventsExecutor()
         self._executor.add_node(self._node)
         qos = QoSProfile(depth=1, reliability=ReliabilityPolicy.RELIABLE)
-        self._states = [bytearray(serialize_message(JointState(
-            name=list(arm.joint_names), position=[q + 1e-6 * k for q in arm.home],
-            velocity=[0.0] * 7, effort=[0.0] * 7))) for k in range(_STATES)]
+        self._states = [
+            bytearray(
+                serialize_message(
+                    JointState(
+                        name=list(arm.joint_names),
+                        position=[q + 1e-6 * k for q in arm.home],
+                        velocity=[0.0] * 7,
+                        effort=[0.0] * 7,
+                    )
+                )
+            )
+            for k in range(_STATES)
+        ]
         self._publishers: dict[str, Any] = {}
         self._line: dict[str, tuple[float, float]] = {}  # of the replies over the state's number
         self._reply: float | None = None
         self._replied_at = 0.0
         for device in DEVICES:
             self._publishers[device] = self._node.create_publisher(
-                JointState, f'/{device}/joint_states', qos)
+                JointState, f'/{device}/joint_states', qos
+            )
             self._node.create_subscription(
-                Float64MultiArray, f'/{device}/command', self._note,
-                QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT), raw=True)
+                Float64MultiArray,
+                f'/{device}/command',
+                self._note,
+                QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT),
+                raw=True,
+            )
 
     def _note(self, data: bytes) -> None:
         self._replied_at = time.perf_counter()
@@ -132,8 +147,14 @@ class Probe:
         lost = np.isnan(trips)
         return Round(trips[~lost], int(lost.sum()), load)
 
-    def _collect(self, until: float, line: tuple[float, float], newest: int,
-                 sent: np.ndarray, trips: np.ndarray) -> None:
+    def _collect(
+        self,
+        until: float,
+        line: tuple[float, float],
+        newest: int,
+        sent: np.ndarray,
+        trips: np.ndarray,
+    ) -> None:
         """Wait, and note the replies that come meanwhile."""
         while (left := until - time.perf_counter()) > 0.0:
             self._reply = None
@@ -146,8 +167,8 @@ class Probe:
 
     def _send(self, device: str, number: int) -> None:
         data, now = self._states[number], time.time_ns()
-        data[4:8] = (now // 10 ** 9).to_bytes(4, 'little')
-        data[8:12] = (now % 10 ** 9).to_bytes(4, 'little')
+        data[4:8] = (now // 10**9).to_bytes(4, 'little')
+        data[8:12] = (now % 10**9).to_bytes(4, 'little')
         self._publishers[device].publish(bytes(data))
 
 
@@ -155,12 +176,30 @@ class Probe:
 def devices(names: Sequence[str] = DEVICES) -> Iterator[dict[str, subprocess.Popen[bytes]]]:
     """Run the node and the relay as processes."""
     commands = {
-        'node': [sys.executable, '-m', 'franka_dynamics.ros.feedforward_node', '--ros-args',
-                 '-r', 'joint_states:=/node/joint_states', '-r',
-                 'feedforward/command:=/node/command', '-p', 'target:=mujoco',
-                 '--log-level', 'error'],
-        'relay': [sys.executable, str(HOME / 'latency_relay.py'), '--ros-args', '-r',
-                  'joint_states:=/relay/joint_states', '-r', 'command:=/relay/command']}
+        'node': [
+            sys.executable,
+            '-m',
+            'franka_dynamics.ros.feedforward_node',
+            '--ros-args',
+            '-r',
+            'joint_states:=/node/joint_states',
+            '-r',
+            'feedforward/command:=/node/command',
+            '-p',
+            'target:=mujoco',
+            '--log-level',
+            'error',
+        ],
+        'relay': [
+            sys.executable,
+            str(HOME / 'latency_relay.py'),
+            '--ros-args',
+            '-r',
+            'joint_states:=/relay/joint_states',
+            '-r',
+            'command:=/relay/command',
+        ],
+    }
     processes = {name: subprocess.Popen(commands[name]) for name in names}
     try:
         yield processes
@@ -186,15 +225,16 @@ def stages() -> dict[str, float]:
 
     arm = load('fer')
     q, zero = arm.home, np.zeros(7)
-    message = JointState(name=list(arm.joint_names), position=list(q), velocity=[0.0] * 7,
-                         effort=[1.0] * 7)
+    message = JointState(
+        name=list(arm.joint_names), position=list(q), velocity=[0.0] * 7, effort=[1.0] * 7
+    )
     data = bytes(serialize_message(message))
     raw, decoded = RawJointStateReader(arm.joint_names), JointStateReader(arm.joint_names)
     controller = FeedforwardController(arm, Settings(target='mujoco'))
     controller.enable()
     supervisor = StateSupervisor(arm, SupervisionLimits())
     command, independent = CommandBytes(7), NewtonEulerModel(arm)
-    clock = iter(1e-3 * k for k in range(10 ** 9))
+    clock = iter(1e-3 * k for k in range(10**9))
 
     def cycle():
         now = next(clock)
@@ -203,17 +243,17 @@ def stages() -> dict[str, float]:
     for _ in range(100):
         last = cycle()
     parts = {
-        'read a joint state, decoded': lambda: decoded.read(
-            deserialize_message(data, JointState)),
+        'read a joint state, decoded': lambda: decoded.read(deserialize_message(data, JointState)),
         'read a joint state, bytes': lambda: raw.read(data),
         'supervise the state': lambda: supervisor.observe(now := next(clock), q, zero, now),
-        'g(q) and C dq': lambda: (controller.terms.gravity(q),
-                                  controller.terms.coriolis(q, zero)),
+        'g(q) and C dq': lambda: (controller.terms.gravity(q), controller.terms.coriolis(q, zero)),
         'whole cycle (state, terms, limits)': cycle,
-        'after the command: counts, who compensates gravity':
-            lambda: controller.update_monitors(last),
+        'after the command: counts, who compensates gravity': lambda: controller.update_monitors(
+            last
+        ),
         'after the command, once per second: cross-check': lambda: independent.nonlinear_effects(
-            q, zero),
+            q, zero
+        ),
         'write a command, bytes': lambda: command.serialize(q),
     }
     costs = {}
@@ -237,6 +277,7 @@ def main() -> int:
     arguments = parser.parse_args()
     use_loopback()
     from franka_dynamics.ros.realtime import request_realtime
+
     no_realtime = request_realtime()
     rounds: dict[tuple[str, float], list[Round]] = {}
     with devices():
@@ -247,7 +288,8 @@ def main() -> int:
             for _ in range(count):
                 for device in DEVICES:
                     rounds.setdefault((device, rate), []).append(
-                        probe.measure(device, arguments.seconds, rate))
+                        probe.measure(device, arguments.seconds, rate)
+                    )
     figures = {}
     for (device, rate), measured in rounds.items():
         trips = np.concatenate([one.trips for one in measured])
@@ -255,18 +297,29 @@ def main() -> int:
         figures[f'{device} at {rate:.0f} Hz'] = {
             'p50_us': 1e6 * float(np.percentile(trips, 50)),
             'p99_us': 1e6 * float(np.percentile(trips, 99)),
-            'lost_share': lost / (lost + len(trips))}
+            'lost_share': lost / (lost + len(trips)),
+        }
     # Of each pair of neighbouring rounds, so that a stall of the machine spoils one pair only.
     figures['node / relay at 1000 Hz, median of rounds'] = {
-        f'p{percent}': float(np.median([
-            np.percentile(node.trips, percent) / np.percentile(relay.trips, percent)
-            for node, relay in zip(rounds['node', 1000.0], rounds['relay', 1000.0])]))
-        for percent in (50, 99)}
+        f'p{percent}': float(
+            np.median(
+                [
+                    np.percentile(node.trips, percent) / np.percentile(relay.trips, percent)
+                    for node, relay in zip(rounds['node', 1000.0], rounds['relay', 1000.0])
+                ]
+            )
+        )
+        for percent in (50, 99)
+    }
     # The two devices themselves take about half a core; what is above it is somebody else.
     foreign = float(np.median([one.foreign for measured in rounds.values() for one in measured]))
-    report = {'machine': machine(), 'scheduling': no_realtime or 'SCHED_FIFO',
-              'busy_cores_beside_the_probe': foreign, 'figures': figures,
-              'stages_us': {name: 1e6 * cost for name, cost in stages().items()}}
+    report = {
+        'machine': machine(),
+        'scheduling': no_realtime or 'SCHED_FIFO',
+        'busy_cores_beside_the_probe': foreign,
+        'figures': figures,
+        'stages_us': {name: 1e6 * cost for name, cost in stages().items()},
+    }
     print(json.dumps(report, indent=2))
     if arguments.json:
         arguments.json.write_text(json.dumps(report, indent=2) + '\n')
@@ -278,17 +331,27 @@ def main() -> int:
 def draw(rounds: dict[tuple[str, float], list[Round]], path: Path) -> None:
     """Draw the histogram of round trips at 1 kHz."""
     import matplotlib
+
     matplotlib.use('Agg')
     from matplotlib import pyplot
 
     figure, axes = pyplot.subplots(figsize=(8, 4), constrained_layout=True)
     for device, color in (('relay', '#999999'), ('node', '#0072b2')):
         trips = np.concatenate([one.trips for one in rounds[device, 1000.0]])
-        axes.hist(1e6 * trips, bins=np.linspace(0, 1000, 201), histtype='step', color=color,
-                  label=f'{device}: p50 {1e6 * np.percentile(trips, 50):.0f} us, '
-                  f'p99 {1e6 * np.percentile(trips, 99):.0f} us')
-    axes.set(xlabel='round trip [us]', ylabel='joint states', yscale='log',
-             title='Joint state to torque over DDS at 1 kHz')
+        axes.hist(
+            1e6 * trips,
+            bins=np.linspace(0, 1000, 201),
+            histtype='step',
+            color=color,
+            label=f'{device}: p50 {1e6 * np.percentile(trips, 50):.0f} us, '
+            f'p99 {1e6 * np.percentile(trips, 99):.0f} us',
+        )
+    axes.set(
+        xlabel='round trip [us]',
+        ylabel='joint states',
+        yscale='log',
+        title='Joint state to torque over DDS at 1 kHz',
+    )
     axes.legend()
     figure.savefig(path, dpi=110)
 

@@ -21,13 +21,18 @@ def main() -> None:
     rclpy.init()
     node = rclpy.create_node('relay')
     publisher = node.create_publisher(
-        Float64MultiArray, 'command', QoSProfile(depth=1, reliability=ReliabilityPolicy.RELIABLE))
+        Float64MultiArray, 'command', QoSProfile(depth=1, reliability=ReliabilityPolicy.RELIABLE)
+    )
 
     def copy(message: JointState) -> None:
         publisher.publish(Float64MultiArray(data=list(message.position)))
 
-    node.create_subscription(JointState, 'joint_states', copy, QoSProfile(
-        depth=1, reliability=ReliabilityPolicy.BEST_EFFORT))
+    node.create_subscription(
+        JointState,
+        'joint_states',
+        copy,
+        QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT),
+    )
     executor = SingleThreadedExecutor()
     executor.add_node(node)
     gc.collect()

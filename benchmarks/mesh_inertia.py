@@ -27,22 +27,28 @@ def row(subdivisions: int) -> None:
         measure(lambda: mesh_inertia(mesh, 2700.0), 0.6),
         measure(lambda: trimesh.triangles.mass_properties(triangles, density=2700.0), 0.6),
         measure(lambda: vertex_derivatives(mesh, 2700.0), 0.6),
-        measure(lambda: find_defects(mesh), 0.6)]
+        measure(lambda: find_defects(mesh), 0.6),
+    ]
     ours, theirs, slopes, check = (1e3 * timing.seconds for timing in timings)
     expected = trimesh.triangles.mass_properties(triangles, density=2700.0).inertia
     actual = mesh_inertia(mesh, 2700.0).inertia_at_center_of_mass
     difference = np.abs(actual - expected).max() / np.abs(expected).max()
-    print(f'| {len(mesh.faces):,} | {ours:,.3g} | {theirs:,.3g} | {theirs / ours:.1f} '
-          f'| {slopes:,.4g} | {check:,.4g} | {difference:.0e} '
-          f'| {max(timing.foreign for timing in timings):.1f} |', flush=True)
+    print(
+        f'| {len(mesh.faces):,} | {ours:,.3g} | {theirs:,.3g} | {theirs / ours:.1f} '
+        f'| {slopes:,.4g} | {check:,.4g} | {difference:.0e} '
+        f'| {max(timing.foreign for timing in timings):.1f} |',
+        flush=True,
+    )
 
 
 def main() -> None:
     """Measure and print."""
     print(f'{machine()}, trimesh {trimesh.__version__}')
     print()
-    print('| faces | inertia [ms] | trimesh mass_properties [ms] | ratio | by vertices [ms] '
-          '| solid and crossing check [ms] | largest difference | others busy [cores] |')
+    print(
+        '| faces | inertia [ms] | trimesh mass_properties [ms] | ratio | by vertices [ms] '
+        '| solid and crossing check [ms] | largest difference | others busy [cores] |'
+    )
     print('|---|---|---|---|---|---|---|---|')
     for subdivisions in SUBDIVISIONS:
         row(subdivisions)

@@ -28,8 +28,14 @@ from timing import machine
 
 from franka_dynamics.ros.isolated_network import use_loopback
 
-REQUESTS = ('nothing', '13 parameters', '100 parameters', '1000 parameters',
-            '1000 parameters atomically', 'trajectory of 10000 points')
+REQUESTS = (
+    'nothing',
+    '13 parameters',
+    '100 parameters',
+    '1000 parameters',
+    '1000 parameters atomically',
+    'trajectory of 10000 points',
+)
 _RATE_HZ, _ROUND_S, _START_S = 1000.0, 1.0, 30.0
 _NODE = 'feedforward'
 
@@ -52,16 +58,27 @@ class Driver:
         self._node = rclpy.create_node('driver')
         self._executor = EventsExecutor()
         self._executor.add_node(self._node)
-        self._state = bytearray(serialize_message(JointState(
-            name=list(arm.joint_names), position=list(arm.home), velocity=[0.0] * 7,
-            effort=[0.0] * 7)))
-        self._publisher = self._node.create_publisher(JointState, 'joint_states', QoSProfile(
-            depth=1, reliability=ReliabilityPolicy.RELIABLE))
+        self._state = bytearray(
+            serialize_message(
+                JointState(
+                    name=list(arm.joint_names),
+                    position=list(arm.home),
+                    velocity=[0.0] * 7,
+                    effort=[0.0] * 7,
+                )
+            )
+        )
+        self._publisher = self._node.create_publisher(
+            JointState, 'joint_states', QoSProfile(depth=1, reliability=ReliabilityPolicy.RELIABLE)
+        )
         self._arrivals: list[float] = []
         self._node.create_subscription(
-            Float64MultiArray, f'{_NODE}/command',
+            Float64MultiArray,
+            f'{_NODE}/command',
             lambda _: self._arrivals.append(time.perf_counter()),
-            QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT), raw=True)
+            QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT),
+            raw=True,
+        )
 
     def drive(self, seconds: float) -> np.ndarray:
         """Return how long each state of some seconds waited for the next command [s]."""
@@ -72,8 +89,8 @@ class Driver:
         while deadline < end:
             deadline = max(deadline, time.perf_counter() - 0.5 / _RATE_HZ) + 1.0 / _RATE_HZ
             now = time.time_ns()
-            self._state[4:8] = (now // 10 ** 9).to_bytes(4, 'little')
-            self._state[8:12] = (now % 10 ** 9).to_bytes(4, 'little')
+            self._state[4:8] = (now // 10**9).to_bytes(4, 'little')
+            self._state[8:12] = (now % 10**9).to_bytes(4, 'little')
             sent.append(time.perf_counter())
             self._publisher.publish(bytes(self._state))
             while (left := deadline - time.perf_counter()) > 0.0:
@@ -109,8 +126,13 @@ def client() -> None:
     each.wait_for_service()
     atomic.wait_for_service()
     times = np.linspace(0.01, 100.0, 10000)
-    still = trajectory_message(list(arm.joint_names), times, np.tile(arm.home, (10000, 1)),
-                               np.zeros((10000, 7)), np.zeros((10000, 7)))
+    still = trajectory_message(
+        list(arm.joint_names),
+        times,
+        np.tile(arm.home, (10000, 1)),
+        np.zeros((10000, 7)),
+        np.zeros((10000, 7)),
+    )
     print('ready', flush=True)
     for line in sys.stdin:
         words = line.split()
@@ -120,11 +142,15 @@ def client() -> None:
             reference.publish(still)
             time.sleep(0.5)
         else:
-            entries = [Parameter('scale', value=1.0 - 1e-6 * k).to_parameter_msg()
-                       for k in range(int(words[0]))]
-            call: Any = (atomic.call_async(SetParametersAtomically.Request(parameters=entries))
-                         if words[-1] == 'atomically' else
-                         each.call_async(SetParameters.Request(parameters=entries)))
+            entries = [
+                Parameter('scale', value=1.0 - 1e-6 * k).to_parameter_msg()
+                for k in range(int(words[0]))
+            ]
+            call: Any = (
+                atomic.call_async(SetParametersAtomically.Request(parameters=entries))
+                if words[-1] == 'atomically'
+                else each.call_async(SetParameters.Request(parameters=entries))
+            )
             rclpy.spin_until_future_complete(node, call, timeout_sec=20.0)
         print('done', flush=True)
 
@@ -133,11 +159,27 @@ def client() -> None:
 def processes() -> Iterator[subprocess.Popen[str]]:
     """Run the node and the client; yield the client."""
     node = subprocess.Popen(
-        [sys.executable, '-m', 'franka_dynamics.ros.feedforward_node', '--ros-args', '-p',
-         'target:=mujoco', '-p', 'listen_before_activation:=0.0', '-p', 'max_restarts:=1000',
-         '--log-level', 'error'])
-    asking = subprocess.Popen([sys.executable, __file__, '--client'], stdin=subprocess.PIPE,
-                              stdout=subprocess.PIPE, text=True)
+        [
+            sys.executable,
+            '-m',
+            'franka_dynamics.ros.feedforward_node',
+            '--ros-args',
+            '-p',
+            'target:=mujoco',
+            '-p',
+            'listen_before_activation:=0.0',
+            '-p',
+            'max_restarts:=1000',
+            '--log-level',
+            'error',
+        ]
+    )
+    asking = subprocess.Popen(
+        [sys.executable, __file__, '--client'],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
     try:
         yield asking
     finally:
@@ -180,8 +222,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     use_loopback()
     longest = run(options.rounds)
     print(machine())
-    print(f'{"request":30} longest wait for a command [ms]: median and largest of '
-          f'{options.rounds} rounds')
+    print(
+        f'{"request":30} longest wait for a command [ms]: median and largest of '
+        f'{options.rounds} rounds'
+    )
     for name, waits in longest.items():
         print(f'{name:30} {1e3 * np.median(waits):6.1f} {1e3 * max(waits):6.1f}')
     if options.json is not None:

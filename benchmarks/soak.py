@@ -29,7 +29,7 @@ _PIECE_S = 5.0  # between two looks at the time
 def resident_mib(pid: int) -> float:
     """Return a process's resident memory (Linux)."""
     pages = int(Path(f'/proc/{pid}/statm').read_text().split()[1])
-    return pages * os.sysconf('SC_PAGE_SIZE') / 2 ** 20
+    return pages * os.sysconf('SC_PAGE_SIZE') / 2**20
 
 
 def main() -> int:
@@ -55,8 +55,10 @@ def main() -> int:
             bar.update(task, completed=min(passed, arguments.seconds))
         last = resident_mib(processes['node'].pid)
     growth = last - (first if first is not None else last)
-    print(f'{trips} replies, {lost} joint states never answered; resident memory {last:.1f} '
-          f'MiB, {growth:+.2f} MiB since the warm-up (at most {MOST_GROWTH_MIB} allowed)')
+    print(
+        f'{trips} replies, {lost} joint states never answered; resident memory {last:.1f} '
+        f'MiB, {growth:+.2f} MiB since the warm-up (at most {MOST_GROWTH_MIB} allowed)'
+    )
     return 0 if first is not None and growth <= MOST_GROWTH_MIB else 1
 
 

@@ -49,10 +49,18 @@ def machine() -> str:
     import numpy
     import pinocchio
 
-    model = next((line.split(':')[1].strip() for line in _lines('/proc/cpuinfo')
-                  if line.startswith('model name')), platform.processor())
-    return (f'{model}; Python {platform.python_version()}, numpy {numpy.__version__}, '
-            f'pinocchio {pinocchio.__version__}')
+    model = next(
+        (
+            line.split(':')[1].strip()
+            for line in _lines('/proc/cpuinfo')
+            if line.startswith('model name')
+        ),
+        platform.processor(),
+    )
+    return (
+        f'{model}; Python {platform.python_version()}, numpy {numpy.__version__}, '
+        f'pinocchio {pinocchio.__version__}'
+    )
 
 
 def busy_seconds() -> float:

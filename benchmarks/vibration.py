@@ -38,9 +38,15 @@ def recorded(folder: Path) -> tuple[np.ndarray, np.ndarray]:
     """Return position and torque of the real arm at an even 1 kHz."""
     recording = read_recording(folder / 'fer_gaz2019_1khz', FER.joint_names)
     time = np.arange(0.0, recording.duration, STEP)
-    return tuple(np.column_stack([np.interp(time, recording.time, column)  # type: ignore
-                                  for column in values.T])
-                 for values in (recording.q, recording.effort))
+    return tuple(
+        np.column_stack(
+            [
+                np.interp(time, recording.time, column)  # type: ignore
+                for column in values.T
+            ]
+        )
+        for values in (recording.q, recording.effort)
+    )
 
 
 def simulated(q: np.ndarray, *, elastic: bool) -> np.ndarray:
@@ -48,9 +54,16 @@ def simulated(q: np.ndarray, *, elastic: bool) -> np.ndarray:
     smooth = signal.sosfiltfilt(signal.butter(2, 5.0, fs=1.0 / STEP, output='sos'), q, axis=0)
     velocity = np.gradient(smooth, STEP, axis=0)
     acceleration = np.gradient(velocity, STEP, axis=0)
-    arm = ArmSimulation(FER, SimulationSettings(
-        start=smooth[0], friction=True, brake_release_after=0.0,
-        elasticity=franka_elasticity(FER) if elastic else None, **NOISE))
+    arm = ArmSimulation(
+        FER,
+        SimulationSettings(
+            start=smooth[0],
+            friction=True,
+            brake_release_after=0.0,
+            elasticity=franka_elasticity(FER) if elastic else None,
+            **NOISE,
+        ),
+    )
     model = PinocchioModel(FER)
     effort = []
     for position, speed, wanted in zip(smooth, velocity, acceleration):
@@ -67,33 +80,45 @@ def band_rms(effort: np.ndarray) -> np.ndarray:
     """Return the root mean square in each band, shape (bands, n) [N m]."""
     frequency, power = signal.welch(effort, 1.0 / STEP, nperseg=2048, axis=0)
     width = frequency[1] - frequency[0]
-    return np.array([np.sqrt(power[(frequency >= low) & (frequency < high)].sum(axis=0) * width)
-                     for low, high in BANDS])
+    return np.array(
+        [
+            np.sqrt(power[(frequency >= low) & (frequency < high)].sum(axis=0) * width)
+            for low, high in BANDS
+        ]
+    )
 
 
 def main() -> None:
     """Print the table and draw the spectra."""
-    parser = argparse.ArgumentParser(description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument('--plot', type=Path, metavar='FILE', help='draw the spectra')
     arguments = parser.parse_args()
     folder = os.environ.get('FRANKA_DYNAMICS_RECORDINGS')
     if not folder or not (Path(folder) / 'fer_gaz2019_1khz').exists():
         parser.error('FRANKA_DYNAMICS_RECORDINGS must name a folder with fer_gaz2019_1khz')
     q, real = recorded(Path(folder))
-    efforts = {'real FER': real, 'elastic': simulated(q, elastic=True),
-               'rigid': simulated(q, elastic=False)}
+    efforts = {
+        'real FER': real,
+        'elastic': simulated(q, elastic=True),
+        'rigid': simulated(q, elastic=False),
+    }
     rms = {name: band_rms(effort) for name, effort in efforts.items()}
     print('rms of measured torque [N m] per band: ' + ' / '.join(rms))
     print('band [Hz]   ' + ''.join(f'joint {joint + 1:<16}' for joint in range(FER.n)))
     for place, (low, high) in enumerate(BANDS):
-        cells = [' / '.join(f'{values[place, joint]:.3f}' for values in rms.values())
-                 for joint in range(FER.n)]
+        cells = [
+            ' / '.join(f'{values[place, joint]:.3f}' for values in rms.values())
+            for joint in range(FER.n)
+        ]
         print(f'{low:>3} to {high:<4} ' + ''.join(f'{cell:<22}' for cell in cells))
     inside = BANDS.index((8, 15)), BANDS.index((100, 200)) + 1
     ratio = rms['elastic'][slice(*inside), :6] / rms['real FER'][slice(*inside), :6]
-    print(f'joints 1 to 6, 8 to 200 Hz: elastic / real between {ratio.min():.2f} and '
-          f'{ratio.max():.2f}, median {np.median(ratio):.2f}')
+    print(
+        f'joints 1 to 6, 8 to 200 Hz: elastic / real between {ratio.min():.2f} and '
+        f'{ratio.max():.2f}, median {np.median(ratio):.2f}'
+    )
     if arguments.plot:
         draw(efforts, arguments.plot)
 
@@ -101,8 +126,10 @@ def main() -> None:
 def draw(efforts: dict[str, np.ndarray], path: Path) -> None:
     """Draw the amplitude spectra of joints 1 to 6."""
     import matplotlib
+
     matplotlib.use('Agg')
     from matplotlib import pyplot
+
     figure, axes = pyplot.subplots(2, 3, figsize=(13, 7), sharex=True, layout='constrained')
     for joint, axis in enumerate(axes.flat):
         for (name, effort), colour in zip(efforts.items(), ('black', 'tab:red', 'tab:blue')):

@@ -87,13 +87,26 @@ def write_python_pages(app):
 def write_command_line_page(app):
     """Write what --help says of every verb."""
     parser = command_line.build_parser()
-    lines = [*title('The command line in full'), '::', '', *(
-        f'   {line}' for line in parser.format_help().splitlines()), '']
-    (verbs,) = (action.choices for action in parser._actions if action.dest == '==SUPPRESS=='
-                and action.choices)
+    lines = [
+        *title('The command line in full'),
+        '::',
+        '',
+        *(f'   {line}' for line in parser.format_help().splitlines()),
+        '',
+    ]
+    (verbs,) = (
+        action.choices
+        for action in parser._actions
+        if action.dest == '==SUPPRESS==' and action.choices
+    )
     for verb, subparser in verbs.items():
-        lines += [*title(verb, '-'), '::', '', *(
-            f'   {line}' for line in subparser.format_help().splitlines()), '']
+        lines += [
+            *title(verb, '-'),
+            '::',
+            '',
+            *(f'   {line}' for line in subparser.format_help().splitlines()),
+            '',
+        ]
     write('cli.rst', lines)
 
 

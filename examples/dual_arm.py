@@ -43,11 +43,13 @@ def shoulder(side: float) -> np.ndarray:
 
 def dual_arm() -> BodyTree:
     """Return the waist and both arms, 15 joints."""
-    torso = BodyTree((BASE,), np.eye(4)[None], np.array([[0, 0, 0, 0, 0, 1.0]]), (WAIST,),
-                     names=('waist',))
+    torso = BodyTree(
+        (BASE,), np.eye(4)[None], np.array([[0, 0, 0, 0, 0, 1.0]]), (WAIST,), names=('waist',)
+    )
     arm = load('fr3')
-    return assemble([Mount(arm, shoulder(1.0), 0, 'left_'), Mount(arm, shoulder(-1.0), 0,
-                                                                 'right_')], torso)
+    return assemble(
+        [Mount(arm, shoulder(1.0), 0, 'left_'), Mount(arm, shoulder(-1.0), 0, 'right_')], torso
+    )
 
 
 def pinocchio_dual_arm() -> pin.Model:
@@ -55,12 +57,13 @@ def pinocchio_dual_arm() -> pin.Model:
     model = pin.Model()
     waist = model.addJoint(0, pin.JointModelRZ(), pin.SE3.Identity(), 'waist')
     center = WAIST.center_of_mass
-    model.appendBodyToJoint(waist, pin.Inertia(WAIST.mass, center,
-                                               WAIST.inertia_at_center_of_mass),
-                            pin.SE3.Identity())
+    model.appendBodyToJoint(
+        waist, pin.Inertia(WAIST.mass, center, WAIST.inertia_at_center_of_mass), pin.SE3.Identity()
+    )
     for side, prefix in ((1.0, 'left_'), (-1.0, 'right_')):
-        frame = model.addFrame(pin.Frame(prefix + 'mount', waist, pin.SE3(shoulder(side)),
-                                         pin.FrameType.OP_FRAME))
+        frame = model.addFrame(
+            pin.Frame(prefix + 'mount', waist, pin.SE3(shoulder(side)), pin.FrameType.OP_FRAME)
+        )
         arm = pin.buildModelFromUrdf(str(share_directory() / 'urdf' / 'fr3.urdf'))
         for index in range(1, arm.njoints):
             arm.names[index] = prefix + arm.names[index]
@@ -95,18 +98,23 @@ def main() -> None:
     expected = reference_torques(*states)
 
     def compared(what: str, torques: np.ndarray) -> None:
-        print(f'{what}: {np.abs(torques - expected).max():.1e} N m from Pinocchio '
-              f'(torques up to {np.abs(expected).max():.0f})')
+        print(
+            f'{what}: {np.abs(torques - expected).max():.1e} N m from Pinocchio '
+            f'(torques up to {np.abs(expected).max():.0f})'
+        )
 
     compared('recursion of the tree', tree_motion(tree, *states).tau)
     found = tree_base_parameters(tree, method=Method.CLOSED_FORM)
     other = tree_base_parameters(tree)
-    print(f'base parameters: {len(found)} of {10 * tree.n} by the closed form, {len(other)} by '
-          f'elimination, {numerical_base_parameters(tree).rank} by the rank of the regressor')
+    print(
+        f'base parameters: {len(found)} of {10 * tree.n} by the closed form, {len(other)} by '
+        f'elimination, {numerical_base_parameters(tree).rank} by the rank of the regressor'
+    )
     compared('base parameters', found.regressor(*states) @ found.values())
     equations = customised_equations(tree, Quantity.INVERSE_DYNAMICS, GRAVITY)
-    print('generated equations: {} multiplications, {} additions'.format(
-        *operation_count(equations)))
+    print(
+        'generated equations: {} multiplications, {} additions'.format(*operation_count(equations))
+    )
     try:
         from franka_dynamics.batch.tree_batch import TreeBatchModel
     except ImportError as error:

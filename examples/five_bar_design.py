@@ -61,12 +61,12 @@ class Objective:
     def mesh(self, u: np.ndarray) -> TriangleMesh:
         """Return the shaped link."""
         before = self.meshes[LINK]
-        moved = u[:before.vertices.size].reshape(-1, 3) * VERTEX_REACH
+        moved = u[: before.vertices.size].reshape(-1, 3) * VERTEX_REACH
         return TriangleMesh(before.vertices + moved, before.faces)
 
     def turns(self, u: np.ndarray) -> np.ndarray:
         """Return the rotation vectors of the axes, shape (3, 3) [rad]."""
-        return u[-3 * len(AXES):].reshape(-1, 3) * AXIS_REACH
+        return u[-3 * len(AXES) :].reshape(-1, 3) * AXIS_REACH
 
     def chain(self, u: np.ndarray) -> ClosedChain:
         """Return the changed mechanism."""
@@ -75,8 +75,12 @@ class Objective:
         nominal = spherical_five_bar(inertias)
         eta = np.zeros((nominal.tree.n + 1, 6))
         eta[AXES, 3:] = self.turns(u)
-        return ClosedChain(nominal.tree.with_twist_corrections(eta), nominal.active,
-                           nominal.loops, nominal.gravity)
+        return ClosedChain(
+            nominal.tree.with_twist_corrections(eta),
+            nominal.active,
+            nominal.loops,
+            nominal.gravity,
+        )
 
     def value_and_gradient(self, u: np.ndarray) -> tuple[float, np.ndarray]:
         """Return the mean square torque [N^2 m^2] and its gradient by u."""
@@ -89,18 +93,22 @@ class Objective:
         weights = 2.0 * torques / self.samples
         by_parameters = np.einsum('ta,tak->k', weights, by.by_parameters[..., LINK, :])
         by_vertices = np.tensordot(
-            by_parameters, in_parameter_order(vertex_derivatives(self.mesh(u), DENSITY)), 1)
+            by_parameters, in_parameter_order(vertex_derivatives(self.mesh(u), DENSITY)), 1
+        )
         by_eta = np.einsum('ta,tajk->jk', weights, by.by_eta)[list(AXES), 3:]
         # by_eta belongs to a further turn of the axis as it stands: exp(d eta) exp(turn).
         by_turns = [slope @ left_jacobian(turn) for slope, turn in zip(by_eta, self.turns(u))]
         return float((torques**2).sum() / self.samples), np.concatenate(
-            (by_vertices.ravel() * VERTEX_REACH, np.ravel(by_turns) * AXIS_REACH))
+            (by_vertices.ravel() * VERTEX_REACH, np.ravel(by_turns) * AXIS_REACH)
+        )
 
     def mass_and_gradient(self, u: np.ndarray) -> tuple[float, np.ndarray]:
         """Return the shaped link's mass [kg] and its gradient by u."""
         mesh = self.mesh(u)
         gradient = np.zeros(self.size)
-        gradient[:mesh.vertices.size] = VERTEX_REACH * vertex_derivatives(mesh, DENSITY)[0].ravel()
+        gradient[: mesh.vertices.size] = (
+            VERTEX_REACH * vertex_derivatives(mesh, DENSITY)[0].ravel()
+        )
         return mesh_inertia(mesh, DENSITY).mass, gradient
 
 
@@ -110,8 +118,7 @@ def left_jacobian(turn: np.ndarray) -> np.ndarray:
     if angle < 1e-6:
         return np.eye(3) + 0.5 * hat(turn)
     K = hat(turn / angle)
-    return np.eye(3) + (1.0 - np.cos(angle)) / angle * K + (
-        1.0 - np.sin(angle) / angle) * K @ K
+    return np.eye(3) + (1.0 - np.cos(angle)) / angle * K + (1.0 - np.sin(angle) / angle) * K @ K
 
 
 def optimise(objective: Objective, iterations: int = 200) -> OptimizeResult:
@@ -124,11 +131,20 @@ def optimise(objective: Objective, iterations: int = 200) -> OptimizeResult:
         value, gradient = objective.value_and_gradient(u)
         return value / scale, gradient / scale
 
-    constraint = {'type': 'ineq',
-                  'fun': lambda u: objective.mass_and_gradient(u)[0] / mass - 1.0,
-                  'jac': lambda u: objective.mass_and_gradient(u)[1] / mass}
-    return minimize(scaled, start, jac=True, method='SLSQP', bounds=[(-1.0, 1.0)] * len(start),
-                    constraints=[constraint], options={'maxiter': iterations, 'ftol': 1e-5})
+    constraint = {
+        'type': 'ineq',
+        'fun': lambda u: objective.mass_and_gradient(u)[0] / mass - 1.0,
+        'jac': lambda u: objective.mass_and_gradient(u)[1] / mass,
+    }
+    return minimize(
+        scaled,
+        start,
+        jac=True,
+        method='SLSQP',
+        bounds=[(-1.0, 1.0)] * len(start),
+        constraints=[constraint],
+        options={'maxiter': iterations, 'ftol': 1e-5},
+    )
 
 
 def gradient_error(objective: Objective, u: np.ndarray, directions: int = 5) -> float:
@@ -138,14 +154,19 @@ def gradient_error(objective: Objective, u: np.ndarray, directions: int = 5) -> 
     errors = []
     for _ in range(directions):
         d = rng.normal(size=len(u))
-        slope = (objective.value_and_gradient(u + step * d)[0]
-                 - objective.value_and_gradient(u - step * d)[0]) / (2.0 * step)
+        slope = (
+            objective.value_and_gradient(u + step * d)[0]
+            - objective.value_and_gradient(u - step * d)[0]
+        ) / (2.0 * step)
         errors.append(abs(gradient @ d - slope) / abs(slope))
     return max(errors)
 
 
-def torques(objective: Objective, u: np.ndarray, samples: int = 101,
-            ) -> tuple[np.ndarray, np.ndarray]:
+def torques(
+    objective: Objective,
+    u: np.ndarray,
+    samples: int = 101,
+) -> tuple[np.ndarray, np.ndarray]:
     """Return times and torques over the motion, (N,) and (N, 2)."""
     chain, times = objective.chain(u), np.linspace(0.0, DURATION, samples)
     q, dq, ddq = quintic(START, END, DURATION, times)
@@ -163,23 +184,37 @@ def draw(objective: Objective, u: np.ndarray, path: str) -> None:
     for point, style, label in ((np.zeros_like(u), '--', 'before'), (u, '-', 'after')):
         times, values = torques(objective, point)
         for motor, colour in enumerate(('tab:blue', 'tab:orange')):
-            axes.plot(times, values[:, motor], style, color=colour,
-                      label=f'motor {motor + 1}, {label}')
+            axes.plot(
+                times, values[:, motor], style, color=colour, label=f'motor {motor + 1}, {label}'
+            )
     axes.set(xlabel='time [s]', ylabel='torque [N m]')
     axes.grid(alpha=0.3)
     axes.legend()
     shape = figure.add_subplot(1, 2, 2, projection='3d')
-    for mesh, colour, opacity in ((objective.meshes[LINK], 'grey', 0.25),
-                                  (objective.mesh(u), 'tab:green', 0.7)):
-        shape.add_collection3d(Poly3DCollection(mesh.vertices[mesh.faces] * 1e3, alpha=opacity,
-                                                facecolor=colour, edgecolor='black',
-                                                linewidth=0.2))
+    for mesh, colour, opacity in (
+        (objective.meshes[LINK], 'grey', 0.25),
+        (objective.mesh(u), 'tab:green', 0.7),
+    ):
+        shape.add_collection3d(
+            Poly3DCollection(
+                mesh.vertices[mesh.faces] * 1e3,
+                alpha=opacity,
+                facecolor=colour,
+                edgecolor='black',
+                linewidth=0.2,
+            )
+        )
     corners = objective.mesh(u).vertices * 1e3
     middle, radius = corners.mean(axis=0), 0.55 * np.ptp(corners, axis=0).max()
-    shape.set(xlim=(middle[0] - radius, middle[0] + radius),
-              ylim=(middle[1] - radius, middle[1] + radius),
-              zlim=(middle[2] - radius, middle[2] + radius), xlabel='x [mm]', ylabel='y [mm]',
-              zlabel='z [mm]', title='link 2 before (grey) and after')
+    shape.set(
+        xlim=(middle[0] - radius, middle[0] + radius),
+        ylim=(middle[1] - radius, middle[1] + radius),
+        zlim=(middle[2] - radius, middle[2] + radius),
+        xlabel='x [mm]',
+        ylabel='y [mm]',
+        zlabel='z [mm]',
+        title='link 2 before (grey) and after',
+    )
     shape.view_init(elev=12, azim=20)
     figure.savefig(path, dpi=110)
 
@@ -191,21 +226,29 @@ def main() -> None:
     arguments = parser.parse_args()
     objective = Objective()
     start = np.zeros(objective.size)
-    print(f'{objective.size} variables: {len(objective.meshes[LINK].vertices)} vertices of link 2 '
-          f'and {len(AXES)} axes')
+    print(
+        f'{objective.size} variables: {len(objective.meshes[LINK].vertices)} vertices of link 2 '
+        f'and {len(AXES)} axes'
+    )
     print(f'gradient against central differences: {gradient_error(objective, start):.1e} relative')
     result = optimise(objective)
-    before, after = (np.sqrt((torques(objective, u)[1]**2).sum(axis=1).mean())
-                     for u in (start, result.x))
+    before, after = (
+        np.sqrt((torques(objective, u)[1] ** 2).sum(axis=1).mean()) for u in (start, result.x)
+    )
     print(f'{result.message} ({result.nit} iterations)')
-    print(f'root mean square torque: {before:.4f} -> {after:.4f} N m '
-          f'({100.0 * (after / before - 1.0):+.1f} %)')
+    print(
+        f'root mean square torque: {before:.4f} -> {after:.4f} N m '
+        f'({100.0 * (after / before - 1.0):+.1f} %)'
+    )
     mass = [objective.mass_and_gradient(u)[0] for u in (start, result.x)]
-    print(f'mass of link 2: {mass[0]:.4f} -> {mass[1]:.4f} kg; defects of its mesh: '
-          f'{find_defects(objective.mesh(result.x)).sentences() or "none"}')
+    print(
+        f'mass of link 2: {mass[0]:.4f} -> {mass[1]:.4f} kg; defects of its mesh: '
+        f'{find_defects(objective.mesh(result.x)).sentences() or "none"}'
+    )
     turned = np.degrees(np.linalg.norm(objective.turns(result.x), axis=1))
-    print('turns of axes 2, 3 and 5: ' + ', '.join(f'{angle:.1f}' for angle in turned)
-          + ' degrees')
+    print(
+        'turns of axes 2, 3 and 5: ' + ', '.join(f'{angle:.1f}' for angle in turned) + ' degrees'
+    )
     draw(objective, result.x, arguments.picture)
     print(f'written: {arguments.picture}')
 

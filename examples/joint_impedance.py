@@ -32,8 +32,9 @@ class JointImpedance(Node):
 
     def __init__(self):
         super().__init__('joint_impedance')
-        self._joints = self.declare_parameter('joints', [f'fer_joint{i}' for i in range(1, 8)]
-                                              ).value
+        self._joints = self.declare_parameter(
+            'joints', [f'fer_joint{i}' for i in range(1, 8)]
+        ).value
         topics = {'state': 'joint_states'}
         if self.declare_parameter('terms', True).value:
             topics |= {name: f'feedforward/{name}' for name in ('mass_matrix', 'coriolis')}
@@ -41,7 +42,8 @@ class JointImpedance(Node):
         self._desired = self.create_publisher(JointState, '~/desired', 1)
         self._start, self._torque = None, np.zeros(len(self._joints))
         self._matcher = StampMatcher(
-            self, {name: (JointState, topic) for name, topic in topics.items()}, self._answer)
+            self, {name: (JointState, topic) for name, topic in topics.items()}, self._answer
+        )
 
     def _answer(self, stamp, messages):
         state = messages['state']
@@ -55,8 +57,14 @@ class JointImpedance(Node):
             mass_matrix = np.reshape(messages['mass_matrix'].effort, (len(q), len(q)))
             self._torque += mass_matrix @ ddq_d + messages['coriolis'].effort
         self._command.publish(Float64MultiArray(data=self._torque.tolist()))
-        self._desired.publish(JointState(header=state.header, name=self._joints,
-                                         position=q_d.tolist(), velocity=dq_d.tolist()))
+        self._desired.publish(
+            JointState(
+                header=state.header,
+                name=self._joints,
+                position=q_d.tolist(),
+                velocity=dq_d.tolist(),
+            )
+        )
 
     def let_go(self):
         """Fade the torque out within 0.1 s, because receivers hold the last one for ever."""
@@ -68,7 +76,7 @@ class JointImpedance(Node):
 def smooth_wave(since):
     """Return sin^3 and its derivatives a time [s] after the start; all three begin at zero."""
     s, c = (wave(FREQUENCY * max(since, 0.0)) for wave in (np.sin, np.cos))
-    return s ** 3, FREQUENCY * 3.0 * s ** 2 * c, FREQUENCY ** 2 * (6.0 * s * c ** 2 - 3.0 * s ** 3)
+    return s**3, FREQUENCY * 3.0 * s**2 * c, FREQUENCY**2 * (6.0 * s * c**2 - 3.0 * s**3)
 
 
 def run(make_node):

@@ -58,17 +58,23 @@ def trial(offset: float = OFFSET) -> Trial:
         return hold - gain @ (x - rest)
 
     def rate(_: float, x: np.ndarray) -> np.ndarray:
-        return np.concatenate((x[n:], pin.aba(backend.model, backend.data, x[:n], x[n:],
-                                              torque(x))))
+        return np.concatenate(
+            (x[n:], pin.aba(backend.model, backend.data, x[:n], x[n:], torque(x)))
+        )
 
     times = np.linspace(0.0, DURATION, 301)
     off = np.concatenate((np.full(n, offset), np.zeros(n)))
     simulated = solve_ivp(rate, times[[0, -1]], rest + off, t_eval=times, rtol=1e-8, atol=1e-10).y
     closed = here.A - here.B @ gain
-    predicted = solve_ivp(lambda _, x: closed @ x, times[[0, -1]], off, t_eval=times, rtol=1e-8,
-                          atol=1e-10).y
-    return Trial(times, simulated.T[:, :n] - home, predicted.T[:, :n],
-                 np.array([torque(x) for x in simulated.T]))
+    predicted = solve_ivp(
+        lambda _, x: closed @ x, times[[0, -1]], off, t_eval=times, rtol=1e-8, atol=1e-10
+    ).y
+    return Trial(
+        times,
+        simulated.T[:, :n] - home,
+        predicted.T[:, :n],
+        np.array([torque(x) for x in simulated.T]),
+    )
 
 
 def draw(result: Trial, path: str) -> None:
@@ -78,12 +84,16 @@ def draw(result: Trial, path: str) -> None:
     figure = Figure(figsize=(12.0, 4.5), layout='constrained')
     error, torque = figure.subplots(1, 2)
     for joint in range(7):
-        line, = error.plot(result.times, result.simulated[:, joint], label=f'joint {joint + 1}')
-        error.plot(result.times, result.predicted[:, joint], '--', color=line.get_color(),
-                   linewidth=0.9)
+        (line,) = error.plot(result.times, result.simulated[:, joint], label=f'joint {joint + 1}')
+        error.plot(
+            result.times, result.predicted[:, joint], '--', color=line.get_color(), linewidth=0.9
+        )
         torque.plot(result.times, result.torques[:, joint], color=line.get_color())
-    error.set(xlabel='time [s]', ylabel='off the ready pose [rad]',
-              title='simulated, and predicted by A and B (dashed)')
+    error.set(
+        xlabel='time [s]',
+        ylabel='off the ready pose [rad]',
+        title='simulated, and predicted by A and B (dashed)',
+    )
     torque.set(xlabel='time [s]', ylabel='torque [N m]', title='gravity included')
     error.legend(ncols=2, fontsize='small')
     for axes in (error, torque):
@@ -99,10 +109,12 @@ def main() -> None:
     for offset in (OFFSET, OFFSET / 10.0):
         result = trial(offset)
         difference = np.abs(result.simulated - result.predicted).max()
-        print(f'{offset:g} rad off: after {DURATION} s within '
-              f'{np.abs(result.simulated[-1]).max():.1e} rad; the linear prediction is off by '
-              f'{difference:.1e} rad at most ({difference / offset:.1%}); largest share of a '
-              f'torque limit {np.abs(result.torques / LIMIT).max():.0%}')
+        print(
+            f'{offset:g} rad off: after {DURATION} s within '
+            f'{np.abs(result.simulated[-1]).max():.1e} rad; the linear prediction is off by '
+            f'{difference:.1e} rad at most ({difference / offset:.1%}); largest share of a '
+            f'torque limit {np.abs(result.torques / LIMIT).max():.0%}'
+        )
     draw(trial(), arguments.picture)
     print(f'written: {arguments.picture}')
 

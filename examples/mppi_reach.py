@@ -63,8 +63,9 @@ class Planner:
         hold = self._backend.gravity(q)
         away = np.linalg.norm(self._backend.frames(q)[-1][:3, 3] - GOAL)
         deviation = NOISE * np.clip(away / NEAR, 0.1, 1.0) * np.diag(self._backend.mass_matrix(q))
-        torques = self._rng.standard_normal((HORIZON, ROLLOUTS, ARM.n), dtype=np.float32
-                                            ).astype(float)
+        torques = self._rng.standard_normal((HORIZON, ROLLOUTS, ARM.n), dtype=np.float32).astype(
+            float
+        )
         for k in range(1, HORIZON):
             torques[k] *= np.sqrt(1.0 - SMOOTH**2)
             torques[k] += SMOOTH * torques[k - 1]
@@ -91,9 +92,11 @@ class Planner:
             away = self._model.flange_pose(position)[:, :3, 3] - GOAL
             beyond = np.maximum(0.0, np.maximum(self._lower - position, position - self._upper))
             weight = TERMINAL if k == HORIZON - 1 else DISTANCE * STEP
-            cost += (weight * np.einsum('ij,ij->i', away, away)
-                     + SPEED * STEP * np.einsum('ij,ij->i', velocity, velocity)
-                     + 1e3 * np.einsum('ij->i', beyond))
+            cost += (
+                weight * np.einsum('ij,ij->i', away, away)
+                + SPEED * STEP * np.einsum('ij,ij->i', velocity, velocity)
+                + 1e3 * np.einsum('ij->i', beyond)
+            )
         cost += SPEED * np.einsum('ij,ij->i', velocity, velocity)
         # A rollout that left the numbers is the worst of all.
         return np.where(np.isfinite(cost), cost, np.nanmax(np.where(np.isfinite(cost), cost, 0.0)))
@@ -134,8 +137,12 @@ def plot(found: Run, file: str) -> None:
     way.semilogy(found.times, 1e3 * found.distances)
     way.set_ylabel('flange to goal [mm]')
     way.grid(True, which='both', alpha=0.3)
-    shares.plot(found.times, found.torques / ARM.limit('effort'), lw=0.8,
-                label=[f'joint {i + 1}' for i in range(ARM.n)])
+    shares.plot(
+        found.times,
+        found.torques / ARM.limit('effort'),
+        lw=0.8,
+        label=[f'joint {i + 1}' for i in range(ARM.n)],
+    )
     shares.set_ylabel('torque over its limit')
     shares.set_xlabel('time [s]')
     shares.legend(ncols=ARM.n, fontsize=7, loc='upper center')
@@ -153,9 +160,11 @@ def main() -> None:
     found = run(arguments.duration, arguments.seed)
     p50, p99 = np.percentile(1e3 * found.planning, (50, 99))
     first, last = 1e3 * found.distances[[0, -1]]
-    print(f'{first:.0f} mm away at first, {last:.1f} mm at the end; a plan of {ROLLOUTS} '
-          f'rollouts of {HORIZON} steps takes {p50:.1f} ms (99th percentile {p99:.1f} ms), and '
-          f'there are {1e3 * EVERY * STEP:.0f} ms')
+    print(
+        f'{first:.0f} mm away at first, {last:.1f} mm at the end; a plan of {ROLLOUTS} '
+        f'rollouts of {HORIZON} steps takes {p50:.1f} ms (99th percentile {p99:.1f} ms), and '
+        f'there are {1e3 * EVERY * STEP:.0f} ms'
+    )
     plot(found, arguments.plot)
     print(arguments.plot)
 

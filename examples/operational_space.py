@@ -43,8 +43,9 @@ class OperationalSpace(Node):
 
     def __init__(self):
         super().__init__('operational_space')
-        self._joints = self.declare_parameter('joints', [f'fer_joint{i}' for i in range(1, 8)]
-                                              ).value
+        self._joints = self.declare_parameter(
+            'joints', [f'fer_joint{i}' for i in range(1, 8)]
+        ).value
         topics = {'state': (JointState, 'joint_states'), 'pose': (PoseStamped, 'feedforward/pose')}
         # Without the terms it is the same impedance by kinematics alone.
         terms = self.declare_parameter('terms', True).value
@@ -66,8 +67,9 @@ class OperationalSpace(Node):
         begin, x_0, rotation_0, q_0 = self._start
         offset, v_d, a_d = (REACH * wave for wave in smooth_wave(stamp - begin))
         x_d = x_0 + offset[:3]
-        force = (STIFFNESS * np.append(x_d - x, rotation_from_to(rotation, rotation_0))
-                 + DAMPING * (v_d - jacobian @ dq))
+        force = STIFFNESS * np.append(
+            x_d - x, rotation_from_to(rotation, rotation_0)
+        ) + DAMPING * (v_d - jacobian @ dq)
         elbow = ELBOW_STIFFNESS * (q_0 - q) - ELBOW_DAMPING * dq
         if 'mass_matrix' in messages:
             mass_matrix = np.reshape(messages['mass_matrix'].effort, (len(q), len(q)))

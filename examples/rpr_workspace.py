@@ -49,21 +49,39 @@ def main() -> None:
     figure = Figure(figsize=(7.5, 5.5), layout='constrained')
     axes = figure.add_subplot()
     shades = ListedColormap(['white', '#deebf7', '#9ecae1', '#4292c6', '#08519c'])
-    drawn = axes.pcolormesh(radius, height, counts, cmap=shades, vmin=-0.5, vmax=4.5,
-                            shading='nearest')
+    drawn = axes.pcolormesh(
+        radius, height, counts, cmap=shades, vmin=-0.5, vmax=4.5, shading='nearest'
+    )
     figure.colorbar(drawn, ticks=range(5), label='postures within the limits')
-    axes.vlines(abs(kinematics.a1), height[0], height[-1], colors='tab:red', linestyles='--',
-                label='w = 0: radius a1')
+    axes.vlines(
+        abs(kinematics.a1),
+        height[0],
+        height[-1],
+        colors='tab:red',
+        linestyles='--',
+        label='w = 0: radius a1',
+    )
     for sign in (1.0, -1.0):
-        axes.hlines(kinematics.d0 + sign * kinematics.a3, radius[0], radius[-1],
-                    colors='tab:orange', linestyles='--',
-                    label='C3 = 0: link 3 upright' if sign > 0.0 else None)
-    axes.set(xlabel='distance from the vertical axis [m]', ylabel='height [m]',
-             title='RPR arm: reach and singularities', aspect='equal')
+        axes.hlines(
+            kinematics.d0 + sign * kinematics.a3,
+            radius[0],
+            radius[-1],
+            colors='tab:orange',
+            linestyles='--',
+            label='C3 = 0: link 3 upright' if sign > 0.0 else None,
+        )
+    axes.set(
+        xlabel='distance from the vertical axis [m]',
+        ylabel='height [m]',
+        title='RPR arm: reach and singularities',
+        aspect='equal',
+    )
     axes.legend(loc='lower right')
     figure.savefig(arguments.output, dpi=110)
-    print(f'{int((counts > 0).sum())} of {counts.size} points reached, at most {counts.max()} '
-          f'postures; written: {arguments.output}')
+    print(
+        f'{int((counts > 0).sum())} of {counts.size} points reached, at most {counts.max()} '
+        f'postures; written: {arguments.output}'
+    )
 
 
 if __name__ == '__main__':

@@ -10,8 +10,10 @@ import sys
 from typing import Any
 
 
-def lazy_exports(package: str, homes: Mapping[str, Sequence[str]],
-                 ) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
+def lazy_exports(
+    package: str,
+    homes: Mapping[str, Sequence[str]],
+) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
     """
     Return `__getattr__`, `__dir__` and `__all__` of a package.
 

@@ -77,6 +77,8 @@ class ClusterError(FrankaDynamicsError):
 
 class OutputError(FrankaDynamicsError, OSError):
     """A file that was asked for cannot be written."""
+
+
 class BaseParameterError(FrankaDynamicsError, ValueError):
     """Base parameters were asked for, or used, outside what they hold for."""
 
@@ -111,6 +113,8 @@ class JointStateError(FrankaDynamicsError, ValueError):
 
 class ReferenceRefusedError(FrankaDynamicsError, ValueError):
     """A reference trajectory was refused."""
+
+
 class TreeError(FrankaDynamicsError, ValueError):
     """The bodies, joints or loops of a mechanism contradict each other."""
 

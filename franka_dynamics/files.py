@@ -32,11 +32,13 @@ def complete_or_absent(path: str | Path) -> Iterator[Path]:
         raise OutputError(f'{target} is a folder; give the name of a file to be written.')
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f'.{target.stem}-',
-                                        suffix=target.suffix)
+        handle, name = tempfile.mkstemp(
+            dir=target.parent, prefix=f'.{target.stem}-', suffix=target.suffix
+        )
     except OSError as error:
-        raise OutputError(f'{target} cannot be written: {error.strerror}. Choose another '
-                          'place.') from error
+        raise OutputError(
+            f'{target} cannot be written: {error.strerror}. Choose another place.'
+        ) from error
     os.close(handle)
     scratch = Path(name)
     try:
@@ -93,14 +95,18 @@ def _require_writable(folder: Path, target: Path) -> None:
     try:
         nearest = next(place for place in (folder, *folder.parents) if place.exists())
     except OSError as error:
-        raise OutputError(f'{target} cannot be written: {error.strerror}. Choose another '
-                          'place.') from error
+        raise OutputError(
+            f'{target} cannot be written: {error.strerror}. Choose another place.'
+        ) from error
     if not nearest.is_dir():
-        raise OutputError(f'{target} cannot be written: {nearest} is a file. Choose another '
-                          'place.')
+        raise OutputError(
+            f'{target} cannot be written: {nearest} is a file. Choose another place.'
+        )
     if not os.access(nearest, os.W_OK | os.X_OK):
-        raise OutputError(f'{target} cannot be written: nothing may be written to {nearest}. '
-                          'Choose another place.')
+        raise OutputError(
+            f'{target} cannot be written: nothing may be written to {nearest}. '
+            'Choose another place.'
+        )
 
 
 def _umask() -> int:

@@ -33,4 +33,5 @@ def share_directory() -> Path:
     raise DescriptionError(
         f'The data files of {PACKAGE} (config/, urdf/, launch/) are neither beside {package} nor '
         f'in a share/{PACKAGE} above it. Install the package with colcon or pip; copying only '
-        'the Python modules is not enough.')
+        'the Python modules is not enough.'
+    )

@@ -159,7 +159,7 @@ def _coefficients(phi: Array) -> tuple[Array, Array, Array]:
     safe = np.where(small, 1.0, x)
     rest = np.where(small, 1 / 6 - x**2 / 120 + x**4 / 5040, (safe - np.sin(safe)) / safe**3)
     # numpy's sinc is sin(pi x)/(pi x) and handles zero; 1 - cos x = 2 sin^2(x/2) does not cancel.
-    return np.sinc(x / np.pi), 0.5 * np.sinc(0.5 * x / np.pi)**2, rest
+    return np.sinc(x / np.pi), 0.5 * np.sinc(0.5 * x / np.pi) ** 2, rest
 
 
 def adjoint(transform: ArrayLike) -> Array:
@@ -241,7 +241,8 @@ def joint_twist(axis: ArrayLike, point: ArrayLike, kind: JointKind = JointKind.R
 
     """
     direction, foot = np.broadcast_arrays(
-        np.asarray(axis, dtype=float), np.asarray(point, dtype=float))
+        np.asarray(axis, dtype=float), np.asarray(point, dtype=float)
+    )
     if kind is JointKind.PRISMATIC:
         return np.concatenate((direction, np.zeros_like(direction)), axis=-1)
     return np.concatenate((-np.cross(direction, foot), direction), axis=-1)
@@ -250,9 +251,13 @@ def joint_twist(axis: ArrayLike, point: ArrayLike, kind: JointKind = JointKind.R
 def rpy(roll: float, pitch: float, yaw: float) -> Array:
     """Return Rz(yaw) Ry(pitch) Rx(roll), shape (3, 3): URDF's fixed-axis angles [rad]."""
     (cr, cp, cy), (sr, sp, sy) = np.cos((roll, pitch, yaw)), np.sin((roll, pitch, yaw))
-    return np.array([[cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr],
-                     [sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr],
-                     [-sp, cp * sr, cp * cr]])
+    return np.array(
+        [
+            [cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr],
+            [sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr],
+            [-sp, cp * sr, cp * cr],
+        ]
+    )
 
 
 def inverse_transform(transform: ArrayLike) -> Array:
@@ -321,10 +326,15 @@ def rigid_transform(transform: ArrayLike) -> NDArray[np.float64]:
     if matrix.shape != (4, 4):
         raise InertiaError(f'A transform needs shape (4, 4); got {matrix.shape}.')
     rotation = matrix[:3, :3]
-    rigid = (np.isfinite(matrix).all()
-             and np.abs(rotation @ rotation.T - np.eye(3)).max() <= _RIGID_EPS
-             and np.linalg.det(rotation) > 0.0 and np.array_equal(matrix[3], (0, 0, 0, 1)))
+    rigid = (
+        np.isfinite(matrix).all()
+        and np.abs(rotation @ rotation.T - np.eye(3)).max() <= _RIGID_EPS
+        and np.linalg.det(rotation) > 0.0
+        and np.array_equal(matrix[3], (0, 0, 0, 1))
+    )
     if not rigid:
-        raise InertiaError('A transform must be a rigid motion [R, p; 0, 1] with R a rotation; '
-                           f'got {matrix.tolist()}.')
+        raise InertiaError(
+            'A transform must be a rigid motion [R, p; 0, 1] with R a rotation; '
+            f'got {matrix.tolist()}.'
+        )
     return matrix

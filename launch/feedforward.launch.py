@@ -25,40 +25,60 @@ PARAMETERS = {'robot_type': str, 'arm_prefix': str, 'target': str, 'use_sim_time
 
 def generate_launch_description() -> LaunchDescription:
     """Return the arguments and the node."""
-    return LaunchDescription([
-        DeclareLaunchArgument(
-            'robot_type', default_value=UNSET,
-            description='The arm: fer, fr3, fr3v2, fr3v2_1 or the path of an arm file. If '
-                        'empty, what params_file says; fer otherwise.'),
-        DeclareLaunchArgument(
-            'arm_prefix', default_value=UNSET,
-            description="Put in front of every joint name, verbatim: 'left_' if the joints are "
-                        'left_fer_joint1 and so on.'),
-        DeclareLaunchArgument(
-            'namespace', default_value='',
-            description='Namespace of the node and of its relative topics.'),
-        DeclareLaunchArgument(
-            'target', default_value=UNSET, choices=[UNSET, *TARGETS],
-            description='Who receives the torques, and hence who adds gravity and friction. If '
-                        'empty, what params_file says; fci otherwise.'),
-        DeclareLaunchArgument(
-            'params_file', default_value='',
-            description='A parameter file of your own; config/*/default.yaml of this package '
-                        'list all parameters.'),
-        DeclareLaunchArgument(
-            'command_topic', default_value=UNHEARD,
-            description='Where the torques go, such as effort_controller/commands. By default '
-                        'nobody listens there, so nothing moves. Elsewhere a keeper is started '
-                        'beside the node, which takes its torque back if it is killed.'),
-        DeclareLaunchArgument(
-            'joint_states_topic', default_value='joint_states',
-            description='The full-rate joint states; with franka_ros2 franka/joint_states.'),
-        DeclareLaunchArgument(
-            'use_sim_time', default_value=UNSET, choices=[UNSET, 'true', 'false'],
-            description="Whether the node's clock is /clock. If empty, what the files say; the "
-                        'files of the Gazebo targets say true.'),
-        OpaqueFunction(function=feedforward_node),
-    ])
+    return LaunchDescription(
+        [
+            DeclareLaunchArgument(
+                'robot_type',
+                default_value=UNSET,
+                description='The arm: fer, fr3, fr3v2, fr3v2_1 or the path of an arm file. If '
+                'empty, what params_file says; fer otherwise.',
+            ),
+            DeclareLaunchArgument(
+                'arm_prefix',
+                default_value=UNSET,
+                description="Put in front of every joint name, verbatim: 'left_' if the joints are "
+                'left_fer_joint1 and so on.',
+            ),
+            DeclareLaunchArgument(
+                'namespace',
+                default_value='',
+                description='Namespace of the node and of its relative topics.',
+            ),
+            DeclareLaunchArgument(
+                'target',
+                default_value=UNSET,
+                choices=[UNSET, *TARGETS],
+                description='Who receives the torques, and hence who adds gravity and friction. If '
+                'empty, what params_file says; fci otherwise.',
+            ),
+            DeclareLaunchArgument(
+                'params_file',
+                default_value='',
+                description='A parameter file of your own; config/*/default.yaml of this package '
+                'list all parameters.',
+            ),
+            DeclareLaunchArgument(
+                'command_topic',
+                default_value=UNHEARD,
+                description='Where the torques go, such as effort_controller/commands. By default '
+                'nobody listens there, so nothing moves. Elsewhere a keeper is started '
+                'beside the node, which takes its torque back if it is killed.',
+            ),
+            DeclareLaunchArgument(
+                'joint_states_topic',
+                default_value='joint_states',
+                description='The full-rate joint states; with franka_ros2 franka/joint_states.',
+            ),
+            DeclareLaunchArgument(
+                'use_sim_time',
+                default_value=UNSET,
+                choices=[UNSET, 'true', 'false'],
+                description="Whether the node's clock is /clock. If empty, what the files say; the "
+                'files of the Gazebo targets say true.',
+            ),
+            OpaqueFunction(function=feedforward_node),
+        ]
+    )
 
 
 def feedforward_node(context: LaunchContext) -> list[Node]:
@@ -73,31 +93,48 @@ def feedforward_node(context: LaunchContext) -> list[Node]:
     target = LaunchConfiguration('target').perform(context) or TARGETS[0]
     own_file = given_file('params_file', LaunchConfiguration('params_file').perform(context))
     target_file = PathJoinSubstitution(
-        [FindPackageShare(PACKAGE), 'config', 'feedforward', f'{target}.yaml'])
+        [FindPackageShare(PACKAGE), 'config', 'feedforward', f'{target}.yaml']
+    )
     command_topic = LaunchConfiguration('command_topic').perform(context)
     node = Node(
-        package=PACKAGE, executable='feedforward_node',
+        package=PACKAGE,
+        executable='feedforward_node',
         namespace=LaunchConfiguration('namespace'),
         parameters=[target_file, *own_file, given_parameters(context)],
-        remappings=[('~/command', command_topic),
-                    ('joint_states', LaunchConfiguration('joint_states_topic'))],
-        output='screen', emulate_tty=True)
+        remappings=[
+            ('~/command', command_topic),
+            ('joint_states', LaunchConfiguration('joint_states_topic')),
+        ],
+        output='screen',
+        emulate_tty=True,
+    )
     if command_topic == UNHEARD:
         return [node]
     # Whoever receives the torques holds the last one if the node is killed.
-    in_file = [section['target'] for path in own_file
-               for section in read_sections(Path(path)).values() if 'target' in section]
+    in_file = [
+        section['target']
+        for path in own_file
+        for section in read_sections(Path(path)).values()
+        if 'target' in section
+    ]
     keeper = Node(
-        package=PACKAGE, executable='keeper_node', namespace=LaunchConfiguration('namespace'),
-        parameters=[{'target': LaunchConfiguration('target').perform(context)
-                     or (in_file or TARGETS)[0]}],
+        package=PACKAGE,
+        executable='keeper_node',
+        namespace=LaunchConfiguration('namespace'),
+        parameters=[
+            {'target': LaunchConfiguration('target').perform(context) or (in_file or TARGETS)[0]}
+        ],
         remappings=[('~/command', command_topic), ('~/gravity', 'feedforward/gravity')],
-        output='screen', emulate_tty=True)
+        output='screen',
+        emulate_tty=True,
+    )
     return [node, keeper]
 
 
 def given_parameters(context: LaunchContext) -> dict[str, ParameterValue]:
     """Return the parameters whose arguments were given."""
-    return {name: ParameterValue(LaunchConfiguration(name), value_type=kind)
-            for name, kind in PARAMETERS.items()
-            if LaunchConfiguration(name).perform(context) != UNSET}
+    return {
+        name: ParameterValue(LaunchConfiguration(name), value_type=kind)
+        for name, kind in PARAMETERS.items()
+        if LaunchConfiguration(name).perform(context) != UNSET
+    }

@@ -32,36 +32,63 @@ EFFORT, TRAJECTORY = 'effort_controller', 'feedforward_trajectory_controller'
 def spawner(controller):
     """Return the process that loads and activates a controller, if it is the one chosen."""
     return Node(
-        package='controller_manager', executable='spawner',
-        namespace=LaunchConfiguration('namespace'), output='screen',
-        arguments=[controller, '--param-file', LaunchConfiguration('controllers_file'),
-                   '--controller-manager-timeout', '30'],
-        condition=IfCondition(EqualsSubstitution(LaunchConfiguration('controller'), controller)))
+        package='controller_manager',
+        executable='spawner',
+        namespace=LaunchConfiguration('namespace'),
+        output='screen',
+        arguments=[
+            controller,
+            '--param-file',
+            LaunchConfiguration('controllers_file'),
+            '--controller-manager-timeout',
+            '30',
+        ],
+        condition=IfCondition(EqualsSubstitution(LaunchConfiguration('controller'), controller)),
+    )
 
 
 def generate_launch_description():
     """Return the arguments, and what they make of controller and node."""
     share = FindPackageShare('franka_dynamics')
     arguments = [
-        DeclareLaunchArgument('robot_type', default_value='fr3',
-                              description='fer, fr3, fr3v2, fr3v2_1 or an arm file.'),
-        DeclareLaunchArgument('arm_prefix', default_value='',
-                              description='In front of every joint name, verbatim; franka_ros2 '
-                              'adds an underscore to its own, so left there is left_ here.'),
-        DeclareLaunchArgument('namespace', default_value='',
-                              description="The namespace of franka_ros2's bringup."),
-        DeclareLaunchArgument('controller', default_value=EFFORT, choices=[EFFORT, TRAJECTORY],
-                              description='The controller: effort_controller takes torques every '
-                              'cycle, feedforward_trajectory_controller adds them to its own '
-                              'feedback.'),
-        DeclareLaunchArgument('controllers_file', default_value=PathJoinSubstitution(
-                                  [share, 'config', 'franka_ros2_controllers.yaml']),
-                              description='Joint names and gains of the controllers.'),
-        DeclareLaunchArgument('joint_states_topic', default_value='franka/joint_states',
-                              description='The full-rate stream; joint_states has 30 Hz only.'),
-        DeclareLaunchArgument('params_file', default_value='',
-                              description="A file with parameters of the feedforward node's, "
-                              'over those of config/feedforward/fci.yaml; the target stays fci.'),
+        DeclareLaunchArgument(
+            'robot_type',
+            default_value='fr3',
+            description='fer, fr3, fr3v2, fr3v2_1 or an arm file.',
+        ),
+        DeclareLaunchArgument(
+            'arm_prefix',
+            default_value='',
+            description='In front of every joint name, verbatim; franka_ros2 '
+            'adds an underscore to its own, so left there is left_ here.',
+        ),
+        DeclareLaunchArgument(
+            'namespace', default_value='', description="The namespace of franka_ros2's bringup."
+        ),
+        DeclareLaunchArgument(
+            'controller',
+            default_value=EFFORT,
+            choices=[EFFORT, TRAJECTORY],
+            description='The controller: effort_controller takes torques every '
+            'cycle, feedforward_trajectory_controller adds them to its own '
+            'feedback.',
+        ),
+        DeclareLaunchArgument(
+            'controllers_file',
+            default_value=PathJoinSubstitution([share, 'config', 'franka_ros2_controllers.yaml']),
+            description='Joint names and gains of the controllers.',
+        ),
+        DeclareLaunchArgument(
+            'joint_states_topic',
+            default_value='franka/joint_states',
+            description='The full-rate stream; joint_states has 30 Hz only.',
+        ),
+        DeclareLaunchArgument(
+            'params_file',
+            default_value='',
+            description="A file with parameters of the feedforward node's, "
+            'over those of config/feedforward/fci.yaml; the target stays fci.',
+        ),
     ]
     return LaunchDescription([*arguments, OpaqueFunction(function=everything)])
 
@@ -78,28 +105,47 @@ def everything(context):
     # Whatever ended the node, its controller would hold the last command for ever. The keeper
     # takes that torque back within milliseconds; then the controller is deactivated.
     deactivation = Node(
-        package='controller_manager', executable='unspawner', output='screen',
-        on_exit=Shutdown(reason='the feedforward node has ended'), arguments=[
-            LaunchConfiguration('controller'), '--controller-manager',
-            f'/{namespace}/controller_manager' if namespace else '/controller_manager'])
+        package='controller_manager',
+        executable='unspawner',
+        output='screen',
+        on_exit=Shutdown(reason='the feedforward node has ended'),
+        arguments=[
+            LaunchConfiguration('controller'),
+            '--controller-manager',
+            f'/{namespace}/controller_manager' if namespace else '/controller_manager',
+        ],
+    )
     keeper = Node(
-        package='franka_dynamics', executable='keeper_node', name='keeper',
-        namespace=LaunchConfiguration('namespace'), output='screen',
-        parameters=[{'target': 'fci'}], remappings=[('~/command', f'{EFFORT}/commands')])
+        package='franka_dynamics',
+        executable='keeper_node',
+        name='keeper',
+        namespace=LaunchConfiguration('namespace'),
+        output='screen',
+        parameters=[{'target': 'fci'}],
+        remappings=[('~/command', f'{EFFORT}/commands')],
+    )
     feedforward = Node(
-        package='franka_dynamics', executable='feedforward_node', name='feedforward',
-        namespace=LaunchConfiguration('namespace'), output='screen', on_exit=[deactivation],
+        package='franka_dynamics',
+        executable='feedforward_node',
+        name='feedforward',
+        namespace=LaunchConfiguration('namespace'),
+        output='screen',
+        on_exit=[deactivation],
         parameters=[
-            PathJoinSubstitution([share, 'config', 'feedforward', 'fci.yaml']), *own_file,
-            {'robot_type': ParameterValue(LaunchConfiguration('robot_type'), value_type=str),
-             'arm_prefix': ParameterValue(LaunchConfiguration('arm_prefix'), value_type=str),
-             'target': 'fci'},
+            PathJoinSubstitution([share, 'config', 'feedforward', 'fci.yaml']),
+            *own_file,
+            {
+                'robot_type': ParameterValue(LaunchConfiguration('robot_type'), value_type=str),
+                'arm_prefix': ParameterValue(LaunchConfiguration('arm_prefix'), value_type=str),
+                'target': 'fci',
+            },
         ],
         remappings=[
             ('joint_states', LaunchConfiguration('joint_states_topic')),
             ('~/command', f'{EFFORT}/commands'),
             ('~/feedforward_trajectory', f'{TRAJECTORY}/joint_trajectory'),
-        ])
+        ],
+    )
     spawners = [spawner(EFFORT), spawner(TRAJECTORY)]
 
     def start(event, context):
@@ -107,8 +153,10 @@ def everything(context):
             return [keeper, feedforward]
         return [Shutdown(reason=f'{event.process_name} could not activate its controller')]
 
-    started = [RegisterEventHandler(OnProcessExit(target_action=process, on_exit=start))
-               for process in spawners]
+    started = [
+        RegisterEventHandler(OnProcessExit(target_action=process, on_exit=start))
+        for process in spawners
+    ]
     return [*started, *spawners]
 
 
@@ -120,4 +168,5 @@ def require_controller_manager():
         raise RuntimeError(
             'controller_manager is not installed: sudo apt install '
             f'ros-{os.environ.get("ROS_DISTRO", "jazzy")}-ros2-controllers, and franka_ros2 as '
-            'docs/howto/franka_ros2.md says. Nothing is started.') from None
+            'docs/howto/franka_ros2.md says. Nothing is started.'
+        ) from None

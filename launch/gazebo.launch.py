@@ -34,32 +34,55 @@ SHARE = FindPackageShare('franka_dynamics')
 # ROS packages that each way needs, as apt names them after ros-<distribution>-.
 PACKAGES = {
     'direct': ('ros_gz_sim', 'ros_gz_bridge', 'robot_state_publisher', 'xacro'),
-    'ros2_control': ('ros_gz_sim', 'ros_gz_bridge', 'robot_state_publisher', 'xacro',
-                     'gz_ros2_control', 'controller_manager', 'effort_controllers',
-                     'joint_state_broadcaster'),
+    'ros2_control': (
+        'ros_gz_sim',
+        'ros_gz_bridge',
+        'robot_state_publisher',
+        'xacro',
+        'gz_ros2_control',
+        'controller_manager',
+        'effort_controllers',
+        'joint_state_broadcaster',
+    ),
 }
 
 
 def generate_launch_description():
     """Return the arguments, and what they make of Gazebo, the arm and the node."""
     arguments = [
-        DeclareLaunchArgument('robot_type', default_value='fr3',
-                              description='The arm: fer, fr3, fr3v2, fr3v2_1 or fr3v2_1.'),
-        DeclareLaunchArgument('hand', default_value='none',
-                              description='The hand: none, franka_hand, or another of '
-                              'config/hands.'),
-        DeclareLaunchArgument('control', default_value='direct',
-                              choices=['direct', 'ros2_control'],
-                              description="Gazebo's own joint systems, or gz_ros2_control."),
-        DeclareLaunchArgument('gui', default_value='true', choices=['true', 'false'],
-                              description='Whether to show Gazebo; false runs the physics server '
-                              'alone.'),
-        DeclareLaunchArgument('world', default_value=PathJoinSubstitution(
-                                  [SHARE, 'config', 'gazebo_world.sdf']),
-                              description='An SDF world named franka, with gravity 0 0 -9.81.'),
-        DeclareLaunchArgument('params_file', default_value='',
-                              description="A file with parameters of the feedforward node's, "
-                              'over those of config/feedforward/gz_ros2_control.yaml.'),
+        DeclareLaunchArgument(
+            'robot_type',
+            default_value='fr3',
+            description='The arm: fer, fr3, fr3v2, fr3v2_1 or fr3v2_1.',
+        ),
+        DeclareLaunchArgument(
+            'hand',
+            default_value='none',
+            description='The hand: none, franka_hand, or another of config/hands.',
+        ),
+        DeclareLaunchArgument(
+            'control',
+            default_value='direct',
+            choices=['direct', 'ros2_control'],
+            description="Gazebo's own joint systems, or gz_ros2_control.",
+        ),
+        DeclareLaunchArgument(
+            'gui',
+            default_value='true',
+            choices=['true', 'false'],
+            description='Whether to show Gazebo; false runs the physics server alone.',
+        ),
+        DeclareLaunchArgument(
+            'world',
+            default_value=PathJoinSubstitution([SHARE, 'config', 'gazebo_world.sdf']),
+            description='An SDF world named franka, with gravity 0 0 -9.81.',
+        ),
+        DeclareLaunchArgument(
+            'params_file',
+            default_value='',
+            description="A file with parameters of the feedforward node's, "
+            'over those of config/feedforward/gz_ros2_control.yaml.',
+        ),
     ]
     return LaunchDescription([*arguments, OpaqueFunction(function=everything)])
 
@@ -73,7 +96,8 @@ def everything(context):
 
     robot_type, hand, control, gui, world, params_file = (
         LaunchConfiguration(name).perform(context)
-        for name in ('robot_type', 'hand', 'control', 'gui', 'world', 'params_file'))
+        for name in ('robot_type', 'hand', 'control', 'gui', 'world', 'params_file')
+    )
     own_file = given_file('params_file', params_file)
     require_file('world', world)
     require_packages(control)
@@ -83,27 +107,40 @@ def everything(context):
     direct = control == 'direct'
     target_file = share_directory() / 'config' / 'feedforward' / 'gz_ros2_control.yaml'
     feedforward = Node(
-        package='franka_dynamics', executable='feedforward_node', name='feedforward',
-        output='screen', on_exit=Shutdown(),
+        package='franka_dynamics',
+        executable='feedforward_node',
+        name='feedforward',
+        output='screen',
+        on_exit=Shutdown(),
         # Until its first command comes the arm is carried on purpose: by gazebo_direct_node, or by
         # the effort interface's initial value.
         parameters=[str(target_file), *own_file, {**arm, 'take_over': True}],
-        remappings=[('~/command', 'effort_controller/commands')])
+        remappings=[('~/command', 'effort_controller/commands')],
+    )
     server = IncludeLaunchDescription(
-        PythonLaunchDescriptionSource(PathJoinSubstitution(
-            [FindPackageShare('ros_gz_sim'), 'launch', 'gz_sim.launch.py'])),
+        PythonLaunchDescriptionSource(
+            PathJoinSubstitution([FindPackageShare('ros_gz_sim'), 'launch', 'gz_sim.launch.py'])
+        ),
         launch_arguments={
             # Paused until the torque is there, unless controllers must be switched first.
             'gz_args': f'{world}{"" if direct else " -r"}{"" if gui == "true" else " -s"}',
-            'on_exit_shutdown': 'true'}.items())
+            'on_exit_shutdown': 'true',
+        }.items(),
+    )
     bridge_file = folder / 'bridge.yaml'
-    bridge_file.write_text(yaml.safe_dump(gazebo.bridges(
-        description.joint_names if direct else ())), encoding='utf-8')
-    bridge = Node(package='ros_gz_bridge', executable='parameter_bridge', output='screen',
-                  parameters=[{'config_file': str(bridge_file)}])
+    bridge_file.write_text(
+        yaml.safe_dump(gazebo.bridges(description.joint_names if direct else ())), encoding='utf-8'
+    )
+    bridge = Node(
+        package='ros_gz_bridge',
+        executable='parameter_bridge',
+        output='screen',
+        parameters=[{'config_file': str(bridge_file)}],
+    )
     way = direct_way if direct else ros2_control_way
-    tidy = RegisterEventHandler(OnShutdown(
-        on_shutdown=lambda event, context: shutil.rmtree(folder, ignore_errors=True)))
+    tidy = RegisterEventHandler(
+        OnShutdown(on_shutdown=lambda event, context: shutil.rmtree(folder, ignore_errors=True))
+    )
     return [tidy, server, bridge, *way(description, gazebo, folder, arm, feedforward)]
 
 
@@ -118,8 +155,10 @@ def require_packages(control):
     if missing:
         distribution = os.environ.get('ROS_DISTRO', 'jazzy')
         names = ' '.join(f'ros-{distribution}-{name.replace("_", "-")}' for name in missing)
-        raise RuntimeError(f'control:={control} needs {", ".join(missing)}: sudo apt install '
-                           f'{names}. docs/howto/gazebo.md has the rest. Nothing is started.')
+        raise RuntimeError(
+            f'control:={control} needs {", ".join(missing)}: sudo apt install '
+            f'{names}. docs/howto/gazebo.md has the rest. Nothing is started.'
+        )
 
 
 def robot_state_publisher(arm, **xacro_arguments):
@@ -127,10 +166,14 @@ def robot_state_publisher(arm, **xacro_arguments):
     values = {**arm, 'connected_to': 'world', **xacro_arguments}
     words = [word for name, value in values.items() for word in (' ', f'"{name}:={value}"')]
     text = Command(['xacro ', PathJoinSubstitution([SHARE, 'urdf', 'franka.urdf.xacro']), *words])
-    return Node(package='robot_state_publisher', executable='robot_state_publisher',
-                output='screen', parameters=[{
-                    'robot_description': ParameterValue(text, value_type=str),
-                    'use_sim_time': True}])
+    return Node(
+        package='robot_state_publisher',
+        executable='robot_state_publisher',
+        output='screen',
+        parameters=[
+            {'robot_description': ParameterValue(text, value_type=str), 'use_sim_time': True}
+        ],
+    )
 
 
 def ros2_control_way(description, gazebo, folder, arm, feedforward):
@@ -139,11 +182,18 @@ def ros2_control_way(description, gazebo, folder, arm, feedforward):
     controllers = folder / 'controllers.yaml'
     controllers.write_text(gazebo.controllers_text(description.joint_names), encoding='utf-8')
     publisher = robot_state_publisher(
-        arm, ros2_control='gz_ros2_control/GazeboSimSystem', controllers=controllers,
+        arm,
+        ros2_control='gz_ros2_control/GazeboSimSystem',
+        controllers=controllers,
         initial_positions=gazebo.numbers(start.position),
-        initial_efforts=gazebo.numbers(start.torque))
-    spawn = Node(package='ros_gz_sim', executable='create', output='screen',
-                 arguments=['-topic', 'robot_description', '-name', gazebo.MODEL])
+        initial_efforts=gazebo.numbers(start.torque),
+    )
+    spawn = Node(
+        package='ros_gz_sim',
+        executable='create',
+        output='screen',
+        arguments=['-topic', 'robot_description', '-name', gazebo.MODEL],
+    )
     # The broadcaster has all it needs from gz_ros2_control's own parameter file.
     broadcaster = spawner('joint_state_broadcaster')
     effort = spawner('effort_controller', '--param-file', str(controllers))
@@ -157,19 +207,46 @@ def direct_way(description, gazebo, folder, arm, feedforward):
     shapes = load_shapes(description.name)
     if arm['hand'] != 'none':
         flange = description.flange_transform()
-        shapes[description.n] = (*shapes.get(description.n, ()),
-                                 *(shape.moved(flange) for shape in load_hand_shapes()))
+        shapes[description.n] = (
+            *shapes.get(description.n, ()),
+            *(shape.moved(flange) for shape in load_hand_shapes()),
+        )
     model = folder / 'arm.urdf'
-    model.write_text(gazebo.direct_urdf(description, gazebo.start_of(description).position,
-                                        shapes=shapes), encoding='utf-8')
-    spawn = Node(package='ros_gz_sim', executable='create', output='screen',
-                 arguments=['-file', str(model), '-name', gazebo.MODEL])
-    direct = Node(package='franka_dynamics', executable='gazebo_direct_node',
-                  name='gazebo_direct', output='screen', on_exit=Shutdown(), parameters=[arm])
-    unpause = ExecuteProcess(output='screen', cmd=[
-        'gz', 'service', '-s', f'/world/{gazebo.WORLD}/control', '--reqtype',
-        'gz.msgs.WorldControl', '--reptype', 'gz.msgs.Boolean', '--timeout', '5000', '--req',
-        'pause: false'])
+    model.write_text(
+        gazebo.direct_urdf(description, gazebo.start_of(description).position, shapes=shapes),
+        encoding='utf-8',
+    )
+    spawn = Node(
+        package='ros_gz_sim',
+        executable='create',
+        output='screen',
+        arguments=['-file', str(model), '-name', gazebo.MODEL],
+    )
+    direct = Node(
+        package='franka_dynamics',
+        executable='gazebo_direct_node',
+        name='gazebo_direct',
+        output='screen',
+        on_exit=Shutdown(),
+        parameters=[arm],
+    )
+    unpause = ExecuteProcess(
+        output='screen',
+        cmd=[
+            'gz',
+            'service',
+            '-s',
+            f'/world/{gazebo.WORLD}/control',
+            '--reqtype',
+            'gz.msgs.WorldControl',
+            '--reptype',
+            'gz.msgs.Boolean',
+            '--timeout',
+            '5000',
+            '--req',
+            'pause: false',
+        ],
+    )
     done = []
 
     def when_holding(event):
@@ -178,21 +255,28 @@ def direct_way(description, gazebo, folder, arm, feedforward):
         done.append(True)
         return [unpause]
 
-    started = RegisterEventHandler(OnProcessIO(
-        target_action=direct, on_stdout=when_holding, on_stderr=when_holding))
+    started = RegisterEventHandler(
+        OnProcessIO(target_action=direct, on_stdout=when_holding, on_stderr=when_holding)
+    )
     return [robot_state_publisher(arm), spawn, started, feedforward, after(spawn, direct)]
 
 
 def spawner(controller, *arguments):
     """Return the process that loads and activates a controller."""
-    return Node(package='controller_manager', executable='spawner', output='screen',
-                arguments=[controller, *arguments, '--controller-manager-timeout', '30'])
+    return Node(
+        package='controller_manager',
+        executable='spawner',
+        output='screen',
+        arguments=[controller, *arguments, '--controller-manager-timeout', '30'],
+    )
 
 
 def after(process, following):
     """Start a process when another has done its work; end everything if it failed."""
+
     def start(event, context):
         if event.returncode == 0:
             return [following]
         return [Shutdown(reason=f'{event.process_name} failed')]
+
     return RegisterEventHandler(OnProcessExit(target_action=process, on_exit=start))

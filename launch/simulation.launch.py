@@ -16,37 +16,55 @@ COMMAND_TOPIC = 'effort_controller/commands'  # where the simulated arm listens
 
 def generate_launch_description() -> LaunchDescription:
     """Return the arguments and the two nodes."""
-    return LaunchDescription([
-        DeclareLaunchArgument(
-            'robot_type', default_value='fer',
-            description='The arm that is simulated and whose model is used: fer, fr3, fr3v2, '
-                        'fr3v2_1 or the path of an arm file. It overrides the parameter files.'),
-        DeclareLaunchArgument(
-            'arm_prefix', default_value='',
-            description='Put in front of every joint name, verbatim. It overrides the parameter '
-                        'files.'),
-        DeclareLaunchArgument(
-            'namespace', default_value='',
-            description='Namespace of both nodes and their topics.'),
-        DeclareLaunchArgument(
-            'params_file', default_value='',
-            description='A parameter file for the feedforward node, read after '
-                        'config/feedforward/mujoco.yaml; default.yaml beside it lists all '
-                        'parameters.'),
-        DeclareLaunchArgument(
-            'simulator_params_file', default_value='',
-            description='A parameter file for the simulated arm: noise, friction, payload, '
-                        'pushes; config/simulator/default.yaml lists all parameters.'),
-        DeclareLaunchArgument(
-            'use_sim_time', default_value='true', choices=['true', 'false'],
-            description='Whether the simulated arm publishes its time on /clock and the node '
-                        'goes by it: an arm that gets no processor is then no silent one.'),
-        DeclareLaunchArgument(
-            'clock', default_value='publish', choices=['publish', 'follow'],
-            description='With use_sim_time: whether the simulated arm publishes /clock, or keeps '
-                        "pace with somebody else's. A system has one clock."),
-        OpaqueFunction(function=simulation),
-    ])
+    return LaunchDescription(
+        [
+            DeclareLaunchArgument(
+                'robot_type',
+                default_value='fer',
+                description='The arm that is simulated and whose model is used: fer, fr3, fr3v2, '
+                'fr3v2_1 or the path of an arm file. It overrides the parameter files.',
+            ),
+            DeclareLaunchArgument(
+                'arm_prefix',
+                default_value='',
+                description='Put in front of every joint name, verbatim. It overrides the parameter '
+                'files.',
+            ),
+            DeclareLaunchArgument(
+                'namespace',
+                default_value='',
+                description='Namespace of both nodes and their topics.',
+            ),
+            DeclareLaunchArgument(
+                'params_file',
+                default_value='',
+                description='A parameter file for the feedforward node, read after '
+                'config/feedforward/mujoco.yaml; default.yaml beside it lists all '
+                'parameters.',
+            ),
+            DeclareLaunchArgument(
+                'simulator_params_file',
+                default_value='',
+                description='A parameter file for the simulated arm: noise, friction, payload, '
+                'pushes; config/simulator/default.yaml lists all parameters.',
+            ),
+            DeclareLaunchArgument(
+                'use_sim_time',
+                default_value='true',
+                choices=['true', 'false'],
+                description='Whether the simulated arm publishes its time on /clock and the node '
+                'goes by it: an arm that gets no processor is then no silent one.',
+            ),
+            DeclareLaunchArgument(
+                'clock',
+                default_value='publish',
+                choices=['publish', 'follow'],
+                description='With use_sim_time: whether the simulated arm publishes /clock, or keeps '
+                "pace with somebody else's. A system has one clock.",
+            ),
+            OpaqueFunction(function=simulation),
+        ]
+    )
 
 
 def simulation(context: LaunchContext) -> list[Node]:
@@ -55,27 +73,35 @@ def simulation(context: LaunchContext) -> list[Node]:
 
     own_file, simulator_file = (
         given_file(argument, LaunchConfiguration(argument).perform(context))
-        for argument in ('params_file', 'simulator_params_file'))
+        for argument in ('params_file', 'simulator_params_file')
+    )
     both = {'robot_type': as_type('robot_type', str), 'arm_prefix': as_type('arm_prefix', str)}
-    common = {'package': PACKAGE, 'namespace': LaunchConfiguration('namespace'),
-              'output': 'screen', 'emulate_tty': True}
+    common = {
+        'package': PACKAGE,
+        'namespace': LaunchConfiguration('namespace'),
+        'output': 'screen',
+        'emulate_tty': True,
+    }
     target_file = PathJoinSubstitution(
-        [FindPackageShare(PACKAGE), 'config', 'feedforward', f'{TARGET}.yaml'])
+        [FindPackageShare(PACKAGE), 'config', 'feedforward', f'{TARGET}.yaml']
+    )
     simulated = LaunchConfiguration('use_sim_time').perform(context) == 'true'
     follows = simulated and LaunchConfiguration('clock').perform(context) == 'follow'
-    clock = ({'pacing': 'clock', 'use_sim_time': True} if follows
-             else {'publish_clock': simulated})
+    clock = {'pacing': 'clock', 'use_sim_time': True} if follows else {'publish_clock': simulated}
     simulator = Node(
-        executable='simulator_node', **common,
+        executable='simulator_node',
+        **common,
         # On a busy computer the simulated arm waits for its node instead of falling.
         parameters=[{'command_patience': PATIENCE_S}, *simulator_file, {**both, **clock}],
-        on_exit=Shutdown(reason='the simulated arm ended'))
+        on_exit=Shutdown(reason='the simulated arm ended'),
+    )
     feedforward = Node(
-        executable='feedforward_node', **common,
-        parameters=[target_file, *own_file,
-                    {**both, 'target': TARGET, 'use_sim_time': simulated}],
+        executable='feedforward_node',
+        **common,
+        parameters=[target_file, *own_file, {**both, 'target': TARGET, 'use_sim_time': simulated}],
         remappings=[('~/command', COMMAND_TOPIC)],
-        on_exit=Shutdown(reason='the feedforward node ended'))
+        on_exit=Shutdown(reason='the feedforward node ended'),
+    )
     return [simulator, feedforward]
 
 

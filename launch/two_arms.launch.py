@@ -20,25 +20,41 @@ PER_ARM = {
 
 def generate_launch_description() -> LaunchDescription:
     """Return the arguments and a group for each side."""
-    both = [DeclareLaunchArgument(
-        name, default_value=default,
-        description=f'{sentence_for(sentence, "each")[:-1]}, unless left_{name} or right_{name} '
-                    'is given.')
-        for name, (default, sentence) in PER_ARM.items()]
-    own = [DeclareLaunchArgument(
-        f'{side}_{name}', default_value=LaunchConfiguration(name),
-        description=sentence_for(sentence, f'the {side}'))
-        for side in SIDES for name, (_, sentence) in PER_ARM.items()]
+    both = [
+        DeclareLaunchArgument(
+            name,
+            default_value=default,
+            description=f'{sentence_for(sentence, "each")[:-1]}, unless left_{name} or right_{name} '
+            'is given.',
+        )
+        for name, (default, sentence) in PER_ARM.items()
+    ]
+    own = [
+        DeclareLaunchArgument(
+            f'{side}_{name}',
+            default_value=LaunchConfiguration(name),
+            description=sentence_for(sentence, f'the {side}'),
+        )
+        for side in SIDES
+        for name, (_, sentence) in PER_ARM.items()
+    ]
     names = [
-        DeclareLaunchArgument('namespace', default_value='',
-                              description='In front of the namespaces left and right.'),
-        DeclareLaunchArgument('arm_prefix', default_value='',
-                              description='In front of left_ and right_ in every joint name, '
-                              'verbatim.')]
+        DeclareLaunchArgument(
+            'namespace', default_value='', description='In front of the namespaces left and right.'
+        ),
+        DeclareLaunchArgument(
+            'arm_prefix',
+            default_value='',
+            description='In front of left_ and right_ in every joint name, verbatim.',
+        ),
+    ]
     sim_time = DeclareLaunchArgument(
-        'use_sim_time', default_value='false', choices=['true', 'false'],
+        'use_sim_time',
+        default_value='false',
+        choices=['true', 'false'],
         description='Whether the left arm publishes its time on /clock and all nodes, the right '
-                    'arm too, go by it.')
+        'arm too, go by it.',
+    )
     return LaunchDescription([*both, *own, *names, sim_time, *(one_arm(side) for side in SIDES)])
 
 
@@ -51,12 +67,19 @@ def sentence_for(sentence: str, arm: str) -> str:
 def one_arm(side: str) -> GroupAction:
     """Return simulation.launch.py for one side; scoped, so that no argument reaches the other."""
     simulation = PathJoinSubstitution(
-        [FindPackageShare('franka_dynamics'), 'launch', 'simulation.launch.py'])
-    return GroupAction([IncludeLaunchDescription(
-        PythonLaunchDescriptionSource(simulation),
-        launch_arguments={'namespace': [LaunchConfiguration('namespace'), f'/{side}'],
-                          'arm_prefix': [LaunchConfiguration('arm_prefix'), f'{side}_'],
-                          'clock': SIDES[side],
-                          'use_sim_time': LaunchConfiguration('use_sim_time'),
-                          **{name: LaunchConfiguration(f'{side}_{name}')
-                             for name in PER_ARM}}.items())])
+        [FindPackageShare('franka_dynamics'), 'launch', 'simulation.launch.py']
+    )
+    return GroupAction(
+        [
+            IncludeLaunchDescription(
+                PythonLaunchDescriptionSource(simulation),
+                launch_arguments={
+                    'namespace': [LaunchConfiguration('namespace'), f'/{side}'],
+                    'arm_prefix': [LaunchConfiguration('arm_prefix'), f'{side}_'],
+                    'clock': SIDES[side],
+                    'use_sim_time': LaunchConfiguration('use_sim_time'),
+                    **{name: LaunchConfiguration(f'{side}_{name}') for name in PER_ARM},
+                }.items(),
+            )
+        ]
+    )

@@ -20,8 +20,16 @@ def physical_link(rng):
     return link
 
 
-def make_random_arm(seed, *, n=None, kinds=None, convention=Convention.MODIFIED,
-                    special=0.6, rotors=False, base=True):
+def make_random_arm(
+    seed,
+    *,
+    n=None,
+    kinds=None,
+    convention=Convention.MODIFIED,
+    special=0.6,
+    rotors=False,
+    base=True,
+):
     """
     Return a serial arm drawn from a seed.
 
@@ -39,19 +47,27 @@ def make_random_arm(seed, *, n=None, kinds=None, convention=Convention.MODIFIED,
         return rng.choice(choices) if rng.random() < special else rng.uniform(-3.0, 3.0)
 
     joints = tuple(
-        Joint(f'j{i + 1}', JointKind.REVOLUTE if letter == 'R' else JointKind.PRISMATIC,
-              DHRow(a=length(), alpha=angle(TWISTS), d=length(), theta=angle(TWISTS)),
-              rotor_inertia=rng.uniform(0.01, 0.1) if rotors else 0.0)
-        for i, letter in enumerate(letters))
+        Joint(
+            f'j{i + 1}',
+            JointKind.REVOLUTE if letter == 'R' else JointKind.PRISMATIC,
+            DHRow(a=length(), alpha=angle(TWISTS), d=length(), theta=angle(TWISTS)),
+            rotor_inertia=rng.uniform(0.01, 0.1) if rotors else 0.0,
+        )
+        for i, letter in enumerate(letters)
+    )
     pose = np.eye(4)
     if base:
         rotation, _ = np.linalg.qr(rng.standard_normal((3, 3)))
         pose[:3, :3] = rotation * np.sign(np.linalg.det(rotation))
         pose[:3, 3] = rng.uniform(-0.5, 0.5, 3)
     return ArmDescription(
-        name=f'random {letters} #{seed}', convention=convention, joints=joints, base=pose,
+        name=f'random {letters} #{seed}',
+        convention=convention,
+        joints=joints,
+        base=pose,
         links=tuple(physical_link(rng) for _ in range(n)),
-        flange=DHRow(a=length(), alpha=angle(TWISTS), d=length(), theta=angle(TWISTS)))
+        flange=DHRow(a=length(), alpha=angle(TWISTS), d=length(), theta=angle(TWISTS)),
+    )
 
 
 def with_row(arm, joint, **values):
@@ -64,13 +80,14 @@ def with_row(arm, joint, **values):
 def with_row_shifted(arm, joint, **changes):
     """Return an arm with something added to values in the DH row of one joint, from 0."""
     row = arm.joints[joint].row
-    return with_row(arm, joint, **{name: getattr(row, name) + change
-                                   for name, change in changes.items()})
+    return with_row(
+        arm, joint, **{name: getattr(row, name) + change for name, change in changes.items()}
+    )
 
 
 def with_link(arm, joint, link):
     """Return an arm with another inertia behind one joint, counted from 0."""
-    return replace(arm, links=(*arm.links[:joint], link, *arm.links[joint + 1:]))
+    return replace(arm, links=(*arm.links[:joint], link, *arm.links[joint + 1 :]))
 
 
 @pytest.fixture

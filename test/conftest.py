@@ -29,8 +29,10 @@ def fer_recording_path():
     """Return the bag of a real arm's excitation, or skip."""
     folder = os.environ.get(RECORDINGS)
     if not folder or not (Path(folder) / 'fer_excitation').exists():
-        pytest.skip(f'{RECORDINGS} does not name a folder with fer_excitation; the recording is '
-                    f'public at {PUBLIC_SOURCE}')
+        pytest.skip(
+            f'{RECORDINGS} does not name a folder with fer_excitation; the recording is '
+            f'public at {PUBLIC_SOURCE}'
+        )
     return Path(folder) / 'fer_excitation'
 
 
@@ -39,9 +41,11 @@ def fer_1khz_recording_path():
     """Return the bag of another real arm's fast excitation at 1 kHz, or skip."""
     folder = os.environ.get(RECORDINGS)
     if not folder or not (Path(folder) / 'fer_gaz2019_1khz').exists():
-        pytest.skip(f'{RECORDINGS} does not name a folder with fer_gaz2019_1khz; its samples are '
-                    'public at https://github.com/marcocognetti/FrankaEmikaPandaDynModel '
-                    '(Trajectory_1)')
+        pytest.skip(
+            f'{RECORDINGS} does not name a folder with fer_gaz2019_1khz; its samples are '
+            'public at https://github.com/marcocognetti/FrankaEmikaPandaDynModel '
+            '(Trajectory_1)'
+        )
     return Path(folder) / 'fer_gaz2019_1khz'
 
 
@@ -76,6 +80,7 @@ def simulate():
         effort = effort + noise * rng.standard_normal(effort.shape)
         stamp_ns = 1_700_000_000_000_000_000 + np.round(time * 1e9).astype(np.int64)
         return Recording('simulated', '/joint_states', arm.joint_names, stamp_ns, q, dq, effort)
+
     return make
 
 
@@ -86,8 +91,14 @@ def write_joint_states():
     from rosbags.typesys import get_typestore, Stores
 
     types = get_typestore(Stores.ROS2_JAZZY)
-    joint_state, header, time = (types.types[name] for name in (
-        'sensor_msgs/msg/JointState', 'std_msgs/msg/Header', 'builtin_interfaces/msg/Time'))
+    joint_state, header, time = (
+        types.types[name]
+        for name in (
+            'sensor_msgs/msg/JointState',
+            'std_msgs/msg/Header',
+            'builtin_interfaces/msg/Time',
+        )
+    )
 
     def write(path, messages, *, topic='/joint_states', received_ns=None):
         """Write messages given as dictionaries of name, position, velocity, effort, stamp_ns."""
@@ -95,24 +106,43 @@ def write_joint_states():
             connection = writer.add_connection(topic, joint_state.__msgtype__, typestore=types)
             for i, message in enumerate(messages):
                 stamp = int(message['stamp_ns'])
-                columns = [np.array(message[field], dtype=float)
-                           for field in ('position', 'velocity', 'effort')]
-                data = joint_state(header(time(stamp // 10**9, stamp % 10**9), ''),
-                                   list(message['name']), *columns)
-                writer.write(connection, stamp if received_ns is None else received_ns[i],
-                             types.serialize_cdr(data, joint_state.__msgtype__))
+                columns = [
+                    np.array(message[field], dtype=float)
+                    for field in ('position', 'velocity', 'effort')
+                ]
+                data = joint_state(
+                    header(time(stamp // 10**9, stamp % 10**9), ''),
+                    list(message['name']),
+                    *columns,
+                )
+                writer.write(
+                    connection,
+                    stamp if received_ns is None else received_ns[i],
+                    types.serialize_cdr(data, joint_state.__msgtype__),
+                )
         return path
+
     return write
 
 
 @pytest.fixture
 def as_messages():
     """Return a function that lists a recording's joint states as dictionaries."""
+
     def convert(recording):
-        return [{'name': recording.joint_names, 'stamp_ns': stamp, 'position': q.copy(),
-                 'velocity': dq.copy(), 'effort': effort.copy()}
-                for stamp, q, dq, effort in zip(recording.stamp_ns, recording.q, recording.dq,
-                                                recording.effort)]
+        return [
+            {
+                'name': recording.joint_names,
+                'stamp_ns': stamp,
+                'position': q.copy(),
+                'velocity': dq.copy(),
+                'effort': effort.copy(),
+            }
+            for stamp, q, dq, effort in zip(
+                recording.stamp_ns, recording.q, recording.dq, recording.effort
+            )
+        ]
+
     return convert
 
 

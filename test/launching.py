@@ -88,8 +88,13 @@ MODULES = {
     'launch': (LaunchContext, LaunchDescription),
     'launch.conditions': (),
     'launch.event_handlers': (),
-    'launch.actions': (DeclareLaunchArgument, GroupAction, IncludeLaunchDescription,
-                       OpaqueFunction, Shutdown),
+    'launch.actions': (
+        DeclareLaunchArgument,
+        GroupAction,
+        IncludeLaunchDescription,
+        OpaqueFunction,
+        Shutdown,
+    ),
     'launch.launch_description_sources': (PythonLaunchDescriptionSource,),
     'launch.substitutions': (LaunchConfiguration, PathJoinSubstitution),
     'launch_ros': (),
@@ -137,12 +142,17 @@ def load(path: Path, monkeypatch) -> LaunchDescription:
 
 def arguments(description: LaunchDescription) -> dict[str, DeclareLaunchArgument]:
     """Return the declared arguments by name."""
-    return {entity.args[0]: entity for entity in description.args[0]
-            if isinstance(entity, DeclareLaunchArgument)}
+    return {
+        entity.args[0]: entity
+        for entity in description.args[0]
+        if isinstance(entity, DeclareLaunchArgument)
+    }
 
 
-def context_of(declared: dict[str, DeclareLaunchArgument], given: dict[str, str],
-               ) -> LaunchContext:
+def context_of(
+    declared: dict[str, DeclareLaunchArgument],
+    given: dict[str, str],
+) -> LaunchContext:
     """Return what arguments are once their defaults are filled in, in order of declaration."""
     context = LaunchContext({})
     for name, one in declared.items():
@@ -167,17 +177,26 @@ def run(description: LaunchDescription, **given: str) -> list[LaunchedNode]:
 def included(description: LaunchDescription, **given: str) -> list[tuple[str, dict[str, str]]]:
     """Return the launch files that groups include, and the arguments they are given."""
     context = context_of(arguments(description), given)
-    return [(performed(one.args[0], context),
-             {name: performed(value, context)
-              for name, value in dict(one.kwargs['launch_arguments']).items()})
-            for group in description.args[0] if isinstance(group, GroupAction)
-            for one in group.args[0]]
+    return [
+        (
+            performed(one.args[0], context),
+            {
+                name: performed(value, context)
+                for name, value in dict(one.kwargs['launch_arguments']).items()
+            },
+        )
+        for group in description.args[0]
+        if isinstance(group, GroupAction)
+        for one in group.args[0]
+    ]
 
 
 def launched(node: Node, context: LaunchContext) -> LaunchedNode:
     """Return what a node action would start."""
-    given = {name: performed(node.kwargs[name], context)
-             for name in ('package', 'executable', 'namespace')}
+    given = {
+        name: performed(node.kwargs[name], context)
+        for name in ('package', 'executable', 'namespace')
+    }
     files, parameters, order = [], {}, []
     for one in node.kwargs['parameters']:
         if isinstance(one, dict):
@@ -187,6 +206,11 @@ def launched(node: Node, context: LaunchContext) -> LaunchedNode:
             files.append(performed(one, context))
             order.append(files[-1])
     remappings = {old: performed(new, context) for old, new in node.kwargs.get('remappings', [])}
-    return LaunchedNode(**given, files=tuple(files), parameters=parameters, remappings=remappings,
-                        ends_all=isinstance(node.kwargs.get('on_exit'), Shutdown),
-                        order=tuple(order))
+    return LaunchedNode(
+        **given,
+        files=tuple(files),
+        parameters=parameters,
+        remappings=remappings,
+        ends_all=isinstance(node.kwargs.get('on_exit'), Shutdown),
+        order=tuple(order),
+    )

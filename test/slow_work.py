@@ -12,8 +12,9 @@ from franka_dynamics.recordings.recording import Recording
 _STRONGEST = 87.0  # [N m], by which noise and friction of a joint are scaled
 
 
-def slow_work(arm, friction, seed, *, duration=40.0, rate=100.0, noise=0.15, reach=0.25,
-              resting=()):
+def slow_work(
+    arm, friction, seed, *, duration=40.0, rate=100.0, noise=0.15, reach=0.25, resting=()
+):
     """
     Return the recording of an arm led from pose to pose near home, with pauses.
 
@@ -41,16 +42,26 @@ def slow_work(arm, friction, seed, *, duration=40.0, rate=100.0, noise=0.15, rea
         ddq[moving] = (60 * s - 180 * s**2 + 120 * s**3) * way / at**2
         row += steps
         pause = round(rng.uniform(0.0, 0.8) * rate)
-        q[row:row + pause] = poses[-1]
+        q[row : row + pause] = poses[-1]
         row += pause
     scale = arm.limit('effort') / _STRONGEST
     drift = 0.01 * np.cumsum(rng.standard_normal(q.shape), axis=0) / np.sqrt(rate)
-    effort = (NewtonEulerModel(arm).inverse_dynamics(q, dq, ddq) + friction_along(friction, q, dq)
-              + noise * np.sqrt(scale) * rng.standard_normal(q.shape) + scale * drift)
+    effort = (
+        NewtonEulerModel(arm).inverse_dynamics(q, dq, ddq)
+        + friction_along(friction, q, dq)
+        + noise * np.sqrt(scale) * rng.standard_normal(q.shape)
+        + scale * drift
+    )
     stamp_ns = 1 + np.round(time * 1e9).astype(np.int64)
-    return Recording(f'run{seed}', '/joint_states', arm.joint_names, stamp_ns,
-                     q + 1e-5 * rng.standard_normal(q.shape),
-                     dq + 2e-3 * rng.standard_normal(q.shape), effort)
+    return Recording(
+        f'run{seed}',
+        '/joint_states',
+        arm.joint_names,
+        stamp_ns,
+        q + 1e-5 * rng.standard_normal(q.shape),
+        dq + 2e-3 * rng.standard_normal(q.shape),
+        effort,
+    )
 
 
 def drawn_friction(arm, seed):
@@ -61,6 +72,11 @@ def drawn_friction(arm, seed):
     def drawn(low, high):
         return part * rng.uniform(low, high, arm.n)
 
-    return MaxwellSlipFriction(drawn(0.2, 1.0), drawn(0.1, 0.5), drawn(0.0, 0.2),
-                               drawn(-0.1, 0.1), np.array([drawn(0.1, 0.5), drawn(0.1, 0.6)]),
-                               np.array([0.004, 0.3]))
+    return MaxwellSlipFriction(
+        drawn(0.2, 1.0),
+        drawn(0.1, 0.5),
+        drawn(0.0, 0.2),
+        drawn(-0.1, 0.1),
+        np.array([drawn(0.1, 0.5), drawn(0.1, 0.6)]),
+        np.array([0.004, 0.3]),
+    )

@@ -26,8 +26,11 @@ def test_given_the_pages_arm_file_when_loaded_then_its_formulations_agree(tmp_pa
 
 def test_given_the_pages_example_of_an_error_when_provoked_then_that_is_the_sentence(tmp_path):
     path = tmp_path / 'my_arm.yaml'
-    path.write_text(EXAMPLE.replace('    dh: {a: 0.4}\n',
-                                    '    dh: {a: 0.4}\n    limits: {position: [1.0, -1.0]}\n'))
+    path.write_text(
+        EXAMPLE.replace(
+            '    dh: {a: 0.4}\n', '    dh: {a: 0.4}\n    limits: {position: [1.0, -1.0]}\n'
+        )
+    )
     (sentence,) = re.findall(r'^my_arm.yaml: .*$', PAGE, re.MULTILINE)
     with pytest.raises(DescriptionError) as error:
         load(path)

@@ -22,9 +22,18 @@ def blocks(page):
     return '\n'.join(re.findall(r'```python\n(.*?)```', (ROOT / page).read_text('utf-8'), re.S))
 
 
-PAGES = [page for page in ('README.md', *sorted(
-    path.relative_to(ROOT).as_posix() for path in (ROOT / 'docs').rglob('*.md')
-    if '_build' not in path.parts)) if page not in ELSEWHERE and blocks(page)]
+PAGES = [
+    page
+    for page in (
+        'README.md',
+        *sorted(
+            path.relative_to(ROOT).as_posix()
+            for path in (ROOT / 'docs').rglob('*.md')
+            if '_build' not in path.parts
+        ),
+    )
+    if page not in ELSEWHERE and blocks(page)
+]
 
 
 @pytest.fixture
@@ -46,6 +55,7 @@ def test_the_code_of_a_page_runs(page, folder, simulate):
     for library in ('cvxpy', 'igl', 'numba', 'rosbags', 'trimesh'):
         pytest.importorskip(library)
     import trimesh
+
     trimesh.creation.box((30, 20, 10)).export(folder / 'tool.stl')
     recording = simulate(load('fer', hand='franka_hand'), duration=30.0, noise=0.1)
     if 'write_recording' not in blocks(page):
@@ -58,12 +68,14 @@ def test_the_code_of_a_page_runs(page, folder, simulate):
 def test_the_page_for_python_saves_the_identified_arm(folder, simulate):
     for library in ('cvxpy', 'numba', 'rosbags'):
         pytest.importorskip(library)
-    write_recording(simulate(load('fer', hand='franka_hand'), duration=30.0, noise=0.1),
-                    folder / 'bag')
+    write_recording(
+        simulate(load('fer', hand='franka_hand'), duration=30.0, noise=0.1), folder / 'bag'
+    )
     names = run('docs/howto/from-python.md')
     assert names['mine'].hand == 'franka_hand'
-    np.testing.assert_array_equal(names['mine'].links[3].inertia,
-                                  names['result'].arm.links[3].inertia)
+    np.testing.assert_array_equal(
+        names['mine'].links[3].inertia, names['result'].arm.links[3].inertia
+    )
 
 
 def test_every_page_with_code_is_run():

@@ -29,7 +29,10 @@ def test_given_an_unknown_arm_when_crosschecked_then_one_sentence_lists_the_arms
 def test_given_a_reader_that_stops_when_a_verb_prints_then_no_traceback_follows():
     process = subprocess.Popen(
         [sys.executable, '-m', 'franka_dynamics', 'describe', '--arm', 'rpr', '--json'],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
     process.stdout.close()
     assert process.stderr.read() == ''
     assert process.wait() == READER_GONE

@@ -9,8 +9,11 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / 'docs' / 'theory' / 'errata.md').read_text(encoding='utf-8')
-NAMED = [(file, name.strip()) for file, names in re.findall(r'(test_\w+\.py): ([^|;]+)', PAGE)
-         for name in names.split(',')]
+NAMED = [
+    (file, name.strip())
+    for file, names in re.findall(r'(test_\w+\.py): ([^|;]+)', PAGE)
+    for name in names.split(',')
+]
 
 
 @pytest.mark.parametrize('file, name', NAMED)

@@ -42,8 +42,10 @@ def test_every_name_of_a_room_resolves_and_is_no_module(room):
         assert not isinstance(getattr(import_module(package), name), ModuleType)
 
 
-@pytest.mark.parametrize('package', ['franka_dynamics', *(
-    f'franka_dynamics.{room}' for room in OFFERING if room != 'arm')])
+@pytest.mark.parametrize(
+    'package',
+    ['franka_dynamics', *(f'franka_dynamics.{room}' for room in OFFERING if room != 'arm')],
+)
 def test_type_checkers_see_what_is_offered(package):
     tree = ast.parse(Path(import_module(package).__file__).read_text('utf-8'))
     guarded = next(node for node in tree.body if isinstance(node, ast.If))
@@ -75,17 +77,23 @@ def test_lazy_exports_import_when_asked_and_only_once(monkeypatch):
 
 
 def test_importing_the_package_loads_no_engine():
-    program = ('import sys; before = set(sys.modules); import franka_dynamics; '
-               'print(*sorted({name.split(".")[0] for name in set(sys.modules) - before}))')
-    loaded = subprocess.run([sys.executable, '-c', program], capture_output=True, text=True,
-                            check=True).stdout.split()
+    program = (
+        'import sys; before = set(sys.modules); import franka_dynamics; '
+        'print(*sorted({name.split(".")[0] for name in set(sys.modules) - before}))'
+    )
+    loaded = subprocess.run(
+        [sys.executable, '-c', program], capture_output=True, text=True, check=True
+    ).stdout.split()
     assert set(loaded) - set(sys.stdlib_module_names) == {'franka_dynamics'}
 
 
 def test_the_model_of_an_arm_loads_neither_compiler_nor_solver():
-    program = ('import sys; import franka_dynamics as fd; arm = fd.load("fer"); '
-               'fd.Model(arm).gravity(arm.home); print(*sys.modules)')
-    loaded = subprocess.run([sys.executable, '-c', program], capture_output=True, text=True,
-                            check=True).stdout.split()
+    program = (
+        'import sys; import franka_dynamics as fd; arm = fd.load("fer"); '
+        'fd.Model(arm).gravity(arm.home); print(*sys.modules)'
+    )
+    loaded = subprocess.run(
+        [sys.executable, '-c', program], capture_output=True, text=True, check=True
+    ).stdout.split()
     assert 'pinocchio' in loaded
     assert not set(loaded) & {'numba', 'cvxpy', 'mujoco', 'scipy', 'sympy', 'rich', 'matplotlib'}

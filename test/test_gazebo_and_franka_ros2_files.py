@@ -28,21 +28,32 @@ def source(name):
 
 
 def calls(tree, function):
-    return [node for node in ast.walk(tree) if isinstance(node, ast.Call)
-            and isinstance(node.func, ast.Name) and node.func.id == function]
+    return [
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id == function
+    ]
 
 
 @pytest.mark.parametrize('name', LAUNCH)
 def test_given_a_launch_file_when_read_then_every_argument_it_uses_is_declared_and_described(name):
     tree = ast.parse(source(name))
-    declared = {call.args[0].value: {k.arg for k in call.keywords}
-                for call in calls(tree, 'DeclareLaunchArgument')}
+    declared = {
+        call.args[0].value: {k.arg for k in call.keywords}
+        for call in calls(tree, 'DeclareLaunchArgument')
+    }
     assert all('description' in keywords for keywords in declared.values())
-    used = {call.args[0].value for call in calls(tree, 'LaunchConfiguration')
-            if isinstance(call.args[0], ast.Constant)}
+    used = {
+        call.args[0].value
+        for call in calls(tree, 'LaunchConfiguration')
+        if isinstance(call.args[0], ast.Constant)
+    }
     # The tuple of names that gazebo.launch.py performs in one go.
-    used |= set(re.findall(r"'(\w+)'", ''.join(re.findall(
-        r'for name in \(([^)]*)\)', source(name)))))
+    used |= set(
+        re.findall(r"'(\w+)'", ''.join(re.findall(r'for name in \(([^)]*)\)', source(name))))
+    )
     assert used == set(declared)
 
 
@@ -76,15 +87,16 @@ def test_given_franka_ros2s_controllers_when_read_then_they_are_those_the_launch
     assert list(trajectory['gains']) == names
     assert {key: entry['ros__parameters']['type'] for key, entry in table.items()} == {
         '/**/effort_controller': 'forward_command_controller/ForwardCommandController',
-        '/**/feedforward_trajectory_controller':
-            'joint_trajectory_controller/JointTrajectoryController'}
+        '/**/feedforward_trajectory_controller': 'joint_trajectory_controller/JointTrajectoryController',
+    }
 
 
 def test_given_the_xacro_when_gz_ros2_control_reads_it_then_interfaces_are_the_controllers():
     xacro = pytest.importorskip('xacro')
     text = xacro.process_file(
         str(SHARE / 'urdf' / 'franka.urdf.xacro'),
-        mappings={'robot_type': 'fr3', 'ros2_control': 'gz_ros2_control/GazeboSimSystem'}).toxml()
+        mappings={'robot_type': 'fr3', 'ros2_control': 'gz_ros2_control/GazeboSimSystem'},
+    ).toxml()
     # The forward command controller claims <joint>/effort; the broadcaster shows all state.
     assert text.count('<command_interface name="effort"/>') == 7
     for interface in ('position', 'velocity', 'effort'):
@@ -99,6 +111,8 @@ def test_given_the_controllers_when_loaded_then_package_xml_names_their_packages
         text = (SHARE / 'config' / name).read_text(encoding='utf-8')
         types |= set(re.findall(r'type: (\w+)/', text))
     # Gazebo's own are optional, as package.xml says.
-    assert types - {'joint_state_broadcaster'} == {'forward_command_controller',
-                                                   'joint_trajectory_controller'}
+    assert types - {'joint_state_broadcaster'} == {
+        'forward_command_controller',
+        'joint_trajectory_controller',
+    }
     assert types - {'joint_state_broadcaster'} <= declared

@@ -16,8 +16,18 @@ import pytest
 from franka_dynamics.resources import share_directory
 
 SOURCE = share_directory()
-NOT_SOURCE = ('.*', 'build', 'install', 'log', 'test', 'docs', 'benchmarks', '*.egg-info',
-              '__pycache__', '*_output')
+NOT_SOURCE = (
+    '.*',
+    'build',
+    'install',
+    'log',
+    'test',
+    'docs',
+    'benchmarks',
+    '*.egg-info',
+    '__pycache__',
+    '*_output',
+)
 EXECUTABLES = ('feedforward_node', 'simulator_node', 'reference_player_node', 'franka-dynamics')
 COMMANDS = 'effort_controller/commands'
 TIMEOUT_S = 60.0  # only reached when something is broken
@@ -43,8 +53,10 @@ def colcon(source):
     """Return the prefix colcon installs into, and the environment its setup.bash makes."""
     pytest.importorskip('colcon_ros', reason='requirements/test.txt is not installed')
     workspace = source.parents[1]
-    said = succeed([sys.executable, '-m', 'colcon', 'build', '--event-handlers',
-                    'console_direct-'], cwd=workspace)
+    said = succeed(
+        [sys.executable, '-m', 'colcon', 'build', '--event-handlers', 'console_direct-'],
+        cwd=workspace,
+    )
     assert 'Finished <<< franka_dynamics' in said, said
     printed = succeed(['bash', '-c', '. install/setup.bash && env -0'], cwd=workspace)
     environment = dict(entry.split('=', 1) for entry in printed.split('\0') if '=' in entry)
@@ -55,9 +67,24 @@ def colcon(source):
 def pip(source, tmp_path_factory):
     """Return the prefix pip installs into, and an environment that finds it."""
     prefix = tmp_path_factory.mktemp('pip')
-    succeed([sys.executable, '-m', 'pip', 'install', '--quiet', '--no-deps', '--no-index',
-             '--no-build-isolation', '--ignore-installed', '--no-warn-script-location',
-             '--prefix', str(prefix), str(source)], cwd=prefix)
+    succeed(
+        [
+            sys.executable,
+            '-m',
+            'pip',
+            'install',
+            '--quiet',
+            '--no-deps',
+            '--no-index',
+            '--no-build-isolation',
+            '--ignore-installed',
+            '--no-warn-script-location',
+            '--prefix',
+            str(prefix),
+            str(source),
+        ],
+        cwd=prefix,
+    )
     (library,) = prefix.glob('lib/python*/site-packages')
     return prefix, {**os.environ, 'PYTHONPATH': str(library)}
 
@@ -66,27 +93,32 @@ def pip(source, tmp_path_factory):
 def installed(request):
     """Return prefix, environment and folder of executables of either installation."""
     prefix, environment = request.getfixturevalue(request.param)
-    return prefix, environment, prefix / {'colcon': 'lib/franka_dynamics', 'pip': 'bin'}[
-        request.param]
+    return (
+        prefix,
+        environment,
+        prefix / {'colcon': 'lib/franka_dynamics', 'pip': 'bin'}[request.param],
+    )
 
 
 def test_given_an_installation_when_listed_then_executables_lie_where_they_are_looked_for(
-        installed):
+    installed,
+):
     _, _, folder = installed
     assert {path.name for path in folder.iterdir()} >= set(EXECUTABLES)
     assert all(os.access(folder / name, os.X_OK) for name in EXECUTABLES)
 
 
-def test_given_an_installation_when_listed_then_no_shared_file_is_missing(
-        installed, setup_script):
+def test_given_an_installation_when_listed_then_no_shared_file_is_missing(installed, setup_script):
     prefix, _, _ = installed
     share = prefix / 'share' / 'franka_dynamics'
     for folder in setup_script['SHARED_FOLDERS']:
-        expected = {path.relative_to(SOURCE) for path in (SOURCE / folder).rglob('*')
-                    if path.is_file() and '__pycache__' not in path.parts}
+        expected = {
+            path.relative_to(SOURCE)
+            for path in (SOURCE / folder).rglob('*')
+            if path.is_file() and '__pycache__' not in path.parts
+        }
         assert expected, folder
-        found = {path.relative_to(share) for path in (share / folder).rglob('*')
-                 if path.is_file()}
+        found = {path.relative_to(share) for path in (share / folder).rglob('*') if path.is_file()}
         assert found >= expected
     assert (share / 'package.xml').is_file()
 
@@ -116,7 +148,8 @@ def test_given_an_installation_when_a_verb_runs_then_it_uses_the_installed_files
 
 
 def test_given_an_installation_when_its_nodes_run_then_the_arm_is_given_its_gravity_torque(
-        installed):
+    installed,
+):
     # Given a simulated arm and the node, both started from where the installation put them.
     rclpy = pytest.importorskip('rclpy', reason='ROS 2 is not installed')
     from rclpy.context import Context
@@ -129,12 +162,29 @@ def test_given_an_installation_when_its_nodes_run_then_the_arm_is_given_its_grav
 
     prefix, environment, folder = installed
     parameters = prefix / 'share/franka_dynamics/config/feedforward/mujoco.yaml'
-    processes = [subprocess.Popen([folder / name, '--ros-args', *arguments], env=environment,
-                                  cwd=prefix, stderr=subprocess.PIPE, text=True)
-                 for name, arguments in (
-                     ('simulator_node', ['-p', 'robot_type:=fr3']),
-                     ('feedforward_node', ['-p', 'robot_type:=fr3', '--params-file',
-                                           str(parameters), '-r', f'~/command:={COMMANDS}']))]
+    processes = [
+        subprocess.Popen(
+            [folder / name, '--ros-args', *arguments],
+            env=environment,
+            cwd=prefix,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for name, arguments in (
+            ('simulator_node', ['-p', 'robot_type:=fr3']),
+            (
+                'feedforward_node',
+                [
+                    '-p',
+                    'robot_type:=fr3',
+                    '--params-file',
+                    str(parameters),
+                    '-r',
+                    f'~/command:={COMMANDS}',
+                ],
+            ),
+        )
+    ]
     context = Context()
     context.init()
     received = []
@@ -142,8 +192,9 @@ def test_given_an_installation_when_its_nodes_run_then_the_arm_is_given_its_grav
         probe = rclpy.create_node('probe', context=context)
         executor = SingleThreadedExecutor(context=context)
         executor.add_node(probe)
-        probe.create_subscription(Float64MultiArray, COMMANDS, received.append,
-                                  qos_profile_sensor_data)
+        probe.create_subscription(
+            Float64MultiArray, COMMANDS, received.append, qos_profile_sensor_data
+        )
         until = probe.get_clock().now().nanoseconds + int(TIMEOUT_S * 1e9)
         arm = load('fr3')
         expected = NewtonEulerModel(arm).gravity(arm.home)
@@ -151,7 +202,8 @@ def test_given_an_installation_when_its_nodes_run_then_the_arm_is_given_its_grav
         # brakes hold the arm until they do.
         while not (received and np.allclose(received[-1].data, expected, rtol=0.0, atol=1e-3)):
             assert probe.get_clock().now().nanoseconds < until, (
-                f'last of {len(received)} commands: {received[-1:]}, expected {expected}')
+                f'last of {len(received)} commands: {received[-1:]}, expected {expected}'
+            )
             assert all(process.poll() is None for process in processes)
             executor.spin_once(timeout_sec=0.1)
         executor.shutdown()
@@ -166,7 +218,8 @@ def test_given_an_installation_when_its_nodes_run_then_the_arm_is_given_its_grav
 
 
 def test_given_package_xml_when_read_by_catkin_pkg_then_it_is_valid_and_agrees_with_setup_py(
-        setup_script):
+    setup_script,
+):
     catkin = pytest.importorskip('catkin_pkg.package', reason='requirements/test.txt is missing')
     warnings = []
     package = catkin.parse_package(SOURCE / 'package.xml', warnings=warnings)
@@ -177,7 +230,8 @@ def test_given_package_xml_when_read_by_catkin_pkg_then_it_is_valid_and_agrees_w
     assert package.description == setup['description']
     assert [str(one) for one in package.licenses] == [setup['license']]
     assert [(one.name, one.email) for one in package.maintainers] == [
-        (setup['maintainer'], setup['maintainer_email'])]
+        (setup['maintainer'], setup['maintainer_email'])
+    ]
 
 
 def test_given_package_xml_when_held_against_the_sources_then_every_ros_import_is_a_dependency():
@@ -187,9 +241,12 @@ def test_given_package_xml_when_held_against_the_sources_then_every_ros_import_i
     for folder in ('franka_dynamics', 'launch'):
         for path in (SOURCE / folder).rglob('*.py'):
             imported |= set(re.findall(r'^\s*(?:from|import) (\w+)', path.read_text(), re.M))
-    ros = {name for name in imported
-           if name in ('rclpy', 'launch', 'launch_ros', 'builtin_interfaces', 'rcl_interfaces')
-           or name.endswith(('_msgs', '_srvs'))}
+    ros = {
+        name
+        for name in imported
+        if name in ('rclpy', 'launch', 'launch_ros', 'builtin_interfaces', 'rcl_interfaces')
+        or name.endswith(('_msgs', '_srvs'))
+    }
     assert {'rclpy', 'sensor_msgs', 'launch_ros'} <= ros <= declared
 
 

@@ -19,8 +19,9 @@ from franka_dynamics.ros.simulator_parameters import SIMULATOR_PARAMETERS
 
 SHARE = share_directory()
 TABLES = {'feedforward_node': FEEDFORWARD_PARAMETERS, 'simulator_node': SIMULATOR_PARAMETERS}
-FEEDFORWARD, SIMULATION = (SHARE / 'launch' / f'{name}.launch.py'
-                           for name in ('feedforward', 'simulation'))
+FEEDFORWARD, SIMULATION = (
+    SHARE / 'launch' / f'{name}.launch.py' for name in ('feedforward', 'simulation')
+)
 LAUNCH_FILES = [FEEDFORWARD, SIMULATION]
 GAZEBO, TWO_ARMS = (SHARE / 'launch' / f'{name}.launch.py' for name in ('gazebo', 'two_arms'))
 ALL = sorted((SHARE / 'launch').glob('*.launch.py'))
@@ -57,13 +58,17 @@ def simulation(monkeypatch):
     return lambda **given: {node.executable: node for node in launching.run(description, **given)}
 
 
-@pytest.mark.parametrize('path', sorted((SHARE / 'launch').iterdir()),
-                         ids=lambda path: path.name.split('.')[0])
+@pytest.mark.parametrize(
+    'path', sorted((SHARE / 'launch').iterdir()), ids=lambda path: path.name.split('.')[0]
+)
 def test_given_any_launch_file_when_read_then_it_compiles_and_its_executables_exist(
-        path, setup_script):
+    path, setup_script
+):
     scripts = setup_script['arguments']['entry_points']['console_scripts']
-    named = re.findall(r"package=(?:'franka_dynamics'|PACKAGE),\s*executable='(\w+)'",
-                       path.read_text(encoding='utf-8'))
+    named = re.findall(
+        r"package=(?:'franka_dynamics'|PACKAGE),\s*executable='(\w+)'",
+        path.read_text(encoding='utf-8'),
+    )
     assert set(named) <= {script.split(' = ')[0] for script in scripts}
     compile(path.read_text(encoding='utf-8'), str(path), 'exec')
 
@@ -75,7 +80,8 @@ def test_given_a_launch_file_when_its_arguments_are_shown_then_each_is_described
 
 
 def test_given_a_launch_file_when_run_then_executables_are_installed_ones(
-        description, setup_script):
+    description, setup_script
+):
     scripts = setup_script['arguments']['entry_points']['console_scripts']
     for node in launching.run(description):
         assert node.package == 'franka_dynamics'
@@ -90,10 +96,17 @@ def test_given_the_source_tree_when_colcon_installs_it_then_executables_go_where
 
 
 def test_given_a_launch_file_when_run_then_its_parameters_are_declared_ones(description):
-    everything = {'robot_type': 'fr3', 'arm_prefix': 'left_', 'target': 'mujoco',
-                  'use_sim_time': 'true'}
-    given = {name: value for name, value in everything.items()
-             if name in launching.arguments(description)}
+    everything = {
+        'robot_type': 'fr3',
+        'arm_prefix': 'left_',
+        'target': 'mujoco',
+        'use_sim_time': 'true',
+    }
+    given = {
+        name: value
+        for name, value in everything.items()
+        if name in launching.arguments(description)
+    }
     for node in launching.run(description, **given):
         declared = {spec.name for spec in TABLES[node.executable]} | {'use_sim_time'}
         assert set(node.parameters) <= declared
@@ -102,7 +115,8 @@ def test_given_a_launch_file_when_run_then_its_parameters_are_declared_ones(desc
 
 @pytest.mark.parametrize('target', sorted(TARGETS))
 def test_given_a_target_when_launched_then_its_file_exists_and_the_parameter_is_set(
-        target, feedforward):
+    target, feedforward
+):
     node = feedforward(target=target)
     (file,) = node.files
     assert (SHARE / file.removeprefix('<share of franka_dynamics>/')).is_file()
@@ -123,7 +137,8 @@ def test_given_no_arguments_when_the_node_is_launched_then_it_moves_nothing(feed
 
 
 def test_given_a_file_and_arguments_when_launched_then_later_ones_win_in_this_order(
-        feedforward, tmp_path):
+    feedforward, tmp_path
+):
     own = tmp_path / 'own.yaml'
     own.write_text('/**:\n  ros__parameters:\n    scale: 0.5\n')
     node = feedforward(params_file=str(own), robot_type='fr3')
@@ -133,34 +148,54 @@ def test_given_a_file_and_arguments_when_launched_then_later_ones_win_in_this_or
 
 
 def test_given_topics_and_a_namespace_when_launched_then_the_node_is_connected_to_them(
-        feedforward):
-    node = feedforward(namespace='left', command_topic='effort_controller/commands',
-                       joint_states_topic='franka/joint_states')
+    feedforward,
+):
+    node = feedforward(
+        namespace='left',
+        command_topic='effort_controller/commands',
+        joint_states_topic='franka/joint_states',
+    )
     assert node.namespace == 'left'
-    assert node.remappings == {'~/command': 'effort_controller/commands',
-                               'joint_states': 'franka/joint_states'}
+    assert node.remappings == {
+        '~/command': 'effort_controller/commands',
+        'joint_states': 'franka/joint_states',
+    }
 
 
-@pytest.mark.parametrize(('content', 'given', 'target'), [
-    ('scale: 0.5', {}, 'fci'), ('target: mujoco', {}, 'mujoco'),
-    ('target: mujoco', {'target': 'gz_ros2_control'}, 'gz_ros2_control')])
+@pytest.mark.parametrize(
+    ('content', 'given', 'target'),
+    [
+        ('scale: 0.5', {}, 'fci'),
+        ('target: mujoco', {}, 'mujoco'),
+        ('target: mujoco', {'target': 'gz_ros2_control'}, 'gz_ros2_control'),
+    ],
+)
 def test_given_a_receiver_when_launched_then_a_keeper_knows_where_to_stop(
-        content, given, target, monkeypatch, tmp_path):
+    content, given, target, monkeypatch, tmp_path
+):
     own = tmp_path / 'own.yaml'
     own.write_text(f'/**:\n  ros__parameters:\n    {content}\n')
-    nodes = launching.run(launching.load(FEEDFORWARD, monkeypatch), params_file=str(own),
-                          namespace='left', command_topic='effort_controller/commands', **given)
+    nodes = launching.run(
+        launching.load(FEEDFORWARD, monkeypatch),
+        params_file=str(own),
+        namespace='left',
+        command_topic='effort_controller/commands',
+        **given,
+    )
     node, keeper = nodes
     assert (keeper.executable, keeper.namespace) == ('keeper_node', 'left')
     assert keeper.parameters == {'target': target}
-    assert keeper.remappings == {'~/command': node.remappings['~/command'],
-                                 '~/gravity': 'feedforward/gravity'}
+    assert keeper.remappings == {
+        '~/command': node.remappings['~/command'],
+        '~/gravity': 'feedforward/gravity',
+    }
 
 
 @pytest.mark.parametrize('path', ALL, ids=lambda path: path.name.split('.')[0])
 @pytest.mark.parametrize('content', [None, '', '\n# nothing\n', '/**:\n  robot_type: fer\n'])
 def test_given_a_file_that_is_no_use_when_launched_then_nothing_starts(
-        path, content, monkeypatch, tmp_path):
+    path, content, monkeypatch, tmp_path
+):
     description = launching.load(path, monkeypatch)
     given = tmp_path / 'typo.yaml'
     if content is not None:
@@ -171,8 +206,10 @@ def test_given_a_file_that_is_no_use_when_launched_then_nothing_starts(
         if argument == 'controllers_file' and content not in (None, ''):
             continue  # the controller manager's own reader judges it
         if path == TWO_ARMS:  # passes it on to simulation.launch.py, which refuses it
-            passed = [arguments for _, arguments in launching.included(
-                description, **{argument: str(given)})]
+            passed = [
+                arguments
+                for _, arguments in launching.included(description, **{argument: str(given)})
+            ]
             assert any(str(given) in arguments.values() for arguments in passed)
             continue
         with pytest.raises(SettingsError, match=rf'^{argument}: .*typo.yaml.* Nothing is started'):
@@ -181,7 +218,8 @@ def test_given_a_file_that_is_no_use_when_launched_then_nothing_starts(
 
 @pytest.mark.parametrize('content', [None, ''])
 def test_given_no_world_when_gazebo_is_launched_then_nothing_starts(
-        content, monkeypatch, tmp_path):
+    content, monkeypatch, tmp_path
+):
     world = tmp_path / 'typo.sdf'
     if content is not None:
         world.write_text(content)
@@ -189,11 +227,16 @@ def test_given_no_world_when_gazebo_is_launched_then_nothing_starts(
         launching.run(launching.load(GAZEBO, monkeypatch), world=str(world))
 
 
-@pytest.mark.parametrize(('name', 'packages'), [
-    ('gazebo', 'ros-jazzy-ros-gz-sim ros-jazzy-ros-gz-bridge'),
-    ('franka_ros2', 'ros-jazzy-ros2-controllers')])
+@pytest.mark.parametrize(
+    ('name', 'packages'),
+    [
+        ('gazebo', 'ros-jazzy-ros-gz-sim ros-jazzy-ros-gz-bridge'),
+        ('franka_ros2', 'ros-jazzy-ros2-controllers'),
+    ],
+)
 def test_given_no_gazebo_or_controllers_when_launched_then_apt_line_is_named(
-        name, packages, monkeypatch, tmp_path):
+    name, packages, monkeypatch, tmp_path
+):
     monkeypatch.delenv('ROS_DISTRO', raising=False)
     monkeypatch.setenv('AMENT_PREFIX_PATH', str(tmp_path))
     monkeypatch.setattr(launching.FindPackageShare, 'perform', lambda self, context: str(SHARE))
@@ -202,8 +245,7 @@ def test_given_no_gazebo_or_controllers_when_launched_then_apt_line_is_named(
         launching.run(description)
 
 
-def test_given_the_simulation_when_launched_then_both_nodes_have_one_arm_and_one_clock(
-        simulation):
+def test_given_the_simulation_when_launched_then_both_nodes_have_one_arm_and_one_clock(simulation):
     nodes = simulation(robot_type='fr3', arm_prefix='on', use_sim_time='true', namespace='left')
     simulator, node = nodes['simulator_node'], nodes['feedforward_node']
     for one in nodes.values():
@@ -213,7 +255,8 @@ def test_given_the_simulation_when_launched_then_both_nodes_have_one_arm_and_one
 
 
 def test_given_the_simulation_when_launched_then_the_target_is_mujoco_whatever_a_file_says(
-        simulation, tmp_path):
+    simulation, tmp_path
+):
     own = tmp_path / 'own.yaml'
     own.write_text('/**:\n  ros__parameters:\n    scale: 0.5\n')
     node = simulation(params_file=str(own))['feedforward_node']
@@ -222,7 +265,8 @@ def test_given_the_simulation_when_launched_then_the_target_is_mujoco_whatever_a
 
 
 def test_given_the_simulation_when_launched_then_torques_go_where_the_simulated_arm_listens(
-        simulation):
+    simulation,
+):
     from franka_dynamics.ros.simulator_node import COMMAND_TOPIC
 
     nodes = simulation()
@@ -237,8 +281,9 @@ def test_given_the_simulation_when_a_process_ends_then_all_ends(simulation):
 @pytest.mark.parametrize('path', LAUNCH_FILES, ids=lambda path: path.name.split('.')[0])
 def test_given_ros_own_launch_when_arguments_are_shown_then_the_file_is_taken(path):
     pytest.importorskip('ros2launch', reason="ROS's own ros2launch is not installed")
-    shown = subprocess.run(['ros2', 'launch', str(path), '--show-args'], capture_output=True,
-                           text=True, check=True)
+    shown = subprocess.run(
+        ['ros2', 'launch', str(path), '--show-args'], capture_output=True, text=True, check=True
+    )
     assert "'robot_type':" in shown.stdout
 
 
@@ -258,17 +303,19 @@ def test_given_two_arms_when_one_argument_is_given_then_both_have_it(monkeypatch
     two_arms = launching.load(TWO_ARMS, monkeypatch)
     (_, left), (_, right) = launching.included(two_arms, robot_type='fr3')
     assert left['robot_type'] == right['robot_type'] == 'fr3'
-    (_, left), (_, right) = launching.included(two_arms, robot_type='fr3',
-                                               right_robot_type='fr3v2')
+    (_, left), (_, right) = launching.included(
+        two_arms, robot_type='fr3', right_robot_type='fr3v2'
+    )
     assert (left['robot_type'], right['robot_type']) == ('fr3', 'fr3v2')
 
 
-def test_given_two_arms_with_simulated_time_when_launched_then_one_clock_is_published(
-        monkeypatch):
+def test_given_two_arms_with_simulated_time_when_launched_then_one_clock_is_published(monkeypatch):
     two_arms = launching.load(TWO_ARMS, monkeypatch)
     simulation = launching.load(SIMULATION, monkeypatch)
-    sides = [{node.executable: node.parameters for node in launching.run(simulation, **arguments)}
-             for _, arguments in launching.included(two_arms, use_sim_time='true')]
+    sides = [
+        {node.executable: node.parameters for node in launching.run(simulation, **arguments)}
+        for _, arguments in launching.included(two_arms, use_sim_time='true')
+    ]
     assert [side['simulator_node'].get('publish_clock', False) for side in sides] == [True, False]
     assert sides[1]['simulator_node']['pacing'] == 'clock'
     assert sides[1]['simulator_node']['use_sim_time']

@@ -51,7 +51,7 @@ def imported(name, text, is_package):
             base = node.module or ''
             if node.level:
                 above = name.split('.')
-                above = above[:len(above) - node.level + is_package]
+                above = above[: len(above) - node.level + is_package]
                 base = '.'.join((*above, *base.split('.'))) if base else '.'.join(above)
             for alias in node.names:
                 inner = f'{base}.{alias.name}'
@@ -73,9 +73,14 @@ def edges():
 
 def upward(edges, rank):
     """Return sentences for the imports of a room at or above the importer's own line."""
-    return [f'{name} imports {other}' for name in sorted(edges) for other in sorted(edges[name])
-            if room(name) and room(other) not in ('', room(name))
-            and rank[room(other)] >= rank[room(name)]]
+    return [
+        f'{name} imports {other}'
+        for name in sorted(edges)
+        for other in sorted(edges[name])
+        if room(name)
+        and room(other) not in ('', room(name))
+        and rank[room(other)] >= rank[room(name)]
+    ]
 
 
 def circle(edges):
@@ -87,7 +92,7 @@ def circle(edges):
         path.append(name)
         for other in sorted(edges[name]):
             if state.get(other) == 'open':
-                return path[path.index(other):]
+                return path[path.index(other) :]
             if other not in state:
                 found = visit(other)
                 if found:
@@ -115,8 +120,11 @@ def test_no_room_imports_a_room_above_it(edges):
 
 def test_no_module_imports_itself_by_way_of_others(edges):
     # A package's __init__ offers names of its own modules without importing them (PEP 562).
-    ours = {name: others for name, others in edges.items()
-            if MODULES[name].name != '__init__.py' or room(name) == 'arm'}
+    ours = {
+        name: others
+        for name, others in edges.items()
+        if MODULES[name].name != '__init__.py' or room(name) == 'arm'
+    }
     assert circle(defaultdict(set, ours)) == []
 
 
@@ -127,8 +135,9 @@ def test_formulations_do_not_share_the_spatial_module(edges):
 
 
 def test_ros_is_imported_by_the_command_line_alone(edges):
-    importers = {name for name, others in edges.items()
-                 if any(room(other) == 'ros' for other in others)}
+    importers = {
+        name for name, others in edges.items() if any(room(other) == 'ros' for other in others)
+    }
     assert {room(name) for name in importers} <= {'ros', 'cli'}
 
 
@@ -140,8 +149,9 @@ def test_the_page_follows_a_joint_state_along_real_imports(edges):
 
 
 def test_every_module_that_the_page_names_exists():
-    named = {name for name in re.findall(r'`([a-z_]+\.[a-z_]+)`', PAGE)
-             if name.split('.')[0] in RANK}
+    named = {
+        name for name in re.findall(r'`([a-z_]+\.[a-z_]+)`', PAGE) if name.split('.')[0] in RANK
+    }
     assert len(named) >= 10
     assert {name for name in named if f'{PACKAGE}.{name}' not in MODULES} == set()
 

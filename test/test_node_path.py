@@ -83,15 +83,42 @@ assert not others, others
 print('ran')
 '''
 # Every library that an extra or the command line brings.
-ABSENT = ('rich', 'mujoco', 'rosbags', 'scipy', 'matplotlib', 'trimesh', 'networkx', 'igl',
-          'sympy', 'numba', 'cvxpy', 'casadi', 'jax', 'torch', 'pandas', 'meshcat', 'viser',
-          'PIL', 'setuptools', 'pkg_resources', 'hypothesis', 'pytest', 'distributed',
-          'pylibfranka')
+ABSENT = (
+    'rich',
+    'mujoco',
+    'rosbags',
+    'scipy',
+    'matplotlib',
+    'trimesh',
+    'networkx',
+    'igl',
+    'sympy',
+    'numba',
+    'cvxpy',
+    'casadi',
+    'jax',
+    'torch',
+    'pandas',
+    'meshcat',
+    'viser',
+    'PIL',
+    'setuptools',
+    'pkg_resources',
+    'hypothesis',
+    'pytest',
+    'distributed',
+    'pylibfranka',
+)
 
 
 def test_given_only_what_apt_brings_when_the_node_runs_then_nothing_else_is_imported():
-    done = subprocess.run([sys.executable, '-c', PROGRAM, ','.join(ABSENT)],
-                          capture_output=True, text=True, timeout=120, env=dict(os.environ))
+    done = subprocess.run(
+        [sys.executable, '-c', PROGRAM, ','.join(ABSENT)],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env=dict(os.environ),
+    )
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[-1] == 'ran'
 
@@ -99,9 +126,16 @@ def test_given_only_what_apt_brings_when_the_node_runs_then_nothing_else_is_impo
 def test_given_a_library_outside_when_our_code_imports_it_then_the_guard_names_who_did():
     # Given the guard, which must be able to fail: a module of ours that imports rich.
     program = PROGRAM.split('for room in ROOMS')[0] + (
-        "exec(\"import rich\", {'__name__': 'franka_dynamics.arm.somewhere'})")
-    done = subprocess.run([sys.executable, '-c', program, 'none'], capture_output=True, text=True,
-                          timeout=60, env=dict(os.environ))
+        "exec(\"import rich\", {'__name__': 'franka_dynamics.arm.somewhere'})"
+    )
+    done = subprocess.run(
+        [sys.executable, '-c', program, 'none'],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        env=dict(os.environ),
+    )
     assert done.returncode == 1
     assert done.stderr.splitlines()[-1] == (
-        'ImportError: franka_dynamics.arm.somewhere imports rich')
+        'ImportError: franka_dynamics.arm.somewhere imports rich'
+    )

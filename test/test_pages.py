@@ -12,27 +12,37 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / 'docs'
-PAGES = sorted(path for path in DOCS.rglob('*.md')
-               if not {'_build', 'generated'} & set(path.relative_to(DOCS).parts))
+PAGES = sorted(
+    path
+    for path in DOCS.rglob('*.md')
+    if not {'_build', 'generated'} & set(path.relative_to(DOCS).parts)
+)
 LINK = re.compile(r'\]\(([^)\s]+)\)')
 
 
 def links(page):
     """Return the files of the repository that a page links to, with the anchors."""
-    found = (link.partition('#') for link in LINK.findall(page.read_text('utf-8'))
-             if not re.match(r'[a-z]+:', link))
-    return [((page.parent / path).resolve() if path else page, anchor)
-            for path, _, anchor in found]
+    found = (
+        link.partition('#')
+        for link in LINK.findall(page.read_text('utf-8'))
+        if not re.match(r'[a-z]+:', link)
+    )
+    return [
+        ((page.parent / path).resolve() if path else page, anchor) for path, _, anchor in found
+    ]
 
 
 def anchors(page):
     """Return the anchors of a page's headings, as GitHub and MyST name them."""
-    return {re.sub(r'[^\w\- ]', '', heading.lower()).strip().replace(' ', '-')
-            for heading in re.findall(r'^#+ (.*)', page.read_text('utf-8'), re.M)}
+    return {
+        re.sub(r'[^\w\- ]', '', heading.lower()).strip().replace(' ', '-')
+        for heading in re.findall(r'^#+ (.*)', page.read_text('utf-8'), re.M)
+    }
 
 
-@pytest.mark.parametrize('page', [ROOT / 'README.md', *PAGES],
-                         ids=lambda page: page.relative_to(ROOT).as_posix())
+@pytest.mark.parametrize(
+    'page', [ROOT / 'README.md', *PAGES], ids=lambda page: page.relative_to(ROOT).as_posix()
+)
 def test_a_page_links_to_what_exists(page):
     for target, anchor in links(page):
         assert target.exists(), target
@@ -41,29 +51,53 @@ def test_a_page_links_to_what_exists(page):
 
 def test_images_lie_in_one_folder_and_are_all_shown():
     images = {path.resolve() for path in (DOCS / 'images').iterdir()}
-    shown = {target for page in (ROOT / 'README.md', *PAGES) for target, _ in links(page)
-             if target.suffix in ('.png', '.svg', '.jpg')}
+    shown = {
+        target
+        for page in (ROOT / 'README.md', *PAGES)
+        for target, _ in links(page)
+        if target.suffix in ('.png', '.svg', '.jpg')
+    }
     assert images == shown
 
 
 # What must stand on the README or on a page that it links to, by words that only an answer has.
-@pytest.mark.parametrize(('question', 'words'), [
-    ('how do I add my gripper?', ('my_hand.yaml', '--hand ./my_hand.yaml')),
-    ('which target for my set-up?', ('gz_ros2_control', 'franka_gazebo', 'C dq + M ddq_d')),
-    ('g(q) in Python without ROS?', ('import franka_dynamics as fd', '.gravity(')),
-    ('why does my arm sag in Gazebo?', ('My arm sags in Gazebo', 'uncompensated')),
-    ('how do I use M in my C++ node?', ('/feedforward/mass_matrix', '#include'))])
+@pytest.mark.parametrize(
+    ('question', 'words'),
+    [
+        ('how do I add my gripper?', ('my_hand.yaml', '--hand ./my_hand.yaml')),
+        ('which target for my set-up?', ('gz_ros2_control', 'franka_gazebo', 'C dq + M ddq_d')),
+        ('g(q) in Python without ROS?', ('import franka_dynamics as fd', '.gravity(')),
+        ('why does my arm sag in Gazebo?', ('My arm sags in Gazebo', 'uncompensated')),
+        ('how do I use M in my C++ node?', ('/feedforward/mass_matrix', '#include')),
+    ],
+)
 def test_a_question_is_answered_within_two_pages(question, words):
-    near = [ROOT / 'README.md', *(target for target, _ in links(ROOT / 'README.md')
-                                  if target.suffix == '.md')]
+    near = [
+        ROOT / 'README.md',
+        *(target for target, _ in links(ROOT / 'README.md') if target.suffix == '.md'),
+    ]
     assert any(all(word in page.read_text('utf-8') for word in words) for page in near), question
 
 
 def test_the_pages_are_made_without_a_warning(tmp_path):
     pytest.importorskip('myst_parser', reason='Sphinx is not installed; make docs installs it')
     done = subprocess.run(
-        [sys.executable, '-m', 'sphinx', '-q', '-W', '--keep-going', '-b', 'html', str(DOCS),
-         str(tmp_path)], capture_output=True, text=True, env=dict(os.environ))
+        [
+            sys.executable,
+            '-m',
+            'sphinx',
+            '-q',
+            '-W',
+            '--keep-going',
+            '-b',
+            'html',
+            str(DOCS),
+            str(tmp_path),
+        ],
+        capture_output=True,
+        text=True,
+        env=dict(os.environ),
+    )
     assert done.returncode == 0, done.stderr
     index = (tmp_path / 'index.html').read_text('utf-8')
     for page in PAGES:

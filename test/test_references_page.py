@@ -22,18 +22,33 @@ DASHED = {'4-1', '4-2', '4-3', '7-2'}
 # What the documents number or name: sections, equations, theorems, tables, figures, cells.
 CONTENTS = {
     "Derivation of Franka's Inertia Parameters": {
-        'table': range(1, 3), 'equation': range(1, 5), 'figure': range(1, 2)},
+        'table': range(1, 3),
+        'equation': range(1, 5),
+        'figure': range(1, 2),
+    },
     "Franka Emika Panda Manipulator's Dynamics": {
-        'section': ('1.1', '1.2', '1.3'), 'cell': [*range(1, 15), *range(16, 25)]},
+        'section': ('1.1', '1.2', '1.3'),
+        'cell': [*range(1, 15), *range(16, 25)],
+    },
     'Gautier and Khalil 1990': {
-        'section': [*range(2, 13), '4-1', '4-2', '4-3', '7-2'], '': range(1, 24),
-        'theorem': range(1, 8), 'table': range(1, 2), 'figure': range(1, 3),
-        'appendix': ('A.1', 'A.2')},
+        'section': [*range(2, 13), '4-1', '4-2', '4-3', '7-2'],
+        '': range(1, 24),
+        'theorem': range(1, 8),
+        'table': range(1, 2),
+        'figure': range(1, 3),
+        'appendix': ('A.1', 'A.2'),
+    },
     'Kwon, Differential Dynamics and Mesh-Based Inertia': {
-        'section': range(1, 6), '': range(1, 35), 'lines': range(1, 32), 'figure': range(1, 2)},
+        'section': range(1, 6),
+        '': range(1, 35),
+        'lines': range(1, 32),
+        'figure': range(1, 2),
+    },
     'Busellato 2023': {
         'section': ('1.1', '1.2', '1.3', '1.4', '1.5', '2', '2.1', '2.2', '3', '4'),
-        'table': range(1, 2), 'figure': range(1, 3)},
+        'table': range(1, 2),
+        'figure': range(1, 3),
+    },
 }
 
 
@@ -53,8 +68,10 @@ IDS = [f'{title[:8]} {where}' for title, where, *_ in ROWS]
 def parts_named(where, kind):
     """Return the parts of one kind in the first column, ranges such as 2-5 written out."""
     if kind == '':
-        spans = [first + (f'-{last}' if last else '')
-                 for first, last in re.findall(r'\((\d+)\)(?:-\((\d+)\))?', where)]
+        spans = [
+            first + (f'-{last}' if last else '')
+            for first, last in re.findall(r'\((\d+)\)(?:-\((\d+)\))?', where)
+        ]
     else:
         spans = re.findall(rf'\b{kind}s? ([\w.]+(?:-[\w.]+)?)', where)
     found = set()

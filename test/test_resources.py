@@ -15,17 +15,20 @@ def place(monkeypatch, package):
 
 
 def test_given_a_source_tree_when_asked_then_it_is_the_folder_beside_the_package(
-        monkeypatch, tmp_path):
+    monkeypatch, tmp_path
+):
     place(monkeypatch, tmp_path / 'checkout' / 'franka_dynamics')
     (tmp_path / 'checkout' / 'package.xml').touch()
     (tmp_path / 'checkout' / 'config').mkdir()
     assert share_directory() == tmp_path / 'checkout'
 
 
-@pytest.mark.parametrize('lib', ['lib/python3.12/site-packages',
-                                 'local/lib/python3.12/dist-packages'])
+@pytest.mark.parametrize(
+    'lib', ['lib/python3.12/site-packages', 'local/lib/python3.12/dist-packages']
+)
 def test_given_an_installed_package_when_asked_then_it_is_share_below_the_prefix(
-        monkeypatch, tmp_path, lib):
+    monkeypatch, tmp_path, lib
+):
     place(monkeypatch, tmp_path / lib / 'franka_dynamics')
     expected = tmp_path / 'share' / 'franka_dynamics'
     (expected / 'config').mkdir(parents=True)
@@ -40,7 +43,8 @@ def test_given_two_prefixes_when_asked_then_the_nearer_one_is_taken(monkeypatch,
 
 
 def test_given_modules_without_data_when_asked_then_the_sentence_names_the_mend(
-        monkeypatch, tmp_path):
+    monkeypatch, tmp_path
+):
     place(monkeypatch, tmp_path / 'franka_dynamics')
     with pytest.raises(DescriptionError, match='Install the package with colcon or pip'):
         share_directory()

@@ -22,10 +22,18 @@ def test_given_a_rigid_motion_when_checked_then_it_is_returned_unchanged():
     np.testing.assert_array_equal(rigid_transform(POSE), POSE)
 
 
-@pytest.mark.parametrize('matrix', [
-    np.diag([1.0, 1.0, -1.0, 1.0]), np.diag([2.0, 1.0, 1.0, 1.0]),
-    changed(0, 0, POSE[0, 0] + 1e-6), changed(3, 3, 2.0), changed(3, 0, 1e-12),
-    changed(0, 3, np.nan), changed(1, 1, np.inf)])
+@pytest.mark.parametrize(
+    'matrix',
+    [
+        np.diag([1.0, 1.0, -1.0, 1.0]),
+        np.diag([2.0, 1.0, 1.0, 1.0]),
+        changed(0, 0, POSE[0, 0] + 1e-6),
+        changed(3, 3, 2.0),
+        changed(3, 0, 1e-12),
+        changed(0, 3, np.nan),
+        changed(1, 1, np.inf),
+    ],
+)
 def test_given_no_rigid_motion_when_checked_then_the_matrix_is_shown(matrix):
     with pytest.raises(InertiaError, match='must be a rigid motion'):
         rigid_transform(matrix)

@@ -21,16 +21,18 @@ def test_given_the_pages_python_when_run_then_four_branches_and_the_models_torqu
     arm = load('rpr')
     assert names['branches'].shape == (4, 3)
     dq = np.array([0.8, -0.3, 1.1])
-    expected = (NewtonEulerModel(arm).inverse_dynamics(
-        [0.4, 0.05, 0.7], dq, [1.0, -2.0, 3.0], wrench=[-5.0, 0.0, 2.0, 0.0, 0.0, -0.1])
-        + arm.friction.torque(dq))
+    expected = NewtonEulerModel(arm).inverse_dynamics(
+        [0.4, 0.05, 0.7], dq, [1.0, -2.0, 3.0], wrench=[-5.0, 0.0, 2.0, 0.0, 0.0, -0.1]
+    ) + arm.friction.torque(dq)
     np.testing.assert_allclose(names['tau'], expected, rtol=0.0, atol=1e-12)
 
 
 def test_given_the_pages_two_boxes_when_weighed_then_b11_is_as_stated():
     for size in ((0.06, 0.05, 0.3), (0.3, 0.05, 0.06)):
-        links = (LinkInertia.from_cylinder(0.03, 0.2, axis='x', center=(0.1, 0, 0), mass=1.3),
-                 LinkInertia.from_box(size, center=(0, 0, 0.15), mass=1.1),
-                 LinkInertia.from_cylinder(0.025, 0.4, axis='y', center=(0, -0.2, 0), mass=0.9))
+        links = (
+            LinkInertia.from_cylinder(0.03, 0.2, axis='x', center=(0.1, 0, 0), mass=1.3),
+            LinkInertia.from_box(size, center=(0, 0, 0.15), mass=1.1),
+            LinkInertia.from_cylinder(0.025, 0.4, axis='y', center=(0, -0.2, 0), mass=0.9),
+        )
         b11 = NewtonEulerModel(replace(load('rpr'), links=links)).mass_matrix([0, 0.05, 0.7])[0, 0]
         assert f'{b11:.6f}' in PAGE

@@ -98,8 +98,9 @@ def test_given_a_pose_when_its_adjoint_is_taken_then_pinocchio_agrees():
 
 def test_given_a_pose_when_the_inverse_adjoint_is_taken_then_it_is_the_matrix_inverse():
     pose = exp6(random_twist(11))
-    np.testing.assert_allclose(adjoint_inverse(pose), np.linalg.inv(adjoint(pose)),
-                               rtol=0.0, atol=ATOL)
+    np.testing.assert_allclose(
+        adjoint_inverse(pose), np.linalg.inv(adjoint(pose)), rtol=0.0, atol=ATOL
+    )
 
 
 def test_given_a_pose_when_inverted_then_it_is_the_matrix_inverse():
@@ -117,8 +118,9 @@ def test_given_an_axis_off_the_origin_when_its_twist_moves_points_then_the_axis_
     axis, foot = np.array([0.6, 0.0, 0.8]), np.array([0.3, -0.2, 0.5])
     motion = exp6(joint_twist(axis, foot), 1.1)
     for point in (foot, foot + 2.0 * axis):
-        np.testing.assert_allclose(motion[:3, :3] @ point + motion[:3, 3], point,
-                                   rtol=0.0, atol=ATOL)
+        np.testing.assert_allclose(
+            motion[:3, :3] @ point + motion[:3, 3], point, rtol=0.0, atol=ATOL
+        )
 
 
 def test_given_a_prismatic_joint_when_its_twist_moves_then_it_slides_along_its_axis():

@@ -15,8 +15,12 @@ ROOT = Path(__file__).parents[1]
 LAYOUT = json.loads((ROOT / 'config' / 'foxglove' / 'feedforward.json').read_text())
 RVIZ = yaml.safe_load((ROOT / 'config' / 'rviz' / 'feedforward.rviz').read_text())
 # What the page of topics says the node publishes, under the node's default name.
-TOPICS = {name.replace('~', '/feedforward') for name in re.findall(
-    r'`(~?/[a-z_/]+)`', (ROOT / 'docs' / 'reference' / 'topics.md').read_text())}
+TOPICS = {
+    name.replace('~', '/feedforward')
+    for name in re.findall(
+        r'`(~?/[a-z_/]+)`', (ROOT / 'docs' / 'reference' / 'topics.md').read_text()
+    )
+}
 OTHERS = {'/joint_states', '/robot_description', '/diagnostics'}
 
 
@@ -50,8 +54,12 @@ def test_given_the_panels_when_read_then_their_other_topics_exist():
 
 def test_given_the_rviz_configuration_when_read_then_topics_and_frame_exist():
     manager = RVIZ['Visualization Manager']
-    topics = {display[key]['Value'] for display in manager['Displays']
-              for key in ('Topic', 'Description Topic') if key in display}
+    topics = {
+        display[key]['Value']
+        for display in manager['Displays']
+        for key in ('Topic', 'Description Topic')
+        if key in display
+    }
     assert topics <= TOPICS | OTHERS
     assert len(topics) == 4
     link = load('fer').joint_names[0].replace('joint1', 'link0')

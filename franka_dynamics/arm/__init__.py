@@ -14,7 +14,21 @@ from .friction import (
 from .inertia import LinkInertia
 from ..spatial import JointKind
 
-__all__ = ['ArmDescription', 'Convention', 'DHRow', 'FrictionModel', 'Joint', 'JointKind',
-           'JointLimits', 'LinkInertia', 'MaxwellSlipFriction', 'SigmoidFriction',
-           'ViscousCoulombFriction', 'available_arms', 'available_hands', 'available_sets', 'load',
-           'load_hand']
+__all__ = [
+    'ArmDescription',
+    'Convention',
+    'DHRow',
+    'FrictionModel',
+    'Joint',
+    'JointKind',
+    'JointLimits',
+    'LinkInertia',
+    'MaxwellSlipFriction',
+    'SigmoidFriction',
+    'ViscousCoulombFriction',
+    'available_arms',
+    'available_hands',
+    'available_sets',
+    'load',
+    'load_hand',
+]

@@ -48,8 +48,11 @@ class _Axis(str, Enum):
     Z = 'z'
 
 
-def read_body(table: YamlTable, about: InertiaAbout | None, other_keys: set[str],
-              ) -> LinkInertia:
+def read_body(
+    table: YamlTable,
+    about: InertiaAbout | None,
+    other_keys: set[str],
+) -> LinkInertia:
     """
     Return a body from its `primitive`, or from mass, centre of mass and inertia.
 
@@ -78,8 +81,10 @@ def read_body(table: YamlTable, about: InertiaAbout | None, other_keys: set[str]
     moment = _first_moment(table, mass)
     inertia = _tensor(table)
     if about is None:
-        raise table.error('inertia', 'is about the frame_origin or the center_of_mass: say which '
-                          'with inertia_about')
+        raise table.error(
+            'inertia',
+            'is about the frame_origin or the center_of_mass: say which with inertia_about',
+        )
     if about is InertiaAbout.FRAME_ORIGIN:
         return LinkInertia(mass, moment, inertia)
     center = moment / mass if mass else np.zeros(3)
@@ -100,16 +105,20 @@ def _first_moment(table: YamlTable, mass: float) -> NDArray[np.float64]:
 def _tensor(table: YamlTable) -> NDArray[np.float64]:
     """Read xx, xy, xz, yy, yz, zz, or the three rows of a symmetric matrix."""
     value = table.values.get('inertia')
-    if not (isinstance(value, list) and len(value) == 3
-            and all(isinstance(row, list) for row in value)):
+    if not (
+        isinstance(value, list) and len(value) == 3 and all(isinstance(row, list) for row in value)
+    ):
         return tensor_from_six(table.numbers('inertia', 6))
     rows = table.nested('inertia', {f'row {i + 1}': row for i, row in enumerate(value)})
     tensor = np.array([rows.numbers(f'row {i + 1}', 3) for i in range(3)])
     skew = np.abs(tensor - tensor.T)
     if skew.max() > _SYMMETRY * np.abs(tensor).max():
         i, j = np.unravel_index(int(np.argmax(skew)), (3, 3))
-        raise table.error('inertia', f'is not symmetric: {"xyz"[i]}{"xyz"[j]} is {tensor[i, j]:g} '
-                          f'and {"xyz"[j]}{"xyz"[i]} is {tensor[j, i]:g}')
+        raise table.error(
+            'inertia',
+            f'is not symmetric: {"xyz"[i]}{"xyz"[j]} is {tensor[i, j]:g} '
+            f'and {"xyz"[j]}{"xyz"[i]} is {tensor[j, i]:g}',
+        )
     return 0.5 * (tensor + tensor.T)
 
 
@@ -128,14 +137,30 @@ def _primitive(table: YamlTable) -> LinkInertia:
             raise table.error('size', f'is {sides.tolist()}; its sides [m] must be positive')
         return LinkInertia.from_box(sides, center=center, **quantity)
     return LinkInertia.from_cylinder(
-        table.positive('radius'), table.positive('length'),
-        axis=table.choice('axis', _Axis).value, center=center, **quantity)
+        table.positive('radius'),
+        table.positive('length'),
+        axis=table.choice('axis', _Axis).value,
+        center=center,
+        **quantity,
+    )
 
 
 AS_LISTED = 'as_listed'  # the hand that the inertial set was published with, if any
 NO_HAND = 'none'
-_ARM_KEYS = {'name', 'title', 'source', 'convention', 'joints', 'flange', 'base', 'home',
-             'rated_load', 'friction', 'default_set', 'inertial_sets'}
+_ARM_KEYS = {
+    'name',
+    'title',
+    'source',
+    'convention',
+    'joints',
+    'flange',
+    'base',
+    'home',
+    'rated_load',
+    'friction',
+    'default_set',
+    'inertial_sets',
+}
 
 
 def available_arms() -> tuple[str, ...]:
@@ -156,8 +181,14 @@ def available_sets(arm: str | Path) -> tuple[str, ...]:
     return (default, *sorted(name for name in sets.values if name != default))
 
 
-def load(arm: str | Path, inertial_set: str | None = None, *, hand: str = AS_LISTED,
-         prefix: str = '', repair: str | None = None) -> ArmDescription:
+def load(
+    arm: str | Path,
+    inertial_set: str | None = None,
+    *,
+    hand: str = AS_LISTED,
+    prefix: str = '',
+    repair: str | None = None,
+) -> ArmDescription:
     """
     Load an arm by its shipped name or from a YAML file.
 
@@ -195,8 +226,14 @@ def load(arm: str | Path, inertial_set: str | None = None, *, hand: str = AS_LIS
     convention = table.choice('convention', Convention)
     joints = tuple(_joint(entry, prefix) for entry in table.tables('joints'))
     if str(arm) in ALIASES:
-        joints = tuple(replace(joint, name=prefix + joint.name.removeprefix(prefix).replace(
-            ALIASES[str(arm)], str(arm), 1)) for joint in joints)
+        joints = tuple(
+            replace(
+                joint,
+                name=prefix
+                + joint.name.removeprefix(prefix).replace(ALIASES[str(arm)], str(arm), 1),
+            )
+            for joint in joints
+        )
     if not joints:
         raise table.error('joints', 'is empty; an arm needs at least one joint')
     names = [joint.name for joint in joints]
@@ -207,30 +244,42 @@ def load(arm: str | Path, inertial_set: str | None = None, *, hand: str = AS_LIS
     chosen = inertial_set if inertial_set is not None else table.text('default_set')
     if chosen not in sets.values:
         raise UnknownArmError(
-            f'{path} has no inertial set {chosen!r}; it has {", ".join(sets.values)}.')
+            f'{path} has no inertial set {chosen!r}; it has {", ".join(sets.values)}.'
+        )
     inertial = sets.table(chosen)
     links, base_link = _links(inertial, [joint.name for joint in joints])
     description = ArmDescription(
-        name=table.text('name'), convention=convention, joints=joints, links=links,
+        name=table.text('name'),
+        convention=convention,
+        joints=joints,
+        links=links,
         flange=_row(table.table('flange')) if 'flange' in table else DHRow(),
-        base=_base(table), base_link=base_link,
+        base=_base(table),
+        base_link=base_link,
         home=_home(table, joints) if 'home' in table else None,
-        friction=_friction(table.table('friction'), len(joints)) if 'friction' in table
-        else None,
-        inertial_set=chosen, source=inertial.text('source'),
+        friction=_friction(table.table('friction'), len(joints)) if 'friction' in table else None,
+        inertial_set=chosen,
+        source=inertial.text('source'),
         hand=_listed_hand(inertial),
         rated_load=table.positive('rated_load') if 'rated_load' in table else None,
         rounding=inertial.positive('rounding') if 'rounding' in inertial else 0.0,
-        file=str(path), repairs=inertial.texts('repairs') if 'repairs' in inertial else ())
+        file=str(path),
+        repairs=inertial.texts('repairs') if 'repairs' in inertial else (),
+    )
     return _repaired(_with_hand(description, hand), inertial, repair)
 
 
 def alias_note(arm: str | Path) -> str:
     """Return a sentence on what an arm's other name stands for; empty for any other arm."""
     known = ALIASES.get(str(arm))
-    return '' if known is None else (
-        f"{arm} is the {known}, Franka's first arm, with its joints named {arm}_joint1 ... as its "
-        'older drivers name them.')
+    return (
+        ''
+        if known is None
+        else (
+            f"{arm} is the {known}, Franka's first arm, with its joints named {arm}_joint1 ... as its "
+            'older drivers name them.'
+        )
+    )
 
 
 def load_hand(name: str) -> LinkInertia:
@@ -255,18 +304,23 @@ def load_hand(name: str) -> LinkInertia:
         raise UnknownArmError(
             f'There is no hand {name!r}; shipped are {", ".join(available_hands())}, '
             f'{NO_HAND!r} takes the hand off, and a hand of your own is given by the path of its '
-            'YAML file.')
+            'YAML file.'
+        )
     table = YamlTable.read(path)
     table.only({'name', 'source', 'notes', 'bodies'})
     total = LinkInertia.zero()
     for body in table.tables('bodies'):
         inertia = read_body(body, _about(body), {'name', 'xyz', 'rpy', 'inertia_about'})
         total = total + inertia.expressed_in(
-            pose_from_xyz_rpy(body.numbers('xyz', 3), body.angles('rpy', 3)))
+            pose_from_xyz_rpy(body.numbers('xyz', 3), body.angles('rpy', 3))
+        )
     if not total.is_physical():
-        raise table.error('bodies', 'add up to a body that cannot exist: its pseudo-inertia has '
-                          f'an eigenvalue of {total.consistency_margin():.3g}; check units and '
-                          'which point the inertia is about')
+        raise table.error(
+            'bodies',
+            'add up to a body that cannot exist: its pseudo-inertia has '
+            f'an eigenvalue of {total.consistency_margin():.3g}; check units and '
+            'which point the inertia is about',
+        )
     return total
 
 
@@ -276,8 +330,11 @@ def is_file_name(name: str | Path) -> bool:
 
 
 def _hand_file(name: str) -> Path:
-    return (Path(name).expanduser() if is_file_name(name)
-            else share_directory() / 'config' / 'hands' / f'{name}.yaml')
+    return (
+        Path(name).expanduser()
+        if is_file_name(name)
+        else share_directory() / 'config' / 'hands' / f'{name}.yaml'
+    )
 
 
 def _with_hand(description: ArmDescription, hand: str) -> ArmDescription:
@@ -293,16 +350,20 @@ def _with_hand(description: ArmDescription, hand: str) -> ArmDescription:
     return description.with_payload(load_hand(hand), name=hand)
 
 
-def _repaired(description: ArmDescription, inertial: YamlTable, repair: str | None,
-              ) -> ArmDescription:
+def _repaired(
+    description: ArmDescription,
+    inertial: YamlTable,
+    repair: str | None,
+) -> ArmDescription:
     """Repair on request of the caller or of the file; hands shift the rounding box, no more."""
     requested = inertial.text('repair') if repair is None and 'repair' in inertial else repair
     if requested is None:
         return description
     if requested not in REPAIRS:
         raise inertial.error('repair', f'is {requested!r}; it must be {" or ".join(REPAIRS)}')
-    about_origin = (_about(inertial) is InertiaAbout.FRAME_ORIGIN
-                    and all('first_moment' in entry for entry in inertial.tables('links')))
+    about_origin = _about(inertial) is InertiaAbout.FRAME_ORIGIN and all(
+        'first_moment' in entry for entry in inertial.tables('links')
+    )
     return repaired(description, tensor_only=not about_origin)
 
 
@@ -311,14 +372,17 @@ def _arm_file(arm: str | Path) -> Path:
     if is_file_name(text):
         path = Path(text).expanduser()
         if not path.is_file():
-            raise DescriptionError(f"{path} does not exist; give the path of an arm's YAML file "
-                                   f'or one of the shipped arms: {", ".join(available_arms())}.')
+            raise DescriptionError(
+                f"{path} does not exist; give the path of an arm's YAML file "
+                f'or one of the shipped arms: {", ".join(available_arms())}.'
+            )
         return path
     path = share_directory() / 'config' / 'arms' / f'{ALIASES.get(text, text)}.yaml'
     if not path.is_file():
         raise UnknownArmError(
             f'There is no arm {text!r}; shipped are {", ".join(available_arms())}. An arm of your '
-            'own is given by the path of its YAML file.')
+            'own is given by the path of its YAML file.'
+        )
     return path
 
 
@@ -328,8 +392,13 @@ def _joint(table: YamlTable, prefix: str) -> Joint:
     rotor = table.number('rotor_inertia', 0.0)
     if rotor < 0.0:
         raise table.error('rotor_inertia', f'is {rotor}; it cannot be negative')
-    return Joint(prefix + table.text('name'), table.choice('kind', JointKind),
-                 _row(table.table('dh')), limits, rotor)
+    return Joint(
+        prefix + table.text('name'),
+        table.choice('kind', JointKind),
+        _row(table.table('dh')),
+        limits,
+        rotor,
+    )
 
 
 def _limits(table: YamlTable) -> JointLimits:
@@ -339,8 +408,10 @@ def _limits(table: YamlTable) -> JointLimits:
     for key, value in values.items():
         if value < 0.0:
             raise table.error(key, f'is {value}; a limit cannot be negative')
-    for present, absent in (('velocity_offset', 'velocity_deceleration'),
-                            ('velocity_deceleration', 'velocity_offset')):
+    for present, absent in (
+        ('velocity_offset', 'velocity_deceleration'),
+        ('velocity_deceleration', 'velocity_offset'),
+    ):
         if present in values and absent not in values:
             raise table.error(absent, f'is missing beside {present}; the two belong together')
     if 'position' in table:
@@ -353,16 +424,23 @@ def _limits(table: YamlTable) -> JointLimits:
 
 def _row(table: YamlTable) -> DHRow:
     table.only({'a', 'alpha', 'd', 'theta'})
-    return DHRow(a=table.number('a', 0.0), alpha=table.angle('alpha', 0.0),
-                 d=table.number('d', 0.0), theta=table.angle('theta', 0.0))
+    return DHRow(
+        a=table.number('a', 0.0),
+        alpha=table.angle('alpha', 0.0),
+        d=table.number('d', 0.0),
+        theta=table.angle('theta', 0.0),
+    )
 
 
 def _home(table: YamlTable, joints: tuple[Joint, ...]) -> np.ndarray:
     home = table.positions('home', len(joints))
     for i, (joint, at) in enumerate(zip(joints, home)):
         if not joint.limits.lower <= at <= joint.limits.upper:
-            raise table.error(f'home[{i + 1}]', f'is {at:g}, outside the limits of {joint.name}, '
-                              f'{joint.limits.lower:g} to {joint.limits.upper:g}')
+            raise table.error(
+                f'home[{i + 1}]',
+                f'is {at:g}, outside the limits of {joint.name}, '
+                f'{joint.limits.lower:g} to {joint.limits.upper:g}',
+            )
     return home
 
 
@@ -371,23 +449,43 @@ def _listed_hand(table: YamlTable) -> str:
         return NO_HAND
     hand = table.text('hand')
     if hand != NO_HAND and not _hand_file(hand).is_file():
-        raise table.error('hand', f'is {hand!r}; there are {", ".join(available_hands())}, or '
-                          'the path of a hand file')
+        raise table.error(
+            'hand',
+            f'is {hand!r}; there are {", ".join(available_hands())}, or the path of a hand file',
+        )
     return hand
 
 
-def _links(table: YamlTable, joints: list[str],
-           ) -> tuple[tuple[LinkInertia, ...], LinkInertia | None]:
-    table.only({'source', 'inertia_about', 'hand', 'rounding', 'repair', 'repairs', 'links',
-                'base_link', 'notes'})
+def _links(
+    table: YamlTable,
+    joints: list[str],
+) -> tuple[tuple[LinkInertia, ...], LinkInertia | None]:
+    table.only(
+        {
+            'source',
+            'inertia_about',
+            'hand',
+            'rounding',
+            'repair',
+            'repairs',
+            'links',
+            'base_link',
+            'notes',
+        }
+    )
     about = _about(table)
     entries = table.tables('links')
     if len(entries) != len(joints):
-        raise table.error('links', f'has {len(entries)} entries, but the arm has {len(joints)} '
-                          'joints; give one link per joint')
+        raise table.error(
+            'links',
+            f'has {len(entries)} entries, but the arm has {len(joints)} '
+            'joints; give one link per joint',
+        )
     base = read_body(table.table('base_link'), about, {'name'}) if 'base_link' in table else None
-    return tuple(read_body(entry.labelled(f'moved by {joint}'), about, {'name'})
-                 for entry, joint in zip(entries, joints)), base
+    return tuple(
+        read_body(entry.labelled(f'moved by {joint}'), about, {'name'})
+        for entry, joint in zip(entries, joints)
+    ), base
 
 
 def _about(table: YamlTable) -> InertiaAbout | None:
@@ -415,8 +513,9 @@ def _friction(table: YamlTable, n: int) -> FrictionModel:
         return table.numbers(name, n)
 
     try:
-        friction: FrictionModel = build(**{
-            f.name: value(f.name) for f in given if f.default is MISSING or f.name in table})
+        friction: FrictionModel = build(
+            **{f.name: value(f.name) for f in given if f.default is MISSING or f.name in table}
+        )
     except FrictionError as error:
         raise table.error('model', f'{model} cannot be used: {str(error).rstrip(".")}') from error
     return friction
@@ -430,5 +529,12 @@ def _base(table: YamlTable) -> np.ndarray:
     return pose_from_xyz_rpy(base.numbers('xyz', 3), base.angles('rpy', 3))
 
 
-__all__ = ['AS_LISTED', 'NO_HAND', 'available_arms', 'available_hands', 'available_sets', 'load',
-           'load_hand']
+__all__ = [
+    'AS_LISTED',
+    'NO_HAND',
+    'available_arms',
+    'available_hands',
+    'available_sets',
+    'load',
+    'load_hand',
+]

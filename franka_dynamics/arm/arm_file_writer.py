@@ -24,8 +24,14 @@ from ..spatial import rpy_from_rotation
 _WIDTH = 99
 
 
-def arm_file_text(description: ArmDescription, *, source: str | None = None,
-                  title: str | None = None, notes: str = '', friction_source: str = '') -> str:
+def arm_file_text(
+    description: ArmDescription,
+    *,
+    source: str | None = None,
+    title: str | None = None,
+    notes: str = '',
+    friction_source: str = '',
+) -> str:
     """
     Return the text of an arm file with one inertial set, the description's own.
 
@@ -68,13 +74,18 @@ def arm_file_text(description: ArmDescription, *, source: str | None = None,
     if description.base_link is not None:
         inertial['base_link'] = _body(description.base_link)
     content: dict[str, Any] = {
-        'name': description.name, 'title': title or description.name, 'source': origin,
+        'name': description.name,
+        'title': title or description.name,
+        'source': origin,
         'convention': description.convention.value,
         'joints': [_joint(joint) for joint in description.joints],
-        'flange': _row(description.flange)}
+        'flange': _row(description.flange),
+    }
     if not np.array_equal(description.base, np.eye(4)):
-        content['base'] = {'xyz': _numbers(description.base[:3, 3]),
-                           'rpy': _numbers(rpy_from_rotation(description.base[:3, :3]))}
+        content['base'] = {
+            'xyz': _numbers(description.base[:3, 3]),
+            'rpy': _numbers(rpy_from_rotation(description.base[:3, :3])),
+        }
     if description.home is not None:
         content['home'] = _numbers(description.home)
     if description.rated_load is not None:
@@ -84,12 +95,20 @@ def arm_file_text(description: ArmDescription, *, source: str | None = None,
     name = description.inertial_set or 'own'
     content['default_set'] = name
     content['inertial_sets'] = {name: inertial}
-    return yaml.safe_dump(content, sort_keys=False, default_flow_style=None, width=_WIDTH,
-                          allow_unicode=True)
+    return yaml.safe_dump(
+        content, sort_keys=False, default_flow_style=None, width=_WIDTH, allow_unicode=True
+    )
 
 
-def save(description: ArmDescription, path: str | Path, *, source: str | None = None,
-         title: str | None = None, notes: str = '', friction_source: str = '') -> None:
+def save(
+    description: ArmDescription,
+    path: str | Path,
+    *,
+    source: str | None = None,
+    title: str | None = None,
+    notes: str = '',
+    friction_source: str = '',
+) -> None:
     """
     Write an arm file that `load` reads back number for number.
 
@@ -110,8 +129,12 @@ def save(description: ArmDescription, path: str | Path, *, source: str | None = 
         If the file cannot be written.
 
     """
-    write_text(path, arm_file_text(description, source=source, title=title, notes=notes,
-                                   friction_source=friction_source))
+    write_text(
+        path,
+        arm_file_text(
+            description, source=source, title=title, notes=notes, friction_source=friction_source
+        ),
+    )
 
 
 def _numbers(values: ArrayLike) -> list[Any]:
@@ -120,8 +143,11 @@ def _numbers(values: ArrayLike) -> list[Any]:
 
 
 def _body(link: LinkInertia) -> dict[str, Any]:
-    return {'mass': float(link.mass), 'first_moment': _numbers(link.first_moment),
-            'inertia': _numbers(six_from_tensor(link.inertia))}
+    return {
+        'mass': float(link.mass),
+        'first_moment': _numbers(link.first_moment),
+        'inertia': _numbers(six_from_tensor(link.inertia)),
+    }
 
 
 def _joint(joint: Joint) -> dict[str, Any]:
@@ -153,9 +179,16 @@ def _friction(friction: FrictionModel, source: str) -> dict[str, Any]:
     for name, model in FRICTION_MODELS.items():
         if is_dataclass(friction) and type(friction) is model:
             kept = {'source': source} if source else {}
-            return {'model': name, **kept,
-                    **{f.name: _numbers(getattr(friction, f.name))
-                       for f in fields(friction)
-                       if f.init and getattr(friction, f.name) is not None}}
-    raise DescriptionError(f'A friction model of type {type(friction).__name__} has no form in '
-                           f'an arm file; use one of {", ".join(FRICTION_MODELS)}.')
+            return {
+                'model': name,
+                **kept,
+                **{
+                    f.name: _numbers(getattr(friction, f.name))
+                    for f in fields(friction)
+                    if f.init and getattr(friction, f.name) is not None
+                },
+            }
+    raise DescriptionError(
+        f'A friction model of type {type(friction).__name__} has no form in '
+        f'an arm file; use one of {", ".join(FRICTION_MODELS)}.'
+    )

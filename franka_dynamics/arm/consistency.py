@@ -47,9 +47,15 @@ class LinkMargins:
 def margins(description: ArmDescription) -> tuple[LinkMargins, ...]:
     """Return the margins of every link, from base to tip."""
     return tuple(
-        LinkMargins(joint.name, link.mass, link.consistency_margin(), link.triangle_margin(),
-                    link.is_physical())
-        for joint, link in zip(description.joints, description.links))
+        LinkMargins(
+            joint.name,
+            link.mass,
+            link.consistency_margin(),
+            link.triangle_margin(),
+            link.is_physical(),
+        )
+        for joint, link in zip(description.joints, description.links)
+    )
 
 
 def nearest_physical(link: LinkInertia, box: ArrayLike, *, name: str = 'the link') -> LinkInertia:
@@ -81,8 +87,10 @@ def nearest_physical(link: LinkInertia, box: ArrayLike, *, name: str = 'the link
         return link
     half_widths = np.asarray(box, dtype=float)
     if half_widths.shape != (10,) or not np.isfinite(half_widths).all() or half_widths.min() < 0:
-        raise InertiaError('A rounding box needs ten half-widths, none of them negative; got '
-                           f'{half_widths.tolist()}.')
+        raise InertiaError(
+            'A rounding box needs ten half-widths, none of them negative; got '
+            f'{half_widths.tolist()}.'
+        )
     printed = link.parameters()
     moved = _solve(link.pseudo_inertia(), half_widths)
     if moved is not None:
@@ -93,7 +101,8 @@ def nearest_physical(link: LinkInertia, box: ArrayLike, *, name: str = 'the link
         f'No real body lies within the rounding of {name}: its pseudo-inertia has an eigenvalue '
         f'of {link.consistency_margin():.3g}, and moving its numbers by at most '
         f'{half_widths.max():.3g} does not fix that. The numbers are not of a body by more than '
-        'rounding; choose another inertial set.')
+        'rounding; choose another inertial set.'
+    )
 
 
 def _solve(pseudo: Array, half_widths: Array) -> Array | None:
@@ -103,18 +112,22 @@ def _solve(pseudo: Array, half_widths: Array) -> Array | None:
     except ImportError as error:
         raise MissingDependencyError(
             'The nearest physically consistent parameters need cvxpy; install it with '
-            "pip install 'franka_dynamics[identify]'.") from error
+            "pip install 'franka_dynamics[identify]'."
+        ) from error
     unit = float(half_widths.max())
     if unit == 0.0:
         return None
     # Everything is divided by the largest half-width, so that the solver sees moves of order 1.
-    directions = [LinkInertia.from_parameters(column).pseudo_inertia() * width / unit
-                  for column, width in zip(np.eye(10), half_widths)]
+    directions = [
+        LinkInertia.from_parameters(column).pseudo_inertia() * width / unit
+        for column, width in zip(np.eye(10), half_widths)
+    ]
     moves = cvxpy.Variable(10)
     shifted = pseudo / unit + sum(moves[k] * matrix for k, matrix in enumerate(directions))
     problem = cvxpy.Problem(
         cvxpy.Minimize(cvxpy.sum_squares(moves)),
-        [shifted - _INSIDE * np.eye(4) >> 0, cvxpy.abs(moves) <= 1.0])
+        [shifted - _INSIDE * np.eye(4) >> 0, cvxpy.abs(moves) <= 1.0],
+    )
     problem.solve(solver=cvxpy.CLARABEL)
     solved = problem.status in (cvxpy.OPTIMAL, cvxpy.OPTIMAL_INACCURATE)
     return np.asarray(moves.value, dtype=float) if solved else None
@@ -151,7 +164,8 @@ def repaired(description: ArmDescription, *, tensor_only: bool = False) -> ArmDe
             f'The inertial set {description.inertial_set!r} of {description.name} states no '
             f'rounding, so nothing says how far its numbers may be moved '
             f'({"; ".join(description.inconsistencies())}). Choose another set, or add '
-            '`rounding` to it if its decimals are known.')
+            '`rounding` to it if its decimals are known.'
+        )
     box = np.full(10, description.rounding)
     if tensor_only:
         box[:4] = 0.0
@@ -163,7 +177,7 @@ def repaired(description: ArmDescription, *, tensor_only: bool = False) -> ArmDe
             sentences.append(
                 f'the link behind {joint.name} was not physical as printed (eigenvalue '
                 f'{link.consistency_margin():.2g} of its pseudo-inertia); its numbers are moved '
-                f'by at most {moved:.2g}, within the rounding of {description.rounding:.2g}')
+                f'by at most {moved:.2g}, within the rounding of {description.rounding:.2g}'
+            )
         links.append(repaired)
-    return replace(description, links=tuple(links),
-                   repairs=(*description.repairs, *sentences))
+    return replace(description, links=tuple(links), repairs=(*description.repairs, *sentences))

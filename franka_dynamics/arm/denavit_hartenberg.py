@@ -41,10 +41,12 @@ class DHRow:
             value = getattr(self, field.name)
             if not math.isfinite(value):
                 raise DescriptionError(
-                    f'{field.name} of a Denavit-Hartenberg row is {value}; it must be finite.')
+                    f'{field.name} of a Denavit-Hartenberg row is {value}; it must be finite.'
+                )
 
-    def transform(self, convention: Convention, theta_offset: ArrayLike = 0.0,
-                  d_offset: ArrayLike = 0.0) -> NDArray[np.float64]:
+    def transform(
+        self, convention: Convention, theta_offset: ArrayLike = 0.0, d_offset: ArrayLike = 0.0
+    ) -> NDArray[np.float64]:
         """
         Return the pose of this row's frame in the one before it.
 
@@ -65,7 +67,8 @@ class DHRow:
 
         """
         turn, slide = np.broadcast_arrays(
-            np.asarray(theta_offset, dtype=float), np.asarray(d_offset, dtype=float))
+            np.asarray(theta_offset, dtype=float), np.asarray(d_offset, dtype=float)
+        )
         d = self.d + slide
         # The sum formulas keep a row's quarter turns exact: cos(q - pi/2) is sin q, bit by bit.
         c0, s0 = _cos_sin_exact(self.theta)

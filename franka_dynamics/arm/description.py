@@ -41,26 +41,38 @@ class JointLimits:
     def __post_init__(self) -> None:
         """Refuse limits that contradict each other."""
         if not self.lower <= self.upper:
-            raise DescriptionError(f'The lower position limit {self.lower} of a joint is not '
-                                   f'below its upper limit {self.upper}.')
+            raise DescriptionError(
+                f'The lower position limit {self.lower} of a joint is not '
+                f'below its upper limit {self.upper}.'
+            )
         for name in ('velocity', 'acceleration', 'jerk', 'effort', 'effort_rate'):
             if not getattr(self, name) >= 0.0:
-                raise DescriptionError(f'The {name} limit of a joint is {getattr(self, name)}; it '
-                                       'cannot be negative.')
+                raise DescriptionError(
+                    f'The {name} limit of a joint is {getattr(self, name)}; it cannot be negative.'
+                )
         if (self.velocity_offset is None) != (self.velocity_deceleration is None):
-            raise DescriptionError('velocity_offset and velocity_deceleration of a joint belong '
-                                   'together; give both or neither.')
+            raise DescriptionError(
+                'velocity_offset and velocity_deceleration of a joint belong '
+                'together; give both or neither.'
+            )
 
-    def velocity_range(self, position: NDArray[np.float64],
-                       ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def velocity_range(
+        self,
+        position: NDArray[np.float64],
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the lowest and highest velocity allowed at positions, shape (...) [rad/s]."""
         if self.velocity_offset is None or self.velocity_deceleration is None:
             reach = np.full_like(position, self.velocity)
             return -reach, reach
-        down, up = (np.clip(
-            np.sqrt(2.0 * self.velocity_deceleration * np.maximum(0.0, room))
-            - self.velocity_offset, 0.0, self.velocity)
-            for room in (position - self.lower, self.upper - position))
+        down, up = (
+            np.clip(
+                np.sqrt(2.0 * self.velocity_deceleration * np.maximum(0.0, room))
+                - self.velocity_offset,
+                0.0,
+                self.velocity,
+            )
+            for room in (position - self.lower, self.upper - position)
+        )
         return -down, up
 
 
@@ -108,12 +120,14 @@ class ArmDescription:
         if len(self.links) != len(self.joints) or not self.joints:
             raise DescriptionError(
                 f'{self.name} has {len(self.joints)} joints and {len(self.links)} links; an arm '
-                'needs one link per joint, and at least one.')
+                'needs one link per joint, and at least one.'
+            )
         names = [joint.name for joint in self.joints]
         for name in names:
             if names.count(name) > 1:
-                raise DescriptionError(f'{self.name} has more than one joint named {name!r}; '
-                                       'joint names must differ.')
+                raise DescriptionError(
+                    f'{self.name} has more than one joint named {name!r}; joint names must differ.'
+                )
         try:
             base = rigid_transform(self.base).copy()
         except InertiaError as error:
@@ -147,10 +161,13 @@ class ArmDescription:
         below, as Franka's limits page defines it; constant for arms without those figures.
         """
         position = np.asarray(q, dtype=float)
-        ranges = [joint.limits.velocity_range(position[..., i])
-                  for i, joint in enumerate(self.joints)]
-        return (np.stack([low for low, _ in ranges], axis=-1),
-                np.stack([high for _, high in ranges], axis=-1))
+        ranges = [
+            joint.limits.velocity_range(position[..., i]) for i, joint in enumerate(self.joints)
+        ]
+        return (
+            np.stack([low for low, _ in ranges], axis=-1),
+            np.stack([high for _, high in ranges], axis=-1),
+        )
 
     def joint_vector(self, values: ArrayLike, name: str) -> NDArray[np.float64]:
         """
@@ -166,12 +183,14 @@ class ArmDescription:
         if vector.shape != (self.n,):
             raise JointVectorError(
                 f'{name} has shape {vector.shape}, expected ({self.n},): one value per joint of '
-                f'{self.name}, ordered {", ".join(self.joint_names)}.')
+                f'{self.name}, ordered {", ".join(self.joint_names)}.'
+            )
         if not np.isfinite(vector).all():
             bad = int(np.flatnonzero(~np.isfinite(vector))[0])
             raise JointVectorError(
                 f'{name} of joint {self.joint_names[bad]} is {vector[bad]}; every value must be '
-                'a finite number.')
+                'a finite number.'
+            )
         return vector
 
     def joint_transforms(self, q: ArrayLike) -> list[NDArray[np.float64]]:
@@ -180,10 +199,13 @@ class ArmDescription:
         transforms = []
         for i, joint in enumerate(self.joints):
             revolute = joint.kind is JointKind.REVOLUTE
-            transforms.append(joint.row.transform(
-                self.convention,
-                theta_offset=positions[..., i] if revolute else 0.0,
-                d_offset=0.0 if revolute else positions[..., i]))
+            transforms.append(
+                joint.row.transform(
+                    self.convention,
+                    theta_offset=positions[..., i] if revolute else 0.0,
+                    d_offset=0.0 if revolute else positions[..., i],
+                )
+            )
         return transforms
 
     def frames(self, q: ArrayLike) -> NDArray[np.float64]:
@@ -222,9 +244,10 @@ class ArmDescription:
                     f'the link behind {joint.name} is not physical: its pseudo-inertia has an '
                     f'eigenvalue of {link.consistency_margin():.3g} and its principal moments '
                     f'miss the triangle inequality by {-link.triangle_margin():.3g} kg m^2'
-                    if link.triangle_margin() < 0.0 else
-                    f'the link behind {joint.name} is not physical: its pseudo-inertia has an '
-                    f'eigenvalue of {link.consistency_margin():.3g}')
+                    if link.triangle_margin() < 0.0
+                    else f'the link behind {joint.name} is not physical: its pseudo-inertia has an '
+                    f'eigenvalue of {link.consistency_margin():.3g}'
+                )
         return tuple(sentences)
 
     def require_physical(self, purpose: str) -> None:
@@ -243,4 +266,5 @@ class ArmDescription:
                 f'The inertial set {self.inertial_set!r} of {self.name} cannot be used for '
                 f'{purpose}: {"; ".join(sentences)}. Choose another set, or ask for its nearest '
                 'physically consistent parameters where the set states its rounding '
-                '(repair: nearest_within_rounding).')
+                '(repair: nearest_within_rounding).'
+            )

@@ -56,9 +56,15 @@ def with_joint_reversed(description: ArmDescription, joint: int) -> ArmDescripti
         else:
             base = base @ _HALF_TURN
     home = None if description.home is None else _negated(description.home, joint)
-    return replace(description, joints=tuple(joints), links=tuple(links), base=base,
-                   flange=flange, home=home,
-                   friction=reversed_friction(description.friction, joint))
+    return replace(
+        description,
+        joints=tuple(joints),
+        links=tuple(links),
+        base=base,
+        flange=flange,
+        home=home,
+        friction=reversed_friction(description.friction, joint),
+    )
 
 
 def _negated(values: NDArray[np.float64], place: int) -> NDArray[np.float64]:
@@ -96,15 +102,19 @@ def in_modified_convention(description: ArmDescription) -> ArmDescription:
         raise DescriptionError(
             f'{description.file or description.name}: the flange has a = {description.flange.a:g} '
             f'and alpha = {description.flange.alpha:g}, which no row of the modified convention '
-            'can hold behind its d and theta. Compare two arms of one convention.')
+            'can hold behind its d and theta. Compare two arms of one convention.'
+        )
     rows = [joint.row for joint in description.joints]
     before = [DHRow(), *rows[:-1]]
     joints = tuple(
         replace(joint, row=DHRow(a=last.a, alpha=last.alpha, d=row.d, theta=row.theta))
-        for joint, last, row in zip(description.joints, before, rows))
+        for joint, last, row in zip(description.joints, before, rows)
+    )
     links = tuple(
         link.expressed_in(DHRow(a=row.a, alpha=row.alpha).transform(Convention.MODIFIED))
-        for link, row in zip(description.links, rows))
+        for link, row in zip(description.links, rows)
+    )
     flange = replace(description.flange, a=rows[-1].a, alpha=rows[-1].alpha)
-    return replace(description, convention=Convention.MODIFIED, joints=joints, links=links,
-                   flange=flange)
+    return replace(
+        description, convention=Convention.MODIFIED, joints=joints, links=links, flange=flange
+    )

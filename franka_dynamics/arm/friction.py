@@ -115,8 +115,9 @@ class ViscousCoulombFriction:
     def torque(self, dq: ArrayLike) -> Array:
         """Return the friction torque [N m] at dq [rad/s], shape (..., n)."""
         velocity = _velocity(dq, self.viscous)
-        return (self.viscous * velocity + self.coulomb * np.tanh(velocity / self.width)
-                + self.offset)
+        return (
+            self.viscous * velocity + self.coulomb * np.tanh(velocity / self.width) + self.offset
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,17 +167,22 @@ class MaxwellSlipFriction:
         n = len(self.viscous)
         reach = np.array(self.reach, dtype=float)
         if reach.ndim != 1 or not (np.isfinite(reach).all() and (reach > 0.0).all()):
-            raise FrictionError('The reach of a Maxwell-slip friction must be positive numbers, '
-                                f'one per element; got {_shown(reach)}.')
+            raise FrictionError(
+                'The reach of a Maxwell-slip friction must be positive numbers, '
+                f'one per element; got {_shown(reach)}.'
+            )
         if len(set(reach.tolist())) < len(reach):
-            raise FrictionError(f'The reach {_shown(reach)} of a Maxwell-slip friction names two '
-                                'elements alike; make one of them.')
+            raise FrictionError(
+                f'The reach {_shown(reach)} of a Maxwell-slip friction names two '
+                'elements alike; make one of them.'
+            )
         slip = np.array(self.slip, dtype=float)
         if slip.shape != (len(reach), n) or not np.isfinite(slip).all():
             raise FrictionError(
                 f'The slip of a Maxwell-slip friction must be finite, of shape ({len(reach)}, '
                 f'{n}): a row per reach, a column per joint; got '
-                f'{_shown(slip) if slip.shape == (len(reach), n) else f"shape {slip.shape}"}.')
+                f'{_shown(slip) if slip.shape == (len(reach), n) else f"shape {slip.shape}"}.'
+            )
         for name, array in (('reach', reach), ('slip', slip)):
             array.setflags(write=False)
             object.__setattr__(self, name, array)
@@ -211,8 +217,11 @@ class MaxwellSlipFriction:
         peak = np.exp(-np.square(velocity / self.stribeck_velocity)) * turned
         sliding = np.stack([velocity, turned, peak, np.ones_like(velocity)], -2)
         shape = (*velocity.shape[:-1], *self.slip.shape)
-        z = (np.broadcast_to(turned[..., None, :], shape) if slip_state is None
-             else np.broadcast_to(np.asarray(slip_state, dtype=float), shape))
+        z = (
+            np.broadcast_to(turned[..., None, :], shape)
+            if slip_state is None
+            else np.broadcast_to(np.asarray(slip_state, dtype=float), shape)
+        )
         return np.concatenate([sliding, z], axis=-2)
 
     def torque(self, dq: ArrayLike, slip_state: ArrayLike | None = None) -> Array:
@@ -222,7 +231,8 @@ class MaxwellSlipFriction:
         Without a state it is that of steady sliding: every element has long begun to slip.
         """
         return np.asarray(
-            (self.coefficients * self.terms(dq, slip_state)).sum(axis=-2), dtype=float)
+            (self.coefficients * self.terms(dq, slip_state)).sum(axis=-2), dtype=float
+        )
 
     def torque_along(self, q: ArrayLike, dq: ArrayLike, start: ArrayLike | None = None) -> Array:
         """
@@ -239,15 +249,18 @@ class MaxwellSlipFriction:
         """
         if start is not None:
             return self.torque(dq, slip_states(q, self.reach, start))
-        states = [slip_states(q, self.reach, np.full(self.slip.shape, side))
-                  for side in (-1.0, 1.0)]
+        states = [
+            slip_states(q, self.reach, np.full(self.slip.shape, side)) for side in (-1.0, 1.0)
+        ]
         return self.torque(dq, 0.5 * (states[0] + states[1]))
 
 
 # By the names that arm files have for them.
-FRICTION_MODELS: dict[str, type] = {'sigmoid': SigmoidFriction,
-                                    'viscous_coulomb': ViscousCoulombFriction,
-                                    'maxwell_slip': MaxwellSlipFriction}
+FRICTION_MODELS: dict[str, type] = {
+    'sigmoid': SigmoidFriction,
+    'viscous_coulomb': ViscousCoulombFriction,
+    'maxwell_slip': MaxwellSlipFriction,
+}
 
 
 def slip_states(q: ArrayLike, reach: ArrayLike, start: ArrayLike | None = None) -> Array:
@@ -313,8 +326,10 @@ def _freeze(model: object, *names: str) -> None:
     for name in names:
         array = np.array(getattr(model, name), dtype=float)
         if array.ndim != 1 or not np.isfinite(array).all():
-            raise FrictionError(f'The {name} of a friction model must be finite numbers, one per '
-                                f'joint; got {_shown(array)}.')
+            raise FrictionError(
+                f'The {name} of a friction model must be finite numbers, one per '
+                f'joint; got {_shown(array)}.'
+            )
         array.setflags(write=False)
         object.__setattr__(model, name, array)
         shapes.add(array.shape)
@@ -327,12 +342,14 @@ def _freeze_deviations(model: LinearFriction, shape: tuple[int, int]) -> None:
     if model.deviations is None:
         return
     deviations = np.array(model.deviations, dtype=float)
-    if deviations.shape != shape or not (np.isfinite(deviations).all()
-                                         and (deviations >= 0.0).all()):
+    if deviations.shape != shape or not (
+        np.isfinite(deviations).all() and (deviations >= 0.0).all()
+    ):
         raise FrictionError(
             f'The deviations of a friction model must be of shape {shape}, finite and not '
             f'negative; got {f"shape {deviations.shape}" if deviations.shape != shape else ""}'
-            f'{_shown(deviations) if deviations.shape == shape else ""}.')
+            f'{_shown(deviations) if deviations.shape == shape else ""}.'
+        )
     deviations.setflags(write=False)
     object.__setattr__(model, 'deviations', deviations)
 
@@ -351,9 +368,11 @@ def _shown(array: Array) -> str:
 def _velocity(dq: ArrayLike, parameter: Array) -> Array:
     velocity = np.asarray(dq, dtype=float)
     if velocity.shape[-1:] != parameter.shape:
-        raise JointVectorError(f'dq has shape {velocity.shape}, expected (..., '
-                               f'{len(parameter)}): the friction model has {len(parameter)} '
-                               'joints.')
+        raise JointVectorError(
+            f'dq has shape {velocity.shape}, expected (..., '
+            f'{len(parameter)}): the friction model has {len(parameter)} '
+            'joints.'
+        )
     return velocity
 
 

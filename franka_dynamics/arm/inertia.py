@@ -16,8 +16,9 @@ from ..spatial import rigid_transform
 _AXES = ('x', 'y', 'z')
 
 
-def solid_cylinder(radius: float, length: float, axis: str, mass: float | None,
-                   density: float | None) -> tuple[float, NDArray[np.float64]]:
+def solid_cylinder(
+    radius: float, length: float, axis: str, mass: float | None, density: float | None
+) -> tuple[float, NDArray[np.float64]]:
     """
     Return the mass of a cylinder along an axis [kg] and its moments, shape (3,) [kg m^2].
 
@@ -37,8 +38,11 @@ def solid_cylinder(radius: float, length: float, axis: str, mass: float | None,
     return kilograms, kilograms * moments
 
 
-def solid_box(sides: NDArray[np.float64], mass: float | None, density: float | None,
-              ) -> tuple[float, NDArray[np.float64]]:
+def solid_box(
+    sides: NDArray[np.float64],
+    mass: float | None,
+    density: float | None,
+) -> tuple[float, NDArray[np.float64]]:
     """Return the mass of a box [kg] and its moments (3,) [kg m^2]; raise as `solid_cylinder`."""
     _require_positive(x=sides[0], y=sides[1], z=sides[2])
     kilograms = _mass_of(mass, density, float(np.prod(sides)))
@@ -75,7 +79,8 @@ def tensor_from_six(six: ArrayLike) -> NDArray[np.float64]:
     if values.shape != (6,):
         raise InertiaError(
             f'An inertia tensor needs six numbers in the order {", ".join(TENSOR_ORDER)}; '
-            f'got shape {values.shape}.')
+            f'got shape {values.shape}.'
+        )
     tensor = np.empty((3, 3))
     tensor[_ROWS, _COLUMNS] = values
     tensor[_COLUMNS, _ROWS] = values
@@ -135,9 +140,13 @@ class LinkInertia:
         if first_moment.shape != (3,) or inertia.shape != (3, 3):
             raise InertiaError(
                 f'A link needs a first moment of shape (3,) and an inertia of shape (3, 3); got '
-                f'{first_moment.shape} and {inertia.shape}.')
-        if not (np.isfinite(self.mass) and np.isfinite(first_moment).all()
-                and np.isfinite(inertia).all()):
+                f'{first_moment.shape} and {inertia.shape}.'
+            )
+        if not (
+            np.isfinite(self.mass)
+            and np.isfinite(first_moment).all()
+            and np.isfinite(inertia).all()
+        ):
             raise InertiaError("A link's mass, first moment and inertia must be finite numbers.")
         scale = max(1.0, float(np.abs(inertia).max()))
         if np.abs(inertia - inertia.T).max() > 1e-12 * scale:
@@ -155,7 +164,8 @@ class LinkInertia:
 
     @classmethod
     def from_center_of_mass(
-            cls, mass: float, center_of_mass: ArrayLike, inertia: ArrayLike) -> LinkInertia:
+        cls, mass: float, center_of_mass: ArrayLike, inertia: ArrayLike
+    ) -> LinkInertia:
         """
         Return a link whose inertia was published about its centre of mass.
 
@@ -174,14 +184,23 @@ class LinkInertia:
         tensor = np.asarray(inertia, dtype=float)
         tensor = tensor_from_six(tensor) if tensor.ndim == 1 else tensor
         if tensor.shape != (3, 3):
-            raise InertiaError('An inertia tensor needs shape (3, 3), or (6,) in the order '
-                               f'{", ".join(TENSOR_ORDER)}; got {tensor.shape}.')
+            raise InertiaError(
+                'An inertia tensor needs shape (3, 3), or (6,) in the order '
+                f'{", ".join(TENSOR_ORDER)}; got {tensor.shape}.'
+            )
         return cls(mass, mass * center, tensor + steiner(mass, center))
 
     @classmethod
-    def from_cylinder(cls, radius: float, length: float, *, axis: str = 'z',
-                      center: ArrayLike = (0.0, 0.0, 0.0), mass: float | None = None,
-                      density: float | None = None) -> LinkInertia:
+    def from_cylinder(
+        cls,
+        radius: float,
+        length: float,
+        *,
+        axis: str = 'z',
+        center: ArrayLike = (0.0, 0.0, 0.0),
+        mass: float | None = None,
+        density: float | None = None,
+    ) -> LinkInertia:
         """
         Return a homogeneous solid cylinder.
 
@@ -212,8 +231,14 @@ class LinkInertia:
         return cls.from_center_of_mass(kilograms, center, np.diag(moments))
 
     @classmethod
-    def from_box(cls, size: ArrayLike, *, center: ArrayLike = (0.0, 0.0, 0.0),
-                 mass: float | None = None, density: float | None = None) -> LinkInertia:
+    def from_box(
+        cls,
+        size: ArrayLike,
+        *,
+        center: ArrayLike = (0.0, 0.0, 0.0),
+        mass: float | None = None,
+        density: float | None = None,
+    ) -> LinkInertia:
         """
         Return a homogeneous solid box whose sides are parallel to the link frame's axes.
 
@@ -272,25 +297,36 @@ class LinkInertia:
         h = rotation @ self.first_moment
         inertia = rotation @ self.inertia @ rotation.T
         # Parallel axes between two points of which neither is the centre of mass.
-        cross = (2.0 * (h @ origin) * np.eye(3) - np.outer(h, origin) - np.outer(origin, h)
-                 + steiner(self.mass, origin))
+        cross = (
+            2.0 * (h @ origin) * np.eye(3)
+            - np.outer(h, origin)
+            - np.outer(origin, h)
+            + steiner(self.mass, origin)
+        )
         tensor = inertia + cross
         return LinkInertia(self.mass, h + self.mass * origin, 0.5 * (tensor + tensor.T))
 
     def __add__(self, other: LinkInertia) -> LinkInertia:
         """Return both bodies joined rigidly; they must be described in the same frame."""
-        return LinkInertia(self.mass + other.mass, self.first_moment + other.first_moment,
-                           self.inertia + other.inertia)
+        return LinkInertia(
+            self.mass + other.mass,
+            self.first_moment + other.first_moment,
+            self.inertia + other.inertia,
+        )
 
     def __sub__(self, other: LinkInertia) -> LinkInertia:
         """Return this body with `other` taken off."""
-        return LinkInertia(self.mass - other.mass, self.first_moment - other.first_moment,
-                           self.inertia - other.inertia)
+        return LinkInertia(
+            self.mass - other.mass,
+            self.first_moment - other.first_moment,
+            self.inertia - other.inertia,
+        )
 
     def __eq__(self, other: object) -> bool:
         """Return whether all ten parameters are the same numbers."""
-        return (isinstance(other, LinkInertia)
-                and np.array_equal(self.parameters(), other.parameters()))
+        return isinstance(other, LinkInertia) and np.array_equal(
+            self.parameters(), other.parameters()
+        )
 
     def __hash__(self) -> int:
         """Return a hash of the ten parameters."""

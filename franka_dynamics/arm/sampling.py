@@ -39,17 +39,25 @@ def sample_states(description: ArmDescription, count: int, seed: int = 0) -> Joi
     acceleration = bound('acceleration', _UNLIMITED_ACCELERATION)
     return JointStates(
         uniform(bound('lower', _UNLIMITED_POSITION), bound('upper', _UNLIMITED_POSITION)),
-        uniform(-velocity, velocity), uniform(-acceleration, acceleration))
+        uniform(-velocity, velocity),
+        uniform(-acceleration, acceleration),
+    )
 
 
 _KINDS = (JointKind.REVOLUTE, JointKind.PRISMATIC)
-_LIMITS = {JointKind.REVOLUTE: JointLimits(-np.pi, np.pi, 2.0, 10.0),
-           JointKind.PRISMATIC: JointLimits(-0.5, 0.5, 1.0, 5.0)}
+_LIMITS = {
+    JointKind.REVOLUTE: JointLimits(-np.pi, np.pi, 2.0, 10.0),
+    JointKind.PRISMATIC: JointLimits(-0.5, 0.5, 1.0, 5.0),
+}
 
 
-def random_arm(rng: np.random.Generator, *, joints: int | None = None,
-               convention: Convention | None = None,
-               kinds: tuple[JointKind, ...] = _KINDS) -> ArmDescription:
+def random_arm(
+    rng: np.random.Generator,
+    *,
+    joints: int | None = None,
+    convention: Convention | None = None,
+    kinds: tuple[JointKind, ...] = _KINDS,
+) -> ArmDescription:
     """
     Return an arm with random rows, joint kinds, base, links and rotors.
 
@@ -77,14 +85,24 @@ def random_arm(rng: np.random.Generator, *, joints: int | None = None,
     base[:3, :3], base[:3, 3] = exp3(rng.normal(size=3)), rng.uniform(-0.5, 0.5, 3)
     moving = tuple(_joint(rng, i, kinds) for i in range(n))
     return ArmDescription(
-        name='random', convention=chosen, joints=moving,
-        links=tuple(_link(rng) for _ in range(n)), flange=_row(rng), base=base,
-        inertial_set='random', source='random_arm')
+        name='random',
+        convention=chosen,
+        joints=moving,
+        links=tuple(_link(rng) for _ in range(n)),
+        flange=_row(rng),
+        base=base,
+        inertial_set='random',
+        source='random_arm',
+    )
 
 
 def _row(rng: np.random.Generator) -> DHRow:
-    return DHRow(a=rng.uniform(-0.3, 0.3), alpha=rng.uniform(-np.pi, np.pi),
-                 d=rng.uniform(-0.3, 0.3), theta=rng.uniform(-np.pi, np.pi))
+    return DHRow(
+        a=rng.uniform(-0.3, 0.3),
+        alpha=rng.uniform(-np.pi, np.pi),
+        d=rng.uniform(-0.3, 0.3),
+        theta=rng.uniform(-np.pi, np.pi),
+    )
 
 
 def _joint(rng: np.random.Generator, i: int, kinds: tuple[JointKind, ...]) -> Joint:

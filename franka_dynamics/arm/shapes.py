@@ -53,8 +53,10 @@ class Shape:
             return (self,)
         radius, length = self.size
         ends = (pose_from_xyz_rpy((0.0, 0.0, z), np.zeros(3)) for z in (-length / 2, length / 2))
-        return (Shape(ShapeKind.CYLINDER, self.size, self.pose),
-                *(Shape(ShapeKind.SPHERE, (radius,), self.pose @ end) for end in ends))
+        return (
+            Shape(ShapeKind.CYLINDER, self.size, self.pose),
+            *(Shape(ShapeKind.SPHERE, (radius,), self.pose @ end) for end in ends),
+        )
 
 
 def load_shapes(arm: str) -> dict[int, tuple[Shape, ...]]:
@@ -97,7 +99,8 @@ def _capsules(table: YamlTable, key: str) -> dict[int, tuple[Shape, ...]]:
 def _primitives(table: YamlTable) -> dict[int, tuple[Shape, ...]]:
     links = table.table('inertial_sets').table(table.text('default_set')).tables('links')
     bodies: Mapping[int, YamlTable] = {
-        i: link.table('primitive') for i, link in enumerate(links, start=1) if 'primitive' in link}
+        i: link.table('primitive') for i, link in enumerate(links, start=1) if 'primitive' in link
+    }
     shapes: dict[int, tuple[Shape, ...]] = {}
     for i, body in bodies.items():
         center = body.numbers('center', 3) if 'center' in body else np.zeros(3)

@@ -25,7 +25,8 @@ from ..errors import DescriptionError
 _INTEGER = re.compile(r'[-+]?[0-9]+\Z')
 _FLOAT = re.compile(
     r'(?:[-+]?(?:[0-9]+\.[0-9]*|\.[0-9]+|[0-9]+(?=[eE]))(?:[eE][-+]?[0-9]+)?'
-    r'|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))\Z')
+    r'|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))\Z'
+)
 _MERGE = 'tag:yaml.org,2002:merge'
 
 
@@ -41,19 +42,26 @@ class _StrictLoader(yaml.SafeLoader):
             key = self.construct_object(key_node, deep=True)
             line = key_node.start_mark.line + 1
             if not isinstance(key, str):
-                raise DescriptionError(f'{self.name}: line {line}: the key {key!r} is not a text; '
-                                       'put it in quotes.')
+                raise DescriptionError(
+                    f'{self.name}: line {line}: the key {key!r} is not a text; put it in quotes.'
+                )
             if key in seen:
-                raise DescriptionError(f'{self.name}: line {line}: {key} is given twice in one '
-                                       'mapping; keep one of the two.')
+                raise DescriptionError(
+                    f'{self.name}: line {line}: {key} is given twice in one '
+                    'mapping; keep one of the two.'
+                )
             seen.add(key)
         return super().construct_mapping(node, deep)
 
 
 _StrictLoader.yaml_implicit_resolvers = {
-    first: [(tag, pattern) for tag, pattern in resolvers
-            if tag not in ('tag:yaml.org,2002:int', 'tag:yaml.org,2002:float')]
-    for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()}
+    first: [
+        (tag, pattern)
+        for tag, pattern in resolvers
+        if tag not in ('tag:yaml.org,2002:int', 'tag:yaml.org,2002:float')
+    ]
+    for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+}
 _StrictLoader.add_implicit_resolver('tag:yaml.org,2002:int', _INTEGER, list('-+0123456789'))
 _StrictLoader.add_implicit_resolver('tag:yaml.org,2002:float', _FLOAT, list('-+0123456789.'))
 
@@ -102,12 +110,15 @@ def _parse(path: Path, expected: str, _modified_ns: int) -> dict[str, Any]:
         content = loader.get_single_data()
     except (UnicodeDecodeError, yaml.YAMLError, RecursionError) as error:
         detail = ' '.join(str(error).split())
-        raise DescriptionError(f'{path} cannot be read as YAML: {detail}. The file may be cut '
-                               'short; compare it with a shipped one.') from error
+        raise DescriptionError(
+            f'{path} cannot be read as YAML: {detail}. The file may be cut '
+            'short; compare it with a shipped one.'
+        ) from error
     if not isinstance(content, dict):
         raise DescriptionError(
             f'{path} holds no mapping (it is empty or a bare {type(content).__name__}); '
-            f'{expected}.')
+            f'{expected}.'
+        )
     return content
 
 
@@ -150,8 +161,9 @@ class YamlTable:
         """Refuse fields that nobody would read."""
         for key in self.values:
             if key not in known:
-                raise self.error(key, f'is not a known field; known here are '
-                                 f'{", ".join(sorted(known))}')
+                raise self.error(
+                    key, f'is not a known field; known here are {", ".join(sorted(known))}'
+                )
 
     def table(self, key: str) -> YamlTable:
         """Return a nested mapping."""
@@ -210,8 +222,12 @@ class YamlTable:
 
     def numbers(self, key: str, count: int) -> NDArray[np.float64]:
         """Return `count` finite numbers."""
-        return np.array([self._number(f'{key}[{i + 1}]', value)
-                         for i, value in enumerate(self._list(key, count))])
+        return np.array(
+            [
+                self._number(f'{key}[{i + 1}]', value)
+                for i, value in enumerate(self._list(key, count))
+            ]
+        )
 
     def length(self, key: str) -> int:
         """Return how many entries a list has."""
@@ -223,28 +239,44 @@ class YamlTable:
     def matrix(self, key: str, rows: int, columns: int) -> NDArray[np.float64]:
         """Return finite numbers as an array of shape (rows, columns)."""
         value = self._get(key)
-        if (not isinstance(value, list) or len(value) != rows
-                or any(not isinstance(row, list) or len(row) != columns for row in value)):
+        if (
+            not isinstance(value, list)
+            or len(value) != rows
+            or any(not isinstance(row, list) or len(row) != columns for row in value)
+        ):
             raise self.error(key, f'must be {rows} rows of {columns} numbers each')
-        return np.array([[self._number(f'{key}[{i + 1}][{j + 1}]', entry)
-                          for j, entry in enumerate(row)]
-                         for i, row in enumerate(value)]).reshape(rows, columns)
+        return np.array(
+            [
+                [self._number(f'{key}[{i + 1}][{j + 1}]', entry) for j, entry in enumerate(row)]
+                for i, row in enumerate(value)
+            ]
+        ).reshape(rows, columns)
 
     def angles(self, key: str, count: int) -> NDArray[np.float64]:
         """Return `count` constant angles [rad], each at most one turn."""
-        return np.array([self._within_one_turn(f'{key}[{i + 1}]', value)
-                         for i, value in enumerate(self.positions(key, count))])
+        return np.array(
+            [
+                self._within_one_turn(f'{key}[{i + 1}]', value)
+                for i, value in enumerate(self.positions(key, count))
+            ]
+        )
 
     def positions(self, key: str, count: int) -> NDArray[np.float64]:
         """Return `count` joint positions: numbers [rad or m], or text such as '-pi/2'."""
-        return np.array([self._angle(f'{key}[{i + 1}]', value)
-                         for i, value in enumerate(self._list(key, count))])
+        return np.array(
+            [
+                self._angle(f'{key}[{i + 1}]', value)
+                for i, value in enumerate(self._list(key, count))
+            ]
+        )
 
     def bounds(self, key: str) -> tuple[float, float]:
         """Return a lower and an upper position; -.inf and .inf say that there is none."""
         given = self._list(key, 2)
-        lower, upper = (none if given[i] == none else self._angle(f'{key}[{i + 1}]', given[i])
-                        for i, none in enumerate((-math.inf, math.inf)))
+        lower, upper = (
+            none if given[i] == none else self._angle(f'{key}[{i + 1}]', given[i])
+            for i, none in enumerate((-math.inf, math.inf))
+        )
         return lower, upper
 
     def texts(self, key: str) -> tuple[str, ...]:

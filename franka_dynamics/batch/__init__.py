@@ -9,6 +9,9 @@ from .._lazy import lazy_exports
 if TYPE_CHECKING:  # for editors and type checkers
     from .batch_model import BatchModel as BatchModel
 
-__getattr__, __dir__, __all__ = lazy_exports(__name__, {
-    'batch_model': ('BatchModel',),
-})
+__getattr__, __dir__, __all__ = lazy_exports(
+    __name__,
+    {
+        'batch_model': ('BatchModel',),
+    },
+)

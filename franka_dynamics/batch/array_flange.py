@@ -50,7 +50,7 @@ def flange(rows, root, tip, with_jacobians, q, poses, jacobians):
                 poses[start + i, 3, a] = 0.0
             poses[start + i, 3, 3] = 1.0
         if with_jacobians:
-            _twists(rows, axes, pose, jacobians[start:start + LANES])
+            _twists(rows, axes, pose, jacobians[start : start + LANES])
 
 
 @numba.njit(**COMPILE)

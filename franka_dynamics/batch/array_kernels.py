@@ -30,7 +30,11 @@ from .compiler import numba
 from .simd import sine_cosine, TILE, transpose_tile
 
 COMPILE: dict[str, Any] = {
-    'fastmath': {'contract'}, 'error_model': 'numpy', 'nogil': True, 'cache': True}
+    'fastmath': {'contract'},
+    'error_model': 'numpy',
+    'nogil': True,
+    'cache': True,
+}
 
 
 @numba.njit(**COMPILE)
@@ -38,7 +42,7 @@ def resting_arms(rows):
     """Return `arms` with those of revolute joints, which do not change."""
     arms = np.zeros((rows.shape[0], at.ARMS))
     for j in range(rows.shape[0]):
-        arms[j, at.ARM_Y:at.ARM_Z], arms[j, at.ARM_Z:] = rows[j, at.Y], rows[j, at.Z]
+        arms[j, at.ARM_Y : at.ARM_Z], arms[j, at.ARM_Z :] = rows[j, at.Y], rows[j, at.Z]
     return arms
 
 
@@ -64,8 +68,9 @@ def mark_nonfinite(kept, nan_mask):
     nan_mask[:] = 0.0
     for j in range(kept.shape[0]):
         for i in range(LANES):
-            nan_mask[i] += 0.0 * (kept[j, at.SINE + i] + kept[j, at.RATE + i]
-                                 + kept[j, at.PUSH + i])
+            nan_mask[i] += 0.0 * (
+                kept[j, at.SINE + i] + kept[j, at.RATE + i] + kept[j, at.PUSH + i]
+            )
 
 
 @numba.njit(**COMPILE)
@@ -125,9 +130,17 @@ def vector_to_link(s, c, ca, sa, W, place, i):
 def tensor(x, y, z, dx, dy, dz):
     """Return U = [domega] + [omega][omega], by rows."""
     xx, yy, zz, xy, xz, yz = x * x, y * y, z * z, x * y, x * z, y * z
-    return (-(yy + zz), xy - dz, xz + dy,
-            xy + dz, -(xx + zz), yz - dx,
-            xz - dy, yz + dx, -(xx + yy))
+    return (
+        -(yy + zz),
+        xy - dz,
+        xz + dy,
+        xy + dz,
+        -(xx + zz),
+        yz - dx,
+        xz - dy,
+        yz + dx,
+        -(xx + yy),
+    )
 
 
 @numba.njit(inline='always', **COMPILE)

@@ -79,8 +79,15 @@ def _carry(rows, kept, arms, j, twist):
         s, c = kept[j, at.SINE + i], kept[j, at.COSINE + i]
         py, pz = arms[j, at.ARM_Y + i], arms[j, at.ARM_Z + i]
         x, y, z = twist[3 * L + i], twist[4 * L + i], twist[5 * L + i]
-        vx, vy, vz = to_link(s, c, ca, sa, twist[i] + y * pz - z * py,
-                              twist[L + i] + z * px - x * pz, twist[L2 + i] + x * py - y * px)
+        vx, vy, vz = to_link(
+            s,
+            c,
+            ca,
+            sa,
+            twist[i] + y * pz - z * py,
+            twist[L + i] + z * px - x * pz,
+            twist[L2 + i] + x * py - y * px,
+        )
         x, y, z = to_link(s, c, ca, sa, x, y, z)
         twist[i], twist[L + i], twist[L2 + i] = vx, vy, vz
         twist[3 * L + i], twist[4 * L + i], twist[5 * L + i] = x, y, z
@@ -103,10 +110,7 @@ def _entries(W, twist, entries):
         entries[3 * L + i] = wy * dy + wz * xy - wx * yz
         entries[4 * L + i] = wx * (yy - zz) + wy * (dz - xy) + wz * (dy + xz)
         entries[5 * L + i] = wz * dz + wx * yz - wy * xz
-        entries[6 * L + i] = (uy * (xy + dz) - ux * (yy + zz) + uz * (xz - dy)
-                               + wz * ay - wy * az)
-        entries[7 * L + i] = (ux * (xy - dz) - uy * (xx + zz) + uz * (yz + dx)
-                               + wx * az - wz * ax)
-        entries[8 * L + i] = (ux * (xz + dy) + uy * (yz - dx) - uz * (xx + yy)
-                               + wy * ax - wx * ay)
+        entries[6 * L + i] = uy * (xy + dz) - ux * (yy + zz) + uz * (xz - dy) + wz * ay - wy * az
+        entries[7 * L + i] = ux * (xy - dz) - uy * (xx + zz) + uz * (yz + dx) + wx * az - wz * ax
+        entries[8 * L + i] = ux * (xz + dy) + uy * (yz - dx) - uz * (xx + yy) + wy * ax - wx * ay
         entries[9 * L + i] = ux * ax + uy * ay + uz * az

@@ -69,8 +69,15 @@ def _first_turn(W, rows, kept, arms):
 @numba.njit(inline='always', **COMPILE)
 def _link(rows, j):
     """Return what a revolute joint's link has: hx, hy and five second moments."""
-    return (rows[j, at.HX], rows[j, at.HY], rows[j, at.SXX], rows[j, at.SXY], rows[j, at.SXZ],
-            rows[j, at.SYY], rows[j, at.SYZ])
+    return (
+        rows[j, at.HX],
+        rows[j, at.HY],
+        rows[j, at.SXX],
+        rows[j, at.SXY],
+        rows[j, at.SXZ],
+        rows[j, at.SYY],
+        rows[j, at.SYZ],
+    )
 
 
 @numba.njit(inline='always', **COMPILE)
@@ -84,12 +91,13 @@ def _revolute_link(W, kept, j, i, link, omega, spin, acceleration, arm):
     kept[j, at.LINK_FORCE + i] = uxx * hx + uxy * hy
     kept[j, at.LINK_FORCE + L + i] = uyx * hx + uyy * hy
     kept[j, at.LINK_FORCE + L2 + i] = uzx * hx + uzy * hy
-    kept[j, at.LINK_MOMENT + i] = (
-        syy * uzy + sxy * uzx - sxz * uyx + syz * (uzz - uyy) + hy * az)
+    kept[j, at.LINK_MOMENT + i] = syy * uzy + sxy * uzx - sxz * uyx + syz * (uzz - uyy) + hy * az
     kept[j, at.LINK_MOMENT + L + i] = (
-        syz * uxy - sxx * uzx - sxy * uzy + sxz * (uxx - uzz) - hx * az)
+        syz * uxy - sxx * uzx - sxy * uzy + sxz * (uxx - uzz) - hx * az
+    )
     kept[j, at.LINK_MOMENT + L2 + i] = (
-        sxx * uyx - syy * uxy + sxz * uyz - syz * uxz + sxy * (uyy - uxx) + hx * ay - hy * ax)
+        sxx * uyx - syy * uxy + sxz * uyz - syz * uxz + sxy * (uyy - uxx) + hx * ay - hy * ax
+    )
 
 
 @numba.njit(**COMPILE)
@@ -136,8 +144,9 @@ def _propagate(W, rows, kept, arms, j, nan_mask):
         W[at.MOMENT + i] = c * x - s * y + py * fz - pz * fy
         W[at.MOMENT + L + i] = t * ca - about * sa + pz * fx - px * fz
         W[at.MOMENT + L2 + i] = t * sa + about * ca + px * fy - py * fx
-        kept[j, at.TORQUE + i] = (by_moment * about + by_force * along
-                                  + rotor * kept[j, at.PUSH + i] + nan_mask[i])
+        kept[j, at.TORQUE + i] = (
+            by_moment * about + by_force * along + rotor * kept[j, at.PUSH + i] + nan_mask[i]
+        )
 
 
 @numba.njit(**COMPILE)

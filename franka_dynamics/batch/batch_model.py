@@ -80,11 +80,18 @@ class BatchModel:
 
     """
 
-    def __init__(self, description: ArmDescription, gravity: ArrayLike = GRAVITY, *,
-                 generated: bool = True, threads: int | None = None) -> None:
+    def __init__(
+        self,
+        description: ArmDescription,
+        gravity: ArrayLike = GRAVITY,
+        *,
+        generated: bool = True,
+        threads: int | None = None,
+    ) -> None:
         if threads is not None and threads < 1:
-            raise JointVectorError(f'threads is {threads}; give at least 1, or None for one per '
-                                   'processor.')
+            raise JointVectorError(
+                f'threads is {threads}; give at least 1, or None for one per processor.'
+            )
         self.description = description
         self.generated = generated
         self.threads = available_threads() if threads is None else threads
@@ -93,13 +100,17 @@ class BatchModel:
         self._rows = _rows(regroup(self._chain))
         self._given_gravity = np.array(gravity, dtype=float)
 
-    def inverse_dynamics(self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike,
-                         out: Array | None = None) -> Array:
+    def inverse_dynamics(
+        self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike, out: Array | None = None
+    ) -> Array:
         """Return M ddq + C dq + g, shape (..., n) [N m]."""
         states, shape = self._states(q=q, dq=dq, ddq=ddq)
         torques = self._output(out, (*shape, self.description.n))
-        kernel = (self._kernel(Quantity.INVERSE_DYNAMICS) if self.generated
-                  else self._array_kernel(self._gravity))
+        kernel = (
+            self._kernel(Quantity.INVERSE_DYNAMICS)
+            if self.generated
+            else self._array_kernel(self._gravity)
+        )
         self._run(kernel, states, _flat(torques, 1))
         return torques
 
@@ -126,8 +137,9 @@ class BatchModel:
             self._run(self._kernel(Quantity.GRAVITY), [position], _flat(torques, 1))
         else:
             still = np.zeros_like(position)
-            self._run(self._array_kernel(self._gravity), [position, still, still],
-                      _flat(torques, 1))
+            self._run(
+                self._array_kernel(self._gravity), [position, still, still], _flat(torques, 1)
+            )
         return torques
 
     def mass_matrix(self, q: ArrayLike, out: Array | None = None) -> Array:
@@ -147,8 +159,9 @@ class BatchModel:
             rows[:, :, j] = column
         return matrices
 
-    def forward_dynamics(self, q: ArrayLike, dq: ArrayLike, tau: ArrayLike,
-                         out: Array | None = None) -> Array:
+    def forward_dynamics(
+        self, q: ArrayLike, dq: ArrayLike, tau: ArrayLike, out: Array | None = None
+    ) -> Array:
         """Return ddq = M^-1 (tau - C dq - g), shape (..., n) [rad/s^2]."""
         states, shape = self._states(q=q, dq=dq, tau=tau)
         accelerations = self._output(out, (*shape, self.description.n))
@@ -164,8 +177,9 @@ class BatchModel:
         rows[known] = np.linalg.solve(matrices, left[known, :, None])[..., 0]
         return accelerations
 
-    def inverse_dynamics_derivatives(self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike,
-                                     out: Array | None = None) -> TorqueDerivatives:
+    def inverse_dynamics_derivatives(
+        self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike, out: Array | None = None
+    ) -> TorqueDerivatives:
         """
         Return the derivatives of `inverse_dynamics` by q, dq and ddq; the last one is M.
 
@@ -183,14 +197,17 @@ class BatchModel:
         else:
             known = np.isfinite(states).all(axis=(0, -1))
             rows[~known] = np.nan
-            found = differentiate(BodyTree.from_description(self.description),
-                                  *(array[known] for array in states),
-                                  gravity=self._given_gravity).tau
+            found = differentiate(
+                BodyTree.from_description(self.description),
+                *(array[known] for array in states),
+                gravity=self._given_gravity,
+            ).tau
             rows[known] = np.stack([found.by_q, found.by_dq, found.by_ddq], axis=1)
         return TorqueDerivatives(slopes[..., 0, :, :], slopes[..., 1, :, :], slopes[..., 2, :, :])
 
-    def regressor(self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike,
-                  out: Array | None = None) -> Array:
+    def regressor(
+        self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike, out: Array | None = None
+    ) -> Array:
         """
         Return H with tau = H X, shape (..., n, 10 n), as `torque_regressor` does.
 
@@ -211,8 +228,9 @@ class BatchModel:
         """Return the flange's poses in the space frame, shape (..., 4, 4)."""
         (position,), shape = self._states(q=q)
         poses = self._output(out, (*shape, 4, 4))
-        self._run(self._flange(False), [position], _flat(poses, 2),
-                  np.empty((len(position), 0, 0)))
+        self._run(
+            self._flange(False), [position], _flat(poses, 2), np.empty((len(position), 0, 0))
+        )
         return poses
 
     def jacobian(self, q: ArrayLike, out: Array | None = None) -> Array:
@@ -244,13 +262,14 @@ class BatchModel:
             for block, array in zip(rest, inputs):
                 block[:left] = array[whole:]
             kernel(*rest)
-            for block, array in zip(rest[len(inputs):], outputs):
+            for block, array in zip(rest[len(inputs) :], outputs):
                 array[whole:] = block[:left]
         return outputs[-1]
 
     def _flange(self, with_jacobians: bool) -> Kernel:
-        return functools.partial(array_flange.flange, self._rows, self._chain.root,
-                                 self._chain.tip, with_jacobians)
+        return functools.partial(
+            array_flange.flange, self._rows, self._chain.root, self._chain.tip, with_jacobians
+        )
 
     def _states(self, **arrays: ArrayLike) -> tuple[list[Array], tuple[int, ...]]:
         """Return the inputs as C-contiguous float64 arrays (N, n), and their leading axes."""
@@ -258,40 +277,51 @@ class BatchModel:
         for name, values in arrays.items():
             array = np.asarray(values)
             if array.dtype.kind not in 'iuf':
-                raise JointVectorError(f'{name} has the type {array.dtype}; it must hold real '
-                                       'numbers.')
+                raise JointVectorError(
+                    f'{name} has the type {array.dtype}; it must hold real numbers.'
+                )
             if array.ndim < 1 or array.shape[-1] != n:
                 raise JointVectorError(
                     f'{name} has shape {array.shape}, expected (..., {n}): a column per joint of '
-                    f'{self.description.name}, ordered {", ".join(self.description.joint_names)}.')
+                    f'{self.description.name}, ordered {", ".join(self.description.joint_names)}.'
+                )
             found[name] = np.ascontiguousarray(array, dtype=float)
         first, shape = next((name, array.shape) for name, array in found.items())
         for name, array in found.items():
             if array.shape != shape:
-                raise JointVectorError(f'{name} has shape {array.shape} and {first} has {shape}; '
-                                       'give every state all of its values.')
+                raise JointVectorError(
+                    f'{name} has shape {array.shape} and {first} has {shape}; '
+                    'give every state all of its values.'
+                )
         return [_flat(array, 1) for array in found.values()], shape[:-1]
 
     @staticmethod
     def _output(out: Array | None, shape: tuple[int, ...]) -> Array:
         if out is None:
             return np.empty(shape)
-        if (not isinstance(out, np.ndarray) or out.dtype != np.float64 or out.shape != shape
-                or not out.flags.c_contiguous or not out.flags.writeable):
-            raise JointVectorError(f'out must be a writeable, C-contiguous float64 array of shape '
-                                   f'{shape}.')
+        if (
+            not isinstance(out, np.ndarray)
+            or out.dtype != np.float64
+            or out.shape != shape
+            or not out.flags.c_contiguous
+            or not out.flags.writeable
+        ):
+            raise JointVectorError(
+                f'out must be a writeable, C-contiguous float64 array of shape {shape}.'
+            )
         return out
 
 
 def _flat(array: Array, axes: int) -> Array:
     """Return a view of a C-contiguous array with all but its last axes made one, the first."""
-    leading, kept = array.shape[:array.ndim - axes], array.shape[array.ndim - axes:]
+    leading, kept = array.shape[: array.ndim - axes], array.shape[array.ndim - axes :]
     return array.reshape((math.prod(leading), *kept))
 
 
 @functools.lru_cache(maxsize=64)
-def _generated_kernel(description: ArmDescription, quantity: Quantity,
-                      gravity: tuple[float, ...]) -> Kernel:
+def _generated_kernel(
+    description: ArmDescription, quantity: Quantity, gravity: tuple[float, ...]
+) -> Kernel:
     equations = customised_equations(description, quantity, gravity)
     kernel: Kernel = load_kernel(kernel_source(equations.program, description.n)).run
     return kernel
@@ -303,8 +333,20 @@ def _rows(regrouped: RegroupedChain) -> Array:
     for row, joint in zip(rows, regrouped.chain.joints):
         xx, xy, xz, yy, yz, _ = joint.moments.second
         numbers: list[Any] = [
-            not joint.revolute, joint.cos_alpha, joint.sin_alpha, *joint.origin, joint.theta,
-            joint.rotor_inertia, joint.moments.mass, *joint.moments.first, xx, xy, xz, yy, yz]
+            not joint.revolute,
+            joint.cos_alpha,
+            joint.sin_alpha,
+            *joint.origin,
+            joint.theta,
+            joint.rotor_inertia,
+            joint.moments.mass,
+            *joint.moments.first,
+            xx,
+            xy,
+            xz,
+            yy,
+            yz,
+        ]
         row[:] = numbers
     return rows
 
@@ -314,7 +356,9 @@ def _to_standard_frames(description: ArmDescription, regressor: Array) -> None:
     for j, joint in enumerate(description.joints):
         tail = DHRow(a=joint.row.a, alpha=joint.row.alpha).transform(Convention.MODIFIED)
         # Column k of the map: the modified parameters of a unit of standard parameter k.
-        columns = [LinkInertia.from_parameters(unit[_INVERSE]).expressed_in(tail).parameters()
-                   [_ORDER] for unit in np.eye(10)]
-        block = regressor[:, :, 10 * j:10 * (j + 1)]
-        regressor[:, :, 10 * j:10 * (j + 1)] = block @ np.array(columns).T
+        columns = [
+            LinkInertia.from_parameters(unit[_INVERSE]).expressed_in(tail).parameters()[_ORDER]
+            for unit in np.eye(10)
+        ]
+        block = regressor[:, :, 10 * j : 10 * (j + 1)]
+        regressor[:, :, 10 * j : 10 * (j + 1)] = block @ np.array(columns).T

@@ -13,6 +13,7 @@ try:
     from numba.extending import intrinsic
 except ImportError as error:
     raise MissingDependencyError(
-        "Batches need numba: pip install 'franka_dynamics[batch]'") from error
+        "Batches need numba: pip install 'franka_dynamics[batch]'"
+    ) from error
 
 __all__ = ['cgutils', 'intrinsic', 'ir', 'numba']

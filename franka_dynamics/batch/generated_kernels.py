@@ -79,22 +79,33 @@ class _Kernel:
             f'def {KERNEL}({arguments}):',
             f'    W = np.empty({len(self.places) * LANES})',
             f'    for start in range(0, out.shape[0], {LANES}):',
-            *self._load(), *self._turns(),
+            *self._load(),
+            *self._turns(),
             f'        for i in range({LANES}):',
             *(f'            {line}' for line in self._body()),
-            *self._store()]
+            *self._store(),
+        ]
         return '\n'.join(lines) + '\n'
 
     def _load(self) -> list[str]:
         first = {array: self.places[f'{array}1'] for array in self.program.inputs}
         if self.n < TILE:
-            return [f'        for i in range({LANES}):',
-                    *(f'            {self._at(f"{array}{k}")} = {array}[start + i, {k - 1}]'
-                      for array, k in self.elements)]
-        return [f'        for i in range(0, {LANES}, {TILE}):',
-                *(f'            transpose_tile({array}, (start + i)*{self.n} + {k}, {self.n}, '
-                  f'W, {place + k * LANES} + i, {LANES})'
-                  for array, place in first.items() for k in tile_columns(self.n))]
+            return [
+                f'        for i in range({LANES}):',
+                *(
+                    f'            {self._at(f"{array}{k}")} = {array}[start + i, {k - 1}]'
+                    for array, k in self.elements
+                ),
+            ]
+        return [
+            f'        for i in range(0, {LANES}, {TILE}):',
+            *(
+                f'            transpose_tile({array}, (start + i)*{self.n} + {k}, {self.n}, '
+                f'W, {place + k * LANES} + i, {LANES})'
+                for array, place in first.items()
+                for k in tile_columns(self.n)
+            ),
+        ]
 
     def _turns(self) -> list[str]:
         """Compute the sines and cosines of one angle after the other."""
@@ -108,8 +119,10 @@ class _Kernel:
             text = _opened(angle, defined)
             text = _INPUT.sub(lambda found: self._at(found[0]), text)
             targets = (self._at(pair[f].target) if f in pair else '_' for f in ('sin', 'cos'))
-            lines += [f'        for i in range({LANES}):',
-                      f'            {", ".join(targets)} = sine_cosine({text})']
+            lines += [
+                f'        for i in range({LANES}):',
+                f'            {", ".join(targets)} = sine_cosine({text})',
+            ]
         return lines
 
     def _body(self) -> list[str]:
@@ -117,8 +130,9 @@ class _Kernel:
         lines = [f'{name} = {self._at(name)}' for name in self.places if 'result' not in name]
         # A torque need not depend on every value: 0, or NaN for a state that is not finite.
         lines += [f'nan_mask = 0.0*({" + ".join(elements)})']
-        lines += [f'{s.target} = {s.expression}' for s in self.program.statements
-                  if not s.function]
+        lines += [
+            f'{s.target} = {s.expression}' for s in self.program.statements if not s.function
+        ]
         for column, k in self.columns.items():
             text = f'{self.program.results[k].expression} + nan_mask'
             lines.append(f'{self._at(f"result {column}")} = {text}')
@@ -127,21 +141,31 @@ class _Kernel:
     def _store(self) -> list[str]:
         first = self.places['result 0']
         if self.size >= TILE:
-            return [f'        for i in range(0, {LANES}, {TILE}):',
-                    *(f'            transpose_tile(W, {first + k * LANES} + i, {LANES}, '
-                      f'out, (start + i)*{self.size} + {k}, {self.size})'
-                      for k in tile_columns(self.size))]
-        return [f'        for i in range({LANES}):',
-                *(f'            out[start + i, {", ".join(map(str, place))}] = '
-                  f'{self._at(f"result {column}")}'
-                  for column, k in self.columns.items()
-                  for place in self.program.results[k].places if _column(place, self.n) == column)]
+            return [
+                f'        for i in range(0, {LANES}, {TILE}):',
+                *(
+                    f'            transpose_tile(W, {first + k * LANES} + i, {LANES}, '
+                    f'out, (start + i)*{self.size} + {k}, {self.size})'
+                    for k in tile_columns(self.size)
+                ),
+            ]
+        return [
+            f'        for i in range({LANES}):',
+            *(
+                f'            out[start + i, {", ".join(map(str, place))}] = '
+                f'{self._at(f"result {column}")}'
+                for column, k in self.columns.items()
+                for place in self.program.results[k].places
+                if _column(place, self.n) == column
+            ),
+        ]
 
 
 def _columns(program: Program, n: int) -> dict[int, int]:
     """Return which result each element of a state's output is, its axes taken as one."""
-    columns = {_column(place, n): k for k, result in enumerate(program.results)
-               for place in result.places}
+    columns = {
+        _column(place, n): k for k, result in enumerate(program.results) for place in result.places
+    }
     return dict(sorted(columns.items()))
 
 
@@ -155,7 +179,8 @@ def _column(place: tuple[int, ...], n: int) -> int:
 def _opened(text: str, defined: Mapping[str, str]) -> str:
     """Return an expression with the statements it reads written out, down to the inputs."""
     inner = _NAME.sub(
-        lambda found: f'({defined[found[0]]})' if found[0] in defined else found[0], text)
+        lambda found: f'({defined[found[0]]})' if found[0] in defined else found[0], text
+    )
     return inner if inner == text else _opened(inner, defined)
 
 
@@ -163,8 +188,7 @@ def load_kernel(source: str) -> ModuleType:
     """Return the module of a kernel's source, from a file that stays."""
     import numba
 
-    shared = [Path(file).read_text(encoding='utf-8')
-              for file in (sine_cosine.__file__,) if file]
+    shared = [Path(file).read_text(encoding='utf-8') for file in (sine_cosine.__file__,) if file]
     identity = '\n'.join([__version__, numba.__version__, sys.version, *shared, source])
     name = f'kernel_{hashlib.sha256(identity.encode()).hexdigest()[:24]}'
     if name in sys.modules:

@@ -25,8 +25,9 @@ def tile_columns(n: int) -> list[int]:
     return [*range(0, n - TILE, TILE), n - TILE]
 
 
-def _transpose_tile(typing_context: Any, source: Any, first: Any, step: Any, target: Any,
-                    place: Any, stride: Any) -> tuple[Any, Callable[..., Any]]:
+def _transpose_tile(
+    typing_context: Any, source: Any, first: Any, step: Any, target: Any, place: Any, stride: Any
+) -> tuple[Any, Callable[..., Any]]:
     """
     Set target[place + stride*j + i] = source[first + step*i + j] for i, j = 0 .. TILE - 1.
 
@@ -42,8 +43,10 @@ def _transpose_tile(typing_context: Any, source: Any, first: Any, step: Any, tar
 def _generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
     """Emit the loads, two rounds of shuffles and the stores."""
     source, first, step, target, place, stride = arguments
-    rows = [builder.load(at, align=8)
-            for at in _pointers(context, builder, signature.args[0], source, first, step)]
+    rows = [
+        builder.load(at, align=8)
+        for at in _pointers(context, builder, signature.args[0], source, first, step)
+    ]
 
     def mix(a: Any, b: Any, *order: int) -> Any:
         mask = ir.Constant(ir.VectorType(ir.IntType(32), TILE), order)
@@ -52,22 +55,27 @@ def _generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any
     # a0 a1 a2 a3 and b0 b1 b2 b3 give a0 b0 a2 b2 and a1 b1 a3 b3; then halves are joined.
     even = [mix(a, b, 0, 4, 2, 6) for a, b in (rows[:2], rows[2:])]
     odd = [mix(a, b, 1, 5, 3, 7) for a, b in (rows[:2], rows[2:])]
-    columns = [mix(*pair, *order) for order in ((0, 1, 4, 5), (2, 3, 6, 7))
-               for pair in (even, odd)]
+    columns = [
+        mix(*pair, *order) for order in ((0, 1, 4, 5), (2, 3, 6, 7)) for pair in (even, odd)
+    ]
     pointers = _pointers(context, builder, signature.args[3], target, place, stride)
     for column, at in zip(columns, pointers):
         builder.store(column, at, align=8)
     return context.get_dummy_value()
 
 
-def _pointers(context: Any, builder: Any, kind: Any, array: Any, start: Any,
-              step: Any) -> list[Any]:
+def _pointers(
+    context: Any, builder: Any, kind: Any, array: Any, start: Any, step: Any
+) -> list[Any]:
     """Return pointers to TILE vectors, `step` numbers apart."""
     data = context.make_array(kind)(context, builder, array).data
-    indices = [builder.add(start, builder.mul(step, ir.Constant(step.type, k)))
-               for k in range(TILE)]
-    return [builder.bitcast(cgutils.gep_inbounds(builder, data, index), _VECTOR.as_pointer())
-            for index in indices]
+    indices = [
+        builder.add(start, builder.mul(step, ir.Constant(step.type, k))) for k in range(TILE)
+    ]
+    return [
+        builder.bitcast(cgutils.gep_inbounds(builder, data, index), _VECTOR.as_pointer())
+        for index in indices
+    ]
 
 
 transpose_tile: Any = intrinsic(_transpose_tile)
@@ -78,7 +86,7 @@ _ROUND = 6755399441055744.0
 _TWO_OVER_PI = 0.6366197723675814
 _HALF_PI_HIGH = 1.5707963267341256  # 33 bits, so that k * high is exact up to k = 2^20
 _HALF_PI_LOW = 6.077100506506192e-11
-_SIGN = np.int64(-2**63)
+_SIGN = np.int64(-(2**63))
 
 
 @numba.njit(fastmath={'contract'}, inline='always')
@@ -88,20 +96,50 @@ def sine_cosine(x: float) -> tuple[float, float]:
     k = rounded - _ROUND
     y = (x - k * _HALF_PI_HIGH) - k * _HALF_PI_LOW
     z = y * y
-    sine = y + z * y * (-1.66666666666666324348e-01 + z * (
-        8.33333333332248946124e-03 + z * (-1.98412698298579493134e-04 + z * (
-            2.75573137070700676789e-06 + z * (-2.50507602534068634195e-08 + z
-                                              * 1.58969099521155010221e-10)))))
-    cosine = 1.0 + z * (-0.5 + z * (
-        4.16666666666666019037e-02 + z * (-1.38888888888741095749e-03 + z * (
-            2.48015872894767294178e-05 + z * (-2.75573143513906633035e-07 + z * (
-                2.08757232129817482790e-09 + z * -1.13596475577881948265e-11))))))
+    sine = y + z * y * (
+        -1.66666666666666324348e-01
+        + z
+        * (
+            8.33333333332248946124e-03
+            + z
+            * (
+                -1.98412698298579493134e-04
+                + z
+                * (
+                    2.75573137070700676789e-06
+                    + z * (-2.50507602534068634195e-08 + z * 1.58969099521155010221e-10)
+                )
+            )
+        )
+    )
+    cosine = 1.0 + z * (
+        -0.5
+        + z
+        * (
+            4.16666666666666019037e-02
+            + z
+            * (
+                -1.38888888888741095749e-03
+                + z
+                * (
+                    2.48015872894767294178e-05
+                    + z
+                    * (
+                        -2.75573143513906633035e-07
+                        + z * (2.08757232129817482790e-09 + z * -1.13596475577881948265e-11)
+                    )
+                )
+            )
+        )
+    )
     # The last bit of k says whether the two change places; the one before it, moved to where the
     # sign is, whether the sine is negative, and that of k + 1 whether the cosine is.
     quarter = np.float64(rounded).view(np.int64)
     odd = (quarter & 1) != 0
-    return (_signed(cosine if odd else sine, np.int64(quarter << 62)),
-            _signed(sine if odd else cosine, np.int64(np.int64(quarter + 1) << 62)))
+    return (
+        _signed(cosine if odd else sine, np.int64(quarter << 62)),
+        _signed(sine if odd else cosine, np.int64(np.int64(quarter + 1) << 62)),
+    )
 
 
 @numba.njit(inline='always')

@@ -24,12 +24,14 @@ _SMALLEST_PIECE = 4096  # states: 0.1 ms of the Franka's torques; to hand them o
 
 def available_threads() -> int:
     """Return the number of processors that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, 'sched_getaffinity') else (
-        os.cpu_count() or 1)
+    return (
+        len(os.sched_getaffinity(0)) if hasattr(os, 'sched_getaffinity') else (os.cpu_count() or 1)
+    )
 
 
-def share_out(kernel: Callable[..., object], arrays: Sequence[NDArray], threads: int,
-              lanes: int) -> None:
+def share_out(
+    kernel: Callable[..., object], arrays: Sequence[NDArray], threads: int, lanes: int
+) -> None:
     """Call a kernel on all rows of the arrays, in pieces where that pays."""
     count = len(arrays[0])
     pieces = min(threads * _PIECES_PER_THREAD, count // _SMALLEST_PIECE)
@@ -38,8 +40,10 @@ def share_out(kernel: Callable[..., object], arrays: Sequence[NDArray], threads:
         return
     blocks = -(-count // lanes)
     edges = [lanes * (blocks * k // pieces) for k in range(pieces)] + [count]
-    futures = [_pool(threads).submit(kernel, *(array[low:high] for array in arrays))
-               for low, high in itertools.pairwise(edges)]
+    futures = [
+        _pool(threads).submit(kernel, *(array[low:high] for array in arrays))
+        for low, high in itertools.pairwise(edges)
+    ]
     for future in futures:
         future.result()
 

@@ -47,11 +47,13 @@ class TreeBatchModel:
 
     """
 
-    def __init__(self, tree: BodyTree, gravity: ArrayLike = GRAVITY, *,
-                 threads: int | None = None) -> None:
+    def __init__(
+        self, tree: BodyTree, gravity: ArrayLike = GRAVITY, *, threads: int | None = None
+    ) -> None:
         if threads is not None and threads < 1:
-            raise JointVectorError(f'threads is {threads}; give at least 1, or None for one per '
-                                   'processor.')
+            raise JointVectorError(
+                f'threads is {threads}; give at least 1, or None for one per processor.'
+            )
         self.tree = tree
         self.threads = available_threads() if threads is None else threads
         self._gravity = tuple(float(part) for part in np.asarray(gravity, dtype=float))
@@ -82,8 +84,10 @@ class TreeBatchModel:
             stacked = np.broadcast_arrays(*given)
         except ValueError:
             shapes = ', '.join(f'{name} {array.shape}' for name, array in zip(values, given))
-            raise JointVectorError(f'The arrays do not broadcast: {shapes}. Give one row per '
-                                   'state in each of them, or one for all.') from None
+            raise JointVectorError(
+                f'The arrays do not broadcast: {shapes}. Give one row per '
+                'state in each of them, or one for all.'
+            ) from None
         stack = stacked[0].shape[:-1]
         count = int(np.prod(stack, dtype=int))
         # Whole blocks of lanes, the last one filled up with zeros.
@@ -95,8 +99,12 @@ class TreeBatchModel:
             inputs.append(rows)
         out = np.empty((padded, *result))
         if padded:
-            share_out(_kernel(self.tree, quantity, self._gravity), [*inputs, out],
-                      1 if count < SERIAL_BELOW else self.threads, LANES)
+            share_out(
+                _kernel(self.tree, quantity, self._gravity),
+                [*inputs, out],
+                1 if count < SERIAL_BELOW else self.threads,
+                LANES,
+            )
         return out[:count].reshape(*stack, *result)
 
 

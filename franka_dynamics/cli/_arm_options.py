@@ -13,43 +13,68 @@ from ..arm.consistency import REPAIRS
 from ..arm.payload import read_payload
 
 
-def add_arm_options(parser: argparse.ArgumentParser, *, default: str | None = 'fer',
-                    hand: str | None = AS_LISTED, inertial_set: bool = True) -> None:
+def add_arm_options(
+    parser: argparse.ArgumentParser,
+    *,
+    default: str | None = 'fer',
+    hand: str | None = AS_LISTED,
+    inertial_set: bool = True,
+) -> None:
     """
     Add --arm, --set, --hand, --repair and --payload.
 
     Leave --set out where a verb takes several. A default of None lets a verb tell what was given.
     """
     absent = f'default: {default or "fer"}'
-    parser.add_argument('--arm', default=default, metavar='ARM',
-                        help=f'a shipped arm or the path of an arm file ({absent})')
+    parser.add_argument(
+        '--arm',
+        default=default,
+        metavar='ARM',
+        help=f'a shipped arm or the path of an arm file ({absent})',
+    )
     add_hand_option(parser, hand)
     add_payload_option(parser)
     if inertial_set:
-        parser.add_argument('--set', dest='inertial_set', metavar='SET',
-                            help="one of the arm file's inertial sets (default: the file's own)")
-        parser.add_argument('--repair', choices=REPAIRS, help='replace links that no real body '
-                            "could be by the nearest physical ones within the set's rounding")
+        parser.add_argument(
+            '--set',
+            dest='inertial_set',
+            metavar='SET',
+            help="one of the arm file's inertial sets (default: the file's own)",
+        )
+        parser.add_argument(
+            '--repair',
+            choices=REPAIRS,
+            help='replace links that no real body '
+            "could be by the nearest physical ones within the set's rounding",
+        )
 
 
 def add_hand_option(parser: argparse.ArgumentParser, default: str | None = AS_LISTED) -> None:
     """Add --hand."""
-    parser.add_argument('--hand', default=default, metavar='HAND',
-                        help='a shipped hand (franka_hand, ...), the path of a hand file, none, '
-                        'or as_listed: the hand the inertial set was published with (default: '
-                        'as_listed)')
+    parser.add_argument(
+        '--hand',
+        default=default,
+        metavar='HAND',
+        help='a shipped hand (franka_hand, ...), the path of a hand file, none, '
+        'or as_listed: the hand the inertial set was published with (default: '
+        'as_listed)',
+    )
 
 
 def add_payload_option(parser: argparse.ArgumentParser) -> None:
     """Add --payload."""
-    parser.add_argument('--payload', metavar='NUMBERS|FILE',
-                        help='what else the flange carries, in the flange frame: mass,x,y,z or '
-                        'ten numbers separated by commas (with the inertia about the centre of '
-                        'mass), or a .yaml file of payload-from-mesh or identify-payload')
+    parser.add_argument(
+        '--payload',
+        metavar='NUMBERS|FILE',
+        help='what else the flange carries, in the flange frame: mass,x,y,z or '
+        'ten numbers separated by commas (with the inertia about the centre of '
+        'mass), or a .yaml file of payload-from-mesh or identify-payload',
+    )
 
 
-def load_arm(arguments: argparse.Namespace, inertial_set: str | None = None,
-             hand: str | None = None) -> ArmDescription:
+def load_arm(
+    arguments: argparse.Namespace, inertial_set: str | None = None, hand: str | None = None
+) -> ArmDescription:
     """
     Return the arm that the options name, with its payload.
 
@@ -66,11 +91,13 @@ def load_arm(arguments: argparse.Namespace, inertial_set: str | None = None,
     if note and not getattr(arguments, 'alias_was_noted', False):
         print(f'note: {note}', file=sys.stderr)
         arguments.alias_was_noted = True
-    arm = load(arguments.arm,
-               getattr(arguments, 'inertial_set', None) if inertial_set is None else inertial_set,
-               hand=hand or getattr(arguments, 'hand', None) or AS_LISTED,
-               prefix=getattr(arguments, 'arm_prefix', ''),
-               repair=getattr(arguments, 'repair', None))
+    arm = load(
+        arguments.arm,
+        getattr(arguments, 'inertial_set', None) if inertial_set is None else inertial_set,
+        hand=hand or getattr(arguments, 'hand', None) or AS_LISTED,
+        prefix=getattr(arguments, 'arm_prefix', ''),
+        repair=getattr(arguments, 'repair', None),
+    )
     if getattr(arguments, 'payload', None) is None:
         return arm
     return arm.with_payload(read_payload(arguments.payload))

@@ -15,10 +15,15 @@ import resource
 
 # Of real-time nodes (ros/realtime.py), and the receive buffer that a burst of large messages
 # asks for [bytes].
-_PRIORITY, _RECEIVE_BUFFER = 50, 2 * 1024 ** 2
+_PRIORITY, _RECEIVE_BUFFER = 50, 2 * 1024**2
 _LIBRARIES = ('numpy', 'pin', 'mujoco', 'numba', 'rosbags', 'viser', 'pylibfranka')
-_WITHOUT = {'mujoco': 'sim', 'numba': 'batch', 'rosbags': 'replay', 'viser': 'view',
-            'pylibfranka': 'fci'}
+_WITHOUT = {
+    'mujoco': 'sim',
+    'numba': 'batch',
+    'rosbags': 'replay',
+    'viser': 'view',
+    'pylibfranka': 'fci',
+}
 
 
 class Level(str, Enum):
@@ -53,8 +58,11 @@ def machine_checks(environment: Mapping[str, str] | None = None) -> Iterator[Che
 def _python() -> Check:
     text = f'Python {platform.python_version()} on {platform.system()} {platform.machine()}'
     known = platform.python_version_tuple()[:2] in (('3', '11'), ('3', '12'))
-    return Check('Python', Level.GOOD if known else Level.NOTE,
-                 text if known else f'{text}; 3.11 and 3.12 are tested')
+    return Check(
+        'Python',
+        Level.GOOD if known else Level.NOTE,
+        text if known else f'{text}; 3.11 and 3.12 are tested',
+    )
 
 
 def _libraries() -> Iterator[Check]:
@@ -67,38 +75,57 @@ def _libraries() -> Iterator[Check]:
     yield Check('libraries', Level.GOOD, ', '.join(found) or 'none by pip')
     for name in missing:
         if name in _WITHOUT:
-            yield Check(name, Level.NOTE, 'not installed by pip; what needs it says so: pip '
-                        f"install 'franka_dynamics[{_WITHOUT[name]}]'")
+            yield Check(
+                name,
+                Level.NOTE,
+                'not installed by pip; what needs it says so: pip '
+                f"install 'franka_dynamics[{_WITHOUT[name]}]'",
+            )
 
 
 def _realtime() -> Check:
     soft, _ = resource.getrlimit(resource.RLIMIT_RTPRIO)
     if os.geteuid() == 0 or soft in (-1, resource.RLIM_INFINITY) or soft >= _PRIORITY:
         return Check('real-time permission', Level.GOOD, 'SCHED_FIFO is allowed')
-    return Check('real-time permission', Level.BAD,
-                 f'priority {_PRIORITY} is not allowed (rtprio {soft}): add "@realtime - rtprio '
-                 '99" and "@realtime - memlock unlimited" to /etc/security/limits.conf, you to '
-                 'the group realtime, and log in anew')
+    return Check(
+        'real-time permission',
+        Level.BAD,
+        f'priority {_PRIORITY} is not allowed (rtprio {soft}): add "@realtime - rtprio '
+        '99" and "@realtime - memlock unlimited" to /etc/security/limits.conf, you to '
+        'the group realtime, and log in anew',
+    )
 
 
 def _kernel() -> Check:
-    if (Path('/sys/kernel/realtime').exists() or 'PREEMPT_RT' in platform.version()):
+    if Path('/sys/kernel/realtime').exists() or 'PREEMPT_RT' in platform.version():
         return Check('kernel', Level.GOOD, f'{platform.release()} is PREEMPT_RT')
-    return Check('kernel', Level.NOTE, f'{platform.release()} is not PREEMPT_RT: enough for '
-                 'simulation, not for FCI, which wants one for every controller')
+    return Check(
+        'kernel',
+        Level.NOTE,
+        f'{platform.release()} is not PREEMPT_RT: enough for '
+        'simulation, not for FCI, which wants one for every controller',
+    )
 
 
 def _processor() -> Iterator[Check]:
     cores, load = os.cpu_count() or 1, os.getloadavg()[0]
     busy = load > 0.75 * cores
-    yield Check('processor', Level.NOTE if busy else Level.GOOD,
-                f'{cores} cores, load {load:.1f}' + ('; other work will delay cycles' if busy
-                                                     else ''))
-    governors = {path.read_text().strip() for path in Path('/sys/devices/system/cpu').glob(
-        'cpu[0-9]*/cpufreq/scaling_governor')}
+    yield Check(
+        'processor',
+        Level.NOTE if busy else Level.GOOD,
+        f'{cores} cores, load {load:.1f}' + ('; other work will delay cycles' if busy else ''),
+    )
+    governors = {
+        path.read_text().strip()
+        for path in Path('/sys/devices/system/cpu').glob('cpu[0-9]*/cpufreq/scaling_governor')
+    }
     if governors and governors != {'performance'}:
-        yield Check('frequency', Level.NOTE, f'the governor is {", ".join(sorted(governors))}; '
-                    'set performance (cpupower frequency-set -g performance) for even cycles')
+        yield Check(
+            'frequency',
+            Level.NOTE,
+            f'the governor is {", ".join(sorted(governors))}; '
+            'set performance (cpupower frequency-set -g performance) for even cycles',
+        )
 
 
 def _buffers() -> Check:
@@ -108,24 +135,38 @@ def _buffers() -> Check:
         return Check('receive buffer', Level.NOTE, 'net.core.rmem_max cannot be read here')
     if size >= _RECEIVE_BUFFER:
         return Check('receive buffer', Level.GOOD, f'net.core.rmem_max is {size}')
-    return Check('receive buffer', Level.NOTE, f'net.core.rmem_max is {size}; sysctl -w '
-                 f'net.core.rmem_max={_RECEIVE_BUFFER} keeps bursts of large messages whole')
+    return Check(
+        'receive buffer',
+        Level.NOTE,
+        f'net.core.rmem_max is {size}; sysctl -w '
+        f'net.core.rmem_max={_RECEIVE_BUFFER} keeps bursts of large messages whole',
+    )
 
 
 def dds_settings(variables: Mapping[str, str]) -> Iterator[Check]:
     """Yield what the environment says about the ROS network."""
-    domain, reach = variables.get('ROS_DOMAIN_ID', '0'), variables.get(
-        'ROS_AUTOMATIC_DISCOVERY_RANGE', 'SUBNET')
+    domain, reach = (
+        variables.get('ROS_DOMAIN_ID', '0'),
+        variables.get('ROS_AUTOMATIC_DISCOVERY_RANGE', 'SUBNET'),
+    )
     middleware = variables.get('RMW_IMPLEMENTATION', 'the default middleware')
     yield Check('network', Level.GOOD, f'domain {domain}, discovery {reach}, {middleware}')
     if variables.get('ROS_LOCALHOST_ONLY', '0') == '1':
-        yield Check('network', Level.NOTE, 'ROS_LOCALHOST_ONLY=1 overrules the discovery range; '
-                    'unset it and use ROS_AUTOMATIC_DISCOVERY_RANGE=LOCALHOST')
+        yield Check(
+            'network',
+            Level.NOTE,
+            'ROS_LOCALHOST_ONLY=1 overrules the discovery range; '
+            'unset it and use ROS_AUTOMATIC_DISCOVERY_RANGE=LOCALHOST',
+        )
     if not domain.isdigit() or int(domain) > 101:
-        yield Check('network', Level.BAD, f'ROS_DOMAIN_ID is {domain[:20]!r}; choose one from 0 '
-                    'to 101')
+        yield Check(
+            'network', Level.BAD, f'ROS_DOMAIN_ID is {domain[:20]!r}; choose one from 0 to 101'
+        )
     for name in ('FASTDDS_DEFAULT_PROFILES_FILE', 'FASTRTPS_DEFAULT_PROFILES_FILE'):
         profile = variables.get(name)
         if profile and not Path(profile).is_file():
-            yield Check('network', Level.BAD, f'{name} names {profile[:200]}, which does not '
-                        'exist; unset it')
+            yield Check(
+                'network',
+                Level.BAD,
+                f'{name} names {profile[:200]}, which does not exist; unset it',
+            )

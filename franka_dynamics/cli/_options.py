@@ -51,8 +51,10 @@ def picture_file(text: str) -> Path:
     """Return the path of a picture to be drawn; OutputError if that cannot be."""
     path = writable_file(text)
     if path.suffix.lower() not in PICTURES:
-        raise OutputError(f'{path}: {path.suffix[1:]!r} is no picture format; the name must end '
-                          f'in {", ".join(PICTURES)}.')
+        raise OutputError(
+            f'{path}: {path.suffix[1:]!r} is no picture format; the name must end '
+            f'in {", ".join(PICTURES)}.'
+        )
     return path
 
 

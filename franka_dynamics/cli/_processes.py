@@ -15,10 +15,13 @@ from ..arm.payload import payload_array, read_payload, yaml_number
 
 def node_arguments(arguments: argparse.Namespace) -> tuple[str, ...]:
     """Return the ROS arguments that tell every node of this package a verb's arm."""
-    given = {'robot_type': arguments.arm, 'hand': arguments.hand,
-             'inertial_set': getattr(arguments, 'inertial_set', None),
-             'repair': getattr(arguments, 'repair', None),
-             'arm_prefix': getattr(arguments, 'arm_prefix', None)}
+    given = {
+        'robot_type': arguments.arm,
+        'hand': arguments.hand,
+        'inertial_set': getattr(arguments, 'inertial_set', None),
+        'repair': getattr(arguments, 'repair', None),
+        'arm_prefix': getattr(arguments, 'arm_prefix', None),
+    }
     texts = {name: f'{value}' for name, value in given.items() if value}
     return tuple(part for name, text in texts.items() for part in ('-p', f'{name}:={text}'))
 

@@ -22,29 +22,59 @@ if TYPE_CHECKING:
 
 def add_recording_options(parser: argparse.ArgumentParser) -> None:
     """Add the arm, its payload, joints' names, the topic and the signal processing."""
-    parser.add_argument('--arm', default='fer', metavar='ARM',
-                        help='a shipped arm or the path of an arm file (default: %(default)s)')
-    parser.add_argument('--arm-prefix', default='', metavar='PREFIX',
-                        help='in front of every joint name, verbatim')
-    parser.add_argument('--joint-names', nargs='+', metavar='NAME',
-                        help='how the joints are called in the bag, from base to tip')
+    parser.add_argument(
+        '--arm',
+        default='fer',
+        metavar='ARM',
+        help='a shipped arm or the path of an arm file (default: %(default)s)',
+    )
+    parser.add_argument(
+        '--arm-prefix', default='', metavar='PREFIX', help='in front of every joint name, verbatim'
+    )
+    parser.add_argument(
+        '--joint-names',
+        nargs='+',
+        metavar='NAME',
+        help='how the joints are called in the bag, from base to tip',
+    )
     add_payload_option(parser)
-    parser.add_argument('--topic', help='topic of the joint states (default: /joint_states, or '
-                        'the only one there is)')
-    parser.add_argument('--stamps', choices=('header', 'received'), default='header',
-                        help="the messages' own stamps or the recorder's (default: %(default)s)")
-    parser.add_argument('--rate', type=float, default=30.0, metavar='HZ',
-                        help='samples per second after resampling (default: %(default)s)')
-    parser.add_argument('--cutoff', type=float, default=3.0, metavar='HZ',
-                        help='of the low-pass on position, velocity and effort '
-                        '(default: %(default)s)')
-    parser.add_argument('--trim', type=float, default=0.3, metavar='S',
-                        help='dropped at each end after filtering (default: %(default)s)')
+    parser.add_argument(
+        '--topic',
+        help='topic of the joint states (default: /joint_states, or the only one there is)',
+    )
+    parser.add_argument(
+        '--stamps',
+        choices=('header', 'received'),
+        default='header',
+        help="the messages' own stamps or the recorder's (default: %(default)s)",
+    )
+    parser.add_argument(
+        '--rate',
+        type=float,
+        default=30.0,
+        metavar='HZ',
+        help='samples per second after resampling (default: %(default)s)',
+    )
+    parser.add_argument(
+        '--cutoff',
+        type=float,
+        default=3.0,
+        metavar='HZ',
+        help='of the low-pass on position, velocity and effort (default: %(default)s)',
+    )
+    parser.add_argument(
+        '--trim',
+        type=float,
+        default=0.3,
+        metavar='S',
+        help='dropped at each end after filtering (default: %(default)s)',
+    )
 
 
 def signal_options(arguments: argparse.Namespace) -> SignalOptions:
     """Return the signal processing that the options ask for."""
     from ..recordings.preprocessing import SignalOptions
+
     return SignalOptions(rate=arguments.rate, cutoff=arguments.cutoff, trim=arguments.trim)
 
 
@@ -52,18 +82,27 @@ def joint_names(arguments: argparse.Namespace, arm: ArmDescription) -> tuple[str
     """Return how the arm's joints are called in the bag."""
     names = tuple(arguments.joint_names or arm.joint_names)
     if len(names) != arm.n:
-        raise RecordingError(f'--joint-names has {len(names)} names, but {arm.name} has {arm.n} '
-                             'joints; name each, from base to tip.')
+        raise RecordingError(
+            f'--joint-names has {len(names)} names, but {arm.name} has {arm.n} '
+            'joints; name each, from base to tip.'
+        )
     return names
 
 
-def read_from_options(arguments: argparse.Namespace, arm: ArmDescription, bar: Progress,
-                      bag: str | None = None) -> Recording:
+def read_from_options(
+    arguments: argparse.Namespace, arm: ArmDescription, bar: Progress, bag: str | None = None
+) -> Recording:
     """Read a bag (the one of the options if not given) as the options say."""
     from ..recordings.recording import read_recording
+
     path = arguments.bag if bag is None else bag
-    return read_recording(path, joint_names(arguments, arm), topic=arguments.topic,
-                          stamps=arguments.stamps, progress=reading(bar, path))
+    return read_recording(
+        path,
+        joint_names(arguments, arm),
+        topic=arguments.topic,
+        stamps=arguments.stamps,
+        progress=reading(bar, path),
+    )
 
 
 def reading(bar: Progress, path: str) -> Callable[[int, int], None]:
@@ -81,6 +120,13 @@ def progress_bar(console: Console) -> Progress:
         TextColumn,
         TimeElapsedColumn,
     )
-    return Progress(TextColumn('{task.description}'), BarColumn(), MofNCompleteColumn(),
-                    TimeElapsedColumn(), console=console, transient=True,
-                    disable=not console.is_terminal)
+
+    return Progress(
+        TextColumn('{task.description}'),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        console=console,
+        transient=True,
+        disable=not console.is_terminal,
+    )

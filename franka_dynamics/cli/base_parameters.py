@@ -31,24 +31,50 @@ _SAME_MAP = 1e-9
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the verb's options."""
     add_arm_options(parser)
-    parser.add_argument('--gravity', choices=('vertical', 'tilted', 'none'), default='vertical',
-                        help='vertical: along -z of the space frame; tilted: what suffices for '
-                        'every direction; none (default: %(default)s)')
-    parser.add_argument('--rotors', action='store_true',
-                        help='count the rotor inertia of each joint as a parameter, even where '
-                        'the arm file gives none')
-    parser.add_argument('--method', choices=('elimination', 'closed-form'), default='elimination',
-                        help="how they are found: ranks of the energies' recursion, or Gautier "
-                        "and Khalil's relations (20) and (21) with the rules for links near the "
-                        'base (modified rows); each is checked against the other '
-                        '(default: %(default)s)')
-    parser.add_argument('--letters', choices=('text', 'latex', 'python'), nargs='?', const='text',
-                        help='write the relations in letters, D3 and RL4 for the lengths, '
-                        'instead of the table (modified rows; default format: %(const)s)')
-    add_option(parser, '--output', type=output_file, metavar='FILE',
-               help='write the letters there instead of to the terminal')
-    add_option(parser, '--json', type=output_file, metavar='FILE',
-               help='write values, relations and the map from the standard parameters')
+    parser.add_argument(
+        '--gravity',
+        choices=('vertical', 'tilted', 'none'),
+        default='vertical',
+        help='vertical: along -z of the space frame; tilted: what suffices for '
+        'every direction; none (default: %(default)s)',
+    )
+    parser.add_argument(
+        '--rotors',
+        action='store_true',
+        help='count the rotor inertia of each joint as a parameter, even where '
+        'the arm file gives none',
+    )
+    parser.add_argument(
+        '--method',
+        choices=('elimination', 'closed-form'),
+        default='elimination',
+        help="how they are found: ranks of the energies' recursion, or Gautier "
+        "and Khalil's relations (20) and (21) with the rules for links near the "
+        'base (modified rows); each is checked against the other '
+        '(default: %(default)s)',
+    )
+    parser.add_argument(
+        '--letters',
+        choices=('text', 'latex', 'python'),
+        nargs='?',
+        const='text',
+        help='write the relations in letters, D3 and RL4 for the lengths, '
+        'instead of the table (modified rows; default format: %(const)s)',
+    )
+    add_option(
+        parser,
+        '--output',
+        type=output_file,
+        metavar='FILE',
+        help='write the letters there instead of to the terminal',
+    )
+    add_option(
+        parser,
+        '--json',
+        type=output_file,
+        metavar='FILE',
+        help='write values, relations and the map from the standard parameters',
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -64,25 +90,33 @@ def run(arguments: argparse.Namespace) -> int:
 
     if arguments.output and not arguments.letters:
         raise SettingsError('--output is for --letters; the table has --json FILE.')
-    gravity = np.array({'vertical': [GRAVITY], 'tilted': ANY_GRAVITY,
-                        'none': [NO_GRAVITY]}[arguments.gravity])
+    gravity = np.array(
+        {'vertical': [GRAVITY], 'tilted': ANY_GRAVITY, 'none': [NO_GRAVITY]}[arguments.gravity]
+    )
     description = load_arm(arguments)
     if arguments.letters or arguments.method == 'closed-form':
         description = _in_modified_rows(description)
-    found = base_parameters(description, gravity, method=Method(arguments.method),
-                            rotor_inertia=True if arguments.rotors else None)
+    found = base_parameters(
+        description,
+        gravity,
+        method=Method(arguments.method),
+        rotor_inertia=True if arguments.rotors else None,
+    )
     if arguments.letters:
         _write_letters(arguments, found)
         return 0
-    rank = numerical_base_parameters(description, gravity,
-                                     rotor_inertia=found.rotor_inertia).rank
+    rank = numerical_base_parameters(description, gravity, rotor_inertia=found.rotor_inertia).rank
     other = _other_method(found, Method(arguments.method))
     console = Console(highlight=False)
     _print_table(console, found, arguments.gravity)
     _print_summary(console, found, rank, other)
     if arguments.json:
-        content = {'gravity': arguments.gravity, 'method': arguments.method, 'rank': rank,
-                   **_content(found)}
+        content = {
+            'gravity': arguments.gravity,
+            'method': arguments.method,
+            'rank': rank,
+            **_content(found),
+        }
         write_text(arguments.json, json.dumps(content, indent=2) + '\n')
         console.print(f'written: {arguments.json}')
     return 0 if rank == len(found) and other.agrees else 1
@@ -106,8 +140,11 @@ def _in_modified_rows(description: ArmDescription) -> ArmDescription:
 
     if description.convention is Convention.MODIFIED:
         return description
-    print(f'{description.name} has standard rows: parameters are in the frames of its modified '
-          'ones, whose z is the joint.', file=sys.stderr)
+    print(
+        f'{description.name} has standard rows: parameters are in the frames of its modified '
+        'ones, whose z is the joint.',
+        file=sys.stderr,
+    )
     return in_modified_convention(replace(description, flange=DHRow()))
 
 
@@ -117,11 +154,15 @@ def _other_method(found: BaseParameters, method: Method) -> _Other:
     from ..arm import Convention
     from ..identification.base_parameters import base_parameters, Method
 
-    other = (Method.CLOSED_FORM if method is Method.ELIMINATION else Method.ELIMINATION)
+    other = Method.CLOSED_FORM if method is Method.ELIMINATION else Method.ELIMINATION
     description = found.description
     standard = description.convention is Convention.STANDARD
-    again = base_parameters(_in_modified_rows(description) if standard else description,
-                            found.gravity, rotor_inertia=found.rotor_inertia, method=other)
+    again = base_parameters(
+        _in_modified_rows(description) if standard else description,
+        found.gravity,
+        rotor_inertia=found.rotor_inertia,
+        method=other,
+    )
     if standard:  # the closed form has other frames, and other parameters in them
         return _Other(other.value, len(again), None, len(again) == len(found))
     same = again.columns == found.columns
@@ -135,10 +176,12 @@ def _write_letters(arguments: argparse.Namespace, found: BaseParameters) -> None
     from ..files import write_text
     from ..identification.regrouping_letters import regrouping_in_letters
 
-    letters = regrouping_in_letters(found.description, found.gravity,
-                                    rotor_inertia=found.rotor_inertia)
-    text = {'text': letters.as_text, 'latex': letters.as_latex,
-            'python': letters.as_python}[arguments.letters]()
+    letters = regrouping_in_letters(
+        found.description, found.gravity, rotor_inertia=found.rotor_inertia
+    )
+    text = {'text': letters.as_text, 'latex': letters.as_latex, 'python': letters.as_python}[
+        arguments.letters
+    ]()
     if arguments.output:
         write_text(arguments.output, text)
     else:
@@ -149,8 +192,10 @@ def _print_table(console: Console, found: BaseParameters, gravity: str) -> None:
     from rich.table import Table
 
     arm = found.description
-    table = Table(title=f'{arm.name}, set {arm.inertial_set}, hand {arm.hand}: base parameters, '
-                  f'gravity {gravity}')
+    table = Table(
+        title=f'{arm.name}, set {arm.inertial_set}, hand {arm.hand}: base parameters, '
+        f'gravity {gravity}'
+    )
     table.add_column('parameter', no_wrap=True)
     table.add_column('value', justify='right', no_wrap=True)
     table.add_column('unit', no_wrap=True)
@@ -162,8 +207,12 @@ def _print_table(console: Console, found: BaseParameters, gravity: str) -> None:
             table.add_section()
         link = number
         text = str(relation)
-        table.add_row(relation.name, f'{value:.6f}', _UNITS.get(symbol, 'kg m²'),
-                      '' if text == relation.name else text)
+        table.add_row(
+            relation.name,
+            f'{value:.6f}',
+            _UNITS.get(symbol, 'kg m²'),
+            '' if text == relation.name else text,
+        )
     console.print(table)
 
 
@@ -172,34 +221,44 @@ def _print_summary(console: Console, found: BaseParameters, rank: int, other: _O
 
     names = found.standard_names
     console.print(f'no effect: {", ".join(names[k] for k in found.no_effect) or "none"}')
-    console.print(f'only as a part of others: '
-                  f'{", ".join(names[k] for k in found.regrouped) or "none"}')
+    console.print(
+        f'only as a part of others: {", ".join(names[k] for k in found.regrouped) or "none"}'
+    )
     bound = f'; at most {upper_bound(found.description)} by Gautier and Khalil, eq. 23'
-    console.print(f'{len(found)} base parameters of {len(names)} standard ones'
-                  + ('' if found.rotor_inertia else bound)
-                  + f'; rank of the regressor over random states: {rank}'
-                  + ('' if rank == len(found) else '  MISMATCH'))
+    console.print(
+        f'{len(found)} base parameters of {len(names)} standard ones'
+        + ('' if found.rotor_inertia else bound)
+        + f'; rank of the regressor over random states: {rank}'
+        + ('' if rank == len(found) else '  MISMATCH')
+    )
     apart = '' if other.difference is None else f', maps apart by {other.difference:.1e}'
-    console.print(f'by the other method ({other.method}): {other.number}{apart}'
-                  + ('' if other.agrees else '  MISMATCH'))
+    console.print(
+        f'by the other method ({other.method}): {other.number}{apart}'
+        + ('' if other.agrees else '  MISMATCH')
+    )
     gap = found.rank_gap
     if gap is None:
         return
     if gap.smallest_kept < _DOUBTFUL[1] or gap.largest_dropped > _DOUBTFUL[0]:
-        console.print(f'[yellow]note:[/] the geometry is close to one with fewer base parameters '
-                      f'(a rank decision rests on {gap.smallest_kept:.1e}, the next lower is '
-                      f'{gap.largest_dropped:.1e}). If a twist is meant to be a quarter turn, '
-                      'write it as pi/2 in the arm file.')
+        console.print(
+            f'[yellow]note:[/] the geometry is close to one with fewer base parameters '
+            f'(a rank decision rests on {gap.smallest_kept:.1e}, the next lower is '
+            f'{gap.largest_dropped:.1e}). If a twist is meant to be a quarter turn, '
+            'write it as pi/2 in the arm file.'
+        )
 
 
 def _content(found: BaseParameters) -> dict[str, Any]:
     """Return what the table shows and the map behind it, SI units."""
     arm, names = found.description, found.standard_names
     return {
-        'arm': arm.name, 'inertial_set': arm.inertial_set, 'hand': arm.hand,
+        'arm': arm.name,
+        'inertial_set': arm.inertial_set,
+        'hand': arm.hand,
         'base_parameters': [
             {'name': relation.name, 'value': float(value), 'relation': str(relation)}
-            for relation, value in zip(found.relations, found.values())],
+            for relation, value in zip(found.relations, found.values())
+        ],
         'no_effect': [names[k] for k in found.no_effect],
         'regrouped': [names[k] for k in found.regrouped],
         'standard_parameters': list(names),

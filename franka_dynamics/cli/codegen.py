@@ -29,39 +29,81 @@ _ON_REQUEST = ('derivatives', 'forward_dynamics')
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the verb's options."""
     add_arm_options(parser)
-    parser.add_argument('--language', choices=sorted(_LANGUAGES), default='c',
-                        help='a C99 header, or a Python module that numba compiles '
-                        '(default: %(default)s)')
-    add_option(parser, '--output', '--out', type=output_folder, metavar='FOLDER',
-               help='where the file goes; without it operations are only counted')
-    parser.add_argument('--parameters', choices=('baked', 'run_time'), default='baked',
-                        help='inertial parameters and gravity as numbers in the code, or set '
-                        'when it runs (default: %(default)s)')
-    parser.add_argument('--gravity', type=float, nargs=3, default=(0.0, 0.0, -9.81),
-                        metavar=('X', 'Y', 'Z'),
-                        help='in the space frame [m/s^2], where it is baked in')
-    parser.add_argument('--rotors', action='store_true',
-                        help='give every joint that has none a rotor inertia, as the motors of '
-                        'table 1 of Gautier and Khalil 1990 have one')
-    parser.add_argument('--terminal-wrench', action='store_true',
-                        help='let the last link exert a force and a moment on its surroundings, '
-                        'inputs f and m of inverse_dynamics in the axes of the last frame')
-    parser.add_argument('--classical', action='store_true',
-                        help="use the links' ten parameters as they are instead of base "
-                        'parameters: for comparison, for it costs more')
-    parser.add_argument('--table1', action='store_true',
-                        help='count every case of table 1 of Gautier and Khalil 1990, like with '
-                        'like, and print it beside the printed figures (about a minute)')
-    parser.add_argument('--friction', action='store_true',
-                        help="add the arm file's friction: its torque and, for Maxwell-slip "
-                        'elements, the step of their state')
-    parser.add_argument('--package', metavar='NAME', help='write a whole ament_cmake package of '
-                        'that name below --output: a C++ core, a chainable ros2_control '
-                        'controller, '
-                        'a solver plugin')
-    parser.add_argument('--quantity', action='append', choices=(*_QUANTITIES, *_ON_REQUEST),
-                        dest='quantities', help='what to generate; may be repeated (default: '
-                        'inverse_dynamics, gravity, coriolis and mass_matrix)')
+    parser.add_argument(
+        '--language',
+        choices=sorted(_LANGUAGES),
+        default='c',
+        help='a C99 header, or a Python module that numba compiles (default: %(default)s)',
+    )
+    add_option(
+        parser,
+        '--output',
+        '--out',
+        type=output_folder,
+        metavar='FOLDER',
+        help='where the file goes; without it operations are only counted',
+    )
+    parser.add_argument(
+        '--parameters',
+        choices=('baked', 'run_time'),
+        default='baked',
+        help='inertial parameters and gravity as numbers in the code, or set '
+        'when it runs (default: %(default)s)',
+    )
+    parser.add_argument(
+        '--gravity',
+        type=float,
+        nargs=3,
+        default=(0.0, 0.0, -9.81),
+        metavar=('X', 'Y', 'Z'),
+        help='in the space frame [m/s^2], where it is baked in',
+    )
+    parser.add_argument(
+        '--rotors',
+        action='store_true',
+        help='give every joint that has none a rotor inertia, as the motors of '
+        'table 1 of Gautier and Khalil 1990 have one',
+    )
+    parser.add_argument(
+        '--terminal-wrench',
+        action='store_true',
+        help='let the last link exert a force and a moment on its surroundings, '
+        'inputs f and m of inverse_dynamics in the axes of the last frame',
+    )
+    parser.add_argument(
+        '--classical',
+        action='store_true',
+        help="use the links' ten parameters as they are instead of base "
+        'parameters: for comparison, for it costs more',
+    )
+    parser.add_argument(
+        '--table1',
+        action='store_true',
+        help='count every case of table 1 of Gautier and Khalil 1990, like with '
+        'like, and print it beside the printed figures (about a minute)',
+    )
+    parser.add_argument(
+        '--friction',
+        action='store_true',
+        help="add the arm file's friction: its torque and, for Maxwell-slip "
+        'elements, the step of their state',
+    )
+    parser.add_argument(
+        '--package',
+        metavar='NAME',
+        help='write a whole ament_cmake package of '
+        'that name below --output: a C++ core, a chainable ros2_control '
+        'controller, '
+        'a solver plugin',
+    )
+    parser.add_argument(
+        '--quantity',
+        action='append',
+        choices=(*_QUANTITIES, *_ON_REQUEST),
+        dest='quantities',
+        help='what to generate; may be repeated (default: '
+        'inverse_dynamics, gravity, coriolis and mass_matrix)',
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -85,29 +127,45 @@ def run(arguments: argparse.Namespace) -> int:
     names = arguments.quantities or _QUANTITIES
     if arguments.terminal_wrench:
         if arguments.quantities not in (None, ['inverse_dynamics']):
-            raise SettingsError('--terminal-wrench is an input of inverse_dynamics alone; leave '
-                                'the other quantities out.')
+            raise SettingsError(
+                '--terminal-wrench is an input of inverse_dynamics alone; leave '
+                'the other quantities out.'
+            )
         names = ('inverse_dynamics',)
-    listed = [customised_equations(description, Quantity(name), arguments.gravity,
-                                   parameters=parameters, classical=arguments.classical,
-                                   terminal_wrench=arguments.terminal_wrench)
-              for name in track(names, console=console,
-                                description='writing equations', transient=True)]
+    listed = [
+        customised_equations(
+            description,
+            Quantity(name),
+            arguments.gravity,
+            parameters=parameters,
+            classical=arguments.classical,
+            terminal_wrench=arguments.terminal_wrench,
+        )
+        for name in track(names, console=console, description='writing equations', transient=True)
+    ]
     _print_counts(console, description, listed)
     if arguments.output is not None:
-        console.print(f'wrote {_write(arguments, description, parameters, listed)}',
-                      highlight=False, soft_wrap=True)
+        console.print(
+            f'wrote {_write(arguments, description, parameters, listed)}',
+            highlight=False,
+            soft_wrap=True,
+        )
     return 0
 
 
-def _write(arguments: argparse.Namespace, description: ArmDescription, parameters: Parameters,
-           listed: list[Equations]) -> Path:
+def _write(
+    arguments: argparse.Namespace,
+    description: ArmDescription,
+    parameters: Parameters,
+    listed: list[Equations],
+) -> Path:
     from ..codegen.emit import c_header, identifier, Origin, python_module
     from ..files import write_text
 
     x, y, z = arguments.gravity
-    origin = Origin(description.name, description.inertial_set, description.hand, (x, y, z),
-                    parameters)
+    origin = Origin(
+        description.name, description.inertial_set, description.hand, (x, y, z), parameters
+    )
     friction = _friction(description) if arguments.friction else None
     source = (c_header if arguments.language == 'c' else python_module)(origin, listed, friction)
     name = f'{identifier(description.name)}_dynamics{_LANGUAGES[arguments.language]}'
@@ -116,27 +174,34 @@ def _write(arguments: argparse.Namespace, description: ArmDescription, parameter
     return path
 
 
-def _package(arguments: argparse.Namespace, description: ArmDescription,
-             console: Console) -> int:
+def _package(arguments: argparse.Namespace, description: ArmDescription, console: Console) -> int:
     """Write an ament_cmake package."""
     from ..codegen.cpp_package import cpp_package
     from ..errors import OutputError
     from ..files import write_text
 
-    others = {'--quantity': arguments.quantities, '--friction': arguments.friction,
-              '--language python': arguments.language == 'python'}
+    others = {
+        '--quantity': arguments.quantities,
+        '--friction': arguments.friction,
+        '--language python': arguments.language == 'python',
+    }
     for option, given in others.items():
         if given:
-            raise OutputError(f'--package writes C++ with parameters at run time; leave {option} '
-                              'out.')
+            raise OutputError(
+                f'--package writes C++ with parameters at run time; leave {option} out.'
+            )
     if arguments.output is None:
         raise OutputError('--package needs a folder: add --output FOLDER.')
     with console.status('writing equations'):
         files = cpp_package(description, arguments.package)
     for path, text in files.items():
         write_text(arguments.output / arguments.package / path, text)
-    console.print(f'wrote {arguments.output / arguments.package} ({len(files)} files); put it '
-                  'into the src of a colcon workspace', highlight=False, soft_wrap=True)
+    console.print(
+        f'wrote {arguments.output / arguments.package} ({len(files)} files); put it '
+        'into the src of a colcon workspace',
+        highlight=False,
+        soft_wrap=True,
+    )
     return 0
 
 
@@ -145,8 +210,10 @@ def _friction(description: ArmDescription) -> FrictionCode:
     from ..errors import FrictionError
 
     if description.friction is None:
-        raise FrictionError(f'{description.file or description.name} has no friction model; add '
-                            'one to the arm file (identify writes it) or leave --friction out.')
+        raise FrictionError(
+            f'{description.file or description.name} has no friction model; add '
+            'one to the arm file (identify writes it) or leave --friction out.'
+        )
     return FrictionCode.of(description.friction)
 
 
@@ -163,8 +230,10 @@ def _print_counts(console: Console, description: ArmDescription, listed: list[Eq
         SIMPLIFIED,
     )
 
-    table = Table(title=f'{description.name}: operations per evaluation, counted in the code '
-                  '(sin and cos aside)')
+    table = Table(
+        title=f'{description.name}: operations per evaluation, counted in the code '
+        '(sin and cos aside)'
+    )
     for column in ('equations', 'multiplications', 'additions'):
         table.add_column(column, justify='left' if column == 'equations' else 'right')
     for equations in listed:
@@ -172,14 +241,17 @@ def _print_counts(console: Console, description: ArmDescription, listed: list[Eq
     table.add_section()
     for parameters in (CLASSICAL, MINIMUM):
         counts = general_robot(description.n, parameters)
-        table.add_row(f'Gautier & Khalil 1990, any {description.n}R robot, {parameters}',
-                      *map(str, counts))
+        table.add_row(
+            f'Gautier & Khalil 1990, any {description.n}R robot, {parameters}', *map(str, counts)
+        )
         inertia = SIMPLIFIED if description.inertial_set == SIMPLIFIED else GENERAL
         entry = printed(description.name, parameters, inertia)
         if entry is not None:
             wrench = ', with rotors and terminal wrench' if inertia == SIMPLIFIED else ''
-            table.add_row(f'Gautier & Khalil 1990, {description.name} {inertia}, '
-                          f'{parameters}{wrench}', *map(str, entry))
+            table.add_row(
+                f'Gautier & Khalil 1990, {description.name} {inertia}, {parameters}{wrench}',
+                *map(str, entry),
+            )
     console.print(table)
 
 
@@ -191,17 +263,33 @@ def _table1(console: Console) -> int:
     from ..codegen.table1 import CASES, count
 
     table = Table(title='Gautier and Khalil 1990, table 1: multiplications / additions')
-    for heading in ('robot', 'inertias', 'parameters', 'rotors, wrench', 'printed', 'ours',
-                    'fewer additions'):
-        table.add_column(heading, justify='left' if heading in (
-            'robot', 'inertias', 'parameters') else 'right')
+    for heading in (
+        'robot',
+        'inertias',
+        'parameters',
+        'rotors, wrench',
+        'printed',
+        'ours',
+        'fewer additions',
+    ):
+        table.add_column(
+            heading, justify='left' if heading in ('robot', 'inertias', 'parameters') else 'right'
+        )
     for case in track(CASES, console=console, description='writing equations', transient=True):
-        counts = [count(case, fewer_additions=fewer_additions)
-                  for fewer_additions in (False, True)]
-        table.add_row(case.robot, case.inertia, case.parameters.split()[0],
-                      'yes' if case.loaded else 'no', *(
-                          f'{a} / {b}' for a, b in (case.printed, *counts)))
+        counts = [
+            count(case, fewer_additions=fewer_additions) for fewer_additions in (False, True)
+        ]
+        table.add_row(
+            case.robot,
+            case.inertia,
+            case.parameters.split()[0],
+            'yes' if case.loaded else 'no',
+            *(f'{a} / {b}' for a, b in (case.printed, *counts)),
+        )
     console.print(table)
-    console.print('simplified: diagonal tensors, one first moment a link. classical: ten '
-                  'parameters a link; minimum: base parameters.', highlight=False)
+    console.print(
+        'simplified: diagonal tensors, one first moment a link. classical: ten '
+        'parameters a link; minimum: base parameters.',
+        highlight=False,
+    )
     return 0

@@ -32,30 +32,67 @@ _SHOWN = 10
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the verb's options."""
-    parser.add_argument('other', metavar='OTHER', help='a shipped arm, an arm file, or a URDF '
-                        '(.urdf, .xml; xacro expanded)')
+    parser.add_argument(
+        'other',
+        metavar='OTHER',
+        help='a shipped arm, an arm file, or a URDF (.urdf, .xml; xacro expanded)',
+    )
     add_arm_options(parser, default=None, hand=None)
-    add_option(parser, '--other-set', metavar='SET',
-               help="the other's inertial set (default: its own)")
-    add_option(parser, '--gravity', type=float, nargs=3, metavar=('X', 'Y', 'Z'),
-               help='in the space frame [m/s^2] (default: 0 0 -9.81)')
-    add_option(parser, '--other-gravity', type=float, nargs=3, metavar=('X', 'Y', 'Z'),
-               help='gravity that the other is used with, if not the same [m/s^2]')
-    add_option(parser, '--tolerance', type=float, metavar='X',
-               help='numbers no further apart than this are the same (m, rad, kg, kg m, kg m^2; '
-               'default: 1e-9, for a URDF 1e-6)')
-    add_option(parser, '--all-differences', action='store_true',
-               help=f'print all of them, not the {_SHOWN} with the largest effect')
-    add_option(parser, '--json', type=output_file, metavar='FILE',
-               help='write all figures to this file')
+    add_option(
+        parser, '--other-set', metavar='SET', help="the other's inertial set (default: its own)"
+    )
+    add_option(
+        parser,
+        '--gravity',
+        type=float,
+        nargs=3,
+        metavar=('X', 'Y', 'Z'),
+        help='in the space frame [m/s^2] (default: 0 0 -9.81)',
+    )
+    add_option(
+        parser,
+        '--other-gravity',
+        type=float,
+        nargs=3,
+        metavar=('X', 'Y', 'Z'),
+        help='gravity that the other is used with, if not the same [m/s^2]',
+    )
+    add_option(
+        parser,
+        '--tolerance',
+        type=float,
+        metavar='X',
+        help='numbers no further apart than this are the same (m, rad, kg, kg m, kg m^2; '
+        'default: 1e-9, for a URDF 1e-6)',
+    )
+    add_option(
+        parser,
+        '--all-differences',
+        action='store_true',
+        help=f'print all of them, not the {_SHOWN} with the largest effect',
+    )
+    add_option(
+        parser, '--json', type=output_file, metavar='FILE', help='write all figures to this file'
+    )
     group = parser.add_argument_group(
-        'a URDF', 'without --arm its arm is found by joint names; its inertials are compared '
+        'a URDF',
+        'without --arm its arm is found by joint names; its inertials are compared '
         'with every published set, and --hand names the hand that it must carry (default: '
-        'any). The verdict is the one by which a node takes or refuses it.')
-    add_option(group, '--arm-prefix', '--prefix', metavar='PREFIX',
-               help="in front of the joints' names in it, verbatim (default: found)")
-    add_option(group, '--accept-unknown-inertials', action='store_true',
-               help='pass inertials that are physical, but no published set')
+        'any). The verdict is the one by which a node takes or refuses it.',
+    )
+    add_option(
+        group,
+        '--arm-prefix',
+        '--prefix',
+        metavar='PREFIX',
+        help="in front of the joints' names in it, verbatim (default: found)",
+    )
+    add_option(
+        group,
+        '--accept-unknown-inertials',
+        action='store_true',
+        help='pass inertials that are physical, but no published set',
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -72,8 +109,12 @@ def compare_with_arm(arguments: argparse.Namespace, console: Console) -> int:
     """Compare with a shipped arm or an arm file."""
     from ..validation.comparison import compare_descriptions, effect_together
 
-    refuse(arguments, 'an arm file: it says how a URDF is read',
-           arm_prefix='--arm-prefix', accept_unknown_inertials='--accept-unknown-inertials')
+    refuse(
+        arguments,
+        'an arm file: it says how a URDF is read',
+        arm_prefix='--arm-prefix',
+        accept_unknown_inertials='--accept-unknown-inertials',
+    )
     del arguments.arm_prefix
     arguments.arm = arguments.arm or DEFAULT_ARM
     arguments.hand = arguments.hand or AS_LISTED
@@ -87,16 +128,27 @@ def compare_with_arm(arguments: argparse.Namespace, console: Console) -> int:
     together = effect_together(first, acting, gravity=options['gravity'])
     largest = effect_together(first, acting[:_SHOWN], gravity=options['gravity'])
     _print_differences(console, found, arguments)
-    _print_count(console, f'{first.name} ({first.inertial_set}, hand {first.hand})', arguments,
-                 found)
+    _print_count(
+        console, f'{first.name} ({first.inertial_set}, hand {first.hand})', arguments, found
+    )
     if acting:
-        console.print(f'Together they change the torque by {together}'
-                      + (f'; the {_SHOWN} largest alone by {largest}.' if len(acting) > _SHOWN
-                         else '.'), highlight=False, markup=False)
-    _write(arguments, {'first': first.file, 'inertial_set': first.inertial_set,
-                       'second': arguments.other, 'together': asdict(together),
-                       'ten_largest': asdict(largest),
-                       'differences': [one.as_data() for one in found]})
+        console.print(
+            f'Together they change the torque by {together}'
+            + (f'; the {_SHOWN} largest alone by {largest}.' if len(acting) > _SHOWN else '.'),
+            highlight=False,
+            markup=False,
+        )
+    _write(
+        arguments,
+        {
+            'first': first.file,
+            'inertial_set': first.inertial_set,
+            'second': arguments.other,
+            'together': asdict(together),
+            'ten_largest': asdict(largest),
+            'differences': [one.as_data() for one in found],
+        },
+    )
     return 1 if acting else 0
 
 
@@ -105,13 +157,24 @@ def compare_with_urdf(arguments: argparse.Namespace, console: Console) -> int:
     from ..urdf.document import read_urdf
     from ..validation.urdf_comparison import compare_urdf
 
-    refuse(arguments, 'a URDF, which is compared with every set and hand as published',
-           inertial_set='--set', repair='--repair', other_set='--other-set', payload='--payload')
+    refuse(
+        arguments,
+        'a URDF, which is compared with every set and hand as published',
+        inertial_set='--set',
+        repair='--repair',
+        other_set='--other-set',
+        payload='--payload',
+    )
     path = Path(arguments.other)
     found = compare_urdf(
-        read_urdf(path), str(path), arm=arguments.arm, prefix=arguments.arm_prefix,
+        read_urdf(path),
+        str(path),
+        arm=arguments.arm,
+        prefix=arguments.arm_prefix,
         expected_hand=None if arguments.hand == AS_LISTED else arguments.hand,
-        accept_unknown_inertials=arguments.accept_unknown_inertials, **_options(arguments))
+        accept_unknown_inertials=arguments.accept_unknown_inertials,
+        **_options(arguments),
+    )
     console.print('[green]pass[/]' if found.passed else '[red]MISMATCH[/]', end=': ')
     console.print(found.verdict.summary(), highlight=False, markup=False, soft_wrap=True)
     for finding in found.findings:
@@ -121,35 +184,48 @@ def compare_with_urdf(arguments: argparse.Namespace, console: Console) -> int:
         console.print(f'note: {note}', highlight=False, markup=False, soft_wrap=True)
     if found.differences:
         _print_count(console, found.nearest, arguments, found.differences)
-        console.print(f'Together they change the torque by {found.together}.', highlight=False,
-                      markup=False)
+        console.print(
+            f'Together they change the torque by {found.together}.', highlight=False, markup=False
+        )
     _write(arguments, found.as_data())
     return 0 if found.passed else 1
 
 
-def _print_differences(console: Console, found: Sequence[Difference],
-                       arguments: argparse.Namespace) -> None:
+def _print_differences(
+    console: Console, found: Sequence[Difference], arguments: argparse.Namespace
+) -> None:
     shown = found if arguments.all_differences else found[:_SHOWN]
     for one in shown:
         style = 'red' if one.has_effect else 'dim'
         console.print(f'- {one}', style=style, highlight=False, markup=False)
     if len(shown) < len(found):
-        console.print(f'- and {len(found) - len(shown)} more with less effect; '
-                      '--all-differences prints them, --json FILE writes them', style='dim',
-                      highlight=False, markup=False)
+        console.print(
+            f'- and {len(found) - len(shown)} more with less effect; '
+            '--all-differences prints them, --json FILE writes them',
+            style='dim',
+            highlight=False,
+            markup=False,
+        )
 
 
-def _print_count(console: Console, name: str, arguments: argparse.Namespace,
-                 found: Sequence[Difference]) -> None:
+def _print_count(
+    console: Console, name: str, arguments: argparse.Namespace, found: Sequence[Difference]
+) -> None:
     acting = sum(one.has_effect for one in found)
-    console.print(f'{name} against {arguments.other}: {len(found)} '
-                  f'{"difference" if len(found) == 1 else "differences"}, {acting} of them with '
-                  'an effect on torque.', highlight=False, markup=False)
+    console.print(
+        f'{name} against {arguments.other}: {len(found)} '
+        f'{"difference" if len(found) == 1 else "differences"}, {acting} of them with '
+        'an effect on torque.',
+        highlight=False,
+        markup=False,
+    )
 
 
 def _options(arguments: argparse.Namespace) -> dict[str, Any]:
-    options: dict[str, Any] = {'gravity': arguments.gravity or GRAVITY,
-                               'second_gravity': arguments.other_gravity}
+    options: dict[str, Any] = {
+        'gravity': arguments.gravity or GRAVITY,
+        'second_gravity': arguments.other_gravity,
+    }
     if arguments.tolerance is not None:
         options['tolerance'] = arguments.tolerance
     return options
@@ -157,5 +233,6 @@ def _options(arguments: argparse.Namespace) -> dict[str, Any]:
 
 def _write(arguments: argparse.Namespace, data: dict[str, Any]) -> None:
     from ..files import write_text
+
     if arguments.json:
         write_text(arguments.json, json.dumps(data, indent=2) + '\n')

@@ -31,27 +31,58 @@ _STATES, _STATES_OF_A_RANDOM_ARM = 1000, 20
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the verb's options."""
     add_arm_options(parser, default=None, hand=None)
-    add_option(parser, '--states', type=_count, metavar='N', help='random states within the '
-               f'limits (default: {_STATES}, of a random arm {_STATES_OF_A_RANDOM_ARM})')
+    add_option(
+        parser,
+        '--states',
+        type=_count,
+        metavar='N',
+        help='random states within the '
+        f'limits (default: {_STATES}, of a random arm {_STATES_OF_A_RANDOM_ARM})',
+    )
     add_option(parser, '--seed', type=_seed, metavar='N', help='of the states (default: 0)')
-    add_option(parser, '--gravity', type=float, nargs=3, metavar=('X', 'Y', 'Z'),
-               help='in the space frame [m/s^2] (default: 0 0 -9.81)')
-    add_option(parser, '--random', type=_count, metavar='N', help='check N random arms of 1 to 8 '
-               'revolute and prismatic joints in both conventions instead')
-    add_option(parser, '--json', type=output_file, metavar='FILE',
-               help='write all figures to this file')
-    add_option(parser, '--report', '--html', type=output_file, metavar='FILE',
-               help='write a page with tables and pictures')
+    add_option(
+        parser,
+        '--gravity',
+        type=float,
+        nargs=3,
+        metavar=('X', 'Y', 'Z'),
+        help='in the space frame [m/s^2] (default: 0 0 -9.81)',
+    )
+    add_option(
+        parser,
+        '--random',
+        type=_count,
+        metavar='N',
+        help='check N random arms of 1 to 8 '
+        'revolute and prismatic joints in both conventions instead',
+    )
+    add_option(
+        parser, '--json', type=output_file, metavar='FILE', help='write all figures to this file'
+    )
+    add_option(
+        parser,
+        '--report',
+        '--html',
+        type=output_file,
+        metavar='FILE',
+        help='write a page with tables and pictures',
+    )
     _add_former_options(parser)
 
 
 def _add_former_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of what are verbs of their own now: `compare` and `explain-torques`."""
     for spelling, settings in {
-            '--against': {}, '--urdf': {}, '--torques': {'type': Path}, '--against-set': {},
-            '--against-gravity': {'type': float, 'nargs': 3}, '--tolerance': {'type': float},
-            '--prefix': {}, '--accept-unknown-inertials': {'action': 'store_true'},
-            '--all-differences': {'action': 'store_true'}}.items():
+        '--against': {},
+        '--urdf': {},
+        '--torques': {'type': Path},
+        '--against-set': {},
+        '--against-gravity': {'type': float, 'nargs': 3},
+        '--tolerance': {'type': float},
+        '--prefix': {},
+        '--accept-unknown-inertials': {'action': 'store_true'},
+        '--all-differences': {'action': 'store_true'},
+    }.items():
         parser.add_argument(spelling, help=argparse.SUPPRESS, **settings)  # type: ignore[arg-type]
 
 
@@ -60,18 +91,27 @@ def run(arguments: argparse.Namespace) -> int:
     from rich.console import Console
 
     console = Console()
-    given = [name for name in ('against', 'urdf', 'torques', 'random')
-             if getattr(arguments, name) is not None]
+    given = [
+        name
+        for name in ('against', 'urdf', 'torques', 'random')
+        if getattr(arguments, name) is not None
+    ]
     if len(given) > 1:
-        raise SettingsError(f'--{given[0]} and --{given[1]} are two different checks; ask for '
-                            'one at a time.')
+        raise SettingsError(
+            f'--{given[0]} and --{given[1]} are two different checks; ask for one at a time.'
+        )
     if given and given[0] != 'random':
         return _former(arguments, given[0], console)
-    refuse(arguments, 'crosscheck alone: it belongs to the verb compare',
-           against_set='--against-set', against_gravity='--against-gravity',
-           tolerance='--tolerance', prefix='--prefix',
-           accept_unknown_inertials='--accept-unknown-inertials',
-           all_differences='--all-differences')
+    refuse(
+        arguments,
+        'crosscheck alone: it belongs to the verb compare',
+        against_set='--against-set',
+        against_gravity='--against-gravity',
+        tolerance='--tolerance',
+        prefix='--prefix',
+        accept_unknown_inertials='--accept-unknown-inertials',
+        all_differences='--all-differences',
+    )
     if given:
         return _check_random(arguments, console)
     arguments.arm = arguments.arm or DEFAULT_ARM
@@ -80,13 +120,24 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _former(arguments: argparse.Namespace, option: str, console: Console) -> int:
     """Do as the verbs do that these options were."""
-    refuse(arguments, f'--{option}: no formulations are compared',
-           states='--states', seed='--seed', report='--report')
+    refuse(
+        arguments,
+        f'--{option}: no formulations are compared',
+        states='--states',
+        seed='--seed',
+        report='--report',
+    )
     if option == 'torques':
-        refuse(arguments, '--torques', against_set='--against-set', prefix='--prefix',
-               against_gravity='--against-gravity', tolerance='--tolerance',
-               accept_unknown_inertials='--accept-unknown-inertials',
-               all_differences='--all-differences')
+        refuse(
+            arguments,
+            '--torques',
+            against_set='--against-set',
+            prefix='--prefix',
+            against_gravity='--against-gravity',
+            tolerance='--tolerance',
+            accept_unknown_inertials='--accept-unknown-inertials',
+            all_differences='--all-differences',
+        )
         return explain_torques.run(arguments)
     arguments.other = getattr(arguments, option)
     arguments.other_set = arguments.against_set
@@ -115,19 +166,27 @@ def _check_formulations(arguments: argparse.Namespace, console: Console) -> int:
     with progress_bar(console) as bar:
         task = bar.add_task('comparing', total=len(QUANTITIES))
         agreement = compare_formulations(
-            description, gravity=arguments.gravity or GRAVITY, count=arguments.states or _STATES,
-            seed=arguments.seed or 0, progress=lambda: bar.advance(task))
+            description,
+            gravity=arguments.gravity or GRAVITY,
+            count=arguments.states or _STATES,
+            seed=arguments.seed or 0,
+            progress=lambda: bar.advance(task),
+        )
     found = margins(description)
-    console.print(f'{agreement.arm}, set {agreement.inertial_set}, hand {agreement.hand}: '
-                  f'{agreement.states} states, seed {agreement.seed}', highlight=False)
+    console.print(
+        f'{agreement.arm}, set {agreement.inertial_set}, hand {agreement.hand}: '
+        f'{agreement.states} states, seed {agreement.seed}',
+        highlight=False,
+    )
     for sentence in description.repairs:
         console.print(f'note: {sentence}', highlight=False)
     for table in (matrix_table(agreement), links_table(agreement), consistency_table(found)):
         console.print(table)
     _print_verdict(agreement, console)
     if arguments.json:
-        write_text(arguments.json,
-                   json.dumps(agreement_as_data(agreement, found), indent=2) + '\n')
+        write_text(
+            arguments.json, json.dumps(agreement_as_data(agreement, found), indent=2) + '\n'
+        )
     if arguments.report:
         write_text(arguments.report, agreement_page(agreement, found, _command()))
     return 0 if agreement.passed else 1
@@ -139,8 +198,11 @@ def _print_verdict(agreement: Agreement, console: Console) -> None:
     for sentence in agreement.findings:
         console.print(sentence, style='red', highlight=False)
     verdict = '[green]pass[/]' if agreement.passed else '[red]MISMATCH[/]'
-    console.print(f'{verdict}: largest difference of any two {agreement.largest:.1e}, tolerance '
-                  f'{agreement.tolerance:.0e}', highlight=False)
+    console.print(
+        f'{verdict}: largest difference of any two {agreement.largest:.1e}, tolerance '
+        f'{agreement.tolerance:.0e}',
+        highlight=False,
+    )
 
 
 def _check_random(arguments: argparse.Namespace, console: Console) -> int:
@@ -152,33 +214,56 @@ def _check_random(arguments: argparse.Namespace, console: Console) -> int:
     from ..files import write_text
     from ..validation.agreement import AGREEMENT, compare_formulations
 
-    refuse(arguments, '--random: those arms, their gravity and no page about one are drawn',
-           arm='--arm', hand='--hand', inertial_set='--set', repair='--repair',
-           payload='--payload', gravity='--gravity', report='--report')
+    refuse(
+        arguments,
+        '--random: those arms, their gravity and no page about one are drawn',
+        arm='--arm',
+        hand='--hand',
+        inertial_set='--set',
+        repair='--repair',
+        payload='--payload',
+        gravity='--gravity',
+        report='--report',
+    )
     first = arguments.seed or 0
     results = []
     with progress_bar(console) as bar:
         for seed in bar.track(range(first, first + arguments.random), description='random arms'):
             rng = np.random.default_rng(seed)
             agreement = compare_formulations(
-                random_arm(rng), gravity=9.81 * rng.normal(size=3), seed=seed,
-                count=arguments.states or _STATES_OF_A_RANDOM_ARM)
-            results.append({'seed': seed, 'passed': agreement.passed,
-                            'largest': agreement.largest, 'findings': list(agreement.findings)})
+                random_arm(rng),
+                gravity=9.81 * rng.normal(size=3),
+                seed=seed,
+                count=arguments.states or _STATES_OF_A_RANDOM_ARM,
+            )
+            results.append(
+                {
+                    'seed': seed,
+                    'passed': agreement.passed,
+                    'largest': agreement.largest,
+                    'findings': list(agreement.findings),
+                }
+            )
             if not agreement.passed:
-                console.print(f'seed {seed}: {" ".join(agreement.findings)}', style='red',
-                              highlight=False)
+                console.print(
+                    f'seed {seed}: {" ".join(agreement.findings)}', style='red', highlight=False
+                )
     failed = sum(not result['passed'] for result in results)
     # A NaN of any arm is to be seen, which Python's own max could pass over.
     largest = float(np.max([result['largest'] for result in results]))
     verdict = '[red]MISMATCH[/]' if failed else '[green]pass[/]'
-    console.print(f'{verdict}: {arguments.random} random arms, seeds {first} to '
-                  f'{first + arguments.random - 1}, {failed} failed; largest difference '
-                  f'of any two formulations {largest:.1e}, tolerance {AGREEMENT:.0e}',
-                  highlight=False)
+    console.print(
+        f'{verdict}: {arguments.random} random arms, seeds {first} to '
+        f'{first + arguments.random - 1}, {failed} failed; largest difference '
+        f'of any two formulations {largest:.1e}, tolerance {AGREEMENT:.0e}',
+        highlight=False,
+    )
     if arguments.json:
-        write_text(arguments.json, json.dumps(
-            {'tolerance': AGREEMENT, 'passed': not failed, 'arms': results}, indent=2) + '\n')
+        write_text(
+            arguments.json,
+            json.dumps({'tolerance': AGREEMENT, 'passed': not failed, 'arms': results}, indent=2)
+            + '\n',
+        )
     return 1 if failed else 0
 
 

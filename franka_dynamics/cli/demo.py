@@ -30,20 +30,43 @@ _MOST = {'hold': 600.0, 'motion': 600.0, 'amplitude': 3.0}
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the verb's options."""
-    parser.add_argument('--arm', default='fer',
-                        choices=('fer', 'fr3', 'fr3v2', 'fr3v2_1', 'panda'),
-                        help='(default: %(default)s)')
+    parser.add_argument(
+        '--arm',
+        default='fer',
+        choices=('fer', 'fr3', 'fr3v2', 'fr3v2_1', 'panda'),
+        help='(default: %(default)s)',
+    )
     add_hand_option(parser)
     add_payload_option(parser)
-    parser.add_argument('--hold', type=float, default=10.0, metavar='S',
-                        help='how long to hold by feedforward alone [s] (default: %(default)s)')
-    parser.add_argument('--motion', type=float, default=10.0, metavar='S',
-                        help='length of the motion to follow [s] (default: %(default)s)')
-    parser.add_argument('--amplitude', type=float, default=0.5, metavar='RAD',
-                        help='largest deflection of a joint [rad] (default: %(default)s)')
-    add_option(parser, '--output', type=output_folder, default='demo_output', metavar='FOLDER',
-               help='figures, pictures, bag and logs go into a new folder in here '
-               '(default: %(default)s)')
+    parser.add_argument(
+        '--hold',
+        type=float,
+        default=10.0,
+        metavar='S',
+        help='how long to hold by feedforward alone [s] (default: %(default)s)',
+    )
+    parser.add_argument(
+        '--motion',
+        type=float,
+        default=10.0,
+        metavar='S',
+        help='length of the motion to follow [s] (default: %(default)s)',
+    )
+    parser.add_argument(
+        '--amplitude',
+        type=float,
+        default=0.5,
+        metavar='RAD',
+        help='largest deflection of a joint [rad] (default: %(default)s)',
+    )
+    add_option(
+        parser,
+        '--output',
+        type=output_folder,
+        default='demo_output',
+        metavar='FOLDER',
+        help='figures, pictures, bag and logs go into a new folder in here (default: %(default)s)',
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -61,29 +84,41 @@ def run(arguments: argparse.Namespace) -> int:
         write_json,
     )
     from ..simulation.model_trial import run_trial
+
     try:
         from ..ros.demo import DemoPlan, run_session
     except ImportError as error:
         raise MissingDependencyError(
             f'The demonstration needs ROS 2 ({error}): source it, or install its wheels with pip '
-            'install -r requirements/ros-jazzy.txt.') from error
+            'install -r requirements/ros-jazzy.txt.'
+        ) from error
 
     for name in ('hold', 'motion', 'amplitude'):
         if not 0.0 < getattr(arguments, name) <= _MOST[name]:
-            raise SettingsError(f'--{name} is {getattr(arguments, name)}; it must be above 0 and '
-                                f'at most {_MOST[name]:g}.')
+            raise SettingsError(
+                f'--{name} is {getattr(arguments, name)}; it must be above 0 and '
+                f'at most {_MOST[name]:g}.'
+            )
     description = load_arm(arguments)
-    plan = DemoPlan(description, node_arguments(arguments), payload_arguments(arguments),
-                    arguments.hold, arguments.motion, arguments.amplitude)
+    plan = DemoPlan(
+        description,
+        node_arguments(arguments),
+        payload_arguments(arguments),
+        arguments.hold,
+        arguments.motion,
+        arguments.amplitude,
+    )
     folder = arguments.output / datetime.now().strftime('%Y%m%d-%H%M%S')
     try:
         folder.mkdir(parents=True)
     except OSError as error:
-        raise OutputError(f'{folder} cannot be made: {error.strerror}. Choose another place with '
-                          '--output.') from error
+        raise OutputError(
+            f'{folder} cannot be made: {error.strerror}. Choose another place with --output.'
+        ) from error
     console = Console()
-    with Progress(TextColumn('{task.description}'), BarColumn(), TimeElapsedColumn(),
-                  console=console) as bar:
+    with Progress(
+        TextColumn('{task.description}'), BarColumn(), TimeElapsedColumn(), console=console
+    ) as bar:
         task = bar.add_task('starting', total=1.0)
 
         def show(text: str, share: float) -> None:
@@ -99,16 +134,28 @@ def run(arguments: argparse.Namespace) -> int:
         trial = run_trial(description, arguments.motion, arguments.amplitude, progress=show)
         write_recording(trial.recording, folder / 'plant_bag')
         second = second_act_report({column.name: column.error for column in trial.columns})
-        draw_second_act({column.name: (column.time, column.error) for column in trial.columns},
-                        folder / 'second_act.png')
+        draw_second_act(
+            {column.name: (column.time, column.error) for column in trial.columns},
+            folder / 'second_act.png',
+        )
         write_json(report, second, folder / 'demo.json')
         show('done', 1.0)
-    console.print(_table(f'{description.name} ({description.inertial_set}) in MuJoCo, plant = '
-                         'model, torques over DDS', report))
+    console.print(
+        _table(
+            f'{description.name} ({description.inertial_set}) in MuJoCo, plant = '
+            'model, torques over DDS',
+            report,
+        )
+    )
     for sentence in report.errors:
         console.print(f'[red]error:[/] {sentence}', highlight=False)
-    console.print(_table('second act: inertias 10 % off, friction, vibration, noise and 0.2 kg '
-                         'that nobody declared', second))
+    console.print(
+        _table(
+            'second act: inertias 10 % off, friction, vibration, noise and 0.2 kg '
+            'that nobody declared',
+            second,
+        )
+    )
     console.print(f'figures, pictures, bags and logs: {folder}', highlight=False)
     _now_try(console, arguments, folder)
     return 0 if report.passed and second.passed else 1
@@ -133,9 +180,11 @@ def _now_try(console: Console, arguments: argparse.Namespace, folder: Path) -> N
     command = this_command()
     bag, arm_file = (shlex.quote(str(folder / name)) for name in ('plant_bag', 'arm.yaml'))
     console.print('now try', style='bold')
-    for line in (f'sim --arm {arguments.arm}',
-                 f'replay {bag} --arm {arguments.arm}',
-                 f'identify {bag} --arm {arguments.arm} --anyway --output {arm_file}',
-                 f'crosscheck --arm {arguments.arm}',
-                 'doctor'):
+    for line in (
+        f'sim --arm {arguments.arm}',
+        f'replay {bag} --arm {arguments.arm}',
+        f'identify {bag} --arm {arguments.arm} --anyway --output {arm_file}',
+        f'crosscheck --arm {arguments.arm}',
+        'doctor',
+    ):
         console.print(f'  {command} {line}', highlight=False, markup=False, soft_wrap=True)

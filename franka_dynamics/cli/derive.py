@@ -26,21 +26,39 @@ _AGREES = 1e-9
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the verb's options."""
     add_arm_options(parser)
-    parser.add_argument('--kinematics', action='store_true',
-                        help='T_i, r_i, omega_i, xi_i, J_i, J_mi of every frame, instead of M, C '
-                        'and g (rpr: its kinematics are part of the report)')
-    parser.add_argument('--reference-frame', choices=('LOCAL_WORLD_ALIGNED', 'WORLD', 'LOCAL'),
-                        help='of the J_i in --kinematics: mixed, space or body Jacobians '
-                        '(default: LOCAL_WORLD_ALIGNED)')
-    parser.add_argument('--steps', action='store_true',
-                        help='the whole derivation step by step, from the rows to M, C and g, '
-                        'each formula evaluated as it is written and compared with Pinocchio; '
-                        'exit status 1 if one does not agree')
-    parser.add_argument('--format', choices=('text', 'latex', 'html'), default='text',
-                        help='text that assigns as Python does, a LaTeX document, or one HTML '
-                        'page with MathML, which needs no scripts (default: %(default)s)')
-    add_option(parser, '--output', type=output_file, metavar='FILE',
-               help='write there instead of to the terminal')
+    parser.add_argument(
+        '--kinematics',
+        action='store_true',
+        help='T_i, r_i, omega_i, xi_i, J_i, J_mi of every frame, instead of M, C '
+        'and g (rpr: its kinematics are part of the report)',
+    )
+    parser.add_argument(
+        '--reference-frame',
+        choices=('LOCAL_WORLD_ALIGNED', 'WORLD', 'LOCAL'),
+        help='of the J_i in --kinematics: mixed, space or body Jacobians '
+        '(default: LOCAL_WORLD_ALIGNED)',
+    )
+    parser.add_argument(
+        '--steps',
+        action='store_true',
+        help='the whole derivation step by step, from the rows to M, C and g, '
+        'each formula evaluated as it is written and compared with Pinocchio; '
+        'exit status 1 if one does not agree',
+    )
+    parser.add_argument(
+        '--format',
+        choices=('text', 'latex', 'html'),
+        default='text',
+        help='text that assigns as Python does, a LaTeX document, or one HTML '
+        'page with MathML, which needs no scripts (default: %(default)s)',
+    )
+    add_option(
+        parser,
+        '--output',
+        type=output_file,
+        metavar='FILE',
+        help='write there instead of to the terminal',
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -53,8 +71,9 @@ def run(arguments: argparse.Namespace) -> int:
     from ..symbolic.rendering import as_latex, as_text
 
     if arguments.steps and (arguments.kinematics or arguments.reference_frame):
-        raise SettingsError('--steps has all of the derivation: leave out --kinematics and '
-                            '--reference-frame.')
+        raise SettingsError(
+            '--steps has all of the derivation: leave out --kinematics and --reference-frame.'
+        )
     if arguments.reference_frame and not arguments.kinematics:
         raise SettingsError('--reference-frame is for the Jacobians of --kinematics.')
     description = load_arm(arguments)
@@ -68,7 +87,8 @@ def run(arguments: argparse.Namespace) -> int:
             sections = derivations.rpr_report()
         elif arguments.kinematics:
             sections = derivations.kinematics(
-                description, arguments.reference_frame or 'LOCAL_WORLD_ALIGNED')
+                description, arguments.reference_frame or 'LOCAL_WORLD_ALIGNED'
+            )
         else:
             sections = derivations.equations(description)
         text = {'text': as_text, 'latex': as_latex, 'html': as_html}[arguments.format](sections)
@@ -87,8 +107,11 @@ def _checked(description: ArmDescription) -> CheckedDerivation:
 
 def _verdict(checked: CheckedDerivation) -> int:
     agrees = checked.worst <= _AGREES
-    print(f'{checked.compared} formulas compared, largest difference {checked.worst:.1e} '
-          f'(relative to max(1, |value|)){"" if agrees else ": MISMATCH"}', file=sys.stderr)
+    print(
+        f'{checked.compared} formulas compared, largest difference {checked.worst:.1e} '
+        f'(relative to max(1, |value|)){"" if agrees else ": MISMATCH"}',
+        file=sys.stderr,
+    )
     return 0 if agrees else 1
 
 

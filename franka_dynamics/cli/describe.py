@@ -25,25 +25,44 @@ if TYPE_CHECKING:
 
 SUMMARY = "Print an arm's Denavit-Hartenberg and inertia tables; draw its frames."
 GROUP = 'check a model'
-_HEADING = {'frame_origin': "about the frame's origin", 'center_of_mass': 'about the centre of '
-            'mass', 'space_origin': 'about the origin of {S}'}
+_HEADING = {
+    'frame_origin': "about the frame's origin",
+    'center_of_mass': 'about the centre of mass',
+    'space_origin': 'about the origin of {S}',
+}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the verb's options."""
     add_arm_options(parser)
-    parser.add_argument('--frame', choices=('body', 'space'), default='body',
-                        help="centres of mass and inertia in the links' own frames, or in the "
-                        'space frame {S} at a pose (default: %(default)s)')
-    parser.add_argument('--q', nargs='+', default=['zero'], metavar='Q',
-                        help='the pose: zero, home, or one position per joint [rad, m] '
-                        '(default: zero)')
-    parser.add_argument('--about', choices=tuple(_HEADING), default='frame_origin',
-                        help='reference point of the inertia; space_origin needs --frame space '
-                        '(default: %(default)s)')
-    add_option(parser, '--plot', type=picture_file, metavar='FILE',
-               help='draw {S}, the frames and the centres of mass at the pose '
-               '(.png, .svg, .pdf)')
+    parser.add_argument(
+        '--frame',
+        choices=('body', 'space'),
+        default='body',
+        help="centres of mass and inertia in the links' own frames, or in the "
+        'space frame {S} at a pose (default: %(default)s)',
+    )
+    parser.add_argument(
+        '--q',
+        nargs='+',
+        default=['zero'],
+        metavar='Q',
+        help='the pose: zero, home, or one position per joint [rad, m] (default: zero)',
+    )
+    parser.add_argument(
+        '--about',
+        choices=tuple(_HEADING),
+        default='frame_origin',
+        help='reference point of the inertia; space_origin needs --frame space '
+        '(default: %(default)s)',
+    )
+    add_option(
+        parser,
+        '--plot',
+        type=picture_file,
+        metavar='FILE',
+        help='draw {S}, the frames and the centres of mass at the pose (.png, .svg, .pdf)',
+    )
     parser.add_argument('--json', action='store_true', help='print JSON instead of tables')
 
 
@@ -55,10 +74,15 @@ def run(arguments: argparse.Namespace) -> int:
     q = pose(description, arguments.q)
     in_space = arguments.frame == 'space'
     if arguments.about == 'space_origin' and not in_space:
-        raise DescriptionError('--about space_origin needs --frame space: where the origin of {S} '
-                               "is in a link's own frame depends on the pose.")
-    rows = (space_rows(description, q, arguments.about) if in_space
-            else body_rows(description, arguments.about))
+        raise DescriptionError(
+            '--about space_origin needs --frame space: where the origin of {S} '
+            "is in a link's own frame depends on the pose."
+        )
+    rows = (
+        space_rows(description, q, arguments.about)
+        if in_space
+        else body_rows(description, arguments.about)
+    )
     if arguments.plot:
         from rich.console import Console
 
@@ -67,8 +91,13 @@ def run(arguments: argparse.Namespace) -> int:
         with Console(stderr=True).status('drawing ...'):
             draw_arm(description, q, arguments.plot)
     if arguments.json:
-        data = as_json(description, rows, frame=arguments.frame, about=arguments.about,
-                       q=q if in_space else None)
+        data = as_json(
+            description,
+            rows,
+            frame=arguments.frame,
+            about=arguments.about,
+            q=q if in_space else None,
+        )
         sys.stdout.write(json.dumps(data, indent=2) + '\n')
     else:
         _print(description, rows, q, arguments)
@@ -91,19 +120,25 @@ def pose(description: ArmDescription, words: list[str]) -> NDArray[np.float64]:
         return np.zeros(description.n)
     if words == ['home']:
         if description.home is None:
-            raise DescriptionError(f'{description.name} has no home pose; give --q one position '
-                                   'per joint.')
+            raise DescriptionError(
+                f'{description.name} has no home pose; give --q one position per joint.'
+            )
         return np.array(description.home)
     try:
         values = [float(word) for word in words]
     except ValueError:
-        raise DescriptionError(f'--q takes zero, home or {description.n} numbers; got '
-                               f'{" ".join(words)}.') from None
+        raise DescriptionError(
+            f'--q takes zero, home or {description.n} numbers; got {" ".join(words)}.'
+        ) from None
     return description.joint_vector(values, '--q')
 
 
-def _print(description: ArmDescription, rows: list[InertiaRow], q: NDArray[np.float64],
-           arguments: argparse.Namespace) -> None:
+def _print(
+    description: ArmDescription,
+    rows: list[InertiaRow],
+    q: NDArray[np.float64],
+    arguments: argparse.Namespace,
+) -> None:
     from rich.console import Console
 
     tables = [_dh_table(description)]
@@ -164,8 +199,11 @@ def _inertia_table(rows: list[InertiaRow], arguments: argparse.Namespace) -> Tab
 
     from ..arm.inertia import TENSOR_ORDER
 
-    table = Table(title=f'inertia [kg m^2] {_place(arguments)}, {_HEADING[arguments.about]}',
-                  box=None, padding=(0, 1, 0, 0))
+    table = Table(
+        title=f'inertia [kg m^2] {_place(arguments)}, {_HEADING[arguments.about]}',
+        box=None,
+        padding=(0, 1, 0, 0),
+    )
     for heading in ('link', *(f'I {name}' for name in TENSOR_ORDER)):
         table.add_column(heading, justify='right', no_wrap=True)
     for row in rows:

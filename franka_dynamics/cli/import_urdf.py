@@ -21,18 +21,41 @@ TOLERANCE = 1e-6
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the verb's options."""
     parser.add_argument('urdf', type=Path, metavar='URDF', help='the URDF (xacro expanded)')
-    add_option(parser, '--output', '--out', type=output_file, required=True, metavar='FILE',
-               help='the arm file to write (.yaml)')
+    add_option(
+        parser,
+        '--output',
+        '--out',
+        type=output_file,
+        required=True,
+        metavar='FILE',
+        help='the arm file to write (.yaml)',
+    )
     parser.add_argument('--name', help="of the arm (default: the URDF's robot name)")
-    parser.add_argument('--joints', nargs='+', metavar='JOINT',
-                        help="the arm's joints from base to tip (default: the only chain)")
-    parser.add_argument('--tip', metavar='LINK', help='the link that is the flange (default: '
-                        'flange, tool0 or link8, else the last link)')
-    add_option(parser, '--arm-prefix', '--prefix', default='', metavar='PREFIX',
-               help='only joints with this prefix; the arm file has them without it')
-    parser.add_argument('--convention', choices=[c.value for c in Convention],
-                        default=Convention.MODIFIED.value,
-                        help='of the DH rows (default: %(default)s)')
+    parser.add_argument(
+        '--joints',
+        nargs='+',
+        metavar='JOINT',
+        help="the arm's joints from base to tip (default: the only chain)",
+    )
+    parser.add_argument(
+        '--tip',
+        metavar='LINK',
+        help='the link that is the flange (default: flange, tool0 or link8, else the last link)',
+    )
+    add_option(
+        parser,
+        '--arm-prefix',
+        '--prefix',
+        default='',
+        metavar='PREFIX',
+        help='only joints with this prefix; the arm file has them without it',
+    )
+    parser.add_argument(
+        '--convention',
+        choices=[c.value for c in Convention],
+        default=Convention.MODIFIED.value,
+        help='of the DH rows (default: %(default)s)',
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -48,26 +71,41 @@ def run(arguments: argparse.Namespace) -> int:
 
     console = Console(soft_wrap=True, highlight=False, markup=False)
     text = read_urdf(arguments.urdf)
-    arm = import_urdf(text, source=str(arguments.urdf), name=arguments.name,
-                      joint_names=arguments.joints, tip=arguments.tip, prefix=arguments.arm_prefix,
-                      convention=Convention(arguments.convention))
-    write_text(arguments.output, arm_file_text(
-        arm.description, source=f'imported from {arguments.urdf.name}'))
+    arm = import_urdf(
+        text,
+        source=str(arguments.urdf),
+        name=arguments.name,
+        joint_names=arguments.joints,
+        tip=arguments.tip,
+        prefix=arguments.arm_prefix,
+        convention=Convention(arguments.convention),
+    )
+    write_text(
+        arguments.output,
+        arm_file_text(arm.description, source=f'imported from {arguments.urdf.name}'),
+    )
     for note in arm.notes:
         console.print(f'note: {note}')
-    console.print(f'{arguments.output}: {arm.description.n} joints from '
-                  f'{arm.description.joint_names[0]} to {arm.description.joint_names[-1]}, flange '
-                  f'{arm.tip}, {arguments.convention} DH rows.')
+    console.print(
+        f'{arguments.output}: {arm.description.n} joints from '
+        f'{arm.description.joint_names[0]} to {arm.description.joint_names[-1]}, flange '
+        f'{arm.tip}, {arguments.convention} DH rows.'
+    )
     # What is checked is the file, as it will be loaded.
     written = load(arguments.output)
-    named = replace(written, joints=tuple(
-        replace(joint, name=name)
-        for joint, name in zip(written.joints, arm.urdf_joint_names)))
+    named = replace(
+        written,
+        joints=tuple(
+            replace(joint, name=name) for joint, name in zip(written.joints, arm.urdf_joint_names)
+        ),
+    )
     torque = largest_difference(text, named, arm.mount)
     pose = largest_flange_difference(text, named, arm.mount, arm.tip)
     passed = torque <= TOLERANCE and pose <= TOLERANCE
     verdict = 'pass' if passed else 'MISMATCH'
-    console.print(f"{verdict}: against Pinocchio's own reading of the URDF, flange poses differ "
-                  f'by up to {pose:.2g} (m, 1) and joint torques by up to {torque:.2g} N m '
-                  f'(tolerance {TOLERANCE:.0e}).')
+    console.print(
+        f"{verdict}: against Pinocchio's own reading of the URDF, flange poses differ "
+        f'by up to {pose:.2g} (m, 1) and joint torques by up to {torque:.2g} N m '
+        f'(tolerance {TOLERANCE:.0e}).'
+    )
     return 0 if passed else 1

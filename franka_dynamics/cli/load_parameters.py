@@ -17,10 +17,19 @@ GROUP = 'while it runs'
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the verb's options."""
     parser.add_argument('node', help='fully qualified name, such as /feedforward')
-    parser.add_argument('file', type=Path, help='as `ros2 param dump` or `franka-dynamics '
-                        'parameters` writes it; values that are so already may stay in it')
-    parser.add_argument('--timeout', type=float, default=10.0, metavar='S',
-                        help='how long to wait for the node [s] (default: %(default)s)')
+    parser.add_argument(
+        'file',
+        type=Path,
+        help='as `ros2 param dump` or `franka-dynamics '
+        'parameters` writes it; values that are so already may stay in it',
+    )
+    parser.add_argument(
+        '--timeout',
+        type=float,
+        default=10.0,
+        metavar='S',
+        help='how long to wait for the node [s] (default: %(default)s)',
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -30,16 +39,19 @@ def run(arguments: argparse.Namespace) -> int:
     except ImportError as error:
         raise MissingDependencyError(
             f'Loading parameters needs ROS 2 ({error}): source it, or install its wheels with '
-            'pip install -r requirements/ros-jazzy.txt.') from error
+            'pip install -r requirements/ros-jazzy.txt.'
+        ) from error
     try:
-        loaded = load_parameters('/' + arguments.node.strip('/'), arguments.file,
-                                 arguments.timeout)
+        loaded = load_parameters(
+            '/' + arguments.node.strip('/'), arguments.file, arguments.timeout
+        )
     except NoAnswerError as error:
         print(f'franka-dynamics: {error}', file=sys.stderr)
         return 1
     if loaded.refusal:
         print(f'refused, nothing was set: {loaded.refusal}', file=sys.stderr)
         return 1
-    print(f'set: {", ".join(loaded.changed) or "nothing"}; {len(loaded.unchanged)} were so '
-          'already')
+    print(
+        f'set: {", ".join(loaded.changed) or "nothing"}; {len(loaded.unchanged)} were so already'
+    )
     return 0

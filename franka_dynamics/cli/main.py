@@ -34,21 +34,30 @@ _WIDTH = 79
 def verbs() -> dict[str, str]:
     """Return the verbs and the modules that hold them."""
     names = [module.name for module in iter_modules(cli.__path__)]
-    return {name.replace('_', '-'): name for name in names
-            if name != 'main' and not name.startswith('_')}
+    return {
+        name.replace('_', '-'): name
+        for name in names
+        if name != 'main' and not name.startswith('_')
+    }
 
 
 def build_parser() -> argparse.ArgumentParser:
     """Return the parser of all verbs."""
     modules = {verb: import_module(f'{cli.__name__}.{name}') for verb, name in verbs().items()}
     parser = argparse.ArgumentParser(
-        prog='franka-dynamics', usage='franka-dynamics [--version] VERB [options]',
+        prog='franka-dynamics',
+        usage='franka-dynamics [--version] VERB [options]',
         description='Dynamics of Franka arms: check, compare, identify, generate.',
-        epilog=_verbs_by_group(modules), formatter_class=argparse.RawDescriptionHelpFormatter)
+        epilog=_verbs_by_group(modules),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     parser.add_argument('--version', action='version', version=f'%(prog)s {__version__}')
     subparsers = parser.add_subparsers(
-        prog='franka-dynamics', metavar='VERB', required=True,
-        help='one of those below; VERB --help tells its options')
+        prog='franka-dynamics',
+        metavar='VERB',
+        required=True,
+        help='one of those below; VERB --help tells its options',
+    )
     for verb, module in modules.items():
         # Without `help` a verb is not listed a second time among the positional arguments.
         subparser = subparsers.add_parser(verb, description=module.SUMMARY)
@@ -63,9 +72,15 @@ def _verbs_by_group(modules: dict[str, ModuleType]) -> str:
     blocks = []
     for group in (*GROUPS, OTHERS):
         lines = [
-            textwrap.fill(module.SUMMARY, _WIDTH, initial_indent=f'  {verb:<{column - 2}}',
-                          subsequent_indent=' ' * column)
-            for verb, module in modules.items() if getattr(module, 'GROUP', OTHERS) == group]
+            textwrap.fill(
+                module.SUMMARY,
+                _WIDTH,
+                initial_indent=f'  {verb:<{column - 2}}',
+                subsequent_indent=' ' * column,
+            )
+            for verb, module in modules.items()
+            if getattr(module, 'GROUP', OTHERS) == group
+        ]
         if lines:
             blocks.append('\n'.join((f'{group}:', *lines)))
     return '\n\n'.join(blocks)

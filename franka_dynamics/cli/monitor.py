@@ -22,17 +22,34 @@ _SETTLE_S = 0.3  # the observer of external torque begins with its first listene
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the verb's options."""
-    parser.add_argument('--namespace', action='append', default=[], metavar='NS',
-                        help="only nodes in this namespace ('/' for none); may be repeated "
-                        '(default: all that are heard)')
-    parser.add_argument('--no-torques', action='store_true',
-                        help='diagnostics alone: the nodes need not publish their terms for it')
-    parser.add_argument('--rate', type=float, default=4.0, metavar='HZ',
-                        help='pictures per second (default: %(default)s)')
+    parser.add_argument(
+        '--namespace',
+        action='append',
+        default=[],
+        metavar='NS',
+        help="only nodes in this namespace ('/' for none); may be repeated "
+        '(default: all that are heard)',
+    )
+    parser.add_argument(
+        '--no-torques',
+        action='store_true',
+        help='diagnostics alone: the nodes need not publish their terms for it',
+    )
+    parser.add_argument(
+        '--rate',
+        type=float,
+        default=4.0,
+        metavar='HZ',
+        help='pictures per second (default: %(default)s)',
+    )
     parser.add_argument('--once', action='store_true', help='show one picture and end')
     parser.add_argument('--json', action='store_true', help='with --once: print JSON instead')
-    parser.add_argument('--timeout', type=float, metavar='S',
-                        help='with --once: how long to wait for an arm [s] (default: 5.0)')
+    parser.add_argument(
+        '--timeout',
+        type=float,
+        metavar='S',
+        help='with --once: how long to wait for an arm [s] (default: 5.0)',
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -51,7 +68,8 @@ def run(arguments: argparse.Namespace) -> int:
     except ImportError as error:
         raise MissingDependencyError(
             f'The monitor needs ROS 2 ({error}): source it, or install its wheels with pip '
-            'install -r requirements/ros-jazzy.txt.') from error
+            'install -r requirements/ros-jazzy.txt.'
+        ) from error
     namespaces = [namespace.strip('/') for namespace in arguments.namespace]
     feed = MonitorFeed(namespaces, with_torques=not arguments.no_torques)
     try:
@@ -71,13 +89,17 @@ def _once(feed: Any, namespaces: list[str], arguments: argparse.Namespace) -> in
     now = time.monotonic()
     nodes = feed.nodes
     if arguments.json:
-        print(json.dumps({'nodes': [node.as_dict(now) for node in nodes]}, indent=2,
-                         allow_nan=False))
+        print(
+            json.dumps({'nodes': [node.as_dict(now) for node in nodes]}, indent=2, allow_nan=False)
+        )
     elif nodes:
         console = Console()
         console.print(monitor_view(nodes, now, console.width))
-    faults = [f'No feedforward node was heard {place} within {arguments.timeout:g} s; is it '
-              'running, in this ROS_DOMAIN_ID?' for place in missing] + at_fault(nodes, now)
+    faults = [
+        f'No feedforward node was heard {place} within {arguments.timeout:g} s; is it '
+        'running, in this ROS_DOMAIN_ID?'
+        for place in missing
+    ] + at_fault(nodes, now)
     for sentence in faults:
         print(sentence, file=sys.stderr)
     return 1 if faults else 0
@@ -91,13 +113,17 @@ def _wait(feed: Any, namespaces: list[str], timeout: float) -> list[str]:
         feed.poll()
         now = time.monotonic()
         heard = {node.namespace for node in feed.arms}
-        missing = ([f'in namespace /{namespace}' for namespace in namespaces
-                    if namespace not in heard] if namespaces else [] if heard else ['anywhere'])
+        missing = (
+            [f'in namespace /{namespace}' for namespace in namespaces if namespace not in heard]
+            if namespaces
+            else []
+            if heard
+            else ['anywhere']
+        )
         if not missing:
             heard_at = min(heard_at, now)
             complete_at = min(complete_at, now) if feed.complete else float('inf')
-        if (now - complete_at > _SETTLE_S or now - heard_at > _PATIENCE_S
-                or now - began > timeout):
+        if now - complete_at > _SETTLE_S or now - heard_at > _PATIENCE_S or now - began > timeout:
             return missing
         time.sleep(0.02)
 
@@ -113,8 +139,10 @@ def _live(feed: Any, period: float) -> int:
         with Live(console=console, screen=console.is_terminal, auto_refresh=False) as live:
             while True:
                 feed.poll()
-                live.update(monitor_view(feed.nodes, time.monotonic(), console.width),
-                            refresh=console.is_terminal)
+                live.update(
+                    monitor_view(feed.nodes, time.monotonic(), console.width),
+                    refresh=console.is_terminal,
+                )
                 time.sleep(period)
     except KeyboardInterrupt:
         return 0

@@ -11,8 +11,17 @@ from ..errors import MissingDependencyError, SettingsError
 
 SUMMARY = "Read and set a running node's parameters, change its state, or send it a motion."
 GROUP = 'while it runs'
-_ACTIONS = ('get', 'set', 'state', 'play', 'configure', 'activate', 'deactivate', 'cleanup',
-            'shutdown')
+_ACTIONS = (
+    'get',
+    'set',
+    'state',
+    'play',
+    'configure',
+    'activate',
+    'deactivate',
+    'cleanup',
+    'shutdown',
+)
 # A simulated arm on a busy machine may be slower than its own clock by this much.
 _SLOWER, _PATIENCE_S = 20.0, 10.0
 _VALUES = {'get': 1, 'set': 2, 'play': 1}
@@ -20,27 +29,38 @@ _VALUES = {'get': 1, 'set': 2, 'play': 1}
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the verb's options."""
-    parser.add_argument('action', choices=_ACTIONS, metavar='ACTION',
-                        help='get PARAMETER, set PARAMETER VALUE, state, play FILE (a trajectory '
-                        'of excite), or a transition: configure, activate, deactivate, cleanup, '
-                        'shutdown')
+    parser.add_argument(
+        'action',
+        choices=_ACTIONS,
+        metavar='ACTION',
+        help='get PARAMETER, set PARAMETER VALUE, state, play FILE (a trajectory '
+        'of excite), or a transition: configure, activate, deactivate, cleanup, '
+        'shutdown',
+    )
     parser.add_argument('values', nargs='*', metavar='VALUE', help='what the action takes')
-    parser.add_argument('--node', default='feedforward', metavar='NAME',
-                        help='the node, with its namespace (default: %(default)s)')
+    parser.add_argument(
+        '--node',
+        default='feedforward',
+        metavar='NAME',
+        help='the node, with its namespace (default: %(default)s)',
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Do it; exit 1 if the node does not answer or refuses."""
     wanted = _VALUES.get(arguments.action, 0)
     if len(arguments.values) != wanted:
-        raise SettingsError(f'{arguments.action} takes {wanted} value{"s" * (wanted != 1)}; got '
-                            f'{len(arguments.values)}.')
+        raise SettingsError(
+            f'{arguments.action} takes {wanted} value{"s" * (wanted != 1)}; got '
+            f'{len(arguments.values)}.'
+        )
     try:
         from ..ros.node_client import NodeClient, NodeClientError, read_trajectory
     except ImportError as error:
         raise MissingDependencyError(
             f'Talking to a node needs ROS 2 ({error}): source it, or install its wheels with pip '
-            'install -r requirements/ros-jazzy.txt.') from error
+            'install -r requirements/ros-jazzy.txt.'
+        ) from error
     motion = None
     if arguments.action == 'play':
         path = Path(arguments.values[0])

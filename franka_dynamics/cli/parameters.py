@@ -21,14 +21,26 @@ GROUP = 'generate'
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the verb's options."""
-    parser.add_argument('node', nargs='?',
-                        help='feedforward, fci, simulator, reference_player or keeper '
-                        '(default: feedforward)')
-    add_option(parser, '--output', '--out', type=output_file, metavar='FILE',
-               help='write there, not to the screen')
-    add_option(parser, '--all', type=output_folder, metavar='FOLDER',
-               help='write the parameter files and the page that the package ships '
-               'below a folder')
+    parser.add_argument(
+        'node',
+        nargs='?',
+        help='feedforward, fci, simulator, reference_player or keeper (default: feedforward)',
+    )
+    add_option(
+        parser,
+        '--output',
+        '--out',
+        type=output_file,
+        metavar='FILE',
+        help='write there, not to the screen',
+    )
+    add_option(
+        parser,
+        '--all',
+        type=output_folder,
+        metavar='FOLDER',
+        help='write the parameter files and the page that the package ships below a folder',
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -37,8 +49,12 @@ def run(arguments: argparse.Namespace) -> int:
     from ..ros.parameter_pages import generated_files, parameter_file, TABLES
 
     if arguments.all is not None:
-        refuse(arguments, '--all, which writes the files of every node', node='A node',
-               output='--output')
+        refuse(
+            arguments,
+            '--all, which writes the files of every node',
+            node='A node',
+            output='--output',
+        )
         write_files(generated_files(), arguments.all)
         return 0
     node = arguments.node or 'feedforward'

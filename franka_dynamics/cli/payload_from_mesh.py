@@ -25,28 +25,66 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the verb's options."""
     parser.add_argument('mesh', help='an .stl, .obj or .ply file')
     weight = parser.add_mutually_exclusive_group(required=True)
-    weight.add_argument('--density', type=float, metavar='KG_PER_M3',
-                        help='of the material: 2700 aluminium, 7850 steel, 1240 PLA')
+    weight.add_argument(
+        '--density',
+        type=float,
+        metavar='KG_PER_M3',
+        help='of the material: 2700 aluminium, 7850 steel, 1240 PLA',
+    )
     weight.add_argument('--mass', type=float, metavar='KG', help='of the tool, as weighed')
-    parser.add_argument('--unit', choices=('m', 'cm', 'mm', 'in'),
-                        help="of the file's numbers; told from their size if not given")
-    parser.add_argument('--mount', choices=sorted(MOUNTS), default='flange',
-                        help='frame that --xyz and --rpy refer to (default: %(default)s)')
-    parser.add_argument('--xyz', type=float, nargs=3, default=(0.0, 0.0, 0.0),
-                        metavar=('X', 'Y', 'Z'), help="the mesh's origin in that frame [m]")
-    parser.add_argument('--rpy', type=float, nargs=3, default=(0.0, 0.0, 0.0),
-                        metavar=('R', 'P', 'Y'),
-                        help="the mesh's axes in that frame: roll, pitch, yaw about fixed axes, "
-                        "as in URDF [rad]")
-    parser.add_argument('--repair', action='store_true',
-                        help='close holes and turn flipped normals, and say what was done')
-    parser.add_argument('--accept-crossing-faces', action='store_true',
-                        help='do not look for faces that cross or touch: right for parts that '
-                        'touch; volume in which parts overlap counts twice')
-    add_option(parser, '--output', type=output_file, metavar='FILE',
-               help='write a ROS parameter file for the feedforward node')
-    add_option(parser, '--plot', '--picture', type=picture_file, metavar='FILE',
-               help='draw mesh, centre of mass and inertia ellipsoid (.png, .svg, .pdf)')
+    parser.add_argument(
+        '--unit',
+        choices=('m', 'cm', 'mm', 'in'),
+        help="of the file's numbers; told from their size if not given",
+    )
+    parser.add_argument(
+        '--mount',
+        choices=sorted(MOUNTS),
+        default='flange',
+        help='frame that --xyz and --rpy refer to (default: %(default)s)',
+    )
+    parser.add_argument(
+        '--xyz',
+        type=float,
+        nargs=3,
+        default=(0.0, 0.0, 0.0),
+        metavar=('X', 'Y', 'Z'),
+        help="the mesh's origin in that frame [m]",
+    )
+    parser.add_argument(
+        '--rpy',
+        type=float,
+        nargs=3,
+        default=(0.0, 0.0, 0.0),
+        metavar=('R', 'P', 'Y'),
+        help="the mesh's axes in that frame: roll, pitch, yaw about fixed axes, as in URDF [rad]",
+    )
+    parser.add_argument(
+        '--repair',
+        action='store_true',
+        help='close holes and turn flipped normals, and say what was done',
+    )
+    parser.add_argument(
+        '--accept-crossing-faces',
+        action='store_true',
+        help='do not look for faces that cross or touch: right for parts that '
+        'touch; volume in which parts overlap counts twice',
+    )
+    add_option(
+        parser,
+        '--output',
+        type=output_file,
+        metavar='FILE',
+        help='write a ROS parameter file for the feedforward node',
+    )
+    add_option(
+        parser,
+        '--plot',
+        '--picture',
+        type=picture_file,
+        metavar='FILE',
+        help='draw mesh, centre of mass and inertia ellipsoid (.png, .svg, .pdf)',
+    )
 
 
 def mesh_pose(mount: str, xyz: ArrayLike, rpy_angles: ArrayLike) -> NDArray[np.float64]:
@@ -71,8 +109,11 @@ def run(arguments: argparse.Namespace) -> int:
     from ..mesh.solid_check import require_solid
 
     name = Path(arguments.mesh).name
-    quantity, value = (('--mass', arguments.mass) if arguments.density is None
-                       else ('--density', arguments.density))
+    quantity, value = (
+        ('--mass', arguments.mass)
+        if arguments.density is None
+        else ('--density', arguments.density)
+    )
     require_positive(quantity, value)
     console = Console(soft_wrap=True, highlight=False, markup=False)
     with console.status(f'reading {name}'):
@@ -80,31 +121,47 @@ def run(arguments: argparse.Namespace) -> int:
     for note in file.notes:
         console.print(note, style='yellow' if note.startswith('repair') else None)
     with console.status('looking for holes, flipped normals and faces that cross'):
-        require_solid(file.mesh, arguments.mesh,
-                      self_intersection=not arguments.accept_crossing_faces)
+        require_solid(
+            file.mesh, arguments.mesh, self_intersection=not arguments.accept_crossing_faces
+        )
     volume = mesh_volume(file.mesh)
     density = arguments.density if arguments.mass is None else arguments.mass / volume
     mesh = file.mesh.moved(mesh_pose(arguments.mount, arguments.xyz, arguments.rpy))
     inertia = mesh_inertia(mesh, density)
-    console.print(f'{len(mesh.faces)} faces, volume {volume * 1e6:.6g} cm^3, density '
-                  f'{density:.6g} kg/m^3, mass {inertia.mass:.6g} kg')
+    console.print(
+        f'{len(mesh.faces)} faces, volume {volume * 1e6:.6g} cm^3, density '
+        f'{density:.6g} kg/m^3, mass {inertia.mass:.6g} kg'
+    )
     if inertia.mass > _RATED_PAYLOAD:
-        console.print(f'warning: {inertia.mass:.4g} kg is more than the arm may carry '
-                      f'({_RATED_PAYLOAD:g} kg)', style='yellow')
+        console.print(
+            f'warning: {inertia.mass:.4g} kg is more than the arm may carry '
+            f'({_RATED_PAYLOAD:g} kg)',
+            style='yellow',
+        )
     if density > _DENSEST:
-        console.print(f'warning: nothing is as dense as {density:.4g} kg/m^3; is the unit '
-                      f'{file.unit} right?', style='yellow')
+        console.print(
+            f'warning: nothing is as dense as {density:.4g} kg/m^3; is the unit '
+            f'{file.unit} right?',
+            style='yellow',
+        )
     payload = payload_array(inertia)
     console.print('payload: [' + ', '.join(f'{number:.9g}' for number in payload) + ']')
-    console.print('in the flange frame: mass [kg], centre of mass x y z [m], inertia about the '
-                  'centre of mass xx xy xz yy yz zz [kg m^2]')
+    console.print(
+        'in the flange frame: mass [kg], centre of mass x y z [m], inertia about the '
+        'centre of mass xx xy xz yy yz zz [kg m^2]'
+    )
     if arguments.output:
         comment = f'{name}, {density:.6g} kg/m^3, mount {arguments.mount}'
         write_text(arguments.output, payload_parameter_file(payload, comment))
         console.print(f'written: {arguments.output}')
     if arguments.plot:
         from ..report.mesh import draw_payload
-        draw_payload(mesh, inertia, arguments.plot,
-                     f'{name}: {inertia.mass:.4g} kg, mount {arguments.mount}')
+
+        draw_payload(
+            mesh,
+            inertia,
+            arguments.plot,
+            f'{name}: {inertia.mass:.4g} kg, mount {arguments.mount}',
+        )
         console.print(f'written: {arguments.plot}')
     return 0

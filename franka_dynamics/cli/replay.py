@@ -38,25 +38,56 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the verb's options."""
     parser.add_argument('bag', metavar='BAG', help='a rosbag2 folder, or one .mcap or .db3 file')
     add_recording_options(parser)
-    parser.add_argument('--set', dest='sets', action='extend', nargs='+', metavar='SET',
-                        help='inertial sets to try (default: all of the arm file)')
-    parser.add_argument('--hand', dest='hands', action='extend', nargs='+', metavar='HAND',
-                        help='hands to try each set with: none, as_listed, '
-                        f'{", ".join(available_hands())} or the path of a hand file (default: '
-                        'none and all shipped hands)')
-    parser.add_argument('--gravity', type=float, nargs=3, default=(0.0, 0.0, -9.81),
-                        metavar=('X', 'Y', 'Z'), help='in the base frame [m/s^2]')
-    add_option(parser, '--output', type=output_folder, default=Path('replay_output'),
-               metavar='FOLDER',
-               help='where plots go (default: %(default)s)')
+    parser.add_argument(
+        '--set',
+        dest='sets',
+        action='extend',
+        nargs='+',
+        metavar='SET',
+        help='inertial sets to try (default: all of the arm file)',
+    )
+    parser.add_argument(
+        '--hand',
+        dest='hands',
+        action='extend',
+        nargs='+',
+        metavar='HAND',
+        help='hands to try each set with: none, as_listed, '
+        f'{", ".join(available_hands())} or the path of a hand file (default: '
+        'none and all shipped hands)',
+    )
+    parser.add_argument(
+        '--gravity',
+        type=float,
+        nargs=3,
+        default=(0.0, 0.0, -9.81),
+        metavar=('X', 'Y', 'Z'),
+        help='in the base frame [m/s^2]',
+    )
+    add_option(
+        parser,
+        '--output',
+        type=output_folder,
+        default=Path('replay_output'),
+        metavar='FOLDER',
+        help='where plots go (default: %(default)s)',
+    )
     parser.add_argument('--no-plots', action='store_true', help='draw nothing')
-    add_option(parser, '--json', type=output_file, metavar='FILE',
-               help='write all figures to this file')
-    parser.add_argument('--contact', action='store_true',
-                        help="run the node's contact detection over the recording with the set "
-                        'that fits best, and print its alarms')
-    parser.add_argument('--require', type=float, metavar='E',
-                        help='exit with 1 unless the best E is at most this [N m]')
+    add_option(
+        parser, '--json', type=output_file, metavar='FILE', help='write all figures to this file'
+    )
+    parser.add_argument(
+        '--contact',
+        action='store_true',
+        help="run the node's contact detection over the recording with the set "
+        'that fits best, and print its alarms',
+    )
+    parser.add_argument(
+        '--require',
+        type=float,
+        metavar='E',
+        help='exit with 1 unless the best E is at most this [N m]',
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -76,11 +107,11 @@ def run(arguments: argparse.Namespace) -> int:
         recording = read_from_options(arguments, arms[0][0], bar)
         doubts = suspicions(recording, arms[0][0], gravity=arguments.gravity)
         # Friction belongs to the arm file, so all of its sets have the same.
-        motion = prepare(recording, signal_options(arguments),
-                         columns=friction_column(arms[0][0].friction))
+        motion = prepare(
+            recording, signal_options(arguments), columns=friction_column(arms[0][0].friction)
+        )
         task = bar.add_task('predicting', total=len(arms))
-        fits = fit_all(arms, motion, gravity=arguments.gravity,
-                       progress=lambda: bar.advance(task))
+        fits = fit_all(arms, motion, gravity=arguments.gravity, progress=lambda: bar.advance(task))
         found = _contact(arguments, recording, fits[0].arm, bar) if arguments.contact else None
     _print(console, recording, motion, fits, doubts)
     if found is not None:
@@ -101,13 +132,21 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _contact(arguments: argparse.Namespace, recording: Recording, arm: ArmDescription,
-             bar: Progress) -> ContactReplay:
+def _contact(
+    arguments: argparse.Namespace, recording: Recording, arm: ArmDescription, bar: Progress
+) -> ContactReplay:
     from ..control.contact_replay import replay_contact
+
     task = bar.add_task('watching for contact', total=len(recording))
-    return replay_contact(arm, recording.time, recording.q, recording.dq, recording.effort,
-                          gravity=arguments.gravity,
-                          progress=lambda done, total: bar.update(task, completed=done))
+    return replay_contact(
+        arm,
+        recording.time,
+        recording.q,
+        recording.dq,
+        recording.effort,
+        gravity=arguments.gravity,
+        progress=lambda done, total: bar.update(task, completed=done),
+    )
 
 
 def _candidates(arguments: argparse.Namespace) -> Iterator[tuple[ArmDescription, bool]]:
@@ -124,15 +163,23 @@ def _candidates(arguments: argparse.Namespace) -> Iterator[tuple[ArmDescription,
                 yield arm, arm.hand == listed
 
 
-def _print(console: Console, recording: Recording, motion: Motion,
-           fits: tuple[Fit, ...], doubts: tuple[str, ...]) -> None:
+def _print(
+    console: Console,
+    recording: Recording,
+    motion: Motion,
+    fits: tuple[Fit, ...],
+    doubts: tuple[str, ...],
+) -> None:
     from ..recordings.replay import judge_hand
     from ..report.replay import joint_table, replay_table, verdict
+
     options = motion.options
     console.print(
         f'{recording.source}, {recording.topic}: {len(recording)} messages in '
         f'{recording.duration:.1f} s; compared are {len(motion)} samples at {options.rate:g} Hz, '
-        f'cut-off {options.cutoff:g} Hz, {options.trim:g} s trimmed at each end', highlight=False)
+        f'cut-off {options.cutoff:g} Hz, {options.trim:g} s trimmed at each end',
+        highlight=False,
+    )
     console.print(replay_table(fits))
     console.print(joint_table(fits, recording.joint_names))
     for sentence in motion.remarks:
@@ -147,12 +194,14 @@ def _print(console: Console, recording: Recording, motion: Motion,
 
 def _inconsistencies(fits: tuple[Fit, ...]) -> dict[tuple[str, str], None]:
     """Return what is not physical about the sets tried, each sentence once."""
-    return dict.fromkeys((one.arm.inertial_set, sentence)
-                         for one in fits for sentence in one.arm.inconsistencies())
+    return dict.fromkeys(
+        (one.arm.inertial_set, sentence) for one in fits for sentence in one.arm.inconsistencies()
+    )
 
 
 def _plot(folder: Path, recording: Recording, motion: Motion, fits: tuple[Fit, ...]) -> None:
     from ..report.replay import plot_errors, plot_torques
+
     title = f'{Path(recording.source).name} on {fits[0].arm.name}'
     plot_torques(motion, fits, recording.joint_names, title, folder / 'torques.png')
     plot_errors(fits, recording.joint_names, title, folder / 'errors.png')

@@ -37,30 +37,58 @@ _LOCKSTEP_RATE, _WALL_RATE = 300.0, 50.0
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the verb's options."""
     add_arm_options(parser)
-    parser.add_argument('--target', choices=_TARGETS, default=_TARGETS[0],
-                        help='what the arm is like: mujoco leaves gravity to the node, fci '
-                        'carries itself as a real arm does (default: %(default)s)')
-    parser.add_argument('--friction', action='store_true',
-                        help="add the arm file's friction to the joints")
-    parser.add_argument('--realistic', action='store_true',
-                        help='simulate an arm that is not its model: inertias 10 %% off, '
-                        'friction, noisy sensors and 0.2 kg on the flange that nobody declared')
-    parser.add_argument('--lockstep', action='store_true',
-                        help='let the arm wait for each torque, so that a slow or busy machine '
-                        'changes nothing; time then goes as fast as torques come')
-    parser.add_argument('--no-gains', action='store_true',
-                        help='hold by feedforward alone, without a weak joint PD')
+    parser.add_argument(
+        '--target',
+        choices=_TARGETS,
+        default=_TARGETS[0],
+        help='what the arm is like: mujoco leaves gravity to the node, fci '
+        'carries itself as a real arm does (default: %(default)s)',
+    )
+    parser.add_argument(
+        '--friction', action='store_true', help="add the arm file's friction to the joints"
+    )
+    parser.add_argument(
+        '--realistic',
+        action='store_true',
+        help='simulate an arm that is not its model: inertias 10 %% off, '
+        'friction, noisy sensors and 0.2 kg on the flange that nobody declared',
+    )
+    parser.add_argument(
+        '--lockstep',
+        action='store_true',
+        help='let the arm wait for each torque, so that a slow or busy machine '
+        'changes nothing; time then goes as fast as torques come',
+    )
+    parser.add_argument(
+        '--no-gains',
+        action='store_true',
+        help='hold by feedforward alone, without a weak joint PD',
+    )
     parser.add_argument('--no-view', action='store_true', help='serve no page for a browser')
-    parser.add_argument('--host', default='127.0.0.1', metavar='ADDRESS',
-                        help='address of the page; 0.0.0.0 lets everybody look (default: '
-                        '%(default)s)')
-    parser.add_argument('--port', type=int, default=8080,
-                        help='of the page; the next free one if it is in use (default: '
-                        '%(default)s)')
-    parser.add_argument('--output', type=output_folder, metavar='FOLDER',
-                        help="keep the nodes' logs there (default: they go with the end)")
-    parser.add_argument('--duration', type=float, metavar='S',
-                        help='end by itself after so long [s] (default: at Ctrl-C)')
+    parser.add_argument(
+        '--host',
+        default='127.0.0.1',
+        metavar='ADDRESS',
+        help='address of the page; 0.0.0.0 lets everybody look (default: %(default)s)',
+    )
+    parser.add_argument(
+        '--port',
+        type=int,
+        default=8080,
+        help='of the page; the next free one if it is in use (default: %(default)s)',
+    )
+    parser.add_argument(
+        '--output',
+        type=output_folder,
+        metavar='FOLDER',
+        help="keep the nodes' logs there (default: they go with the end)",
+    )
+    parser.add_argument(
+        '--duration',
+        type=float,
+        metavar='S',
+        help='end by itself after so long [s] (default: at Ctrl-C)',
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -76,7 +104,8 @@ def run(arguments: argparse.Namespace) -> int:
     except ImportError as error:
         raise MissingDependencyError(
             f'The simulated system needs ROS 2 ({error}): source it, or install its wheels with '
-            'pip install -r requirements/ros-jazzy.txt.') from error
+            'pip install -r requirements/ros-jazzy.txt.'
+        ) from error
     with tempfile.TemporaryDirectory(prefix='franka-dynamics-sim-') as scratch:
         folder = Path(scratch) if arguments.output is None else arguments.output
         folder.mkdir(parents=True, exist_ok=True)
@@ -84,28 +113,55 @@ def run(arguments: argparse.Namespace) -> int:
             return _run(arguments, console, arm, nodes, folder)
 
 
-def _run(arguments: argparse.Namespace, console: Console, arm: ArmDescription,
-         nodes: NodeGroup, folder: Path) -> int:
+def _run(
+    arguments: argparse.Namespace,
+    console: Console,
+    arm: ArmDescription,
+    nodes: NodeGroup,
+    folder: Path,
+) -> int:
     """Start both nodes and watch them."""
     from ..ros.node_group import NodeEndedError
 
     common = [*node_arguments(arguments), *payload_arguments(arguments)]
-    simulated = ([*_drawn_plant(arm, folder)] if arguments.realistic else
-                 [*common, '-p', f'friction:={str(arguments.friction).lower()}'])
-    nodes.start('simulator_node', [
-        *simulated,
-        '-p', f'gravity_compensation:={str(arguments.target == "fci").lower()}',
-        *(['-p', 'pacing:=lockstep'] if arguments.lockstep else [])])
-    nodes.start('feedforward_node', [
-        *common, '-p', f'target:={arguments.target}', '-p', 'max_state_age:=0.0',
-        # On a busy machine the simulated arm pauses, as no real one does.
-        '-p', f'state_timeout:={10.0 if arguments.lockstep else 1.0}',
-        '-p', 'min_input_rate:=10.0',
-        *([] if arguments.no_gains else _gains(arm, _LOCKSTEP_RATE if arguments.lockstep
-                                               else _WALL_RATE)),
-        # Wrong gravity lets a weak PD stray without anything being in its way.
-        *(['-p', 'max_tracking_error:=[0.5]'] if arguments.realistic else []),
-        '-r', 'feedforward/command:=effort_controller/commands'])
+    simulated = (
+        [*_drawn_plant(arm, folder)]
+        if arguments.realistic
+        else [*common, '-p', f'friction:={str(arguments.friction).lower()}']
+    )
+    nodes.start(
+        'simulator_node',
+        [
+            *simulated,
+            '-p',
+            f'gravity_compensation:={str(arguments.target == "fci").lower()}',
+            *(['-p', 'pacing:=lockstep'] if arguments.lockstep else []),
+        ],
+    )
+    nodes.start(
+        'feedforward_node',
+        [
+            *common,
+            '-p',
+            f'target:={arguments.target}',
+            '-p',
+            'max_state_age:=0.0',
+            # On a busy machine the simulated arm pauses, as no real one does.
+            '-p',
+            f'state_timeout:={10.0 if arguments.lockstep else 1.0}',
+            '-p',
+            'min_input_rate:=10.0',
+            *(
+                []
+                if arguments.no_gains
+                else _gains(arm, _LOCKSTEP_RATE if arguments.lockstep else _WALL_RATE)
+            ),
+            # Wrong gravity lets a weak PD stray without anything being in its way.
+            *(['-p', 'max_tracking_error:=[0.5]'] if arguments.realistic else []),
+            '-r',
+            'feedforward/command:=effort_controller/commands',
+        ],
+    )
     _announce(console, arguments)
     end = None if arguments.duration is None else time.monotonic() + arguments.duration
 
@@ -137,11 +193,20 @@ def _drawn_plant(arm: ArmDescription, folder: Path) -> list[str]:
     plant = draw_plant(arm)
     write_text(folder / 'plant.yaml', arm_file_text(plant.arm, source='drawn about its model'))
     settings = plant.settings
-    return ['-p', f'robot_type:={folder / "plant.yaml"}', '-p', 'friction:=true',
-            '-p', f'payload:={ros_array(payload_array(settings.payload))}',
-            '-p', f'position_noise:={yaml_number(settings.position_noise)}',
-            '-p', f'velocity_noise:={yaml_number(settings.velocity_noise)}',
-            '-p', f'effort_noise:={yaml_number(settings.effort_noise)}']
+    return [
+        '-p',
+        f'robot_type:={folder / "plant.yaml"}',
+        '-p',
+        'friction:=true',
+        '-p',
+        f'payload:={ros_array(payload_array(settings.payload))}',
+        '-p',
+        f'position_noise:={yaml_number(settings.position_noise)}',
+        '-p',
+        f'velocity_noise:={yaml_number(settings.velocity_noise)}',
+        '-p',
+        f'effort_noise:={yaml_number(settings.effort_noise)}',
+    ]
 
 
 def _gains(arm: ArmDescription, most_rate: float) -> list[str]:
@@ -154,18 +219,25 @@ def _gains(arm: ArmDescription, most_rate: float) -> list[str]:
 
 def _announce(console: Console, arguments: argparse.Namespace) -> None:
     command = this_command()
-    console.print(f'{arguments.arm}, target {arguments.target}, '
-                  f'{_RANGE}={os.environ[_RANGE]}; Ctrl-C ends all of it. Meanwhile, in another '
-                  'terminal:', highlight=False)
-    for line in ('monitor', f'record --arm {arguments.arm} --duration 20',
-                 'node set scale 0.5',
-                 f'excite --arm {arguments.arm} --output excitation.yaml',
-                 'node play excitation.yaml'):
+    console.print(
+        f'{arguments.arm}, target {arguments.target}, '
+        f'{_RANGE}={os.environ[_RANGE]}; Ctrl-C ends all of it. Meanwhile, in another '
+        'terminal:',
+        highlight=False,
+    )
+    for line in (
+        'monitor',
+        f'record --arm {arguments.arm} --duration 20',
+        'node set scale 0.5',
+        f'excite --arm {arguments.arm} --output excitation.yaml',
+        'node play excitation.yaml',
+    ):
         console.print(f'  {command} {line}', highlight=False, markup=False, soft_wrap=True)
 
 
-def _watch(console: Console, arm: ArmDescription, arguments: argparse.Namespace,
-           go_on: Callable[[], bool]) -> None:
+def _watch(
+    console: Console, arm: ArmDescription, arguments: argparse.Namespace, go_on: Callable[[], bool]
+) -> None:
     if arguments.no_view:
         while go_on():
             time.sleep(_CHECK_S)

@@ -27,28 +27,57 @@ DEFAULT_ARM = 'fer'
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the verb's options."""
     add_arm_options(parser, default=None, hand=None)
-    add_option(parser, '--arm-prefix', '--prefix', default='', metavar='PREFIX',
-               help='put in front of every joint and link, verbatim')
-    parser.add_argument('--format', choices=FORMATS,
-                        help=f'of the output (default: {FORMATS[0]})')
-    add_option(parser, '--output', '--out', type=output_file, metavar='FILE',
-               help='write there, not to the screen')
-    add_option(parser, '--all', type=output_folder, metavar='FOLDER',
-               help='write the files that the package ships under urdf/ into a folder')
+    add_option(
+        parser,
+        '--arm-prefix',
+        '--prefix',
+        default='',
+        metavar='PREFIX',
+        help='put in front of every joint and link, verbatim',
+    )
+    parser.add_argument('--format', choices=FORMATS, help=f'of the output (default: {FORMATS[0]})')
+    add_option(
+        parser,
+        '--output',
+        '--out',
+        type=output_file,
+        metavar='FILE',
+        help='write there, not to the screen',
+    )
+    add_option(
+        parser,
+        '--all',
+        type=output_folder,
+        metavar='FOLDER',
+        help='write the files that the package ships under urdf/ into a folder',
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Write what was asked for."""
     if arguments.all is not None:
-        refuse(arguments, '--all, which writes the shipped files as they are', arm='--arm',
-               inertial_set='--set', hand='--hand', repair='--repair', payload='--payload',
-               arm_prefix='--arm-prefix', format='--format', output='--output')
+        refuse(
+            arguments,
+            '--all, which writes the shipped files as they are',
+            arm='--arm',
+            inertial_set='--set',
+            hand='--hand',
+            repair='--repair',
+            payload='--payload',
+            arm_prefix='--arm-prefix',
+            format='--format',
+            output='--output',
+        )
         write_files(generated_files(), arguments.all)
         return 0
-    text = robot_text(arguments.arm or DEFAULT_ARM, arguments.format or FORMATS[0],
-                      arguments.inertial_set, hand=arguments.hand or AS_LISTED,
-                      prefix=arguments.arm_prefix, repair=arguments.repair,
-                      payload=None if arguments.payload is None
-                      else read_payload(arguments.payload))
+    text = robot_text(
+        arguments.arm or DEFAULT_ARM,
+        arguments.format or FORMATS[0],
+        arguments.inertial_set,
+        hand=arguments.hand or AS_LISTED,
+        prefix=arguments.arm_prefix,
+        repair=arguments.repair,
+        payload=None if arguments.payload is None else read_payload(arguments.payload),
+    )
     print_or_write(text, arguments.output)
     return 0

@@ -27,19 +27,38 @@ GROUP = 'while it runs'
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the verb's options."""
-    parser.add_argument('bag', nargs='?', metavar='BAG', help='a rosbag2 folder, or one .mcap or '
-                        '.db3 file (default: the running system)')
+    parser.add_argument(
+        'bag',
+        nargs='?',
+        metavar='BAG',
+        help='a rosbag2 folder, or one .mcap or .db3 file (default: the running system)',
+    )
     add_recording_options(parser)
-    parser.add_argument('--set', dest='inertial_set', metavar='SET',
-                        help="one of the arm file's inertial sets (default: the file's own)")
+    parser.add_argument(
+        '--set',
+        dest='inertial_set',
+        metavar='SET',
+        help="one of the arm file's inertial sets (default: the file's own)",
+    )
     add_hand_option(parser)
-    parser.add_argument('--node', default='feedforward', metavar='NAME',
-                        help='the feedforward node whose terms are shown (default: %(default)s)')
-    parser.add_argument('--host', default='127.0.0.1', metavar='ADDRESS',
-                        help='address to serve; 0.0.0.0 lets everybody in, unasked (default: '
-                        '%(default)s)')
-    parser.add_argument('--port', type=int, default=8080,
-                        help='port; the next free one if it is in use (default: %(default)s)')
+    parser.add_argument(
+        '--node',
+        default='feedforward',
+        metavar='NAME',
+        help='the feedforward node whose terms are shown (default: %(default)s)',
+    )
+    parser.add_argument(
+        '--host',
+        default='127.0.0.1',
+        metavar='ADDRESS',
+        help='address to serve; 0.0.0.0 lets everybody in, unasked (default: %(default)s)',
+    )
+    parser.add_argument(
+        '--port',
+        type=int,
+        default=8080,
+        help='port; the next free one if it is in use (default: %(default)s)',
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -57,11 +76,19 @@ def run(arguments: argparse.Namespace) -> int:
     except ImportError as error:
         raise MissingDependencyError(
             f'Watching a running arm needs ROS 2 ({error}): source it, install its wheels with '
-            'pip install -r requirements/ros-jazzy.txt, or name a bag.') from error
+            'pip install -r requirements/ros-jazzy.txt, or name a bag.'
+        ) from error
     with Window(description, arguments.host, arguments.port) as window:
         _announce(console, window.address)
-        _until_interrupted(lambda: watch(window, description, arguments.topic or 'joint_states',
-                                         arguments.node, lambda: True))
+        _until_interrupted(
+            lambda: watch(
+                window,
+                description,
+                arguments.topic or 'joint_states',
+                arguments.node,
+                lambda: True,
+            )
+        )
     return 0
 
 

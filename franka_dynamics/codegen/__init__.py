@@ -20,9 +20,12 @@ if TYPE_CHECKING:  # for editors and type checkers
     from .plan import find_plan as find_plan
     from .plan import Plan as Plan
 
-__getattr__, __dir__, __all__ = lazy_exports(__name__, {
-    'emit': ('c_header', 'Origin', 'python_module', 'operation_count'),
-    'equations': ('customised_equations', 'Equations', 'Parameters', 'Quantity'),
-    'operation_counts': ('count_operations', 'OperationCount'),
-    'plan': ('find_plan', 'Plan'),
-})
+__getattr__, __dir__, __all__ = lazy_exports(
+    __name__,
+    {
+        'emit': ('c_header', 'Origin', 'python_module', 'operation_count'),
+        'equations': ('customised_equations', 'Equations', 'Parameters', 'Quantity'),
+        'operation_counts': ('count_operations', 'OperationCount'),
+        'plan': ('find_plan', 'Plan'),
+    },
+)

@@ -53,31 +53,42 @@ class Moments:
     def parameters(cls, graph: Graph, link: int) -> Moments:
         """Return a link's moments as functions of the parameters X{link}_m, _hx, ..., _zz."""
         mass, hx, hy, hz, xx, xy, xz, yy, yz, zz = (
-            graph.parameter(name) for name in link_parameter_names(link))
+            graph.parameter(name) for name in link_parameter_names(link)
+        )
         half = 0.5 * (xx + yy + zz)
         return cls(mass, (hx, hy, hz), (half - xx, -xy, -xz, half - yy, -yz, half - zz))
 
-    def expressed_in(self, rotation: Sequence[Sequence[float]], origin: Sequence[float],
-                     ) -> Moments:
+    def expressed_in(
+        self,
+        rotation: Sequence[Sequence[float]],
+        origin: Sequence[float],
+    ) -> Moments:
         """Return the same body in another frame: r_new = R r + p."""
         rows = [[float(entry) for entry in row] for row in rotation]
         turned = [_dot(row, self.first) for row in rows]
         tensor = _symmetric(self.second)
         half = [[_dot(row, column) for column in tensor] for row in rows]  # R S
         p, m = [float(entry) for entry in origin], self.mass
-        second = [_dot(rows[j], half[i]) + turned[i] * p[j] + turned[j] * p[i] + m * (p[i] * p[j])
-                  for i, j in _SIX]
+        second = [
+            _dot(rows[j], half[i]) + turned[i] * p[j] + turned[j] * p[i] + m * (p[i] * p[j])
+            for i, j in _SIX
+        ]
         first = [turned[i] + m * p[i] for i in range(3)]
-        return Moments(m, (first[0], first[1], first[2]),
-                       (second[0], second[1], second[2], second[3], second[4], second[5]))
+        return Moments(
+            m,
+            (first[0], first[1], first[2]),
+            (second[0], second[1], second[2], second[3], second[4], second[5]),
+        )
 
     def __add__(self, other: Moments) -> Moments:
         """Return both bodies joined rigidly."""
         f, g = self.first, other.first
         s, t = self.second, other.second
-        return Moments(self.mass + other.mass, (f[0] + g[0], f[1] + g[1], f[2] + g[2]),
-                       (s[0] + t[0], s[1] + t[1], s[2] + t[2], s[3] + t[3], s[4] + t[4],
-                        s[5] + t[5]))
+        return Moments(
+            self.mass + other.mass,
+            (f[0] + g[0], f[1] + g[1], f[2] + g[2]),
+            (s[0] + t[0], s[1] + t[1], s[2] + t[2], s[3] + t[3], s[4] + t[4], s[5] + t[5]),
+        )
 
 
 @dataclass(frozen=True)
@@ -114,8 +125,7 @@ class ChainJoint:
         if self.sin_gamma == 0.0 and self.cos_gamma == 1.0:
             return tilt
         c, s = self.cos_gamma, self.sin_gamma
-        turned: NDArray[np.float64] = np.array(
-            [[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]]) @ tilt
+        turned: NDArray[np.float64] = np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]]) @ tilt
         return turned
 
 
@@ -142,7 +152,8 @@ class Chain:
     def has_only_child(self, joint: int) -> bool:
         """Return whether the next joint, and it alone, hangs on a joint's link."""
         return [child for child, parent in enumerate(self.parents) if parent == joint] == [
-            joint + 1]
+            joint + 1
+        ]
 
     @property
     def n(self) -> int:
@@ -155,12 +166,14 @@ _SIX = ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))
 
 def link_parameter_names(link: int) -> tuple[str, ...]:
     """Return the names of a link's ten parameters, in the order of LinkInertia.parameters()."""
-    return tuple(f'X{link}_{field}' for field in
-                 ('m', 'hx', 'hy', 'hz', 'xx', 'xy', 'xz', 'yy', 'yz', 'zz'))
+    return tuple(
+        f'X{link}_{field}' for field in ('m', 'hx', 'hy', 'hz', 'xx', 'xy', 'xz', 'yy', 'yz', 'zz')
+    )
 
 
-def build_chain(description: ArmDescription, gravity: ArrayLike,
-                graph: Graph | None = None) -> Chain:
+def build_chain(
+    description: ArmDescription, gravity: ArrayLike, graph: Graph | None = None
+) -> Chain:
     """
     Return the chain of an arm.
 
@@ -188,10 +201,17 @@ def build_chain(description: ArmDescription, gravity: ArrayLike,
         if standard:
             tail = DHRow(a=row.a, alpha=row.alpha).transform(Convention.MODIFIED)
             moments = moments.expressed_in(tail[:3, :3].tolist(), tail[:3, 3].tolist())
-        joints.append(ChainJoint(
-            joint.kind is JointKind.REVOLUTE, cos_alpha, sin_alpha,
-            (a, -row.d * sin_alpha, row.d * cos_alpha), row.theta, moments,
-            graph.parameter(f'X{i + 1}_rotor') if graph else joint.rotor_inertia))
+        joints.append(
+            ChainJoint(
+                joint.kind is JointKind.REVOLUTE,
+                cos_alpha,
+                sin_alpha,
+                (a, -row.d * sin_alpha, row.d * cos_alpha),
+                row.theta,
+                moments,
+                graph.parameter(f'X{i + 1}_rotor') if graph else joint.rotor_inertia,
+            )
+        )
     first = joints[0]
     to_first = np.array(description.base)[:3, :3] @ first.twist
     if graph:
@@ -208,8 +228,14 @@ def build_chain(description: ArmDescription, gravity: ArrayLike,
     tip = description.flange_transform()
     if standard:
         tip = DHRow(a=before.a, alpha=before.alpha).transform(Convention.MODIFIED) @ tip
-    return Chain(description.name, tuple(joints), (felt[0], felt[1], felt[2]),
-                 np.array(description.base) @ root, tip, tuple(range(-1, len(joints) - 1)))
+    return Chain(
+        description.name,
+        tuple(joints),
+        (felt[0], felt[1], felt[2]),
+        np.array(description.base) @ root,
+        tip,
+        tuple(range(-1, len(joints) - 1)),
+    )
 
 
 def build_tree_chain(tree: BodyTree, gravity: ArrayLike, graph: Graph | None = None) -> Chain:
@@ -232,8 +258,11 @@ def build_tree_chain(tree: BodyTree, gravity: ArrayLike, graph: Graph | None = N
     """
     joints: list[ChainJoint] = []
     falls: dict[int, tuple[Number, Number, Number]] = {}
-    space: list[Number] = [graph.parameter(f'g{axis}') for axis in 'xyz'] if graph else list(
-        gravity_vector(gravity).tolist())
+    space: list[Number] = (
+        [graph.parameter(f'g{axis}') for axis in 'xyz']
+        if graph
+        else list(gravity_vector(gravity).tolist())
+    )
     for i, (row, body) in enumerate(zip(tree_rows(tree), tree.inertias)):
         cos_gamma, sin_gamma = cos_sin(row.gamma)
         cos_alpha, sin_alpha = cos_sin(row.row.alpha)
@@ -241,20 +270,38 @@ def build_tree_chain(tree: BodyTree, gravity: ArrayLike, graph: Graph | None = N
         # In the axes behind gamma: a along x, d along the joint.
         y, z = -d * sin_alpha, d * cos_alpha
         joint = ChainJoint(
-            row.kind is JointKind.REVOLUTE, cos_alpha, sin_alpha,
+            row.kind is JointKind.REVOLUTE,
+            cos_alpha,
+            sin_alpha,
             (cos_gamma * a - sin_gamma * y, sin_gamma * a + cos_gamma * y, row.b + z),
-            row.row.theta, Moments.parameters(graph, i + 1) if graph else Moments.of(body),
+            row.row.theta,
+            Moments.parameters(graph, i + 1) if graph else Moments.of(body),
             graph.parameter(f'X{i + 1}_rotor') if graph else float(tree.rotor_inertias[i]),
-            cos_gamma, sin_gamma)
+            cos_gamma,
+            sin_gamma,
+        )
         if row.parent == BASE:
             seen = [_dot([float(entry) for entry in column], space) for column in joint.twist.T]
             falls[i] = (seen[0], seen[1], seen[2])
             # Where a root stands moves no torque: its own frame at zero serves as the origin.
-            joint = replace(joint, cos_alpha=1.0, sin_alpha=0.0, cos_gamma=1.0, sin_gamma=0.0,
-                            origin=(0.0, 0.0, 0.0))
+            joint = replace(
+                joint,
+                cos_alpha=1.0,
+                sin_alpha=0.0,
+                cos_gamma=1.0,
+                sin_gamma=0.0,
+                origin=(0.0, 0.0, 0.0),
+            )
         joints.append(joint)
-    return Chain('tree', tuple(joints), falls.pop(0), tree.placements[0], np.array(tree.tool),
-                 tree.parents, falls)
+    return Chain(
+        'tree',
+        tuple(joints),
+        falls.pop(0),
+        tree.placements[0],
+        np.array(tree.tool),
+        tree.parents,
+        falls,
+    )
 
 
 def _symmetric(six: Sequence[Number]) -> list[list[Number]]:

@@ -10,8 +10,11 @@ from .expression import ADD, Expression, Graph, MULTIPLY, Node, SIN, SUBTRACT
 from .program import reachable
 
 
-def gradient(graph: Graph, value: Expression, variables: Sequence[Expression],
-             ) -> list[Expression]:
+def gradient(
+    graph: Graph,
+    value: Expression,
+    variables: Sequence[Expression],
+) -> list[Expression]:
     """
     Return the derivatives of a value by some of its inputs, as expressions of the same graph.
 
@@ -49,5 +52,6 @@ def gradient(graph: Graph, value: Expression, variables: Sequence[Expression],
         else:
             sine, cosine = graph.sin_cos(Expression(graph, 1, first))
             add(first, adjoint * cosine if node.kind == SIN else -(adjoint * sine))
-    return [variable.sign * adjoints.get(variable.node.number, graph.zero)
-            for variable in variables]
+    return [
+        variable.sign * adjoints.get(variable.node.number, graph.zero) for variable in variables
+    ]

@@ -34,27 +34,39 @@ def c_functions(program: Program, prefix: str, n: int) -> str:
     sizes = {1: (n,), 2: (n, n), 3: (3, n, n)}[len(program.results[0].places[0])]
     output = f'double {program.results[0].array}' + ''.join(f'[{size}]' for size in sizes)
     arguments = [f'const double {array}[{n}]' for array in program.inputs]
-    body = [f'  const double {array}{i} = {array}[{i - 1}];'
-            for array, elements in program.inputs.items() for i in elements]
+    body = [
+        f'  const double {array}{i} = {array}[{i - 1}];'
+        for array, elements in program.inputs.items()
+        for i in elements
+    ]
     if not program.parameters:
         body += _c_statements(program.statements) + _results(program.results)
         return _c_function(name, [*arguments, output], body)
     struct = f'{name}_parameters'
     arguments.append(f'const {struct} *parameters')
-    body += [f'  const double {value} = parameters->p[{k}];'
-             for k, value in enumerate(program.prepared)]
+    body += [
+        f'  const double {value} = parameters->p[{k}];' for k, value in enumerate(program.prepared)
+    ]
     body += _c_statements(program.statements) + _results(program.results)
     prepare = [f'  const double {value} = X[{k}];' for k, value in enumerate(program.parameters)]
-    prepare = [line for line, value in zip(prepare, program.parameters)
-               if value in program.prepared or _is_read(value, program.preparation)]
+    prepare = [
+        line
+        for line, value in zip(prepare, program.parameters)
+        if value in program.prepared or _is_read(value, program.preparation)
+    ]
     prepare += _c_statements(program.preparation)
     prepare += [f'  parameters->p[{k}] = {value};' for k, value in enumerate(program.prepared)]
-    return '\n'.join([
-        f'typedef struct {{ double p[{max(1, len(program.prepared))}]; }} {struct};\n',
-        _c_function(f'{prefix}_prepare_{program.name}',
-                  [f'const double X[{len(program.parameters)}]', f'{struct} *parameters'],
-                  prepare),
-        _c_function(name, [*arguments, output], body)])
+    return '\n'.join(
+        [
+            f'typedef struct {{ double p[{max(1, len(program.prepared))}]; }} {struct};\n',
+            _c_function(
+                f'{prefix}_prepare_{program.name}',
+                [f'const double X[{len(program.parameters)}]', f'{struct} *parameters'],
+                prepare,
+            ),
+            _c_function(name, [*arguments, output], body),
+        ]
+    )
 
 
 def _c_function(name: str, arguments: list[str], body: list[str]) -> str:
@@ -64,8 +76,12 @@ def _c_function(name: str, arguments: list[str], body: list[str]) -> str:
 
 
 def _c_statements(statements: Iterable[Statement]) -> list[str]:
-    return [f'  const double {s.target} = {s.function}({s.expression});' if s.function
-            else f'  const double {s.target} = {s.expression};' for s in statements]
+    return [
+        f'  const double {s.target} = {s.function}({s.expression});'
+        if s.function
+        else f'  const double {s.target} = {s.expression};'
+        for s in statements
+    ]
 
 
 def _results(results: Iterable[Result]) -> list[str]:
@@ -92,8 +108,11 @@ def python_function(program: Program, docstring: str = '') -> str:
     array `p`, then the output array, which it fills. The second function, `prepare_` and its
     name, takes the parameters in the program's order and fills `p`.
     """
-    body = [f'    {name}{i} = {name}[{i - 1}]' for name, elements in program.inputs.items()
-            for i in elements]
+    body = [
+        f'    {name}{i} = {name}[{i - 1}]'
+        for name, elements in program.inputs.items()
+        for i in elements
+    ]
     body += [f'    {name} = p[{k}]' for k, name in enumerate(program.prepared)]
     body += _python_statements(program.statements)
     body += [f'    {_target(result)} = {result.expression}' for result in program.results]
@@ -104,8 +123,13 @@ def python_function(program: Program, docstring: str = '') -> str:
     prepare = [f'    {name} = X[{k}]' for k, name in enumerate(program.parameters)]
     prepare += _python_statements(program.preparation)
     prepare += [f'    p[{k}] = {name}' for k, name in enumerate(program.prepared)]
-    return text + '\n\n' + _python_function(f'prepare_{program.name}', ['X', 'p'],
-                                     'Fill p from the parameters X.', prepare)
+    return (
+        text
+        + '\n\n'
+        + _python_function(
+            f'prepare_{program.name}', ['X', 'p'], 'Fill p from the parameters X.', prepare
+        )
+    )
 
 
 def _python_function(name: str, arguments: list[str], docstring: str, body: list[str]) -> str:
@@ -116,8 +140,12 @@ def _python_function(name: str, arguments: list[str], docstring: str, body: list
 
 
 def _python_statements(statements: Iterable[Statement]) -> list[str]:
-    return [f'    {s.target} = {s.function}({s.expression})' if s.function
-            else f'    {s.target} = {s.expression}' for s in statements]
+    return [
+        f'    {s.target} = {s.function}({s.expression})'
+        if s.function
+        else f'    {s.target} = {s.expression}'
+        for s in statements
+    ]
 
 
 def _output(program: Program) -> str:
@@ -155,13 +183,17 @@ class Origin:
     def sentences(self) -> str:
         """Return the heading's text."""
         if self.parameters is Parameters.RUN_TIME:
-            known = ('Inertial parameters and gravity are set at run time, by the functions '
-                     'called prepare: X holds for each link m, hx, hy, hz, xx, xy, xz, yy, yz, zz '
-                     '(mass, first moment, inertia about the origin of its DH frame) and the '
-                     "rotor's inertia, then gravity in the space frame, in SI units.")
+            known = (
+                'Inertial parameters and gravity are set at run time, by the functions '
+                'called prepare: X holds for each link m, hx, hy, hz, xx, xy, xz, yy, yz, zz '
+                '(mass, first moment, inertia about the origin of its DH frame) and the '
+                "rotor's inertia, then gravity in the space frame, in SI units."
+            )
         else:
-            known = (f'Baked in: inertial set {self.inertial_set}, hand {self.hand}, gravity '
-                     f'{list(self.gravity)} m/s^2 in the space frame.')
+            known = (
+                f'Baked in: inertial set {self.inertial_set}, hand {self.hand}, gravity '
+                f'{list(self.gravity)} m/s^2 in the space frame.'
+            )
         return f'Customised equations of motion of {self.arm}, in SI units. {known}'
 
 
@@ -170,33 +202,65 @@ def operation_count(equations: Equations) -> OperationCount:
     return count_operations(python_function(equations.program), equations.program.name)
 
 
-def python_module(origin: Origin, listed: Sequence[Equations],
-                  friction: FrictionCode | None = None) -> str:
+def python_module(
+    origin: Origin, listed: Sequence[Equations], friction: FrictionCode | None = None
+) -> str:
     """Return a module of functions that plain Python runs and numba.njit compiles."""
-    heading = [*_lines(f'{origin.sentences()} Generated by franka-dynamics codegen.'), '',
-               *_lines(_NAMES)]
+    heading = [
+        *_lines(f'{origin.sentences()} Generated by franka-dynamics codegen.'),
+        '',
+        *_lines(_NAMES),
+    ]
     functions = [python_function(equations.program, _summary(equations)) for equations in listed]
     imported = 'cos, sin' if friction is None else 'cos, exp, sin, tanh'
     if friction is not None:
         functions.append(friction.python())
-    return '\n'.join(['"""', *heading, '"""', '', f'from math import {imported}', '', '',
-                      '\n\n'.join(functions)])
+    return '\n'.join(
+        [
+            '"""',
+            *heading,
+            '"""',
+            '',
+            f'from math import {imported}',
+            '',
+            '',
+            '\n\n'.join(functions),
+        ]
+    )
 
 
-def c_header(origin: Origin, listed: Sequence[Equations],
-             friction: FrictionCode | None = None) -> str:
+def c_header(
+    origin: Origin, listed: Sequence[Equations], friction: FrictionCode | None = None
+) -> str:
     """Return a single C99 header that depends on nothing but math.h."""
     prefix = identifier(origin.arm)
     guard = f'{prefix.upper()}_DYNAMICS_H'
-    comment = [*_lines(f'{origin.sentences()} Generated by franka-dynamics codegen.'), '',
-               *_lines(_NAMES)]
-    functions = [f'/* {_summary(equations)} */\n'
-                 f'{c_functions(equations.program, prefix, equations.n)}' for equations in listed]
+    comment = [
+        *_lines(f'{origin.sentences()} Generated by franka-dynamics codegen.'),
+        '',
+        *_lines(_NAMES),
+    ]
+    functions = [
+        f'/* {_summary(equations)} */\n{c_functions(equations.program, prefix, equations.n)}'
+        for equations in listed
+    ]
     if friction is not None:
         functions.append(friction.c(prefix))
-    return '\n'.join(['/*', *(f' * {line}'.rstrip() for line in comment), ' */',
-                      f'#ifndef {guard}', f'#define {guard}', '', '#include <math.h>', '',
-                      '\n'.join(functions), '#endif', ''])
+    return '\n'.join(
+        [
+            '/*',
+            *(f' * {line}'.rstrip() for line in comment),
+            ' */',
+            f'#ifndef {guard}',
+            f'#define {guard}',
+            '',
+            '#include <math.h>',
+            '',
+            '\n'.join(functions),
+            '#endif',
+            '',
+        ]
+    )
 
 
 def identifier(name: str) -> str:
@@ -207,8 +271,10 @@ def identifier(name: str) -> str:
 
 def _summary(equations: Equations) -> str:
     multiplications, additions = operation_count(equations)
-    return (f'{_MEANING[equations.quantity]}: {multiplications} multiplications, {additions} '
-            'additions.')
+    return (
+        f'{_MEANING[equations.quantity]}: {multiplications} multiplications, {additions} '
+        'additions.'
+    )
 
 
 def _lines(text: str) -> list[str]:

@@ -31,8 +31,11 @@ from ..dynamics.body_tree import BASE, BodyTree
 from ..dynamics.model import GRAVITY
 
 
-def mass_matrix(graph: Graph, regrouped: RegroupedChain, q: tuple[Expression, ...],
-                ) -> dict[tuple[int, int], Expression]:
+def mass_matrix(
+    graph: Graph,
+    regrouped: RegroupedChain,
+    q: tuple[Expression, ...],
+) -> dict[tuple[int, int], Expression]:
     """Return the elements (i, j), i <= j, of the mass matrix."""
     joints = regrouped.chain.joints
     n = len(joints)
@@ -73,8 +76,9 @@ def _effort(graph: Graph, joint: ChainJoint, body: Moments) -> tuple[Vector, Vec
     return (zero, zero, graph.lift(body.mass)), (hy, -hx, zero)
 
 
-def _handed_down(graph: Graph, joint: ChainJoint, turned: Turn,
-                 body: Moments, arm: Vector) -> Moments:
+def _handed_down(
+    graph: Graph, joint: ChainJoint, turned: Turn, body: Moments, arm: Vector
+) -> Moments:
     """Return a body's moments in the frame before the joint's."""
     body = turned_moments(graph, turned, body)
     tilted = body.expressed_in(joint.twist.tolist(), (0.0, 0.0, 0.0))
@@ -82,12 +86,16 @@ def _handed_down(graph: Graph, joint: ChainJoint, turned: Turn,
     # Half of S' = S + h p' + p h' + m p p', so that the symmetric products are written once.
     half = [h[k] + 0.5 * (m * arm[k]) for k in range(3)]
     pairs = ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))
-    second: list[Number] = [s + (2.0 * (half[i] * arm[i]) if i == j else
-                                 half[i] * arm[j] + half[j] * arm[i])
-                            for s, (i, j) in zip(tilted.second, pairs)]
+    second: list[Number] = [
+        s + (2.0 * (half[i] * arm[i]) if i == j else half[i] * arm[j] + half[j] * arm[i])
+        for s, (i, j) in zip(tilted.second, pairs)
+    ]
     first = [h[k] + m * arm[k] for k in range(3)]
-    return Moments(m, (first[0], first[1], first[2]),
-                   (second[0], second[1], second[2], second[3], second[4], second[5]))
+    return Moments(
+        m,
+        (first[0], first[1], first[2]),
+        (second[0], second[1], second[2], second[3], second[4], second[5]),
+    )
 
 
 class Quantity(str, Enum):
@@ -101,12 +109,19 @@ class Quantity(str, Enum):
     FORWARD_DYNAMICS = 'forward_dynamics'  # M^-1 (tau - C dq - g)
 
 
-_ARRAYS = {Quantity.INVERSE_DYNAMICS: ('q', 'dq', 'ddq'), Quantity.GRAVITY: ('q',),
-           Quantity.CORIOLIS: ('q', 'dq'), Quantity.MASS_MATRIX: ('q',),
-           Quantity.DERIVATIVES: ('q', 'dq', 'ddq'), Quantity.FORWARD_DYNAMICS: ('q', 'dq')}
+_ARRAYS = {
+    Quantity.INVERSE_DYNAMICS: ('q', 'dq', 'ddq'),
+    Quantity.GRAVITY: ('q',),
+    Quantity.CORIOLIS: ('q', 'dq'),
+    Quantity.MASS_MATRIX: ('q',),
+    Quantity.DERIVATIVES: ('q', 'dq', 'ddq'),
+    Quantity.FORWARD_DYNAMICS: ('q', 'dq'),
+}
 # Those of one sweep are written as that sweep is cheapest.
-_PLANNED_AS = {Quantity.DERIVATIVES: Quantity.INVERSE_DYNAMICS,
-               Quantity.FORWARD_DYNAMICS: Quantity.INVERSE_DYNAMICS}
+_PLANNED_AS = {
+    Quantity.DERIVATIVES: Quantity.INVERSE_DYNAMICS,
+    Quantity.FORWARD_DYNAMICS: Quantity.INVERSE_DYNAMICS,
+}
 
 
 class Parameters(str, Enum):
@@ -132,10 +147,16 @@ class Equations:
 
 
 def customised_equations(
-        description: ArmDescription | BodyTree, quantity: Quantity = Quantity.INVERSE_DYNAMICS,
-        gravity: ArrayLike = GRAVITY, *, parameters: Parameters = Parameters.BAKED,
-        terminal_wrench: bool = False, addition_cost: float = FEWER_MULTIPLICATIONS,
-        classical: bool = False, plan: Plan | None = None) -> Equations:
+    description: ArmDescription | BodyTree,
+    quantity: Quantity = Quantity.INVERSE_DYNAMICS,
+    gravity: ArrayLike = GRAVITY,
+    *,
+    parameters: Parameters = Parameters.BAKED,
+    terminal_wrench: bool = False,
+    addition_cost: float = FEWER_MULTIPLICATIONS,
+    classical: bool = False,
+    plan: Plan | None = None,
+) -> Equations:
     """
     Return the customised equations of an arm.
 
@@ -174,14 +195,19 @@ def customised_equations(
         graph = Graph()
         chain = _chain(description, gravity, graph if at_run_time else None)
         planned = _PLANNED_AS.get(quantity, quantity)
-        return [output.value
-                for output in _outputs(graph, chain, candidate, planned, terminal_wrench)]
+        return [
+            output.value for output in _outputs(graph, chain, candidate, planned, terminal_wrench)
+        ]
 
     if plan is None:
-        plan = find_plan(_chain(description, gravity), values,
-                         turnable_tip=not at_run_time and not terminal_wrench,
-                         movable_tip=not terminal_wrench, addition_cost=addition_cost,
-                         classical=classical)
+        plan = find_plan(
+            _chain(description, gravity),
+            values,
+            turnable_tip=not at_run_time and not terminal_wrench,
+            movable_tip=not terminal_wrench,
+            addition_cost=addition_cost,
+            classical=classical,
+        )
     graph = Graph()
     names = parameter_names(description.n) if at_run_time else ()
     arrays = (*_ARRAYS[quantity], *(('f', 'm') if terminal_wrench else ()))
@@ -192,8 +218,11 @@ def customised_equations(
     return Equations(name, description.n, quantity, plan, program)
 
 
-def _chain(arm: ArmDescription | BodyTree, gravity: ArrayLike, graph: Graph | None = None,
-           ) -> Chain:
+def _chain(
+    arm: ArmDescription | BodyTree,
+    gravity: ArrayLike,
+    graph: Graph | None = None,
+) -> Chain:
     if isinstance(arm, BodyTree):
         return build_tree_chain(arm, gravity, graph)
     return build_chain(arm, gravity, graph)
@@ -201,20 +230,26 @@ def _chain(arm: ArmDescription | BodyTree, gravity: ArrayLike, graph: Graph | No
 
 def parameter_names(n: int) -> tuple[str, ...]:
     """Return what a preparation reads, in order: 11 parameters of each link, then gravity."""
-    links = [name for link in range(1, n + 1)
-             for name in (*link_parameter_names(link), f'X{link}_rotor')]
+    links = [
+        name
+        for link in range(1, n + 1)
+        for name in (*link_parameter_names(link), f'X{link}_rotor')
+    ]
     return (*links, 'gx', 'gy', 'gz')
 
 
-def _outputs(graph: Graph, chain: Chain, plan: Plan, quantity: Quantity,
-             terminal_wrench: bool) -> list[Output]:
+def _outputs(
+    graph: Graph, chain: Chain, plan: Plan, quantity: Quantity, terminal_wrench: bool
+) -> list[Output]:
     regrouped = plan.apply(chain)
     q = _variables(graph, 'q', chain.n)
     matrix: list[Output] = []
     if quantity in (Quantity.MASS_MATRIX, Quantity.FORWARD_DYNAMICS):
         elements = mass_matrix(graph, regrouped, q)
-        matrix = [Output('M', ((i, j),) if i == j else ((i, j), (j, i)), elements[i, j])
-                  for i, j in sorted(elements)]
+        matrix = [
+            Output('M', ((i, j),) if i == j else ((i, j), (j, i)), elements[i, j])
+            for i, j in sorted(elements)
+        ]
     if quantity is Quantity.MASS_MATRIX:
         return matrix
     zeros = (graph.zero,) * chain.n
@@ -222,19 +257,22 @@ def _outputs(graph: Graph, chain: Chain, plan: Plan, quantity: Quantity,
     pushed = quantity in (Quantity.INVERSE_DYNAMICS, Quantity.DERIVATIVES)
     still = (graph.zero,) * 3
     inputs = Inputs(
-        q, _variables(graph, 'dq', chain.n) if moving else zeros,
+        q,
+        _variables(graph, 'dq', chain.n) if moving else zeros,
         _variables(graph, 'ddq', chain.n) if pushed else zeros,
         _vector(graph, 'f') if terminal_wrench else still,
         _vector(graph, 'm') if terminal_wrench else still,
-        weightless=quantity is Quantity.CORIOLIS)
+        weightless=quantity is Quantity.CORIOLIS,
+    )
     torques = inverse_dynamics(graph, regrouped, inputs, plan.style)
     if quantity is Quantity.DERIVATIVES:
         return _derivatives(graph, torques, (inputs.q, inputs.dq, inputs.ddq))
     return [*matrix, *(Output('tau', ((i,),), torque) for i, torque in enumerate(torques))]
 
 
-def _derivatives(graph: Graph, torques: Sequence[Expression],
-                 variables: Sequence[Sequence[Expression]]) -> list[Output]:
+def _derivatives(
+    graph: Graph, torques: Sequence[Expression], variables: Sequence[Sequence[Expression]]
+) -> list[Output]:
     """Return D[0] = dtau/dq, D[1] = dtau/d(dq) and D[2] = dtau/d(ddq) = M, which is symmetric."""
     outputs = []
     for i, torque in enumerate(torques):
@@ -244,8 +282,9 @@ def _derivatives(graph: Graph, torques: Sequence[Expression],
             if kind < 2:
                 outputs.append(Output('D', ((kind, i, j),), slope))
             elif i <= j:
-                outputs.append(Output('D', ((2, i, j), (2, j, i)) if i < j else ((2, i, i),),
-                                      slope))
+                outputs.append(
+                    Output('D', ((2, i, j), (2, j, i)) if i < j else ((2, i, i),), slope)
+                )
     return outputs
 
 

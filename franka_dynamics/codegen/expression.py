@@ -88,8 +88,9 @@ class Graph:
         if isinstance(value, Expression):
             return value
         magnitude = abs(float(value))
-        return Expression(self, -1 if value < 0 else 1,
-                          self._node(CONSTANT, value=magnitude, constant=True))
+        return Expression(
+            self, -1 if value < 0 else 1, self._node(CONSTANT, value=magnitude, constant=True)
+        )
 
     def variable(self, name: str) -> Expression:
         """Return an input that changes with every evaluation."""
@@ -153,8 +154,12 @@ class Graph:
             return Expression(self, sign, b.node)
         if b.node.kind == CONSTANT and b.node.value == 1.0:
             return Expression(self, sign, a.node)
-        if (a.node.constant and not b.node.constant and b.node.kind == MULTIPLY
-                and b.node.operands[0].constant):
+        if (
+            a.node.constant
+            and not b.node.constant
+            and b.node.kind == MULTIPLY
+            and b.node.operands[0].constant
+        ):
             inner, rest = b.node.operands  # c (k x) = (c k) x, and c k costs nothing
             factor = Expression(self, sign, a.node) * Expression(self, 1, inner)
             return factor * Expression(self, 1, rest)
@@ -196,8 +201,14 @@ class Graph:
 
     def _scaled_sum(self, node: Node) -> bool:
         """Return whether both terms of a sum have constant factors, which can take up another."""
-        return not node.constant and node.kind in (ADD, SUBTRACT) and all(
-            operand.kind == MULTIPLY and operand.operands[0].constant for operand in node.operands)
+        return (
+            not node.constant
+            and node.kind in (ADD, SUBTRACT)
+            and all(
+                operand.kind == MULTIPLY and operand.operands[0].constant
+                for operand in node.operands
+            )
+        )
 
     def _coefficient(self, a: Expression) -> tuple[Expression, Node]:
         if a.node.kind == MULTIPLY and a.node.operands[0].constant:
@@ -205,8 +216,15 @@ class Graph:
             return Expression(self, a.sign, factor), rest
         return self.lift(float(a.sign)), a.node
 
-    def _node(self, kind: str, operands: tuple[Node, ...] = (), *, name: str = '',
-              value: float = 0.0, constant: bool = False) -> Node:
+    def _node(
+        self,
+        kind: str,
+        operands: tuple[Node, ...] = (),
+        *,
+        name: str = '',
+        value: float = 0.0,
+        constant: bool = False,
+    ) -> Node:
         key = (kind, name, value, *(operand.number for operand in operands))
         node = self._nodes.get(key)
         if node is None:

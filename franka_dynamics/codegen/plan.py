@@ -69,9 +69,15 @@ class Plan:
         return regroup(chain, self.cancellations)
 
 
-def find_plan(chain: Chain, write: Callable[[Plan], Sequence[Expression]], *,
-              turnable_tip: bool, movable_tip: bool,
-              addition_cost: float = FEWER_MULTIPLICATIONS, classical: bool = False) -> Plan:
+def find_plan(
+    chain: Chain,
+    write: Callable[[Plan], Sequence[Expression]],
+    *,
+    turnable_tip: bool,
+    movable_tip: bool,
+    addition_cost: float = FEWER_MULTIPLICATIONS,
+    classical: bool = False,
+) -> Plan:
     """
     Return the cheapest plan that single changes lead to.
 
@@ -93,6 +99,7 @@ def find_plan(chain: Chain, write: Callable[[Plan], Sequence[Expression]], *,
         Whether only units and manners may be chosen, the links' parameters being kept.
 
     """
+
     @functools.cache
     def cost(plan: Plan) -> float:
         if not solvable(with_shifted_origins(chain, plan.shifts), plan.cancellations):
@@ -113,8 +120,12 @@ def find_plan(chain: Chain, write: Callable[[Plan], Sequence[Expression]], *,
     return plan
 
 
-def _choices(chain: Chain, turnable_tip: bool, movable_tip: bool, classical: bool,
-             ) -> Iterator[Callable[[Plan], Iterator[Plan]]]:
+def _choices(
+    chain: Chain,
+    turnable_tip: bool,
+    movable_tip: bool,
+    classical: bool,
+) -> Iterator[Callable[[Plan], Iterator[Plan]]]:
     """Yield what can be chosen, one after the other: a plan's alternatives in one respect."""
     if not classical:
         for j in range(1, chain.n if movable_tip else chain.n - 1):
@@ -133,7 +144,7 @@ def _other_shifts(chain: Chain, plan: Plan, *, j: int) -> Iterator[Plan]:
     if chain.joints[j].revolute:
         for shift in (0.0, -_along_axis(chain, plan, j)):
             if shift != plan.shifts[j]:
-                yield replace(plan, shifts=(*plan.shifts[:j], shift, *plan.shifts[j + 1:]))
+                yield replace(plan, shifts=(*plan.shifts[:j], shift, *plan.shifts[j + 1 :]))
 
 
 def _along_axis(chain: Chain, plan: Plan, j: int) -> float:
@@ -164,19 +175,21 @@ def _other_manners(chain: Chain, plan: Plan, *, j: int) -> Iterator[Plan]:
         return
     yield replace(plan, style=replace(style, unturned=style.unturned ^ {j}))
     for x, y in (({j}, {j}), ({j}, set()), (set(), {j})):
-        yield replace(plan, style=replace(style, doubled_x=style.doubled_x ^ x,
-                                          doubled_y=style.doubled_y ^ y))
+        yield replace(
+            plan,
+            style=replace(style, doubled_x=style.doubled_x ^ x, doubled_y=style.doubled_y ^ y),
+        )
     parallel = joint.sin_alpha == 0.0 and joint.cos_alpha == 1.0
     straight = chain.has_only_child(j - 1) and joint.sin_gamma == 0.0 and joint.cos_gamma == 1.0
-    if (parallel and straight and chain.joints[j - 1].revolute
-            and j - 1 not in style.summed_angles):
+    if parallel and straight and chain.joints[j - 1].revolute and j - 1 not in style.summed_angles:
         yield replace(plan, style=replace(style, summed_angles=style.summed_angles ^ {j}))
 
 
 def _other_cancellations(chain: Chain, plan: Plan, *, link: int) -> Iterator[Plan]:
     """Yield other ways to cancel a link's first moment, not cancelling it among them."""
-    without = tuple(c for c in plan.cancellations
-                    if all(element[0] != link for element in c.elements))
+    without = tuple(
+        c for c in plan.cancellations if all(element[0] != link for element in c.elements)
+    )
     yield replace(plan, cancellations=without)
     for cancellation in _cancellations_of(chain, link):
         others = tuple(c for c in without if not set(c.joints) & set(cancellation.joints))

@@ -93,13 +93,17 @@ def reachable(outputs: Iterable[Expression], *, into_constants: bool = True) -> 
 
 def operations(outputs: Iterable[Expression]) -> tuple[int, int]:
     """Return how many multiplications and additions an evaluation takes."""
-    kinds = [node.kind for node in reachable(outputs, into_constants=False)
-             if not node.constant]
+    kinds = [node.kind for node in reachable(outputs, into_constants=False) if not node.constant]
     return kinds.count(MULTIPLY), kinds.count(ADD) + kinds.count(SUBTRACT)
 
 
-def write_program(name: str, graph: Graph, outputs: Sequence[Output],
-                  arrays: Sequence[str], parameters: Sequence[str] = ()) -> Program:
+def write_program(
+    name: str,
+    graph: Graph,
+    outputs: Sequence[Output],
+    arrays: Sequence[str],
+    parameters: Sequence[str] = (),
+) -> Program:
     """
     Return the statements that compute the outputs, in an order that reads from base to tip.
 
@@ -118,8 +122,7 @@ class _Writer:
         self.crossed = 0  # prepared values named so far
         self.preferred = {output.value.node.number: output.value.sign for output in outputs}
 
-    def program(self, name: str, arrays: tuple[str, ...],
-                parameters: tuple[str, ...]) -> Program:
+    def program(self, name: str, arrays: tuple[str, ...], parameters: tuple[str, ...]) -> Program:
         inputs: dict[str, list[int]] = {array: [] for array in arrays}
         statements: list[Statement] = []
         preparation: list[Statement] = []
@@ -135,8 +138,15 @@ class _Writer:
                 target.append(self._statement(node, node.number in crossing))
         results = tuple(Result(o.array, o.places, self._signed(o.value)) for o in self.outputs)
         ordered = {array: tuple(sorted(found)) for array, found in inputs.items()}
-        return Program(name, ordered, tuple(statements), results, parameters, tuple(preparation),
-                       tuple(self.held[number][0] for number in sorted(crossing)))
+        return Program(
+            name,
+            ordered,
+            tuple(statements),
+            results,
+            parameters,
+            tuple(preparation),
+            tuple(self.held[number][0] for number in sorted(crossing)),
+        )
 
     def _crossing(self) -> set[int]:
         """Return the nodes made of parameters that what is not made of them alone reads."""
@@ -157,8 +167,11 @@ class _Writer:
             angle = self._render(node.operands[0])
             target = ('s_' if node.kind == SIN else 'c_') + _angle_name(angle[0])
             self.held[node.number] = (target, 1)
-            return Statement(target, _negated(angle[0], node.operands[0].kind)
-                             if angle[1] < 0 else angle[0], node.kind)
+            return Statement(
+                target,
+                _negated(angle[0], node.operands[0].kind) if angle[1] < 0 else angle[0],
+                node.kind,
+            )
         name, meant = self.graph.name_of(node) or (f't{node.number}', 0)
         text, sign = self._expand(node, self.preferred.get(node.number, meant))
         if crossing:
@@ -196,8 +209,16 @@ class _Writer:
             minus = [text for sign, text, _ in signed if sign != overall]
             if plus:
                 return ' - '.join([' + '.join(plus), *minus]), overall
-            literal = next((text for _, text, term in signed if term.number not in self.held
-                            and term.kind == MULTIPLY and term.operands[0].kind == CONSTANT), '')
+            literal = next(
+                (
+                    text
+                    for _, text, term in signed
+                    if term.number not in self.held
+                    and term.kind == MULTIPLY
+                    and term.operands[0].kind == CONSTANT
+                ),
+                '',
+            )
             if literal and preferred:
                 minus.remove(literal)
                 return ' - '.join([f'-{literal}', *minus]), overall

@@ -132,8 +132,14 @@ def summed_turn(graph: Graph, joints: tuple[ChainJoint, ...], j: int, inputs: In
     return turn(graph, inputs.q[j - 1] + inputs.q[j], joints[j - 1].theta + joints[j].theta)
 
 
-def _through_joint(graph: Graph, joints: tuple[ChainJoint, ...], j: int, last: Motion,
-                   inputs: Inputs, style: Style) -> Motion:
+def _through_joint(
+    graph: Graph,
+    joints: tuple[ChainJoint, ...],
+    j: int,
+    last: Motion,
+    inputs: Inputs,
+    style: Style,
+) -> Motion:
     joint = joints[j]
     arm = arm_to(graph, joint, inputs.q[j], style.length_unit)
     at_joint = add(last.acceleration, apply(last.spread.rows, arm))
@@ -152,9 +158,16 @@ def _through_joint(graph: Graph, joints: tuple[ChainJoint, ...], j: int, last: M
     return _turn_about(j, source, zz_axis, rates, turned, at_joint, felt, style)
 
 
-def _turn_about(j: int, source: tuple[Vector, Vector], zz_axis: Expression,
-                rates: tuple[Expression, Expression], turned: Turn, at_joint: Vector,
-                felt: Vector, style: Style) -> Motion:
+def _turn_about(
+    j: int,
+    source: tuple[Vector, Vector],
+    zz_axis: Expression,
+    rates: tuple[Expression, Expression],
+    turned: Turn,
+    at_joint: Vector,
+    felt: Vector,
+    style: Style,
+) -> Motion:
     """Go through a revolute joint whose axis is parallel or perpendicular to the last."""
     x, y, _ = rotate_back(turned, source[0])
     xz_axis, yz_axis, _ = rotate_back(turned, source[1])
@@ -163,15 +176,29 @@ def _turn_about(j: int, source: tuple[Vector, Vector], zz_axis: Expression,
     spin_y, spin_x = xz_axis - xz, yz - yz_axis
     zx = x * (2.0 * z) - xz_axis if j in style.doubled_x else xz - spin_y
     zy = y * (2.0 * z) - yz_axis if j in style.doubled_y else yz + spin_x
-    rows: Matrix = ((zz_axis + (xx - zz), xy - spin_z, xz_axis),
-                    (xy + spin_z, -(xx + zz), yz_axis),
-                    (zx, zy, zz_axis))
-    return Motion((x, y, z), (spin_x, spin_y, spin_z), Spread(rows, None, xy, spin_z, (xx, zz)),
-                  felt, at_joint, source)
+    rows: Matrix = (
+        (zz_axis + (xx - zz), xy - spin_z, xz_axis),
+        (xy + spin_z, -(xx + zz), yz_axis),
+        (zx, zy, zz_axis),
+    )
+    return Motion(
+        (x, y, z),
+        (spin_x, spin_y, spin_z),
+        Spread(rows, None, xy, spin_z, (xx, zz)),
+        felt,
+        at_joint,
+        source,
+    )
 
 
-def _turn_skew(joint: ChainJoint, last: Motion, at_joint: Vector, turned: Turn, felt: Vector,
-               rates: tuple[Expression, Expression]) -> Motion:
+def _turn_skew(
+    joint: ChainJoint,
+    last: Motion,
+    at_joint: Vector,
+    turned: Turn,
+    felt: Vector,
+    rates: tuple[Expression, Expression],
+) -> Motion:
     """Go through a revolute joint at any twist: omega and domega, then U from them."""
     rate, push = rates
     x, y, z = rotate_back(turned, untwist(joint, last.omega))
@@ -181,9 +208,16 @@ def _turn_skew(joint: ChainJoint, last: Motion, at_joint: Vector, turned: Turn, 
     return Motion(omega, spin, Spread(_matrix(omega, spin)), felt, at_joint, (omega, spin))
 
 
-def _slide(joint: ChainJoint, last: Motion, at_joint: Vector, turned: Turn,
-           rates: tuple[Expression, Expression], style: Style) -> Motion:
+def _slide(
+    joint: ChainJoint,
+    last: Motion,
+    at_joint: Vector,
+    turned: Turn,
+    rates: tuple[Expression, Expression],
+    style: Style,
+) -> Motion:
     """Go through a prismatic joint: the link turns as the one before it."""
+
     def into(vector: Vector) -> Vector:
         return rotate_back(turned, untwist(joint, vector))
 
@@ -202,8 +236,11 @@ def _matrix(omega: Vector, spin: Vector) -> Matrix:
     """Return [domega] + [omega][omega]."""
     (x, y, z), (dx, dy, dz) = omega, spin
     xx, yy, zz, xy, xz, yz = x * x, y * y, z * z, x * y, x * z, y * z
-    return ((-(yy + zz), xy - dz, xz + dy), (xy + dz, -(xx + zz), yz - dx),
-            (xz - dy, yz + dx, -(xx + yy)))
+    return (
+        (-(yy + zz), xy - dz, xz + dy),
+        (xy + dz, -(xx + zz), yz - dx),
+        (xz - dy, yz + dx, -(xx + yy)),
+    )
 
 
 def _name(graph: Graph, j: int, motion: Motion) -> None:
@@ -218,8 +255,9 @@ def _name(graph: Graph, j: int, motion: Motion) -> None:
 Wrench = tuple[Vector, Vector]  # force, moment about the origin
 
 
-def inverse_dynamics(graph: Graph, regrouped: RegroupedChain, inputs: Inputs,
-                     style: Style) -> list[Expression]:
+def inverse_dynamics(
+    graph: Graph, regrouped: RegroupedChain, inputs: Inputs, style: Style
+) -> list[Expression]:
     """Return the torque (or force) of every joint."""
     chain = regrouped.chain
     motions = outward(graph, chain, inputs, style)
@@ -240,8 +278,14 @@ def inverse_dynamics(graph: Graph, regrouped: RegroupedChain, inputs: Inputs,
 
 
 class _Inward:
-    def __init__(self, graph: Graph, regrouped: RegroupedChain, inputs: Inputs, style: Style,
-                 motions: list[Motion]) -> None:
+    def __init__(
+        self,
+        graph: Graph,
+        regrouped: RegroupedChain,
+        inputs: Inputs,
+        style: Style,
+        motions: list[Motion],
+    ) -> None:
         self.graph, self.inputs, self.style, self.motions = graph, inputs, style, motions
         self.joints, self.kept = regrouped.chain.joints, regrouped.kept
         self.parents = regrouped.chain.parents
@@ -279,8 +323,7 @@ class _Inward:
         straight = j in style.unturned
         turned = (self.graph.lift(1.0), self.graph.zero) if straight else self.turn(j)
         mass = self.graph.lift(self.kept[j]) * (style.length_unit * style.force_unit)
-        force = add(twist(joint, rotate(turned, force)),
-                    scale(mass, self.motions[j].at_joint))
+        force = add(twist(joint, rotate(turned, force)), scale(mass, self.motions[j].at_joint))
         lever = cross(arm_to(self.graph, joint, self.inputs.q[j], style.force_unit), force)
         if j in style.summed_angles:
             # Frame j - 1 only serves axis j - 1 here; x and y go straight to the one before.
@@ -316,7 +359,8 @@ class _Inward:
         return (
             yy * uzy - zz * uyz + xy * uzx - xz * uyx + yz * zz_yy,
             zz * uxz - xx * uzx + yz * uxy - xy * uzy + xz * xx_zz,
-            about_z + xz * uyz - yz * uxz + xy * yy_xx)
+            about_z + xz * uyz - yz * uxz + xy * yy_xx,
+        )
 
     def _unturned(self, j: int) -> Wrench:
         """
@@ -339,7 +383,13 @@ class _Inward:
         else:
             faster = rate * (rate + 2.0 * z)
             new_xx, new_yy = xx - faster, yy - faster
-        spread = Spread(((new_xx, xy - push, xz), (yx + push, new_yy, yz),
-                         (zx + twice * x, zy + twice * y, zz)), yy_xx=yy - xx)
+        spread = Spread(
+            (
+                (new_xx, xy - push, xz),
+                (yx + push, new_yy, yz),
+                (zx + twice * x, zy + twice * y, zz),
+            ),
+            yy_xx=yy - xx,
+        )
         moments = turned_moments(self.graph, self.turn(j), joint.moments)
         return self._link(j, spread, untwist(joint, self.motions[j].at_joint), moments)

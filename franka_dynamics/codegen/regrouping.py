@@ -59,9 +59,13 @@ def with_shifted_origins(chain: Chain, shifts: Sequence[float]) -> Chain:
     for joint, shift, parent in zip(chain.joints, shifts, chain.parents):
         origin = np.array(joint.origin) + shift * np.array(joint.axis)
         origin[2] -= 0.0 if parent == BASE else shifts[parent]
-        joints.append(replace(
-            joint, origin=(float(origin[0]), float(origin[1]), float(origin[2])),
-            moments=joint.moments.expressed_in(_IDENTITY, (0.0, 0.0, -shift))))
+        joints.append(
+            replace(
+                joint,
+                origin=(float(origin[0]), float(origin[1]), float(origin[2])),
+                moments=joint.moments.expressed_in(_IDENTITY, (0.0, 0.0, -shift)),
+            )
+        )
     return replace(chain, joints=tuple(joints))
 
 
@@ -79,7 +83,8 @@ def with_turned_tip(chain: Chain) -> Chain:
     angle = math.atan2(hy, hx)
     c, s = math.cos(angle), math.sin(angle)
     moments = joint.moments.expressed_in(
-        ((c, s, 0.0), (-s, c, 0.0), (0.0, 0.0, 1.0)), (0.0, 0.0, 0.0))
+        ((c, s, 0.0), (-s, c, 0.0), (0.0, 0.0, 1.0)), (0.0, 0.0, 0.0)
+    )
     moments = replace(moments, first=(math.hypot(hx, hy), 0.0, moments.first[2]))
     tip = replace(joint, theta=joint.theta + angle, moments=moments)
     return replace(chain, joints=(*chain.joints[:-1], tip))
@@ -95,8 +100,9 @@ def regroup(chain: Chain, cancellations: Sequence[Cancellation] = ()) -> Regroup
     for link, axis in elements:
         first = list(found[link].moments.first)
         first[axis] = 0.0
-        found[link] = replace(found[link], moments=replace(
-            found[link].moments, first=(first[0], first[1], first[2])))
+        found[link] = replace(
+            found[link], moments=replace(found[link].moments, first=(first[0], first[1], first[2]))
+        )
     return replace(regrouped, chain=replace(regrouped.chain, joints=tuple(found)))
 
 
@@ -112,10 +118,13 @@ def solvable(chain: Chain, cancellations: Sequence[Cancellation]) -> bool:
 _IDENTITY = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 
 
-def _flat(cancellations: Sequence[Cancellation],
-          ) -> tuple[tuple[int, ...], tuple[tuple[int, int], ...]]:
-    return (tuple(j for c in cancellations for j in c.joints),
-            tuple(element for c in cancellations for element in c.elements))
+def _flat(
+    cancellations: Sequence[Cancellation],
+) -> tuple[tuple[int, ...], tuple[tuple[int, int], ...]]:
+    return (
+        tuple(j for c in cancellations for j in c.joints),
+        tuple(element for c in cancellations for element in c.elements),
+    )
 
 
 def _regroup(chain: Chain, kept: Mapping[int, Number]) -> RegroupedChain:
@@ -124,14 +133,21 @@ def _regroup(chain: Chain, kept: Mapping[int, Number]) -> RegroupedChain:
     for j in reversed(range(chain.n)):
         joint = joints[j]
         if chain.parents[j] == BASE:
-            joints[j] = replace(joint, moments=_without_axis(joint.moments) if joint.revolute else
-                                replace(joint.moments, second=_NOTHING.second))
+            joints[j] = replace(
+                joint,
+                moments=_without_axis(joint.moments)
+                if joint.revolute
+                else replace(joint.moments, second=_NOTHING.second),
+            )
             continue
         parent = joints[chain.parents[j]]
         if joint.revolute:
             masses[j] = kept.get(j, 0.0)
-            moved = Moments(joint.moments.mass - masses[j], (0.0, 0.0, joint.moments.first[2]),
-                            (0.0, 0.0, 0.0, 0.0, 0.0, joint.moments.second[5]))
+            moved = Moments(
+                joint.moments.mass - masses[j],
+                (0.0, 0.0, joint.moments.first[2]),
+                (0.0, 0.0, 0.0, 0.0, 0.0, joint.moments.second[5]),
+            )
             remains = _without_axis(joint.moments)
             arrived = moved.expressed_in(joint.twist.tolist(), joint.origin)
         else:
@@ -170,13 +186,19 @@ def _with_merged_rotor(chain: Chain) -> Chain:
         return chain
     xx, xy, xz, yy, yz, zz = second.moments.second
     half = 0.5 * second.rotor_inertia
-    merged = replace(second, rotor_inertia=0.0, moments=replace(
-        second.moments, second=(xx + half, xy, xz, yy + half, yz, zz - half)))
+    merged = replace(
+        second,
+        rotor_inertia=0.0,
+        moments=replace(second.moments, second=(xx + half, xy, xz, yy + half, yz, zz - half)),
+    )
     return replace(chain, joints=(first, merged, *chain.joints[2:]))
 
 
-def _kept_masses(chain: Chain, joints: Sequence[int], elements: Sequence[tuple[int, int]],
-                 ) -> list[Number]:
+def _kept_masses(
+    chain: Chain,
+    joints: Sequence[int],
+    elements: Sequence[tuple[int, int]],
+) -> list[Number]:
     """Return the masses that cancel the elements: linear in the parameters, geometry fixed."""
     inverse = np.linalg.inv(_response(chain, joints, elements))
     plain = _regroup(chain, {}).chain
@@ -190,14 +212,22 @@ def _kept_masses(chain: Chain, joints: Sequence[int], elements: Sequence[tuple[i
     return masses
 
 
-def _response(chain: Chain, joints: Sequence[int], elements: Sequence[tuple[int, int]],
-              ) -> np.ndarray:
+def _response(
+    chain: Chain,
+    joints: Sequence[int],
+    elements: Sequence[tuple[int, int]],
+) -> np.ndarray:
     """Return what a unit mass kept at each joint adds to each element."""
-    empty = replace(chain, joints=tuple(replace(joint, moments=_NOTHING)
-                                        for joint in chain.joints))
+    empty = replace(
+        chain, joints=tuple(replace(joint, moments=_NOTHING) for joint in chain.joints)
+    )
     columns = []
     for j in joints:
         found = _regroup(empty, {j: 1.0}).chain
-        columns.append([float(found.joints[link].moments.first[axis])  # type: ignore[arg-type]
-                        for link, axis in elements])
+        columns.append(
+            [
+                float(found.joints[link].moments.first[axis])  # type: ignore[arg-type]
+                for link, axis in elements
+            ]
+        )
     return np.array(columns).T

@@ -46,20 +46,26 @@ def solved_for_acceleration(program: Program, n: int) -> Program:
         pivot = let(f'D{j + 1}', _less(M[j, j], (f'{L[j, k]}*{scaled[j, k]}' for k in range(j))))
         inverse.append(let(f'E{j + 1}', f'1.0 / {pivot}'))
         for i in range(j + 1, n):
-            scaled[i, j] = let(f'V{i + 1}_{j + 1}', _less(
-                M[j, i], (f'{L[j, k]}*{scaled[i, k]}' for k in range(j))))
+            scaled[i, j] = let(
+                f'V{i + 1}_{j + 1}',
+                _less(M[j, i], (f'{L[j, k]}*{scaled[i, k]}' for k in range(j))),
+            )
             L[i, j] = let(f'L{i + 1}_{j + 1}', f'{scaled[i, j]}*{inverse[j]}')
     y: list[str] = []
     for i in range(n):
         y.append(let(f'y{i + 1}', _less(right[i], (f'{L[i, k]}*{y[k]}' for k in range(i)))))
     x: dict[int, str] = {}
     for i in reversed(range(n)):
-        x[i] = let(f'x{i + 1}', _less(f'{y[i]}*{inverse[i]}',
-                                      (f'{L[k, i]}*{x[k]}' for k in range(i + 1, n))))
+        x[i] = let(
+            f'x{i + 1}',
+            _less(f'{y[i]}*{inverse[i]}', (f'{L[k, i]}*{x[k]}' for k in range(i + 1, n))),
+        )
     return replace(
-        program, inputs={**program.inputs, 'tau': tuple(range(1, n + 1))},
+        program,
+        inputs={**program.inputs, 'tau': tuple(range(1, n + 1))},
         statements=(*program.statements, *written),
-        results=tuple(Result('ddq', ((i,),), x[i]) for i in range(n)))
+        results=tuple(Result('ddq', ((i,),), x[i]) for i in range(n)),
+    )
 
 
 def _less(first: str, terms: Iterable[str]) -> str:

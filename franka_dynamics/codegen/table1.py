@@ -47,8 +47,11 @@ class Case:
 
 
 def _cases() -> tuple[Case, ...]:
-    cases = [Case(robot, GENERAL, parameters, False, general_robot(6, parameters))
-             for robot in (GENERAL_ROBOT, UPRIGHT_ROBOT) for parameters in (CLASSICAL, MINIMUM)]
+    cases = [
+        Case(robot, GENERAL, parameters, False, general_robot(6, parameters))
+        for robot in (GENERAL_ROBOT, UPRIGHT_ROBOT)
+        for parameters in (CLASSICAL, MINIMUM)
+    ]
     for robot in ('stanford', 'scemi'):
         for inertia in (GENERAL, SIMPLIFIED):
             for parameters in (CLASSICAL, MINIMUM):
@@ -64,8 +67,12 @@ CASES = _cases()
 def case_arm(case: Case) -> ArmDescription:
     """Return the arm of a case, with rotors where it has them."""
     if case.robot in (GENERAL_ROBOT, UPRIGHT_ROBOT):
-        arm = random_arm(np.random.default_rng(0), joints=6, convention=Convention.MODIFIED,
-                         kinds=(JointKind.REVOLUTE,))
+        arm = random_arm(
+            np.random.default_rng(0),
+            joints=6,
+            convention=Convention.MODIFIED,
+            kinds=(JointKind.REVOLUTE,),
+        )
         # Motor inertias are mentioned for the simplified robots only.
         joints = [replace(joint, rotor_inertia=0.0) for joint in arm.joints]
         if case.robot == UPRIGHT_ROBOT:
@@ -78,9 +85,13 @@ def case_arm(case: Case) -> ArmDescription:
 
 def with_rotors(description: ArmDescription) -> ArmDescription:
     """Return the arm with a rotor at every joint that has none, each a different one."""
-    return replace(description, joints=tuple(
-        replace(joint, rotor_inertia=joint.rotor_inertia or _ROTOR * number)
-        for number, joint in enumerate(description.joints, start=1)))
+    return replace(
+        description,
+        joints=tuple(
+            replace(joint, rotor_inertia=joint.rotor_inertia or _ROTOR * number)
+            for number, joint in enumerate(description.joints, start=1)
+        ),
+    )
 
 
 def count(case: Case, *, fewer_additions: bool = False) -> OperationCount:
@@ -90,6 +101,11 @@ def count(case: Case, *, fewer_additions: bool = False) -> OperationCount:
     `fewer_additions` prefers, of two ways of writing with the same total, the one with fewer
     additions; otherwise the one with fewer multiplications.
     """
-    return operation_count(customised_equations(
-        case_arm(case), terminal_wrench=case.loaded, classical=case.parameters == CLASSICAL,
-        addition_cost=FEWER_ADDITIONS if fewer_additions else FEWER_MULTIPLICATIONS))
+    return operation_count(
+        customised_equations(
+            case_arm(case),
+            terminal_wrench=case.loaded,
+            classical=case.parameters == CLASSICAL,
+            addition_cost=FEWER_ADDITIONS if fewer_additions else FEWER_MULTIPLICATIONS,
+        )
+    )

@@ -49,7 +49,8 @@ def turn(graph: Graph, angle: Expression, offset: float) -> Turn:
         angle, quarters = angle + offset, 0
     sine, cosine = (graph.zero, graph.lift(1.0)) if angle.is_zero else graph.sin_cos(angle)
     return ((cosine, sine), (-sine, cosine), (-cosine, -sine), (sine, -cosine))[
-        round(quarters) % 4]
+        round(quarters) % 4
+    ]
 
 
 def rotate(turned: Turn, vector: Vector) -> Vector:
@@ -100,5 +101,8 @@ def turned_moments(graph: Graph, turned: Turn, moments: Moments) -> Moments:
     hx, hy, hz = rotate(turned, lifted(graph, moments.first))
     shear = s * (xx - yy) + c * (2.0 * xy)
     lean_x, lean_y, _ = rotate(turned, (xz, yz, zz))
-    return Moments(moments.mass, (hx, hy, hz), (
-        xx - s * shear, c * shear - xy, lean_x, yy + s * shear, lean_y, zz))
+    return Moments(
+        moments.mass,
+        (hx, hy, hz),
+        (xx - s * shear, c * shear - xy, lean_x, yy + s * shear, lean_y, zz),
+    )

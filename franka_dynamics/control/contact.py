@@ -90,15 +90,22 @@ class ContactMonitor:
 
     """
 
-    def __init__(self, model: PinocchioModel, limits: ContactLimits | None = None,
-                 friction: FrictionModel | None = None) -> None:
+    def __init__(
+        self,
+        model: PinocchioModel,
+        limits: ContactLimits | None = None,
+        friction: FrictionModel | None = None,
+    ) -> None:
         self.limits = limits or ContactLimits()
         self._model = model
         self._observer = MomentumObserver(model, self.limits.gain, friction)
         effort = model.description.limit('effort')
         known = effort[np.isfinite(effort)]
-        self._scale = (np.cbrt(np.where(np.isfinite(effort), effort, known.max()) / known.max())
-                       if len(known) and known.max() > 0.0 else np.ones(len(effort)))
+        self._scale = (
+            np.cbrt(np.where(np.isfinite(effort), effort, known.max()) / known.max())
+            if len(known) and known.max() > 0.0
+            else np.ones(len(effort))
+        )
         self._motion = IntervalMotion(model.description.n, self.limits.period)
         self.contacts = 0
         self.latest: Contact | None = None
@@ -145,7 +152,7 @@ class ContactMonitor:
         jacobian = self._model.jacobian(self._q)[:3]
         lever = -jacobian.T @ self._model.model.gravity.linear
         square = float(lever @ lever)
-        if not self.settled or square < _LEAST_LEVER ** 2:
+        if not self.settled or square < _LEAST_LEVER**2:
             return float('nan'), float('nan')
         mass = float(lever @ self.load) / square
         return mass, float(np.linalg.norm(self.load - mass * lever))
@@ -182,8 +189,9 @@ class ContactMonitor:
             return True
         if self.latest is not None:
             peak = abs(float(self.fast[self.latest.joint]))
-            self.latest = replace(self.latest, peak=max(self.latest.peak, peak),
-                                  share=max(self.latest.share, share))
+            self.latest = replace(
+                self.latest, peak=max(self.latest.peak, peak), share=max(self.latest.share, share)
+            )
         self._quiet = self._quiet + elapsed if share < limits.release else 0.0
         self.in_contact = self._quiet < limits.hold
         return not self.in_contact

@@ -34,9 +34,17 @@ class ContactReplay:
     watched: float
 
 
-def replay_contact(arm: ArmDescription, time: Array, q: Array, dq: Array, effort: Array, *,
-                   gravity: ArrayLike = GRAVITY, limits: ContactLimits | None = None,
-                   progress: Callable[[int, int], None] | None = None) -> ContactReplay:
+def replay_contact(
+    arm: ArmDescription,
+    time: Array,
+    q: Array,
+    dq: Array,
+    effort: Array,
+    *,
+    gravity: ArrayLike = GRAVITY,
+    limits: ContactLimits | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> ContactReplay:
     """
     Run the contact monitor over recorded states, one by one, as the node does.
 

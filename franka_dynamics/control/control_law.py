@@ -43,8 +43,9 @@ class ControlLaw:
 
     """
 
-    def __init__(self, description: ArmDescription, settings: Settings, *,
-                 take_over: bool = False) -> None:
+    def __init__(
+        self, description: ArmDescription, settings: Settings, *, take_over: bool = False
+    ) -> None:
         settings.validate(description)
         self.description, self.settings = description, settings
         self.terms = TermModel(description, settings)
@@ -57,11 +58,20 @@ class ControlLaw:
 
     def gravity(self, q: Array, gravity: Array) -> Array:
         """Return the part of g(q) = `gravity` that is ours to command, shape (n,) [N m]."""
-        return (self.terms.gravity_left_to_us(q, gravity) if self.settings.terms.gravity
-                else self._zero)
+        return (
+            self.terms.gravity_left_to_us(q, gravity)
+            if self.settings.terms.gravity
+            else self._zero
+        )
 
-    def feedforward(self, q: Array, dq: Array, reference: ReferencePoint | None,
-                    coriolis: Array, inertia: Array) -> Array:
+    def feedforward(
+        self,
+        q: Array,
+        dq: Array,
+        reference: ReferencePoint | None,
+        coriolis: Array,
+        inertia: Array,
+    ) -> Array:
         """
         Return what `scale` applies to: Coriolis, inertia and friction, shape (n,) [N m].
 
@@ -79,11 +89,15 @@ class ControlLaw:
         desired_state = settings.state_source is StateSource.REFERENCE and reference is not None
         total = self._zero
         if switches.coriolis:
-            total = (self.terms.coriolis(reference.q, reference.dq)
-                     if desired_state and reference is not None else coriolis)
+            total = (
+                self.terms.coriolis(reference.q, reference.dq)
+                if desired_state and reference is not None
+                else coriolis
+            )
         if switches.inertia and reference is not None:
-            total = total + (self.terms.inertia(reference.q, reference.ddq)
-                             if desired_state else inertia)
+            total = total + (
+                self.terms.inertia(reference.q, reference.ddq) if desired_state else inertia
+            )
         if switches.friction and reference is not None:
             # At the desired velocity: from the measured one, friction would be driven by noise.
             total = total + self.terms.friction(reference.dq)
@@ -98,19 +112,26 @@ class ControlLaw:
     def trajectory_efforts(self, trajectory: Trajectory) -> Array:
         """Return the feedforward torque at every point of a trajectory, shape (k, n) [N m]."""
         rows = range(0, len(trajectory.times), _POINTS_AT_ONCE)
-        efforts = np.vstack([self._efforts(trajectory, slice(row, row + _POINTS_AT_ONCE))
-                             for row in rows])
+        efforts = np.vstack(
+            [self._efforts(trajectory, slice(row, row + _POINTS_AT_ONCE)) for row in rows]
+        )
         if self.settings.terms.friction:  # which depends on the way, and so takes it whole
-            velocities = (np.zeros_like(trajectory.positions) if trajectory.velocities is None
-                          else trajectory.velocities)
+            velocities = (
+                np.zeros_like(trajectory.positions)
+                if trajectory.velocities is None
+                else trajectory.velocities
+            )
             efforts = efforts + self.settings.scale * self.terms.friction_along(
-                trajectory.positions, velocities)
+                trajectory.positions, velocities
+            )
         return np.clip(efforts, -self._effort, self._effort)
 
     def _efforts(self, trajectory: Trajectory, rows: slice) -> Array:
         q = trajectory.positions[rows]
-        dq, ddq = (np.zeros_like(q) if values is None else values[rows]
-                   for values in (trajectory.velocities, trajectory.accelerations))
+        dq, ddq = (
+            np.zeros_like(q) if values is None else values[rows]
+            for values in (trajectory.velocities, trajectory.accelerations)
+        )
         settings, switches, terms = self.settings, self.settings.terms, self.terms
         # The independent model: it takes all points at once, and agrees to rounding.
         weightless = NewtonEulerModel(terms.loaded, (0.0, 0.0, 0.0))
@@ -122,5 +143,6 @@ class ControlLaw:
         efforts = settings.scale * efforts
         if switches.gravity:
             efforts = efforts + np.array(
-                [terms.gravity_left_to_us(row, terms.gravity(row)) for row in q])
+                [terms.gravity_left_to_us(row, terms.gravity(row)) for row in q]
+            )
         return efforts

@@ -49,8 +49,14 @@ class DefaultGains:
     per_step: float
 
 
-def default_gains(model: DynamicsModel, home: ArrayLike | None = None, *, rate: float = RATE,
-                  ratio: float = RATIO, timestep: float = 1e-3) -> DefaultGains:
+def default_gains(
+    model: DynamicsModel,
+    home: ArrayLike | None = None,
+    *,
+    rate: float = RATE,
+    ratio: float = RATIO,
+    timestep: float = 1e-3,
+) -> DefaultGains:
     """
     Return weak gains in proportion to the inertia that each joint has at the home pose.
 
@@ -87,7 +93,8 @@ def default_gains(model: DynamicsModel, home: ArrayLike | None = None, *, rate: 
         raise SettingsError(
             f'a rate of {rate:g} 1/s takes {per_step:.3g} of a velocity away in a step of '
             f'{timestep:g} s, at most {_MOST_PER_STEP:g} is stable; make the rate smaller than '
-            f'{rate * _MOST_PER_STEP / per_step:.3g} 1/s.')
+            f'{rate * _MOST_PER_STEP / per_step:.3g} 1/s.'
+        )
     return DefaultGains(ratio * kd, kd, per_step)
 
 
@@ -123,8 +130,12 @@ def delay_margin(linear: Linearization, kp: ArrayLike, kd: ArrayLike) -> float:
     by_q, by_dq, per_torque = _blocks(linear)
     n = len(by_q)
     stiffness, damping = _feedback(linear, kp, kd)
-    undelayed = np.block([[np.zeros((n, n)), np.eye(n)],
-                          [by_q - per_torque @ stiffness, by_dq - per_torque @ damping]])
+    undelayed = np.block(
+        [
+            [np.zeros((n, n)), np.eye(n)],
+            [by_q - per_torque @ stiffness, by_dq - per_torque @ damping],
+        ]
+    )
     if np.linalg.eigvals(undelayed).real.max() >= 0.0:
         return 0.0
 
@@ -183,8 +194,7 @@ def hold_radius(linear: Linearization, kp: ArrayLike, kd: ArrayLike, period: flo
         result: Array = ((modes * diagonal) @ back).real
         return result
 
-    free = np.block([[matrix(grow), matrix(drift)],
-                     [matrix(squares * drift), matrix(grow)]])
+    free = np.block([[matrix(grow), matrix(drift)], [matrix(squares * drift), matrix(grow)]])
     forced = np.vstack((matrix(lift), matrix(drift))) @ per_torque
     closed = free - forced @ np.hstack((stiffness, damping))
     return float(np.abs(np.linalg.eigvals(closed)).max())

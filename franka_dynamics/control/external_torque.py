@@ -26,8 +26,9 @@ OBSERVER_GAIN = 50.0
 EFFORT_FRICTION = ('auto', 'included', 'excluded')
 
 
-def friction_in_effort(choice: str, description: ArmDescription,
-                       profile: TargetProfile) -> FrictionModel | None:
+def friction_in_effort(
+    choice: str, description: ArmDescription, profile: TargetProfile
+) -> FrictionModel | None:
     """
     Return the friction model that measured efforts contain, or None if they contain none.
 
@@ -43,7 +44,8 @@ def friction_in_effort(choice: str, description: ArmDescription,
     if choice == 'included' and description.friction is None:
         raise SettingsError(
             f'effort_friction is included, but {description.file or description.name} has no '
-            'friction model; add one to the arm file (identify writes it) or choose auto.')
+            'friction model; add one to the arm file (identify writes it) or choose auto.'
+        )
     included = profile.receiver_adds_friction if choice == 'auto' else choice == 'included'
     return description.friction if included else None
 
@@ -109,8 +111,12 @@ class MomentumObserver:
 
     """
 
-    def __init__(self, model: PinocchioModel, gain: float = OBSERVER_GAIN,
-                 friction: FrictionModel | None = None) -> None:
+    def __init__(
+        self,
+        model: PinocchioModel,
+        gain: float = OBSERVER_GAIN,
+        friction: FrictionModel | None = None,
+    ) -> None:
         self._model = model
         self._gain = gain
         self._friction = None if friction is None else FrictionState(friction)
@@ -153,8 +159,9 @@ class MomentumObserver:
                 rate -= self._friction.torque(dq)
             # Implicit in the residual, so that no gain makes a slow topic unstable.
             self._integral = self._integral + elapsed * rate
-            self._residual = (self._gain * (momentum - self._integral)
-                              / (1.0 + self._gain * elapsed))
+            self._residual = (
+                self._gain * (momentum - self._integral) / (1.0 + self._gain * elapsed)
+            )
             self._integral = self._integral + elapsed * self._residual
         self._stamp = stamp
         return -self._residual

@@ -66,8 +66,11 @@ class FaultLatch:
         while self._stops and now - self._stops[0] > RESTART_WINDOW_S:
             self._stops.popleft()
         if len(self._stops) > self._max_restarts:
-            self.latch(f'stopped {len(self._stops)} times within {RESTART_WINDOW_S:.0f} s, the '
-                       f'last time because {reason}', ClearedBy.ACKNOWLEDGEMENT)
+            self.latch(
+                f'stopped {len(self._stops)} times within {RESTART_WINDOW_S:.0f} s, the '
+                f'last time because {reason}',
+                ClearedBy.ACKNOWLEDGEMENT,
+            )
 
     def settings_changed(self, changed: Iterable[str]) -> None:
         """Clear a fault that one of these settings is about."""
@@ -80,8 +83,11 @@ class FaultLatch:
             self._stops.clear()
             return True, 'there was no fault'
         if self._until > ClearedBy.ACKNOWLEDGEMENT:
-            way = ('deactivate and activate the node' if self._until is ClearedBy.ACTIVATION
-                   else 'clean the node up and configure it again')
+            way = (
+                'deactivate and activate the node'
+                if self._until is ClearedBy.ACTIVATION
+                else 'clean the node up and configure it again'
+            )
             return False, f'this fault is not cleared by acknowledging it; {way}: {self.reason}'
         self._clear()
         return True, 'cleared; the controller starts again once the states are trusted'

@@ -36,8 +36,15 @@ from ..typing import Array
 # torque we left it with says nothing about the one it needs.
 _MOVED_SINCE = 0.1
 # What no arm does while its sensors and their driver are sound.
-_LATCHING = frozenset({Condition.NOT_FINITE, Condition.OUT_OF_RANGE, Condition.JUMPED,
-                       Condition.CONTRADICTORY, Condition.INTERLEAVED})
+_LATCHING = frozenset(
+    {
+        Condition.NOT_FINITE,
+        Condition.OUT_OF_RANGE,
+        Condition.JUMPED,
+        Condition.CONTRADICTORY,
+        Condition.INTERLEAVED,
+    }
+)
 
 
 class Mode(str, Enum):
@@ -121,9 +128,15 @@ class FeedforwardController:
 
     """
 
-    def __init__(self, description: ArmDescription, settings: Settings | None = None,
-                 supervision: SupervisionLimits | None = None, *,
-                 crosscheck: RunningCrosscheck | None = None, take_over: bool = False) -> None:
+    def __init__(
+        self,
+        description: ArmDescription,
+        settings: Settings | None = None,
+        supervision: SupervisionLimits | None = None,
+        *,
+        crosscheck: RunningCrosscheck | None = None,
+        take_over: bool = False,
+    ) -> None:
         self.description = description
         supervision = supervision or SupervisionLimits()
         self.supervisor = StateSupervisor(description, supervision)
@@ -203,7 +216,8 @@ class FeedforwardController:
             raise SettingsError(
                 f'target is {self.settings.target} and cannot become {settings.target} while the '
                 'node is active: who carries the arm is decided before the first torque. '
-                'Deactivate it, set target, and activate it again.')
+                'Deactivate it, set target, and activate it again.'
+            )
         settings.validate(self.description)
 
     def prepare(self, settings: Settings) -> ControlLaw:
@@ -255,14 +269,19 @@ class FeedforwardController:
 
         """
         if self._latest is None:
-            raise ReferenceRefusedError('The reference came before any joint state; wait until '
-                                        'the arm publishes its state.')
+            raise ReferenceRefusedError(
+                'The reference came before any joint state; wait until '
+                'the arm publishes its state.'
+            )
         stamp, q, _ = self._latest
         begin = stamp if request.start is None else max(stamp, request.start)
         return PlanningBasis(stamp, q, self.reference.at(begin) or ReferencePoint.at_rest(q))
 
-    def plan(self, request: TrajectoryRequest, basis: PlanningBasis,
-             ) -> Trajectory | ReferencePoint:
+    def plan(
+        self,
+        request: TrajectoryRequest,
+        basis: PlanningBasis,
+    ) -> Trajectory | ReferencePoint:
         """
         Return a requested motion as it would be followed; nothing changes, and it takes a while.
 
@@ -321,7 +340,8 @@ class FeedforwardController:
         why = self.conflict or self.stop_reason or f'{condition.value}: {self.supervisor.reason}'
         raise ReferenceRefusedError(
             f'No torque is being commanded ({self.mode.value}; {why}), so that nothing would '
-            'follow the reference; send it again once commands go out.')
+            'follow the reference; send it again once commands go out.'
+        )
 
     def trajectory_efforts(self, trajectory: Trajectory) -> Array:
         """Return the feedforward torque at every point of a trajectory, shape (k, n) [N m]."""
@@ -339,7 +359,8 @@ class FeedforwardController:
         """Whether a trusted state would be answered with a torque, were this enabled."""
         return not self.conflict and (
             self._last is not None
-            or self._law.gravity_guard.first_torque() is not FirstTorque.NOT_YET)
+            or self._law.gravity_guard.first_torque() is not FirstTorque.NOT_YET
+        )
 
     def enable(self) -> None:
         """Allow commands; they begin once the state is trusted."""
@@ -348,8 +369,16 @@ class FeedforwardController:
         self._stopped_by_state = False
         self.counters = Counters(largest_share=np.zeros(self.description.n))
 
-    def cycle(self, stamp: float, q: Array, dq: Array, arrival: float, *,
-              effort: Array | None = None, age: float | None = None) -> Cycle:
+    def cycle(
+        self,
+        stamp: float,
+        q: Array,
+        dq: Array,
+        arrival: float,
+        *,
+        effort: Array | None = None,
+        age: float | None = None,
+    ) -> Cycle:
         """
         Take one joint state; return its terms and, where it may be published, the command.
 
@@ -359,9 +388,16 @@ class FeedforwardController:
         self._arrival = arrival
         if effort is not None and not _all_finite(effort):
             joint = int(np.flatnonzero(~np.isfinite(effort))[0])
-            return Cycle(self.reject(
-                Condition.NOT_FINITE, f'{self.description.joint_names[joint]} has a measured '
-                f'effort of {effort[joint]}; check its driver'), stamp, q, dq)
+            return Cycle(
+                self.reject(
+                    Condition.NOT_FINITE,
+                    f'{self.description.joint_names[joint]} has a measured '
+                    f'effort of {effort[joint]}; check its driver',
+                ),
+                stamp,
+                q,
+                dq,
+            )
         observation = self.supervisor.observe(stamp, q, dq, arrival, age)
         if not observation.valid:
             self._follow_up(observation)
@@ -382,8 +418,9 @@ class FeedforwardController:
                 if deviation:
                     self.inhibit(deviation, ClearedBy.ACKNOWLEDGEMENT)
             limited = self._command(stamp, q, dq, reference, gravity, coriolis, inertia)
-        return Cycle(observation, stamp, q, dq, effort, gravity, coriolis, inertia, previous,
-                     limited)
+        return Cycle(
+            observation, stamp, q, dq, effort, gravity, coriolis, inertia, previous, limited
+        )
 
     def update_monitors(self, cycle: Cycle) -> None:
         """
@@ -397,10 +434,12 @@ class FeedforwardController:
         if cycle.limited is not None:
             self._count(cycle.limited)
             # The effort of this state answers to the command before it.
-            self._watch_gravity(cycle.stamp, cycle.q, cycle.dq, cycle.effort, cycle.previous,
-                                cycle.gravity)
-        failure = self.crosscheck.run(cycle.stamp, cycle.q, cycle.dq,
-                                      cycle.gravity + cycle.coriolis, self.terms)
+            self._watch_gravity(
+                cycle.stamp, cycle.q, cycle.dq, cycle.effort, cycle.previous, cycle.gravity
+            )
+        failure = self.crosscheck.run(
+            cycle.stamp, cycle.q, cycle.dq, cycle.gravity + cycle.coriolis, self.terms
+        )
         if failure:
             self.inhibit(failure, ClearedBy.CONFIGURATION)
 
@@ -450,13 +489,20 @@ class FeedforwardController:
             else:
                 self._begin_stop_sequence()
         elif self.mode is Mode.BRAKING and (
-                to_zero or not brake or self.supervisor.condition is not Condition.TRUSTED):
+            to_zero or not brake or self.supervisor.condition is not Condition.TRUSTED
+        ):
             self._stop_holds = self._stop_holds and not to_zero
             self.stop_reason += f'; not braked to rest: {reason}'
             self._begin_stop_sequence()
 
-    def inhibit(self, reason: str, until: ClearedBy, *, to_zero: bool = False,
-                 touched_by: frozenset[str] = frozenset()) -> None:
+    def inhibit(
+        self,
+        reason: str,
+        until: ClearedBy,
+        *,
+        to_zero: bool = False,
+        touched_by: frozenset[str] = frozenset(),
+    ) -> None:
         """Latch a fault: stop, and stay silent until it is cleared as `until` says."""
         self.faults.latch(reason, until, touched_by)
         self.stop(reason, to_zero=to_zero)
@@ -495,8 +541,11 @@ class FeedforwardController:
         self.mode = Mode.STOPPING
 
     def _moves_and_is_trusted(self) -> bool:
-        return (self._latest is not None and self.supervisor.condition is Condition.TRUSTED
-                and bool(np.abs(self._latest[2]).max() > REST_SPEED))
+        return (
+            self._latest is not None
+            and self.supervisor.condition is Condition.TRUSTED
+            and bool(np.abs(self._latest[2]).max() > REST_SPEED)
+        )
 
     def _state_fault(self, condition: Condition, reason: str) -> None:
         """Stop because of the states; latch what no sound driver sends, and what comes often."""
@@ -532,23 +581,49 @@ class FeedforwardController:
 
     def _forget_if_moved(self, q: Array) -> None:
         """Begin as if for the first time where somebody has moved the arm meanwhile."""
-        if (self.mode is Mode.SILENT and self._rest is not None and self._last is not None
-                and self._law.settings.profile.start is Start.GRAVITY
-                and np.abs(q - self._rest).max() > _MOVED_SINCE):
+        if (
+            self.mode is Mode.SILENT
+            and self._rest is not None
+            and self._last is not None
+            and self._law.settings.profile.start is Start.GRAVITY
+            and np.abs(q - self._rest).max() > _MOVED_SINCE
+        ):
             self._last = None
             self._law.gravity_guard.restart()
 
-    def _watch_gravity(self, stamp: float, q: Array, dq: Array, effort: Array | None,
-                       command: Array | None, gravity: Array) -> None:
+    def _watch_gravity(
+        self,
+        stamp: float,
+        q: Array,
+        dq: Array,
+        effort: Array | None,
+        command: Array | None,
+        gravity: Array,
+    ) -> None:
         conflict = self._law.gravity_guard.add(
-            stamp, q, dq, effort, self._zero if command is None else command, gravity,
-            running=self.mode is Mode.RUNNING)
+            stamp,
+            q,
+            dq,
+            effort,
+            self._zero if command is None else command,
+            gravity,
+            running=self.mode is Mode.RUNNING,
+        )
         if conflict is not None:
-            self.inhibit(conflict.reason, ClearedBy.SETTINGS, to_zero=True,
-                          touched_by=conflict.touched_by)
+            self.inhibit(
+                conflict.reason, ClearedBy.SETTINGS, to_zero=True, touched_by=conflict.touched_by
+            )
 
-    def _command(self, stamp: float, q: Array, dq: Array, reference: ReferencePoint | None,
-                 gravity: Array, coriolis: Array, inertia: Array) -> LimitedTorque | None:
+    def _command(
+        self,
+        stamp: float,
+        q: Array,
+        dq: Array,
+        reference: ReferencePoint | None,
+        gravity: Array,
+        coriolis: Array,
+        inertia: Array,
+    ) -> LimitedTorque | None:
         law = self._law
         ours = law.gravity(q, gravity)
         if self.mode is Mode.BRAKING:
@@ -607,8 +682,11 @@ class FeedforwardController:
         counters.commands += 1
         counters.cut_by_limit += bool(limited.cut_by_limit.any())
         counters.cut_by_rate += bool(limited.cut_by_rate.any())
-        np.maximum(counters.largest_share, np.abs(limited.torque) / self._effort,
-                   out=counters.largest_share)
+        np.maximum(
+            counters.largest_share,
+            np.abs(limited.torque) / self._effort,
+            out=counters.largest_share,
+        )
 
 
 def _all_finite(values: Array) -> bool:

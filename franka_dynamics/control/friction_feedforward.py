@@ -42,8 +42,11 @@ class FrictionFeedforward:
         if self._linear is not None:
             self._coefficients = self._linear.coefficients
             deviations = self._linear.deviations
-            self._left = (np.zeros_like(self._coefficients) if deviations is None
-                          else DEVIATIONS_LEFT * deviations)
+            self._left = (
+                np.zeros_like(self._coefficients)
+                if deviations is None
+                else DEVIATIONS_LEFT * deviations
+            )
 
     def restart(self) -> None:
         """Forget the motion so far: the arm may have been moved unseen."""
@@ -62,8 +65,12 @@ class FrictionFeedforward:
         velocity = np.asarray(dq, dtype=float)
         bounds = np.zeros((2, len(velocity), 0, velocity.shape[-1]))
         if isinstance(self._model, MaxwellSlipFriction):
-            bounds = np.stack([slip_states(q, self._model.reach, np.full_like(
-                self._model.slip, side)) for side in (-1.0, 1.0)])
+            bounds = np.stack(
+                [
+                    slip_states(q, self._model.reach, np.full_like(self._model.slip, side))
+                    for side in (-1.0, 1.0)
+                ]
+            )
         return self._certain(velocity, bounds)
 
     def _certain(self, dq: Array, slip_bounds: Array) -> Array:
@@ -73,9 +80,11 @@ class FrictionFeedforward:
             least = along * self._model.torque(dq)
         else:
             # In each coefficient and each element's state the torque is least at a corner.
-            least = np.minimum(*(
-                along[..., None, :] * self._coefficients * terms - self._left * np.abs(terms)
-                for terms in (self._linear.terms(dq, bound) for bound in slip_bounds)
-            )).sum(axis=-2)
+            least = np.minimum(
+                *(
+                    along[..., None, :] * self._coefficients * terms - self._left * np.abs(terms)
+                    for terms in (self._linear.terms(dq, bound) for bound in slip_bounds)
+                )
+            ).sum(axis=-2)
         speed = np.clip((np.abs(dq) - REST_SPEED) / (FULL_SPEED - REST_SPEED), 0.0, 1.0)
         return np.asarray(along * speed * np.maximum(least, 0.0))

@@ -61,15 +61,15 @@ class GravityGuard:
     @property
     def _ours(self) -> bool:
         """Whether all of g(q) is ours to command."""
-        return (self._settings.terms.gravity
-                and not self._settings.profile.receiver_adds_gravity)
+        return self._settings.terms.gravity and not self._settings.profile.receiver_adds_gravity
 
     @property
     def _checks_mount(self) -> bool:
         """Whether part of g(q) is ours, because the base is inclined."""
         settings = self._settings
-        return (settings.terms.gravity and settings.profile.receiver_adds_gravity
-                and settings.inclined)
+        return (
+            settings.terms.gravity and settings.profile.receiver_adds_gravity and settings.inclined
+        )
 
     def restart(self) -> None:
         """Forget all evidence; the next verdict rests on new states alone."""
@@ -77,8 +77,17 @@ class GravityGuard:
         self._windows = self._wrong_windows = 0
         self._still = False
 
-    def add(self, stamp: float, q: Array, dq: Array, effort: Array | None, command: Array,
-            gravity: Array, *, running: bool) -> Conflict | None:
+    def add(
+        self,
+        stamp: float,
+        q: Array,
+        dq: Array,
+        effort: Array | None,
+        command: Array,
+        gravity: Array,
+        *,
+        running: bool,
+    ) -> Conflict | None:
         """
         Take one joint state, as GravityMonitor.add; return a conflict if it shows one.
 
@@ -106,18 +115,25 @@ class GravityGuard:
         state = self.monitor.evidence.state
         if state is GravityState.COMPENSATED and not self._take_over:
             return FirstTorque.NOT_YET
-        braked = (self._still and self._settings.profile.braked_until_commanded
-                  and self.monitor.evidence.idle)
-        if (braked or state in (GravityState.UNCOMPENSATED, GravityState.NO_GRAVITY)
-                or (state is GravityState.COMPENSATED and self._take_over)):
+        braked = (
+            self._still
+            and self._settings.profile.braked_until_commanded
+            and self.monitor.evidence.idle
+        )
+        if (
+            braked
+            or state in (GravityState.UNCOMPENSATED, GravityState.NO_GRAVITY)
+            or (state is GravityState.COMPENSATED and self._take_over)
+        ):
             return FirstTorque.AT_ONCE
         return FirstTorque.RAMPED
 
     def _doubled(self, evidence: GravityEvidence, *, running: bool) -> Conflict | None:
         """Return a conflict where the arm shows that the gravity we command is too much."""
         carried = evidence.state is GravityState.COMPENSATED and (running or not self._take_over)
-        weightless = (evidence.state is GravityState.NO_GRAVITY and running
-                      and evidence.commanded > 0.5)
+        weightless = (
+            evidence.state is GravityState.NO_GRAVITY and running and evidence.commanded > 0.5
+        )
         if not carried and not weightless:
             return None
         return Conflict(
@@ -126,7 +142,8 @@ class GravityGuard:
             'gravity itself (fci, franka_gazebo), or switch the other compensation off; where the '
             'receiver holds the last command of a node that was killed, deactivate its '
             'controller first or start this node with take_over',
-            _WHO | {'gravity_vector'} if weightless else _WHO)
+            _WHO | {'gravity_vector'} if weightless else _WHO,
+        )
 
     def _wrong_mount(self, evidence: GravityEvidence) -> Conflict | None:
         wrong = evidence.measured and evidence.acting < _LEAST_ACTING
@@ -136,4 +153,6 @@ class GravityGuard:
         return Conflict(
             f'gravity_vector is {list(self._settings.gravity_vector)}, but of the gravity torque '
             f'it stands for {evidence.acting:.0%} is measured; it must be gravity in the base '
-            'frame of the arm as it is mounted', _MOUNT)
+            'frame of the arm as it is mounted',
+            _MOUNT,
+        )

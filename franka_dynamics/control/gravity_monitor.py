@@ -74,8 +74,15 @@ class GravityMonitor:
         self.evidence = GravityEvidence(GravityState.UNKNOWN, 'not enough joint states yet')
         self._samples.clear()
 
-    def add(self, stamp: float, q: Array, dq: Array, effort: Array | None, command: Array,
-            gravity: Array) -> GravityEvidence | None:
+    def add(
+        self,
+        stamp: float,
+        q: Array,
+        dq: Array,
+        effort: Array | None,
+        command: Array,
+        gravity: Array,
+    ) -> GravityEvidence | None:
         """
         Take one joint state; return a new verdict when a window is full, else None.
 
@@ -110,11 +117,11 @@ class GravityMonitor:
         effort, command, gravity = samples.mean(axis=0)
         inertial = self._mass_matrix(q) @ acceleration
         if not self._measured:
-            return judge_motion(command, gravity, inertial,
-                                'the joint states carry no measured effort')
+            return judge_motion(
+                command, gravity, inertial, 'the joint states carry no measured effort'
+            )
         if not samples[:, 0].any():
-            return judge_motion(command, gravity, inertial,
-                                'the measured effort is exactly zero')
+            return judge_motion(command, gravity, inertial, 'the measured effort is exactly zero')
         return judge(effort, command, gravity, inertial)
 
 
@@ -131,14 +138,18 @@ def judge_motion(command: Array, gravity: Array, inertial: Array, why: str) -> G
 
     """
     square = float(gravity @ gravity)
-    if square >= _LEAST_GRAVITY ** 2:
+    if square >= _LEAST_GRAVITY**2:
         commanded = float(command @ gravity) / square
         falling = float((command - inertial) @ gravity) / square
         if abs(commanded) < _NONE and falling > _ALL:
             return GravityEvidence(
                 GravityState.UNCOMPENSATED,
-                f'{why}, but the arm falls with {falling:.0%} of g(q)', commanded, 0.0,
-                falling, idle=True)
+                f'{why}, but the arm falls with {falling:.0%} of g(q)',
+                commanded,
+                0.0,
+                falling,
+                idle=True,
+            )
     return GravityEvidence(GravityState.UNKNOWN, why, idle=True)
 
 
@@ -150,12 +161,16 @@ def judge(effort: Array, command: Array, gravity: Array, inertial: Array) -> Gra
     pull is `effort - inertial`. Both are measured in shares of the model's gravity torque.
     """
     square = float(gravity @ gravity)
-    if square < _LEAST_GRAVITY ** 2:
+    if square < _LEAST_GRAVITY**2:
         return GravityEvidence(GravityState.UNKNOWN, 'gravity has no lever at this pose')
-    commanded, added, acting = (float(torque @ gravity) / square for torque in (
-        command, effort - command, effort - inertial))
-    shares = (f'our command carries {commanded:.0%} of g(q), something else adds {added:.0%}, '
-              f'and {acting:.0%} of it is seen to pull')
+    commanded, added, acting = (
+        float(torque @ gravity) / square
+        for torque in (command, effort - command, effort - inertial)
+    )
+    shares = (
+        f'our command carries {commanded:.0%} of g(q), something else adds {added:.0%}, '
+        f'and {acting:.0%} of it is seen to pull'
+    )
     misfit = np.linalg.norm(effort - command - added * gravity) / np.sqrt(square)
     if misfit > _MISFIT:
         state = GravityState.UNKNOWN

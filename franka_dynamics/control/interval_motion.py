@@ -100,9 +100,12 @@ class IntervalMotion:
         if seconds == 0.0:
             return None  # the state repeats an old one; a new one will come
         measured = (self._measured + 0.5 * (velocity - dq)) / self._states
-        mean = Interval(seconds, 0.5 * (q + position),
-                        self._velocity_of(way / seconds, measured, seconds),
-                        (self._effort + 0.5 * (torque - effort)) / self._states)
+        mean = Interval(
+            seconds,
+            0.5 * (q + position),
+            self._velocity_of(way / seconds, measured, seconds),
+            (self._effort + 0.5 * (torque - effort)) / self._states,
+        )
         self._begin = (stamp, q, dq, effort)
         self._measured = np.zeros(self._n)
         self._effort = np.zeros(self._n)
@@ -139,10 +142,12 @@ class IntervalMotion:
             return stamped
         expected = velocity + 0.5 * self._change
         square = float(expected @ expected)
-        told = float(way @ expected) / square if square * stamped ** 2 > _LEAST_WAY ** 2 else -1.0
+        told = float(way @ expected) / square if square * stamped**2 > _LEAST_WAY**2 else -1.0
         periods = round(told / period)
-        if abs(told - periods * period) < _TRUST * period and abs(
-                periods * period - stamped) < _MOST_LATE * period:
+        if (
+            abs(told - periods * period) < _TRUST * period
+            and abs(periods * period - stamped) < _MOST_LATE * period
+        ):
             return periods * period
         return stamped
 
@@ -158,7 +163,6 @@ class IntervalMotion:
             self._scatter = self._scatter + share * (bent * bent - self._scatter)
         scatter = self._scatter + 1e-18
         velocity = (scatter[1] * by_way + scatter[0] * measured) / (scatter[0] + scatter[1])
-        self._change = (np.zeros(self._n) if self._velocity is None
-                        else velocity - self._velocity)
+        self._change = np.zeros(self._n) if self._velocity is None else velocity - self._velocity
         self._velocity = velocity
         return np.asarray(velocity)

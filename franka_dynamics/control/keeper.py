@@ -98,8 +98,9 @@ class Keeper:
         silent = now - max(self._heard, self._gravity_heard)
         if not self._silence < silent < np.inf:
             return False
-        return self._begin(f'no command came for {1e3 * silent:.0f} ms, and the last one still '
-                           'acts')
+        return self._begin(
+            f'no command came for {1e3 * silent:.0f} ms, and the last one still acts'
+        )
 
     def step(self, elapsed: float) -> Array | None:
         """
@@ -132,8 +133,12 @@ class Keeper:
 
     def _begin(self, reason: str) -> bool:
         goal = self._goal()
-        if (self.state is KeeperState.STOPPING or self._last is None or goal is None
-                or np.array_equal(self._last, goal)):
+        if (
+            self.state is KeeperState.STOPPING
+            or self._last is None
+            or goal is None
+            or np.array_equal(self._last, goal)
+        ):
             return False
         self.state, self.reason, self._late = KeeperState.STOPPING, reason, 0
         return True

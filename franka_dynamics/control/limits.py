@@ -32,7 +32,8 @@ def finite_command(command: ArrayLike, names: Sequence[str]) -> NDArray[np.float
     if torque.shape != (len(names),) or not np.isfinite(torque).all():
         raise CommandRefusedError(
             f'a command of {torque.size} values {torque.tolist()} was refused: {len(names)} '
-            f'finite torques in the order {", ".join(names)} are needed')
+            f'finite torques in the order {", ".join(names)} are needed'
+        )
     return torque
 
 
@@ -71,8 +72,9 @@ class TorqueLimiter:
         self._effort_rate = np.minimum(np.asarray(effort_rate, dtype=float), MOST_RATE)
         self._bounds = tuple(zip(self._effort.tolist(), self._effort_rate.tolist()))
 
-    def limit(self, desired: NDArray[np.float64], previous: NDArray[np.float64] | None,
-              elapsed_s: float) -> LimitedTorque:
+    def limit(
+        self, desired: NDArray[np.float64], previous: NDArray[np.float64] | None, elapsed_s: float
+    ) -> LimitedTorque:
         """
         Return the nearest torque that may follow `previous` after `elapsed_s` seconds.
 
@@ -98,11 +100,13 @@ class TorqueLimiter:
         torque = np.minimum(np.maximum(within, previous - step), previous + step)
         return LimitedTorque(torque, within, desired)
 
-    def _may_follow(self, desired: NDArray[np.float64], previous: NDArray[np.float64],
-                    seconds: float) -> bool:
+    def _may_follow(
+        self, desired: NDArray[np.float64], previous: NDArray[np.float64], seconds: float
+    ) -> bool:
         """Return whether nothing is to be cut, as is the rule; a NaN compares false."""
         for torque, before, (limit, rate) in zip(
-                desired.tolist(), previous.tolist(), self._bounds):
+            desired.tolist(), previous.tolist(), self._bounds
+        ):
             step = rate * seconds
             if not (-limit <= torque <= limit and before - step <= torque <= before + step):
                 return False

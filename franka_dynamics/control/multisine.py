@@ -19,8 +19,9 @@ _CHECK_POINTS = 2001
 POINT_RATE_HZ = 25.0
 
 
-def multisine(description: ArmDescription, duration: float, amplitude: float,
-              around: Array | None = None) -> TrajectoryRequest:
+def multisine(
+    description: ArmDescription, duration: float, amplitude: float, around: Array | None = None
+) -> TrajectoryRequest:
     """
     Return a trajectory of two sines per joint, faded in and out.
 
@@ -46,16 +47,23 @@ def multisine(description: ArmDescription, duration: float, amplitude: float,
     if pose is None:
         raise SettingsError(f'{description.name} has no home pose; say what to move about.')
     if not (duration > 0.0 and amplitude > 0.0):
-        raise SettingsError(f'duration and amplitude must be positive; got {duration} and '
-                            f'{amplitude}.')
+        raise SettingsError(
+            f'duration and amplitude must be positive; got {duration} and {amplitude}.'
+        )
     unit = _unit_motion(description.n, np.linspace(0.0, 1.0, _CHECK_POINTS), duration)
     scale = _largest_scale(description, pose, unit, amplitude)
     count = max(3, round(duration * POINT_RATE_HZ) + 1)
     position, velocity, acceleration = (
-        scale * rows for rows in _unit_motion(description.n, np.linspace(0.0, 1.0, count),
-                                              duration))
-    return TrajectoryRequest(description.joint_names, np.linspace(0.0, duration, count),
-                             pose + position, velocity, acceleration)
+        scale * rows
+        for rows in _unit_motion(description.n, np.linspace(0.0, 1.0, count), duration)
+    )
+    return TrajectoryRequest(
+        description.joint_names,
+        np.linspace(0.0, duration, count),
+        pose + position,
+        velocity,
+        acceleration,
+    )
 
 
 def _unit_motion(n: int, s: Array, duration: float) -> tuple[Array, Array, Array]:
@@ -63,19 +71,30 @@ def _unit_motion(n: int, s: Array, duration: float) -> tuple[Array, Array, Array
     cycles = np.array([_CYCLES[i % len(_CYCLES)] for i in range(n)], dtype=float)
     angle = 2.0 * np.pi * s[:, None, None] * cycles
     w = 2.0 * np.pi * cycles
-    wave = np.stack([0.5 * np.sin(angle).sum(-1), 0.5 * (w * np.cos(angle)).sum(-1),
-                     -0.5 * (w ** 2 * np.sin(angle)).sum(-1)])
+    wave = np.stack(
+        [
+            0.5 * np.sin(angle).sum(-1),
+            0.5 * (w * np.cos(angle)).sum(-1),
+            -0.5 * (w**2 * np.sin(angle)).sum(-1),
+        ]
+    )
     fade, fade1, fade2 = (rows[:, None] for rows in _fade(s))
-    return (fade * wave[0], (fade1 * wave[0] + fade * wave[1]) / duration,
-            (fade2 * wave[0] + 2.0 * fade1 * wave[1] + fade * wave[2]) / duration ** 2)
+    return (
+        fade * wave[0],
+        (fade1 * wave[0] + fade * wave[1]) / duration,
+        (fade2 * wave[0] + 2.0 * fade1 * wave[1] + fade * wave[2]) / duration**2,
+    )
 
 
 def _fade(s: Array) -> tuple[Array, Array, Array]:
     """Return a window with rest at both ends, and its first two derivatives by s."""
+
     def rise(x: Array) -> tuple[Array, Array, Array]:
-        return (x ** 3 * (10.0 - 15.0 * x + 6.0 * x ** 2),
-                30.0 * x ** 2 * (1.0 - x) ** 2 / _FADE,
-                60.0 * x * (1.0 - x) * (1.0 - 2.0 * x) / _FADE ** 2)
+        return (
+            x**3 * (10.0 - 15.0 * x + 6.0 * x**2),
+            30.0 * x**2 * (1.0 - x) ** 2 / _FADE,
+            60.0 * x * (1.0 - x) * (1.0 - 2.0 * x) / _FADE**2,
+        )
 
     up, down = (rise(np.clip(edge / _FADE, 0.0, 1.0)) for edge in (s, 1.0 - s))
     signed = (1.0, -1.0, 1.0)
@@ -83,12 +102,18 @@ def _fade(s: Array) -> tuple[Array, Array, Array]:
     return rows[0], rows[1], rows[2]
 
 
-def _largest_scale(description: ArmDescription, pose: Array, unit: tuple[Array, Array, Array],
-                   amplitude: float) -> Array:
+def _largest_scale(
+    description: ArmDescription, pose: Array, unit: tuple[Array, Array, Array], amplitude: float
+) -> Array:
     """Return the factor of each joint's motion, shape (n,)."""
     position, velocity, acceleration = (np.abs(rows).max(axis=0) for rows in unit)
     room = np.minimum(description.limit('upper') - pose, pose - description.limit('lower'))
     low, high = description.velocity_bounds(pose)
-    return np.minimum.reduce([
-        amplitude / position, _ROOM * room / position, _ROOM * np.minimum(high, -low) / velocity,
-        _ROOM * description.limit('acceleration') / acceleration])
+    return np.minimum.reduce(
+        [
+            amplitude / position,
+            _ROOM * room / position,
+            _ROOM * np.minimum(high, -low) / velocity,
+            _ROOM * description.limit('acceleration') / acceleration,
+        ]
+    )

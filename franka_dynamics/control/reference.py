@@ -74,11 +74,14 @@ class Trajectory:
         durations = np.diff(self.times)[segments]
         inside = self._evaluate(segments, s[:, None], durations[:, None])
         end = ReferencePoint.at_rest(self.positions[-1])
-        return (np.append(self.times[segments] + s * durations, self.end),
-                ReferencePoint(*(np.vstack(pair) for pair in zip(inside, end))))
+        return (
+            np.append(self.times[segments] + s * durations, self.end),
+            ReferencePoint(*(np.vstack(pair) for pair in zip(inside, end))),
+        )
 
-    def _evaluate(self, segment: int | NDArray[np.int_], s: float | Array,
-                  duration: float | Array) -> ReferencePoint:
+    def _evaluate(
+        self, segment: int | NDArray[np.int_], s: float | Array, duration: float | Array
+    ) -> ReferencePoint:
         """Return the state at the fraction s of a segment (or of each of many)."""
         q0, q1 = self.positions[segment], self.positions[segment + 1]
         if self.velocities is None:
@@ -91,16 +94,20 @@ class Trajectory:
             c2, c3 = 3.0 * rise - (v1 - v0), (v1 - v0) - 2.0 * rise
             c4 = c5 = np.zeros_like(rise)
         else:
-            a0 = self.accelerations[segment] * duration ** 2
-            a1 = self.accelerations[segment + 1] * duration ** 2
+            a0 = self.accelerations[segment] * duration**2
+            a1 = self.accelerations[segment + 1] * duration**2
             p, v, a = rise - 0.5 * a0, v1 - v0 - a0, a1 - a0
             c2 = 0.5 * a0
-            c3, c4, c5 = (10.0 * p - 4.0 * v + 0.5 * a, -15.0 * p + 7.0 * v - a,
-                          6.0 * p - 3.0 * v + 0.5 * a)
+            c3, c4, c5 = (
+                10.0 * p - 4.0 * v + 0.5 * a,
+                -15.0 * p + 7.0 * v - a,
+                6.0 * p - 3.0 * v + 0.5 * a,
+            )
         return ReferencePoint(
             q0 + s * (v0 + s * (c2 + s * (c3 + s * (c4 + s * c5)))),
             (v0 + s * (2.0 * c2 + s * (3.0 * c3 + s * (4.0 * c4 + s * 5.0 * c5)))) / duration,
-            (2.0 * c2 + s * (6.0 * c3 + s * (12.0 * c4 + s * 20.0 * c5))) / duration ** 2)
+            (2.0 * c2 + s * (6.0 * c3 + s * (12.0 * c4 + s * 20.0 * c5))) / duration**2,
+        )
 
 
 class ReferenceSource:
@@ -152,8 +159,7 @@ class ReferenceSource:
             return self._trajectory.sample(stamp)
         if self._streamed is not None:
             point, since = self._streamed
-            return (point if stamp - since <= STREAM_TIMEOUT_S
-                    else ReferencePoint.at_rest(point.q))
+            return point if stamp - since <= STREAM_TIMEOUT_S else ReferencePoint.at_rest(point.q)
         return self._held
 
     def sample(self, stamp: float) -> ReferencePoint | None:
@@ -162,9 +168,9 @@ class ReferenceSource:
             self.follow(self._next, stamp)
         desired = self.at(stamp)
         if desired is not None and (
-                (self._trajectory is not None and stamp >= self._trajectory.end)
-                or (self._streamed is not None
-                    and stamp - self._streamed[1] > STREAM_TIMEOUT_S)):
+            (self._trajectory is not None and stamp >= self._trajectory.end)
+            or (self._streamed is not None and stamp - self._streamed[1] > STREAM_TIMEOUT_S)
+        ):
             following = self._next
             self.hold(desired.q)
             self._next = following

@@ -48,19 +48,27 @@ class _Current(NamedTuple):
 
     @property
     def goal(self) -> Array:
-        return (self.planned.positions[-1] if isinstance(self.planned, Trajectory)
-                else self.planned.q)
+        return (
+            self.planned.positions[-1] if isinstance(self.planned, Trajectory) else self.planned.q
+        )
 
     @property
     def end(self) -> float:
-        return (self.planned.end if isinstance(self.planned, Trajectory)
-                else self.since + STREAM_TIMEOUT_S)
+        return (
+            self.planned.end
+            if isinstance(self.planned, Trajectory)
+            else self.since + STREAM_TIMEOUT_S
+        )
 
-    def progress(self, state: ReferenceState, stamp: float, q: Array | None, reason: str = '',
-                 ) -> ReferenceEvent:
+    def progress(
+        self,
+        state: ReferenceState,
+        stamp: float,
+        q: Array | None,
+        reason: str = '',
+    ) -> ReferenceEvent:
         error = None if q is None else np.abs(q - self.goal)
-        return ReferenceEvent(self.number, state, stamp, reason, error,
-                              max(0.0, self.end - stamp))
+        return ReferenceEvent(self.number, state, stamp, reason, error, max(0.0, self.end - stamp))
 
 
 class ReferenceProgress:
@@ -91,8 +99,12 @@ class ReferenceProgress:
         self._number += 1
         return self._told(ReferenceEvent(self._number, ReferenceState.ACCEPTED, stamp, reason))
 
-    def accepted(self, planned: Trajectory | ReferencePoint, stamp: float, q: Array | None,
-                 ) -> list[ReferenceEvent]:
+    def accepted(
+        self,
+        planned: Trajectory | ReferencePoint,
+        stamp: float,
+        q: Array | None,
+    ) -> list[ReferenceEvent]:
         """
         Note a reference that is followed from now on, or from its first time on.
 
@@ -112,15 +124,27 @@ class ReferenceProgress:
             return []
         events = []
         if before is not None:
-            events = self._told(before.progress(ReferenceState.INTERRUPTED, stamp, q,
-                                                'another reference took its place'))
+            events = self._told(
+                before.progress(
+                    ReferenceState.INTERRUPTED, stamp, q, 'another reference took its place'
+                )
+            )
         self._number += 1
         self._current = _Current(self._number, planned, stamp, following=False)
-        return [*events, *self._told(self._current.progress(ReferenceState.ACCEPTED, stamp, q)),
-                *self.update(stamp, q, running=True)]
+        return [
+            *events,
+            *self._told(self._current.progress(ReferenceState.ACCEPTED, stamp, q)),
+            *self.update(stamp, q, running=True),
+        ]
 
-    def update(self, stamp: float, q: Array | None, *, running: bool, reason: str = '',
-               ) -> list[ReferenceEvent]:
+    def update(
+        self,
+        stamp: float,
+        q: Array | None,
+        *,
+        running: bool,
+        reason: str = '',
+    ) -> list[ReferenceEvent]:
         """
         Look at the present state; to be called with every one while a reference is under way.
 

@@ -44,8 +44,13 @@ class TrajectoryRequest:
     start: float | None = None
 
 
-def plan(request: TrajectoryRequest, description: ArmDescription, now: float,
-         current: ReferencePoint, measured: Array | None = None) -> Trajectory | ReferencePoint:
+def plan(
+    request: TrajectoryRequest,
+    description: ArmDescription,
+    now: float,
+    current: ReferencePoint,
+    measured: Array | None = None,
+) -> Trajectory | ReferencePoint:
     """
     Return what the request means for the arm.
 
@@ -77,16 +82,19 @@ def plan(request: TrajectoryRequest, description: ArmDescription, now: float,
     if start + request.times[-1] < now - MOST_LATENESS_S:
         raise ReferenceRefusedError(
             f'The reference ended {now - start - request.times[-1]:.3g} s ago; leave its stamp '
-            'zero to start it on arrival, or stamp it in the clock of the joint states.')
+            'zero to start it on arrival, or stamp it in the clock of the joint states.'
+        )
     if start < now - MOST_LATENESS_S:
         raise ReferenceRefusedError(
             f'The reference should have started {now - start:.3g} s ago, which is later than '
-            f'{MOST_LATENESS_S} s; send it in time, or with a zero stamp to start it on arrival.')
+            f'{MOST_LATENESS_S} s; send it in time, or with a zero stamp to start it on arrival.'
+        )
     is_point = len(request.times) == 1 and request.times[0] == 0.0
     if start > now + (MOST_LATENESS_S if is_point else MOST_LEAD_S):
         raise ReferenceRefusedError(
             f'The reference is stamped {start - now:.3g} s ahead of the joint states; leave its '
-            'stamp zero to start it on arrival, or stamp it in the clock of the joint states.')
+            'stamp zero to start it on arrival, or stamp it in the clock of the joint states.'
+        )
     if is_point:
         point = _single_point(request)
         _require_reachable(description, point.q, current.q if measured is None else measured)
@@ -98,9 +106,11 @@ def plan(request: TrajectoryRequest, description: ArmDescription, now: float,
         _require_reachable(description, trajectory.sample(max(start, now)).q, measured)
     segments = max(1, len(trajectory.times) - 1)
     times, points = trajectory.sample_many(
-        min(max(_SAMPLES // segments, _LEAST_PER_SEGMENT), _MOST_PER_SEGMENT))
-    _require_within_limits(description, times - start, points,
-                           accelerations=trajectory.velocities is not None)
+        min(max(_SAMPLES // segments, _LEAST_PER_SEGMENT), _MOST_PER_SEGMENT)
+    )
+    _require_within_limits(
+        description, times - start, points, accelerations=trajectory.velocities is not None
+    )
     return trajectory
 
 
@@ -111,10 +121,18 @@ def _in_arm_order(request: TrajectoryRequest, description: ArmDescription) -> Tr
     if foreign or missing or len(set(given)) != len(given):
         raise ReferenceRefusedError(
             f'The reference must name exactly the joints {", ".join(expected)}, in any order; '
-            + '; '.join(filter(None, (
-                f'it lacks {", ".join(missing)}' if missing else '',
-                f'it has {listed(foreign)}' if foreign else '',
-                'it names a joint twice' if len(set(given)) != len(given) else ''))) + '.')
+            + '; '.join(
+                filter(
+                    None,
+                    (
+                        f'it lacks {", ".join(missing)}' if missing else '',
+                        f'it has {listed(foreign)}' if foreign else '',
+                        'it names a joint twice' if len(set(given)) != len(given) else '',
+                    ),
+                )
+            )
+            + '.'
+        )
     order = [given.index(name) for name in expected]
 
     def reorder(name: str, values: Array) -> Array:
@@ -126,33 +144,42 @@ def _in_arm_order(request: TrajectoryRequest, description: ArmDescription) -> Tr
         return values[:, order]
 
     return replace(
-        request, joint_names=expected, positions=reorder('positions', request.positions),
-        velocities=None if request.velocities is None
+        request,
+        joint_names=expected,
+        positions=reorder('positions', request.positions),
+        velocities=None
+        if request.velocities is None
         else reorder('velocities', request.velocities),
-        accelerations=None if request.accelerations is None
-        else reorder('accelerations', request.accelerations))
+        accelerations=None
+        if request.accelerations is None
+        else reorder('accelerations', request.accelerations),
+    )
 
 
 def _require_numbers(request: TrajectoryRequest) -> None:
     if not 1 <= len(request.times) <= MOST_POINTS:
         raise ReferenceRefusedError(
             f'The reference has {len(request.times) or "no"} points; send between one and '
-            f'{MOST_POINTS}.')
+            f'{MOST_POINTS}.'
+        )
     for name in ('times', 'positions', 'velocities', 'accelerations'):
         values = getattr(request, name)
         if values is not None and not np.isfinite(values).all():
             point = int(np.argwhere(~np.isfinite(values))[0][0])
             raise ReferenceRefusedError(
-                f"The reference's {name} of point {point + 1} hold a value that is not finite.")
+                f"The reference's {name} of point {point + 1} hold a value that is not finite."
+            )
     if request.accelerations is not None and request.velocities is None:
-        raise ReferenceRefusedError('The reference has accelerations but no velocities; a quintic '
-                                    'needs both.')
+        raise ReferenceRefusedError(
+            'The reference has accelerations but no velocities; a quintic needs both.'
+        )
     steps = np.diff(request.times)
     if request.times[0] < 0.0 or (steps <= 0.0).any():
         point = 1 if request.times[0] < 0.0 else int(np.flatnonzero(steps <= 0.0)[0]) + 2
         raise ReferenceRefusedError(
             f"The reference's time_from_start must increase from point to point and not be "
-            f'negative; point {point} has {request.times[point - 1]:.6g} s.')
+            f'negative; point {point} has {request.times[point - 1]:.6g} s.'
+        )
 
 
 def _single_point(request: TrajectoryRequest) -> ReferencePoint:
@@ -160,31 +187,41 @@ def _single_point(request: TrajectoryRequest) -> ReferencePoint:
     return ReferencePoint(
         request.positions[0],
         still if request.velocities is None else request.velocities[0],
-        still if request.accelerations is None else request.accelerations[0])
+        still if request.accelerations is None else request.accelerations[0],
+    )
 
 
 def _stacked(point: ReferencePoint) -> ReferencePoint:
     return ReferencePoint(*(values[None, :] for values in point))
 
 
-def _trajectory(request: TrajectoryRequest, start: float, now: float, current: ReferencePoint,
-                description: ArmDescription) -> Trajectory:
+def _trajectory(
+    request: TrajectoryRequest,
+    start: float,
+    now: float,
+    current: ReferencePoint,
+    description: ArmDescription,
+) -> Trajectory:
     times = start + request.times
     if request.velocities is not None and np.abs(request.velocities[-1]).max() > LIMIT_SLACK:
         joint = int(np.abs(request.velocities[-1]).argmax())
         raise ReferenceRefusedError(
             f'The reference ends with {request.velocities[-1][joint]:.3g} rad/s at '
-            f'{description.joint_names[joint]}; its last point must be at rest.')
+            f'{description.joint_names[joint]}; its last point must be at rest.'
+        )
     trajectory = Trajectory(times, request.positions, request.velocities, request.accelerations)
     lead_in = max(start, now)
     if request.times[0] > 0.0 and times[0] > lead_in:
         return Trajectory(
             np.concatenate(([lead_in], times)),
             np.vstack((current.q, trajectory.positions)),
-            None if trajectory.velocities is None
+            None
+            if trajectory.velocities is None
             else np.vstack((current.dq, trajectory.velocities)),
-            None if trajectory.accelerations is None
-            else np.vstack((current.ddq, trajectory.accelerations)))
+            None
+            if trajectory.accelerations is None
+            else np.vstack((current.ddq, trajectory.accelerations)),
+        )
     _require_reachable(description, trajectory.sample(lead_in).q, current.q)
     return trajectory
 
@@ -197,15 +234,19 @@ def _require_reachable(description: ArmDescription, first: Array, current: Array
             f'The reference starts {distance[joint]:.3g} rad from where '
             f'{description.joint_names[joint]} is desired or stands ({first[joint]:.4g} instead '
             f'of {current[joint]:.4g}); give its first point a time_from_start above zero, and '
-            'the arm is led there.')
+            'the arm is led there.'
+        )
 
 
-def _require_within_limits(description: ArmDescription, times: Array, points: ReferencePoint, *,
-                           accelerations: bool) -> None:
+def _require_within_limits(
+    description: ArmDescription, times: Array, points: ReferencePoint, *, accelerations: bool
+) -> None:
     low, high = description.velocity_bounds(points.q)
     reach = description.limit('acceleration')
-    checks = [('position', points.q, description.limit('lower'), description.limit('upper'),
-               'rad'), ('velocity', points.dq, low, high, 'rad/s')]
+    checks = [
+        ('position', points.q, description.limit('lower'), description.limit('upper'), 'rad'),
+        ('velocity', points.dq, low, high, 'rad/s'),
+    ]
     if accelerations:
         checks.append(('acceleration', points.ddq, -reach, reach, 'rad/s^2'))
     for name, values, lower, upper, unit in checks:
@@ -216,4 +257,5 @@ def _require_within_limits(description: ArmDescription, times: Array, points: Re
             raise ReferenceRefusedError(
                 f'The reference takes {description.joint_names[joint]} to a {name} of '
                 f'{values[row, joint]:.4g} {unit} at {times[row]:.3f} s; its limits there are '
-                f'{lower[row, joint]:.4g} to {upper[row, joint]:.4g}.')
+                f'{lower[row, joint]:.4g} to {upper[row, joint]:.4g}.'
+            )

@@ -60,11 +60,14 @@ class RunningCrosscheck:
             self._checked_terms = terms
             self._independent = NewtonEulerModel(terms.loaded, terms.gravity_vector)
         independent = self._independent.nonlinear_effects(q, dq)
-        difference = float((np.abs(nonlinear - independent)
-                            / np.maximum(1.0, np.abs(independent))).max())
+        difference = float(
+            (np.abs(nonlinear - independent) / np.maximum(1.0, np.abs(independent))).max()
+        )
         self.checks += 1
         self.largest = max(self.largest, difference)
         if difference <= self._tolerance:
             return ''
-        return (f'cross-check: the running model and the independent one differ by '
-                f'{difference:.3g} N m at q = {np.round(q, 4).tolist()}')
+        return (
+            f'cross-check: the running model and the independent one differ by '
+            f'{difference:.3g} N m at q = {np.round(q, 4).tolist()}'
+        )

@@ -50,13 +50,17 @@ class TargetProfile:
     braked_until_commanded: bool = False
 
 
-TARGETS = {profile.name: profile for profile in (
-    TargetProfile('fci', True, True, Start.ZERO, Stop.ZERO),
-    TargetProfile('franka_gazebo', True, False, Start.ZERO, Stop.ZERO),
-    TargetProfile('gz_ros2_control', False, False, Start.GRAVITY, Stop.HOLD_GRAVITY),
-    TargetProfile('mujoco', False, False, Start.GRAVITY, Stop.HOLD_GRAVITY,
-                  braked_until_commanded=True),
-)}
+TARGETS = {
+    profile.name: profile
+    for profile in (
+        TargetProfile('fci', True, True, Start.ZERO, Stop.ZERO),
+        TargetProfile('franka_gazebo', True, False, Start.ZERO, Stop.ZERO),
+        TargetProfile('gz_ros2_control', False, False, Start.GRAVITY, Stop.HOLD_GRAVITY),
+        TargetProfile(
+            'mujoco', False, False, Start.GRAVITY, Stop.HOLD_GRAVITY, braked_until_commanded=True
+        ),
+    )
+}
 DEFAULT_TARGET = 'fci'
 
 
@@ -146,12 +150,19 @@ class Settings:
 
     def changed_from(self, other: Settings) -> frozenset[str]:
         """Return the names of the live parameters that differ from those of other settings."""
-        differing = {entry.name for entry in fields(self)
-                     if entry.name != 'terms'
-                     and getattr(self, entry.name) != getattr(other, entry.name)}
-        return frozenset(differing | {
-            f'terms.{entry.name}' for entry in fields(self.terms)
-            if getattr(self.terms, entry.name) != getattr(other.terms, entry.name)})
+        differing = {
+            entry.name
+            for entry in fields(self)
+            if entry.name != 'terms' and getattr(self, entry.name) != getattr(other, entry.name)
+        }
+        return frozenset(
+            differing
+            | {
+                f'terms.{entry.name}'
+                for entry in fields(self.terms)
+                if getattr(self.terms, entry.name) != getattr(other.terms, entry.name)
+            }
+        )
 
     def payload_inertia(self) -> LinkInertia:
         """
@@ -165,30 +176,39 @@ class Settings:
         """
         values = np.asarray(self.payload, dtype=float)
         if len(self.payload) > _MOST_VALUES:
-            raise SettingsError(f'payload has {len(self.payload)} values; it must have ten '
-                                f'({", ".join(PAYLOAD_ORDER)}).')
+            raise SettingsError(
+                f'payload has {len(self.payload)} values; it must have ten '
+                f'({", ".join(PAYLOAD_ORDER)}).'
+            )
         if values.shape != (len(PAYLOAD_ORDER),) or not np.isfinite(values).all():
             raise SettingsError(
                 f'payload must be ten finite numbers ({", ".join(PAYLOAD_ORDER)}); got '
-                f'{list(self.payload)}.')
+                f'{list(self.payload)}.'
+            )
         mass, center, inertia = values[0], values[1:4], values[4:]
         if mass < 0.0:
             raise SettingsError(f'payload.mass is {mass} kg; a mass cannot be negative.')
         if mass == 0.0 and values[1:].any():
-            raise SettingsError('payload has no mass but a centre of mass or an inertia; give the '
-                                'mass, or ten zeros for no payload.')
+            raise SettingsError(
+                'payload has no mass but a centre of mass or an inertia; give the '
+                'mass, or ten zeros for no payload.'
+            )
         if mass > _MOST_PAYLOAD_KG:
-            raise SettingsError(f'payload.mass is {mass:g} kg, and no arm carries more than '
-                                f'{_MOST_PAYLOAD_KG:g}. Are these grams?')
+            raise SettingsError(
+                f'payload.mass is {mass:g} kg, and no arm carries more than '
+                f'{_MOST_PAYLOAD_KG:g}. Are these grams?'
+            )
         if np.linalg.norm(center) > _MOST_LEVER_M:
             raise SettingsError(
                 f'payload has its centre of mass {np.linalg.norm(center):.4g} m from the flange; '
-                f'at most {_MOST_LEVER_M:g} m is taken. Are these millimetres?')
-        if np.abs(inertia).max() > mass * _MOST_LEVER_M ** 2:
+                f'at most {_MOST_LEVER_M:g} m is taken. Are these millimetres?'
+            )
+        if np.abs(inertia).max() > mass * _MOST_LEVER_M**2:
             raise SettingsError(
                 f'payload has an inertia of {inertia[np.abs(inertia).argmax()]:.4g} kg m^2; '
                 f'{mass:g} kg within {_MOST_LEVER_M:g} m of their centre have at most '
-                f'{mass * _MOST_LEVER_M ** 2:g}.')
+                f'{mass * _MOST_LEVER_M**2:g}.'
+            )
         try:
             body = LinkInertia.from_center_of_mass(mass, center, inertia)
         except InertiaError as error:
@@ -197,7 +217,8 @@ class Settings:
             raise SettingsError(
                 f'payload inertia {list(inertia)} (xx, xy, xz, yy, yz, zz about the centre of '
                 f'mass) belongs to no real body: its principal moments miss the triangle '
-                f'inequality A + B >= C by {-body.triangle_margin():.3g} kg m^2.')
+                f'inequality A + B >= C by {-body.triangle_margin():.3g} kg m^2.'
+            )
         return body
 
     def validate(self, description: ArmDescription) -> None:
@@ -213,23 +234,29 @@ class Settings:
         target_profile(self.target)
         self._require_load(description)
         gravity = np.asarray(self.gravity_vector, dtype=float)
-        if (gravity.shape != (3,) or not np.isfinite(gravity).all()
-                or np.abs(gravity).max() > _MOST_GRAVITY):
+        if (
+            gravity.shape != (3,)
+            or not np.isfinite(gravity).all()
+            or np.abs(gravity).max() > _MOST_GRAVITY
+        ):
             raise SettingsError(
                 f'gravity_vector must be three numbers of at most {_MOST_GRAVITY} m/s^2 in the '
-                f'base frame, such as {list(GRAVITY)}; got {list(self.gravity_vector)}.')
+                f'base frame, such as {list(GRAVITY)}; got {list(self.gravity_vector)}.'
+            )
         norm = float(np.linalg.norm(gravity))
         if self.profile.receiver_adds_gravity and not _EARTH[0] <= norm <= _EARTH[1]:
             raise SettingsError(
                 f'gravity_vector {list(self.gravity_vector)} has a length of {norm:.4g} m/s^2; '
                 f'target {self.target} compensates gravity itself, and only its direction in the '
                 f'base frame can differ ({_EARTH[0]} to {_EARTH[1]} m/s^2 in all). Gravity is '
-                'switched off with terms.gravity.')
+                'switched off with terms.gravity.'
+            )
         self._require_gains(description)
         if (self.tracking_errors(description.n) < 0.0).any() or not self.max_flange_error >= 0.0:
             raise SettingsError(
                 'max_tracking_error and max_flange_error must not be negative; got '
-                f'{list(self.max_tracking_error)} and {self.max_flange_error}.')
+                f'{list(self.max_tracking_error)} and {self.max_flange_error}.'
+            )
         if not 0.0 <= self.scale <= 1.0:
             raise SettingsError(f'scale must be within 0 and 1; got {self.scale}.')
         if not 0.0 <= self.ramp_time <= 10.0:
@@ -237,36 +264,42 @@ class Settings:
         if self.terms.friction and description.friction is None:
             raise SettingsError(
                 f'terms.friction is on, but {description.file or description.name} has no '
-                'friction model; add one to the arm file (identify writes it) or switch it off.')
+                'friction model; add one to the arm file (identify writes it) or switch it off.'
+            )
         if self.terms.friction and self.profile.receiver_adds_friction:
             raise SettingsError(
                 f'terms.friction is on, but the target {self.target} compensates friction '
-                'itself; adding it twice can drive the arm by itself. Switch it off.')
+                'itself; adding it twice can drive the arm by itself. Switch it off.'
+            )
 
     def _require_load(self, description: ArmDescription) -> None:
         body = self.payload_inertia()
         if not 0.0 <= self.max_payload <= _MOST_PAYLOAD_KG:
-            raise SettingsError(f'max_payload must be within 0 and {_MOST_PAYLOAD_KG:g} kg; got '
-                                f'{self.max_payload}.')
+            raise SettingsError(
+                f'max_payload must be within 0 and {_MOST_PAYLOAD_KG:g} kg; got '
+                f'{self.max_payload}.'
+            )
         limit = self.max_payload or description.rated_load
         if limit is not None and body.mass > limit:
-            source = ('max_payload' if self.max_payload
-                      else f'the rated load of {description.name}')
+            source = 'max_payload' if self.max_payload else f'the rated load of {description.name}'
             raise SettingsError(
                 f'payload.mass is {body.mass:g} kg, more than {source} ({limit:g} kg); set '
-                'max_payload where the arm really carries more.')
+                'max_payload where the arm really carries more.'
+            )
 
     def _require_gains(self, description: ArmDescription) -> None:
         effort = description.limit('effort')
-        for name, gain, share in zip(('kp', 'kd'), self.gains(description.n),
-                                     (_MOST_STIFFNESS, _MOST_DAMPING)):
+        for name, gain, share in zip(
+            ('kp', 'kd'), self.gains(description.n), (_MOST_STIFFNESS, _MOST_DAMPING)
+        ):
             most = np.where(np.isfinite(effort), share * effort, _MOST_GAIN)
             if (gain < 0.0).any() or (gain > most).any():
                 joint = int(np.flatnonzero((gain < 0.0) | (gain > most))[0])
                 raise SettingsError(
                     f'{name} must be within 0 and {most[joint]:g} at '
                     f'{description.joint_names[joint]} ({share:g} times its torque limit); got '
-                    f'{gain[joint]:g}.')
+                    f'{gain[joint]:g}.'
+                )
 
 
 def _per_joint(name: str, values: tuple[float, ...], n: int) -> NDArray[np.float64]:
@@ -277,5 +310,6 @@ def _per_joint(name: str, values: tuple[float, ...], n: int) -> NDArray[np.float
     if gain.shape != (n,) or not np.isfinite(gain).all():
         raise SettingsError(
             f'{name} must be one finite number for all joints, or {n} of them, one per joint; got '
-            f'{list(values)}.')
+            f'{list(values)}.'
+        )
     return gain

@@ -29,5 +29,5 @@ class Durations:
 
     def percentile(self, percent: float) -> float:
         """Return a percentile of those kept [s]; NaN if there are none."""
-        kept = self._ring[:min(self._count, len(self._ring))]
+        kept = self._ring[: min(self._count, len(self._ring))]
         return float(np.percentile(kept, percent)) if len(kept) else float('nan')

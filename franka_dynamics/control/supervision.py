@@ -114,8 +114,7 @@ class StateSupervisor:
         self._speed = _SPEED_FACTOR * description.limit('velocity')
         # As plain numbers: on seven joints Python compares faster than numpy is called, the more
         # so in a process that has just been woken up.
-        self._bounds = tuple(zip(self._lower.tolist(), self._upper.tolist(),
-                                 self._speed.tolist()))
+        self._bounds = tuple(zip(self._lower.tolist(), self._upper.tolist(), self._speed.tolist()))
         self._slow_period = 1.0 / limits.min_input_rate
         self.counts = dict.fromkeys(Condition, 0)
         self.repeated = self.out_of_order = self.dropped = 0
@@ -155,8 +154,9 @@ class StateSupervisor:
         period = self.period
         return 1.0 / period if period > 0.0 else 0.0
 
-    def observe(self, stamp: float, q: Array, dq: Array, arrival: float,
-                age: float | None = None) -> Observation:
+    def observe(
+        self, stamp: float, q: Array, dq: Array, arrival: float, age: float | None = None
+    ) -> Observation:
         """
         Judge one state.
 
@@ -188,8 +188,9 @@ class StateSupervisor:
             return self._backwards(stamp, elapsed, q, arrival)
         if elapsed > _CLOCK_LEAP_S and arrival - self._arrival < 0.5 * elapsed:
             self._first(stamp, q, arrival)
-            return self._fail(Condition.CLOCK_JUMPED,
-                              f'the stamps leapt {elapsed:.3g} s ahead at once')
+            return self._fail(
+                Condition.CLOCK_JUMPED, f'the stamps leapt {elapsed:.3g} s ahead at once'
+            )
         jump = self._jump(q, self._q, elapsed)
         contradiction = self._contradiction(q.tolist(), self._q.tolist(), dq.tolist(), elapsed)
         self._accept(stamp, q, arrival, elapsed)
@@ -232,16 +233,23 @@ class StateSupervisor:
                 self._clock_arrival = simulated  # not yet known, or the clock was set back
             silence, of_time = simulated - self._clock_arrival, ' of simulated time'
         patience = max(self._limits.state_timeout, _SILENT_PERIODS * self.period)
-        if (self._stamp is not None and silence > patience
-                and self.condition is not Condition.STALE):
-            self._fail(Condition.STALE, f'no new joint state for {1e3 * silence:.0f} ms{of_time}; '
-                       'is its publisher running, and do its stamps advance?')
+        if (
+            self._stamp is not None
+            and silence > patience
+            and self.condition is not Condition.STALE
+        ):
+            self._fail(
+                Condition.STALE,
+                f'no new joint state for {1e3 * silence:.0f} ms{of_time}; '
+                'is its publisher running, and do its stamps advance?',
+            )
         return self.condition
 
     def _impossible(self, q: Array, dq: Array) -> tuple[Condition, str] | None:
         """Return what is wrong with the values themselves."""
         for position, velocity, (lower, upper, speed) in zip(
-                q.tolist(), dq.tolist(), self._bounds):
+            q.tolist(), dq.tolist(), self._bounds
+        ):
             # A NaN compares false.
             if not (lower <= position <= upper and -speed <= velocity <= speed):
                 return self._what_is_impossible(q, dq)
@@ -252,28 +260,40 @@ class StateSupervisor:
         finite = np.isfinite(q) & np.isfinite(dq)
         if not finite.all():
             joint = int(np.flatnonzero(~finite)[0])
-            return (Condition.NOT_FINITE, f'{self._names[joint]} has position {q[joint]} and '
-                    f'velocity {dq[joint]}; check its driver')
+            return (
+                Condition.NOT_FINITE,
+                f'{self._names[joint]} has position {q[joint]} and '
+                f'velocity {dq[joint]}; check its driver',
+            )
         outside = (q < self._lower) | (q > self._upper)
         if outside.any():
             joint = int(np.flatnonzero(outside)[0])
-            return (Condition.OUT_OF_RANGE, f'{self._names[joint]} reads {q[joint]:.4g} rad, '
-                    'which this arm cannot reach; is it in degrees, or another arm?')
+            return (
+                Condition.OUT_OF_RANGE,
+                f'{self._names[joint]} reads {q[joint]:.4g} rad, '
+                'which this arm cannot reach; is it in degrees, or another arm?',
+            )
         joint = int(np.flatnonzero(np.abs(dq) > self._speed)[0])
-        return (Condition.JUMPED, f'{self._names[joint]} reads {dq[joint]:.4g} rad/s, faster than '
-                'it can move')
+        return (
+            Condition.JUMPED,
+            f'{self._names[joint]} reads {dq[joint]:.4g} rad/s, faster than it can move',
+        )
 
     def _jump(self, q: Array, before: Array, elapsed: float) -> str:
         """Return which joint moved faster than it can, if one did."""
         for name, position, last, (_, _, speed) in zip(
-                self._names, q.tolist(), before.tolist(), self._bounds):
+            self._names, q.tolist(), before.tolist(), self._bounds
+        ):
             if not abs(position - last) <= speed * elapsed + _JUMP_SLACK:
-                return (f'{name} moved {abs(position - last):.3g} rad in {elapsed:.3g} s, faster '
-                        'than it can')
+                return (
+                    f'{name} moved {abs(position - last):.3g} rad in {elapsed:.3g} s, faster '
+                    'than it can'
+                )
         return ''
 
-    def _contradiction(self, q: list[float], before: list[float], dq: list[float],
-                       elapsed: float) -> str:
+    def _contradiction(
+        self, q: list[float], before: list[float], dq: list[float], elapsed: float
+    ) -> str:
         """Return which joint does not move as its velocity says, if one does not."""
         if elapsed > _LONGEST_STEP_S:
             self._forget_motion()
@@ -284,20 +304,25 @@ class StateSupervisor:
         delay = _DELAY_S + elapsed
         stepped = False
         for joint, (position, last, speed, speed_before) in enumerate(
-                zip(q, before, dq, previous)):
+            zip(q, before, dq, previous)
+        ):
             step = position - last - 0.5 * (speed + speed_before) * elapsed
             drift = self._drift[joint] = keep * self._drift[joint] + step
             timing = delay * abs(speed)
             if not abs(drift) <= _DRIFT + timing:
-                return (f'{self._names[joint]} is {abs(drift):.3g} rad from where its velocity '
-                        f'({speed:.3g} rad/s) takes it; position and velocity contradict each '
-                        'other, check its driver')
+                return (
+                    f'{self._names[joint]} is {abs(drift):.3g} rad from where its velocity '
+                    f'({speed:.3g} rad/s) takes it; position and velocity contradict each '
+                    'other, check its driver'
+                )
             stepped = stepped or abs(step) > _STEP + timing
         self._steps.append(stepped)
         if sum(self._steps) > _MOST_STEPS:
-            return (f'{sum(self._steps)} of the last {len(self._steps)} positions were off what '
-                    "their velocities say; more than one publisher seems to send this arm's "
-                    'states, or its encoders are faulty')
+            return (
+                f'{sum(self._steps)} of the last {len(self._steps)} positions were off what '
+                "their velocities say; more than one publisher seems to send this arm's "
+                'states, or its encoders are faulty'
+            )
         return ''
 
     def _first(self, stamp: float, q: Array, arrival: float) -> Observation:
@@ -330,17 +355,22 @@ class StateSupervisor:
         self._behind += 1
         if elapsed < -_CLOCK_LEAP_S or self._behind >= _ALL_BEHIND:
             self._first(stamp, q, arrival)
-            return self._fail(Condition.CLOCK_JUMPED,
-                              f'the stamps went back by {-elapsed:.3g} s; was the clock or the '
-                              'simulation reset?')
+            return self._fail(
+                Condition.CLOCK_JUMPED,
+                f'the stamps went back by {-elapsed:.3g} s; was the clock or the '
+                'simulation reset?',
+            )
         self.out_of_order += 1
         # Not while all have stayed behind: a simulation that was restarted looks like that.
         if self._behind < sum(self._order) >= _MOST_OUT_OF_ORDER:
             return self._fail(
-                Condition.INTERLEAVED, f'{sum(self._order)} of the last {len(self._order)} stamps '
-                "went back; more than one publisher seems to send this arm's states")
-        return Observation(self.condition, 'the state is older than the one before it',
-                           valid=False)
+                Condition.INTERLEAVED,
+                f'{sum(self._order)} of the last {len(self._order)} stamps '
+                "went back; more than one publisher seems to send this arm's states",
+            )
+        return Observation(
+            self.condition, 'the state is older than the one before it', valid=False
+        )
 
     def _judge(self, elapsed: float, age: float | None) -> Observation:
         """Judge the stream as a whole, now that the state itself is possible."""
@@ -350,19 +380,31 @@ class StateSupervisor:
         forgiven, self._forgiven = self._forgiven and elapsed <= MOST_FORGIVEN_S, False
         if known and slow:
             return self._fail(
-                Condition.TOO_SLOW, f'joint states come at {self.rate:.0f} Hz, less than the '
+                Condition.TOO_SLOW,
+                f'joint states come at {self.rate:.0f} Hz, less than the '
                 f'{limits.min_input_rate:.0f} Hz that a command needs; subscribe to the '
-                'full-rate topic (franka_ros2: franka/joint_states)', valid=True, elapsed=elapsed)
+                'full-rate topic (franka_ros2: franka/joint_states)',
+                valid=True,
+                elapsed=elapsed,
+            )
         if not slow and elapsed > limits.state_timeout and not forgiven:
             self.dropped += round(elapsed * self.rate) - 1
-            return self._fail(Condition.STALE, f'{1e3 * elapsed:.0f} ms of joint states are '
-                              'missing', valid=True, elapsed=elapsed)
+            return self._fail(
+                Condition.STALE,
+                f'{1e3 * elapsed:.0f} ms of joint states are missing',
+                valid=True,
+                elapsed=elapsed,
+            )
         if age is not None and 0.0 < limits.max_state_age < abs(age):
             return self._fail(
-                Condition.TOO_OLD, f"the stamp is {age:.3g} s behind this node's clock (at most "
+                Condition.TOO_OLD,
+                f"the stamp is {age:.3g} s behind this node's clock (at most "
                 f'{limits.max_state_age:.3g} s is allowed, either way); synchronise the clocks, '
                 'set use_sim_time where '
-                'time is simulated, or set max_state_age to 0', valid=True, elapsed=elapsed)
+                'time is simulated, or set max_state_age to 0',
+                valid=True,
+                elapsed=elapsed,
+            )
         self._good += 1
         if self._good >= limits.recovery_samples:
             self.condition, self.reason = Condition.TRUSTED, 'states are complete, fresh and fast'
@@ -371,8 +413,9 @@ class StateSupervisor:
             self.reason = f'{self._good} of {limits.recovery_samples} good states in a row'
         return Observation(self.condition, self.reason, valid=True, elapsed=elapsed)
 
-    def _fail(self, condition: Condition, reason: str, *, valid: bool = False,
-              elapsed: float = 0.0) -> Observation:
+    def _fail(
+        self, condition: Condition, reason: str, *, valid: bool = False, elapsed: float = 0.0
+    ) -> Observation:
         self.condition, self.reason = condition, reason
         self.counts[condition] += 1
         self._good = 0

@@ -44,12 +44,14 @@ class TermModel:
         self._weightless = PinocchioModel(loaded, (0.0, 0.0, 0.0))
         self._zero = np.zeros(description.n)
         known = loaded if settings.payload_known_to_robot else description
-        same = (known is loaded and tuple(settings.gravity_vector) == GRAVITY)
+        same = known is loaded and tuple(settings.gravity_vector) == GRAVITY
         self._adds_gravity = settings.profile.receiver_adds_gravity
-        self._receiver = (PinocchioModel(known, GRAVITY)
-                          if self._adds_gravity and not same else None)
-        self._friction = (None if description.friction is None
-                          else FrictionFeedforward(description.friction))
+        self._receiver = (
+            PinocchioModel(known, GRAVITY) if self._adds_gravity and not same else None
+        )
+        self._friction = (
+            None if description.friction is None else FrictionFeedforward(description.friction)
+        )
         self._commands_friction = settings.terms.friction
 
     def gravity(self, q: Array) -> Array:
@@ -68,7 +70,8 @@ class TermModel:
         if self._receiver is None:
             return self._zero
         return gravity - pin.computeGeneralizedGravity(
-            self._receiver.model, self._receiver.data, q)
+            self._receiver.model, self._receiver.data, q
+        )
 
     def coriolis(self, q: Array, dq: Array) -> Array:
         """Return C(q, dq) dq, shape (n,) [N m]."""

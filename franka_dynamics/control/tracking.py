@@ -27,8 +27,10 @@ class TrackingMonitor:
 
     def __init__(self, settings: Settings, terms: TermModel) -> None:
         self._names = terms.description.joint_names
-        self._bounds = tuple(bound if bound > 0.0 else float('inf') for bound in
-                             settings.tracking_errors(terms.description.n).tolist())
+        self._bounds = tuple(
+            bound if bound > 0.0 else float('inf')
+            for bound in settings.tracking_errors(terms.description.n).tolist()
+        )
         self._flange = settings.max_flange_error
         self._model = terms.true
 
@@ -43,15 +45,23 @@ class TrackingMonitor:
 
         """
         for joint, (measured, wish, bound) in enumerate(
-                zip(q.tolist(), desired.tolist(), self._bounds)):
+            zip(q.tolist(), desired.tolist(), self._bounds)
+        ):
             if not abs(measured - wish) <= bound:
-                return (f'{self._names[joint]} is {abs(measured - wish):.3g} rad from where it '
-                        f'should be, more than max_tracking_error allows ({bound:g}); is '
-                        'something in its way, or is the gain too small for the motion?')
+                return (
+                    f'{self._names[joint]} is {abs(measured - wish):.3g} rad from where it '
+                    f'should be, more than max_tracking_error allows ({bound:g}); is '
+                    'something in its way, or is the gain too small for the motion?'
+                )
         if self._flange > 0.0:
-            distance = float(np.linalg.norm(
-                self._model.frames(q)[-1][:3, 3] - self._model.frames(desired)[-1][:3, 3]))
+            distance = float(
+                np.linalg.norm(
+                    self._model.frames(q)[-1][:3, 3] - self._model.frames(desired)[-1][:3, 3]
+                )
+            )
             if not distance <= self._flange:
-                return (f'the flange is {distance:.3g} m from where it should be, more than '
-                        f'max_flange_error allows ({self._flange:g})')
+                return (
+                    f'the flange is {distance:.3g} m from where it should be, more than '
+                    f'max_flange_error allows ({self._flange:g})'
+                )
         return ''

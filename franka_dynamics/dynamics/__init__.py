@@ -44,21 +44,39 @@ if TYPE_CHECKING:  # for editors and type checkers
     from .space_inertia import space_inertias as space_inertias
     from .space_inertia import SpaceInertia as SpaceInertia
 
-__getattr__, __dir__, __all__ = lazy_exports(__name__, {
-    'body_tree': ('BodyTree',),
-    'closed_chain': ('ChainMotion', 'ClosedChain', 'Loop'),
-    'closed_chain_derivatives': ('differentiate_by_parameters', 'motor_derivatives',
-                                 'MotorDerivatives', 'ParameterDerivatives',
-                                 'reduced_torque_derivative'),
-    'derivatives': ('differentiate', 'DynamicsDerivatives', 'Linearization', 'linearize',
-                    'tree_motion', 'TreeMotion'),
-    'lagrangian': ('LagrangianModel', 'PartialKinematics'),
-    'mechanisms': ('planar_four_bar', 'reach', 'Reaching', 'spherical_five_bar'),
-    'model': ('DynamicsModel', 'GRAVITY'),
-    'newton_euler': ('NewtonEulerModel',),
-    'pinocchio_model': ('build_pinocchio', 'PinocchioModel'),
-    'product_of_exponentials': ('ExponentialsModel',),
-    'regressor': ('parameter_names', 'parameter_vector', 'torque_regressor',
-                  'with_parameter_vector', 'wrench_regressor'),
-    'space_inertia': ('space_inertias', 'SpaceInertia'),
-})
+__getattr__, __dir__, __all__ = lazy_exports(
+    __name__,
+    {
+        'body_tree': ('BodyTree',),
+        'closed_chain': ('ChainMotion', 'ClosedChain', 'Loop'),
+        'closed_chain_derivatives': (
+            'differentiate_by_parameters',
+            'motor_derivatives',
+            'MotorDerivatives',
+            'ParameterDerivatives',
+            'reduced_torque_derivative',
+        ),
+        'derivatives': (
+            'differentiate',
+            'DynamicsDerivatives',
+            'Linearization',
+            'linearize',
+            'tree_motion',
+            'TreeMotion',
+        ),
+        'lagrangian': ('LagrangianModel', 'PartialKinematics'),
+        'mechanisms': ('planar_four_bar', 'reach', 'Reaching', 'spherical_five_bar'),
+        'model': ('DynamicsModel', 'GRAVITY'),
+        'newton_euler': ('NewtonEulerModel',),
+        'pinocchio_model': ('build_pinocchio', 'PinocchioModel'),
+        'product_of_exponentials': ('ExponentialsModel',),
+        'regressor': (
+            'parameter_names',
+            'parameter_vector',
+            'torque_regressor',
+            'with_parameter_vector',
+            'wrench_regressor',
+        ),
+        'space_inertia': ('space_inertias', 'SpaceInertia'),
+    },
+)

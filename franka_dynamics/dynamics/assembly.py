@@ -73,15 +73,18 @@ def assemble(mounts: Sequence[Mount], torso: BodyTree | None = None) -> BodyTree
     carried = [] if torso is None else list(torso.inertias)
     for mount in mounts:
         if not BASE <= mount.carrier < carriers:
-            raise TreeError(f'{mount.arm.name} is to stand on body {mount.carrier}; it must be '
-                            f'{BASE} (the base)..{carriers - 1}, a body of the torso.')
+            raise TreeError(
+                f'{mount.arm.name} is to stand on body {mount.carrier}; it must be '
+                f'{BASE} (the base)..{carriers - 1}, a body of the torso.'
+            )
         arm = BodyTree.from_description(mount.arm)
         placed = np.array(arm.placements)
         placed[0] = rigid_transform(mount.pose) @ placed[0]
         if mount.carrier != BASE and mount.arm.base_link is not None:
             pose = rigid_transform(mount.pose) @ mount.arm.base
-            carried[mount.carrier] = (carried[mount.carrier]
-                                      + mount.arm.base_link.expressed_in(pose))
+            carried[mount.carrier] = carried[mount.carrier] + mount.arm.base_link.expressed_in(
+                pose
+            )
         parents += [mount.carrier, *range(len(parents), len(parents) + arm.n - 1)]
         names += [mount.prefix + name for name in mount.arm.joint_names]
         placements.append(placed)
@@ -89,9 +92,14 @@ def assemble(mounts: Sequence[Mount], torso: BodyTree | None = None) -> BodyTree
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise TreeError(f'Two joints are called {twice[0]}; give the arms different prefixes.')
-    return with_axes_along_z(BodyTree(
-        parents=tuple(parents), placements=np.concatenate(placements),
-        twists=np.concatenate([part.twists for part in parts]),
-        inertias=(*carried, *(body for mount in mounts for body in mount.arm.links)),
-        rotor_inertias=np.concatenate([part.rotor_inertias for part in parts]),
-        tool=parts[-1].tool, names=tuple(names)))
+    return with_axes_along_z(
+        BodyTree(
+            parents=tuple(parents),
+            placements=np.concatenate(placements),
+            twists=np.concatenate([part.twists for part in parts]),
+            inertias=(*carried, *(body for mount in mounts for body in mount.arm.links)),
+            rotor_inertias=np.concatenate([part.rotor_inertias for part in parts]),
+            tool=parts[-1].tool,
+            names=tuple(names),
+        )
+    )

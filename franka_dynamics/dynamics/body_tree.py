@@ -73,25 +73,38 @@ class BodyTree:
         rotors = np.zeros(n) if rotors.size == 0 else rotors
         placements, twists = np.array(self.placements, float), np.array(self.twists, float)
         tool = np.array(rigid_transform(self.tool))
-        shapes = {'placements': (placements.shape, (n, 4, 4)), 'twists': (twists.shape, (n, 6)),
-                  'rotor_inertias': (rotors.shape, (n,)),
-                  'inertias': ((len(self.inertias),), (n,)), 'names': ((len(names),), (n,))}
+        shapes = {
+            'placements': (placements.shape, (n, 4, 4)),
+            'twists': (twists.shape, (n, 6)),
+            'rotor_inertias': (rotors.shape, (n,)),
+            'inertias': ((len(self.inertias),), (n,)),
+            'names': ((len(names),), (n,)),
+        }
         for what, (shape, expected) in shapes.items():
             if shape != expected:
-                raise TreeError(f'A tree of {n} bodies needs {what} of shape {expected}; got '
-                                f'{shape}.')
+                raise TreeError(
+                    f'A tree of {n} bodies needs {what} of shape {expected}; got {shape}.'
+                )
         for i, (parent, twist) in enumerate(zip(parents, twists)):
             rigid_transform(placements[i])
             _require_parent(parent, i, names[i])
             _require_unit_twist(twist, names[i])
         if not -n <= self.tool_body < n:
-            raise TreeError(f'The tool is on body {self.tool_body}, but the bodies are '
-                            f'0..{n - 1}.')
+            raise TreeError(
+                f'The tool is on body {self.tool_body}, but the bodies are 0..{n - 1}.'
+            )
         for array in (placements, twists, rotors, tool):
             array.setflags(write=False)
-        for name, value in (('parents', parents), ('placements', placements), ('twists', twists),
-                            ('inertias', tuple(self.inertias)), ('rotor_inertias', rotors),
-                            ('tool_body', self.tool_body % n), ('tool', tool), ('names', names)):
+        for name, value in (
+            ('parents', parents),
+            ('placements', placements),
+            ('twists', twists),
+            ('inertias', tuple(self.inertias)),
+            ('rotor_inertias', rotors),
+            ('tool_body', self.tool_body % n),
+            ('tool', tool),
+            ('names', names),
+        ):
             object.__setattr__(self, name, value)
 
     @classmethod
@@ -103,15 +116,26 @@ class BodyTree:
         """
         placements = np.array(description.joint_transforms(np.zeros(description.n)))
         placements[0] = description.base @ placements[0]
-        return cls(parents=tuple(range(-1, description.n - 1)), placements=placements,
-                   twists=joint_twists(description), inertias=description.links,
-                   rotor_inertias=np.array([j.rotor_inertia for j in description.joints]),
-                   tool=description.flange_transform(), names=description.joint_names)
+        return cls(
+            parents=tuple(range(-1, description.n - 1)),
+            placements=placements,
+            twists=joint_twists(description),
+            inertias=description.links,
+            rotor_inertias=np.array([j.rotor_inertia for j in description.joints]),
+            tool=description.flange_transform(),
+            names=description.joint_names,
+        )
 
     @classmethod
-    def from_space_twists(cls, parents: Sequence[int], twists: ArrayLike,
-                          inertias: Sequence[LinkInertia], *, tool: ArrayLike | None = None,
-                          names: Sequence[str] = ()) -> BodyTree:
+    def from_space_twists(
+        cls,
+        parents: Sequence[int],
+        twists: ArrayLike,
+        inertias: Sequence[LinkInertia],
+        *,
+        tool: ArrayLike | None = None,
+        names: Sequence[str] = (),
+    ) -> BodyTree:
         """
         Return a tree all of whose body frames coincide with the space frame at q = 0.
 
@@ -119,10 +143,14 @@ class BodyTree:
         not given) are all given in the space frame.
         """
         values = np.asarray(twists, dtype=float)
-        return cls(parents=tuple(parents), twists=values, inertias=tuple(inertias),
-                   placements=np.broadcast_to(np.eye(4), (len(values), 4, 4)),
-                   tool=np.eye(4) if tool is None else np.asarray(tool, dtype=float),
-                   names=tuple(names))
+        return cls(
+            parents=tuple(parents),
+            twists=values,
+            inertias=tuple(inertias),
+            placements=np.broadcast_to(np.eye(4), (len(values), 4, 4)),
+            tool=np.eye(4) if tool is None else np.asarray(tool, dtype=float),
+            names=tuple(names),
+        )
 
     @property
     def n(self) -> int:
@@ -147,8 +175,10 @@ class BodyTree:
         """
         motions = exp6(np.asarray(eta, dtype=float))
         if motions.shape != (self.n + 1, 4, 4):
-            raise TreeError(f'Corrections need shape ({self.n + 1}, 6), one row per joint and one '
-                            f'for the tool; got {np.shape(eta)}.')
+            raise TreeError(
+                f'Corrections need shape ({self.n + 1}, 6), one row per joint and one '
+                f'for the tool; got {np.shape(eta)}.'
+            )
         twists = np.einsum('ijk,ik->ij', adjoint(motions[:-1]), self.twists)
         return replace(self, twists=twists, tool=motions[-1] @ self.tool)
 
@@ -168,12 +198,16 @@ class BodyTree:
         """
         vector = np.asarray(values, dtype=float)
         if vector.ndim < 1 or vector.shape[-1] != self.n:
-            raise JointVectorError(f'{name} has shape {vector.shape}, expected (..., {self.n}): '
-                                   f'one value per joint, ordered {", ".join(self.names)}.')
+            raise JointVectorError(
+                f'{name} has shape {vector.shape}, expected (..., {self.n}): '
+                f'one value per joint, ordered {", ".join(self.names)}.'
+            )
         if not np.isfinite(vector).all():
             at = tuple(np.argwhere(~np.isfinite(vector))[0])
-            raise JointVectorError(f'{name} of {self.names[at[-1]]} is {vector[at]}; every value '
-                                   'must be a finite number.')
+            raise JointVectorError(
+                f'{name} of {self.names[at[-1]]} is {vector[at]}; every value '
+                'must be a finite number.'
+            )
         return vector
 
     def supports(self) -> NDArray[np.bool_]:
@@ -262,16 +296,21 @@ def _tensor_columns(vector: Array) -> Array:
 
 def _require_parent(parent: int, i: int, name: str) -> None:
     if not BASE <= parent < i:
-        raise TreeError(f'The body behind {name} hangs on body {parent}; it must be one of '
-                        f'{BASE} (the base)..{i - 1}, because parents come first.')
+        raise TreeError(
+            f'The body behind {name} hangs on body {parent}; it must be one of '
+            f'{BASE} (the base)..{i - 1}, because parents come first.'
+        )
 
 
 def _require_unit_twist(twist: Array, name: str) -> None:
     v, omega = twist[:3], twist[3:]
     turns = abs(omega @ omega - 1.0) <= _UNIT_TWIST and abs(omega @ v) <= _UNIT_TWIST * (
-        1.0 + np.linalg.norm(v))
+        1.0 + np.linalg.norm(v)
+    )
     slides = not omega.any() and abs(v @ v - 1.0) <= _UNIT_TWIST
     if not (turns or slides):
-        raise TreeError(f'The twist (v, omega) of {name} is {twist.tolist()}; a revolute '
-                        'joint has |omega| = 1 and omega . v = 0, a prismatic one omega = 0, '
-                        '|v| = 1.')
+        raise TreeError(
+            f'The twist (v, omega) of {name} is {twist.tolist()}; a revolute '
+            'joint has |omega| = 1 and omega . v = 0, a prismatic one omega = 0, '
+            '|v| = 1.'
+        )

@@ -63,11 +63,15 @@ class Loop:
         """Check shapes and freeze the arrays."""
         directions = np.array(self.directions, dtype=float)
         if directions.ndim != 2 or directions.shape[1] != 6:
-            raise TreeError(f"A loop's directions have shape {directions.shape}, expected (k, 6): "
-                            'rows that pick from a relative twist (v, omega).')
-        for name, value in (('directions', directions),
-                            ('first_frame', np.array(rigid_transform(self.first_frame))),
-                            ('second_frame', np.array(rigid_transform(self.second_frame)))):
+            raise TreeError(
+                f"A loop's directions have shape {directions.shape}, expected (k, 6): "
+                'rows that pick from a relative twist (v, omega).'
+            )
+        for name, value in (
+            ('directions', directions),
+            ('first_frame', np.array(rigid_transform(self.first_frame))),
+            ('second_frame', np.array(rigid_transform(self.second_frame))),
+        ):
             value.setflags(write=False)
             object.__setattr__(self, name, value)
 
@@ -112,22 +116,32 @@ class ClosedChain:
 
     """
 
-    def __init__(self, tree: BodyTree, active: Sequence[int], loops: Sequence[Loop],
-                 gravity: ArrayLike = GRAVITY) -> None:
+    def __init__(
+        self,
+        tree: BodyTree,
+        active: Sequence[int],
+        loops: Sequence[Loop],
+        gravity: ArrayLike = GRAVITY,
+    ) -> None:
         self.tree, self.loops, self.gravity = tree, tuple(loops), gravity
         self.active = np.array(active, dtype=int)
         self.passive = np.setdiff1d(np.arange(tree.n), self.active)
         closed = sum(len(loop.directions) for loop in self.loops)
         if len(self.active) + len(self.passive) != tree.n or not len(self.active):
-            raise TreeError(f'The active joints {list(active)} are not some of 0..{tree.n - 1}, '
-                            'each once.')
+            raise TreeError(
+                f'The active joints {list(active)} are not some of 0..{tree.n - 1}, each once.'
+            )
         if closed != len(self.passive):
-            raise TreeError(f'The loops close {closed} directions, but {len(self.passive)} joints '
-                            'are passive; there must be as many of the one as of the other.')
+            raise TreeError(
+                f'The loops close {closed} directions, but {len(self.passive)} joints '
+                'are passive; there must be as many of the one as of the other.'
+            )
         for loop in self.loops:
             if not (0 <= loop.first < tree.n and 0 <= loop.second < tree.n):
-                raise TreeError(f'A loop joins bodies {loop.first} and {loop.second}; the bodies '
-                                f'are 0..{tree.n - 1}.')
+                raise TreeError(
+                    f'A loop joins bodies {loop.first} and {loop.second}; the bodies '
+                    f'are 0..{tree.n - 1}.'
+                )
         supports = tree.supports().astype(float)
         self.signs = [supports[loop.first] - supports[loop.second] for loop in self.loops]
 
@@ -141,10 +155,15 @@ class ClosedChain:
         poses = self.tree.poses(q)
         errors = []
         for loop in self.loops:
-            off = (poses[..., loop.first, :, :] @ loop.first_frame @ inverse_transform(
-                poses[..., loop.second, :, :] @ loop.second_frame))
-            errors.append(np.concatenate((off[..., :3, 3], log3(off[..., :3, :3])), axis=-1)
-                          @ loop.directions.T)
+            off = (
+                poses[..., loop.first, :, :]
+                @ loop.first_frame
+                @ inverse_transform(poses[..., loop.second, :, :] @ loop.second_frame)
+            )
+            errors.append(
+                np.concatenate((off[..., :3, 3], log3(off[..., :3, :3])), axis=-1)
+                @ loop.directions.T
+            )
         return np.concatenate(errors, axis=-1)
 
     def loop_jacobian(self, q: ArrayLike) -> Array:
@@ -194,10 +213,12 @@ class ClosedChain:
                 return q
             step = -_solve(self.split(self.loop_jacobian(q))[0], error[:, None])[:, 0]
             q[self.passive] += step * min(1.0, _LONGEST_STEP / np.abs(step).max())
-        raise LoopError(f'The loops cannot be closed with the motors at '
-                        f'{q[self.active].tolist()}: {best:.3g} rad or m remain open from the '
-                        'given guess. The position may be out of reach, or the guess too far '
-                        'away.')
+        raise LoopError(
+            f'The loops cannot be closed with the motors at '
+            f'{q[self.active].tolist()}: {best:.3g} rad or m remain open from the '
+            'given guess. The position may be out of reach, or the guess too far '
+            'away.'
+        )
 
     def follow(self, q_active: ArrayLike, guess: ArrayLike) -> Array:
         """Return closed positions along a path of the motors, (N, active) -> (N, n)."""
@@ -265,9 +286,14 @@ class ClosedChain:
 
     def relative_columns(self, spatial: Array) -> Array:
         """Return first minus second body in each loop's directions, (..., n, 6, K) -> (k, K)."""
-        return np.concatenate([loop.directions @ (
-            spatial[..., loop.first, :, :] - spatial[..., loop.second, :, :])
-            for loop in self.loops], axis=-2)
+        return np.concatenate(
+            [
+                loop.directions
+                @ (spatial[..., loop.first, :, :] - spatial[..., loop.second, :, :])
+                for loop in self.loops
+            ],
+            axis=-2,
+        )
 
     def _relative(self, adjoints: Array, body: Array) -> Array:
         return self.relative_columns(adjoints @ body[..., None])[..., 0]
@@ -275,8 +301,10 @@ class ClosedChain:
     def _close(self, spatial_twists: Array) -> Array:
         """Return each loop's rows of spatial joint twists (..., n, 6, 1), (..., k, n)."""
         twists = np.swapaxes(spatial_twists[..., 0], -1, -2)
-        return np.concatenate([loop.directions @ (signs * twists)
-                               for loop, signs in zip(self.loops, self.signs)], axis=-2)
+        return np.concatenate(
+            [loop.directions @ (signs * twists) for loop, signs in zip(self.loops, self.signs)],
+            axis=-2,
+        )
 
     def split(self, g: Array) -> tuple[Array, Array]:
         """
@@ -291,9 +319,11 @@ class ClosedChain:
         g_p, g_a = g[..., self.passive], g[..., self.active]
         condition = np.max(np.linalg.cond(g_p))
         if not condition < _SINGULAR:
-            raise LoopError('The motors do not determine the passive joints here: the loop '
-                            f'equations have a condition number of {condition:.2g}. Keep away '
-                            'from this position, where two passive axes or links line up.')
+            raise LoopError(
+                'The motors do not determine the passive joints here: the loop '
+                f'equations have a condition number of {condition:.2g}. Keep away '
+                'from this position, where two passive axes or links line up.'
+            )
         return g_p, g_a
 
     def reduction(self, q: ArrayLike) -> Array:
@@ -316,8 +346,10 @@ class ClosedChain:
     def _active_vector(self, values: ArrayLike, name: str) -> Array:
         vector = np.asarray(values, dtype=float)
         if vector.ndim < 1 or vector.shape[-1] != len(self.active):
-            raise TreeError(f'{name} has shape {vector.shape}, expected (..., {len(self.active)}):'
-                            f' one value for each of the joints {self.active.tolist()}.')
+            raise TreeError(
+                f'{name} has shape {vector.shape}, expected (..., {len(self.active)}):'
+                f' one value for each of the joints {self.active.tolist()}.'
+            )
         if not np.isfinite(vector).all():
             raise TreeError(f'{name} holds a value that is not finite.')
         return vector

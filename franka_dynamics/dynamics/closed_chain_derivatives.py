@@ -31,8 +31,9 @@ class ParameterDerivatives:
     tau: Array
 
 
-def differentiate_by_parameters(tree: BodyTree, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike, *,
-                                gravity: ArrayLike = GRAVITY) -> ParameterDerivatives:
+def differentiate_by_parameters(
+    tree: BodyTree, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike, *, gravity: ArrayLike = GRAVITY
+) -> ParameterDerivatives:
     """
     Return dF/dphi and dtau/dphi at states of shape (..., n).
 
@@ -53,7 +54,8 @@ def differentiate_by_parameters(tree: BodyTree, q: ArrayLike, dq: ArrayLike, ddq
         wrench[..., i, :, i, :] = own[..., i, :, :]
         if tree.parents[i] != BASE:
             wrench[..., tree.parents[i], :, :, :] += np.einsum(
-                '...ij,...jkl->...ikl', back[..., i, :, :], wrench[..., i, :, :, :])
+                '...ij,...jkl->...ikl', back[..., i, :, :], wrench[..., i, :, :, :]
+            )
     return ParameterDerivatives(wrench, np.einsum('ij,...ijkl->...ikl', tree.twists, wrench))
 
 
@@ -114,10 +116,15 @@ def motor_derivatives(chain: ClosedChain, motion: ChainMotion) -> MotorDerivativ
     total = partial[..., free] + partial[..., dependent] @ follow
     by_q, by_dq, by_ddq = np.split(total[..., twists:], 3, axis=-1)
     regressor = differentiate_by_parameters(
-        chain.tree, motion.q, motion.dq, motion.ddq, gravity=chain.gravity).tau
+        chain.tree, motion.q, motion.dq, motion.ddq, gravity=chain.gravity
+    ).tau
     return MotorDerivatives(
-        total[..., :twists].reshape(*total.shape[:-1], n + 1, 6), by_q, by_dq, by_ddq,
-        np.einsum('...ja,...jbk->...abk', chain.reduction(motion.q), regressor))
+        total[..., :twists].reshape(*total.shape[:-1], n + 1, 6),
+        by_q,
+        by_dq,
+        by_ddq,
+        np.einsum('...ja,...jbk->...abk', chain.reduction(motion.q), regressor),
+    )
 
 
 def _differentiate(chain: ClosedChain, motion: ChainMotion) -> DynamicsDerivatives:
@@ -133,14 +140,18 @@ def _reduced(chain: ClosedChain, motion: ChainMotion, tree: DynamicsDerivatives)
     first = 0
     for loop, signs in zip(chain.loops, chain.signs):
         closed = len(loop.directions)
-        pull = tau_hat[..., first:first + closed] @ loop.directions
+        pull = tau_hat[..., first : first + closed] @ loop.directions
         rows += signs[:, None] * np.einsum('...i,...jik->...jk', pull, d_twists)
         first += closed
     G_a, G_p = rows[..., chain.active, :], rows[..., chain.passive, :]
     J_p_transposed = np.swapaxes(-np.linalg.solve(g_p, g_a), -1, -2)  # -g_a^T g_p^{-T}
     S = tree.tau.full
-    return (-G_a - J_p_transposed @ G_p
-            + S[..., chain.active, :] + J_p_transposed @ S[..., chain.passive, :])
+    return (
+        -G_a
+        - J_p_transposed @ G_p
+        + S[..., chain.active, :]
+        + J_p_transposed @ S[..., chain.passive, :]
+    )
 
 
 def _space_twist_derivatives(chain: ClosedChain, q: Array, tree: DynamicsDerivatives) -> Array:
@@ -149,7 +160,7 @@ def _space_twist_derivatives(chain: ClosedChain, q: Array, tree: DynamicsDerivat
     ad_twists = ad(chain.tree.twists)
     change = -ad_twists @ tree.displacement.full
     for j in range(chain.tree.n):
-        change[..., j, :, 6 * j:6 * j + 6] -= ad_twists[j]
+        change[..., j, :, 6 * j : 6 * j + 6] -= ad_twists[j]
     return adjoint(chain.tree.poses(q)) @ change
 
 
@@ -159,5 +170,6 @@ def _constraint_derivative(chain: ClosedChain, q: Array, tree: DynamicsDerivativ
     poses, D = adjoint(chain.tree.poses(q)), tree.displacement.full
     velocity = tree.twist.full - ad(tree.motion.twists) @ D
     acceleration = tree.acceleration.full - ad(tree.motion.accelerations) @ D
-    return np.concatenate([chain.relative_columns(poses @ part)
-                           for part in (D, velocity, acceleration)], axis=-2)
+    return np.concatenate(
+        [chain.relative_columns(poses @ part) for part in (D, velocity, acceleration)], axis=-2
+    )

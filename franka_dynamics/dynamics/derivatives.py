@@ -65,7 +65,7 @@ class Derivative:
 
     def _joint_block(self, number: int) -> Array:
         start = 6 * (self.n + 1) + number * self.n
-        return self.full[..., start:start + self.n]
+        return self.full[..., start : start + self.n]
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,8 +108,15 @@ class DynamicsDerivatives:
     tool_acceleration: Derivative
 
 
-def tree_motion(tree: BodyTree, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike, *,
-                gravity: ArrayLike = GRAVITY, tool_wrench: ArrayLike | None = None) -> TreeMotion:
+def tree_motion(
+    tree: BodyTree,
+    q: ArrayLike,
+    dq: ArrayLike,
+    ddq: ArrayLike,
+    *,
+    gravity: ArrayLike = GRAVITY,
+    tool_wrench: ArrayLike | None = None,
+) -> TreeMotion:
     """
     Run the recursive dynamics (1) to (5) of a tree.
 
@@ -134,9 +141,15 @@ def tree_motion(tree: BodyTree, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike, *,
     return _Recursion(tree, q, dq, ddq, gravity, tool_wrench).motion()
 
 
-def differentiate(tree: BodyTree, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike, *,
-                  gravity: ArrayLike = GRAVITY, tool_wrench: ArrayLike | None = None,
-                  ) -> DynamicsDerivatives:
+def differentiate(
+    tree: BodyTree,
+    q: ArrayLike,
+    dq: ArrayLike,
+    ddq: ArrayLike,
+    *,
+    gravity: ArrayLike = GRAVITY,
+    tool_wrench: ArrayLike | None = None,
+) -> DynamicsDerivatives:
     """
     Return every body's motion and wrench, the torques, and their derivatives by lambda.
 
@@ -160,15 +173,25 @@ def differentiate(tree: BodyTree, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike, *
 class _Recursion:
     """The two passes over a tree at a stack of states."""
 
-    def __init__(self, tree: BodyTree, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike,
-                 gravity: ArrayLike, tool_wrench: ArrayLike | None) -> None:
+    def __init__(
+        self,
+        tree: BodyTree,
+        q: ArrayLike,
+        dq: ArrayLike,
+        ddq: ArrayLike,
+        gravity: ArrayLike,
+        tool_wrench: ArrayLike | None,
+    ) -> None:
         self.tree = tree
         exerted = _tool_wrench(tool_wrench)
-        vectors = [tree.joint_vector(values, name)
-                   for values, name in ((q, 'q'), (dq, 'dq'), (ddq, 'ddq'))]
+        vectors = [
+            tree.joint_vector(values, name)
+            for values, name in ((q, 'q'), (dq, 'dq'), (ddq, 'ddq'))
+        ]
         stack = np.broadcast_shapes(*(values.shape[:-1] for values in (*vectors, exerted)))
         self.q, self.dq, self.ddq = (
-            np.broadcast_to(values, (*stack, tree.n)) for values in vectors)
+            np.broadcast_to(values, (*stack, tree.n)) for values in vectors
+        )
         self.n, self.columns = tree.n, 9 * tree.n + 6
         self.joint_motions = exp6(tree.twists, self.q)
         self.own_inverse = adjoint_inverse(self.joint_motions)  # Ad(exp([A_i] q_i))^-1
@@ -200,7 +223,8 @@ class _Recursion:
             self.dV[..., i, :] = (  # (3), with ad_V (A dq) = -ad_{A dq} V
                 _apply(own, self.dV_before[..., i, :])
                 + self.ddq[..., i, None] * self.tree.twists[i]
-                - _apply(self.ad_rates[..., i, :, :], self.V[..., i, :]))
+                - _apply(self.ad_rates[..., i, :, :], self.V[..., i, :])
+            )
         self.ad_V = ad(self.V)
 
     def _wrenches(self, tool_wrench: Array) -> None:
@@ -214,14 +238,20 @@ class _Recursion:
         for i in reversed(range(self.n)):
             parent = self.tree.parents[i]
             if parent != BASE:
-                self.F[..., parent, :] += _apply(_transposed(self.inverse[..., i, :, :]),
-                                                 self.F[..., i, :])
+                self.F[..., parent, :] += _apply(
+                    _transposed(self.inverse[..., i, :, :]), self.F[..., i, :]
+                )
 
     def motion(self) -> TreeMotion:
         """Return poses, twists, accelerations, wrenches and torques."""
         tau = np.einsum('ij,...ij->...i', self.tree.twists, self.F)  # (5)
-        return TreeMotion(self.tree.placements @ self.joint_motions, self.V, self.dV, self.F,
-                          tau + self.tree.rotor_inertias * self.ddq)
+        return TreeMotion(
+            self.tree.placements @ self.joint_motions,
+            self.V,
+            self.dV,
+            self.F,
+            tau + self.tree.rotor_inertias * self.ddq,
+        )
 
     def derivatives(self) -> DynamicsDerivatives:
         """Run Algorithm 1."""
@@ -231,11 +261,12 @@ class _Recursion:
         S = np.einsum('ij,...ijk->...ik', self.tree.twists, R)
         own = np.einsum('...ij,ijk->...ik', self.F, ad(self.tree.twists))
         for i in range(n):
-            S[..., i, 6 * i:6 * i + 6] -= own[..., i, :]
+            S[..., i, 6 * i : 6 * i + 6] -= own[..., i, :]
             S[..., i, self._column(2, i)] += self.tree.rotor_inertias[i]
         tool = self._tool(D, P, Q)
-        return DynamicsDerivatives(self.motion(), *(
-            Derivative(full, n) for full in (D, P, Q, R, S, *tool)))
+        return DynamicsDerivatives(
+            self.motion(), *(Derivative(full, n) for full in (D, P, Q, R, S, *tool))
+        )
 
     def _column(self, block: int, i: int) -> int:
         """Return the column of q_i (block 0), dq_i (1) or ddq_i (2)."""
@@ -251,8 +282,7 @@ class _Recursion:
             own, A = self.own_inverse[..., i, :, :], self.tree.twists[i]
             ad_A, ad_V = ad_twists[i], self.ad_V[..., i, :, :]
             if parent != BASE:
-                DPQ[..., i, :, :, :] = (self.inverse[..., i, None, :, :]
-                                        @ DPQ[..., parent, :, :, :])
+                DPQ[..., i, :, :, :] = self.inverse[..., i, None, :, :] @ DPQ[..., parent, :, :, :]
             D, P, Q = (DPQ[..., i, k, :, :] for k in range(3))
             eta, q, dq, ddq = (slice(6 * i, 6 * i + 6), *(self._column(k, i) for k in range(3)))
             D[..., eta] += own - np.eye(6)
@@ -263,9 +293,12 @@ class _Recursion:
             P[..., dq] += A
             Q -= self.ad_rates[..., i, :, :] @ P  # line 19
             carried = _apply(own, self.dV_before[..., i, :])
-            Q[..., eta] += (own @ d_before[..., i, :, :] - ad(carried)  # line 8
-                            - self.dq[..., i, None, None] * (ad_V @ ad_A)
-                            - self.ddq[..., i, None, None] * ad_A)
+            Q[..., eta] += (
+                own @ d_before[..., i, :, :]
+                - ad(carried)  # line 8
+                - self.dq[..., i, None, None] * (ad_V @ ad_A)
+                - self.ddq[..., i, None, None] * ad_A
+            )
             Q[..., q] -= _apply(ad_A, carried)  # line 11
             Q[..., dq] += ad_V @ A  # line 13
             Q[..., ddq] += A
@@ -275,7 +308,7 @@ class _Recursion:
         """Return the wrenches by lambda (lines 21 to 31)."""
         gyroscopic = _transposed(self.ad_V) @ self.inertias + self.ad_dual_momentum
         R = self.inertias @ Q - gyroscopic @ P
-        tool = R[..., self.tree.tool_body, :, 6 * self.n:6 * self.n + 6]
+        tool = R[..., self.tree.tool_body, :, 6 * self.n : 6 * self.n + 6]
         tool -= ad_dual(self.tool_load)
         for i in reversed(range(self.n)):
             parent = self.tree.parents[i]
@@ -287,7 +320,7 @@ class _Recursion:
             here = R[..., parent, :, :]
             here += back @ R[..., i, :, :]
             # Line 24: in the joint's zero frame, then carried through M_i.
-            here[..., 6 * i:6 * i + 6] += block - block @ self.own_inverse[..., i, :, :]
+            here[..., 6 * i : 6 * i + 6] += block - block @ self.own_inverse[..., i, :, :]
             here[..., self._column(0, i)] -= block @ self.tree.twists[i]  # line 26
         return R
 
@@ -298,7 +331,7 @@ class _Recursion:
         out = []
         for derivative, block in zip((D, P, Q), own):
             moved = np.array(derivative[..., body, :, :])
-            moved[..., 6 * n:6 * n + 6] += block
+            moved[..., 6 * n : 6 * n + 6] += block
             out.append(self.tool_inverse @ moved)
         return out
 
@@ -308,7 +341,8 @@ def _tool_wrench(tool_wrench: ArrayLike | None) -> Array:
     if wrench.ndim < 1 or wrench.shape[-1] != 6 or not np.isfinite(wrench).all():
         raise JointVectorError(
             'tool_wrench must be six finite numbers, force [N] then moment [N m], in the axes of '
-            f"the tool's frame; got {wrench.tolist()}.")
+            f"the tool's frame; got {wrench.tolist()}."
+        )
     return wrench
 
 
@@ -335,8 +369,15 @@ class Linearization:
     ddq: Array
 
 
-def linearize(tree: BodyTree, q: ArrayLike, dq: ArrayLike, tau: ArrayLike, *,
-              gravity: ArrayLike = GRAVITY, tool_wrench: ArrayLike | None = None) -> Linearization:
+def linearize(
+    tree: BodyTree,
+    q: ArrayLike,
+    dq: ArrayLike,
+    tau: ArrayLike,
+    *,
+    gravity: ArrayLike = GRAVITY,
+    tool_wrench: ArrayLike | None = None,
+) -> Linearization:
     """
     Return A and B of the rigid-body forward dynamics at a state.
 
@@ -368,6 +409,7 @@ def linearize(tree: BodyTree, q: ArrayLike, dq: ArrayLike, tau: ArrayLike, *,
     ddq = solve_acceleration(mass, tree.joint_vector(tau, 'tau') - at_rest.motion.tau)
     moving = differentiate(tree, q, dq, ddq, gravity=gravity, tool_wrench=tool_wrench).tau
     inverse = np.linalg.inv(mass)
-    A = np.block([[np.zeros((n, n)), np.eye(n)],
-                  [-inverse @ moving.by_q, -inverse @ moving.by_dq]])
+    A = np.block(
+        [[np.zeros((n, n)), np.eye(n)], [-inverse @ moving.by_q, -inverse @ moving.by_dq]]
+    )
     return Linearization(A, np.vstack((np.zeros((n, n)), inverse)), ddq)

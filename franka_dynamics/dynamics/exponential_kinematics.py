@@ -66,8 +66,9 @@ class ExponentialKinematics:
         columns = np.einsum('...jkl,jl->...jk', adjoint(self.exponentials(q)), self.space_twists)
         return np.swapaxes(columns, -1, -2)
 
-    def jacobian(self, q: ArrayLike, frame: int | str = FLANGE,
-                 reference_frame: str = 'LOCAL_WORLD_ALIGNED') -> Array:
+    def jacobian(
+        self, q: ArrayLike, frame: int | str = FLANGE, reference_frame: str = 'LOCAL_WORLD_ALIGNED'
+    ) -> Array:
         """Return J_i of a frame, shape (..., 6, n), rows (v, omega); n + 1 is the flange."""
         target = frame_index(frame, self.description.n)
         reference = require_reference_frame(reference_frame)
@@ -79,8 +80,13 @@ class ExponentialKinematics:
             return adjoint_inverse(pose) @ jacobian
         return adjoint_inverse(translation(pose[..., :3, 3])) @ jacobian
 
-    def twist(self, q: ArrayLike, dq: ArrayLike, frame: int | str = FLANGE,
-              reference_frame: str = 'LOCAL_WORLD_ALIGNED') -> Array:
+    def twist(
+        self,
+        q: ArrayLike,
+        dq: ArrayLike,
+        frame: int | str = FLANGE,
+        reference_frame: str = 'LOCAL_WORLD_ALIGNED',
+    ) -> Array:
         """Return V_i = J_i dq of a frame, shape (..., 6), (v, omega); the notebook's 8 too."""
         jacobian = self.jacobian(q, frame, reference_frame)
         return np.einsum('...ai,...i->...a', jacobian, self._vector(dq, 'dq'))
@@ -100,8 +106,9 @@ class ExponentialKinematics:
         # J_i of all links at once: the space Jacobian up to joint i, seen from the origin r_i.
         moved = np.tril(np.ones((n, n)))[:, None, :]
         origins = self.frames(q)[..., :-1, :3, 3]
-        jacobians = (adjoint_inverse(translation(origins))
-                     @ (self.space_jacobian(q)[..., None, :, :] * moved))
+        jacobians = adjoint_inverse(translation(origins)) @ (
+            self.space_jacobian(q)[..., None, :, :] * moved
+        )
         return adjoint_inverse(self.center_of_mass_transforms(q)) @ jacobians
 
     def link_twists(self, q: ArrayLike, dq: ArrayLike) -> Array:
@@ -157,5 +164,5 @@ def translation(offset: Array) -> Array:
 def _up_to(jacobian: Array, last: int) -> Array:
     """Return a Jacobian with the columns of joints beyond `last` set to zero."""
     out = np.array(jacobian)
-    out[..., last + 1:] = 0.0
+    out[..., last + 1 :] = 0.0
     return out

@@ -72,8 +72,9 @@ class PartialKinematics:
         """Walk up the arm by screws along x and z and note what the columns need."""
         position = joint_stack(self.description, q, 'q')
         modified = self.description.convention is Convention.MODIFIED
-        pose = np.broadcast_to(np.asarray(self.description.base, dtype=float),
-                               (*position.shape[:-1], 4, 4))
+        pose = np.broadcast_to(
+            np.asarray(self.description.base, dtype=float), (*position.shape[:-1], 4, 4)
+        )
         poses, carriers, centers, tensors = [], [], [], []
         for i, (joint, link) in enumerate(zip(self.description.joints, self.description.links)):
             row, moves = joint.row, position[..., i]
@@ -86,17 +87,28 @@ class PartialKinematics:
             carriers.append(pose if modified else before)
             rotation = pose[..., :3, :3]
             centers.append(rotation @ link.center_of_mass + pose[..., :3, 3])
-            tensors.append(rotation @ link.inertia_at_center_of_mass
-                           @ np.swapaxes(rotation, -1, -2))
+            tensors.append(
+                rotation @ link.inertia_at_center_of_mass @ np.swapaxes(rotation, -1, -2)
+            )
         row = self.description.flange
         along_x, along_z = _screw(0, row.alpha, row.a), _screw(2, row.theta, row.d)
         poses.append(pose @ (along_x @ along_z if modified else along_z @ along_x))
         carrier = np.stack(carriers, axis=-3)
-        return Geometry(np.stack(poses, axis=-3), carrier[..., :3, 2], carrier[..., :3, 3],
-                         np.stack(centers, axis=-2), np.stack(tensors, axis=-3))
+        return Geometry(
+            np.stack(poses, axis=-3),
+            carrier[..., :3, 2],
+            carrier[..., :3, 3],
+            np.stack(centers, axis=-2),
+            np.stack(tensors, axis=-3),
+        )
 
-    def columns(self, geometry: Geometry, points: Array, *, carrier: int | None = None,
-                ) -> PartialJacobians:
+    def columns(
+        self,
+        geometry: Geometry,
+        points: Array,
+        *,
+        carrier: int | None = None,
+    ) -> PartialJacobians:
         """
         Return z_j x (p - p_j) or z_j, and z_j or 0, for points p of shape (..., l, 3).
 
@@ -120,10 +132,12 @@ class PartialKinematics:
         lever = feet[..., :, None, :] - feet[..., None, :, :]
         foot_slopes = np.where(turns, np.cross(by, lever), by) * inner
         arms = (geometry.centers[..., :, None, :] - feet[..., None, :, :])[..., None, :]
-        arm_slopes = (np.swapaxes(linear, -1, -2)[..., :, None, :, :]
-                      - foot_slopes[..., None, :, :, :])
-        turning = (np.cross(axis_slopes[..., None, :, :, :], arms)
-                   + np.cross(of[..., None, :, :, :], arm_slopes))
+        arm_slopes = (
+            np.swapaxes(linear, -1, -2)[..., :, None, :, :] - foot_slopes[..., None, :, :, :]
+        )
+        turning = np.cross(axis_slopes[..., None, :, :, :], arms) + np.cross(
+            of[..., None, :, :, :], arm_slopes
+        )
         moved = self.moved[..., None, None]
         column_turns = self._turns[:, None, None]
         slopes = np.where(column_turns, turning, axis_slopes[..., None, :, :, :]) * moved
@@ -135,8 +149,9 @@ class PartialKinematics:
 
 def _screw(axis: int, angle: ArrayLike, slide: ArrayLike) -> Array:
     """Return the turn by an angle about x (0) or z (2) and the slide along it, (..., 4, 4)."""
-    turn, shift = np.broadcast_arrays(np.asarray(angle, dtype=float),
-                                      np.asarray(slide, dtype=float))
+    turn, shift = np.broadcast_arrays(
+        np.asarray(angle, dtype=float), np.asarray(slide, dtype=float)
+    )
     u, v = (axis + 1) % 3, (axis + 2) % 3
     out = np.zeros((*turn.shape, 4, 4))
     out[..., axis, axis] = out[..., 3, 3] = 1.0
@@ -176,21 +191,24 @@ class LagrangianModel(EquationOfMotionModel):
         """Return the poses of frames 1..n and of the flange in {S}, shape (..., n + 1, 4, 4)."""
         return self._links.geometry(q).poses
 
-    def jacobian(self, q: ArrayLike, frame: int | str = FLANGE,
-                 reference_frame: str = 'LOCAL_WORLD_ALIGNED') -> Array:
+    def jacobian(
+        self, q: ArrayLike, frame: int | str = FLANGE, reference_frame: str = 'LOCAL_WORLD_ALIGNED'
+    ) -> Array:
         """Return the geometric Jacobian (v, omega) of a frame, shape (..., 6, n) (section 1.5)."""
         target = frame_index(frame, self.description.n)
         reference = require_reference_frame(reference_frame)
         geometry = self._links.geometry(q)
         pose = geometry.poses[..., target, :, :]
         point = np.zeros_like(pose[..., :3, 3]) if reference == 'WORLD' else pose[..., :3, 3]
-        parts = self._links.columns(geometry, point[..., None, :],
-                                    carrier=min(target, self.description.n - 1))
+        parts = self._links.columns(
+            geometry, point[..., None, :], carrier=min(target, self.description.n - 1)
+        )
         jacobian = np.concatenate(parts, axis=-2)[..., 0, :, :]
         if reference == 'LOCAL':
             back = np.swapaxes(pose[..., :3, :3], -1, -2)
             jacobian = np.concatenate(
-                (back @ jacobian[..., :3, :], back @ jacobian[..., 3:, :]), axis=-2)
+                (back @ jacobian[..., :3, :], back @ jacobian[..., 3:, :]), axis=-2
+            )
         return jacobian
 
     def partial_jacobians(self, q: ArrayLike) -> PartialJacobians:
@@ -207,8 +225,9 @@ class LagrangianModel(EquationOfMotionModel):
         """Return the sum of m J_P^T J_P + J_O^T R I R^T J_O and rotors, shape (..., n, n)."""
         geometry = self._links.geometry(q)
         linear, angular = self._links.columns(geometry, geometry.centers)
-        links = (np.einsum('l,...lai,...laj->...ij', self._masses, linear, linear)
-                 + np.einsum('...lai,...laj->...ij', angular, geometry.tensors @ angular))
+        links = np.einsum('l,...lai,...laj->...ij', self._masses, linear, linear) + np.einsum(
+            '...lai,...laj->...ij', angular, geometry.tensors @ angular
+        )
         return symmetric(links) + self._rotors
 
     def mass_matrix_derivatives(self, q: ArrayLike) -> Array:
@@ -217,11 +236,14 @@ class LagrangianModel(EquationOfMotionModel):
         linear, angular = self._links.columns(geometry, geometry.centers)
         linear_slopes, angular_slopes = self._links.column_slopes(geometry, linear)
         momentum = geometry.tensors @ angular
-        half = (np.einsum('l,...laik,...laj->...ijk', self._masses, linear_slopes, linear)
-                + np.einsum('...laik,...laj->...ijk', angular_slopes, momentum))
+        half = np.einsum(
+            'l,...laik,...laj->...ijk', self._masses, linear_slopes, linear
+        ) + np.einsum('...laik,...laj->...ijk', angular_slopes, momentum)
         # d(S)/dq_k = z_k x S - S z_k x, so J_i^T dS J_j = -(z_k x J_i).S J_j - S J_i.(z_k x J_j).
-        turning = np.cross(np.swapaxes(angular, -1, -2)[..., :, None, :],
-                           np.swapaxes(angular, -1, -2)[..., None, :, :])
+        turning = np.cross(
+            np.swapaxes(angular, -1, -2)[..., :, None, :],
+            np.swapaxes(angular, -1, -2)[..., None, :, :],
+        )
         half = half + np.einsum('...lika,...laj->...ijk', turning, momentum)
         return half + np.swapaxes(half, -3, -2)
 
@@ -235,30 +257,37 @@ class LagrangianModel(EquationOfMotionModel):
 
     def gravity(self, q: ArrayLike) -> Array:
         """Return g = dU/dq, shape (..., n) [N m]: minus the weights through J_P (section 3)."""
-        return -np.einsum('l,a,...lai->...i', self._masses, self._gravity,
-                          self.partial_jacobians(q).linear)
+        return -np.einsum(
+            'l,a,...lai->...i', self._masses, self._gravity, self.partial_jacobians(q).linear
+        )
 
     def kinetic_energy(self, q: ArrayLike, dq: ArrayLike) -> Array:
         """Return the sum of 1/2 m v.v + 1/2 omega.R I R^T omega, rotors included, (...) [J]."""
         velocity = self._vector(dq, 'dq')
         geometry = self._links.geometry(q)
-        linear, angular = (np.einsum('...laj,...j->...la', part, velocity) for part in
-                           self._links.columns(geometry, geometry.centers))
-        return 0.5 * (np.einsum('l,...la,...la->...', self._masses, linear, linear)
-                      + np.einsum('...la,...lab,...lb->...', angular, geometry.tensors, angular)
-                      + np.einsum('...i,ij,...j->...', velocity, self._rotors, velocity))
+        linear, angular = (
+            np.einsum('...laj,...j->...la', part, velocity)
+            for part in self._links.columns(geometry, geometry.centers)
+        )
+        return 0.5 * (
+            np.einsum('l,...la,...la->...', self._masses, linear, linear)
+            + np.einsum('...la,...lab,...lb->...', angular, geometry.tensors, angular)
+            + np.einsum('...i,ij,...j->...', velocity, self._rotors, velocity)
+        )
 
     def potential_energy(self, q: ArrayLike) -> Array:
         """Return U = -sum of m g.p_l, shape (...) [J] (Busellato 2023, section 2.2)."""
-        return -np.einsum('l,a,...la->...', self._masses, self._gravity,
-                          self._links.geometry(q).centers)
+        return -np.einsum(
+            'l,a,...la->...', self._masses, self._gravity, self._links.geometry(q).centers
+        )
 
     def link_twists(self, q: ArrayLike, dq: ArrayLike) -> Array:
         """Return the twists of frames 1..n, LOCAL_WORLD_ALIGNED, shape (..., n, 6)."""
         geometry = self._links.geometry(q)
         columns = self._links.columns(geometry, geometry.poses[..., :-1, :3, 3])
-        return np.einsum('...laj,...j->...la', np.concatenate(columns, axis=-2),
-                         self._vector(dq, 'dq'))
+        return np.einsum(
+            '...laj,...j->...la', np.concatenate(columns, axis=-2), self._vector(dq, 'dq')
+        )
 
     def joint_wrenches(self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike) -> Array:
         """
@@ -273,14 +302,19 @@ class LagrangianModel(EquationOfMotionModel):
         acceleration, alpha = (
             np.einsum('...laj,...j->...la', part, push)
             + np.einsum('...lajk,...j,...k->...la', slope, velocity, velocity)
-            for part, slope in zip((linear, angular), slopes))
+            for part, slope in zip((linear, angular), slopes)
+        )
         omega = np.einsum('...laj,...j->...la', angular, velocity)
         force = self._masses[:, None] * (acceleration - self._gravity)
         spin = np.einsum('...lab,...lb->...la', geometry.tensors, omega)
-        moment = (np.einsum('...lab,...lb->...la', geometry.tensors, alpha)
-                  + np.cross(omega, spin) + np.cross(geometry.centers, force))
-        carried = np.flip(np.cumsum(np.flip(
-            np.concatenate((force, moment), axis=-1), axis=-2), axis=-2), axis=-2)
+        moment = (
+            np.einsum('...lab,...lb->...la', geometry.tensors, alpha)
+            + np.cross(omega, spin)
+            + np.cross(geometry.centers, force)
+        )
+        carried = np.flip(
+            np.cumsum(np.flip(np.concatenate((force, moment), axis=-1), axis=-2), axis=-2), axis=-2
+        )
         origins = geometry.poses[..., :-1, :3, 3]
         carried[..., 3:] -= np.cross(origins, carried[..., :3])
         return carried

@@ -30,20 +30,25 @@ _ALUMINIUM = 2700.0  # kg/m^3
 def five_bar_axes() -> Array:
     """Return the unit axes w_1..w_5 at q = 0 in the space frame, shape (5, 3)."""
     polar, azimuth = np.radians(np.array([_AXES[j] for j in range(1, 6)])).T
-    return np.stack((np.sin(polar) * np.cos(azimuth), np.sin(polar) * np.sin(azimuth),
-                     np.cos(polar)), axis=1)
+    return np.stack(
+        (np.sin(polar) * np.cos(azimuth), np.sin(polar) * np.sin(azimuth), np.cos(polar)), axis=1
+    )
 
 
 def five_bar_meshes() -> tuple[TriangleMesh, ...]:
     """Return links 1 to 4 as bars that are bent along great circles, at q = 0 [m]."""
     axes = five_bar_axes()
-    return tuple(arc_bar(axes[start - 1], axes[end - 1], _RADIUS, _WIDTH, _THICKNESS)
-                 for start, end in _LINK_ENDS.values())
+    return tuple(
+        arc_bar(axes[start - 1], axes[end - 1], _RADIUS, _WIDTH, _THICKNESS)
+        for start, end in _LINK_ENDS.values()
+    )
 
 
-def spherical_five_bar(inertias: Sequence[LinkInertia] | None = None,
-                       axes: ArrayLike | None = None,
-                       gravity: ArrayLike = GRAVITY) -> ClosedChain:
+def spherical_five_bar(
+    inertias: Sequence[LinkInertia] | None = None,
+    axes: ArrayLike | None = None,
+    gravity: ArrayLike = GRAVITY,
+) -> ClosedChain:
     """
     Return the five-bar of Kwon, section 3, with motors at joints 1 and 4.
 
@@ -62,17 +67,23 @@ def spherical_five_bar(inertias: Sequence[LinkInertia] | None = None,
         In the space frame [m/s^2].
 
     """
-    links = inertias if inertias is not None else [
-        mesh_inertia(mesh, _ALUMINIUM) for mesh in five_bar_meshes()]
+    links = (
+        inertias
+        if inertias is not None
+        else [mesh_inertia(mesh, _ALUMINIUM) for mesh in five_bar_meshes()]
+    )
     directions = five_bar_axes() if axes is None else np.asarray(axes, dtype=float)
     tree = BodyTree.from_space_twists(
-        (BASE, 0, 1, BASE, 3), joint_twist(directions, np.zeros(3)),
-        (*links, LinkInertia.zero()))
+        (BASE, 0, 1, BASE, 3), joint_twist(directions, np.zeros(3)), (*links, LinkInertia.zero())
+    )
     return ClosedChain(tree, (0, 3), [Loop(2, 4, SPHERICAL)], gravity)
 
 
-def planar_four_bar(lengths: Sequence[float], inertias: Sequence[LinkInertia],
-                    gravity: ArrayLike = (0.0, -9.81, 0.0)) -> ClosedChain:
+def planar_four_bar(
+    lengths: Sequence[float],
+    inertias: Sequence[LinkInertia],
+    gravity: ArrayLike = (0.0, -9.81, 0.0),
+) -> ClosedChain:
     """
     Return a four-bar in the x-y plane, driven at its crank.
 
@@ -98,14 +109,23 @@ def planar_four_bar(lengths: Sequence[float], inertias: Sequence[LinkInertia],
     coupler_end = np.eye(4)
     coupler_end[0, 3] = coupler
     tree = BodyTree(
-        parents=(BASE, 0, BASE, 2), placements=placements,
+        parents=(BASE, 0, BASE, 2),
+        placements=placements,
         twists=np.tile((0.0, 0.0, 0.0, 0.0, 0.0, 1.0), (4, 1)),
-        inertias=(*inertias, LinkInertia.zero()), names=('crank', 'coupler', 'rocker', 'pin'))
+        inertias=(*inertias, LinkInertia.zero()),
+        names=('crank', 'coupler', 'rocker', 'pin'),
+    )
     return ClosedChain(tree, (0,), [Loop(1, 3, PLANAR_XY, first_frame=coupler_end)], gravity)
 
 
-def arc_bar(start: ArrayLike, end: ArrayLike, radius: float, width: float, thickness: float,
-            segments: int = 12) -> TriangleMesh:
+def arc_bar(
+    start: ArrayLike,
+    end: ArrayLike,
+    radius: float,
+    width: float,
+    thickness: float,
+    segments: int = 12,
+) -> TriangleMesh:
     """
     Return a bar of rectangular section bent along the great circle from one axis to another.
 
@@ -125,15 +145,22 @@ def arc_bar(start: ArrayLike, end: ArrayLike, radius: float, width: float, thick
     angles = np.linspace(0.0, np.arctan2(along @ b, a @ b), segments + 1)[:, None]
     outwards = np.cos(angles) * a + np.sin(angles) * along
     # Four corners per section, counter-clockwise seen from in front of the start.
-    corners = np.stack([(radius + out * 0.5 * thickness) * outwards + side * 0.5 * width * across
-                        for out, side in ((1, 1), (-1, 1), (-1, -1), (1, -1))], axis=1)
+    corners = np.stack(
+        [
+            (radius + out * 0.5 * thickness) * outwards + side * 0.5 * width * across
+            for out, side in ((1, 1), (-1, 1), (-1, -1), (1, -1))
+        ],
+        axis=1,
+    )
     faces = [[0, 1, 2], [0, 2, 3]]
     for section in range(segments):
         here, there = 4 * section, 4 * section + 4
         for corner in range(4):
             after = (corner + 1) % 4
-            faces += [[here + corner, there + after, here + after],
-                      [here + corner, there + corner, there + after]]
+            faces += [
+                [here + corner, there + after, here + after],
+                [here + corner, there + corner, there + after],
+            ]
     last = 4 * segments
     faces += [[last, last + 2, last + 1], [last, last + 3, last + 2]]
     return TriangleMesh(corners.reshape(-1, 3), np.array(faces))
@@ -155,8 +182,12 @@ class Reaching:
     drift: Array
 
 
-def quintic(start: ArrayLike, end: ArrayLike, duration: float, times: ArrayLike,
-            ) -> tuple[Array, Array, Array]:
+def quintic(
+    start: ArrayLike,
+    end: ArrayLike,
+    duration: float,
+    times: ArrayLike,
+) -> tuple[Array, Array, Array]:
     """
     Return position, velocity and acceleration of the minimum-jerk motion, each (N, a).
 
@@ -166,13 +197,19 @@ def quintic(start: ArrayLike, end: ArrayLike, duration: float, times: ArrayLike,
     first, last = np.asarray(start, dtype=float), np.asarray(end, dtype=float)
     r = (np.asarray(times, dtype=float) / duration)[:, None]
     s = r**3 * (10.0 - 15.0 * r + 6.0 * r**2)
-    ds = 30.0 * r**2 * (1.0 - r)**2 / duration
+    ds = 30.0 * r**2 * (1.0 - r) ** 2 / duration
     dds = 60.0 * r * (1.0 - r) * (1.0 - 2.0 * r) / duration**2
     return first + s * (last - first), ds * (last - first), dds * (last - first)
 
 
-def reach(chain: ClosedChain, start: ArrayLike, end: ArrayLike, duration: float, samples: int,
-          guess: ArrayLike) -> Reaching:
+def reach(
+    chain: ClosedChain,
+    start: ArrayLike,
+    end: ArrayLike,
+    duration: float,
+    samples: int,
+    guess: ArrayLike,
+) -> Reaching:
     """
     Move a chain's motors from one point to another and return what that takes.
 
@@ -199,14 +236,20 @@ def reach(chain: ClosedChain, start: ArrayLike, end: ArrayLike, duration: float,
     q_a, dq_a, ddq_a = quintic(start, end, duration, times)
     motion = chain.motion(chain.follow(q_a, guess), dq_a, ddq_a)
     integrated = _integrate(chain, start, end, duration, times, motion.q[0])
-    return Reaching(times, motion, chain.inverse_dynamics(motion),
-                    np.abs(chain.closure_error(motion.q)).max(axis=-1),
-                    np.abs(chain.closure_error(integrated)).max(axis=-1))
+    return Reaching(
+        times,
+        motion,
+        chain.inverse_dynamics(motion),
+        np.abs(chain.closure_error(motion.q)).max(axis=-1),
+        np.abs(chain.closure_error(integrated)).max(axis=-1),
+    )
 
 
-def _integrate(chain: ClosedChain, start: ArrayLike, end: ArrayLike, duration: float,
-               times: Array, q: Array) -> Array:
+def _integrate(
+    chain: ClosedChain, start: ArrayLike, end: ArrayLike, duration: float, times: Array, q: Array
+) -> Array:
     """Return joint positions with the passive ones integrated by Runge and Kutta's rule."""
+
     def rate(time: float, passive: Array) -> Array:
         motors, speed, _ = quintic(start, end, duration, [time])
         here = np.empty(chain.tree.n)

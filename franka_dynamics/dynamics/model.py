@@ -41,8 +41,9 @@ class DynamicsModel(Protocol):
         """Return the poses of frames 1..n and of the flange in {S}, shape (n + 1, 4, 4)."""
         ...
 
-    def jacobian(self, q: ArrayLike, frame: int | str = FLANGE,
-                 reference_frame: str = 'LOCAL_WORLD_ALIGNED') -> NDArray[np.float64]:
+    def jacobian(
+        self, q: ArrayLike, frame: int | str = FLANGE, reference_frame: str = 'LOCAL_WORLD_ALIGNED'
+    ) -> NDArray[np.float64]:
         """Return the (6, n) Jacobian of a frame's twist (v, omega), in Pinocchio's terms."""
         ...
 
@@ -70,13 +71,15 @@ class DynamicsModel(Protocol):
         """Return C(q, dq) dq + g(q), shape (n,) [N m]."""
         ...
 
-    def inverse_dynamics(self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike,
-                         wrench: ArrayLike | None = None) -> NDArray[np.float64]:
+    def inverse_dynamics(
+        self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike, wrench: ArrayLike | None = None
+    ) -> NDArray[np.float64]:
         """Return M ddq + C dq + g - J^T w, shape (n,) [N m]."""
         ...
 
-    def forward_dynamics(self, q: ArrayLike, dq: ArrayLike, tau: ArrayLike,
-                         wrench: ArrayLike | None = None) -> NDArray[np.float64]:
+    def forward_dynamics(
+        self, q: ArrayLike, dq: ArrayLike, tau: ArrayLike, wrench: ArrayLike | None = None
+    ) -> NDArray[np.float64]:
         """Return the acceleration ddq that tau [N m] brings about, shape (n,) [rad/s^2]."""
         ...
 
@@ -92,8 +95,12 @@ class DynamicsModel(Protocol):
         """Return the twists of frames 1..n, LOCAL_WORLD_ALIGNED, shape (n, 6) [m/s, rad/s]."""
         ...
 
-    def joint_wrenches(self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike,
-                       ) -> NDArray[np.float64]:
+    def joint_wrenches(
+        self,
+        q: ArrayLike,
+        dq: ArrayLike,
+        ddq: ArrayLike,
+    ) -> NDArray[np.float64]:
         """
         Return what link i - 1 exerts on link i, shape (n, 6) [N, N m].
 
@@ -116,7 +123,8 @@ def gravity_vector(gravity: ArrayLike) -> NDArray[np.float64]:
     if vector.shape != (3,) or not np.isfinite(vector).all():
         raise JointVectorError(
             f'The gravity vector must be three finite numbers [m/s^2] in the space frame, such as '
-            f'{GRAVITY}; got {np.asarray(gravity).tolist()}.')
+            f'{GRAVITY}; got {np.asarray(gravity).tolist()}.'
+        )
     return vector
 
 
@@ -132,16 +140,18 @@ def frame_index(frame: int | str, n: int) -> int:
     """
     number = n + 1 if frame == FLANGE else frame
     if not isinstance(number, (int, np.integer)) or not 1 <= number <= n + 1:
-        raise FrameError(f'There is no frame {frame!r}: frames are 1..{n} (joints) and '
-                         f'{n + 1} or {FLANGE!r}.')
+        raise FrameError(
+            f'There is no frame {frame!r}: frames are 1..{n} (joints) and {n + 1} or {FLANGE!r}.'
+        )
     return int(number) - 1
 
 
 def require_reference_frame(name: str) -> str:
     """Return `name` if it is one of REFERENCE_FRAMES, or raise FrameError."""
     if name not in REFERENCE_FRAMES:
-        raise FrameError(f'There is no reference frame {name!r}; the choices are '
-                         f'{", ".join(REFERENCE_FRAMES)}.')
+        raise FrameError(
+            f'There is no reference frame {name!r}; the choices are {", ".join(REFERENCE_FRAMES)}.'
+        )
     return name
 
 
@@ -159,13 +169,15 @@ def joint_stack(description: ArmDescription, values: ArrayLike, name: str) -> ND
     if vector.ndim < 1 or vector.shape[-1] != description.n:
         raise JointVectorError(
             f'{name} has shape {vector.shape}, expected (..., {description.n}): one value per '
-            f'joint of {description.name}, ordered {", ".join(description.joint_names)}.')
+            f'joint of {description.name}, ordered {", ".join(description.joint_names)}.'
+        )
     finite = np.isfinite(vector)
     if not finite.all():
         at = tuple(np.argwhere(~finite)[0])
         raise JointVectorError(
             f'{name} of joint {description.joint_names[at[-1]]} is {vector[at]}; every value must '
-            'be a finite number.')
+            'be a finite number.'
+        )
     return vector
 
 
@@ -183,7 +195,8 @@ def wrench_stack(wrench: ArrayLike) -> NDArray[np.float64]:
     if vector.ndim < 1 or vector.shape[-1] != 6 or not np.isfinite(vector).all():
         raise JointVectorError(
             'A wrench must be six finite numbers, force [N] then moment [N m], in the axes of '
-            f'the space frame; got {vector.tolist()}.')
+            f'the space frame; got {vector.tolist()}.'
+        )
     return vector
 
 
@@ -198,16 +211,21 @@ def broadcast_states(description: ArmDescription, **values: ArrayLike) -> list[A
         do not broadcast.
 
     """
-    arrays = {name: wrench_stack(value) if name == 'wrench'
-              else joint_stack(description, value, name) for name, value in values.items()}
+    arrays = {
+        name: wrench_stack(value) if name == 'wrench' else joint_stack(description, value, name)
+        for name, value in values.items()
+    }
     try:
         shape = np.broadcast_shapes(*(array.shape[:-1] for array in arrays.values()))
     except ValueError:
         shapes = ', '.join(f'{name} {array.shape}' for name, array in arrays.items())
-        raise JointVectorError(f'The arrays do not broadcast: {shapes}. Give one row per state '
-                               'in each of them, or one for all.') from None
-    return [np.array(np.broadcast_to(array, (*shape, array.shape[-1])))
-            for array in arrays.values()]
+        raise JointVectorError(
+            f'The arrays do not broadcast: {shapes}. Give one row per state '
+            'in each of them, or one for all.'
+        ) from None
+    return [
+        np.array(np.broadcast_to(array, (*shape, array.shape[-1]))) for array in arrays.values()
+    ]
 
 
 def require_centers_of_mass(description: ArmDescription) -> None:
@@ -225,7 +243,8 @@ def require_centers_of_mass(description: ArmDescription) -> None:
             raise InertiaError(
                 f'The link behind {joint.name} of {description.name} has no mass but the first '
                 f'moment {link.first_moment.tolist()} kg m, so it has no centre of mass. Only '
-                'NewtonEulerModel takes such regrouped parameters.')
+                'NewtonEulerModel takes such regrouped parameters.'
+            )
 
 
 def total_mass(description: ArmDescription) -> float:
@@ -240,8 +259,10 @@ def total_mass(description: ArmDescription) -> float:
     """
     mass = sum(link.mass for link in description.links)
     if mass == 0.0:
-        raise InertiaError(f'{description.name} ({description.inertial_set}) has no mass, so it '
-                           'has no centre of mass.')
+        raise InertiaError(
+            f'{description.name} ({description.inertial_set}) has no mass, so it '
+            'has no centre of mass.'
+        )
     return mass
 
 
@@ -250,8 +271,10 @@ def symmetric(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
     return 0.5 * (matrix + np.swapaxes(matrix, -1, -2))
 
 
-def solve_acceleration(mass: NDArray[np.float64], torque: NDArray[np.float64],
-                       ) -> NDArray[np.float64]:
+def solve_acceleration(
+    mass: NDArray[np.float64],
+    torque: NDArray[np.float64],
+) -> NDArray[np.float64]:
     """
     Return M^-1 torque for stacks of shape (..., n, n) and (..., n).
 
@@ -264,8 +287,10 @@ def solve_acceleration(mass: NDArray[np.float64], torque: NDArray[np.float64],
     try:
         return np.asarray(np.linalg.solve(mass, torque[..., None])[..., 0], dtype=float)
     except np.linalg.LinAlgError:
-        raise InertiaError('The mass matrix is singular: some joint moves no mass and has no '
-                           'rotor inertia, so its acceleration is undetermined.') from None
+        raise InertiaError(
+            'The mass matrix is singular: some joint moves no mass and has no '
+            'rotor inertia, so its acceleration is undetermined.'
+        ) from None
 
 
 class EquationOfMotionModel(ABC):
@@ -274,8 +299,9 @@ class EquationOfMotionModel(ABC):
     description: ArmDescription
 
     @abstractmethod
-    def jacobian(self, q: ArrayLike, frame: int | str = FLANGE,
-                 reference_frame: str = 'LOCAL_WORLD_ALIGNED') -> Array:
+    def jacobian(
+        self, q: ArrayLike, frame: int | str = FLANGE, reference_frame: str = 'LOCAL_WORLD_ALIGNED'
+    ) -> Array:
         """Return the Jacobian (v, omega) of a frame, shape (..., 6, n)."""
 
     @abstractmethod
@@ -298,17 +324,22 @@ class EquationOfMotionModel(ABC):
         """Return C(q, dq) dq + g(q), shape (..., n) [N m]."""
         return self.coriolis(q, dq) + self.gravity(q)
 
-    def inverse_dynamics(self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike,
-                         wrench: ArrayLike | None = None) -> Array:
+    def inverse_dynamics(
+        self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike, wrench: ArrayLike | None = None
+    ) -> Array:
         """Return M ddq + C dq + g - J^T w, shape (..., n) [N m]."""
         driven = np.einsum('...ij,...j->...i', self.mass_matrix(q), self._vector(ddq, 'ddq'))
         return driven + self.nonlinear_effects(q, dq) - self._wrench_torque(q, wrench)
 
-    def forward_dynamics(self, q: ArrayLike, dq: ArrayLike, tau: ArrayLike,
-                         wrench: ArrayLike | None = None) -> Array:
+    def forward_dynamics(
+        self, q: ArrayLike, dq: ArrayLike, tau: ArrayLike, wrench: ArrayLike | None = None
+    ) -> Array:
         """Return M^-1 (tau - C dq - g + J^T w), shape (..., n) [rad/s^2]."""
-        left = (self._vector(tau, 'tau') - self.nonlinear_effects(q, dq)
-                + self._wrench_torque(q, wrench))
+        left = (
+            self._vector(tau, 'tau')
+            - self.nonlinear_effects(q, dq)
+            + self._wrench_torque(q, wrench)
+        )
         return solve_acceleration(self.mass_matrix(q), left)
 
     def _vector(self, values: ArrayLike, name: str) -> Array:

@@ -60,15 +60,25 @@ def joint_places(description: ArmDescription, q: Array) -> list[JointPlace]:
     for joint, step in zip(description.joints, description.joint_transforms(q)):
         rotation, origin = step[..., :3, :3], step[..., :3, 3]
         revolute = joint.kind is JointKind.REVOLUTE
-        places.append(JointPlace(
-            rotation, origin, to_child(rotation, origin),
-            np.broadcast_to(z, origin.shape) if modified else rotation[..., 2, :],
-            revolute, revolute and not modified))
+        places.append(
+            JointPlace(
+                rotation,
+                origin,
+                to_child(rotation, origin),
+                np.broadcast_to(z, origin.shape) if modified else rotation[..., 2, :],
+                revolute,
+                revolute and not modified,
+            )
+        )
     return places
 
 
-def outward(places: list[JointPlace], dq: Array, ddq: Array, base_acceleration: Array,
-            ) -> list[LinkMotion]:
+def outward(
+    places: list[JointPlace],
+    dq: Array,
+    ddq: Array,
+    base_acceleration: Array,
+) -> list[LinkMotion]:
     """Carry angular velocity, angular and linear acceleration from the base to the tip."""
     omega = np.zeros((*dq.shape[:-1], 3))
     alpha = omega
@@ -89,8 +99,9 @@ def outward(places: list[JointPlace], dq: Array, ddq: Array, base_acceleration: 
             acceleration = acceleration + push + 2.0 * cross(omega, rate)
         if place.origin_turns:
             turning, spin = omega, alpha
-        acceleration = (acceleration + cross(spin, place.arm)
-                        + cross(turning, cross(turning, place.arm)))
+        acceleration = (
+            acceleration + cross(spin, place.arm) + cross(turning, cross(turning, place.arm))
+        )
         motions.append(LinkMotion(omega, alpha, acceleration))
     return motions
 
@@ -113,8 +124,12 @@ def velocities(places: list[JointPlace], dq: Array) -> list[tuple[Array, Array]]
     return pairs
 
 
-def inward(links: Sequence[LinkInertia], places: list[JointPlace], motions: list[LinkMotion],
-           tip: tuple[Array, Array] | None = None) -> list[tuple[Array, Array]]:
+def inward(
+    links: Sequence[LinkInertia],
+    places: list[JointPlace],
+    motions: list[LinkMotion],
+    tip: tuple[Array, Array] | None = None,
+) -> list[tuple[Array, Array]]:
     """
     Sum what the links need, from the tip; return what each joint carries.
 
@@ -128,8 +143,7 @@ def inward(links: Sequence[LinkInertia], places: list[JointPlace], motions: list
         force, moment = force + own_force, moment + own_moment
         carried.append((force, moment))
         force = to_parent(places[i].rotation, force)
-        moment = (to_parent(places[i].rotation, moment)
-                  + cross(places[i].origin, force))
+        moment = to_parent(places[i].rotation, moment) + cross(places[i].origin, force)
     return carried[::-1]
 
 
@@ -137,9 +151,8 @@ def _needed(link: LinkInertia, motion: LinkMotion) -> tuple[Array, Array]:
     """Return force and moment about the frame's origin that give a link its motion."""
     omega, alpha, acceleration = motion
     h, inertia = link.first_moment, link.inertia
-    force = (link.mass * acceleration + cross(alpha, h)
-             + cross(omega, cross(omega, h)))
-    moment = (alpha @ inertia + cross(omega, omega @ inertia) + cross(h, acceleration))
+    force = link.mass * acceleration + cross(alpha, h) + cross(omega, cross(omega, h))
+    moment = alpha @ inertia + cross(omega, omega @ inertia) + cross(h, acceleration)
     return force, moment
 
 
@@ -185,8 +198,9 @@ class NewtonEulerModel:
         """Return the poses of frames 1..n and of the flange in {S}, shape (..., n + 1, 4, 4)."""
         return self.description.frames(self._vector(q, 'q'))
 
-    def jacobian(self, q: ArrayLike, frame: int | str = FLANGE,
-                 reference_frame: str = 'LOCAL_WORLD_ALIGNED') -> Array:
+    def jacobian(
+        self, q: ArrayLike, frame: int | str = FLANGE, reference_frame: str = 'LOCAL_WORLD_ALIGNED'
+    ) -> Array:
         """Return the Jacobian (v, omega) of a frame, shape (..., 6, n), geometrically."""
         n = self.description.n
         reference = require_reference_frame(reference_frame)
@@ -195,13 +209,16 @@ class NewtonEulerModel:
         point = poses[..., target, :3, 3]
         jacobian = np.zeros((*poses.shape[:-3], 6, n))
         modified = self.description.convention is Convention.MODIFIED
-        for i, joint in enumerate(self.description.joints[:target + 1]):
+        for i, joint in enumerate(self.description.joints[: target + 1]):
             # The joint turns about z of frame i (modified) or of frame i-1 (standard).
             if modified:
                 carrier = poses[..., i, :, :]
             else:
-                carrier = poses[..., i - 1, :, :] if i else np.broadcast_to(
-                    self._base, poses[..., 0, :, :].shape)
+                carrier = (
+                    poses[..., i - 1, :, :]
+                    if i
+                    else np.broadcast_to(self._base, poses[..., 0, :, :].shape)
+                )
             axis, foot = carrier[..., :3, 2], carrier[..., :3, 3]
             if joint.kind is JointKind.REVOLUTE:
                 to = -foot if reference == 'WORLD' else point - foot
@@ -218,8 +235,10 @@ class NewtonEulerModel:
     def mass_matrix(self, q: ArrayLike) -> Array:
         """Return M(q), shape (..., n, n): its columns are torques of unit accelerations."""
         position = self._vector(q, 'q')[..., None, :]
-        units = np.broadcast_to(np.eye(self.description.n),
-                                (*position.shape[:-2], self.description.n, self.description.n))
+        units = np.broadcast_to(
+            np.eye(self.description.n),
+            (*position.shape[:-2], self.description.n, self.description.n),
+        )
         rows = self._recurse(position, np.zeros_like(position), units, gravity=False)
         return symmetric(rows)
 
@@ -242,8 +261,9 @@ class NewtonEulerModel:
     def coriolis(self, q: ArrayLike, dq: ArrayLike) -> Array:
         """Return C(q, dq) dq, shape (..., n) [N m]: the recursion without gravity."""
         velocity = self._vector(dq, 'dq')
-        return self._recurse(self._vector(q, 'q'), velocity, np.zeros_like(velocity),
-                             gravity=False)
+        return self._recurse(
+            self._vector(q, 'q'), velocity, np.zeros_like(velocity), gravity=False
+        )
 
     def gravity(self, q: ArrayLike) -> Array:
         """Return g(q), shape (..., n) [N m]."""
@@ -256,14 +276,17 @@ class NewtonEulerModel:
         velocity = self._vector(dq, 'dq')
         return self._recurse(self._vector(q, 'q'), velocity, np.zeros_like(velocity))
 
-    def inverse_dynamics(self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike,
-                         wrench: ArrayLike | None = None) -> Array:
+    def inverse_dynamics(
+        self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike, wrench: ArrayLike | None = None
+    ) -> Array:
         """Return M ddq + C dq + g - J^T w, shape (..., n) [N m]; w enters at the tip."""
-        return self._recurse(self._vector(q, 'q'), self._vector(dq, 'dq'),
-                             self._vector(ddq, 'ddq'), wrench=wrench)
+        return self._recurse(
+            self._vector(q, 'q'), self._vector(dq, 'dq'), self._vector(ddq, 'ddq'), wrench=wrench
+        )
 
-    def forward_dynamics(self, q: ArrayLike, dq: ArrayLike, tau: ArrayLike,
-                         wrench: ArrayLike | None = None) -> Array:
+    def forward_dynamics(
+        self, q: ArrayLike, dq: ArrayLike, tau: ArrayLike, wrench: ArrayLike | None = None
+    ) -> Array:
         """
         Return the acceleration that tau brings about, shape (..., n) [rad/s^2].
 
@@ -293,9 +316,10 @@ class NewtonEulerModel:
             energy = energy + (
                 0.5 * link.mass * np.sum(v * v, axis=-1)
                 + np.sum(v * cross(omega, link.first_moment), axis=-1)
-                + 0.5 * np.sum(omega * (omega @ link.inertia), axis=-1))
+                + 0.5 * np.sum(omega * (omega @ link.inertia), axis=-1)
+            )
         for i, joint in enumerate(self.description.joints):
-            energy = energy + 0.5 * joint.rotor_inertia * rates[..., i]**2
+            energy = energy + 0.5 * joint.rotor_inertia * rates[..., i] ** 2
         return energy
 
     def link_twists(self, q: ArrayLike, dq: ArrayLike) -> Array:
@@ -306,7 +330,8 @@ class NewtonEulerModel:
     def joint_wrenches(self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike) -> Array:
         """Return what link i - 1 exerts on link i, about frame i's origin, (..., n, 6)."""
         position, velocity, push = np.broadcast_arrays(
-            self._vector(q, 'q'), self._vector(dq, 'dq'), self._vector(ddq, 'ddq'))
+            self._vector(q, 'q'), self._vector(dq, 'dq'), self._vector(ddq, 'ddq')
+        )
         places = joint_places(self.description, position)
         motions = outward(places, velocity, push, self._felt(gravity=True))
         return self._in_space(position, inward(self.description.links, places, motions))
@@ -322,17 +347,27 @@ class NewtonEulerModel:
     def _in_space(self, q: ArrayLike, pairs: list[tuple[Array, Array]]) -> Array:
         """Return pairs of vectors in link axes as (..., n, 6) in the axes of {S}."""
         rotations = self.frames(q)[..., :-1, :3, :3]
-        rows = [np.concatenate((to_parent(rotations[..., i, :, :], first),
-                                to_parent(rotations[..., i, :, :], second)), axis=-1)
-                for i, (first, second) in enumerate(pairs)]
+        rows = [
+            np.concatenate(
+                (
+                    to_parent(rotations[..., i, :, :], first),
+                    to_parent(rotations[..., i, :, :], second),
+                ),
+                axis=-1,
+            )
+            for i, (first, second) in enumerate(pairs)
+        ]
         return np.stack(rows, axis=-2)
 
     def _first_moment(self, q: ArrayLike) -> Array:
         poses = self.frames(q)
         moment = np.zeros((*poses.shape[:-3], 3))
         for i, link in enumerate(self.description.links):
-            moment = (moment + poses[..., i, :3, :3] @ link.first_moment
-                      + link.mass * poses[..., i, :3, 3])
+            moment = (
+                moment
+                + poses[..., i, :3, :3] @ link.first_moment
+                + link.mass * poses[..., i, :3, 3]
+            )
         return moment
 
     def _felt(self, *, gravity: bool) -> Array:
@@ -341,8 +376,15 @@ class NewtonEulerModel:
         upward = -self._gravity if gravity else np.zeros(3)
         return self._base[:3, :3].T @ upward
 
-    def _recurse(self, q: Array, dq: Array, ddq: Array, *, gravity: bool = True,
-                 wrench: ArrayLike | None = None) -> Array:
+    def _recurse(
+        self,
+        q: Array,
+        dq: Array,
+        ddq: Array,
+        *,
+        gravity: bool = True,
+        wrench: ArrayLike | None = None,
+    ) -> Array:
         """Run the outward and the inward recursion on states of shape (..., n)."""
         q, dq, ddq = np.broadcast_arrays(q, dq, ddq)
         places = joint_places(self.description, q)
@@ -355,8 +397,10 @@ class NewtonEulerModel:
                 # The axis passes through the origin of frame i-1, not of frame i.
                 moment = moment + cross(place.arm, force)
             load = moment if place.revolute else force
-            torque[..., i] = (np.sum(place.axis * load, axis=-1)
-                              + self.description.joints[i].rotor_inertia * ddq[..., i])
+            torque[..., i] = (
+                np.sum(place.axis * load, axis=-1)
+                + self.description.joints[i].rotor_inertia * ddq[..., i]
+            )
         return torque
 
     def _tip_wrench(self, q: Array, wrench: Array) -> tuple[Array, Array]:

@@ -49,7 +49,8 @@ def pinocchio_inertia(inertia: LinkInertia) -> pin.Inertia:
             raise InertiaError(
                 f'A link of zero mass has the first moment {inertia.first_moment.tolist()} kg m; '
                 'Pinocchio keeps a centre of mass and cannot hold it. Use NewtonEulerModel for '
-                'regrouped parameters, or give the link its mass.')
+                'regrouped parameters, or give the link its mass.'
+            )
         return pin.Inertia(0.0, np.zeros(3), np.array(inertia.inertia))
     return pin.Inertia.FromDynamicParameters(inertia.parameters()[list(_TO_PINOCCHIO)])
 
@@ -79,9 +80,15 @@ def build_pinocchio(description: ArmDescription) -> pin.Model:
         placement, offset = (pending * row, pin.SE3.Identity()) if modified else (pending, row)
         limits = joint.limits
         parent = model.addJoint(
-            parent, _JOINT_MODELS[joint.kind](), placement, joint.name,
-            np.array([limits.effort]), np.array([limits.velocity]),
-            np.array([limits.lower]), np.array([limits.upper]))
+            parent,
+            _JOINT_MODELS[joint.kind](),
+            placement,
+            joint.name,
+            np.array([limits.effort]),
+            np.array([limits.velocity]),
+            np.array([limits.lower]),
+            np.array([limits.upper]),
+        )
         model.appendBodyToJoint(parent, pinocchio_inertia(link), offset)
         model.addFrame(pin.Frame(str(i + 1), parent, 0, offset, pin.FrameType.OP_FRAME))
         pending = offset
@@ -95,38 +102,48 @@ _Arguments = ParamSpec('_Arguments')
 _VECTORS = ('q', 'dq', 'ddq', 'tau', 'wrench')
 
 
-def _each_state(method: Callable[Concatenate[PinocchioModel, _Arguments], Array],
-                ) -> Callable[Concatenate[PinocchioModel, _Arguments], Array]:
+def _each_state(
+    method: Callable[Concatenate[PinocchioModel, _Arguments], Array],
+) -> Callable[Concatenate[PinocchioModel, _Arguments], Array]:
     """Let a method for one state take stacks: Pinocchio is asked state by state."""
     parameters = inspect.signature(method)
     places = [place for place, name in enumerate(parameters.parameters) if name in _VECTORS]
 
     @functools.wraps(method)
-    def asked(self: PinocchioModel, /, *args: _Arguments.args, **kwargs: _Arguments.kwargs,
-              ) -> Array:
+    def asked(
+        self: PinocchioModel,
+        /,
+        *args: _Arguments.args,
+        **kwargs: _Arguments.kwargs,
+    ) -> Array:
         # Arrays of one axis, by position, are what loops at 1 kHz ask for.
-        for place in places[:len(args)]:
+        for place in places[: len(args)]:
             if getattr(args[place - 1], 'ndim', 0) != 1:
                 break
         else:
             if not kwargs:
                 return method(self, *args, **kwargs)
         return _over_stack(method, self, parameters.bind(self, *args, **kwargs))
+
     return asked
 
 
-def _over_stack(method: Callable[..., Array], model: PinocchioModel,
-                given: inspect.BoundArguments) -> Array:
+def _over_stack(
+    method: Callable[..., Array], model: PinocchioModel, given: inspect.BoundArguments
+) -> Array:
     """Return a method's results for stacks of shape (..., n) that broadcast."""
-    names = [name for name, value in given.arguments.items()
-             if name in _VECTORS and value is not None]
-    others = {name: value for name, value in given.arguments.items()
-              if name not in (*names, 'self')}
-    stacks = broadcast_states(model.description, **{name: given.arguments[name]
-                                                    for name in names})
+    names = [
+        name for name, value in given.arguments.items() if name in _VECTORS and value is not None
+    ]
+    others = {
+        name: value for name, value in given.arguments.items() if name not in (*names, 'self')
+    }
+    stacks = broadcast_states(model.description, **{name: given.arguments[name] for name in names})
     shape = stacks[0].shape[:-1]
-    results = [method(model, **dict(zip(names, (stack[at] for stack in stacks))), **others)
-               for at in np.ndindex(shape)]
+    results = [
+        method(model, **dict(zip(names, (stack[at] for stack in stacks))), **others)
+        for at in np.ndindex(shape)
+    ]
     if not results:  # the shape of one result is that of any
         zeros = {name: np.zeros(stack.shape[-1]) for name, stack in zip(names, stacks)}
         return np.empty((*shape, *np.shape(method(model, **zeros, **others))))
@@ -167,8 +184,9 @@ class PinocchioModel:
         return np.array([self.data.oMf[i].homogeneous for i in self._frame_ids])
 
     @_each_state
-    def jacobian(self, q: ArrayLike, frame: int | str = FLANGE,
-                 reference_frame: str = 'LOCAL_WORLD_ALIGNED') -> Array:
+    def jacobian(
+        self, q: ArrayLike, frame: int | str = FLANGE, reference_frame: str = 'LOCAL_WORLD_ALIGNED'
+    ) -> Array:
         """Return the (6, n) Jacobian of a frame's twist (v, omega) [m/rad or 1, 1]."""
         place = self._frame_ids[frame_index(frame, self.description.n)]
         reference = getattr(pin.ReferenceFrame, require_reference_frame(reference_frame))
@@ -205,8 +223,9 @@ class PinocchioModel:
         return pin.nonLinearEffects(self.model, self.data, self._q(q), velocity).copy()
 
     @_each_state
-    def inverse_dynamics(self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike,
-                         wrench: ArrayLike | None = None) -> Array:
+    def inverse_dynamics(
+        self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike, wrench: ArrayLike | None = None
+    ) -> Array:
         """Return M ddq + C dq + g - J^T w by recursive Newton-Euler, shape (n,) [N m]."""
         position = self._q(q)
         velocity = self.description.joint_vector(dq, 'dq')
@@ -217,8 +236,9 @@ class PinocchioModel:
         return pin.rnea(self.model, self.data, position, velocity, acceleration, forces).copy()
 
     @_each_state
-    def forward_dynamics(self, q: ArrayLike, dq: ArrayLike, tau: ArrayLike,
-                         wrench: ArrayLike | None = None) -> Array:
+    def forward_dynamics(
+        self, q: ArrayLike, dq: ArrayLike, tau: ArrayLike, wrench: ArrayLike | None = None
+    ) -> Array:
         """Return ddq by the articulated-body algorithm, shape (n,) [rad/s^2]."""
         position = self._q(q)
         velocity = self.description.joint_vector(dq, 'dq')
@@ -251,8 +271,12 @@ class PinocchioModel:
         velocity = self.description.joint_vector(dq, 'dq')
         pin.forwardKinematics(self.model, self.data, self._q(q), velocity)
         reference = pin.ReferenceFrame.LOCAL_WORLD_ALIGNED
-        return np.array([pin.getFrameVelocity(self.model, self.data, i, reference).vector
-                         for i in self._frame_ids[:-1]])
+        return np.array(
+            [
+                pin.getFrameVelocity(self.model, self.data, i, reference).vector
+                for i in self._frame_ids[:-1]
+            ]
+        )
 
     @_each_state
     def joint_wrenches(self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike) -> Array:

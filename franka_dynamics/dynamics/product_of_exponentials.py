@@ -53,9 +53,12 @@ class ExponentialsModel(ExponentialKinematics, EquationOfMotionModel):
         self._masses = np.array([link.mass for link in description.links])
         self._rotors = np.diag([joint.rotor_inertia for joint in description.joints])
         # Spatial inertia of each link in {S} at q = 0: the bodies never need the DH frame again.
-        self._zero_inertias = np.array([
-            spatial_inertia(link.expressed_in(pose))
-            for link, pose in zip(description.links, self.zero_transforms)])
+        self._zero_inertias = np.array(
+            [
+                spatial_inertia(link.expressed_in(pose))
+                for link, pose in zip(description.links, self.zero_transforms)
+            ]
+        )
 
     def center_of_mass(self, q: ArrayLike) -> Array:
         """Return the centre of mass of the moving links in {S}, shape (..., 3) [m]."""
@@ -68,8 +71,9 @@ class ExponentialsModel(ExponentialKinematics, EquationOfMotionModel):
         tensors = np.array([link.inertia_at_center_of_mass for link in self.description.links])
         momentum = np.empty_like(jacobians)
         momentum[..., :3, :] = self._masses[:, None, None] * jacobians[..., :3, :]
-        momentum[..., 3:, :] = (rotations @ tensors @ np.swapaxes(rotations, -1, -2)
-                                @ jacobians[..., 3:, :])
+        momentum[..., 3:, :] = (
+            rotations @ tensors @ np.swapaxes(rotations, -1, -2) @ jacobians[..., 3:, :]
+        )
         return symmetric(np.einsum('...lki,...lkj->...ij', jacobians, momentum)) + self._rotors
 
     def mass_matrix_derivatives(self, q: ArrayLike) -> Array:
@@ -94,8 +98,7 @@ class ExponentialsModel(ExponentialKinematics, EquationOfMotionModel):
     def coriolis_matrix(self, q: ArrayLike, dq: ArrayLike) -> Array:
         """Return the Christoffel-symbol C(q, dq), shape (..., n, n) [N m s/rad]."""
         slopes = self.mass_matrix_derivatives(q)
-        symbols = 0.5 * (slopes + np.swapaxes(slopes, -1, -2)
-                         - np.moveaxis(slopes, -1, -3))
+        symbols = 0.5 * (slopes + np.swapaxes(slopes, -1, -2) - np.moveaxis(slopes, -1, -3))
         return np.einsum('...ijk,...k->...ij', symbols, self._vector(dq, 'dq'))
 
     def gravity(self, q: ArrayLike) -> Array:
@@ -130,8 +133,9 @@ class ExponentialsModel(ExponentialKinematics, EquationOfMotionModel):
         momenta = np.einsum('...ab,...b->...a', inertias, twists)
         force, moment = momenta[..., :3], momenta[..., 3:]
         v, omega = twists[..., :3], twists[..., 3:]
-        turned = np.concatenate((np.cross(omega, force),
-                                 np.cross(omega, moment) + np.cross(v, force)), axis=-1)
+        turned = np.concatenate(
+            (np.cross(omega, force), np.cross(omega, moment) + np.cross(v, force)), axis=-1
+        )
         needed = np.einsum('...ab,...b->...a', inertias, felt) + turned
         carried = np.flip(np.cumsum(np.flip(needed, axis=-2), axis=-2), axis=-2)
         origins = self.frames(q)[..., :-1, :3, 3]

@@ -53,15 +53,19 @@ def link_from_vector(vector: ArrayLike) -> LinkInertia:
     """Return the link whose ten parameters are given in the order of eq. (3)."""
     values = np.asarray(vector, dtype=float)
     if values.shape != (PER_LINK,):
-        raise InertiaError(f'A link has ten parameters, {", ".join(LINK_SYMBOLS)}; got shape '
-                           f'{values.shape}.')
+        raise InertiaError(
+            f'A link has ten parameters, {", ".join(LINK_SYMBOLS)}; got shape {values.shape}.'
+        )
     parameters = np.empty(PER_LINK)
     parameters[list(PLACE_IN_LINK_INERTIA)] = values
     return LinkInertia.from_parameters(parameters)
 
 
-def parameter_vector(description: ArmDescription, *, rotor_inertia: bool = False,
-                     ) -> NDArray[np.float64]:
+def parameter_vector(
+    description: ArmDescription,
+    *,
+    rotor_inertia: bool = False,
+) -> NDArray[np.float64]:
     """Return an arm's vector X of eq. (4), shape (10 n,), or (11 n,) with rotor inertias."""
     links = [link_vector(link) for link in description.links]
     rotors = [[joint.rotor_inertia for joint in description.joints]] if rotor_inertia else []
@@ -92,27 +96,42 @@ def with_parameter_vector(description: ArmDescription, vector: ArrayLike) -> Arm
         raise InertiaError(
             f'The parameter vector of {description.name} has shape {values.shape}, expected '
             f'({PER_LINK * n},): ten per link in the order {", ".join(LINK_SYMBOLS)}; or '
-            f'({(PER_LINK + 1) * n},) with one rotor inertia per joint behind them.')
+            f'({(PER_LINK + 1) * n},) with one rotor inertia per joint behind them.'
+        )
     if not np.isfinite(values).all():
         bad = int(np.flatnonzero(~np.isfinite(values))[0])
         name = parameter_names(n, rotor_inertia=True)[bad]
-        raise InertiaError(f'{name} of {description.name} is {values[bad]}; every parameter must '
-                           'be a finite number.')
-    links = values[:PER_LINK * n].reshape(n, PER_LINK)
+        raise InertiaError(
+            f'{name} of {description.name} is {values[bad]}; every parameter must '
+            'be a finite number.'
+        )
+    links = values[: PER_LINK * n].reshape(n, PER_LINK)
     joints = description.joints
     if len(values) > PER_LINK * n:
-        joints = tuple(replace(joint, rotor_inertia=float(rotor))
-                       for joint, rotor in zip(joints, values[PER_LINK * n:]))
-    return replace(description, joints=joints,
-                   links=tuple(link_from_vector(link) for link in links))
+        joints = tuple(
+            replace(joint, rotor_inertia=float(rotor))
+            for joint, rotor in zip(joints, values[PER_LINK * n :])
+        )
+    return replace(
+        description, joints=joints, links=tuple(link_from_vector(link) for link in links)
+    )
+
+
 # States worked on at once: enough to spread NumPy's cost per call, few enough that what a block
 # holds besides the result (some 20 MB at seven joints) never matters.
 _BLOCK = 2048
 
 
-def torque_regressor(description: ArmDescription, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike,
-                     gravity: ArrayLike = GRAVITY, *, rotor_inertia: bool = False,
-                     columns: Sequence[int] | None = None) -> Array:
+def torque_regressor(
+    description: ArmDescription,
+    q: ArrayLike,
+    dq: ArrayLike,
+    ddq: ArrayLike,
+    gravity: ArrayLike = GRAVITY,
+    *,
+    rotor_inertia: bool = False,
+    columns: Sequence[int] | None = None,
+) -> Array:
     """
     Return H with tau = H X: torques linear in the standard parameters.
 
@@ -201,8 +220,9 @@ def wrench_regressor(description: ArmDescription, q: ArrayLike) -> Array:
     return -np.concatenate((at_flange[..., :3] @ back, at_flange[..., 3:] @ back), axis=-1)
 
 
-def _fill(out: Array, description: ArmDescription, q: Array, dq: Array, ddq: Array,
-          gravity: Array) -> None:
+def _fill(
+    out: Array, description: ArmDescription, q: Array, dq: Array, ddq: Array, gravity: Array
+) -> None:
     """Fill the link columns of one block: `out` is (N, n, >= 10 n) and zero."""
     screws = joint_twists(description)
     count = len(q)
@@ -215,11 +235,14 @@ def _fill(out: Array, description: ArmDescription, q: Array, dq: Array, ddq: Arr
         carried = _carry(step, carried, screws[i])
         rate = dq[:, i, None, None] * screws[i]
         velocity = twists_seen_from(step, velocity) + rate
-        acceleration = (twists_seen_from(step, acceleration) + ddq[:, i, None, None] * screws[i]
-                        + bracket(velocity, rate))
+        acceleration = (
+            twists_seen_from(step, acceleration)
+            + ddq[:, i, None, None] * screws[i]
+            + bracket(velocity, rate)
+        )
         wrench = wrench_matrix(velocity[:, 0], acceleration[:, 0])[..., PLACE_IN_LINK_INERTIA]
         # A joint at or before link i feels the link's wrench by virtual work.
-        out[:, :i + 1, PER_LINK * i:PER_LINK * (i + 1)] = carried @ wrench
+        out[:, : i + 1, PER_LINK * i : PER_LINK * (i + 1)] = carried @ wrench
 
 
 def _carry(step: Array, carried: Array, screw: Array) -> Array:
@@ -234,8 +257,10 @@ def _chosen(columns: Sequence[int] | None, width: int) -> list[int] | None:
     chosen = [int(column) for column in columns]
     for column in chosen:
         if not 0 <= column < width:
-            raise BaseParameterError(f'Column {column} does not exist: the regressor has columns '
-                                     f'0..{width - 1}. Rotor columns need rotor_inertia=True.')
+            raise BaseParameterError(
+                f'Column {column} does not exist: the regressor has columns '
+                f'0..{width - 1}. Rotor columns need rotor_inertia=True.'
+            )
     return chosen
 
 

@@ -48,8 +48,13 @@ class SpaceInertia:
         turned = np.eye(4)
         turned[:3, :3] = pose[:3, :3]
         in_axes, in_space = link.expressed_in(turned), link.expressed_in(pose)
-        return cls(link.mass, in_space.center_of_mass, in_axes.inertia,
-                   in_axes.inertia_at_center_of_mass, in_space.inertia)
+        return cls(
+            link.mass,
+            in_space.center_of_mass,
+            in_axes.inertia,
+            in_axes.inertia_at_center_of_mass,
+            in_space.inertia,
+        )
 
 
 def space_inertias(description: ArmDescription, q: ArrayLike) -> tuple[SpaceInertia, ...]:
@@ -70,5 +75,4 @@ def space_inertias(description: ArmDescription, q: ArrayLike) -> tuple[SpaceIner
 
     """
     poses = NewtonEulerModel(description).frames(description.joint_vector(q, 'q'))
-    return tuple(SpaceInertia.of(link, pose)
-                 for link, pose in zip(description.links, poses))
+    return tuple(SpaceInertia.of(link, pose) for link, pose in zip(description.links, poses))

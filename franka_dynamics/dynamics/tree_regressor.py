@@ -20,9 +20,16 @@ from ..typing import Array
 _BLOCK = 256
 
 
-def tree_regressor(tree: BodyTree, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike,
-                   gravity: ArrayLike = GRAVITY, *, rotor_inertia: bool = False,
-                   columns: Sequence[int] | None = None) -> Array:
+def tree_regressor(
+    tree: BodyTree,
+    q: ArrayLike,
+    dq: ArrayLike,
+    ddq: ArrayLike,
+    gravity: ArrayLike = GRAVITY,
+    *,
+    rotor_inertia: bool = False,
+    columns: Sequence[int] | None = None,
+) -> Array:
     """
     Return H with tau = H X for a tree, as `regressor.torque_regressor` does for an arm.
 
@@ -58,10 +65,13 @@ def tree_regressor(tree: BodyTree, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike,
     chosen = list(range(width)) if columns is None else [int(column) for column in columns]
     for column in chosen:
         if not 0 <= column < width:
-            raise BaseParameterError(f'Column {column} does not exist: the regressor has columns '
-                                     f'0..{width - 1}. Rotor columns need rotor_inertia=True.')
-    states = np.broadcast_arrays(*(tree.joint_vector(values, name) for values, name in
-                                   ((q, 'q'), (dq, 'dq'), (ddq, 'ddq'))))
+            raise BaseParameterError(
+                f'Column {column} does not exist: the regressor has columns '
+                f'0..{width - 1}. Rotor columns need rotor_inertia=True.'
+            )
+    states = np.broadcast_arrays(
+        *(tree.joint_vector(values, name) for values, name in ((q, 'q'), (dq, 'dq'), (ddq, 'ddq')))
+    )
     flat = [values.reshape(-1, n) for values in states]
     out = np.empty((len(flat[0]), n, len(chosen)))
     for start in range(0, len(out), _BLOCK):

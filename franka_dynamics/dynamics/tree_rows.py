@@ -86,11 +86,15 @@ def serial_rows(description: ArmDescription) -> tuple[TreeRow, ...]:
 
     """
     if description.convention is not Convention.MODIFIED:
-        raise TreeError(f'{description.name} has rows of the standard convention, whose joints do '
-                        "not lie along their own frames' z; rewrite it with "
-                        'arm.in_modified_convention().')
-    return tuple(TreeRow(i - 1, joint.kind, 0.0, 0.0, joint.row)
-                 for i, joint in enumerate(description.joints))
+        raise TreeError(
+            f'{description.name} has rows of the standard convention, whose joints do '
+            "not lie along their own frames' z; rewrite it with "
+            'arm.in_modified_convention().'
+        )
+    return tuple(
+        TreeRow(i - 1, joint.kind, 0.0, 0.0, joint.row)
+        for i, joint in enumerate(description.joints)
+    )
 
 
 def tree_rows(tree: BodyTree) -> tuple[TreeRow, ...]:
@@ -132,12 +136,20 @@ def with_axes_along_z(tree: BodyTree) -> BodyTree:
     for i, parent in enumerate(tree.parents):
         before = np.eye(4) if parent == BASE else backs[parent]
         placements.append(before @ tree.placements[i] @ moves[i])
-        twists.append(np.array([0, 0, 0, 0, 0, 1.0] if tree.twists[i, 3:].any()
-                               else [0, 0, 1.0, 0, 0, 0]))
+        twists.append(
+            np.array([0, 0, 0, 0, 0, 1.0] if tree.twists[i, 3:].any() else [0, 0, 1.0, 0, 0, 0])
+        )
     inertias = [body.expressed_in(back) for body, back in zip(tree.inertias, backs)]
-    return BodyTree(tree.parents, np.array(placements), np.array(twists), tuple(inertias),
-                    tree.rotor_inertias, tree.tool_body, backs[tree.tool_body] @ tree.tool,
-                    tree.names)
+    return BodyTree(
+        tree.parents,
+        np.array(placements),
+        np.array(twists),
+        tuple(inertias),
+        tree.rotor_inertias,
+        tree.tool_body,
+        backs[tree.tool_body] @ tree.tool,
+        tree.names,
+    )
 
 
 def _is_along_z(twist: Array) -> bool:
@@ -148,9 +160,11 @@ def _is_along_z(twist: Array) -> bool:
 
 def _kind_along_z(tree: BodyTree, i: int) -> JointKind:
     if not _is_along_z(tree.twists[i]):
-        raise TreeError(f"{tree.names[i]} does not lie along z of its body's frame: its twist "
-                        f'(v, omega) is {tree.twists[i].tolist()}. Move the frames with '
-                        'with_axes_along_z(tree); the bodies are then described in those.')
+        raise TreeError(
+            f"{tree.names[i]} does not lie along z of its body's frame: its twist "
+            f'(v, omega) is {tree.twists[i].tolist()}. Move the frames with '
+            'with_axes_along_z(tree); the bodies are then described in those.'
+        )
     return JointKind.REVOLUTE if tree.twists[i, 3:].any() else JointKind.PRISMATIC
 
 
@@ -190,8 +204,11 @@ def _row_of(placement: Array, reach: float) -> tuple[float, float, DHRow]:
     # The child's origin is on its axis at d from the common normal, the normal at b on ours.
     d = -point[1] / sine if sine != 0.0 else 0.0
     theta = _quarter(math.atan2(-along[0, 1], along[0, 0]))
-    return gamma, _tidy(point[2] - d * cosine, reach), DHRow(
-        a=_tidy(point[0], reach), alpha=alpha, d=_tidy(d, reach), theta=theta)
+    return (
+        gamma,
+        _tidy(point[2] - d * cosine, reach),
+        DHRow(a=_tidy(point[0], reach), alpha=alpha, d=_tidy(d, reach), theta=theta),
+    )
 
 
 def _quarter(angle: float) -> float:

@@ -72,19 +72,23 @@ class CollisionThresholds:
 
     def __post_init__(self) -> None:
         for name, count in (('torque', 7), ('force', 6)):
-            lower, upper = (np.asarray(getattr(self, f'{side}_{name}'), dtype=float)
-                            for side in ('lower', 'upper'))
+            lower, upper = (
+                np.asarray(getattr(self, f'{side}_{name}'), dtype=float)
+                for side in ('lower', 'upper')
+            )
             for side, values in (('lower', lower), ('upper', upper)):
                 # Written so that a NaN fails it.
                 if values.shape != (count,) or not ((values > 0.0) & (values < np.inf)).all():
                     raise SettingsError(
                         f'{side}_{name}_thresholds must be {count} positive finite numbers; got '
-                        f'{values.tolist()[:count + 1]}.')
+                        f'{values.tolist()[: count + 1]}.'
+                    )
             if (lower > upper).any():
                 at = int(np.argmax(lower > upper))
                 raise SettingsError(
                     f'lower_{name}_thresholds[{at}] is {lower[at]:g}, above '
-                    f'upper_{name}_thresholds[{at}], which is {upper[at]:g}.')
+                    f'upper_{name}_thresholds[{at}], which is {upper[at]:g}.'
+                )
 
 
 class FciConnection:
@@ -109,20 +113,23 @@ class FciConnection:
 
     """
 
-    def __init__(self, address: str, *, enforce_realtime: bool = False,
-                 timeout: float = 10.0) -> None:
+    def __init__(
+        self, address: str, *, enforce_realtime: bool = False, timeout: float = 10.0
+    ) -> None:
         try:
             import pylibfranka
         except ImportError as error:
-            raise MissingDependencyError('The control interface needs pylibfranka: pip install '
-                                         "'franka_dynamics[fci]'.") from error
+            raise MissingDependencyError(
+                "The control interface needs pylibfranka: pip install 'franka_dynamics[fci]'."
+            ) from error
         self._library = pylibfranka
         self.address = address
         _require_answer(address, timeout)
         config = pylibfranka.RealtimeConfig
         with self._named_errors():
             self._robot = pylibfranka.Robot(
-                address, config.kEnforce if enforce_realtime else config.kIgnore)
+                address, config.kEnforce if enforce_realtime else config.kIgnore
+            )
         self._motion: Any = None
         self.state: Any = None
 
@@ -168,8 +175,11 @@ class FciConnection:
         """Tell the robot when to stop by its collision reflex; FciError if it refuses."""
         with self._named_errors():
             self._robot.set_collision_behavior(
-                list(thresholds.lower_torque), list(thresholds.upper_torque),
-                list(thresholds.lower_force), list(thresholds.upper_force))
+                list(thresholds.lower_torque),
+                list(thresholds.upper_torque),
+                list(thresholds.lower_force),
+                list(thresholds.upper_force),
+            )
 
     def recover(self) -> None:
         """Release the robot from the reflex it stopped with."""
@@ -189,40 +199,61 @@ class FciConnection:
         except library.ControlException as error:
             self._motion = None
             raise FciError(REFLEX, f'the robot stopped: {_without_prefix(error)}') from error
-        except (library.CommandException, library.InvalidOperationException,
-                library.RealtimeException) as error:
+        except (
+            library.CommandException,
+            library.InvalidOperationException,
+            library.RealtimeException,
+        ) as error:
             self._motion = None
             raise FciError(REFUSED, f'the robot refused: {_without_prefix(error)}') from error
         except (library.FrankaException, RuntimeError) as error:
             # NetworkException, and Poco's own errors, which come as plain RuntimeErrors.
             self._motion = None
             raise FciError(
-                COMMUNICATION, f'the connection to {self.address} failed: '
-                f'{_without_prefix(error)}') from error
+                COMMUNICATION, f'the connection to {self.address} failed: {_without_prefix(error)}'
+            ) from error
 
 
 def reading_from(state: Any) -> FciReading:
     """Return what is used of a libfranka RobotState."""
     return FciReading(
-        state.time.to_sec(), np.array(state.q), np.array(state.dq), np.array(state.tau_J),
-        state.control_command_success_rate, state.robot_mode.name,
-        str(state.current_errors).strip('[]'), np.array(state.tau_J_d), state.m_total,
-        np.array(state.F_x_Ctotal), np.array(state.O_ddP_O))
+        state.time.to_sec(),
+        np.array(state.q),
+        np.array(state.dq),
+        np.array(state.tau_J),
+        state.control_command_success_rate,
+        state.robot_mode.name,
+        str(state.current_errors).strip('[]'),
+        np.array(state.tau_J_d),
+        state.m_total,
+        np.array(state.F_x_Ctotal),
+        np.array(state.O_ddP_O),
+    )
 
 
-def _require_answer(address: str, timeout: float,
-                    run: Callable[..., Any] = subprocess.run) -> None:
+def _require_answer(
+    address: str, timeout: float, run: Callable[..., Any] = subprocess.run
+) -> None:
     try:
-        answer = run([sys.executable, '-c', _PROBE, address], timeout=timeout,
-                     capture_output=True, text=True, check=False)
+        answer = run(
+            [sys.executable, '-c', _PROBE, address],
+            timeout=timeout,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
     except subprocess.TimeoutExpired as error:
         raise FciError(
-            COMMUNICATION, f'{address} takes the connection but does not answer within '
-            f'{timeout:g} s; is another client connected to it?') from error
+            COMMUNICATION,
+            f'{address} takes the connection but does not answer within '
+            f'{timeout:g} s; is another client connected to it?',
+        ) from error
     if answer.returncode != 0:
         lines = answer.stderr.strip().splitlines() or ['no reason was given']
-        raise FciError(COMMUNICATION, f'{address} cannot be reached: '
-                       f'{_without_prefix(lines[-1].split(": ", 1)[-1])}')
+        raise FciError(
+            COMMUNICATION,
+            f'{address} cannot be reached: {_without_prefix(lines[-1].split(": ", 1)[-1])}',
+        )
 
 
 def _without_prefix(error: object) -> str:

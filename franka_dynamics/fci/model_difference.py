@@ -47,25 +47,39 @@ class ModelDifference:
         reasons = [self.gravity_excess] if self.gravity_excess else []
         for name, unit, term in (('M', 'kg m^2', self.mass), ('C dq', 'N m', self.coriolis)):
             if not term.largest <= _MOST_RELATIVE * term.scale:
-                reasons.append(f'{name} differs by {term.largest:.3g} {unit} (of '
-                               f'{term.scale:.3g}) at {term.where}')
+                reasons.append(
+                    f'{name} differs by {term.largest:.3g} {unit} (of '
+                    f'{term.scale:.3g}) at {term.where}'
+                )
         if not reasons:
             return ''
-        return ("this node's model is not the one the robot serves: " + ', '.join(reasons)
-                + '; check robot_type, inertial_set, hand and payload')
+        return (
+            "this node's model is not the one the robot serves: "
+            + ', '.join(reasons)
+            + '; check robot_type, inertial_set, hand and payload'
+        )
 
     def sentence(self) -> str:
         """Return all of it in one sentence."""
-        return (f'against the model that libfranka loads, over {self.states} states: M differs by '
-                f'up to {self.mass.largest:.2e} kg m^2 (of {self.mass.scale:.3g}) at '
-                f'{self.mass.where}, C dq by {self.coriolis.largest:.2e} N m (of '
-                f'{self.coriolis.scale:.3g}) at {self.coriolis.where}, g by '
-                f'{self.gravity.largest:.2e} N m (of {self.gravity.scale:.3g}) at '
-                f'{self.gravity.where}')
+        return (
+            f'against the model that libfranka loads, over {self.states} states: M differs by '
+            f'up to {self.mass.largest:.2e} kg m^2 (of {self.mass.scale:.3g}) at '
+            f'{self.mass.where}, C dq by {self.coriolis.largest:.2e} N m (of '
+            f'{self.coriolis.scale:.3g}) at {self.coriolis.where}, g by '
+            f'{self.gravity.largest:.2e} N m (of {self.gravity.scale:.3g}) at '
+            f'{self.gravity.where}'
+        )
 
 
-def compare_models(loaded: Any, state: Any, ours: PinocchioModel, *, count: int = 100,
-                   seed: int = 0, allowed: ArrayLike = np.inf) -> ModelDifference:
+def compare_models(
+    loaded: Any,
+    state: Any,
+    ours: PinocchioModel,
+    *,
+    count: int = 100,
+    seed: int = 0,
+    allowed: ArrayLike = np.inf,
+) -> ModelDifference:
     """
     Compare at random states within the joint limits.
 
@@ -98,23 +112,32 @@ def compare_models(loaded: Any, state: Any, ours: PinocchioModel, *, count: int 
         q, dq = rng.uniform(lower, upper), rng.uniform(-speed, speed)
         state.q, state.dq = q.tolist(), dq.tolist()
         rows['mass'].append((np.reshape(loaded.mass(state), (n, n)), ours.mass_matrix(q)))
-        rows['coriolis'].append((np.array(loaded.coriolis(state)),
-                                 ours.coriolis_matrix(q, dq) @ dq))
+        rows['coriolis'].append(
+            (np.array(loaded.coriolis(state)), ours.coriolis_matrix(q, dq) @ dq)
+        )
         rows['gravity'].append((np.array(loaded.gravity(state)), ours.gravity(q)))
     names = description.joint_names
     excess = np.abs([theirs - own for theirs, own in rows['gravity']]).max(axis=0)
     allowed = np.broadcast_to(np.asarray(allowed, dtype=float), excess.shape)
     joint = int(np.argmax(excess / allowed))
-    return ModelDifference(count, **{
-        term: _difference(np.array([pair[0] for pair in pairs]),
-                          np.array([pair[1] for pair in pairs]), names)
-        for term, pairs in rows.items()},
+    return ModelDifference(
+        count,
+        **{
+            term: _difference(
+                np.array([pair[0] for pair in pairs]), np.array([pair[1] for pair in pairs]), names
+            )
+            for term, pairs in rows.items()
+        },
         gravity_excess=f'g differs by {excess[joint]:.3g} N m at {names[joint]} '
-        f'({allowed[joint]:.3g} allowed)' if not excess[joint] <= allowed[joint] else '')
+        f'({allowed[joint]:.3g} allowed)'
+        if not excess[joint] <= allowed[joint]
+        else '',
+    )
 
 
 def _difference(theirs: Array, ours: Array, names: tuple[str, ...]) -> TermDifference:
     apart = np.abs(theirs - ours)
     worst = np.unravel_index(np.argmax(apart), apart.shape)
-    return TermDifference(float(apart.max()), float(np.abs(theirs).max()),
-                          '/'.join(names[i] for i in worst[1:]))
+    return TermDifference(
+        float(apart.max()), float(np.abs(theirs).max()), '/'.join(names[i] for i in worst[1:])
+    )

@@ -71,8 +71,13 @@ class Preflight:
 
     """
 
-    def __init__(self, description: ArmDescription, bare: ArmDescription, threshold: Array,
-                 live: Callable[[], tuple[Settings, TermModel]]) -> None:
+    def __init__(
+        self,
+        description: ArmDescription,
+        bare: ArmDescription,
+        threshold: Array,
+        live: Callable[[], tuple[Settings, TermModel]],
+    ) -> None:
         self._description, self._bare, self.threshold = description, bare, threshold
         self._live = live
         self._poses = sample_states(description, _POSES, 0).q
@@ -99,8 +104,9 @@ class Preflight:
         if not speed <= _REST:
             self.restart()
             self.result = PreflightResult(
-                Verdict.WAITING, f'waiting for rest: {self._name(np.abs(reading.dq))} moves at '
-                f'{speed:.3f} rad/s')
+                Verdict.WAITING,
+                f'waiting for rest: {self._name(np.abs(reading.dq))} moves at {speed:.3f} rad/s',
+            )
             return Verdict.WAITING
         if self.result.verdict is not Verdict.WAITING:
             self._age += 1
@@ -110,16 +116,24 @@ class Preflight:
         self._efforts.append(reading.effort)
         if len(self._efforts) < WINDOW:
             self.result = PreflightResult(
-                Verdict.WAITING, f'checking tau_J at rest: {len(self._efforts)} of {WINDOW} '
-                'states')
+                Verdict.WAITING, f'checking tau_J at rest: {len(self._efforts)} of {WINDOW} states'
+            )
             return Verdict.WAITING
         self.result = self._judge(reading, *self._live())
         return self.result.verdict
 
-    def _judge(self, reading: FciReading, settings: Settings, terms: TermModel,
-               ) -> PreflightResult:
-        refusal = (self._base_differs(reading) or self._load_differs(reading, settings)
-                   or self.model_refusal or self._unmeasured(reading, settings, terms))
+    def _judge(
+        self,
+        reading: FciReading,
+        settings: Settings,
+        terms: TermModel,
+    ) -> PreflightResult:
+        refusal = (
+            self._base_differs(reading)
+            or self._load_differs(reading, settings)
+            or self.model_refusal
+            or self._unmeasured(reading, settings, terms)
+        )
         if refusal:
             return PreflightResult(Verdict.REFUSED, refusal)
         efforts = np.array(self._efforts)
@@ -129,18 +143,24 @@ class Preflight:
         largest = float(np.abs(apart).max())
         if self._is_no_measurement(reading, efforts):
             return PreflightResult(
-                Verdict.NO_EVIDENCE, 'tau_J is the last command and no measurement, as a '
+                Verdict.NO_EVIDENCE,
+                'tau_J is the last command and no measurement, as a '
                 'simulated robot gives it; it says nothing about the model, so only torque '
-                'without gravity may be commanded')
+                'without gravity may be commanded',
+            )
         if (np.abs(apart) > self.threshold).any():
             joint = int(np.argmax(np.abs(apart) / self.threshold))
             return PreflightResult(
-                Verdict.REFUSED, f'at rest tau_J differs from g(q) by {abs(apart[joint]):.3g} N m '
+                Verdict.REFUSED,
+                f'at rest tau_J differs from g(q) by {abs(apart[joint]):.3g} N m '
                 f'at {self._description.joint_names[joint]} ({measured[joint]:.3g} measured, '
                 f'{gravity[joint]:.3g} expected, {self.threshold[joint]:.3g} allowed)'
-                f'{self._likelier(reading.q, measured, settings)}', largest)
+                f'{self._likelier(reading.q, measured, settings)}',
+                largest,
+            )
         return PreflightResult(
-            Verdict.PASSED, f'at rest tau_J agrees with g(q) to {largest:.2g} N m', largest)
+            Verdict.PASSED, f'at rest tau_J agrees with g(q) to {largest:.2g} N m', largest
+        )
 
     def _base_differs(self, reading: FciReading) -> str:
         """Return what is wrong with the gravity that the robot compensates."""
@@ -148,51 +168,69 @@ class Preflight:
         # A simulated robot may report none; libfranka's own sets (0, 0, -9.81).
         if not reported.any() or np.abs(reported - GRAVITY).max() <= _GRAVITY_TOLERANCE:
             return ''
-        return (f'the robot reports gravity {np.round(reported, 2).tolist()} m/s^2 in its base '
-                f'frame, and not {list(GRAVITY)}, which target fci relies on')
+        return (
+            f'the robot reports gravity {np.round(reported, 2).tolist()} m/s^2 in its base '
+            f'frame, and not {list(GRAVITY)}, which target fci relies on'
+        )
 
     def _load_differs(self, reading: FciReading, settings: Settings) -> str:
         """Return how the load the robot was told of differs from the one this node assumes."""
-        told = LinkInertia.from_center_of_mass(
-            reading.load_mass, reading.load_center, np.zeros(6))
+        told = LinkInertia.from_center_of_mass(reading.load_mass, reading.load_center, np.zeros(6))
         assumed = known_to_robot(self._description, settings)
-        robot, node = (PinocchioModel(arm, GRAVITY) for arm in (
-            self._bare.with_payload(told) if reading.load_mass else self._bare, assumed))
+        robot, node = (
+            PinocchioModel(arm, GRAVITY)
+            for arm in (
+                self._bare.with_payload(told) if reading.load_mass else self._bare,
+                assumed,
+            )
+        )
         poses = np.vstack([self._poses, reading.q])
         apart = np.abs([robot.gravity(q) - node.gravity(q) for q in poses]).max(axis=0)
         if not (apart > self.threshold).any():
             return ''
         joint = int(np.argmax(apart / self.threshold))
         payload = settings.payload[0] if settings.payload_known_to_robot else 0.0
-        return (f'the robot was told of {reading.load_mass:.3g} kg on its flange (m_ee + m_load), '
-                f'this node of hand {self._description.hand} and a payload of {payload:.3g} kg '
-                f'that the robot knows: g(q) differs by up to {apart[joint]:.3g} N m at '
-                f'{self._description.joint_names[joint]}; make them equal (Desk or setLoad there; '
-                'hand, payload, payload_known_to_robot here)')
+        return (
+            f'the robot was told of {reading.load_mass:.3g} kg on its flange (m_ee + m_load), '
+            f'this node of hand {self._description.hand} and a payload of {payload:.3g} kg '
+            f'that the robot knows: g(q) differs by up to {apart[joint]:.3g} N m at '
+            f'{self._description.joint_names[joint]}; make them equal (Desk or setLoad there; '
+            'hand, payload, payload_known_to_robot here)'
+        )
 
     def _unmeasured(self, reading: FciReading, settings: Settings, terms: TermModel) -> str:
         """Return why the gravity left to this node cannot be judged, or is not there."""
         left = np.array([terms.gravity_left_to_us(q, terms.gravity(q)) for q in self._poses])
         if not (np.abs(left).max(axis=0) > self.threshold).any():
             return ''
-        what = ' and '.join([*(['gravity_vector'] if settings.inclined else []),
-                             *(['payload'] if not settings.payload_known_to_robot else [])])
+        what = ' and '.join(
+            [
+                *(['gravity_vector'] if settings.inclined else []),
+                *(['payload'] if not settings.payload_known_to_robot else []),
+            ]
+        )
         efforts = np.array(self._efforts)
         if self._is_no_measurement(reading, efforts):
-            return (f'{what} would have this node command gravity, but tau_J is the last command '
-                    'and no measurement, so nothing bears it out')
+            return (
+                f'{what} would have this node command gravity, but tau_J is the last command '
+                'and no measurement, so nothing bears it out'
+            )
         gravity = terms.gravity(reading.q)
         here = terms.gravity_left_to_us(reading.q, gravity)
         if not (np.abs(here) > self.threshold).any():
-            return (f'{what} would have this node command gravity, but at this pose it has no '
-                    f'lever ({np.abs(here).max():.2g} N m), so tau_J bears nothing out; move the '
-                    'arm by hand and enable again')
+            return (
+                f'{what} would have this node command gravity, but at this pose it has no '
+                f'lever ({np.abs(here).max():.2g} N m), so tau_J bears nothing out; move the '
+                'arm by hand and enable again'
+            )
         share = float((efforts.mean(axis=0) - gravity + here) @ here / (here @ here))
         if _LEAST_SHARE <= share <= _MOST_SHARE:
             return ''
-        return (f'{what} would have this node command {np.abs(here).max():.3g} N m of gravity at '
-                f'{self._name(np.abs(here))}, but tau_J shows {round(100 * share)}% of it'
-                f'{self._likelier(reading.q, efforts.mean(axis=0), settings)}')
+        return (
+            f'{what} would have this node command {np.abs(here).max():.3g} N m of gravity at '
+            f'{self._name(np.abs(here))}, but tau_J shows {round(100 * share)}% of it'
+            f'{self._likelier(reading.q, efforts.mean(axis=0), settings)}'
+        )
 
     @staticmethod
     def _is_no_measurement(reading: FciReading, efforts: Array) -> bool:
@@ -209,16 +247,19 @@ class Preflight:
         if payload.mass:
             candidates.append(('no payload', self._description, gravity))
         if settings.inclined and payload.mass:
-            candidates.append((f'no payload and gravity_vector {list(GRAVITY)}',
-                               self._description, GRAVITY))
+            candidates.append(
+                (f'no payload and gravity_vector {list(GRAVITY)}', self._description, GRAVITY)
+            )
         if self._description.hand != self._bare.hand:
             candidates.append(('no hand', self._bare, gravity))
         for words, arm, vector in candidates:
             apart = np.abs(measured - PinocchioModel(arm, vector).gravity(q))
             if not (apart > self.threshold).any():
                 return f'; with {words} it would fit ({apart.max():.2g} N m)'
-        return ('; check hand, payload and gravity_vector, and that nothing touches the arm or '
-                'hangs on it')
+        return (
+            '; check hand, payload and gravity_vector, and that nothing touches the arm or '
+            'hangs on it'
+        )
 
     def _name(self, sizes: Array) -> str:
         return self._description.joint_names[int(np.argmax(sizes))]

@@ -32,8 +32,9 @@ class ReferencePlanner:
 
     """
 
-    def __init__(self, controller: FeedforwardController,
-                 read: Callable[[bytes], TrajectoryRequest]) -> None:
+    def __init__(
+        self, controller: FeedforwardController, read: Callable[[bytes], TrajectoryRequest]
+    ) -> None:
         self._controller, self._read = controller, read
         self._pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix='references')
         self._waiting: deque[bytes] = deque()
@@ -77,7 +78,8 @@ class ReferencePlanner:
         result = done.result()
         if isinstance(result, TrajectoryRequest):
             self._under_way = self._pool.submit(
-                self._controller.plan, result, self._controller.planning_basis(result))
+                self._controller.plan, result, self._controller.planning_basis(result)
+            )
         else:
             self._controller.require_following()
             self._controller.follow(result)

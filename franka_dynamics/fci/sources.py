@@ -56,9 +56,9 @@ class PublisherCounts:
             return False
         self._left_at = None
         self._returns.append(self._taken)
-        return (number - last > _LOST_AT_MOST
-                or (len(self._returns) == 2
-                    and self._returns[1] - self._returns[0] <= _RETURNS_WITHIN))
+        return number - last > _LOST_AT_MOST or (
+            len(self._returns) == 2 and self._returns[1] - self._returns[0] <= _RETURNS_WITHIN
+        )
 
 
 class _ModelledSource:
@@ -90,8 +90,9 @@ class _ModelledSource:
             self.fault = self.controller.conflict or self.fault
 
     def _observe(self, reading: FciReading, stamp: float, now: float) -> Cycle:
-        self.cycle = self.controller.cycle(stamp, reading.q, reading.dq, now,
-                                           effort=reading.effort)
+        self.cycle = self.controller.cycle(
+            stamp, reading.q, reading.dq, now, effort=reading.effort
+        )
         return self.cycle
 
 
@@ -178,8 +179,9 @@ class CommandSource(_ModelledSource):
         if self.fault:
             self.reason = self.fault
         elif self._command is None or silence > self._timeout:
-            self.reason = (f'stale command: none came for {1e3 * silence:.0f} ms; is its '
-                           'publisher running?')
+            self.reason = (
+                f'stale command: none came for {1e3 * silence:.0f} ms; is its publisher running?'
+            )
         elif cycle.observation.condition is not Condition.TRUSTED:
             self.reason = cycle.observation.reason
         else:
@@ -200,20 +202,23 @@ class CommandSource(_ModelledSource):
         if command.shape != (len(names),):
             raise CommandRefusedError(
                 f'a command of {command.size} values; {len(names)} torques are needed, in the '
-                f'order {", ".join(names)}')
+                f'order {", ".join(names)}'
+            )
         # Written so that a NaN is found.
         unusable = ~(np.abs(command) <= self._effort)
         if unusable.any():
             joint = int(np.argmax(unusable))
             raise CommandRefusedError(
                 f'a command of {command[joint]:.4g} N m for {names[joint]}, whose limit is '
-                f'{self._effort[joint]:g} N m; it is not followed in part either')
+                f'{self._effort[joint]:g} N m; it is not followed in part either'
+            )
 
     def _require_one_publisher(self, number: int | None) -> None:
         if number is not None and self._publishers.add(number):
             raise CommandRefusedError(
                 'more than one publisher sends commands, and their torques would take turns; '
-                'stop all but one')
+                'stop all but one'
+            )
 
     def _gravity_share(self, cycle: Cycle) -> float:
         """Return the share of the robot's own g(q) in the command, beyond what is left to us."""
@@ -265,7 +270,7 @@ class FeedforwardSource(_ModelledSource):
 def gravity_share(command: Array, gravity: Array) -> float:
     """Return the share of g(q) that a command carries; 0 where it points elsewhere."""
     square = float(gravity @ gravity)
-    if square < _LEAST_GRAVITY ** 2:
+    if square < _LEAST_GRAVITY**2:
         return 0.0
     share = float(command @ gravity) / square
     misfit = np.linalg.norm(command - share * gravity)
@@ -273,5 +278,7 @@ def gravity_share(command: Array, gravity: Array) -> float:
 
 
 def _carries_gravity(share: float) -> str:
-    return (f'the command carries {share:.0%} of g(q), which the robot already carries itself; '
-            'command no gravity (the feedforward node: target fci)')
+    return (
+        f'the command carries {share:.0%} of g(q), which the robot already carries itself; '
+        'command no gravity (the feedforward node: target fci)'
+    )

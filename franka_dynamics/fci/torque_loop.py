@@ -104,8 +104,14 @@ class TorqueLoop:
 
     """
 
-    def __init__(self, connection: Connection, source: TorqueSource, start_check: StartCheck,
-                 effort: Array, effort_rate: Array) -> None:
+    def __init__(
+        self,
+        connection: Connection,
+        source: TorqueSource,
+        start_check: StartCheck,
+        effort: Array,
+        effort_rate: Array,
+    ) -> None:
         self._connection, self.source, self.start_check = connection, source, start_check
         self.failure: Exception | None = None
         self._limiter = TorqueLimiter(effort, _RATE_SHARE * np.asarray(effort_rate))
@@ -125,8 +131,11 @@ class TorqueLoop:
     @property
     def latched(self) -> bool:
         """Whether only `enable` brings torques back: a reflex, a refusal or the source's fault."""
-        return (self.state is LoopState.FAULT or bool(self.source.fault)
-                or self.start_check.result.verdict is Verdict.REFUSED)
+        return (
+            self.state is LoopState.FAULT
+            or bool(self.source.fault)
+            or self.start_check.result.verdict is Verdict.REFUSED
+        )
 
     def read(self) -> FciReading:
         """
@@ -245,8 +254,8 @@ class TorqueLoop:
         if self.state is LoopState.CONTROLLING:
             desired = self._desired(reading, stamp, now)
         limited = self._limiter.limit(
-            np.zeros_like(self._last) if desired is None else desired, self._last,
-            LONGEST_STEP_S)
+            np.zeros_like(self._last) if desired is None else desired, self._last, LONGEST_STEP_S
+        )
         last = self.state is LoopState.STOPPING and not limited.torque.any()
         self._connection.write(limited.torque, last=last)
         self._last = limited.torque

@@ -29,19 +29,26 @@ if TYPE_CHECKING:  # for editors and type checkers
     from .result import Score as Score
     from .torque_model import TorqueModel as TorqueModel
 
-__getattr__, __dir__, __all__ = lazy_exports(__name__, {
-    'base_parameters': ('BaseParameters',),
-    'cluster': ('connect', 'identify_on_cluster'),
-    'energy_regressors': ('link_step', 'LinkStep'),
-    'excitation': ('Excitation', 'optimise'),
-    'excitation_problem': ('ExcitationLimits', 'ExcitationProblem'),
-    'fourier_trajectory': ('FourierTrajectory',),
-    'geometric_calibration': ('calibrate', 'calibrated_arm', 'CalibratedArm',
-                              'GeometricCalibration'),
-    'identify': ('identify_summary',),
-    'options': ('IdentificationOptions',),
-    'payload': ('identify_payload',),
-    'payload_estimate': ('PayloadEstimate',),
-    'result': ('Identification', 'Score'),
-    'torque_model': ('TorqueModel',),
-})
+__getattr__, __dir__, __all__ = lazy_exports(
+    __name__,
+    {
+        'base_parameters': ('BaseParameters',),
+        'cluster': ('connect', 'identify_on_cluster'),
+        'energy_regressors': ('link_step', 'LinkStep'),
+        'excitation': ('Excitation', 'optimise'),
+        'excitation_problem': ('ExcitationLimits', 'ExcitationProblem'),
+        'fourier_trajectory': ('FourierTrajectory',),
+        'geometric_calibration': (
+            'calibrate',
+            'calibrated_arm',
+            'CalibratedArm',
+            'GeometricCalibration',
+        ),
+        'identify': ('identify_summary',),
+        'options': ('IdentificationOptions',),
+        'payload': ('identify_payload',),
+        'payload_estimate': ('PayloadEstimate',),
+        'result': ('Identification', 'Score'),
+        'torque_model': ('TorqueModel',),
+    },
+)

@@ -63,16 +63,22 @@ class BagJob:
 
     def recording(self, progress: Callable[[int, int], None] | None = None) -> Recording:
         """Read the bag."""
-        return read_recording(self.path, self.joint_names, topic=self.topic, stamps=self.stamps,
-                              progress=progress)
+        return read_recording(
+            self.path, self.joint_names, topic=self.topic, stamps=self.stamps, progress=progress
+        )
 
-    def motions(self, recording: Recording, model: TorqueModel,
-                ) -> tuple[Motion, dict[float, Motion]]:
+    def motions(
+        self,
+        recording: Recording,
+        model: TorqueModel,
+    ) -> tuple[Motion, dict[float, Motion]]:
         """Return the recording prepared for a model, and prepared at the other cut-offs."""
         columns = model.friction.columns
         return prepare(recording, self.signal, columns=columns), {
             cutoff: prepare(recording, replace(self.signal, cutoff=cutoff), columns=columns)
-            for cutoff in self.other_cutoffs if cutoff != self.signal.cutoff}
+            for cutoff in self.other_cutoffs
+            if cutoff != self.signal.cutoff
+        }
 
 
 @dataclass(frozen=True)
@@ -98,12 +104,25 @@ class BagResult:
     failure: str = ''
 
 
-def note(recording: Recording, motion: Motion, arm: ArmDescription, gravity: ArrayLike, *,
-         torque: bool = True) -> BagNote:
+def note(
+    recording: Recording,
+    motion: Motion,
+    arm: ArmDescription,
+    gravity: ArrayLike,
+    *,
+    torque: bool = True,
+) -> BagNote:
     """Return what a report says of a recording."""
-    return BagNote(recording.source, recording.topic, recording.joint_names[0], len(recording),
-                   recording.duration, len(motion), motion.remarks,
-                   suspicions(recording, arm, gravity=gravity) if torque else ())
+    return BagNote(
+        recording.source,
+        recording.topic,
+        recording.joint_names[0],
+        len(recording),
+        recording.duration,
+        len(motion),
+        motion.remarks,
+        suspicions(recording, arm, gravity=gravity) if torque else (),
+    )
 
 
 def run_job(job: BagJob, model: TorqueModel, arm: ArmDescription, folds: int) -> BagResult:
@@ -111,8 +130,10 @@ def run_job(job: BagJob, model: TorqueModel, arm: ArmDescription, folds: int) ->
     try:
         recording = job.recording()
         motion, others = job.motions(recording, model)
-        return BagResult(note(recording, motion, arm, job.gravity, torque=job.torque),
-                         Summary.of(model, motion, folds, others, job.name))
+        return BagResult(
+            note(recording, motion, arm, job.gravity, torque=job.torque),
+            Summary.of(model, motion, folds, others, job.name),
+        )
     except FrankaDynamicsError as error:
         return BagResult(None, None, str(error))
 
@@ -130,4 +151,5 @@ def require_one_arm(notes: Sequence[BagNote]) -> None:
             raise IdentificationError(
                 f'{notes[0].bag} was recorded from {notes[0].first_joint} ... but {other.bag} '
                 f'from {other.first_joint} ...: these are different arms; identify each from '
-                'its own recordings.')
+                'its own recordings.'
+            )

@@ -94,7 +94,8 @@ class BaseParameters(RegroupedParameters):
             raise BaseParameterError(
                 f'{arm.name} has another geometry than {self.description.name}, for which these '
                 'base parameters were found: joints, rows, convention and the pose of the base '
-                'must be the same. Find its own with base_parameters().')
+                'must be the same. Find its own with base_parameters().'
+            )
         return self.matrix @ parameter_vector(arm, rotor_inertia=self.rotor_inertia)
 
     def grouped(self, values: ArrayLike | None = None) -> ArmDescription:
@@ -113,8 +114,9 @@ class BaseParameters(RegroupedParameters):
         vector = self.standard_vector(self.values() if values is None else values)
         return with_parameter_vector(self.description, vector)
 
-    def regressor(self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike,
-                  gravity: ArrayLike | None = None) -> Array:
+    def regressor(
+        self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike, gravity: ArrayLike | None = None
+    ) -> Array:
         """
         Return the torque regressor's columns of the base parameters.
 
@@ -139,8 +141,15 @@ class BaseParameters(RegroupedParameters):
 
         """
         gravity = self.covered(gravity)
-        return torque_regressor(self.description, q, dq, ddq, gravity,
-                                rotor_inertia=self.rotor_inertia, columns=self.columns)
+        return torque_regressor(
+            self.description,
+            q,
+            dq,
+            ddq,
+            gravity,
+            rotor_inertia=self.rotor_inertia,
+            columns=self.columns,
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,25 +185,40 @@ class TreeBaseParameters(RegroupedParameters):
 
         """
         other = self.tree if tree is None else tree
-        if not (other.parents == self.tree.parents
-                and np.array_equal(other.placements, self.tree.placements)
-                and np.array_equal(other.twists, self.tree.twists)):
+        if not (
+            other.parents == self.tree.parents
+            and np.array_equal(other.placements, self.tree.placements)
+            and np.array_equal(other.twists, self.tree.twists)
+        ):
             raise BaseParameterError(
                 'The tree has another geometry than the one for which these base parameters were '
                 'found: parents, placements and twists must be the same. Find its own with '
-                'tree_base_parameters().')
+                'tree_base_parameters().'
+            )
         return self.matrix @ tree_parameter_vector(other, rotor_inertia=self.rotor_inertia)
 
-    def regressor(self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike,
-                  gravity: ArrayLike | None = None) -> Array:
+    def regressor(
+        self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike, gravity: ArrayLike | None = None
+    ) -> Array:
         """Return the columns of the base parameters, (..., n, b); as BaseParameters.regressor."""
-        return tree_regressor(self.tree, q, dq, ddq, self.covered(gravity),
-                              rotor_inertia=self.rotor_inertia, columns=self.columns)
+        return tree_regressor(
+            self.tree,
+            q,
+            dq,
+            ddq,
+            self.covered(gravity),
+            rotor_inertia=self.rotor_inertia,
+            columns=self.columns,
+        )
 
 
-def base_parameters(description: ArmDescription, gravity: ArrayLike = GRAVITY, *,
-                    rotor_inertia: bool | None = None,
-                    method: Method = Method.ELIMINATION) -> BaseParameters:
+def base_parameters(
+    description: ArmDescription,
+    gravity: ArrayLike = GRAVITY,
+    *,
+    rotor_inertia: bool | None = None,
+    method: Method = Method.ELIMINATION,
+) -> BaseParameters:
     """
     Return the base parameters of an arm (Gautier and Khalil 1990, sections 5-8).
 
@@ -232,9 +256,13 @@ def base_parameters(description: ArmDescription, gravity: ArrayLike = GRAVITY, *
     return BaseParameters(description, vectors, rotor_inertia, columns, matrix, gap)
 
 
-def tree_base_parameters(tree: BodyTree, gravity: ArrayLike = GRAVITY, *,
-                         rotor_inertia: bool | None = None,
-                         method: Method = Method.ELIMINATION) -> TreeBaseParameters:
+def tree_base_parameters(
+    tree: BodyTree,
+    gravity: ArrayLike = GRAVITY,
+    *,
+    rotor_inertia: bool | None = None,
+    method: Method = Method.ELIMINATION,
+) -> TreeBaseParameters:
     """
     Return the base parameters of a tree of bodies (Gautier and Khalil 1990, section 12).
 
@@ -274,8 +302,9 @@ def upper_bound(description: ArmDescription) -> int:
     return 7 * sum(revolute) + 4 * (len(revolute) - sum(revolute)) - 3 - int(revolute[0])
 
 
-def _regrouped(arm: ArmDescription | BodyTree, gravity: Array, rotor_inertia: bool,
-               method: Method) -> tuple[tuple[int, ...], Array, RankGap | None]:
+def _regrouped(
+    arm: ArmDescription | BodyTree, gravity: Array, rotor_inertia: bool, method: Method
+) -> tuple[tuple[int, ...], Array, RankGap | None]:
     """Return the columns that stay, the map, and how clear the rank decisions were."""
     gravity.setflags(write=False)
     gap: RankGap | None = None
@@ -290,7 +319,9 @@ def _regrouped(arm: ArmDescription | BodyTree, gravity: Array, rotor_inertia: bo
 
 
 def _same_geometry(one: ArmDescription, other: ArmDescription) -> bool:
-    return (one.convention is other.convention
-            and [(joint.kind, joint.row) for joint in one.joints]
-            == [(joint.kind, joint.row) for joint in other.joints]
-            and np.array_equal(one.base, other.base))
+    return (
+        one.convention is other.convention
+        and [(joint.kind, joint.row) for joint in one.joints]
+        == [(joint.kind, joint.row) for joint in other.joints]
+        and np.array_equal(one.base, other.base)
+    )

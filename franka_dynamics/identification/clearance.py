@@ -69,9 +69,13 @@ class Skeleton:
         """
         points = self.points(q)
         bars = self._bars(points)
-        distances = [_bar_distance(points[..., a, :], points[..., b, :],
-                                   points[..., c, :], points[..., d, :])
-                     for i, (a, b) in enumerate(bars) for c, d in bars[i + _APART:]]
+        distances = [
+            _bar_distance(
+                points[..., a, :], points[..., b, :], points[..., c, :], points[..., d, :]
+            )
+            for i, (a, b) in enumerate(bars)
+            for c, d in bars[i + _APART :]
+        ]
         return np.stack(distances, axis=-1)
 
     def clearance(self, q: ArrayLike) -> Array:
@@ -94,11 +98,19 @@ def _bar_distance(a: Array, b: Array, c: Array, d: Array) -> Array:
     """Return the distance of the segments ab and cd (Ericson 2005, section 5.1.9)."""
     along, other, between = b - a, d - c, a - c
     aa, ee = np.sum(along * along, -1), np.sum(other * other, -1)
-    ae, af, ef = (np.sum(x * y, -1) for x, y in ((along, other), (along, between),
-                                                 (other, between)))
+    ae, af, ef = (
+        np.sum(x * y, -1) for x, y in ((along, other), (along, between), (other, between))
+    )
     spread = aa * ee - ae * ae  # zero for parallel bars, where any s will do
-    s = np.clip(np.where(spread > 1e-12 * aa * ee, (ae * ef - af * ee)
-                         / np.where(spread > 0.0, spread, 1.0), 0.0), 0.0, 1.0)
+    s = np.clip(
+        np.where(
+            spread > 1e-12 * aa * ee,
+            (ae * ef - af * ee) / np.where(spread > 0.0, spread, 1.0),
+            0.0,
+        ),
+        0.0,
+        1.0,
+    )
     t = np.clip((ae * s + ef) / ee, 0.0, 1.0)
     s = np.clip((ae * t - af) / aa, 0.0, 1.0)
     gap = between + s[..., None] * along - t[..., None] * other

@@ -83,8 +83,12 @@ class Freedom:
     height: Entry = 0
 
 
-def closed_form_steps(arm: ArmDescription | BodyTree, gravity: Array, *, rotor_inertia: bool,
-                      ) -> list[Step]:
+def closed_form_steps(
+    arm: ArmDescription | BodyTree,
+    gravity: Array,
+    *,
+    rotor_inertia: bool,
+) -> list[Step]:
     """
     Return for each link what moves to its antecedent.
 
@@ -104,11 +108,17 @@ def closed_form_steps(arm: ArmDescription | BodyTree, gravity: Array, *, rotor_i
 
     """
     rows, base = structure(arm)
-    found = regroupings(rows, gravity @ base[:3, :3], [Letters.of(row) for row in rows],
-                        rotor_inertia=rotor_inertia)
+    found = regroupings(
+        rows,
+        gravity @ base[:3, :3],
+        [Letters.of(row) for row in rows],
+        rotor_inertia=rotor_inertia,
+    )
     height = PER_LINK + int(rotor_inertia)
-    return [Step(each.places, each.within[:height].astype(float), each.onto.astype(float))
-            for each in found]
+    return [
+        Step(each.places, each.within[:height].astype(float), each.onto.astype(float))
+        for each in found
+    ]
 
 
 def structure(arm: ArmDescription | BodyTree) -> tuple[tuple[TreeRow, ...], Array]:
@@ -118,8 +128,9 @@ def structure(arm: ArmDescription | BodyTree) -> tuple[tuple[TreeRow, ...], Arra
     return serial_rows(arm), np.asarray(arm.base, dtype=float)
 
 
-def regroupings(rows: Sequence[TreeRow], gravity: Array, letters: Sequence[Letters], *,
-                rotor_inertia: bool) -> list[Regrouping]:
+def regroupings(
+    rows: Sequence[TreeRow], gravity: Array, letters: Sequence[Letters], *, rotor_inertia: bool
+) -> list[Regrouping]:
     """
     Return what goes from each link, in the numbers or letters given for the rows.
 
@@ -135,8 +146,10 @@ def regroupings(rows: Sequence[TreeRow], gravity: Array, letters: Sequence[Lette
         Whether each joint's rotor is a parameter.
 
     """
-    unit = max((abs(length) for row in rows for length in (row.b, row.row.a, row.row.d)),
-               default=0.0) or 1.0
+    unit = (
+        max((abs(length) for row in rows for length in (row.b, row.row.a, row.row.d)), default=0.0)
+        or 1.0
+    )
     strengths = np.linalg.norm(gravity, axis=-1)
     directions = gravity[strengths > 0.0] / strengths[strengths > 0.0, None]
     freedoms = {BASE: Freedom(0, np.zeros((0, 3)), directions)}
@@ -148,8 +161,14 @@ def regroupings(rows: Sequence[TreeRow], gravity: Array, letters: Sequence[Lette
     return found
 
 
-def _regrouping(kind: JointKind, before: Freedom, pose: Array, letters: Letters, unit: float,
-                rotor_inertia: bool) -> Regrouping:
+def _regrouping(
+    kind: JointKind,
+    before: Freedom,
+    pose: Array,
+    letters: Letters,
+    unit: float,
+    rotor_inertia: bool,
+) -> Regrouping:
     """
     Return what goes from one link; `before` is what its antecedent is free to do.
 
@@ -184,12 +203,12 @@ class _Builder:
         places = tuple(sorted(self._columns))
         within = np.array([self._columns[place][0] for place in places], dtype=object)
         onto = np.array([self._columns[place][1] for place in places], dtype=object)
-        return Regrouping(places, within.reshape(-1, PER_LINK + 1).T,
-                          onto.reshape(-1, PER_LINK).T)
+        return Regrouping(places, within.reshape(-1, PER_LINK + 1).T, onto.reshape(-1, PER_LINK).T)
 
 
-def _regroup_revolute(build: _Builder, before: Freedom, pose: Array, letters: Letters,
-                      unit: float) -> None:
+def _regroup_revolute(
+    build: _Builder, before: Freedom, pose: Array, letters: Letters, unit: float
+) -> None:
     yy, mz, m = revolute_regrouping(letters).T
     z = pose[:3, 2]
     if before.turning == 2 or not _parallel(before, z):
@@ -212,8 +231,11 @@ def _regroup_revolute(build: _Builder, before: Freedom, pose: Array, letters: Le
     if before.turning == 0:
         still = not _across(before.directions, z) and not _across(before.gravity, z)
     else:
-        still = (before.point is not None and not before.across
-                 and _distance(before.point - pose[:3, 3], z) <= _SAME * unit)
+        still = (
+            before.point is not None
+            and not before.across
+            and _distance(before.point - pose[:3, 3], z) <= _SAME * unit
+        )
     if still:
         build.goes('mX')
         build.goes('mY')
@@ -235,33 +257,42 @@ def _regroup_prismatic(build: _Builder, before: Freedom, pose: Array, letters: L
     letter = turned_back(letters, before.letters)
     place = next(k for k in (2, 0, 1) if abs(number[k]) > _REACHES)
     names = ('mX', 'mY', 'mZ')
-    others = {names[k]: letter[k] / letter[place] for k in range(3)
-              if k != place and abs(number[k]) > _SAME}
+    others = {
+        names[k]: letter[k] / letter[place]
+        for k in range(3)
+        if k != place and abs(number[k]) > _SAME
+    }
     build.goes(names[place], **others)
 
 
-def _regroup_rotor(build: _Builder, kind: JointKind, before: Freedom, pose: Array,
-                   letters: Letters) -> None:
+def _regroup_rotor(
+    build: _Builder, kind: JointKind, before: Freedom, pose: Array, letters: Letters
+) -> None:
     """Let Ia join ZZ, or m of a slide, where the link's own motion is all of that inertia."""
     z = pose[:3, 2]
     if kind is JointKind.REVOLUTE:
-        if before.turning == 0 or (before.turning == 1
-                                   and abs(float(before.directions[0] @ z)) <= _SAME):
+        if before.turning == 0 or (
+            before.turning == 1 and abs(float(before.directions[0] @ z)) <= _SAME
+        ):
             build.goes('Ia', ZZ=-1)
         return
     m = first_moment_regrouping(letters)[:, 3]
     if before.turning == 0:
-        alone = not (np.abs(np.concatenate((before.directions, before.gravity)) @ z)
-                     > _SAME).any()
+        alone = not (np.abs(np.concatenate((before.directions, before.gravity)) @ z) > _SAME).any()
     else:
-        alone = (before.turning == 1 and _parallel(before, z) and not before.slides_along
-                 and not before.along)
+        alone = (
+            before.turning == 1
+            and _parallel(before, z)
+            and not before.slides_along
+            and not before.along
+        )
     if alone:
         build.goes('Ia', -m, m=-1)
 
 
-def _through_joint(kind: JointKind, before: Freedom, pose: Array, letters: Letters,
-                   unit: float) -> Freedom:
+def _through_joint(
+    kind: JointKind, before: Freedom, pose: Array, letters: Letters, unit: float
+) -> Freedom:
     """Return what a link is free to do, from what its antecedent is."""
     back = pose[:3, :3].T
     z, own = pose[:3, 2], np.array([0.0, 0.0, 1.0])
@@ -270,13 +301,23 @@ def _through_joint(kind: JointKind, before: Freedom, pose: Array, letters: Lette
         if kind is JointKind.PRISMATIC:
             return Freedom(0, np.vstack((slides, own)), gravity)
         along = bool((np.abs(slides @ own) > _SAME).any())
-        return Freedom(1, own[None], gravity, None if _across(slides, own) else np.zeros(3),
-                       along, _across(gravity, own), bool((np.abs(gravity @ own) > _SAME).any()),
-                       (0, 0, 1))
+        return Freedom(
+            1,
+            own[None],
+            gravity,
+            None if _across(slides, own) else np.zeros(3),
+            along,
+            _across(gravity, own),
+            bool((np.abs(gravity @ own) > _SAME).any()),
+            (0, 0, 1),
+        )
     if before.turning == 2:
         meets = kind is JointKind.REVOLUTE and _meets(before, pose, unit)
-        return replace(before, point=_center(before, pose) if meets else None,
-                       height=_height(before, pose, letters))
+        return replace(
+            before,
+            point=_center(before, pose) if meets else None,
+            height=_height(before, pose, letters),
+        )
     directions = before.directions @ back.T
     turned = replace(before, directions=directions, letters=turned_back(letters, before.letters))
     point = None if before.point is None else back @ (before.point - pose[:3, 3])
@@ -287,9 +328,13 @@ def _through_joint(kind: JointKind, before: Freedom, pose: Array, letters: Lette
     if parallel:
         stays = point is not None and _distance(point, own) <= _SAME * unit
         return replace(turned, point=point if stays else None)
-    return replace(turned, turning=2, across=before.across or before.along,
-                   height=_height(before, pose, letters),
-                   point=_center(before, pose) if _meets(before, pose, unit) else None)
+    return replace(
+        turned,
+        turning=2,
+        across=before.across or before.along,
+        height=_height(before, pose, letters),
+        point=_center(before, pose) if _meets(before, pose, unit) else None,
+    )
 
 
 def _parallel(before: Freedom, z: Array) -> bool:

@@ -44,24 +44,32 @@ def connect(address: str) -> Iterator[Any]:
     try:
         from distributed import Client
     except ImportError as error:
-        raise MissingDependencyError('Identifying on a cluster needs dask: '
-                                     "pip install 'franka_dynamics[cluster]'.") from error
+        raise MissingDependencyError(
+            "Identifying on a cluster needs dask: pip install 'franka_dynamics[cluster]'."
+        ) from error
     try:
         client = Client(address, timeout=_CONNECT_S)
     except (OSError, ValueError) as error:
-        raise ClusterError(f'No Dask scheduler answers at {address} ({error}); start one with '
-                           '`dask scheduler`, or fix the address.') from error
+        raise ClusterError(
+            f'No Dask scheduler answers at {address} ({error}); start one with '
+            '`dask scheduler`, or fix the address.'
+        ) from error
     with client:
         yield client
 
 
-def identify_on_cluster(client: Any, jobs: Sequence[BagJob], start: ArmDescription,
-                        published: Sequence[ArmDescription] = (),
-                        options: IdentificationOptions | None = None, *,
-                        tests: Sequence[BagJob] = (), hands: Sequence[ArmDescription] = (),
-                        skip_failures: bool = False,
-                        progress: Callable[[int, int], None] | None = None,
-                        ) -> tuple[Identification, list[BagNote], list[str]]:
+def identify_on_cluster(
+    client: Any,
+    jobs: Sequence[BagJob],
+    start: ArmDescription,
+    published: Sequence[ArmDescription] = (),
+    options: IdentificationOptions | None = None,
+    *,
+    tests: Sequence[BagJob] = (),
+    hands: Sequence[ArmDescription] = (),
+    skip_failures: bool = False,
+    progress: Callable[[int, int], None] | None = None,
+) -> tuple[Identification, list[BagNote], list[str]]:
     """
     Identify an arm from bags that a cluster reads.
 
@@ -97,46 +105,69 @@ def identify_on_cluster(client: Any, jobs: Sequence[BagJob], start: ArmDescripti
     """
     chosen = IdentificationOptions() if options is None else options
     if chosen.friction == SIGMOID or chosen.encoder_noise is not None:
-        raise IdentificationError('Sigmoid friction and the bias from encoder noise need the '
-                                  'samples themselves; leave them out on a cluster.')
+        raise IdentificationError(
+            'Sigmoid friction and the bias from encoder noise need the '
+            'samples themselves; leave them out on a cluster.'
+        )
     if not jobs:
         raise IdentificationError('There is no recording to identify from.')
     model = chosen.torque_model(start)
     every = [*jobs, *tests]
-    results = [client.submit(run_job, job, model, start, chosen.folds, pure=False)
-               for job in every]
+    results = [
+        client.submit(run_job, job, model, start, chosen.folds, pure=False) for job in every
+    ]
     notes = _notes(client, results, progress)
     failures = [one.failure for one in notes if one.failure]
-    used = [(job, future, k >= len(jobs)) for k, (job, future, one) in
-            enumerate(zip(every, results, notes)) if not one.failure]
+    used = [
+        (job, future, k >= len(jobs))
+        for k, (job, future, one) in enumerate(zip(every, results, notes))
+        if not one.failure
+    ]
     learnt = [job for job, _, test in used if not test]
     if failures and (not skip_failures or not learnt):
         raise RecordingError(failures[0])
     require_one_arm([one.note for one in notes if one.note is not None])
 
     def joined(unseen: bool) -> Summary | None:
-        futures = [client.submit(_summary_of, future, pure=False)
-                   for _, future, test in used if test == unseen]
+        futures = [
+            client.submit(_summary_of, future, pure=False)
+            for _, future, test in used
+            if test == unseen
+        ]
         return _gather(client, _tree(client, futures)) if futures else None
 
     def sums(theta: Array, scale: Array) -> Array:
-        futures = [client.submit(job_lag_sums, job, model, theta, scale, pure=False)
-                   for job in learnt]
+        futures = [
+            client.submit(job_lag_sums, job, model, theta, scale, pure=False) for job in learnt
+        ]
         return np.asarray(_gather(client, _tree(client, futures)))
 
     summary = joined(False)
     assert summary is not None
-    fitted = identify_summary(summary, sums, model, start, published, chosen, jobs[0].signal,
-                              tests=joined(True), hands=hands)
+    fitted = identify_summary(
+        summary,
+        sums,
+        model,
+        start,
+        published,
+        chosen,
+        jobs[0].signal,
+        tests=joined(True),
+        hands=hands,
+    )
     return fitted.result, [one.note for one in notes if one.note is not None], failures
 
 
-def _notes(client: Any, results: list[Any], progress: Callable[[int, int], None] | None,
-           ) -> list[BagResult]:
+def _notes(
+    client: Any,
+    results: list[Any],
+    progress: Callable[[int, int], None] | None,
+) -> list[BagResult]:
     """Return each bag's result without its summary, which stays where it is."""
     futures = [client.submit(_without_summary, future, pure=False) for future in results]
     if progress is not None:
         from distributed import as_completed
+
         for done, _ in enumerate(as_completed(futures), start=1):
             progress(done, len(futures))
     return list(_gather(client, futures))
@@ -154,8 +185,10 @@ def _summary_of(result: BagResult) -> Summary:
 def _tree(client: Any, futures: list[Any]) -> Any:
     """Return the future of the sum of all, joined pairwise."""
     while len(futures) > 1:
-        joined = [client.submit(add, one, other, pure=False)
-                  for one, other in zip(futures[::2], futures[1::2])]
+        joined = [
+            client.submit(add, one, other, pure=False)
+            for one, other in zip(futures[::2], futures[1::2])
+        ]
         futures = joined + ([futures[-1]] if len(futures) % 2 else [])
     return futures[0]
 
@@ -163,9 +196,11 @@ def _tree(client: Any, futures: list[Any]) -> Any:
 def _gather(client: Any, futures: Any) -> Any:
     """Return what futures hold; a cluster that keeps losing workers is one sentence."""
     from distributed.scheduler import KilledWorker
+
     try:
         return client.gather(futures)
     except KilledWorker as error:
-        raise ClusterError(f'Workers died again and again on one bag ({error}); look at their '
-                           'logs, most often for memory.') from error
-
+        raise ClusterError(
+            f'Workers died again and again on one bag ({error}); look at their '
+            'logs, most often for memory.'
+        ) from error

@@ -36,8 +36,11 @@ _LEAST_STRENGTH = 1e-2
 # its tolerances, now by one rounding and now by another; finer refinement or other scales help.
 _SOLVER_SETTINGS: tuple[dict[str, Any], ...] = (
     {},
-    {'iterative_refinement_max_iter': 50, 'iterative_refinement_reltol': 1e-14,
-     'iterative_refinement_abstol': 1e-14},
+    {
+        'iterative_refinement_max_iter': 50,
+        'iterative_refinement_reltol': 1e-14,
+        'iterative_refinement_abstol': 1e-14,
+    },
     {'equilibrate_enable': False},
 )
 _NO_SOLUTION = ('infeasible', 'unbounded', 'infeasible_inaccurate', 'unbounded_inaccurate')
@@ -64,9 +67,16 @@ class ConsistentFit:
     strength: float
 
 
-def fit_consistent(factors: QRFactors, noise: Noise, pull: Pull, strength: float, *,
-                   start: ArmDescription, mass_factor: float = 3.0,
-                   friction_deviations: Array | None = None) -> ConsistentFit:
+def fit_consistent(
+    factors: QRFactors,
+    noise: Noise,
+    pull: Pull,
+    strength: float,
+    *,
+    start: ArmDescription,
+    mass_factor: float = 3.0,
+    friction_deviations: Array | None = None,
+) -> ConsistentFit:
     """
     Return the physical arm that predicts the samples best.
 
@@ -117,10 +127,16 @@ def fit_consistent(factors: QRFactors, noise: Noise, pull: Pull, strength: float
     units = 1.0 / np.sqrt(applied * max(1.0, float(np.linalg.norm(effort)))), 1.0
     unit = cp.Parameter(nonneg=True)
     problem = cp.Problem(
-        cp.Minimize(unit * (
-            cp.sum_squares(residual) + 2.0 * applied * divergence
-            + cp.sum_squares(cp.multiply(friction, 1.0 / pull.friction_deviations)))),
-        constraints)
+        cp.Minimize(
+            unit
+            * (
+                cp.sum_squares(residual)
+                + 2.0 * applied * divergence
+                + cp.sum_squares(cp.multiply(friction, 1.0 / pull.friction_deviations))
+            )
+        ),
+        constraints,
+    )
     _solve(cp, problem, unit, units)
     vector = _reference_vector(pull) + root @ change.value
     arm = _with_rotors_at_least_zero(with_parameter_vector(start, vector))
@@ -128,12 +144,16 @@ def fit_consistent(factors: QRFactors, noise: Noise, pull: Pull, strength: float
     rubbing_values = np.where(pull.fitted, np.array(friction.value), 0.0)
     rubbing_values[braking] = np.maximum(rubbing_values[braking], 0.0)
     theta = np.concatenate([pull.model.base.values(arm), rubbing_values])
-    return ConsistentFit(replace(arm, friction=pull.model.friction.model(
-        rubbing_values, friction_deviations)), theta, applied)
+    return ConsistentFit(
+        replace(arm, friction=pull.model.friction.model(rubbing_values, friction_deviations)),
+        theta,
+        applied,
+    )
 
 
-def _links(cp: Any, pull: Pull, root: Array, change: Any, start: ArmDescription,
-           mass_factor: float) -> tuple[Any, list[Any]]:
+def _links(
+    cp: Any, pull: Pull, root: Array, change: Any, start: ArmDescription, mass_factor: float
+) -> tuple[Any, list[Any]]:
     """Return the divergence of all links and the constraints on them."""
     total, constraints = 0.0, []
     basis = pseudo_inertia_basis()
@@ -145,7 +165,8 @@ def _links(cp: Any, pull: Pull, root: Array, change: Any, start: ArmDescription,
         scaled = np.einsum('ka,kij->aij', root[block, block], whitener @ basis @ whitener.T)
         relative = cp.Variable((4, 4), symmetric=True)
         constraints.append(
-            relative == np.eye(4) + sum(part * unit for part, unit in zip(change[block], scaled)))
+            relative == np.eye(4) + sum(part * unit for part, unit in zip(change[block], scaled))
+        )
         total += cp.trace(relative) - 4.0 - cp.log_det(relative)
         mass = link.mass + root[block, block][_MASS] @ change[block]
         constraints += [mass >= own.mass / mass_factor, mass <= own.mass * mass_factor]
@@ -153,10 +174,10 @@ def _links(cp: Any, pull: Pull, root: Array, change: Any, start: ArmDescription,
         if room is not None:
             moment = link.first_moment + root[block, block][_MOMENT] @ change[block]
             constraints += room.constraints(cp, mass / own.mass, moment / own.mass)
-    rotors = change[PER_LINK * pull.model.n:]
+    rotors = change[PER_LINK * pull.model.n :]
     if rotors.size:
         before = np.array([joint.rotor_inertia for joint in pull.reference.joints])
-        constraints.append(before / np.diag(root)[PER_LINK * pull.model.n:] + rotors >= 0.0)
+        constraints.append(before / np.diag(root)[PER_LINK * pull.model.n :] + rotors >= 0.0)
         total += 0.5 * cp.sum_squares(rotors)
     return total, constraints
 
@@ -166,8 +187,12 @@ def _reference_vector(pull: Pull) -> Array:
 
 
 def _with_rotors_at_least_zero(arm: ArmDescription) -> ArmDescription:
-    return replace(arm, joints=tuple(
-        replace(joint, rotor_inertia=max(joint.rotor_inertia, 0.0)) for joint in arm.joints))
+    return replace(
+        arm,
+        joints=tuple(
+            replace(joint, rotor_inertia=max(joint.rotor_inertia, 0.0)) for joint in arm.joints
+        ),
+    )
 
 
 def _solve(cp: Any, problem: Any, unit: Any, units: Sequence[float]) -> None:
@@ -186,16 +211,19 @@ def _solve(cp: Any, problem: Any, unit: Any, units: Sequence[float]) -> None:
             raise IdentificationError(
                 f'The consistent fit has no solution ({problem.status}): no arm with masses '
                 'within the factor of the starting set exists. Raise --mass-factor or choose '
-                'another set.')
+                'another set.'
+            )
     raise IdentificationError(
         'The solver of the consistent fit failed, which happens where torques and starting '
-        'set contradict each other beyond measure; choose another set or a stronger --pull.')
+        'set contradict each other beyond measure; choose another set or a stronger --pull.'
+    )
 
 
 def _cvxpy() -> Any:
     try:
         import cvxpy
     except ImportError as error:
-        raise MissingDependencyError('The physically consistent fit needs cvxpy: '
-                                     "pip install 'franka_dynamics[identify]'.") from error
+        raise MissingDependencyError(
+            "The physically consistent fit needs cvxpy: pip install 'franka_dynamics[identify]'."
+        ) from error
     return cvxpy

@@ -60,32 +60,43 @@ def contradictions(bags: Sequence[BagSummary], noise: Noise, pull: Pull) -> tupl
         both = factors[i] + factors[j]
         together = float(left(both, weights).sum())
         if together > TOGETHER_RATIO**2 * (own[i] + own[j]):
-            found.append((i, j, np.sqrt(together / both.samples),
-                          np.sqrt((own[i] + own[j]) / both.samples)))
+            found.append(
+                (i, j, np.sqrt(together / both.samples), np.sqrt((own[i] + own[j]) / both.samples))
+            )
     against = np.bincount([k for i, j, *_ in found for k in (i, j)], minlength=len(bags))
     odd = [k for k in range(len(bags)) if len(bags) > 2 and against[k] == len(bags) - 1]
     sentences = [f'{names[k]} contradicts every other bag{_CAUSES}' for k in odd]
     pairs = [one for one in found if not {one[0], one[1]} & set(odd)]
-    sentences += [f'{names[i]} and {names[j]} contradict each other: fitted together they leave '
-                  f'{joint:.3f} N m, each by itself {alone:.3f} N m{_CAUSES}'
-                  for i, j, joint, alone in pairs[:_MOST_PAIRS]]
+    sentences += [
+        f'{names[i]} and {names[j]} contradict each other: fitted together they leave '
+        f'{joint:.3f} N m, each by itself {alone:.3f} N m{_CAUSES}'
+        for i, j, joint, alone in pairs[:_MOST_PAIRS]
+    ]
     if len(pairs) > _MOST_PAIRS:
         sentences.append(f'{len(pairs) - _MOST_PAIRS} more pairs of bags contradict each other')
     return tuple(sentences)
 
 
-_CAUSES = ('; another arm, another load or a much warmer one? Identify them apart, or leave one '
-           'out')
+_CAUSES = '; another arm, another load or a much warmer one? Identify them apart, or leave one out'
 
 
 def residual_of_bags(bags: Sequence[BagSummary], theta: Array) -> tuple[tuple[str, float], ...]:
     """Return each bag's name and its residual's root mean square [N m] under parameters (p,)."""
-    return tuple((bag.whole.name, float(np.sqrt(
-        bag.whole.factors.squares(theta).sum() / bag.whole.factors.samples))) for bag in bags)
+    return tuple(
+        (
+            bag.whole.name,
+            float(np.sqrt(bag.whole.factors.squares(theta).sum() / bag.whole.factors.samples)),
+        )
+        for bag in bags
+    )
 
 
-def hand_contradictions(bags: Sequence[BagSummary], model: TorqueModel, start: ArmDescription,
-                        candidates: Sequence[ArmDescription]) -> tuple[str, ...]:
+def hand_contradictions(
+    bags: Sequence[BagSummary],
+    model: TorqueModel,
+    start: ArmDescription,
+    candidates: Sequence[ArmDescription],
+) -> tuple[str, ...]:
     """
     Return a sentence for each bag on which a hand is seen that was not named, or none that was.
 
@@ -113,6 +124,6 @@ def hand_contradictions(bags: Sequence[BagSummary], model: TorqueModel, start: A
         errors = [float(np.sqrt(whole.squares(theta).sum() / whole.samples)) for theta in values]
         seen = hand_verdict(list(zip(candidates, errors)))
         if seen.mounted is not None and seen.mounted != (start.hand != 'none'):
-            named = ('no hand' if start.hand == 'none' else start.hand)
+            named = 'no hand' if start.hand == 'none' else start.hand
             sentences.append(f'{bag.whole.name}: {seen.sentence[:-1]}; but {named} was named')
     return tuple(sentences)

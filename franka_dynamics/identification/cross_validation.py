@@ -75,9 +75,13 @@ class CrossValidation:
         return self.strengths[int(np.flatnonzero(allowed & (errors <= (1.0 + _EQUAL) * best))[-1])]
 
 
-def cross_validate(parts: Sequence[QRFactors], noise: Noise, pull: Pull,
-                   strengths: Sequence[float] = STRENGTHS,
-                   reaches: Sequence[tuple[float, ...]] = ()) -> CrossValidation:
+def cross_validate(
+    parts: Sequence[QRFactors],
+    noise: Noise,
+    pull: Pull,
+    strengths: Sequence[float] = STRENGTHS,
+    reaches: Sequence[tuple[float, ...]] = (),
+) -> CrossValidation:
     """
     Predict each part from the others: for every choice of reaches, then for every strength.
 
@@ -104,18 +108,35 @@ def cross_validate(parts: Sequence[QRFactors], noise: Noise, pull: Pull,
     """
     if len(parts) < 2:
         raise IdentificationError(f'Cross-validation needs at least two parts; got {len(parts)}.')
-    rest = [reduce(add, [*parts[:k], *parts[k + 1:]]).weighted(noise.weights)
-            for k in range(len(parts))]
-    tried = [(choice, _errors(parts, rest, pull.fitting(pull.model.friction.chosen(choice)),
-                              _STRENGTH_FOR_REACHES)[0]) for choice in reaches]
+    rest = [
+        reduce(add, [*parts[:k], *parts[k + 1 :]]).weighted(noise.weights)
+        for k in range(len(parts))
+    ]
+    tried = [
+        (
+            choice,
+            _errors(
+                parts,
+                rest,
+                pull.fitting(pull.model.friction.chosen(choice)),
+                _STRENGTH_FOR_REACHES,
+            )[0],
+        )
+        for choice in reaches
+    ]
     best = _first_of_the_best(tried) if tried else ()
     chosen = pull.fitting(pull.model.friction.chosen(best)) if tried else pull
     errors = [_errors(parts, rest, chosen, strength) for strength in strengths]
     start = sum(part.squares(pull.center).sum() for part in parts)
     samples = sum(part.samples for part in parts)
     return CrossValidation(
-        tuple(strengths), tuple(error for error, _ in errors), tuple(rigid for _, rigid in errors),
-        float(np.sqrt(start / samples)), best, tuple(tried))
+        tuple(strengths),
+        tuple(error for error, _ in errors),
+        tuple(rigid for _, rigid in errors),
+        float(np.sqrt(start / samples)),
+        best,
+        tuple(tried),
+    )
 
 
 def _first_of_the_best(tried: Sequence[tuple[tuple[float, ...], float]]) -> tuple[float, ...]:
@@ -124,8 +145,9 @@ def _first_of_the_best(tried: Sequence[tuple[tuple[float, ...], float]]) -> tupl
     return next(choice for choice, error in tried if error <= bound)
 
 
-def _errors(parts: Sequence[QRFactors], rest: Sequence[tuple[Array, Array]], pull: Pull,
-            strength: float) -> tuple[float, float]:
+def _errors(
+    parts: Sequence[QRFactors], rest: Sequence[tuple[Array, Array]], pull: Pull, strength: float
+) -> tuple[float, float]:
     """Return the root mean square of the left-out torques, and of those without friction."""
     squares, rigid = 0.0, 0.0
     for left_out, others in zip(parts, rest):

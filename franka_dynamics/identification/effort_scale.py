@@ -52,16 +52,18 @@ def find_effort_scale(factors: QRFactors, pull: Pull, arm: ArmDescription) -> Ar
     try:
         from scipy.optimize import least_squares
     except ImportError as error:
-        raise MissingDependencyError("Finding the effort's scale needs scipy: pip install "
-                                     "'franka_dynamics[identify]'.") from error
-    per_torque, deviation = _with_inertias(factors, pull.center[:len(pull.model.base)])
+        raise MissingDependencyError(
+            "Finding the effort's scale needs scipy: pip install 'franka_dynamics[identify]'."
+        ) from error
+    per_torque, deviation = _with_inertias(factors, pull.center[: len(pull.model.base)])
     limit = arm.limit('effort')
     for name, slope in zip(arm.joint_names, per_torque):
         if not np.isfinite(slope) or slope == 0.0:
             raise IdentificationError(
                 f'The effort of {name} shows no torque of the model, so that its unit cannot be '
                 "found: give every joint's with --effort-scale, or record a motion that loads "
-                'it.')
+                'it.'
+            )
     start, logarithm = per_torque, np.zeros(len(per_torque))
     # Without torque limits friction is measured by the largest torque, which is now in N m.
     scaled = replace(pull, effort=np.where(np.isfinite(limit), limit, pull.effort / abs(start)))
@@ -69,12 +71,15 @@ def find_effort_scale(factors: QRFactors, pull: Pull, arm: ArmDescription) -> Ar
         weights = 1.0 / np.maximum(deviation, np.finfo(float).tiny)
         found = least_squares(
             lambda x, weights=weights: np.append(
-                _residual(factors, scaled, start * np.exp(x), weights), x.mean() / _AS_A_WHOLE),
-            logarithm, method='lm')
+                _residual(factors, scaled, start * np.exp(x), weights), x.mean() / _AS_A_WHOLE
+            ),
+            logarithm,
+            method='lm',
+        )
         logarithm = found.x
         per_torque = start * np.exp(logarithm)
-        squares = found.fun[:factors.r_factors.shape[0] * factors.r_factors.shape[1]]
-        own = np.sum(squares.reshape(len(start), -1)**2, axis=1) / weights**2
+        squares = found.fun[: factors.r_factors.shape[0] * factors.r_factors.shape[1]]
+        own = np.sum(squares.reshape(len(start), -1) ** 2, axis=1) / weights**2
         deviation = np.sqrt(own / max(factors.samples, 1))
     return np.asarray(1.0 / per_torque)
 
@@ -94,7 +99,7 @@ def _with_inertias(factors: QRFactors, base_values: Array) -> tuple[Array, Array
     b = len(base_values)
     slopes, left = [], []
     for rows in factors.r_factors:
-        columns = np.column_stack([rows[:, :b] @ base_values, rows[:, b:b + factors.terms]])
+        columns = np.column_stack([rows[:, :b] @ base_values, rows[:, b : b + factors.terms]])
         lengths = np.linalg.norm(columns, axis=0)
         columns, lengths = columns[:, lengths > 0.0], lengths[lengths > 0.0]
         solution = np.linalg.lstsq(columns / lengths, rows[:, -2], rcond=1e-6)[0] / lengths
@@ -112,8 +117,9 @@ def _residual(factors: QRFactors, pull: Pull, per_torque: Array, weights: Array)
     rows[:, :, :b] = gain * factors.r_factors[:, :, :b]
     for joint in range(n):
         place = b + joint * factors.terms
-        rows[joint, :, place:place + factors.terms] = (
-            gain[joint] * factors.r_factors[joint, :, b:b + factors.terms])
+        rows[joint, :, place : place + factors.terms] = (
+            gain[joint] * factors.r_factors[joint, :, b : b + factors.terms]
+        )
     effort = (weights[:, None] * factors.r_factors[:, :, -2]).ravel()
     root = np.sqrt(_STRENGTH) * pull.root
     matrix = np.concatenate([rows.reshape(len(effort), -1), root, pull.friction_root])

@@ -99,8 +99,12 @@ class _Reach(NamedTuple):
     effects: Array  # (k, 10): orthonormal, zero on the parameters without any energy
 
 
-def eliminations(arm: ArmDescription | BodyTree, gravity: Array, *, rotor_inertia: bool,
-                 ) -> tuple[list[Elimination], RankGap]:
+def eliminations(
+    arm: ArmDescription | BodyTree,
+    gravity: Array,
+    *,
+    rotor_inertia: bool,
+) -> tuple[list[Elimination], RankGap]:
     """
     Return for each link what can be moved to the link before it.
 
@@ -136,14 +140,19 @@ def eliminations(arm: ArmDescription | BodyTree, gravity: Array, *, rotor_inerti
     reaches = {BASE: _Reach(np.zeros((0, 6)), ranks.row_space(rows))}
     found = []
     for index, joint in enumerate(joints):
-        elimination, reaches[index] = _eliminate(joint, reaches[joint.parent], rotor_inertia,
-                                                 ranks)
+        elimination, reaches[index] = _eliminate(
+            joint, reaches[joint.parent], rotor_inertia, ranks
+        )
         found.append(_out_of_unit(elimination, unit, joint.kind))
     return found, ranks.gap()
 
 
-def _eliminate(joint: _Joint, before: _Reach, rotor_inertia: bool, ranks: _RankDecisions,
-               ) -> tuple[Elimination, _Reach]:
+def _eliminate(
+    joint: _Joint,
+    before: _Reach,
+    rotor_inertia: bool,
+    ranks: _RankDecisions,
+) -> tuple[Elimination, _Reach]:
     """Return what goes from one link, and the reach of that link."""
     positions = _ANGLES if joint.kind is JointKind.REVOLUTE else _LENGTHS
     step = joint.step(positions)
@@ -158,7 +167,8 @@ def _eliminate(joint: _Joint, before: _Reach, rotor_inertia: bool, ranks: _RankD
         conditions[-1, PER_LINK] = 1.0
     places, within = _null_vectors(
         ranks.row_space(conditions),
-        elimination_order(joint.kind, joint.screw, rotor_inertia=rotor_inertia))
+        elimination_order(joint.kind, joint.screw, rotor_inertia=rotor_inertia),
+    )
     onto = _clean(step.transfer[0].T @ within[:PER_LINK])
     rows = np.concatenate((coupled, step.quadratic[None], carried.reshape(-1, PER_LINK)))
     moved = twists_seen_from(joint.poses(positions), before.twists)
@@ -169,11 +179,20 @@ def _eliminate(joint: _Joint, before: _Reach, rotor_inertia: bool, ranks: _RankD
 
 def _arm_joints(description: ArmDescription) -> tuple[list[_Joint], float]:
     """Return an arm's joints, and the unit of length [m]."""
-    unit = max((abs(length) for joint in description.joints
-                for length in (joint.row.a, joint.row.d)), default=0.0) or 1.0
-    scaled = replace(description, joints=tuple(
-        replace(joint, row=replace(joint.row, a=joint.row.a / unit, d=joint.row.d / unit))
-        for joint in description.joints))
+    unit = (
+        max(
+            (abs(length) for joint in description.joints for length in (joint.row.a, joint.row.d)),
+            default=0.0,
+        )
+        or 1.0
+    )
+    scaled = replace(
+        description,
+        joints=tuple(
+            replace(joint, row=replace(joint.row, a=joint.row.a / unit, d=joint.row.d / unit))
+            for joint in description.joints
+        ),
+    )
     screws = joint_twists(scaled)
 
     def joint(index: int) -> _Joint:
@@ -182,8 +201,13 @@ def _arm_joints(description: ArmDescription) -> tuple[list[_Joint], float]:
             q[:, index] = positions
             return scaled.joint_transforms(q)[index]
 
-        return _Joint(index - 1, scaled.joints[index].kind, screws[index],
-                      lambda positions: link_step(scaled, index, positions), poses)
+        return _Joint(
+            index - 1,
+            scaled.joints[index].kind,
+            screws[index],
+            lambda positions: link_step(scaled, index, positions),
+            poses,
+        )
 
     return [joint(index) for index in range(scaled.n)], unit
 
@@ -191,14 +215,24 @@ def _arm_joints(description: ArmDescription) -> tuple[list[_Joint], float]:
 def _tree_joints(tree: BodyTree) -> tuple[list[_Joint], float]:
     """Return a tree's joints, and the unit of length [m]."""
     rows = tree_rows(tree)
-    unit = max((abs(length) for row in rows for length in (row.b, row.row.a, row.row.d)),
-               default=0.0) or 1.0
-    scaled = [replace(row, b=row.b / unit,
-                      row=replace(row.row, a=row.row.a / unit, d=row.row.d / unit))
-              for row in rows]
-    return [_Joint(row.parent, row.kind, tree.twists[i],
-                   lambda positions, row=row: tree_link_step(row, positions),  # type: ignore
-                   row.poses) for i, row in enumerate(scaled)], unit
+    unit = (
+        max((abs(length) for row in rows for length in (row.b, row.row.a, row.row.d)), default=0.0)
+        or 1.0
+    )
+    scaled = [
+        replace(row, b=row.b / unit, row=replace(row.row, a=row.row.a / unit, d=row.row.d / unit))
+        for row in rows
+    ]
+    return [
+        _Joint(
+            row.parent,
+            row.kind,
+            tree.twists[i],
+            lambda positions, row=row: tree_link_step(row, positions),  # type: ignore
+            row.poses,
+        )
+        for i, row in enumerate(scaled)
+    ], unit
 
 
 def elimination_order(kind: JointKind, screw: Array, *, rotor_inertia: bool) -> list[int]:
@@ -254,6 +288,8 @@ def _out_of_unit(elimination: Elimination, unit: float, kind: JointKind) -> Elim
     link = np.array([unit**2] * 6 + [unit] * 3 + [1.0])
     whole = np.append(link, unit**2 if kind is JointKind.REVOLUTE else 1.0)  # the rotor's behind
     going = whole[list(step.places)]
-    own = whole[:len(step.within), None]
-    return replace(elimination, step=Step(step.places, step.within * own / going,
-                                          step.onto * link[:, None] / going))
+    own = whole[: len(step.within), None]
+    return replace(
+        elimination,
+        step=Step(step.places, step.within * own / going, step.onto * link[:, None] / going),
+    )

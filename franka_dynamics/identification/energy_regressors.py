@@ -71,13 +71,17 @@ def link_step(description: ArmDescription, index: int, position: ArrayLike) -> L
     r = np.full(at.shape, row.d) if revolute else row.d + at
     still = np.zeros(at.shape)
     if description.convention is Convention.MODIFIED:
-        return LinkStep(transfer_matrix(row.alpha, row.a, theta, r),
-                        coupling_matrix(row.alpha, row.a, theta, r, revolute=revolute),
-                        _quadratic(revolute))
+        return LinkStep(
+            transfer_matrix(row.alpha, row.a, theta, r),
+            coupling_matrix(row.alpha, row.a, theta, r, revolute=revolute),
+            _quadratic(revolute),
+        )
     behind = transfer_matrix(row.alpha, row.a, still, still)
-    return LinkStep(behind @ transfer_matrix(0.0, 0.0, theta, r),
-                    behind @ coupling_matrix(0.0, 0.0, theta, r, revolute=revolute),
-                    transfer_matrix(row.alpha, row.a, 0.0, 0.0) @ _quadratic(revolute))
+    return LinkStep(
+        behind @ transfer_matrix(0.0, 0.0, theta, r),
+        behind @ coupling_matrix(0.0, 0.0, theta, r, revolute=revolute),
+        transfer_matrix(row.alpha, row.a, 0.0, 0.0) @ _quadratic(revolute),
+    )
 
 
 def tree_link_step(row: TreeRow, position: ArrayLike) -> LinkStep:
@@ -102,14 +106,16 @@ def tree_link_step(row: TreeRow, position: ArrayLike) -> LinkStep:
     theta = row.row.theta + at if revolute else np.full(at.shape, row.row.theta)
     r = np.full(at.shape, row.row.d) if revolute else row.row.d + at
     seen = twists_seen_from(row.before, np.eye(6)).T
-    return LinkStep(transfer_matrix(alpha, a, theta, r) @ transfer_matrix(0.0, 0.0, row.gamma,
-                                                                          row.b),
-                    coupling_matrix(alpha, a, theta, r, revolute=revolute) @ seen,
-                    _quadratic(revolute))
+    return LinkStep(
+        transfer_matrix(alpha, a, theta, r) @ transfer_matrix(0.0, 0.0, row.gamma, row.b),
+        coupling_matrix(alpha, a, theta, r, revolute=revolute) @ seen,
+        _quadratic(revolute),
+    )
 
 
-def energy_regressors(description: ArmDescription, q: ArrayLike, dq: ArrayLike,
-                      gravity: ArrayLike = GRAVITY) -> tuple[Array, Array]:
+def energy_regressors(
+    description: ArmDescription, q: ArrayLike, dq: ArrayLike, gravity: ArrayLike = GRAVITY
+) -> tuple[Array, Array]:
     """
     Return DE and DU: kinetic energy E = DE X and potential energy U = DU X.
 
@@ -140,15 +146,19 @@ def energy_regressors(description: ArmDescription, q: ArrayLike, dq: ArrayLike,
     screws = joint_twists(description)
     twist = np.zeros((*position.shape[:-1], 1, 6))
     kinetic = np.zeros((*position.shape[:-1], PER_LINK))
-    potential = np.broadcast_to(base_potential(np.asarray(description.base, dtype=float),
-                                               gravity_vector(gravity)),
-                                kinetic.shape)
+    potential = np.broadcast_to(
+        base_potential(np.asarray(description.base, dtype=float), gravity_vector(gravity)),
+        kinetic.shape,
+    )
     kinetics, potentials = [], []
     for i, pose in enumerate(description.joint_transforms(position)):
         step = link_step(description, i, position[..., i])
         rate = velocity[..., i, None]
-        kinetic = (_times(step.transfer, kinetic) + rate * _times(step.coupling, twist[..., 0, :])
-                   + 0.5 * rate**2 * step.quadratic)
+        kinetic = (
+            _times(step.transfer, kinetic)
+            + rate * _times(step.coupling, twist[..., 0, :])
+            + 0.5 * rate**2 * step.quadratic
+        )
         potential = _times(step.transfer, potential)
         twist = twists_seen_from(pose, twist) + rate[..., None] * screws[i]
         kinetics.append(kinetic)
@@ -186,34 +196,65 @@ def transfer_matrix(alpha: float, d: float, theta: ArrayLike, r: ArrayLike) -> A
     csa = ca * sa
     one, zero = np.ones_like(c), np.zeros_like(c)
     out = np.zeros((*theta.shape, PER_LINK, PER_LINK))
-    out[..., :6, :6] = _stack([
-        [c * c, c * s * ca, c * s * sa, s * s * ca * ca, s * s * csa, s * s * sa * sa],
-        [-2 * c * s, (c * c - s * s) * ca, (c * c - s * s) * sa,
-         2 * c * s * ca * ca, 2 * c * s * csa, 2 * c * s * sa * sa],
-        [zero, -c * sa, c * ca, -2 * s * csa, s * (ca * ca - sa * sa), 2 * s * csa],
-        [s * s, -c * s * ca, -c * s * sa, c * c * ca * ca, c * c * csa, c * c * sa * sa],
-        [zero, s * sa, -s * ca, -2 * c * csa, c * (ca * ca - sa * sa), 2 * c * csa],
-        [zero, zero, zero, sa * sa * one, -csa * one, ca * ca * one]])
+    out[..., :6, :6] = _stack(
+        [
+            [c * c, c * s * ca, c * s * sa, s * s * ca * ca, s * s * csa, s * s * sa * sa],
+            [
+                -2 * c * s,
+                (c * c - s * s) * ca,
+                (c * c - s * s) * sa,
+                2 * c * s * ca * ca,
+                2 * c * s * csa,
+                2 * c * s * sa * sa,
+            ],
+            [zero, -c * sa, c * ca, -2 * s * csa, s * (ca * ca - sa * sa), 2 * s * csa],
+            [s * s, -c * s * ca, -c * s * sa, c * c * ca * ca, c * c * csa, c * c * sa * sa],
+            [zero, s * sa, -s * ca, -2 * c * csa, c * (ca * ca - sa * sa), 2 * c * csa],
+            [zero, zero, zero, sa * sa * one, -csa * one, ca * ca * one],
+        ]
+    )
     turn = sa * sa - ca * ca
-    out[..., 6:9, :6] = np.swapaxes(_stack([
-        [zero, zero, 2 * r],
-        [c * sa * r - s * ca * d, -c * ca * d - s * sa * r, sa * d * one],
-        [-c * ca * r - s * sa * d, -c * sa * d + s * ca * r, -ca * d * one],
-        [2 * (c * d + s * csa * r), 2 * (c * csa * r - s * d), 2 * ca * ca * r],
-        [s * r * turn, c * r * turn, 2 * csa * r],
-        [2 * (c * d - s * csa * r), 2 * (-c * csa * r - s * d), 2 * sa * sa * r]]), -1, -2)
-    out[..., 9, :6] = np.stack([
-        r * r, sa * d * r, -ca * d * r, ca * ca * r * r + d * d, csa * r * r,
-        sa * sa * r * r + d * d], axis=-1)
+    out[..., 6:9, :6] = np.swapaxes(
+        _stack(
+            [
+                [zero, zero, 2 * r],
+                [c * sa * r - s * ca * d, -c * ca * d - s * sa * r, sa * d * one],
+                [-c * ca * r - s * sa * d, -c * sa * d + s * ca * r, -ca * d * one],
+                [2 * (c * d + s * csa * r), 2 * (c * csa * r - s * d), 2 * ca * ca * r],
+                [s * r * turn, c * r * turn, 2 * csa * r],
+                [2 * (c * d - s * csa * r), 2 * (-c * csa * r - s * d), 2 * sa * sa * r],
+            ]
+        ),
+        -1,
+        -2,
+    )
+    out[..., 9, :6] = np.stack(
+        [
+            r * r,
+            sa * d * r,
+            -ca * d * r,
+            ca * ca * r * r + d * d,
+            csa * r * r,
+            sa * sa * r * r + d * d,
+        ],
+        axis=-1,
+    )
     # Behind them the transposed homogeneous transform of eq. (1).
-    out[..., 6:9, 6:9] = _stack([[c, s * ca, s * sa], [-s, c * ca, c * sa],
-                                 [zero, -sa * one, ca * one]])
+    out[..., 6:9, 6:9] = _stack(
+        [[c, s * ca, s * sa], [-s, c * ca, c * sa], [zero, -sa * one, ca * one]]
+    )
     out[..., 9, 6:] = np.stack([d * one, -sa * r, ca * r, one], axis=-1)
     return out
 
 
-def coupling_matrix(alpha: float, d: float, theta: ArrayLike, r: ArrayLike, *, revolute: bool,
-                    ) -> Array:
+def coupling_matrix(
+    alpha: float,
+    d: float,
+    theta: ArrayLike,
+    r: ArrayLike,
+    *,
+    revolute: bool,
+) -> Array:
     """
     Return B with f^j = dq B (v, omega) + 1/2 dq^2 (...), shape (..., 10, 6).
 
@@ -230,9 +271,11 @@ def coupling_matrix(alpha: float, d: float, theta: ArrayLike, r: ArrayLike, *, r
         out[..., 4, omega] = np.stack([-s, c * ca, c * sa], axis=-1)
         out[..., 5, omega] = (0.0, -sa, ca)
         out[..., 6, omega] = np.stack(
-            [-c * r, -c * sa * d - s * ca * r, c * ca * d - s * sa * r], axis=-1)  # DS3
+            [-c * r, -c * sa * d - s * ca * r, c * ca * d - s * sa * r], axis=-1
+        )  # DS3
         out[..., 7, omega] = np.stack(
-            [s * r, -c * ca * r + s * sa * d, -c * sa * r - s * ca * d], axis=-1)
+            [s * r, -c * ca * r + s * sa * d, -c * sa * r - s * ca * d], axis=-1
+        )
         out[..., 6, v] = np.stack([-s, c * ca, c * sa], axis=-1)  # DS4
         out[..., 7, v] = np.stack([-c, -s * ca, -s * sa], axis=-1)
     else:

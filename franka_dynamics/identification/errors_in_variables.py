@@ -25,9 +25,18 @@ from ..recordings.preprocessing import acceleration, low_pass, Motion
 from ..typing import Array
 
 
-def errors_in_variables_bias(motions: Sequence[Motion], theta: Array, noise: Noise, pull: Pull,
-                 strength: float, *, position: float, velocity: float, runs: int = 10,
-                 seed: int = 0) -> Array:
+def errors_in_variables_bias(
+    motions: Sequence[Motion],
+    theta: Array,
+    noise: Noise,
+    pull: Pull,
+    strength: float,
+    *,
+    position: float,
+    velocity: float,
+    runs: int = 10,
+    seed: int = 0,
+) -> Array:
     """
     Return the mean shift of every parameter, shape (p,).
 
@@ -54,9 +63,13 @@ def errors_in_variables_bias(motions: Sequence[Motion], theta: Array, noise: Noi
     efforts = [pull.model.torque(motion, theta) for motion in motions]
 
     def shifted(recorded: Sequence[Motion]) -> Array:
-        factors = reduce(add, [
-            QRFactors.of(pull.model, replace(motion, effort=effort, effort_unfiltered=effort))
-            for motion, effort in zip(recorded, efforts)])
+        factors = reduce(
+            add,
+            [
+                QRFactors.of(pull.model, replace(motion, effort=effort, effort_unfiltered=effort))
+                for motion, effort in zip(recorded, efforts)
+            ],
+        )
         return estimate(factors, noise, pull, strength).theta
 
     exact = shifted(motions)
@@ -67,9 +80,17 @@ def errors_in_variables_bias(motions: Sequence[Motion], theta: Array, noise: Noi
     return np.asarray(np.mean(shifts, axis=0))
 
 
-def _disturbed(motion: Motion, position: float, velocity: float, rng: np.random.Generator,
-               ) -> Motion:
+def _disturbed(
+    motion: Motion,
+    position: float,
+    velocity: float,
+    rng: np.random.Generator,
+) -> Motion:
     q_noise = low_pass(position * rng.standard_normal(motion.q.shape), motion.options)
     dq_noise = low_pass(velocity * rng.standard_normal(motion.q.shape), motion.options)
-    return replace(motion, q=motion.q + q_noise, dq=motion.dq + dq_noise,
-                   ddq=motion.ddq + acceleration(dq_noise, motion.options))
+    return replace(
+        motion,
+        q=motion.q + q_noise,
+        dq=motion.dq + dq_noise,
+        ddq=motion.ddq + acceleration(dq_noise, motion.options),
+    )

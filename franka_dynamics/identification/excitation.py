@@ -51,8 +51,13 @@ class Excitation:
     random_worst: Array
 
 
-def random_trajectory(problem: ExcitationProblem, start: Array, period: float, harmonics: int,
-                      rng: np.random.Generator) -> FourierTrajectory:
+def random_trajectory(
+    problem: ExcitationProblem,
+    start: Array,
+    period: float,
+    harmonics: int,
+    rng: np.random.Generator,
+) -> FourierTrajectory:
     """
     Return a random trajectory, as large as all limits allow.
 
@@ -66,15 +71,19 @@ def random_trajectory(problem: ExcitationProblem, start: Array, period: float, h
     if problem.margins(np.array([start, start]), rest, rest).min() < 0.0:
         raise IdentificationError(
             'The start pose is beyond a limit or too near to the table or to the arm itself; '
-            'choose another with --start, or smaller margins.')
+            'choose another with --start, or smaller margins.'
+        )
     # None at all for too few harmonics, which `basis` then refuses.
     coefficients = rng.standard_normal((problem.arm.n, max(0, 2 * harmonics - 2)))
     trajectory = FourierTrajectory(start, period, coefficients)
     return within_limits(problem, trajectory, _SAMPLES)
 
 
-def within_limits(problem: ExcitationProblem, trajectory: FourierTrajectory, samples: int,
-                  ) -> FourierTrajectory:
+def within_limits(
+    problem: ExcitationProblem,
+    trajectory: FourierTrajectory,
+    samples: int,
+) -> FourierTrajectory:
     """Return the trajectory with the largest amplitude, its own at most, that keeps all limits."""
     time = np.arange(samples) / samples * trajectory.period
 
@@ -92,17 +101,27 @@ def within_limits(problem: ExcitationProblem, trajectory: FourierTrajectory, sam
     while not keeps(low):
         low, high = 0.5 * low, low
         if low < _SMALLEST:
-            raise IdentificationError('No motion about the start pose keeps the limits; choose '
-                                      'another start, or smaller margins.')
+            raise IdentificationError(
+                'No motion about the start pose keeps the limits; choose '
+                'another start, or smaller margins.'
+            )
     while high - low > _AMPLITUDE_TOLERANCE * low:
         middle = 0.5 * (low + high)
         low, high = (middle, high) if keeps(middle) else (low, middle)
     return scaled(low)
 
 
-def optimise(problem: ExcitationProblem, start: ArrayLike, *, period: float = 10.0,
-             harmonics: int = 5, draws: int = 100, iterations: int = 60, seed: int = 0,
-             progress: Callable[[int, int], None] | None = None) -> Excitation:
+def optimise(
+    problem: ExcitationProblem,
+    start: ArrayLike,
+    *,
+    period: float = 10.0,
+    harmonics: int = 5,
+    draws: int = 100,
+    iterations: int = 60,
+    seed: int = 0,
+    progress: Callable[[int, int], None] | None = None,
+) -> Excitation:
     """
     Return a trajectory that leaves no parameter open, as far as all limits let it.
 
@@ -153,31 +172,45 @@ def optimise(problem: ExcitationProblem, start: ArrayLike, *, period: float = 10
         if progress is not None:
             progress(draws + step, draws + iterations)
 
-    improved = within_limits(problem, _improve(problem, best, iterations, report),
-                             _CHECK_SAMPLES)
+    improved = within_limits(problem, _improve(problem, best, iterations, report), _CHECK_SAMPLES)
     if problem.criterion(*improved.at(time)) > min(numbers):
         improved = within_limits(problem, best, _CHECK_SAMPLES)
     states = improved.at(time)
-    return Excitation(improved, problem.deviations(*states), problem.left_open(*states),
-                      float(problem.condition_number(*states)), np.array(worst))
+    return Excitation(
+        improved,
+        problem.deviations(*states),
+        problem.left_open(*states),
+        float(problem.condition_number(*states)),
+        np.array(worst),
+    )
 
 
-def _improve(problem: ExcitationProblem, start: FourierTrajectory, iterations: int,
-             report: Callable[[int], None]) -> FourierTrajectory:
+def _improve(
+    problem: ExcitationProblem,
+    start: FourierTrajectory,
+    iterations: int,
+    report: Callable[[int], None],
+) -> FourierTrajectory:
     """Return the trajectory that sequential quadratic programming makes of a feasible one."""
     try:
         from scipy.optimize import minimize
     except ImportError as error:
-        raise MissingDependencyError('Optimising a trajectory needs scipy: pip install '
-                                     "'franka_dynamics[identify]'.") from error
+        raise MissingDependencyError(
+            "Optimising a trajectory needs scipy: pip install 'franka_dynamics[identify]'."
+        ) from error
     evaluation = _Evaluation(problem, start)
     steps = iter(range(1, iterations + 1))
     result = minimize(
-        evaluation.objective, start.coefficients.ravel(), jac=evaluation.objective_gradient,
-        constraints=[{'type': 'ineq', 'fun': evaluation.margins,
-                      'jac': evaluation.margins_gradient}],
-        method='SLSQP', options={'maxiter': iterations, 'ftol': _CONVERGED},
-        callback=lambda _: report(next(steps, iterations)))
+        evaluation.objective,
+        start.coefficients.ravel(),
+        jac=evaluation.objective_gradient,
+        constraints=[
+            {'type': 'ineq', 'fun': evaluation.margins, 'jac': evaluation.margins_gradient}
+        ],
+        method='SLSQP',
+        options={'maxiter': iterations, 'ftol': _CONVERGED},
+        callback=lambda _: report(next(steps, iterations)),
+    )
     return replace(start, coefficients=result.x.reshape(start.coefficients.shape))
 
 

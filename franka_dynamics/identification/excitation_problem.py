@@ -71,8 +71,9 @@ class ExcitationLimits:
     def __post_init__(self) -> None:
         """Refuse a fraction that is none."""
         if not 0.0 < self.fraction <= 1.0:
-            raise IdentificationError(f'The fraction of the limits is {self.fraction}; it must '
-                                      'lie between 0 and 1.')
+            raise IdentificationError(
+                f'The fraction of the limits is {self.fraction}; it must lie between 0 and 1.'
+            )
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,7 +177,7 @@ class ExcitationProblem:
 
     def criterion(self, q: Array, dq: Array, ddq: Array) -> Array:
         """Return the logarithm of a smooth maximum of `left_open`, shape (...)."""
-        powers = np.mean(self.left_open(q, dq, ddq)**_SHARPNESS, axis=-1)
+        powers = np.mean(self.left_open(q, dq, ddq) ** _SHARPNESS, axis=-1)
         return np.asarray(np.log(powers) / _SHARPNESS)
 
     def _rows(self, q: Array, dq: Array, ddq: Array) -> Array:
@@ -220,13 +221,16 @@ class ExcitationProblem:
         points = Skeleton(arm, limits.tool)
         velocity = dq / np.maximum(self._velocity_limit(q, dq), _RESTING)
         acceleration = ddq / arm.limit('acceleration')
-        torque = (NewtonEulerModel(arm, self.gravity).inverse_dynamics(q, dq, ddq)
-                  / arm.limit('effort'))
+        torque = NewtonEulerModel(arm, self.gravity).inverse_dynamics(q, dq, ddq) / arm.limit(
+            'effort'
+        )
         parts = [q - lower - limits.position_margin, upper - q - limits.position_margin]
         for share in (velocity, acceleration, torque):
             parts += [limits.fraction - share, limits.fraction + share]
-        parts += [points.heights(q, limits.table) - limits.table_margin,
-                  points.clearances(q) - limits.clearance]
+        parts += [
+            points.heights(q, limits.table) - limits.table_margin,
+            points.clearances(q) - limits.clearance,
+        ]
         return np.concatenate(parts, axis=-1)
 
     def _velocity_limit(self, q: Array, dq: Array) -> Array:

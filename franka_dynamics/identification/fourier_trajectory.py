@@ -69,13 +69,18 @@ class FourierTrajectory:
 def basis(harmonics: int, period: float, time: Array) -> tuple[Array, Array, Array]:
     """Return the free functions and their two derivatives at some times, (..., 2 H - 2) each."""
     if harmonics < 2:
-        raise IdentificationError(f'{harmonics} harmonics leave no motion that starts and ends '
-                                  'at rest; take two or more.')
+        raise IdentificationError(
+            f'{harmonics} harmonics leave no motion that starts and ends '
+            'at rest; take two or more.'
+        )
     rate = 2.0 * np.pi / period * np.arange(1, harmonics + 1)
     phase = np.multiply.outer(time, rate)
     s, c = np.sin(phase), np.cos(phase)
-    values = (np.concatenate([s, c - 1.0], axis=-1), np.concatenate([rate * c, -rate * s], -1),
-              np.concatenate([-rate**2 * s, -rate**2 * c], axis=-1))
+    values = (
+        np.concatenate([s, c - 1.0], axis=-1),
+        np.concatenate([rate * c, -rate * s], -1),
+        np.concatenate([-(rate**2) * s, -(rate**2) * c], axis=-1),
+    )
     free = _free_directions(harmonics)
     return values[0] @ free, values[1] @ free, values[2] @ free
 

@@ -50,12 +50,14 @@ class FrictionTerms:
     def __post_init__(self) -> None:
         """Refuse widths that no term can have."""
         if not 0.0 < self.width < np.inf:
-            raise IdentificationError(f'The width of Coulomb friction is {self.width} rad/s; it '
-                                      'must be positive.')
+            raise IdentificationError(
+                f'The width of Coulomb friction is {self.width} rad/s; it must be positive.'
+            )
         for reach in self.reaches:
             if not 0.0 < reach < np.inf:
-                raise IdentificationError(f'The reach of a Maxwell-slip element is {reach} rad; '
-                                          'it must be positive.')
+                raise IdentificationError(
+                    f'The reach of a Maxwell-slip element is {reach} rad; it must be positive.'
+                )
 
     @cached_property
     def symbols(self) -> tuple[str, ...]:
@@ -72,8 +74,9 @@ class FrictionTerms:
     @cached_property
     def names(self) -> tuple[str, ...]:
         """Names fv_1, fc_1, fo_1, ... of all parameters, joint by joint."""
-        return tuple(f'{symbol}_{joint}' for joint in range(1, self.n + 1)
-                     for symbol in self.symbols)
+        return tuple(
+            f'{symbol}_{joint}' for joint in range(1, self.n + 1) for symbol in self.symbols
+        )
 
     def columns(self, q: ArrayLike, dq: ArrayLike) -> Array:
         """
@@ -89,11 +92,13 @@ class FrictionTerms:
         turned = np.tanh(velocity / self.width)
         terms = [velocity, turned, np.ones_like(velocity)]
         if self.stribeck_velocity is not None:
-            terms.append(turned * np.exp(-(velocity / self.stribeck_velocity)**2))
+            terms.append(turned * np.exp(-((velocity / self.stribeck_velocity) ** 2)))
         if self.reaches:
             # What the elements' state was before is not known: the middle of both extremes.
-            slips = [slip_states(q, self.reaches, np.full((len(self.reaches), self.n), side))
-                     for side in (-1.0, 1.0)]
+            slips = [
+                slip_states(q, self.reaches, np.full((len(self.reaches), self.n), side))
+                for side in (-1.0, 1.0)
+            ]
             terms.extend(np.moveaxis(0.5 * (slips[0] + slips[1]), 1, 0))
         return np.stack(terms, axis=-1)
 
@@ -134,8 +139,11 @@ class FrictionTerms:
         one = [not symbol.startswith(SLIP) or symbol in names for symbol in self.symbols]
         return np.tile(one, self.n)
 
-    def model(self, values: ArrayLike, deviations: ArrayLike | None = None,
-              ) -> ViscousCoulombFriction | MaxwellSlipFriction:
+    def model(
+        self,
+        values: ArrayLike,
+        deviations: ArrayLike | None = None,
+    ) -> ViscousCoulombFriction | MaxwellSlipFriction:
         """
         Return the friction model with some parameters.
 
@@ -156,9 +164,16 @@ class FrictionTerms:
         kept = [0, 1, 3, 2, *(4 + row for row in used)]
         viscous, coulomb, stribeck, offset, *slip = table[kept]
         return MaxwellSlipFriction(
-            viscous, coulomb, stribeck, offset, np.reshape(slip, (-1, self.n)),
-            np.array([self.reaches[row] for row in used]), self.width, self.stribeck_velocity,
-            None if spread is None else spread[kept])
+            viscous,
+            coulomb,
+            stribeck,
+            offset,
+            np.reshape(slip, (-1, self.n)),
+            np.array([self.reaches[row] for row in used]),
+            self.width,
+            self.stribeck_velocity,
+            None if spread is None else spread[kept],
+        )
 
 
 def fit_sigmoid(dq: ArrayLike, torque: ArrayLike) -> SigmoidFriction:
@@ -190,14 +205,19 @@ def _fit_joint(velocity: Array, torque: Array) -> Array:
     try:
         from scipy.optimize import least_squares
     except ImportError as error:
-        raise MissingDependencyError("Fitting the sigmoid needs scipy: "
-                                     "pip install 'franka_dynamics[identify]'.") from error
+        raise MissingDependencyError(
+            "Fitting the sigmoid needs scipy: pip install 'franka_dynamics[identify]'."
+        ) from error
 
     def residual(values: Array) -> Array:
-        model = SigmoidFriction(*(values[i:i + 1] for i in range(3)))
+        model = SigmoidFriction(*(values[i : i + 1] for i in range(3)))
         return model.torque(velocity[:, None])[:, 0] - torque
 
     swing = float(np.clip(np.ptp(torque), 0.01, 50.0))
-    fits = [least_squares(residual, (swing, slope, 0.0), bounds=(_LOWEST, _HIGHEST),
-                          x_scale=(swing, slope, 0.05)) for slope in (3.0, 10.0, 30.0, 90.0)]
+    fits = [
+        least_squares(
+            residual, (swing, slope, 0.0), bounds=(_LOWEST, _HIGHEST), x_scale=(swing, slope, 0.05)
+        )
+        for slope in (3.0, 10.0, 30.0, 90.0)
+    ]
     return np.asarray(min(fits, key=lambda found: float(found.cost)).x)

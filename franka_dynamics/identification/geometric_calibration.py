@@ -68,8 +68,14 @@ class GeometricCalibration:
         return self.basis.T @ np.asarray(eta, dtype=float).ravel()
 
 
-def calibrate(tree: BodyTree, q: ArrayLike, poses: ArrayLike, *, rotation_deviation: float,
-              translation_deviation: float) -> GeometricCalibration:
+def calibrate(
+    tree: BodyTree,
+    q: ArrayLike,
+    poses: ArrayLike,
+    *,
+    rotation_deviation: float,
+    translation_deviation: float,
+) -> GeometricCalibration:
     """
     Estimate twist and tool corrections from measured poses of the tool's frame.
 
@@ -107,55 +113,85 @@ def calibrate(tree: BodyTree, q: ArrayLike, poses: ArrayLike, *, rotation_deviat
         step = basis @ np.linalg.lstsq(flat, (residual * weights).ravel(), rcond=None)[0]
         current = current.with_twist_corrections(step.reshape(tree.n + 1, 6))
         if np.abs(step).max() < _STEP:
-            return _result(current, basis, flat, weights, iteration, before,
-                           _residual(current, positions, measured))
-    raise CalibrationError(f'The calibration has not settled after {_MOST_ITERATIONS} iterations; '
-                           f'its last step was {np.abs(step).max():.2g}.')
+            return _result(
+                current,
+                basis,
+                flat,
+                weights,
+                iteration,
+                before,
+                _residual(current, positions, measured),
+            )
+    raise CalibrationError(
+        f'The calibration has not settled after {_MOST_ITERATIONS} iterations; '
+        f'its last step was {np.abs(step).max():.2g}.'
+    )
 
 
 def _measured_poses(poses: ArrayLike, q: Array, n: int) -> Array:
     measured = np.asarray(poses, dtype=float)
     if q.ndim != 2 or measured.shape != (len(q), 4, 4):
-        raise CalibrationError(f'q has shape {q.shape} and poses {measured.shape}; expected '
-                               f'(N, {n}) and (N, 4, 4): one pose per row of q.')
+        raise CalibrationError(
+            f'q has shape {q.shape} and poses {measured.shape}; expected '
+            f'(N, {n}) and (N, 4, 4): one pose per row of q.'
+        )
     rotation = measured[:, :3, :3]
     with np.errstate(invalid='ignore'):
         off = np.abs(rotation @ np.swapaxes(rotation, 1, 2) - np.eye(3)).max(axis=(1, 2))
-        proper = (off < _RIGID) & (np.linalg.det(rotation) > 0.0) & np.isfinite(
-            measured).all(axis=(1, 2)) & (measured[:, 3] == (0, 0, 0, 1)).all(axis=1)
+        proper = (
+            (off < _RIGID)
+            & (np.linalg.det(rotation) > 0.0)
+            & np.isfinite(measured).all(axis=(1, 2))
+            & (measured[:, 3] == (0, 0, 0, 1)).all(axis=1)
+        )
     if not proper.all():
         bad = int(np.flatnonzero(~proper)[0])
-        raise CalibrationError(f'Measured pose {bad} is no rigid motion [R, p; 0, 1]: '
-                               f'{measured[bad].tolist()}.')
+        raise CalibrationError(
+            f'Measured pose {bad} is no rigid motion [R, p; 0, 1]: {measured[bad].tolist()}.'
+        )
     return measured
 
 
 def _weights(rotation_deviation: float, translation_deviation: float) -> Array:
     deviations = np.array([translation_deviation] * 3 + [rotation_deviation] * 3)
     if not (np.isfinite(deviations).all() and (deviations > 0.0).all()):
-        raise CalibrationError('The deviations of the measurement must be positive numbers [rad], '
-                               f'[m]; got {rotation_deviation} and {translation_deviation}.')
+        raise CalibrationError(
+            'The deviations of the measurement must be positive numbers [rad], '
+            f'[m]; got {rotation_deviation} and {translation_deviation}.'
+        )
     return 1.0 / deviations
 
 
 def _require_near(residual: Array) -> None:
     angles = np.linalg.norm(residual[:, 3:], axis=1)
     if angles.max() > _FAR:
-        raise CalibrationError(f'Measured pose {int(np.argmax(angles))} is turned by more than '
-                               f'{_FAR} rad against the model; check the order of the joints, '
-                               'their units and the frames the poses are measured in and of.')
+        raise CalibrationError(
+            f'Measured pose {int(np.argmax(angles))} is turned by more than '
+            f'{_FAR} rad against the model; check the order of the joints, '
+            'their units and the frames the poses are measured in and of.'
+        )
 
 
-def _result(found: BodyTree, basis: Array, jacobian: Array, weights: Array,
-            iterations: int, before: Array, after: Array) -> GeometricCalibration:
+def _result(
+    found: BodyTree,
+    basis: Array,
+    jacobian: Array,
+    weights: Array,
+    iterations: int,
+    before: Array,
+    after: Array,
+) -> GeometricCalibration:
     return GeometricCalibration(
-        tree=found, basis=basis,
+        tree=found,
+        basis=basis,
         covariance=np.asarray(np.linalg.inv(jacobian.T @ jacobian), dtype=float),
         rotation_rms=(_rms(before[:, 3:]), _rms(after[:, 3:])),
         translation_rms=(_rms(before[:, :3]), _rms(after[:, :3])),
         chi_square=float(((after * weights) ** 2).sum()),
-        degrees_of_freedom=jacobian.shape[0] - jacobian.shape[1], iterations=iterations,
-        gauge=tuple(f'{name}: {_gauge(twist)}' for name, twist in zip(found.names, found.twists)))
+        degrees_of_freedom=jacobian.shape[0] - jacobian.shape[1],
+        iterations=iterations,
+        gauge=tuple(f'{name}: {_gauge(twist)}' for name, twist in zip(found.names, found.twists)),
+    )
 
 
 def identifiable_basis(tree: BodyTree) -> Array:
@@ -172,7 +208,7 @@ def identifiable_basis(tree: BodyTree) -> Array:
     basis = np.zeros((6 * len(blocks), sum(block.shape[1] for block in blocks)))
     column = 0
     for i, block in enumerate(blocks):
-        basis[6 * i:6 * i + 6, column:column + block.shape[1]] = block
+        basis[6 * i : 6 * i + 6, column : column + block.shape[1]] = block
         column += block.shape[1]
     return basis
 
@@ -187,16 +223,20 @@ def _residual(tree: BodyTree, q: Array, measured: Array) -> Array:
 def _jacobian(tree: BodyTree, q: Array) -> Array:
     """Return the tool's displacement by the stacked eta, (N, 6, 6n + 6)."""
     still = np.zeros(tree.n)
-    parts = [differentiate(tree, q[start:start + _CHUNK], still, still).tool_displacement.by_eta
-             for start in range(0, len(q), _CHUNK)]
+    parts = [
+        differentiate(tree, q[start : start + _CHUNK], still, still).tool_displacement.by_eta
+        for start in range(0, len(q), _CHUNK)
+    ]
     return np.concatenate(parts).reshape(len(q), 6, -1)
 
 
 def _require_determined(jacobian: Array, basis: Array, tree: BodyTree) -> None:
     if jacobian.shape[0] < jacobian.shape[1]:
-        raise CalibrationError(f'{jacobian.shape[0] // 6} poses give {jacobian.shape[0]} numbers '
-                               f'for {jacobian.shape[1]} unknowns; record at least '
-                               f'{-(-jacobian.shape[1] // 6)} poses, better five times as many.')
+        raise CalibrationError(
+            f'{jacobian.shape[0] // 6} poses give {jacobian.shape[0]} numbers '
+            f'for {jacobian.shape[1]} unknowns; record at least '
+            f'{-(-jacobian.shape[1] // 6)} poses, better five times as many.'
+        )
     scale = np.linalg.norm(jacobian, axis=0)
     if (scale > 0.0).all():
         _, values, rows = np.linalg.svd(jacobian / scale, full_matrices=False)
@@ -207,9 +247,11 @@ def _require_determined(jacobian: Array, basis: Array, tree: BodyTree) -> None:
         shares = np.abs(basis @ weak.T).reshape(tree.n + 1, -1).max(axis=1)
         labels = (*tree.names, 'the tool')
         named = [labels[i] for i in np.flatnonzero(shares > 0.1 * shares.max())]
-        raise CalibrationError(f'The poses leave {len(weak)} combination(s) of corrections '
-                               f'undetermined, in which {", ".join(named)} take part; record '
-                               'poses in which these joints move, and independently.')
+        raise CalibrationError(
+            f'The poses leave {len(weak)} combination(s) of corrections '
+            f'undetermined, in which {", ".join(named)} take part; record '
+            'poses in which these joints move, and independently.'
+        )
 
 
 def _gauge(twist: Array) -> str:
@@ -219,7 +261,9 @@ def _gauge(twist: Array) -> str:
 
 
 def _rms(values: Array) -> float:
-    return float(np.sqrt((values ** 2).sum(axis=1).mean()))
+    return float(np.sqrt((values**2).sum(axis=1).mean()))
+
+
 _FLANGE = 'flange'
 _STATES = 100
 
@@ -261,14 +305,18 @@ def calibrated_arm(nominal: ArmDescription, tree: BodyTree) -> CalibratedArm:
     if tree.names != nominal.joint_names or not tree.is_chain or tree.tool_body != tree.n - 1:
         raise CalibrationError(
             f'The tree with the joints {", ".join(tree.names)} is not {nominal.name} with its '
-            f'joints {", ".join(nominal.joint_names)} in a row and the tool on its last link.')
+            f'joints {", ".join(nominal.joint_names)} in a row and the tool on its last link.'
+        )
     zero = tree.poses(np.zeros(tree.n))
     rows = recover_rows(_chain(nominal, tree, zero), nominal.convention, _FLANGE)
     joints = tuple(replace(joint, row=row) for joint, row in zip(nominal.joints, rows.rows))
-    links = tuple(link.expressed_in(inverse_transform(frame) @ pose)
-                  for link, frame, pose in zip(tree.inertias, rows.frames, zero))
-    description = replace(nominal, joints=joints, links=links, flange=rows.flange,
-                          base=_base(rows), file='')
+    links = tuple(
+        link.expressed_in(inverse_transform(frame) @ pose)
+        for link, frame, pose in zip(tree.inertias, rows.frames, zero)
+    )
+    description = replace(
+        nominal, joints=joints, links=links, flange=rows.flange, base=_base(rows), file=''
+    )
     return CalibratedArm(description, _deviation(description, tree))
 
 
@@ -282,10 +330,18 @@ def _chain(nominal: ArmDescription, tree: BodyTree, zero: Array) -> SerialChain:
             foot[:3, 3] = np.cross(omega, v)
         axis = omega if joint.kind is JointKind.REVOLUTE else v
         # The inertia is not read; links are carried over with their own poses.
-        joints.append(ChainJoint(joint.name, joint.kind, joint.name, pose @ foot, axis,
-                                 nominal.links[0], ()))
-    return SerialChain(nominal.name, 'the calibrated arm', 'base', np.eye(4), None, tuple(joints),
-                       tool_frames={_FLANGE: zero[-1] @ tree.tool})
+        joints.append(
+            ChainJoint(joint.name, joint.kind, joint.name, pose @ foot, axis, nominal.links[0], ())
+        )
+    return SerialChain(
+        nominal.name,
+        'the calibrated arm',
+        'base',
+        np.eye(4),
+        None,
+        tuple(joints),
+        tool_frames={_FLANGE: zero[-1] @ tree.tool},
+    )
 
 
 def _base(rows: RecoveredRows) -> Array:
@@ -300,5 +356,7 @@ def _deviation(description: ArmDescription, tree: BodyTree) -> tuple[float, floa
     q = sample_states(description, _STATES, 0).q
     expected = tree.poses(q)[:, -1] @ tree.tool
     off = inverse_transform(expected) @ NewtonEulerModel(description).frames(q)[:, -1]
-    return (float(np.linalg.norm(log3(off[:, :3, :3]), axis=1).max()),
-            float(np.linalg.norm(off[:, :3, 3], axis=1).max()))
+    return (
+        float(np.linalg.norm(log3(off[:, :3, :3]), axis=1).max()),
+        float(np.linalg.norm(off[:, :3, 3], axis=1).max()),
+    )

@@ -120,30 +120,50 @@ class Problem:
         validation, strength = None, self.options.strength
         if strength is None or len(self.options.reach_choices) > 1:
             strengths = () if strength is not None else self.options.strengths
-            validation = cross_validate([part.factors for part in scaled], noise, pull,
-                                        strengths, self.options.reach_choices)
+            validation = cross_validate(
+                [part.factors for part in scaled],
+                noise,
+                pull,
+                strengths,
+                self.options.reach_choices,
+            )
             strength = validation.chosen if strength is None else strength
-        reaches = (validation.reaches if validation is not None
-                   else next(iter(self.options.reach_choices), ()))
+        reaches = (
+            validation.reaches
+            if validation is not None
+            else next(iter(self.options.reach_choices), ())
+        )
         offered = pull.fitting(self.model.friction.chosen(reaches))
         samples = total(part.factors for part in scaled)
         equations = samples.weighted(noise.weights)
         kept = without_undetermined_friction(equations, offered, strength)
         base = solve(equations, kept, strength)
         consistent = fit_consistent(
-            samples, noise, kept, strength, start=self.start,
+            samples,
+            noise,
+            kept,
+            strength,
+            start=self.start,
             mass_factor=self.options.mass_factor,
-            friction_deviations=base.deviations[len(self.model.base):])
-        alike = [self._with_friction(arm, samples, noise, offered)
-                 for arm in (self.start, *self.published)]
-        return FittedSets(kept, noise, validation, base, consistent, tuple(alike[1:]), alike[0],
-                          scale, reaches)
+            friction_deviations=base.deviations[len(self.model.base) :],
+        )
+        alike = [
+            self._with_friction(arm, samples, noise, offered)
+            for arm in (self.start, *self.published)
+        ]
+        return FittedSets(
+            kept, noise, validation, base, consistent, tuple(alike[1:]), alike[0], scale, reaches
+        )
 
-    def _with_friction(self, arm: ArmDescription, samples: QRFactors, noise: Noise,
-                       pull: Pull) -> PublishedFit:
+    def _with_friction(
+        self, arm: ArmDescription, samples: QRFactors, noise: Noise, pull: Pull
+    ) -> PublishedFit:
         """Return a set with friction of the same terms, prior and bounds, and scale if unknown."""
-        scale = (relative_scale(samples, pull, arm) if self.options.scale_unknown
-                 else np.ones(self.model.n))
+        scale = (
+            relative_scale(samples, pull, arm)
+            if self.options.scale_unknown
+            else np.ones(self.model.n)
+        )
         theta = fit_friction_alone(samples, noise, pull, self.model.base.values(arm), scale)
         return PublishedFit(f'{arm.inertial_set}, {arm.hand}', theta, scale)
 
@@ -151,8 +171,9 @@ class Problem:
         """Return what one unit of effort is in N m, found from the parts if it is not known."""
         if not self.options.scale_unknown:
             return self.options.known_scale(self.model.n)
-        return find_effort_scale(total(part.factors for part in parts),
-                                 self.pull(np.ones(self.model.n)), self.start)
+        return find_effort_scale(
+            total(part.factors for part in parts), self.pull(np.ones(self.model.n)), self.start
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -189,10 +210,17 @@ class PartScore:
         def squares(values: Array, *, unfiltered: bool = False) -> Array:
             return part.factors.squares(values, unfiltered=unfiltered, base_scale=base_scale)
 
-        return cls(part.name, part.factors.samples, squares(theta), squares(rigid),
-                   squares(theta, unfiltered=True),
-                   {cutoff: (factors.samples, factors.squares(theta, base_scale=base_scale))
-                    for cutoff, factors in part.others.items()})
+        return cls(
+            part.name,
+            part.factors.samples,
+            squares(theta),
+            squares(rigid),
+            squares(theta, unfiltered=True),
+            {
+                cutoff: (factors.samples, factors.squares(theta, base_scale=base_scale))
+                for cutoff, factors in part.others.items()
+            },
+        )
 
     def at(self, cutoff: float) -> PartScore:
         """Return the score on the same part prepared at another cut-off, `filtered` alone."""
@@ -246,8 +274,11 @@ class Verdict:
         return (not self.best or self.gain > self.spread) and self.rigid_holds
 
 
-def judge(arm: Sequence[PartScore], published: Mapping[str, Sequence[PartScore]],
-          start: Sequence[PartScore]) -> Verdict:
+def judge(
+    arm: Sequence[PartScore],
+    published: Mapping[str, Sequence[PartScore]],
+    start: Sequence[PartScore],
+) -> Verdict:
     """
     Return the verdict on an identified arm.
 
@@ -266,14 +297,20 @@ def judge(arm: Sequence[PartScore], published: Mapping[str, Sequence[PartScore]]
         return Verdict('', np.nan, np.nan, *rigid)
     best = min(published, key=lambda name: pooled(published[name], lambda one: one.filtered).whole)
     gains = np.array([theirs.error - own.error for theirs, own in zip(published[best], arm)])
-    spread = (SPREAD_DEVIATIONS * float(gains.std(ddof=1)) / np.sqrt(len(gains))
-              if len(gains) > 1 else np.nan)
+    spread = (
+        SPREAD_DEVIATIONS * float(gains.std(ddof=1)) / np.sqrt(len(gains))
+        if len(gains) > 1
+        else np.nan
+    )
     return Verdict(best, float(gains.mean()), spread, *rigid)
 
 
-def leave_out(problem: Problem, parts: Sequence[Part], tests: Sequence[Part],
-              progress: Callable[[int, int], None] | None = None,
-              ) -> tuple[list[FittedSets], list[Part]]:
+def leave_out(
+    problem: Problem,
+    parts: Sequence[Part],
+    tests: Sequence[Part],
+    progress: Callable[[int, int], None] | None = None,
+) -> tuple[list[FittedSets], list[Part]]:
     """
     Return fits and the part that each predicts unseen, its efforts as torques.
 
@@ -294,7 +331,7 @@ def leave_out(problem: Problem, parts: Sequence[Part], tests: Sequence[Part],
         return [only] * len(tests), [part.scaled(only.effort_scale) for part in tests]
     fits = []
     for k in range(len(parts)):
-        fits.append(problem.fit([*parts[:k], *parts[k + 1:]]))
+        fits.append(problem.fit([*parts[:k], *parts[k + 1 :]]))
         if progress is not None:
             progress(k + 1, len(parts))
     return fits, [part.scaled(one.effort_scale) for part, one in zip(parts, fits)]

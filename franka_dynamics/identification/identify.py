@@ -43,13 +43,18 @@ _SLOW_PART = 0.05  # of the velocity limit: below, viscous friction is as good a
 Progress = Callable[[int, int], None]
 
 
-def identify(recordings: Sequence[Recording | Motion], start: ArmDescription,
-             published: Sequence[ArmDescription] = (),
-             options: IdentificationOptions | None = None, *,
-             tests: Sequence[Recording | Motion] = (), hands: Sequence[ArmDescription] = (),
-             names: Sequence[str] = (),
-             other_cutoffs: Mapping[float, Sequence[Motion]] | None = None,
-             progress: Progress | None = None) -> Identification:
+def identify(
+    recordings: Sequence[Recording | Motion],
+    start: ArmDescription,
+    published: Sequence[ArmDescription] = (),
+    options: IdentificationOptions | None = None,
+    *,
+    tests: Sequence[Recording | Motion] = (),
+    hands: Sequence[ArmDescription] = (),
+    names: Sequence[str] = (),
+    other_cutoffs: Mapping[float, Sequence[Motion]] | None = None,
+    progress: Progress | None = None,
+) -> Identification:
     """
     Identify an arm from its recorded motions.
 
@@ -84,33 +89,58 @@ def identify(recordings: Sequence[Recording | Motion], start: ArmDescription,
     """
     chosen = IdentificationOptions() if options is None else options
     model = chosen.torque_model(start)
-    every = [prepare(one, columns=model.friction.columns) if isinstance(one, Recording) else one
-             for one in (*recordings, *tests)]
-    motions = every[:len(recordings)]
+    every = [
+        prepare(one, columns=model.friction.columns) if isinstance(one, Recording) else one
+        for one in (*recordings, *tests)
+    ]
+    motions = every[: len(recordings)]
     _require_alike(every)
     labels = list(names) or [f'recording {k + 1}' for k in range(len(every))]
     summaries = [
-        Summary.of(model, motion, chosen.folds,
-                   {cutoff: list(others)[i] for cutoff, others in (other_cutoffs or {}).items()},
-                   labels[i])
-        for i, motion in enumerate(every)]
+        Summary.of(
+            model,
+            motion,
+            chosen.folds,
+            {cutoff: list(others)[i] for cutoff, others in (other_cutoffs or {}).items()},
+            labels[i],
+        )
+        for i, motion in enumerate(every)
+    ]
 
     def sums(theta: Array, scale: Array) -> Array:
-        return np.sum([residual_lag_sums(model, motion, theta, scale) for motion in motions],
-                      axis=0)
+        return np.sum(
+            [residual_lag_sums(model, motion, theta, scale) for motion in motions], axis=0
+        )
 
     found = identify_summary(
-        reduce(add, summaries[:len(motions)]), sums, model, start, published, chosen,
-        motions[0].options, tests=reduce(add, summaries[len(motions):]) if tests else None,
-        hands=hands, progress=progress)
+        reduce(add, summaries[: len(motions)]),
+        sums,
+        model,
+        start,
+        published,
+        chosen,
+        motions[0].options,
+        tests=reduce(add, summaries[len(motions) :]) if tests else None,
+        hands=hands,
+        progress=progress,
+    )
     result = found.result
     said = tuple(remark for motion in every for remark in motion.remarks)
     result = replace(result, remarks=(*said, *result.remarks))
     if chosen.encoder_noise is not None:
         position, velocity = chosen.encoder_noise
-        result = replace(result, bias=errors_in_variables_bias(
-            every, result.base.theta, result.noise, result.pull, result.base.strength,
-            position=position, velocity=velocity))
+        result = replace(
+            result,
+            bias=errors_in_variables_bias(
+                every,
+                result.base.theta,
+                result.noise,
+                result.pull,
+                result.base.strength,
+                position=position,
+                velocity=velocity,
+            ),
+        )
     if chosen.friction == SIGMOID:
         result = with_sigmoid(result, found.fits, every, len(tests), other_cutoffs or {})
     return result
@@ -123,12 +153,19 @@ class Fitted:
         self.result, self.fits = result, fits
 
 
-def identify_summary(summary: Summary, residual_sums: Callable[[Array, Array], Array],
-                     model: TorqueModel, start: ArmDescription,
-                     published: Sequence[ArmDescription], options: IdentificationOptions,
-                     signal: SignalOptions, *, tests: Summary | None = None,
-                     hands: Sequence[ArmDescription] = (), progress: Progress | None = None,
-                     ) -> Fitted:
+def identify_summary(
+    summary: Summary,
+    residual_sums: Callable[[Array, Array], Array],
+    model: TorqueModel,
+    start: ArmDescription,
+    published: Sequence[ArmDescription],
+    options: IdentificationOptions,
+    signal: SignalOptions,
+    *,
+    tests: Summary | None = None,
+    hands: Sequence[ArmDescription] = (),
+    progress: Progress | None = None,
+) -> Fitted:
     """
     Identify an arm from a summary, wherever the recordings themselves may be.
 
@@ -157,14 +194,26 @@ def identify_summary(summary: Summary, residual_sums: Callable[[Array, Array], A
     _require_motion(summary, model)
     unseen = () if tests is None else tests.bags
     bags = (*summary.bags, *unseen)
-    said = () if options.scale_unknown else hand_contradictions(
-        [_scaled(bag, options.known_scale(model.n)) for bag in bags], model, start, hands)
+    said = (
+        ()
+        if options.scale_unknown
+        else hand_contradictions(
+            [_scaled(bag, options.known_scale(model.n)) for bag in bags], model, start, hands
+        )
+    )
     if said and not options.anyway:
         raise IdentificationError(
             f'{said[0]}. Name what is mounted with --hand, or write the file --anyway if the '
-            'body behind the last joint is to hold it.')
-    problem = Problem(model, start, tuple(published), options,
-                      np.full(model.n, filter_inflation(signal)), summary.strongest)
+            'body behind the last joint is to hold it.'
+        )
+    problem = Problem(
+        model,
+        start,
+        tuple(published),
+        options,
+        np.full(model.n, filter_inflation(signal)),
+        summary.strongest,
+    )
     problem = _with_measured_inflation(problem, summary.parts, residual_sums)
     fits, parts = leave_out(problem, summary.parts, () if tests is None else tests.parts, progress)
     everything = [*summary.parts, *(() if tests is None else tests.parts)]
@@ -175,41 +224,72 @@ def identify_summary(summary: Summary, residual_sums: Callable[[Array, Array], A
     theirs = scores[2:]
     remarks = (*said, *_slow_joints(summary, start), *_rooms_said(start))
     result = Identification(
-        model, start, options, final.pull, final.noise, filter_inflation(signal),
-        final.validation, _unregularised(samples, final), final.base, final.consistent,
-        final.consistent.arm, scores[1], tuple(theirs), tuple(scores), start_score,
+        model,
+        start,
+        options,
+        final.pull,
+        final.noise,
+        filter_inflation(signal),
+        final.validation,
+        _unregularised(samples, final),
+        final.base,
+        final.consistent,
+        final.consistent.arm,
+        scores[1],
+        tuple(theirs),
+        tuple(scores),
+        start_score,
         judge(scores[1].parts, {one.name: one.parts for one in theirs}, start_score.parts),
         final.effort_scale,
-        residual_of_bags([_scaled(bag, final.effort_scale) for bag in bags],
-                         final.consistent.theta),
-        contradictions([_scaled(bag, final.effort_scale) for bag in bags], final.noise,
-                       problem.usual(problem.pull(final.effort_scale))),
-        _not_shown(samples, final), _friction_held(final), remarks=remarks,
-        unseen_bags=len(unseen), reaches=final.reaches)
+        residual_of_bags(
+            [_scaled(bag, final.effort_scale) for bag in bags], final.consistent.theta
+        ),
+        contradictions(
+            [_scaled(bag, final.effort_scale) for bag in bags],
+            final.noise,
+            problem.usual(problem.pull(final.effort_scale)),
+        ),
+        _not_shown(samples, final),
+        _friction_held(final),
+        remarks=remarks,
+        unseen_bags=len(unseen),
+        reaches=final.reaches,
+    )
     return Fitted(result, fits)
 
 
-def _scores(final: FittedSets, fits: Sequence[FittedSets], parts: Sequence[Part],
-            samples: Sequence[Part], model: TorqueModel) -> list[Score]:
+def _scores(
+    final: FittedSets,
+    fits: Sequence[FittedSets],
+    parts: Sequence[Part],
+    samples: Sequence[Part],
+    model: TorqueModel,
+) -> list[Score]:
     """Return the scores of base, consistent, published and starting parameters, in this order."""
     every = total(part.factors for part in samples)
     one = np.ones(model.n)
 
     def score(name: str, pick: Callable[[FittedSets], tuple[Array, Array]]) -> Score:
         theta, scale = pick(final)
-        return Score(name, theta,
-                     errors_of(every.squares(theta, base_scale=scale), every.samples),
-                     tuple(PartScore.of(part, model, *pick(fit)) for part, fit in
-                           zip(parts, fits)))
+        return Score(
+            name,
+            theta,
+            errors_of(every.squares(theta, base_scale=scale), every.samples),
+            tuple(PartScore.of(part, model, *pick(fit)) for part, fit in zip(parts, fits)),
+        )
 
     def alike(published: PublishedFit) -> tuple[Array, Array]:
         return published.theta, published.base_scale
 
-    return [score('base parameters', lambda fit: (fit.base.theta, one)),
-            score('consistent', lambda fit: (fit.consistent.theta, one)),
-            *(score(own.name, lambda fit, k=k: alike(fit.published[k]))  # type: ignore[misc]
-              for k, own in enumerate(final.published)),
-            score(final.start.name, lambda fit: alike(fit.start))]
+    return [
+        score('base parameters', lambda fit: (fit.base.theta, one)),
+        score('consistent', lambda fit: (fit.consistent.theta, one)),
+        *(
+            score(own.name, lambda fit, k=k: alike(fit.published[k]))  # type: ignore[misc]
+            for k, own in enumerate(final.published)
+        ),
+        score(final.start.name, lambda fit: alike(fit.start)),
+    ]
 
 
 def _scaled(bag: BagSummary, scale: Array) -> BagSummary:
@@ -233,11 +313,13 @@ def _require_motion(summary: Summary, model: TorqueModel) -> None:
             f'depends on {", ".join(moments)} alone. The other '
             f'{len(inertias)} base parameters ({", ".join(inertias)}) take acceleration to show, '
             'and friction takes velocity of both signs: record a motion that turns every joint '
-            'to and fro, such as franka-dynamics excite makes.')
+            'to and fro, such as franka-dynamics excite makes.'
+        )
 
 
-def _with_measured_inflation(problem: Problem, parts: Sequence[Part],
-                             residual_sums: Callable[[Array, Array], Array]) -> Problem:
+def _with_measured_inflation(
+    problem: Problem, parts: Sequence[Part], residual_sums: Callable[[Array, Array], Array]
+) -> Problem:
     """Return the problem whose samples repeat each other as the residuals do, not the filter."""
     scale = problem.effort_scale(parts)
     scaled = [part.scaled(scale) for part in parts]
@@ -259,34 +341,52 @@ def _not_shown(samples: Sequence[Part], final: FittedSets) -> tuple[str, ...]:
     """Return the base parameters about which the motion says next to nothing."""
     pull = final.pull
     left = estimate(total(part.factors for part in samples), final.noise, pull, 1.0).deviations
-    return tuple(name for name, ratio in zip(
-        pull.model.base.names, left[:len(pull.deviations)] / pull.deviations) if ratio > NOT_SHOWN)
+    return tuple(
+        name
+        for name, ratio in zip(
+            pull.model.base.names, left[: len(pull.deviations)] / pull.deviations
+        )
+        if ratio > NOT_SHOWN
+    )
 
 
 def _friction_held(final: FittedSets) -> tuple[str, ...]:
     """Return the friction parameters that were offered but are held at zero."""
     offered = final.pull.model.friction.chosen(final.reaches)
-    return tuple(name for name, there, fitted in zip(
-        final.pull.model.friction.names, offered, final.pull.fitted) if there and not fitted)
+    return tuple(
+        name
+        for name, there, fitted in zip(final.pull.model.friction.names, offered, final.pull.fitted)
+        if there and not fitted
+    )
 
 
 def _slow_joints(summary: Summary, arm: ArmDescription) -> tuple[str, ...]:
     """Return a sentence on joints that hardly moved, if any."""
     limit = np.where(np.isfinite(arm.limit('velocity')), arm.limit('velocity'), 1.0)
-    slow = [f'{name} (at most {fastest:.2g} rad/s)' for name, fastest, bound in
-            zip(arm.joint_names, summary.fastest, limit) if fastest < _SLOW_PART * bound]
+    slow = [
+        f'{name} (at most {fastest:.2g} rad/s)'
+        for name, fastest, bound in zip(arm.joint_names, summary.fastest, limit)
+        if fastest < _SLOW_PART * bound
+    ]
     if not slow:
         return ()
-    return (f'{", ".join(slow)} hardly moved: friction there and inertias about those axes are '
-            'not shown and stay at the prior; turn every joint, to and fro',)
+    return (
+        f'{", ".join(slow)} hardly moved: friction there and inertias about those axes are '
+        'not shown and stay at the prior; turn every joint, to and fro',
+    )
 
 
 def _rooms_said(start: ArmDescription) -> tuple[str, ...]:
     """Return a sentence on links whose centre of mass is bounded by less than their shapes."""
     rooms = link_rooms(start)
-    around = [name for name, room in zip(start.joint_names, rooms)
-              if room is not None and room.around_start]
+    around = [
+        name
+        for name, room in zip(start.joint_names, rooms)
+        if room is not None and room.around_start
+    ]
     if not around:
         return ()
-    return (f'the starting set has the centre of mass behind {", ".join(around)} more than '
-            f'{1e3 * CENTER_MARGIN_M:.0f} mm outside the shapes there; the bounds reach to it',)
+    return (
+        f'the starting set has the centre of mass behind {", ".join(around)} more than '
+        f'{1e3 * CENTER_MARGIN_M:.0f} mm outside the shapes there; the bounds reach to it',
+    )

@@ -113,7 +113,8 @@ def solve(equations: tuple[Array, Array], pull: Pull, strength: float) -> Estima
     if not condition < SINGULAR:
         raise IdentificationError(
             f'The condition number is {condition:.3g}: this motion does not tell all '
-            f'{len(lengths)} parameters apart without a pull towards a starting set.')
+            f'{len(lengths)} parameters apart without a pull towards a starting set.'
+        )
     theta, covariance = np.zeros(len(active)), np.zeros((len(active), len(active)))
     theta[active] = right.T @ ((left.T @ effort) / values) / lengths
     spread = right.T / values / lengths[:, None]
@@ -129,8 +130,11 @@ def solve_quickly(equations: tuple[Array, Array], pull: Pull, strength: float) -
     return theta
 
 
-def _with_prior(equations: tuple[Array, Array], pull: Pull, strength: float,
-                ) -> tuple[Array, Array]:
+def _with_prior(
+    equations: tuple[Array, Array],
+    pull: Pull,
+    strength: float,
+) -> tuple[Array, Array]:
     """Return the rows of samples and prior for the active parameters; no prior at strength 0."""
     triangle, effort = equations
     if strength > 0.0:
@@ -140,8 +144,11 @@ def _with_prior(equations: tuple[Array, Array], pull: Pull, strength: float,
     return triangle[:, pull.active], effort
 
 
-def without_undetermined_friction(equations: tuple[Array, Array], pull: Pull, strength: float,
-                                  ) -> Pull:
+def without_undetermined_friction(
+    equations: tuple[Array, Array],
+    pull: Pull,
+    strength: float,
+) -> Pull:
     """
     Return the prior that holds at zero every friction parameter the samples do not determine.
 
@@ -206,7 +213,8 @@ def find_noise(factors: QRFactors, pull: Pull, inflation: Array) -> Noise:
     if freedom <= 0.0:
         raise IdentificationError(
             f'The recording holds {independent.sum():.0f} independent torque samples, too few '
-            f'for {parameters} parameters; record longer.')
+            f'for {parameters} parameters; record longer.'
+        )
     noise = Noise(np.ones(pull.model.n), inflation)
     for _ in range(_REWEIGHTINGS):
         theta = solve_quickly(factors.weighted(noise.weights), pull, _WEAKEST_PULL)
@@ -219,8 +227,13 @@ def find_noise(factors: QRFactors, pull: Pull, inflation: Array) -> Noise:
     return noise
 
 
-def fit_friction_alone(factors: QRFactors, noise: Noise, pull: Pull, base_values: Array,
-                       base_scale: Array | None = None) -> Array:
+def fit_friction_alone(
+    factors: QRFactors,
+    noise: Noise,
+    pull: Pull,
+    base_values: Array,
+    base_scale: Array | None = None,
+) -> Array:
     """
     Return theta of a published set whose friction is fitted alike, shape (p,).
 
@@ -245,8 +258,9 @@ def fit_friction_alone(factors: QRFactors, noise: Noise, pull: Pull, base_values
     try:
         from scipy.optimize import lsq_linear
     except ImportError as error:
-        raise MissingDependencyError("Fitting friction needs scipy: pip install "
-                                     "'franka_dynamics[identify]'.") from error
+        raise MissingDependencyError(
+            "Fitting friction needs scipy: pip install 'franka_dynamics[identify]'."
+        ) from error
     b = len(base_values)
     triangle, effort = factors.less_rigid(base_values, base_scale).weighted(noise.weights)
     columns = np.concatenate([triangle[:, b:], np.diag(1.0 / pull.friction_deviations)])

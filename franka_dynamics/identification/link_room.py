@@ -58,8 +58,11 @@ class LinkRoom:
         """
         shares = cp.Variable(len(self.radii))
         within = cp.Variable((len(self.radii), 3))
-        return [cp.SOC(shares, within, axis=1), cp.sum(shares) == mass,
-                self.centers.T @ shares + within.T @ self.radii == first_moment]
+        return [
+            cp.SOC(shares, within, axis=1),
+            cp.sum(shares) == mass,
+            self.centers.T @ shares + within.T @ self.radii == first_moment,
+        ]
 
     def holds(self, point: Array) -> bool:
         """Return whether a point, shape (3,) [m], is inside."""
@@ -76,8 +79,10 @@ class LinkRoom:
         return float(beyond.max())
 
 
-def link_rooms(start: ArmDescription, margin: float = CENTER_MARGIN_M,
-               ) -> tuple[LinkRoom | None, ...]:
+def link_rooms(
+    start: ArmDescription,
+    margin: float = CENTER_MARGIN_M,
+) -> tuple[LinkRoom | None, ...]:
     """
     Return where the centres of mass of an arm's links may be; None for a link without shapes.
 
@@ -93,14 +98,19 @@ def link_rooms(start: ArmDescription, margin: float = CENTER_MARGIN_M,
     if start.hand != 'none' and shapes:
         flange = start.flange_transform()
         shapes.setdefault(start.n, []).extend(shape.moved(flange) for shape in load_hand_shapes())
-    return tuple(_room(shapes[i], link.center_of_mass, margin) if shapes.get(i) else None
-                 for i, link in enumerate(start.links, start=1))
+    return tuple(
+        _room(shapes[i], link.center_of_mass, margin) if shapes.get(i) else None
+        for i, link in enumerate(start.links, start=1)
+    )
 
 
 def _room(shapes: list[Shape], own: Array, margin: float) -> LinkRoom:
     balls = [ball for shape in shapes for ball in _balls(shape)]
-    room = LinkRoom(np.array([center for center, _ in balls]),
-                    np.array([radius + margin for _, radius in balls]), False)
+    room = LinkRoom(
+        np.array([center for center, _ in balls]),
+        np.array([radius + margin for _, radius in balls]),
+        False,
+    )
     if room.holds(own):
         return room
     return LinkRoom(np.vstack([room.centers, own]), np.append(room.radii, _START_MARGIN_M), True)
@@ -113,8 +123,9 @@ def _balls(shape: Shape) -> list[tuple[Array, float]]:
         return [(origin, shape.size[0])]
     if shape.kind is ShapeKind.BOX:
         half = 0.5 * np.array(shape.size)
-        return [(origin + rotation @ (half * signs), 0.0)
-                for signs in product((-1.0, 1.0), repeat=3)]
+        return [
+            (origin + rotation @ (half * signs), 0.0) for signs in product((-1.0, 1.0), repeat=3)
+        ]
     radius, length = shape.size
     return [(origin + sign * 0.5 * length * rotation[:, 2], radius) for sign in (-1.0, 1.0)]
 

@@ -27,7 +27,7 @@ def filter_inflation(options: SignalOptions) -> float:
     # The bilinear transform that designs the digital filter warps frequency by the tangent.
     edge = np.tan(np.pi * options.cutoff / options.rate)
     half = (np.arange(_FREQUENCIES) + 0.5) / _FREQUENCIES * 0.5 * np.pi
-    spectrum = (1.0 + (np.tan(half) / edge)**(2 * ORDER))**-2
+    spectrum = (1.0 + (np.tan(half) / edge) ** (2 * ORDER)) ** -2
     return float(1.0 / spectrum.mean())
 
 
@@ -51,7 +51,7 @@ def lag_sums(residuals: Iterable[Array], options: SignalOptions, n: int) -> Arra
     total = np.zeros((lags + 1, n))
     for residual in residuals:
         for lag in range(min(lags, len(residual) - 1) + 1):
-            total[lag] += np.sum(residual[lag:] * residual[:len(residual) - lag], axis=0)
+            total[lag] += np.sum(residual[lag:] * residual[: len(residual) - lag], axis=0)
     return total
 
 

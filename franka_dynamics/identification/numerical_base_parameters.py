@@ -48,8 +48,13 @@ class NumericalBaseParameters:
 
 
 def numerical_base_parameters(
-        description: ArmDescription | BodyTree, gravity: ArrayLike = GRAVITY, *,
-        rotor_inertia: bool = False, count: int = 100, seed: int = 0) -> NumericalBaseParameters:
+    description: ArmDescription | BodyTree,
+    gravity: ArrayLike = GRAVITY,
+    *,
+    rotor_inertia: bool = False,
+    count: int = 100,
+    seed: int = 0,
+) -> NumericalBaseParameters:
     """
     Return base parameters found from random states.
 
@@ -65,8 +70,9 @@ def numerical_base_parameters(
         How many random states, and from which seed. Ten per joint are plenty.
 
     """
-    stacked = _stacked_regressor(description, np.atleast_2d(np.asarray(gravity, dtype=float)),
-                                 rotor_inertia, count, seed)
+    stacked = _stacked_regressor(
+        description, np.atleast_2d(np.asarray(gravity, dtype=float)), rotor_inertia, count, seed
+    )
     lengths = np.linalg.norm(stacked, axis=0)
     present = lengths > _RANK_TOLERANCE * lengths.max(initial=0.0)
     scaled = np.where(present, stacked / np.where(present, lengths, 1.0), 0.0)
@@ -79,17 +85,27 @@ def numerical_base_parameters(
     return NumericalBaseParameters(tuple(columns), matrix, singular)
 
 
-def _stacked_regressor(description: ArmDescription | BodyTree, gravity: Array, rotor_inertia: bool,
-                       count: int, seed: int) -> Array:
+def _stacked_regressor(
+    description: ArmDescription | BodyTree,
+    gravity: Array,
+    rotor_inertia: bool,
+    count: int,
+    seed: int,
+) -> Array:
     if isinstance(description, BodyTree):
-        q, dq, ddq = np.random.default_rng(seed).uniform(-_TREE_REACH, _TREE_REACH,
-                                                         (3, count, description.n))
-        parts = [tree_regressor(description, q, dq, ddq, vector, rotor_inertia=rotor_inertia)
-                 for vector in gravity]
+        q, dq, ddq = np.random.default_rng(seed).uniform(
+            -_TREE_REACH, _TREE_REACH, (3, count, description.n)
+        )
+        parts = [
+            tree_regressor(description, q, dq, ddq, vector, rotor_inertia=rotor_inertia)
+            for vector in gravity
+        ]
     else:
         states = sample_states(description, count, seed)
-        parts = [torque_regressor(description, *states, vector, rotor_inertia=rotor_inertia)
-                 for vector in gravity]
+        parts = [
+            torque_regressor(description, *states, vector, rotor_inertia=rotor_inertia)
+            for vector in gravity
+        ]
     stacked = np.concatenate(parts)
     # The triangular factor has the same column lengths, singular values and dependencies, and as
     # few rows as columns.
@@ -105,12 +121,12 @@ def _independent_columns(matrix: Array, order: list[int]) -> list[int]:
 
 def _keep_order(description: ArmDescription | BodyTree, rotor_inertia: bool) -> list[int]:
     """Return the columns from the base outwards, and in a link from the last to be eliminated."""
-    screws = (description.twists if isinstance(description, BodyTree)
-              else joint_twists(description))
+    screws = description.twists if isinstance(description, BodyTree) else joint_twists(description)
     order: list[int] = []
     for i, screw in enumerate(screws):
         kind = JointKind.REVOLUTE if screw[3:].any() else JointKind.PRISMATIC
         for place in reversed(elimination_order(kind, screw, rotor_inertia=rotor_inertia)):
-            order.append(PER_LINK * i + place if place < PER_LINK
-                         else PER_LINK * description.n + i)
+            order.append(
+                PER_LINK * i + place if place < PER_LINK else PER_LINK * description.n + i
+            )
     return order

@@ -80,29 +80,46 @@ class IdentificationOptions:
     def __post_init__(self) -> None:
         """Refuse what cannot be done."""
         if self.friction not in FRICTIONS:
-            raise IdentificationError(f'There is no friction {self.friction!r}; choose '
-                                      f'{", ".join(FRICTIONS[:-1])} or {FRICTIONS[-1]}.')
+            raise IdentificationError(
+                f'There is no friction {self.friction!r}; choose '
+                f'{", ".join(FRICTIONS[:-1])} or {FRICTIONS[-1]}.'
+            )
         if self.effort_unit not in EFFORT_UNITS:
-            raise IdentificationError(f'There is no effort unit {self.effort_unit!r}; choose '
-                                      f'{" or ".join(EFFORT_UNITS)}.')
+            raise IdentificationError(
+                f'There is no effort unit {self.effort_unit!r}; choose '
+                f'{" or ".join(EFFORT_UNITS)}.'
+            )
         if self.folds < 2:
-            raise IdentificationError(f'A bag is parted into {self.folds} stretches; at least '
-                                      'two are needed to leave one out.')
+            raise IdentificationError(
+                f'A bag is parted into {self.folds} stretches; at least '
+                'two are needed to leave one out.'
+            )
         if self.strength is not None and not 0.0 < self.strength < np.inf:
-            raise IdentificationError(f'The strength of the pull is {self.strength}; it must be '
-                                      'positive, and 0.01 is next to none.')
+            raise IdentificationError(
+                f'The strength of the pull is {self.strength}; it must be '
+                'positive, and 0.01 is next to none.'
+            )
         if self.effort_scale is not None and not (
-                np.isfinite(self.effort_scale).all() and np.all(self.effort_scale)):
-            raise IdentificationError(f'The effort scale is {list(self.effort_scale)}; it must be '
-                                      'one number that is not zero per joint [N m per unit].')
+            np.isfinite(self.effort_scale).all() and np.all(self.effort_scale)
+        ):
+            raise IdentificationError(
+                f'The effort scale is {list(self.effort_scale)}; it must be '
+                'one number that is not zero per joint [N m per unit].'
+            )
 
     @property
     def reach_choices(self) -> tuple[tuple[float, ...], ...]:
         """Reaches of the slip elements that are tried [rad], the usual ones first."""
         if self.friction != MAXWELL_SLIP:
             return ()
-        return (_USUAL_REACHES, *(choice for choice in product(_SHORT_REACHES, _LONG_REACHES)
-                                  if choice != _USUAL_REACHES))
+        return (
+            _USUAL_REACHES,
+            *(
+                choice
+                for choice in product(_SHORT_REACHES, _LONG_REACHES)
+                if choice != _USUAL_REACHES
+            ),
+        )
 
     @property
     def usual_reaches(self) -> tuple[float, ...]:
@@ -118,15 +135,20 @@ class IdentificationOptions:
         """Return what one unit of effort is in N m, one where it is to be found, shape (n,)."""
         given = self.effort_scale
         if given is not None and len(given) != n:
-            raise IdentificationError(f'{len(given)} effort scales were given for {n} joints; '
-                                      'give one per joint, from base to tip.')
+            raise IdentificationError(
+                f'{len(given)} effort scales were given for {n} joints; '
+                'give one per joint, from base to tip.'
+            )
         return np.ones(n) if given is None else np.asarray(given, dtype=float)
 
     def torque_model(self, start: ArmDescription) -> TorqueModel:
         """Return what is identified of an arm."""
         slip = self.friction == MAXWELL_SLIP
         return TorqueModel.of(
-            start, gravity=self.gravity, rotor_inertia=self.rotor_inertia,
+            start,
+            gravity=self.gravity,
+            rotor_inertia=self.rotor_inertia,
             width=self.friction_width,
             stribeck_velocity=_STRIBECK_VELOCITY if slip else None,
-            reaches=(*_SHORT_REACHES, *_LONG_REACHES) if slip else ())
+            reaches=(*_SHORT_REACHES, *_LONG_REACHES) if slip else (),
+        )

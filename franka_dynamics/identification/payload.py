@@ -51,7 +51,7 @@ class _System:
         """Return the parameters without and with the load."""
         theta = solution[:-PER_LINK]
         shifted = theta.copy()
-        shifted[:len(self.onto_base)] += self.onto_base @ solution[-PER_LINK:]
+        shifted[: len(self.onto_base)] += self.onto_base @ solution[-PER_LINK:]
         return theta, shifted
 
     def squares(self, solution: Array) -> Array:
@@ -64,14 +64,26 @@ class _System:
         bare, bare_effort = self.without.weighted(weights)
         held, held_effort = self.loaded.weighted(weights)
         b, p = self.onto_base.shape[0], bare.shape[1]
-        data = np.block([[bare, np.zeros((len(bare), PER_LINK))],
-                         [held, held[:, :b] @ self.onto_base]])
-        known = np.concatenate([
-            np.pad(np.concatenate([self.pull.root, self.pull.friction_root]),
-                   ((0, 0), (0, PER_LINK))),
-            np.pad(np.diag(1.0 / _PRIOR), ((0, 0), (p, 0)))])
-        right = np.concatenate([bare_effort, held_effort, self.pull.root @ self.pull.center,
-                                np.zeros(len(known) - len(self.pull.root))])
+        data = np.block(
+            [[bare, np.zeros((len(bare), PER_LINK))], [held, held[:, :b] @ self.onto_base]]
+        )
+        known = np.concatenate(
+            [
+                np.pad(
+                    np.concatenate([self.pull.root, self.pull.friction_root]),
+                    ((0, 0), (0, PER_LINK)),
+                ),
+                np.pad(np.diag(1.0 / _PRIOR), ((0, 0), (p, 0))),
+            ]
+        )
+        right = np.concatenate(
+            [
+                bare_effort,
+                held_effort,
+                self.pull.root @ self.pull.center,
+                np.zeros(len(known) - len(self.pull.root)),
+            ]
+        )
         rows = np.concatenate([data, known])
         scale = np.linalg.norm(rows, axis=0)
         inverse = np.linalg.pinv(rows / scale, rcond=1e-12) / scale[:, None]
@@ -80,8 +92,14 @@ class _System:
         return inverse @ right, covariance, spent
 
 
-def identify_payload(without: Sequence[Motion], loaded: Sequence[Motion], arm: ArmDescription,
-                     *, gravity: ArrayLike = GRAVITY, width: float = 0.02) -> PayloadEstimate:
+def identify_payload(
+    without: Sequence[Motion],
+    loaded: Sequence[Motion],
+    arm: ArmDescription,
+    *,
+    gravity: ArrayLike = GRAVITY,
+    width: float = 0.02,
+) -> PayloadEstimate:
     """
     Return the load that one set of recordings has and the other has not.
 
@@ -106,21 +124,32 @@ def identify_payload(without: Sequence[Motion], loaded: Sequence[Motion], arm: A
     if not without or not loaded:
         raise IdentificationError('A payload needs recordings without and with it.')
     model = TorqueModel.of(arm, gravity=gravity, width=width)
-    factors = [reduce(add, [QRFactors.of(model, motion) for motion in motions])
-               for motions in (without, loaded)]
-    system = _System(Pull.towards(arm, model), factors[0], factors[1],
-                     model.base.matrix @ _onto_last_link(arm, model))
+    factors = [
+        reduce(add, [QRFactors.of(model, motion) for motion in motions])
+        for motions in (without, loaded)
+    ]
+    system = _System(
+        Pull.towards(arm, model),
+        factors[0],
+        factors[1],
+        model.base.matrix @ _onto_last_link(arm, model),
+    )
     still = all(_is_still(motion) for motion in (*without, *loaded))
     from_filter = 1.0 if still else filter_inflation(without[0].options)
     inflation = np.full(model.n, from_filter)
     solution, covariance, deviation = _reweighted(system, inflation)
     if not still:
-        inflation = np.maximum(from_filter, _residual_inflation(
-            model, system, solution, without, loaded))
+        inflation = np.maximum(
+            from_filter, _residual_inflation(model, system, solution, without, loaded)
+        )
         solution, covariance, deviation = _reweighted(system, inflation)
     last = slice(-PER_LINK, None)
-    return PayloadEstimate.of(solution[last], covariance[last, last], noise=deviation,
-                              arm_mass=sum(link.mass for link in arm.links))
+    return PayloadEstimate.of(
+        solution[last],
+        covariance[last, last],
+        noise=deviation,
+        arm_mass=sum(link.mass for link in arm.links),
+    )
 
 
 def _onto_last_link(arm: ArmDescription, model: TorqueModel) -> Array:
@@ -144,7 +173,8 @@ def _reweighted(system: _System, inflation: Array) -> tuple[Array, Array, Array]
         if freedom <= 0.0:
             raise IdentificationError(
                 f'{samples} samples are too few to tell a load from the arm; record longer, or '
-                'more poses.')
+                'more poses.'
+            )
         found = np.sqrt(system.squares(solution) / samples / freedom)
         found = np.maximum(found, np.sqrt(np.finfo(float).tiny))
         if np.allclose(found, deviation, rtol=_SETTLED, atol=0.0):
@@ -153,11 +183,19 @@ def _reweighted(system: _System, inflation: Array) -> tuple[Array, Array, Array]
     return solution, covariance, deviation
 
 
-def _residual_inflation(model: TorqueModel, system: _System, solution: Array,
-                        without: Sequence[Motion], loaded: Sequence[Motion]) -> Array:
-    residuals = (piece.effort - model.torque(piece, theta)
-                 for theta, motions in zip(system.thetas(solution), (without, loaded))
-                 for motion in motions for piece in motion.pieces())
+def _residual_inflation(
+    model: TorqueModel,
+    system: _System,
+    solution: Array,
+    without: Sequence[Motion],
+    loaded: Sequence[Motion],
+) -> Array:
+    residuals = (
+        piece.effort - model.torque(piece, theta)
+        for theta, motions in zip(system.thetas(solution), (without, loaded))
+        for motion in motions
+        for piece in motion.pieces()
+    )
     return residual_inflation(lag_sums(residuals, without[0].options, model.n))
 
 
@@ -200,7 +238,17 @@ def static_samples(recording: Recording, *, still: float = STILL_RAD_PER_S) -> M
     if not q:
         raise IdentificationError(
             f'{recording.source}: the arm never stood still for {_SHORTEST_S} s (all joints '
-            f'below {still} rad/s); hold it longer in each pose.')
+            f'below {still} rad/s); hold it longer in each pose.'
+        )
     torque, zeros = np.array(effort), np.zeros((len(q), recording.q.shape[1]))
-    return Motion(np.array(at), np.array(q), zeros, zeros, torque, torque,
-                  np.arange(len(q)), SignalOptions(), recording.remarks)
+    return Motion(
+        np.array(at),
+        np.array(q),
+        zeros,
+        zeros,
+        torque,
+        torque,
+        np.arange(len(q)),
+        SignalOptions(),
+        recording.remarks,
+    )

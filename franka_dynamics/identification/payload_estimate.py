@@ -50,8 +50,14 @@ class PayloadEstimate:
     noise: Array
 
     @classmethod
-    def of(cls, vector: Array, covariance: Array, *, noise: Array, arm_mass: float,
-           ) -> PayloadEstimate:
+    def of(
+        cls,
+        vector: Array,
+        covariance: Array,
+        *,
+        noise: Array,
+        arm_mass: float,
+    ) -> PayloadEstimate:
         """
         Return the estimate of a load whose ten parameters about the flange were found.
 
@@ -75,15 +81,22 @@ class PayloadEstimate:
             raise IdentificationError(
                 f'No payload is seen: its mass comes out as {mass:.3g} kg with a standard '
                 f'deviation of {spread:.2g} kg. Are the recordings with and without it swapped, '
-                'or is the motion too small?')
+                'or is the motion too small?'
+            )
         values = _about_center(vector)
-        jacobian = np.array([
-            (_about_center(vector + step) - _about_center(vector - step)) / (2.0 * _STEP)
-            for step in _STEP * np.eye(PER_LINK)]).T
+        jacobian = np.array(
+            [
+                (_about_center(vector + step) - _about_center(vector - step)) / (2.0 * _STEP)
+                for step in _STEP * np.eye(PER_LINK)
+            ]
+        ).T
         deviations = np.sqrt(np.einsum('ij,jk,ik->i', jacobian, covariance, jacobian))
         shown = bool(deviations[4:].max() < mass * _SHOWN_RADIUS_M**2)
-        body = nearest_body(vector, covariance) if shown else LinkInertia.from_center_of_mass(
-            mass, values[1:4], np.zeros(6))
+        body = (
+            nearest_body(vector, covariance)
+            if shown
+            else LinkInertia.from_center_of_mass(mass, values[1:4], np.zeros(6))
+        )
         return cls(values, deviations, shown, payload_array(body), noise)
 
 
@@ -115,15 +128,18 @@ def nearest_body(vector: Array, covariance: Array) -> LinkInertia:
     try:
         import cvxpy as cp
     except ImportError as error:
-        raise MissingDependencyError('A load that no real body can be needs cvxpy to be repaired: '
-                                     "pip install 'franka_dynamics[identify]'.") from error
+        raise MissingDependencyError(
+            'A load that no real body can be needs cvxpy to be repaired: '
+            "pip install 'franka_dynamics[identify]'."
+        ) from error
     root = np.linalg.cholesky(covariance)
     change = cp.Variable(PER_LINK)
     parameters = vector + root @ change
     pseudo = cp.Variable((4, 4), PSD=True)
     basis = pseudo_inertia_basis()
-    problem = cp.Problem(cp.Minimize(cp.sum_squares(change)), [
-        pseudo == _combined(parameters, basis)])
+    problem = cp.Problem(
+        cp.Minimize(cp.sum_squares(change)), [pseudo == _combined(parameters, basis)]
+    )
     problem.solve(solver=cp.CLARABEL)
     if problem.status not in (cp.OPTIMAL, cp.OPTIMAL_INACCURATE):
         raise IdentificationError(f'No body near the estimate was found ({problem.status}).')

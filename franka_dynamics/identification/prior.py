@@ -46,8 +46,9 @@ def with_minimum_gyration(link: LinkInertia, thinnest: float = THINNEST_M) -> Li
     than m thinnest^2, which also makes a set physical that was not.
     """
     if link.mass <= 0.0:
-        raise IdentificationError('A link without mass cannot start an identification; choose '
-                                  'another inertial set.')
+        raise IdentificationError(
+            'A link without mass cannot start an identification; choose another inertial set.'
+        )
     central = link.inertia_at_center_of_mass
     second_moment = 0.5 * np.trace(central) * np.eye(3) - central
     values, axes = np.linalg.eigh(second_moment)
@@ -82,8 +83,12 @@ class Pull:
     fitted: NDArray[np.bool_]
 
     @classmethod
-    def towards(cls, arm: ArmDescription, model: TorqueModel, strongest: Array | None = None,
-                ) -> Pull:
+    def towards(
+        cls,
+        arm: ArmDescription,
+        model: TorqueModel,
+        strongest: Array | None = None,
+    ) -> Pull:
         """
         Return the prior about an arm's inertial set.
 
@@ -100,8 +105,13 @@ class Pull:
         effort = arm.limit('effort')
         known = np.isfinite(effort) & (effort > 0.0)
         instead = np.ones(arm.n) if strongest is None else np.maximum(strongest, 1e-6)
-        return cls(model, arm.map_links(with_minimum_gyration), np.where(known, effort, instead),
-                   arm.limit('velocity'), np.ones(len(model.friction.names), dtype=bool))
+        return cls(
+            model,
+            arm.map_links(with_minimum_gyration),
+            np.where(known, effort, instead),
+            arm.limit('velocity'),
+            np.ones(len(model.friction.names), dtype=bool),
+        )
 
     def fitting(self, chosen: NDArray[np.bool_]) -> Pull:
         """Return the prior with all but some of its fitted friction parameters held at zero."""
@@ -151,7 +161,8 @@ class Pull:
         spread = (matrix @ self.covariance @ matrix.T) / np.outer(scale, scale)
         inverse_root = np.linalg.inv(np.linalg.cholesky(spread)) / scale
         return np.concatenate(
-            [inverse_root, np.zeros((len(scale), len(self.model.friction.names)))], axis=1)
+            [inverse_root, np.zeros((len(scale), len(self.model.friction.names)))], axis=1
+        )
 
     @cached_property
     def friction_deviations(self) -> Array:

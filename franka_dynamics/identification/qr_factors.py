@@ -86,8 +86,11 @@ class QRFactors:
         r_factors[:, :, -_EFFORTS:] *= np.asarray(scale, dtype=float)[:, None, None]
         return replace(self, r_factors=r_factors)
 
-    def less_rigid(self, base_values: ArrayLike, base_scale: Array | None = None,
-                   ) -> QRFactors:
+    def less_rigid(
+        self,
+        base_values: ArrayLike,
+        base_scale: Array | None = None,
+    ) -> QRFactors:
         """
         Return the factors of what base parameters, (b,), leave of the filtered torque.
 
@@ -100,13 +103,14 @@ class QRFactors:
 
         """
         values = np.asarray(base_values, dtype=float)
-        rigid = self.r_factors[:, :, :len(values)] @ values
+        rigid = self.r_factors[:, :, : len(values)] @ values
         r_factors = self.r_factors.copy()
         r_factors[:, :, -_EFFORTS] -= rigid if base_scale is None else base_scale[:, None] * rigid
         return replace(self, r_factors=r_factors)
 
-    def squares(self, theta: ArrayLike, *, unfiltered: bool = False,
-                base_scale: ArrayLike = 1.0) -> Array:
+    def squares(
+        self, theta: ArrayLike, *, unfiltered: bool = False, base_scale: ArrayLike = 1.0
+    ) -> Array:
         """
         Return each joint's sum of squared residuals, shape (n,) [N^2 m^2].
 
@@ -142,7 +146,7 @@ class QRFactors:
         rows[:, :, -1] = scaled[:, :, -1]
         for joint in range(n):
             place = b + joint * self.terms
-            rows[joint, :, place:place + self.terms] = scaled[joint, :, b:-1]
+            rows[joint, :, place : place + self.terms] = scaled[joint, :, b:-1]
         triangle = _triangles(rows.reshape(1, n * width, -1))[0]
         return triangle[:-1, :-1], triangle[:-1, -1]
 
@@ -174,14 +178,19 @@ class Part:
 
     def __add__(self, other: Part) -> Part:
         """Return both parts as one, under the first one's name."""
-        return Part(self.name, self.factors + other.factors,
-                    {cutoff: factors + other.others[cutoff]
-                     for cutoff, factors in self.others.items()})
+        return Part(
+            self.name,
+            self.factors + other.factors,
+            {cutoff: factors + other.others[cutoff] for cutoff, factors in self.others.items()},
+        )
 
     def scaled(self, scale: ArrayLike) -> Part:
         """Return the part with each joint's torques multiplied by a scale of shape (n,)."""
-        return Part(self.name, self.factors.scaled(scale),
-                    {cutoff: factors.scaled(scale) for cutoff, factors in self.others.items()})
+        return Part(
+            self.name,
+            self.factors.scaled(scale),
+            {cutoff: factors.scaled(scale) for cutoff, factors in self.others.items()},
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -216,8 +225,14 @@ class Summary:
     bags: tuple[BagSummary, ...]
 
     @classmethod
-    def of(cls, model: TorqueModel, motion: Motion, folds: int,
-           others: Mapping[float, Motion] | None = None, name: str = 'recording') -> Summary:
+    def of(
+        cls,
+        model: TorqueModel,
+        motion: Motion,
+        folds: int,
+        others: Mapping[float, Motion] | None = None,
+        name: str = 'recording',
+    ) -> Summary:
         """
         Return the summary of one recording.
 
@@ -237,12 +252,22 @@ class Summary:
         """
         stretches = []
         for k, part in enumerate(_stretches(motion, folds), start=1):
-            beside = {cutoff: QRFactors.of(model, _stretches(other, folds)[k - 1])
-                      for cutoff, other in (others or {}).items()}
-            stretches.append(Part(f'{name}, stretch {k} of {folds}',
-                                  QRFactors.of(model, part), beside))
-        return cls((BagSummary(tuple(stretches), np.abs(motion.dq).max(axis=0),
-                               np.abs(motion.effort).max(axis=0)),))
+            beside = {
+                cutoff: QRFactors.of(model, _stretches(other, folds)[k - 1])
+                for cutoff, other in (others or {}).items()
+            }
+            stretches.append(
+                Part(f'{name}, stretch {k} of {folds}', QRFactors.of(model, part), beside)
+            )
+        return cls(
+            (
+                BagSummary(
+                    tuple(stretches),
+                    np.abs(motion.dq).max(axis=0),
+                    np.abs(motion.effort).max(axis=0),
+                ),
+            )
+        )
 
     def __add__(self, other: Summary) -> Summary:
         """Return both summaries as one; from three bags on only whole bags are kept."""
@@ -275,9 +300,10 @@ class Summary:
         if len(wholes) <= MOST_PARTS:
             return tuple(wholes)
         groups = [wholes[k::MOST_PARTS] for k in range(MOST_PARTS)]
-        return tuple(replace(reduce(add, group),
-                             name=f'{group[0].name} and {len(group) - 1} more')
-                     for group in groups)
+        return tuple(
+            replace(reduce(add, group), name=f'{group[0].name} and {len(group) - 1} more')
+            for group in groups
+        )
 
 
 def split(motions: Sequence[Motion], folds: int) -> list[list[Motion]]:
@@ -287,11 +313,21 @@ def split(motions: Sequence[Motion], folds: int) -> list[list[Motion]]:
     return [list(motions[k::MOST_PARTS]) for k in range(min(len(motions), MOST_PARTS))]
 
 
-def residual_lag_sums(model: TorqueModel, motion: Motion, theta: Array, scale: ArrayLike = 1.0,
-                      ) -> Array:
+def residual_lag_sums(
+    model: TorqueModel,
+    motion: Motion,
+    theta: Array,
+    scale: ArrayLike = 1.0,
+) -> Array:
     """Return the lag sums of a recording's residuals, its efforts scaled, piece by piece."""
-    return lag_sums((piece.effort * np.asarray(scale) - model.torque(piece, theta)
-                     for piece in motion.pieces()), motion.options, model.n)
+    return lag_sums(
+        (
+            piece.effort * np.asarray(scale) - model.torque(piece, theta)
+            for piece in motion.pieces()
+        ),
+        motion.options,
+        model.n,
+    )
 
 
 def _stretches(motion: Motion, count: int) -> Sequence[Motion]:

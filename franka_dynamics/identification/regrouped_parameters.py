@@ -36,8 +36,11 @@ class Relation:
         return f'{self.name} = {_sum(self.terms)}'
 
 
-def relations(names: Sequence[str], columns: Sequence[int], matrix: NDArray[np.float64],
-              ) -> tuple[Relation, ...]:
+def relations(
+    names: Sequence[str],
+    columns: Sequence[int],
+    matrix: NDArray[np.float64],
+) -> tuple[Relation, ...]:
     """
     Return one relation per row of the map from standard to base parameters.
 
@@ -173,7 +176,8 @@ class RegroupedParameters:
         if given.shape != (len(self),):
             raise BaseParameterError(
                 f'{len(self)} base parameters are expected, ordered {", ".join(self.names[:3])}, '
-                f'...; got shape {given.shape}.')
+                f'...; got shape {given.shape}.'
+            )
         vector = np.zeros(self.matrix.shape[1])
         vector[list(self.columns)] = given
         return vector
@@ -190,8 +194,10 @@ class RegroupedParameters:
         """
         if gravity is None:
             if len(self.gravity) > 1:
-                raise BaseParameterError('These base parameters hold for several directions of '
-                                         'gravity; say which one the torques are for.')
+                raise BaseParameterError(
+                    'These base parameters hold for several directions of '
+                    'gravity; say which one the torques are for.'
+                )
             gravity = self.gravity[0]
         vector = np.asarray(gravity, dtype=float)
         if vector.shape != (3,) or not np.isfinite(vector).all():
@@ -202,7 +208,8 @@ class RegroupedParameters:
             raise BaseParameterError(
                 f'These base parameters were found for gravity along {self.gravity.tolist()}; '
                 f'under {vector.tolist()} more parameters act. Find them with '
-                'base_parameters(description, ANY_GRAVITY), or for that vector.')
+                'base_parameters(description, ANY_GRAVITY), or for that vector.'
+            )
         return gravity
 
 
@@ -217,16 +224,25 @@ def gravity_vectors(gravity: ArrayLike) -> Array:
 
     """
     vectors = np.array(gravity, dtype=float)
-    if vectors.shape[-1:] != (3,) or vectors.ndim > 2 or not np.isfinite(vectors).all() \
-            or vectors.size == 0:
+    if (
+        vectors.shape[-1:] != (3,)
+        or vectors.ndim > 2
+        or not np.isfinite(vectors).all()
+        or vectors.size == 0
+    ):
         raise BaseParameterError(
             f'Gravity must be three finite numbers [m/s^2] in the space frame, such as {GRAVITY}, '
-            f'or a list of such vectors; got {np.asarray(gravity).tolist()}.')
+            f'or a list of such vectors; got {np.asarray(gravity).tolist()}.'
+        )
     return np.atleast_2d(vectors)
 
 
-def cascade(steps: Sequence[Step], parents: Sequence[int], *, rotor_inertia: bool,
-            ) -> tuple[tuple[int, ...], Array]:
+def cascade(
+    steps: Sequence[Step],
+    parents: Sequence[int],
+    *,
+    rotor_inertia: bool,
+) -> tuple[tuple[int, ...], Array]:
     """
     Regroup from the tips to the base: step b of Gautier and Khalil 1990.
 

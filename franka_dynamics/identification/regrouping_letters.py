@@ -78,16 +78,22 @@ class RegroupingInLetters:
     def as_text(self) -> str:
         """Return the letters' values and one relation a line; all of it is Python."""
         lines = [f'{letter} = {value!r}' for letter, value in self.values.items()]
-        lines += ['# ' + relation.name if relation.is_alone else relation.as_text()
-                  for relation in self.relations]
+        lines += [
+            '# ' + relation.name if relation.is_alone else relation.as_text()
+            for relation in self.relations
+        ]
         return '\n'.join(lines) + '\n'
 
     def as_python(self) -> str:
         """Return a function from a dictionary of standard parameters to one of base ones."""
-        used = sorted({name for relation in self.relations for _, names in relation.terms
-                       for name in names}, key=_by_link)
-        lines = ['def base_parameters(X):',
-                 '    """Return base parameters from standard ones, dictionaries by name."""']
+        used = sorted(
+            {name for relation in self.relations for _, names in relation.terms for name in names},
+            key=_by_link,
+        )
+        lines = [
+            'def base_parameters(X):',
+            '    """Return base parameters from standard ones, dictionaries by name."""',
+        ]
         lines += [f'    {letter} = {value!r}  # m' for letter, value in self.values.items()]
         lines += [f"    {name} = X['{name}']" for name in used]
         lines += ['    return {']
@@ -98,23 +104,34 @@ class RegroupingInLetters:
 
     def as_latex(self) -> str:
         """Return a document that needs amsmath and geometry."""
-        values = r',\quad '.join(f'{_latex_factor(letter)} = {value:.6g}'
-                                 for letter, value in self.values.items())
-        rows = ' \\\\\n'.join(relation.as_latex() for relation in self.relations
-                             if not relation.is_alone)
-        alone = ', '.join(f'${_latex_name(relation.name)}$' for relation in self.relations
-                          if relation.is_alone)
-        return '\n'.join((
-            r'\documentclass[a4paper]{article}', r'\usepackage[margin=15mm]{geometry}',
-            r'\usepackage{amsmath}', r'\allowdisplaybreaks', r'\begin{document}',
-            rf'\[ {values} \]' if values else '',
-            rf'\begin{{align*}}{_NEW_LINE}{rows}{_NEW_LINE}\end{{align*}}' if rows else '',
-            rf'\noindent Standard parameters that stand alone: {alone or "none"}.',
-            r'\end{document}', ''))
+        values = r',\quad '.join(
+            f'{_latex_factor(letter)} = {value:.6g}' for letter, value in self.values.items()
+        )
+        rows = ' \\\\\n'.join(
+            relation.as_latex() for relation in self.relations if not relation.is_alone
+        )
+        alone = ', '.join(
+            f'${_latex_name(relation.name)}$' for relation in self.relations if relation.is_alone
+        )
+        return '\n'.join(
+            (
+                r'\documentclass[a4paper]{article}',
+                r'\usepackage[margin=15mm]{geometry}',
+                r'\usepackage{amsmath}',
+                r'\allowdisplaybreaks',
+                r'\begin{document}',
+                rf'\[ {values} \]' if values else '',
+                rf'\begin{{align*}}{_NEW_LINE}{rows}{_NEW_LINE}\end{{align*}}' if rows else '',
+                rf'\noindent Standard parameters that stand alone: {alone or "none"}.',
+                r'\end{document}',
+                '',
+            )
+        )
 
 
-def regrouping_in_letters(arm: ArmDescription | BodyTree, gravity: ArrayLike = GRAVITY, *,
-                          rotor_inertia: bool = False) -> RegroupingInLetters:
+def regrouping_in_letters(
+    arm: ArmDescription | BodyTree, gravity: ArrayLike = GRAVITY, *, rotor_inertia: bool = False
+) -> RegroupingInLetters:
     """
     Return the base parameters of an arm or a tree in letters, by the closed form.
 
@@ -135,15 +152,16 @@ def regrouping_in_letters(arm: ArmDescription | BodyTree, gravity: ArrayLike = G
     """
     numbers: Any
     if isinstance(arm, BodyTree):
-        numbers = tree_base_parameters(arm, gravity, rotor_inertia=rotor_inertia,
-                                       method=Method.CLOSED_FORM)
+        numbers = tree_base_parameters(
+            arm, gravity, rotor_inertia=rotor_inertia, method=Method.CLOSED_FORM
+        )
     else:
-        numbers = base_parameters(arm, gravity, rotor_inertia=rotor_inertia,
-                                  method=Method.CLOSED_FORM)
+        numbers = base_parameters(
+            arm, gravity, rotor_inertia=rotor_inertia, method=Method.CLOSED_FORM
+        )
     rows, base = structure(arm)
     letters, values = _letters(rows)
-    steps = regroupings(rows, numbers.gravity @ base[:3, :3], letters,
-                        rotor_inertia=rotor_inertia)
+    steps = regroupings(rows, numbers.gravity @ base[:3, :3], letters, rotor_inertia=rotor_inertia)
     n = len(rows)
     names = numbers.standard_names
     # Row by row: which multiple of which standard parameter stands at each place.
@@ -162,12 +180,16 @@ def regrouping_in_letters(arm: ArmDescription | BodyTree, gravity: ArrayLike = G
             first = PER_LINK * rows[i].parent
             for place, factors in enumerate(steps[i].onto):
                 stands[first + place] = _sum(stands[first + place], zip(factors, moved))
-    found = tuple(_relation(names, column, stands[column], row)
-                  for column, row in zip(numbers.columns, numbers.matrix))
-    used = set().union(*(factor.free_symbols for relation in found
-                         for factor, _ in relation.terms))
+    found = tuple(
+        _relation(names, column, stands[column], row)
+        for column, row in zip(numbers.columns, numbers.matrix)
+    )
+    used = set().union(
+        *(factor.free_symbols for relation in found for factor, _ in relation.terms)
+    )
     return RegroupingInLetters(
-        found, {letter: value for letter, value in values.items() if letter in used})
+        found, {letter: value for letter, value in values.items() if letter in used}
+    )
 
 
 def _sum(present: dict[int, sp.Expr], moved: Any) -> dict[int, sp.Expr]:
@@ -184,16 +206,19 @@ def _sum(present: dict[int, sp.Expr], moved: Any) -> dict[int, sp.Expr]:
     return out
 
 
-def _relation(names: Sequence[str], column: int, terms: dict[int, sp.Expr],
-              row: np.ndarray) -> LetterRelation:
+def _relation(
+    names: Sequence[str], column: int, terms: dict[int, sp.Expr], row: np.ndarray
+) -> LetterRelation:
     """Return a relation, its own parameter first, parameters of equal factors together."""
     groups: list[tuple[sp.Expr, list[str]]] = []
     # Sines and cosines of odd angles can cancel in numbers only: the numbers decide.
     others = [k for k in sorted(terms) if k != column and row[k] != 0.0]
     for k in (column, *others):
         factor = _trigonometric(terms[k])
-        same = next((members for known, members in groups
-                     if known == factor and factor not in (1, -1)), None)
+        same = next(
+            (members for known, members in groups if known == factor and factor not in (1, -1)),
+            None,
+        )
         if same is None:
             groups.append((factor, [names[k]]))
         else:
@@ -240,16 +265,25 @@ def _letters(rows: Sequence[TreeRow]) -> tuple[list[Letters], dict[sp.Symbol, fl
 
     found = []
     for i, row in enumerate(rows, start=1):
-        found.append(Letters(
-            *turn(f'G{i}', row.gamma), length(f'B{i}', row.b), *turn(f'A{i}', row.row.alpha),
-            length(f'D{i}', row.row.a), *turn(f'T{i}', row.row.theta),
-            length(f'RL{i}', row.row.d)))
+        found.append(
+            Letters(
+                *turn(f'G{i}', row.gamma),
+                length(f'B{i}', row.b),
+                *turn(f'A{i}', row.row.alpha),
+                length(f'D{i}', row.row.a),
+                *turn(f'T{i}', row.row.theta),
+                length(f'RL{i}', row.row.d),
+            )
+        )
     return found, values
 
 
-def _joined(terms: Sequence[tuple[sp.Expr, tuple[str, ...]]],
-            factor_text: Callable[[sp.Expr], str], name_text: Callable[[str], str],
-            times: str) -> str:
+def _joined(
+    terms: Sequence[tuple[sp.Expr, tuple[str, ...]]],
+    factor_text: Callable[[sp.Expr], str],
+    name_text: Callable[[str], str],
+    times: str,
+) -> str:
     """Return terms as a sum: factor, names in a bracket if there are several."""
     text = ''
     for factor, members in terms:
@@ -271,8 +305,10 @@ def _latex_name(name: str) -> str:
 
 
 def _latex_factor(factor: sp.Expr) -> str:
-    letters = {symbol: re.sub(r'([A-Z]+)(\d+)', r'\\mathit{\1}_{\2}', symbol.name)
-               for symbol in factor.free_symbols}
+    letters = {
+        symbol: re.sub(r'([A-Z]+)(\d+)', r'\\mathit{\1}_{\2}', symbol.name)
+        for symbol in factor.free_symbols
+    }
     return str(sp.latex(factor, symbol_names=letters))
 
 

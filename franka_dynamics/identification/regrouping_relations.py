@@ -41,8 +41,14 @@ class Letters:
     @classmethod
     def of(cls, row: TreeRow) -> Letters:
         """Return the numbers of a row."""
-        return cls(*cos_sin(row.gamma), row.b, *cos_sin(row.row.alpha), row.row.a,
-                   *cos_sin(row.row.theta), row.row.d)
+        return cls(
+            *cos_sin(row.gamma),
+            row.b,
+            *cos_sin(row.row.alpha),
+            row.row.a,
+            *cos_sin(row.row.theta),
+            row.row.d,
+        )
 
 
 def revolute_regrouping(row: Letters) -> NDArray[np.object_]:
@@ -53,18 +59,22 @@ def revolute_regrouping(row: Letters) -> NDArray[np.object_]:
     loses YY, mZ, m, and YY from XX: XXR_j = XX_j - YY_j.
     """
     ca, sa, a, d = row.cos_alpha, row.sin_alpha, row.a, row.d
-    return in_antecedent(row, [
-        # YY, mZ, m
-        [1, 2 * d, d * d],  # XX
-        [0, a * sa, a * d * sa],  # XY
-        [0, -a * ca, -a * d * ca],  # XZ
-        [ca * ca, 2 * d * ca * ca, a * a + d * d * ca * ca],  # YY
-        [ca * sa, 2 * d * ca * sa, d * d * ca * sa],  # YZ
-        [sa * sa, 2 * d * sa * sa, a * a + d * d * sa * sa],  # ZZ
-        [0, 0, a],  # mX
-        [0, -sa, -d * sa],  # mY
-        [0, ca, d * ca],  # mZ
-        [0, 0, 1]])  # m
+    return in_antecedent(
+        row,
+        [
+            # YY, mZ, m
+            [1, 2 * d, d * d],  # XX
+            [0, a * sa, a * d * sa],  # XY
+            [0, -a * ca, -a * d * ca],  # XZ
+            [ca * ca, 2 * d * ca * ca, a * a + d * d * ca * ca],  # YY
+            [ca * sa, 2 * d * ca * sa, d * d * ca * sa],  # YZ
+            [sa * sa, 2 * d * sa * sa, a * a + d * d * sa * sa],  # ZZ
+            [0, 0, a],  # mX
+            [0, -sa, -d * sa],  # mY
+            [0, ca, d * ca],  # mZ
+            [0, 0, 1],
+        ],
+    )  # m
 
 
 def prismatic_regrouping(row: Letters) -> NDArray[np.object_]:
@@ -76,18 +86,40 @@ def prismatic_regrouping(row: Letters) -> NDArray[np.object_]:
     """
     ca, sa, c, s = row.cos_alpha, row.sin_alpha, row.cos_theta, row.sin_theta
     cs, cc_ss = c * s, c * c - s * s
-    return in_antecedent(row, [
-        # XX, XY, XZ, YY, YZ, ZZ
-        [c * c, -2 * cs, 0, s * s, 0, 0],
-        [cs * ca, cc_ss * ca, -c * sa, -cs * ca, s * sa, 0],
-        [cs * sa, cc_ss * sa, c * ca, -cs * sa, -s * ca, 0],
-        [s * s * ca * ca, 2 * cs * ca * ca, -2 * s * ca * sa, c * c * ca * ca, -2 * c * ca * sa,
-         sa * sa],
-        [s * s * ca * sa, 2 * cs * ca * sa, s * (ca * ca - sa * sa), c * c * ca * sa,
-         c * (ca * ca - sa * sa), -ca * sa],
-        [s * s * sa * sa, 2 * cs * sa * sa, 2 * s * ca * sa, c * c * sa * sa, 2 * c * ca * sa,
-         ca * ca],
-        *[[0] * 6] * 4])
+    return in_antecedent(
+        row,
+        [
+            # XX, XY, XZ, YY, YZ, ZZ
+            [c * c, -2 * cs, 0, s * s, 0, 0],
+            [cs * ca, cc_ss * ca, -c * sa, -cs * ca, s * sa, 0],
+            [cs * sa, cc_ss * sa, c * ca, -cs * sa, -s * ca, 0],
+            [
+                s * s * ca * ca,
+                2 * cs * ca * ca,
+                -2 * s * ca * sa,
+                c * c * ca * ca,
+                -2 * c * ca * sa,
+                sa * sa,
+            ],
+            [
+                s * s * ca * sa,
+                2 * cs * ca * sa,
+                s * (ca * ca - sa * sa),
+                c * c * ca * sa,
+                c * (ca * ca - sa * sa),
+                -ca * sa,
+            ],
+            [
+                s * s * sa * sa,
+                2 * cs * sa * sa,
+                2 * s * ca * sa,
+                c * c * sa * sa,
+                2 * c * ca * sa,
+                ca * ca,
+            ],
+            *[[0] * 6] * 4,
+        ],
+    )
 
 
 def first_moment_regrouping(row: Letters) -> NDArray[np.object_]:
@@ -103,12 +135,22 @@ def first_moment_regrouping(row: Letters) -> NDArray[np.object_]:
     columns = []
     for h in turned:
         dot = h[0] * P[0] + h[1] * P[1] + h[2] * P[2]
-        columns.append([2 * (dot - h[0] * P[0]), -(h[0] * P[1] + h[1] * P[0]),
-                        -(h[0] * P[2] + h[2] * P[0]), 2 * (dot - h[1] * P[1]),
-                        -(h[1] * P[2] + h[2] * P[1]), 2 * (dot - h[2] * P[2]), *h, 0])
+        columns.append(
+            [
+                2 * (dot - h[0] * P[0]),
+                -(h[0] * P[1] + h[1] * P[0]),
+                -(h[0] * P[2] + h[2] * P[0]),
+                2 * (dot - h[1] * P[1]),
+                -(h[1] * P[2] + h[2] * P[1]),
+                2 * (dot - h[2] * P[2]),
+                *h,
+                0,
+            ]
+        )
     x, y, z = P
-    columns.append([y * y + z * z, -x * y, -x * z, x * x + z * z, -y * z, x * x + y * y,
-                    x, y, z, 1])
+    columns.append(
+        [y * y + z * z, -x * y, -x * z, x * x + z * z, -y * z, x * x + y * y, x, y, z, 1]
+    )
     return in_antecedent(row, [list(entries) for entries in zip(*columns)])
 
 
@@ -122,13 +164,21 @@ def in_antecedent(row: Letters, body: Sequence[Sequence[Entry]]) -> NDArray[np.o
     c, s, b = row.cos_gamma, row.sin_gamma, row.b
     x, y = c * hx - s * hy, s * hx + c * hy
     lift = 2 * b * hz + b * b * m
-    return np.array([
-        c * c * xx - 2 * c * s * xy + s * s * yy + lift,
-        c * s * (xx - yy) + (c * c - s * s) * xy,
-        c * xz - s * yz - b * x,
-        s * s * xx + 2 * c * s * xy + c * c * yy + lift,
-        s * xz + c * yz - b * y,
-        zz, x, y, hz + b * m, m], dtype=object)
+    return np.array(
+        [
+            c * c * xx - 2 * c * s * xy + s * s * yy + lift,
+            c * s * (xx - yy) + (c * c - s * s) * xy,
+            c * xz - s * yz - b * x,
+            s * s * xx + 2 * c * s * xy + c * c * yy + lift,
+            s * xz + c * yz - b * y,
+            zz,
+            x,
+            y,
+            hz + b * m,
+            m,
+        ],
+        dtype=object,
+    )
 
 
 def turned_back(row: Letters, vector: tuple[Entry, Entry, Entry]) -> tuple[Entry, Entry, Entry]:

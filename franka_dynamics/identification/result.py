@@ -62,8 +62,10 @@ class Score:
     @property
     def other_cutoffs(self) -> dict[float, Errors]:
         """The same as `test`, prepared at other cut-offs [Hz]."""
-        return {cutoff: pooled([one.at(cutoff) for one in self.parts], lambda one: one.filtered)
-                for cutoff in self.parts[0].others}
+        return {
+            cutoff: pooled([one.at(cutoff) for one in self.parts], lambda one: one.filtered)
+            for cutoff in self.parts[0].others
+        }
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,5 +157,6 @@ class Identification:
     @property
     def offered(self) -> NDArray[np.bool_]:
         """Which parameters of theta were offered to the fit, shape (p,)."""
-        return np.concatenate([np.ones(len(self.model.base), dtype=bool),
-                               self.model.friction.chosen(self.reaches)])
+        return np.concatenate(
+            [np.ones(len(self.model.base), dtype=bool), self.model.friction.chosen(self.reaches)]
+        )

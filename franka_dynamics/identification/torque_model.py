@@ -36,12 +36,21 @@ class TorqueModel:
     friction: FrictionTerms
 
     @classmethod
-    def of(cls, arm: ArmDescription, *, gravity: ArrayLike = GRAVITY, rotor_inertia: bool = False,
-           width: float = FrictionTerms.width, stribeck_velocity: float | None = None,
-           reaches: tuple[float, ...] = ()) -> TorqueModel:
+    def of(
+        cls,
+        arm: ArmDescription,
+        *,
+        gravity: ArrayLike = GRAVITY,
+        rotor_inertia: bool = False,
+        width: float = FrictionTerms.width,
+        stribeck_velocity: float | None = None,
+        reaches: tuple[float, ...] = (),
+    ) -> TorqueModel:
         """Return the model of an arm's geometry; nothing depends on its inertias."""
-        return cls(base_parameters(arm, gravity, rotor_inertia=rotor_inertia),
-                   FrictionTerms(arm.n, width, stribeck_velocity, reaches))
+        return cls(
+            base_parameters(arm, gravity, rotor_inertia=rotor_inertia),
+            FrictionTerms(arm.n, width, stribeck_velocity, reaches),
+        )
 
     @property
     def n(self) -> int:
@@ -75,7 +84,8 @@ class TorqueModel:
             if self.friction.reaches:
                 raise IdentificationError(
                     'Maxwell-slip friction is integrated over the recorded positions: prepare '
-                    'the recording with columns=model.friction.columns.')
+                    'the recording with columns=model.friction.columns.'
+                )
             rubbing = self.friction.columns(motion.q, motion.dq)
         return self.base.regressor(motion.q, motion.dq, motion.ddq), rubbing
 
@@ -99,5 +109,5 @@ class TorqueModel:
     def without_friction(self, theta: ArrayLike) -> Array:
         """Return parameters (p,) with all friction and offset zero."""
         values = np.array(theta, dtype=float)
-        values[len(self.base):] = 0.0
+        values[len(self.base) :] = 0.0
         return values

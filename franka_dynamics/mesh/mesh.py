@@ -52,11 +52,15 @@ class TriangleMesh:
             raise MeshError(f'Mesh faces hold {faces.dtype}, expected integer rows of vertices.')
         if not np.isfinite(vertices).all():
             bad = int(np.flatnonzero(~np.isfinite(vertices).all(axis=1))[0])
-            raise MeshError(f'Mesh vertex {bad} is {vertices[bad].tolist()}; every coordinate '
-                            'must be a finite number.')
+            raise MeshError(
+                f'Mesh vertex {bad} is {vertices[bad].tolist()}; every coordinate '
+                'must be a finite number.'
+            )
         if faces.min() < 0 or faces.max() >= len(vertices):
-            raise MeshError(f'A mesh face names vertex {int(faces.max())} or '
-                            f'{int(faces.min())}, but the rows are 0..{len(vertices) - 1}.')
+            raise MeshError(
+                f'A mesh face names vertex {int(faces.max())} or '
+                f'{int(faces.min())}, but the rows are 0..{len(vertices) - 1}.'
+            )
         for array in (vertices, faces):
             array.setflags(write=False)
         object.__setattr__(self, 'vertices', vertices)
@@ -116,16 +120,22 @@ def mesh_inertia(mesh: TriangleMesh, density: float) -> LinkInertia:
     if not values[0] > 0.0:
         raise MeshError(
             f'The mesh encloses a volume of {values[0]:.3g} m^3; it must be positive. A negative '
-            'volume means that the normals point inwards.')
-    here = LinkInertia(density * values[0], density * values[1:4],
-                       tensor_from_six(density * values[[4, 7, 8, 5, 9, 6]]))
+            'volume means that the normals point inwards.'
+        )
+    here = LinkInertia(
+        density * values[0],
+        density * values[1:4],
+        tensor_from_six(density * values[[4, 7, 8, 5, 9, 6]]),
+    )
     pose = np.eye(4)
     pose[:3, 3] = center
     return here.expressed_in(pose)
 
 
-def _unit_density_parameters(mesh: TriangleMesh, about: NDArray[np.float64],
-                             ) -> NDArray[np.float64]:
+def _unit_density_parameters(
+    mesh: TriangleMesh,
+    about: NDArray[np.float64],
+) -> NDArray[np.float64]:
     """Return (m, h, I_diag, I_off) about a point for a density of one, shape (10,)."""
     total = np.zeros(10)
     for v in _face_corners(mesh, about):
@@ -144,17 +154,20 @@ def _unit_density_parameters(mesh: TriangleMesh, about: NDArray[np.float64],
     return total
 
 
-def _face_corners(mesh: TriangleMesh, about: NDArray[np.float64],
-                  ) -> Iterator[NDArray[np.float64]]:
+def _face_corners(
+    mesh: TriangleMesh,
+    about: NDArray[np.float64],
+) -> Iterator[NDArray[np.float64]]:
     """Yield the corners of a chunk of faces, shape (corner, coordinate, face)."""
     coordinates = np.ascontiguousarray((mesh.vertices - about).T)
     for start in range(0, len(mesh.faces), CHUNK):
-        faces = mesh.faces[start:start + CHUNK]
+        faces = mesh.faces[start : start + CHUNK]
         yield np.stack([coordinates[:, faces[:, corner]] for corner in range(3)])
 
 
-def _normal_and_determinant(v: NDArray[np.float64],
-                            ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _normal_and_determinant(
+    v: NDArray[np.float64],
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return n_F, shape (3, k), and det(F), shape (k,), of (15)."""
     normal = cross_columns(v[1] - v[0], v[2] - v[0])
     # v1 . n equals det [v1 v2 v3]: the other two terms of n are perpendicular to v1.
@@ -163,8 +176,9 @@ def _normal_and_determinant(v: NDArray[np.float64],
 
 def cross_columns(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return a x b for columns, shape (3, k): several times faster than numpy.cross on rows."""
-    return np.stack((a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2],
-                     a[0] * b[1] - a[1] * b[0]))
+    return np.stack(
+        (a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0])
+    )
 
 
 # How Kwon orders the ten parameters, (m, h, xx, yy, zz, xy, xz, yz), as rows of
@@ -205,17 +219,20 @@ def vertex_derivatives(mesh: TriangleMesh, density: float) -> NDArray[np.float64
     by_corner = np.empty((10, 3, len(mesh.faces)))
     for i, j, k in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):
         for start in range(0, len(mesh.faces), CHUNK):
-            faces = mesh.faces[start:start + CHUNK]
-            by_corner[..., start:start + CHUNK] = _corner_derivatives(
-                *(coordinates[:, faces[:, corner]] for corner in (i, j, k)))
+            faces = mesh.faces[start : start + CHUNK]
+            by_corner[..., start : start + CHUNK] = _corner_derivatives(
+                *(coordinates[:, faces[:, corner]] for corner in (i, j, k))
+            )
         for row, column in np.ndindex(10, 3):
             by_vertex[row, column] += np.bincount(
-                mesh.faces[:, i], by_corner[row, column], minlength=len(mesh.vertices))
+                mesh.faces[:, i], by_corner[row, column], minlength=len(mesh.vertices)
+            )
     return density * np.swapaxes(by_vertex, 1, 2)
 
 
-def _corner_derivatives(vi: NDArray[np.float64], vj: NDArray[np.float64],
-                        vk: NDArray[np.float64]) -> NDArray[np.float64]:
+def _corner_derivatives(
+    vi: NDArray[np.float64], vj: NDArray[np.float64], vk: NDArray[np.float64]
+) -> NDArray[np.float64]:
     """Return every face's terms by its corner i for a density of one, shape (10, 3, F)."""
     s = vi + vj + vk
     normal = cross_columns(vj - vi, vk - vi)
@@ -244,8 +261,13 @@ def _corner_derivatives(vi: NDArray[np.float64], vj: NDArray[np.float64],
 def _skew_columns(a: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return [a] for columns, shape (3, 3, k)."""
     zero = np.zeros_like(a[0])
-    return np.stack((np.stack((zero, -a[2], a[1])), np.stack((a[2], zero, -a[0])),
-                     np.stack((-a[1], a[0], zero))))
+    return np.stack(
+        (
+            np.stack((zero, -a[2], a[1])),
+            np.stack((a[2], zero, -a[0])),
+            np.stack((-a[1], a[0], zero)),
+        )
+    )
 
 
 def motion_derivative(inertia: LinkInertia) -> NDArray[np.float64]:

@@ -74,10 +74,12 @@ def _read(path: Path) -> tuple[Any, list[str]]:
         import trimesh
     except ImportError as error:
         raise MissingDependencyError(
-            "Reading a mesh file needs trimesh: pip install 'franka_dynamics[mesh]'.") from error
+            "Reading a mesh file needs trimesh: pip install 'franka_dynamics[mesh]'."
+        ) from error
     if path.suffix.lower() not in SUFFIXES:
-        raise MeshError(f'{path} does not end in {", ".join(SUFFIXES)}; export the mesh as one '
-                        'of these.')
+        raise MeshError(
+            f'{path} does not end in {", ".join(SUFFIXES)}; export the mesh as one of these.'
+        )
     if not path.is_file():
         raise MeshError(f'{path} does not exist.')
     try:
@@ -86,8 +88,11 @@ def _read(path: Path) -> tuple[Any, list[str]]:
     except Exception as error:  # the readers raise whatever their parsing meets
         raise MeshError(f'{path} cannot be read as a triangle mesh: {error}') from error
     if not faces or not np.isfinite(raw.vertices).all():
-        raise MeshError(f'{path} holds no triangle.' if not faces else
-                        f'{path} has a vertex that is not a finite number.')
+        raise MeshError(
+            f'{path} holds no triangle.'
+            if not faces
+            else f'{path} has a vertex that is not a finite number.'
+        )
     vertices = len(raw.vertices)
     raw.merge_vertices(merge_tex=True, merge_norm=True)
     notes = []
@@ -105,20 +110,24 @@ def _unit(unit: str | None, size: float, path: str | Path) -> tuple[str, str]:
     """Return the unit and the sentence that says where it comes from."""
     if unit is not None:
         if unit not in METRES_PER_UNIT:
-            raise MeshError(f'There is no length unit {unit!r}; the choices are '
-                            f'{", ".join(METRES_PER_UNIT)}.')
+            raise MeshError(
+                f'There is no length unit {unit!r}; the choices are {", ".join(METRES_PER_UNIT)}.'
+            )
         return unit, f'unit: {unit}, as given'
     if size <= _LARGEST_IN_METRES:
         return 'm', f'unit: m, because the largest extent is {size:.4g}'
     if size >= _SMALLEST_IN_MILLIMETRES:
         return 'mm', f'unit: mm, because the largest extent is {size:.4g}'
-    raise MeshError(f'{path} has a largest extent of {size:.4g}, which could be metres or '
-                    'millimetres; say which (--unit m, --unit mm).')
+    raise MeshError(
+        f'{path} has a largest extent of {size:.4g}, which could be metres or '
+        'millimetres; say which (--unit m, --unit mm).'
+    )
 
 
 def _repaired(raw: Any) -> list[str]:
     """Wind faces alike and close holes, in place; return what was done."""
     from trimesh import repair
+
     notes = []
     unique = raw.unique_faces()
     if not unique.all():
@@ -131,7 +140,8 @@ def _repaired(raw: Any) -> list[str]:
         repair.fill_holes(raw, use_fan=True)
     except ImportError as error:  # networkx, which trimesh only needs here
         raise MissingDependencyError(
-            "Repairing a mesh needs networkx: pip install 'franka_dynamics[mesh]'.") from error
+            "Repairing a mesh needs networkx: pip install 'franka_dynamics[mesh]'."
+        ) from error
     if turned:
         notes.append(f'repair: {turned} faces were turned to be wound like their neighbours')
     added = len(raw.faces) - len(before)
@@ -149,4 +159,5 @@ def _turned_outwards(mesh: TriangleMesh) -> tuple[TriangleMesh, list[str]]:
     faces = np.where(turn[:, None], mesh.faces[:, ::-1], mesh.faces)
     return TriangleMesh(mesh.vertices, faces), [
         f'repair: all {int(turn.sum())} faces of {len(inverted)} part(s) pointed the wrong way '
-        'and were turned']
+        'and were turned'
+    ]

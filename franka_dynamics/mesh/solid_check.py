@@ -43,19 +43,24 @@ class MeshDefects:
         if self.open_edges:
             found.append(f'it has holes: {self.open_edges} edges belong to one face only')
         if self.flipped_edges:
-            found.append(f'some normals are flipped: across {self.flipped_edges} edges the faces '
-                         'are wound against each other')
+            found.append(
+                f'some normals are flipped: across {self.flipped_edges} edges the faces '
+                'are wound against each other'
+            )
         if self.flat:
             found.append('it encloses no volume')
         if self.inverted_parts:
-            found.append('the normals of '
-                         f'{_parts(self.inverted_parts)} point the wrong way')
+            found.append(f'the normals of {_parts(self.inverted_parts)} point the wrong way')
         if self.doubled_parts:
-            found.append(f'{_parts(self.doubled_parts)} lies inside another part, or repeats '
-                         'it, and would count twice')
+            found.append(
+                f'{_parts(self.doubled_parts)} lies inside another part, or repeats '
+                'it, and would count twice'
+            )
         if self.intersecting_faces:
-            found.append(f'{self.intersecting_faces} pairs of faces cross or touch, so that '
-                         'volume may overlap and count twice')
+            found.append(
+                f'{self.intersecting_faces} pairs of faces cross or touch, so that '
+                'volume may overlap and count twice'
+            )
         return tuple(found)
 
 
@@ -98,10 +103,12 @@ def require_solid(mesh: TriangleMesh, name: str, *, self_intersection: bool = Tr
     """
     sentences = find_defects(mesh, self_intersection=self_intersection).sentences()
     if sentences:
-        raise MeshError(f'{name} bounds no solid: {"; ".join(sentences)}. Mend it in the program '
-                        'it came from; --repair closes holes and turns normals, and '
-                        '--accept-crossing-faces takes parts that touch, and counts overlaps '
-                        'twice.')
+        raise MeshError(
+            f'{name} bounds no solid: {"; ".join(sentences)}. Mend it in the program '
+            'it came from; --repair closes holes and turns normals, and '
+            '--accept-crossing-faces takes parts that touch, and counts overlaps '
+            'twice.'
+        )
 
 
 def is_flat(mesh: TriangleMesh) -> bool:
@@ -118,8 +125,8 @@ def connected_parts(mesh: TriangleMesh) -> NDArray[np.int64]:
         from scipy.sparse.csgraph import connected_components
     except ImportError as error:
         raise MissingDependencyError(
-            "Telling a mesh's parts apart needs scipy: "
-            "pip install 'franka_dynamics[mesh]'.") from error
+            "Telling a mesh's parts apart needs scipy: pip install 'franka_dynamics[mesh]'."
+        ) from error
     rows = mesh.faces[:, [0, 1]].ravel()
     columns = mesh.faces[:, [1, 2]].ravel()
     count = len(mesh.vertices)
@@ -137,8 +144,12 @@ def winding_number(mesh: TriangleMesh, point: NDArray[np.float64]) -> float:
     a, b, c = (mesh.vertices[mesh.faces[:, corner]].T - point[:, None] for corner in range(3))
     la, lb, lc = (np.sqrt((x * x).sum(axis=0)) for x in (a, b, c))
     numerator = (a * cross_columns(b, c)).sum(axis=0)
-    denominator = (la * lb * lc + (a * b).sum(axis=0) * lc + (b * c).sum(axis=0) * la
-                   + (c * a).sum(axis=0) * lb)
+    denominator = (
+        la * lb * lc
+        + (a * b).sum(axis=0) * lc
+        + (b * c).sum(axis=0) * la
+        + (c * a).sum(axis=0) * lb
+    )
     return float(np.arctan2(numerator, denominator).sum() / (2.0 * np.pi))
 
 
@@ -166,8 +177,10 @@ def _misplaced_parts(mesh: TriangleMesh) -> tuple[tuple[int, ...], tuple[int, ..
     for number, part in enumerate(parts):
         if is_flat(part):
             continue  # a sheet with two sides holds no volume and takes none
-        numbers = [sum(_winding_of_part(other, point) for other in parts)
-                   for point in _points_beside(part)]
+        numbers = [
+            sum(_winding_of_part(other, point) for other in parts)
+            for point in _points_beside(part)
+        ]
         if min(numbers) < 0:
             inverted.append(number)
         elif max(numbers) > 1:
@@ -176,8 +189,9 @@ def _misplaced_parts(mesh: TriangleMesh) -> tuple[tuple[int, ...], tuple[int, ..
 
 
 def _winding_of_part(part: TriangleMesh, point: NDArray[np.float64]) -> int:
-    inside_box = ((point >= part.vertices.min(axis=0))
-                  & (point <= part.vertices.max(axis=0))).all()
+    inside_box = (
+        (point >= part.vertices.min(axis=0)) & (point <= part.vertices.max(axis=0))
+    ).all()
     return round(winding_number(part, point)) if inside_box else 0
 
 
@@ -202,7 +216,8 @@ def _crossing_pairs(mesh: TriangleMesh) -> int:
     except ImportError as error:
         raise MissingDependencyError(
             'Looking for faces that cross each other needs libigl: '
-            "pip install 'franka_dynamics[mesh]'.") from error
+            "pip install 'franka_dynamics[mesh]'."
+        ) from error
     _, pairs, _ = find_self_intersections(mesh.vertices, mesh.faces)
     return len(pairs)
 

@@ -20,10 +20,13 @@ if TYPE_CHECKING:  # for editors and type checkers
     from .replay import recorded_terms as recorded_terms
     from .rosbag_writer import write_recording as write_recording
 
-__getattr__, __dir__, __all__ = lazy_exports(__name__, {
-    'plausibility': ('suspicions',),
-    'preprocessing': ('Motion', 'prepare', 'SignalOptions'),
-    'recording': ('read_recording', 'Recording'),
-    'replay': ('Fit', 'fit', 'fit_all', 'predicted_torque', 'recorded_terms'),
-    'rosbag_writer': ('write_recording',),
-})
+__getattr__, __dir__, __all__ = lazy_exports(
+    __name__,
+    {
+        'plausibility': ('suspicions',),
+        'preprocessing': ('Motion', 'prepare', 'SignalOptions'),
+        'recording': ('read_recording', 'Recording'),
+        'replay': ('Fit', 'fit', 'fit_all', 'predicted_torque', 'recorded_terms'),
+        'rosbag_writer': ('write_recording',),
+    },
+)

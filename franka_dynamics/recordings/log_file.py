@@ -67,7 +67,8 @@ class LogColumns:
             raise RecordingError(
                 f'{self.source}: {what} {columns!r} names {len(names)} '
                 f'column{"s" * (len(names) != 1)}, but {count} '
-                f'{"is" if count == 1 else "are"} needed.')
+                f'{"is" if count == 1 else "are"} needed.'
+            )
         return np.column_stack([self._column(name, what) for name in names])
 
     def _whole(self, name: str, count: int, what: str) -> Array:
@@ -77,7 +78,8 @@ class LogColumns:
         if array.ndim != 2 or array.shape[1] != count:
             raise RecordingError(
                 f'{self.source}: {what} {name!r} has shape {array.shape}, but (rows, {count}) is '
-                'needed: one column per joint.')
+                'needed: one column per joint.'
+            )
         return array
 
     def _column(self, name: str, what: str) -> Array:
@@ -86,30 +88,39 @@ class LogColumns:
             matrix = self._matrix()
             if 1 <= int(name) <= matrix.shape[1]:
                 return matrix[:, int(name) - 1]
-            raise RecordingError(f'{self.source} has {matrix.shape[1]} columns, so there is no '
-                                 f'column {name} for {what}; they are counted from 1.')
+            raise RecordingError(
+                f'{self.source} has {matrix.shape[1]} columns, so there is no '
+                f'column {name} for {what}; they are counted from 1.'
+            )
         if found is None:
-            raise RecordingError(f'{self.source} has no column {name!r} for {what}; it has '
-                                 f'{self.in_words()}.')
+            raise RecordingError(
+                f'{self.source} has no column {name!r} for {what}; it has {self.in_words()}.'
+            )
         if min(found.shape) == 1 or found.ndim == 1:
             return found.reshape(-1)
-        raise RecordingError(f'{self.source}: {what} {name!r} has shape {found.shape}, but a '
-                             'single column is needed.')
+        raise RecordingError(
+            f'{self.source}: {what} {name!r} has shape {found.shape}, but a '
+            'single column is needed.'
+        )
 
     def _matrix(self) -> Array:
         """Return all columns side by side, as they are counted."""
         arrays = [array if array.ndim == 2 else array[:, None] for array in self.arrays.values()]
         if len({len(array) for array in arrays}) > 1:
-            raise RecordingError(f'{self.source} holds arrays of several lengths, so its columns '
-                                 f'have no numbers; name them: {self.in_words()}.')
+            raise RecordingError(
+                f'{self.source} holds arrays of several lengths, so its columns '
+                f'have no numbers; name them: {self.in_words()}.'
+            )
         return np.hstack(arrays)
 
     def in_words(self) -> str:
         """Return the names and shapes of what there is, in bounded length."""
         if list(self.arrays) == ['']:
             return f'{self.arrays[""].shape[1]} columns without names'
-        shown = [f'{name}{"" if array.ndim == 1 else f" {array.shape}"}'
-                 for name, array in islice(self.arrays.items(), _SHOWN)]
+        shown = [
+            f'{name}{"" if array.ndim == 1 else f" {array.shape}"}'
+            for name, array in islice(self.arrays.items(), _SHOWN)
+        ]
         more = len(self.arrays) - len(shown)
         return ', '.join(shown) + (f' and {more} more' if more else '')
 
@@ -135,12 +146,15 @@ def read_log(path: str | Path) -> LogColumns:
     """
     file = Path(path).expanduser()
     if not file.is_file():
-        raise RecordingError(f'{file} does not exist, or is a folder; give the path of a log '
-                             'file.')
+        raise RecordingError(
+            f'{file} does not exist, or is a folder; give the path of a log file.'
+        )
     reader = _READERS.get(file.suffix.lower())
     if reader is None:
-        raise RecordingError(f'{file}: files that end in {file.suffix or "nothing"!r} cannot be '
-                             f'imported; export {", ".join(_READERS)}.')
+        raise RecordingError(
+            f'{file}: files that end in {file.suffix or "nothing"!r} cannot be '
+            f'imported; export {", ".join(_READERS)}.'
+        )
     return LogColumns(str(file), dict(reader(file)))
 
 
@@ -162,8 +176,9 @@ def _read_text(file: Path) -> Iterator[tuple[str, Array]]:
         with file.open(encoding='utf-8-sig') as lines:
             head = [line for line in islice(lines, 200) if line.strip()]
     except UnicodeDecodeError as error:
-        raise RecordingError(f'{file} is not text in UTF-8 (byte {error.start}); export it as '
-                             'such.') from error
+        raise RecordingError(
+            f'{file} is not text in UTF-8 (byte {error.start}); export it as such.'
+        ) from error
     if not head:
         raise RecordingError(f'{file} is empty.')
     first = head[0].lstrip('#% ').rstrip('\r\n')
@@ -177,8 +192,10 @@ def _read_text(file: Path) -> Iterator[tuple[str, Array]]:
         return
     repeated = {name for name in names if names.count(name) > 1}
     if repeated:
-        raise RecordingError(f'{file} names the column {min(repeated)!r} more than once; give '
-                             'every column a name of its own.')
+        raise RecordingError(
+            f'{file} names the column {min(repeated)!r} more than once; give '
+            'every column a name of its own.'
+        )
     yield from ((name, rows[:, place]) for place, name in enumerate(names))
 
 
@@ -199,8 +216,9 @@ def _number_rows(file: Path, delimiter: str | None, width: int, *, skip: int) ->
         # Quotes are left to float(), which refuses them by name below.
         found = np.loadtxt(rows(), delimiter=delimiter, ndmin=2, comments=None)
     except ValueError as error:
-        raise RecordingError(_first_bad_row(file, rows(), delimiter, width)
-                             or f'{file}: {str(error)[:200]}') from error
+        raise RecordingError(
+            _first_bad_row(file, rows(), delimiter, width) or f'{file}: {str(error)[:200]}'
+        ) from error
     if found.shape[1] != width:
         raise RecordingError(f'{file} has {width} names but {found.shape[1]} columns.')
     return found
@@ -210,13 +228,17 @@ def _first_bad_row(file: Path, rows: Iterator[str], delimiter: str | None, width
     for number, line in enumerate(rows, start=1):
         cells = line.strip('\r\n').split(delimiter)
         if len(cells) != width:
-            return (f'{file}, row {number}: it has {len(cells)} columns where the first line has '
-                    f'{width}; every row must have as many.')
+            return (
+                f'{file}, row {number}: it has {len(cells)} columns where the first line has '
+                f'{width}; every row must have as many.'
+            )
         for place, cell in enumerate(cells, start=1):
             if not _is_number(cell):
                 comma = ' (a decimal comma must be a point)' if ',' in cell else ''
-                return (f'{file}, row {number}, column {place}: {cell.strip()[:40]!r} is not a '
-                        f'number{comma}.')
+                return (
+                    f'{file}, row {number}, column {place}: {cell.strip()[:40]!r} is not a '
+                    f'number{comma}.'
+                )
     return ''
 
 
@@ -238,9 +260,11 @@ def _read_numpy(file: Path) -> Iterator[tuple[str, Array]]:
             for name in loaded.files:
                 yield from _kept(name, loaded[name])
     except (ValueError, EOFError, OSError) as error:
-        raise RecordingError(f'{file} cannot be read as numpy arrays of numbers '
-                             f'({str(error)[:120]}); save it with numpy.save or numpy.savez, '
-                             'without Python objects.') from error
+        raise RecordingError(
+            f'{file} cannot be read as numpy arrays of numbers '
+            f'({str(error)[:120]}); save it with numpy.save or numpy.savez, '
+            'without Python objects.'
+        ) from error
 
 
 def _array_columns(file: Path, array: np.ndarray[Any, Any]) -> Iterator[tuple[str, Array]]:
@@ -250,8 +274,9 @@ def _array_columns(file: Path, array: np.ndarray[Any, Any]) -> Iterator[tuple[st
     elif array.ndim == 2:
         yield from _kept('', array)
     else:
-        raise RecordingError(f'{file} has shape {array.shape}; a matrix with a row per sample is '
-                             'needed.')
+        raise RecordingError(
+            f'{file} has shape {array.shape}; a matrix with a row per sample is needed.'
+        )
 
 
 def _kept(name: str, array: Any) -> Iterator[tuple[str, Array]]:
@@ -265,16 +290,20 @@ def _read_mat(file: Path) -> Iterator[tuple[str, Array]]:
     try:
         from scipy.io import loadmat
     except ImportError as error:
-        raise MissingDependencyError("Reading .mat files needs scipy: "
-                                     "pip install 'franka_dynamics[replay]'.") from error
+        raise MissingDependencyError(
+            "Reading .mat files needs scipy: pip install 'franka_dynamics[replay]'."
+        ) from error
     try:
         content = loadmat(file, squeeze_me=False, struct_as_record=False)
     except NotImplementedError as error:
-        raise RecordingError(f'{file} is a MATLAB v7.3 file, which is HDF5; save it again in '
-                             "MATLAB with save(..., '-v7').") from error
+        raise RecordingError(
+            f'{file} is a MATLAB v7.3 file, which is HDF5; save it again in '
+            "MATLAB with save(..., '-v7')."
+        ) from error
     except Exception as error:  # loadmat raises whatever its parser meets
-        raise RecordingError(f'{file} cannot be read as a MATLAB file '
-                             f'({type(error).__name__}: {str(error)[:120]}).') from error
+        raise RecordingError(
+            f'{file} cannot be read as a MATLAB file ({type(error).__name__}: {str(error)[:120]}).'
+        ) from error
     for name, value in content.items():
         if not name.startswith('__'):
             yield from _mat_columns(name, value)
@@ -300,28 +329,40 @@ def _read_parquet(file: Path) -> Iterator[tuple[str, Array]]:
         except ImportError as error:
             raise MissingDependencyError(
                 f'{file}: reading parquet needs pyarrow (or pandas with an engine of its own): '
-                'pip install pyarrow.') from error
+                'pip install pyarrow.'
+            ) from error
     try:
         table = read(file)
     except ImportError as error:
-        raise MissingDependencyError(f'{file}: pandas has no engine for parquet: pip install '
-                                     'pyarrow.') from error
+        raise MissingDependencyError(
+            f'{file}: pandas has no engine for parquet: pip install pyarrow.'
+        ) from error
     except Exception as error:  # the libraries have exception types of their own
-        raise RecordingError(f'{file} cannot be read as parquet '
-                             f'({type(error).__name__}: {str(error)[:120]}).') from error
-    frame: Mapping[str, Any] = (dict(zip(table.column_names, table.columns))
-                                if hasattr(table, 'column_names') else table)
+        raise RecordingError(
+            f'{file} cannot be read as parquet ({type(error).__name__}: {str(error)[:120]}).'
+        ) from error
+    frame: Mapping[str, Any] = (
+        dict(zip(table.column_names, table.columns)) if hasattr(table, 'column_names') else table
+    )
     for name in frame:
         column = np.asarray(frame[name])
         if column.dtype == object and len(column) and np.ndim(column[0]) == 1:
             lengths = {len(cell) for cell in column}
             if len(lengths) > 1:
-                raise RecordingError(f'{file}: the lists in column {name!r} have '
-                                     f'{len(lengths)} different lengths.')
+                raise RecordingError(
+                    f'{file}: the lists in column {name!r} have {len(lengths)} different lengths.'
+                )
             column = np.stack([np.asarray(cell) for cell in column])
         yield from _kept(str(name), column)
 
 
 _READERS: dict[str, Callable[[Path], Iterator[tuple[str, Array]]]] = {
-    '.csv': _read_text, '.tsv': _read_text, '.txt': _read_text, '.dat': _read_text,
-    '.npy': _read_numpy, '.npz': _read_numpy, '.mat': _read_mat, '.parquet': _read_parquet}
+    '.csv': _read_text,
+    '.tsv': _read_text,
+    '.txt': _read_text,
+    '.dat': _read_text,
+    '.npy': _read_numpy,
+    '.npz': _read_numpy,
+    '.mat': _read_mat,
+    '.parquet': _read_parquet,
+}

@@ -50,31 +50,45 @@ class ColumnMap:
     def __post_init__(self) -> None:
         """Refuse units that are not known and what contradicts itself."""
         for unit, known, what in (
-                (self.position_unit, POSITION_UNITS, 'position'),
-                (self.velocity_unit, VELOCITY_UNITS, 'velocity'),
-                (self.effort_unit, EFFORT_UNITS, 'effort'),
-                (self.stamp_unit, STAMP_UNITS, 'stamp')):
+            (self.position_unit, POSITION_UNITS, 'position'),
+            (self.velocity_unit, VELOCITY_UNITS, 'velocity'),
+            (self.effort_unit, EFFORT_UNITS, 'effort'),
+            (self.stamp_unit, STAMP_UNITS, 'stamp'),
+        ):
             if unit not in known:
-                raise RecordingError(f'The unit of {what} is {unit!r}; known are '
-                                     f'{", ".join(known)}.')
+                raise RecordingError(
+                    f'The unit of {what} is {unit!r}; known are {", ".join(known)}.'
+                )
         if (self.stamp is None) == (self.rate is None):
-            raise RecordingError('Give either the stamp column or the rate of the log [Hz]'
-                                 f'{", not both" if self.rate is not None else ""}.')
+            raise RecordingError(
+                'Give either the stamp column or the rate of the log [Hz]'
+                f'{", not both" if self.rate is not None else ""}.'
+            )
         in_amperes = self.effort_unit in ('A', 'mA')
         if in_amperes and self.torque_constant is None:
             raise RecordingError(
                 f'Effort in {self.effort_unit} needs a torque constant [N m/A] at the joint, one '
                 "or one per joint; or import it as 'raw', which leaves it as it is for "
-                'identify.')
+                'identify.'
+            )
         if self.torque_constant is not None and not in_amperes:
-            raise RecordingError(f'A torque constant belongs to an effort in A or mA, but its '
-                                 f'unit is {self.effort_unit}.')
+            raise RecordingError(
+                f'A torque constant belongs to an effort in A or mA, but its '
+                f'unit is {self.effort_unit}.'
+            )
 
 
-def recording_from_arrays(q: ArrayLike, dq: ArrayLike | None, effort: ArrayLike, *,
-                          joint_names: Sequence[str], stamp: ArrayLike | None = None,
-                          rate: float | None = None, source: str = 'arrays',
-                          topic: str = TOPIC) -> Recording:
+def recording_from_arrays(
+    q: ArrayLike,
+    dq: ArrayLike | None,
+    effort: ArrayLike,
+    *,
+    joint_names: Sequence[str],
+    stamp: ArrayLike | None = None,
+    rate: float | None = None,
+    source: str = 'arrays',
+    topic: str = TOPIC,
+) -> Recording:
     """
     Return a recording of arrays in SI units.
 
@@ -103,9 +117,11 @@ def recording_from_arrays(q: ArrayLike, dq: ArrayLike | None, effort: ArrayLike,
     position, torque = np.asarray(q, dtype=float), np.asarray(effort, dtype=float)
     stamp_ns = _stamps(len(position), stamp, rate, source)
     if position.shape != (len(position), len(names)) or len(position) < 2:
-        raise RecordingError(f'{source}: position has shape {position.shape}, expected (rows, '
-                             f'{len(names)}) with two rows or more: one column per joint '
-                             f'{names[0]} ... {names[-1]}.')
+        raise RecordingError(
+            f'{source}: position has shape {position.shape}, expected (rows, '
+            f'{len(names)}) with two rows or more: one column per joint '
+            f'{names[0]} ... {names[-1]}.'
+        )
     _require_numbers(position, 'position', names, source)
     remarks: tuple[str, ...] = ()
     if dq is None:
@@ -115,14 +131,17 @@ def recording_from_arrays(q: ArrayLike, dq: ArrayLike | None, effort: ArrayLike,
         velocity = np.asarray(dq, dtype=float)
     for values, what in ((velocity, 'velocity'), (torque, 'effort')):
         if values.shape != position.shape:
-            raise RecordingError(f'{source}: {what} has shape {values.shape}, but position has '
-                                 f'{position.shape}; they must be alike.')
+            raise RecordingError(
+                f'{source}: {what} has shape {values.shape}, but position has '
+                f'{position.shape}; they must be alike.'
+            )
         _require_numbers(values, what, names, source)
     return Recording(source, topic, names, stamp_ns, position, velocity, torque, remarks)
 
 
-def import_log(path: str | Path, columns: ColumnMap, joint_names: Sequence[str], *,
-               topic: str = TOPIC) -> Recording:
+def import_log(
+    path: str | Path, columns: ColumnMap, joint_names: Sequence[str], *, topic: str = TOPIC
+) -> Recording:
     """
     Return the recording that a log file holds.
 
@@ -149,21 +168,40 @@ def import_log(path: str | Path, columns: ColumnMap, joint_names: Sequence[str],
     n = len(joint_names)
     scale = EFFORT_UNITS[columns.effort_unit] * np.asarray(columns.torque_constant or (1.0,))
     if scale.shape not in ((1,), (n,)) or not np.isfinite(scale).all() or not scale.all():
-        raise RecordingError(f'The torque constant must be one finite number other than zero, or '
-                             f'{n}, one per joint; got {len(scale)}.')
+        raise RecordingError(
+            f'The torque constant must be one finite number other than zero, or '
+            f'{n}, one per joint; got {len(scale)}.'
+        )
     q = log.choose(columns.position, n, 'position') * POSITION_UNITS[columns.position_unit]
     effort = log.choose(columns.effort, n, 'effort') * scale
-    dq = (None if columns.velocity == DERIVED
-          else log.choose(columns.velocity, n, 'velocity')
-          * VELOCITY_UNITS[columns.velocity_unit])
-    stamp = (None if columns.stamp is None
-             else log.choose(columns.stamp, 1, 'stamp')[:, 0] * STAMP_UNITS[columns.stamp_unit])
-    return recording_from_arrays(q, dq, effort, joint_names=joint_names, stamp=stamp,
-                                 rate=columns.rate, source=log.source, topic=topic)
+    dq = (
+        None
+        if columns.velocity == DERIVED
+        else log.choose(columns.velocity, n, 'velocity') * VELOCITY_UNITS[columns.velocity_unit]
+    )
+    stamp = (
+        None
+        if columns.stamp is None
+        else log.choose(columns.stamp, 1, 'stamp')[:, 0] * STAMP_UNITS[columns.stamp_unit]
+    )
+    return recording_from_arrays(
+        q,
+        dq,
+        effort,
+        joint_names=joint_names,
+        stamp=stamp,
+        rate=columns.rate,
+        source=log.source,
+        topic=topic,
+    )
 
 
-def _stamps(count: int, stamp: ArrayLike | None, rate: float | None, source: str,
-            ) -> np.ndarray[tuple[int, ...], np.dtype[np.int64]]:
+def _stamps(
+    count: int,
+    stamp: ArrayLike | None,
+    rate: float | None,
+    source: str,
+) -> np.ndarray[tuple[int, ...], np.dtype[np.int64]]:
     if (stamp is None) == (rate is None):
         raise RecordingError(f'{source}: give either stamps or the rate [Hz].')
     if rate is not None:
@@ -172,23 +210,29 @@ def _stamps(count: int, stamp: ArrayLike | None, rate: float | None, source: str
         return np.round(np.arange(count) * (1e9 / rate)).astype(np.int64)
     times = np.asarray(stamp, dtype=float)
     if times.shape != (count,):
-        raise RecordingError(f'{source}: stamp has shape {times.shape}, expected ({count},): one '
-                             'per row.')
+        raise RecordingError(
+            f'{source}: stamp has shape {times.shape}, expected ({count},): one per row.'
+        )
     bad = np.flatnonzero(~np.isfinite(times) | (times < 0.0))
     if len(bad):
-        raise RecordingError(f'{source}, row {bad[0] + 1}: the stamp is {times[bad[0]]}; it must '
-                             'be a finite time from 0 on.')
+        raise RecordingError(
+            f'{source}, row {bad[0] + 1}: the stamp is {times[bad[0]]}; it must '
+            'be a finite time from 0 on.'
+        )
     if times.max() > 1e10:
-        raise RecordingError(f'{source}: a stamp is {times.max():g} s, some '
-                             f'{times.max() / 3.2e7:.0f} years; its unit is probably ms, us or '
-                             'ns.')
+        raise RecordingError(
+            f'{source}: a stamp is {times.max():g} s, some '
+            f'{times.max() / 3.2e7:.0f} years; its unit is probably ms, us or '
+            'ns.'
+        )
     late = np.flatnonzero(np.diff(times) <= 0.0)
     if len(late):
         row = int(late[0]) + 2
         raise RecordingError(
             f'{source}, row {row}: the stamp {times[row - 1]:.9g} s does not come after '
             f'{times[row - 2]:.9g} s of the row before; drop repeated rows, or give the rate '
-            'instead of the stamp column.')
+            'instead of the stamp column.'
+        )
     return np.round(times * 1e9).astype(np.int64)
 
 
@@ -198,4 +242,5 @@ def _require_numbers(values: Array, what: str, names: tuple[str, ...], source: s
         row, joint = bad[0]
         raise RecordingError(
             f'{source}, row {row + 1}: {what} of {names[joint]} is {values[row, joint]}; every '
-            'value must be a finite number. Cut the log before it.')
+            'value must be a finite number. Cut the log before it.'
+        )

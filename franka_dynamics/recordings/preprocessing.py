@@ -60,7 +60,8 @@ class SignalOptions:
         if not 0.0 < self.cutoff < 0.5 * self.rate:
             raise RecordingError(
                 f'The cut-off is {self.cutoff} Hz; it must lie between 0 and half the sampling '
-                f'rate, {0.5 * self.rate:g} Hz. Choose another cut-off or a higher rate.')
+                f'rate, {0.5 * self.rate:g} Hz. Choose another cut-off or a higher rate.'
+            )
         if not 0.0 <= self.trim < np.inf:
             raise RecordingError(f'The trim is {self.trim} s; it cannot be negative.')
 
@@ -111,8 +112,9 @@ class Motion:
     def part(self, chosen: slice | NDArray[np.bool_]) -> Motion:
         """Return some of the samples."""
         arrays: dict[str, Any] = {name: getattr(self, name)[chosen] for name in _ARRAYS}
-        return replace(self, **arrays,
-                       columns=None if self.columns is None else self.columns[chosen])
+        return replace(
+            self, **arrays, columns=None if self.columns is None else self.columns[chosen]
+        )
 
     def pieces(self) -> list[Motion]:
         """Return the stretches without gaps."""
@@ -129,8 +131,9 @@ Columns = Callable[[Array, Array], Array]
 _ARRAYS = ('time', 'q', 'dq', 'ddq', 'effort', 'effort_unfiltered', 'piece')
 
 
-def prepare(recording: Recording, options: SignalOptions | None = None, *,
-            columns: Columns | None = None) -> Motion:
+def prepare(
+    recording: Recording, options: SignalOptions | None = None, *, columns: Columns | None = None
+) -> Motion:
     """
     Return the evenly sampled and filtered motion of a recording.
 
@@ -165,25 +168,34 @@ def prepare(recording: Recording, options: SignalOptions | None = None, *,
         raise RecordingError(
             f'{recording.source} has a message every {period:.3g} s, too few for a cut-off of '
             f'{chosen.cutoff:g} Hz; choose one below {0.5 / period:.2g} Hz, or record the '
-            'full-rate topic.')
+            'full-rate topic.'
+        )
     remarks, motions = list(recording.remarks), []
     pieces = list(_without_gaps(recording, period, chosen, remarks))
     for number, (piece, start) in enumerate(pieces):
         if piece.duration >= 2.0 * chosen.trim + _SHORTEST_PIECE_S:
             motions.append(_prepare_piece(piece, start, number, period, chosen, columns))
         elif len(pieces) > 1:
-            remarks.append(f'the piece of {piece.duration:.2f} s at {start:.2f} s is too short '
-                           'to be filtered and was left out')
+            remarks.append(
+                f'the piece of {piece.duration:.2f} s at {start:.2f} s is too short '
+                'to be filtered and was left out'
+            )
     if not motions:
         raise RecordingError(
             f'{recording.source} has no stretch without gaps of at least '
             f'{2.0 * chosen.trim + _SHORTEST_PIECE_S:.2g} s (it lasts {recording.duration:.2f} s '
-            f'in {len(pieces)} piece{"s" * (len(pieces) > 1)}); record longer, or trim less.')
-    arrays: dict[str, Any] = {name: np.concatenate([getattr(motion, name) for motion in motions])
-                              for name in _ARRAYS}
+            f'in {len(pieces)} piece{"s" * (len(pieces) > 1)}); record longer, or trim less.'
+        )
+    arrays: dict[str, Any] = {
+        name: np.concatenate([getattr(motion, name) for motion in motions]) for name in _ARRAYS
+    }
     computed = [motion.columns for motion in motions if motion.columns is not None]
-    return replace(motions[0], **arrays, remarks=tuple(remarks),
-                   columns=np.concatenate(computed) if computed else None)
+    return replace(
+        motions[0],
+        **arrays,
+        remarks=tuple(remarks),
+        columns=np.concatenate(computed) if computed else None,
+    )
 
 
 def without_idle_effort(recording: Recording) -> Recording:
@@ -213,18 +225,23 @@ def without_idle_effort(recording: Recording) -> Recording:
     if not kept.any():
         raise RecordingError(
             f'{recording.source}, {recording.topic}: effort is zero in every message, as many '
-            'drivers report that measure no torque; record a topic with measured joint torques.')
+            'drivers report that measure no torque; record a topic with measured joint torques.'
+        )
     shown = ', '.join(found[:5]) + (f' and {len(found) - 5} more' if len(found) > 5 else '')
-    remark = (f'{recording.source}: the effort of every joint is zero from {shown} ('
-              f'{np.count_nonzero(~kept)} messages; brakes, or a driver not yet in control); '
-              'left out')
-    columns: dict[str, Any] = {name: getattr(recording, name)[kept]
-                               for name in ('stamp_ns', 'q', 'dq', 'effort')}
+    remark = (
+        f'{recording.source}: the effort of every joint is zero from {shown} ('
+        f'{np.count_nonzero(~kept)} messages; brakes, or a driver not yet in control); '
+        'left out'
+    )
+    columns: dict[str, Any] = {
+        name: getattr(recording, name)[kept] for name in ('stamp_ns', 'q', 'dq', 'effort')
+    }
     return replace(recording, **columns, remarks=(*recording.remarks, remark))
 
 
-def _without_gaps(recording: Recording, period: float, options: SignalOptions,
-                  remarks: list[str]) -> Iterator[tuple[Recording, float]]:
+def _without_gaps(
+    recording: Recording, period: float, options: SignalOptions, remarks: list[str]
+) -> Iterator[tuple[Recording, float]]:
     """Yield stretches whose samples the kept band can bridge, each with its start [s]."""
     time = recording.time
     longest = max(_GAP_IN_PERIODS * period, 0.5 / options.cutoff)
@@ -234,14 +251,21 @@ def _without_gaps(recording: Recording, period: float, options: SignalOptions,
         remarks.append(
             f'{recording.source} has {len(gaps)} gap{"s" * (len(gaps) > 1)}, the longest of '
             f'{time[widest + 1] - time[widest]:.2f} s at {time[widest]:.2f} s; its pieces are '
-            'filtered separately')
+            'filtered separately'
+        )
     edges = [0, *(gaps + 1), len(recording)]
     for first, end in pairwise(edges):
         yield recording.part(slice(first, end)), float(time[first])
 
 
-def _prepare_piece(piece: Recording, start: float, number: int, period: float,
-                   options: SignalOptions, columns: Columns | None) -> Motion:
+def _prepare_piece(
+    piece: Recording,
+    start: float,
+    number: int,
+    period: float,
+    options: SignalOptions,
+    columns: Columns | None,
+) -> Motion:
     # Half a microsecond of tolerance: stamps are whole nanoseconds, sampling times are not.
     count = int(np.floor(piece.duration * options.rate + 5e-7)) + 1
     time = np.arange(count) / options.rate
@@ -250,19 +274,29 @@ def _prepare_piece(piece: Recording, start: float, number: int, period: float,
     if columns is not None:
         recorded.append(columns(piece.q, piece.dq).reshape(len(piece), -1))
     known_at, signals = _without_aliases(piece, recorded, period, options)
-    q, dq, effort, *rest = (low_pass(_sample(known_at, signal, time), options)
-                            for signal in signals)
+    q, dq, effort, *rest = (
+        low_pass(_sample(known_at, signal, time), options) for signal in signals
+    )
     unfiltered = _sample(piece.time, piece.effort, time)
     ddq = acceleration(dq, options)
     drop = round(options.trim * options.rate)
     kept = slice(drop, count - drop)
-    return Motion(start + time[kept], q[kept], dq[kept], ddq[kept], effort[kept],
-                  unfiltered[kept], np.full(count, number)[kept], options,
-                  columns=rest[0][kept].reshape(-1, n, rest[0].shape[1] // n) if rest else None)
+    return Motion(
+        start + time[kept],
+        q[kept],
+        dq[kept],
+        ddq[kept],
+        effort[kept],
+        unfiltered[kept],
+        np.full(count, number)[kept],
+        options,
+        columns=rest[0][kept].reshape(-1, n, rest[0].shape[1] // n) if rest else None,
+    )
 
 
-def _without_aliases(piece: Recording, recorded: list[Array], period: float,
-                     options: SignalOptions) -> tuple[Array, list[Array]]:
+def _without_aliases(
+    piece: Recording, recorded: list[Array], period: float, options: SignalOptions
+) -> tuple[Array, list[Array]]:
     """Return times and recorded signals there, free of what a lower rate would fold back."""
     own_rate = 1.0 / period
     # Up to a rate and a half the band above the new Nyquist frequency folds to above its half,
@@ -271,10 +305,13 @@ def _without_aliases(piece: Recording, recorded: list[Array], period: float,
         return piece.time, recorded
     signal = _scipy_signal()
     time = np.arange(int(np.floor(piece.duration * own_rate)) + 1) / own_rate
-    sections = signal.butter(_THINNING_ORDER, _THINNING_EDGE * options.rate / own_rate,
-                             output='sos')
-    return time, [signal.sosfiltfilt(sections, _sample(piece.time, values, time), axis=0)
-                  for values in recorded]
+    sections = signal.butter(
+        _THINNING_ORDER, _THINNING_EDGE * options.rate / own_rate, output='sos'
+    )
+    return time, [
+        signal.sosfiltfilt(sections, _sample(piece.time, values, time), axis=0)
+        for values in recorded
+    ]
 
 
 def _sample(known_at: Array, values: Array, time: Array) -> Array:
@@ -298,6 +335,7 @@ def _scipy_signal() -> Any:
     try:
         from scipy import signal
     except ImportError as error:
-        raise MissingDependencyError("Filtering recordings needs scipy: "
-                                     "pip install 'franka_dynamics[replay]'.") from error
+        raise MissingDependencyError(
+            "Filtering recordings needs scipy: pip install 'franka_dynamics[replay]'."
+        ) from error
     return signal

@@ -25,8 +25,12 @@ class JointSelection(NamedTuple):
     names: tuple[str, ...]
 
 
-def select_joints(present: Sequence[str], asked: Sequence[str], *, where: str,
-                  ) -> JointSelection | None:
+def select_joints(
+    present: Sequence[str],
+    asked: Sequence[str],
+    *,
+    where: str,
+) -> JointSelection | None:
     """
     Find the arm's joints among the names of a message.
 
@@ -58,14 +62,15 @@ def select_joints(present: Sequence[str], asked: Sequence[str], *, where: str,
     if any(name in present for name in asked):
         return _by_names(present, tuple(asked), where)
     beginning = _common_beginning(asked).rpartition('_')[0]
-    tails = tuple(name[len(beginning):] for name in asked)
-    heads = {name[:-len(tails[0])] for name in present if name.endswith(tails[0])}
+    tails = tuple(name[len(beginning) :] for name in asked)
+    heads = {name[: -len(tails[0])] for name in present if name.endswith(tails[0])}
     complete = sorted(head for head in heads if all(head + tail in present for tail in tails))
     if len(complete) > 1:
         raise RecordingError(
             f'{where} has none of {asked[0]} ... {asked[-1]} but the joints of '
             f'{len(complete)} arms ({", ".join(head + tails[0] for head in complete)} ...); say '
-            'which with --arm-prefix or --joint-names.')
+            'which with --arm-prefix or --joint-names.'
+        )
     if complete:
         names = tuple(complete[0] + tail for tail in tails)
         _require_no_shipped_arm(present, names, asked, where)
@@ -73,37 +78,46 @@ def select_joints(present: Sequence[str], asked: Sequence[str], *, where: str,
     return None
 
 
-def _require_no_shipped_arm(present: Sequence[str], names: tuple[str, ...],
-                            asked: Sequence[str], where: str) -> None:
+def _require_no_shipped_arm(
+    present: Sequence[str], names: tuple[str, ...], asked: Sequence[str], where: str
+) -> None:
     """Refuse to take one arm for another whose joints are merely named alike."""
     for arm in available_arms():
         theirs = load(arm).joint_names
-        if any(known == arm and load(alias).joint_names == tuple(asked)
-               for alias, known in ALIASES.items()):
+        if any(
+            known == arm and load(alias).joint_names == tuple(asked)
+            for alias, known in ALIASES.items()
+        ):
             continue  # the same arm by another name
         if names[0] in theirs and all(name in present for name in theirs):
             raise RecordingError(
                 f'{where} has the joints of {arm}, {theirs[0]} ... {theirs[-1]}, not '
                 f'{asked[0]} ... {asked[-1]}; give --arm {arm}, or say with --joint-names that '
-                'they are to be read as this arm.')
+                'they are to be read as this arm.'
+            )
 
 
 def _common_beginning(names: Sequence[str]) -> str:
     first, last = min(names), max(names)
-    length = next((i for i, (a, b) in enumerate(zip(first, last)) if a != b),
-                  min(len(first), len(last)))
+    length = next(
+        (i for i, (a, b) in enumerate(zip(first, last)) if a != b), min(len(first), len(last))
+    )
     return first[:length]
 
 
 def _by_names(present: Sequence[str], names: tuple[str, ...], where: str) -> JointSelection:
     for name in names:
         if name not in present:
-            raise RecordingError(f'{where} has no joint {name}; it names '
-                                 f'{", ".join(present)}. Every message must have all '
-                                 f'{len(names)} joints of the arm.')
+            raise RecordingError(
+                f'{where} has no joint {name}; it names '
+                f'{", ".join(present)}. Every message must have all '
+                f'{len(names)} joints of the arm.'
+            )
         if list(present).count(name) > 1:
-            raise RecordingError(f'{where} names the joint {name} more than once, so its state '
-                                 'is ambiguous; fix the publisher.')
+            raise RecordingError(
+                f'{where} names the joint {name} more than once, so its state '
+                'is ambiguous; fix the publisher.'
+            )
     return JointSelection(np.array([present.index(name) for name in names]), names)
 
 
@@ -164,13 +178,23 @@ class Recording:
 
     def part(self, chosen: slice) -> Recording:
         """Return some consecutive messages as a recording of their own."""
-        return replace(self, stamp_ns=self.stamp_ns[chosen], q=self.q[chosen],
-                       dq=self.dq[chosen], effort=self.effort[chosen])
+        return replace(
+            self,
+            stamp_ns=self.stamp_ns[chosen],
+            q=self.q[chosen],
+            dq=self.dq[chosen],
+            effort=self.effort[chosen],
+        )
 
 
-def read_recording(path: str | Path, joints: ArmDescription | Sequence[str], *,
-                   topic: str | None = None, stamps: str = HEADER,
-                   progress: Progress | None = None) -> Recording:
+def read_recording(
+    path: str | Path,
+    joints: ArmDescription | Sequence[str],
+    *,
+    topic: str | None = None,
+    stamps: str = HEADER,
+    progress: Progress | None = None,
+) -> Recording:
     """
     Read the joint states of one arm from a rosbag2.
 
@@ -239,8 +263,9 @@ class _MessageReader:
         if selection is None:
             return
         if self._kept == len(self._stamp_ns):
-            raise RecordingError(f'{self._where} holds more messages than its index says, so it '
-                                 f'is damaged. {FIX}.')
+            raise RecordingError(
+                f'{self._where} holds more messages than its index says, so it is damaged. {FIX}.'
+            )
         for row, field in zip(self._values, FIELDS):
             row[self._kept] = self._field(message, field, selection)
         self._stamp_ns[self._kept] = stamp_ns
@@ -249,22 +274,35 @@ class _MessageReader:
     def recording(self) -> Recording:
         """Return what was gathered."""
         if self._seen == 0:
-            raise RecordingError(f'{self._where} holds no messages, so there is nothing to '
-                                 'compare; record again while the arm moves.')
+            raise RecordingError(
+                f'{self._where} holds no messages, so there is nothing to '
+                'compare; record again while the arm moves.'
+            )
         if self._seen < len(self._stamp_ns):
-            raise RecordingError(f'{self._where}: the index promises {len(self._stamp_ns)} '
-                                 f'messages, but only {self._seen} are there, so the bag is cut '
-                                 f'short. {FIX}.')
+            raise RecordingError(
+                f'{self._where}: the index promises {len(self._stamp_ns)} '
+                f'messages, but only {self._seen} are there, so the bag is cut '
+                f'short. {FIX}.'
+            )
         if self._recorded_names is None:
             raise RecordingError(
                 f'{self._where}: none of the {self._seen} messages has the joints '
                 f'{", ".join(self._wanted)}; the first names '
                 f'{", ".join(next(iter(self._selections))) or "no joints"}. Say how the joints '
-                'are called with --joint-names, or choose another --arm or --arm-prefix.')
+                'are called with --joint-names, or choose another --arm or --arm-prefix.'
+            )
         kept = slice(0, self._kept)
         q, dq, effort = self._values[:, kept]
-        return Recording(str(self._bag), self._topic, self._recorded_names, self._stamp_ns[kept],
-                         q, dq, effort, tuple(self._remarks()))
+        return Recording(
+            str(self._bag),
+            self._topic,
+            self._recorded_names,
+            self._stamp_ns[kept],
+            q,
+            dq,
+            effort,
+            tuple(self._remarks()),
+        )
 
     def _selection(self, names: tuple[str, ...]) -> JointSelection | None:
         if names not in self._selections:
@@ -276,7 +314,8 @@ class _MessageReader:
                     raise RecordingError(
                         f'{where}: the joints are called {selection.names[0]} ... here but '
                         f'{before[0]} ... before; two arms share the topic. '
-                        'Choose one with --arm-prefix or --joint-names.')
+                        'Choose one with --arm-prefix or --joint-names.'
+                    )
                 self._recorded_names = selection.names
             self._selections[names] = selection
         return self._selections[names]
@@ -286,33 +325,41 @@ class _MessageReader:
         if len(values) != len(message.name):
             raise RecordingError(
                 f'{self._where}, message {self._seen}: {field} has {len(values)} values for '
-                f'{len(message.name)} joint names; {_missing_field(field, len(values))}')
+                f'{len(message.name)} joint names; {_missing_field(field, len(values))}'
+            )
         chosen = np.asarray(values, dtype=float)[selection.columns]
         if not np.isfinite(chosen).all():
             bad = int(np.flatnonzero(~np.isfinite(chosen))[0])
             raise RecordingError(
                 f'{self._where}, message {self._seen}: {field} of {selection.names[bad]} is '
                 f'{chosen[bad]}; every value of the arm must be a finite number. Cut the '
-                'recording before it, or fix the driver.')
+                'recording before it, or fix the driver.'
+            )
         return chosen
 
     def _remarks(self) -> Iterator[str]:
         if self._recorded_names != self._wanted:
             assert self._recorded_names is not None
-            yield (f'the joints were recorded as {self._recorded_names[0]} ... '
-                   f'{self._recorded_names[-1]} and read as {self._wanted[0]} ... '
-                   f'{self._wanted[-1]}')
+            yield (
+                f'the joints were recorded as {self._recorded_names[0]} ... '
+                f'{self._recorded_names[-1]} and read as {self._wanted[0]} ... '
+                f'{self._wanted[-1]}'
+            )
         if self._seen > self._kept:
-            yield (f'{self._seen - self._kept} of {self._seen} messages on {self._topic} name '
-                   "none of the arm's joints and were passed over")
+            yield (
+                f'{self._seen - self._kept} of {self._seen} messages on {self._topic} name '
+                "none of the arm's joints and were passed over"
+            )
 
 
 def _missing_field(field: str, count: int) -> str:
     if count:
         return 'the message is malformed, fix its publisher.'
     if field == 'effort':
-        return ('without measured torques nothing can be compared. Record a topic that carries '
-                'effort, such as franka/joint_states.')
+        return (
+            'without measured torques nothing can be compared. Record a topic that carries '
+            'effort, such as franka/joint_states.'
+        )
     return f'record a topic that carries {field}.'
 
 
@@ -323,8 +370,10 @@ def _header_ns(message: Any) -> int:
 def _require_advancing(recording: Recording, stamps: str) -> None:
     """Refuse stamps that repeat or run back; sampling needs one time for one state."""
     if len(recording) < 2:
-        raise RecordingError(f'{recording.source}, {recording.topic} holds a single message of '
-                             'the arm; a motion needs many.')
+        raise RecordingError(
+            f'{recording.source}, {recording.topic} holds a single message of '
+            'the arm; a motion needs many.'
+        )
     steps = np.diff(recording.stamp_ns)
     if (steps > 0).all():
         return
@@ -332,14 +381,22 @@ def _require_advancing(recording: Recording, stamps: str) -> None:
         problem = f'all stamps are {_seconds(recording.stamp_ns[0])}'
     else:
         at = int(np.flatnonzero(steps <= 0)[0])
-        problem = (f"the stamp of the arm's message {at + 2} is {_seconds(-steps[at])} before "
-                   'that of the message before it' if steps[at] < 0 else
-                   f"the arm's messages {at + 1} and {at + 2} have the same stamp, "
-                   f'{_seconds(recording.stamp_ns[at])}')
-    fix = ("use the recorder's clock with --stamps received" if stamps == HEADER else
-            'the bag was put together from several; replay them one by one')
-    raise RecordingError(f'{recording.source}, {recording.topic}: {problem}, so the motion '
-                         f'cannot be ordered in time; {fix}.')
+        problem = (
+            f"the stamp of the arm's message {at + 2} is {_seconds(-steps[at])} before "
+            'that of the message before it'
+            if steps[at] < 0
+            else f"the arm's messages {at + 1} and {at + 2} have the same stamp, "
+            f'{_seconds(recording.stamp_ns[at])}'
+        )
+    fix = (
+        "use the recorder's clock with --stamps received"
+        if stamps == HEADER
+        else 'the bag was put together from several; replay them one by one'
+    )
+    raise RecordingError(
+        f'{recording.source}, {recording.topic}: {problem}, so the motion '
+        f'cannot be ordered in time; {fix}.'
+    )
 
 
 def _seconds(nanoseconds: np.int64) -> str:

@@ -32,8 +32,9 @@ class ModelTerms:
     coriolis: Array
 
 
-def model_terms(description: ArmDescription, q: Array, dq: Array, *,
-                gravity: ArrayLike = GRAVITY) -> ModelTerms:
+def model_terms(
+    description: ArmDescription, q: Array, dq: Array, *, gravity: ArrayLike = GRAVITY
+) -> ModelTerms:
     """
     Return the model's gravity and Coriolis torques at every recorded state.
 
@@ -56,18 +57,21 @@ def model_terms(description: ArmDescription, q: Array, dq: Array, *,
     return ModelTerms(held, both - held)
 
 
-def recorded_terms(description: ArmDescription, recording: Recording, *,
-                   gravity: ArrayLike = GRAVITY) -> ModelTerms:
+def recorded_terms(
+    description: ArmDescription, recording: Recording, *, gravity: ArrayLike = GRAVITY
+) -> ModelTerms:
     """Return `model_terms` for every message of a recording, as it was recorded."""
     return model_terms(description, recording.q, recording.dq, gravity=gravity)
 
 
-def predicted_torque(description: ArmDescription, motion: Motion, *,
-                     gravity: ArrayLike = GRAVITY) -> Array:
+def predicted_torque(
+    description: ArmDescription, motion: Motion, *, gravity: ArrayLike = GRAVITY
+) -> Array:
     """Return M ddq + C dq + g for every sample of a motion, shape (N, n) [N m]."""
     model = PinocchioModel(description, gravity)
-    return np.array([model.inverse_dynamics(*rows)
-                     for rows in zip(motion.q, motion.dq, motion.ddq)])
+    return np.array(
+        [model.inverse_dynamics(*rows) for rows in zip(motion.q, motion.dq, motion.ddq)]
+    )
 
 
 def whole_vector_error(residual: Array) -> float:
@@ -138,8 +142,9 @@ def friction_column(friction: FrictionModel | None) -> Columns | None:
     return column
 
 
-def fit(arm: ArmDescription, motion: Motion, *, as_listed: bool = False,
-        gravity: ArrayLike = GRAVITY) -> Fit:
+def fit(
+    arm: ArmDescription, motion: Motion, *, as_listed: bool = False, gravity: ArrayLike = GRAVITY
+) -> Fit:
     """
     Return how well an arm's model predicts the measured torques of a motion.
 
@@ -159,18 +164,31 @@ def fit(arm: ArmDescription, motion: Motion, *, as_listed: bool = False,
     rigid = predicted_torque(arm, motion, gravity=gravity)
     predicted = rigid
     if arm.friction is not None:
-        predicted = rigid + (arm.friction.torque(motion.dq) if motion.columns is None
-                             else motion.columns[..., 0])
+        predicted = rigid + (
+            arm.friction.torque(motion.dq) if motion.columns is None else motion.columns[..., 0]
+        )
     residual = motion.effort - predicted
     middle = len(motion) // 2  # as Motion.halves cuts
-    return Fit(arm, as_listed, predicted, Errors.of(residual), Errors.of(residual[:middle]),
-               Errors.of(residual[middle:]), Errors.of(motion.effort_unfiltered - predicted),
-               Errors.of(motion.effort - rigid), np.sum(residual * residual, axis=1))
+    return Fit(
+        arm,
+        as_listed,
+        predicted,
+        Errors.of(residual),
+        Errors.of(residual[:middle]),
+        Errors.of(residual[middle:]),
+        Errors.of(motion.effort_unfiltered - predicted),
+        Errors.of(motion.effort - rigid),
+        np.sum(residual * residual, axis=1),
+    )
 
 
-def fit_all(arms: Iterable[tuple[ArmDescription, bool]], motion: Motion, *,
-            gravity: ArrayLike = GRAVITY, progress: Callable[[], None] | None = None,
-            ) -> tuple[Fit, ...]:
+def fit_all(
+    arms: Iterable[tuple[ArmDescription, bool]],
+    motion: Motion,
+    *,
+    gravity: ArrayLike = GRAVITY,
+    progress: Callable[[], None] | None = None,
+) -> tuple[Fit, ...]:
     """
     Return the fit of each arm, best first.
 
@@ -250,15 +268,17 @@ def hand_verdict(errors: Sequence[tuple[ArmDescription, float]]) -> HandVerdict:
     if bare is None or held is None:
         missing = 'bare' if bare is None else 'with a hand'
         return HandVerdict(
-            None, f'Whether a hand is on cannot be told: {best_set} was not tried {missing}.')
-    figures = (f'{best_set} gives E = {bare:.3f} N m bare and {held[1]:.3f} N m '
-               f'{hand_in_words(held[0].hand)}')
+            None, f'Whether a hand is on cannot be told: {best_set} was not tried {missing}.'
+        )
+    figures = (
+        f'{best_set} gives E = {bare:.3f} N m bare and {held[1]:.3f} N m '
+        f'{hand_in_words(held[0].hand)}'
+    )
     if bare < TELLING_RATIO * held[1]:
         return HandVerdict(False, f'No hand seems to be on: {figures}.')
     if held[1] < TELLING_RATIO * bare:
         return HandVerdict(True, f'A hand seems to be on: {figures}.')
-    return HandVerdict(
-        None, f'Whether a hand is on cannot be told from this motion: {figures}.')
+    return HandVerdict(None, f'Whether a hand is on cannot be told from this motion: {figures}.')
 
 
 def judge_hand(fits: Sequence[Fit]) -> str:

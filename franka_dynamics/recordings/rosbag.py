@@ -12,8 +12,10 @@ from ..errors import MissingDependencyError, RecordingError
 
 JOINT_STATE = 'sensor_msgs/msg/JointState'
 DEFAULT_TOPIC = '/joint_states'
-FIX = ('A recorder that was killed leaves such a file: try `ros2 bag reindex`, for MCAP '
-        '`mcap recover`, or record again')
+FIX = (
+    'A recorder that was killed leaves such a file: try `ros2 bag reindex`, for MCAP '
+    '`mcap recover`, or record again'
+)
 
 
 class OpenBag:
@@ -25,7 +27,8 @@ class OpenBag:
             from rosbags.typesys import get_typestore, Stores
         except ImportError as error:
             raise MissingDependencyError(
-                "Reading bags needs rosbags: pip install 'franka_dynamics[replay]'.") from error
+                "Reading bags needs rosbags: pip install 'franka_dynamics[replay]'."
+            ) from error
         self._bag = bag
         # JointState has been the same in every ROS 2 release, whichever recorded the bag.
         self._types = get_typestore(Stores.ROS2_JAZZY)
@@ -42,23 +45,30 @@ class OpenBag:
 
     def choose_topic(self, topic: str | None) -> str:
         """Return the asked topic, or the one that can be meant."""
-        candidates = sorted({c.topic for c in self._reader.connections
-                             if c.msgtype == JOINT_STATE})
+        candidates = sorted(
+            {c.topic for c in self._reader.connections if c.msgtype == JOINT_STATE}
+        )
         if topic is not None:
             requested = topic if topic.startswith('/') else f'/{topic}'
             if requested not in candidates:
-                raise RecordingError(f'{self._bag} has no {JOINT_STATE} on {requested}; '
-                                     f'{self._topics_there_are(candidates)}.')
+                raise RecordingError(
+                    f'{self._bag} has no {JOINT_STATE} on {requested}; '
+                    f'{self._topics_there_are(candidates)}.'
+                )
             return requested
         if DEFAULT_TOPIC in candidates:
             return DEFAULT_TOPIC
         if len(candidates) == 1:
             return candidates[0]
         if candidates:
-            raise RecordingError(f'{self._bag} has no {DEFAULT_TOPIC} but joint states on '
-                                 f'{", ".join(candidates)}; choose one with --topic.')
-        raise RecordingError(f'{self._bag} has no topic of type {JOINT_STATE}; '
-                             f'{self._topics_there_are(candidates)}.')
+            raise RecordingError(
+                f'{self._bag} has no {DEFAULT_TOPIC} but joint states on '
+                f'{", ".join(candidates)}; choose one with --topic.'
+            )
+        raise RecordingError(
+            f'{self._bag} has no topic of type {JOINT_STATE}; '
+            f'{self._topics_there_are(candidates)}.'
+        )
 
     def message_count(self, topic: str) -> int:
         """Return how many messages the bag's index promises on a topic."""
@@ -66,8 +76,9 @@ class OpenBag:
 
     def messages(self, topic: str) -> Iterator[tuple[int, Any]]:
         """Yield the recorder's time [ns] and the message, in recorded order."""
-        connections = [c for c in self._reader.connections
-                       if c.topic == topic and c.msgtype == JOINT_STATE]
+        connections = [
+            c for c in self._reader.connections if c.topic == topic and c.msgtype == JOINT_STATE
+        ]
         with self._damage_explained():
             for connection, received_ns, data in self._reader.messages(connections):
                 yield received_ns, self._types.deserialize_cdr(data, connection.msgtype)
@@ -80,14 +91,19 @@ class OpenBag:
 
     def _require_files(self) -> None:
         if not self._bag.exists():
-            raise RecordingError(f'{self._bag} does not exist; give the folder of a rosbag2, or '
-                                 'a single .mcap or .db3 file.')
+            raise RecordingError(
+                f'{self._bag} does not exist; give the folder of a rosbag2, or '
+                'a single .mcap or .db3 file.'
+            )
         if self._bag.is_dir() and not (self._bag / 'metadata.yaml').is_file():
-            raise RecordingError(f'{self._bag} has no metadata.yaml, so it is no rosbag2 or was '
-                                 f'not closed. {FIX}.')
+            raise RecordingError(
+                f'{self._bag} has no metadata.yaml, so it is no rosbag2 or was not closed. {FIX}.'
+            )
         if self._bag.is_file() and self._bag.suffix not in ('.mcap', '.db3'):
-            raise RecordingError(f'{self._bag} is neither a .mcap nor a .db3 file; give the '
-                                 'folder of a rosbag2, or a single file of those kinds.')
+            raise RecordingError(
+                f'{self._bag} is neither a .mcap nor a .db3 file; give the '
+                'folder of a rosbag2, or a single file of those kinds.'
+            )
 
     def _damage_explained(self) -> _DamageExplained:
         return _DamageExplained(self._bag)
@@ -102,11 +118,14 @@ class _DamageExplained:
     def __enter__(self) -> None:
         return None
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
-                 _: object) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, _: object
+    ) -> None:
         # On bytes that end too soon rosbags and what is below it raise nearly anything
         # (TypeError from ord(b''), struct.error, apsw's own), so no narrower type would do.
         if isinstance(error, Exception) and not isinstance(error, RecordingError):
             detail = ' '.join(str(error).split()) or type(error).__name__
-            raise RecordingError(f'{self._bag} cannot be read, so it is cut short or damaged '
-                                 f'({detail.rstrip(".")}). {FIX}.') from error
+            raise RecordingError(
+                f'{self._bag} cannot be read, so it is cut short or damaged '
+                f'({detail.rstrip(".")}). {FIX}.'
+            ) from error

@@ -44,8 +44,9 @@ def write_recording(recording: Recording, path: str | Path, *, storage: str = 'm
     if storage not in STORAGES:
         raise RecordingError(f'There is no storage {storage!r}; choose {" or ".join(STORAGES)}.')
     if bag.exists():
-        raise RecordingError(f'{bag} exists already; a bag is never overwritten. Remove it or '
-                             'choose another name.')
+        raise RecordingError(
+            f'{bag} exists already; a bag is never overwritten. Remove it or choose another name.'
+        )
     bag.parent.mkdir(parents=True, exist_ok=True)
     # The bag's files carry its folder's name, so the folder is named before it is moved.
     with tempfile.TemporaryDirectory(dir=bag.parent, prefix='.writing-') as scratch:
@@ -59,15 +60,17 @@ def _write(recording: Recording, bag: Path, storage: str) -> None:
         from rosbags.typesys import get_typestore, Stores
     except ImportError as error:
         raise MissingDependencyError(
-            "Writing bags needs rosbags: pip install 'franka_dynamics[replay]'.") from error
+            "Writing bags needs rosbags: pip install 'franka_dynamics[replay]'."
+        ) from error
     types = get_typestore(Stores.ROS2_JAZZY)
     joint_state, header = types.types[JOINT_STATE], types.types['std_msgs/msg/Header']
     time = types.types['builtin_interfaces/msg/Time']
     plugin = {'mcap': StoragePlugin.MCAP, 'sqlite3': StoragePlugin.SQLITE3}[storage]
     with Writer(bag, version=9, storage_plugin=plugin) as writer:
         connection = writer.add_connection(recording.topic, JOINT_STATE, typestore=types)
-        for stamp, *state in zip(recording.stamp_ns.tolist(), recording.q, recording.dq,
-                                 recording.effort):
+        for stamp, *state in zip(
+            recording.stamp_ns.tolist(), recording.q, recording.dq, recording.effort
+        ):
             stamped = header(stamp=time(sec=stamp // 10**9, nanosec=stamp % 10**9), frame_id='')
             columns = [np.ascontiguousarray(column, dtype=np.float64) for column in state]
             message = joint_state(stamped, list(recording.joint_names), *columns)

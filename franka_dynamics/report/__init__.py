@@ -10,6 +10,9 @@ if TYPE_CHECKING:  # for editors and type checkers
     from .html_page import Cell as Cell
     from .html_page import page as page
 
-__getattr__, __dir__, __all__ = lazy_exports(__name__, {
-    'html_page': ('Cell', 'page'),
-})
+__getattr__, __dir__, __all__ = lazy_exports(
+    __name__,
+    {
+        'html_page': ('Cell', 'page'),
+    },
+)

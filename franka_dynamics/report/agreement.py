@@ -22,26 +22,47 @@ LINK_ASPECTS = ('frames', 'twists', 'wrenches')
 def agreement_as_data(agreement: Agreement, margins: Sequence[LinkMargins]) -> dict[str, Any]:
     """Return everything in types that JSON has; a difference that is no number is null."""
     return {
-        'arm': agreement.arm, 'inertial_set': agreement.inertial_set, 'hand': agreement.hand,
-        'gravity': list(agreement.gravity), 'states': agreement.states, 'seed': agreement.seed,
-        'tolerance': agreement.tolerance, 'passed': agreement.passed,
+        'arm': agreement.arm,
+        'inertial_set': agreement.inertial_set,
+        'hand': agreement.hand,
+        'gravity': list(agreement.gravity),
+        'states': agreement.states,
+        'seed': agreement.seed,
+        'tolerance': agreement.tolerance,
+        'passed': agreement.passed,
         'largest': number(agreement.largest),
         'difference': 'largest |a - b| / max(1, |median|)',
         'formulations': list(agreement.formulations),
-        'from_median': {quantity.name: dict(zip(agreement.formulations, map(number, row)))
-                        for quantity, row in zip(agreement.quantities, agreement.deviations)},
-        'pairs': {name: [[number(value) for value in row] for row in matrix]
-                  for name, matrix in agreement.pairs.items()},
-        'links': {fault.formulation: {
-            'from': fault.link,
-            **{aspect: [number(value) for value in getattr(fault, aspect)]
-               for aspect in LINK_ASPECTS}} for fault in agreement.faults},
-        'findings': list(agreement.findings), 'warnings': list(agreement.warnings),
-        'consistency': [{
-            'joint': margin.joint, 'mass': margin.mass,
-            'pseudo_inertia_eigenvalue': margin.pseudo_inertia,
-            'triangle_inequality': margin.triangle, 'physical': margin.physical}
-            for margin in margins],
+        'from_median': {
+            quantity.name: dict(zip(agreement.formulations, map(number, row)))
+            for quantity, row in zip(agreement.quantities, agreement.deviations)
+        },
+        'pairs': {
+            name: [[number(value) for value in row] for row in matrix]
+            for name, matrix in agreement.pairs.items()
+        },
+        'links': {
+            fault.formulation: {
+                'from': fault.link,
+                **{
+                    aspect: [number(value) for value in getattr(fault, aspect)]
+                    for aspect in LINK_ASPECTS
+                },
+            }
+            for fault in agreement.faults
+        },
+        'findings': list(agreement.findings),
+        'warnings': list(agreement.warnings),
+        'consistency': [
+            {
+                'joint': margin.joint,
+                'mass': margin.mass,
+                'pseudo_inertia_eigenvalue': margin.pseudo_inertia,
+                'triangle_inequality': margin.triangle,
+                'physical': margin.physical,
+            }
+            for margin in margins
+        ],
     }
 
 
@@ -55,42 +76,62 @@ def link_rows(agreement: Agreement) -> Iterator[tuple[str, NDArray[np.float64]]]
     count = len(agreement.faults[0].frames)
     for link in range(count):
         for aspect in LINK_ASPECTS:
-            yield (f'{link + 1} {aspect}',
-                   np.array([getattr(fault, aspect)[link] for fault in agreement.faults]))
+            yield (
+                f'{link + 1} {aspect}',
+                np.array([getattr(fault, aspect)[link] for fault in agreement.faults]),
+            )
 
 
 def matrix_table(agreement: Agreement) -> Any:
     """Return a rich table of quantities by formulations."""
-    rows = [(f'{quantity.name} [{quantity.unit}]', row)
-            for quantity, row in zip(agreement.quantities, agreement.deviations)]
-    return _table('largest difference from the median, of max(1, |value|)', 'quantity', rows,
-                  agreement)
+    rows = [
+        (f'{quantity.name} [{quantity.unit}]', row)
+        for quantity, row in zip(agreement.quantities, agreement.deviations)
+    ]
+    return _table(
+        'largest difference from the median, of max(1, |value|)', 'quantity', rows, agreement
+    )
 
 
 def links_table(agreement: Agreement) -> Any:
     """Return a rich table of every link's frame, twist and wrench by formulations."""
-    return _table('per link: where a difference would come from', 'link', list(
-        link_rows(agreement)), agreement)
+    return _table(
+        'per link: where a difference would come from',
+        'link',
+        list(link_rows(agreement)),
+        agreement,
+    )
 
 
 def consistency_table(margins: Sequence[LinkMargins]) -> Any:
     """Return a rich table of every link's margins to what no real body can be."""
     from rich.table import Table
 
-    table = Table(title='physical consistency (negative: no such body exists)',
-                  title_justify='left')
-    for title in ('link behind', 'mass [kg]', 'eigenvalue of the pseudo-inertia',
-                    'A + B - C [kg m^2]'):
+    table = Table(
+        title='physical consistency (negative: no such body exists)', title_justify='left'
+    )
+    for title in (
+        'link behind',
+        'mass [kg]',
+        'eigenvalue of the pseudo-inertia',
+        'A + B - C [kg m^2]',
+    ):
         table.add_column(title, justify='left' if title == 'link behind' else 'right')
     for margin in margins:
         style = None if margin.physical else 'red'
-        table.add_row(margin.joint, f'{margin.mass:.4f}', f'{margin.pseudo_inertia:.3g}',
-                      f'{margin.triangle:.3g}', style=style)
+        table.add_row(
+            margin.joint,
+            f'{margin.mass:.4f}',
+            f'{margin.pseudo_inertia:.3g}',
+            f'{margin.triangle:.3g}',
+            style=style,
+        )
     return table
 
 
-def _table(title: str, first: str, rows: Sequence[tuple[str, NDArray[np.float64]]],
-           agreement: Agreement) -> Any:
+def _table(
+    title: str, first: str, rows: Sequence[tuple[str, NDArray[np.float64]]], agreement: Agreement
+) -> Any:
     from rich.table import Table
 
     table = Table(title=title, title_justify='left')
@@ -99,9 +140,13 @@ def _table(title: str, first: str, rows: Sequence[tuple[str, NDArray[np.float64]
         table.add_column(name, justify='right')
     for label, row in rows:
         # A bracket would be read as markup.
-        table.add_row(label.replace('[', r'\['), *(
-            f'{value:.1e}' if value <= agreement.tolerance else f'[red]{value:.1e}[/]'
-            for value in row))
+        table.add_row(
+            label.replace('[', r'\['),
+            *(
+                f'{value:.1e}' if value <= agreement.tolerance else f'[red]{value:.1e}[/]'
+                for value in row
+            ),
+        )
     return table
 
 
@@ -140,8 +185,15 @@ def link_figure(agreement: Agreement) -> Any:
     for axes, aspect in zip(panels, LINK_ASPECTS):
         for fault, color in zip(agreement.faults, _colors(agreement)):
             values = np.maximum(getattr(fault, aspect), _LEAST)
-            axes.semilogy(np.arange(1, len(values) + 1), values, 'o-', color=color, ms=4,
-                          lw=1.2, label=fault.formulation)
+            axes.semilogy(
+                np.arange(1, len(values) + 1),
+                values,
+                'o-',
+                color=color,
+                ms=4,
+                lw=1.2,
+                label=fault.formulation,
+            )
         axes.axhline(agreement.tolerance, color='#888888', lw=1.0, ls='--')
         axes.set_title(aspect, fontsize=10)
         axes.set_xlabel('link, from base to tip')
@@ -174,8 +226,16 @@ def _heat_map(axes: Any, values: NDArray[np.float64], tolerance: float) -> None:
     axes.imshow(logarithms, cmap='YlOrRd', vmin=-17.0, vmax=bound + 2.0, aspect='auto')
     for (row, column), value in np.ndenumerate(values):
         off = not value <= tolerance
-        axes.text(column, row, f'{value:.0e}', ha='center', va='center', fontsize=8,
-                  fontweight='bold' if off else 'normal', color='white' if off else 'black')
+        axes.text(
+            column,
+            row,
+            f'{value:.0e}',
+            ha='center',
+            va='center',
+            fontsize=8,
+            fontweight='bold' if off else 'normal',
+            color='white' if off else 'black',
+        )
 
 
 def _colors(agreement: Agreement) -> list[str]:
@@ -201,51 +261,77 @@ def agreement_page(agreement: Agreement, margins: Sequence[LinkMargins], command
         If matplotlib is not installed.
 
     """
-    verdict = (f'{"All agree" if agreement.passed else "They do not agree"}: largest difference '
-               f'of any two {agreement.largest:.2e}, tolerance {agreement.tolerance:.0e}.')
-    return page(f'Cross-check of {agreement.arm}', [
-        paragraph(f'Inertial set {agreement.inertial_set}, hand {agreement.hand}, gravity '
-                  f'{agreement.gravity} m/s², {agreement.states} random states within the limits '
-                  f'(seed {agreement.seed}). Formulations: '
-                  f'{", ".join(agreement.formulations)}. Differences are |a - b| / max(1, |m|), '
-                  'm the median over the formulations, the largest over states and entries.'),
-        paragraph(verdict, 'good' if agreement.passed else 'bad'),
-        *(paragraph(sentence, 'bad') for sentence in agreement.findings),
-        *(paragraph(sentence, 'doubt') for sentence in agreement.warnings),
-        heading('Quantities by formulations'),
-        picture(matrix_figure(agreement), 'differences from the median, as colours'),
-        table(['quantity', 'unit', *agreement.formulations],
-              ([quantity.name, quantity.unit, *_marked(row, agreement)] for quantity, row in
-               zip(agreement.quantities, agreement.deviations)),
-              'largest difference from the median'),
-        heading('Every pair'),
-        picture(pair_figure(agreement), 'largest difference of every pair in any quantity'),
-        heading('Link by link'),
-        paragraph('Poses and twists pass from the base to the tip, wrenches from the tip to the '
-                  'base: the first link that is off, in that direction, is where a difference '
-                  'comes from.'),
-        picture(link_figure(agreement), 'differences of frames, twists and wrenches per link'),
-        table(['link', *agreement.formulations],
-              ([label, *_marked(row, agreement)] for label, row in link_rows(agreement)),
-              'largest difference from the median'),
-        heading('State by state'),
-        picture(torque_figure(agreement), 'difference of the inverse dynamics over states'),
-        heading('Physical consistency'),
-        _consistency(margins),
-        heading('Again'), paragraph(command)])
+    verdict = (
+        f'{"All agree" if agreement.passed else "They do not agree"}: largest difference '
+        f'of any two {agreement.largest:.2e}, tolerance {agreement.tolerance:.0e}.'
+    )
+    return page(
+        f'Cross-check of {agreement.arm}',
+        [
+            paragraph(
+                f'Inertial set {agreement.inertial_set}, hand {agreement.hand}, gravity '
+                f'{agreement.gravity} m/s², {agreement.states} random states within the limits '
+                f'(seed {agreement.seed}). Formulations: '
+                f'{", ".join(agreement.formulations)}. Differences are |a - b| / max(1, |m|), '
+                'm the median over the formulations, the largest over states and entries.'
+            ),
+            paragraph(verdict, 'good' if agreement.passed else 'bad'),
+            *(paragraph(sentence, 'bad') for sentence in agreement.findings),
+            *(paragraph(sentence, 'doubt') for sentence in agreement.warnings),
+            heading('Quantities by formulations'),
+            picture(matrix_figure(agreement), 'differences from the median, as colours'),
+            table(
+                ['quantity', 'unit', *agreement.formulations],
+                (
+                    [quantity.name, quantity.unit, *_marked(row, agreement)]
+                    for quantity, row in zip(agreement.quantities, agreement.deviations)
+                ),
+                'largest difference from the median',
+            ),
+            heading('Every pair'),
+            picture(pair_figure(agreement), 'largest difference of every pair in any quantity'),
+            heading('Link by link'),
+            paragraph(
+                'Poses and twists pass from the base to the tip, wrenches from the tip to the '
+                'base: the first link that is off, in that direction, is where a difference '
+                'comes from.'
+            ),
+            picture(link_figure(agreement), 'differences of frames, twists and wrenches per link'),
+            table(
+                ['link', *agreement.formulations],
+                ([label, *_marked(row, agreement)] for label, row in link_rows(agreement)),
+                'largest difference from the median',
+            ),
+            heading('State by state'),
+            picture(torque_figure(agreement), 'difference of the inverse dynamics over states'),
+            heading('Physical consistency'),
+            _consistency(margins),
+            heading('Again'),
+            paragraph(command),
+        ],
+    )
 
 
 def _marked(row: Iterable[float], agreement: Agreement) -> list[str]:
-    return [f'{value:.1e}' if value <= agreement.tolerance else Cell(f'{value:.1e}')
-            for value in row]
+    return [
+        f'{value:.1e}' if value <= agreement.tolerance else Cell(f'{value:.1e}') for value in row
+    ]
 
 
 def _consistency(margins: Sequence[LinkMargins]) -> str:
     rows = []
     for margin in margins:
         texts = (f'{margin.pseudo_inertia:.3g}', f'{margin.triangle:.3g}')
-        rows.append([margin.joint, f'{margin.mass:.4f}',
-                     *(texts if margin.physical else map(Cell, texts))])
-    return table(['link behind', 'mass [kg]', 'smallest eigenvalue of the pseudo-inertia',
-                  'A + B - C of the principal moments [kg m²]'], rows,
-                 'negative: no real body has these parameters')
+        rows.append(
+            [margin.joint, f'{margin.mass:.4f}', *(texts if margin.physical else map(Cell, texts))]
+        )
+    return table(
+        [
+            'link behind',
+            'mass [kg]',
+            'smallest eigenvalue of the pseudo-inertia',
+            'A + B - C of the principal moments [kg m²]',
+        ],
+        rows,
+        'negative: no real body has these parameters',
+    )

@@ -50,11 +50,11 @@ def draw_arm(description: ArmDescription, q: ArrayLike, path: str | Path) -> Non
     try:
         from matplotlib.figure import Figure
     except ImportError as error:
-        raise MissingDependencyError("Drawing an arm needs matplotlib: pip install "
-                                     "'franka_dynamics[view]'.") from error
+        raise MissingDependencyError(
+            "Drawing an arm needs matplotlib: pip install 'franka_dynamics[view]'."
+        ) from error
     position = description.joint_vector(q, 'q')
-    poses = np.concatenate(
-        (np.eye(4)[None], NewtonEulerModel(description).frames(position)))
+    poses = np.concatenate((np.eye(4)[None], NewtonEulerModel(description).frames(position)))
     links = space_inertias(description, position)
     centers = np.array([link.center_of_mass for link in links])
     figure = Figure(figsize=(8.0, 9.0), layout='constrained')
@@ -63,12 +63,21 @@ def draw_arm(description: ArmDescription, q: ArrayLike, path: str | Path) -> Non
     _draw_skeleton(axes, description, poses)
     _draw_triads(axes, poses, _TRIAD * size)
     masses = np.array([link.mass for link in links])
-    axes.scatter(*centers.T, s=30.0 + 120.0 * masses / max(masses.max(), 1e-12), c='black',
-                 alpha=0.55, depthshade=False, label='centres of mass, area by mass')
+    axes.scatter(
+        *centers.T,
+        s=30.0 + 120.0 * masses / max(masses.max(), 1e-12),
+        c='black',
+        alpha=0.55,
+        depthshade=False,
+        label='centres of mass, area by mass',
+    )
     axes.set(xlabel='x [m]', ylabel='y [m]', zlabel='z [m]')
     axes.legend(loc='upper left', fontsize='small')
-    axes.set_title(f'{description.name}, {description.inertial_set}, hand {description.hand}\n'
-                   f'q = ({", ".join(f"{value:.4g}" for value in position)})', fontsize=10)
+    axes.set_title(
+        f'{description.name}, {description.inertial_set}, hand {description.hand}\n'
+        f'q = ({", ".join(f"{value:.4g}" for value in position)})',
+        fontsize=10,
+    )
     figure.draw_without_rendering()  # places are known once the layout is
     places, names = _named_places(poses)
     _label(axes, places, names, side=-1, fontweight='bold')
@@ -82,8 +91,12 @@ def _set_bounds(axes: Any, points: NDArray[np.float64]) -> float:
     longest = max(float((high - low).max()), 0.1)
     half = np.maximum(0.5 * (high - low) + 0.1 * longest, 0.25 * longest)
     middle = 0.5 * (low + high)
-    axes.set(**{f'{name}lim': (middle[i] - half[i], middle[i] + half[i])
-                for i, name in enumerate('xyz')})
+    axes.set(
+        **{
+            f'{name}lim': (middle[i] - half[i], middle[i] + half[i])
+            for i, name in enumerate('xyz')
+        }
+    )
     axes.set_box_aspect(half, zoom=0.95)
     return longest
 
@@ -91,16 +104,26 @@ def _set_bounds(axes: Any, points: NDArray[np.float64]) -> float:
 def _draw_skeleton(axes: Any, description: ArmDescription, poses: NDArray[np.float64]) -> None:
     base = np.asarray(description.base)[:3, 3]
     points = np.concatenate((base[None], poses[1:, :3, 3]))
-    axes.plot(*points.T, color='tab:orange', linewidth=4.0, alpha=0.35,
-              solid_capstyle='round', label='origins from base to flange')
+    axes.plot(
+        *points.T,
+        color='tab:orange',
+        linewidth=4.0,
+        alpha=0.35,
+        solid_capstyle='round',
+        label='origins from base to flange',
+    )
 
 
 def _draw_triads(axes: Any, poses: NDArray[np.float64], length: float) -> None:
     for k, pose in enumerate(poses):
         for axis, colour in enumerate(_AXIS_COLOURS):
             tip = pose[:3, 3] + length * pose[:3, axis]
-            axes.plot(*np.stack((pose[:3, 3], tip)).T, color=colour, linewidth=1.8,
-                      label=f"{'xyz'[axis]} axes of the frames" if k == 0 else None)
+            axes.plot(
+                *np.stack((pose[:3, 3], tip)).T,
+                color=colour,
+                linewidth=1.8,
+                label=f'{"xyz"[axis]} axes of the frames' if k == 0 else None,
+            )
 
 
 def _named_places(poses: NDArray[np.float64]) -> tuple[NDArray[np.float64], list[str]]:
@@ -119,8 +142,9 @@ def _named_places(poses: NDArray[np.float64]) -> tuple[NDArray[np.float64], list
     return np.array(places), labels
 
 
-def _label(axes: Any, points: NDArray[np.float64], labels: list[str], side: int,
-           **style: Any) -> None:
+def _label(
+    axes: Any, points: NDArray[np.float64], labels: list[str], side: int, **style: Any
+) -> None:
     """Write labels in a column left (-1) or right (1) of the arm, each with a leader line."""
     from mpl_toolkits.mplot3d import proj3d
 
@@ -130,10 +154,17 @@ def _label(axes: Any, points: NDArray[np.float64], labels: list[str], side: int,
     column = side * (side * on_page[:, 0]).max() + side * _COLUMN_POINTS
     heights = _spread(on_page[:, 1], _LINE_POINTS)
     for point, height, label in zip(flat, heights, labels):
-        axes.annotate(label, xy=point, xytext=(column, height), textcoords='figure points',
-                      ha='right' if side < 0 else 'left', va='center', fontsize=9,
-                      arrowprops={'arrowstyle': '-', 'color': 'darkgray', 'linewidth': 0.6},
-                      **style)
+        axes.annotate(
+            label,
+            xy=point,
+            xytext=(column, height),
+            textcoords='figure points',
+            ha='right' if side < 0 else 'left',
+            va='center',
+            fontsize=9,
+            arrowprops={'arrowstyle': '-', 'color': 'darkgray', 'linewidth': 0.6},
+            **style,
+        )
 
 
 def _spread(heights: NDArray[np.float64], gap: float) -> NDArray[np.float64]:
@@ -163,28 +194,61 @@ class InertiaRow:
 
 def dh_rows(description: ArmDescription) -> list[dict[str, Any]]:
     """Return one row per joint and one for the flange: name, kind, a, d, alpha, theta."""
-    rows = [{'frame': str(i), 'joint': joint.name, 'kind': joint.kind.value, 'a': joint.row.a,
-             'd': joint.row.d, 'alpha': joint.row.alpha, 'theta': joint.row.theta}
-            for i, joint in enumerate(description.joints, start=1)]
+    rows = [
+        {
+            'frame': str(i),
+            'joint': joint.name,
+            'kind': joint.kind.value,
+            'a': joint.row.a,
+            'd': joint.row.d,
+            'alpha': joint.row.alpha,
+            'theta': joint.row.theta,
+        }
+        for i, joint in enumerate(description.joints, start=1)
+    ]
     flange = description.flange
-    rows.append({'frame': 'flange', 'joint': '', 'kind': 'fixed', 'a': flange.a, 'd': flange.d,
-                 'alpha': flange.alpha, 'theta': flange.theta})
+    rows.append(
+        {
+            'frame': 'flange',
+            'joint': '',
+            'kind': 'fixed',
+            'a': flange.a,
+            'd': flange.d,
+            'alpha': flange.alpha,
+            'theta': flange.theta,
+        }
+    )
     return rows
 
 
 def body_rows(description: ArmDescription, about: About = 'frame_origin') -> list[InertiaRow]:
     """Return the links' inertia in their own frames."""
-    return [InertiaRow(str(i), link.mass, link.center_of_mass, six_from_tensor(
-        link.inertia if about == 'frame_origin' else link.inertia_at_center_of_mass))
-        for i, link in enumerate(description.links, start=1)]
+    return [
+        InertiaRow(
+            str(i),
+            link.mass,
+            link.center_of_mass,
+            six_from_tensor(
+                link.inertia if about == 'frame_origin' else link.inertia_at_center_of_mass
+            ),
+        )
+        for i, link in enumerate(description.links, start=1)
+    ]
 
 
-def space_rows(description: ArmDescription, q: NDArray[np.float64],
-               about: About = 'frame_origin') -> list[InertiaRow]:
+def space_rows(
+    description: ArmDescription, q: NDArray[np.float64], about: About = 'frame_origin'
+) -> list[InertiaRow]:
     """Return the links' inertia in the axes of {S} at a pose (Exp[licit], corrected)."""
-    return [InertiaRow(str(i), link.mass, link.center_of_mass,
-                       six_from_tensor(getattr(link, f'about_{about}')))
-            for i, link in enumerate(space_inertias(description, q), start=1)]
+    return [
+        InertiaRow(
+            str(i),
+            link.mass,
+            link.center_of_mass,
+            six_from_tensor(getattr(link, f'about_{about}')),
+        )
+        for i, link in enumerate(space_inertias(description, q), start=1)
+    ]
 
 
 def origins(description: ArmDescription, q: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -192,19 +256,38 @@ def origins(description: ArmDescription, q: NDArray[np.float64]) -> NDArray[np.f
     return NewtonEulerModel(description).frames(q)[:, :3, 3]
 
 
-def as_json(description: ArmDescription, rows: list[InertiaRow], *, frame: str, about: About,
-            q: NDArray[np.float64] | None) -> dict[str, Any]:
+def as_json(
+    description: ArmDescription,
+    rows: list[InertiaRow],
+    *,
+    frame: str,
+    about: About,
+    q: NDArray[np.float64] | None,
+) -> dict[str, Any]:
     """Return the tables as plain data; `q` is None where the frames are the links' own."""
     data: dict[str, Any] = {
-        'arm': description.name, 'file': description.file,
-        'inertial_set': description.inertial_set, 'hand': description.hand,
-        'source': description.source, 'convention': description.convention.value,
-        'base': description.base.tolist(), 'denavit_hartenberg': dh_rows(description),
-        'inertia_frame': frame, 'inertia_about': about, 'inertia_order': list(TENSOR_ORDER),
-        'links': [{'link': row.link, 'mass': row.mass,
-                   'center_of_mass': row.center_of_mass.tolist(),
-                   'inertia': row.inertia.tolist()} for row in rows],
-        'inconsistencies': list(description.inconsistencies())}
+        'arm': description.name,
+        'file': description.file,
+        'inertial_set': description.inertial_set,
+        'hand': description.hand,
+        'source': description.source,
+        'convention': description.convention.value,
+        'base': description.base.tolist(),
+        'denavit_hartenberg': dh_rows(description),
+        'inertia_frame': frame,
+        'inertia_about': about,
+        'inertia_order': list(TENSOR_ORDER),
+        'links': [
+            {
+                'link': row.link,
+                'mass': row.mass,
+                'center_of_mass': row.center_of_mass.tolist(),
+                'inertia': row.inertia.tolist(),
+            }
+            for row in rows
+        ],
+        'inconsistencies': list(description.inconsistencies()),
+    }
     if q is not None:
         data['q'] = q.tolist()
         data['origins'] = origins(description, q).tolist()

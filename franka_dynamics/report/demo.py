@@ -43,7 +43,7 @@ class Tracking:
     @property
     def rms(self) -> float:
         """Root mean square of the error over time and joints [rad]."""
-        return float(np.sqrt(np.mean(self.error ** 2)))
+        return float(np.sqrt(np.mean(self.error**2)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,8 +63,11 @@ class DemoFigures:
         return float(np.abs(self.hold_drift).max())
 
 
-def demo_figures(bag: Path, description: ArmDescription, hold: tuple[float, float],
-                 ) -> DemoFigures:
+def demo_figures(
+    bag: Path,
+    description: ArmDescription,
+    hold: tuple[float, float],
+) -> DemoFigures:
     """
     Return the figures of a recorded demonstration.
 
@@ -87,15 +90,22 @@ def demo_figures(bag: Path, description: ArmDescription, hold: tuple[float, floa
     stamps = np.asarray(recording.stamp_ns * 1e-9, dtype=float)
     trajectories, command_time, command = _read_commands(bag)
     if len(trajectories) != 2:
-        raise RecordingError(f'{bag} holds {len(trajectories)} followed trajectories; a '
-                             'demonstration follows two.')
+        raise RecordingError(
+            f'{bag} holds {len(trajectories)} followed trajectories; a demonstration follows two.'
+        )
     held = (stamps >= hold[0]) & (stamps <= hold[1])
     if not held.any():
         raise RecordingError(f'{bag} holds no joint states while the arm was held.')
     positions = recording.q[held]
     followed = [_tracking(recording, stamps, trajectory) for trajectory in trajectories]
-    return DemoFigures(stamps[held] - stamps[held][0], positions - positions[0], followed[0],
-                       followed[1], command_time, command)
+    return DemoFigures(
+        stamps[held] - stamps[held][0],
+        positions - positions[0],
+        followed[0],
+        followed[1],
+        command_time,
+        command,
+    )
 
 
 def _tracking(recording: Recording, stamps: Array, trajectory: Trajectory) -> Tracking:
@@ -110,13 +120,17 @@ def _read_commands(bag: Path) -> tuple[list[Trajectory], Array, Array]:
         from rosbags.typesys import get_typestore, Stores
     except ImportError as error:
         raise MissingDependencyError(
-            "Reading bags needs rosbags: pip install 'franka_dynamics[replay]'.") from error
+            "Reading bags needs rosbags: pip install 'franka_dynamics[replay]'."
+        ) from error
     types = get_typestore(Stores.ROS2_JAZZY)
     trajectories: list[Trajectory] = []
     times, commands = [], []
     with Reader(bag) as reader:
-        selected = [connection for connection in reader.connections
-                  if connection.topic in (_TRAJECTORY_TOPIC, _COMMAND_TOPIC)]
+        selected = [
+            connection
+            for connection in reader.connections
+            if connection.topic in (_TRAJECTORY_TOPIC, _COMMAND_TOPIC)
+        ]
         for count, (connection, time, data) in enumerate(reader.messages(selected)):
             if connection.topic == _TRAJECTORY_TOPIC:
                 trajectories.append(_trajectory(types.deserialize_cdr(data, connection.msgtype)))
@@ -134,10 +148,10 @@ def _trajectory(message: Any) -> Trajectory:
     def rows(field: str) -> Array:
         return np.array([getattr(point, field) for point in points])
 
-    times = np.array([point.time_from_start.sec + 1e-9 * point.time_from_start.nanosec
-                      for point in points])
-    return Trajectory(start + times, rows('positions'), rows('velocities'),
-                      rows('accelerations'))
+    times = np.array(
+        [point.time_from_start.sec + 1e-9 * point.time_from_start.nanosec for point in points]
+    )
+    return Trajectory(start + times, rows('positions'), rows('velocities'), rows('accelerations'))
 
 
 SIMULATED_ARM = 'simulator: Simulated arm'  # the status of that name
@@ -172,8 +186,11 @@ class DemoReport:
         return not lost and all(row.good is not False for row in self.rows)
 
 
-def demo_report(figures: DemoFigures, diagnostics: Mapping[str, Mapping[str, str]],
-                errors: tuple[str, ...] = ()) -> DemoReport:
+def demo_report(
+    figures: DemoFigures,
+    diagnostics: Mapping[str, Mapping[str, str]],
+    errors: tuple[str, ...] = (),
+) -> DemoReport:
     """
     Return the report of a demonstration.
 
@@ -194,35 +211,64 @@ def demo_report(figures: DemoFigures, diagnostics: Mapping[str, Mapping[str, str
     missed = int(arm['steps without a new command'])
     rate = float(arm['step rate [Hz]']) * (1.0 - missed / steps)
     stops = int(diagnostics['feedforward: Command']['stops'])
-    return DemoReport((
-        Row('cross-check residual', residual, f'{residual:.1e} N m', f'{TOLERANCE:.0e} N m',
-            _within(residual, TOLERANCE)),
-        Row('drift while holding without feedback', figures.drift, f'{figures.drift:.1e} rad',
-            f'{DRIFT_BOUND_RAD:.0e} rad', _within(figures.drift, DRIFT_BOUND_RAD)),
-        Row('tracking error, g + PD', gravity, f'{1e3 * gravity:.2f} mrad rms'),
-        Row('tracking error, M ddq + C dq + g + PD', feedforward,
-            f'{1e3 * feedforward:.2f} mrad rms', f'{1e3 * TRACKING_BOUND * gravity:.2f} mrad',
-            _within(feedforward, TRACKING_BOUND * gravity)),
-        Row('update rate', rate, f'{rate:.0f} Hz'),
-        Row('cycles without a new command', missed, f'{missed} of {steps}'),
-        Row('stop sequences before the end', stops, f'{stops}'),
-        Row('round trip p50', float(arm['round trip p50 [us]']),
-            f'{float(arm["round trip p50 [us]"]):.0f} us'),
-        Row('round trip p99', float(arm['round trip p99 [us]']),
-            f'{float(arm["round trip p99 [us]"]):.0f} us')), errors)
+    return DemoReport(
+        (
+            Row(
+                'cross-check residual',
+                residual,
+                f'{residual:.1e} N m',
+                f'{TOLERANCE:.0e} N m',
+                _within(residual, TOLERANCE),
+            ),
+            Row(
+                'drift while holding without feedback',
+                figures.drift,
+                f'{figures.drift:.1e} rad',
+                f'{DRIFT_BOUND_RAD:.0e} rad',
+                _within(figures.drift, DRIFT_BOUND_RAD),
+            ),
+            Row('tracking error, g + PD', gravity, f'{1e3 * gravity:.2f} mrad rms'),
+            Row(
+                'tracking error, M ddq + C dq + g + PD',
+                feedforward,
+                f'{1e3 * feedforward:.2f} mrad rms',
+                f'{1e3 * TRACKING_BOUND * gravity:.2f} mrad',
+                _within(feedforward, TRACKING_BOUND * gravity),
+            ),
+            Row('update rate', rate, f'{rate:.0f} Hz'),
+            Row('cycles without a new command', missed, f'{missed} of {steps}'),
+            Row('stop sequences before the end', stops, f'{stops}'),
+            Row(
+                'round trip p50',
+                float(arm['round trip p50 [us]']),
+                f'{float(arm["round trip p50 [us]"]):.0f} us',
+            ),
+            Row(
+                'round trip p99',
+                float(arm['round trip p99 [us]']),
+                f'{float(arm["round trip p99 [us]"]):.0f} us',
+            ),
+        ),
+        errors,
+    )
 
 
 def write_json(report: DemoReport, second: DemoReport, path: Path) -> None:
     """Write both acts' reports as JSON, complete or not at all."""
     content: dict[str, Any] = {
-        'passed': report.passed and second.passed, 'figures': _rows_as_data(report),
-        'errors': list(report.errors), 'second_act': _rows_as_data(second)}
+        'passed': report.passed and second.passed,
+        'figures': _rows_as_data(report),
+        'errors': list(report.errors),
+        'second_act': _rows_as_data(second),
+    }
     write_text(path, json.dumps(content, indent=2) + '\n')
 
 
 def _rows_as_data(report: DemoReport) -> dict[str, Any]:
-    return {row.name: {'value': row.value, 'text': row.text, 'bound': row.bound,
-                       'good': row.good} for row in report.rows}
+    return {
+        row.name: {'value': row.value, 'text': row.text, 'bound': row.bound, 'good': row.good}
+        for row in report.rows
+    }
 
 
 # A model identified from a recording of the plant itself is to leave less than this of the error
@@ -241,13 +287,24 @@ def second_act_report(columns: Mapping[str, Array]) -> DemoReport:
         and the identified one, in this order.
 
     """
-    rms = {name: float(np.sqrt(np.mean(error ** 2))) for name, error in columns.items()}
+    rms = {name: float(np.sqrt(np.mean(error**2))) for name, error in columns.items()}
     _, published, identified = rms
     bound = IDENTIFIED_BOUND * rms[published]
-    return DemoReport(tuple(
-        Row(f'tracking error, {name}', value, f'{1e3 * value:.2f} mrad rms',
-            *((f'{1e3 * bound:.2f} mrad', _within(value, bound)) if name == identified else ()))
-        for name, value in rms.items()))
+    return DemoReport(
+        tuple(
+            Row(
+                f'tracking error, {name}',
+                value,
+                f'{1e3 * value:.2f} mrad rms',
+                *(
+                    (f'{1e3 * bound:.2f} mrad', _within(value, bound))
+                    if name == identified
+                    else ()
+                ),
+            )
+            for name, value in rms.items()
+        )
+    )
 
 
 def draw_second_act(columns: Mapping[str, tuple[Array, Array]], path: Path) -> None:
@@ -255,10 +312,19 @@ def draw_second_act(columns: Mapping[str, tuple[Array, Array]], path: Path) -> N
     figure = figure_of_size((9.0, 4.5))
     axes = figure.subplots()
     for (name, (time, error)), colour in zip(columns.items(), (MEASURED, RESIDUAL, PREDICTED)):
-        axes.plot(time, 1e3 * np.sqrt(np.mean(error ** 2, axis=1)), color=colour, lw=1.2,
-                  label=f'{name}: {1e3 * np.sqrt(np.mean(error ** 2)):.1f} mrad rms')
-    axes.set(title='A plant that is no model: the same weak PD, three models',
-             xlabel='time [s]', ylabel='rms over the joints [mrad]', yscale='log')
+        axes.plot(
+            time,
+            1e3 * np.sqrt(np.mean(error**2, axis=1)),
+            color=colour,
+            lw=1.2,
+            label=f'{name}: {1e3 * np.sqrt(np.mean(error**2)):.1f} mrad rms',
+        )
+    axes.set(
+        title='A plant that is no model: the same weak PD, three models',
+        xlabel='time [s]',
+        ylabel='rms over the joints [mrad]',
+        yscale='log',
+    )
     axes.legend()
     axes.grid(alpha=0.3)
     save(figure, path)
@@ -267,30 +333,51 @@ def draw_second_act(columns: Mapping[str, tuple[Array, Array]], path: Path) -> N
 def draw(figures: DemoFigures, joint_names: tuple[str, ...], path: Path) -> None:
     """Draw the hold, the motion, both tracking errors and the torques into one PNG."""
     import matplotlib
+
     matplotlib.use('Agg')
     from matplotlib import pyplot
 
     figure, ((hold, motion), (error, torque)) = pyplot.subplots(
-        2, 2, figsize=(13, 8), constrained_layout=True)
+        2, 2, figsize=(13, 8), constrained_layout=True
+    )
     short = [name.rpartition('_')[2] for name in joint_names]
     for i, name in enumerate(short):
         hold.plot(figures.hold_time, figures.hold_drift[:, i], label=name)
-        motion.plot(figures.with_feedforward.time, figures.with_feedforward.desired[:, i],
-                    label=name)
-        torque.plot(figures.command_time - figures.command_time[0], figures.command[:, i],
-                    label=name, linewidth=0.8)
-    hold.set(title=f'Held by feedforward alone: drift {figures.drift:.1e} rad',
-             xlabel='time [s]', ylabel='deviation [rad]')
+        motion.plot(
+            figures.with_feedforward.time, figures.with_feedforward.desired[:, i], label=name
+        )
+        torque.plot(
+            figures.command_time - figures.command_time[0],
+            figures.command[:, i],
+            label=name,
+            linewidth=0.8,
+        )
+    hold.set(
+        title=f'Held by feedforward alone: drift {figures.drift:.1e} rad',
+        xlabel='time [s]',
+        ylabel='deviation [rad]',
+    )
     motion.set(title='The motion to be followed', xlabel='time [s]', ylabel='position [rad]')
-    for tracking, label in ((figures.gravity_only, 'g + PD'),
-                            (figures.with_feedforward, 'M ddq + C dq + g + PD')):
-        error.plot(tracking.time, 1e3 * np.sqrt(np.mean(tracking.error ** 2, axis=1)),
-                   label=f'{label}: {1e3 * tracking.rms:.2f} mrad rms')
-    error.set(title='Tracking error with the same weak PD', xlabel='time [s]',
-              ylabel='rms over the joints [mrad]', yscale='log', ylim=(1e-3, None))
+    for tracking, label in (
+        (figures.gravity_only, 'g + PD'),
+        (figures.with_feedforward, 'M ddq + C dq + g + PD'),
+    ):
+        error.plot(
+            tracking.time,
+            1e3 * np.sqrt(np.mean(tracking.error**2, axis=1)),
+            label=f'{label}: {1e3 * tracking.rms:.2f} mrad rms',
+        )
+    error.set(
+        title='Tracking error with the same weak PD',
+        xlabel='time [s]',
+        ylabel='rms over the joints [mrad]',
+        yscale='log',
+        ylim=(1e-3, None),
+    )
     error.legend()
-    torque.set(title='Commanded torque over the whole run', xlabel='time [s]',
-               ylabel='torque [N m]')
+    torque.set(
+        title='Commanded torque over the whole run', xlabel='time [s]', ylabel='torque [N m]'
+    )
     for axes in (hold, motion, torque):
         axes.legend(fontsize='small', loc='center left', bbox_to_anchor=(1.0, 0.5))
     for axes in (hold, motion, error, torque):

@@ -19,8 +19,11 @@ from ..identification.fourier_trajectory import FourierTrajectory
 _SAMPLES = 500
 
 
-def plot_excitation(problem: ExcitationProblem, trajectory: FourierTrajectory, path: str | Path,
-                    ) -> None:
+def plot_excitation(
+    problem: ExcitationProblem,
+    trajectory: FourierTrajectory,
+    path: str | Path,
+) -> None:
     """
     Draw position, velocity and torque as parts of their limits, and the height over the table.
 
@@ -42,7 +45,8 @@ def plot_excitation(problem: ExcitationProblem, trajectory: FourierTrajectory, p
     panels = {
         'position: -1 and 1 are the ends': (2.0 * q - low - high) / (high - low),
         'velocity / limit': dq / arm.limit('velocity'),
-        'torque / limit': torque / arm.limit('effort')}
+        'torque / limit': torque / arm.limit('effort'),
+    }
     figure = figure_of_size((10.0, 10.0))
     axes = figure.subplots(len(panels) + 1, 1, sharex=True)
     for number, (axis, (title, values)) in enumerate(zip(axes, panels.items())):
@@ -57,8 +61,13 @@ def plot_excitation(problem: ExcitationProblem, trajectory: FourierTrajectory, p
     axes[-1].set_title('lowest point above the table [m]', fontsize=10, loc='left')
     axes[-1].set_xlabel('time [s]')
     axes[-1].grid(alpha=0.25)
-    figure.legend(axes[0].lines[:arm.n], arm.joint_names, loc='outside upper center',
-                  ncols=arm.n, fontsize=8)
+    figure.legend(
+        axes[0].lines[: arm.n],
+        arm.joint_names,
+        loc='outside upper center',
+        ncols=arm.n,
+        fontsize=8,
+    )
     save(figure, path)
 
 
@@ -66,8 +75,9 @@ def plot_excitation(problem: ExcitationProblem, trajectory: FourierTrajectory, p
 LONGEST_ARGUMENT = 128 * 1024
 
 
-def joint_trajectory_yaml(joint_names: Sequence[str], time: ArrayLike, q: ArrayLike,
-                          dq: ArrayLike, ddq: ArrayLike) -> str:
+def joint_trajectory_yaml(
+    joint_names: Sequence[str], time: ArrayLike, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike
+) -> str:
     """
     Return the message's text.
 
@@ -87,7 +97,9 @@ def joint_trajectory_yaml(joint_names: Sequence[str], time: ArrayLike, q: ArrayL
         f'accelerations: {_row(acceleration)}, '
         f'time_from_start: {{sec: {stamp // 10**9}, nanosec: {stamp % 10**9}}}}}'
         for stamp, position, velocity, acceleration in zip(
-            nanoseconds.tolist(), np.asarray(q), np.asarray(dq), np.asarray(ddq))]
+            nanoseconds.tolist(), np.asarray(q), np.asarray(dq), np.asarray(ddq)
+        )
+    ]
     return '\n'.join([f'joint_names: [{", ".join(joint_names)}]', 'points:', *points]) + '\n'
 
 

@@ -21,8 +21,9 @@ _LINK_COLOURS = ('tab:blue', 'tab:green', 'gold', 'tab:orange')
 _ROUNDING = 1e-17  # what a logarithmic axis shows in place of an exact zero
 
 
-def draw_five_bar(chain: ClosedChain, meshes: Sequence[TriangleMesh], reaching: Reaching,
-                  path: str | Path) -> None:
+def draw_five_bar(
+    chain: ClosedChain, meshes: Sequence[TriangleMesh], reaching: Reaching, path: str | Path
+) -> None:
     """
     Write a picture of a point-to-point motion; the suffix chooses the format.
 
@@ -46,8 +47,9 @@ def draw_five_bar(chain: ClosedChain, meshes: Sequence[TriangleMesh], reaching: 
     try:
         from matplotlib.figure import Figure
     except ImportError as error:
-        raise MissingDependencyError("Drawing the five-bar needs matplotlib: "
-                                     "pip install 'franka_dynamics[view]'.") from error
+        raise MissingDependencyError(
+            "Drawing the five-bar needs matplotlib: pip install 'franka_dynamics[view]'."
+        ) from error
     figure = Figure(figsize=(15.0, 5.0), layout='constrained')
     _draw_links(figure.add_subplot(1, 3, 1, projection='3d'), chain, meshes, reaching)
     torque = figure.add_subplot(1, 3, 2)
@@ -57,8 +59,10 @@ def draw_five_bar(chain: ClosedChain, meshes: Sequence[TriangleMesh], reaching: 
     torque.grid(alpha=0.3)
     torque.legend()
     drift = figure.add_subplot(1, 3, 3)
-    for values, label in ((reaching.drift, 'passive joints integrated'),
-                          (reaching.closure, 'loop solved at every instant')):
+    for values, label in (
+        (reaching.drift, 'passive joints integrated'),
+        (reaching.closure, 'loop solved at every instant'),
+    ):
         drift.semilogy(reaching.times, np.maximum(values, _ROUNDING), label=label)
     drift.set(xlabel='time [s]', ylabel='loop open by [rad]', title='constraint drift, (11)')
     drift.grid(alpha=0.3)
@@ -66,8 +70,9 @@ def draw_five_bar(chain: ClosedChain, meshes: Sequence[TriangleMesh], reaching: 
     save(figure, path)
 
 
-def _draw_links(axes: Any, chain: ClosedChain, meshes: Sequence[TriangleMesh],
-                reaching: Reaching) -> None:
+def _draw_links(
+    axes: Any, chain: ClosedChain, meshes: Sequence[TriangleMesh], reaching: Reaching
+) -> None:
     from matplotlib.ticker import MaxNLocator
     from mpl_toolkits.mplot3d.art3d import Poly3DCollection
 
@@ -77,16 +82,26 @@ def _draw_links(axes: Any, chain: ClosedChain, meshes: Sequence[TriangleMesh],
         for number, (mesh, colour) in enumerate(zip(meshes, _LINK_COLOURS)):
             moved = mesh.moved(poses[number])
             reach = max(reach, float(np.abs(moved.vertices).max()))
-            axes.add_collection3d(Poly3DCollection(
-                moved.vertices[moved.faces], facecolor=colour, alpha=opacity, edgecolor='none'))
+            axes.add_collection3d(
+                Poly3DCollection(
+                    moved.vertices[moved.faces], facecolor=colour, alpha=opacity, edgecolor='none'
+                )
+            )
     for number, colour in enumerate(_LINK_COLOURS):
         axes.plot([], [], color=colour, linewidth=5, label=f'link {number + 1}')
     for joint in chain.active:
         axis = chain.tree.twists[joint, 3:] * reach * 1.15
         axes.plot(*np.stack((np.zeros(3), axis)).T, color='black', linewidth=1.0)
         axes.text(*axis, f'motor {joint + 1}')
-    axes.set(xlim=(-reach, reach), ylim=(-reach, reach), zlim=(-0.5 * reach, 1.5 * reach),
-             xlabel='x [m]', ylabel='y [m]', zlabel='z [m]', title='start (pale) and end')
+    axes.set(
+        xlim=(-reach, reach),
+        ylim=(-reach, reach),
+        zlim=(-0.5 * reach, 1.5 * reach),
+        xlabel='x [m]',
+        ylabel='y [m]',
+        zlabel='z [m]',
+        title='start (pale) and end',
+    )
     axes.set_box_aspect((1, 1, 1))
     for direction in (axes.xaxis, axes.yaxis, axes.zaxis):
         direction.set_major_locator(MaxNLocator(5))

@@ -33,9 +33,11 @@ class Cell(str):
 
 def page(title: str, parts: Iterable[str]) -> str:
     """Return a whole page; `parts` are HTML, the title is text."""
-    return (f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
-            f'<title>{escape(title)}</title><style>{_STYLE}</style></head>\n<body>\n'
-            f'<h1>{escape(title)}</h1>\n' + '\n'.join(parts) + '\n</body></html>\n')
+    return (
+        f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
+        f'<title>{escape(title)}</title><style>{_STYLE}</style></head>\n<body>\n'
+        f'<h1>{escape(title)}</h1>\n' + '\n'.join(parts) + '\n</body></html>\n'
+    )
 
 
 def heading(text: str) -> str:
@@ -52,8 +54,10 @@ def table(headings: Sequence[str], rows: Iterable[Sequence[str]], caption: str =
     """Return a table of texts; a `Cell` is marked as out of bounds."""
     head = ''.join(f'<th>{escape(text)}</th>' for text in headings)
     body = '\n'.join('<tr>' + ''.join(_cell(text) for text in row) + '</tr>' for row in rows)
-    return (f'<table><caption>{escape(caption)}</caption><thead><tr>{head}</tr></thead>'
-            f'<tbody>{body}</tbody></table>')
+    return (
+        f'<table><caption>{escape(caption)}</caption><thead><tr>{head}</tr></thead>'
+        f'<tbody>{body}</tbody></table>'
+    )
 
 
 def picture(figure: Any, description: str) -> str:

@@ -21,9 +21,12 @@ from ..recordings.preprocessing import Motion, SignalOptions
 from ..recordings.replay import Errors
 
 
-def identification_as_data(result: Identification, bags: Sequence[BagNote],
-                           signal: SignalOptions, failures: Sequence[str] = (),
-                           ) -> dict[str, Any]:
+def identification_as_data(
+    result: Identification,
+    bags: Sequence[BagNote],
+    signal: SignalOptions,
+    failures: Sequence[str] = (),
+) -> dict[str, Any]:
     """Return all figures of an identification in types that JSON has; SI units."""
     return {
         'arm': result.start.name,
@@ -32,19 +35,26 @@ def identification_as_data(result: Identification, bags: Sequence[BagNote],
         'bags': [asdict(one) for one in bags],
         'bags_left_out': list(failures),
         'signal': asdict(signal),
-        'options': {**asdict(result.options),
-                    'gravity': np.asarray(result.options.gravity).tolist()},
+        'options': {
+            **asdict(result.options),
+            'gravity': np.asarray(result.options.gravity).tolist(),
+        },
         'scores': [_score(one) for one in result.scores],
-        'noise': {'deviation': result.noise.deviation.tolist(),
-                  'samples_per_independent_one': result.noise.inflation.tolist(),
-                  'of_which_the_filter': result.filter_inflation},
-        'pull': {'strength': result.base.strength,
-                 'cross_validation': None if result.validation is None else
-                 asdict(result.validation)},
+        'noise': {
+            'deviation': result.noise.deviation.tolist(),
+            'samples_per_independent_one': result.noise.inflation.tolist(),
+            'of_which_the_filter': result.filter_inflation,
+        },
+        'pull': {
+            'strength': result.base.strength,
+            'cross_validation': None if result.validation is None else asdict(result.validation),
+        },
         'condition_number': {
-            'without_pull': None if result.unregularised is None else
-            result.unregularised.condition_number,
-            'with_pull': result.base.condition_number},
+            'without_pull': None
+            if result.unregularised is None
+            else result.unregularised.condition_number,
+            'with_pull': result.base.condition_number,
+        },
         'parameters': _parameters(result),
         'not_shown': list(result.not_shown),
         'friction_held_at_zero': list(result.friction_held),
@@ -52,11 +62,10 @@ def identification_as_data(result: Identification, bags: Sequence[BagNote],
         'effort_scale': result.effort_scale.tolist(),
         'verdict': {**asdict(result.verdict), 'better': result.verdict.better},
         'residual_of_bags': dict(result.bags),
-        'unseen_bags': [name for name, _ in result.bags[len(result.bags) - result.unseen_bags:]],
+        'unseen_bags': [name for name, _ in result.bags[len(result.bags) - result.unseen_bags :]],
         'contradictions': list(result.contradictions),
         'masses': [link.mass for link in result.consistent.arm.links],
-        'consistency_margins': [link.consistency_margin()
-                                for link in result.consistent.arm.links],
+        'consistency_margins': [link.consistency_margin() for link in result.consistent.arm.links],
         'remarks': list(result.remarks),
     }
 
@@ -67,27 +76,41 @@ def _parameters(result: Identification) -> list[dict[str, Any]]:
     rows = []
     for i in np.flatnonzero(result.offered):
         name = result.model.names[i]
-        rows.append({
-            'name': name,
-            'start': float(start[i]) if i < len(start) else None,
-            'without_pull': None if free is None else float(free.theta[i]),
-            'without_pull_deviation': None if free is None else float(free.deviations[i]),
-            'base': float(result.base.theta[i]),
-            'base_deviation': float(result.base.deviations[i]),
-            'bias_from_encoder_noise': None if result.bias is None else float(result.bias[i]),
-            'consistent': float(result.consistent.theta[i]),
-        })
+        rows.append(
+            {
+                'name': name,
+                'start': float(start[i]) if i < len(start) else None,
+                'without_pull': None if free is None else float(free.theta[i]),
+                'without_pull_deviation': None if free is None else float(free.deviations[i]),
+                'base': float(result.base.theta[i]),
+                'base_deviation': float(result.base.deviations[i]),
+                'bias_from_encoder_noise': None if result.bias is None else float(result.bias[i]),
+                'consistent': float(result.consistent.theta[i]),
+            }
+        )
     return rows
 
 
 def _score(one: Score) -> dict[str, Any]:
-    return {'name': one.name, 'train': _errors(one.train), 'test': _errors(one.test),
-            'test_without_friction': _errors(one.test_rigid),
-            'test_unfiltered': _errors(one.test_unfiltered),
-            'parts': [{'name': part.name, 'samples': part.samples, 'E': part.error,
-                       'E_without_friction': part.rigid_error} for part in one.parts],
-            'test_at_other_cutoffs': {f'{cutoff:g}': _errors(errors)
-                                      for cutoff, errors in one.other_cutoffs.items()}}
+    return {
+        'name': one.name,
+        'train': _errors(one.train),
+        'test': _errors(one.test),
+        'test_without_friction': _errors(one.test_rigid),
+        'test_unfiltered': _errors(one.test_unfiltered),
+        'parts': [
+            {
+                'name': part.name,
+                'samples': part.samples,
+                'E': part.error,
+                'E_without_friction': part.rigid_error,
+            }
+            for part in one.parts
+        ],
+        'test_at_other_cutoffs': {
+            f'{cutoff:g}': _errors(errors) for cutoff, errors in one.other_cutoffs.items()
+        },
+    }
 
 
 def _errors(errors: Errors) -> dict[str, Any]:
@@ -100,18 +123,21 @@ def verdict(result: Identification) -> list[str]:
     sentences = [
         f'{_left_out(result)} the identified arm has E = {arm.test.whole:.3f} N m '
         f'({arm.test_unfiltered.whole:.3f} on unfiltered effort), without its friction and offset '
-        f'{said.rigid:.3f} N m.']
+        f'{said.rigid:.3f} N m.'
+    ]
     if said.best:
         theirs = next(one for one in result.published if one.name == said.best)
         sentences.append(
             f'The best published set with friction fitted alike, {said.best}, has '
-            f'{theirs.test.whole:.3f} N m there: the identified arm is {_judged(said)}.')
+            f'{theirs.test.whole:.3f} N m there: the identified arm is {_judged(said)}.'
+        )
     if not said.rigid_holds:
         sentences.append(
             f'Without friction and offset, which is what a node commands by default, the '
             f'identified arm is NOT as good as {result.start.inertial_set} ({said.rigid:.3f} '
             f'against {said.start_rigid:.3f} N m): its friction or offset has taken over what '
-            'gravity explains; record a motion that turns every joint to and fro.')
+            'gravity explains; record a motion that turns every joint to and fro.'
+        )
     return [*sentences, *_about_the_pull(result), *_about_friction(result)]
 
 
@@ -119,8 +145,10 @@ def _left_out(result: Identification) -> str:
     """Return where the errors are from."""
     parts = result.arm_score.parts
     if result.unseen_bags:
-        return (f'On {result.unseen_bags} unseen bag{"s" * (result.unseen_bags > 1)}, learnt from '
-                f'{len(result.bags) - result.unseen_bags},')
+        return (
+            f'On {result.unseen_bags} unseen bag{"s" * (result.unseen_bags > 1)}, learnt from '
+            f'{len(result.bags) - result.unseen_bags},'
+        )
     what = 'bags' if len(result.bags) >= BY_BAG else 'stretches'
     return f'On {len(parts)} {what}, each predicted from the others,'
 
@@ -129,47 +157,62 @@ def _judged(said: Verdict) -> str:
     figures = f'by {said.gain:.3f} N m on average, spread {said.spread:.3f} N m'
     if said.gain > said.spread:
         return f'better ({figures})'
-    return (f'NOT better by more than the spread ({figures}); record a richer motion before using '
-            'it')
+    return (
+        f'NOT better by more than the spread ({figures}); record a richer motion before using it'
+    )
 
 
 def _about_friction(result: Identification) -> list[str]:
     """Return sentences on friction: which terms were held, and what reaches were chosen."""
     sentences = []
     if result.reaches:
-        sentences.append('The slip elements reach '
-                         f'{" and ".join(f"{1e3 * reach:g} mrad" for reach in result.reaches)}, '
-                         'chosen by cross-validation.')
+        sentences.append(
+            'The slip elements reach '
+            f'{" and ".join(f"{1e3 * reach:g} mrad" for reach in result.reaches)}, '
+            'chosen by cross-validation.'
+        )
     if result.friction_held:
         sentences.append(
             f'The motion does not determine {len(result.friction_held)} friction parameters, '
             'which are smaller than their own deviation and held at zero: '
-            f'{", ".join(result.friction_held)}.')
+            f'{", ".join(result.friction_held)}.'
+        )
     return sentences
 
 
 def doubts(result: Identification, bags: Sequence[BagNote], failures: Sequence[str]) -> list[str]:
     """Return what looks wrong about the recordings, one sentence each."""
-    return [*(f'left out: {failure}' for failure in failures),
-            *(f'{one.bag}: {sentence}' for one in bags
-              for sentence in (*one.suspicions, *one.remarks)),
-            *result.contradictions, *result.remarks]
+    return [
+        *(f'left out: {failure}' for failure in failures),
+        *(
+            f'{one.bag}: {sentence}'
+            for one in bags
+            for sentence in (*one.suspicions, *one.remarks)
+        ),
+        *result.contradictions,
+        *result.remarks,
+    ]
 
 
 def _about_the_pull(result: Identification) -> list[str]:
     strength, start = result.base.strength, result.start.inertial_set
-    chosen = ('by cross-validation' if result.options.strength is None else 'by hand')
+    chosen = 'by cross-validation' if result.options.strength is None else 'by hand'
     free = result.unregularised
-    reason = ('the motion alone does not determine every parameter' if free is None else
-              f'without it the condition number is {free.condition_number:.0f}')
+    reason = (
+        'the motion alone does not determine every parameter'
+        if free is None
+        else f'without it the condition number is {free.condition_number:.0f}'
+    )
     sentences = [
         f'The parameters are pulled towards {start} with strength {strength:.3g}, chosen '
-        f'{chosen}: {start} counts as known to {strength**-0.5:.0%} ({reason}).']
+        f'{chosen}: {start} counts as known to {strength**-0.5:.0%} ({reason}).'
+    ]
     if result.not_shown:
         sentences.append(
             f'This motion tells little or nothing about {len(result.not_shown)} of '
             f'{len(result.model.base)} base parameters, which stay near {start}: '
-            f'{", ".join(result.not_shown)}. {advice(result.not_shown)}')
+            f'{", ".join(result.not_shown)}. {advice(result.not_shown)}'
+        )
     return sentences
 
 
@@ -180,16 +223,21 @@ def advice(names: Sequence[str]) -> str:
     listed = ', '.join(map(str, joints))
     said = []
     if symbols & {'XX', 'XY', 'XZ', 'YY', 'YZ', 'ZZ', 'Ia'}:
-        said.append(f'Faster motion with more acceleration of the joints up to {joints[-1]} '
-                    f'shows inertias of links {listed}')
+        said.append(
+            f'Faster motion with more acceleration of the joints up to {joints[-1]} '
+            f'shows inertias of links {listed}'
+        )
     if symbols & {'mX', 'mY', 'mZ', 'm'}:
-        said.append(f'poses in which links {listed} are tilted differently against gravity show '
-                    'first moments')
+        said.append(
+            f'poses in which links {listed} are tilted differently against gravity show '
+            'first moments'
+        )
     return '; '.join(said) + '.' if said else ''
 
 
-def torque_figure(result: Identification, motion: Motion, joint_names: Sequence[str],
-                  title: str) -> Any:
+def torque_figure(
+    result: Identification, motion: Motion, joint_names: Sequence[str], title: str
+) -> Any:
     """Return measured and predicted torque and residual of one recording."""
     predicted = result.model.torque(motion, result.consistent.theta)
     n = motion.q.shape[1]
@@ -197,18 +245,25 @@ def torque_figure(result: Identification, motion: Motion, joint_names: Sequence[
     axes = figure.subplots(n, 2, sharex=True, squeeze=False)
     time = broken(motion.time, motion.piece)
     for row, name, measured, model in zip(axes, joint_names, motion.effort.T, predicted.T):
-        row[0].plot(time, broken(measured, motion.piece), color=MEASURED, lw=1.6,
-                    label='measured, filtered')
-        row[0].plot(time, broken(model, motion.piece), color=PREDICTED, lw=1.0, ls='--',
-                    label='identified')
+        row[0].plot(
+            time,
+            broken(measured, motion.piece),
+            color=MEASURED,
+            lw=1.6,
+            label='measured, filtered',
+        )
+        row[0].plot(
+            time, broken(model, motion.piece), color=PREDICTED, lw=1.0, ls='--', label='identified'
+        )
         row[1].axhline(0.0, color='#aaaaaa', lw=0.6)
         row[1].plot(time, broken(measured - model, motion.piece), color=RESIDUAL, lw=1.0)
         row[0].set_ylabel(f'{name}\n[N m]', fontsize=8)
         for axis in row:
             axis.tick_params(labelsize=8)
             axis.grid(alpha=0.25)
-    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc='outside upper right', ncols=2,
-                  fontsize=8)
+    figure.legend(
+        *axes[0, 0].get_legend_handles_labels(), loc='outside upper right', ncols=2, fontsize=8
+    )
     axes[0, 1].set_title('measured - identified', fontsize=10)
     for axis in axes[-1]:
         axis.set_xlabel('time [s]', fontsize=9)
@@ -224,15 +279,28 @@ def parameter_figure(result: Identification) -> Any:
     groups = {
         'first moments and masses, change from the start [kg m, kg]': np.flatnonzero(moment),
         'inertias, change from the start [kg m^2]': np.flatnonzero(np.logical_not(moment)),
-        'friction [N m s/rad, N m, N m]': b + np.flatnonzero(result.offered[b:])}
+        'friction [N m s/rad, N m, N m]': b + np.flatnonzero(result.offered[b:]),
+    }
     figure = figure_of_size((13.0, 10.5))
     for axis, (title, members) in zip(figure.subplots(len(groups), 1), groups.items()):
         place = np.arange(len(members))
-        axis.bar(place - 0.2, (result.base.theta - start)[members], 0.38, color=PREDICTED,
-                 yerr=3.0 * result.base.deviations[members], ecolor=MEASURED, capsize=2,
-                 label='base parameters, 3 sigma')
-        axis.bar(place + 0.2, (result.consistent.theta - start)[members], 0.38, color=RESIDUAL,
-                 label='consistent')
+        axis.bar(
+            place - 0.2,
+            (result.base.theta - start)[members],
+            0.38,
+            color=PREDICTED,
+            yerr=3.0 * result.base.deviations[members],
+            ecolor=MEASURED,
+            capsize=2,
+            label='base parameters, 3 sigma',
+        )
+        axis.bar(
+            place + 0.2,
+            (result.consistent.theta - start)[members],
+            0.38,
+            color=RESIDUAL,
+            label='consistent',
+        )
         axis.set_xticks(place, [names[i] for i in members], rotation=60, fontsize=8)
         axis.axhline(0.0, color='#888888', lw=0.6)
         axis.set_title(title, fontsize=10, loc='left')
@@ -250,8 +318,14 @@ def validation_figure(result: Identification) -> Any | None:
     figure = figure_of_size((8.0, 3.6))
     axis = figure.subplots()
     axis.semilogx(strengths, errors, 'o-', color=PREDICTED, ms=4, label='with friction')
-    axis.semilogx(strengths, result.validation.rigid_errors, 'o-', color=MEASURED, ms=4,
-                  label='without friction and offset')
+    axis.semilogx(
+        strengths,
+        result.validation.rigid_errors,
+        'o-',
+        color=MEASURED,
+        ms=4,
+        label='without friction and offset',
+    )
     axis.axvline(result.base.strength, color=RESIDUAL, lw=1.0, ls='--', label='chosen')
     axis.set_xlabel('strength of the pull', fontsize=9)
     axis.set_ylabel('left-out E [N m]', fontsize=9)
@@ -260,9 +334,13 @@ def validation_figure(result: Identification) -> Any | None:
     return figure
 
 
-def identification_page(result: Identification, bags: Sequence[BagNote],
-                        signal: SignalOptions, motions: Sequence[Motion] = (),
-                        failures: Sequence[str] = ()) -> str:
+def identification_page(
+    result: Identification,
+    bags: Sequence[BagNote],
+    signal: SignalOptions,
+    motions: Sequence[Motion] = (),
+    failures: Sequence[str] = (),
+) -> str:
     """
     Return the page's HTML.
 
@@ -283,60 +361,112 @@ def identification_page(result: Identification, bags: Sequence[BagNote],
     parts = [
         *(paragraph(line) for line in verdict(result)),
         *(paragraph(line, 'doubt') for line in doubts(result, bags, failures)),
-        heading('Errors'), _score_table(result), _joint_table(result),
-        _parts_table(result), _bag_table(result),
-        heading('Torques'), *_torques(result, bags, motions),
+        heading('Errors'),
+        _score_table(result),
+        _joint_table(result),
+        _parts_table(result),
+        _bag_table(result),
+        heading('Torques'),
+        *_torques(result, bags, motions),
         heading('Parameters'),
         picture(parameter_figure(result), 'base parameters with their standard deviations'),
-        _parameter_table(result)]
+        _parameter_table(result),
+    ]
     validation = validation_figure(result)
     if validation is not None:
-        parts += [heading('Strength of the pull'),
-                  picture(validation, 'cross-validated error over the strength of the pull')]
-    parts += [heading('Noise'), _noise_table(result), heading('How'),
-              paragraph(_method(result, signal))]
+        parts += [
+            heading('Strength of the pull'),
+            picture(validation, 'cross-validated error over the strength of the pull'),
+        ]
+    parts += [
+        heading('Noise'),
+        _noise_table(result),
+        heading('How'),
+        paragraph(_method(result, signal)),
+    ]
     return page(f'Identification of {result.start.name}', parts)
 
 
 def _score_table(result: Identification) -> str:
     cutoffs = list(result.scores[0].other_cutoffs)
-    headings = ['parameters', 'all data', 'unseen', 'unseen, without friction and offset',
-                'unseen, unfiltered effort', *(f'unseen, {cutoff:g} Hz' for cutoff in cutoffs)]
-    rows = [[one.name, *(f'{errors.whole:.3f}' for errors in (
-        one.train, one.test, one.test_rigid, one.test_unfiltered,
-        *(one.other_cutoffs[cutoff] for cutoff in cutoffs)))] for one in result.scores]
-    return table(headings, rows, 'E over the whole vector [N m]; published sets have friction '
-                 'fitted alike')
+    headings = [
+        'parameters',
+        'all data',
+        'unseen',
+        'unseen, without friction and offset',
+        'unseen, unfiltered effort',
+        *(f'unseen, {cutoff:g} Hz' for cutoff in cutoffs),
+    ]
+    rows = [
+        [
+            one.name,
+            *(
+                f'{errors.whole:.3f}'
+                for errors in (
+                    one.train,
+                    one.test,
+                    one.test_rigid,
+                    one.test_unfiltered,
+                    *(one.other_cutoffs[cutoff] for cutoff in cutoffs),
+                )
+            ),
+        ]
+        for one in result.scores
+    ]
+    return table(
+        headings, rows, 'E over the whole vector [N m]; published sets have friction fitted alike'
+    )
 
 
 def _joint_table(result: Identification) -> str:
     rows = [[one.name, *(f'{value:.3f}' for value in one.test.joints)] for one in result.scores]
-    return table(['parameters', *result.start.joint_names], rows,
-                  'root mean square per joint on what was left out [N m]')
+    return table(
+        ['parameters', *result.start.joint_names],
+        rows,
+        'root mean square per joint on what was left out [N m]',
+    )
 
 
 def _parts_table(result: Identification) -> str:
     best = next((one for one in result.published if one.name == result.verdict.best), None)
-    rows = [[own.name, f'{own.error:.3f}', f'{own.rigid_error:.3f}',
-             '' if best is None else f'{best.parts[k].error:.3f}']
-            for k, own in enumerate(result.arm_score.parts)]
-    return table(['left out', 'identified', 'identified, without friction and offset',
-                  result.verdict.best], rows, 'E of what was left out, part by part [N m]')
+    rows = [
+        [
+            own.name,
+            f'{own.error:.3f}',
+            f'{own.rigid_error:.3f}',
+            '' if best is None else f'{best.parts[k].error:.3f}',
+        ]
+        for k, own in enumerate(result.arm_score.parts)
+    ]
+    return table(
+        ['left out', 'identified', 'identified, without friction and offset', result.verdict.best],
+        rows,
+        'E of what was left out, part by part [N m]',
+    )
 
 
 def _bag_table(result: Identification) -> str:
-    return table(['bag', 'residual'], [[name, f'{error:.3f}'] for name, error in result.bags],
-                 'root mean square of each bag under the final fit to all of them [N m]')
+    return table(
+        ['bag', 'residual'],
+        [[name, f'{error:.3f}'] for name, error in result.bags],
+        'root mean square of each bag under the final fit to all of them [N m]',
+    )
 
 
-def _torques(result: Identification, bags: Sequence[BagNote], motions: Sequence[Motion],
-             ) -> Iterable[str]:
+def _torques(
+    result: Identification,
+    bags: Sequence[BagNote],
+    motions: Sequence[Motion],
+) -> Iterable[str]:
     if not motions:
-        yield paragraph('The samples stayed on the cluster; replay a bag with the arm file to '
-                        'see.')
+        yield paragraph(
+            'The samples stayed on the cluster; replay a bag with the arm file to see.'
+        )
     for bag, motion in zip(bags, motions):
-        yield picture(torque_figure(result, motion, result.start.joint_names, bag.bag),
-                      f'measured and predicted torques of {bag.bag}')
+        yield picture(
+            torque_figure(result, motion, result.start.joint_names, bag.bag),
+            f'measured and predicted torques of {bag.bag}',
+        )
 
 
 def _parameter_table(result: Identification) -> str:
@@ -347,23 +477,42 @@ def _parameter_table(result: Identification) -> str:
     rows = []
     for i in np.flatnonzero(result.offered):
         name = result.model.names[i]
-        rows.append([
-            meanings[i] if i < b else name, f'{start[i]:.4g}' if i < b else '',
-            '' if free is None else f'{free.theta[i]:.4g} ± {free.deviations[i]:.2g}',
-            f'{result.base.theta[i]:.4g} ± {result.base.deviations[i]:.2g}',
-            f'{result.consistent.theta[i]:.4g}',
-            *([] if result.bias is None else [f'{result.bias[i]:.2g}'])])
-    return table(['parameter', 'start', 'without pull', 'base parameters', 'consistent',
-                   *([] if result.bias is None else ['bias from encoder noise'])], rows,
-                  'kg m², kg m, kg; friction N m s/rad, N m, N m; ± one standard deviation')
+        rows.append(
+            [
+                meanings[i] if i < b else name,
+                f'{start[i]:.4g}' if i < b else '',
+                '' if free is None else f'{free.theta[i]:.4g} ± {free.deviations[i]:.2g}',
+                f'{result.base.theta[i]:.4g} ± {result.base.deviations[i]:.2g}',
+                f'{result.consistent.theta[i]:.4g}',
+                *([] if result.bias is None else [f'{result.bias[i]:.2g}']),
+            ]
+        )
+    return table(
+        [
+            'parameter',
+            'start',
+            'without pull',
+            'base parameters',
+            'consistent',
+            *([] if result.bias is None else ['bias from encoder noise']),
+        ],
+        rows,
+        'kg m², kg m, kg; friction N m s/rad, N m, N m; ± one standard deviation',
+    )
 
 
 def _noise_table(result: Identification) -> str:
-    rows = zip(result.start.joint_names, (f'{value:.3f}' for value in result.noise.deviation),
-               (f'{value:.1f}' for value in result.noise.inflation))
-    return table(['joint', 'residual [N m]', 'samples per independent one'], rows,
-                  f'the filter alone makes {result.filter_inflation:.1f} samples one; more means '
-                  'that the model, not only the sensor, is off for longer')
+    rows = zip(
+        result.start.joint_names,
+        (f'{value:.3f}' for value in result.noise.deviation),
+        (f'{value:.1f}' for value in result.noise.inflation),
+    )
+    return table(
+        ['joint', 'residual [N m]', 'samples per independent one'],
+        rows,
+        f'the filter alone makes {result.filter_inflation:.1f} samples one; more means '
+        'that the model, not only the sensor, is off for longer',
+    )
 
 
 def _method(result: Identification, signal: SignalOptions) -> str:
@@ -378,4 +527,5 @@ def _method(result: Identification, signal: SignalOptions) -> str:
         'pseudo-inertia positive definite, '
         f'every mass within a factor of {result.options.mass_factor:g} of the start, every centre '
         f'of mass within {1e3 * CENTER_MARGIN_M:g} mm of the shapes of its link, and every '
-        'friction braking.')
+        'friction braking.'
+    )

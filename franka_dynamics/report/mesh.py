@@ -65,34 +65,53 @@ def draw_payload(mesh: TriangleMesh, inertia: LinkInertia, path: str | Path, tit
         from mpl_toolkits.mplot3d.art3d import Poly3DCollection
     except ImportError as error:
         raise MissingDependencyError(
-            "Drawing a payload needs matplotlib: pip install 'franka_dynamics[mesh]'.") from error
+            "Drawing a payload needs matplotlib: pip install 'franka_dynamics[mesh]'."
+        ) from error
     figure = Figure(figsize=(9.0, 7.0), layout='constrained')
     axes = figure.add_subplot(projection='3d')
-    shown = mesh.faces[::max(1, len(mesh.faces) // _MOST_FACES)]
-    axes.add_collection3d(Poly3DCollection(
-        mesh.vertices[shown] * 1e3, facecolor=(0.6, 0.65, 0.7, 0.25),
-        edgecolor=(0.3, 0.3, 0.35, 0.25), linewidth=0.3))
+    shown = mesh.faces[:: max(1, len(mesh.faces) // _MOST_FACES)]
+    axes.add_collection3d(
+        Poly3DCollection(
+            mesh.vertices[shown] * 1e3,
+            facecolor=(0.6, 0.65, 0.7, 0.25),
+            edgecolor=(0.3, 0.3, 0.35, 0.25),
+            linewidth=0.3,
+        )
+    )
     half_axes, directions = ellipsoid_axes(inertia)
     center = inertia.center_of_mass
-    u, v = np.mgrid[0:2 * np.pi:37j, 0:np.pi:19j]
+    u, v = np.mgrid[0 : 2 * np.pi : 37j, 0 : np.pi : 19j]
     sphere = np.stack((np.cos(u) * np.sin(v), np.sin(u) * np.sin(v), np.cos(v)))
     surface = np.einsum('ij,jkl->ikl', directions * half_axes, sphere) + center[:, None, None]
-    axes.plot_wireframe(*(surface * 1e3), color='tab:orange', linewidth=0.6, alpha=0.8,
-                        label='inertia ellipsoid (same mass and inertia)')
-    axes.scatter(*(center * 1e3), color='black', s=40, depthshade=False,
-                 label='centre of mass')
+    axes.plot_wireframe(
+        *(surface * 1e3),
+        color='tab:orange',
+        linewidth=0.6,
+        alpha=0.8,
+        label='inertia ellipsoid (same mass and inertia)',
+    )
+    axes.scatter(*(center * 1e3), color='black', s=40, depthshade=False, label='centre of mass')
     corners = np.vstack((mesh.vertices, np.zeros(3), surface.reshape(3, -1).T)) * 1e3
     low, high = corners.min(axis=0), corners.max(axis=0)
     middle, radius = 0.5 * (low + high), 0.55 * float((high - low).max())
     for axis, colour in enumerate(_AXIS_COLOURS):
         tip = np.zeros(3)
         tip[axis] = 0.5 * radius
-        axes.plot(*np.stack((np.zeros(3), tip)).T, color=colour, linewidth=2.5,
-                  label=f"flange {'xyz'[axis]}")
-    axes.set(xlim=(middle[0] - radius, middle[0] + radius),
-             ylim=(middle[1] - radius, middle[1] + radius),
-             zlim=(middle[2] - radius, middle[2] + radius),
-             xlabel='x [mm]', ylabel='y [mm]', zlabel='z [mm]', title=title)
+        axes.plot(
+            *np.stack((np.zeros(3), tip)).T,
+            color=colour,
+            linewidth=2.5,
+            label=f'flange {"xyz"[axis]}',
+        )
+    axes.set(
+        xlim=(middle[0] - radius, middle[0] + radius),
+        ylim=(middle[1] - radius, middle[1] + radius),
+        zlim=(middle[2] - radius, middle[2] + radius),
+        xlabel='x [mm]',
+        ylabel='y [mm]',
+        zlabel='z [mm]',
+        title=title,
+    )
     axes.set_box_aspect((1, 1, 1))
     axes.legend(loc='upper left', fontsize='small')
     save(figure, path)

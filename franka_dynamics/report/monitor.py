@@ -75,9 +75,15 @@ class NodeView:
     def torque_limits(self) -> dict[str, float]:
         """Torque limits by joint [N m]; empty until the node has told them."""
         arm = self.statuses.get('Arm')
-        return {} if arm is None else {
-            key[len(_LIMIT):].removesuffix(' [N m]'): float(value)
-            for key, value in arm.values.items() if key.startswith(_LIMIT)}
+        return (
+            {}
+            if arm is None
+            else {
+                key[len(_LIMIT) :].removesuffix(' [N m]'): float(value)
+                for key, value in arm.values.items()
+                if key.startswith(_LIMIT)
+            }
+        )
 
     def silent(self, now: float) -> bool:
         """Return whether its diagnostics have ceased."""
@@ -104,18 +110,29 @@ class NodeView:
     def as_dict(self, now: float) -> dict[str, Any]:
         """Return it for JSON: numbers as numbers, and null for what is not known."""
         return {
-            'node': self.name, 'silent': self.silent(now),
+            'node': self.name,
+            'silent': self.silent(now),
             'command_rate_hz': finite(self.command_rate),
             'torque_limits': self.torque_limits,
-            'statuses': {subject: {
-                'level': status.level, 'message': status.message,
-                'values': {key: parsed(value) for key, value in status.values.items()},
-            } for subject, status in self.statuses.items()},
-            'torques': {term: {
-                'stamp': torques.stamp,
-                'effort': {joint: finite(value)
-                           for joint, value in zip(torques.joints, torques.effort)},
-            } for term, torques in self.torques.items()}}
+            'statuses': {
+                subject: {
+                    'level': status.level,
+                    'message': status.message,
+                    'values': {key: parsed(value) for key, value in status.values.items()},
+                }
+                for subject, status in self.statuses.items()
+            },
+            'torques': {
+                term: {
+                    'stamp': torques.stamp,
+                    'effort': {
+                        joint: finite(value)
+                        for joint, value in zip(torques.joints, torques.effort)
+                    },
+                }
+                for term, torques in self.torques.items()
+            },
+        }
 
 
 def parsed(text: str) -> Any:
@@ -141,8 +158,11 @@ def at_fault(nodes: Iterable[NodeView], now: float) -> list[str]:
     for node in nodes:
         if node.silent(now):
             sentences.append(f'{node.name} has been silent for {now - node.heard:.1f} s.')
-        sentences += [f'{node.name}: {subject}: {status.message}'
-                      for subject, status in node.statuses.items() if status.level == 'ERROR']
+        sentences += [
+            f'{node.name}: {subject}: {status.message}'
+            for subject, status in node.statuses.items()
+            if status.level == 'ERROR'
+        ]
     return sentences
 
 
@@ -169,8 +189,13 @@ def _panel(node: NodeView, now: float, width: int) -> Panel:
     if node.is_arm:
         parts += [_figures(node), _torques(node, width)]
     title = f'{node.name} (silent for {now - node.heard:.0f} s)' if silent else node.name
-    return Panel(Group(*parts), title=title, title_align='left', style='dim' if silent else '',
-                 border_style='red' if silent else '')
+    return Panel(
+        Group(*parts),
+        title=title,
+        title_align='left',
+        style='dim' if silent else '',
+        border_style='red' if silent else '',
+    )
 
 
 def _states(node: NodeView) -> Table:
@@ -179,20 +204,31 @@ def _states(node: NodeView) -> Table:
     table.add_column(no_wrap=True)
     table.add_column(overflow='fold')
     for subject, status in node.statuses.items():
-        table.add_row(Text(status.level, style=_COLORS.get(status.level, '')), subject,
-                      Text(status.message))
+        table.add_row(
+            Text(status.level, style=_COLORS.get(status.level, '')), subject, Text(status.message)
+        )
     return table
 
 
 def _figures(node: NodeView) -> Text:
     """Return rates and latencies in one line."""
     age = node.number('Joint states', 'age [ms]')
-    return Text('   '.join((
-        f'states {_number(node.number("Joint states", "rate [Hz]"))} Hz, '
-        + (f'{_number(age, 1)} ms old' if abs(age) < _MEANINGLESS_AGE_MS else 'simulated time'),
-        f'commands {_number(node.command_rate)} Hz',
-        f'latency p50 {_number(node.number("Command", "latency p50 [us]"))} us, '
-        f'p99 {_number(node.number("Command", "latency p99 [us]"))} us')), style='bold')
+    return Text(
+        '   '.join(
+            (
+                f'states {_number(node.number("Joint states", "rate [Hz]"))} Hz, '
+                + (
+                    f'{_number(age, 1)} ms old'
+                    if abs(age) < _MEANINGLESS_AGE_MS
+                    else 'simulated time'
+                ),
+                f'commands {_number(node.command_rate)} Hz',
+                f'latency p50 {_number(node.number("Command", "latency p50 [us]"))} us, '
+                f'p99 {_number(node.number("Command", "latency p99 [us]"))} us',
+            )
+        ),
+        style='bold',
+    )
 
 
 def _number(value: float, digits: int = 0) -> str:
@@ -205,9 +241,16 @@ def _torques(node: NodeView, width: int) -> Table:
     bar = min((width - _FIRST_WIDTH) // max(len(terms), 1) - _TERM_WIDTH, _MOST_BAR)
     bar -= bar % 2  # so that a bar begins between two characters
     with_bars = bar >= _LEAST_BAR
-    table = Table(box=None, padding=(0, 1), caption_justify='left', caption=(
-        'no torques are listened to, or none has come' if not terms else 'torques [N m]'
-        + ('; a full bar is the limit' if with_bars else '')))
+    table = Table(
+        box=None,
+        padding=(0, 1),
+        caption_justify='left',
+        caption=(
+            'no torques are listened to, or none has come'
+            if not terms
+            else 'torques [N m]' + ('; a full bar is the limit' if with_bars else '')
+        ),
+    )
     table.add_column('joint', no_wrap=True)
     table.add_column('limit', justify='right', no_wrap=True)
     for term in terms:
@@ -230,6 +273,6 @@ def torque_bar(torque: float, limit: float, width: int) -> Bar:
     if not limit > 0.0 or not math.isfinite(torque):
         return Bar(1.0, 0.0, 0.0, width=width)
     share = torque / limit
-    color = ('red' if abs(share) >= _TOO_HIGH else 'yellow' if abs(share) >= _HIGH else 'green')
+    color = 'red' if abs(share) >= _TOO_HIGH else 'yellow' if abs(share) >= _HIGH else 'green'
     end = min(max(share, -1.0), 1.0)
     return Bar(2.0, 1.0 + min(end, 0.0), 1.0 + max(end, 0.0), width=width, color=color)

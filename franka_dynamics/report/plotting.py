@@ -29,8 +29,10 @@ def save(figure: Any, path: str | Path) -> None:
     suffix = Path(path).suffix.lstrip('.').lower()
     formats = figure.canvas.get_supported_filetypes()
     if suffix not in formats:
-        raise OutputError(f'{path} cannot be written: {suffix or "no suffix"!r} is no picture '
-                          f'format; use one of {", ".join(sorted(formats))}.')
+        raise OutputError(
+            f'{path} cannot be written: {suffix or "no suffix"!r} is no picture '
+            f'format; use one of {", ".join(sorted(formats))}.'
+        )
     with complete_or_absent(path) as scratch:
         figure.savefig(scratch, dpi=120)
 
@@ -40,9 +42,11 @@ def figure_of_size(size: tuple[float, float]) -> Any:
     try:
         from matplotlib.figure import Figure
     except ImportError as error:
-        raise MissingDependencyError("Plots need matplotlib: pip install "
-                                     "'franka_dynamics[replay]', or leave them out with "
-                                     '--no-plots.') from error
+        raise MissingDependencyError(
+            'Plots need matplotlib: pip install '
+            "'franka_dynamics[replay]', or leave them out with "
+            '--no-plots.'
+        ) from error
     return Figure(figsize=size, layout='constrained')
 
 

@@ -17,8 +17,9 @@ from ..recordings.recording import Recording
 from ..recordings.replay import Errors, Fit, judge_hand, tied
 
 
-def replay_as_data(recording: Recording, motion: Motion, fits: Sequence[Fit],
-                   suspicions: Sequence[str]) -> dict[str, Any]:
+def replay_as_data(
+    recording: Recording, motion: Motion, fits: Sequence[Fit], suspicions: Sequence[str]
+) -> dict[str, Any]:
     """Return all figures of a replay in types that JSON has; torques in N m, times in s."""
     return {
         'bag': recording.source,
@@ -27,8 +28,10 @@ def replay_as_data(recording: Recording, motion: Motion, fits: Sequence[Fit],
         'messages': len(recording),
         'duration': recording.duration,
         'samples': len(motion),
-        'metric': {'name': 'E = sqrt(mean |tau_measured - tau_model|^2)',
-                   **asdict(motion.options)},
+        'metric': {
+            'name': 'E = sqrt(mean |tau_measured - tau_model|^2)',
+            **asdict(motion.options),
+        },
         'arm': fits[0].arm.name,
         'arm_file': fits[0].arm.file,
         'fits': [_fit_as_data(one) for one in fits],
@@ -44,6 +47,7 @@ def replay_as_data(recording: Recording, motion: Motion, fits: Sequence[Fit],
 def _fit_as_data(one: Fit) -> dict[str, Any]:
     def errors(figures: Errors) -> dict[str, Any]:
         return {'E': figures.whole, 'joints': figures.joints.tolist()}
+
     return {
         'inertial_set': one.arm.inertial_set,
         'hand': one.arm.hand,
@@ -61,16 +65,23 @@ def _fit_as_data(one: Fit) -> dict[str, Any]:
 def verdict(fits: Sequence[Fit], motion: Motion) -> str:
     """Return what fits best, or that this motion does not tell the best ones apart."""
     best, *others = tied(fits, motion)
-    friction = ("with the arm file's friction" if best.arm.friction is not None
-                else 'without friction, of which the arm file has none')
-    figures = (f'E = {best.whole.whole:.3f} N m {friction} (first half '
-               f'{best.first_half.whole:.3f}, second half {best.second_half.whole:.3f}; '
-               f'{best.unfiltered.whole:.3f} on unfiltered effort)')
+    friction = (
+        "with the arm file's friction"
+        if best.arm.friction is not None
+        else 'without friction, of which the arm file has none'
+    )
+    figures = (
+        f'E = {best.whole.whole:.3f} N m {friction} (first half '
+        f'{best.first_half.whole:.3f}, second half {best.second_half.whole:.3f}; '
+        f'{best.unfiltered.whole:.3f} on unfiltered effort)'
+    )
     if not others:
         return f'{best.name} fits best, {figures}.'
     alike = ', '.join(f'{one.name} ({one.whole.whole:.3f})' for one in others)
-    return (f'{best.name} has {figures}, and {alike} fit{"s" * (len(others) == 1)} as well: this '
-            'motion does not tell them apart.')
+    return (
+        f'{best.name} has {figures}, and {alike} fit{"s" * (len(others) == 1)} as well: this '
+        'motion does not tell them apart.'
+    )
 
 
 def replay_table(fits: Sequence[Fit]) -> Any:
@@ -78,9 +89,12 @@ def replay_table(fits: Sequence[Fit]) -> Any:
     from rich.table import Table
 
     friction = any(one.arm.friction is not None for one in fits)
-    table = Table(title='E over the whole vector [N m]'
-                  + (", the arm file's friction included" if friction else '')
-                  + ' (* hand as published)', title_justify='left')
+    table = Table(
+        title='E over the whole vector [N m]'
+        + (", the arm file's friction included" if friction else '')
+        + ' (* hand as published)',
+        title_justify='left',
+    )
     table.add_column('inertial set', no_wrap=True)
     table.add_column('hand', no_wrap=True)
     for heading in ('E', 'unfiltered', *(['no friction'] if friction else [])):
@@ -88,9 +102,12 @@ def replay_table(fits: Sequence[Fit]) -> Any:
     for one in fits:
         hand = Path(one.arm.hand).stem if '/' in one.arm.hand else one.arm.hand
         table.add_row(
-            one.arm.inertial_set, hand + ('*' if one.as_listed else ''),
-            f'[bold]{one.whole.whole:.3f}[/]', f'{one.unfiltered.whole:.3f}',
-            *([f'{one.rigid.whole:.3f}'] if friction else []))
+            one.arm.inertial_set,
+            hand + ('*' if one.as_listed else ''),
+            f'[bold]{one.whole.whole:.3f}[/]',
+            f'{one.unfiltered.whole:.3f}',
+            *([f'{one.rigid.whole:.3f}'] if friction else []),
+        )
     return table
 
 
@@ -98,20 +115,26 @@ def joint_table(fits: Sequence[Fit], joint_names: Sequence[str]) -> Any:
     """Return a rich table of every candidate's error per joint, filtered and unfiltered."""
     from rich.table import Table
 
-    table = Table(title=f'root mean square per joint [N m], {joint_names[0]} to '
-                  f'{joint_names[-1]}: filtered, below it unfiltered effort', title_justify='left')
+    table = Table(
+        title=f'root mean square per joint [N m], {joint_names[0]} to '
+        f'{joint_names[-1]}: filtered, below it unfiltered effort',
+        title_justify='left',
+    )
     table.add_column('set, hand', overflow='fold')
     for number in range(1, len(joint_names) + 1):
         table.add_column(str(number), justify='right', no_wrap=True)
     for one in fits:
         pairs = zip(one.whole.joints, one.unfiltered.joints)
-        table.add_row(one.name, *(f'{filtered:.2f}\n[dim]{unfiltered:.2f}[/]'
-                                  for filtered, unfiltered in pairs))
+        table.add_row(
+            one.name,
+            *(f'{filtered:.2f}\n[dim]{unfiltered:.2f}[/]' for filtered, unfiltered in pairs),
+        )
     return table
 
 
-def plot_torques(motion: Motion, fits: Sequence[Fit], joint_names: Sequence[str], title: str,
-                 path: str | Path) -> None:
+def plot_torques(
+    motion: Motion, fits: Sequence[Fit], joint_names: Sequence[str], title: str, path: str | Path
+) -> None:
     """
     Draw every joint's measured torque, the best fit's prediction and what is left.
 
@@ -136,44 +159,78 @@ def plot_torques(motion: Motion, fits: Sequence[Fit], joint_names: Sequence[str]
     axes = figure.subplots(n, 2, sharex=True, squeeze=False)
     time = broken(motion.time, motion.piece)
     for (left, right), name, measured, predicted in zip(
-            axes, joint_names, motion.effort.T, best.predicted.T):
-        left.plot(time, broken(measured, motion.piece), color=MEASURED, lw=1.6,
-                  label='measured, filtered')
-        left.plot(time, broken(predicted, motion.piece), color=PREDICTED, lw=1.0, ls='--',
-                  label=f'predicted, {best.name}{friction}')
+        axes, joint_names, motion.effort.T, best.predicted.T
+    ):
+        left.plot(
+            time,
+            broken(measured, motion.piece),
+            color=MEASURED,
+            lw=1.6,
+            label='measured, filtered',
+        )
+        left.plot(
+            time,
+            broken(predicted, motion.piece),
+            color=PREDICTED,
+            lw=1.0,
+            ls='--',
+            label=f'predicted, {best.name}{friction}',
+        )
         residual = measured - predicted
         right.axhline(0.0, color='#aaaaaa', lw=0.6)
         right.plot(time, broken(residual, motion.piece), color=RESIDUAL, lw=1.0)
-        right.text(0.01, 0.93, f'{np.sqrt(np.mean(residual**2)):.2f} N m rms', va='top',
-                   transform=right.transAxes, fontsize=8)
+        right.text(
+            0.01,
+            0.93,
+            f'{np.sqrt(np.mean(residual**2)):.2f} N m rms',
+            va='top',
+            transform=right.transAxes,
+            fontsize=8,
+        )
         left.set_ylabel(f'{name}\n[N m]', fontsize=8)
         for axis in (left, right):
             axis.tick_params(labelsize=8)
             axis.grid(alpha=0.25)
-    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc='outside upper right', ncols=2,
-                  fontsize=8)
+    figure.legend(
+        *axes[0, 0].get_legend_handles_labels(), loc='outside upper right', ncols=2, fontsize=8
+    )
     axes[0, 0].set_title('joint torque', fontsize=10)
     axes[0, 1].set_title('measured - predicted', fontsize=10)
     for axis in axes[-1]:
         axis.set_xlabel('time [s]', fontsize=9)
-    figure.suptitle(f'{title}: E = {best.whole.whole:.3f} N m at '
-                    f'{motion.options.cutoff:g} Hz', fontsize=11)
+    figure.suptitle(
+        f'{title}: E = {best.whole.whole:.3f} N m at {motion.options.cutoff:g} Hz', fontsize=11
+    )
     save(figure, path)
 
 
-def plot_errors(fits: Sequence[Fit], joint_names: Sequence[str], title: str,
-                path: str | Path) -> None:
+def plot_errors(
+    fits: Sequence[Fit], joint_names: Sequence[str], title: str, path: str | Path
+) -> None:
     """Draw every candidate's error, over the whole vector and joint by joint, best on top."""
     figure = figure_of_size((12.0, 0.42 * len(fits) + 2.2))
     left, right = figure.subplots(1, 2, width_ratios=(1.0, 1.2))
     rows = np.arange(len(fits))
-    left.barh(rows, [one.whole.whole for one in fits], color=PREDICTED, height=0.6,
-              label="filtered effort, the arm file's friction included" if any(
-                  one.arm.friction is not None for one in fits) else 'filtered effort')
-    left.plot([one.unfiltered.whole for one in fits], rows, 'o', color=RESIDUAL, ms=5,
-              label='unfiltered effort')
-    rigid = [(one.rigid.whole, row) for one, row in zip(fits, rows)
-             if one.arm.friction is not None]
+    left.barh(
+        rows,
+        [one.whole.whole for one in fits],
+        color=PREDICTED,
+        height=0.6,
+        label="filtered effort, the arm file's friction included"
+        if any(one.arm.friction is not None for one in fits)
+        else 'filtered effort',
+    )
+    left.plot(
+        [one.unfiltered.whole for one in fits],
+        rows,
+        'o',
+        color=RESIDUAL,
+        ms=5,
+        label='unfiltered effort',
+    )
+    rigid = [
+        (one.rigid.whole, row) for one, row in zip(fits, rows) if one.arm.friction is not None
+    ]
     if rigid:
         left.plot(*zip(*rigid), 'D', color='white', mec=MEASURED, ms=5, label='without friction')
     left.set_yticks(rows, [one.name for one in fits], fontsize=8)
@@ -185,8 +242,15 @@ def plot_errors(fits: Sequence[Fit], joint_names: Sequence[str], title: str,
     table = np.array([one.whole.joints for one in fits])
     right.imshow(table, cmap='Oranges', aspect='auto')
     for (row, column), value in np.ndenumerate(table):
-        right.text(column, row, f'{value:.2f}', ha='center', va='center', fontsize=8,
-                   color='white' if value > 0.6 * table.max() else 'black')
+        right.text(
+            column,
+            row,
+            f'{value:.2f}',
+            ha='center',
+            va='center',
+            fontsize=8,
+            color='white' if value > 0.6 * table.max() else 'black',
+        )
     right.set_xticks(np.arange(table.shape[1]), joint_names, fontsize=8, rotation=30, ha='right')
     right.set_yticks([])
     right.set_ylim(left.get_ylim())

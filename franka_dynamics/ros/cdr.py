@@ -23,7 +23,7 @@ _BYTE_ORDERS = {b'\x00\x01': '<', b'\x00\x00': '>'}
 _COUNT = {order: struct.Struct(order + 'I') for order in '<>'}
 _TIME = {order: struct.Struct(order + 'iI') for order in '<>'}
 _DOUBLE = 8
-MOST_NANOSECONDS = 10 ** 9 - 1
+MOST_NANOSECONDS = 10**9 - 1
 
 
 class CdrError(FrankaDynamicsError, ValueError):
@@ -53,8 +53,10 @@ class CdrReader:
             raise CdrError(f'it is {len(data)} bytes long, and at most {most_bytes} are read')
         order = _BYTE_ORDERS.get(bytes(data[:2]))
         if order is None or len(data) < BODY:
-            raise CdrError(f'its first bytes are {bytes(data[:BODY]).hex() or "missing"}, which '
-                           'is not plain CDR')
+            raise CdrError(
+                f'its first bytes are {bytes(data[:BODY]).hex() or "missing"}, which '
+                'is not plain CDR'
+            )
         self.data, self.order, self.place = data, order, BODY
 
     def align(self, size: int) -> int:
@@ -89,7 +91,7 @@ class CdrReader:
         begin = self._advance(length)
         if length and self.data[begin + length - 1] != 0:
             raise CdrError('it holds a text without an end')
-        return bytes(self.data[begin:begin + max(length - 1, 0)]).decode(errors='replace')
+        return bytes(self.data[begin : begin + max(length - 1, 0)]).decode(errors='replace')
 
     def texts(self, spans: list[tuple[int, int]] | None = None) -> list[str]:
         """Return a sequence of strings; where each lies is appended to `spans`."""

@@ -42,8 +42,11 @@ COMMAND = '/effort_controller/commands'
 STATES = '/joint_states'
 PLANNED = '/feedforward/feedforward_trajectory'
 TOPICS = {
-    STATES: JointState, COMMAND: Float64MultiArray, PLANNED: JointTrajectory,
-    '/feedforward/feedforward': JointState, '/diagnostics': DiagnosticArray,
+    STATES: JointState,
+    COMMAND: Float64MultiArray,
+    PLANNED: JointTrajectory,
+    '/feedforward/feedforward': JointState,
+    '/diagnostics': DiagnosticArray,
 }
 # Of the weak PD [1/s]: what it cannot do shows what the feedforward does. A loaded machine lets
 # torques over DDS be tens of milliseconds late.
@@ -95,8 +98,9 @@ class DemoRun:
     errors: tuple[str, ...]
 
 
-def run_session(plan: DemoPlan, folder: Path,
-                progress: Callable[[str, float], None] = lambda *_: None) -> DemoRun:
+def run_session(
+    plan: DemoPlan, folder: Path, progress: Callable[[str, float], None] = lambda *_: None
+) -> DemoRun:
     """
     Run all processes; return when they have ended.
 
@@ -128,8 +132,9 @@ def run_session(plan: DemoPlan, folder: Path,
 
 
 class _Session:
-    def __init__(self, plan: DemoPlan, folder: Path,
-                 progress: Callable[[str, float], None]) -> None:
+    def __init__(
+        self, plan: DemoPlan, folder: Path, progress: Callable[[str, float], None]
+    ) -> None:
         self._plan, self._folder, self._progress = plan, folder, progress
         self._node = rclpy.create_node('demo')
         self._executor = SingleThreadedExecutor()
@@ -148,14 +153,26 @@ class _Session:
             self._start('simulator_node', *arm)
             # On a busy machine the simulated arm pauses, as no real one does, and its clock falls
             # behind; neither is to end the run.
-            self._start('feedforward_node', *arm, '-p', 'target:=mujoco',
-                        '-p', 'max_state_age:=0.0', '-p', 'state_timeout:=1.0',
-                        '-p', 'min_input_rate:=10.0',
-                        # How far gravity and a weak PD stray is one of the figures.
-                        '-p', 'max_tracking_error:=[0.0]',
-                        '-r', f'feedforward/command:={COMMAND}')
-            self._until('waiting for the arm and the node', self._brakes_are_open,
-                        _START_TIMEOUT_S)
+            self._start(
+                'feedforward_node',
+                *arm,
+                '-p',
+                'target:=mujoco',
+                '-p',
+                'max_state_age:=0.0',
+                '-p',
+                'state_timeout:=1.0',
+                '-p',
+                'min_input_rate:=10.0',
+                # How far gravity and a weak PD stray is one of the figures.
+                '-p',
+                'max_tracking_error:=[0.0]',
+                '-r',
+                f'feedforward/command:={COMMAND}',
+            )
+            self._until(
+                'waiting for the arm and the node', self._brakes_are_open, _START_TIMEOUT_S
+            )
             phases.append(self._phase('hold', 'holding by feedforward alone', plan.hold))
             self._set(kp=kp.tolist(), kd=kd.tolist())
             phases.append(self._play('feedforward', 'following with M ddq + C dq + g and PD'))
@@ -171,7 +188,10 @@ class _Session:
         log = (self._folder / f'{module}.log').open('wb')
         self._processes[module] = subprocess.Popen(
             [sys.executable, '-m', f'franka_dynamics.ros.{module}', '--ros-args', *arguments],
-            stdout=log, stderr=subprocess.STDOUT, preexec_fn=default_signals)
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            preexec_fn=default_signals,
+        )
 
     def _end(self, module: str, by: signal.Signals) -> None:
         process = self._processes.pop(module)
@@ -198,30 +218,54 @@ class _Session:
         """Spin for a while and return it as a phase; stamps are this machine's clock."""
         start = time.time()
         began = time.monotonic()
-        self._until(text, lambda: time.monotonic() - began >= seconds, seconds + 1.0,
-                    share=lambda: (time.monotonic() - began) / seconds)
+        self._until(
+            text,
+            lambda: time.monotonic() - began >= seconds,
+            seconds + 1.0,
+            share=lambda: (time.monotonic() - began) / seconds,
+        )
         return Phase(name, start, time.time())
 
     def _play(self, name: str, text: str) -> Phase:
         self._phase('settle', 'settling', _SETTLE_S)
         start = time.time()
-        self._start('reference_player_node', *self._plan.arm_parameters,
-                    '-p', f'duration:={self._plan.motion}',
-                    '-p', f'amplitude:={self._plan.amplitude}',
-                    '-p', 'settle:=0.0', '-p', 'tolerance:=0.0',
-                    '-r', 'feedforward/reference:=/feedforward/reference')
+        self._start(
+            'reference_player_node',
+            *self._plan.arm_parameters,
+            '-p',
+            f'duration:={self._plan.motion}',
+            '-p',
+            f'amplitude:={self._plan.amplitude}',
+            '-p',
+            'settle:=0.0',
+            '-p',
+            'tolerance:=0.0',
+            '-r',
+            'feedforward/reference:=/feedforward/reference',
+        )
         player = self._processes['reference_player_node']
         whole = self._plan.motion + _START_TIMEOUT_S
-        self._until(text, lambda: player.poll() is not None, whole,
-                    share=lambda: (time.time() - start) / (self._plan.motion + 3.0))
+        self._until(
+            text,
+            lambda: player.poll() is not None,
+            whole,
+            share=lambda: (time.time() - start) / (self._plan.motion + 3.0),
+        )
         del self._processes['reference_player_node']
         if player.returncode != 0:
-            raise DemoError('reference_player_node ended with '
-                            f'{player.returncode}: {self._log("reference_player_node")}')
+            raise DemoError(
+                'reference_player_node ended with '
+                f'{player.returncode}: {self._log("reference_player_node")}'
+            )
         return Phase(name, start, time.time())
 
-    def _until(self, text: str, done: Callable[[], bool], timeout: float,
-               share: Callable[[], float] = lambda: 0.0) -> None:
+    def _until(
+        self,
+        text: str,
+        done: Callable[[], bool],
+        timeout: float,
+        share: Callable[[], float] = lambda: 0.0,
+    ) -> None:
         until = time.monotonic() + timeout
         while not done():
             self._executor.spin_once(timeout_sec=0.05)
@@ -230,16 +274,21 @@ class _Session:
                 if process.poll() is not None and module != 'reference_player_node':
                     raise DemoError(f'{module} ended early: {self._log(module)}')
             if time.monotonic() > until:
-                raise DemoError(f'gave up {text} after {timeout:g} s; the logs are in '
-                                f'{self._folder}.')
+                raise DemoError(
+                    f'gave up {text} after {timeout:g} s; the logs are in {self._folder}.'
+                )
 
     def _set(self, **parameters: Any) -> None:
-        client = self._node.create_client(SetParametersAtomically,
-                                          '/feedforward/set_parameters_atomically')
+        client = self._node.create_client(
+            SetParametersAtomically, '/feedforward/set_parameters_atomically'
+        )
         client.wait_for_service(timeout_sec=_START_TIMEOUT_S)
-        request = SetParametersAtomically.Request(parameters=[
-            Parameter(name, value=value).to_parameter_msg()
-            for name, value in parameters.items()])
+        request = SetParametersAtomically.Request(
+            parameters=[
+                Parameter(name, value=value).to_parameter_msg()
+                for name, value in parameters.items()
+            ]
+        )
         future = client.call_async(request)
         self._until('setting parameters', future.done, _START_TIMEOUT_S)
         result = future.result().result

@@ -21,17 +21,28 @@ from ..fci.model_difference import ModelDifference
 from ..fci.preflight import Preflight, Verdict
 from ..fci.torque_loop import LoopState, TorqueLoop
 
-OK, WARN, ERROR, STALE = (DiagnosticStatus.OK, DiagnosticStatus.WARN, DiagnosticStatus.ERROR,
-                          DiagnosticStatus.STALE)
+OK, WARN, ERROR, STALE = (
+    DiagnosticStatus.OK,
+    DiagnosticStatus.WARN,
+    DiagnosticStatus.ERROR,
+    DiagnosticStatus.STALE,
+)
 
 
-def status(node: str, subject: str, level: bytes, message: str, hardware_id: str,
-           pairs: Mapping[str, Any]) -> DiagnosticStatus:
+def status(
+    node: str, subject: str, level: bytes, message: str, hardware_id: str, pairs: Mapping[str, Any]
+) -> DiagnosticStatus:
     """Return one status; numbers are written with six significant digits."""
     return DiagnosticStatus(
-        level=level, name=f'{node}: {subject}', message=message, hardware_id=hardware_id,
-        values=[KeyValue(key=key, value=f'{value:.6g}' if isinstance(value, float)
-                         else str(value)) for key, value in pairs.items()])
+        level=level,
+        name=f'{node}: {subject}',
+        message=message,
+        hardware_id=hardware_id,
+        values=[
+            KeyValue(key=key, value=f'{value:.6g}' if isinstance(value, float) else str(value))
+            for key, value in pairs.items()
+        ],
+    )
 
 
 def diagnostic_array(node: Any, statuses: list[DiagnosticStatus]) -> DiagnosticArray:
@@ -44,8 +55,14 @@ def diagnostic_array(node: Any, statuses: list[DiagnosticStatus]) -> DiagnosticA
 class FeedforwardDiagnostics:
     """Publishes states, rates, latencies, margins and who compensates gravity."""
 
-    def __init__(self, node: Any, controller: FeedforwardController, latency: Durations,
-                 watch: CommandWatch, contact: ContactWatch) -> None:
+    def __init__(
+        self,
+        node: Any,
+        controller: FeedforwardController,
+        latency: Durations,
+        watch: CommandWatch,
+        contact: ContactWatch,
+    ) -> None:
         self._node = node
         self._controller = controller
         self._latency = latency
@@ -63,9 +80,19 @@ class FeedforwardDiagnostics:
 
     def publish(self) -> None:
         """Publish all statuses."""
-        self._publisher.publish(diagnostic_array(self._node, [
-            self._joint_states(), self._command(), self._gravity(), self._models(),
-            self._contact_status(), self._arm()]))
+        self._publisher.publish(
+            diagnostic_array(
+                self._node,
+                [
+                    self._joint_states(),
+                    self._command(),
+                    self._gravity(),
+                    self._models(),
+                    self._contact_status(),
+                    self._arm(),
+                ],
+            )
+        )
 
     @property
     def listened_to(self) -> bool:
@@ -80,22 +107,50 @@ class FeedforwardDiagnostics:
         """Take the topic down."""
         self._node.destroy_publisher(self._publisher)
 
-    def _status(self, subject: str, level: bytes, message: str, pairs: dict[str, Any],
-                ) -> DiagnosticStatus:
-        return status(self._node.get_fully_qualified_name().lstrip('/'), subject, level, message,
-                      self._controller.description.name, pairs)
+    def _status(
+        self,
+        subject: str,
+        level: bytes,
+        message: str,
+        pairs: dict[str, Any],
+    ) -> DiagnosticStatus:
+        return status(
+            self._node.get_fully_qualified_name().lstrip('/'),
+            subject,
+            level,
+            message,
+            self._controller.description.name,
+            pairs,
+        )
 
     def _joint_states(self) -> DiagnosticStatus:
         supervisor = self._controller.supervisor
-        level = {Condition.TRUSTED: OK, Condition.ACQUIRING: WARN, Condition.WAITING: STALE,
-                 Condition.STALE: STALE}.get(supervisor.condition, ERROR)
-        counts = {f'{condition.value} (times)': count
-                  for condition, count in supervisor.counts.items() if count}
-        return self._status('Joint states', level, supervisor.reason, {
-            'condition': supervisor.condition.value, 'rate [Hz]': supervisor.rate,
-            'clock': self.clock, 'age [ms]': 1e3 * supervisor.age,
-            'repeated stamps': supervisor.repeated,
-            'out of order': supervisor.out_of_order, 'dropped': supervisor.dropped, **counts})
+        level = {
+            Condition.TRUSTED: OK,
+            Condition.ACQUIRING: WARN,
+            Condition.WAITING: STALE,
+            Condition.STALE: STALE,
+        }.get(supervisor.condition, ERROR)
+        counts = {
+            f'{condition.value} (times)': count
+            for condition, count in supervisor.counts.items()
+            if count
+        }
+        return self._status(
+            'Joint states',
+            level,
+            supervisor.reason,
+            {
+                'condition': supervisor.condition.value,
+                'rate [Hz]': supervisor.rate,
+                'clock': self.clock,
+                'age [ms]': 1e3 * supervisor.age,
+                'repeated stamps': supervisor.repeated,
+                'out of order': supervisor.out_of_order,
+                'dropped': supervisor.dropped,
+                **counts,
+            },
+        )
 
     def _command(self) -> DiagnosticStatus:
         controller = self._controller
@@ -103,24 +158,38 @@ class FeedforwardDiagnostics:
         if controller.conflict:
             level, message = ERROR, controller.conflict
         elif controller.mode is Mode.RUNNING:
-            level, message = (WARN, f'reference refused: {self._refused}') if self._refused else (
-                OK, 'torques are published')
+            level, message = (
+                (WARN, f'reference refused: {self._refused}')
+                if self._refused
+                else (OK, 'torques are published')
+            )
         else:
             level = WARN
             message = controller.stop_reason or 'waiting for a state to be trusted'
-        shares = {f'largest share of limit, {name} [%]': 100.0 * float(share)
-                  for name, share in zip(controller.description.joint_names,
-                                         counters.largest_share)}
-        return self._status('Command', level, message, {
-            'mode': controller.mode.value, 'target': controller.settings.target,
-            'published': counters.commands, 'cut by torque limit': counters.cut_by_limit,
-            'cut by rate limit': counters.cut_by_rate, 'stops': counters.stops,
-            'restarts by itself': controller.faults.restarts,
-            'faults latched': controller.faults.latched,
-            **{f'references {state.value}': count for state, count in self.references.items()},
-            'foreign commands heard': self._watch.rivals_seen,
-            'latency p50 [us]': 1e6 * self._latency.percentile(50),
-            'latency p99 [us]': 1e6 * self._latency.percentile(99), **shares})
+        shares = {
+            f'largest share of limit, {name} [%]': 100.0 * float(share)
+            for name, share in zip(controller.description.joint_names, counters.largest_share)
+        }
+        return self._status(
+            'Command',
+            level,
+            message,
+            {
+                'mode': controller.mode.value,
+                'target': controller.settings.target,
+                'published': counters.commands,
+                'cut by torque limit': counters.cut_by_limit,
+                'cut by rate limit': counters.cut_by_rate,
+                'stops': counters.stops,
+                'restarts by itself': controller.faults.restarts,
+                'faults latched': controller.faults.latched,
+                **{f'references {state.value}': count for state, count in self.references.items()},
+                'foreign commands heard': self._watch.rivals_seen,
+                'latency p50 [us]': 1e6 * self._latency.percentile(50),
+                'latency p99 [us]': 1e6 * self._latency.percentile(99),
+                **shares,
+            },
+        )
 
     def _gravity(self) -> DiagnosticStatus:
         controller = self._controller
@@ -129,20 +198,36 @@ class FeedforwardDiagnostics:
         level, message = OK, f'{evidence.state.value}: {evidence.sentence}'
         if expected and evidence.state is GravityState.UNCOMPENSATED:
             level = WARN
-            message = (f'target {controller.settings.target} should carry the arm, but nobody '
-                       f'does: {evidence.sentence}')
-        return self._status('Gravity compensation', level, message, {
-            'state': evidence.state.value, 'commanded by us [%]': 100.0 * evidence.commanded,
-            'added by others [%]': 100.0 * evidence.added,
-            'seen to act [%]': 100.0 * evidence.acting})
+            message = (
+                f'target {controller.settings.target} should carry the arm, but nobody '
+                f'does: {evidence.sentence}'
+            )
+        return self._status(
+            'Gravity compensation',
+            level,
+            message,
+            {
+                'state': evidence.state.value,
+                'commanded by us [%]': 100.0 * evidence.commanded,
+                'added by others [%]': 100.0 * evidence.added,
+                'seen to act [%]': 100.0 * evidence.acting,
+            },
+        )
 
     def _models(self) -> DiagnosticStatus:
         check = self._controller.crosscheck
         level = ERROR if self._controller.conflict.startswith('cross-check') else OK
         message = 'the two models agree' if level is OK else self._controller.conflict
-        return self._status('Cross-check', level, message, {
-            'at configure [N m]': check.at_configure, 'while running [N m]': check.largest,
-            'checks while running': check.checks})
+        return self._status(
+            'Cross-check',
+            level,
+            message,
+            {
+                'at configure [N m]': check.at_configure,
+                'while running [N m]': check.largest,
+                'checks while running': check.checks,
+            },
+        )
 
     def _contact_status(self) -> DiagnosticStatus:
         watch, names = self._contact, self._controller.description.joint_names
@@ -157,29 +242,47 @@ class FeedforwardDiagnostics:
             level, message = WARN, f'contact, felt first at {names[monitor.latest.joint]}'
         elif abs(mass) > LOAD_WARNING_KG:
             level = WARN
-            message = (f'the arm seems to carry {mass:.2f} kg more than it was told, and may take '
-                       'fast motion for contact; set payload, or check that the measured effort '
-                       'contains gravity')
+            message = (
+                f'the arm seems to carry {mass:.2f} kg more than it was told, and may take '
+                'fast motion for contact; set payload, or check that the measured effort '
+                'contains gravity'
+            )
         pairs: dict[str, Any] = {
-            'contact': monitor.in_contact, 'contacts': monitor.contacts,
+            'contact': monitor.in_contact,
+            'contacts': monitor.contacts,
             'largest share of threshold [%]': 100.0 * monitor.largest_share,
-            'load at the flange [kg]': mass, 'load not explained by it [N m]': unexplained,
-            'friction': 'subtracted' if watch.friction else 'not subtracted'}
+            'load at the flange [kg]': mass,
+            'load not explained by it [N m]': unexplained,
+            'friction': 'subtracted' if watch.friction else 'not subtracted',
+        }
         monitor.largest_share = 0.0
         if monitor.latest is not None:
-            pairs.update({'latest began at [s]': f'{monitor.latest.stamp:.6f}',
-                          'latest felt first at': names[monitor.latest.joint],
-                          'latest peak [N m]': monitor.latest.peak})
-        pairs.update({f'load torque, {name} [N m]': float(torque)
-                      for name, torque in zip(names, monitor.load)})
+            pairs.update(
+                {
+                    'latest began at [s]': f'{monitor.latest.stamp:.6f}',
+                    'latest felt first at': names[monitor.latest.joint],
+                    'latest peak [N m]': monitor.latest.peak,
+                }
+            )
+        pairs.update(
+            {
+                f'load torque, {name} [N m]': float(torque)
+                for name, torque in zip(names, monitor.load)
+            }
+        )
         return self._status('Contact', level, message, pairs)
 
     def _arm(self) -> DiagnosticStatus:
         description = self._controller.description
-        return self._status('Arm', OK, f'{description.name} ({description.inertial_set}, hand '
-                            f'{description.hand})', {
-                                f'torque limit, {joint.name} [N m]': float(joint.limits.effort)
-                                for joint in description.joints})
+        return self._status(
+            'Arm',
+            OK,
+            f'{description.name} ({description.inertial_set}, hand {description.hand})',
+            {
+                f'torque limit, {joint.name} [N m]': float(joint.limits.effort)
+                for joint in description.joints
+            },
+        )
 
 
 _CYCLE_S = 1e-3
@@ -188,8 +291,9 @@ _CYCLE_S = 1e-3
 class FciDiagnostics:
     """Publishes the loop's state, its periods, lost packets and the models' differences."""
 
-    def __init__(self, node: Any, loop: TorqueLoop, controller: FeedforwardController,
-                 preflight: Preflight) -> None:
+    def __init__(
+        self, node: Any, loop: TorqueLoop, controller: FeedforwardController, preflight: Preflight
+    ) -> None:
         self._node, self._loop, self._controller = node, loop, controller
         self._preflight = preflight
         self._periods, self._answers = Durations(1 << 14), Durations(1 << 14)
@@ -236,37 +340,75 @@ class FciDiagnostics:
             statuses.append(self._model(self._difference))
         self._publisher.publish(diagnostic_array(self._node, statuses))
 
-    def _status(self, subject: str, level: bytes, message: str, pairs: dict[str, Any],
-                ) -> DiagnosticStatus:
-        return status(self._node.get_fully_qualified_name().lstrip('/'), subject, level, message,
-                      self._controller.description.name, pairs)
+    def _status(
+        self,
+        subject: str,
+        level: bytes,
+        message: str,
+        pairs: dict[str, Any],
+    ) -> DiagnosticStatus:
+        return status(
+            self._node.get_fully_qualified_name().lstrip('/'),
+            subject,
+            level,
+            message,
+            self._controller.description.name,
+            pairs,
+        )
 
     def _link(self) -> DiagnosticStatus:
         loop, reading = self._loop, self._reading
-        level = (ERROR if loop.latched else OK if loop.state is LoopState.CONTROLLING else WARN)
+        level = ERROR if loop.latched else OK if loop.state is LoopState.CONTROLLING else WARN
         pairs: dict[str, Any] = {'state': loop.state.value, 'last stop': loop.last_stop}
         if reading is not None:
-            pairs.update({'robot mode': reading.mode, 'robot errors': reading.errors,
-                          'commands received by the robot [%]': 100.0 * reading.received})
-        return self._status('FCI', level, loop.reason, {
-            **pairs, 'states lost': self._lost, 'commands': loop.written,
-            'cut by a limit': loop.cut, 'messages refused': self.refused,
-            'loop period p50 [ms]': 1e3 * self._periods.percentile(50),
-            'loop period p99 [ms]': 1e3 * self._periods.percentile(99),
-            'answer time p50 [us]': 1e6 * self._answers.percentile(50),
-            'answer time p99 [us]': 1e6 * self._answers.percentile(99)})
+            pairs.update(
+                {
+                    'robot mode': reading.mode,
+                    'robot errors': reading.errors,
+                    'commands received by the robot [%]': 100.0 * reading.received,
+                }
+            )
+        return self._status(
+            'FCI',
+            level,
+            loop.reason,
+            {
+                **pairs,
+                'states lost': self._lost,
+                'commands': loop.written,
+                'cut by a limit': loop.cut,
+                'messages refused': self.refused,
+                'loop period p50 [ms]': 1e3 * self._periods.percentile(50),
+                'loop period p99 [ms]': 1e3 * self._periods.percentile(99),
+                'answer time p50 [us]': 1e6 * self._answers.percentile(50),
+                'answer time p99 [us]': 1e6 * self._answers.percentile(99),
+            },
+        )
 
     def _start_check(self) -> DiagnosticStatus:
         result = self._preflight.result
         level = {Verdict.REFUSED: ERROR, Verdict.NO_EVIDENCE: WARN}.get(result.verdict, OK)
-        return self._status('Check at rest', level, result.sentence, {
-            'verdict': result.verdict.value, 'largest |tau_J - g| [N m]': result.largest})
+        return self._status(
+            'Check at rest',
+            level,
+            result.sentence,
+            {'verdict': result.verdict.value, 'largest |tau_J - g| [N m]': result.largest},
+        )
 
     def _model(self, difference: ModelDifference) -> DiagnosticStatus:
-        terms = {'M [kg m^2]': difference.mass, 'C dq [N m]': difference.coriolis,
-                 'g [N m]': difference.gravity}
+        terms = {
+            'M [kg m^2]': difference.mass,
+            'C dq [N m]': difference.coriolis,
+            'g [N m]': difference.gravity,
+        }
         refusal = self._preflight.model_refusal
-        return self._status('Model', ERROR if refusal else OK, refusal or difference.sentence(), {
-            **{f'largest difference of {name}': term.largest for name, term in terms.items()},
-            'running cross-check: largest difference [N m]': self._controller.crosscheck.largest,
-            'running cross-check: checks': self._controller.crosscheck.checks})
+        return self._status(
+            'Model',
+            ERROR if refusal else OK,
+            refusal or difference.sentence(),
+            {
+                **{f'largest difference of {name}': term.largest for name, term in terms.items()},
+                'running cross-check: largest difference [N m]': self._controller.crosscheck.largest,
+                'running cross-check: checks': self._controller.crosscheck.checks,
+            },
+        )

@@ -99,39 +99,61 @@ class FciNode(Node):
             raise SettingsError('robot_ip is empty; give the address of the control unit.')
         description = _arm(parameters)
         self._controller = FeedforwardController(
-            description, fci_settings_from(parameters), fci_supervision_from(parameters),
-            crosscheck=RunningCrosscheck(parameters['crosscheck_period'], TOLERANCE))
-        collision, threshold = collision_thresholds_from(parameters), preflight_torque_from(
-            parameters)
+            description,
+            fci_settings_from(parameters),
+            fci_supervision_from(parameters),
+            crosscheck=RunningCrosscheck(parameters['crosscheck_period'], TOLERANCE),
+        )
+        collision, threshold = (
+            collision_thresholds_from(parameters),
+            preflight_torque_from(parameters),
+        )
         report = crosscheck(
-            self._controller.terms.loaded, count=parameters['crosscheck_states'],
-            gravity=self._controller.settings.gravity_vector)
+            self._controller.terms.loaded,
+            count=parameters['crosscheck_states'],
+            gravity=self._controller.settings.gravity_vector,
+        )
         report.require()
         self._names = list(description.joint_names)
         self._mode = parameters['control']
         self._connection = FciConnection(
-            parameters['robot_ip'], enforce_realtime=parameters['enforce_realtime'],
-            timeout=parameters['connect_timeout'])
+            parameters['robot_ip'],
+            enforce_realtime=parameters['enforce_realtime'],
+            timeout=parameters['connect_timeout'],
+        )
         if self._mode != STATES_ONLY:
             self._connection.set_collision_thresholds(collision)
         self._controller.crosscheck.at_configure = report.largest
         self._source = (
-            FeedforwardSource(self._controller) if self._mode == FEEDFORWARD else
-            CommandSource(self._controller, parameters['command_timeout']))
+            FeedforwardSource(self._controller)
+            if self._mode == FEEDFORWARD
+            else CommandSource(self._controller, parameters['command_timeout'])
+        )
         self._preflight = Preflight(
-            description, load_arm({**parameters, 'hand': 'none'}), threshold,
-            lambda: (self._controller.settings, self._controller.terms))
+            description,
+            load_arm({**parameters, 'hand': 'none'}),
+            threshold,
+            lambda: (self._controller.settings, self._controller.terms),
+        )
         self._loop = TorqueLoop(
-            self._connection, self._source, self._preflight, description.limit('effort'),
-            description.limit('effort_rate'))
+            self._connection,
+            self._source,
+            self._preflight,
+            description.limit('effort'),
+            description.limit('effort_rate'),
+        )
         self._stamps = StampClock()
         self._logged_state, self._logged_stops = self._loop.state, 0
         self._open_topics()
         LiveParameters(
-            self, FCI_PARAMETERS, FCI_LIVE_PARAMETERS,
-            self._judge_settings, self._apply_settings, most=self._most_parameters)
-        self._diagnostics = FciDiagnostics(
-            self, self._loop, self._controller, self._preflight)
+            self,
+            FCI_PARAMETERS,
+            FCI_LIVE_PARAMETERS,
+            self._judge_settings,
+            self._apply_settings,
+            most=self._most_parameters,
+        )
+        self._diagnostics = FciDiagnostics(self, self._loop, self._controller, self._preflight)
         self._references = ReferencePlanner(self._controller, read_trajectory)
         self._connection.read()
         self._robot_model = self._connection.load_model()
@@ -189,12 +211,15 @@ class FciNode(Node):
         written = self._loop.written
         self._loop.answer(reading, stamp, time.monotonic())
         self._diagnostics.note_cycle(
-            reading, began, time.perf_counter() if self._loop.written > written else None)
+            reading, began, time.perf_counter() if self._loop.written > written else None
+        )
         self._publish(reading, stamp)
         self._log_changes()
         self._follow(self._references.step)
         if self._loop.failure is not None and self._loop.state in (
-                LoopState.IDLE, LoopState.FAULT):
+            LoopState.IDLE,
+            LoopState.FAULT,
+        ):
             raise self._loop.failure
         if time.monotonic() >= self._next_diagnostics:
             self._next_diagnostics = time.monotonic() + _DIAGNOSTICS_PERIOD_S
@@ -211,11 +236,18 @@ class FciNode(Node):
         self._sent = self.create_publisher(JointState, '~/feedforward', PUBLISHER_QOS, **options)
         if self._mode == COMMAND:
             on_command: Any = self._on_command  # rclpy's hints do not know of two arguments
-            self.create_subscription(Float64MultiArray, '~/command', on_command, STATE_QOS,
-                                     **options)
+            self.create_subscription(
+                Float64MultiArray, '~/command', on_command, STATE_QOS, **options
+            )
         elif self._mode == FEEDFORWARD:
-            self.create_subscription(JointTrajectory, '~/reference', self._on_reference,
-                                     REFERENCE_QOS, raw=True, **options)
+            self.create_subscription(
+                JointTrajectory,
+                '~/reference',
+                self._on_reference,
+                REFERENCE_QOS,
+                raw=True,
+                **options,
+            )
         if self._mode != STATES_ONLY:
             self.create_service(SetBool, '~/enable', self._on_enable)
 
@@ -223,9 +255,12 @@ class FciNode(Node):
         """Compare what the robot should know of the arm with the model that it serves."""
         controller = self._controller
         difference = compare_models(
-            self._robot_model, self._connection.state,
+            self._robot_model,
+            self._connection.state,
             PinocchioModel(known_to_robot(controller.description, controller.settings), GRAVITY),
-            count=self._compared_states, allowed=self._preflight.threshold)
+            count=self._compared_states,
+            allowed=self._preflight.threshold,
+        )
         self._diagnostics.note_model(difference)
         self._preflight.model_refusal = difference.refusal()
         self._preflight.restart()
@@ -258,10 +293,10 @@ class FciNode(Node):
         message.velocity = doubles(reading.dq)
         message.effort = doubles(reading.effort)
         self._states.publish(message)
-        if (self._loop.state is LoopState.CONTROLLING
-                and self._sent.get_subscription_count() > 0):
-            self._sent.publish(effort_message(message.header.stamp, self._names,
-                                              self._loop.torque))
+        if self._loop.state is LoopState.CONTROLLING and self._sent.get_subscription_count() > 0:
+            self._sent.publish(
+                effort_message(message.header.stamp, self._names, self._loop.torque)
+            )
 
     def _log_changes(self) -> None:
         loop = self._loop
@@ -278,8 +313,9 @@ class FciNode(Node):
     def _on_command(self, message: Float64MultiArray, info: dict[str, Any]) -> None:
         assert isinstance(self._source, CommandSource), 'only subscribed in control command'
         try:
-            self._source.take(np.array(message.data), time.monotonic(),
-                              info['publication_sequence_number'])
+            self._source.take(
+                np.array(message.data), time.monotonic(), info['publication_sequence_number']
+            )
         except CommandRefusedError as error:
             self._diagnostics.refused += 1
             self.get_logger().error(f'refused: {error}', throttle_duration_sec=_LOG_PERIOD_S)
@@ -293,8 +329,9 @@ class FciNode(Node):
             step()
         except FrankaDynamicsError as error:
             self._diagnostics.refused += 1
-            self.get_logger().warning(f'reference refused: {error}',
-                                      throttle_duration_sec=_LOG_PERIOD_S)
+            self.get_logger().warning(
+                f'reference refused: {error}', throttle_duration_sec=_LOG_PERIOD_S
+            )
 
     def _on_enable(self, request: SetBool.Request, answer: SetBool.Response) -> SetBool.Response:
         try:
@@ -312,8 +349,10 @@ class FciNode(Node):
 def _arm(parameters: dict[str, Any]) -> ArmDescription:
     description = load_arm(parameters)
     if description.n != 7:
-        raise SettingsError(f'robot_type {description.name} has {description.n} joints; a robot '
-                            'that speaks FCI has 7.')
+        raise SettingsError(
+            f'robot_type {description.name} has {description.n} joints; a robot '
+            'that speaks FCI has 7.'
+        )
     description.require_physical('commanding torques')
     return description
 

@@ -98,8 +98,14 @@ class FeedforwardNode(GuardedLifecycleNode):
         self._finalized = False
         declare(self, FEEDFORWARD_PARAMETERS)
         refuse_unknown(self, FEEDFORWARD_PARAMETERS)
-        LiveParameters(self, FEEDFORWARD_PARAMETERS, LIVE_PARAMETERS, self._judge_settings,
-                       self._apply_settings, self._is_enabled)
+        LiveParameters(
+            self,
+            FEEDFORWARD_PARAMETERS,
+            LIVE_PARAMETERS,
+            self._judge_settings,
+            self._apply_settings,
+            self._is_enabled,
+        )
         self.create_service(Trigger, '~/clear_fault', self._on_clear_fault)
         self._controller: FeedforwardController | None = None
         self._configured_with: dict[str, Any] = {}
@@ -144,41 +150,56 @@ class FeedforwardNode(GuardedLifecycleNode):
             self.get_logger().warning(sentence)
         self._set_default_gains(parameters, description)
         controller = FeedforwardController(
-            description, settings_from(parameters), supervision_from(parameters),
+            description,
+            settings_from(parameters),
+            supervision_from(parameters),
             crosscheck=RunningCrosscheck(parameters['crosscheck_period'], TOLERANCE),
-            take_over=parameters['take_over'])
-        report = crosscheck(controller.terms.loaded,
-                            gravity=controller.settings.gravity_vector,
-                            count=parameters['crosscheck_states'])
+            take_over=parameters['take_over'],
+        )
+        report = crosscheck(
+            controller.terms.loaded,
+            gravity=controller.settings.gravity_vector,
+            count=parameters['crosscheck_states'],
+        )
         report.require()
         self.get_logger().info(
             f'{description.name} ({description.inertial_set}, hand {description.hand}): Pinocchio '
             f'and Newton-Euler in DH frames agree to {report.largest:.1e} over {report.states} '
-            f'states; target {controller.settings.target}')
+            f'states; target {controller.settings.target}'
+        )
         self._names = list(description.joint_names)
         self._reader = RawJointStateReader(self._names)
         self._command_bytes = CommandBytes(description.n)
         controller.crosscheck.at_configure = report.largest
         self._latency = Durations()
         # These first, because they may refuse (no friction model, a frame that does not exist).
-        self._contact = ContactWatch(controller, contact_limits_from(parameters),
-                                     parameters['effort_friction'])
-        self._terms = TermPublishers(self, controller, parameters['frame'],
-                                     parameters['reference_frame'],
-                                     parameters['effort_friction'])
+        self._contact = ContactWatch(
+            controller, contact_limits_from(parameters), parameters['effort_friction']
+        )
+        self._terms = TermPublishers(
+            self,
+            controller,
+            parameters['frame'],
+            parameters['reference_frame'],
+            parameters['effort_friction'],
+        )
         options: dict[str, Any] = {'qos_overriding_options': qos_overriding_options()}
         self._command_publisher = self.create_lifecycle_publisher(
-            Float64MultiArray, '~/command', PUBLISHER_QOS, **options)
+            Float64MultiArray, '~/command', PUBLISHER_QOS, **options
+        )
         self._feedforward_publisher = self.create_lifecycle_publisher(
-            JointState, '~/feedforward', PUBLISHER_QOS, **options)
+            JointState, '~/feedforward', PUBLISHER_QOS, **options
+        )
         self._trajectory_publisher = self.create_lifecycle_publisher(
-            JointTrajectory, '~/feedforward_trajectory', PUBLISHER_QOS, **options)
+            JointTrajectory, '~/feedforward_trajectory', PUBLISHER_QOS, **options
+        )
         self._command_watch = CommandWatch(self, self._command_publisher)
         self._beacon = ProcessBeacon(self._command_publisher.topic_name)
         self._state_publishers = StatePublishers(self)
         self._missing_states = MissingStates(self)
         self._diagnostics = FeedforwardDiagnostics(
-            self, controller, self._latency, self._command_watch, self._contact)
+            self, controller, self._latency, self._command_watch, self._contact
+        )
         self._state_log, self._clock_log = StateLog(self, controller), ClockLog(self)
         self._references = ReferenceReports(self, controller)
         self._diagnostics.references = self._references.counts
@@ -195,12 +216,15 @@ class FeedforwardNode(GuardedLifecycleNode):
         payload = settings_from(parameters).payload_inertia()
         loaded = description.with_payload(payload) if payload.mass else description
         gains = default_gains(NewtonEulerModel(loaded))
-        given = {name: [float(f'{value:.4g}') for value in rows]
-                 for name, rows in (('kp', gains.kp), ('kd', gains.kd))}
+        given = {
+            name: [float(f'{value:.4g}') for value in rows]
+            for name, rows in (('kp', gains.kp), ('kd', gains.kd))
+        }
         parameters.update(given)
         self.set_parameters([Parameter(name, value=value) for name, value in given.items()])
-        self.get_logger().info(f'default gains from M at home: kp {given["kp"]} N m/rad, '
-                               f'kd {given["kd"]} N m s/rad')
+        self.get_logger().info(
+            f'default gains from M at home: kp {given["kp"]} N m/rad, kd {given["kd"]} N m s/rad'
+        )
 
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Refuse if somebody else commands; otherwise listen to the arm."""
@@ -208,8 +232,7 @@ class FeedforwardNode(GuardedLifecycleNode):
             self._release()
             if self.on_configure(state) is not TransitionCallbackReturn.SUCCESS:
                 return TransitionCallbackReturn.FAILURE
-        rival = self._command_watch.listen(
-            self.get_parameter('listen_before_activation').value)
+        rival = self._command_watch.listen(self.get_parameter('listen_before_activation').value)
         if rival:
             self.refusal = rival
             self.get_logger().error(f'not activated: {rival}')
@@ -225,14 +248,34 @@ class FeedforwardNode(GuardedLifecycleNode):
     def _open_activation(self) -> None:
         options: dict[str, Any] = {'qos_overriding_options': qos_overriding_options()}
         self._subscriptions_of_activation = [
-            self.create_subscription(JointState, 'joint_states', self._on_joint_state, STATE_QOS,
-                                     raw=True, callback_group=self._cycle_group, **options),
-            self.create_subscription(JointTrajectory, '~/reference', self._on_reference,
-                                     REFERENCE_QOS, raw=True, **options)]
+            self.create_subscription(
+                JointState,
+                'joint_states',
+                self._on_joint_state,
+                STATE_QOS,
+                raw=True,
+                callback_group=self._cycle_group,
+                **options,
+            ),
+            self.create_subscription(
+                JointTrajectory,
+                '~/reference',
+                self._on_reference,
+                REFERENCE_QOS,
+                raw=True,
+                **options,
+            ),
+        ]
         if self.get_parameter('model_source').value == ROBOT_DESCRIPTION:
-            self._subscriptions_of_activation.append(self.create_subscription(
-                String, ROBOT_DESCRIPTION, self._on_robot_description, DESCRIPTION_QOS,
-                **options))
+            self._subscriptions_of_activation.append(
+                self.create_subscription(
+                    String,
+                    ROBOT_DESCRIPTION,
+                    self._on_robot_description,
+                    DESCRIPTION_QOS,
+                    **options,
+                )
+            )
         timeout = self.get_parameter('state_timeout').value
         self._silence_period = timeout / _SILENCE_CHECKS_PER_TIMEOUT
         if self._simulated_time:  # which may run faster than the steady clock
@@ -244,8 +287,9 @@ class FeedforwardNode(GuardedLifecycleNode):
         self.controller.reset()
         self.controller.enable()
         self._state_publishers.begin(self._subscriptions_of_activation[0].topic_name)
-        self._missing_states.begin(self._subscriptions_of_activation[0].topic_name,
-                                   time.monotonic())
+        self._missing_states.begin(
+            self._subscriptions_of_activation[0].topic_name, time.monotonic()
+        )
         self._look_who_listens()
         self._state_log.activated(self._subscriptions_of_activation[0].topic_name)
         self._wake()
@@ -317,8 +361,11 @@ class FeedforwardNode(GuardedLifecycleNode):
         self._terms.destroy()
         self._diagnostics.destroy()
         self._references.destroy()
-        for publisher in (self._command_publisher, self._feedforward_publisher,
-                          self._trajectory_publisher):
+        for publisher in (
+            self._command_publisher,
+            self._feedforward_publisher,
+            self._trajectory_publisher,
+        ):
             self.destroy_lifecycle_publisher(publisher)
         self._controller = None
 
@@ -336,8 +383,13 @@ class FeedforwardNode(GuardedLifecycleNode):
             return
         with self._lock:
             cycle = self.controller.cycle(
-                reading.stamp, reading.position, reading.velocity, time.monotonic(),
-                effort=reading.effort, age=self._now() - reading.stamp)
+                reading.stamp,
+                reading.position,
+                reading.velocity,
+                time.monotonic(),
+                effort=reading.effort,
+                age=self._now() - reading.stamp,
+            )
         if cycle.command is not None:
             self._publish_command(cycle.command)
             self._latency.add(time.perf_counter() - began)
@@ -345,8 +397,7 @@ class FeedforwardNode(GuardedLifecycleNode):
 
     def _now(self) -> float:
         """Return the node's time [s]; asking the operating system is a third of the price."""
-        return (self.get_clock().now().nanoseconds * 1e-9 if self._simulated_time
-                else time.time())
+        return self.get_clock().now().nanoseconds * 1e-9 if self._simulated_time else time.time()
 
     def _after_cycle(self, cycle: Cycle | None, reading: JointReading | None) -> None:
         """Do what may wait until the command is out."""
@@ -359,8 +410,10 @@ class FeedforwardNode(GuardedLifecycleNode):
     def _publish_terms(self, cycle: Cycle, reading: JointReading) -> None:
         if cycle.command is not None and self._feedforward_publisher.get_subscription_count() > 0:
             self._feedforward_publisher.publish(
-                effort_message(reading.stamp_message, self._names, cycle.command,
-                               self._terms.base_frame))
+                effort_message(
+                    reading.stamp_message, self._names, cycle.command, self._terms.base_frame
+                )
+            )
         if cycle.gravity is None:
             return
         if self._terms.has_listeners:
@@ -409,8 +462,11 @@ class FeedforwardNode(GuardedLifecycleNode):
         if now >= self._next_house:
             self._next_house = now + _REFRESH_PERIOD_S
             self._keep_house()
-        due = (LONGEST_STEP_S if self.controller.stopping
-               else min(self._next_check, self._next_house) - time.monotonic())
+        due = (
+            LONGEST_STEP_S
+            if self.controller.stopping
+            else min(self._next_check, self._next_house) - time.monotonic()
+        )
         return max(0.0, due)
 
     def _check_silence(self) -> None:
@@ -430,8 +486,9 @@ class FeedforwardNode(GuardedLifecycleNode):
             self.controller.check_silence(now, simulated)
         if simulated is not None:
             self._clock_log.note(simulated, now)
-            self._diagnostics.clock = ('simulated, stands still' if self._clock_log.stands
-                                       else 'simulated')
+            self._diagnostics.clock = (
+                'simulated, stands still' if self._clock_log.stands else 'simulated'
+            )
         self._note_state()
 
     def _note_state(self) -> None:
@@ -459,12 +516,22 @@ class FeedforwardNode(GuardedLifecycleNode):
         self._diagnostics.note_refused_reference('')
         with self._lock:
             self._references.accepted(planned)
-        if (isinstance(planned, Trajectory)
-                and self._trajectory_publisher.get_subscription_count() > 0):
+        if (
+            isinstance(planned, Trajectory)
+            and self._trajectory_publisher.get_subscription_count() > 0
+        ):
             start = float(planned.times[0])
-            self._trajectory_publisher.publish(trajectory_message(
-                self._names, planned.times - start, planned.positions, planned.velocities,
-                planned.accelerations, self.controller.trajectory_efforts(planned), start))
+            self._trajectory_publisher.publish(
+                trajectory_message(
+                    self._names,
+                    planned.times - start,
+                    planned.positions,
+                    planned.velocities,
+                    planned.accelerations,
+                    self.controller.trajectory_efforts(planned),
+                    start,
+                )
+            )
 
     def _on_clear_fault(self, _: Trigger.Request, answer: Trigger.Response) -> Trigger.Response:
         """Acknowledge a latched fault; what an acknowledgement does not clear stays."""
@@ -484,7 +551,9 @@ class FeedforwardNode(GuardedLifecycleNode):
             with self._lock:
                 self.controller.inhibit(
                     'robot_description has changed since this node was configured from it; clean '
-                    'it up and configure it again', ClearedBy.CONFIGURATION)
+                    'it up and configure it again',
+                    ClearedBy.CONFIGURATION,
+                )
 
     def _judge_settings(self, merged: dict[str, Any]) -> None:
         settings = settings_from(merged)
@@ -505,8 +574,10 @@ class FeedforwardNode(GuardedLifecycleNode):
         self._look_who_listens()
         now = time.monotonic()
         # A killed simulator takes its clock along, and then no silence is counted.
-        flowing = (self.controller.supervisor.condition is Condition.TRUSTED
-                   and now - self._last_arrival < _FLOWING_S)
+        flowing = (
+            self.controller.supervisor.condition is Condition.TRUSTED
+            and now - self._last_arrival < _FLOWING_S
+        )
         rival = self._command_watch.check() or self._state_publishers.check(flowing, now)
         if rival and not self.controller.conflict:
             with self._lock:
@@ -515,7 +586,8 @@ class FeedforwardNode(GuardedLifecycleNode):
             self._wake()
         now = time.monotonic()
         missing = self._missing_states.check(
-            self.controller.supervisor.condition is Condition.WAITING, now)
+            self.controller.supervisor.condition is Condition.WAITING, now
+        )
         if missing:
             self.get_logger().warning(missing)
         if now >= self._next_diagnostics:

@@ -54,14 +54,15 @@ class GazeboDirectNode(Node):
         self._names = list(description.joint_names)
         self._reader = JointStateReader(self._names)
         self._states = self.create_publisher(JointState, 'joint_states', PUBLISHER_QOS)
-        self._forces = [self.create_publisher(Float64, f'gazebo/{name}/cmd_force', PUBLISHER_QOS)
-                        for name in self._names]
+        self._forces = [
+            self.create_publisher(Float64, f'gazebo/{name}/cmd_force', PUBLISHER_QOS)
+            for name in self._names
+        ]
         self._commanded = False
         self._applied = np.zeros(len(self._names))
         self._held = 0
         self.create_subscription(JointState, STATE_TOPIC, self._on_state, STATE_QOS)
-        self.create_subscription(Float64MultiArray, COMMAND_TOPIC, self._on_command,
-                                 PUBLISHER_QOS)
+        self.create_subscription(Float64MultiArray, COMMAND_TOPIC, self._on_command, PUBLISHER_QOS)
 
     def _on_state(self, message: JointState) -> None:
         try:
@@ -71,9 +72,12 @@ class GazeboDirectNode(Node):
             return
         if not self._commanded:
             self._hold()
-        state = JointState(header=message.header, name=self._names,
-                           position=doubles(reading.position + self._start.position),
-                           velocity=doubles(reading.velocity))
+        state = JointState(
+            header=message.header,
+            name=self._names,
+            position=doubles(reading.position + self._start.position),
+            velocity=doubles(reading.velocity),
+        )
         # As a torque sensor in the drive would show them; None where Gazebo sends zeros.
         state.effort = doubles(self._applied if reading.effort is None else reading.effort)
         self._states.publish(state)

@@ -25,16 +25,21 @@ class GuardedLifecycleNode(LifecycleNode):
         self._make_transition = self._service_change_state.callback
         self._service_change_state.callback = self._on_change_state
 
-    def _on_change_state(self, request: ChangeState.Request, answer: ChangeState.Response,
-                         ) -> ChangeState.Response:
-        possible = {number: label for number, label, *_
-                    in self._state_machine.available_transitions}
+    def _on_change_state(
+        self,
+        request: ChangeState.Request,
+        answer: ChangeState.Response,
+    ) -> ChangeState.Response:
+        possible = {
+            number: label for number, label, *_ in self._state_machine.available_transitions
+        }
         asked = request.transition
-        if (asked.label in possible.values() if asked.label else asked.id in possible):
+        if asked.label in possible.values() if asked.label else asked.id in possible:
             return self._make_transition(request, answer)
         name = repr(shortened(asked.label)) if asked.label else asked.id
         self.get_logger().warning(
             f'transition {name} refused: from {self._state_machine.current_state[1]} there are '
-            f'{", ".join(f"{label} ({number})" for number, label in possible.items())}')
+            f'{", ".join(f"{label} ({number})" for number, label in possible.items())}'
+        )
         answer.success = False
         return answer

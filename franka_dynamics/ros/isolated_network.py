@@ -35,7 +35,8 @@ def use_loopback(domain: int | None = None) -> None:
     """
     profiles = share_directory() / 'config' / 'fastdds_loopback.xml'
     os.environ['ROS_DOMAIN_ID'] = str(
-        random.SystemRandom().choice(DOMAINS) if domain is None else domain)
+        random.SystemRandom().choice(DOMAINS) if domain is None else domain
+    )
     os.environ[_MIDDLEWARE] = 'rmw_fastrtps_cpp'
     os.environ[_RANGE] = 'SYSTEM_DEFAULT'
     for name in _PROFILES:

@@ -56,15 +56,17 @@ class KeeperNode(Node):
         self._bytes: CommandBytes | None = None
         self._stepped = self._began = 0.0
         self._publisher = self.create_publisher(Float64MultiArray, '~/command', PUBLISHER_QOS)
-        self.create_subscription(Float64MultiArray, '~/command', self._on_command, STATE_QOS,
-                                 raw=True)
+        self.create_subscription(
+            Float64MultiArray, '~/command', self._on_command, STATE_QOS, raw=True
+        )
         if stop is Stop.HOLD_GRAVITY:
             self.create_subscription(JointState, '~/gravity', self._on_gravity, STATE_QOS)
         steady = Clock(clock_type=ClockType.STEADY_TIME)
         self._step_timer = self.create_timer(LONGEST_STEP_S, self._on_step, clock=steady)
         self._step_timer.cancel()
-        self.create_timer(parameters['silence'] / _CHECKS_PER_SILENCE, self._on_check,
-                          clock=steady)
+        self.create_timer(
+            parameters['silence'] / _CHECKS_PER_SILENCE, self._on_check, clock=steady
+        )
         # Set by the thread that waits in the kernel, and looked at by a timer: the executor that
         # costs least has no guard conditions.
         self._born, self._died = threading.Event(), threading.Event()
@@ -89,7 +91,8 @@ class KeeperNode(Node):
             self._born.clear()
             self._keeper.note_birth()
             self.get_logger().info(
-                f'the process that commands {self._publisher.topic_name} is watched')
+                f'the process that commands {self._publisher.topic_name} is watched'
+            )
 
     def _on_command(self, data: bytes) -> None:
         if data in self._sent:
@@ -97,7 +100,8 @@ class KeeperNode(Node):
         if self._keeper.torque is None:
             self.get_logger().info(f'commands are heard on {self._publisher.topic_name}')
         self._keeper.note_command(
-            np.array(deserialize_message(data, Float64MultiArray).data), time.monotonic())
+            np.array(deserialize_message(data, Float64MultiArray).data), time.monotonic()
+        )
 
     def _on_gravity(self, message: JointState) -> None:
         self._keeper.note_gravity(np.array(message.effort), time.monotonic())
@@ -115,14 +119,16 @@ class KeeperNode(Node):
         assert torque is not None, 'a stop begins from a torque'
         self.get_logger().error(
             f'{self._keeper.reason}: publishing the stop sequence on '
-            f'{self._publisher.topic_name} from {np.round(torque, 3).tolist()} N m')
+            f'{self._publisher.topic_name} from {np.round(torque, 3).tolist()} N m'
+        )
 
     def _on_step(self) -> None:
         now = time.monotonic()
         if not self._publish_step(now - self._stepped):
             self._step_timer.cancel()
             self.get_logger().warning(
-                f'the stop sequence ended after {1e3 * (now - self._began):.0f} ms')
+                f'the stop sequence ended after {1e3 * (now - self._began):.0f} ms'
+            )
         self._stepped = now
 
     def _publish_step(self, elapsed: float) -> bool:

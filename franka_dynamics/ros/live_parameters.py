@@ -52,11 +52,16 @@ class LiveParameters:
 
     """
 
-    def __init__(self, node: Any, table: Sequence[ParameterSpec],
-                 live: Sequence[ParameterSpec], judge: Callable[[dict[str, Any]], None],
-                 apply: Callable[[dict[str, Any]], None],
-                 active: Callable[[], bool] = lambda: False,
-                 most: Callable[[], int] = lambda: MOST_PER_REQUEST) -> None:
+    def __init__(
+        self,
+        node: Any,
+        table: Sequence[ParameterSpec],
+        live: Sequence[ParameterSpec],
+        judge: Callable[[dict[str, Any]], None],
+        apply: Callable[[dict[str, Any]], None],
+        active: Callable[[], bool] = lambda: False,
+        most: Callable[[], int] = lambda: MOST_PER_REQUEST,
+    ) -> None:
         self._node, self._live, self._active, self._most = node, live, active, most
         self._specs = {spec.name: spec for spec in table}
         self._judge, self._apply = judge, apply
@@ -76,8 +81,11 @@ class LiveParameters:
         """Return the live values by name."""
         return values(self._node, self._live)
 
-    def _on_request(self, request: SetParameters.Request, answer: SetParameters.Response,
-                    ) -> SetParameters.Response:
+    def _on_request(
+        self,
+        request: SetParameters.Request,
+        answer: SetParameters.Response,
+    ) -> SetParameters.Response:
         self._gathered = {}
         most = self._most()
         for place, entry in enumerate(request.parameters):
@@ -85,24 +93,29 @@ class LiveParameters:
         self._apply_gathered()
         return answer
 
-    def _on_atomic_request(self, request: SetParametersAtomically.Request,
-                           answer: SetParametersAtomically.Response,
-                           ) -> SetParametersAtomically.Response:
+    def _on_atomic_request(
+        self,
+        request: SetParametersAtomically.Request,
+        answer: SetParametersAtomically.Response,
+    ) -> SetParametersAtomically.Response:
         self._gathered = {}
         most = self._most()
-        answer.result = (self._set(request.parameters)
-                         if len(request.parameters) <= most else _too_many(most))
+        answer.result = (
+            self._set(request.parameters) if len(request.parameters) <= most else _too_many(most)
+        )
         self._apply_gathered()
         return answer
 
     def _set(self, entries: Sequence[Any]) -> SetParametersResult:
         for entry in entries:
             if not entry.name or not self._node.has_parameter(entry.name):
-                return SetParametersResult(successful=False, reason='there is no parameter '
-                                           f'{shortened(repr(entry.name))}')
+                return SetParametersResult(
+                    successful=False, reason=f'there is no parameter {shortened(repr(entry.name))}'
+                )
         try:
             result = self._node.set_parameters_atomically(
-                [Parameter.from_parameter_msg(entry) for entry in entries])
+                [Parameter.from_parameter_msg(entry) for entry in entries]
+            )
         except (ValueError, TypeError, AttributeError, OverflowError) as error:
             result = SetParametersResult(successful=False, reason=str(error))
         result.reason = shortened(result.reason, _LONGEST_REASON)
@@ -122,12 +135,16 @@ class LiveParameters:
 
     def _check(self, spec: ParameterSpec, change: Parameter) -> None:
         check(spec, change.value)
-        if (spec.while_inactive and self._active()
-                and change.value != self._node.get_parameter(change.name).value):
+        if (
+            spec.while_inactive
+            and self._active()
+            and change.value != self._node.get_parameter(change.name).value
+        ):
             raise SettingsError(
                 f'{change.name} can be changed only while the node is not active: ros2 '
                 f'lifecycle set {self._node.get_fully_qualified_name()} deactivate, set it, and '
-                'activate the node again.')
+                'activate the node again.'
+            )
 
     def _after_set(self, changes: Sequence[Parameter]) -> None:
         alone = self._gathered is None
@@ -148,15 +165,18 @@ class LiveParameters:
 
 
 def _too_many(most: int) -> SetParametersResult:
-    return SetParametersResult(successful=False, reason=f'at most {most} parameters are taken in '
-                               'one request now')
+    return SetParametersResult(
+        successful=False, reason=f'at most {most} parameters are taken in one request now'
+    )
 
 
 def _answered(callback: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     """Return a service callback that answers with what it has where rclpy's raises."""
+
     def answer(request: Any, response: Any) -> Any:
         try:
             return callback(request, response)
         except (ValueError, TypeError, AttributeError, OverflowError):
             return response
+
     return answer

@@ -23,8 +23,13 @@ from ..view.scene import COMMANDED, CORIOLIS, EXTERNAL, GRAVITY, INERTIA, MEASUR
 from ..view.window import Window
 
 PERIOD_S = 0.05  # between pictures
-TERM_TOPICS = {GRAVITY: 'gravity', CORIOLIS: 'coriolis', INERTIA: 'inertia_torque',
-               COMMANDED: 'feedforward', EXTERNAL: 'external_torque'}
+TERM_TOPICS = {
+    GRAVITY: 'gravity',
+    CORIOLIS: 'coriolis',
+    INERTIA: 'inertia_torque',
+    COMMANDED: 'feedforward',
+    EXTERNAL: 'external_torque',
+}
 _STALE_S = 0.5  # a term that has not come for so long is not shown
 _MOST_CALLBACKS = 16  # per picture; there are six topics, each with its newest message alone
 
@@ -61,7 +66,8 @@ class LiveView:
         self._node.create_subscription(JointState, joint_states, self._on_state, STATE_QOS)
         for column, topic in TERM_TOPICS.items():
             self._node.create_subscription(
-                JointState, f'{node}/{topic}', self._take(column), STATE_QOS)
+                JointState, f'{node}/{topic}', self._take(column), STATE_QOS
+            )
 
     def close(self) -> None:
         """Take the node down."""
@@ -80,8 +86,13 @@ class LiveView:
         if reading.effort is not None:
             torques[MEASURED] = reading.effort
         fresh = time.monotonic() - _STALE_S
-        torques.update({column: torque for column, (arrival, torque) in self._terms.items()
-                        if arrival > fresh})
+        torques.update(
+            {
+                column: torque
+                for column, (arrival, torque) in self._terms.items()
+                if arrival > fresh
+            }
+        )
         if self._began is None or reading.stamp < self._began:
             self._began = reading.stamp
         return ViewState(reading.stamp - self._began, q, torques)
@@ -100,12 +111,21 @@ class LiveView:
             torques = dict(zip(message.name, message.effort))
             if all(name in torques for name in self._names):
                 self._terms[column] = (
-                    time.monotonic(), np.array([torques[name] for name in self._names]))
+                    time.monotonic(),
+                    np.array([torques[name] for name in self._names]),
+                )
+
         return take
 
 
-def watch(window: Window, description: ArmDescription, joint_states: str, node: str,
-          go_on: Callable[[], bool], args: list[str] | None = None) -> None:
+def watch(
+    window: Window,
+    description: ArmDescription,
+    joint_states: str,
+    node: str,
+    go_on: Callable[[], bool],
+    args: list[str] | None = None,
+) -> None:
     """
     Show a running arm until told not to go on.
 

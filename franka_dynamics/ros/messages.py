@@ -69,13 +69,23 @@ class JointStateReader:
 
         """
         stamp = message.header.stamp
-        return self.arrange((stamp.sec, stamp.nanosec), message.name, *(
-            np.asarray(values) for values in (message.position, message.velocity,
-                                              message.effort)))
+        return self.arrange(
+            (stamp.sec, stamp.nanosec),
+            message.name,
+            *(
+                np.asarray(values)
+                for values in (message.position, message.velocity, message.effort)
+            ),
+        )
 
-    def arrange(self, stamp: tuple[int, int], names: Sequence[str],
-                position: NDArray[np.float64], velocity: NDArray[np.float64],
-                effort: NDArray[np.float64]) -> JointReading:
+    def arrange(
+        self,
+        stamp: tuple[int, int],
+        names: Sequence[str],
+        position: NDArray[np.float64],
+        velocity: NDArray[np.float64],
+        effort: NDArray[np.float64],
+    ) -> JointReading:
         """
         Return the arm's part of a message's fields; `stamp` is seconds and nanoseconds.
 
@@ -93,14 +103,19 @@ class JointStateReader:
             if len(values) != count:
                 raise JointStateError(
                     f'The joint state has {count} names but {len(values)} values of {field}; '
-                    'both must be given for every joint.')
+                    'both must be given for every joint.'
+                )
         if len(effort) not in (0, count):
             raise JointStateError(
                 f'The joint state has {count} names but {len(effort)} values of effort; '
-                'give one for every joint, or none.')
+                'give one for every joint, or none.'
+            )
         return JointReading(
-            *stamp, position[self.order], velocity[self.order],
-            measured(effort[self.order]) if len(effort) else None)
+            *stamp,
+            position[self.order],
+            velocity[self.order],
+            measured(effort[self.order]) if len(effort) else None,
+        )
 
     def _find(self, names: Sequence[str]) -> list[int]:
         given = list(names)
@@ -109,12 +124,14 @@ class JointStateReader:
             raise JointStateError(
                 f'The joint state lacks {", ".join(missing)}; it has '
                 f'{listed(given) or "no joints"}. Set robot_type, arm_prefix or joint_names to '
-                'match, or listen to the topic that carries this arm.')
+                'match, or listen to the topic that carries this arm.'
+            )
         doubled = [name for name in self._wanted if given.count(name) > 1]
         if doubled:
             raise JointStateError(
                 f'The joint state names {", ".join(doubled)} more than once; nobody can tell '
-                'which value holds.')
+                'which value holds.'
+            )
         return [given.index(name) for name in self._wanted]
 
 
@@ -136,7 +153,7 @@ def seconds(stamp: Time) -> float:
 def stamp_from_seconds(time: float) -> Time:
     """Return a time as a stamp."""
     nanoseconds = round(time * 1e9)
-    return Time(sec=nanoseconds // 10 ** 9, nanosec=nanoseconds % 10 ** 9)
+    return Time(sec=nanoseconds // 10**9, nanosec=nanoseconds % 10**9)
 
 
 def doubles(values: NDArray[np.float64]) -> array:
@@ -144,8 +161,9 @@ def doubles(values: NDArray[np.float64]) -> array:
     return array('d', np.ascontiguousarray(values, dtype=float).tobytes())
 
 
-def effort_message(stamp: Time, names: list[str], effort: NDArray[np.float64],
-                   frame_id: str = '') -> JointState:
+def effort_message(
+    stamp: Time, names: list[str], effort: NDArray[np.float64], frame_id: str = ''
+) -> JointState:
     """
     Return a stamped JointState that carries torques alone; `names` is kept, not copied.
 
@@ -159,12 +177,15 @@ def effort_message(stamp: Time, names: list[str], effort: NDArray[np.float64],
     return message
 
 
-def trajectory_message(joint_names: list[str], times: NDArray[np.float64],
-                       positions: NDArray[np.float64],
-                       velocities: NDArray[np.float64] | None = None,
-                       accelerations: NDArray[np.float64] | None = None,
-                       efforts: NDArray[np.float64] | None = None,
-                       start: float = 0.0) -> JointTrajectory:
+def trajectory_message(
+    joint_names: list[str],
+    times: NDArray[np.float64],
+    positions: NDArray[np.float64],
+    velocities: NDArray[np.float64] | None = None,
+    accelerations: NDArray[np.float64] | None = None,
+    efforts: NDArray[np.float64] | None = None,
+    start: float = 0.0,
+) -> JointTrajectory:
     """
     Return a trajectory message.
 
@@ -183,12 +204,19 @@ def trajectory_message(joint_names: list[str], times: NDArray[np.float64],
     message = JointTrajectory()
     message.header.stamp = stamp_from_seconds(start)
     message.joint_names = joint_names
-    fields = {'positions': positions, 'velocities': velocities, 'accelerations': accelerations,
-              'effort': efforts}
+    fields = {
+        'positions': positions,
+        'velocities': velocities,
+        'accelerations': accelerations,
+        'effort': efforts,
+    }
     given = {name: rows for name, rows in fields.items() if rows is not None}
     for i, time in enumerate(times):
         since = stamp_from_seconds(float(time))
-        message.points.append(JointTrajectoryPoint(
-            time_from_start=Duration(sec=since.sec, nanosec=since.nanosec),
-            **{name: doubles(rows[i]) for name, rows in given.items()}))
+        message.points.append(
+            JointTrajectoryPoint(
+                time_from_start=Duration(sec=since.sec, nanosec=since.nanosec),
+                **{name: doubles(rows[i]) for name, rows in given.items()},
+            )
+        )
     return message

@@ -22,8 +22,9 @@ from ..urdf.document import read_urdf
 from ..validation.urdf_check import model_from_urdf
 
 # As robot_state_publisher offers it: the last one is kept for who comes later.
-DESCRIPTION_QOS = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL,
-                             reliability=ReliabilityPolicy.RELIABLE)
+DESCRIPTION_QOS = QoSProfile(
+    depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL, reliability=ReliabilityPolicy.RELIABLE
+)
 _SLICE_S = 1.0  # between looks at whether to go on waiting
 
 
@@ -36,8 +37,11 @@ class ResolvedModel:
     urdf: str | None = None
 
 
-def resolve_model(node: Any, values: dict[str, Any], should_stop: Callable[[], bool],
-                  ) -> ResolvedModel:
+def resolve_model(
+    node: Any,
+    values: dict[str, Any],
+    should_stop: Callable[[], bool],
+) -> ResolvedModel:
     """
     Return the arm that the parameters ask for.
 
@@ -60,13 +64,16 @@ def resolve_model(node: Any, values: dict[str, Any], should_stop: Callable[[], b
     if source == URDF_FILE:
         name, text = values['urdf_file'], _read(Path(values['urdf_file']).expanduser())
     else:
-        name, text = _wait_for_description(
-            node, values['robot_description_timeout'], should_stop)
+        name, text = _wait_for_description(node, values['robot_description_timeout'], should_stop)
     hand = values['hand']
     model = model_from_urdf(
-        text, reference, source=name, joint_names=list(values['joint_names']) or None,
+        text,
+        reference,
+        source=name,
+        joint_names=list(values['joint_names']) or None,
         expected_hand=None if hand == AS_LISTED else hand,
-        accept_unknown_inertials=values['accept_unknown_inertials'])
+        accept_unknown_inertials=values['accept_unknown_inertials'],
+    )
     return ResolvedModel(model.description, (model.verdict.summary(), *model.verdict.notes), text)
 
 
@@ -75,12 +82,15 @@ def _require_no_contradiction(values: dict[str, Any]) -> None:
     if source == URDF_FILE and not values['urdf_file']:
         raise SettingsError('model_source is urdf_file, but urdf_file is empty; give its path.')
     if source != URDF_FILE and values['urdf_file']:
-        raise SettingsError(f'urdf_file is {values["urdf_file"]}, but model_source is {source}; '
-                            'set model_source to urdf_file, or leave urdf_file empty.')
+        raise SettingsError(
+            f'urdf_file is {values["urdf_file"]}, but model_source is {source}; '
+            'set model_source to urdf_file, or leave urdf_file empty.'
+        )
     if source != DESCRIPTION and values['inertial_set']:
         raise SettingsError(
             f'inertial_set is {values["inertial_set"]}, but model_source is {source}, whose '
-            'inertials are those of the URDF; leave inertial_set empty.')
+            'inertials are those of the URDF; leave inertial_set empty.'
+        )
 
 
 def _read(path: Path) -> str:
@@ -90,18 +100,23 @@ def _read(path: Path) -> str:
         raise UrdfError(f'urdf_file {error}') from error
 
 
-def _wait_for_description(node: Any, seconds: float, should_stop: Callable[[], bool],
-                          ) -> tuple[str, str]:
+def _wait_for_description(
+    node: Any,
+    seconds: float,
+    should_stop: Callable[[], bool],
+) -> tuple[str, str]:
     """Return the topic's resolved name and its text."""
     topic = node.resolve_topic_name(ROBOT_DESCRIPTION)
     until = time.monotonic() + seconds
     while (left := until - time.monotonic()) > 0.0:
-        heard, message = wait_for_message(String, node, topic, qos_profile=DESCRIPTION_QOS,
-                                          time_to_wait=min(left, _SLICE_S))
+        heard, message = wait_for_message(
+            String, node, topic, qos_profile=DESCRIPTION_QOS, time_to_wait=min(left, _SLICE_S)
+        )
         if heard and message is not None:
             return topic, message.data
         if should_stop() or not node.context.ok():
             raise DescriptionError(f'{topic} did not arrive before this node was told to stop.')
     raise DescriptionError(
         f'{topic} did not arrive within {seconds:g} s; is robot_state_publisher running in this '
-        'namespace? It publishes the description as transient local, and so must others.')
+        'namespace? It publishes the description as transient local, and so must others.'
+    )

@@ -44,14 +44,19 @@ class MonitorFeed(Node):
     def __init__(self, namespaces: Collection[str] = (), *, with_torques: bool = True) -> None:
         self._own_context = Context()
         rclpy.init(context=self._own_context, signal_handler_options=SignalHandlerOptions.NO)
-        super().__init__('monitor', context=self._own_context, enable_rosout=False,
-                         start_parameter_services=False)
+        super().__init__(
+            'monitor',
+            context=self._own_context,
+            enable_rosout=False,
+            start_parameter_services=False,
+        )
         self._namespaces, self._with_torques = set(namespaces), with_torques
         self._heard: dict[str, NodeView] = {}
         self._listened_to: set[str] = set()
         self._torque_topics: list[Subscription] = []
         self._diagnostics = self.create_subscription(
-            DiagnosticArray, '/diagnostics', self._on_diagnostics, _DIAGNOSTICS_DEPTH)
+            DiagnosticArray, '/diagnostics', self._on_diagnostics, _DIAGNOSTICS_DEPTH
+        )
 
     @property
     def nodes(self) -> list[NodeView]:
@@ -69,7 +74,8 @@ class MonitorFeed(Node):
         return bool(self.arms) and all(
             math.isfinite(node.command_rate)
             and (not self._with_torques or set(TORQUE_TERMS) <= node.torques.keys())
-            for node in self.arms)
+            for node in self.arms
+        )
 
     def poll(self) -> None:
         """Take what has come: all diagnostics, and the latest message of each torque topic."""
@@ -93,22 +99,34 @@ class MonitorFeed(Node):
             if self._namespaces and view.namespace not in self._namespaces:
                 continue
             view = self._heard.setdefault(name, view)
-            view.take(subject, Status(
-                LEVELS[entry.level[0]] if entry.level[0] < len(LEVELS) else 'ERROR',
-                entry.message, {pair.key: pair.value for pair in entry.values}), now)
+            view.take(
+                subject,
+                Status(
+                    LEVELS[entry.level[0]] if entry.level[0] < len(LEVELS) else 'ERROR',
+                    entry.message,
+                    {pair.key: pair.value for pair in entry.values},
+                ),
+                now,
+            )
             if self._with_torques and view.is_arm and name not in self._listened_to:
                 self._listen_to(view)
 
     def _listen_to(self, view: NodeView) -> None:
         self._listened_to.add(view.name)
         for term in TORQUE_TERMS:
-            self._torque_topics.append(self.create_subscription(
-                JointState, f'/{view.name}/{term}', partial(self._on_torques, view, term),
-                STATE_QOS))
+            self._torque_topics.append(
+                self.create_subscription(
+                    JointState,
+                    f'/{view.name}/{term}',
+                    partial(self._on_torques, view, term),
+                    STATE_QOS,
+                )
+            )
 
     def _on_torques(self, view: NodeView, term: str, message: JointState) -> None:
-        view.torques[term] = Torques(seconds(message.header.stamp), tuple(message.name),
-                                     tuple(message.effort))
+        view.torques[term] = Torques(
+            seconds(message.header.stamp), tuple(message.name), tuple(message.effort)
+        )
 
 
 def _take(subscription: Subscription) -> bool:

@@ -54,8 +54,13 @@ class CommandWatch:
         began = time.monotonic()
         # In a group of its own, which no executor serves while this waits.
         subscription = self._node.create_subscription(
-            Float64MultiArray, self._publisher.topic_name, lambda _: None, STATE_QOS, raw=True,
-            callback_group=MutuallyExclusiveCallbackGroup())
+            Float64MultiArray,
+            self._publisher.topic_name,
+            lambda _: None,
+            STATE_QOS,
+            raw=True,
+            callback_group=MutuallyExclusiveCallbackGroup(),
+        )
         heard = False
         try:
             while not heard and time.monotonic() - began < seconds:
@@ -66,9 +71,11 @@ class CommandWatch:
             self._node.destroy_subscription(subscription)
         if not heard:
             return ''
-        return (f'somebody else commands {self._publisher.topic_name} (heard after '
-                f'{1e3 * (time.monotonic() - began):.0f} ms); two sources of torque would '
-                'take turns. Stop the other one, or remap ~/command')
+        return (
+            f'somebody else commands {self._publisher.topic_name} (heard after '
+            f'{1e3 * (time.monotonic() - began):.0f} ms); two sources of torque would '
+            'take turns. Stop the other one, or remap ~/command'
+        )
 
     def sent(self, data: bytes) -> None:
         """Remember a command of ours."""
@@ -84,13 +91,19 @@ class CommandWatch:
         if self._subscription is None:
             self._foreign, self.opened = 0, True
             self._subscription = self._node.create_subscription(
-                Float64MultiArray, self._publisher.topic_name, self._on_command, STATE_QOS,
-                raw=True)
+                Float64MultiArray,
+                self._publisher.topic_name,
+                self._on_command,
+                STATE_QOS,
+                raw=True,
+            )
             return ''
         if not self._foreign:
             return ''
-        return (f'somebody else commands {self._publisher.topic_name} ({self._foreign} messages '
-                'that are not ours); stop the other one, then activate this node again')
+        return (
+            f'somebody else commands {self._publisher.topic_name} ({self._foreign} messages '
+            'that are not ours); stop the other one, then activate this node again'
+        )
 
     def close(self) -> None:
         """Stop watching."""
@@ -131,15 +144,21 @@ class MissingStates:
         infos = self._node.get_publishers_info_by_topic(self._topic)
         kinds = sorted({info.topic_type for info in infos})
         if not infos:
-            advice = ('nobody publishes there: start the driver or the simulator in this '
-                      'ROS_DOMAIN_ID, or remap joint_states to its topic')
+            advice = (
+                'nobody publishes there: start the driver or the simulator in this '
+                'ROS_DOMAIN_ID, or remap joint_states to its topic'
+            )
         elif kinds != ['sensor_msgs/msg/JointState']:
             advice = f'its type is {", ".join(kinds)}, not sensor_msgs/msg/JointState'
         else:
-            advice = (f'{len(infos)} publish there: is the driver in control of the arm, and does '
-                      'its quality of service fit a best-effort reader?')
-        return (f'no joint state on {self._topic} for {now - self._began:.0f} s; {advice} '
-                '(franka-dynamics doctor lists what there is)')
+            advice = (
+                f'{len(infos)} publish there: is the driver in control of the arm, and does '
+                'its quality of service fit a best-effort reader?'
+            )
+        return (
+            f'no joint state on {self._topic} for {now - self._began:.0f} s; {advice} '
+            '(franka-dynamics doctor lists what there is)'
+        )
 
 
 class StatePublishers:
@@ -189,9 +208,11 @@ class StatePublishers:
         came_beside = self._alone_and_trusted and trusted
         self._alone_and_trusted = came_beside
         if came_beside or now - self._several_since > _LISTED_AFTER_DEATH_S:
-            return (f'{self.count} nodes publish {self._topic}; states of two arms, or of one '
-                    'twice, cannot be told apart. Stop or remap the other one, then activate '
-                    'this node again')
+            return (
+                f'{self.count} nodes publish {self._topic}; states of two arms, or of one '
+                'twice, cannot be told apart. Stop or remap the other one, then activate '
+                'this node again'
+            )
         return ''
 
 
@@ -215,8 +236,9 @@ class ContactWatch:
 
     """
 
-    def __init__(self, controller: FeedforwardController, limits: ContactLimits,
-                 effort_friction: str) -> None:
+    def __init__(
+        self, controller: FeedforwardController, limits: ContactLimits, effort_friction: str
+    ) -> None:
         self._controller = controller
         self._limits = limits
         self._effort_friction = effort_friction
@@ -227,8 +249,9 @@ class ContactWatch:
 
     def _new_monitor(self) -> ContactMonitor:
         controller = self._controller
-        friction = friction_in_effort(self._effort_friction, controller.description,
-                                      controller.settings.profile)
+        friction = friction_in_effort(
+            self._effort_friction, controller.description, controller.settings.profile
+        )
         self._terms = controller.terms
         self.friction = friction is not None
         return ContactMonitor(controller.terms.true, self._limits, friction)

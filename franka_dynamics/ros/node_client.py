@@ -49,8 +49,9 @@ class NodeClient:
         self._name = f'/{name.strip("/")}'
         self._context = Context()
         rclpy.init(context=self._context, signal_handler_options=SignalHandlerOptions.NO)
-        self._node = rclpy.create_node('client', context=self._context, enable_rosout=False,
-                                       start_parameter_services=False)
+        self._node = rclpy.create_node(
+            'client', context=self._context, enable_rosout=False, start_parameter_services=False
+        )
         self._executor = SingleThreadedExecutor(context=self._context)
         self._executor.add_node(self._node)
 
@@ -64,11 +65,14 @@ class NodeClient:
 
     def get(self, parameter: str) -> Any:
         """Return a parameter's value."""
-        answer = self._ask(GetParameters, 'get_parameters',
-                           GetParameters.Request(names=[parameter]))
+        answer = self._ask(
+            GetParameters, 'get_parameters', GetParameters.Request(names=[parameter])
+        )
         if not answer.values or answer.values[0].type == 0:
-            raise NodeClientError(f'{self._name} has no parameter {parameter!r}; '
-                                  '`franka-dynamics parameters` prints all of them.')
+            raise NodeClientError(
+                f'{self._name} has no parameter {parameter!r}; '
+                '`franka-dynamics parameters` prints all of them.'
+            )
         return parameter_value_to_python(answer.values[0])
 
     def set(self, parameter: str, text: str) -> Any:
@@ -76,8 +80,9 @@ class NodeClient:
         try:
             value = yaml.safe_load(text)
         except yaml.YAMLError as error:
-            raise NodeClientError(f'{text[:80]!r} is no value: '
-                                  f'{" ".join(str(error).split())[:120]}.') from error
+            raise NodeClientError(
+                f'{text[:80]!r} is no value: {" ".join(str(error).split())[:120]}.'
+            ) from error
         before = self.get(parameter)
         # Somebody who types 1 for a number means 1.0.
         if isinstance(before, float) and isinstance(value, int) and not isinstance(value, bool):
@@ -88,8 +93,11 @@ class NodeClient:
             message = Parameter(parameter, value=value).to_parameter_msg()
         except (TypeError, ValueError, AssertionError) as error:
             raise NodeClientError(f'{text[:80]!r} cannot be the value of {parameter}.') from error
-        result = self._ask(SetParametersAtomically, 'set_parameters_atomically',
-                           SetParametersAtomically.Request(parameters=[message])).result
+        result = self._ask(
+            SetParametersAtomically,
+            'set_parameters_atomically',
+            SetParametersAtomically.Request(parameters=[message]),
+        ).result
         if not result.successful:
             raise NodeClientError(f'{self._name} refused {parameter}: {result.reason}')
         return value
@@ -101,12 +109,15 @@ class NodeClient:
 
     def change_state(self, transition: str) -> str:
         """Ask for a transition by its name; return the state that it led to."""
-        offered = self._ask(GetAvailableTransitions, 'get_available_transitions',
-                            GetAvailableTransitions.Request()).available_transitions
+        offered = self._ask(
+            GetAvailableTransitions, 'get_available_transitions', GetAvailableTransitions.Request()
+        ).available_transitions
         known = {one.transition.label: one.transition.id for one in offered}
         if transition not in known:
-            raise NodeClientError(f'{self._name} is {self.state()}, where {transition} is not '
-                                  f'possible; it takes {", ".join(sorted(known)) or "nothing"}.')
+            raise NodeClientError(
+                f'{self._name} is {self.state()}, where {transition} is not '
+                f'possible; it takes {", ".join(sorted(known)) or "nothing"}.'
+            )
         request = ChangeState.Request()
         request.transition.id = known[transition]
         if not self._ask(ChangeState, 'change_state', request).success:
@@ -130,8 +141,9 @@ class NodeClient:
             for entry in report.status:
                 said.update({pair.key: pair.value for pair in entry.values})
 
-        self._node.create_subscription(DiagnosticArray, f'{self._name}/reference_state', on_state,
-                                       REFERENCE_STATE_QOS)
+        self._node.create_subscription(
+            DiagnosticArray, f'{self._name}/reference_state', on_state, REFERENCE_STATE_QOS
+        )
         topic = f'{self._name}/reference'
         publisher = self._node.create_publisher(JointTrajectory, topic, REFERENCE_QOS)
         if not self._until(lambda: publisher.get_subscription_count() > 0, _PATIENCE_S):
@@ -145,8 +157,10 @@ class NodeClient:
             if self._until(lambda: bool(said), _ATTEMPT_S):
                 break
         if not self._until(lambda: said.get('state') in _ENDED, patience):
-            raise NodeClientError(f'{self._name} did not end the motion within {patience:g} s; '
-                                  f'it was last {said.get("state", "not heard")}.')
+            raise NodeClientError(
+                f'{self._name} did not end the motion within {patience:g} s; '
+                f'it was last {said.get("state", "not heard")}.'
+            )
         if said['state'] in _NOT_FOLLOWED:
             raise NodeClientError(f'the motion was {said["state"]}: {said.get("reason", "")}')
         return said['state']
@@ -157,7 +171,8 @@ class NodeClient:
             if not self._until(client.service_is_ready, _PATIENCE_S):
                 raise NodeClientError(
                     f'{self._name} does not answer within {_PATIENCE_S:g} s; is it running, in '
-                    'this ROS_DOMAIN_ID? `franka-dynamics monitor` lists what is heard.')
+                    'this ROS_DOMAIN_ID? `franka-dynamics monitor` lists what is heard.'
+                )
             self._until(lambda: False, _DISCOVERY_S)
             for _ in range(_ATTEMPTS):
                 future = client.call_async(request)
@@ -189,13 +204,25 @@ def read_trajectory(text: str, source: str) -> JointTrajectory:
     """
     try:
         content = yaml.safe_load(text)
-        points = [JointTrajectoryPoint(
-            positions=[float(x) for x in point['positions']],
-            velocities=[float(x) for x in point.get('velocities', [])],
-            accelerations=[float(x) for x in point.get('accelerations', [])],
-            time_from_start=Duration(**point['time_from_start'])) for point in content['points']]
+        points = [
+            JointTrajectoryPoint(
+                positions=[float(x) for x in point['positions']],
+                velocities=[float(x) for x in point.get('velocities', [])],
+                accelerations=[float(x) for x in point.get('accelerations', [])],
+                time_from_start=Duration(**point['time_from_start']),
+            )
+            for point in content['points']
+        ]
         return JointTrajectory(joint_names=list(content['joint_names']), points=points)
-    except (yaml.YAMLError, KeyError, TypeError, ValueError, AttributeError,
-            AssertionError) as error:
-        raise NodeClientError(f'{source} is no trajectory as `franka-dynamics excite` writes it: '
-                              f'{" ".join(str(error).split())[:120]}.') from error
+    except (
+        yaml.YAMLError,
+        KeyError,
+        TypeError,
+        ValueError,
+        AttributeError,
+        AssertionError,
+    ) as error:
+        raise NodeClientError(
+            f'{source} is no trajectory as `franka-dynamics excite` writes it: '
+            f'{" ".join(str(error).split())[:120]}.'
+        ) from error

@@ -43,8 +43,12 @@ class NodeGroup:
         with (self._folder / f'{module}.log').open('wb') as log:
             self._running[module] = subprocess.Popen(
                 [sys.executable, '-m', f'franka_dynamics.ros.{module}', '--ros-args', *arguments],
-                stdout=log, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
-                start_new_session=True, preexec_fn=default_signals)
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                stdin=subprocess.DEVNULL,
+                start_new_session=True,
+                preexec_fn=default_signals,
+            )
 
     def require_all(self) -> None:
         """
@@ -58,8 +62,10 @@ class NodeGroup:
         """
         for module, process in self._running.items():
             if process.poll() is not None:
-                raise NodeEndedError(f'{module} has ended with {process.returncode}: '
-                                     f'{last_line(self._folder / f"{module}.log")}')
+                raise NodeEndedError(
+                    f'{module} has ended with {process.returncode}: '
+                    f'{last_line(self._folder / f"{module}.log")}'
+                )
 
     def end_all(self) -> None:
         """End the nodes in the reverse order of their start, by SIGINT, then by SIGKILL."""

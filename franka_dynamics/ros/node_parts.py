@@ -88,7 +88,8 @@ class CycleCalls:
 
     def __init__(self) -> None:
         self._calls: SimpleQueue[tuple[Callable[[], Any], dict[str, Any], threading.Event]] = (
-            SimpleQueue())
+            SimpleQueue()
+        )
         self._thread: int | None = None
         self._wake: Callable[[], None] = lambda: None
 
@@ -181,5 +182,4 @@ def lower_priority() -> None:
     """Put this thread below the cycle's, where that is under SCHED_FIFO."""
     if os.sched_getscheduler(0) == os.SCHED_FIFO:
         priority = os.sched_getparam(0).sched_priority
-        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(
-            max(1, priority - _BELOW_CYCLE)))
+        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(max(1, priority - _BELOW_CYCLE)))

@@ -30,8 +30,11 @@ _NO_NODE = 'error creating node'  # how rcl says it
 _SOURCES = re.compile(r', at \S+:\d+')
 
 
-def start_node(make: Callable[[], Any], args: Sequence[str] | None,
-               signals: SignalHandlerOptions = SignalHandlerOptions.ALL) -> Any:
+def start_node(
+    make: Callable[[], Any],
+    args: Sequence[str] | None,
+    signals: SignalHandlerOptions = SignalHandlerOptions.ALL,
+) -> Any:
     """
     Initialise rclpy and return the node, its parameter files checked.
 
@@ -57,9 +60,11 @@ def start_node(make: Callable[[], Any], args: Sequence[str] | None,
     try:
         rclpy.init(args=arguments, signal_handler_options=signals)
     except RuntimeError as error:
-        what = ('security was asked for, but cannot be had'
-                if _security_requested() and 'SECURITY' in str(error)
-                else 'the command line was not understood')
+        what = (
+            'security was asked for, but cannot be had'
+            if _security_requested() and 'SECURITY' in str(error)
+            else 'the command line was not understood'
+        )
         raise SettingsError(f'{what}: {_plain(error)}.') from error
     try:
         node = make()
@@ -71,7 +76,8 @@ def start_node(make: Callable[[], Any], args: Sequence[str] | None,
             f'ROS_SECURITY_ENABLE is true, but {get_rmw_implementation_identifier()} cannot '
             f'secure a node here: {_first_line(error)}. The middleware of the PyPI wheels is '
             "built without security: use apt's ROS, or go without it on a network that nobody "
-            'else reaches (docs/howto/security.md).') from error
+            'else reaches (docs/howto/security.md).'
+        ) from error
     try:
         for path in files:
             require_section(path, node.get_fully_qualified_name())
@@ -122,9 +128,13 @@ class StopRequest:
             signal.signal(number, signal.SIG_IGN)
 
 
-def run_node(make: Callable[[], Any], run: Callable[[Any, StopRequest], int],
-             args: Sequence[str] | None = None, realtime: str = ON,
-             refusals: tuple[type[FrankaDynamicsError], ...] = ()) -> int:
+def run_node(
+    make: Callable[[], Any],
+    run: Callable[[Any, StopRequest], int],
+    args: Sequence[str] | None = None,
+    realtime: str = ON,
+    refusals: tuple[type[FrankaDynamicsError], ...] = (),
+) -> int:
     """
     Make a node and run it until SIGINT or SIGTERM.
 
@@ -204,8 +214,12 @@ def _run(node: Any, stop: StopRequest) -> int:
             for transition in (node.trigger_configure, node.trigger_activate):
                 if transition() != TransitionCallbackReturn.SUCCESS:
                     return REFUSED  # and the log says why
-        services = ServiceThread(node.service_part, lambda sentence: node.get_logger().warning(
-            sentence, throttle_duration_sec=_LOG_PERIOD_S))
+        services = ServiceThread(
+            node.service_part,
+            lambda sentence: node.get_logger().warning(
+                sentence, throttle_duration_sec=_LOG_PERIOD_S
+            ),
+        )
         node.calls.attach(cycles.wake)
         # While a service stops the node, its thread waits for this one's cycles.
         node.spin_cycles = time.sleep

@@ -25,8 +25,7 @@ _FORM = f'a parameter file starts with /**: and, below it, {_MARK}:'
 
 def given_files(arguments: Sequence[str]) -> list[Path]:
     """Return the files that a command line gives as --params-file."""
-    return [Path(value) for option, value in pairwise(arguments)
-            if option == '--params-file']
+    return [Path(value) for option, value in pairwise(arguments) if option == '--params-file']
 
 
 def read_sections(path: Path) -> dict[str, dict[str, Any]]:
@@ -120,7 +119,8 @@ def require_section(path: Path, node_name: str) -> None:
         raise SettingsError(
             f'{path} has no section for {node_name}; its sections are '
             f'{", ".join(sections) or "none"}. Name one /** or {node_name}: ROS would ignore the '
-            'file in silence, so nothing is started.')
+            'file in silence, so nothing is started.'
+        )
 
 
 def matches(pattern: str, node_name: str) -> bool:
@@ -144,15 +144,18 @@ def _collect(path: Path, name: str, value: Any, sections: dict[str, dict[str, An
 
 def _parameters(path: Path, value: Any, prefix: str = '') -> dict[str, Any]:
     if not isinstance(value, dict):
-        raise SettingsError(f'{path}: {_MARK} must hold "name: value" lines, indented; '
-                            f'got {value!r}.')
+        raise SettingsError(
+            f'{path}: {_MARK} must hold "name: value" lines, indented; got {value!r}.'
+        )
     flat: dict[str, Any] = {}
     for name, inner in value.items():
         if isinstance(inner, dict):
             flat.update(_parameters(path, inner, f'{prefix}{name}.'))
             continue
         if isinstance(inner, list) and {type(entry) for entry in inner} == {int, float}:
-            raise SettingsError(f'{path}: {prefix}{name} is {inner}; ROS takes no mixture of '
-                                'integers and decimals: write every number with a decimal point.')
+            raise SettingsError(
+                f'{path}: {prefix}{name} is {inner}; ROS takes no mixture of '
+                'integers and decimals: write every number with a decimal point.'
+            )
         flat[prefix + name] = inner
     return flat

@@ -25,10 +25,18 @@ from rclpy.parameter import Parameter, parameter_value_to_python
 from .parameter_files import matches, read_sections
 from ..errors import SettingsError
 
-_KINDS = {ParameterType.PARAMETER_BOOL: bool, ParameterType.PARAMETER_INTEGER: int,
-          ParameterType.PARAMETER_DOUBLE: float, ParameterType.PARAMETER_STRING: str}
-_LISTS = {ParameterType.PARAMETER_BOOL_ARRAY: bool, ParameterType.PARAMETER_INTEGER_ARRAY: int,
-          ParameterType.PARAMETER_DOUBLE_ARRAY: float, ParameterType.PARAMETER_STRING_ARRAY: str}
+_KINDS = {
+    ParameterType.PARAMETER_BOOL: bool,
+    ParameterType.PARAMETER_INTEGER: int,
+    ParameterType.PARAMETER_DOUBLE: float,
+    ParameterType.PARAMETER_STRING: str,
+}
+_LISTS = {
+    ParameterType.PARAMETER_BOOL_ARRAY: bool,
+    ParameterType.PARAMETER_INTEGER_ARRAY: int,
+    ParameterType.PARAMETER_DOUBLE_ARRAY: float,
+    ParameterType.PARAMETER_STRING_ARRAY: str,
+}
 
 
 class NoAnswerError(SettingsError):
@@ -89,10 +97,14 @@ def _load(client: _Client, path: Path, given: dict[str, Any]) -> Loaded:
     present = client.call(GetParameters, 'get_parameters', names).values
     if len(descriptors) != len(names) or len(present) != len(names):
         # rclpy answers with nothing at all if one of them does not exist.
-        unknown = [name for name in names if not client.call(
-            DescribeParameters, 'describe_parameters', [name]).descriptors]
-        raise SettingsError(f'{path}: {client.target} has no parameter {", ".join(unknown)}. '
-                            'Nothing was set.')
+        unknown = [
+            name
+            for name in names
+            if not client.call(DescribeParameters, 'describe_parameters', [name]).descriptors
+        ]
+        raise SettingsError(
+            f'{path}: {client.target} has no parameter {", ".join(unknown)}. Nothing was set.'
+        )
     changes = []
     for name, descriptor, value in zip(names, descriptors, present):
         requested = _as_declared(path, name, descriptor, given[name])
@@ -100,16 +112,21 @@ def _load(client: _Client, path: Path, given: dict[str, Any]) -> Loaded:
             if descriptor.read_only:
                 raise SettingsError(
                     f'{path}: {name} is {parameter_value_to_python(value)!r} and read-only, the '
-                    f'file says {given[name]!r}; start the node with it. Nothing was set.')
+                    f'file says {given[name]!r}; start the node with it. Nothing was set.'
+                )
             changes.append(Parameter.from_parameter_msg(_message(name, requested)))
     unchanged = tuple(name for name in names if name not in {one.name for one in changes})
     if not changes:
         return Loaded((), unchanged)
-    result = client.call(SetParametersAtomically, 'set_parameters_atomically',
-                         [change.to_parameter_msg() for change in changes]).result
+    result = client.call(
+        SetParametersAtomically,
+        'set_parameters_atomically',
+        [change.to_parameter_msg() for change in changes],
+    ).result
     changed = tuple(change.name for change in changes)
-    return Loaded(changed, unchanged, '' if result.successful
-                  else result.reason or 'the node gave no reason')
+    return Loaded(
+        changed, unchanged, '' if result.successful else result.reason or 'the node gave no reason'
+    )
 
 
 def _message(name: str, value: ParameterValue) -> Any:
@@ -118,28 +135,36 @@ def _message(name: str, value: ParameterValue) -> Any:
     return ParameterMessage(name=name, value=value)
 
 
-def _as_declared(path: Path, name: str, descriptor: ParameterDescriptor, value: Any,
-                 ) -> ParameterValue:
+def _as_declared(
+    path: Path,
+    name: str,
+    descriptor: ParameterDescriptor,
+    value: Any,
+) -> ParameterValue:
     """Return a value from YAML in the parameter's own type; 1 stands for 1.0, [] for any list."""
     kind = descriptor.type
-    field = {ParameterType.PARAMETER_BOOL: 'bool_value',
-             ParameterType.PARAMETER_INTEGER: 'integer_value',
-             ParameterType.PARAMETER_DOUBLE: 'double_value',
-             ParameterType.PARAMETER_STRING: 'string_value',
-             ParameterType.PARAMETER_BOOL_ARRAY: 'bool_array_value',
-             ParameterType.PARAMETER_INTEGER_ARRAY: 'integer_array_value',
-             ParameterType.PARAMETER_DOUBLE_ARRAY: 'double_array_value',
-             ParameterType.PARAMETER_STRING_ARRAY: 'string_array_value'}.get(kind)
+    field = {
+        ParameterType.PARAMETER_BOOL: 'bool_value',
+        ParameterType.PARAMETER_INTEGER: 'integer_value',
+        ParameterType.PARAMETER_DOUBLE: 'double_value',
+        ParameterType.PARAMETER_STRING: 'string_value',
+        ParameterType.PARAMETER_BOOL_ARRAY: 'bool_array_value',
+        ParameterType.PARAMETER_INTEGER_ARRAY: 'integer_array_value',
+        ParameterType.PARAMETER_DOUBLE_ARRAY: 'double_array_value',
+        ParameterType.PARAMETER_STRING_ARRAY: 'string_array_value',
+    }.get(kind)
     if field is None:
         raise SettingsError(f'{path}: {name} has a type that no file can give.')
     entries: Sequence[Any] = value if isinstance(value, list) else [value]
     want = _LISTS.get(kind) or _KINDS[kind]
     fits = isinstance(value, list) is (kind in _LISTS) and all(
-        type(entry) is want or (want is float and type(entry) is int) for entry in entries)
+        type(entry) is want or (want is float and type(entry) is int) for entry in entries
+    )
     if not fits:
         raise SettingsError(
             f'{path}: {name} is {value!r}, but must be '
-            f'{"a list of " if kind in _LISTS else ""}{want.__name__}. Nothing was set.')
+            f'{"a list of " if kind in _LISTS else ""}{want.__name__}. Nothing was set.'
+        )
     converted = [want(entry) for entry in entries]
     return ParameterValue(type=kind, **{field: converted if kind in _LISTS else converted[0]})
 
@@ -150,8 +175,9 @@ class _Client:
     def __init__(self, context: Context, target: str, timeout: float) -> None:
         self.target = target
         self._context, self._timeout = context, timeout
-        self._node = Node('load_parameters', context=context, start_parameter_services=False,
-                          enable_rosout=False)
+        self._node = Node(
+            'load_parameters', context=context, start_parameter_services=False, enable_rosout=False
+        )
         self._executor = SingleThreadedExecutor(context=context)
         self._executor.add_node(self._node)
 
@@ -163,9 +189,11 @@ class _Client:
         give_up = time.monotonic() + self._timeout
         while not client.wait_for_service(timeout_sec=0.1):
             if time.monotonic() > give_up:
-                raise NoAnswerError(f'{self.target} is not there: no service '
-                                    f'{self.target}/{service} within {self._timeout:g} s. '
-                                    'Is it running, in this namespace and ROS domain?')
+                raise NoAnswerError(
+                    f'{self.target} is not there: no service '
+                    f'{self.target}/{service} within {self._timeout:g} s. '
+                    'Is it running, in this namespace and ROS domain?'
+                )
         # A server that has not found this client yet throws its answer away: ask again.
         while time.monotonic() < give_up:
             future = client.call_async(request)
@@ -179,5 +207,3 @@ class _Client:
         self._executor.shutdown()
         self._node.destroy_node()
         self._context.try_shutdown()
-
-

@@ -29,32 +29,52 @@ GENERATOR = 'franka-dynamics parameters --all .'
 _LICENSE = '# Copyright 2026 The franka_dynamics authors\n# SPDX-License-Identifier: Apache-2.0\n'
 _COMMENT_WIDTH = 95
 
-_NOBODY_ELSE = ('Nobody else closes a loop around the arm, so weak gains do; they are stable with '
-                'torques that are held as long as state_timeout. No real arm is there to be '
-                'protected, so that an error of tracking and a stop do not latch.')
+_NOBODY_ELSE = (
+    'Nobody else closes a loop around the arm, so weak gains do; they are stable with '
+    'torques that are held as long as state_timeout. No real arm is there to be '
+    'protected, so that an error of tracking and a stop do not latch.'
+)
 # Of simulated arms: a process that waits 200 ms for a processor is to end nothing, nor one that
 # gets to read only some of a simulation's states. The merged topic of 30 Hz is still too slow.
-_SIMULATED = {'default_gains': True, 'min_input_rate': 50.0, 'state_timeout': 0.21,
-              'max_state_age': 0.0, 'max_tracking_error': [0.0], 'max_restarts': 1000}
+_SIMULATED = {
+    'default_gains': True,
+    'min_input_rate': 50.0,
+    'state_timeout': 0.21,
+    'max_state_age': 0.0,
+    'max_tracking_error': [0.0],
+    'max_restarts': 1000,
+}
 # What a target needs besides its name, and why.
 _TARGET_PARAMETERS: dict[str, tuple[str, dict[str, Any]]] = {
-    'fci': ("The joint states must be the robot's full-rate stream: in franka_ros2 "
-            'franka/joint_states, not the merged joint_states at 30 Hz.', {}),
-    'franka_gazebo': ("franka_ros2's Gazebo, whose plugin adds gravity. Stamps are simulated "
-                      f'time. {_NOBODY_ELSE}', {'use_sim_time': True, **_SIMULATED}),
-    'gz_ros2_control': ('Any Gazebo, with ros2_control or without. Stamps are simulated time. '
-                        f'{_NOBODY_ELSE}', {'use_sim_time': True, **_SIMULATED}),
-    'mujoco': ('The simulated arm of this package. On a busy computer it pauses and its stamps '
-               "fall behind the clock, as no real arm's do; neither is to end a run. "
-               f'{_NOBODY_ELSE}',
-               _SIMULATED),
+    'fci': (
+        "The joint states must be the robot's full-rate stream: in franka_ros2 "
+        'franka/joint_states, not the merged joint_states at 30 Hz.',
+        {},
+    ),
+    'franka_gazebo': (
+        "franka_ros2's Gazebo, whose plugin adds gravity. Stamps are simulated "
+        f'time. {_NOBODY_ELSE}',
+        {'use_sim_time': True, **_SIMULATED},
+    ),
+    'gz_ros2_control': (
+        f'Any Gazebo, with ros2_control or without. Stamps are simulated time. {_NOBODY_ELSE}',
+        {'use_sim_time': True, **_SIMULATED},
+    ),
+    'mujoco': (
+        'The simulated arm of this package. On a busy computer it pauses and its stamps '
+        "fall behind the clock, as no real arm's do; neither is to end a run. "
+        f'{_NOBODY_ELSE}',
+        _SIMULATED,
+    ),
 }
 
 
 def generated_files() -> dict[str, str]:
     """Return every generated file: path in the source tree to text."""
-    files = {f'config/feedforward/{name}.yaml': target_file(profile)
-             for name, profile in TARGETS.items()}
+    files = {
+        f'config/feedforward/{name}.yaml': target_file(profile)
+        for name, profile in TARGETS.items()
+    }
     for node in TABLES:
         files[f'config/{node}/default.yaml'] = parameter_file(node)
     files['docs/reference/parameters.md'] = page()
@@ -63,8 +83,10 @@ def generated_files() -> dict[str, str]:
 
 def parameter_file(node: str) -> str:
     """Return a node's complete parameter file: each parameter with its default, explained."""
-    lines = _head(f'Every parameter of the {node} node with its default, to be copied and edited. '
-                  'Lines that keep a default may go.')
+    lines = _head(
+        f'Every parameter of the {node} node with its default, to be copied and edited. '
+        'Lines that keep a default may go.'
+    )
     groups: list[str] = []
     for spec in TABLES[node]:
         *group, name = spec.name.split('.')
@@ -80,13 +102,20 @@ def target_file(profile: TargetProfile) -> str:
     """Return the parameters by which the feedforward node serves one target."""
     sentence, parameters = _TARGET_PARAMETERS[profile.name]
     gravity = 'the receiver' if profile.receiver_adds_gravity else 'this node'
-    friction = ('the receiver' if profile.receiver_adds_friction
-                else 'nobody, unless terms.friction is set')
-    lines = _head(f'The feedforward node for target {profile.name}. Gravity is compensated by '
-                  f'{gravity}, friction by {friction}. {sentence} All other parameters keep their '
-                  'defaults; default.yaml lists them.')
-    lines += [f'{_indent(0)}{name}: {as_yaml(value)}'
-              for name, value in {'target': profile.name, **parameters}.items()]
+    friction = (
+        'the receiver'
+        if profile.receiver_adds_friction
+        else 'nobody, unless terms.friction is set'
+    )
+    lines = _head(
+        f'The feedforward node for target {profile.name}. Gravity is compensated by '
+        f'{gravity}, friction by {friction}. {sentence} All other parameters keep their '
+        'defaults; default.yaml lists them.'
+    )
+    lines += [
+        f'{_indent(0)}{name}: {as_yaml(value)}'
+        for name, value in {'target': profile.name, **parameters}.items()
+    ]
     return '\n'.join(lines) + '\n'
 
 
@@ -94,10 +123,12 @@ def page() -> str:
     """Return the page that documents all parameters."""
     parts = [_HEAD]
     for node, table in TABLES.items():
-        parts.append(f'\n## {node}\nExecutable `{EXECUTABLES[node]}`, complete file '
-                     f'`config/{node}/default.yaml`.\n\n'
-                     '| parameter | type | default | allowed | meaning |\n'
-                     '|---|---|---|---|---|\n' + ''.join(_row(spec) for spec in table))
+        parts.append(
+            f'\n## {node}\nExecutable `{EXECUTABLES[node]}`, complete file '
+            f'`config/{node}/default.yaml`.\n\n'
+            '| parameter | type | default | allowed | meaning |\n'
+            '|---|---|---|---|---|\n' + ''.join(_row(spec) for spec in table)
+        )
     return ''.join(parts)
 
 
@@ -108,16 +139,31 @@ def as_yaml(value: Any) -> str:
 
 
 def _head(text: str) -> list[str]:
-    return [_LICENSE, *_comment(text, ''), f'# Generated by: {GENERATOR}', '/**:',
-            '  ros__parameters:']
+    return [
+        _LICENSE,
+        *_comment(text, ''),
+        f'# Generated by: {GENERATOR}',
+        '/**:',
+        '  ros__parameters:',
+    ]
 
 
 def _row(spec: ParameterSpec) -> str:
     unit = f' [{spec.unit}]' if spec.unit else ''
-    live = ('' if spec.read_only else ' May be changed while the node is inactive.'
-            if spec.while_inactive else ' May be changed while the node runs.')
-    cells = (f'`{spec.name}`', f'{spec.kind}{unit}', f'`{as_yaml(spec.default)}`',
-             constraints(spec), spec.sentence + live)
+    live = (
+        ''
+        if spec.read_only
+        else ' May be changed while the node is inactive.'
+        if spec.while_inactive
+        else ' May be changed while the node runs.'
+    )
+    cells = (
+        f'`{spec.name}`',
+        f'{spec.kind}{unit}',
+        f'`{as_yaml(spec.default)}`',
+        constraints(spec),
+        spec.sentence + live,
+    )
     return '| ' + ' | '.join(cell.replace('|', '\\|') for cell in cells) + ' |\n'
 
 
@@ -125,15 +171,25 @@ def _note(spec: ParameterSpec) -> str:
     """Return type, range and changeability in brackets."""
     bounds = constraints(spec)
     unit = f' in {spec.unit}' if spec.unit and spec.unit not in bounds else ''
-    changeable = ('' if spec.read_only else 'may be changed while inactive'
-                  if spec.while_inactive else 'may be changed while running')
+    changeable = (
+        ''
+        if spec.read_only
+        else 'may be changed while inactive'
+        if spec.while_inactive
+        else 'may be changed while running'
+    )
     parts = [spec.kind + unit, bounds, changeable]
     return f'({"; ".join(part for part in parts if part)})'
 
 
 def _comment(text: str, indent: str) -> list[str]:
-    return textwrap.wrap(text, _COMMENT_WIDTH, initial_indent=f'{indent}# ',
-                         subsequent_indent=f'{indent}# ', break_on_hyphens=False)
+    return textwrap.wrap(
+        text,
+        _COMMENT_WIDTH,
+        initial_indent=f'{indent}# ',
+        subsequent_indent=f'{indent}# ',
+        break_on_hyphens=False,
+    )
 
 
 def _indent(groups: int) -> str:

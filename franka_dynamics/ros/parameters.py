@@ -46,14 +46,18 @@ def check(spec: ParameterSpec, value: Any) -> None:
 
     """
     if spec.choices and value not in spec.choices:
-        raise SettingsError(f'{spec.name} is {shortened(repr(value))}; the choices are '
-                            f'{", ".join(map(repr, spec.choices))}.')
+        raise SettingsError(
+            f'{spec.name} is {shortened(repr(value))}; the choices are '
+            f'{", ".join(map(repr, spec.choices))}.'
+        )
     if spec.minimum is not None or spec.maximum is not None:
         low = -float('inf') if spec.minimum is None else spec.minimum
         high = float('inf') if spec.maximum is None else spec.maximum
         if not low <= value <= high:
-            raise SettingsError(f'{spec.name} is {value}; it must be within {low:g} and {high:g}'
-                                f'{" " + spec.unit if spec.unit else ""}.')
+            raise SettingsError(
+                f'{spec.name} is {value}; it must be within {low:g} and {high:g}'
+                f'{" " + spec.unit if spec.unit else ""}.'
+            )
 
 
 def declare(node: Any, table: Sequence[ParameterSpec]) -> None:
@@ -72,8 +76,12 @@ def declare(node: Any, table: Sequence[ParameterSpec]) -> None:
 
     for spec in table:
         descriptor = ParameterDescriptor(
-            name=spec.name, description=spec.sentence, read_only=spec.read_only,
-            additional_constraints=constraints(spec), **ranges(spec))
+            name=spec.name,
+            description=spec.sentence,
+            read_only=spec.read_only,
+            additional_constraints=constraints(spec),
+            **ranges(spec),
+        )
         given = node._parameter_overrides.get(spec.name)
         if given is not None and isinstance(given.value, (int, float)):
             check(spec, given.value)  # whose sentence says more than rclpy's
@@ -83,8 +91,8 @@ def declare(node: Any, table: Sequence[ParameterSpec]) -> None:
             parameter = node.declare_parameter(spec.name, default, descriptor)
         except (InvalidParameterTypeException, InvalidParameterValueException) as error:
             raise SettingsError(
-                f'{spec.name} must be of type {spec.kind} (default {spec.default!r}): '
-                f'{error}.') from error
+                f'{spec.name} must be of type {spec.kind} (default {spec.default!r}): {error}.'
+            ) from error
         if parameter.value is None:
             # Without a value of any kind, `ros2 param dump` would print no parameter at all.
             node._parameters[spec.name] = Parameter(spec.name, _types()[spec.kind], [])
@@ -103,11 +111,17 @@ def ranges(spec: ParameterSpec) -> dict[str, list[Any]]:
     if spec.minimum is None or spec.maximum is None:
         return {}
     if spec.kind == 'integer':
-        return {'integer_range': [IntegerRange(from_value=int(spec.minimum),
-                                               to_value=int(spec.maximum))]}
+        return {
+            'integer_range': [
+                IntegerRange(from_value=int(spec.minimum), to_value=int(spec.maximum))
+            ]
+        }
     if spec.kind == 'double':
-        return {'floating_point_range': [FloatingPointRange(from_value=float(spec.minimum),
-                                                            to_value=float(spec.maximum))]}
+        return {
+            'floating_point_range': [
+                FloatingPointRange(from_value=float(spec.minimum), to_value=float(spec.maximum))
+            ]
+        }
     return {}
 
 
@@ -115,8 +129,11 @@ def constraints(spec: ParameterSpec) -> str:
     """Return a parameter's choices or range as text for people."""
     if spec.choices:
         return 'one of ' + ', '.join(spec.choices)
-    bounds = [f'{word} {bound:g}' for word, bound in
-              (('at least', spec.minimum), ('at most', spec.maximum)) if bound is not None]
+    bounds = [
+        f'{word} {bound:g}'
+        for word, bound in (('at least', spec.minimum), ('at most', spec.maximum))
+        if bound is not None
+    ]
     return ' and '.join(bounds) + (f' {spec.unit}' if bounds and spec.unit else '')
 
 
@@ -127,11 +144,13 @@ def values(node: Any, table: Sequence[ParameterSpec]) -> dict[str, Any]:
 
 def announcement(changes: Sequence[Any]) -> str:
     """Return a line about parameters that were changed; arrays as one would type them."""
+
     def typed(value: Any) -> Any:
         return value.tolist() if isinstance(value, array) else value
 
     return 'now: ' + ', '.join(
-        f'{change.name} = {shortened(str(typed(change.value)), 200)}' for change in changes)
+        f'{change.name} = {shortened(str(typed(change.value)), 200)}' for change in changes
+    )
 
 
 def refuse_unknown(node: Any, table: Sequence[ParameterSpec]) -> None:
@@ -146,13 +165,17 @@ def refuse_unknown(node: Any, table: Sequence[ParameterSpec]) -> None:
     """
     known = [spec.name for spec in table]
     # rclpy has declared its own by now, but for those that come with a publisher.
-    unknown = sorted(name for name in node._parameter_overrides
-                     if not node.has_parameter(name) and not name.startswith('qos_overrides.'))
+    unknown = sorted(
+        name
+        for name in node._parameter_overrides
+        if not node.has_parameter(name) and not name.startswith('qos_overrides.')
+    )
     if unknown:
         raise SettingsError(
             f'{", ".join(_with_likeness(name, known) for name in unknown)}: no such parameter; '
             'docs/reference/parameters.md lists all of them. A misspelt one would be ignored in '
-            'silence, so nothing is started.')
+            'silence, so nothing is started.'
+        )
 
 
 def _with_likeness(name: str, known: Sequence[str]) -> str:
@@ -164,6 +187,11 @@ def _types() -> dict[str, Any]:
     from rclpy.parameter import Parameter
 
     kinds = Parameter.Type
-    return {'bool': kinds.BOOL, 'integer': kinds.INTEGER, 'double': kinds.DOUBLE,
-            'string': kinds.STRING, 'double_array': kinds.DOUBLE_ARRAY,
-            'string_array': kinds.STRING_ARRAY}
+    return {
+        'bool': kinds.BOOL,
+        'integer': kinds.INTEGER,
+        'double': kinds.DOUBLE,
+        'string': kinds.STRING,
+        'double_array': kinds.DOUBLE_ARRAY,
+        'string_array': kinds.STRING_ARRAY,
+    }

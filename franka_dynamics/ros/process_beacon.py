@@ -74,8 +74,9 @@ class BeaconWatch:
 
     """
 
-    def __init__(self, topic: str, appeared: Callable[[], None],
-                 vanished: Callable[[], None]) -> None:
+    def __init__(
+        self, topic: str, appeared: Callable[[], None], vanished: Callable[[], None]
+    ) -> None:
         self._address = _name(topic)
         self._appeared, self._vanished = appeared, vanished
         self._closed = threading.Event()

@@ -40,9 +40,11 @@ def request_realtime(default: str = ON, priority: int = PRIORITY) -> str:
     try:
         os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(priority))
     except PermissionError:
-        return ('no real-time scheduling: this user may not use SCHED_FIFO; add '
-                f'"@realtime - rtprio {priority}" to /etc/security/limits.conf and the user to '
-                'that group, or expect late cycles on a busy machine')
+        return (
+            'no real-time scheduling: this user may not use SCHED_FIFO; add '
+            f'"@realtime - rtprio {priority}" to /etc/security/limits.conf and the user to '
+            'that group, or expect late cycles on a busy machine'
+        )
     except (AttributeError, OSError) as error:
         return f'no real-time scheduling: {error}'
     if not any(name in os.environ for name in _PROFILES):

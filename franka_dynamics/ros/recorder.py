@@ -43,7 +43,8 @@ class BagRecorder:
             from rosbags.typesys import get_typestore, Stores
         except ImportError as error:
             raise MissingDependencyError(
-                "Recording needs rosbags: pip install 'franka_dynamics[replay]'.") from error
+                "Recording needs rosbags: pip install 'franka_dynamics[replay]'."
+            ) from error
         types = get_typestore(Stores.ROS2_JAZZY)
         # Messages so far, and when the first came (clock [s]), by topic.
         self.counts = dict.fromkeys(topics, 0)
@@ -53,9 +54,11 @@ class BagRecorder:
         for topic, kind in topics.items():
             package, *_ = kind.__module__.split('.')
             connection = self._writer.add_connection(
-                topic, f'{package}/msg/{kind.__name__}', typestore=types)
-            node.create_subscription(kind, topic, self._sink(topic, connection), _RECORDER_QOS,
-                                     raw=True)
+                topic, f'{package}/msg/{kind.__name__}', typestore=types
+            )
+            node.create_subscription(
+                kind, topic, self._sink(topic, connection), _RECORDER_QOS, raw=True
+            )
 
     def __enter__(self) -> BagRecorder:
         return self
@@ -70,4 +73,5 @@ class BagRecorder:
             if not self.counts[topic]:
                 self.first[topic] = now * 1e-9
             self.counts[topic] += 1
+
         return record

@@ -86,20 +86,31 @@ class _Watch:
         if progress.seconds > 1.0 and progress.rate < _FEW_HZ:
             found.append(f'{progress.rate:.0f} Hz is too slow to use')
         elif progress.seconds > 1.0 and progress.rate < _SLOW_HZ:
-            found.append(f'{progress.rate:.0f} Hz is slow; franka_ros2 has the full rate on '
-                         'franka/joint_states (--topic)')
+            found.append(
+                f'{progress.rate:.0f} Hz is slow; franka_ros2 has the full rate on '
+                'franka/joint_states (--topic)'
+            )
         if self.any and not self.effort_seen:
             found.append('no measured torque: effort is missing or zero')
         resting = [name for name, speed in zip(self._names, self.fastest) if speed < _MOVING]
         if self.any and progress.seconds > 2.0 and resting:
             all_rest = len(resting) == len(self._names)
-            found.append('no joint moves yet' if all_rest else
-                         f'{", ".join(name.rpartition("_")[2] for name in resting)} not moved yet')
+            found.append(
+                'no joint moves yet'
+                if all_rest
+                else f'{", ".join(name.rpartition("_")[2] for name in resting)} not moved yet'
+            )
         return found
 
 
-def record(bag: Path, joint_names: Sequence[str], topic: str, command: str, node: str,
-           go_on: Callable[[Progress], bool]) -> Progress:
+def record(
+    bag: Path,
+    joint_names: Sequence[str],
+    topic: str,
+    command: str,
+    node: str,
+    go_on: Callable[[Progress], bool],
+) -> Progress:
     """
     Record joint states, commands, references and diagnostics until told not to go on.
 
@@ -117,15 +128,20 @@ def record(bag: Path, joint_names: Sequence[str], topic: str, command: str, node
     """
     context = Context()
     rclpy.init(context=context, signal_handler_options=SignalHandlerOptions.NO)
-    own = rclpy.create_node('recorder', context=context, enable_rosout=False,
-                            start_parameter_services=False)
+    own = rclpy.create_node(
+        'recorder', context=context, enable_rosout=False, start_parameter_services=False
+    )
     executor = SingleThreadedExecutor(context=context)
     executor.add_node(own)
     watch, progress = _Watch(joint_names, topic), Progress()
     topics: dict[str, type] = {
-        topic: JointState, command: Float64MultiArray, '/diagnostics': DiagnosticArray,
-        f'{node}/feedforward': JointState, f'{node}/feedforward_trajectory': JointTrajectory,
-        f'{node}/reference': JointTrajectory}
+        topic: JointState,
+        command: Float64MultiArray,
+        '/diagnostics': DiagnosticArray,
+        f'{node}/feedforward': JointState,
+        f'{node}/feedforward_trajectory': JointTrajectory,
+        f'{node}/reference': JointTrajectory,
+    }
     try:
         with BagRecorder(own, bag, topics) as recorder:
             own.create_subscription(JointState, topic, watch.take, STATE_QOS)

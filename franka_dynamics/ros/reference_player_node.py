@@ -58,8 +58,9 @@ class ReferencePlayerNode(Node):
         self._published = False
         self._publisher = self.create_publisher(JointTrajectory, REFERENCE_TOPIC, REFERENCE_QOS)
         self.create_subscription(JointState, 'joint_states', self._on_state, STATE_QOS)
-        self.create_subscription(DiagnosticArray, REFERENCE_STATE_TOPIC, self._on_reference_state,
-                                 REFERENCE_STATE_QOS)
+        self.create_subscription(
+            DiagnosticArray, REFERENCE_STATE_TOPIC, self._on_reference_state, REFERENCE_STATE_QOS
+        )
 
     def play(self) -> int:
         """Publish the motion, wait until the arm's stamps have passed its end; exit status."""
@@ -67,17 +68,27 @@ class ReferencePlayerNode(Node):
         while self._latest is None or self._publisher.get_subscription_count() == 0:
             rclpy.spin_once(self, timeout_sec=0.1)
             if time.monotonic() > until:
-                missing = ('joint_states of this arm' if self._latest is None
-                           else f'a listener on {self._publisher.topic_name}')
-                print(f'{missing} did not appear within {self._plan["wait"]:g} s.',
-                      file=sys.stderr)
+                missing = (
+                    'joint_states of this arm'
+                    if self._latest is None
+                    else f'a listener on {self._publisher.topic_name}'
+                )
+                print(
+                    f'{missing} did not appear within {self._plan["wait"]:g} s.', file=sys.stderr
+                )
                 return NOT_DONE
         request = multisine(self._description, self._plan['duration'], self._plan['amplitude'])
         # A zero stamp starts it on arrival, and the node leads the arm to its first point.
         times = self._plan['lead_in'] + request.times
-        self._publisher.publish(trajectory_message(
-            list(request.joint_names), times, request.positions, request.velocities,
-            request.accelerations))
+        self._publisher.publish(
+            trajectory_message(
+                list(request.joint_names),
+                times,
+                request.positions,
+                request.velocities,
+                request.accelerations,
+            )
+        )
         self._published = True
         # By the arm's own stamps: whether they are simulated or fall behind, the node goes by
         # them too.
@@ -90,8 +101,11 @@ class ReferencePlayerNode(Node):
             for _ in range(_CALLBACKS):
                 rclpy.spin_once(self, timeout_sec=0.0)
             if time.monotonic() - self._arrival > self._plan['wait']:
-                print(f'no joint state has come for {self._plan["wait"]:g} s; is the arm still '
-                      'there, and its simulation not paused?', file=sys.stderr)
+                print(
+                    f'no joint state has come for {self._plan["wait"]:g} s; is the arm still '
+                    'there, and its simulation not paused?',
+                    file=sys.stderr,
+                )
                 return NOT_DONE
         return self._report(request, self._latest.position)
 
@@ -102,16 +116,22 @@ class ReferencePlayerNode(Node):
         tolerance = self._plan['tolerance']
         worst = f'{error[joint]:.3g} rad, {self._description.joint_names[joint]}'
         if self._not_followed:
-            print(f'the motion was not followed to its end: {self._not_followed} (the arm is '
-                  f'{worst} from its end).', file=sys.stderr)
+            print(
+                f'the motion was not followed to its end: {self._not_followed} (the arm is '
+                f'{worst} from its end).',
+                file=sys.stderr,
+            )
             return NOT_DONE
         if 0.0 < tolerance < error[joint]:
-            print(f'the arm is not where the motion ends: error at the end {worst}, more than '
-                  f'the tolerance of {tolerance:g} rad. /diagnostics says what the node saw.',
-                  file=sys.stderr)
+            print(
+                f'the arm is not where the motion ends: error at the end {worst}, more than '
+                f'the tolerance of {tolerance:g} rad. /diagnostics says what the node saw.',
+                file=sys.stderr,
+            )
             return NOT_DONE
-        print(f'error at the end: {worst}'
-              + (f' (tolerance {tolerance:g} rad)' if tolerance else ''))
+        print(
+            f'error at the end: {worst}' + (f' (tolerance {tolerance:g} rad)' if tolerance else '')
+        )
         return 0
 
     def _on_state(self, message: JointState) -> None:
@@ -132,16 +152,22 @@ def main(args: Sequence[str] | None = None) -> int:
     """Play once; 1 if it was not followed or nobody was there, 2 if a parameter is at fault."""
     arguments = list(sys.argv if args is None else args)
     parser = argparse.ArgumentParser(
-        prog='reference_player_node', description=__doc__,
+        prog='reference_player_node',
+        description=__doc__,
         epilog='Exit status: 0 the arm stands where the motion ends, 1 it does not, or nobody '
-               'followed the motion, 2 a parameter is at fault. config/reference_player/'
-               'default.yaml lists all parameters.')
-    parser.add_argument('--tolerance', type=float, metavar='RAD',
-                        help='largest error at the end, over the parameter tolerance; 0 only '
-                             'reports it')
+        'followed the motion, 2 a parameter is at fault. config/reference_player/'
+        'default.yaml lists all parameters.',
+    )
+    parser.add_argument(
+        '--tolerance',
+        type=float,
+        metavar='RAD',
+        help='largest error at the end, over the parameter tolerance; 0 only reports it',
+    )
     options = parser.parse_args(remove_ros_args(arguments)[1:])
-    overrides = ([] if options.tolerance is None
-                 else [Parameter('tolerance', value=options.tolerance)])
+    overrides = (
+        [] if options.tolerance is None else [Parameter('tolerance', value=options.tolerance)]
+    )
     try:
         node = start_node(lambda: ReferencePlayerNode(parameter_overrides=overrides), arguments)
         try:

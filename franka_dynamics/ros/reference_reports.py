@@ -56,17 +56,25 @@ class ReferenceReports:
         if self._controller.mode is Mode.RUNNING:
             self._tell(self._progress.accepted(planned, stamp, q))
         else:
-            self._tell(self._progress.passed_on(
-                stamp, 'torques were added to it, but it is not followed here: '
-                f'{self._controller.supervisor.reason}'))
+            self._tell(
+                self._progress.passed_on(
+                    stamp,
+                    'torques were added to it, but it is not followed here: '
+                    f'{self._controller.supervisor.reason}',
+                )
+            )
 
     def note(self) -> None:
         """Tell what has changed; cheap while no reference is under way."""
         if self._progress.under_way:
             controller = self._controller
-            self._tell(self._progress.update(
-                *self._state(), running=controller.mode is Mode.RUNNING,
-                reason=controller.stop_reason or controller.conflict))
+            self._tell(
+                self._progress.update(
+                    *self._state(),
+                    running=controller.mode is Mode.RUNNING,
+                    reason=controller.stop_reason or controller.conflict,
+                )
+            )
 
     def destroy(self) -> None:
         """Take the topic down."""
@@ -78,8 +86,12 @@ class ReferenceReports:
 
     def _tell(self, events: Sequence[ReferenceEvent]) -> None:
         for event in events:
-            pairs: dict[str, Any] = {'state': event.state.value, 'number': event.number,
-                                     'reason': event.reason, 'remaining [s]': event.remaining}
+            pairs: dict[str, Any] = {
+                'state': event.state.value,
+                'number': event.number,
+                'reason': event.reason,
+                'remaining [s]': event.remaining,
+            }
             text = f'reference {event.number} {event.state.value}'
             if event.error is not None:
                 joint = int(np.argmax(event.error))
@@ -91,9 +103,18 @@ class ReferenceReports:
                 text += f', {event.remaining:.3g} s before it'
             text += f': {event.reason}' if event.reason else ''
             bad = event.state in _BAD
-            message = DiagnosticArray(status=[status(
-                self._node.get_fully_qualified_name().lstrip('/'), 'Reference',
-                WARN if bad else OK, text, self._controller.description.name, pairs)])
+            message = DiagnosticArray(
+                status=[
+                    status(
+                        self._node.get_fully_qualified_name().lstrip('/'),
+                        'Reference',
+                        WARN if bad else OK,
+                        text,
+                        self._controller.description.name,
+                        pairs,
+                    )
+                ]
+            )
             message.header.stamp = stamp_from_seconds(event.stamp)
             self._publisher.publish(message)
             if event.state is ReferenceState.REFUSED:

@@ -84,13 +84,20 @@ class RawJointStateReader:
                 raise JointStateError(f'The joint state cannot be read: {error}.') from error
         sec, nanosec = _STAMP[layout.byte_order].unpack_from(data, BODY)
         if nanosec > MOST_NANOSECONDS:
-            raise JointStateError('The joint state cannot be read: it holds a time with '
-                                  f'{nanosec} nanoseconds.')
+            raise JointStateError(
+                f'The joint state cannot be read: it holds a time with {nanosec} nanoseconds.'
+            )
         n = layout.n
-        values = np.frombuffer(data, layout.byte_order + 'f8', layout.doubles,
-                               layout.begin)[layout.order].astype(np.float64, copy=False)
-        return JointReading(sec, nanosec, values[:n], values[n:2 * n],
-                            measured(values[2 * n:]) if len(values) > 2 * n else None)
+        values = np.frombuffer(data, layout.byte_order + 'f8', layout.doubles, layout.begin)[
+            layout.order
+        ].astype(np.float64, copy=False)
+        return JointReading(
+            sec,
+            nanosec,
+            values[:n],
+            values[n : 2 * n],
+            measured(values[2 * n :]) if len(values) > 2 * n else None,
+        )
 
     def _read_anew(self, data: bytes) -> JointReading:
         reader = CdrReader(data, MOST_STATE_BYTES)
@@ -107,14 +114,21 @@ class RawJointStateReader:
             arrays.append(reader.doubles())
             places.append((place, reader.place - _DOUBLE * len(arrays[-1])))
         reading = self._decoded.arrange(stamp, names, *arrays)
-        self._layout = _layout_of(data, reader.order, spans, places, len(names),
-                                  self._decoded.order, len(arrays[2]) > 0)
+        self._layout = _layout_of(
+            data, reader.order, spans, places, len(names), self._decoded.order, len(arrays[2]) > 0
+        )
         return reading
 
 
-def _layout_of(data: bytes, byte_order: str, spans: Sequence[tuple[int, int]],
-               places: Sequence[tuple[int, int]], count: int, pick: Sequence[int],
-               effort: bool) -> _Layout | None:
+def _layout_of(
+    data: bytes,
+    byte_order: str,
+    spans: Sequence[tuple[int, int]],
+    places: Sequence[tuple[int, int]],
+    count: int,
+    pick: Sequence[int],
+    effort: bool,
+) -> _Layout | None:
     """
     Return where the values of a message that was just read lie, or None if not in one row.
 
@@ -124,7 +138,8 @@ def _layout_of(data: bytes, byte_order: str, spans: Sequence[tuple[int, int]],
     # eight bytes of a count and its padding.
     step = count + 1
     if places[1][1] - places[0][1] != _DOUBLE * step or (
-            effort and places[2][1] - places[1][1] != _DOUBLE * step):
+        effort and places[2][1] - places[1][1] != _DOUBLE * step
+    ):
         return None
     order = [np.asarray(pick) + k * step for k in range(2 + effort)]
 
@@ -134,9 +149,17 @@ def _layout_of(data: bytes, byte_order: str, spans: Sequence[tuple[int, int]],
     counts = [kept(place, place + 4) for place, _ in places]
     first = places[0][1]
     return _Layout(
-        len(data), bytes(data[:BODY]), bytes(data[_AFTER_STAMP:first]),
-        tuple(kept(*span) for span in spans) + tuple(counts[:1]), tuple(counts[1:]), first,
-        (2 + effort) * step - 1, np.concatenate(order), len(pick), byte_order)
+        len(data),
+        bytes(data[:BODY]),
+        bytes(data[_AFTER_STAMP:first]),
+        tuple(kept(*span) for span in spans) + tuple(counts[:1]),
+        tuple(counts[1:]),
+        first,
+        (2 + effort) * step - 1,
+        np.concatenate(order),
+        len(pick),
+        byte_order,
+    )
 
 
 def _fits(layout: _Layout, data: bytes) -> bool:
@@ -145,10 +168,15 @@ def _fits(layout: _Layout, data: bytes) -> bool:
 
     Padding is whatever the serializer's memory held, and mostly the same as before.
     """
-    return (len(data) == layout.length and data.startswith(layout.start)
-            and (data[_AFTER_STAMP:layout.begin] == layout.head
-                 or all(data[begin:end] == kept for begin, end, kept in layout.constant))
-            and all(data[begin:end] == kept for begin, end, kept in layout.counts))
+    return (
+        len(data) == layout.length
+        and data.startswith(layout.start)
+        and (
+            data[_AFTER_STAMP : layout.begin] == layout.head
+            or all(data[begin:end] == kept for begin, end, kept in layout.constant)
+        )
+        and all(data[begin:end] == kept for begin, end, kept in layout.counts)
+    )
 
 
 _FIELDS = ('positions', 'velocities', 'accelerations', 'effort')
@@ -172,7 +200,8 @@ def read_trajectory(data: bytes) -> TrajectoryRequest:
         count = reader.count()
         if count > MOST_POINTS:
             raise ReferenceRefusedError(
-                f'The reference has {count} points; send between one and {MOST_POINTS}.')
+                f'The reference has {count} points; send between one and {MOST_POINTS}.'
+            )
         times, fields = _points(reader, count, len(names))
     except CdrError as error:
         raise ReferenceRefusedError(f'The reference cannot be read: {error}.') from error
@@ -181,13 +210,20 @@ def read_trajectory(data: bytes) -> TrajectoryRequest:
     if fields['positions'] is None:
         raise ReferenceRefusedError('The reference has no positions; they are needed.')
     return TrajectoryRequest(
-        joint_names=tuple(names), times=times, positions=fields['positions'],
-        velocities=fields['velocities'], accelerations=fields['accelerations'],
-        start=sec + 1e-9 * nanosec or None)
+        joint_names=tuple(names),
+        times=times,
+        positions=fields['positions'],
+        velocities=fields['velocities'],
+        accelerations=fields['accelerations'],
+        start=sec + 1e-9 * nanosec or None,
+    )
 
 
-def _points(reader: CdrReader, count: int, joints: int,
-            ) -> tuple[Array, dict[str, Array | None]]:
+def _points(
+    reader: CdrReader,
+    count: int,
+    joints: int,
+) -> tuple[Array, dict[str, Array | None]]:
     """Return times, shape (count,), and each field, shape (count, joints) or None."""
     times = np.empty(count)
     rows: dict[str, list[Array]] = {name: [] for name in _FIELDS}
@@ -207,7 +243,8 @@ def _rows(name: str, rows: list[Array], joints: int) -> Array | None:
         shown = f'{lengths[:3]}'[:-1] + (', ...]' if len(lengths) > 3 else ']')
         raise ReferenceRefusedError(
             f"The reference's {name} have {shown} values in its points for {joints} joints; give "
-            'one per joint in every point, or in none.')
+            'one per joint in every point, or in none.'
+        )
     return np.array(rows)
 
 
@@ -227,7 +264,7 @@ class CommandBytes:
         # padding before them is whatever its memory held; ours is always the same.)
         marked = doubles(np.full(n, -1.0))
         whole = bytes(serialize_message(Float64MultiArray(data=marked)))
-        self._head = whole[:len(whole) - _DOUBLE * n]
+        self._head = whole[: len(whole) - _DOUBLE * n]
         again = deserialize_message(self._head + marked.tobytes(), Float64MultiArray)
         self.direct = again.data == marked and not again.layout.dim
 

@@ -72,11 +72,15 @@ class SimulatorNode(Node):
         self._epoch = 0.0 if simulated else self._now()
         options: dict[str, Any] = {'qos_overriding_options': qos_overriding_options()}
         self._states = self.create_publisher(JointState, 'joint_states', PUBLISHER_QOS, **options)
-        self._clock_publisher = (self.create_publisher(Clock, '/clock', PUBLISHER_QOS)
-                                 if parameters['publish_clock'] else None)
+        self._clock_publisher = (
+            self.create_publisher(Clock, '/clock', PUBLISHER_QOS)
+            if parameters['publish_clock']
+            else None
+        )
         self._diagnostics = self.create_publisher(DiagnosticArray, '/diagnostics', 10)
-        self.create_subscription(Float64MultiArray, COMMAND_TOPIC, self._on_command,
-                                 PUBLISHER_QOS, **options)
+        self.create_subscription(
+            Float64MultiArray, COMMAND_TOPIC, self._on_command, PUBLISHER_QOS, **options
+        )
         self._command: np.ndarray | None = None
         self._fresh = False
         self._published_at = 0.0
@@ -94,11 +98,13 @@ class SimulatorNode(Node):
         if self._follows_clock and (parameters['publish_clock'] or not goes_by_clock):
             raise SettingsError(
                 'pacing is clock, which keeps pace with a /clock that somebody else publishes: '
-                'set use_sim_time and leave publish_clock false.')
+                'set use_sim_time and leave publish_clock false.'
+            )
         if parameters['publish_clock'] and goes_by_clock:
             raise SettingsError(
                 'publish_clock and use_sim_time are both set: this arm would wait for its own '
-                '/clock. Leave use_sim_time false here, or take pacing clock.')
+                '/clock. Leave use_sim_time false here, or take pacing clock.'
+            )
 
     def _now(self) -> float:
         return self.get_clock().now().nanoseconds * 1e-9
@@ -138,10 +144,10 @@ class SimulatorNode(Node):
         elif not self._braked:
             self.get_logger().info(
                 'the brakes are open: commands came without a gap for '
-                f'{self._simulation.settings.brake_release_after:g} s')
+                f'{self._simulation.settings.brake_release_after:g} s'
+            )
 
-    def _wait(self, executor: SingleThreadedExecutor, deadline: float,
-              stop: StopRequest) -> float:
+    def _wait(self, executor: SingleThreadedExecutor, deadline: float, stop: StopRequest) -> float:
         """Handle callbacks until the next step is due; return when that one was."""
         if self._follows_clock:
             return self._wait_for_clock(executor, stop)
@@ -230,23 +236,38 @@ class SimulatorNode(Node):
         braked, ran_away = self._simulation.braked, self._simulation.ran_away
         at_stops = self._simulation.at_stops
         if at_stops and at_stops != self._at_stops:
-            self.get_logger().warning(f'{", ".join(at_stops)} stand{"s"[len(at_stops) > 1:]} at '
-                                      'the end of the range; look at the torques or the motion '
-                                      'that took the arm there')
+            self.get_logger().warning(
+                f'{", ".join(at_stops)} stand{"s"[len(at_stops) > 1 :]} at '
+                'the end of the range; look at the torques or the motion '
+                'that took the arm there'
+            )
         self._at_stops = at_stops
-        self._diagnostics.publish(diagnostic_array(self, [status(
-            self.get_fully_qualified_name().lstrip('/'), 'Simulated arm',
-            ERROR if ran_away else WARN if braked or at_stops else OK,
-            ran_away or ('the brakes are closed' if braked else 'the brakes are open'),
-            self._names[0], {
-                'braked': braked, 'joints at their stops': ', '.join(at_stops) or 'none',
-                'simulated time [s]': float(self._simulation.time),
-                'step rate [Hz]': rate, 'steps commanded': self._steps_commanded,
-                'steps without a new command': self._missed,
-                'behind real time [ms]': 1e3 * self._slipped,
-                'commands refused': self._refused,
-                'round trip p50 [us]': 1e6 * self._latency.percentile(50),
-                'round trip p99 [us]': 1e6 * self._latency.percentile(99)})]))
+        self._diagnostics.publish(
+            diagnostic_array(
+                self,
+                [
+                    status(
+                        self.get_fully_qualified_name().lstrip('/'),
+                        'Simulated arm',
+                        ERROR if ran_away else WARN if braked or at_stops else OK,
+                        ran_away or ('the brakes are closed' if braked else 'the brakes are open'),
+                        self._names[0],
+                        {
+                            'braked': braked,
+                            'joints at their stops': ', '.join(at_stops) or 'none',
+                            'simulated time [s]': float(self._simulation.time),
+                            'step rate [Hz]': rate,
+                            'steps commanded': self._steps_commanded,
+                            'steps without a new command': self._missed,
+                            'behind real time [ms]': 1e3 * self._slipped,
+                            'commands refused': self._refused,
+                            'round trip p50 [us]': 1e6 * self._latency.percentile(50),
+                            'round trip p99 [us]': 1e6 * self._latency.percentile(99),
+                        },
+                    )
+                ],
+            )
+        )
 
 
 def main(args: Sequence[str] | None = None) -> int:

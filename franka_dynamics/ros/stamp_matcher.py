@@ -32,8 +32,12 @@ class StampMatcher:
 
     """
 
-    def __init__(self, node: Any, topics: Mapping[str, tuple[type, str]],
-                 callback: Callable[[float, dict[str, Any]], None]) -> None:
+    def __init__(
+        self,
+        node: Any,
+        topics: Mapping[str, tuple[type, str]],
+        callback: Callable[[float, dict[str, Any]], None],
+    ) -> None:
         self._names, self._callback = set(topics), callback
         self._pending: dict[tuple[int, int], dict[str, Any]] = {}
         self._latest = (-1, 0)

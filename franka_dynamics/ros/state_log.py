@@ -46,17 +46,21 @@ class StateLog:
             if self._fault:
                 self._logger.error(f'held off: {self._fault}')
             else:
-                self._logger.info('no longer held off: what the fault was about has changed, or '
-                                  'it was acknowledged')
+                self._logger.info(
+                    'no longer held off: what the fault was about has changed, or '
+                    'it was acknowledged'
+                )
 
     def _tell_mode(self, controller: FeedforwardController) -> None:
         if self._mode is Mode.RUNNING:
             again = ' again' if self._commanded else ''
             self._commanded = True
-            self._logger.info(f'commanding{again} (target {controller.settings.target}): '
-                              f'{controller.supervisor.reason}')
+            self._logger.info(
+                f'commanding{again} (target {controller.settings.target}): '
+                f'{controller.supervisor.reason}'
+            )
         elif self._mode is Mode.SILENT:
-            end = ('at the last gravity torque' if controller.holds_gravity else 'at zero torque')
+            end = 'at the last gravity torque' if controller.holds_gravity else 'at zero torque'
             self._logger.info(f'silent: the stop sequence has ended {end}')
         else:
             doing = 'braking' if self._mode is Mode.BRAKING else 'stopping'
@@ -91,4 +95,7 @@ class ClockLog:
             self.stands = True
             self._logger.info(
                 f'simulated time stands still at {clock:.3f} s: the last torque is held until it '
-                'goes on' if clock else 'no time has come on /clock, which use_sim_time waits for')
+                'goes on'
+                if clock
+                else 'no time has come on /clock, which use_sim_time waits for'
+            )

@@ -67,8 +67,9 @@ def system_checks(topic: str, command: str, listen: float) -> Iterator[Line]:
     """
     context = Context()
     rclpy.init(context=context, signal_handler_options=SignalHandlerOptions.NO)
-    node = rclpy.create_node('doctor', context=context, enable_rosout=False,
-                             start_parameter_services=False)
+    node = rclpy.create_node(
+        'doctor', context=context, enable_rosout=False, start_parameter_services=False
+    )
     executor = SingleThreadedExecutor(context=context)
     executor.add_node(node)
     heard, statuses = _Heard(), {}
@@ -93,66 +94,105 @@ def system_checks(topic: str, command: str, listen: float) -> Iterator[Line]:
 
 
 def _publishers(node: Any, topic: str) -> list[str]:
-    return sorted({f'{info.node_namespace.rstrip("/")}/{info.node_name}'
-                   for info in node.get_publishers_info_by_topic(topic)})
+    return sorted(
+        {
+            f'{info.node_namespace.rstrip("/")}/{info.node_name}'
+            for info in node.get_publishers_info_by_topic(topic)
+        }
+    )
 
 
 def _joint_states(node: Any, topic: str, heard: _Heard) -> Iterator[Line]:
     publishers = _publishers(node, topic)
     if not heard.count:
-        others = sorted(name for name, kinds in node.get_topic_names_and_types()
-                        if _JOINT_STATE in kinds and name != topic
-                        and node.count_publishers(name))
-        hint = (f'; joint states are on {", ".join(others[:5])}: choose one with --topic' if others
-                else '; start the driver or the simulator, in this ROS_DOMAIN_ID')
-        yield ('joint states', BAD, f'none came on {topic}, which has {len(publishers)} '
-               f'publishers{hint}')
+        others = sorted(
+            name
+            for name, kinds in node.get_topic_names_and_types()
+            if _JOINT_STATE in kinds and name != topic and node.count_publishers(name)
+        )
+        hint = (
+            f'; joint states are on {", ".join(others[:5])}: choose one with --topic'
+            if others
+            else '; start the driver or the simulator, in this ROS_DOMAIN_ID'
+        )
+        yield (
+            'joint states',
+            BAD,
+            f'none came on {topic}, which has {len(publishers)} publishers{hint}',
+        )
         return
     who = f'{heard.rate:.0f} Hz on {topic} from {", ".join(publishers) or "a node that left"}'
     if heard.rate < _LEAST_RATE_HZ:
-        yield ('joint states', BAD, f'{who}; a command needs {_LEAST_RATE_HZ:g} Hz: with '
-               'franka_ros2 take franka/joint_states')
+        yield (
+            'joint states',
+            BAD,
+            f'{who}; a command needs {_LEAST_RATE_HZ:g} Hz: with '
+            'franka_ros2 take franka/joint_states',
+        )
     else:
         yield 'joint states', GOOD, who
     if len(publishers) > 1:
-        yield ('joint states', BAD, f'{len(publishers)} nodes publish on one topic; stop all but '
-               'the driver')
-    yield ('measured torque', GOOD if heard.effort else NOTE,
-           'effort is there' if heard.effort else 'effort is missing or zero: nothing to replay, '
-           'identify or tell contact by')
+        yield (
+            'joint states',
+            BAD,
+            f'{len(publishers)} nodes publish on one topic; stop all but the driver',
+        )
+    yield (
+        'measured torque',
+        GOOD if heard.effort else NOTE,
+        'effort is there'
+        if heard.effort
+        else 'effort is missing or zero: nothing to replay, identify or tell contact by',
+    )
 
 
 def _clock(node: Any, heard: _Heard) -> Iterator[Line]:
     simulated = _publishers(node, '/clock')
     if simulated:
-        yield 'clock', NOTE, (f'/clock comes from {", ".join(simulated)}: nodes need '
-                              'use_sim_time true')
+        yield (
+            'clock',
+            NOTE,
+            (f'/clock comes from {", ".join(simulated)}: nodes need use_sim_time true'),
+        )
     if not heard.ages or simulated:
         return
     age = sorted(heard.ages)[len(heard.ages) // 2]
     if abs(age) <= _OLD_S:
         yield 'clock', GOOD, f'stamps are {1e3 * age:.1f} ms old in the median'
     else:
-        yield ('clock', BAD, f"stamps are {age:.3g} s off this machine's clock; synchronise the "
-               'clocks (chrony), or set max_state_age to 0 for a simulation that counts from zero')
+        yield (
+            'clock',
+            BAD,
+            f"stamps are {age:.3g} s off this machine's clock; synchronise the "
+            'clocks (chrony), or set max_state_age to 0 for a simulation that counts from zero',
+        )
 
 
 def _commands(node: Any, command: str) -> Iterator[Line]:
     publishers, listeners = _publishers(node, command), node.count_subscribers(command)
     if len(publishers) > 1:
-        yield ('commands', BAD, f'{", ".join(publishers)} all publish on {command}; an arm takes '
-               'torques from one')
+        yield (
+            'commands',
+            BAD,
+            f'{", ".join(publishers)} all publish on {command}; an arm takes torques from one',
+        )
     elif publishers:
-        yield 'commands', GOOD if listeners else NOTE, (
-            f'{publishers[0]} publishes on {command}, {listeners} listen')
+        yield (
+            'commands',
+            GOOD if listeners else NOTE,
+            (f'{publishers[0]} publishes on {command}, {listeners} listen'),
+        )
     else:
         yield 'commands', NOTE, f'nobody publishes on {command}'
 
 
 def _nodes(statuses: dict[str, tuple[int, str]]) -> Iterator[Line]:
     levels = {0: GOOD, 1: NOTE}
-    carriers = {name: status for name, status in statuses.items()
-                if name.endswith(': Gravity compensation')}
+    carriers = {
+        name: status
+        for name, status in statuses.items()
+        if name.endswith(': Gravity compensation')
+    }
     if not carriers:
         yield 'gravity', NOTE, 'no feedforward node is heard that could tell who carries the arm'
     for name, (level, text) in carriers.items():

@@ -46,8 +46,14 @@ class TermPublishers:
 
     """
 
-    def __init__(self, node: Any, controller: FeedforwardController, frame: str,
-                 reference_frame: str, effort_friction: str) -> None:
+    def __init__(
+        self,
+        node: Any,
+        controller: FeedforwardController,
+        frame: str,
+        reference_frame: str,
+        effort_friction: str,
+    ) -> None:
         self._controller = controller
         description = controller.description
         self._names = list(description.joint_names)
@@ -71,17 +77,25 @@ class TermPublishers:
             'pose': (PoseStamped, self._pose),
         }
         self._publishers = [
-            (node.create_lifecycle_publisher(
-                kind, f'~/{name}', PUBLISHER_QOS, qos_overriding_options=qos_overriding_options()),
-             make)
-            for name, (kind, make) in terms.items()]
+            (
+                node.create_lifecycle_publisher(
+                    kind,
+                    f'~/{name}',
+                    PUBLISHER_QOS,
+                    qos_overriding_options=qos_overriding_options(),
+                ),
+                make,
+            )
+            for name, (kind, make) in terms.items()
+        ]
         self._node = node
         self._wanted: list[tuple[Any, Callable[[Cycle, Time], Any]]] = []
 
     def refresh(self) -> None:
         """Look who listens; called a few times per second, not per cycle."""
-        self._wanted = [entry for entry in self._publishers
-                        if entry[0].get_subscription_count() > 0]
+        self._wanted = [
+            entry for entry in self._publishers if entry[0].get_subscription_count() > 0
+        ]
 
     @property
     def has_listeners(self) -> bool:
@@ -102,8 +116,9 @@ class TermPublishers:
         self._publishers, self._wanted = [], []
 
     def _effort(self, stamp: Time, torque: NDArray[np.float64] | None) -> JointState | None:
-        return None if torque is None else effort_message(
-            stamp, self._names, torque, self.base_frame)
+        return (
+            None if torque is None else effort_message(stamp, self._names, torque, self.base_frame)
+        )
 
     def _gravity(self, cycle: Cycle, stamp: Time) -> JointState | None:
         return self._effort(stamp, cycle.gravity)
@@ -118,37 +133,47 @@ class TermPublishers:
         if cycle.effort is None:
             return None
         self._renew_estimators()
-        return self._effort(stamp, self._observer.update(
-            cycle.stamp, cycle.q, cycle.dq, cycle.effort))
+        return self._effort(
+            stamp, self._observer.update(cycle.stamp, cycle.q, cycle.dq, cycle.effort)
+        )
 
     def _residual(self, cycle: Cycle, stamp: Time) -> JointState | None:
         if cycle.effort is None:
             return None
         self._renew_estimators()
-        return self._effort(stamp, self._plain_residual.update(
-            cycle.stamp, cycle.q, cycle.dq, cycle.effort))
+        return self._effort(
+            stamp, self._plain_residual.update(cycle.stamp, cycle.q, cycle.dq, cycle.effort)
+        )
 
     def _renew_estimators(self) -> None:
         """Begin anew with the present payload and gravity where these have changed."""
         terms = self._controller.terms
         if terms is not self._estimated_terms:
             self._estimated_terms = terms
-            friction = friction_in_effort(self._effort_friction, self._controller.description,
-                                          self._controller.settings.profile)
+            friction = friction_in_effort(
+                self._effort_friction,
+                self._controller.description,
+                self._controller.settings.profile,
+            )
             self._observer = MomentumObserver(terms.true, friction=friction)
             self._plain_residual = TorqueResidual(terms.true, friction)
 
     def _mass_matrix(self, cycle: Cycle, stamp: Time) -> JointState:
-        return effort_message(stamp, self._square,
-                              self._controller.terms.true.mass_matrix(cycle.q))
+        return effort_message(
+            stamp, self._square, self._controller.terms.true.mass_matrix(cycle.q)
+        )
 
     def _coriolis_matrix(self, cycle: Cycle, stamp: Time) -> JointState:
-        return effort_message(stamp, self._square, self._controller.terms.true.coriolis_matrix(
-            cycle.q, cycle.dq))
+        return effort_message(
+            stamp, self._square, self._controller.terms.true.coriolis_matrix(cycle.q, cycle.dq)
+        )
 
     def _jacobian(self, cycle: Cycle, stamp: Time) -> JointState:
-        return effort_message(stamp, self._twist, self._controller.terms.true.jacobian(
-            cycle.q, self._frame, self._reference_frame))
+        return effort_message(
+            stamp,
+            self._twist,
+            self._controller.terms.true.jacobian(cycle.q, self._frame, self._reference_frame),
+        )
 
     def _pose(self, cycle: Cycle, stamp: Time) -> PoseStamped:
         pose = self._controller.terms.true.frames(cycle.q)[self._frame_index]
@@ -158,7 +183,8 @@ class TermPublishers:
         position, orientation = message.pose.position, message.pose.orientation
         position.x, position.y, position.z = (float(value) for value in values[:3])
         orientation.x, orientation.y, orientation.z, orientation.w = (
-            float(value) for value in values[3:])
+            float(value) for value in values[3:]
+        )
         return message
 
 

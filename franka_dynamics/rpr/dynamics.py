@@ -70,9 +70,19 @@ class RprMasses:
         for number, (link, axis) in enumerate(((first, 0), (second, 2), (third, 1)), start=1):
             _require_symmetric(link, axis, number)
         one, two, three = (link.inertia_at_center_of_mass for link in (first, second, third))
-        return cls(first.mass, second.mass, third.mass, first.center_of_mass[0],
-                   second.center_of_mass[2], -third.center_of_mass[1], one[2, 2], two[0, 0],
-                   three[0, 0], three[1, 1], three[2, 2])
+        return cls(
+            first.mass,
+            second.mass,
+            third.mass,
+            first.center_of_mass[0],
+            second.center_of_mass[2],
+            -third.center_of_mass[1],
+            one[2, 2],
+            two[0, 0],
+            three[0, 0],
+            three[1, 1],
+            three[2, 2],
+        )
 
 
 @dataclass(frozen=True)
@@ -101,21 +111,31 @@ class RprDynamics:
     gravity_constant: float = 9.81
 
     @classmethod
-    def from_description(cls, description: ArmDescription,
-                         gravity_constant: float = 9.81) -> RprDynamics:
+    def from_description(
+        cls, description: ArmDescription, gravity_constant: float = 9.81
+    ) -> RprDynamics:
         """Return the closed form of a described arm with its friction, or DescriptionError."""
-        return cls(RprKinematics.from_description(description),
-                   RprMasses.from_links(*description.links), description.friction,
-                   gravity_constant)
+        return cls(
+            RprKinematics.from_description(description),
+            RprMasses.from_links(*description.links),
+            description.friction,
+            gravity_constant,
+        )
 
     def mass_matrix(self, q: ArrayLike) -> Array:
         """Return B(q), shape (..., 3, 3) (Busellato 2023, section 2.1, corrected)."""
         m, a1 = self.masses, self.kinematics.a1
         terms = self._terms(q)
         one = np.ones_like(terms.sigma)
-        b11 = (m.m1 * (a1 + m.k1)**2 + m.i1z
-               + m.m2 * (terms.extension**2 + (a1 - m.k2)**2) + m.i2x
-               + m.m3 * (terms.rho**2 + a1**2) + m.i3x * terms.s3**2 + m.i3y * terms.c3**2)
+        b11 = (
+            m.m1 * (a1 + m.k1) ** 2
+            + m.i1z
+            + m.m2 * (terms.extension**2 + (a1 - m.k2) ** 2)
+            + m.i2x
+            + m.m3 * (terms.rho**2 + a1**2)
+            + m.i3x * terms.s3**2
+            + m.i3y * terms.c3**2
+        )
         b12 = (m.m2 * m.k2 - a1 * (m.m2 + m.m3)) * one
         b13 = a1 * m.m3 * terms.sigma
         b22, b23 = (m.m2 + m.m3) * one, -m.m3 * terms.sigma
@@ -129,20 +149,24 @@ class RprDynamics:
         c12 and c21 have the m3 terms that the report lost, and c21 = -c12: C is not symmetric.
         """
         m = self.masses
-        position, velocity = np.broadcast_arrays(
-            finite_triples(q, 'q'), finite_triples(dq, 'dq'))
+        position, velocity = np.broadcast_arrays(finite_triples(q, 'q'), finite_triples(dq, 'dq'))
         terms = self._terms(position)
         v1, v2, v3 = np.moveaxis(velocity, -1, 0)
         by_d2 = (m.m2 + m.m3) * terms.extension + m.m3 * terms.kappa  # half dB11/dd2, "E"
-        by_theta3 = (-m.m3 * terms.rho * terms.sigma
-                     + (m.i3x - m.i3y) * terms.s3 * terms.c3)  # half dB11/dtheta3
+        by_theta3 = (
+            -m.m3 * terms.rho * terms.sigma + (m.i3x - m.i3y) * terms.s3 * terms.c3
+        )  # half dB11/dtheta3
         pull = m.m3 * terms.kappa
         zero = np.zeros_like(pull * v1)
         return _matrix(
-            (by_d2 * v2 + by_theta3 * v3, by_d2 * v1,
-             by_theta3 * v1 + self.kinematics.a1 * pull * v3),
+            (
+                by_d2 * v2 + by_theta3 * v3,
+                by_d2 * v1,
+                by_theta3 * v1 + self.kinematics.a1 * pull * v3,
+            ),
             (-by_d2 * v1, zero, -pull * v3),
-            (-by_theta3 * v1, zero, zero))
+            (-by_theta3 * v1, zero, zero),
+        )
 
     def gravity(self, q: ArrayLike) -> Array:
         """Return g(q) = (0, 0, m3 g (a3 C3 + k3 S3)), shape (..., 3): the printed one is right."""
@@ -160,8 +184,9 @@ class RprDynamics:
         lifted = (m.m1 + m.m2 + m.m3) * self.kinematics.d0 + m.m3 * self._terms(q).sigma
         return self.gravity_constant * lifted
 
-    def inverse_dynamics(self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike,
-                         h: ArrayLike | None = None) -> Array:
+    def inverse_dynamics(
+        self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike, h: ArrayLike | None = None
+    ) -> Array:
         """
         Return tau = B ddq + C dq + F + g + J_G^T h, shape (..., 3).
 
@@ -175,11 +200,13 @@ class RprDynamics:
             formulations is its opposite.
 
         """
-        return (np.einsum('...ij,...j->...i', self.mass_matrix(q), finite_triples(ddq, 'ddq'))
-                + self._resistance(q, dq, h))
+        return np.einsum(
+            '...ij,...j->...i', self.mass_matrix(q), finite_triples(ddq, 'ddq')
+        ) + self._resistance(q, dq, h)
 
-    def forward_dynamics(self, q: ArrayLike, dq: ArrayLike, tau: ArrayLike,
-                         h: ArrayLike | None = None) -> Array:
+    def forward_dynamics(
+        self, q: ArrayLike, dq: ArrayLike, tau: ArrayLike, h: ArrayLike | None = None
+    ) -> Array:
         """Return ddq of B ddq = tau - C dq - F - g - J_G^T h, shape (..., 3)."""
         free = finite_triples(tau, 'tau') - self._resistance(q, dq, h)
         return solve_acceleration(self.mass_matrix(q), free)
@@ -194,8 +221,10 @@ class RprDynamics:
             return total
         wrench = np.asarray(h, dtype=float)
         if wrench.shape[-1:] != (6,) or not np.isfinite(wrench).all():
-            raise JointVectorError('h must be six finite numbers, force [N] then moment [N m]; '
-                                   f'got {wrench.tolist()}.')
+            raise JointVectorError(
+                'h must be six finite numbers, force [N] then moment [N m]; '
+                f'got {wrench.tolist()}.'
+            )
         return total + np.einsum('...ai,...a->...i', self.kinematics.geometric_jacobian(q), wrench)
 
     def _terms(self, q: ArrayLike) -> _Terms:
@@ -227,7 +256,8 @@ def _require_symmetric(link: LinkInertia, axis: int, number: int) -> None:
         raise DescriptionError(
             f"The closed form needs link {number}'s centre of mass on {'xyz'[axis]} of its frame "
             f'and no products of inertia; got {link.center_of_mass.tolist()} m and '
-            f'{tensor.tolist()} kg m^2. The general formulations take any link.')
+            f'{tensor.tolist()} kg m^2. The general formulations take any link.'
+        )
 
 
 def _matrix(*rows: tuple[Array, Array, Array]) -> Array:

@@ -52,8 +52,10 @@ class RprKinematics:
     def __post_init__(self) -> None:
         """Refuse lengths that leave a joint without effect."""
         if self.a1 == 0.0 or not self.a3 > 0.0:
-            raise DescriptionError(f'An RPR manipulator needs a1 other than zero and a3 above '
-                                   f'zero; got a1 = {self.a1} and a3 = {self.a3}.')
+            raise DescriptionError(
+                f'An RPR manipulator needs a1 other than zero and a3 above '
+                f'zero; got a1 = {self.a1} and a3 = {self.a3}.'
+            )
 
     @classmethod
     def from_description(cls, description: ArmDescription) -> RprKinematics:
@@ -68,20 +70,29 @@ class RprKinematics:
         """
         rows = [joint.row for joint in description.joints]
         if tuple(joint.kind for joint in description.joints) != _KINDS:
-            raise DescriptionError(f'{description.name} is no RPR manipulator: its joints are '
-                                   f'{", ".join(joint.kind for joint in description.joints)}.')
+            raise DescriptionError(
+                f'{description.name} is no RPR manipulator: its joints are '
+                f'{", ".join(joint.kind for joint in description.joints)}.'
+            )
         quarter = 0.5 * np.pi
-        form = (DHRow(a=rows[0].a, alpha=quarter),
-                DHRow(alpha=-quarter, d=rows[1].d, theta=quarter),
-                DHRow(a=rows[2].a, theta=-quarter), DHRow())
+        form = (
+            DHRow(a=rows[0].a, alpha=quarter),
+            DHRow(alpha=-quarter, d=rows[1].d, theta=quarter),
+            DHRow(a=rows[2].a, theta=-quarter),
+            DHRow(),
+        )
         height = np.eye(4)
         height[2, 3] = description.base[2, 3]
-        if (description.convention is not Convention.STANDARD
-                or (*rows, description.flange) != form
-                or not np.array_equal(description.base, height)):
-            raise DescriptionError(f'{description.name} is an RPR arm, but not in the frames of '
-                                   'Busellato 2023, section 1.1: compare its rows and base with '
-                                   'config/arms/rpr.yaml.')
+        if (
+            description.convention is not Convention.STANDARD
+            or (*rows, description.flange) != form
+            or not np.array_equal(description.base, height)
+        ):
+            raise DescriptionError(
+                f'{description.name} is an RPR arm, but not in the frames of '
+                'Busellato 2023, section 1.1: compare its rows and base with '
+                'config/arms/rpr.yaml.'
+            )
         return cls(height[2, 3], rows[0].a, rows[1].d, rows[2].a)
 
     def forward(self, q: ArrayLike) -> Array:
@@ -93,7 +104,8 @@ class RprKinematics:
             (s1 * c3, -s1 * s3, -c1, reach * s1 + self.a1 * c1),
             (-c1 * c3, c1 * s3, -s1, -reach * c1 + self.a1 * s1),
             (s3, c3, zero, self.d0 + self.a3 * s3),
-            (zero, zero, zero, zero + 1.0))
+            (zero, zero, zero, zero + 1.0),
+        )
 
     def inverse(self, position: ArrayLike) -> Array:
         """
@@ -125,18 +137,27 @@ class RprKinematics:
         if abs(rise) > 1.0 + _EDGE_EPS:
             raise UnreachableError(
                 f'{_point(target)} is out of reach: its height above the shoulder, '
-                f'{z - self.d0:.6g} m, exceeds a3 = {self.a3:g} m.')
+                f'{z - self.d0:.6g} m, exceeds a3 = {self.a3:g} m.'
+            )
         squared = x * x + y * y - self.a1**2
         if squared < -_EDGE_EPS * self.a1**2:
             raise UnreachableError(
                 f'{_point(target)} is out of reach: it is {np.hypot(x, y):.6g} m from the '
-                f'vertical axis, nearer than a1 = {abs(self.a1):g} m.')
+                f'vertical axis, nearer than a1 = {abs(self.a1):g} m.'
+            )
         sine = min(1.0, max(-1.0, rise))
         cosine, reach = np.sqrt((1.0 - sine) * (1.0 + sine)), np.sqrt(max(0.0, squared))
         branches = [(sign * reach, other * cosine) for sign in (1, -1) for other in (1, -1)]
-        return np.array([
-            (np.arctan2(w * x + self.a1 * y, self.a1 * x - w * y),
-             w - self.a3 * c3 - self.d2bar, np.arctan2(sine, c3)) for w, c3 in branches])
+        return np.array(
+            [
+                (
+                    np.arctan2(w * x + self.a1 * y, self.a1 * x - w * y),
+                    w - self.a3 * c3 - self.d2bar,
+                    np.arctan2(sine, c3),
+                )
+                for w, c3 in branches
+            ]
+        )
 
     def inverse_within(self, position: ArrayLike, lower: ArrayLike, upper: ArrayLike) -> Array:
         """
@@ -165,8 +186,10 @@ class RprKinematics:
             If a vector is not three finite numbers.
 
         """
-        low, high = (finite_triples(values, name, (3,)) for values, name in
-                     ((lower, 'lower'), (upper, 'upper')))
+        low, high = (
+            finite_triples(values, name, (3,))
+            for values, name in ((lower, 'lower'), (upper, 'upper'))
+        )
         branches = self.inverse(position)
         turns = 2.0 * np.pi * np.array([1.0, 0.0, 1.0])
         middle = 0.5 * (low + high)
@@ -182,7 +205,8 @@ class RprKinematics:
             raise UnreachableError(
                 f'{_point(np.asarray(position, dtype=float))} is out of reach within the joint '
                 f'limits: the nearest branch needs {("theta1", "d2", "theta3")[joint]} = '
-                f'{branches[nearest, joint]:.6g}, outside {low[joint]:g} to {high[joint]:g}.')
+                f'{branches[nearest, joint]:.6g}, outside {low[joint]:g} to {high[joint]:g}.'
+            )
         return np.asarray(branches[kept])
 
     def determinant(self, q: ArrayLike) -> Array:
@@ -215,13 +239,17 @@ class RprKinematics:
             (zero, zero, self.a3 * c3),
             (zero, zero, -c1),
             (zero, zero, -s1),
-            (one, zero, zero))
+            (one, zero, zero),
+        )
 
     def _parts(self, q: ArrayLike) -> tuple[tuple[Array, Array], tuple[Array, Array], Array]:
         """Return (S1, C1), (S3, C3) and D = d2bar + d2."""
         theta1, d2, theta3 = np.moveaxis(finite_triples(q, 'q'), -1, 0)
-        return ((np.sin(theta1), np.cos(theta1)), (np.sin(theta3), np.cos(theta3)),
-                self.d2bar + d2)
+        return (
+            (np.sin(theta1), np.cos(theta1)),
+            (np.sin(theta3), np.cos(theta3)),
+            self.d2bar + d2,
+        )
 
 
 def finite_triples(values: ArrayLike, name: str, shape: tuple[int, ...] | None = None) -> Array:

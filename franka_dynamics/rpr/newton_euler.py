@@ -18,8 +18,7 @@ import sympy as sp
 from .symbolic import A2, central_tensors, G, H1, H3, M1, M2, M3, PUSHES, RATES, reduced, steps
 
 _Z0 = sp.Matrix([0, 0, 1])
-_CENTERS = tuple(sp.Matrix(center) for center in
-                 ((H1 / 2, 0, 0), (0, 0, A2 / 2), (0, -H3 / 2, 0)))
+_CENTERS = tuple(sp.Matrix(center) for center in ((H1 / 2, 0, 0), (0, 0, A2 / 2), (0, -H3 / 2, 0)))
 END_FORCE = sp.Matrix(sp.symbols('fex fey fez', real=True))
 END_MOMENT = sp.Matrix(sp.symbols('nex ney nez', real=True))
 
@@ -67,8 +66,11 @@ def outward() -> list[Outward]:
             alpha = alpha + PUSHES[i] * axis + RATES[i] * before.cross(axis)
         omega, alpha = _tidy(omega), _tidy(alpha)
         acceleration = _tidy(acceleration + _carried(omega, alpha, lever))
-        links.append(Outward(omega, alpha, acceleration,
-                             _tidy(acceleration + _carried(omega, alpha, center))))
+        links.append(
+            Outward(
+                omega, alpha, acceleration, _tidy(acceleration + _carried(omega, alpha, center))
+            )
+        )
     return links
 
 
@@ -84,8 +86,13 @@ def inward() -> list[Inward]:
         carried = turn * next_force
         push = masses[i] * motion.center_acceleration
         spin = tensors[i] * motion.omega
-        moment = (turn * next_moment + (lever + center).cross(push) + lever.cross(carried)
-                  + tensors[i] * motion.alpha + motion.omega.cross(spin))
+        moment = (
+            turn * next_moment
+            + (lever + center).cross(push)
+            + lever.cross(carried)
+            + tensors[i] * motion.alpha
+            + motion.omega.cross(spin)
+        )
         own_force, own_moment = wrench_letters(i + 1)
         load = own_force if i == 1 else own_moment
         joints.append(Inward(_tidy(carried + push), _tidy(moment), load.dot(back * _Z0)))
@@ -98,7 +105,8 @@ def wrench_letters(link: int) -> tuple[sp.Matrix, sp.Matrix]:
         return END_FORCE, END_MOMENT
     force, moment = (
         sp.Matrix(sp.symbols(' '.join(f'{kind}{link}{axis}' for axis in 'xyz'), real=True))
-        for kind in 'fn')
+        for kind in 'fn'
+    )
     return force, moment
 
 

@@ -26,7 +26,7 @@ G = sp.Symbol('g', positive=True)
 RATES = sp.Matrix(sp.symbols('v1 v2 v3', real=True))
 PUSHES = sp.Matrix(sp.symbols('w1 w2 w3', real=True))
 BOX_A2_ALONG_Z = M2 * (A2**2 + B2**2) / 12
-BOX_AS_PRINTED = M2 * (B2**2 + sp.Symbol('c2', positive=True)**2) / 12
+BOX_AS_PRINTED = M2 * (B2**2 + sp.Symbol('c2', positive=True) ** 2) / 12
 _Z0 = sp.Matrix([0, 0, 1])
 
 
@@ -46,17 +46,26 @@ def reduced(expression: sp.Expr) -> sp.Expr:
     result = sp.expand(expression)
     for sine, cosine in ((S1, C1), (S3, C3)):
         polynomial = sp.Poly(result, cosine)
-        result = sp.expand(sum(
-            coefficient * cosine**(power % 2) * (1 - sine**2)**(power // 2)
-            for (power,), coefficient in polynomial.terms()))
+        result = sp.expand(
+            sum(
+                coefficient * cosine ** (power % 2) * (1 - sine**2) ** (power // 2)
+                for (power,), coefficient in polynomial.terms()
+            )
+        )
     return result
 
 
 def by_joint(expression: sp.Expr) -> sp.Matrix:
     """Return the derivatives by theta1, d2 and theta3, (1, 3)."""
-    return sp.Matrix([[sp.diff(expression, S1) * C1 - sp.diff(expression, C1) * S1,
-                       sp.diff(expression, D),
-                       sp.diff(expression, S3) * C3 - sp.diff(expression, C3) * S3]])
+    return sp.Matrix(
+        [
+            [
+                sp.diff(expression, S1) * C1 - sp.diff(expression, C1) * S1,
+                sp.diff(expression, D),
+                sp.diff(expression, S3) * C3 - sp.diff(expression, C3) * S3,
+            ]
+        ]
+    )
 
 
 def steps() -> tuple[sp.Matrix, sp.Matrix, sp.Matrix]:
@@ -106,7 +115,8 @@ def centers_of_mass() -> tuple[sp.Matrix, sp.Matrix, sp.Matrix]:
     local = ((H1 / 2, 0, 0), (0, 0, A2 / 2), (0, -H3 / 2, 0))
     first, second, third = (
         (pose * sp.Matrix([*center, 1]))[:3, 0].applyfunc(sp.expand)
-        for pose, center in zip(poses()[1:], local))
+        for pose, center in zip(poses()[1:], local)
+    )
     return first, second, third
 
 
@@ -130,21 +140,33 @@ def lagrange() -> EquationsOfMotion:
     for i, (mass, center, tensor) in enumerate(zip(masses, centers_of_mass(), central_tensors())):
         linear, angular = partial_jacobians(center, i + 1)
         rotation = poses()[i + 1][:3, :3]
-        inertia += (mass * linear.T * linear
-                    + angular.T * rotation * tensor * rotation.T * angular)
+        inertia += mass * linear.T * linear + angular.T * rotation * tensor * rotation.T * angular
         potential += mass * G * center[2]
     inertia = inertia.applyfunc(reduced)
     return EquationsOfMotion(
-        inertia, christoffel(inertia), by_joint(potential).T,
-        sp.Rational(1, 2) * (RATES.T * inertia * RATES)[0], sp.expand(potential))
+        inertia,
+        christoffel(inertia),
+        by_joint(potential).T,
+        sp.Rational(1, 2) * (RATES.T * inertia * RATES)[0],
+        sp.expand(potential),
+    )
 
 
 def christoffel(inertia: sp.Matrix) -> sp.Matrix:
     """Return c_ij = sum of 1/2 (db_ij/dq_k + db_ik/dq_j - db_jk/dq_i) dq_k (section 3)."""
     slopes = [[by_joint(inertia[i, j]) for j in range(3)] for i in range(3)]
-    return sp.Matrix(3, 3, lambda i, j: reduced(sum(
-        sp.Rational(1, 2) * (slopes[i][j][k] + slopes[i][k][j] - slopes[j][k][i]) * RATES[k]
-        for k in range(3))))
+    return sp.Matrix(
+        3,
+        3,
+        lambda i, j: reduced(
+            sum(
+                sp.Rational(1, 2)
+                * (slopes[i][j][k] + slopes[i][k][j] - slopes[j][k][i])
+                * RATES[k]
+                for k in range(3)
+            )
+        ),
+    )
 
 
 def closed_forms() -> EquationsOfMotion:
@@ -159,23 +181,38 @@ def closed_forms() -> EquationsOfMotion:
     """
     rho, sigma = D + A3 * C3 + H3 * S3 / 2, A3 * S3 - H3 * C3 / 2
     kappa = A3 * C3 + H3 * S3 / 2
-    b11 = (M1 * ((A1 + H1 / 2)**2 + (3 * R1**2 + H1**2) / 12)
-           + M2 * (D**2 + (A1 - A2 / 2)**2) + I2X
-           + M3 * (rho**2 + A1**2 + (3 * R3**2 + H3**2) * S3**2 / 12 + R3**2 * C3**2 / 2))
+    b11 = (
+        M1 * ((A1 + H1 / 2) ** 2 + (3 * R1**2 + H1**2) / 12)
+        + M2 * (D**2 + (A1 - A2 / 2) ** 2)
+        + I2X
+        + M3 * (rho**2 + A1**2 + (3 * R3**2 + H3**2) * S3**2 / 12 + R3**2 * C3**2 / 2)
+    )
     b12, b13 = M2 * A2 / 2 - A1 * (M2 + M3), A1 * M3 * sigma
     b23, b33 = -M3 * sigma, M3 * (A3**2 + H3**2 / 3 + R3**2 / 4)
     inertia = sp.Matrix([[b11, b12, b13], [b12, M2 + M3, b23], [b13, b23, b33]])
     by_d2 = (M2 + M3) * D + M3 * kappa
     by_theta3 = M3 * (-rho * sigma + (H3**2 - 3 * R3**2) * S3 * C3 / 12)
     v1, v2, v3 = RATES
-    coriolis = sp.Matrix([
-        [by_d2 * v2 + by_theta3 * v3, by_d2 * v1, by_theta3 * v1 + A1 * M3 * kappa * v3],
-        [-by_d2 * v1, 0, -M3 * kappa * v3],
-        [-by_theta3 * v1, 0, 0]])
-    kinetic = (sp.Rational(1, 2) * (b11 * v1**2 + (M2 + M3) * v2**2 + b33 * v3**2)
-               + b12 * v1 * v2 + b13 * v1 * v3 + b23 * v2 * v3)
-    forms = EquationsOfMotion(inertia, coriolis, sp.Matrix([0, 0, M3 * G * kappa]), kinetic,
-                              G * ((M1 + M2 + M3) * D0 + M3 * sigma))
+    coriolis = sp.Matrix(
+        [
+            [by_d2 * v2 + by_theta3 * v3, by_d2 * v1, by_theta3 * v1 + A1 * M3 * kappa * v3],
+            [-by_d2 * v1, 0, -M3 * kappa * v3],
+            [-by_theta3 * v1, 0, 0],
+        ]
+    )
+    kinetic = (
+        sp.Rational(1, 2) * (b11 * v1**2 + (M2 + M3) * v2**2 + b33 * v3**2)
+        + b12 * v1 * v2
+        + b13 * v1 * v3
+        + b23 * v2 * v3
+    )
+    forms = EquationsOfMotion(
+        inertia,
+        coriolis,
+        sp.Matrix([0, 0, M3 * G * kappa]),
+        kinetic,
+        G * ((M1 + M2 + M3) * D0 + M3 * sigma),
+    )
     _require_equal(forms, lagrange())
     return forms
 

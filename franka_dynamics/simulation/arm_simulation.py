@@ -116,31 +116,49 @@ class ArmSimulation:
         carried = settings.payload
         loaded = description.with_payload(carried) if carried.mass else description
         self._substeps = 1 if settings.elasticity is None else _ELASTIC_SUBSTEPS
-        self.model = build_mujoco(loaded, gravity=settings.gravity,
-                                  timestep=settings.timestep / self._substeps, stops=True)
+        self.model = build_mujoco(
+            loaded,
+            gravity=settings.gravity,
+            timestep=settings.timestep / self._substeps,
+            stops=True,
+        )
         self.data = self._mujoco.MjData(self.model)
         self._compensator = (
-            build_mujoco(description, gravity=GRAVITY) if settings.gravity_compensation else None)
-        self._compensator_data = (self._mujoco.MjData(self._compensator)
-                                  if self._compensator is not None else None)
+            build_mujoco(description, gravity=GRAVITY) if settings.gravity_compensation else None
+        )
+        self._compensator_data = (
+            self._mujoco.MjData(self._compensator) if self._compensator is not None else None
+        )
         if settings.friction and description.friction is None:
             raise SettingsError(f'{description.name} has no friction model; switch friction off.')
         self._friction_state = (
             FrictionState(description.friction, relaxed=True)
-            if settings.friction and description.friction is not None else None)
+            if settings.friction and description.friction is not None
+            else None
+        )
         self._rng = np.random.default_rng(settings.seed)
         self._tones = self._draw_tones()
         self._flange = self.model.site(FLANGE_SITE).id
         self._flange_body = self.model.site_bodyid[self._flange]
         warnings = self._mujoco.mjtWarning
-        self._instabilities = [int(warning) for warning in (
-            warnings.mjWARN_BADQPOS, warnings.mjWARN_BADQVEL, warnings.mjWARN_BADQACC)]
+        self._instabilities = [
+            int(warning)
+            for warning in (
+                warnings.mjWARN_BADQPOS,
+                warnings.mjWARN_BADQVEL,
+                warnings.mjWARN_BADQACC,
+            )
+        ]
         self.data.qpos[:] = self._start()
         self._mujoco.mj_forward(self.model, self.data)
-        self._elastic = (None if settings.elasticity is None
-                         else ElasticDrive(settings.elasticity, self.data.qpos))
+        self._elastic = (
+            None
+            if settings.elasticity is None
+            else ElasticDrive(settings.elasticity, self.data.qpos)
+        )
         self._readings: deque[tuple[Array, Array, Array]] = deque(
-            maxlen=1 + round(settings.sensor_delay / settings.timestep))
+            maxlen=1 + round(settings.sensor_delay / settings.timestep)
+        )
         self.braked = True
         self.ran_away = ''  # why the brakes closed for good, if they did
         self._drive = self._effort = np.zeros(description.n)
@@ -160,7 +178,8 @@ class ArmSimulation:
             joint = int(np.flatnonzero(outside)[0])
             raise SettingsError(
                 f'start of {description.joint_names[joint]} is {start[joint]:.4g} rad, outside '
-                f'its limits {lower[joint]:.4g} to {upper[joint]:.4g}.')
+                f'its limits {lower[joint]:.4g} to {upper[joint]:.4g}.'
+            )
         return start
 
     @property
@@ -176,10 +195,12 @@ class ArmSimulation:
     @property
     def at_stops(self) -> tuple[str, ...]:
         """Names of the joints that press against one of their stops."""
-        pressed = ((self.data.qpos < self.description.limit('lower'))
-                   | (self.data.qpos > self.description.limit('upper')))
-        return tuple(name for name, at_stop in zip(self.description.joint_names, pressed)
-                     if at_stop)
+        pressed = (self.data.qpos < self.description.limit('lower')) | (
+            self.data.qpos > self.description.limit('upper')
+        )
+        return tuple(
+            name for name, at_stop in zip(self.description.joint_names, pressed) if at_stop
+        )
 
     def step(self, command: Array | None, *, fresh: bool = True) -> None:
         """
@@ -212,8 +233,9 @@ class ArmSimulation:
             drive = drive + self._rng.normal(0.0, self.settings.elasticity.noise)
         for _ in range(self._substeps):
             if self._elastic is not None:
-                drive_now = self._elastic.step(drive, self.data.qpos, self.data.qvel,
-                                               self.model.opt.timestep)
+                drive_now = self._elastic.step(
+                    drive, self.data.qpos, self.data.qvel, self.model.opt.timestep
+                )
             self.data.ctrl[:] = drive_now - self._friction()
             self._mujoco.mj_step(self.model, self.data)
         if self._elastic is not None:
@@ -231,8 +253,11 @@ class ArmSimulation:
 
         position, velocity, effort = self._readings[0]
         return JointReading(
-            self.time, position + noise(settings.position_noise),
-            velocity + noise(settings.velocity_noise), effort + noise(settings.effort_noise))
+            self.time,
+            position + noise(settings.position_noise),
+            velocity + noise(settings.velocity_noise),
+            effort + noise(settings.effort_noise),
+        )
 
     def _note_reading(self) -> None:
         speed = self.data.qvel if self._elastic is None else self._elastic.velocity
@@ -247,8 +272,11 @@ class ArmSimulation:
         frequency = rng.uniform(bands[:, :1], bands[:, 1:], (len(bands), n))
         largest = max(limit[np.isfinite(limit)], default=1.0)
         share = np.where(np.isfinite(limit), limit / largest, 1.0)
-        return (2.0 * np.pi * frequency, rng.uniform(0.0, 2.0 * np.pi, frequency.shape),
-                np.broadcast_to(np.sqrt(2.0) * self.settings.vibration * share, frequency.shape))
+        return (
+            2.0 * np.pi * frequency,
+            rng.uniform(0.0, 2.0 * np.pi, frequency.shape),
+            np.broadcast_to(np.sqrt(2.0) * self.settings.vibration * share, frequency.shape),
+        )
 
     def _vibration(self) -> Array | float:
         if not self.settings.vibration:
@@ -260,8 +288,10 @@ class ArmSimulation:
         """Open the brakes once commands have come without a gap for long enough."""
         if not self.braked or self.ran_away:
             return
-        if (self._commanded_since is None
-                or self.time - self._last_command_time > self.settings.command_gap):
+        if (
+            self._commanded_since is None
+            or self.time - self._last_command_time > self.settings.command_gap
+        ):
             self._commanded_since = self.time
         self._last_command_time = self.time
         if self.time - self._commanded_since >= self.settings.brake_release_after:
@@ -276,7 +306,8 @@ class ArmSimulation:
         self.ran_away = (
             f'{self.description.joint_names[joint]} ran away at {speed[joint]:.3g} rad/s at '
             f'{self.time:.3f} s, beyond what can be simulated; the brakes are closed for good. '
-            'Look at the torques that it was sent, and start the simulation anew.')
+            'Look at the torques that it was sent, and start the simulation anew.'
+        )
 
     def _own_compensation(self) -> Array | float:
         if self._compensator is None or self._compensator_data is None:
@@ -309,5 +340,11 @@ class ArmSimulation:
         push = self.push
         if push.active(self.time):
             self._mujoco.mj_applyFT(
-                self.model, self.data, np.array(push.force, dtype=float), np.zeros(3),
-                self.data.site_xpos[self._flange], self._flange_body, self.data.qfrc_applied)
+                self.model,
+                self.data,
+                np.array(push.force, dtype=float),
+                np.zeros(3),
+                self.data.site_xpos[self._flange],
+                self._flange_body,
+                self.data.qfrc_applied,
+            )

@@ -38,8 +38,9 @@ class Start:
 
 def start_of(description: ArmDescription) -> Start:
     """Return the home pose (or the position nearest to zero) and its gravity torques."""
-    nearest = np.clip(np.zeros(description.n), description.limit('lower'),
-                      description.limit('upper'))
+    nearest = np.clip(
+        np.zeros(description.n), description.limit('lower'), description.limit('upper')
+    )
     position = nearest if description.home is None else np.array(description.home, dtype=float)
     return Start(position, NewtonEulerModel(description).gravity(position))
 
@@ -63,14 +64,21 @@ def with_zero_at(description: ArmDescription, position: ArrayLike) -> ArmDescrip
 
 
 def _shifted(joint: Joint, at: float) -> Joint:
-    row = (replace(joint.row, theta=joint.row.theta + at) if joint.kind is JointKind.REVOLUTE
-           else replace(joint.row, d=joint.row.d + at))
+    row = (
+        replace(joint.row, theta=joint.row.theta + at)
+        if joint.kind is JointKind.REVOLUTE
+        else replace(joint.row, d=joint.row.d + at)
+    )
     limits = replace(joint.limits, lower=joint.limits.lower - at, upper=joint.limits.upper - at)
     return replace(joint, row=row, limits=limits)
 
 
-def direct_urdf(description: ArmDescription, position: ArrayLike, *,
-                shapes: Mapping[int, Sequence[Shape]] | None = None) -> str:
+def direct_urdf(
+    description: ArmDescription,
+    position: ArrayLike,
+    *,
+    shapes: Mapping[int, Sequence[Shape]] | None = None,
+) -> str:
     """
     Return the model that Gazebo's own joint systems drive, fixed to the world.
 
@@ -86,8 +94,7 @@ def direct_urdf(description: ArmDescription, position: ArrayLike, *,
     """
     text = write_urdf(with_zero_at(description, position), root='world', shapes=shapes)
     robot = ElementTree.fromstring(text)
-    systems = [(_STATE_SYSTEM, None), *((_FORCE_SYSTEM, name)
-                                        for name in description.joint_names)]
+    systems = [(_STATE_SYSTEM, None), *((_FORCE_SYSTEM, name) for name in description.joint_names)]
     for (filename, name), joint in systems:
         gazebo = ElementTree.SubElement(robot, 'gazebo')
         plugin = ElementTree.SubElement(gazebo, 'plugin', filename=filename, name=name)
@@ -107,17 +114,43 @@ def bridges(joint_names: Sequence[str] = ()) -> list[dict[str, str]]:
     clock = _bridge('/clock', '/clock', 'rosgraph_msgs/msg/Clock', 'gz.msgs.Clock', 'GZ_TO_ROS')
     if not joint_names:
         return [clock]
-    state = _bridge('gazebo/joint_states', state_topic(), 'sensor_msgs/msg/JointState',
-                    'gz.msgs.Model', 'GZ_TO_ROS')
-    return [clock, state, *(_bridge(f'gazebo/{joint}/cmd_force', force_topic(joint),
-                                    'std_msgs/msg/Float64', 'gz.msgs.Double', 'ROS_TO_GZ')
-                            for joint in joint_names)]
+    state = _bridge(
+        'gazebo/joint_states',
+        state_topic(),
+        'sensor_msgs/msg/JointState',
+        'gz.msgs.Model',
+        'GZ_TO_ROS',
+    )
+    return [
+        clock,
+        state,
+        *(
+            _bridge(
+                f'gazebo/{joint}/cmd_force',
+                force_topic(joint),
+                'std_msgs/msg/Float64',
+                'gz.msgs.Double',
+                'ROS_TO_GZ',
+            )
+            for joint in joint_names
+        ),
+    ]
 
 
-def _bridge(ros_topic: str, gz_topic: str, ros_type: str, gz_type: str, direction: str,
-            ) -> dict[str, str]:
-    return {'ros_topic_name': ros_topic, 'gz_topic_name': gz_topic, 'ros_type_name': ros_type,
-            'gz_type_name': gz_type, 'direction': direction}
+def _bridge(
+    ros_topic: str,
+    gz_topic: str,
+    ros_type: str,
+    gz_type: str,
+    direction: str,
+) -> dict[str, str]:
+    return {
+        'ros_topic_name': ros_topic,
+        'gz_topic_name': gz_topic,
+        'ros_type_name': ros_type,
+        'gz_type_name': gz_type,
+        'direction': direction,
+    }
 
 
 def controllers_text(joint_names: Sequence[str]) -> str:

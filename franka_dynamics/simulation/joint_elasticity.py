@@ -25,9 +25,13 @@ STIFFNESS = np.array([13e3, 14e3, 10e3, 10e3, 9e3, 9e3, 2.2e3])
 DAMPING = np.array([17.0, 15.0, 13.0, 11.0, 1.2, 1.2, 0.3])
 CYCLES = np.array([38.4, 38.4, 38.4, 38.4, 25.6, 25.6, 25.6])
 HARMONICS = np.array([0.5, 1.0, 2.0])
-RIPPLE = np.array([(0.13, 0.10, 0.13, 0.05, 0.01, 0.01, 0.0),
-                   (0.58, 0.50, 0.38, 0.54, 0.06, 0.09, 0.0),
-                   (0.10, 0.26, 0.08, 0.32, 0.12, 0.12, 0.0)])
+RIPPLE = np.array(
+    [
+        (0.13, 0.10, 0.13, 0.05, 0.01, 0.01, 0.0),
+        (0.58, 0.50, 0.38, 0.54, 0.06, 0.09, 0.0),
+        (0.10, 0.26, 0.08, 0.32, 0.12, 0.12, 0.0),
+    ]
+)
 NOISE = np.array([0.52, 0.65, 0.48, 0.33, 0.12, 0.15, 0.02])
 
 
@@ -72,8 +76,10 @@ class JointElasticity:
             array = np.array(getattr(self, f.name), dtype=float)
             shape = {'ripple': (count, n), 'harmonics': (count,)}.get(f.name, (n,))
             if array.shape != shape or not (np.isfinite(array).all() and (array >= 0.0).all()):
-                raise SettingsError(f'{f.name} of elastic joints must be of shape {shape}, finite '
-                                    f'and not negative; it has shape {array.shape}.')
+                raise SettingsError(
+                    f'{f.name} of elastic joints must be of shape {shape}, finite '
+                    f'and not negative; it has shape {array.shape}.'
+                )
             array.setflags(write=False)
             object.__setattr__(self, f.name, array)
         if not (self.stiffness.all() and self.motor_inertia.all()):
@@ -100,12 +106,19 @@ def franka_elasticity(arm: ArmDescription) -> JointElasticity:
 
     """
     if arm.n != 7:
-        raise SettingsError(f'{arm.name} has {arm.n} joints; elastic joints are known for the '
-                            'seven of a Franka arm.')
+        raise SettingsError(
+            f'{arm.name} has {arm.n} joints; elastic joints are known for the '
+            'seven of a Franka arm.'
+        )
     return JointElasticity(
-        stiffness=STIFFNESS, damping=DAMPING,
-        motor_inertia=MOTOR_INERTIA / (1.0 + TORQUE_FEEDBACK), cycles=CYCLES,
-        ripple=RIPPLE, harmonics=HARMONICS, noise=NOISE)
+        stiffness=STIFFNESS,
+        damping=DAMPING,
+        motor_inertia=MOTOR_INERTIA / (1.0 + TORQUE_FEEDBACK),
+        cycles=CYCLES,
+        ripple=RIPPLE,
+        harmonics=HARMONICS,
+        noise=NOISE,
+    )
 
 
 class ElasticDrive:
@@ -142,8 +155,9 @@ class ElasticDrive:
         joints = self._joints
         ripple = (joints.ripple * np.sin(self._waves * self.position)).sum(axis=0)
         gear = joints.stiffness * (self.position - q)
-        acceleration = ((drive + ripple - gear - joints.damping * (self.velocity - dq))
-                        / joints.motor_inertia)
+        acceleration = (
+            drive + ripple - gear - joints.damping * (self.velocity - dq)
+        ) / joints.motor_inertia
         self.velocity = self.velocity + seconds * acceleration
         self.position = self.position + seconds * self.velocity
         # The spring as the motors felt it: links and motors would else gain energy from it.
@@ -152,4 +166,4 @@ class ElasticDrive:
     def torque(self, q: Array, dq: Array) -> Array:
         """Return tau_J with the links at q, dq, shape (n,) [N m]."""
         joints = self._joints
-        return (joints.stiffness * (self.position - q) + joints.damping * (self.velocity - dq))
+        return joints.stiffness * (self.position - q) + joints.damping * (self.velocity - dq)

@@ -55,7 +55,7 @@ class Column:
     @property
     def rms(self) -> float:
         """Root mean square over time and joints [rad]."""
-        return float(np.sqrt(np.mean(self.error ** 2)))
+        return float(np.sqrt(np.mean(self.error**2)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,8 +83,13 @@ def weak_gains(arm: ArmDescription, most_rate: float) -> tuple[Array, Array]:
     return np.minimum(_STIFFNESS * effort, 0.5 * kd * kd / inertia), kd
 
 
-def run_trial(published: ArmDescription, motion: float = 10.0, amplitude: float = 0.5,
-              seed: int = 0, progress: Progress = lambda *_: None) -> ModelTrial:
+def run_trial(
+    published: ArmDescription,
+    motion: float = 10.0,
+    amplitude: float = 0.5,
+    seed: int = 0,
+    progress: Progress = lambda *_: None,
+) -> ModelTrial:
     """
     Draw a plant, identify it from a recording, and follow one motion with three models.
 
@@ -111,17 +116,21 @@ def run_trial(published: ArmDescription, motion: float = 10.0, amplitude: float 
     progress('a plant that is no model: looking for a motion to identify from', 0.0)
     excitation = _excitation(published, seed)
     progress('recording the plant', 0.2)
-    recording, _ = _follow(plant, published, gains, excitation, Terms(
-        coriolis=False, inertia=False))
+    recording, _ = _follow(
+        plant, published, gains, excitation, Terms(coriolis=False, inertia=False)
+    )
     progress('identifying it', 0.4)
     identified = identify([recording], published).arm
     request = multisine(published, motion, amplitude)
     rubbing = published.friction is not None
     columns = []
-    for share, (name, arm, terms) in enumerate((
+    for share, (name, arm, terms) in enumerate(
+        (
             ('PD + g', published, Terms(coriolis=False, inertia=False)),
             ('+ published model', published, Terms(friction=rubbing)),
-            ('+ identified model', identified, Terms(friction=True)))):
+            ('+ identified model', identified, Terms(friction=True)),
+        )
+    ):
         progress(f'following with {name}', 0.5 + 0.15 * share)
         _, column = _follow(plant, arm, gains, request, terms)
         columns.append(replace(column, name=name))
@@ -144,15 +153,28 @@ def _excitation(arm: ArmDescription, seed: int) -> TrajectoryRequest:
     return TrajectoryRequest(arm.joint_names, points, *best.at(points))
 
 
-def _follow(plant: Plant, arm: ArmDescription, gains: tuple[Array, Array],
-            request: TrajectoryRequest, terms: Terms) -> tuple[Recording, Column]:
+def _follow(
+    plant: Plant,
+    arm: ArmDescription,
+    gains: tuple[Array, Array],
+    request: TrajectoryRequest,
+    terms: Terms,
+) -> tuple[Recording, Column]:
     """Let one controller follow a motion on the plant; return what was recorded, and its error."""
     simulation = ArmSimulation(plant.arm, plant.settings)
-    controller = FeedforwardController(arm, Settings(
-        target='mujoco', terms=terms, kp=tuple(gains[0]), kd=tuple(gains[1]), ramp_time=0.0,
-        # How far the weaker ones stray is what is measured.
-        max_tracking_error=(0.0,)),
-        SupervisionLimits(max_state_age=0.0))
+    controller = FeedforwardController(
+        arm,
+        Settings(
+            target='mujoco',
+            terms=terms,
+            kp=tuple(gains[0]),
+            kd=tuple(gains[1]),
+            ramp_time=0.0,
+            # How far the weaker ones stray is what is measured.
+            max_tracking_error=(0.0,),
+        ),
+        SupervisionLimits(max_state_age=0.0),
+    )
     controller.enable()
     step = plant.settings.timestep
     rows, errors, times = [], [], []
@@ -170,8 +192,9 @@ def _follow(plant: Plant, arm: ArmDescription, gains: tuple[Array, Array],
         # Before the first torque the brakes hold the arm.
         simulation.step(cycle.command)
         if simulation.ran_away or controller.stop_reason:
-            raise SettingsError('The simulated arm was lost: '
-                                f'{simulation.ran_away or controller.stop_reason}')
+            raise SettingsError(
+                f'The simulated arm was lost: {simulation.ran_away or controller.stop_reason}'
+            )
         rows.append((reading.position, reading.velocity, simulation.read().effort))
     first = len(rows) - len(times)
     q, dq, effort = (np.array(column)[first:] for column in zip(*rows))

@@ -29,12 +29,18 @@ def import_mujoco() -> Any:
         import mujoco
     except ImportError as error:
         raise MissingDependencyError(
-            "The simulated arm needs MuJoCo: pip install 'franka_dynamics[sim]'.") from error
+            "The simulated arm needs MuJoCo: pip install 'franka_dynamics[sim]'."
+        ) from error
     return mujoco
 
 
-def build_spec(description: ArmDescription, *, gravity: ArrayLike = GRAVITY,
-               timestep: float = TIMESTEP_S, stops: bool = False) -> mujoco.MjSpec:
+def build_spec(
+    description: ArmDescription,
+    *,
+    gravity: ArrayLike = GRAVITY,
+    timestep: float = TIMESTEP_S,
+    stops: bool = False,
+) -> mujoco.MjSpec:
     """
     Return an editable MuJoCo model of the bare chain: bodies, joints and torque motors.
 
@@ -68,10 +74,18 @@ def build_spec(description: ArmDescription, *, gravity: ArrayLike = GRAVITY,
         modified = description.convention is Convention.MODIFIED
         # A standard row comes after the joint's motion: its axis is z of the frame before.
         back = np.eye(4) if modified else np.linalg.inv(row)
-        kind = (mujoco.mjtJoint.mjJNT_HINGE if joint.kind is JointKind.REVOLUTE
-                else mujoco.mjtJoint.mjJNT_SLIDE)
-        element = body.add_joint(name=joint.name, type=kind, axis=back[:3, 2], pos=back[:3, 3],
-                                 armature=joint.rotor_inertia)
+        kind = (
+            mujoco.mjtJoint.mjJNT_HINGE
+            if joint.kind is JointKind.REVOLUTE
+            else mujoco.mjtJoint.mjJNT_SLIDE
+        )
+        element = body.add_joint(
+            name=joint.name,
+            type=kind,
+            axis=back[:3, 2],
+            pos=back[:3, 3],
+            armature=joint.rotor_inertia,
+        )
         element.limited = mujoco.mjtLimited.mjLIMITED_FALSE
         if stops and np.isfinite([joint.limits.lower, joint.limits.upper]).any():
             element.limited = mujoco.mjtLimited.mjLIMITED_TRUE
@@ -82,18 +96,30 @@ def build_spec(description: ArmDescription, *, gravity: ArrayLike = GRAVITY,
         inertia = link.inertia_at_center_of_mass
         body.explicitinertial = True
         body.mass, body.ipos = link.mass, link.center_of_mass
-        body.fullinertia = [inertia[0, 0], inertia[1, 1], inertia[2, 2],
-                            inertia[0, 1], inertia[0, 2], inertia[1, 2]]
-        spec.add_actuator(name=joint.name, target=joint.name,
-                          trntype=mujoco.mjtTrn.mjTRN_JOINT).set_to_motor()
+        body.fullinertia = [
+            inertia[0, 0],
+            inertia[1, 1],
+            inertia[2, 2],
+            inertia[0, 1],
+            inertia[0, 2],
+            inertia[1, 2],
+        ]
+        spec.add_actuator(
+            name=joint.name, target=joint.name, trntype=mujoco.mjtTrn.mjTRN_JOINT
+        ).set_to_motor()
         parent, pose = body, np.eye(4)
     flange = description.flange_transform()
     parent.add_site(name=FLANGE_SITE, pos=flange[:3, 3], quat=_quaternion(flange))
     return spec
 
 
-def build_mujoco(description: ArmDescription, *, gravity: ArrayLike = GRAVITY,
-                 timestep: float = TIMESTEP_S, stops: bool = False) -> mujoco.MjModel:
+def build_mujoco(
+    description: ArmDescription,
+    *,
+    gravity: ArrayLike = GRAVITY,
+    timestep: float = TIMESTEP_S,
+    stops: bool = False,
+) -> mujoco.MjModel:
     """Return the compiled model of `build_spec`."""
     return build_spec(description, gravity=gravity, timestep=timestep, stops=stops).compile()
 

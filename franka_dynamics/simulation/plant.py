@@ -70,11 +70,18 @@ def draw_plant(published: ArmDescription, seed: int = 0, deviation: float = DEVI
     viscous, coulomb, offset = (np.resize(values, n) for values in (_VISCOUS, _COULOMB, _OFFSET))
     friction = ViscousCoulombFriction(viscous, coulomb, offset)
     settings = SimulationSettings(
-        payload=_LOAD, friction=True, vibration=_VIBRATION, position_noise=_POSITION_NOISE,
-        velocity_noise=_VELOCITY_NOISE, effort_noise=_EFFORT_NOISE, brake_release_after=0.0,
-        seed=seed)
-    return Plant(replace(published, links=links, friction=friction, inertial_set='drawn'),
-                 settings)
+        payload=_LOAD,
+        friction=True,
+        vibration=_VIBRATION,
+        position_noise=_POSITION_NOISE,
+        velocity_noise=_VELOCITY_NOISE,
+        effort_noise=_EFFORT_NOISE,
+        brake_release_after=0.0,
+        seed=seed,
+    )
+    return Plant(
+        replace(published, links=links, friction=friction, inertial_set='drawn'), settings
+    )
 
 
 def _drawn(link: LinkInertia, rng: np.random.Generator, deviation: float) -> LinkInertia:
@@ -86,5 +93,6 @@ def _drawn(link: LinkInertia, rng: np.random.Generator, deviation: float) -> Lin
     root = np.linalg.cholesky(link.pseudo_inertia())
     drawn = root @ (vectors * np.exp(values)) @ vectors.T @ root.T
     second = drawn[:3, :3]
-    return LinkInertia(float(drawn[3, 3]), drawn[:3, 3],
-                       np.trace(second) * np.eye(3) - 0.5 * (second + second.T))
+    return LinkInertia(
+        float(drawn[3, 3]), drawn[:3, 3], np.trace(second) * np.eye(3) - 0.5 * (second + second.T)
+    )

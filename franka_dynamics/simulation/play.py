@@ -20,9 +20,14 @@ _STIFFNESS, _DAMPING = 900.0, 60.0  # [1/s^2, 1/s], critically damped, times the
 _FIRST_STAMP_NS = 1_700_000_000_000_000_000
 
 
-def play(arm: ArmDescription, motion: Callable[[float], tuple[Array, Array, Array]],
-         duration: float, settings: SimulationSettings | None = None, *, rate: float = 200.0,
-         ) -> Recording:
+def play(
+    arm: ArmDescription,
+    motion: Callable[[float], tuple[Array, Array, Array]],
+    duration: float,
+    settings: SimulationSettings | None = None,
+    *,
+    rate: float = 200.0,
+) -> Recording:
     """
     Let the simulated arm follow a motion by computed torque, and record its joint states.
 
@@ -51,18 +56,21 @@ def play(arm: ArmDescription, motion: Callable[[float], tuple[Array, Array, Arra
     chosen = SimulationSettings() if settings is None else settings
     every = round(1.0 / (rate * chosen.timestep))
     if every < 1 or abs(every * rate * chosen.timestep - 1.0) > 1e-6:
-        raise SettingsError(f'{rate} messages a second are no whole number of time steps of '
-                            f'{chosen.timestep} s apart.')
-    simulated = ArmSimulation(arm, replace(chosen, start=motion(0.0)[0],
-                                           brake_release_after=0.0))
+        raise SettingsError(
+            f'{rate} messages a second are no whole number of time steps of '
+            f'{chosen.timestep} s apart.'
+        )
+    simulated = ArmSimulation(arm, replace(chosen, start=motion(0.0)[0], brake_release_after=0.0))
     model = PinocchioModel(arm, chosen.gravity)
     rows = []
     for step in range(round(duration / chosen.timestep) + 1):
         reading = simulated.read()
         desired = motion(reading.time)
         if np.abs(desired[0] - reading.position).max() > 0.5:
-            raise SettingsError(f'The simulated arm lost the motion at {reading.time:.2f} s; it '
-                                'is too fast, or the payload too heavy.')
+            raise SettingsError(
+                f'The simulated arm lost the motion at {reading.time:.2f} s; it '
+                'is too fast, or the payload too heavy.'
+            )
         command = _command(model, reading.position, reading.velocity, desired)
         simulated.step(command)
         if step % every == 0:
@@ -74,8 +82,12 @@ def play(arm: ArmDescription, motion: Callable[[float], tuple[Array, Array, Arra
     return Recording('simulated', '/joint_states', arm.joint_names, stamps, q, dq, effort)
 
 
-def _command(model: PinocchioModel, q: Array, dq: Array, desired: tuple[Array, Array, Array],
-             ) -> Array:
+def _command(
+    model: PinocchioModel,
+    q: Array,
+    dq: Array,
+    desired: tuple[Array, Array, Array],
+) -> Array:
     """Return the computed torque that leads back to the desired motion."""
-    acceleration = (desired[2] + _STIFFNESS * (desired[0] - q) + _DAMPING * (desired[1] - dq))
+    acceleration = desired[2] + _STIFFNESS * (desired[0] - q) + _DAMPING * (desired[1] - dq)
     return model.inverse_dynamics(q, dq, acceleration)

@@ -13,4 +13,5 @@ try:
     import sympy as _sympy  # noqa: F401
 except ImportError as error:
     raise MissingDependencyError(
-        "Derivations in letters need sympy: pip install 'franka_dynamics[symbolic]'.") from error
+        "Derivations in letters need sympy: pip install 'franka_dynamics[symbolic]'."
+    ) from error

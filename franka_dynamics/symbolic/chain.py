@@ -73,11 +73,13 @@ class Chain:
     def rate(self, expression: sp.Expr) -> sp.Expr:
         """Return the time derivative of an expression in s_i, c_i, q_i, with velocities v_i."""
         total = sp.Integer(0)
-        for i, link in enumerate(self.links[:self.n], start=1):
+        for i, link in enumerate(self.links[: self.n], start=1):
             v = velocity(i)
             if self.axis_is_turned(i):
-                total += v * (sp.diff(expression, link.sine) * link.cosine
-                              - sp.diff(expression, link.cosine) * link.sine)
+                total += v * (
+                    sp.diff(expression, link.sine) * link.cosine
+                    - sp.diff(expression, link.cosine) * link.sine
+                )
             else:
                 total += v * sp.diff(expression, position(i))
         return total
@@ -85,7 +87,7 @@ class Chain:
     def as_functions(self, expression: sp.Expr) -> sp.Expr:
         """Return an expression with s_i, c_i written as sin q_i, cos q_i."""
         names = {}
-        for i, link in enumerate(self.links[:self.n], start=1):
+        for i, link in enumerate(self.links[: self.n], start=1):
             if self.axis_is_turned(i):
                 names[link.sine] = sp.sin(position(i))
                 names[link.cosine] = sp.cos(position(i))
@@ -125,12 +127,19 @@ def chain_of(description: ArmDescription) -> Chain:
             offset, tilt = _placement(i, row, values)
             tails.append(sp.eye(4))
         links.append(_moving(i, offset, tilt, row, kind, values))
-    return Chain(tuple(links), tuple(joint.kind for joint in description.joints), values,
-                 tuple(tails))
+    return Chain(
+        tuple(links), tuple(joint.kind for joint in description.joints), values, tuple(tails)
+    )
 
 
-def _moving(i: int, offset: sp.Matrix, tilt: sp.Matrix, row: DHRow, kind: JointKind | None,
-            values: dict[sp.Symbol, float]) -> Link:
+def _moving(
+    i: int,
+    offset: sp.Matrix,
+    tilt: sp.Matrix,
+    row: DHRow,
+    kind: JointKind | None,
+    values: dict[sp.Symbol, float],
+) -> Link:
     """Return a frame whose joint, if there is one, turns or slides behind offset and tilt."""
     cosine, sine = _cos_sin(f'theta{i}', row.theta, values)
     if kind is not JointKind.REVOLUTE:
@@ -141,8 +150,12 @@ def _moving(i: int, offset: sp.Matrix, tilt: sp.Matrix, row: DHRow, kind: JointK
     return Link(offset, tilt * constant, own_sine, own_cosine, sp.Integer(0))
 
 
-def _standard_placement(i: int, before: DHRow, row: DHRow, values: dict[sp.Symbol, float],
-                        ) -> tuple[sp.Matrix, sp.Matrix]:
+def _standard_placement(
+    i: int,
+    before: DHRow,
+    row: DHRow,
+    values: dict[sp.Symbol, float],
+) -> tuple[sp.Matrix, sp.Matrix]:
     """Return offset and tilt of joint i's frame, at d_i behind a and alpha of the row before."""
     cosine, sine = _cos_sin(f'alpha{i - 1}', before.alpha, values)
     length = _letter(f'd{i}', row.d, values)
@@ -157,14 +170,18 @@ def _tail(i: int, row: DHRow, values: dict[sp.Symbol, float]) -> sp.Matrix:
     return _roll(cosine, sine).row_join(offset).col_join(sp.Matrix([[0, 0, 0, 1]]))
 
 
-def _placement(i: int, row: DHRow, values: dict[sp.Symbol, float],
-               ) -> tuple[sp.Matrix, sp.Matrix]:
+def _placement(
+    i: int,
+    row: DHRow,
+    values: dict[sp.Symbol, float],
+) -> tuple[sp.Matrix, sp.Matrix]:
     cosine, sine = _cos_sin(f'alpha{i}', row.alpha, values)
     sin_alpha = round(math.sin(row.alpha)) if sine.is_Integer else math.sin(row.alpha)
     cos_alpha = round(math.cos(row.alpha)) if cosine.is_Integer else math.cos(row.alpha)
     lengths = (row.a, -row.d * sin_alpha, row.d * cos_alpha)
-    offset = sp.Matrix([_letter(f'{axis}{i}', length, values)
-                        for axis, length in zip('xyz', lengths)])
+    offset = sp.Matrix(
+        [_letter(f'{axis}{i}', length, values) for axis, length in zip('xyz', lengths)]
+    )
     return offset, _roll(cosine, sine)
 
 
@@ -179,8 +196,10 @@ def _cos_sin(name: str, angle: float, values: dict[sp.Symbol, float]) -> tuple[s
     if quarter == round(quarter):
         turns = round(quarter) % 4
         return sp.Integer((1, 0, -1, 0)[turns]), sp.Integer((0, 1, 0, -1)[turns])
-    return (_letter(f'c{name}', math.cos(angle), values),
-            _letter(f's{name}', math.sin(angle), values))
+    return (
+        _letter(f'c{name}', math.cos(angle), values),
+        _letter(f's{name}', math.sin(angle), values),
+    )
 
 
 def _letter(name: str, value: float, values: dict[sp.Symbol, float]) -> sp.Expr:

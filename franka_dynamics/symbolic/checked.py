@@ -42,8 +42,14 @@ from ..rpr.kinematics import RprKinematics
 from ..spatial import inverse_transform
 from ..typing import Array
 
-_FUNCTIONS = {'sin': math.sin, 'cos': math.cos, 'sqrt': math.sqrt, 'atan2': math.atan2,
-              'sign': np.sign, 'pi': math.pi}
+_FUNCTIONS = {
+    'sin': math.sin,
+    'cos': math.cos,
+    'sqrt': math.sqrt,
+    'atan2': math.atan2,
+    'sign': np.sign,
+    'pi': math.pi,
+}
 # What a formula should be at each of the states.
 Expected = Callable[[int], Any]
 
@@ -85,8 +91,13 @@ class _Checker:
         self.letters = [{**_FUNCTIONS, **values} for values in letters]
         self.compared, self.worst = 0, 0.0
 
-    def formula(self, name: str, value: sp.Expr | sp.Matrix, expected: Expected | None = None,
-                against: str = 'Pinocchio') -> Formula:
+    def formula(
+        self,
+        name: str,
+        value: sp.Expr | sp.Matrix,
+        expected: Expected | None = None,
+        against: str = 'Pinocchio',
+    ) -> Formula:
         """Return a formula with a note; a scalar's value is known to the formulas after it."""
         matrix = value if isinstance(value, sp.MatrixBase) else sp.Matrix([[value]])
         codes = [compile(str(entry), name, 'eval') for entry in matrix]
@@ -135,8 +146,11 @@ class _GeneralSteps:
         self.states = sample_states(self.arm, count, seed=0)
         self.model = _numeric_model(self.arm, turned)
         self.exponentials = ExponentialsModel(self.arm, turned)
-        joints = (in_modified_convention(replace(self.arm, flange=DHRow()))
-                  if self.arm.convention is Convention.STANDARD else self.arm)
+        joints = (
+            in_modified_convention(replace(self.arm, flange=DHRow()))
+            if self.arm.convention is Convention.STANDARD
+            else self.arm
+        )
         self.joint_model = NewtonEulerModel(joints, turned)
         self.chain = chain_of(self.arm)
         self.forms = Kinematics(self.chain)
@@ -147,8 +161,10 @@ class _GeneralSteps:
             names |= numbers
             for i, link in enumerate(self.arm.links, start=1):
                 if link.mass > 0.0:
-                    names |= {str(letter): float(part) for letter, part in
-                              zip(center_in_link(i), link.center_of_mass)}
+                    names |= {
+                        str(letter): float(part)
+                        for letter, part in zip(center_in_link(i), link.center_of_mass)
+                    }
         self.checker = _Checker(letters)
 
     def derivation(self) -> CheckedDerivation:
@@ -156,21 +172,36 @@ class _GeneralSteps:
         arm = self.description
         flange = self.chain.n + 1
         sections = [
-            Section(f'{arm.name}: derivation step by step',
-                    (f'Set {arm.inertial_set}, hand {arm.hand}; {arm.convention.value} rows.',
-                     's_i, c_i are the sine and cosine of q_i, v_i = dq_i/dt; all in frame {0}, '
-                     'the base.', 'Twists are (omega, v). Beside each formula: the largest '
-                     f'difference at {len(self.states.q)} random states from the model named, '
-                     'relative to max(1, |value|).'),
-                    derivations.numbers(self.equations.values)),
-            self._rows(), self._transforms(), self._poses()]
+            Section(
+                f'{arm.name}: derivation step by step',
+                (
+                    f'Set {arm.inertial_set}, hand {arm.hand}; {arm.convention.value} rows.',
+                    's_i, c_i are the sine and cosine of q_i, v_i = dq_i/dt; all in frame {0}, '
+                    'the base.',
+                    'Twists are (omega, v). Beside each formula: the largest '
+                    f'difference at {len(self.states.q)} random states from the model named, '
+                    'relative to max(1, |value|).',
+                ),
+                derivations.numbers(self.equations.values),
+            ),
+            self._rows(),
+            self._transforms(),
+            self._poses(),
+        ]
         sections += [self._frame(i) for i in range(1, flange + 1)]
-        sections.append(Section(
-            'the flange in space and body frames',
-            ('J_space: v is dr/dt - omega x r, axes of {0} (WORLD). J_body: axes of the flange '
-             '(LOCAL).',),
-            (self._jacobian('J_space', flange, 'WORLD'), self._jacobian('J_body', flange,
-                                                                        'LOCAL'))))
+        sections.append(
+            Section(
+                'the flange in space and body frames',
+                (
+                    'J_space: v is dr/dt - omega x r, axes of {0} (WORLD). J_body: axes of the flange '
+                    '(LOCAL).',
+                ),
+                (
+                    self._jacobian('J_space', flange, 'WORLD'),
+                    self._jacobian('J_body', flange, 'LOCAL'),
+                ),
+            )
+        )
         sections += self._dynamics()
         return CheckedDerivation(sections, self.checker.compared, self.checker.worst)
 
@@ -183,7 +214,7 @@ class _GeneralSteps:
 
     def _rows(self) -> Section:
         rows = [*(joint.row for joint in self.arm.joints), self.arm.flange]
-        read = (_modified_row if self.arm.convention is Convention.MODIFIED else _standard_row)
+        read = _modified_row if self.arm.convention is Convention.MODIFIED else _standard_row
         formulas = []
         for i, row in enumerate(rows, start=1):
             entries = [_number(row.a), _angle(row.alpha), _number(row.d), _angle(row.theta)]
@@ -193,30 +224,46 @@ class _GeneralSteps:
             def expected(state: int, i: int = i, entries: list[sp.Expr] = entries) -> Array:
                 found = read(self._steps(state)[i - 1])
                 # Angles are the same modulo a whole turn.
-                written = _evaluated([compile(str(e), 'row', 'eval') for e in entries],
-                                     self.checker.letters[state])
+                written = _evaluated(
+                    [compile(str(e), 'row', 'eval') for e in entries], self.checker.letters[state]
+                )
                 turns = np.round((written - found) / (2.0 * math.pi)) * [0, 1, 0, 1]
                 return np.asarray(found + 2.0 * math.pi * turns)
 
             formulas.append(self.checker.formula(f'DH_{i}', sp.Matrix([entries]), expected))
-        order = ('Rx(alpha) Tx(a) Rz(theta) Tz(d)'
-                 if self.arm.convention is Convention.MODIFIED else
-                 'Rz(theta) Tz(d) Tx(a) Rx(alpha)')
-        return Section('1. Denavit-Hartenberg rows',
-                       (f'a, alpha, d, theta of each row, applied as {order}; the last row is the '
-                        "flange's. [m, rad]",), tuple(formulas))
+        order = (
+            'Rx(alpha) Tx(a) Rz(theta) Tz(d)'
+            if self.arm.convention is Convention.MODIFIED
+            else 'Rz(theta) Tz(d) Tx(a) Rx(alpha)'
+        )
+        return Section(
+            '1. Denavit-Hartenberg rows',
+            (
+                f'a, alpha, d, theta of each row, applied as {order}; the last row is the '
+                "flange's. [m, rad]",
+            ),
+            tuple(formulas),
+        )
 
     def _transforms(self) -> Section:
-        return Section('2. transforms', ('A_i is the pose of frame i in frame i - 1.',), tuple(
-            self.checker.formula(f'A_{i}', self.forms.step(i),
-                                 partial(self._step, i))
-            for i in range(1, self.chain.n + 2)))
+        return Section(
+            '2. transforms',
+            ('A_i is the pose of frame i in frame i - 1.',),
+            tuple(
+                self.checker.formula(f'A_{i}', self.forms.step(i), partial(self._step, i))
+                for i in range(1, self.chain.n + 2)
+            ),
+        )
 
     def _poses(self) -> Section:
-        return Section('3. poses', ('T_i = A_1 ... A_i.',), tuple(
-            self.checker.formula(f'T_{i}', self.forms.pose(i),
-                                 partial(self._frame_pose, i))
-            for i in range(1, self.chain.n + 2)))
+        return Section(
+            '3. poses',
+            ('T_i = A_1 ... A_i.',),
+            tuple(
+                self.checker.formula(f'T_{i}', self.forms.pose(i), partial(self._frame_pose, i))
+                for i in range(1, self.chain.n + 2)
+            ),
+        )
 
     def _jacobian(self, name: str, frame: int, reference: str) -> Formula:
         def expected(state: int) -> Array:
@@ -228,6 +275,7 @@ class _GeneralSteps:
     def _frame(self, i: int) -> Section:
         formulas = []
         if i <= self.chain.n:
+
             def twist(state: int) -> Array:
                 column = self.model.jacobian(self._q(state), i, 'WORLD')[:, i - 1]
                 return np.concatenate((column[3:], column[:3]))
@@ -235,49 +283,72 @@ class _GeneralSteps:
             formulas.append(self.checker.formula(f'xi_{i}', self.forms.joint_twist(i), twist))
         formulas.append(self._jacobian(f'J_{i}', i, 'LOCAL_WORLD_ALIGNED'))
         if i <= self.chain.n and self.arm.links[i - 1].mass > 0.0:
+
             def moved(state: int) -> Array:
                 jacobian = self.exponentials.center_of_mass_jacobians(self._q(state))[i - 1]
                 return np.concatenate((jacobian[3:], jacobian[:3]))
 
-            formulas.append(self.checker.formula(
-                f'J_m{i}', self.forms.center_of_mass_jacobian(i), moved,
-                'product of exponentials'))
+            formulas.append(
+                self.checker.formula(
+                    f'J_m{i}',
+                    self.forms.center_of_mass_jacobian(i),
+                    moved,
+                    'product of exponentials',
+                )
+            )
         what = f'frame {i}' if i <= self.chain.n else f'frame {i}, the flange'
-        return Section(f'4. twists and Jacobians of {what}',
-                       ('xi_i is the twist of joint i in space; v in J_i and J_mi is the velocity '
-                        'of the point itself (LOCAL_WORLD_ALIGNED).',) if i == 1 else (),
-                       tuple(formulas))
+        return Section(
+            f'4. twists and Jacobians of {what}',
+            (
+                'xi_i is the twist of joint i in space; v in J_i and J_mi is the velocity '
+                'of the point itself (LOCAL_WORLD_ALIGNED).',
+            )
+            if i == 1
+            else (),
+            tuple(formulas),
+        )
 
     def _dynamics(self) -> list[Section]:
         forms, n = self.equations, self.chain.n
         sections = []
         results: dict[str, list[tuple[str, sp.Expr | sp.Matrix, Expected]]] = {
             'all links behind a joint as one body': [
-                entry for j, body in enumerate(forms.composites) for entry in
-                self._composite(j, body)],
+                entry
+                for j, body in enumerate(forms.composites)
+                for entry in self._composite(j, body)
+            ],
             'angular velocities': [
                 (f'omega_{i + 1}', omega, partial(self._omega, i))
-                for i, omega in enumerate(forms.omegas)],
+                for i, omega in enumerate(forms.omegas)
+            ],
             'the mass matrix': [
                 (f'M{i + 1}{j + 1}', forms.mass[i, j], partial(self._mass, i, j))
-                for i in range(n) for j in range(n)],
+                for i in range(n)
+                for j in range(n)
+            ],
             'gravity': [
-                (f'g{i + 1}', forms.gravity[i], partial(self._gravity, i)) for i in range(n)],
+                (f'g{i + 1}', forms.gravity[i], partial(self._gravity, i)) for i in range(n)
+            ],
             'Coriolis and centrifugal torques': [
                 (f'C{i + 1}{j + 1}', forms.coriolis[i, j], partial(self._coriolis, i, j))
-                for i in range(n) for j in range(n)]}
+                for i in range(n)
+                for j in range(n)
+            ],
+        }
         for stage in forms.stages:
             formulas = [self.checker.formula(str(letter), value) for letter, value in stage.lines]
             known = self.checker.letters[0]
             for name, value, expected in results.get(stage.title, []):
                 if not {str(letter) for letter in value.free_symbols} <= set(known):
                     continue  # no result depends on it, so that its lines are left out
-                against = ('sums of the links' if stage.title.startswith('all links') else
-                           'Pinocchio')
+                against = (
+                    'sums of the links' if stage.title.startswith('all links') else 'Pinocchio'
+                )
                 formulas.append(self.checker.formula(name, value, expected, against))
             if formulas:
-                sections.append(Section(f'5. {stage.title}', _SENTENCES.get(stage.title, ()),
-                                        tuple(formulas)))
+                sections.append(
+                    Section(f'5. {stage.title}', _SENTENCES.get(stage.title, ()), tuple(formulas))
+                )
         return sections
 
     def _step(self, frame: int, state: int) -> Array:
@@ -299,8 +370,11 @@ class _GeneralSteps:
         jacobian = self.joint_model.jacobian(self._q(state), link + 1, 'LOCAL')
         return np.asarray(jacobian[3:] @ self.states.dq[state])
 
-    def _composite(self, j: int, body: Body,
-                   ) -> list[tuple[str, sp.Expr | sp.Matrix, Expected]]:
+    def _composite(
+        self,
+        j: int,
+        body: Body,
+    ) -> list[tuple[str, sp.Expr | sp.Matrix, Expected]]:
         def total(state: int) -> LinkInertia:
             frames = self.joint_model.frames(self._q(state))
             back = inverse_transform(frames[j])
@@ -309,25 +383,32 @@ class _GeneralSteps:
                 found = found + link.expressed_in(back @ frame)
             return found
 
-        return [(f'mc_{j + 1}', sp.Matrix([[body.mass]]), lambda state: total(state).mass),
-                (f'hc_{j + 1}', body.moment, lambda state: total(state).first_moment),
-                (f'Ic_{j + 1}', body.inertia, lambda state: total(state).inertia)]
+        return [
+            (f'mc_{j + 1}', sp.Matrix([[body.mass]]), lambda state: total(state).mass),
+            (f'hc_{j + 1}', body.moment, lambda state: total(state).first_moment),
+            (f'Ic_{j + 1}', body.inertia, lambda state: total(state).inertia),
+        ]
 
 
 _SENTENCES = {
     'links in the frames of their joints': (
-        'm_i, hx_i ..., Ixx_i ...: mass, first moment, inertia about the origin of frame i.',),
+        'm_i, hx_i ..., Ixx_i ...: mass, first moment, inertia about the origin of frame i.',
+    ),
     'all links behind a joint as one body': (
         'mc_j, hc_j, Ic_j: mass, first moment and inertia of links j ... n about the origin and '
-        'in the axes of frame j.',),
+        'in the axes of frame j.',
+    ),
     'the mass matrix': (
         'Column j: a unit acceleration of joint j moves the body behind it; what that asks of the '
-        'joints before is carried to them.',),
+        'joints before is carried to them.',
+    ),
     'angular velocities': ('Of link i in frame i.',),
     'gravity': ('gx, gy, gz: gravity in frame {0}.',),
     'Coriolis and centrifugal torques': (
         'Column j: the Newton-Euler recursion made bilinear, at (dq, e_j): the Christoffel '
-        'symbols.',)}
+        'symbols.',
+    ),
+}
 
 
 def _numeric_model(arm: ArmDescription, gravity: Array) -> DynamicsModel:
@@ -351,15 +432,27 @@ def _angle(value: float) -> sp.Expr:
 
 def _modified_row(step: Array) -> Array:
     """Return a, alpha, d and theta of Rx(alpha) Tx(a) Rz(theta) Tz(d)."""
-    return np.array([step[0, 3], math.atan2(-step[1, 2], step[2, 2]), step[:3, 2] @ step[:3, 3],
-                     math.atan2(-step[0, 1], step[0, 0])])
+    return np.array(
+        [
+            step[0, 3],
+            math.atan2(-step[1, 2], step[2, 2]),
+            step[:3, 2] @ step[:3, 3],
+            math.atan2(-step[0, 1], step[0, 0]),
+        ]
+    )
 
 
 def _standard_row(step: Array) -> Array:
     """Return a, alpha, d and theta of Rz(theta) Tz(d) Tx(a) Rx(alpha)."""
     theta = math.atan2(step[1, 0], step[0, 0])
-    return np.array([step[0, 3] * math.cos(theta) + step[1, 3] * math.sin(theta),
-                     math.atan2(step[2, 1], step[2, 2]), step[2, 3], theta])
+    return np.array(
+        [
+            step[0, 3] * math.cos(theta) + step[1, 3] * math.sin(theta),
+            math.atan2(step[2, 1], step[2, 2]),
+            step[2, 3],
+            theta,
+        ]
+    )
 
 
 class _RprSteps:
@@ -376,18 +469,26 @@ class _RprSteps:
 
     def derivation(self) -> CheckedDerivation:
         """Return the report's sections with notes."""
-        sections = [Section(
-            f'{self.description.name}: derivation step by step',
-            ("The report's forms as corrected, in its letters and sections; all in the space "
-             'frame unless a frame is named.', 'Beside each formula: the largest difference at '
-             f'{len(self.states.q)} random states from the model named, relative to max(1, '
-             '|value|).'), ())]
+        sections = [
+            Section(
+                f'{self.description.name}: derivation step by step',
+                (
+                    "The report's forms as corrected, in its letters and sections; all in the space "
+                    'frame unless a frame is named.',
+                    'Beside each formula: the largest difference at '
+                    f'{len(self.states.q)} random states from the model named, relative to max(1, '
+                    '|value|).',
+                ),
+                (),
+            )
+        ]
         for section in derivations.rpr_report():
             formulas = []
             for formula in section.formulas:
                 expected, against = self._expected(section.title, formula.name)
-                formulas.append(self.checker.formula(formula.name, formula.value, expected,
-                                                     against))
+                formulas.append(
+                    self.checker.formula(formula.name, formula.value, expected, against)
+                )
             sections.append(replace(section, formulas=tuple(formulas)))
         return CheckedDerivation(sections, self.checker.compared, self.checker.worst)
 
@@ -395,16 +496,27 @@ class _RprSteps:
         """Return the numbers of the report's letters at a state."""
         q, dq, ddq = self._state(state)
         masses, lengths = self.dynamics.masses, self.kinematics
-        names = {'d0': lengths.d0, 'a1': lengths.a1, 'a3': lengths.a3, 'd2bar': lengths.d2bar,
-                 'D': lengths.d2bar + q[1], 'g': -GRAVITY[2], 'm1': masses.m1, 'm2': masses.m2,
-                 'm3': masses.m3, 'h1': 2.0 * masses.k1, 'a2': 2.0 * masses.k2,
-                 'h3': 2.0 * masses.k3, 'I2x': masses.i2x}
+        names = {
+            'd0': lengths.d0,
+            'a1': lengths.a1,
+            'a3': lengths.a3,
+            'd2bar': lengths.d2bar,
+            'D': lengths.d2bar + q[1],
+            'g': -GRAVITY[2],
+            'm1': masses.m1,
+            'm2': masses.m2,
+            'm3': masses.m3,
+            'h1': 2.0 * masses.k1,
+            'a2': 2.0 * masses.k2,
+            'h3': 2.0 * masses.k3,
+            'I2x': masses.i2x,
+        }
         # Radii and sides from the moments that the solids have.
-        names['r1'] = math.sqrt((12.0 * masses.i1z / masses.m1 - names['h1']**2) / 3.0)
+        names['r1'] = math.sqrt((12.0 * masses.i1z / masses.m1 - names['h1'] ** 2) / 3.0)
         names['r3'] = math.sqrt(2.0 * masses.i3y / masses.m3)
-        names['b2'] = math.sqrt(12.0 * masses.i2x / masses.m2 - names['a2']**2)
+        names['b2'] = math.sqrt(12.0 * masses.i2x / masses.m2 - names['a2'] ** 2)
         box = np.diag(self.description.links[1].inertia_at_center_of_mass)
-        names['c2'] = math.sqrt(12.0 * box[2] / masses.m2 - names['b2']**2)
+        names['c2'] = math.sqrt(12.0 * box[2] / masses.m2 - names['b2'] ** 2)
         names |= {'I2y': float(box[1]), 'I2z': float(box[2])}
         for i, angle in ((1, q[0]), (3, q[2])):
             names |= {f'S{i}': math.sin(angle), f'C{i}': math.cos(angle)}
@@ -412,11 +524,15 @@ class _RprSteps:
             names |= {f'v{i + 1}': float(dq[i]), f'w{i + 1}': float(ddq[i])}
         friction = self.description.friction
         for i in range(3):
-            for letter, values in (('Fv', getattr(friction, 'viscous', np.zeros(3))),
-                                   ('Fs', getattr(friction, 'coulomb', np.zeros(3)))):
+            for letter, values in (
+                ('Fv', getattr(friction, 'viscous', np.zeros(3))),
+                ('Fs', getattr(friction, 'coulomb', np.zeros(3))),
+            ):
                 names[f'{letter}{i + 1}'] = float(values[i])
-        for letters in (('hx', 'hy', 'hz', 'hnx', 'hny', 'hnz'),
-                        ('fex', 'fey', 'fez', 'nex', 'ney', 'nez')):
+        for letters in (
+            ('hx', 'hy', 'hz', 'hnx', 'hny', 'hnz'),
+            ('fex', 'fey', 'fez', 'nex', 'ney', 'nez'),
+        ):
             names |= dict(zip(letters, self.wrenches[state].tolist()))
         names |= dict(zip(('px', 'py', 'pz'), self.model.frames(q)[2][:3, 3].tolist()))
         motion = self._motion(state)
@@ -435,8 +551,11 @@ class _RprSteps:
         return q, dq, np.asarray(self.states.ddq[state])
 
     def _motion(self, state: int) -> TreeMotion:
-        return tree_motion(BodyTree.from_description(self.description), *self._state(state),
-                           tool_wrench=-self.wrenches[state])
+        return tree_motion(
+            BodyTree.from_description(self.description),
+            *self._state(state),
+            tool_wrench=-self.wrenches[state],
+        )
 
     def _wrench(self, motion: TreeMotion, link: int) -> tuple[Array, Array]:
         """Return force and moment on a link, in its frame, about the origin of the one before."""
@@ -475,8 +594,9 @@ class _RprSteps:
                 return None, ''
             return (lambda state: friction.torque(self._state(state)[1])), 'friction model'
         if name == 'J_GT_h':
-            return (lambda state: self.model.jacobian(self._state(state)[0]).T
-                    @ self.wrenches[state]), 'Pinocchio'
+            return (
+                lambda state: self.model.jacobian(self._state(state)[0]).T @ self.wrenches[state]
+            ), 'Pinocchio'
         known: dict[str, Callable[[Array, Array], Any]] = {
             'p_3': lambda q, dq: self.model.frames(q)[2][:3, 3],
             'J_A': lambda q, dq: self.model.jacobian(q)[:3],
@@ -485,12 +605,14 @@ class _RprSteps:
             'U': lambda q, dq: self.model.potential_energy(q),
             'C': self.model.coriolis_matrix,
             'g': lambda q, dq: self.model.gravity(q),
-            'S3': lambda q, dq: math.sin(q[2]), 'C3': lambda q, dq: math.cos(q[2]),
-            'w': lambda q, dq: (self.kinematics.d2bar + q[1]
-                                + self.kinematics.a3 * math.cos(q[2])),
-            'theta1': lambda q, dq: q[0], 'd2': lambda q, dq: q[1],
+            'S3': lambda q, dq: math.sin(q[2]),
+            'C3': lambda q, dq: math.cos(q[2]),
+            'w': lambda q, dq: self.kinematics.d2bar + q[1] + self.kinematics.a3 * math.cos(q[2]),
+            'theta1': lambda q, dq: q[0],
+            'd2': lambda q, dq: q[1],
             'theta3': lambda q, dq: q[2],
-            'I2x': lambda q, dq: self.dynamics.masses.i2x}
+            'I2x': lambda q, dq: self.dynamics.masses.i2x,
+        }
         return self._of(known[name]) if name in known else (None, '')
 
     def _of(self, function: Callable[[Array, Array], Any]) -> tuple[Expected, str]:
@@ -507,9 +629,17 @@ class _RprSteps:
         def expected(state: int) -> Any:
             omega, alpha, acceleration = self._acceleration(state, link)
             force, moment = self._wrench(self._motion(state), link)
-            at_center = (acceleration + np.cross(alpha, center)
-                         + np.cross(omega, np.cross(omega, center)))
-            return {'omega': omega, 'alpha': alpha, 'a': acceleration, 'a_c': at_center,
-                    'f': force, 'n': moment, 'tau': self._motion(state).tau[link - 1]}[kind]
+            at_center = (
+                acceleration + np.cross(alpha, center) + np.cross(omega, np.cross(omega, center))
+            )
+            return {
+                'omega': omega,
+                'alpha': alpha,
+                'a': acceleration,
+                'a_c': at_center,
+                'f': force,
+                'n': moment,
+                'tau': self._motion(state).tau[link - 1],
+            }[kind]
 
         return expected

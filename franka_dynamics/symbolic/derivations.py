@@ -15,14 +15,18 @@ from ..arm import ArmDescription
 from ..rpr import newton_euler as rpr_newton_euler
 from ..rpr import symbolic as rpr
 
-_OF_WHAT = {'LOCAL_WORLD_ALIGNED': "v of the frame's origin, axes of the base",
-            'WORLD': 'v of the point that passes the origin of the base, axes of the base',
-            'LOCAL': "v of the frame's origin, axes of the frame"}
+_OF_WHAT = {
+    'LOCAL_WORLD_ALIGNED': "v of the frame's origin, axes of the base",
+    'WORLD': 'v of the point that passes the origin of the base, axes of the base',
+    'LOCAL': "v of the frame's origin, axes of the frame",
+}
 _STANDARD_GRAVITY = (0.0, 0.0, -9.81)
 
 
-def kinematics(description: ArmDescription, reference_frame: str = 'LOCAL_WORLD_ALIGNED',
-               ) -> list[Section]:
+def kinematics(
+    description: ArmDescription,
+    reference_frame: str = 'LOCAL_WORLD_ALIGNED',
+) -> list[Section]:
     """
     Return T_i, r_i, omega_i, xi_i, J_i and J_mi of all frames in the Panda notebook's names.
 
@@ -41,26 +45,38 @@ def kinematics(description: ArmDescription, reference_frame: str = 'LOCAL_WORLD_
     """
     chain = chain_of(description)
     forms = Kinematics(chain)
-    sections = [Section(
-        f'{description.name}: kinematics',
-        ('s_i, c_i are the sine and cosine of joint i; twists and Jacobians are (omega, v), v the '
-         'velocity',
-         'of the point itself in J_mi; J_i are '
-         f'{reference_frame} as Pinocchio names it, halves exchanged: '
-         f'{_OF_WHAT[reference_frame]}.',
-         'All in {S}.' if np.array_equal(description.base, np.eye(4)) else
-         'All in frame {0}: to be in {S}, multiply T_i by the pose of the base.'),
-        numbers(chain.values))]
+    sections = [
+        Section(
+            f'{description.name}: kinematics',
+            (
+                's_i, c_i are the sine and cosine of joint i; twists and Jacobians are (omega, v), v the '
+                'velocity',
+                'of the point itself in J_mi; J_i are '
+                f'{reference_frame} as Pinocchio names it, halves exchanged: '
+                f'{_OF_WHAT[reference_frame]}.',
+                'All in {S}.'
+                if np.array_equal(description.base, np.eye(4))
+                else 'All in frame {0}: to be in {S}, multiply T_i by the pose of the base.',
+            ),
+            numbers(chain.values),
+        )
+    ]
     for i in range(1, chain.n + 2):
-        formulas = [Formula(f'T_{i}', forms.pose(i)), Formula(f'r_{i}', forms.position(i)),
-                    Formula(f'omega_{i}', forms.axis(i))]
+        formulas = [
+            Formula(f'T_{i}', forms.pose(i)),
+            Formula(f'r_{i}', forms.position(i)),
+            Formula(f'omega_{i}', forms.axis(i)),
+        ]
         if i <= chain.n:
             formulas.append(Formula(f'xi_{i}', forms.joint_twist(i)))
         formulas.append(Formula(f'J_{i}', forms.jacobian(i, reference_frame)))
         if i <= chain.n:
             formulas.append(Formula(f'J_m{i}', forms.center_of_mass_jacobian(i)))
-        sections.append(Section(f'frame {i}' if i <= chain.n else f'frame {i}, the flange', (),
-                                tuple(formulas)))
+        sections.append(
+            Section(
+                f'frame {i}' if i <= chain.n else f'frame {i}, the flange', (), tuple(formulas)
+            )
+        )
     return sections
 
 
@@ -74,15 +90,24 @@ def equations(description: ArmDescription) -> list[Section]:
     results += [Formula(f'C{i + 1}{j + 1}', forms.coriolis[i, j]) for i in size for j in size]
     results += [Formula(f'g{i + 1}', forms.gravity[i]) for i in size]
     return [
-        Section(f'{description.name}, set {description.inertial_set}, hand {description.hand}: '
-                'M(q), C(q, dq), g(q)',
-                ('s_i, c_i: sine and cosine of joint i; q_i its position, v_i its velocity;',
-                 'm_i, hx_i ..., Ixx_i ...: mass, first moment, inertia about the origin of frame '
-                 'i;', 'gx, gy, gz: gravity in frame {0}. C holds the Christoffel symbols.'),
-                numbers(forms.values)),
-        Section(f'{len(forms.lines)} common subexpressions, {operations} operations', (),
-                tuple(Formula(str(letter), value) for letter, value in forms.lines)),
-        Section('results', (), tuple(results))]
+        Section(
+            f'{description.name}, set {description.inertial_set}, hand {description.hand}: '
+            'M(q), C(q, dq), g(q)',
+            (
+                's_i, c_i: sine and cosine of joint i; q_i its position, v_i its velocity;',
+                'm_i, hx_i ..., Ixx_i ...: mass, first moment, inertia about the origin of frame '
+                'i;',
+                'gx, gy, gz: gravity in frame {0}. C holds the Christoffel symbols.',
+            ),
+            numbers(forms.values),
+        ),
+        Section(
+            f'{len(forms.lines)} common subexpressions, {operations} operations',
+            (),
+            tuple(Formula(str(letter), value) for letter, value in forms.lines),
+        ),
+        Section('results', (), tuple(results)),
+    ]
 
 
 def rpr_report() -> list[Section]:
@@ -94,70 +119,134 @@ def _rpr_kinematics() -> list[Section]:
     p, w = sp.symbols('px py pz', real=True), sp.Symbol('w', real=True)
     height = (p[2] - rpr.D0) / rpr.A3
     return [
-        Section('1.2 direct kinematics',
-                ('S_i, C_i are the sine and cosine of theta_i, D = d2bar + d2; w = D + a3 C3.',),
-                tuple(Formula(f'T_b{i}', pose) for i, pose in enumerate(rpr.poses())
-                      if i) + (Formula('p_3', rpr.poses()[3][:3, 3]),)),
-        Section('1.3 inverse kinematics',
-                ('Exactly four branches: the roots w and C3 take either sign. Out of reach if',
-                 'px^2 + py^2 < a1^2 or |pz - d0| > a3.'),
-                (Formula('S3', height), Formula('C3', sp.sqrt(1 - height**2)),
-                 Formula('w', sp.sqrt(p[0]**2 + p[1]**2 - rpr.A1**2)),
-                 Formula('theta3', sp.atan2(rpr.S3, rpr.C3)),
-                 Formula('theta1', sp.atan2(w * p[0] + rpr.A1 * p[1],
-                                                        rpr.A1 * p[0] - w * p[1])),
-                 Formula('d2', w - rpr.A3 * rpr.C3 - sp.Symbol('d2bar', real=True)))),
-        Section('1.4 and 1.5 Jacobians', ('Rows of J_G are (v, omega).',),
-                (Formula('J_A', rpr.analytical_jacobian()),
-                 Formula('J_G', rpr.geometric_jacobian())))]
+        Section(
+            '1.2 direct kinematics',
+            ('S_i, C_i are the sine and cosine of theta_i, D = d2bar + d2; w = D + a3 C3.',),
+            tuple(Formula(f'T_b{i}', pose) for i, pose in enumerate(rpr.poses()) if i)
+            + (Formula('p_3', rpr.poses()[3][:3, 3]),),
+        ),
+        Section(
+            '1.3 inverse kinematics',
+            (
+                'Exactly four branches: the roots w and C3 take either sign. Out of reach if',
+                'px^2 + py^2 < a1^2 or |pz - d0| > a3.',
+            ),
+            (
+                Formula('S3', height),
+                Formula('C3', sp.sqrt(1 - height**2)),
+                Formula('w', sp.sqrt(p[0] ** 2 + p[1] ** 2 - rpr.A1**2)),
+                Formula('theta3', sp.atan2(rpr.S3, rpr.C3)),
+                Formula('theta1', sp.atan2(w * p[0] + rpr.A1 * p[1], rpr.A1 * p[0] - w * p[1])),
+                Formula('d2', w - rpr.A3 * rpr.C3 - sp.Symbol('d2bar', real=True)),
+            ),
+        ),
+        Section(
+            '1.4 and 1.5 Jacobians',
+            ('Rows of J_G are (v, omega).',),
+            (Formula('J_A', rpr.analytical_jacobian()), Formula('J_G', rpr.geometric_jacobian())),
+        ),
+    ]
 
 
 def _rpr_dynamics() -> list[Section]:
     forms = rpr.closed_forms()
     centers, tensors = rpr.centers_of_mass(), rpr.central_tensors()
-    friction = sp.Matrix([sp.Symbol(f'Fv{i}') * rate + sp.Symbol(f'Fs{i}') * sp.sign(rate)
-                          for i, rate in enumerate(rpr.RATES, start=1)])
+    friction = sp.Matrix(
+        [
+            sp.Symbol(f'Fv{i}') * rate + sp.Symbol(f'Fs{i}') * sp.sign(rate)
+            for i, rate in enumerate(rpr.RATES, start=1)
+        ]
+    )
     contact = sp.Matrix(sp.symbols('hx hy hz hnx hny hnz', real=True))
     return [
-        Section('2 centres of mass and tensors about them',
-                ('I2x is the box about x2: the first form with its length a2 along z2, where p_l2 '
-                 'puts it', '(config/arms/rpr.yaml), the second with the tensor as the report '
-                 'prints it. I2y and I2z do not act.'),
-                (*(Formula(f'p_l{i + 1}', center) for i, center in enumerate(centers)),
-                 *(Formula(f'I_l{i + 1}', tensor) for i, tensor in enumerate(tensors)),
-                 Formula('I2x', rpr.BOX_A2_ALONG_Z), Formula('I2x_printed', rpr.BOX_AS_PRINTED))),
-        Section('2.1 and 2.2 energies', ('v_i are the joint velocities.',),
-                (*(Formula(f'B{i + 1}{j + 1}', forms.inertia[i, j])
-                   for i in range(3) for j in range(i, 3)),
-                 Formula('T', forms.kinetic), Formula('U', forms.potential))),
-        Section('3 equations of motion: B ddq + C dq + F + g = tau - J_GT_h',
-                ('F is viscous and Coulomb friction; J_GT_h is transposed J_G times the wrench',
-                 'h that the end effector exerts on its surroundings.'),
-                (Formula('C', forms.coriolis), Formula('g', forms.gravity), Formula('F', friction),
-                 Formula('J_GT_h', rpr.geometric_jacobian().T * contact)))]
+        Section(
+            '2 centres of mass and tensors about them',
+            (
+                'I2x is the box about x2: the first form with its length a2 along z2, where p_l2 '
+                'puts it',
+                '(config/arms/rpr.yaml), the second with the tensor as the report '
+                'prints it. I2y and I2z do not act.',
+            ),
+            (
+                *(Formula(f'p_l{i + 1}', center) for i, center in enumerate(centers)),
+                *(Formula(f'I_l{i + 1}', tensor) for i, tensor in enumerate(tensors)),
+                Formula('I2x', rpr.BOX_A2_ALONG_Z),
+                Formula('I2x_printed', rpr.BOX_AS_PRINTED),
+            ),
+        ),
+        Section(
+            '2.1 and 2.2 energies',
+            ('v_i are the joint velocities.',),
+            (
+                *(
+                    Formula(f'B{i + 1}{j + 1}', forms.inertia[i, j])
+                    for i in range(3)
+                    for j in range(i, 3)
+                ),
+                Formula('T', forms.kinetic),
+                Formula('U', forms.potential),
+            ),
+        ),
+        Section(
+            '3 equations of motion: B ddq + C dq + F + g = tau - J_GT_h',
+            (
+                'F is viscous and Coulomb friction; J_GT_h is transposed J_G times the wrench',
+                'h that the end effector exerts on its surroundings.',
+            ),
+            (
+                Formula('C', forms.coriolis),
+                Formula('g', forms.gravity),
+                Formula('F', friction),
+                Formula('J_GT_h', rpr.geometric_jacobian().T * contact),
+            ),
+        ),
+    ]
 
 
 def _rpr_newton_euler() -> list[Section]:
     outward, inward = rpr_newton_euler.outward(), rpr_newton_euler.inward()
-    motions = [Formula(f'{name}_{i}', value) for i, link in enumerate(outward, start=1)
-               for name, value in (('omega', link.omega), ('alpha', link.alpha),
-                                   ('a', link.acceleration), ('a_c', link.center_acceleration))]
-    wrenches = [Formula(f'{name}_{i}', value)
-                for i, joint in reversed(list(enumerate(inward, start=1)))
-                for name, value in (('f', joint.force), ('n', joint.moment),
-                                    ('tau', joint.torque))]
+    motions = [
+        Formula(f'{name}_{i}', value)
+        for i, link in enumerate(outward, start=1)
+        for name, value in (
+            ('omega', link.omega),
+            ('alpha', link.alpha),
+            ('a', link.acceleration),
+            ('a_c', link.center_acceleration),
+        )
+    ]
+    wrenches = [
+        Formula(f'{name}_{i}', value)
+        for i, joint in reversed(list(enumerate(inward, start=1)))
+        for name, value in (('f', joint.force), ('n', joint.moment), ('tau', joint.torque))
+    ]
     return [
-        Section('4 recursive Newton-Euler formulation, outward',
-                ('Vectors of link i in frame {i}: angular velocity and acceleration, acceleration '
-                 'of the origin', 'and of the centre of mass, gravity included; w_i are the joint '
-                 'accelerations.'), tuple(motions)),
-        Section('4 recursive Newton-Euler formulation, inward',
-                ('f_i, n_i: force and moment of link i - 1 on link i, about the origin of {i-1},',
-                 'in frame {i}, as fix ..., nix ...; fe, ne: what the end effector exerts.'),
-                tuple(wrenches)),
-        Section('4 the torques, put together', (),
-                tuple(Formula(f'tau{i}', torque) for i, torque in enumerate(
-                    rpr_newton_euler.joint_torques(), start=1)))]
+        Section(
+            '4 recursive Newton-Euler formulation, outward',
+            (
+                'Vectors of link i in frame {i}: angular velocity and acceleration, acceleration '
+                'of the origin',
+                'and of the centre of mass, gravity included; w_i are the joint accelerations.',
+            ),
+            tuple(motions),
+        ),
+        Section(
+            '4 recursive Newton-Euler formulation, inward',
+            (
+                'f_i, n_i: force and moment of link i - 1 on link i, about the origin of {i-1},',
+                'in frame {i}, as fix ..., nix ...; fe, ne: what the end effector exerts.',
+            ),
+            tuple(wrenches),
+        ),
+        Section(
+            '4 the torques, put together',
+            (),
+            tuple(
+                Formula(f'tau{i}', torque)
+                for i, torque in enumerate(rpr_newton_euler.joint_torques(), start=1)
+            ),
+        ),
+    ]
 
 
 def numbers(values: dict[sp.Symbol, float]) -> tuple[Formula, ...]:

@@ -54,7 +54,8 @@ class Program:
         ends = [start for _, start in self._stages[1:]] + [len(self.lines)]
         return tuple(
             Stage(title, tuple(line for line in self.lines[start:end] if line[0] in letters))
-            for (title, start), end in zip(self._stages, ends))
+            for (title, start), end in zip(self._stages, ends)
+        )
 
     def keep(self, expression: sp.Expr) -> sp.Expr:
         """Return a letter for an expression, the one it already has or a new line's."""
@@ -117,8 +118,11 @@ class Equations:
     omegas: tuple[sp.Matrix, ...]
 
 
-def derive(chain: Chain, description: ArmDescription, gravity: tuple[float, float, float],
-           ) -> Equations:
+def derive(
+    chain: Chain,
+    description: ArmDescription,
+    gravity: tuple[float, float, float],
+) -> Equations:
     """
     Return the equations of motion of an arm.
 
@@ -137,11 +141,14 @@ def derive(chain: Chain, description: ArmDescription, gravity: tuple[float, floa
     program.begin('links in the frames of their joints')
     bodies = [_body(i + 1, description, values) for i in range(chain.n)]
     bodies = [_in_joint_frame(program, body, tail) for body, tail in zip(bodies, chain.tails)]
-    rotors = [_letter(f'Ia{i}', joint.rotor_inertia, values)
-              for i, joint in enumerate(description.joints, start=1)]
+    rotors = [
+        _letter(f'Ia{i}', joint.rotor_inertia, values)
+        for i, joint in enumerate(description.joints, start=1)
+    ]
     falling = description.base[:3, :3].T @ gravity
-    fall = sp.Matrix([_letter(f'g{axis}', float(part), values)
-                      for axis, part in zip('xyz', falling)])
+    fall = sp.Matrix(
+        [_letter(f'g{axis}', float(part), values) for axis, part in zip('xyz', falling)]
+    )
     builder = _Builder(program, chain, bodies)
     program.begin('the mass matrix')
     mass = builder.mass_matrix() + sp.diag(*rotors)
@@ -150,8 +157,16 @@ def derive(chain: Chain, description: ArmDescription, gravity: tuple[float, floa
     program.begin('Coriolis and centrifugal torques')
     coriolis = sp.Matrix.hstack(*(builder.coriolis_column(j) for j in range(chain.n)))
     lines = program.needed_for([*mass, *coriolis, *weight])
-    return Equations(tuple(lines), mass, coriolis, weight, values, program.stages(lines),
-                     tuple(builder.composites), tuple(builder.omegas))
+    return Equations(
+        tuple(lines),
+        mass,
+        coriolis,
+        weight,
+        values,
+        program.stages(lines),
+        tuple(builder.composites),
+        tuple(builder.omegas),
+    )
 
 
 class _Builder:
@@ -163,8 +178,8 @@ class _Builder:
         self._bodies = bodies
         self._n = chain.n
         self._revolute = [chain.axis_is_turned(i + 1) for i in range(chain.n)]
-        self._rotations = [self._keep(link.rotation) for link in chain.links[:chain.n]]
-        self._origins = [self._keep(link.origin) for link in chain.links[:chain.n]]
+        self._rotations = [self._keep(link.rotation) for link in chain.links[: chain.n]]
+        self._origins = [self._keep(link.origin) for link in chain.links[: chain.n]]
         program.begin('all links behind a joint as one body')
         self.composites = self._gather()
         program.begin('angular velocities')
@@ -218,8 +233,12 @@ class _Builder:
             force, moment = self._carried(i, force, moment)
         return loads[::-1]
 
-    def _carried(self, i: int, force: sp.Matrix, moment: sp.Matrix,
-                 ) -> tuple[sp.Matrix, sp.Matrix]:
+    def _carried(
+        self,
+        i: int,
+        force: sp.Matrix,
+        moment: sp.Matrix,
+    ) -> tuple[sp.Matrix, sp.Matrix]:
         """Return a wrench on link i as one on link i - 1."""
         force = self._up(i, force)
         return force, self._keep(self._up(i, moment) + self._origins[i].cross(force))
@@ -250,8 +269,10 @@ class _Builder:
         wrenches = []
         for i, body in enumerate(self._bodies):
             u, w = self.omegas[i], units_omega[i]
-            lever = self._keep(alpha.cross(self._origins[i])
-                               + _twice_turned(before, other_before, self._origins[i]))
+            lever = self._keep(
+                alpha.cross(self._origins[i])
+                + _twice_turned(before, other_before, self._origins[i])
+            )
             acceleration = self._down(i, self._keep(acceleration + lever))
             alpha = self._down(i, alpha)
             half = sp.Rational(1, 2)
@@ -264,13 +285,18 @@ class _Builder:
             before, other_before = u, w
         return self._sum_inward(wrenches)
 
-    def _bilinear_wrench(self, body: Body, u: sp.Matrix, w: sp.Matrix, alpha: sp.Matrix,
-                         acceleration: sp.Matrix) -> tuple[sp.Matrix, sp.Matrix]:
-        force = self._keep(body.mass * acceleration + alpha.cross(body.moment)
-                           + _twice_turned(u, w, body.moment))
+    def _bilinear_wrench(
+        self, body: Body, u: sp.Matrix, w: sp.Matrix, alpha: sp.Matrix, acceleration: sp.Matrix
+    ) -> tuple[sp.Matrix, sp.Matrix]:
+        force = self._keep(
+            body.mass * acceleration + alpha.cross(body.moment) + _twice_turned(u, w, body.moment)
+        )
         spin_u, spin_w = self._keep(body.inertia * u), self._keep(body.inertia * w)
-        moment = self._keep(body.inertia * alpha + body.moment.cross(acceleration)
-                            + sp.Rational(1, 2) * (u.cross(spin_w) + w.cross(spin_u)))
+        moment = self._keep(
+            body.inertia * alpha
+            + body.moment.cross(acceleration)
+            + sp.Rational(1, 2) * (u.cross(spin_w) + w.cross(spin_u))
+        )
         return force, moment
 
     def _sum_inward(self, wrenches: list[tuple[sp.Matrix, sp.Matrix]]) -> sp.Matrix:
@@ -309,12 +335,17 @@ def _in_joint_frame(program: Program, body: Body, tail: sp.Matrix) -> Body:
 
 def _body(i: int, description: ArmDescription, values: dict[sp.Symbol, float]) -> Body:
     link = description.links[i - 1]
-    moment = sp.Matrix([_letter(f'h{axis}{i}', float(part), values)
-                        for axis, part in zip('xyz', link.first_moment)])
+    moment = sp.Matrix(
+        [
+            _letter(f'h{axis}{i}', float(part), values)
+            for axis, part in zip('xyz', link.first_moment)
+        ]
+    )
     inertia = sp.zeros(3, 3)
     for name, row, column in _SIX:
         inertia[row, column] = inertia[column, row] = _letter(
-            f'I{name}{i}', float(link.inertia[row, column]), values)
+            f'I{name}{i}', float(link.inertia[row, column]), values
+        )
     return Body(_letter(f'm{i}', link.mass, values), moment, inertia)
 
 

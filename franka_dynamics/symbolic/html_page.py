@@ -80,46 +80,75 @@ def as_html(sections: list[Section]) -> str:
     """Return the sections as one page; the first one's title is the page's."""
     printer = _Printer({'mat_symbol_style': 'plain'})
     title = escape(sections[0].title)
-    body = [f'<h1>{title}</h1>', '<nav><ol>',
-            *(f'<li><a href="#s{i}">{escape(section.title)}</a></li>'
-              for i, section in enumerate(sections)), '</ol></nav>']
+    body = [
+        f'<h1>{title}</h1>',
+        '<nav><ol>',
+        *(
+            f'<li><a href="#s{i}">{escape(section.title)}</a></li>'
+            for i, section in enumerate(sections)
+        ),
+        '</ol></nav>',
+    ]
     for i, section in enumerate(sections):
         body.append(f'<h2 id="s{i}">{escape(section.title)}</h2>')
         if section.sentences:
             body.append(f'<p>{escape(" ".join(section.sentences))}</p>')
         if section.formulas and all(_is_number(formula) for formula in section.formulas):
-            body += ['<div class="numbers">', *(
-                f'<div>{_name(formula.name)} = {escape(str(formula.value))}</div>'
-                for formula in section.formulas), '</div>']
+            body += [
+                '<div class="numbers">',
+                *(
+                    f'<div>{_name(formula.name)} = {escape(str(formula.value))}</div>'
+                    for formula in section.formulas
+                ),
+                '</div>',
+            ]
         elif section.formulas:
-            body += ['<table>', *(_row(formula, printer) for formula in section.formulas),
-                     '</table>']
-    return '\n'.join(('<!DOCTYPE html>', '<html lang="en"><head><meta charset="utf-8">',
-                      f'<title>{title}</title><style>{_STYLE}</style></head><body>',
-                      *body, '</body></html>', ''))
+            body += [
+                '<table>',
+                *(_row(formula, printer) for formula in section.formulas),
+                '</table>',
+            ]
+    return '\n'.join(
+        (
+            '<!DOCTYPE html>',
+            '<html lang="en"><head><meta charset="utf-8">',
+            f'<title>{title}</title><style>{_STYLE}</style></head><body>',
+            *body,
+            '</body></html>',
+            '',
+        )
+    )
 
 
 def _is_number(formula: Formula) -> bool:
     """Return whether a formula says what number a letter has."""
-    return isinstance(formula.value, sp.Symbol) and not formula.value.name[-1:].isalpha() \
+    return (
+        isinstance(formula.value, sp.Symbol)
+        and not formula.value.name[-1:].isalpha()
         and formula.value.name.lstrip('-')[:1].isdigit()
+    )
 
 
 def _row(formula: Formula, printer: _Printer) -> str:
     value = formula.value
     scalar = not isinstance(value, sp.MatrixBase)
-    inside = (printer.doprint(value) if scalar else
-              _matrix([printer.doprint(entry) for entry in value.row(i)]
-                      for i in range(value.rows)))
-    return (f'<tr{" class=line" if scalar and not formula.note else ""}>'
-            f'<td class="name">{_name(formula.name)} =</td>'
-            f'<td><div class="wide"><math displaystyle="true">{inside}</math></div></td>'
-            f'<td class="note">{escape(formula.note)}</td></tr>')
+    inside = (
+        printer.doprint(value)
+        if scalar
+        else _matrix([printer.doprint(entry) for entry in value.row(i)] for i in range(value.rows))
+    )
+    return (
+        f'<tr{" class=line" if scalar and not formula.note else ""}>'
+        f'<td class="name">{_name(formula.name)} =</td>'
+        f'<td><div class="wide"><math displaystyle="true">{inside}</math></div></td>'
+        f'<td class="note">{escape(formula.note)}</td></tr>'
+    )
 
 
 def _matrix(rows: Iterable[list[str]]) -> str:
-    cells = ''.join('<mtr>' + ''.join(f'<mtd>{entry}</mtd>' for entry in row) + '</mtr>'
-                    for row in rows)
+    cells = ''.join(
+        '<mtr>' + ''.join(f'<mtd>{entry}</mtd>' for entry in row) + '</mtr>' for row in rows
+    )
     return f'<mrow><mo>[</mo><mtable>{cells}</mtable><mo>]</mo></mrow>'
 
 

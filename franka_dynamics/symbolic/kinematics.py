@@ -93,13 +93,17 @@ class Kinematics:
         if reference_frame == 'LOCAL_WORLD_ALIGNED':
             return self._jacobian_of(sp.zeros(3, 1), frame)
         if reference_frame == 'WORLD':
-            return sp.Matrix.hstack(*(
-                self.joint_twist(j) if j <= frame else sp.zeros(6, 1)
-                for j in range(1, self.chain.n + 1)))
+            return sp.Matrix.hstack(
+                *(
+                    self.joint_twist(j) if j <= frame else sp.zeros(6, 1)
+                    for j in range(1, self.chain.n + 1)
+                )
+            )
         if reference_frame == 'LOCAL':
             return self._body_jacobian(frame)
-        raise FrameError(f'{reference_frame!r} is no reference frame; there are '
-                         f'{", ".join(REFERENCE_FRAMES)}.')
+        raise FrameError(
+            f'{reference_frame!r} is no reference frame; there are {", ".join(REFERENCE_FRAMES)}.'
+        )
 
     def center_of_mass(self, link: int) -> sp.Matrix:
         """Return r_mi, link i's centre of mass (xc_i, yc_i, zc_i) in {S}, (3, 1) (cell 12)."""

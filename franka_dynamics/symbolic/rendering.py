@@ -14,13 +14,31 @@ _WIDTH = 99
 _LINE_BREAK = ' \\\\\n'
 # One letter or a Greek name, what stands below it, and whether a bar stands above it.
 _LETTER = re.compile(r'(alpha|omega|theta|tau|xi|[A-Za-z])([A-Za-z0-9]*?)(bar)?$')
-_TEXT_MODE = {'&': r'\&', '%': r'\%', '_': r'\_', '{': r'\{', '}': r'\}', '#': r'\#', '^': r'\^{}',
-              '<': r'\textless{}', '>': r'\textgreater{}', '|': r'\textbar{}',
-              '~': r'\textasciitilde{}', '\\': r'\textbackslash{}'}
-_PREAMBLE = '\n'.join((
-    r'\documentclass[a3paper,landscape]{article}', r'\usepackage[margin=15mm]{geometry}',
-    r'\usepackage{amsmath}', r'\setcounter{MaxMatrixCols}{20}', r'\allowdisplaybreaks',
-    r'\begin{document}', ''))
+_TEXT_MODE = {
+    '&': r'\&',
+    '%': r'\%',
+    '_': r'\_',
+    '{': r'\{',
+    '}': r'\}',
+    '#': r'\#',
+    '^': r'\^{}',
+    '<': r'\textless{}',
+    '>': r'\textgreater{}',
+    '|': r'\textbar{}',
+    '~': r'\textasciitilde{}',
+    '\\': r'\textbackslash{}',
+}
+_PREAMBLE = '\n'.join(
+    (
+        r'\documentclass[a3paper,landscape]{article}',
+        r'\usepackage[margin=15mm]{geometry}',
+        r'\usepackage{amsmath}',
+        r'\setcounter{MaxMatrixCols}{20}',
+        r'\allowdisplaybreaks',
+        r'\begin{document}',
+        '',
+    )
+)
 
 
 @dataclass(frozen=True)

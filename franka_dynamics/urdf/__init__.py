@@ -23,12 +23,15 @@ if TYPE_CHECKING:  # for editors and type checkers
     from .writer import write_urdf as write_urdf
     from .xacro_writer import robot_text as robot_text
 
-__getattr__, __dir__, __all__ = lazy_exports(__name__, {
-    'document': ('parse_urdf', 'read_urdf', 'UrdfDocument'),
-    'geometry': ('compare_geometry', 'description_from_urdf', 'GeometryComparison'),
-    'importer': ('detect_arm', 'import_urdf', 'ImportedArm'),
-    'mjcf_writer': ('write_mjcf',),
-    'serial_chain': ('find_chains', 'read_chain', 'SerialChain'),
-    'writer': ('write_urdf',),
-    'xacro_writer': ('robot_text',),
-})
+__getattr__, __dir__, __all__ = lazy_exports(
+    __name__,
+    {
+        'document': ('parse_urdf', 'read_urdf', 'UrdfDocument'),
+        'geometry': ('compare_geometry', 'description_from_urdf', 'GeometryComparison'),
+        'importer': ('detect_arm', 'import_urdf', 'ImportedArm'),
+        'mjcf_writer': ('write_mjcf',),
+        'serial_chain': ('find_chains', 'read_chain', 'SerialChain'),
+        'writer': ('write_urdf',),
+        'xacro_writer': ('robot_text',),
+    },
+)

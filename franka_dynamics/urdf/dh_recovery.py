@@ -81,8 +81,10 @@ class RecoveredRows:
 
 def lines_of(chain: SerialChain) -> list[Line]:
     """Return the joint axes of a chain, in its base frame with all joints at zero."""
-    return [Line(joint.direction, joint.frame[:3, 3], joint.kind is JointKind.PRISMATIC)
-            for joint in chain.joints]
+    return [
+        Line(joint.direction, joint.frame[:3, 3], joint.kind is JointKind.PRISMATIC)
+        for joint in chain.joints
+    ]
 
 
 def sequence_of(description: ArmDescription) -> AxisSequence:
@@ -97,8 +99,11 @@ def sequence_of(description: ArmDescription) -> AxisSequence:
     return AxisSequence(theta, d, np.array(a), np.array(alpha), np.eye(4))
 
 
-def follow_axes(start: Array, lines: Sequence[Line], hint: AxisSequence | None = None,
-                ) -> AxisSequence:
+def follow_axes(
+    start: Array,
+    lines: Sequence[Line],
+    hint: AxisSequence | None = None,
+) -> AxisSequence:
     """
     Return the sequence that leads from a frame along joint axes.
 
@@ -133,8 +138,11 @@ def follow_axes(start: Array, lines: Sequence[Line], hint: AxisSequence | None =
     return AxisSequence(theta, d, a, alpha, pose)
 
 
-def _common_normal(guess: Array, line: Line, expected: tuple[float, float] | None,
-                   ) -> tuple[Array, Array, float, float]:
+def _common_normal(
+    guess: Array,
+    line: Line,
+    expected: tuple[float, float] | None,
+) -> tuple[Array, Array, float, float]:
     """
     Return the normal from the guess's z to a line: direction, foot on z, a and alpha.
 
@@ -147,7 +155,7 @@ def _common_normal(guess: Array, line: Line, expected: tuple[float, float] | Non
     meant_parallel = expected is not None and abs(math.sin(expected[1])) < PARALLEL
     if sine > PARALLEL and not (meant_parallel and sine < _MOST_TILT):
         normal = cross / sine
-        foot = origin + (np.cross(between, line.direction) @ cross / sine ** 2) * z
+        foot = origin + (np.cross(between, line.direction) @ cross / sine**2) * z
         normal = -normal if _points_back(normal, x, y) else normal
         return normal, foot, float(between @ normal), math.atan2(float(cross @ normal), cosine)
     tilt = math.copysign(sine, float(cross @ x)) if meant_parallel else 0.0
@@ -165,8 +173,11 @@ def _points_back(normal: Array, x: Array, y: Array) -> bool:
     return along < 0.0 if abs(along) > _ANGLE_NOISE else float(normal @ y) < 0.0
 
 
-def recover_rows(chain: SerialChain, convention: Convention, tip: str | None = None,
-                 ) -> RecoveredRows:
+def recover_rows(
+    chain: SerialChain,
+    convention: Convention,
+    tip: str | None = None,
+) -> RecoveredRows:
     """
     Return DH rows for a chain whose flange is one of its tool frames.
 
@@ -201,8 +212,14 @@ def recover_rows(chain: SerialChain, convention: Convention, tip: str | None = N
     for row in rows[:-1]:
         pose = pose @ row.transform(convention)
         poses.append(pose)
-    return RecoveredRows(convention, base, tuple(rows[:-1]), rows[-1], np.array(poses),
-                         _deviation(chain, convention, base, poses))
+    return RecoveredRows(
+        convention,
+        base,
+        tuple(rows[:-1]),
+        rows[-1],
+        np.array(poses),
+        _deviation(chain, convention, base, poses),
+    )
 
 
 def _tip_pose(chain: SerialChain, tip: str | None) -> Array:
@@ -210,8 +227,10 @@ def _tip_pose(chain: SerialChain, tip: str | None) -> Array:
     if tip is None or tip == last.link:
         return last.frame
     if tip not in chain.tool_frames:
-        raise UrdfError(f'{chain.source}: the link {tip!r} is not fixed to {last.link!r}; links '
-                        f'that are: {", ".join(chain.tool_frames) or "none"}.')
+        raise UrdfError(
+            f'{chain.source}: the link {tip!r} is not fixed to {last.link!r}; links '
+            f'that are: {", ".join(chain.tool_frames) or "none"}.'
+        )
     return chain.tool_frames[tip]
 
 
@@ -234,10 +253,13 @@ def _cut(convention: Convention, theta: Array, d: Array, a: Array, alpha: Array)
     theta, alpha = np.array([_tidy(x) for x in theta]), np.array([_tidy(x) for x in alpha])
     d, a = d.round(_LENGTH_DIGITS) + 0.0, a.round(_LENGTH_DIGITS) + 0.0
     if convention is Convention.MODIFIED:
-        return [DHRow(float(a[k]), float(alpha[k]), float(d[k + 1]), float(theta[k + 1]))
-                for k in range(n + 1)]
-    rows = [DHRow(float(a[k]), float(alpha[k]), float(d[k]), float(theta[k]))
-            for k in range(1, n + 1)]
+        return [
+            DHRow(float(a[k]), float(alpha[k]), float(d[k + 1]), float(theta[k + 1]))
+            for k in range(n + 1)
+        ]
+    rows = [
+        DHRow(float(a[k]), float(alpha[k]), float(d[k]), float(theta[k])) for k in range(1, n + 1)
+    ]
     return [*rows, DHRow(d=float(d[n + 1]), theta=float(theta[n + 1]))]
 
 
@@ -248,8 +270,12 @@ def _tidy(angle: float) -> float:
     return nearest + 0.0 if abs(angle - nearest) < _ANGLE_NOISE else angle
 
 
-def _deviation(chain: SerialChain, convention: Convention, base: Array, poses: list[Array],
-               ) -> tuple[float, float]:
+def _deviation(
+    chain: SerialChain,
+    convention: Convention,
+    base: Array,
+    poses: list[Array],
+) -> tuple[float, float]:
     carriers = poses if convention is Convention.MODIFIED else [base, *poses[:-1]]
     angle = distance = 0.0
     for joint, carrier in zip(chain.joints, carriers):

@@ -50,11 +50,14 @@ def root_link(links: Iterable[str], edges: Sequence[Edge]) -> str:
     for joint, parent, child in edges:
         for link in (parent, child):
             if link not in names:
-                raise TreeError(f'joint {joint!r} refers to the link {link!r}, which does not '
-                                'exist.')
+                raise TreeError(
+                    f'joint {joint!r} refers to the link {link!r}, which does not exist.'
+                )
         if child in parents:
-            raise TreeError(f'the link {child!r} hangs on two joints, {parents[child]!r} and '
-                            f'{joint!r}; a URDF is a tree.')
+            raise TreeError(
+                f'the link {child!r} hangs on two joints, {parents[child]!r} and '
+                f'{joint!r}; a URDF is a tree.'
+            )
         parents[child] = joint
     root = _only_root([name for name in names if name not in parents], bool(names))
     lost = sorted(set(names) - _reached_from(root, edges))
@@ -69,8 +72,10 @@ def _only_root(roots: list[str], any_links: bool) -> str:
     if not roots:
         raise TreeError('its joints form a loop; a URDF is a tree with one root link.')
     if len(roots) > 1:
-        raise TreeError(f'has {len(roots)} root links ({", ".join(roots[:_MOST_NAMES])}); join '
-                        'them with fixed joints, a URDF is one tree.')
+        raise TreeError(
+            f'has {len(roots)} root links ({", ".join(roots[:_MOST_NAMES])}); join '
+            'them with fixed joints, a URDF is one tree.'
+        )
     return roots[0]
 
 
@@ -163,8 +168,9 @@ def read_urdf(path: Path) -> str:
     except OSError as error:
         raise UrdfError(f'{path} cannot be read: {error.strerror}.') from error
     except UnicodeDecodeError as error:
-        raise UrdfError(f'{path} cannot be read: byte {error.start} is not UTF-8; is it a '
-                        'URDF?') from error
+        raise UrdfError(
+            f'{path} cannot be read: byte {error.start} is not UTF-8; is it a URDF?'
+        ) from error
 
 
 def parse_urdf(text: str, source: str = 'the URDF') -> UrdfDocument:
@@ -203,12 +209,14 @@ class _Parser:
         links = self._named(robot, 'link', self._link)
         joints = self._named(robot, 'joint', self._joint)
         try:
-            root = root_link(links, [(joint.name, joint.parent, joint.child)
-                                     for joint in joints.values()])
+            root = root_link(
+                links, [(joint.name, joint.parent, joint.child) for joint in joints.values()]
+            )
         except TreeError as error:
             raise self._error(str(error)) from None
-        return UrdfDocument(robot.get('name', ''), self._source, links, joints, root,
-                            tuple(self._notes))
+        return UrdfDocument(
+            robot.get('name', ''), self._source, links, joints, root, tuple(self._notes)
+        )
 
     def _robot(self, text: str) -> ElementTree.Element:
         if not text.strip():
@@ -217,21 +225,32 @@ class _Parser:
             # ElementTree takes text with an encoding declaration, but only as bytes.
             robot = ElementTree.fromstring(text.encode('utf-8'))
         except (ElementTree.ParseError, UnicodeEncodeError) as error:
-            raise self._error(f'is not well-formed XML: {error}. The file may be cut '
-                              'short.') from error
+            raise self._error(
+                f'is not well-formed XML: {error}. The file may be cut short.'
+            ) from error
         if robot.tag in ('sdf', 'mujoco'):
-            raise self._error(f'is {"SDF" if robot.tag == "sdf" else "MJCF"}, not URDF; give the '
-                              'URDF that it was made from.')
+            raise self._error(
+                f'is {"SDF" if robot.tag == "sdf" else "MJCF"}, not URDF; give the '
+                'URDF that it was made from.'
+            )
         if robot.tag != 'robot':
             raise self._error(f'has <{robot.tag}> as its root element; a URDF has <robot>.')
-        if any('xacro' in str(element.tag) or '${' in value
-               for element in robot.iter() for value in (*element.attrib.values(), '')):
-            raise self._error('is a xacro file that has not been expanded; run "xacro FILE > '
-                              'robot.urdf" first.')
+        if any(
+            'xacro' in str(element.tag) or '${' in value
+            for element in robot.iter()
+            for value in (*element.attrib.values(), '')
+        ):
+            raise self._error(
+                'is a xacro file that has not been expanded; run "xacro FILE > robot.urdf" first.'
+            )
         return robot
 
-    def _named(self, robot: ElementTree.Element, tag: str,
-               read: Callable[[ElementTree.Element, str], _Named]) -> dict[str, _Named]:
+    def _named(
+        self,
+        robot: ElementTree.Element,
+        tag: str,
+        read: Callable[[ElementTree.Element, str], _Named],
+    ) -> dict[str, _Named]:
         """Return the elements of one kind by name; two of one name are an error."""
         found: dict[str, _Named] = {}
         for element in robot.findall(tag):
@@ -251,13 +270,16 @@ class _Parser:
         mass_element, tensor_element = inertial.find('mass'), inertial.find('inertia')
         if mass_element is None or tensor_element is None:
             missing = 'mass' if mass_element is None else 'inertia'
-            raise self._error(f'{where} has no <{missing}>; give it, or leave <inertial> out for '
-                              'a link without mass.')
+            raise self._error(
+                f'{where} has no <{missing}>; give it, or leave <inertial> out for '
+                'a link without mass.'
+            )
         mass = self._number(mass_element, 'value', f'{where}, <mass>')
         if mass < 0.0:
             raise self._error(f'{where} has a mass of {mass} kg; a mass cannot be negative.')
-        six = [self._number(tensor_element, key, f'{where}, <inertia>')
-               for key in _TENSOR_ATTRIBUTES]
+        six = [
+            self._number(tensor_element, key, f'{where}, <inertia>') for key in _TENSOR_ATTRIBUTES
+        ]
         pose = self._origin(inertial, where)
         at_center = LinkInertia(mass, np.zeros(3), tensor_from_six(six))
         return UrdfLink(name, at_center.expressed_in(pose))
@@ -266,14 +288,20 @@ class _Parser:
         where = f'joint {name!r}'
         kind = element.get('type', '')
         if kind not in JOINT_TYPES:
-            raise self._error(f'{where} has the type {kind!r}; URDF knows '
-                              f'{", ".join(JOINT_TYPES)}.')
+            raise self._error(
+                f'{where} has the type {kind!r}; URDF knows {", ".join(JOINT_TYPES)}.'
+            )
         mimic = element.find('mimic')
         return UrdfJoint(
-            name, kind, self._end(element, 'parent', where), self._end(element, 'child', where),
-            self._origin(element, where), self._axis(element, where),
+            name,
+            kind,
+            self._end(element, 'parent', where),
+            self._end(element, 'child', where),
+            self._origin(element, where),
+            self._axis(element, where),
             self._limits(element, kind, where),
-            None if mimic is None else mimic.get('joint', '(unnamed)'))
+            None if mimic is None else mimic.get('joint', '(unnamed)'),
+        )
 
     def _end(self, element: ElementTree.Element, tag: str, where: str) -> str:
         end = element.find(tag)
@@ -286,8 +314,10 @@ class _Parser:
         origin = element.find('origin')
         if origin is None:
             return np.eye(4)
-        return pose_from_xyz_rpy(self._triple(origin, 'xyz', f'{where}, <origin>', (0., 0., 0.)),
-                                 self._triple(origin, 'rpy', f'{where}, <origin>', (0., 0., 0.)))
+        return pose_from_xyz_rpy(
+            self._triple(origin, 'xyz', f'{where}, <origin>', (0.0, 0.0, 0.0)),
+            self._triple(origin, 'rpy', f'{where}, <origin>', (0.0, 0.0, 0.0)),
+        )
 
     def _axis(self, element: ElementTree.Element, where: str) -> NDArray[np.float64]:
         axis = element.find('axis')
@@ -296,11 +326,14 @@ class _Parser:
         vector = self._triple(axis, 'xyz', f'{where}, <axis>', (1.0, 0.0, 0.0))
         length = float(np.linalg.norm(vector))
         if length < _AXIS_LENGTH_TOLERANCE:
-            raise self._error(f'{where} has the axis {vector.tolist()}, which has no direction; '
-                              'give a unit vector such as 0 0 1.')
+            raise self._error(
+                f'{where} has the axis {vector.tolist()}, which has no direction; '
+                'give a unit vector such as 0 0 1.'
+            )
         if abs(length - 1.0) > _AXIS_LENGTH_TOLERANCE:
-            self._notes.append(f'{where} has an axis of length {length:.6g}; its direction '
-                               'alone was used.')
+            self._notes.append(
+                f'{where} has an axis of length {length:.6g}; its direction alone was used.'
+            )
         return vector / length
 
     def _limits(self, element: ElementTree.Element, kind: str, where: str) -> JointLimits | None:
@@ -309,8 +342,11 @@ class _Parser:
             return None
 
         def value(key: str, absent: float) -> float:
-            stated = absent if key not in limit.attrib else self._number(
-                limit, key, f'{where}, <limit>')
+            stated = (
+                absent
+                if key not in limit.attrib
+                else self._number(limit, key, f'{where}, <limit>')
+            )
             return math.copysign(math.inf, stated) if abs(stated) >= UNLIMITED else stated
 
         unbounded = kind == 'continuous'
@@ -320,8 +356,9 @@ class _Parser:
             raise self._error(f'{where}, <limit>: lower {lower} is above upper {upper}.')
         velocity, effort = value('velocity', math.inf), value('effort', math.inf)
         if velocity < 0.0 or effort < 0.0:
-            raise self._error(f'{where}, <limit>: velocity {velocity} and effort {effort} cannot '
-                              'be negative.')
+            raise self._error(
+                f'{where}, <limit>: velocity {velocity} and effort {effort} cannot be negative.'
+            )
         return JointLimits(lower=lower, upper=upper, velocity=velocity, effort=effort)
 
     def _number(self, element: ElementTree.Element, key: str, where: str) -> float:
@@ -330,8 +367,13 @@ class _Parser:
             raise self._error(f'{where} has no attribute {key!r}.')
         return self._float(text, key, where)
 
-    def _triple(self, element: ElementTree.Element, key: str, where: str,
-                absent: tuple[float, float, float]) -> NDArray[np.float64]:
+    def _triple(
+        self,
+        element: ElementTree.Element,
+        key: str,
+        where: str,
+        absent: tuple[float, float, float],
+    ) -> NDArray[np.float64]:
         text = element.get(key)
         if text is None:
             return np.array(absent)

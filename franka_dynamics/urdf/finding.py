@@ -27,5 +27,7 @@ class Finding:
     def __str__(self) -> str:
         """Return the finding as one sentence."""
         effect = f' Effect on torque: {self.effect}.' if self.effect else ''
-        return (f'{self.place}: {self.quantity} is {self.found}, expected {self.expected}; '
-                f'likeliest cause: {self.cause}.{effect}')
+        return (
+            f'{self.place}: {self.quantity} is {self.found}, expected {self.expected}; '
+            f'likeliest cause: {self.cause}.{effect}'
+        )

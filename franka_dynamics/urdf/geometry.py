@@ -72,13 +72,19 @@ def compare_geometry(chain: SerialChain, reference: ArmDescription) -> GeometryC
         cause = _axis_cause(lines, expected, reference)
         findings += [_finding(difference, cause) for difference in differences]
     frames = reference.frames(np.zeros(reference.n))[:-1]
-    to_dh = tuple(_without_rounding(inverse_transform(frame) @ joint.frame)
-                  for frame, joint in zip(frames, chain.joints))
+    to_dh = tuple(
+        _without_rounding(inverse_transform(frame) @ joint.frame)
+        for frame, joint in zip(frames, chain.joints)
+    )
     # A flange that is off only in the described last frame, or only in the one found, is a
     # consequence of what is off before it.
     flange_link, flange_findings = min(
-        (_flange(chain, reference, arm.frames(np.zeros(arm.n))[-2])
-         for arm in (reference, _with_rows_of(found, reference))), key=lambda seen: len(seen[1]))
+        (
+            _flange(chain, reference, arm.frames(np.zeros(arm.n))[-2])
+            for arm in (reference, _with_rows_of(found, reference))
+        ),
+        key=lambda seen: len(seen[1]),
+    )
     return GeometryComparison((*findings, *flange_findings), found, to_dh, flange_link)
 
 
@@ -93,11 +99,14 @@ def _with_rows_of(found: AxisSequence, reference: ArmDescription) -> ArmDescript
     return replace(reference, joints=tuple(joints))
 
 
-def inertias_in_dh_frames(chain: SerialChain, geometry: GeometryComparison,
-                          ) -> tuple[LinkInertia, ...]:
+def inertias_in_dh_frames(
+    chain: SerialChain,
+    geometry: GeometryComparison,
+) -> tuple[LinkInertia, ...]:
     """Return the links of a chain whose geometry matches, each in its DH frame."""
-    return tuple(joint.inertia.expressed_in(pose)
-                 for joint, pose in zip(chain.joints, geometry.to_dh))
+    return tuple(
+        joint.inertia.expressed_in(pose) for joint, pose in zip(chain.joints, geometry.to_dh)
+    )
 
 
 @dataclass(frozen=True)
@@ -109,15 +118,22 @@ class _Difference:
     angular: bool
 
 
-def _differences(found: AxisSequence, expected: AxisSequence, reference: ArmDescription,
-                 ) -> list[_Difference]:
+def _differences(
+    found: AxisSequence,
+    expected: AxisSequence,
+    reference: ArmDescription,
+) -> list[_Difference]:
     """Return what differs beyond rounding, from base to tip."""
     modified = reference.convention is Convention.MODIFIED
     names = reference.joint_names
     differences = []
     for k in range(len(expected.theta)):
-        for field, offset, angular in (('theta', 0, True), ('d', 0, False),
-                                       ('a', 1, False), ('alpha', 1, True)):
+        for field, offset, angular in (
+            ('theta', 0, True),
+            ('d', 0, False),
+            ('a', 1, False),
+            ('alpha', 1, True),
+        ):
             values, targets = getattr(found, field), getattr(expected, field)
             if k >= len(values):
                 continue
@@ -128,8 +144,9 @@ def _differences(found: AxisSequence, expected: AxisSequence, reference: ArmDesc
             gap = math.remainder(gap, 2.0 * math.pi) if angular else gap
             if abs(gap) > (ANGLE_TOLERANCE if angular else LENGTH_TOLERANCE):
                 label = field if owner > 0 else f'{field} of the base'
-                differences.append(_Difference(joint, label, float(values[k]),
-                                               float(targets[k]), angular))
+                differences.append(
+                    _Difference(joint, label, float(values[k]), float(targets[k]), angular)
+                )
     return differences
 
 
@@ -137,16 +154,24 @@ def _finding(difference: _Difference, cause: str | None) -> Finding:
     gap, expected = difference.found - difference.expected, difference.expected
     if cause is None and difference.angular:
         rounded = abs(math.remainder(gap, 2.0 * math.pi)) < _COARSE_ANGLE
-        cause = ('an angle written with too few digits, such as 1.57 for pi/2' if rounded else
-                 "the joint's zero is shifted, or its axis turned"
-                 if difference.field.startswith('theta') else
-                 "the joint's axis points elsewhere: <axis> or the rpy of an <origin>")
+        cause = (
+            'an angle written with too few digits, such as 1.57 for pi/2'
+            if rounded
+            else "the joint's zero is shifted, or its axis turned"
+            if difference.field.startswith('theta')
+            else "the joint's axis points elsewhere: <axis> or the rpy of an <origin>"
+        )
     elif cause is None:
         millimetres = expected != 0.0 and abs(difference.found / expected - 1000.0) < 1e-3
         cause = 'millimetres in place of metres' if millimetres else _CAUSE_EDITED
     unit = 'rad' if difference.angular else 'm'
-    return Finding(f'joint {difference.joint}', difference.field,
-                   f'{difference.found:.7g} {unit}', f'{expected:.7g} {unit}', cause)
+    return Finding(
+        f'joint {difference.joint}',
+        difference.field,
+        f'{difference.found:.7g} {unit}',
+        f'{expected:.7g} {unit}',
+        cause,
+    )
 
 
 def _kinds(chain: SerialChain, reference: ArmDescription) -> list[Finding]:
@@ -159,11 +184,14 @@ def _kinds(chain: SerialChain, reference: ArmDescription) -> list[Finding]:
     ]
 
 
-def _axis_cause(lines: Sequence[Line], expected: AxisSequence, reference: ArmDescription,
-                ) -> str | None:
+def _axis_cause(
+    lines: Sequence[Line],
+    expected: AxisSequence,
+    reference: ArmDescription,
+) -> str | None:
     """Return the one reversed axis that explains every difference, if there is one."""
     for i, line in enumerate(lines):
-        turned = [*lines[:i], line._replace(direction=-line.direction), *lines[i + 1:]]
+        turned = [*lines[:i], line._replace(direction=-line.direction), *lines[i + 1 :]]
         if not _differences(follow_axes(reference.base, turned, expected), expected, reference):
             return f'the <axis> of {reference.joint_names[i]} has the wrong sign'
     return None
@@ -171,13 +199,18 @@ def _axis_cause(lines: Sequence[Line], expected: AxisSequence, reference: ArmDes
 
 def _without_rounding(pose: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the identity for a pose that is one up to rounding: published numbers stay as is."""
-    near = (np.abs(pose[:3, :3] - np.eye(3)).max() < 10.0 * ANGLE_TOLERANCE
-            and np.abs(pose[:3, 3]).max() < 10.0 * LENGTH_TOLERANCE)
+    near = (
+        np.abs(pose[:3, :3] - np.eye(3)).max() < 10.0 * ANGLE_TOLERANCE
+        and np.abs(pose[:3, 3]).max() < 10.0 * LENGTH_TOLERANCE
+    )
     return np.eye(4) if near else pose
 
 
-def _flange(chain: SerialChain, reference: ArmDescription, last: NDArray[np.float64],
-            ) -> tuple[str | None, list[Finding]]:
+def _flange(
+    chain: SerialChain,
+    reference: ArmDescription,
+    last: NDArray[np.float64],
+) -> tuple[str | None, list[Finding]]:
     """Compare the flange, where the URDF has a link of that name (link8, flange)."""
     endings = (f'link{reference.n + 1}', 'flange')
     link = next((name for name in chain.tool_frames if name.endswith(endings)), None)
@@ -187,15 +220,29 @@ def _flange(chain: SerialChain, reference: ArmDescription, last: NDArray[np.floa
     expected = reference.flange_transform()
     findings = []
     if np.abs(found[:3, 3] - expected[:3, 3]).max() > 10.0 * LENGTH_TOLERANCE:
-        findings.append(Finding(f'link {link}', 'position in the last joint frame',
-                                f'{_triple(found[:3, 3])} m', f'{_triple(expected[:3, 3])} m',
-                                'an edited or missing flange'))
+        findings.append(
+            Finding(
+                f'link {link}',
+                'position in the last joint frame',
+                f'{_triple(found[:3, 3])} m',
+                f'{_triple(expected[:3, 3])} m',
+                'an edited or missing flange',
+            )
+        )
     if np.abs(found[:3, :3] - expected[:3, :3]).max() > 10.0 * ANGLE_TOLERANCE:
-        angle = math.acos(min(1.0, max(-1.0, 0.5 * (np.trace(
-            expected[:3, :3].T @ found[:3, :3]) - 1.0))))
-        findings.append(Finding(f'link {link}', 'orientation', f'{math.degrees(angle):.4g} deg '
-                                'off', '0 deg', 'the zero of the last joint is shifted, or the '
-                                "hand's -45 deg was put into the flange"))
+        angle = math.acos(
+            min(1.0, max(-1.0, 0.5 * (np.trace(expected[:3, :3].T @ found[:3, :3]) - 1.0)))
+        )
+        findings.append(
+            Finding(
+                f'link {link}',
+                'orientation',
+                f'{math.degrees(angle):.4g} deg off',
+                '0 deg',
+                'the zero of the last joint is shifted, or the '
+                "hand's -45 deg was put into the flange",
+            )
+        )
     return link, findings
 
 
@@ -207,9 +254,14 @@ def _triple(vector: NDArray[np.float64]) -> str:
 _ALONG_AXIS = 1e-9
 
 
-def description_from_urdf(xml: str, source: str, *, arm: str | None = None,
-                          prefix: str | None = None, trust_last_frame: bool = False,
-                          ) -> tuple[ArmDescription, ArmDescription]:
+def description_from_urdf(
+    xml: str,
+    source: str,
+    *,
+    arm: str | None = None,
+    prefix: str | None = None,
+    trust_last_frame: bool = False,
+) -> tuple[ArmDescription, ArmDescription]:
     """
     Return the arm that a URDF should be, and what the URDF says, both in DH frames.
 
@@ -237,17 +289,29 @@ def description_from_urdf(xml: str, source: str, *, arm: str | None = None,
     """
     document = parse_urdf(xml, source)
     reference, names = detect_arm(document, arm=arm, prefix=prefix)
-    reference = replace(reference, joints=tuple(
-        replace(joint, name=name) for joint, name in zip(reference.joints, names)))
+    reference = replace(
+        reference,
+        joints=tuple(replace(joint, name=name) for joint, name in zip(reference.joints, names)),
+    )
     chain = read_chain(document, names, source)
     rows = compare_geometry(chain, reference).description(reference)
     if trust_last_frame:
         rows = _ending_in(rows, chain.joints[-1].frame)
-    links = [joint.inertia.expressed_in(inverse_transform(pose) @ joint.frame)
-             for pose, joint in zip(rows.frames(np.zeros(rows.n)), chain.joints)]
+    links = [
+        joint.inertia.expressed_in(inverse_transform(pose) @ joint.frame)
+        for pose, joint in zip(rows.frames(np.zeros(rows.n)), chain.joints)
+    ]
     joints = tuple(_with_limits(joint, read) for joint, read in zip(rows.joints, chain.joints))
-    return reference, replace(rows, joints=joints, links=tuple(links), source=source, file=source,
-                              inertial_set='as written', hand='as written', rounding=0.0)
+    return reference, replace(
+        rows,
+        joints=joints,
+        links=tuple(links),
+        source=source,
+        file=source,
+        inertial_set='as written',
+        hand='as written',
+        rounding=0.0,
+    )
 
 
 def _ending_in(rows: ArmDescription, frame: NDArray[np.float64]) -> ArmDescription:
@@ -256,13 +320,24 @@ def _ending_in(rows: ArmDescription, frame: NDArray[np.float64]) -> ArmDescripti
     if rows.convention is not Convention.MODIFIED or abs(offset[2, 2] - 1.0) > _ALONG_AXIS:
         return rows
     last = rows.joints[-1]
-    row = replace(last.row, d=last.row.d + float(offset[2, 3]),
-                  theta=last.row.theta + float(np.arctan2(offset[1, 0], offset[0, 0])))
+    row = replace(
+        last.row,
+        d=last.row.d + float(offset[2, 3]),
+        theta=last.row.theta + float(np.arctan2(offset[1, 0], offset[0, 0])),
+    )
     return replace(rows, joints=(*rows.joints[:-1], replace(last, row=row)))
 
 
 def _with_limits(joint: Joint, read: ChainJoint) -> Joint:
     limits = read.limits or JointLimits()
-    return replace(joint, kind=read.kind, limits=replace(
-        joint.limits, lower=limits.lower, upper=limits.upper, velocity=limits.velocity,
-        effort=limits.effort))
+    return replace(
+        joint,
+        kind=read.kind,
+        limits=replace(
+            joint.limits,
+            lower=limits.lower,
+            upper=limits.upper,
+            velocity=limits.velocity,
+            effort=limits.effort,
+        ),
+    )

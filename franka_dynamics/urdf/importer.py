@@ -43,9 +43,16 @@ class ImportedArm:
     notes: tuple[str, ...]
 
 
-def import_urdf(text: str, *, source: str = 'the URDF', name: str | None = None,
-                joint_names: Sequence[str] | None = None, tip: str | None = None,
-                prefix: str = '', convention: Convention = Convention.MODIFIED) -> ImportedArm:
+def import_urdf(
+    text: str,
+    *,
+    source: str = 'the URDF',
+    name: str | None = None,
+    joint_names: Sequence[str] | None = None,
+    tip: str | None = None,
+    prefix: str = '',
+    convention: Convention = Convention.MODIFIED,
+) -> ImportedArm:
     """
     Describe the serial arm in a URDF by DH rows.
 
@@ -80,32 +87,56 @@ def import_urdf(text: str, *, source: str = 'the URDF', name: str | None = None,
     rows = recover_rows(chain, convention, tip)
     joints = tuple(
         Joint(joint.name.removeprefix(prefix), joint.kind, row, joint.limits or JointLimits())
-        for joint, row in zip(chain.joints, rows.rows))
+        for joint, row in zip(chain.joints, rows.rows)
+    )
     home = np.array([min(max(0.0, joint.limits.lower), joint.limits.upper) for joint in joints])
     description = ArmDescription(
-        name=name or chain.name or 'arm', convention=convention, joints=joints,
-        links=_links(chain, rows), flange=rows.flange, base=rows.base,
-        base_link=chain.base_inertia, home=home, inertial_set=IMPORTED, source=source)
-    return ImportedArm(description, names, chain.mount, tip,
-                       (*notes, *_misfits(chain, rows, description), *chain.notes))
+        name=name or chain.name or 'arm',
+        convention=convention,
+        joints=joints,
+        links=_links(chain, rows),
+        flange=rows.flange,
+        base=rows.base,
+        base_link=chain.base_inertia,
+        home=home,
+        inertial_set=IMPORTED,
+        source=source,
+    )
+    return ImportedArm(
+        description,
+        names,
+        chain.mount,
+        tip,
+        (*notes, *_misfits(chain, rows, description), *chain.notes),
+    )
 
 
-def _choose_joints(document: UrdfDocument, joint_names: Sequence[str] | None, prefix: str,
-                   ) -> tuple[tuple[str, ...], list[str]]:
+def _choose_joints(
+    document: UrdfDocument,
+    joint_names: Sequence[str] | None,
+    prefix: str,
+) -> tuple[tuple[str, ...], list[str]]:
     if joint_names:
         return tuple(joint_names), []
-    chains = {_without_gripper(document, chain): chain for chain in find_chains(document)
-              if all(name.startswith(prefix) for name in chain)}
+    chains = {
+        _without_gripper(document, chain): chain
+        for chain in find_chains(document)
+        if all(name.startswith(prefix) for name in chain)
+    }
     arms = [arm for arm in chains if arm]
     if len(arms) != 1:
         listed = '; '.join(', '.join(arm) for arm in arms) or 'none'
         raise UrdfError(
             f'{document.source}: has {len(arms)} chains of moving joints'
             f'{f" with the prefix {prefix!r}" if prefix else ""} ({listed}); say which joints are '
-            'the arm, from base to tip (--joints), or its prefix (--arm-prefix).')
-    left_out = chains[arms[0]][len(arms[0]):]
-    notes = [f'{", ".join(left_out)}: taken for a gripper, not for the arm; --joints says '
-             'otherwise.'] if left_out else []
+            'the arm, from base to tip (--joints), or its prefix (--arm-prefix).'
+        )
+    left_out = chains[arms[0]][len(arms[0]) :]
+    notes = (
+        [f'{", ".join(left_out)}: taken for a gripper, not for the arm; --joints says otherwise.']
+        if left_out
+        else []
+    )
     return arms[0], notes
 
 
@@ -128,20 +159,29 @@ def _find_tip(chain: SerialChain) -> str:
 
 
 def _links(chain: SerialChain, rows: RecoveredRows) -> tuple[LinkInertia, ...]:
-    return tuple(joint.inertia.expressed_in(inverse_transform(frame) @ joint.frame)
-                 for joint, frame in zip(chain.joints, rows.frames))
+    return tuple(
+        joint.inertia.expressed_in(inverse_transform(frame) @ joint.frame)
+        for joint, frame in zip(chain.joints, rows.frames)
+    )
 
 
 def _misfits(chain: SerialChain, rows: RecoveredRows, description: ArmDescription) -> list[str]:
-    notes = [f'joint {joint.name} has no limits; none are assumed.'
-             for joint in chain.joints if joint.limits is None]
+    notes = [
+        f'joint {joint.name} has no limits; none are assumed.'
+        for joint in chain.joints
+        if joint.limits is None
+    ]
     notes += [f'the link {link} and what is fixed to it have no mass.' for link in chain.massless]
-    notes += [f'{sentence}; simulator and node will refuse it.'
-              for sentence in description.inconsistencies()]
+    notes += [
+        f'{sentence}; simulator and node will refuse it.'
+        for sentence in description.inconsistencies()
+    ]
     angle, distance = rows.deviation
     if angle > _SAID_DEVIATION or distance > _SAID_DEVIATION:
-        notes.append(f'nearly parallel axes, which the rows make parallel, are up to {angle:.2g} '
-                     f'rad and {distance:.2g} m off: angles written with few digits.')
+        notes.append(
+            f'nearly parallel axes, which the rows make parallel, are up to {angle:.2g} '
+            f'rad and {distance:.2g} m off: angles written with few digits.'
+        )
     return notes
 
 
@@ -149,8 +189,12 @@ def _misfits(chain: SerialChain, rows: RecoveredRows, description: ArmDescriptio
 ALIASES = {'panda': 'fer', 'fp3': 'fr3'}
 
 
-def detect_arm(document: UrdfDocument, *, arm: str | None = None, prefix: str | None = None,
-               ) -> tuple[ArmDescription, tuple[str, ...]]:
+def detect_arm(
+    document: UrdfDocument,
+    *,
+    arm: str | None = None,
+    prefix: str | None = None,
+) -> tuple[ArmDescription, tuple[str, ...]]:
     """
     Return the described arm to compare a URDF with, and its joints' names in the URDF.
 
@@ -175,18 +219,23 @@ def detect_arm(document: UrdfDocument, *, arm: str | None = None, prefix: str | 
     if len(found) > 1:
         raise UrdfError(
             f'{document.source}: holds more than one arm ({_first_joints(found)}); say which by '
-            'its prefix (--arm-prefix) or name (--arm).')
+            'its prefix (--arm-prefix) or name (--arm).'
+        )
     if arm is not None and prefix is None:
         return _by_chain(document, load(arm))
     moving = [joint.name for joint in document.joints.values() if joint.moves]
     raise UrdfError(
         f'{document.source}: holds no arm that is known by name; its moving joints are '
         f'{", ".join(moving) or "none"}. Say which arm it should be (--arm), or import it as an '
-        'arm of its own (franka-dynamics import-urdf).')
+        'arm of its own (franka-dynamics import-urdf).'
+    )
 
 
-def _by_name(document: UrdfDocument, arm: str | None, prefix: str | None,
-             ) -> list[tuple[ArmDescription, tuple[str, ...]]]:
+def _by_name(
+    document: UrdfDocument,
+    arm: str | None,
+    prefix: str | None,
+) -> list[tuple[ArmDescription, tuple[str, ...]]]:
     """Return every shipped arm whose joints are all there, under one prefix each."""
     if arm is not None:
         known = {arm: arm}
@@ -195,8 +244,10 @@ def _by_name(document: UrdfDocument, arm: str | None, prefix: str | None,
     found = []
     for name, file in known.items():
         description = load(file)
-        requested = [joint.replace(description.name, name, 1) if file != name else joint
-                  for joint in description.joint_names]
+        requested = [
+            joint.replace(description.name, name, 1) if file != name else joint
+            for joint in description.joint_names
+        ]
         for candidate in _prefixes(document, requested[0]):
             names = tuple(candidate + joint for joint in requested)
             if prefix in (None, candidate) and all(j in document.joints for j in names):
@@ -205,19 +256,22 @@ def _by_name(document: UrdfDocument, arm: str | None, prefix: str | None,
 
 
 def _prefixes(document: UrdfDocument, joint: str) -> list[str]:
-    return [name[:-len(joint)] for name in document.joints if name.endswith(joint)]
+    return [name[: -len(joint)] for name in document.joints if name.endswith(joint)]
 
 
-def _by_chain(document: UrdfDocument, description: ArmDescription,
-              ) -> tuple[ArmDescription, tuple[str, ...]]:
+def _by_chain(
+    document: UrdfDocument,
+    description: ArmDescription,
+) -> tuple[ArmDescription, tuple[str, ...]]:
     """Return the first joints of the only chain that is long enough, whatever their names."""
     long_enough = [chain for chain in find_chains(document) if len(chain) >= description.n]
     if len(long_enough) != 1:
         chains = '; '.join(', '.join(chain) for chain in find_chains(document)) or 'none'
         raise UrdfError(
             f'{document.source}: has {len(long_enough)} chains of {description.n} or more moving '
-            f'joints, expected one. Its chains are: {chains}.')
-    return description, long_enough[0][:description.n]
+            f'joints, expected one. Its chains are: {chains}.'
+        )
+    return description, long_enough[0][: description.n]
 
 
 def _first_joints(found: Sequence[tuple[ArmDescription, tuple[str, ...]]]) -> str:

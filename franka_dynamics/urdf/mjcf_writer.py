@@ -27,9 +27,12 @@ _JOINT_TYPES = {JointKind.REVOLUTE: 'hinge', JointKind.PRISMATIC: 'slide'}
 Element = ElementTree.Element
 
 
-def write_mjcf(description: ArmDescription, *,
-               shapes: Mapping[int, Sequence[Shape]] | None = None,
-               tool_shapes: Sequence[Shape] = ()) -> str:
+def write_mjcf(
+    description: ArmDescription,
+    *,
+    shapes: Mapping[int, Sequence[Shape]] | None = None,
+    tool_shapes: Sequence[Shape] = (),
+) -> str:
     """
     Return the MJCF of an arm, with its limits, looks and home pose, ending in a newline.
 
@@ -58,7 +61,8 @@ def write_mjcf(description: ArmDescription, *,
     pose = np.asarray(description.base, dtype=float)
     _add_geoms(parent, [shape.moved(pose) for shape in shapes.get(0, ())])
     for i, (joint, link, name) in enumerate(
-            zip(description.joints, description.links, names.moving), start=1):
+        zip(description.joints, description.links, names.moving), start=1
+    ):
         row = joint.row.transform(description.convention)
         parent = ElementTree.SubElement(parent, 'body', {'name': name, **_placement(pose @ row)})
         _add_joint(parent, joint, row, description.convention)
@@ -77,16 +81,26 @@ def write_mjcf(description: ArmDescription, *,
 
 
 def _placement(pose: NDArray[np.float64]) -> dict[str, str]:
-    return {'pos': number_text(*pose[:3, 3]), 'euler': number_text(*rpy_from_rotation(
-        pose[:3, :3]))}
+    return {
+        'pos': number_text(*pose[:3, 3]),
+        'euler': number_text(*rpy_from_rotation(pose[:3, :3])),
+    }
 
 
-def _add_joint(body: Element, joint: Joint, row: NDArray[np.float64], convention: Convention,
-               ) -> None:
+def _add_joint(
+    body: Element,
+    joint: Joint,
+    row: NDArray[np.float64],
+    convention: Convention,
+) -> None:
     # A standard row comes behind the joint's motion: its axis is z of the frame before.
     axis = np.eye(4) if convention is Convention.MODIFIED else inverse_transform(row)
-    attributes = {'name': joint.name, 'type': _JOINT_TYPES[joint.kind],
-                  'pos': number_text(*axis[:3, 3]), 'axis': number_text(*axis[:3, 2])}
+    attributes = {
+        'name': joint.name,
+        'type': _JOINT_TYPES[joint.kind],
+        'pos': number_text(*axis[:3, 3]),
+        'axis': number_text(*axis[:3, 2]),
+    }
     if np.isfinite([joint.limits.lower, joint.limits.upper]).all():
         attributes['limited'] = 'true'
         attributes['range'] = number_text(joint.limits.lower, joint.limits.upper)
@@ -98,8 +112,13 @@ def _add_joint(body: Element, joint: Joint, row: NDArray[np.float64], convention
 def _add_inertial(body: Element, link: LinkInertia) -> None:
     tensor = link.inertia_at_center_of_mass
     six = (tensor[0, 0], tensor[1, 1], tensor[2, 2], tensor[0, 1], tensor[0, 2], tensor[1, 2])
-    ElementTree.SubElement(body, 'inertial', pos=number_text(*link.center_of_mass),
-                           mass=number_text(link.mass), fullinertia=number_text(*six))
+    ElementTree.SubElement(
+        body,
+        'inertial',
+        pos=number_text(*link.center_of_mass),
+        mass=number_text(link.mass),
+        fullinertia=number_text(*six),
+    )
 
 
 def _add_geoms(body: Element, shapes: Sequence[Shape]) -> None:
@@ -107,16 +126,28 @@ def _add_geoms(body: Element, shapes: Sequence[Shape]) -> None:
         # MuJoCo takes half lengths, but whole radii.
         halves = [0.5 * value for value in shape.size]
         size = halves if shape.kind is ShapeKind.BOX else [shape.size[0], *halves[1:]]
-        ElementTree.SubElement(body, 'geom', {
-            'type': shape.kind.value, 'size': number_text(*size), **_placement(shape.pose),
-            'contype': '0', 'conaffinity': '0'})
+        ElementTree.SubElement(
+            body,
+            'geom',
+            {
+                'type': shape.kind.value,
+                'size': number_text(*size),
+                **_placement(shape.pose),
+                'contype': '0',
+                'conaffinity': '0',
+            },
+        )
 
 
 def _add_motors(root: Element, description: ArmDescription) -> None:
     actuators = ElementTree.SubElement(root, 'actuator')
     for joint in description.joints:
         effort = joint.limits.effort
-        limits = ({'ctrllimited': 'true', 'ctrlrange': number_text(-effort, effort)}
-                  if np.isfinite(effort) else {})
-        ElementTree.SubElement(actuators, 'motor', {
-            'name': joint.name, 'joint': joint.name, **limits})
+        limits = (
+            {'ctrllimited': 'true', 'ctrlrange': number_text(-effort, effort)}
+            if np.isfinite(effort)
+            else {}
+        )
+        ElementTree.SubElement(
+            actuators, 'motor', {'name': joint.name, 'joint': joint.name, **limits}
+        )

@@ -22,8 +22,11 @@ from ..arm.inertia import LinkInertia
 from ..errors import UrdfError
 from ..spatial import JointKind, pose_from_xyz_rpy
 
-_KINDS = {'revolute': JointKind.REVOLUTE, 'continuous': JointKind.REVOLUTE,
-          'prismatic': JointKind.PRISMATIC}
+_KINDS = {
+    'revolute': JointKind.REVOLUTE,
+    'continuous': JointKind.REVOLUTE,
+    'prismatic': JointKind.PRISMATIC,
+}
 _MOST_NAMES = 16  # more joint names than this make an error message unreadable
 
 
@@ -79,8 +82,9 @@ class SerialChain:
         return tuple(joint.name for joint in self.joints)
 
 
-def read_chain(urdf: str | UrdfDocument, joint_names: Sequence[str],
-               source: str = 'the URDF') -> SerialChain:
+def read_chain(
+    urdf: str | UrdfDocument, joint_names: Sequence[str], source: str = 'the URDF'
+) -> SerialChain:
     """
     Read the arm with these joints out of a URDF.
 
@@ -158,64 +162,88 @@ class _ChainReader:
             inertia, bodies, _ = self._collect(joint.child, stop)
             if inertia.mass == 0.0:
                 massless.append(joint.child)
-            joints.append(ChainJoint(joint.name, _KINDS[joint.kind], joint.child,
-                                     poses[joint.child], joint.axis, inertia, bodies,
-                                     joint.limits))
+            joints.append(
+                ChainJoint(
+                    joint.name,
+                    _KINDS[joint.kind],
+                    joint.child,
+                    poses[joint.child],
+                    joint.axis,
+                    inertia,
+                    bodies,
+                    joint.limits,
+                )
+            )
         last = joints[-1]
         _, _, tool = self._collect(last.link, None)
         self._note_the_rest()
         return SerialChain(
-            self._document.name, self._document.source, base, self._mount(base),
-            self._document.links[base].inertia, tuple(joints),
-            {link: last.frame @ pose for link, pose in tool.items()}, tuple(massless),
-            tuple(dict.fromkeys(self._held)), (*self._document.notes, *self._notes))
+            self._document.name,
+            self._document.source,
+            base,
+            self._mount(base),
+            self._document.links[base].inertia,
+            tuple(joints),
+            {link: last.frame @ pose for link, pose in tool.items()},
+            tuple(massless),
+            tuple(dict.fromkeys(self._held)),
+            (*self._document.notes, *self._notes),
+        )
 
     def _path(self) -> list[UrdfJoint]:
         """Return the joints from the arm's first to its last, fixed ones included."""
         if not self._names:
-            raise self._error("no joint names were given; name the arm's joints from base to "
-                              'tip.')
+            raise self._error("no joint names were given; name the arm's joints from base to tip.")
         arm = [self._arm_joint(name) for name in self._names]
         path = self._document.path_to(arm[-1].child)
         moving = [joint for joint in path if joint.kind != 'fixed']
-        found = tuple(joint.name for joint in moving[-len(arm):])
+        found = tuple(joint.name for joint in moving[-len(arm) :])
         if found != self._names:
             raise self._error(
                 f'on the way to {self._names[-1]!r} the moving joints are '
                 f'{", ".join(found) or "none"}; expected {", ".join(self._names)} as one chain in '
-                'this order. It is another arm, or joint_names is not its order from base to tip.')
+                'this order. It is another arm, or joint_names is not its order from base to tip.'
+            )
         if len(moving) > len(arm):
             carrier = moving[-len(arm) - 1]
             raise self._error(
                 f'{self._names[0]!r} hangs below the {carrier.kind} joint {carrier.name!r}: the '
                 'base of the arm moves, and its dynamics then depend on that motion. Give a URDF '
-                'in which the base stands still.')
-        return path[path.index(arm[0]):]
+                'in which the base stands still.'
+            )
+        return path[path.index(arm[0]) :]
 
     def _arm_joint(self, name: str) -> UrdfJoint:
         joint = self._document.joints.get(name)
         if joint is None:
             raise self._error(f'has no joint {name!r}; {self._joints_it_has(name)}')
         if joint.mimics is not None:
-            raise self._error(f'joint {name!r} mimics {joint.mimics!r}; a joint of the arm must '
-                              'move on its own.')
+            raise self._error(
+                f'joint {name!r} mimics {joint.mimics!r}; a joint of the arm must move on its own.'
+            )
         if not joint.moves:
-            raise self._error(f'joint {name!r} is {joint.kind}; a joint of the arm must be '
-                              'revolute, continuous or prismatic.')
+            raise self._error(
+                f'joint {name!r} is {joint.kind}; a joint of the arm must be '
+                'revolute, continuous or prismatic.'
+            )
         return joint
 
     def _joints_it_has(self, requested: str) -> str:
         moving = [joint.name for joint in self._document.joints.values() if joint.moves]
         if not moving:
             return 'none of its joints moves.'
-        prefixed = sorted({name[:-len(requested)] for name in moving if name.endswith(requested)})
+        prefixed = sorted({name[: -len(requested)] for name in moving if name.endswith(requested)})
         if prefixed:
-            return ('it has that joint under the prefix '
-                    f'{" and ".join(map(repr, prefixed))}; say which arm is meant (arm_prefix, '
-                    '--arm-prefix).')
+            return (
+                'it has that joint under the prefix '
+                f'{" and ".join(map(repr, prefixed))}; say which arm is meant (arm_prefix, '
+                '--arm-prefix).'
+            )
         shown = ', '.join(moving[:_MOST_NAMES]) + (', ...' if len(moving) > _MOST_NAMES else '')
-        return (f'its moving joints are {shown}. Name the arm in it (robot_type and arm_prefix, '
-                '--arm and --arm-prefix, or joint_names).')
+        return (
+            f'its moving joints are {shown}. Name the arm in it (robot_type and arm_prefix, '
+            '--arm and --arm-prefix, or joint_names).'
+        )
 
     def _following(self, name: str) -> str | None:
         place = self._names.index(name) + 1
@@ -234,8 +262,11 @@ class _ChainReader:
             pose = pose @ joint.origin
         return pose
 
-    def _collect(self, link: str, stop: str | None,
-                 ) -> tuple[LinkInertia, tuple[str, ...], dict[str, NDArray[np.float64]]]:
+    def _collect(
+        self,
+        link: str,
+        stop: str | None,
+    ) -> tuple[LinkInertia, tuple[str, ...], dict[str, NDArray[np.float64]]]:
         """Return what `link` carries up to the arm's next joint: sum, names and link poses."""
         total, bodies = LinkInertia.zero(), []
         frames: dict[str, NDArray[np.float64]] = {}
@@ -252,8 +283,9 @@ class _ChainReader:
                 if joint.name == stop:
                     continue
                 motion = self._held_motion(joint)
-                frontier.append((joint.child, pose @ joint.origin @ motion,
-                                 rigid and joint.kind == 'fixed'))
+                frontier.append(
+                    (joint.child, pose @ joint.origin @ motion, rigid and joint.kind == 'fixed')
+                )
         return total, tuple(bodies), frames
 
     def _held_motion(self, joint: UrdfJoint) -> NDArray[np.float64]:
@@ -271,13 +303,17 @@ class _ChainReader:
         if self._held:
             self._notes.append(
                 f'{", ".join(dict.fromkeys(self._held))}: not part of the arm, held at zero (or '
-                'at the limit next to it); what they carry counts to the arm.')
-        others = [joint.name for joint in self._document.joints.values()
-                  if joint.moves and joint.name not in self._names
-                  and joint.name not in self._held]
+                'at the limit next to it); what they carry counts to the arm.'
+            )
+        others = [
+            joint.name
+            for joint in self._document.joints.values()
+            if joint.moves and joint.name not in self._names and joint.name not in self._held
+        ]
         if others:
-            self._notes.append(f'{", ".join(others[:_MOST_NAMES])}: on another branch of the '
-                               'URDF, left out.')
+            self._notes.append(
+                f'{", ".join(others[:_MOST_NAMES])}: on another branch of the URDF, left out.'
+            )
 
 
 def _rotation_about(axis: NDArray[np.float64], angle: float) -> NDArray[np.float64]:

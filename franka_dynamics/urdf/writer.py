@@ -55,10 +55,14 @@ def link_names(joint_names: Sequence[str]) -> LinkNames:
     return LinkNames('base_link', tuple(f'{name}_link' for name in joint_names), 'flange')
 
 
-def write_urdf(description: ArmDescription, *, root: str = 'base',
-               tool: tuple[str, LinkInertia] | None = None,
-               shapes: Mapping[int, Sequence[Shape]] | None = None,
-               tool_shapes: Sequence[Shape] = ()) -> str:
+def write_urdf(
+    description: ArmDescription,
+    *,
+    root: str = 'base',
+    tool: tuple[str, LinkInertia] | None = None,
+    shapes: Mapping[int, Sequence[Shape]] | None = None,
+    tool_shapes: Sequence[Shape] = (),
+) -> str:
     """
     Return the URDF of an arm, indented, ending in a newline.
 
@@ -91,16 +95,22 @@ def write_urdf(description: ArmDescription, *, root: str = 'base',
     _add_link(robot, names.base, base_link, shapes.get(0, ()))
     parent, pose = names.base, np.asarray(description.base, dtype=float)
     for i, (joint, link, name) in enumerate(
-            zip(description.joints, description.links, names.moving), start=1):
+        zip(description.joints, description.links, names.moving), start=1
+    ):
         row = joint.row.transform(description.convention)
         modified = description.convention is Convention.MODIFIED
         origin, offset = (pose @ row, np.eye(4)) if modified else (pose, row)
         _add_joint(robot, joint, parent, name, origin)
-        _add_link(robot, name, link.expressed_in(offset),
-                  [shape.moved(offset) for shape in shapes.get(i, ())])
+        _add_link(
+            robot,
+            name,
+            link.expressed_in(offset),
+            [shape.moved(offset) for shape in shapes.get(i, ())],
+        )
         parent, pose = name, offset
-    _add_fixed(robot, f'{names.flange}_joint', parent, names.flange,
-               pose @ description.flange_transform())
+    _add_fixed(
+        robot, f'{names.flange}_joint', parent, names.flange, pose @ description.flange_transform()
+    )
     _add_link(robot, names.flange, None, ())
     if tool is not None:
         _add_fixed(robot, f'{tool[0]}_joint', names.flange, tool[0], np.eye(4))
@@ -109,8 +119,9 @@ def write_urdf(description: ArmDescription, *, root: str = 'base',
     return f'<?xml version="1.0"?>\n{ElementTree.tostring(robot, encoding="unicode")}\n'
 
 
-def _add_link(robot: Element, name: str, inertia: LinkInertia | None,
-              shapes: Sequence[Shape]) -> None:
+def _add_link(
+    robot: Element, name: str, inertia: LinkInertia | None, shapes: Sequence[Shape]
+) -> None:
     link = ElementTree.SubElement(robot, 'link', name=name)
     add_shapes(link, shapes)
     if inertia is not None and inertia.mass > 0.0:
@@ -135,8 +146,11 @@ def add_inertial(link: Element, inertia: LinkInertia) -> None:
     _add_origin(inertial, center)
     ElementTree.SubElement(inertial, 'mass', value=number_text(inertia.mass))
     six = six_from_tensor(inertia.inertia_at_center_of_mass)
-    ElementTree.SubElement(inertial, 'inertia', {
-        f'i{order}': number_text(value) for order, value in zip(TENSOR_ORDER, six)})
+    ElementTree.SubElement(
+        inertial,
+        'inertia',
+        {f'i{order}': number_text(value) for order, value in zip(TENSOR_ORDER, six)},
+    )
 
 
 def _dimensions(shape: Shape) -> dict[str, str]:
@@ -152,8 +166,9 @@ def _add_fixed(robot: Element, name: str, parent: str, child: str, pose: ArrayLi
     ElementTree.SubElement(joint, 'child', link=child)
 
 
-def _add_joint(robot: Element, joint: Joint, parent: str, child: str,
-               origin: NDArray[np.float64]) -> None:
+def _add_joint(
+    robot: Element, joint: Joint, parent: str, child: str, origin: NDArray[np.float64]
+) -> None:
     limits = joint.limits
     bounded = math.isfinite(limits.lower) and math.isfinite(limits.upper)
     revolute = joint.kind is JointKind.REVOLUTE
@@ -167,18 +182,27 @@ def _add_joint(robot: Element, joint: Joint, parent: str, child: str,
     stated = {'effort': limits.effort, 'velocity': limits.velocity}
     if kind != 'continuous':
         stated = {'lower': limits.lower, 'upper': limits.upper, **stated}
-    ElementTree.SubElement(element, 'limit', {
-        key: number_text(min(max(value, -UNLIMITED), UNLIMITED)) for key, value in stated.items()})
-
+    ElementTree.SubElement(
+        element,
+        'limit',
+        {
+            key: number_text(min(max(value, -UNLIMITED), UNLIMITED))
+            for key, value in stated.items()
+        },
+    )
 
 
 def _add_origin(element: Element, pose: NDArray[np.float64]) -> None:
-    ElementTree.SubElement(element, 'origin', xyz=number_text(*pose[:3, 3]),
-                           rpy=number_text(*rpy_from_rotation(pose[:3, :3])))
+    ElementTree.SubElement(
+        element,
+        'origin',
+        xyz=number_text(*pose[:3, 3]),
+        rpy=number_text(*rpy_from_rotation(pose[:3, :3])),
+    )
 
 
 def number_text(*values: float) -> str:
     """Return numbers without trailing noise, short and readable."""
-    return ' '.join(repr(round(float(value), _DECIMALS) + 0.0).removesuffix('.0')
-                    for value in values)
-
+    return ' '.join(
+        repr(round(float(value), _DECIMALS) + 0.0).removesuffix('.0') for value in values
+    )

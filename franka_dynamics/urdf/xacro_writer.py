@@ -21,8 +21,9 @@ ElementTree.register_namespace('xacro', _NAMESPACE)
 
 def physical_sets(arm: str) -> tuple[str, ...]:
     """Return the inertial sets that a simulator takes without their hand, the default first."""
-    return tuple(name for name in available_sets(arm)
-                 if not load(arm, name, hand=NO_HAND).inconsistencies())
+    return tuple(
+        name for name in available_sets(arm) if not load(arm, name, hand=NO_HAND).inconsistencies()
+    )
 
 
 def arm_macro(arm: str) -> str:
@@ -34,16 +35,21 @@ def arm_macro(arm: str) -> str:
     """
     sets = physical_sets(arm)
     bare = {name: load(arm, name, hand=NO_HAND, prefix=_PREFIX) for name in sets}
-    robots = {name: ElementTree.fromstring(write_urdf(
-        description, root=f'{_PREFIX}base', shapes=load_shapes(arm)))
-        for name, description in bare.items()}
+    robots = {
+        name: ElementTree.fromstring(
+            write_urdf(description, root=f'{_PREFIX}base', shapes=load_shapes(arm))
+        )
+        for name, description in bare.items()
+    }
     macro = _macro('arm', 'prefix inertial_set meshes')
     _property(macro, 'set', f"${{inertial_set if inertial_set else '{sets[0]}'}}")
     _refuse_unless(macro, 'set', sets, f'inertial_set of {arm}')
     for element in robots[sets[0]]:
         if element.tag == 'link':
-            inertials = {name: robot.find(f"link[@name='{element.get('name')}']/inertial")
-                         for name, robot in robots.items()}
+            inertials = {
+                name: robot.find(f"link[@name='{element.get('name')}']/inertial")
+                for name, robot in robots.items()
+            }
             macro.append(_link(element, inertials))
         else:
             macro.append(element)
@@ -55,8 +61,7 @@ def hands_macro() -> str:
     macro = _macro('hand', 'hand prefix parent stem')
     names = available_hands()
     _refuse_unless(macro, 'hand', names, 'hand')
-    joint = ElementTree.SubElement(macro, 'joint', name='${prefix}${stem}hand_joint',
-                                   type='fixed')
+    joint = ElementTree.SubElement(macro, 'joint', name='${prefix}${stem}hand_joint', type='fixed')
     ElementTree.SubElement(joint, 'parent', link='${parent}')
     ElementTree.SubElement(joint, 'child', link='${prefix}${stem}hand')
     link = ElementTree.SubElement(macro, 'link', name='${prefix}${stem}hand')
@@ -74,13 +79,13 @@ def _link(link: Element, inertials: dict[str, Element | None]) -> Element:
         name = str(link.get('name'))
         _unless(new, 'meshes').extend(simple)
         chosen = _if(new, 'meshes')
-        mesh = name[name.rindex('link'):]
+        mesh = name[name.rindex('link') :]
         for tag, suffix in (('visual', 'dae'), ('collision', 'stl')):
             geometry = ElementTree.SubElement(ElementTree.SubElement(chosen, tag), 'geometry')
-            ElementTree.SubElement(geometry, 'mesh',
-                                   filename=f'${{meshes}}/{tag}/{mesh}.{suffix}')
-    texts = {ElementTree.tostring(inertial) for inertial in inertials.values()
-             if inertial is not None}
+            ElementTree.SubElement(geometry, 'mesh', filename=f'${{meshes}}/{tag}/{mesh}.{suffix}')
+    texts = {
+        ElementTree.tostring(inertial) for inertial in inertials.values() if inertial is not None
+    }
     for set_name, inertial in inertials.items():
         if inertial is not None and len(texts) == 1:
             new.append(inertial)
@@ -93,8 +98,11 @@ def _link(link: Element, inertials: dict[str, Element | None]) -> Element:
 def _refuse_unless(macro: Element, variable: str, choices: Sequence[str], what: str) -> None:
     listed = ', '.join(choices)
     unless = _unless(macro, f'{variable} in {list(choices)}')
-    _property(unless, 'refusal', f"${{xacro.fatal('{what} must be one of {listed}; it is ' + "
-              f'{variable})}}')
+    _property(
+        unless,
+        'refusal',
+        f"${{xacro.fatal('{what} must be one of {listed}; it is ' + {variable})}}",
+    )
 
 
 def _macro(name: str, parameters: str) -> Element:
@@ -103,18 +111,19 @@ def _macro(name: str, parameters: str) -> Element:
 
 def _property(parent: Element, name: str, value: str) -> None:
     # Evaluated where it stands: a refusal must not wait until somebody asks for it.
-    ElementTree.SubElement(parent, f'{{{_NAMESPACE}}}property', name=name, value=value,
-                           lazy_eval='false')
+    ElementTree.SubElement(
+        parent, f'{{{_NAMESPACE}}}property', name=name, value=value, lazy_eval='false'
+    )
 
 
 def _if(parent: Element, condition: str) -> Element:
-    return ElementTree.SubElement(parent, f'{{{_NAMESPACE}}}if',
-                                  value=f'${{bool({condition})}}')
+    return ElementTree.SubElement(parent, f'{{{_NAMESPACE}}}if', value=f'${{bool({condition})}}')
 
 
 def _unless(parent: Element, condition: str) -> Element:
-    return ElementTree.SubElement(parent, f'{{{_NAMESPACE}}}unless',
-                                  value=f'${{bool({condition})}}')
+    return ElementTree.SubElement(
+        parent, f'{{{_NAMESPACE}}}unless', value=f'${{bool({condition})}}'
+    )
 
 
 def _file(macro: Element) -> str:
@@ -126,14 +135,23 @@ def _file(macro: Element) -> str:
 
 FORMATS = ('urdf', 'mjcf')
 SHIPPED = ('fer', 'fr3', 'fr3v2', 'fr3v2_1', 'rpr')
-_BANNER = ('Generated from config/ by franka-dynamics urdf; to change it, change config/ and '
-           'generate it again.')
+_BANNER = (
+    'Generated from config/ by franka-dynamics urdf; to change it, change config/ and '
+    'generate it again.'
+)
 _LICENSE = 'Copyright 2026 The franka_dynamics authors. SPDX-License-Identifier: Apache-2.0.'
 
 
-def robot_text(arm: str, kind: str, inertial_set: str | None = None, *, hand: str = AS_LISTED,
-               prefix: str = '', repair: str | None = None,
-               payload: LinkInertia | None = None) -> str:
+def robot_text(
+    arm: str,
+    kind: str,
+    inertial_set: str | None = None,
+    *,
+    hand: str = AS_LISTED,
+    prefix: str = '',
+    repair: str | None = None,
+    payload: LinkInertia | None = None,
+) -> str:
     """
     Return the URDF or MJCF of an arm, its hand as a link of its own in URDF.
 
@@ -160,18 +178,29 @@ def robot_text(arm: str, kind: str, inertial_set: str | None = None, *, hand: st
     shapes = load_shapes(listed.name)
     tool_shapes = load_hand_shapes() if listed.hand != NO_HAND else ()
     if kind == 'mjcf':
-        return _with_banner(write_mjcf(listed, shapes=shapes, tool_shapes=tool_shapes),
-                            listed.repairs)
+        return _with_banner(
+            write_mjcf(listed, shapes=shapes, tool_shapes=tool_shapes), listed.repairs
+        )
     bare = load(arm, inertial_set, hand=NO_HAND, prefix=prefix, repair=repair)
-    return _with_banner(write_urdf(bare, root=f'{prefix}base', shapes=shapes,
-                                   tool=_tool(listed.hand, bare.joint_names),
-                                   tool_shapes=tool_shapes), bare.repairs)
+    return _with_banner(
+        write_urdf(
+            bare,
+            root=f'{prefix}base',
+            shapes=shapes,
+            tool=_tool(listed.hand, bare.joint_names),
+            tool_shapes=tool_shapes,
+        ),
+        bare.repairs,
+    )
 
 
 def generated_files() -> dict[str, str]:
     """Return the text of every committed file, by its name in `urdf/`."""
-    robots = {f'{arm}.{suffix}': robot_text(arm, kind) for arm in SHIPPED
-              for kind, suffix in (('urdf', 'urdf'), ('mjcf', 'xml'))}
+    robots = {
+        f'{arm}.{suffix}': robot_text(arm, kind)
+        for arm in SHIPPED
+        for kind, suffix in (('urdf', 'urdf'), ('mjcf', 'xml'))
+    }
     macros = {f'xacro/{arm}.xacro': _with_banner(arm_macro(arm)) for arm in SHIPPED}
     return {**robots, **macros, 'xacro/hands.xacro': _with_banner(hands_macro())}
 

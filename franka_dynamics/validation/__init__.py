@@ -23,12 +23,15 @@ if TYPE_CHECKING:  # for editors and type checkers
     from .urdf_comparison import compare_urdf as compare_urdf
     from .urdf_comparison import UrdfComparison as UrdfComparison
 
-__getattr__, __dir__, __all__ = lazy_exports(__name__, {
-    'agreement': ('Agreement', 'compare_formulations'),
-    'comparison': ('compare_descriptions', 'Difference'),
-    'crosscheck': ('CrosscheckReport',),
-    'fault_search': ('FaultSearch', 'search_faults'),
-    'formulations': ('build', 'consensus', 'evaluate'),
-    'urdf_check': ('model_from_urdf', 'UrdfModel', 'UrdfVerdict'),
-    'urdf_comparison': ('compare_urdf', 'UrdfComparison'),
-})
+__getattr__, __dir__, __all__ = lazy_exports(
+    __name__,
+    {
+        'agreement': ('Agreement', 'compare_formulations'),
+        'comparison': ('compare_descriptions', 'Difference'),
+        'crosscheck': ('CrosscheckReport',),
+        'fault_search': ('FaultSearch', 'search_faults'),
+        'formulations': ('build', 'consensus', 'evaluate'),
+        'urdf_check': ('model_from_urdf', 'UrdfModel', 'UrdfVerdict'),
+        'urdf_comparison': ('compare_urdf', 'UrdfComparison'),
+    },
+)

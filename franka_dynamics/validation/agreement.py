@@ -65,21 +65,34 @@ class FaultLocation:
         what = f' (it differs in {", ".join(quantities)})' if quantities else ''
         place = self.link
         if place is None:
-            return (f'{self.formulation}: frames, twists and wrenches of all links agree; the '
-                    f'difference arises where it assembles {", ".join(quantities)}.')
+            return (
+                f'{self.formulation}: frames, twists and wrenches of all links agree; the '
+                f'difference arises where it assembles {", ".join(quantities)}.'
+            )
         if self.frame_link is None and self.twist_link is None:
-            return (f'{self.formulation}: frames and twists agree; the first link from the tip '
-                    f'whose wrench differs is link {place}, by {self.wrenches[place - 1]:.2g}'
-                    f'{what}.')
+            return (
+                f'{self.formulation}: frames and twists agree; the first link from the tip '
+                f'whose wrench differs is link {place}, by {self.wrenches[place - 1]:.2g}'
+                f'{what}.'
+            )
         # A twist needs its frame: where both differ at one link, the frame is named.
-        kind, values = (('frame', self.frames) if self.frame_link == place else
-                        ('twist', self.twists))
-        return (f'{self.formulation}: the first link from the base whose {kind} differs is link '
-                f'{place}, by {values[place - 1]:.2g}{what}.')
+        kind, values = (
+            ('frame', self.frames) if self.frame_link == place else ('twist', self.twists)
+        )
+        return (
+            f'{self.formulation}: the first link from the base whose {kind} differs is link '
+            f'{place}, by {values[place - 1]:.2g}{what}.'
+        )
 
 
-def localize_fault(model: DynamicsModel, reference: DynamicsModel, states: JointStates, *,
-          tolerance: float, name: str = 'the model') -> FaultLocation:
+def localize_fault(
+    model: DynamicsModel,
+    reference: DynamicsModel,
+    states: JointStates,
+    *,
+    tolerance: float,
+    name: str = 'the model',
+) -> FaultLocation:
     """
     Compare one model's links with a trusted model's.
 
@@ -98,13 +111,17 @@ def localize_fault(model: DynamicsModel, reference: DynamicsModel, states: Joint
     differences = []
     for quantity in PER_LINK:
         expected = evaluate(reference, quantity, states)
-        differences.append(_per_link(evaluate(model, quantity, states), expected,
-                                     reference.description.n))
+        differences.append(
+            _per_link(evaluate(model, quantity, states), expected, reference.description.n)
+        )
     return FaultLocation(name, tolerance, *differences)
 
 
-def localize_faults(models: Mapping[str, DynamicsModel], states: JointStates, tolerance: float,
-               ) -> tuple[FaultLocation, ...]:
+def localize_faults(
+    models: Mapping[str, DynamicsModel],
+    states: JointStates,
+    tolerance: float,
+) -> tuple[FaultLocation, ...]:
     """Compare every model's links with the median of all; with two, both differ alike."""
     by_model: list[list[Array]] = [[] for _ in models]
     for quantity in PER_LINK:
@@ -125,6 +142,8 @@ def _first(values: Array, tolerance: float) -> int | None:
     """Return the place (from 1) of the first value beyond a tolerance; NaN counts as beyond."""
     beyond = np.flatnonzero(~(values <= tolerance))
     return int(beyond[0]) + 1 if len(beyond) else None
+
+
 # Ten times the largest difference seen between the formulations of 1,000 random arms (8e-13).
 AGREEMENT = 1e-11
 
@@ -168,32 +187,44 @@ class Agreement:
     @property
     def passed(self) -> bool:
         """Whether every pair agrees in every quantity and link; a NaN never does."""
-        return (self.largest <= self.tolerance
-                and all(fault.agrees for fault in self.faults))
+        return self.largest <= self.tolerance and all(fault.agrees for fault in self.faults)
 
     @property
     def findings(self) -> tuple[str, ...]:
         """One sentence for each formulation that is not like the others."""
         if self.passed:
             return ()
-        odd = [fault.sentence(self.odd_quantities(i)) for i, fault in enumerate(self.faults)
-               if not fault.agrees or self.odd_quantities(i)]
+        odd = [
+            fault.sentence(self.odd_quantities(i))
+            for i, fault in enumerate(self.faults)
+            if not fault.agrees or self.odd_quantities(i)
+        ]
         if len(odd) > 1:
-            odd.append('More than one formulation departs from the median, so it names no '
-                       'culprit by itself: compare the pairs.')
+            odd.append(
+                'More than one formulation departs from the median, so it names no '
+                'culprit by itself: compare the pairs.'
+            )
         return tuple(odd)
 
     def odd_quantities(self, formulation: int) -> tuple[str, ...]:
         """Return the quantities in which a formulation departs from the median."""
-        return tuple(quantity.name for quantity, row in zip(self.quantities, self.deviations)
-                     if not row[formulation] <= self.tolerance)
+        return tuple(
+            quantity.name
+            for quantity, row in zip(self.quantities, self.deviations)
+            if not row[formulation] <= self.tolerance
+        )
 
 
 def compare_formulations(
-        description: ArmDescription, *, gravity: ArrayLike = GRAVITY, count: int = 300,
-        seed: int = 0, tolerance: float = AGREEMENT,
-        models: Mapping[str, DynamicsModel] | None = None,
-        progress: Callable[[], None] = lambda: None) -> Agreement:
+    description: ArmDescription,
+    *,
+    gravity: ArrayLike = GRAVITY,
+    count: int = 300,
+    seed: int = 0,
+    tolerance: float = AGREEMENT,
+    models: Mapping[str, DynamicsModel] | None = None,
+    progress: Callable[[], None] = lambda: None,
+) -> Agreement:
     """
     Compare all formulations of an arm on random states within its limits.
 
@@ -232,14 +263,26 @@ def compare_formulations(
             torques = apart.max(axis=-1)
         progress()
     return Agreement(
-        description.name, description.inertial_set, description.hand,
-        tuple(float(value) for value in np.asarray(gravity)), count, seed, tolerance,
-        tuple(compared), QUANTITIES, pairs, np.array(deviations), torques,
-        localize_faults(compared, states, tolerance), description.inconsistencies())
+        description.name,
+        description.inertial_set,
+        description.hand,
+        tuple(float(value) for value in np.asarray(gravity)),
+        count,
+        seed,
+        tolerance,
+        tuple(compared),
+        QUANTITIES,
+        pairs,
+        np.array(deviations),
+        torques,
+        localize_faults(compared, states, tolerance),
+        description.inconsistencies(),
+    )
 
 
-def _value(model: DynamicsModel, quantity: Quantity, states: JointStates,
-           medians: Mapping[str, Array]) -> Array:
+def _value(
+    model: DynamicsModel, quantity: Quantity, states: JointStates, medians: Mapping[str, Array]
+) -> Array:
     """Return a quantity for every state; accelerations as the torques that they stand for."""
     if quantity.name != 'forward_dynamics':
         return evaluate(model, quantity, states)

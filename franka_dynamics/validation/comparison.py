@@ -62,8 +62,10 @@ class JointEffect:
 
     def __str__(self) -> str:
         """Return the effect in words."""
-        return (f'up to {self.largest:.3g} N m (at {self.joint}), {self.rms:.3g} N m rms over '
-                'the joint vector')
+        return (
+            f'up to {self.largest:.3g} N m (at {self.joint}), {self.rms:.3g} N m rms over '
+            'the joint vector'
+        )
 
 
 @dataclass(frozen=True)
@@ -93,24 +95,40 @@ class Difference:
 
     def __str__(self) -> str:
         """Return the difference as one sentence."""
-        effect = (f'torque changes by up to {self.torque_effect:.3g} N m' if self.has_effect
-                  else 'no effect on torque')
+        effect = (
+            f'torque changes by up to {self.torque_effect:.3g} N m'
+            if self.has_effect
+            else 'no effect on torque'
+        )
         cause = f'; likeliest cause: {self.cause}' if self.cause else ''
-        return (f'{self.place}: {self.parameter} is {_text(self.first)} here and '
-                f'{_text(self.second)} there'
-                f'{f" [{self.unit}]" if self.unit else ""}; {effect}{cause}.')
+        return (
+            f'{self.place}: {self.parameter} is {_text(self.first)} here and '
+            f'{_text(self.second)} there'
+            f'{f" [{self.unit}]" if self.unit else ""}; {effect}{cause}.'
+        )
 
     def as_data(self) -> dict[str, float | str]:
         """Return the difference as plain data."""
-        return {'place': self.place, 'parameter': self.parameter, 'first': self.first,
-                'second': self.second, 'unit': self.unit, 'torque_effect': self.torque_effect,
-                'cause': self.cause}
+        return {
+            'place': self.place,
+            'parameter': self.parameter,
+            'first': self.first,
+            'second': self.second,
+            'unit': self.unit,
+            'torque_effect': self.torque_effect,
+            'cause': self.cause,
+        }
 
 
 def compare_descriptions(
-        first: ArmDescription, second: ArmDescription, *, gravity: ArrayLike = GRAVITY,
-        second_gravity: ArrayLike | None = None, tolerance: float = SAME, seed: int = 0,
-        ) -> tuple[Difference, ...]:
+    first: ArmDescription,
+    second: ArmDescription,
+    *,
+    gravity: ArrayLike = GRAVITY,
+    second_gravity: ArrayLike | None = None,
+    tolerance: float = SAME,
+    seed: int = 0,
+) -> tuple[Difference, ...]:
     """
     Name every parameter in which a second description departs from a first.
 
@@ -141,7 +159,8 @@ def compare_descriptions(
     if first.n != second.n:
         raise DescriptionError(
             f'{_name(first)} has {first.n} joints and {_name(second)} has {second.n}; only arms '
-            'with equally many joints can be compared parameter by parameter.')
+            'with equally many joints can be compared parameter by parameter.'
+        )
     rewritten = first.convention is not second.convention
     if rewritten:
         first, second = in_modified_convention(first), in_modified_convention(second)
@@ -165,8 +184,13 @@ def compare_descriptions(
     return tuple(sorted(found, key=lambda one: (-one.torque_effect, order[one.place])))
 
 
-def effect_together(first: ArmDescription, found: Sequence[Difference], *,
-                    gravity: ArrayLike = GRAVITY, seed: int = 0) -> JointEffect:
+def effect_together(
+    first: ArmDescription,
+    found: Sequence[Difference],
+    *,
+    gravity: ArrayLike = GRAVITY,
+    seed: int = 0,
+) -> JointEffect:
     """
     Return what several differences do to the torques of the first arm at once.
 
@@ -190,8 +214,11 @@ def effect_together(first: ArmDescription, found: Sequence[Difference], *,
     states = sample_states(arm, _STATES, seed)
     apart = _torque(after, states) - _torque(before, states)
     worst = np.abs(apart).max(axis=0)
-    return JointEffect(float(worst.max()), arm.joint_names[int(worst.argmax())],
-                       float(np.sqrt(np.mean(np.sum(apart * apart, axis=1)))))
+    return JointEffect(
+        float(worst.max()),
+        arm.joint_names[int(worst.argmax())],
+        float(np.sqrt(np.mean(np.sum(apart * apart, axis=1)))),
+    )
 
 
 def _torque(situation: Situation, states: JointStates) -> Array:
@@ -218,8 +245,12 @@ class _Probe:
         return largest if largest > floor else 0.0
 
 
-def _align_signs(first: ArmDescription, second: ArmDescription, probe: _Probe, tolerance: float,
-                 ) -> tuple[ArmDescription, list[Difference]]:
+def _align_signs(
+    first: ArmDescription,
+    second: ArmDescription,
+    probe: _Probe,
+    tolerance: float,
+) -> tuple[ArmDescription, list[Difference]]:
     """Reverse the second's joints wherever that leaves fewer differences; report each."""
     found, count = [], _count(first, second, tolerance)
     for i, joint in enumerate(first.joints):
@@ -230,20 +261,33 @@ def _align_signs(first: ArmDescription, second: ArmDescription, probe: _Probe, t
         # The reversal itself is one difference.
         if left + 1 < count:
             second, count = turned, left
-            found.append(Difference(joint.name, _SIGN, '+', '-', '',
-                                    probe.effect(with_joint_reversed(first, i)),
-                                    _on_arm(partial(with_joint_reversed, joint=i))))
+            found.append(
+                Difference(
+                    joint.name,
+                    _SIGN,
+                    '+',
+                    '-',
+                    '',
+                    probe.effect(with_joint_reversed(first, i)),
+                    _on_arm(partial(with_joint_reversed, joint=i)),
+                )
+            )
     return second, found
 
 
 def _count(first: ArmDescription, second: ArmDescription, tolerance: float) -> int:
     parameters = geometry_parameters(first) + limit_parameters(first)
-    return (len(_differing(parameters, first, second, tolerance))
-            + sum(len(_fewest(first, second, link, tolerance)) for link in range(first.n)))
+    return len(_differing(parameters, first, second, tolerance)) + sum(
+        len(_fewest(first, second, link, tolerance)) for link in range(first.n)
+    )
 
 
-def _differing(parameters: Sequence[Parameter], first: ArmDescription, second: ArmDescription,
-               tolerance: float) -> list[Parameter]:
+def _differing(
+    parameters: Sequence[Parameter],
+    first: ArmDescription,
+    second: ArmDescription,
+    tolerance: float,
+) -> list[Parameter]:
     return [
         parameter
         for parameter in parameters
@@ -261,8 +305,12 @@ def _same(a: float, b: float, tolerance: float, *, angle: bool = False) -> bool:
     return abs(a - b) <= tolerance
 
 
-def _fewest(first: ArmDescription, second: ArmDescription, link: int, tolerance: float,
-            ) -> list[Parameter]:
+def _fewest(
+    first: ArmDescription,
+    second: ArmDescription,
+    link: int,
+    tolerance: float,
+) -> list[Parameter]:
     """Return a link's differing parameters in the form in which fewest differ."""
     if first.links[link] == second.links[link]:
         return []
@@ -275,8 +323,12 @@ def _fewest(first: ArmDescription, second: ArmDescription, link: int, tolerance:
     return [parameters[k] for k in places[best]]
 
 
-def _measured(parameter: Parameter, first: ArmDescription, second: ArmDescription, probe: _Probe,
-              ) -> Difference:
+def _measured(
+    parameter: Parameter,
+    first: ArmDescription,
+    second: ArmDescription,
+    probe: _Probe,
+) -> Difference:
     there = parameter.read(second)
     effect = probe.effect(parameter.write(first, there)) if parameter.identifiable else 0.0
     return Difference(
@@ -308,30 +360,55 @@ def _gravity_difference(probe: _Probe, other: Array, tolerance: float) -> list[D
         def change(before: Situation, only: Array = only) -> Situation:
             return replace(before, gravity=np.where(only, other, before.gravity))
 
-        found.append(Difference(
-            'arm', f'gravity {"xyz"[axis]}', float(probe.gravity[axis]), float(other[axis]),
-            'm/s^2', probe.effect(probe.description, np.where(only, other, probe.gravity)),
-            change))
+        found.append(
+            Difference(
+                'arm',
+                f'gravity {"xyz"[axis]}',
+                float(probe.gravity[axis]),
+                float(other[axis]),
+                'm/s^2',
+                probe.effect(probe.description, np.where(only, other, probe.gravity)),
+                change,
+            )
+        )
     return found
 
 
-def _kind_differences(first: ArmDescription, second: ArmDescription, probe: _Probe,
-                      ) -> list[Difference]:
+def _kind_differences(
+    first: ArmDescription,
+    second: ArmDescription,
+    probe: _Probe,
+) -> list[Difference]:
     found = []
     for i, (a, b) in enumerate(zip(first.joints, second.joints)):
         if a.kind is not b.kind:
-            def change(arm: ArmDescription, i: int = i, kind: JointKind = b.kind,
-                       ) -> ArmDescription:
+
+            def change(
+                arm: ArmDescription,
+                i: int = i,
+                kind: JointKind = b.kind,
+            ) -> ArmDescription:
                 joints = list(arm.joints)
                 joints[i] = replace(joints[i], kind=kind)
                 return replace(arm, joints=tuple(joints))
-            found.append(Difference(a.name, 'kind', a.kind.value, b.kind.value, '',
-                                    probe.effect(change(first)), _on_arm(change)))
+
+            found.append(
+                Difference(
+                    a.name,
+                    'kind',
+                    a.kind.value,
+                    b.kind.value,
+                    '',
+                    probe.effect(change(first)),
+                    _on_arm(change),
+                )
+            )
     return found
 
 
-def _friction_differences(first: ArmDescription, second: ArmDescription, probe: _Probe,
-                          tolerance: float) -> list[Difference]:
+def _friction_differences(
+    first: ArmDescription, second: ArmDescription, probe: _Probe, tolerance: float
+) -> list[Difference]:
     """Compare friction models field by field; their effect is that on the friction torque."""
     a, b = first.friction, second.friction
     if a is None and b is None:
@@ -340,9 +417,17 @@ def _friction_differences(first: ArmDescription, second: ArmDescription, probe: 
     zero = np.zeros_like(dq)
     if type(a) is not type(b) or a is None or b is None:
         apart = (zero if b is None else b.torque(dq)) - (zero if a is None else a.torque(dq))
-        return [Difference('arm', 'friction model', type(a).__name__, type(b).__name__, '',
-                           probe.of_torque(apart),
-                           _on_arm(lambda arm: replace(arm, friction=b)))]
+        return [
+            Difference(
+                'arm',
+                'friction model',
+                type(a).__name__,
+                type(b).__name__,
+                '',
+                probe.of_torque(apart),
+                _on_arm(lambda arm: replace(arm, friction=b)),
+            )
+        ]
     found = []
     for part in fields(a):  # type: ignore[arg-type]
         if part.name == 'deviations':  # how well it is known, which no torque depends on
@@ -352,22 +437,35 @@ def _friction_differences(first: ArmDescription, second: ArmDescription, probe: 
             if _same(float(here[at]), float(there[at]), tolerance):
                 continue
 
-            def change(arm: ArmDescription, name: str = part.name, at: tuple[int, ...] = at,
-                       value: float = float(there[at])) -> ArmDescription:
+            def change(
+                arm: ArmDescription,
+                name: str = part.name,
+                at: tuple[int, ...] = at,
+                value: float = float(there[at]),
+            ) -> ArmDescription:
                 mixed = np.array(getattr(arm.friction, name))
                 mixed[at] = value
-                friction = replace(arm.friction,  # type: ignore[type-var]
-                                   **{name: mixed if at else float(mixed)})
+                friction = replace(
+                    arm.friction,  # type: ignore[type-var]
+                    **{name: mixed if at else float(mixed)},
+                )
                 return replace(arm, friction=friction)
 
             changed = change(first).friction
             assert changed is not None
             # A scalar belongs to all joints alike.
             place = first.joint_names[at[0]] if at else 'arm'
-            found.append(Difference(place, f'friction {part.name}', float(here[at]),
-                                    float(there[at]), '',
-                                    probe.of_torque(changed.torque(dq) - a.torque(dq)),
-                                    _on_arm(change)))
+            found.append(
+                Difference(
+                    place,
+                    f'friction {part.name}',
+                    float(here[at]),
+                    float(there[at]),
+                    '',
+                    probe.of_torque(changed.torque(dq) - a.torque(dq)),
+                    _on_arm(change),
+                )
+            )
     return found
 
 

@@ -24,9 +24,13 @@ from ..errors import CrosscheckError
 # 25 times the largest difference seen over 1e5 states of fer and fr3 (4e-14 N m), and far below
 # any torque a sensor resolves.
 TOLERANCE = 1e-12
-_COMPARED = (Quantity('frames', 1, 'm'), Quantity('mass_matrix', 1, 'kg m^2'),
-             Quantity('coriolis', 2, 'N m'), Quantity('gravity', 1, 'N m'),
-             Quantity('inverse_dynamics', 3, 'N m'))
+_COMPARED = (
+    Quantity('frames', 1, 'm'),
+    Quantity('mass_matrix', 1, 'kg m^2'),
+    Quantity('coriolis', 2, 'N m'),
+    Quantity('gravity', 1, 'N m'),
+    Quantity('inverse_dynamics', 3, 'N m'),
+)
 
 
 @dataclass(frozen=True)
@@ -53,25 +57,46 @@ class CrosscheckReport:
     def require(self) -> None:
         """Raise CrosscheckError, naming the worst quantity, unless the check passed."""
         if not self.passed:
-            worst = max(self.differences, key=lambda key: (
-                np.inf if np.isnan(self.differences[key]) else self.differences[key]))
+            worst = max(
+                self.differences,
+                key=lambda key: (
+                    np.inf if np.isnan(self.differences[key]) else self.differences[key]
+                ),
+            )
             raise CrosscheckError(
                 f'The two models of {self.arm} ({self.inertial_set}, hand {self.hand}) differ by '
                 f'{self.differences[worst]:.3g} in {worst} (tolerance {self.tolerance:.0e}, '
                 f'{self.states} states). Do not use either until franka-dynamics crosscheck '
-                'passes.')
+                'passes.'
+            )
 
 
-def compare(backend: DynamicsModel, independent: DynamicsModel, states: JointStates,
-            ) -> dict[str, float]:
+def compare(
+    backend: DynamicsModel,
+    independent: DynamicsModel,
+    states: JointStates,
+) -> dict[str, float]:
     """Return the largest absolute difference for each quantity over a stack of states."""
-    return {quantity.name: float(np.max(np.abs(
-        evaluate(backend, quantity, states) - evaluate(independent, quantity, states))))
-        for quantity in _COMPARED}
+    return {
+        quantity.name: float(
+            np.max(
+                np.abs(
+                    evaluate(backend, quantity, states) - evaluate(independent, quantity, states)
+                )
+            )
+        )
+        for quantity in _COMPARED
+    }
 
 
-def crosscheck(description: ArmDescription, *, gravity: ArrayLike = GRAVITY, count: int = 300,
-               seed: int = 0, tolerance: float = TOLERANCE) -> CrosscheckReport:
+def crosscheck(
+    description: ArmDescription,
+    *,
+    gravity: ArrayLike = GRAVITY,
+    count: int = 300,
+    seed: int = 0,
+    tolerance: float = TOLERANCE,
+) -> CrosscheckReport:
     """
     Compare the Pinocchio backend with the Newton-Euler recursion in DH frames.
 
@@ -88,7 +113,9 @@ def crosscheck(description: ArmDescription, *, gravity: ArrayLike = GRAVITY, cou
 
     """
     states = sample_states(description, count, seed)
-    differences = compare(PinocchioModel(description, gravity),
-                          NewtonEulerModel(description, gravity), states)
-    return CrosscheckReport(description.name, description.inertial_set, description.hand, count,
-                            tolerance, differences)
+    differences = compare(
+        PinocchioModel(description, gravity), NewtonEulerModel(description, gravity), states
+    )
+    return CrosscheckReport(
+        description.name, description.inertial_set, description.hand, count, tolerance, differences
+    )

@@ -64,8 +64,10 @@ class FaultCandidate:
         """Return the suspect as one sentence."""
         unit = f' {self.unit}' if self.unit else ''
         others = f'; torque cannot tell it from {", ".join(self.alike)}' if self.alike else ''
-        return (f'{self.name} {self.fitted:.6g}{unit} instead of {self.value:.6g}{unit} leaves '
-                f'{self.left:.2%} of the difference{others}.')
+        return (
+            f'{self.name} {self.fitted:.6g}{unit} instead of {self.value:.6g}{unit} leaves '
+            f'{self.left:.2%} of the difference{others}.'
+        )
 
 
 @dataclass(frozen=True)
@@ -105,9 +107,14 @@ class _Candidate:
         return f'{self.place}: {self.name}'
 
 
-def search_faults(description: ArmDescription, states: JointStates, torque: ArrayLike, *,
-             gravity: ArrayLike = GRAVITY, progress: Callable[[], None] = lambda: None,
-             ) -> FaultSearch:
+def search_faults(
+    description: ArmDescription,
+    states: JointStates,
+    torque: ArrayLike,
+    *,
+    gravity: ArrayLike = GRAVITY,
+    progress: Callable[[], None] = lambda: None,
+) -> FaultSearch:
     """
     Rank the single parameters that would explain the torques of a black box.
 
@@ -132,8 +139,10 @@ def search_faults(description: ArmDescription, states: JointStates, torque: Arra
     """
     answered = joint_stack(description, torque, 'tau')
     if answered.shape != np.shape(states.q):
-        raise JointVectorError(f'tau has shape {answered.shape}, expected {np.shape(states.q)}: '
-                               'one torque per joint of every state.')
+        raise JointVectorError(
+            f'tau has shape {answered.shape}, expected {np.shape(states.q)}: '
+            'one torque per joint of every state.'
+        )
     field = gravity_vector(gravity)
     expected = NewtonEulerModel(description, field).inverse_dynamics(*states)
     size = _rms(answered - expected)
@@ -155,9 +164,10 @@ def search_faults(description: ArmDescription, states: JointStates, torque: Arra
     for candidate in candidates:
         fits.append(_fit(candidate, answered.ravel()))
         progress()
-    ranked = [*_ranked(candidates, parallel, fits, size),
-              *(_reversal(description, states, field, i, answered, size)
-                for i in range(description.n))]
+    ranked = [
+        *_ranked(candidates, parallel, fits, size),
+        *(_reversal(description, states, field, i, answered, size) for i in range(description.n)),
+    ]
     ranked.sort(key=lambda suspect: suspect.left)
     return FaultSearch(size, tuple(ranked), unidentifiable, groups, len(identifiable), rank)
 
@@ -168,23 +178,37 @@ def _groups(labels: list[str], parallel: NDArray[np.bool_]) -> tuple[tuple[str, 
     return tuple(tuple(labels[i] for i in members) for members in classes if len(members) > 1)
 
 
-def _ranked(candidates: list[_Candidate], parallel: NDArray[np.bool_],
-            fits: list[tuple[float, float]], size: float) -> Iterator[FaultCandidate]:
+def _ranked(
+    candidates: list[_Candidate],
+    parallel: NDArray[np.bool_],
+    fits: list[tuple[float, float]],
+    size: float,
+) -> Iterator[FaultCandidate]:
     """Yield every candidate as a suspect, with those that torque cannot tell from it."""
     left = np.array([fit[1] for fit in fits]) / size
     for row, (one, (fitted, _)) in enumerate(zip(candidates, fits)):
         alike = parallel[row] & (np.abs(left - left[row]) < _ALIKE_LEFT)
         alike[row] = False
-        yield FaultCandidate(one.place, one.name, one.unit, one.value, fitted, float(left[row]),
-                      tuple(candidates[other].label for other in np.flatnonzero(alike)))
+        yield FaultCandidate(
+            one.place,
+            one.name,
+            one.unit,
+            one.value,
+            fitted,
+            float(left[row]),
+            tuple(candidates[other].label for other in np.flatnonzero(alike)),
+        )
 
 
 def _rms(values: Array) -> float:
     return float(np.sqrt(np.mean(values**2)))
 
 
-def _candidates(description: ArmDescription, states: JointStates, gravity: Array,
-                ) -> list[_Candidate]:
+def _candidates(
+    description: ArmDescription,
+    states: JointStates,
+    gravity: Array,
+) -> list[_Candidate]:
     """Return gravity, geometry, rotors, and every link's numbers as either kind of table."""
     parameters = [
         parameter for parameter in geometry_parameters(description) if parameter.identifiable
@@ -202,14 +226,17 @@ def _candidates(description: ArmDescription, states: JointStates, gravity: Array
     ]
 
 
-def _gravity_candidate(description: ArmDescription, states: JointStates, gravity: Array,
-                       axis: int) -> _Candidate:
+def _gravity_candidate(
+    description: ArmDescription, states: JointStates, gravity: Array, axis: int
+) -> _Candidate:
     def torque(value: float) -> Array:
         changed = np.array(gravity)
         changed[axis] = value
         return NewtonEulerModel(description, changed).inverse_dynamics(*states).ravel()
-    return _Candidate('arm', f'gravity {"xyz"[axis]}', 'm/s^2', float(gravity[axis]), torque,
-                      linear=True)
+
+    return _Candidate(
+        'arm', f'gravity {"xyz"[axis]}', 'm/s^2', float(gravity[axis]), torque, linear=True
+    )
 
 
 def _parameter_candidate(
@@ -219,8 +246,11 @@ def _parameter_candidate(
     gravity: Array,
 ) -> _Candidate:
     def torque(value: float) -> Array:
-        return NewtonEulerModel(parameter.write(description, value),
-                                gravity).inverse_dynamics(*states).ravel()
+        return (
+            NewtonEulerModel(parameter.write(description, value), gravity)
+            .inverse_dynamics(*states)
+            .ravel()
+        )
 
     return _Candidate(
         parameter.place,
@@ -241,17 +271,22 @@ def _slope(candidate: _Candidate, at: float) -> Array:
 def _fit(candidate: _Candidate, answered: Array) -> tuple[float, float]:
     """Return the value whose torques come nearest, and the root mean square that it leaves."""
     if candidate.linear:
-        slope, rest = _slope(candidate, candidate.value), answered - candidate.torque(
-            candidate.value)
+        slope, rest = (
+            _slope(candidate, candidate.value),
+            answered - candidate.torque(candidate.value),
+        )
         step = float(slope @ rest) / float(slope @ slope)
         return candidate.value + step, _rms(rest - step * slope)
     value, left = _descend(candidate, candidate.value, answered)
     unexplained = left > _EXPLAINED * _rms(answered)
     if candidate.angle and unexplained:
-        start = min((candidate.value + offset for offset in _ANGLE_STARTS),
-                    key=lambda at: float(np.sum((answered - candidate.torque(at))**2)))
-        value, left = min((value, left), _descend(candidate, start, answered),
-                          key=lambda fit: fit[1])
+        start = min(
+            (candidate.value + offset for offset in _ANGLE_STARTS),
+            key=lambda at: float(np.sum((answered - candidate.torque(at)) ** 2)),
+        )
+        value, left = min(
+            (value, left), _descend(candidate, start, answered), key=lambda fit: fit[1]
+        )
     if candidate.angle:
         value = candidate.value + math.remainder(value - candidate.value, math.tau)
     return value, left
@@ -279,9 +314,16 @@ def _descend(candidate: _Candidate, value: float, answered: Array) -> tuple[floa
     return value, _rms(rest)
 
 
-def _reversal(description: ArmDescription, states: JointStates, gravity: Array, joint: int,
-              answered: Array, size: float) -> FaultCandidate:
+def _reversal(
+    description: ArmDescription,
+    states: JointStates,
+    gravity: Array,
+    joint: int,
+    answered: Array,
+    size: float,
+) -> FaultCandidate:
     turned = NewtonEulerModel(with_joint_reversed(description, joint), gravity)
     rest = answered - turned.inverse_dynamics(*states)
-    return FaultCandidate(description.joint_names[joint], 'joint sign', '', 1.0, -1.0,
-                   _rms(rest) / size)
+    return FaultCandidate(
+        description.joint_names[joint], 'joint sign', '', 1.0, -1.0, _rms(rest) / size
+    )

@@ -52,8 +52,11 @@ QUANTITIES = (
     Quantity('kinetic_energy', 2, 'J'),
     Quantity('potential_energy', 1, 'J'),
 )
-PER_LINK = (Quantity('frames', 1, 'm'), Quantity('link_twists', 2, 'm/s'),
-            Quantity('joint_wrenches', 3, 'N m'))
+PER_LINK = (
+    Quantity('frames', 1, 'm'),
+    Quantity('link_twists', 2, 'm/s'),
+    Quantity('joint_wrenches', 3, 'N m'),
+)
 
 
 def build(description: ArmDescription, gravity: ArrayLike = GRAVITY) -> dict[str, DynamicsModel]:
@@ -63,7 +66,7 @@ def build(description: ArmDescription, gravity: ArrayLike = GRAVITY) -> dict[str
 
 def evaluate(model: DynamicsModel, quantity: Quantity, states: JointStates) -> NDArray[np.float64]:
     """Return a quantity for every state, shape (count, ...)."""
-    return np.asarray(getattr(model, quantity.name)(*states[:quantity.inputs]))
+    return np.asarray(getattr(model, quantity.name)(*states[: quantity.inputs]))
 
 
 def consensus(values: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:

@@ -44,8 +44,9 @@ class ErrorPattern:
     certain: bool = True
 
 
-def likeliest_error_pattern(found: LinkInertia, known: LinkInertia,
-                      neighbours: dict[str, LinkInertia]) -> ErrorPattern | None:
+def likeliest_error_pattern(
+    found: LinkInertia, known: LinkInertia, neighbours: dict[str, LinkInertia]
+) -> ErrorPattern | None:
     """
     Return the mistake that turns a known link into the one found, if one does.
 
@@ -93,14 +94,22 @@ def _error_patterns(
         'about the centre of mass',
         about_center(m, c, at_origin),
     )
-    yield ErrorPattern('a centre-of-mass inertia is passed off as one about the frame origin (the '
-                  'term m (|c|^2 1 - c c^T) is missing)', LinkInertia(m, h, at_center))
-    yield ErrorPattern('the centre of mass is left out (no <origin> in <inertial>)',
-                  LinkInertia(m, np.zeros(3), at_center))
-    yield ErrorPattern('the centre of mass is left out, the inertia is about the frame origin',
-                  LinkInertia(m, np.zeros(3), at_origin))
-    yield ErrorPattern('the first moment m c is given as the centre of mass',
-                  about_center(m, h, at_center))
+    yield ErrorPattern(
+        'a centre-of-mass inertia is passed off as one about the frame origin (the '
+        'term m (|c|^2 1 - c c^T) is missing)',
+        LinkInertia(m, h, at_center),
+    )
+    yield ErrorPattern(
+        'the centre of mass is left out (no <origin> in <inertial>)',
+        LinkInertia(m, np.zeros(3), at_center),
+    )
+    yield ErrorPattern(
+        'the centre of mass is left out, the inertia is about the frame origin',
+        LinkInertia(m, np.zeros(3), at_origin),
+    )
+    yield ErrorPattern(
+        'the first moment m c is given as the centre of mass', about_center(m, h, at_center)
+    )
     yield ErrorPattern(
         'the first moment m c is given as the centre of mass, and the inertia about '
         'the frame origin as the one about it',
@@ -117,37 +126,49 @@ def _turned(known: LinkInertia) -> Iterator[ErrorPattern]:
     """Yield axes swapped or turned around: in the tensor, in the centre of mass, in both."""
     m, c, tensor = known.mass, known.center_of_mass, known.inertia_at_center_of_mass
     about_center = LinkInertia.from_center_of_mass
-    orders = sorted(permutations(range(3)), key=lambda p: sum(a != b for a, b in
-                                                              zip(p, range(3))))
+    orders = sorted(permutations(range(3)), key=lambda p: sum(a != b for a, b in zip(p, range(3))))
     for order, signs in product(orders, product((1.0, -1.0), repeat=3)):
         turn = np.diag(signs) @ np.eye(3)[list(order)]
         if np.array_equal(turn, np.eye(3)):
             continue
-        words = ' '.join(f'{"-" if sign < 0 else ""}{_AXES[axis]}'
-                         for axis, sign in zip(order, signs))
+        words = ' '.join(
+            f'{"-" if sign < 0 else ""}{_AXES[axis]}' for axis, sign in zip(order, signs)
+        )
         new_tensor = turn @ tensor @ turn.T
         yield ErrorPattern(
             f'the axes of the inertia are swapped or turned (x y z taken as {words})',
             about_center(m, c, new_tensor),
         )
-        yield ErrorPattern('the axes of the centre of mass are swapped or turned (x y z taken as '
-                      f'{words})', about_center(m, turn @ c, tensor))
-        yield ErrorPattern('the axes of the link are swapped or turned (x y z taken as '
-                      f'{words}): another frame', about_center(m, turn @ c, new_tensor))
+        yield ErrorPattern(
+            f'the axes of the centre of mass are swapped or turned (x y z taken as {words})',
+            about_center(m, turn @ c, tensor),
+        )
+        yield ErrorPattern(
+            f'the axes of the link are swapped or turned (x y z taken as {words}): another frame',
+            about_center(m, turn @ c, new_tensor),
+        )
 
 
 def _reordered(known: LinkInertia) -> Iterator[ErrorPattern]:
     """Yield tensors whose six elements were read in another order, or with other signs."""
-    m, c, six = (known.mass, known.center_of_mass,
-                 six_from_tensor(known.inertia_at_center_of_mass))
+    m, c, six = (
+        known.mass,
+        known.center_of_mass,
+        six_from_tensor(known.inertia_at_center_of_mass),
+    )
     about_center = LinkInertia.from_center_of_mass
     for words, order in _ELEMENT_ORDERS.items():
-        yield ErrorPattern(f'the elements of the inertia are in {words}',
-                      about_center(m, c, six[list(order)]))
-        yield ErrorPattern(f'the elements of the inertia were read as if in {words}',
-                      about_center(m, c, six[np.argsort(order)]))
-    yield ErrorPattern('the products of inertia have the opposite sign',
-                  about_center(m, c, six * [1.0, -1.0, -1.0, 1.0, -1.0, 1.0]))
+        yield ErrorPattern(
+            f'the elements of the inertia are in {words}', about_center(m, c, six[list(order)])
+        )
+        yield ErrorPattern(
+            f'the elements of the inertia were read as if in {words}',
+            about_center(m, c, six[np.argsort(order)]),
+        )
+    yield ErrorPattern(
+        'the products of inertia have the opposite sign',
+        about_center(m, c, six * [1.0, -1.0, -1.0, 1.0, -1.0, 1.0]),
+    )
     for i, j in ((a, b) for a in range(6) for b in range(a)):
         swapped = six.copy()
         swapped[[i, j]] = swapped[[j, i]]
@@ -169,13 +190,15 @@ def _single_quantity(found: LinkInertia, known: LinkInertia) -> ErrorPattern | N
     about_center = LinkInertia.from_center_of_mass
     tensor = known.inertia_at_center_of_mass
     candidates = {
-        'only the mass differs: a wrong mass': about_center(found.mass, known.center_of_mass,
-                                                            tensor),
+        'only the mass differs: a wrong mass': about_center(
+            found.mass, known.center_of_mass, tensor
+        ),
         'only the mass differs, first moment and inertia about the frame origin do not: a wrong '
         'mass': LinkInertia(found.mass, known.first_moment, known.inertia),
         'only the centre of mass differs': about_center(known.mass, found.center_of_mass, tensor),
-        'only the inertia differs': about_center(known.mass, known.center_of_mass,
-                                                 found.inertia_at_center_of_mass),
+        'only the inertia differs': about_center(
+            known.mass, known.center_of_mass, found.inertia_at_center_of_mass
+        ),
     }
     for cause, link in candidates.items():
         if match(found, link) is Match.EXACT:
@@ -207,10 +230,15 @@ class InertialComparison:
         return self.identification.worst is not Match.DIFFERENT or self.total.none
 
 
-def compare_inertials(links: Sequence[LinkInertia], link_names: Sequence[str],
-                    reference: ArmDescription, *, expected_hand: str | None = None,
-                    massless_hand: Sequence[str] = (), accept_unknown: bool = False,
-                    ) -> InertialComparison:
+def compare_inertials(
+    links: Sequence[LinkInertia],
+    link_names: Sequence[str],
+    reference: ArmDescription,
+    *,
+    expected_hand: str | None = None,
+    massless_hand: Sequence[str] = (),
+    accept_unknown: bool = False,
+) -> InertialComparison:
     """
     Compare links, in the DH frames of an arm, with every known set and hand.
 
@@ -235,11 +263,17 @@ def compare_inertials(links: Sequence[LinkInertia], link_names: Sequence[str],
     inspector = _Inspector(links, link_names, reference, identification.known, candidates)
     total = effect_of_links(reference, links, identification.known.links)
     judgement = InertialComparison(identification, total, (), ())
-    different = [inspector.finding(i) for i, near in enumerate(identification.matches)
-                 if near is Match.DIFFERENT]
+    different = [
+        inspector.finding(i)
+        for i, near in enumerate(identification.matches)
+        if near is Match.DIFFERENT
+    ]
     # What only rounding seems to separate from a known link may still be a certain mistake.
-    rounded = [inspector.finding(i) for i, near in enumerate(identification.matches)
-               if near is Match.ROUNDED]
+    rounded = [
+        inspector.finding(i)
+        for i, near in enumerate(identification.matches)
+        if near is Match.ROUNDED
+    ]
     found = [finding for finding in different if finding.certain or not total.none]
     found += [finding for finding in rounded if finding.certain]
     found += inspector.unphysical(identification)
@@ -256,23 +290,40 @@ def compare_inertials(links: Sequence[LinkInertia], link_names: Sequence[str],
 class _Inspector:
     """Explains, one link at a time, what differs from one known set."""
 
-    def __init__(self, links: Sequence[LinkInertia], names: Sequence[str],
-                 reference: ArmDescription, known: KnownSet,
-                 candidates: Sequence[KnownSet]) -> None:
+    def __init__(
+        self,
+        links: Sequence[LinkInertia],
+        names: Sequence[str],
+        reference: ArmDescription,
+        known: KnownSet,
+        candidates: Sequence[KnownSet],
+    ) -> None:
         self._links, self._names, self._reference = links, names, reference
         self._known = known
-        self._bare = next(other for other in candidates if other.hand == NO_HAND
-                          and (other.arm, other.inertial_set) == (known.arm, known.inertial_set))
+        self._bare = next(
+            other
+            for other in candidates
+            if other.hand == NO_HAND
+            and (other.arm, other.inertial_set) == (known.arm, known.inertial_set)
+        )
 
     def finding(self, i: int) -> Finding:
         """Return what is different about a link, and the likeliest cause."""
         mistake = self._last_link() if i == len(self._links) - 1 else None
-        mistake = mistake or likeliest_error_pattern(self._links[i], self._known.links[i],
-                                               self._neighbours(i))
+        mistake = mistake or likeliest_error_pattern(
+            self._links[i], self._known.links[i], self._neighbours(i)
+        )
         quantity, found, expected = _worst_quantity(self._links[i], self._known.links[i])
         cause, certain = (mistake.cause, mistake.certain) if mistake else (_UNEXPLAINED, False)
-        return Finding(f'link {self._names[i]}', quantity, found,
-                       f'{expected} ({self._known})', cause, str(self._effect(i)), certain)
+        return Finding(
+            f'link {self._names[i]}',
+            quantity,
+            found,
+            f'{expected} ({self._known})',
+            cause,
+            str(self._effect(i)),
+            certain,
+        )
 
     def _neighbours(self, i: int) -> dict[str, LinkInertia]:
         return {self._names[j]: link for j, link in enumerate(self._known.links) if j != i}
@@ -314,41 +365,68 @@ class _Inspector:
 
     def unphysical(self, identification: Identification) -> list[Finding]:
         """Return links that no real body could be, but for those published so."""
-        return [Finding(f'link {name}', 'the smallest eigenvalue of its pseudo-inertia',
-                        f'{link.consistency_margin():.3g}', 'zero or more',
-                        'no real body has these parameters')
-                for name, link, near in zip(self._names, self._links, identification.matches)
-                if near is Match.DIFFERENT and not link.is_physical()]
+        return [
+            Finding(
+                f'link {name}',
+                'the smallest eigenvalue of its pseudo-inertia',
+                f'{link.consistency_margin():.3g}',
+                'zero or more',
+                'no real body has these parameters',
+            )
+            for name, link, near in zip(self._names, self._links, identification.matches)
+            if near is Match.DIFFERENT and not link.is_physical()
+        ]
 
     def hand(self, expected: str | None, massless: Sequence[str]) -> list[Finding]:
         """Return what speaks against the hand that was recognised."""
         present = self._known.hand
         if expected is None and present == NO_HAND and massless:
             expected, certain = 'franka_hand', False
-            cause = (f'the URDF has a hand ({", ".join(massless)}), but its mass is missing')
+            cause = f'the URDF has a hand ({", ".join(massless)}), but its mass is missing'
         elif expected is None or expected == present:
             return []
         else:
             certain = True
-            cause = (f'the hand {expected} is missing' if present == NO_HAND else
-                     f'the hand {present} is mounted, but {expected} was expected')
+            cause = (
+                f'the hand {expected} is missing'
+                if present == NO_HAND
+                else f'the hand {present} is mounted, but {expected} was expected'
+            )
         expected_link = self._bare.links[-1]
         if expected != NO_HAND:
             expected_link = expected_link + load_hand(expected).expressed_in(
-                self._reference.flange_transform())
+                self._reference.flange_transform()
+            )
         with_hand = (*self._known.links[:-1], expected_link)
         effect = effect_of_links(self._reference, self._links, with_hand)
-        return [Finding(f'link {self._names[-1]}', 'mass', f'{self._links[-1].mass:.6g} kg',
-                        f'{expected_link.mass:.6g} kg', cause, str(effect), certain)]
+        return [
+            Finding(
+                f'link {self._names[-1]}',
+                'mass',
+                f'{self._links[-1].mass:.6g} kg',
+                f'{expected_link.mass:.6g} kg',
+                cause,
+                str(effect),
+                certain,
+            )
+        ]
 
     def other_arm(self) -> list[Finding]:
         """Return the finding that these are the inertials of another arm, if they are."""
         if self._known.arm == self._reference.name:
             return []
         effect = effect_of_links(self._reference, self._links, self._reference.links)
-        return [Finding('the arm', 'inertial set', str(self._known),
-                        f'a set of {self._reference.name}',
-                        f'the URDF is that of a {self._known.arm}', str(effect), certain=False)]
+        return [
+            Finding(
+                'the arm',
+                'inertial set',
+                str(self._known),
+                f'a set of {self._reference.name}',
+                f'the URDF is that of a {self._known.arm}',
+                str(effect),
+                certain=False,
+            )
+        ]
 
 
 def _worst_quantity(found: LinkInertia, known: LinkInertia) -> tuple[str, str, str]:
@@ -367,5 +445,8 @@ def _worst_quantity(found: LinkInertia, known: LinkInertia) -> tuple[str, str, s
         k = int(center_gap.argmax())
         return (f'centre of mass {"xyz"[k]}', f'{center[k]:.6g} m', f'{wanted_center[k]:.6g} m')
     k = int(six_gap.argmax())
-    return (f'i{TENSOR_ORDER[k]} about the centre of mass', f'{six[k]:.6g} kg m^2',
-            f'{wanted_six[k]:.6g} kg m^2')
+    return (
+        f'i{TENSOR_ORDER[k]} about the centre of mass',
+        f'{six[k]:.6g} kg m^2',
+        f'{wanted_six[k]:.6g} kg m^2',
+    )

@@ -69,13 +69,20 @@ class InertiaForm:
         """Return the ten names with their units."""
         vector, unit = ('first moment', 'kg m') if self.moment else ('centre of mass', 'm')
         about = 'the frame origin' if self.origin else 'the centre of mass'
-        return (('mass', 'kg'), *((f'{vector} {axis}', unit) for axis in 'xyz'),
-                *((f'inertia {axes} about {about}', 'kg m^2') for axes in TENSOR_ORDER))
+        return (
+            ('mass', 'kg'),
+            *((f'{vector} {axis}', unit) for axis in 'xyz'),
+            *((f'inertia {axes} about {about}', 'kg m^2') for axes in TENSOR_ORDER),
+        )
 
 
 # In order of preference where several need equally many numbers.
-INERTIA_FORMS = (InertiaForm(moment=False, origin=False), InertiaForm(moment=True, origin=True),
-                 InertiaForm(moment=False, origin=True), InertiaForm(moment=True, origin=False))
+INERTIA_FORMS = (
+    InertiaForm(moment=False, origin=False),
+    InertiaForm(moment=True, origin=True),
+    InertiaForm(moment=False, origin=True),
+    InertiaForm(moment=True, origin=False),
+)
 
 
 def geometry_parameters(description: ArmDescription) -> list[Parameter]:
@@ -90,8 +97,11 @@ def geometry_parameters(description: ArmDescription) -> list[Parameter]:
 
 def limit_parameters(description: ArmDescription) -> list[Parameter]:
     """Return all limits of all joints; no torque depends on them."""
-    return [_limit_parameter(i, joint.name, field.name, joint.kind)
-            for i, joint in enumerate(description.joints) for field in fields(JointLimits)]
+    return [
+        _limit_parameter(i, joint.name, field.name, joint.kind)
+        for i, joint in enumerate(description.joints)
+        for field in fields(JointLimits)
+    ]
 
 
 def inertia_parameters(
@@ -104,6 +114,7 @@ def inertia_parameters(
 
 def _base_parameters() -> list[Parameter]:
     """Return the base's pose as an arm file has it: xyz and fixed-axis roll, pitch, yaw."""
+
     def translation(axis: int) -> Parameter:
         def write(arm: ArmDescription, value: float) -> ArmDescription:
             base = np.array(arm.base)
@@ -121,9 +132,16 @@ def _base_parameters() -> list[Parameter]:
             base = np.array(arm.base)
             base[:3, :3] = rpy(*angles)
             return replace(arm, base=base)
-        return Parameter('base', ('roll', 'pitch', 'yaw')[axis], 'rad',
-                    lambda arm: float(rpy_from_rotation(arm.base[:3, :3])[axis]), write,
-                    angle=True)
+
+        return Parameter(
+            'base',
+            ('roll', 'pitch', 'yaw')[axis],
+            'rad',
+            lambda arm: float(rpy_from_rotation(arm.base[:3, :3])[axis]),
+            write,
+            angle=True,
+        )
+
     return [*(translation(axis) for axis in range(3)), *(angle(axis) for axis in range(3))]
 
 
@@ -131,24 +149,45 @@ def _row_parameter(joint: int, place: str, name: str) -> Parameter:
     def write(arm: ArmDescription, value: float) -> ArmDescription:
         row = replace(arm.joints[joint].row, **{name: value})
         return _with_joint(arm, joint, replace(arm.joints[joint], row=row))
-    return Parameter(place, name, ROW_UNITS[name],
-                lambda arm: float(getattr(arm.joints[joint].row, name)), write,
-                angle=ROW_UNITS[name] == 'rad')
+
+    return Parameter(
+        place,
+        name,
+        ROW_UNITS[name],
+        lambda arm: float(getattr(arm.joints[joint].row, name)),
+        write,
+        angle=ROW_UNITS[name] == 'rad',
+    )
 
 
 def _rotor_parameter(joint: int, place: str, kind: JointKind) -> Parameter:
     def write(arm: ArmDescription, value: float) -> ArmDescription:
         return _with_joint(arm, joint, replace(arm.joints[joint], rotor_inertia=value))
-    return Parameter(place, 'rotor inertia', 'kg m^2' if kind is JointKind.REVOLUTE else 'kg',
-                lambda arm: arm.joints[joint].rotor_inertia, write, linear=True)
+
+    return Parameter(
+        place,
+        'rotor inertia',
+        'kg m^2' if kind is JointKind.REVOLUTE else 'kg',
+        lambda arm: arm.joints[joint].rotor_inertia,
+        write,
+        linear=True,
+    )
 
 
 def _flange_parameter(name: str) -> Parameter:
     def write(arm: ArmDescription, value: float) -> ArmDescription:
         return replace(arm, flange=replace(arm.flange, **{name: value}))
+
     # The flange moves no mass of its own: a load on it is already in the last link.
-    return Parameter('flange', name, ROW_UNITS[name], lambda arm: float(getattr(arm.flange, name)),
-                write, angle=ROW_UNITS[name] == 'rad', identifiable=False)
+    return Parameter(
+        'flange',
+        name,
+        ROW_UNITS[name],
+        lambda arm: float(getattr(arm.flange, name)),
+        write,
+        angle=ROW_UNITS[name] == 'rad',
+        identifiable=False,
+    )
 
 
 def _limit_parameter(joint: int, place: str, name: str, kind: JointKind) -> Parameter:
@@ -169,8 +208,15 @@ def _limit_unit(name: str, kind: JointKind) -> str:
     if name.startswith('effort'):
         force = 'N m' if kind is JointKind.REVOLUTE else 'N'
         return f'{force}/s' if name == 'effort_rate' else force
-    order = {'lower': 0, 'upper': 0, 'velocity': 1, 'velocity_offset': 1, 'acceleration': 2,
-             'velocity_deceleration': 2, 'jerk': 3}[name]
+    order = {
+        'lower': 0,
+        'upper': 0,
+        'velocity': 1,
+        'velocity_offset': 1,
+        'acceleration': 2,
+        'velocity_deceleration': 2,
+        'jerk': 3,
+    }[name]
     return ('rad' if kind is JointKind.REVOLUTE else 'm') + _LINEAR[order]
 
 
@@ -181,11 +227,18 @@ def _inertia_parameter(place: str, link: int, form: InertiaForm, k: int) -> Para
         links = list(arm.links)
         links[link] = form.link(numbers)
         return replace(arm, links=tuple(links))
+
     name, unit = form.names()[k]
     # About the frame origin all ten are linear (Gautier and Khalil 1990, eq. 3),
     # else the tensor's entries are.
-    return Parameter(place, name, unit, lambda arm: float(form.numbers(arm.links[link])[k]), write,
-                linear=k > 3 or (form.moment and form.origin))
+    return Parameter(
+        place,
+        name,
+        unit,
+        lambda arm: float(form.numbers(arm.links[link])[k]),
+        write,
+        linear=k > 3 or (form.moment and form.origin),
+    )
 
 
 def _with_joint(description: ArmDescription, index: int, joint: Joint) -> ArmDescription:

@@ -39,8 +39,12 @@ class PinocchioUrdf:
 
     """
 
-    def __init__(self, xml: str, joint_names: Sequence[str], gravity: ArrayLike = GRAVITY,
-                 ) -> None:
+    def __init__(
+        self,
+        xml: str,
+        joint_names: Sequence[str],
+        gravity: ArrayLike = GRAVITY,
+    ) -> None:
         try:
             self.model = pin.buildModelFromXML(xml)
         except (ValueError, RuntimeError) as error:
@@ -53,8 +57,12 @@ class PinocchioUrdf:
         self.data = self.model.createData()
         self._joints = [self.model.joints[self.model.getJointId(name)] for name in joint_names]
 
-    def inverse_dynamics(self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike,
-                         ) -> NDArray[np.float64]:
+    def inverse_dynamics(
+        self,
+        q: ArrayLike,
+        dq: ArrayLike,
+        ddq: ArrayLike,
+    ) -> NDArray[np.float64]:
         """Return M ddq + C dq + g for a stack of states, shape (count, n) [N m]."""
         torques = []
         # A joint that is held has no velocity and no acceleration; its own torque is not asked.
@@ -63,8 +71,9 @@ class PinocchioUrdf:
             for joint, _, rate, acceleration_of_joint in zip(self._joints, *state):
                 velocity[joint.idx_v] = rate
                 acceleration[joint.idx_v] = acceleration_of_joint
-            torque = pin.rnea(self.model, self.data, self._position(state[0]), velocity,
-                              acceleration)
+            torque = pin.rnea(
+                self.model, self.data, self._position(state[0]), velocity, acceleration
+            )
             torques.append([torque[joint.idx_v] for joint in self._joints])
         return np.array(torques)
 
@@ -81,8 +90,9 @@ class PinocchioUrdf:
         """Return Pinocchio's configuration; a continuous joint is kept as cosine and sine."""
         position = self._held.copy()
         for joint, value in zip(self._joints, q):
-            position[joint.idx_q:joint.idx_q + joint.nq] = (
-                value if joint.nq == 1 else (np.cos(value), np.sin(value)))
+            position[joint.idx_q : joint.idx_q + joint.nq] = (
+                value if joint.nq == 1 else (np.cos(value), np.sin(value))
+            )
         return position
 
 
@@ -91,14 +101,17 @@ def _nearest_to_zero(model: pin.Model) -> NDArray[np.float64]:
     q = pin.neutral(model)
     for joint in list(model.joints)[1:]:
         if joint.nq == 1:
-            low, high = (limit[joint.idx_q] for limit in (model.lowerPositionLimit,
-                                                          model.upperPositionLimit))
+            low, high = (
+                limit[joint.idx_q]
+                for limit in (model.lowerPositionLimit, model.upperPositionLimit)
+            )
             q[joint.idx_q] = min(max(0.0, low), high)
     return q
 
 
-def largest_difference(xml: str, description: ArmDescription, mount: ArrayLike, *,
-                       count: int = 50, seed: int = 0) -> float:
+def largest_difference(
+    xml: str, description: ArmDescription, mount: ArrayLike, *, count: int = 50, seed: int = 0
+) -> float:
     """
     Return the largest torque difference between our reading of a URDF and Pinocchio's [N m].
 
@@ -123,8 +136,15 @@ def largest_difference(xml: str, description: ArmDescription, mount: ArrayLike, 
     return float(np.abs(ours - theirs).max())
 
 
-def largest_flange_difference(xml: str, description: ArmDescription, mount: ArrayLike, link: str,
-                              *, count: int = 50, seed: int = 0) -> float:
+def largest_flange_difference(
+    xml: str,
+    description: ArmDescription,
+    mount: ArrayLike,
+    link: str,
+    *,
+    count: int = 50,
+    seed: int = 0,
+) -> float:
     """
     Return the largest difference of any entry of the flange's pose (1 or m).
 

@@ -73,13 +73,21 @@ def match(found: LinkInertia, known: LinkInertia) -> Match:
     """Return how near a link is to a known one, in either form that tables are printed in."""
     tensor = float(np.abs(known.inertia_at_center_of_mass).max())
     scale = max(known.mass, found.mass, EXACT)
-    by_center = (abs(found.mass - known.mass),
-                 _gap(found.center_of_mass, known.center_of_mass),
-                 _gap(found.inertia_at_center_of_mass, known.inertia_at_center_of_mass))
-    by_origin = (by_center[0], _gap(found.first_moment, known.first_moment),
-                 _gap(found.inertia, known.inertia))
-    if (by_center[0] <= EXACT * scale and by_center[1] <= EXACT
-            and by_center[2] <= EXACT * max(tensor, EXACT)):
+    by_center = (
+        abs(found.mass - known.mass),
+        _gap(found.center_of_mass, known.center_of_mass),
+        _gap(found.inertia_at_center_of_mass, known.inertia_at_center_of_mass),
+    )
+    by_origin = (
+        by_center[0],
+        _gap(found.first_moment, known.first_moment),
+        _gap(found.inertia, known.inertia),
+    )
+    if (
+        by_center[0] <= EXACT * scale
+        and by_center[1] <= EXACT
+        and by_center[2] <= EXACT * max(tensor, EXACT)
+    ):
         return Match.EXACT
     for form, size in ((by_center, tensor), (by_origin, float(np.abs(known.inertia).max()))):
         if max(form) <= ROUNDING and form[2] <= ROUNDING_SHARE * size:
@@ -112,26 +120,39 @@ def known_sets(reference: ArmDescription) -> list[KnownSet]:
     return found
 
 
-def identify(found: Sequence[LinkInertia], known: Sequence[KnownSet], arm: str,
-             ) -> Identification:
+def identify(
+    found: Sequence[LinkInertia],
+    known: Sequence[KnownSet],
+    arm: str,
+) -> Identification:
     """Return the known set with the fewest links that differ, then of `arm`, then the nearest."""
+
     def judged(candidate: KnownSet) -> Identification:
         pairs = list(zip(found, candidate.links))
-        return Identification(candidate, tuple(match(a, b) for a, b in pairs),
-                              tuple(distance(a, b) for a, b in pairs))
+        return Identification(
+            candidate,
+            tuple(match(a, b) for a, b in pairs),
+            tuple(distance(a, b) for a, b in pairs),
+        )
 
     def rank(judgement: Identification) -> tuple[int, int, bool, float]:
-        return (judgement.matches.count(Match.DIFFERENT), judgement.matches.count(Match.ROUNDED),
-                judgement.known.arm != arm, sum(judgement.distances))
+        return (
+            judgement.matches.count(Match.DIFFERENT),
+            judgement.matches.count(Match.ROUNDED),
+            judgement.known.arm != arm,
+            sum(judgement.distances),
+        )
 
     return min((judged(candidate) for candidate in known), key=rank)
 
 
 def _same_geometry(arm: ArmDescription, reference: ArmDescription) -> bool:
-    return (arm.n == reference.n and arm.convention is reference.convention
-            and arm.flange == reference.flange
-            and all(a.row == b.row and a.kind is b.kind
-                    for a, b in zip(arm.joints, reference.joints)))
+    return (
+        arm.n == reference.n
+        and arm.convention is reference.convention
+        and arm.flange == reference.flange
+        and all(a.row == b.row and a.kind is b.kind for a, b in zip(arm.joints, reference.joints))
+    )
 
 
 def _gap(a: np.ndarray, b: np.ndarray) -> float:

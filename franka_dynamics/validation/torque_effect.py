@@ -48,8 +48,9 @@ class TorqueEffect:
         return f'up to {self.upright:.2g} N m (at {self.joint})'
 
 
-def effect_of_links(reference: ArmDescription, found: Sequence[LinkInertia],
-                    expected: Sequence[LinkInertia]) -> TorqueEffect:
+def effect_of_links(
+    reference: ArmDescription, found: Sequence[LinkInertia], expected: Sequence[LinkInertia]
+) -> TorqueEffect:
     """
     Return what replacing some links of an arm by others does to its torques.
 
@@ -66,11 +67,15 @@ def effect_of_links(reference: ArmDescription, found: Sequence[LinkInertia],
 
     """
     joints = tuple(replace(joint, rotor_inertia=0.0) for joint in reference.joints)
-    difference = replace(reference, joints=joints,
-                         links=tuple(a - b for a, b in zip(found, expected)))
+    difference = replace(
+        reference, joints=joints, links=tuple(a - b for a, b in zip(found, expected))
+    )
     upright = _peaks(difference, GRAVITY)
-    return TorqueEffect(float(upright.max()), float(_peaks(difference, _TILTED).max()),
-                        reference.joint_names[int(np.argmax(upright))])
+    return TorqueEffect(
+        float(upright.max()),
+        float(_peaks(difference, _TILTED).max()),
+        reference.joint_names[int(np.argmax(upright))],
+    )
 
 
 def effect_of_rows(reference: ArmDescription, other: ArmDescription) -> TorqueEffect:
@@ -78,17 +83,23 @@ def effect_of_rows(reference: ArmDescription, other: ArmDescription) -> TorqueEf
     states = sample_states(reference, _STATES, 0)
 
     def gap(gravity: tuple[float, float, float]) -> NDArray[np.float64]:
-        tau = [NewtonEulerModel(arm, gravity).inverse_dynamics(*states)
-               for arm in (reference, other)]
+        tau = [
+            NewtonEulerModel(arm, gravity).inverse_dynamics(*states) for arm in (reference, other)
+        ]
         return np.abs(tau[1] - tau[0]).max(axis=0)
 
     upright = gap(GRAVITY)
-    return TorqueEffect(float(upright.max()), float(gap(_TILTED).max()),
-                        reference.joint_names[int(np.argmax(upright))])
+    return TorqueEffect(
+        float(upright.max()),
+        float(gap(_TILTED).max()),
+        reference.joint_names[int(np.argmax(upright))],
+    )
 
 
-def _peaks(description: ArmDescription, gravity: tuple[float, float, float],
-           ) -> NDArray[np.float64]:
+def _peaks(
+    description: ArmDescription,
+    gravity: tuple[float, float, float],
+) -> NDArray[np.float64]:
     """Return the largest torque of each joint over the states, shape (n,)."""
     states = sample_states(description, _STATES, 0)
     return np.abs(NewtonEulerModel(description, gravity).inverse_dynamics(*states)).max(axis=0)

@@ -55,8 +55,10 @@ class UrdfVerdict:
         """Whether nothing speaks against the URDF as the model."""
         return not self.findings
 
-    def gravity_in_base(self, gravity: Sequence[float] = (0.0, 0.0, -9.81),
-                        ) -> NDArray[np.float64]:
+    def gravity_in_base(
+        self,
+        gravity: Sequence[float] = (0.0, 0.0, -9.81),
+    ) -> NDArray[np.float64]:
         """Return gravity in the arm's base frame [m/s^2], given it in the URDF's root frame."""
         return self.mount[:3, :3].T @ np.asarray(gravity, dtype=float)
 
@@ -68,16 +70,22 @@ class UrdfVerdict:
         """Return the verdict in one sentence."""
         if not self.passed:
             count = len(self.findings)
-            return (f'{self.source} is not the described {self.arm}: {count} '
-                    f'{"difference" if count == 1 else "differences"} to {self.nearest}.')
+            return (
+                f'{self.source} is not the described {self.arm}: {count} '
+                f'{"difference" if count == 1 else "differences"} to {self.nearest}.'
+            )
         if self.inertial_set == UNKNOWN:
-            return (f'{self.source} has the geometry of {self.arm} and inertials of no known set, '
-                    f'accepted as told; the nearest is {self.nearest}, which differs by up to '
-                    f'{self.distance:.3g} (kg, kg m, kg m^2).')
+            return (
+                f'{self.source} has the geometry of {self.arm} and inertials of no known set, '
+                f'accepted as told; the nearest is {self.nearest}, which differs by up to '
+                f'{self.distance:.3g} (kg, kg m, kg m^2).'
+            )
         how = 'exactly' if self.exact else 'within rounding'
-        return (f'{self.source} has the geometry of {self.arm} and the inertials of '
-                f'{self.nearest}, {how} (largest difference {self.distance:.2g}; kg, kg m, '
-                'kg m^2).')
+        return (
+            f'{self.source} has the geometry of {self.arm} and the inertials of '
+            f'{self.nearest}, {how} (largest difference {self.distance:.2g}; kg, kg m, '
+            'kg m^2).'
+        )
 
 
 _TILT = 1e-6  # [rad]; a base less tilted than this is upright
@@ -95,9 +103,15 @@ class UrdfModel:
     verdict: UrdfVerdict
 
 
-def model_from_urdf(xml: str, reference: ArmDescription, *, source: str = 'robot_description',
-                    joint_names: Sequence[str] | None = None, expected_hand: str | None = None,
-                    accept_unknown_inertials: bool = False) -> UrdfModel:
+def model_from_urdf(
+    xml: str,
+    reference: ArmDescription,
+    *,
+    source: str = 'robot_description',
+    joint_names: Sequence[str] | None = None,
+    expected_hand: str | None = None,
+    accept_unknown_inertials: bool = False,
+) -> UrdfModel:
     """
     Return the arm that a URDF describes, if it is the arm that it should be.
 
@@ -139,21 +153,40 @@ def model_from_urdf(xml: str, reference: ArmDescription, *, source: str = 'robot
         _refuse(_geometry_verdict(chain, geometry, reference))
     links = inertias_in_dh_frames(chain, geometry)
     judgement = compare_inertials(
-        links, [joint.link for joint in chain.joints], reference, expected_hand=expected_hand,
-        massless_hand=_hand_without_mass(chain), accept_unknown=accept_unknown_inertials)
+        links,
+        [joint.link for joint in chain.joints],
+        reference,
+        expected_hand=expected_hand,
+        massless_hand=_hand_without_mass(chain),
+        accept_unknown=accept_unknown_inertials,
+    )
     nearest = judgement.identification.known
     joints, limit_notes = _joints(chain, reference)
     verdict = UrdfVerdict(
-        source, reference.name, nearest.inertial_set if judgement.known else UNKNOWN,
-        nearest.hand if judgement.known else UNKNOWN, str(nearest),
-        judgement.identification.distance, judgement.identification.worst is Match.EXACT,
-        chain.mount, judgement.findings,
-        (*judgement.notes, *_mount_note(chain), *chain.notes, *limit_notes))
+        source,
+        reference.name,
+        nearest.inertial_set if judgement.known else UNKNOWN,
+        nearest.hand if judgement.known else UNKNOWN,
+        str(nearest),
+        judgement.identification.distance,
+        judgement.identification.worst is Match.EXACT,
+        chain.mount,
+        judgement.findings,
+        (*judgement.notes, *_mount_note(chain), *chain.notes, *limit_notes),
+    )
     if not verdict.passed:
         _refuse(verdict)
     description = replace(
-        reference, joints=joints, links=links, base_link=chain.base_inertia, rounding=0.0,
-        inertial_set=verdict.inertial_set, hand=verdict.hand, source=source, file=source)
+        reference,
+        joints=joints,
+        links=links,
+        base_link=chain.base_inertia,
+        rounding=0.0,
+        inertial_set=verdict.inertial_set,
+        hand=verdict.hand,
+        source=source,
+        file=source,
+    )
     _require_same_reading(xml, description, verdict)
     unphysical = tuple(f'{sentence}.' for sentence in description.inconsistencies())
     return UrdfModel(description, replace(verdict, notes=(*unphysical, *verdict.notes)))
@@ -163,16 +196,24 @@ def _require_same_reading(xml: str, description: ArmDescription, verdict: UrdfVe
     """Compare our reading of the text with Pinocchio's, the rows against the URDF's own joints."""
     difference = largest_difference(xml, description, verdict.mount)
     if not difference <= _READING_TOLERANCE:
-        finding = Finding('the arm', "joint torque, from Pinocchio's own reading of the URDF,",
-                          f'{difference:.3g} N m off', f'at most {_READING_TOLERANCE:g} N m',
-                          'a reading error of this package; please report it with the URDF')
+        finding = Finding(
+            'the arm',
+            "joint torque, from Pinocchio's own reading of the URDF,",
+            f'{difference:.3g} N m off',
+            f'at most {_READING_TOLERANCE:g} N m',
+            'a reading error of this package; please report it with the URDF',
+        )
         _refuse(replace(verdict, findings=(finding,)))
 
 
 def _refuse(verdict: UrdfVerdict) -> None:
     others = len(verdict.findings) - 1
-    more = (f' {others} more {"difference" if others == 1 else "differences"}; '
-            '"franka-dynamics compare" lists all.' if others else '')
+    more = (
+        f' {others} more {"difference" if others == 1 else "differences"}; '
+        '"franka-dynamics compare" lists all.'
+        if others
+        else ''
+    )
     raise UrdfMismatchError(f'{verdict.source}: {verdict.findings[0]}{more}', verdict)
 
 
@@ -182,30 +223,51 @@ def _require_complete(chain: SerialChain) -> None:
         raise UrdfError(
             f'{chain.source}: {_plural("link", chain.massless)} without mass: there is no '
             '<inertial> in it, nor in what is fixed to it. Give the inertials, or take the model '
-            'from the arm file (model_source: description).')
+            'from the arm file (model_source: description).'
+        )
     unlimited = [joint.name for joint in chain.joints if joint.limits is None]
     if unlimited:
         raise UrdfError(
             f'{chain.source}: {_plural("joint", unlimited)} without <limit>; URDF requires '
-            'effort and velocity limits for a joint that moves. Give them.')
+            'effort and velocity limits for a joint that moves. Give them.'
+        )
 
 
 def _plural(word: str, names: Sequence[str]) -> str:
     return f'{word}{"s" if len(names) > 1 else ""} {", ".join(names)}'
 
 
-def _geometry_verdict(chain: SerialChain, geometry: GeometryComparison, reference: ArmDescription,
-                      ) -> UrdfVerdict:
+def _geometry_verdict(
+    chain: SerialChain,
+    geometry: GeometryComparison,
+    reference: ArmDescription,
+) -> UrdfVerdict:
     read = geometry.description(reference)
-    findings = tuple(replace(finding, effect=str(effect_of_rows(reference, _with_only(
-        finding, reference, read)))) for finding in geometry.findings)
-    return UrdfVerdict(chain.source, reference.name, UNKNOWN, UNKNOWN,
-                       f'the DH rows of {reference.name}', float('nan'), False, chain.mount,
-                       findings, chain.notes)
+    findings = tuple(
+        replace(
+            finding, effect=str(effect_of_rows(reference, _with_only(finding, reference, read)))
+        )
+        for finding in geometry.findings
+    )
+    return UrdfVerdict(
+        chain.source,
+        reference.name,
+        UNKNOWN,
+        UNKNOWN,
+        f'the DH rows of {reference.name}',
+        float('nan'),
+        False,
+        chain.mount,
+        findings,
+        chain.notes,
+    )
 
 
-def _with_only(finding: Finding, reference: ArmDescription, read: ArmDescription,
-               ) -> ArmDescription:
+def _with_only(
+    finding: Finding,
+    reference: ArmDescription,
+    read: ArmDescription,
+) -> ArmDescription:
     """Return the reference with what one finding names as read; all of it if that is no row."""
     joints = list(reference.joints)
     for i, (known, found) in enumerate(zip(reference.joints, read.joints)):
@@ -219,8 +281,12 @@ def _with_only(finding: Finding, reference: ArmDescription, read: ArmDescription
 def _hand_without_mass(chain: SerialChain) -> tuple[str, ...]:
     """Return the names behind the last joint that speak of a hand and have no mass."""
     names = (*chain.tool_frames, *chain.held_joints)
-    return tuple(name for name in names if name.endswith(_HAND_WORDS[:1])
-                 or (_HAND_WORDS[1] in name and name not in chain.joints[-1].bodies))
+    return tuple(
+        name
+        for name in names
+        if name.endswith(_HAND_WORDS[:1])
+        or (_HAND_WORDS[1] in name and name not in chain.joints[-1].bodies)
+    )
 
 
 def _mount_note(chain: SerialChain) -> tuple[str, ...]:
@@ -229,20 +295,26 @@ def _mount_note(chain: SerialChain) -> tuple[str, ...]:
     if np.linalg.norm(up[:2]) <= _TILT and up[2] > 0.0:
         return ()
     gravity = ', '.join(f'{value + 0.0:.5g}' for value in (-9.81 * up).round(9))
-    return (f'the URDF mounts {chain.base} tilted: in its frame gravity is ({gravity}) m/s^2, if '
-            "the URDF's root link is level. Set gravity_vector to it.",)
+    return (
+        f'the URDF mounts {chain.base} tilted: in its frame gravity is ({gravity}) m/s^2, if '
+        "the URDF's root link is level. Set gravity_vector to it.",
+    )
 
 
-def _joints(chain: SerialChain, reference: ArmDescription,
-            ) -> tuple[tuple[Joint, ...], list[str]]:
+def _joints(
+    chain: SerialChain,
+    reference: ArmDescription,
+) -> tuple[tuple[Joint, ...], list[str]]:
     """Return the reference's joints under the URDF's names, each limit the tighter of the two."""
     joints, notes = [], []
     for read, joint in zip(chain.joints, reference.joints):
         limits = _tighter(read, joint.limits)
         joints.append(replace(joint, name=read.name, limits=limits))
-        changed = [f'{key} {getattr(limits, key):g} for {getattr(joint.limits, key):g}'
-                   for key in _SHARED_LIMITS
-                   if getattr(limits, key) != getattr(joint.limits, key)]
+        changed = [
+            f'{key} {getattr(limits, key):g} for {getattr(joint.limits, key):g}'
+            for key in _SHARED_LIMITS
+            if getattr(limits, key) != getattr(joint.limits, key)
+        ]
         if changed:
             notes.append(f'{read.name} ({", ".join(changed)})')
     sentence = f"of two limits the tighter holds, here the URDF's: {', '.join(notes)}."
@@ -251,7 +323,10 @@ def _joints(chain: SerialChain, reference: ArmDescription,
 
 def _tighter(read: ChainJoint, known: JointLimits) -> JointLimits:
     limits = read.limits or JointLimits()
-    return replace(known, lower=max(known.lower, limits.lower),
-                   upper=min(known.upper, limits.upper),
-                   velocity=min(known.velocity, limits.velocity),
-                   effort=min(known.effort, limits.effort))
+    return replace(
+        known,
+        lower=max(known.lower, limits.lower),
+        upper=min(known.upper, limits.upper),
+        velocity=min(known.velocity, limits.velocity),
+        effort=min(known.effort, limits.effort),
+    )

@@ -48,7 +48,8 @@ class UrdfComparison:
     def passed(self) -> bool:
         """Whether a node would take the URDF, and is used with the same gravity."""
         return self.verdict.passed and not any(
-            one.parameter.startswith('gravity') for one in self.differences)
+            one.parameter.startswith('gravity') for one in self.differences
+        )
 
     @property
     def nearest(self) -> str:
@@ -64,18 +65,32 @@ class UrdfComparison:
     def as_data(self) -> dict[str, Any]:
         """Return what was found as plain data."""
         verdict = self.verdict
-        return {'urdf': verdict.source, 'arm': self.arm.name, 'passed': self.passed,
-                'inertial_set': verdict.inertial_set, 'hand': verdict.hand,
-                'nearest': self.nearest, 'summary': verdict.summary(),
-                'findings': [str(one) for one in verdict.findings],
-                'notes': list(verdict.notes),
-                'differences': [one.as_data() for one in self.differences]}
+        return {
+            'urdf': verdict.source,
+            'arm': self.arm.name,
+            'passed': self.passed,
+            'inertial_set': verdict.inertial_set,
+            'hand': verdict.hand,
+            'nearest': self.nearest,
+            'summary': verdict.summary(),
+            'findings': [str(one) for one in verdict.findings],
+            'notes': list(verdict.notes),
+            'differences': [one.as_data() for one in self.differences],
+        }
 
 
-def compare_urdf(xml: str, source: str, *, arm: str | None = None, prefix: str | None = None,
-                 tolerance: float = TEXT, gravity: ArrayLike = GRAVITY,
-                 second_gravity: ArrayLike | None = None, expected_hand: str | None = None,
-                 accept_unknown_inertials: bool = False) -> UrdfComparison:
+def compare_urdf(
+    xml: str,
+    source: str,
+    *,
+    arm: str | None = None,
+    prefix: str | None = None,
+    tolerance: float = TEXT,
+    gravity: ArrayLike = GRAVITY,
+    second_gravity: ArrayLike | None = None,
+    expected_hand: str | None = None,
+    accept_unknown_inertials: bool = False,
+) -> UrdfComparison:
     """
     Return the verdict on a URDF, and every parameter in which it departs from the nearest arm.
 
@@ -100,21 +115,41 @@ def compare_urdf(xml: str, source: str, *, arm: str | None = None, prefix: str |
     reference, names = detect_arm(parse_urdf(xml, source), arm=arm, prefix=prefix)
     try:
         verdict = model_from_urdf(
-            xml, reference, source=source, joint_names=names, expected_hand=expected_hand,
-            accept_unknown_inertials=accept_unknown_inertials).verdict
+            xml,
+            reference,
+            source=source,
+            joint_names=names,
+            expected_hand=expected_hand,
+            accept_unknown_inertials=accept_unknown_inertials,
+        ).verdict
     except UrdfMismatchError as mismatch:
         verdict = mismatch.verdict
     readings = []
     for trust_last_frame in (True, False):
-        first, read = description_from_urdf(xml, source, arm=arm, prefix=prefix,
-                                            trust_last_frame=trust_last_frame)
+        first, read = description_from_urdf(
+            xml, source, arm=arm, prefix=prefix, trust_last_frame=trust_last_frame
+        )
         first = _with_nearest_inertials(first, read)
-        readings.append((first, compare_descriptions(
-            first, read, tolerance=tolerance, gravity=gravity, second_gravity=second_gravity)))
+        readings.append(
+            (
+                first,
+                compare_descriptions(
+                    first,
+                    read,
+                    tolerance=tolerance,
+                    gravity=gravity,
+                    second_gravity=second_gravity,
+                ),
+            )
+        )
     first, found = min(readings, key=lambda reading: len(reading[1]))
     links = {joint.link: joint.name for joint in read_chain(xml, names, source).joints}
-    return UrdfComparison(first, verdict, _with_causes(found, verdict, links),
-                          effect_together(first, found, gravity=gravity))
+    return UrdfComparison(
+        first,
+        verdict,
+        _with_causes(found, verdict, links),
+        effect_together(first, found, gravity=gravity),
+    )
 
 
 def _with_nearest_inertials(reference: ArmDescription, read: ArmDescription) -> ArmDescription:
@@ -124,18 +159,25 @@ def _with_nearest_inertials(reference: ArmDescription, read: ArmDescription) -> 
     return replace(reference, links=known.links, inertial_set=known.inertial_set, hand=known.hand)
 
 
-def _with_causes(differences: tuple[Difference, ...], verdict: UrdfVerdict,
-                 links: dict[str, str]) -> tuple[Difference, ...]:
+def _with_causes(
+    differences: tuple[Difference, ...], verdict: UrdfVerdict, links: dict[str, str]
+) -> tuple[Difference, ...]:
     """Return the differences with the causes that the verdict found for their places."""
     causes = {}
     for finding in verdict.findings:
         kind, _, name = finding.place.partition(' ')
         place = links.get(name, name) if kind == 'link' else name
         causes[place, finding.quantity if kind == 'joint' else ''] = finding.cause
-    return tuple(replace(one, cause=causes.get((one.place, one.parameter),
-                                               causes.get((one.place, ''), '')
-                                               if _is_inertial(one.parameter) else ''))
-                 for one in differences)
+    return tuple(
+        replace(
+            one,
+            cause=causes.get(
+                (one.place, one.parameter),
+                causes.get((one.place, ''), '') if _is_inertial(one.parameter) else '',
+            ),
+        )
+        for one in differences
+    )
 
 
 def _is_inertial(parameter: str) -> bool:

@@ -46,9 +46,11 @@ def share_of_limit(state: ViewState, description: ArmDescription) -> Array | Non
     return None if torque is None else np.abs(torque) / description.limit('effort')
 
 
-_STYLE = ('<style>.fd{border-collapse:collapse;font:12px/1.6 monospace;width:100%}'
-          '.fd td,.fd th{text-align:right;padding:0 .3em;white-space:nowrap}'
-          '.fd td:first-child,.fd th:first-child{text-align:left}</style>')
+_STYLE = (
+    '<style>.fd{border-collapse:collapse;font:12px/1.6 monospace;width:100%}'
+    '.fd td,.fd th{text-align:right;padding:0 .3em;white-space:nowrap}'
+    '.fd td:first-child,.fd th:first-child{text-align:left}</style>'
+)
 _UNKNOWN = '–'
 # Shares from which a torque is near its limit, and at it.
 NEAR, FULL = 0.7, 0.99
@@ -67,14 +69,20 @@ def torque_table(state: ViewState, description: ArmDescription) -> str:
     rows = []
     for i, name in enumerate(description.joint_names):
         cells = [f'<abbr title="{escape(name)}">{i + 1}</abbr>', f'{state.q[i]:.2f}']
-        cells += [_UNKNOWN if column not in state.torques
-                  else _one_decimal(state.torques[column][i]) for column in COLUMNS]
-        rows.append(''.join(f'<td>{cell}</td>' for cell in cells)
-                    + _bar(None if shares is None else float(shares[i])))
+        cells += [
+            _UNKNOWN if column not in state.torques else _one_decimal(state.torques[column][i])
+            for column in COLUMNS
+        ]
+        rows.append(
+            ''.join(f'<td>{cell}</td>' for cell in cells)
+            + _bar(None if shares is None else float(shares[i]))
+        )
     body = ''.join(f'<tr>{row}</tr>' for row in rows)
-    return (f'{_STYLE}<table class="fd"><tr>{head}</tr>{body}</table>'
-            f'<small>t = {state.time:.2f} s; q in rad, torques in N m; ext. = meas. - model; '
-            'limit: share of the torque limit</small>')
+    return (
+        f'{_STYLE}<table class="fd"><tr>{head}</tr>{body}</table>'
+        f'<small>t = {state.time:.2f} s; q in rad, torques in N m; ext. = meas. - model; '
+        'limit: share of the torque limit</small>'
+    )
 
 
 def _one_decimal(torque: float) -> str:
@@ -87,8 +95,10 @@ def _bar(share: float | None) -> str:
         return f'<td>{_UNKNOWN}</td>'
     colour = f'rgb{colour_of(share)}'
     width = min(100.0 * share, 100.0)
-    return (f'<td style="background:linear-gradient(to right,{colour} {width:.0f}%,'
-            f'transparent {width:.0f}%)">{100.0 * share:.0f} %</td>')
+    return (
+        f'<td style="background:linear-gradient(to right,{colour} {width:.0f}%,'
+        f'transparent {width:.0f}%)">{100.0 * share:.0f} %</td>'
+    )
 
 
 _BASE_COLOUR, _CENTER_COLOUR = (150, 150, 150), (20, 20, 20)
@@ -120,18 +130,29 @@ class ArmScene:
         server.scene.add_grid('/floor', width=2.0, height=2.0, position=(0.0, 0.0, 0.0))
         # Frames 0 (base) to n + 1 (flange).
         self._frames = [
-            server.scene.add_frame(f'/arm/{i}', axes_length=_AXIS_LENGTH,
-                                   axes_radius=_AXIS_RADIUS, origin_radius=2.0 * _AXIS_RADIUS)
-            for i in range(description.n + 2)]
+            server.scene.add_frame(
+                f'/arm/{i}',
+                axes_length=_AXIS_LENGTH,
+                axes_radius=_AXIS_RADIUS,
+                origin_radius=2.0 * _AXIS_RADIUS,
+            )
+            for i in range(description.n + 2)
+        ]
         _place(self._frames[0], np.asarray(description.base))
-        self._links = {i: self._add_shapes(i, shapes)
-                       for i, shapes in _shapes(description).items()}
+        self._links = {
+            i: self._add_shapes(i, shapes) for i, shapes in _shapes(description).items()
+        }
         self._skeleton = None if self._links else self._add_skeleton()
         self._centers = [self._add_center(i, link) for i, link in enumerate(description.links, 1)]
         self._arrows = server.scene.add_arrows(
-            '/external', np.zeros((description.n, 2, 3)) + [[0.0] * 3, [_LEAST_ARROW, 0.0, 0.0]],
-            _EXTERNAL_COLOUR, shaft_radius=0.008, head_radius=0.02, head_length=0.04,
-            visible=False)
+            '/external',
+            np.zeros((description.n, 2, 3)) + [[0.0] * 3, [_LEAST_ARROW, 0.0, 0.0]],
+            _EXTERNAL_COLOUR,
+            shaft_radius=0.008,
+            head_radius=0.02,
+            head_length=0.04,
+            visible=False,
+        )
         self._show_external = True
         self._colours: dict[int, tuple[int, int, int]] = {}
         server.initial_camera.position = (1.0, -1.0, 0.8)
@@ -166,22 +187,27 @@ class ArmScene:
 
     def _add_shapes(self, frame: int, shapes: tuple[Shape, ...]) -> list[Any]:
         colour = _BASE_COLOUR if frame in (0, self._description.n + 1) else colour_of(0.0)
-        return [_add_shape(self._server.scene, f'/arm/{frame}/shape{k}', part, colour)
-                for k, part in enumerate(part for shape in shapes for part in shape.parts())]
+        return [
+            _add_shape(self._server.scene, f'/arm/{frame}/shape{k}', part, colour)
+            for k, part in enumerate(part for shape in shapes for part in shape.parts())
+        ]
 
     def _add_center(self, i: int, link: Any) -> Any:
         return self._server.scene.add_icosphere(
-            f'/arm/{i}/center', radius=_CENTER_RADIUS * float(np.cbrt(max(link.mass, 0.0))),
-            color=_CENTER_COLOUR, position=link.center_of_mass if link.mass else np.zeros(3))
+            f'/arm/{i}/center',
+            radius=_CENTER_RADIUS * float(np.cbrt(max(link.mass, 0.0))),
+            color=_CENTER_COLOUR,
+            position=link.center_of_mass if link.mass else np.zeros(3),
+        )
 
     def _add_skeleton(self) -> Any:
         poses = self._model.frames(np.zeros(self._description.n))
-        return self._server.scene.add_line_segments('/skeleton', self._bones(poses),
-                                                    colour_of(0.0), thickness=0.02)
+        return self._server.scene.add_line_segments(
+            '/skeleton', self._bones(poses), colour_of(0.0), thickness=0.02
+        )
 
     def _bones(self, poses: NDArray[np.float64]) -> NDArray[np.float64]:
-        points = np.concatenate((np.asarray(self._description.base)[None, :3, 3],
-                                 poses[:, :3, 3]))
+        points = np.concatenate((np.asarray(self._description.base)[None, :3, 3], poses[:, :3, 3]))
         return np.stack((points[:-1], points[1:]), axis=1)
 
     def _add_switches(self) -> None:
@@ -212,8 +238,12 @@ def _shapes(description: ArmDescription) -> dict[int, tuple[Shape, ...]]:
 
 
 def _add_shape(scene: Any, name: str, shape: Shape, colour: tuple[int, int, int]) -> Any:
-    place = {'position': shape.pose[:3, 3], 'wxyz': _quaternion(shape.pose), 'color': colour,
-             'opacity': _OPACITY}
+    place = {
+        'position': shape.pose[:3, 3],
+        'wxyz': _quaternion(shape.pose),
+        'color': colour,
+        'opacity': _OPACITY,
+    }
     if shape.kind is ShapeKind.BOX:
         return scene.add_box(name, dimensions=shape.size, **place)
     if shape.kind is ShapeKind.SPHERE:
@@ -225,6 +255,7 @@ def _switch(box: Any, handles: list[Any], attribute: str) -> Any:
     def apply(_: Any) -> None:
         for handle in handles:
             setattr(handle, attribute, box.value)
+
     return apply
 
 

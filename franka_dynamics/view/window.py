@@ -50,21 +50,25 @@ class Window:
 
     """
 
-    def __init__(self, description: ArmDescription, host: str = LOCAL_HOST,
-                 port: int = 8080) -> None:
+    def __init__(
+        self, description: ArmDescription, host: str = LOCAL_HOST, port: int = 8080
+    ) -> None:
         try:
             import viser
         except ImportError as error:
-            raise MissingDependencyError("The live view needs viser: pip install "
-                                         "'franka_dynamics[view]'.") from error
+            raise MissingDependencyError(
+                "The live view needs viser: pip install 'franka_dynamics[view]'."
+            ) from error
         try:
-            self.server: Any = viser.ViserServer(host=host, port=port, verbose=False,
-                                                 label=description.name)
+            self.server: Any = viser.ViserServer(
+                host=host, port=port, verbose=False, label=description.name
+            )
         except (OSError, RuntimeError) as error:
             raise OutputError(f'{host}:{port} cannot be served: {error}.') from error
         self._description = description
-        self.server.gui.configure_theme(control_width='large', show_logo=False,
-                                        show_share_button=False)
+        self.server.gui.configure_theme(
+            control_width='large', show_logo=False, show_share_button=False
+        )
         self.note = self.server.gui.add_markdown('')
         self._table = self.server.gui.add_html('')
         self._scene = ArmScene(self.server, description)
@@ -105,13 +109,17 @@ class Playback:
 
     """
 
-    def __init__(self, description: ArmDescription, motion: Motion,
-                 gravity: tuple[float, ...]) -> None:
+    def __init__(
+        self, description: ArmDescription, motion: Motion, gravity: tuple[float, ...]
+    ) -> None:
         model = NewtonEulerModel(description, gravity)
         self._motion = motion
-        terms = {GRAVITY: model.gravity(motion.q), CORIOLIS: model.coriolis(motion.q, motion.dq),
-                 INERTIA: np.einsum('kij,kj->ki', model.mass_matrix(motion.q), motion.ddq),
-                 MEASURED: motion.effort}
+        terms = {
+            GRAVITY: model.gravity(motion.q),
+            CORIOLIS: model.coriolis(motion.q, motion.dq),
+            INERTIA: np.einsum('kij,kj->ki', model.mass_matrix(motion.q), motion.ddq),
+            MEASURED: motion.effort,
+        }
         terms[EXTERNAL] = motion.effort - (terms[GRAVITY] + terms[CORIOLIS] + terms[INERTIA])
         self._terms = terms
 
@@ -124,22 +132,27 @@ class Playback:
         """Return the first state at or after this time since the first one, or the last."""
         time = self._motion.time
         i = min(int(np.searchsorted(time, time[0] + seconds)), len(time) - 1)
-        return ViewState(float(time[i] - time[0]), self._motion.q[i],
-                         {name: rows[i] for name, rows in self._terms.items()})
+        return ViewState(
+            float(time[i] - time[0]),
+            self._motion.q[i],
+            {name: rows[i] for name, rows in self._terms.items()},
+        )
 
 
 def play(window: Window, playback: Playback, go_on: Callable[[], bool]) -> None:
     """Play in a loop, from wherever the slider is put, until told not to go on."""
     gui = window.server.gui
     playing = gui.add_checkbox('play', True)
-    slider = gui.add_slider('time [s]', min=0.0, max=playback.duration, step=0.01,
-                            initial_value=0.0)
+    slider = gui.add_slider(
+        'time [s]', min=0.0, max=playback.duration, step=0.01, initial_value=0.0
+    )
     shown = None
     while go_on():
         began = time.monotonic()
         if playing.value and shown is not None:
-            slider.value = (slider.value + PERIOD_S if slider.value + PERIOD_S
-                            <= playback.duration else 0.0)
+            slider.value = (
+                slider.value + PERIOD_S if slider.value + PERIOD_S <= playback.duration else 0.0
+            )
         if slider.value != shown:
             shown = slider.value
             window.show(playback.state(shown))

@@ -22,28 +22,50 @@ from franka_dynamics.arm import (
 from franka_dynamics.errors import DescriptionError, UnknownArmError
 
 VALID = {
-    'name': 'toy', 'convention': 'modified',
+    'name': 'toy',
+    'convention': 'modified',
     'joints': [
-        {'name': 'shoulder', 'kind': 'revolute', 'dh': {'d': 0.3},
-         'limits': {'position': [-1.0, 1.0], 'velocity': 2.0}},
+        {
+            'name': 'shoulder',
+            'kind': 'revolute',
+            'dh': {'d': 0.3},
+            'limits': {'position': [-1.0, 1.0], 'velocity': 2.0},
+        },
         {'name': 'slide', 'kind': 'prismatic', 'dh': {'a': 0.1, 'alpha': '-pi/2'}},
     ],
     'home': [0.5, 0.0],
-    'friction': {'model': 'viscous_coulomb', 'viscous': [0.1, 0.2], 'coulomb': [0.3, 0.4],
-                 'offset': [0.0, 0.0]},
+    'friction': {
+        'model': 'viscous_coulomb',
+        'viscous': [0.1, 0.2],
+        'coulomb': [0.3, 0.4],
+        'offset': [0.0, 0.0],
+    },
     'default_set': 'guess',
-    'inertial_sets': {'guess': {
-        'source': 'a guess', 'inertia_about': 'center_of_mass',
-        'links': [
-            {'mass': 1.0, 'center_of_mass': [0.1, 0.0, 0.0],
-             'inertia': [0.1, 0.0, 0.0, 0.2, 0.0, 0.2]},
-            {'mass': 2.0, 'center_of_mass': [0.0, 0.0, 0.2],
-             'inertia': [0.3, 0.0, 0.0, 0.3, 0.0, 0.1]},
-        ]}},
+    'inertial_sets': {
+        'guess': {
+            'source': 'a guess',
+            'inertia_about': 'center_of_mass',
+            'links': [
+                {
+                    'mass': 1.0,
+                    'center_of_mass': [0.1, 0.0, 0.0],
+                    'inertia': [0.1, 0.0, 0.0, 0.2, 0.0, 0.2],
+                },
+                {
+                    'mass': 2.0,
+                    'center_of_mass': [0.0, 0.0, 0.2],
+                    'inertia': [0.3, 0.0, 0.0, 0.3, 0.0, 0.1],
+                },
+            ],
+        }
+    },
 }
-SLIPPING = {'model': 'maxwell_slip', **{name: [0.1, 0.2] for name in (
-    'viscous', 'coulomb', 'stribeck', 'offset')}, 'reach': [0.004, 0.3],
-            'slip': [[0.1, 0.1], [0.2, 0.2]]}
+SLIPPING = {
+    'model': 'maxwell_slip',
+    **{name: [0.1, 0.2] for name in ('viscous', 'coulomb', 'stribeck', 'offset')},
+    'reach': [0.004, 0.3],
+    'slip': [[0.1, 0.1], [0.2, 0.2]],
+}
 LINKS = ('inertial_sets', 'guess', 'links')
 FIRST = r'inertial_sets.guess.links\[1\] \(moved by shoulder\)'
 CYLINDER = {'shape': 'cylinder', 'radius': 0.1, 'length': 0.5, 'axis': 'z', 'density': 100.0}
@@ -76,74 +98,168 @@ def test_given_a_valid_file_when_loaded_then_every_field_arrives(tmp_path):
     assert (arm.joints[0].limits.lower, arm.joints[1].limits.lower) == (-1.0, -np.inf)
     np.testing.assert_array_equal(arm.home, [0.5, 0.0])
     assert isinstance(arm.friction, ViscousCoulombFriction)
-    np.testing.assert_allclose(arm.links[0].inertia, np.diag([0.1, 0.21, 0.21]), rtol=1e-15,
-                               atol=0.0)
+    np.testing.assert_allclose(
+        arm.links[0].inertia, np.diag([0.1, 0.21, 0.21]), rtol=1e-15, atol=0.0
+    )
     assert arm.hand == 'none'
 
 
-@pytest.mark.parametrize(('path', 'value', 'sentence'), [
-    (('convention',), 'craig', "convention is 'craig'; it must be modified or standard"),
-    (('convention',), None, 'convention must be a text, not None'),
-    (('joints',), [], 'joints is empty; an arm needs at least one joint'),
-    (('joints', 1, 'name'), 'shoulder', "joints name 'shoulder' more than once"),
-    (('joints', 0, 'kind'), 'fixed', r"joints\[1\] \(shoulder\).kind is 'fixed'; it must be rev"),
-    (('joints', 0, 'dh', 'd'), float('nan'), r'joints\[1\] \(shoulder\).dh.d is nan'),
-    (('joints', 1, 'dh', 'alpha'), -90, r'joints\[2\] \(slide\).dh.alpha is -90 rad, more than'),
-    (('joints', 1, 'dh', 'alhpa'), 0.1, r'joints\[2\] \(slide\).dh.alhpa is not a known field'),
-    (('joints', 0, 'limits', 'position'), [1.0, -1.0],
-     r'joints\[1\] \(shoulder\).limits.position has its minimum 1.0 above its maximum -1.0'),
-    (('joints', 0, 'limits', 'velocity'), -2.0, r'\(shoulder\).limits.velocity is -2.0; a limit'),
-    (('joints', 0, 'limits', 'velocity_offset'), 0.1,
-     r'\(shoulder\).limits.velocity_deceleration is missing beside velocity_offset'),
-    (('joints', 0, 'limits', 'velocity_deceleration'), 0.1,
-     r'\(shoulder\).limits.velocity_offset is missing beside velocity_deceleration'),
-    (('joints', 0, 'rotor_inertia'), -0.1, r'\(shoulder\).rotor_inertia is -0.1'),
-    (('home',), [1.5, 0.0], r'home\[1\] is 1.5, outside the limits of shoulder, -1 to 1'),
-    (('home',), [-1.5, 0.0], r'home\[1\] is -1.5, outside the limits of shoulder, -1 to 1'),
-    (('home',), [0.0], r'home must be a list of 2 numbers, not \[0.0\]'),
-    (('base',), {'xyz': [0, 0, 1], 'rpy': [0, 180, 0]}, r'base.rpy\[2\] is 180 rad, more than'),
-    (('base',), {'xyz': [0, 0, 1], 'yaw': 0}, 'base.yaw is not a known field'),
-    (('friction', 'model'), 'stribeck', "friction.model is 'stribeck'; it must be one of sig"),
-    (('friction', 'viscous'), [0.1], r'friction.viscous must be a list of 2 numbers'),
-    (('friction', 'width'), 0.0, 'friction.width is 0; it must be positive'),
-    (('friction', 'deviations'), [[0.1, 0.1]], 'friction.deviations must be 3 rows of 2 numbers'),
-    (('friction',), {**SLIPPING, 'slip': [[0.1, 0.1]]},
-     'friction.slip must be 2 rows of 2 numbers each'),
-    (('friction',), {**SLIPPING, 'slip': [[0.1, 0.1], [0.1, 'x']]}, r'slip\[2\]\[2\] '),
-    (('friction',), {**SLIPPING, 'reach': 0.3}, 'friction.reach must be a list, not 0.3'),
-    (('friction',), {**SLIPPING, 'reach': [0.3, -0.004]},
-     'friction.model maxwell_slip cannot be used: The reach of .* must be positive'),
-    (('friction',), {**SLIPPING, 'amplitude': 1.0}, 'friction.amplitude is not a known field'),
-    (('default_set',), 'gess', "has no inertial set 'gess'; it has guess"),
-    (('inertial_sets', 'guess', 'rounding'), -1e-4, 'guess.rounding is -0.0001; it must be pos'),
-    (('inertial_sets', 'guess', 'hand'), 'gripper', "hand is 'gripper'; there are franka_hand"),
-    (('inertial_sets', 'guess', 'inertia_about'), 'joint',
-     "inertia_about is 'joint'; it must be frame_origin or center_of_mass"),
-    ((*LINKS, 0, 'mass'), -1.0, f'{FIRST}.mass is -1.0 kg; a mass cannot be negative'),
-    ((*LINKS, 0, 'mass'), float('inf'), f'{FIRST}.mass is inf; it must be finite'),
-    ((*LINKS, 0, 'first_moment'), [0, 0, 0], f'{FIRST}.center_of_mass and first_moment: give ex'),
-    ((*LINKS, 0, 'inertia_about'), 'frame_origin', f'{FIRST}.inertia_about is not a known field'),
-    ((*LINKS, 0, 'xyz'), [0, 0, 0], f'{FIRST}.xyz is not a known field'),
-    ((*LINKS, 0, 'inertia'), [0.1, 0.2, 0.3], f'{FIRST}.inertia must be a list of 6 numbers'),
-    ((*LINKS, 0, 'inertia'), [[1, 0, 0.1], [0, 1, 0], [0.2, 0, 1]],
-     f'{FIRST}.inertia is not symmetric: xz is 0.1 and zx is 0.2'),
-    ((*LINKS, 0, 'inertia'), [[1, 0, 0], [0, 1], [0, 0, 1]],
-     f'{FIRST}.inertia.row 2 must be a list of 3 numbers'),
-    ((*LINKS, 0), {'mass': 0.0, 'first_moment': [0.1, 0, 0], 'inertia': [0] * 6},
-     f'{FIRST}.first_moment is not zero although the mass is'),
-    ((*LINKS, 0), {'primitive': CYLINDER, 'mass': 1.0}, f'{FIRST}.mass is not a known field'),
-    ((*LINKS, 0), {'primitive': {**CYLINDER, 'radius': -0.1}}, 'radius is -0.1; it must be pos'),
-    ((*LINKS, 0), {'primitive': {**CYLINDER, 'mass': 1.0}}, 'density and mass: give exactly one'),
-    ((*LINKS, 0), {'primitive': {**CYLINDER, 'shape': 'cone'}}, "shape is 'cone'; it must be cyl"),
-    ((*LINKS, 0), {'primitive': {**CYLINDER, 'axis': 'w'}}, "axis is 'w'; it must be x or y or z"),
-    ((*LINKS, 0), {'primitive': {**CYLINDER, 'size': [1, 1, 1]}}, 'size is not a known field'),
-    ((*LINKS, 0), {'primitive': {'shape': 'box', 'size': [0.1, 0, 0.1], 'density': 1.0}},
-     r'primitive.size is \[0.1, 0.0, 0.1\]; its sides \[m\] must be positive'),
-    (LINKS, [VALID['inertial_sets']['guess']['links'][0]],
-     'guess.links has 1 entries, but the arm has 2 joints; give one link per joint'),
-])
+@pytest.mark.parametrize(
+    ('path', 'value', 'sentence'),
+    [
+        (('convention',), 'craig', "convention is 'craig'; it must be modified or standard"),
+        (('convention',), None, 'convention must be a text, not None'),
+        (('joints',), [], 'joints is empty; an arm needs at least one joint'),
+        (('joints', 1, 'name'), 'shoulder', "joints name 'shoulder' more than once"),
+        (
+            ('joints', 0, 'kind'),
+            'fixed',
+            r"joints\[1\] \(shoulder\).kind is 'fixed'; it must be rev",
+        ),
+        (('joints', 0, 'dh', 'd'), float('nan'), r'joints\[1\] \(shoulder\).dh.d is nan'),
+        (
+            ('joints', 1, 'dh', 'alpha'),
+            -90,
+            r'joints\[2\] \(slide\).dh.alpha is -90 rad, more than',
+        ),
+        (
+            ('joints', 1, 'dh', 'alhpa'),
+            0.1,
+            r'joints\[2\] \(slide\).dh.alhpa is not a known field',
+        ),
+        (
+            ('joints', 0, 'limits', 'position'),
+            [1.0, -1.0],
+            r'joints\[1\] \(shoulder\).limits.position has its minimum 1.0 above its maximum -1.0',
+        ),
+        (
+            ('joints', 0, 'limits', 'velocity'),
+            -2.0,
+            r'\(shoulder\).limits.velocity is -2.0; a limit',
+        ),
+        (
+            ('joints', 0, 'limits', 'velocity_offset'),
+            0.1,
+            r'\(shoulder\).limits.velocity_deceleration is missing beside velocity_offset',
+        ),
+        (
+            ('joints', 0, 'limits', 'velocity_deceleration'),
+            0.1,
+            r'\(shoulder\).limits.velocity_offset is missing beside velocity_deceleration',
+        ),
+        (('joints', 0, 'rotor_inertia'), -0.1, r'\(shoulder\).rotor_inertia is -0.1'),
+        (('home',), [1.5, 0.0], r'home\[1\] is 1.5, outside the limits of shoulder, -1 to 1'),
+        (('home',), [-1.5, 0.0], r'home\[1\] is -1.5, outside the limits of shoulder, -1 to 1'),
+        (('home',), [0.0], r'home must be a list of 2 numbers, not \[0.0\]'),
+        (
+            ('base',),
+            {'xyz': [0, 0, 1], 'rpy': [0, 180, 0]},
+            r'base.rpy\[2\] is 180 rad, more than',
+        ),
+        (('base',), {'xyz': [0, 0, 1], 'yaw': 0}, 'base.yaw is not a known field'),
+        (('friction', 'model'), 'stribeck', "friction.model is 'stribeck'; it must be one of sig"),
+        (('friction', 'viscous'), [0.1], r'friction.viscous must be a list of 2 numbers'),
+        (('friction', 'width'), 0.0, 'friction.width is 0; it must be positive'),
+        (
+            ('friction', 'deviations'),
+            [[0.1, 0.1]],
+            'friction.deviations must be 3 rows of 2 numbers',
+        ),
+        (
+            ('friction',),
+            {**SLIPPING, 'slip': [[0.1, 0.1]]},
+            'friction.slip must be 2 rows of 2 numbers each',
+        ),
+        (('friction',), {**SLIPPING, 'slip': [[0.1, 0.1], [0.1, 'x']]}, r'slip\[2\]\[2\] '),
+        (('friction',), {**SLIPPING, 'reach': 0.3}, 'friction.reach must be a list, not 0.3'),
+        (
+            ('friction',),
+            {**SLIPPING, 'reach': [0.3, -0.004]},
+            'friction.model maxwell_slip cannot be used: The reach of .* must be positive',
+        ),
+        (('friction',), {**SLIPPING, 'amplitude': 1.0}, 'friction.amplitude is not a known field'),
+        (('default_set',), 'gess', "has no inertial set 'gess'; it has guess"),
+        (
+            ('inertial_sets', 'guess', 'rounding'),
+            -1e-4,
+            'guess.rounding is -0.0001; it must be pos',
+        ),
+        (
+            ('inertial_sets', 'guess', 'hand'),
+            'gripper',
+            "hand is 'gripper'; there are franka_hand",
+        ),
+        (
+            ('inertial_sets', 'guess', 'inertia_about'),
+            'joint',
+            "inertia_about is 'joint'; it must be frame_origin or center_of_mass",
+        ),
+        ((*LINKS, 0, 'mass'), -1.0, f'{FIRST}.mass is -1.0 kg; a mass cannot be negative'),
+        ((*LINKS, 0, 'mass'), float('inf'), f'{FIRST}.mass is inf; it must be finite'),
+        (
+            (*LINKS, 0, 'first_moment'),
+            [0, 0, 0],
+            f'{FIRST}.center_of_mass and first_moment: give ex',
+        ),
+        (
+            (*LINKS, 0, 'inertia_about'),
+            'frame_origin',
+            f'{FIRST}.inertia_about is not a known field',
+        ),
+        ((*LINKS, 0, 'xyz'), [0, 0, 0], f'{FIRST}.xyz is not a known field'),
+        ((*LINKS, 0, 'inertia'), [0.1, 0.2, 0.3], f'{FIRST}.inertia must be a list of 6 numbers'),
+        (
+            (*LINKS, 0, 'inertia'),
+            [[1, 0, 0.1], [0, 1, 0], [0.2, 0, 1]],
+            f'{FIRST}.inertia is not symmetric: xz is 0.1 and zx is 0.2',
+        ),
+        (
+            (*LINKS, 0, 'inertia'),
+            [[1, 0, 0], [0, 1], [0, 0, 1]],
+            f'{FIRST}.inertia.row 2 must be a list of 3 numbers',
+        ),
+        (
+            (*LINKS, 0),
+            {'mass': 0.0, 'first_moment': [0.1, 0, 0], 'inertia': [0] * 6},
+            f'{FIRST}.first_moment is not zero although the mass is',
+        ),
+        ((*LINKS, 0), {'primitive': CYLINDER, 'mass': 1.0}, f'{FIRST}.mass is not a known field'),
+        (
+            (*LINKS, 0),
+            {'primitive': {**CYLINDER, 'radius': -0.1}},
+            'radius is -0.1; it must be pos',
+        ),
+        (
+            (*LINKS, 0),
+            {'primitive': {**CYLINDER, 'mass': 1.0}},
+            'density and mass: give exactly one',
+        ),
+        (
+            (*LINKS, 0),
+            {'primitive': {**CYLINDER, 'shape': 'cone'}},
+            "shape is 'cone'; it must be cyl",
+        ),
+        (
+            (*LINKS, 0),
+            {'primitive': {**CYLINDER, 'axis': 'w'}},
+            "axis is 'w'; it must be x or y or z",
+        ),
+        ((*LINKS, 0), {'primitive': {**CYLINDER, 'size': [1, 1, 1]}}, 'size is not a known field'),
+        (
+            (*LINKS, 0),
+            {'primitive': {'shape': 'box', 'size': [0.1, 0, 0.1], 'density': 1.0}},
+            r'primitive.size is \[0.1, 0.0, 0.1\]; its sides \[m\] must be positive',
+        ),
+        (
+            LINKS,
+            [VALID['inertial_sets']['guess']['links'][0]],
+            'guess.links has 1 entries, but the arm has 2 joints; give one link per joint',
+        ),
+    ],
+)
 def test_given_a_field_at_fault_when_loaded_then_file_joint_and_field_are_named(
-        tmp_path, path, value, sentence):
+    tmp_path, path, value, sentence
+):
     file = write(tmp_path, changed(*path, value=value))
     with pytest.raises(DescriptionError, match=sentence) as error:
         load(file)
@@ -151,20 +267,26 @@ def test_given_a_field_at_fault_when_loaded_then_file_joint_and_field_are_named(
     assert '\n' not in str(error.value)
 
 
-@pytest.mark.parametrize(('path', 'sentence'), [
-    (('name',), 'name is missing'),
-    (('convention',), 'convention is missing'),
-    (('joints',), 'joints is missing'),
-    (('default_set',), 'default_set is missing'),
-    (('inertial_sets',), 'inertial_sets is missing'),
-    (('joints', 1, 'kind'), r'joints\[2\] \(slide\).kind is missing'),
-    (('joints', 1, 'name'), r'joints\[2\].name is missing'),
-    ((*LINKS, 0, 'mass'), f'{FIRST}.mass is missing'),
-    ((*LINKS, 0, 'center_of_mass'), f'{FIRST}.center_of_mass and first_moment: give exactly one'),
-    ((*LINKS, 0, 'inertia'), f'{FIRST}.inertia is missing'),
-    (('inertial_sets', 'guess', 'inertia_about'), 'say which with inertia_about'),
-    (('inertial_sets', 'guess', 'source'), 'inertial_sets.guess.source is missing'),
-])
+@pytest.mark.parametrize(
+    ('path', 'sentence'),
+    [
+        (('name',), 'name is missing'),
+        (('convention',), 'convention is missing'),
+        (('joints',), 'joints is missing'),
+        (('default_set',), 'default_set is missing'),
+        (('inertial_sets',), 'inertial_sets is missing'),
+        (('joints', 1, 'kind'), r'joints\[2\] \(slide\).kind is missing'),
+        (('joints', 1, 'name'), r'joints\[2\].name is missing'),
+        ((*LINKS, 0, 'mass'), f'{FIRST}.mass is missing'),
+        (
+            (*LINKS, 0, 'center_of_mass'),
+            f'{FIRST}.center_of_mass and first_moment: give exactly one',
+        ),
+        ((*LINKS, 0, 'inertia'), f'{FIRST}.inertia is missing'),
+        (('inertial_sets', 'guess', 'inertia_about'), 'say which with inertia_about'),
+        (('inertial_sets', 'guess', 'source'), 'inertial_sets.guess.source is missing'),
+    ],
+)
 def test_given_a_missing_field_when_loaded_then_it_is_named(tmp_path, path, sentence):
     with pytest.raises(DescriptionError, match=sentence):
         load(write(tmp_path, changed(*path, remove=True)))
@@ -190,17 +312,20 @@ def test_given_an_unknown_set_or_hand_when_loaded_then_those_there_are_are_liste
 
 
 def test_given_a_primitive_when_loaded_then_it_is_the_shape_of_that_density(tmp_path):
-    file = write(tmp_path, changed(*LINKS, 0, value={
-        'primitive': {**CYLINDER, 'center': [0.1, 0.0, 0.2]}}))
+    file = write(
+        tmp_path, changed(*LINKS, 0, value={'primitive': {**CYLINDER, 'center': [0.1, 0.0, 0.2]}})
+    )
     assert load(file).links[0] == LinkInertia.from_cylinder(
-        0.1, 0.5, axis='z', center=(0.1, 0.0, 0.2), density=100.0)
+        0.1, 0.5, axis='z', center=(0.1, 0.0, 0.2), density=100.0
+    )
 
 
 def test_given_only_primitives_when_inertia_about_is_absent_then_none_is_needed(tmp_path):
     content = changed('inertial_sets', 'guess', 'inertia_about', remove=True)
     content['inertial_sets']['guess']['links'] = [{'primitive': CYLINDER}] * 2
     assert load(write(tmp_path, content)).links[0].mass == pytest.approx(
-        100.0 * np.pi * 0.1**2 * 0.5, rel=1e-15)
+        100.0 * np.pi * 0.1**2 * 0.5, rel=1e-15
+    )
 
 
 def test_given_a_tensor_as_three_rows_when_loaded_then_it_is_that_of_six_numbers(tmp_path):
@@ -215,29 +340,40 @@ def test_given_the_two_references_when_loaded_then_they_describe_the_same_body(t
     about_center = load(write(tmp_path, VALID)).links[0]
     content = changed('inertial_sets', 'guess', 'inertia_about', value='frame_origin')
     content['inertial_sets']['guess']['links'][0] = {
-        'mass': 1.0, 'first_moment': [0.1, 0.0, 0.0], 'inertia': [0.1, 0, 0, 0.21, 0, 0.21]}
+        'mass': 1.0,
+        'first_moment': [0.1, 0.0, 0.0],
+        'inertia': [0.1, 0, 0, 0.21, 0, 0.21],
+    }
     about_origin = load(write(tmp_path, content)).links[0]
-    np.testing.assert_allclose(about_origin.parameters(), about_center.parameters(), rtol=1e-15,
-                               atol=0.0)
+    np.testing.assert_allclose(
+        about_origin.parameters(), about_center.parameters(), rtol=1e-15, atol=0.0
+    )
 
 
 def test_given_the_shipped_files_when_listed_then_sets_start_with_the_default():
     assert {'fer', 'fr3', 'rpr'} <= set(available_arms())
-    assert set(available_hands()) == {'franka_hand', 'franka_hand_0.4', 'franka_hand_ros',
-                                    'hand_ledezma2021'}
+    assert set(available_hands()) == {
+        'franka_hand',
+        'franka_hand_0.4',
+        'franka_hand_ros',
+        'hand_ledezma2021',
+    }
     assert available_sets('fer')[0] == 'gaz2019'
     assert set(available_sets('fer')) == {'gaz2019', 'ledezma2021', 'franka_description'}
 
 
-@pytest.mark.parametrize(('arm', 'inertial_set'), [
-    (arm, chosen) for arm in ('fer', 'fr3', 'rpr') for chosen in available_sets(arm)])
+@pytest.mark.parametrize(
+    ('arm', 'inertial_set'),
+    [(arm, chosen) for arm in ('fer', 'fr3', 'rpr') for chosen in available_sets(arm)],
+)
 def test_given_a_shipped_set_when_its_hand_is_taken_off_then_no_hand_is_left(arm, inertial_set):
     bare = load(arm, inertial_set, hand='none')
     listed = load(arm, inertial_set)
     expected = load_hand(listed.hand).mass if listed.hand != 'none' else 0.0
     assert bare.hand == 'none'
-    np.testing.assert_allclose(listed.links[-1].mass - bare.links[-1].mass, expected, rtol=0.0,
-                               atol=1e-15)
+    np.testing.assert_allclose(
+        listed.links[-1].mass - bare.links[-1].mass, expected, rtol=0.0, atol=1e-15
+    )
 
 
 @pytest.mark.parametrize('hand', ['franka_hand', 'hand_ledezma2021'])
@@ -246,8 +382,12 @@ def test_given_a_hand_when_put_on_and_off_again_then_the_arm_is_as_before(hand):
     carried = load_hand(hand).expressed_in(bare.flange_transform())
     with_hand = load('fer', hand=hand)
     assert with_hand.hand == hand
-    np.testing.assert_allclose((with_hand.links[-1] - carried).parameters(),
-                               bare.links[-1].parameters(), rtol=0.0, atol=1e-15)
+    np.testing.assert_allclose(
+        (with_hand.links[-1] - carried).parameters(),
+        bare.links[-1].parameters(),
+        rtol=0.0,
+        atol=1e-15,
+    )
 
 
 def test_given_frankas_hand_when_loaded_then_its_three_bodies_weigh_712_6_g():
@@ -255,23 +395,30 @@ def test_given_frankas_hand_when_loaded_then_its_three_bodies_weigh_712_6_g():
     np.testing.assert_allclose(hand.mass, 0.6544 + 2 * 0.0291, rtol=1e-15, atol=0.0)
     # The fingers mirror each other, so the centre of mass leaves the hand's plane only by its own.
     cos = np.cos(np.pi / 4)
-    hand_xy = 0.6544 * np.array([-0.0000376 * cos + 0.0119128 * cos,
-                                 0.0000376 * cos + 0.0119128 * cos])
+    hand_xy = 0.6544 * np.array(
+        [-0.0000376 * cos + 0.0119128 * cos, 0.0000376 * cos + 0.0119128 * cos]
+    )
     np.testing.assert_allclose(hand.first_moment[:2], hand_xy, rtol=0.0, atol=1e-15)
 
 
-@pytest.mark.parametrize(('arm', 'path', 'published'), [
-    ('fer', ('upper',), [2.8973, 1.7628, 2.8973, -0.0698, 2.8973, 3.7525, 2.8973]),
-    ('fer', ('lower',), [-2.8973, -1.7628, -2.8973, -3.0718, -2.8973, -0.0175, -2.8973]),
-    ('fer', ('velocity',), [2.175, 2.175, 2.175, 2.175, 2.61, 2.61, 2.61]),
-    ('fer', ('acceleration',), [15, 7.5, 10, 12.5, 15, 20, 20]),
-    ('fer', ('jerk',), [7500, 3750, 5000, 6250, 7500, 10000, 10000]),
-    ('fr3', ('upper',), [2.9007, 1.8361, 2.9007, -0.1169, 2.8763, 4.6216, 3.0508]),
-    ('fr3', ('lower',), [-2.9007, -1.8361, -2.9007, -3.0770, -2.8763, 0.4398, -3.0508]),
-    ('fr3', ('velocity',), [2.62, 2.62, 2.62, 2.62, 5.26, 4.18, 5.26]),
-    ('fr3', ('acceleration',), [10.0] * 7), ('fr3', ('jerk',), [5000.0] * 7),
-    ('fer', ('effort',), [87, 87, 87, 87, 12, 12, 12]),
-    ('fr3', ('effort',), [87, 87, 87, 87, 12, 12, 12]),
-    ('fer', ('effort_rate',), [1000.0] * 7), ('fr3', ('effort_rate',), [1000.0] * 7)])
+@pytest.mark.parametrize(
+    ('arm', 'path', 'published'),
+    [
+        ('fer', ('upper',), [2.8973, 1.7628, 2.8973, -0.0698, 2.8973, 3.7525, 2.8973]),
+        ('fer', ('lower',), [-2.8973, -1.7628, -2.8973, -3.0718, -2.8973, -0.0175, -2.8973]),
+        ('fer', ('velocity',), [2.175, 2.175, 2.175, 2.175, 2.61, 2.61, 2.61]),
+        ('fer', ('acceleration',), [15, 7.5, 10, 12.5, 15, 20, 20]),
+        ('fer', ('jerk',), [7500, 3750, 5000, 6250, 7500, 10000, 10000]),
+        ('fr3', ('upper',), [2.9007, 1.8361, 2.9007, -0.1169, 2.8763, 4.6216, 3.0508]),
+        ('fr3', ('lower',), [-2.9007, -1.8361, -2.9007, -3.0770, -2.8763, 0.4398, -3.0508]),
+        ('fr3', ('velocity',), [2.62, 2.62, 2.62, 2.62, 5.26, 4.18, 5.26]),
+        ('fr3', ('acceleration',), [10.0] * 7),
+        ('fr3', ('jerk',), [5000.0] * 7),
+        ('fer', ('effort',), [87, 87, 87, 87, 12, 12, 12]),
+        ('fr3', ('effort',), [87, 87, 87, 87, 12, 12, 12]),
+        ('fer', ('effort_rate',), [1000.0] * 7),
+        ('fr3', ('effort_rate',), [1000.0] * 7),
+    ],
+)
 def test_given_a_shipped_arm_when_limits_are_read_then_they_are_frankas(arm, path, published):
     np.testing.assert_array_equal(load(arm).limit(*path), published)

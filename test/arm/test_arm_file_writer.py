@@ -41,8 +41,11 @@ def assert_same(found, expected, where, differs=()):
     if is_dataclass(expected):
         for field in fields(expected):
             if field.name not in differs:
-                assert_same(getattr(found, field.name), getattr(expected, field.name),
-                            f'{where}.{field.name}')
+                assert_same(
+                    getattr(found, field.name),
+                    getattr(expected, field.name),
+                    f'{where}.{field.name}',
+                )
     elif isinstance(expected, np.ndarray):
         np.testing.assert_array_equal(found, expected, err_msg=where)
     elif isinstance(expected, tuple):
@@ -54,13 +57,18 @@ def assert_same(found, expected, where, differs=()):
         assert found == expected, where
 
 
-SHIPPED = [(arm, name, hand) for arm in available_arms() for name in available_sets(arm)
-           for hand in ('as_listed', 'none', *available_hands())]
+SHIPPED = [
+    (arm, name, hand)
+    for arm in available_arms()
+    for name in available_sets(arm)
+    for hand in ('as_listed', 'none', *available_hands())
+]
 
 
 @pytest.mark.parametrize(('name', 'inertial_set', 'hand'), SHIPPED)
 def test_given_a_shipped_arm_when_saved_then_every_field_returns(
-        name, inertial_set, hand, tmp_path):
+    name, inertial_set, hand, tmp_path
+):
     arm = load(name, inertial_set, hand=hand)
     # `file` says where a description was read from: the one field that a copy must change.
     assert_same(written_and_read(arm, tmp_path), arm, name, differs=('file',))
@@ -80,23 +88,31 @@ def test_given_a_saved_hand_when_asked_for_then_it_counts_once(tmp_path):
     path.write_text(arm_file_text(arm), encoding='utf-8')
     again = load(path, hand='franka_hand')
     q = arm.home
-    np.testing.assert_array_equal(NewtonEulerModel(again).gravity(q),
-                                  NewtonEulerModel(arm).gravity(q))
+    np.testing.assert_array_equal(
+        NewtonEulerModel(again).gravity(q), NewtonEulerModel(arm).gravity(q)
+    )
     bare = load(path, hand='none')
-    np.testing.assert_allclose(bare.links[-1].mass, load('fer', hand='none').links[-1].mass,
-                               rtol=1e-15, atol=0.0)
+    np.testing.assert_allclose(
+        bare.links[-1].mass, load('fer', hand='none').links[-1].mass, rtol=1e-15, atol=0.0
+    )
 
 
 FRICTIONS = {
     'none': None,
     'sigmoid': SigmoidFriction(*np.random.default_rng(1).uniform(0.1, 9.0, (3, N))),
     'viscous_coulomb': ViscousCoulombFriction(
-        *np.random.default_rng(2).uniform(-1.0, 1.0, (3, N)), width=0.0375,
-        deviations=np.random.default_rng(3).uniform(0.0, 0.1, (3, N))),
+        *np.random.default_rng(2).uniform(-1.0, 1.0, (3, N)),
+        width=0.0375,
+        deviations=np.random.default_rng(3).uniform(0.0, 0.1, (3, N)),
+    ),
     'maxwell_slip': MaxwellSlipFriction(
-        *np.random.default_rng(4).uniform(-1.0, 1.0, (4, N)), reach=[0.004, 1.0 / 3.0],
-        slip=np.random.default_rng(5).uniform(-1.0, 1.0, (2, N)), width=0.0125,
-        stribeck_velocity=0.07, deviations=np.random.default_rng(6).uniform(0.0, 0.1, (6, N))),
+        *np.random.default_rng(4).uniform(-1.0, 1.0, (4, N)),
+        reach=[0.004, 1.0 / 3.0],
+        slip=np.random.default_rng(5).uniform(-1.0, 1.0, (2, N)),
+        width=0.0125,
+        stribeck_velocity=0.07,
+        deviations=np.random.default_rng(6).uniform(0.0, 0.1, (6, N)),
+    ),
 }
 LIMITS = {
     'none': JointLimits(),
@@ -110,9 +126,15 @@ LIMITS = {
 @pytest.mark.parametrize('friction', FRICTIONS)
 def test_given_any_limits_and_friction_when_saved_then_all_return(friction, limits, tmp_path):
     fer = load('fer')
-    arm = replace(fer, home=None, friction=FRICTIONS[friction], joints=tuple(
-        replace(joint, limits=LIMITS[limits], rotor_inertia=1e-5 * i)
-        for i, joint in enumerate(fer.joints)))
+    arm = replace(
+        fer,
+        home=None,
+        friction=FRICTIONS[friction],
+        joints=tuple(
+            replace(joint, limits=LIMITS[limits], rotor_inertia=1e-5 * i)
+            for i, joint in enumerate(fer.joints)
+        ),
+    )
     assert_same(written_and_read(arm, tmp_path), arm, 'fer', differs=('file',))
 
 
@@ -120,7 +142,8 @@ def test_given_any_limits_and_friction_when_saved_then_all_return(friction, limi
 def test_given_a_random_arm_when_saved_then_every_field_returns(seed, tmp_path):
     # Its tensors are sums, symmetric up to rounding; a file holds the ten parameters.
     arm = random_arm(np.random.default_rng(seed), joints=N).map_links(
-        lambda link: LinkInertia.from_parameters(link.parameters()))
+        lambda link: LinkInertia.from_parameters(link.parameters())
+    )
     back = written_and_read(arm, tmp_path)
     # What has no name or source is given one, because a file must have them.
     assert_same(back, arm, f'seed {seed}', differs=('file', 'base', 'source', 'inertial_set'))
@@ -129,13 +152,16 @@ def test_given_a_random_arm_when_saved_then_every_field_returns(seed, tmp_path):
 
 def test_given_all_models_of_friction_when_listed_then_this_test_saves_each():
     assert {type(one) for one in FRICTIONS.values() if one is not None} == set(
-        FRICTION_MODELS.values())
+        FRICTION_MODELS.values()
+    )
 
 
-@pytest.mark.parametrize('rpy', [(0.3, -0.5, 2.0), (0.0, np.pi / 2, 0.4), (0.1, -np.pi / 2, 0.0),
-                                 (np.pi, 0.0, 0.0)])
+@pytest.mark.parametrize(
+    'rpy', [(0.3, -0.5, 2.0), (0.0, np.pi / 2, 0.4), (0.1, -np.pi / 2, 0.0), (np.pi, 0.0, 0.0)]
+)
 def test_given_a_tilted_base_when_saved_then_the_dynamics_stay(rpy, tmp_path):
     from scipy.spatial.transform import Rotation
+
     base = np.eye(4)
     base[:3, :3] = Rotation.from_euler('xyz', rpy).as_matrix()
     base[:3, 3] = (0.1, -0.2, 0.3)
@@ -143,9 +169,12 @@ def test_given_a_tilted_base_when_saved_then_the_dynamics_stay(rpy, tmp_path):
     back = written_and_read(arm, tmp_path)
     np.testing.assert_allclose(back.base, base, rtol=0.0, atol=ROUNDING)
     q, dq, ddq = sample_states(arm, 20, seed=0)
-    np.testing.assert_allclose(NewtonEulerModel(back).inverse_dynamics(q, dq, ddq),
-                               NewtonEulerModel(arm).inverse_dynamics(q, dq, ddq),
-                               rtol=0.0, atol=1e-11)
+    np.testing.assert_allclose(
+        NewtonEulerModel(back).inverse_dynamics(q, dq, ddq),
+        NewtonEulerModel(arm).inverse_dynamics(q, dq, ddq),
+        rtol=0.0,
+        atol=1e-11,
+    )
 
 
 def test_given_tiny_numbers_when_saved_then_yaml_reads_them_as_numbers(tmp_path):
@@ -160,7 +189,8 @@ def test_given_an_unknown_friction_model_when_saved_then_it_says_which_exist():
         def torque(self, dq):
             return np.ones_like(dq)
 
-    message = ('type Sticky has no form in an arm file; use one of sigmoid, viscous_coulomb, '
-               'maxwell_slip')
+    message = (
+        'type Sticky has no form in an arm file; use one of sigmoid, viscous_coulomb, maxwell_slip'
+    )
     with pytest.raises(DescriptionError, match=message):
         arm_file_text(replace(load('fer'), friction=Sticky()))

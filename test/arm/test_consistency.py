@@ -29,7 +29,8 @@ DISTANCE_RTOL = 1e-3
 
 needs_solver = pytest.mark.skipif(
     subprocess.run([sys.executable, '-c', 'import cvxpy'], capture_output=True).returncode != 0,
-    reason='cvxpy is not installed')
+    reason='cvxpy is not installed',
+)
 
 
 def table_link():
@@ -49,10 +50,12 @@ def test_given_franka_descriptions_fer_when_its_margins_are_taken_then_link_4_mi
     np.testing.assert_allclose(found[3].triangle, -1.1e-3, rtol=0.0, atol=5e-6)
 
 
-@pytest.mark.parametrize(('arm', 'inertial_set'), [
-    ('fer', 'gaz2019'), ('fr3', 'franka_description')])
+@pytest.mark.parametrize(
+    ('arm', 'inertial_set'), [('fer', 'gaz2019'), ('fr3', 'franka_description')]
+)
 def test_given_a_set_of_real_bodies_when_its_margins_are_taken_then_all_are_positive(
-        arm, inertial_set):
+    arm, inertial_set
+):
     for margin in margins(load(arm, inertial_set)):
         assert margin.physical
         assert margin.pseudo_inertia > 0.0 and margin.triangle > 0.0 and margin.mass > 0.0
@@ -78,11 +81,19 @@ def test_given_the_tables_link_2_when_repaired_then_another_solver_finds_no_near
     def smallest_eigenvalue(moves):
         moved = LinkInertia.from_parameters(printed + ROUNDING * moves)
         return moved.consistency_margin() / ROUNDING - 1e-3
+
     rng = np.random.default_rng(0)
-    results = [minimize(lambda moves: moves @ moves, rng.uniform(-0.3, 0.3, 10),
-                        jac=lambda moves: 2.0 * moves, bounds=[(-1.0, 1.0)] * 10,
-                        constraints={'type': 'ineq', 'fun': smallest_eigenvalue},
-                        options={'ftol': 1e-14, 'maxiter': 500}) for _ in range(5)]
+    results = [
+        minimize(
+            lambda moves: moves @ moves,
+            rng.uniform(-0.3, 0.3, 10),
+            jac=lambda moves: 2.0 * moves,
+            bounds=[(-1.0, 1.0)] * 10,
+            constraints={'type': 'ineq', 'fun': smallest_eigenvalue},
+            options={'ftol': 1e-14, 'maxiter': 500},
+        )
+        for _ in range(5)
+    ]
     nearest = min(np.sqrt(result.fun) for result in results if result.success)
     np.testing.assert_allclose(distance, nearest, rtol=DISTANCE_RTOL, atol=0.0)
 
@@ -96,15 +107,19 @@ def test_given_numbers_that_may_not_move_when_repaired_then_they_stay():
     assert repaired.is_physical()
     np.testing.assert_array_equal(repaired.parameters()[:4], link.parameters()[:4])
     free = nearest_physical(link, np.full(10, ROUNDING))
-    nearer, farther = (np.linalg.norm(body.parameters() - link.parameters())
-                       for body in (free, repaired))
+    nearer, farther = (
+        np.linalg.norm(body.parameters() - link.parameters()) for body in (free, repaired)
+    )
     assert nearer < farther
 
 
 @needs_solver
 def test_given_a_box_without_a_body_when_repaired_then_it_is_said():
-    with pytest.raises(InertiaError, match=r'No real body lies within the rounding of link X: '
-                                           r'.*-1\.78e-05.*at most 1e-06 does not fix'):
+    with pytest.raises(
+        InertiaError,
+        match=r'No real body lies within the rounding of link X: '
+        r'.*-1\.78e-05.*at most 1e-06 does not fix',
+    ):
         nearest_physical(table_link(), np.full(10, 1e-6), name='link X')
 
 
@@ -129,8 +144,10 @@ def test_given_the_table_when_loaded_with_its_repair_then_it_can_be_used_and_say
         moved = np.abs(link.parameters() - before.parameters()).max()
         assert (0.0 < moved <= ROUNDING) if i == 1 else moved == 0.0
     assert len(arm.repairs) == 1
-    assert arm.repairs[0].startswith('the link behind fer_joint2 was not physical as printed '
-                                     '(eigenvalue -1.8e-05 of its pseudo-inertia)')
+    assert arm.repairs[0].startswith(
+        'the link behind fer_joint2 was not physical as printed '
+        '(eigenvalue -1.8e-05 of its pseudo-inertia)'
+    )
     assert arm.repairs[0].endswith('within the rounding of 5e-05')
 
 
@@ -141,10 +158,14 @@ def test_given_the_repaired_table_when_mujoco_builds_it_then_it_no_longer_refuse
     def build(link):
         spec = mujoco.MjSpec()
         body = spec.worldbody.add_body(
-            mass=link.mass, ipos=link.center_of_mass, explicitinertial=True,
-            fullinertia=link.inertia_at_center_of_mass[(0, 1, 2, 0, 0, 1), (0, 1, 2, 1, 2, 2)])
+            mass=link.mass,
+            ipos=link.center_of_mass,
+            explicitinertial=True,
+            fullinertia=link.inertia_at_center_of_mass[(0, 1, 2, 0, 0, 1), (0, 1, 2, 1, 2, 2)],
+        )
         body.add_joint()
         return spec.compile()
+
     with pytest.raises(ValueError, match='inertia must satisfy'):
         build(table_link())
     build(load('fer', 'ledezma2021', repair=NEAREST_WITHIN_ROUNDING).links[1])
@@ -183,27 +204,50 @@ def test_given_a_physical_set_when_loaded_with_a_repair_then_nothing_changes():
 
 
 def test_given_a_set_without_rounding_when_repaired_then_it_is_said():
-    with pytest.raises(InertiaError, match=r"'franka_description' of fer states no rounding.*"
-                                           r'behind fer_joint4.*add `rounding`'):
+    with pytest.raises(
+        InertiaError,
+        match=r"'franka_description' of fer states no rounding.*"
+        r'behind fer_joint4.*add `rounding`',
+    ):
         load('fer', 'franka_description', repair=NEAREST_WITHIN_ROUNDING)
 
 
 def test_given_an_unknown_repair_when_loaded_then_the_known_ones_are_named():
-    with pytest.raises(DescriptionError, match=r"ledezma2021\.repair is 'guess'; it must be "
-                                               'nearest_within_rounding'):
+    with pytest.raises(
+        DescriptionError,
+        match=r"ledezma2021\.repair is 'guess'; it must be "
+        'nearest_within_rounding',
+    ):
         load('fer', 'ledezma2021', repair='guess')
 
 
 def own_file(tmp_path, **changes):
     """Write a file with one link whose rounded tensor is of no body."""
-    entry = {'source': 'test', 'inertia_about': 'center_of_mass', 'rounding': 5e-4,
-             'links': [{'mass': 1.0, 'center_of_mass': [0.1, 0.0, 0.0],
-                        'inertia': [0.001, 0.0, 0.0, 0.002, 0.0, 0.0032]}], **changes}
+    entry = {
+        'source': 'test',
+        'inertia_about': 'center_of_mass',
+        'rounding': 5e-4,
+        'links': [
+            {
+                'mass': 1.0,
+                'center_of_mass': [0.1, 0.0, 0.0],
+                'inertia': [0.001, 0.0, 0.0, 0.002, 0.0, 0.0032],
+            }
+        ],
+        **changes,
+    }
     path = tmp_path / 'own.yaml'
-    path.write_text(yaml.safe_dump({
-        'name': 'own', 'convention': 'modified', 'default_set': 'rounded',
-        'joints': [{'name': 'joint1', 'kind': 'revolute', 'dh': {}}],
-        'inertial_sets': {'rounded': entry}}))
+    path.write_text(
+        yaml.safe_dump(
+            {
+                'name': 'own',
+                'convention': 'modified',
+                'default_set': 'rounded',
+                'joints': [{'name': 'joint1', 'kind': 'revolute', 'dh': {}}],
+                'inertial_sets': {'rounded': entry},
+            }
+        )
+    )
     return path
 
 
@@ -216,8 +260,9 @@ def test_given_a_table_about_the_center_of_mass_when_repaired_then_only_its_tens
     moved = repaired.inertia_at_center_of_mass - printed.inertia_at_center_of_mass
     assert 0.0 < np.abs(moved).max() <= 5e-4
     # A + B >= C misses by 2e-4; spread over three numbers, each moves by a third.
-    np.testing.assert_allclose(np.diag(moved), np.array([1.0, 1.0, -1.0]) * 2e-4 / 3.0,
-                               rtol=0.01, atol=0.0)
+    np.testing.assert_allclose(
+        np.diag(moved), np.array([1.0, 1.0, -1.0]) * 2e-4 / 3.0, rtol=0.01, atol=0.0
+    )
 
 
 @needs_solver
@@ -228,14 +273,15 @@ def test_given_a_file_that_asks_for_its_repair_when_loaded_then_it_is_done(tmp_p
 
 def test_given_no_solver_when_a_repair_is_asked_for_then_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, 'cvxpy', None)
-    with pytest.raises(MissingDependencyError,
-                       match=r"pip install 'franka_dynamics\[identify\]'"):
+    with pytest.raises(MissingDependencyError, match=r"pip install 'franka_dynamics\[identify\]'"):
         load('fer', 'ledezma2021', repair=NEAREST_WITHIN_ROUNDING)
 
 
 def test_given_no_repair_when_a_set_is_loaded_then_the_solver_is_not_imported():
-    code = ("import sys; from franka_dynamics.arm import load; load('fer', 'ledezma2021'); "
-            "sys.exit('cvxpy' in sys.modules)")
+    code = (
+        "import sys; from franka_dynamics.arm import load; load('fer', 'ledezma2021'); "
+        "sys.exit('cvxpy' in sys.modules)"
+    )
     assert subprocess.run([sys.executable, '-c', code]).returncode == 0
 
 

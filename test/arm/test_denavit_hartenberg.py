@@ -39,8 +39,12 @@ def test_given_a_row_when_transformed_then_it_is_the_product_of_four_motions(con
     rng = np.random.default_rng(seed)
     row = DHRow(*rng.uniform(-2.0, 2.0, 4))
     theta, d = rng.uniform(-3.0, 3.0, 2)
-    np.testing.assert_allclose(row.transform(convention, theta, d),
-                               elementary(convention, row, theta, d), rtol=0.0, atol=2 * ATOL)
+    np.testing.assert_allclose(
+        row.transform(convention, theta, d),
+        elementary(convention, row, theta, d),
+        rtol=0.0,
+        atol=2 * ATOL,
+    )
 
 
 @pytest.mark.parametrize('convention', Convention)
@@ -56,18 +60,28 @@ def test_given_a_stack_of_positions_when_transformed_then_each_is_the_single_one
 def test_a_row_is_the_matrix_printed_in_the_derivation(theta):
     a, d, alpha = 0.0825, 0.384, -np.pi / 2
     c, s, ca, sa = np.cos(theta), np.sin(theta), np.cos(alpha), np.sin(alpha)
-    printed = [[c, -s, 0, a], [s * ca, c * ca, -sa, -d * sa],
-               [s * sa, c * sa, ca, d * ca], [0, 0, 0, 1]]
+    printed = [
+        [c, -s, 0, a],
+        [s * ca, c * ca, -sa, -d * sa],
+        [s * sa, c * sa, ca, d * ca],
+        [0, 0, 0, 1],
+    ]
     np.testing.assert_allclose(
-        DHRow(a=a, d=d, alpha=alpha).transform(Convention.MODIFIED, theta), printed,
-        rtol=0.0, atol=ATOL)
+        DHRow(a=a, d=d, alpha=alpha).transform(Convention.MODIFIED, theta),
+        printed,
+        rtol=0.0,
+        atol=ATOL,
+    )
 
 
-@pytest.mark.parametrize(('alpha', 'expected'), [
-    (0.0, (1.0, 0.0)), (np.pi / 2, (0.0, 1.0)), (np.pi, (-1.0, 0.0)), (-np.pi / 2, (0.0, -1.0))])
+@pytest.mark.parametrize(
+    ('alpha', 'expected'),
+    [(0.0, (1.0, 0.0)), (np.pi / 2, (0.0, 1.0)), (np.pi, (-1.0, 0.0)), (-np.pi / 2, (0.0, -1.0))],
+)
 @pytest.mark.parametrize('convention', Convention)
 def test_given_a_quarter_turn_of_twist_when_transformed_then_zeros_are_zeros(
-        convention, alpha, expected):
+    convention, alpha, expected
+):
     matrix = DHRow(alpha=alpha).transform(convention)
     assert (matrix[2, 2], matrix[2, 1]) == expected
 

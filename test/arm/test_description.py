@@ -24,19 +24,28 @@ UNIT = LinkInertia.from_box((0.1, 0.1, 0.1), mass=1.0)
 
 def two_joints(**changes):
     joints = tuple(Joint(name, JointKind.REVOLUTE, DHRow(a=0.5)) for name in ('first', 'second'))
-    fields = {'name': 'toy', 'convention': Convention.MODIFIED, 'joints': joints,
-              'links': (UNIT, UNIT)}
+    fields = {
+        'name': 'toy',
+        'convention': Convention.MODIFIED,
+        'joints': joints,
+        'links': (UNIT, UNIT),
+    }
     return ArmDescription(**{**fields, **changes})
 
 
-@pytest.mark.parametrize(('changes', 'sentence'), [
-    ({'links': (UNIT,)}, 'toy has 2 joints and 1 links; an arm needs one link per joint'),
-    ({'joints': (), 'links': ()}, 'toy has 0 joints'),
-    ({'joints': (Joint('same', JointKind.REVOLUTE, DHRow()),) * 2},
-     "more than one joint named 'same'"),
-    ({'base': np.diag([1.0, 1.0, 2.0, 1.0])}, 'base pose of toy is at fault'),
-    ({'base': np.eye(3)}, 'base pose of toy is at fault'),
-])
+@pytest.mark.parametrize(
+    ('changes', 'sentence'),
+    [
+        ({'links': (UNIT,)}, 'toy has 2 joints and 1 links; an arm needs one link per joint'),
+        ({'joints': (), 'links': ()}, 'toy has 0 joints'),
+        (
+            {'joints': (Joint('same', JointKind.REVOLUTE, DHRow()),) * 2},
+            "more than one joint named 'same'",
+        ),
+        ({'base': np.diag([1.0, 1.0, 2.0, 1.0])}, 'base pose of toy is at fault'),
+        ({'base': np.eye(3)}, 'base pose of toy is at fault'),
+    ],
+)
 def test_given_parts_that_do_not_fit_when_described_then_one_sentence_says_so(changes, sentence):
     with pytest.raises(DescriptionError, match=sentence):
         two_joints(**changes)
@@ -54,13 +63,16 @@ def test_given_a_description_when_its_base_or_home_is_written_then_numpy_refuses
             array[0] = 1.0
 
 
-@pytest.mark.parametrize(('limits', 'sentence'), [
-    ({'lower': 1.0, 'upper': -1.0}, 'lower position limit 1.0 .* upper limit -1.0'),
-    ({'lower': float('nan')}, 'lower position limit nan'),
-    ({'velocity': -1.0}, 'velocity limit of a joint is -1.0'),
-    ({'effort': float('nan')}, 'effort limit of a joint is nan'),
-    ({'velocity_offset': 0.2}, 'belong together'),
-])
+@pytest.mark.parametrize(
+    ('limits', 'sentence'),
+    [
+        ({'lower': 1.0, 'upper': -1.0}, 'lower position limit 1.0 .* upper limit -1.0'),
+        ({'lower': float('nan')}, 'lower position limit nan'),
+        ({'velocity': -1.0}, 'velocity limit of a joint is -1.0'),
+        ({'effort': float('nan')}, 'effort limit of a joint is nan'),
+        ({'velocity_offset': 0.2}, 'belong together'),
+    ],
+)
 def test_given_contradicting_limits_when_made_then_one_sentence_says_so(limits, sentence):
     with pytest.raises(DescriptionError, match=sentence):
         JointLimits(**limits)
@@ -87,11 +99,12 @@ def test_given_the_fr3_in_mid_range_when_velocity_bounds_then_they_are_the_plain
 def test_given_the_fr3_near_its_limits_when_velocity_bounds_then_they_are_frankas_formula():
     arm = load('fr3')
     q_max, q_min = arm.limit('upper'), arm.limit('lower')
-    off = np.array([.6599, .2517, .2000, .3533, .5757, .4878, .4628])
+    off = np.array([0.6599, 0.2517, 0.2000, 0.3533, 0.5757, 0.4878, 0.4628])
     dec = np.array([6, 2.585, 3.5, 4, 17, 5.5, 17])
     distance = 0.15
-    expected = np.minimum(arm.limit('velocity'),
-                          np.maximum(0.0, -off + np.sqrt(2.0 * dec * distance)))
+    expected = np.minimum(
+        arm.limit('velocity'), np.maximum(0.0, -off + np.sqrt(2.0 * dec * distance))
+    )
     _, upper = arm.velocity_bounds(q_max - distance)
     lower, _ = arm.velocity_bounds(q_min + distance)
     np.testing.assert_allclose(upper, expected, rtol=1e-12, atol=0.0)
@@ -141,13 +154,18 @@ def test_given_franka_descriptions_link_4_when_checked_then_it_is_named_with_its
 
 
 def test_given_an_unphysical_set_when_required_for_a_purpose_then_the_mend_is_named():
-    with pytest.raises(InertiaError, match=r"ledezma2021' of fer cannot be used for the simulator"
-                       r'.*fer_joint2.*repair: nearest_within_rounding'):
+    with pytest.raises(
+        InertiaError,
+        match=r"ledezma2021' of fer cannot be used for the simulator"
+        r'.*fer_joint2.*repair: nearest_within_rounding',
+    ):
         load('fer', 'ledezma2021').require_physical('the simulator')
 
 
-@pytest.mark.parametrize(('arm', 'inertial_set'), [
-    ('fer', 'gaz2019'), ('fr3', 'franka_description'), ('rpr', 'aluminium')])
+@pytest.mark.parametrize(
+    ('arm', 'inertial_set'),
+    [('fer', 'gaz2019'), ('fr3', 'franka_description'), ('rpr', 'aluminium')],
+)
 def test_given_a_default_set_when_required_to_be_physical_then_it_is(arm, inertial_set):
     description = load(arm)
     assert description.inertial_set == inertial_set

@@ -17,8 +17,12 @@ ATOL = 1e-11  # of max(1, |tau|); a hundred times the largest seen
 
 
 def assert_near(actual, expected):
-    np.testing.assert_allclose((actual - expected) / np.maximum(1.0, np.abs(expected)),
-                               np.zeros_like(expected), rtol=0.0, atol=ATOL)
+    np.testing.assert_allclose(
+        (actual - expected) / np.maximum(1.0, np.abs(expected)),
+        np.zeros_like(expected),
+        rtol=0.0,
+        atol=ATOL,
+    )
 
 
 @pytest.mark.parametrize('convention', list(Convention))
@@ -34,8 +38,12 @@ def test_given_any_arm_when_a_joint_is_reversed_then_its_torque_is_too(conventio
     before, after = NewtonEulerModel(arm, gravity), NewtonEulerModel(turned, gravity)
     other = [stack * sign for stack in states]
     assert_near(after.inverse_dynamics(*other) * sign, before.inverse_dynamics(*states))
-    np.testing.assert_allclose(after.frames(other[0])[:, -1, :3, 3],
-                               before.frames(states.q)[:, -1, :3, 3], rtol=0.0, atol=ATOL)
+    np.testing.assert_allclose(
+        after.frames(other[0])[:, -1, :3, 3],
+        before.frames(states.q)[:, -1, :3, 3],
+        rtol=0.0,
+        atol=ATOL,
+    )
 
 
 def test_given_a_franka_arm_when_reversed_twice_then_limits_home_and_friction_come_back():
@@ -52,8 +60,9 @@ def test_given_friction_when_its_joint_is_reversed_then_it_is_odd():
     arm, dq = load('fer'), np.linspace(-2.0, 2.0, 7)
     turned = with_joint_reversed(arm, 3)
     sign = np.where(np.arange(7) == 3, -1.0, 1.0)
-    np.testing.assert_allclose(turned.friction.torque(sign * dq), sign * arm.friction.torque(dq),
-                               rtol=0.0, atol=1e-14)
+    np.testing.assert_allclose(
+        turned.friction.torque(sign * dq), sign * arm.friction.torque(dq), rtol=0.0, atol=1e-14
+    )
 
 
 @pytest.mark.parametrize('seed', range(8))
@@ -64,10 +73,16 @@ def test_given_standard_rows_when_rewritten_then_torques_and_flange_are_the_same
     other = in_modified_convention(arm)
     assert other.convention is Convention.MODIFIED
     states = sample_states(arm, 10, seed)
-    assert_near(NewtonEulerModel(other).inverse_dynamics(*states),
-                NewtonEulerModel(arm).inverse_dynamics(*states))
-    np.testing.assert_allclose(NewtonEulerModel(other).frames(states.q)[:, -1],
-                               NewtonEulerModel(arm).frames(states.q)[:, -1], rtol=0.0, atol=ATOL)
+    assert_near(
+        NewtonEulerModel(other).inverse_dynamics(*states),
+        NewtonEulerModel(arm).inverse_dynamics(*states),
+    )
+    np.testing.assert_allclose(
+        NewtonEulerModel(other).frames(states.q)[:, -1],
+        NewtonEulerModel(arm).frames(states.q)[:, -1],
+        rtol=0.0,
+        atol=ATOL,
+    )
 
 
 def test_given_modified_rows_when_rewritten_then_nothing_changes():

@@ -38,7 +38,8 @@ def test_given_velocities_away_from_zero_when_coulomb_friction_then_the_sign_is_
     model = ViscousCoulombFriction([0.4, 6.0], [0.5, 3.0], [0.1, -0.2])
     torque = model.torque([0.5, -0.5])  # 25 widths: tanh is 1 to the last bit
     np.testing.assert_allclose(
-        torque, [0.4 * 0.5 + 0.5 + 0.1, -6.0 * 0.5 - 3.0 - 0.2], rtol=0.0, atol=ATOL_NM)
+        torque, [0.4 * 0.5 + 0.5 + 0.1, -6.0 * 0.5 - 3.0 - 0.2], rtol=0.0, atol=ATOL_NM
+    )
 
 
 def test_given_zero_velocity_when_coulomb_friction_then_only_the_offset_is_left():
@@ -60,12 +61,15 @@ def test_given_a_model_when_the_callers_array_changes_then_the_model_does_not():
     np.testing.assert_array_equal(model.viscous, [0.4])
 
 
-@pytest.mark.parametrize(('build', 'sentence'), [
-    (lambda: SigmoidFriction(A, SLOPE[:6], D), 'amplitude, slope, offset .* equally long'),
-    (lambda: SigmoidFriction(A, SLOPE, np.where(D > 0.03, np.nan, D)), 'offset of a friction'),
-    (lambda: SigmoidFriction(1.0, 1.0, 1.0), 'one per joint'),
-    (lambda: ViscousCoulombFriction([0.1], [0.1], [0.1], width=0.0), 'width .* is 0.0'),
-])
+@pytest.mark.parametrize(
+    ('build', 'sentence'),
+    [
+        (lambda: SigmoidFriction(A, SLOPE[:6], D), 'amplitude, slope, offset .* equally long'),
+        (lambda: SigmoidFriction(A, SLOPE, np.where(D > 0.03, np.nan, D)), 'offset of a friction'),
+        (lambda: SigmoidFriction(1.0, 1.0, 1.0), 'one per joint'),
+        (lambda: ViscousCoulombFriction([0.1], [0.1], [0.1], width=0.0), 'width .* is 0.0'),
+    ],
+)
 def test_given_malformed_parameters_when_built_then_one_sentence_says_so(build, sentence):
     with pytest.raises(FrictionError, match=sentence):
         build()

@@ -41,8 +41,10 @@ def test_given_a_hand_file_when_loaded_then_its_weight_is_felt(hand):
         pose = NewtonEulerModel(bare).frames(at)[-1]
         return (pose @ [0.0, 0.0, 0.1, 1.0])[2]
 
-    expected = [0.5 * 9.81 * (height(q + step * unit) - height(q - step * unit)) / (2.0 * step)
-                for unit in np.eye(7)]
+    expected = [
+        0.5 * 9.81 * (height(q + step * unit) - height(q - step * unit)) / (2.0 * step)
+        for unit in np.eye(7)
+    ]
     np.testing.assert_allclose(extra, expected, rtol=0.0, atol=1e-8)
 
 
@@ -54,11 +56,17 @@ def test_given_an_arm_with_a_hand_file_when_written_then_it_comes_off_again(hand
     assert load(path).links[-1].mass == pytest.approx(load('fer').links[-1].mass + 0.5, abs=1e-12)
 
 
-@pytest.mark.parametrize(('text', 'sentence'), [
-    (HAND.replace('mass: 0.5', 'mass: heavy'), r'bodies\[1\] \(body\).mass must be a number'),
-    (HAND.replace('[0.001, 0.0, 0.0, 0.001', '[0.1, 0.0, 0.0, 0.001'), 'body that cannot exist'),
-    (HAND.replace('inertia_about: center_of_mass,', ''), 'say which with inertia_about'),
-])
+@pytest.mark.parametrize(
+    ('text', 'sentence'),
+    [
+        (HAND.replace('mass: 0.5', 'mass: heavy'), r'bodies\[1\] \(body\).mass must be a number'),
+        (
+            HAND.replace('[0.001, 0.0, 0.0, 0.001', '[0.1, 0.0, 0.0, 0.001'),
+            'body that cannot exist',
+        ),
+        (HAND.replace('inertia_about: center_of_mass,', ''), 'say which with inertia_about'),
+    ],
+)
 def test_given_a_bad_hand_file_when_loaded_then_file_and_field_are_named(text, sentence, tmp_path):
     path = tmp_path / 'bad.yaml'
     path.write_text(text)
@@ -76,8 +84,9 @@ def test_given_panda_when_loaded_then_it_is_the_fer_by_another_name():
     panda, fer = load('panda', prefix='left_'), load('fer')
     assert panda.joint_names == tuple(f'left_panda_joint{i}' for i in range(1, 8))
     q = fer.home
-    np.testing.assert_array_equal(NewtonEulerModel(panda).gravity(q),
-                                  NewtonEulerModel(fer).gravity(q))
+    np.testing.assert_array_equal(
+        NewtonEulerModel(panda).gravity(q), NewtonEulerModel(fer).gravity(q)
+    )
     assert 'is the fer' in alias_note('panda')
     assert alias_note('fr3') == ''
 
@@ -85,8 +94,9 @@ def test_given_panda_when_loaded_then_it_is_the_fer_by_another_name():
 def test_given_a_fers_bag_when_read_as_panda_then_it_is_the_same_arm(simulate, tmp_path):
     fer = load('fer')
     write_recording(simulate(fer, duration=2.0), tmp_path / 'bag')
-    assert read_recording(tmp_path / 'bag', load('panda').joint_names).joint_names \
-        == fer.joint_names
+    assert (
+        read_recording(tmp_path / 'bag', load('panda').joint_names).joint_names == fer.joint_names
+    )
 
 
 def test_given_a_payload_when_read_back_then_it_is_the_same_body(tmp_path):
@@ -96,15 +106,17 @@ def test_given_a_payload_when_read_back_then_it_is_the_same_body(tmp_path):
     path.write_text(payload_parameter_file(numbers, 'a hand'))
     for given in (str(path), ','.join(str(value) for value in numbers)):
         # The file has nine digits.
-        np.testing.assert_allclose(payload_array(read_payload(given)), numbers, rtol=1e-8,
-                                   atol=1e-12)
+        np.testing.assert_allclose(
+            payload_array(read_payload(given)), numbers, rtol=1e-8, atol=1e-12
+        )
     point = read_payload('0.2,0,0,0.05')
     assert point.mass == 0.2
     np.testing.assert_allclose(point.center_of_mass, [0.0, 0.0, 0.05], rtol=1e-12, atol=0.0)
 
 
-@pytest.mark.parametrize('given', ['1', 'heavy', '1,2,3,nan', '1,0,0,0,1,0,0,-1,0,1',
-                                   '-1,0,0,0', '1' * 5000])
+@pytest.mark.parametrize(
+    'given', ['1', 'heavy', '1,2,3,nan', '1,0,0,0,1,0,0,-1,0,1', '-1,0,0,0', '1' * 5000]
+)
 def test_given_a_bad_payload_when_read_then_one_bounded_sentence(given):
     with pytest.raises(InertiaError, match='The payload') as caught:
         read_payload(given)

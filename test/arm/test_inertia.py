@@ -42,7 +42,8 @@ def integrated(points, weights):
 
 @pytest.mark.parametrize('seed', range(5))
 def test_given_point_masses_when_moved_to_another_frame_then_parameters_are_those_of_the_moved(
-        seed):
+    seed,
+):
     masses, points = point_masses(seed)
     pose = random_pose(100 + seed)
     moved = from_points(masses, points).expressed_in(pose)
@@ -54,14 +55,16 @@ def test_given_two_bodies_when_added_then_parameters_are_those_of_the_union():
     masses, points = point_masses(1)
     union = from_points(masses[:8], points[:8]) + from_points(masses[8:], points[8:])
     np.testing.assert_allclose(
-        union.parameters(), from_points(masses, points).parameters(), rtol=RTOL, atol=ATOL)
+        union.parameters(), from_points(masses, points).parameters(), rtol=RTOL, atol=ATOL
+    )
 
 
 def test_given_a_body_when_one_part_is_taken_off_then_the_other_is_left():
     masses, points = point_masses(2)
     rest = from_points(masses, points) - from_points(masses[:8], points[:8])
     np.testing.assert_allclose(
-        rest.parameters(), from_points(masses[8:], points[8:]).parameters(), rtol=RTOL, atol=1e-12)
+        rest.parameters(), from_points(masses[8:], points[8:]).parameters(), rtol=RTOL, atol=1e-12
+    )
 
 
 def test_given_point_masses_when_inertia_at_center_of_mass_then_it_is_the_central_sum():
@@ -71,7 +74,8 @@ def test_given_point_masses_when_inertia_at_center_of_mass_then_it_is_the_centra
     central = from_points(masses, points - center)
     np.testing.assert_allclose(body.center_of_mass, center, rtol=RTOL, atol=ATOL)
     np.testing.assert_allclose(
-        body.inertia_at_center_of_mass, central.inertia, rtol=RTOL, atol=1e-12)
+        body.inertia_at_center_of_mass, central.inertia, rtol=RTOL, atol=1e-12
+    )
 
 
 def test_given_a_tensor_about_the_center_of_mass_when_read_then_it_is_moved_to_the_origin():
@@ -87,7 +91,8 @@ def test_given_point_masses_when_pseudo_inertia_then_it_is_the_sum_of_homogeneou
     homogeneous = np.column_stack((points, np.ones(len(points))))
     expected = np.einsum('k,ki,kj->ij', masses, homogeneous, homogeneous)
     np.testing.assert_allclose(
-        from_points(masses, points).pseudo_inertia(), expected, rtol=RTOL, atol=ATOL)
+        from_points(masses, points).pseudo_inertia(), expected, rtol=RTOL, atol=ATOL
+    )
 
 
 @pytest.mark.parametrize('seed', range(20))
@@ -160,7 +165,8 @@ def test_given_a_cylinder_when_integrated_over_its_volume_then_parameters_agree(
     points = np.roll(local, 'xyz'.index(axis), axis=1) + center
     body = LinkInertia.from_cylinder(radius, length, axis=axis, center=center, density=density)
     np.testing.assert_allclose(
-        body.parameters(), integrated(points, density * volume), rtol=RTOL, atol=1e-12)
+        body.parameters(), integrated(points, density * volume), rtol=RTOL, atol=1e-12
+    )
 
 
 def test_given_a_box_when_integrated_over_its_volume_then_parameters_agree():
@@ -171,31 +177,48 @@ def test_given_a_box_when_integrated_over_its_volume_then_parameters_agree():
     volume = np.prod(0.5 * size) * np.einsum('i,j,k->ijk', weights, weights, weights).ravel()
     body = LinkInertia.from_box(size, center=center, density=density)
     np.testing.assert_allclose(
-        body.parameters(), integrated(points, density * volume), rtol=RTOL, atol=1e-12)
+        body.parameters(), integrated(points, density * volume), rtol=RTOL, atol=1e-12
+    )
 
 
-@pytest.mark.parametrize(('geom', 'body'), [
-    # MuJoCo's cylinders lie along z and have half lengths; so have its boxes.
-    ('type="cylinder" size="0.03 0.1" pos="0.1 0.2 -0.3"',
-     LinkInertia.from_cylinder(0.03, 0.2, axis='z', center=(0.1, 0.2, -0.3), density=2710.0)),
-    ('type="cylinder" size="0.03 0.1" pos="0.1 0 0" euler="0 90 0"',
-     LinkInertia.from_cylinder(0.03, 0.2, axis='x', center=(0.1, 0, 0), density=2710.0)),
-    ('type="cylinder" size="0.025 0.2" pos="0 -0.2 0" euler="90 0 0"',
-     LinkInertia.from_cylinder(0.025, 0.4, axis='y', center=(0, -0.2, 0), density=2710.0)),
-    ('type="box" size="0.15 0.025 0.03" pos="0 0 0.15"',
-     LinkInertia.from_box((0.3, 0.05, 0.06), center=(0, 0, 0.15), density=2710.0)),
-])
+@pytest.mark.parametrize(
+    ('geom', 'body'),
+    [
+        # MuJoCo's cylinders lie along z and have half lengths; so have its boxes.
+        (
+            'type="cylinder" size="0.03 0.1" pos="0.1 0.2 -0.3"',
+            LinkInertia.from_cylinder(
+                0.03, 0.2, axis='z', center=(0.1, 0.2, -0.3), density=2710.0
+            ),
+        ),
+        (
+            'type="cylinder" size="0.03 0.1" pos="0.1 0 0" euler="0 90 0"',
+            LinkInertia.from_cylinder(0.03, 0.2, axis='x', center=(0.1, 0, 0), density=2710.0),
+        ),
+        (
+            'type="cylinder" size="0.025 0.2" pos="0 -0.2 0" euler="90 0 0"',
+            LinkInertia.from_cylinder(0.025, 0.4, axis='y', center=(0, -0.2, 0), density=2710.0),
+        ),
+        (
+            'type="box" size="0.15 0.025 0.03" pos="0 0 0.15"',
+            LinkInertia.from_box((0.3, 0.05, 0.06), center=(0, 0, 0.15), density=2710.0),
+        ),
+    ],
+)
 def test_given_a_primitive_when_mujoco_weighs_its_geom_then_parameters_agree(geom, body):
     mujoco = pytest.importorskip('mujoco', reason='the [sim] extra is not installed')
     model = mujoco.MjModel.from_xml_string(
         f'<mujoco><worldbody><body><freejoint/><geom {geom} density="2710"/></body></worldbody>'
-        '</mujoco>')
+        '</mujoco>'
+    )
     rotation = np.empty(9)
     mujoco.mju_quat2Mat(rotation, model.body_iquat[1])
     rotation = rotation.reshape(3, 3)
     expected = LinkInertia.from_center_of_mass(
-        model.body_mass[1], model.body_ipos[1],
-        rotation @ np.diag(model.body_inertia[1]) @ rotation.T)
+        model.body_mass[1],
+        model.body_ipos[1],
+        rotation @ np.diag(model.body_inertia[1]) @ rotation.T,
+    )
     np.testing.assert_allclose(body.parameters(), expected.parameters(), rtol=1e-12, atol=1e-14)
 
 
@@ -206,28 +229,41 @@ def test_given_a_mass_instead_of_a_density_when_built_then_the_mass_is_that():
     np.testing.assert_allclose(heavy.parameters(), dense.parameters(), rtol=1e-15, atol=0.0)
 
 
-@pytest.mark.parametrize(('build', 'sentence'), [
-    (lambda: LinkInertia.from_cylinder(-0.1, 0.2, density=1.0), 'radius of a body is -0.1; it '
-     'must be positive'),
-    (lambda: LinkInertia.from_cylinder(0.1, np.nan, density=1.0), 'length of a body is nan'),
-    (lambda: LinkInertia.from_cylinder(0.1, 0.2, axis='w', density=1.0), "got 'w'"),
-    (lambda: LinkInertia.from_box((0.1, 0.0, 0.2), density=1.0), 'y of a body is 0.0'),
-    (lambda: LinkInertia.from_box((0.1, 0.2), density=1.0), r'size needs shape \(3,\)'),
-    (lambda: LinkInertia.from_box((0.1, 0.2, 0.3)), 'exactly one of mass'),
-    (lambda: LinkInertia.from_box((0.1, 0.2, 0.3), mass=1.0, density=1.0), 'exactly one of mass'),
-    (lambda: LinkInertia.from_box((0.1, 0.2, 0.3), mass=-1.0), 'mass of a body is -1.0'),
-    (lambda: LinkInertia(np.inf, np.zeros(3), np.eye(3)), 'must be finite'),
-    (lambda: LinkInertia(1.0, np.zeros(2), np.eye(3)), r'first moment of shape \(3,\)'),
-    (lambda: LinkInertia(1.0, np.zeros(3), [[1, 0.1, 0], [0, 1, 0], [0, 0, 1]]),
-     'must be symmetric'),
-    (lambda: LinkInertia.from_center_of_mass(1.0, (0.0, 0.0), np.eye(3)), 'centre of mass needs'),
-    (lambda: LinkInertia.from_center_of_mass(1.0, np.zeros(3), np.eye(4)), r'got \(4, 4\)'),
-    (lambda: LinkInertia.from_parameters(np.zeros(9)), 'ten inertial parameters'),
-    (lambda: tensor_from_six(np.zeros(5)), 'xx, xy, xz, yy, yz, zz'),
-    (lambda: LinkInertia.zero().expressed_in(np.eye(3)), r'shape \(4, 4\)'),
-    (lambda: LinkInertia.zero().expressed_in(np.diag([1, 1, -1, 1])), 'R a rotation'),
-    (lambda: LinkInertia.zero().expressed_in(np.diag([1, 1, 1.001, 1])), 'R a rotation'),
-])
+@pytest.mark.parametrize(
+    ('build', 'sentence'),
+    [
+        (
+            lambda: LinkInertia.from_cylinder(-0.1, 0.2, density=1.0),
+            'radius of a body is -0.1; it must be positive',
+        ),
+        (lambda: LinkInertia.from_cylinder(0.1, np.nan, density=1.0), 'length of a body is nan'),
+        (lambda: LinkInertia.from_cylinder(0.1, 0.2, axis='w', density=1.0), "got 'w'"),
+        (lambda: LinkInertia.from_box((0.1, 0.0, 0.2), density=1.0), 'y of a body is 0.0'),
+        (lambda: LinkInertia.from_box((0.1, 0.2), density=1.0), r'size needs shape \(3,\)'),
+        (lambda: LinkInertia.from_box((0.1, 0.2, 0.3)), 'exactly one of mass'),
+        (
+            lambda: LinkInertia.from_box((0.1, 0.2, 0.3), mass=1.0, density=1.0),
+            'exactly one of mass',
+        ),
+        (lambda: LinkInertia.from_box((0.1, 0.2, 0.3), mass=-1.0), 'mass of a body is -1.0'),
+        (lambda: LinkInertia(np.inf, np.zeros(3), np.eye(3)), 'must be finite'),
+        (lambda: LinkInertia(1.0, np.zeros(2), np.eye(3)), r'first moment of shape \(3,\)'),
+        (
+            lambda: LinkInertia(1.0, np.zeros(3), [[1, 0.1, 0], [0, 1, 0], [0, 0, 1]]),
+            'must be symmetric',
+        ),
+        (
+            lambda: LinkInertia.from_center_of_mass(1.0, (0.0, 0.0), np.eye(3)),
+            'centre of mass needs',
+        ),
+        (lambda: LinkInertia.from_center_of_mass(1.0, np.zeros(3), np.eye(4)), r'got \(4, 4\)'),
+        (lambda: LinkInertia.from_parameters(np.zeros(9)), 'ten inertial parameters'),
+        (lambda: tensor_from_six(np.zeros(5)), 'xx, xy, xz, yy, yz, zz'),
+        (lambda: LinkInertia.zero().expressed_in(np.eye(3)), r'shape \(4, 4\)'),
+        (lambda: LinkInertia.zero().expressed_in(np.diag([1, 1, -1, 1])), 'R a rotation'),
+        (lambda: LinkInertia.zero().expressed_in(np.diag([1, 1, 1.001, 1])), 'R a rotation'),
+    ],
+)
 def test_given_a_malformed_body_when_built_then_one_sentence_says_what_is_wrong(build, sentence):
     with pytest.raises(InertiaError, match=sentence):
         build()
@@ -235,9 +271,11 @@ def test_given_a_malformed_body_when_built_then_one_sentence_says_what_is_wrong(
 
 def test_given_six_numbers_when_made_a_tensor_then_the_order_is_xx_xy_xz_yy_yz_zz():
     np.testing.assert_array_equal(
-        tensor_from_six([1, 2, 3, 4, 5, 6]), [[1, 2, 3], [2, 4, 5], [3, 5, 6]])
+        tensor_from_six([1, 2, 3, 4, 5, 6]), [[1, 2, 3], [2, 4, 5], [3, 5, 6]]
+    )
 
 
 def test_given_a_point_mass_when_steiner_then_it_is_the_inertia_of_that_point():
     np.testing.assert_allclose(
-        steiner(2.0, (0.0, 0.0, 3.0)), np.diag([18.0, 18.0, 0.0]), rtol=0.0, atol=0.0)
+        steiner(2.0, (0.0, 0.0, 3.0)), np.diag([18.0, 18.0, 0.0]), rtol=0.0, atol=0.0
+    )

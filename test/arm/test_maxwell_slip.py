@@ -15,30 +15,51 @@ from franka_dynamics.errors import FrictionError, JointVectorError
 
 REACH = np.array([0.004, 0.3])
 MODEL = MaxwellSlipFriction(
-    viscous=[0.4, 0.1], coulomb=[0.5, 0.2], stribeck=[0.1, -0.05], offset=[0.2, -0.1],
-    slip=[[0.3, 0.15], [0.2, 0.1]], reach=REACH)
+    viscous=[0.4, 0.1],
+    coulomb=[0.5, 0.2],
+    stribeck=[0.1, -0.05],
+    offset=[0.2, -0.1],
+    slip=[[0.3, 0.15], [0.2, 0.1]],
+    reach=REACH,
+)
 
 
 def positions(time):
     """Return a motion with large and small turns, both joints out of step."""
-    return np.column_stack([0.4 * np.sin(1.3 * time) + 0.003 * np.sin(40.0 * time),
-                            0.002 * np.sin(9.0 * time) - 0.1 * np.sin(0.7 * time)])
+    return np.column_stack(
+        [
+            0.4 * np.sin(1.3 * time) + 0.003 * np.sin(40.0 * time),
+            0.002 * np.sin(9.0 * time) - 0.1 * np.sin(0.7 * time),
+        ]
+    )
 
 
 def velocities(time):
     return np.column_stack(
-        [0.52 * np.cos(1.3 * time) + 0.12 * np.cos(40.0 * time),
-         0.018 * np.cos(9.0 * time) - 0.07 * np.cos(0.7 * time)])
+        [
+            0.52 * np.cos(1.3 * time) + 0.12 * np.cos(40.0 * time),
+            0.018 * np.cos(9.0 * time) - 0.07 * np.cos(0.7 * time),
+        ]
+    )
 
 
 def integrated_slip(reach, joint, time):
     """Integrate dz/dt = dq / reach, 0 while it slips, by scipy."""
+
     def rate(t, z):
         drive = velocities(np.array([t]))[0, joint] / reach
         return [0.0 if abs(z[0]) >= 1.0 and z[0] * drive > 0.0 else drive]
 
-    solution = solve_ivp(rate, (time[0], time[-1]), [0.0], t_eval=time, max_step=2e-4,
-                         method='RK23', rtol=1e-6, atol=1e-9)
+    solution = solve_ivp(
+        rate,
+        (time[0], time[-1]),
+        [0.0],
+        t_eval=time,
+        max_step=2e-4,
+        method='RK23',
+        rtol=1e-6,
+        atol=1e-9,
+    )
     return solution.y[0]
 
 
@@ -55,16 +76,18 @@ def test_given_a_motion_when_sampled_then_z_is_the_integrated_equation(element, 
 def test_given_another_rate_when_no_turn_falls_between_then_z_is_alike():
     time = np.linspace(0.0, 1.0, 2001)
     q = np.where(time < 0.5, time, 1.0 - time)[:, None]  # turns at a sample of both rates
-    np.testing.assert_allclose(slip_states(q[::100], REACH), slip_states(q, REACH)[::100],
-                               rtol=0.0, atol=1e-12)
+    np.testing.assert_allclose(
+        slip_states(q[::100], REACH), slip_states(q, REACH)[::100], rtol=0.0, atol=1e-12
+    )
 
 
 def test_given_a_closed_loop_when_driven_then_the_work_is_the_hysteresis_area():
     # To and fro between -A and A past the reach d: a spring of stiffness a/d that slips loses
     # 4 a (A - d) per cycle (the loop's parallelogram, worked out by hand).
     amplitude, slip, reach = 0.02, 0.3, 0.004
-    q = np.concatenate([np.linspace(-amplitude, amplitude, 40001),
-                        np.linspace(amplitude, -amplitude, 40001)[1:]])[:, None]
+    q = np.concatenate(
+        [np.linspace(-amplitude, amplitude, 40001), np.linspace(amplitude, -amplitude, 40001)[1:]]
+    )[:, None]
     q = np.concatenate([q, q[1:]])  # the second cycle is periodic
     z = slip_states(q, [reach])[:, 0, 0]
     work = slip * np.sum(0.5 * (z[1:] + z[:-1]) * np.diff(q[:, 0])[:])
@@ -94,8 +117,13 @@ def test_given_coefficients_when_multiplied_by_terms_then_it_is_the_torque():
     dq, z = rng.uniform(-1.0, 1.0, (5, 2)), rng.uniform(-1.0, 1.0, (5, 2, 2))
     viscous, coulomb, stribeck, offset = MODEL.coefficients[:4]
     turned = np.tanh(dq / MODEL.width)
-    expected = (viscous * dq + (coulomb + stribeck * np.exp(-(dq / 0.1) ** 2)) * turned + offset
-                + MODEL.slip[0] * z[:, 0] + MODEL.slip[1] * z[:, 1])
+    expected = (
+        viscous * dq
+        + (coulomb + stribeck * np.exp(-((dq / 0.1) ** 2))) * turned
+        + offset
+        + MODEL.slip[0] * z[:, 0]
+        + MODEL.slip[1] * z[:, 1]
+    )
     np.testing.assert_allclose(MODEL.torque(dq, z), expected, rtol=0.0, atol=1e-14)
 
 
@@ -138,17 +166,20 @@ def test_given_a_path_when_forgotten_then_it_decays_with_the_way_and_not_with_ti
     np.testing.assert_allclose(forgotten(q)[:, 0], np.exp([0.0, -1.0, -1.0, -2.0]), rtol=1e-12)
 
 
-@pytest.mark.parametrize(('change', 'sentence'), [
-    ({'reach': [0.004, -0.3]}, 'reach of a Maxwell-slip friction must be positive'),
-    ({'reach': [0.3, 0.3]}, 'names two elements alike'),
-    ({'slip': [[0.3, 0.15]]}, r'of shape \(2, 2\).* got shape \(1, 2\)'),
-    ({'slip': [[0.3, np.nan], [0.0, 0.0]]}, 'must be finite'),
-    ({'stribeck': [0.1]}, 'must be equally long'),
-    ({'stribeck_velocity': 0.0}, 'Stribeck velocity is 0.0'),
-    ({'width': np.inf}, 'width of the Coulomb friction is inf'),
-    ({'deviations': np.zeros((5, 2))}, r'of shape \(6, 2\).* got shape \(5, 2\)'),
-    ({'deviations': np.full((6, 2), -1.0)}, 'finite and not negative'),
-])
+@pytest.mark.parametrize(
+    ('change', 'sentence'),
+    [
+        ({'reach': [0.004, -0.3]}, 'reach of a Maxwell-slip friction must be positive'),
+        ({'reach': [0.3, 0.3]}, 'names two elements alike'),
+        ({'slip': [[0.3, 0.15]]}, r'of shape \(2, 2\).* got shape \(1, 2\)'),
+        ({'slip': [[0.3, np.nan], [0.0, 0.0]]}, 'must be finite'),
+        ({'stribeck': [0.1]}, 'must be equally long'),
+        ({'stribeck_velocity': 0.0}, 'Stribeck velocity is 0.0'),
+        ({'width': np.inf}, 'width of the Coulomb friction is inf'),
+        ({'deviations': np.zeros((5, 2))}, r'of shape \(6, 2\).* got shape \(5, 2\)'),
+        ({'deviations': np.full((6, 2), -1.0)}, 'finite and not negative'),
+    ],
+)
 def test_given_malformed_parameters_when_built_then_one_sentence_says_so(change, sentence):
     with pytest.raises(FrictionError, match=sentence) as caught:
         replace(MODEL, **change)

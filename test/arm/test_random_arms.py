@@ -33,8 +33,12 @@ def test_given_a_seed_when_drawn_twice_then_the_arm_is_the_same():
 
 
 def test_given_wishes_when_drawn_then_they_are_kept():
-    arm = random_arm(np.random.default_rng(0), joints=3, convention=Convention.STANDARD,
-                     kinds=(JointKind.PRISMATIC,))
+    arm = random_arm(
+        np.random.default_rng(0),
+        joints=3,
+        convention=Convention.STANDARD,
+        kinds=(JointKind.PRISMATIC,),
+    )
     assert arm.n == 3
     assert arm.convention is Convention.STANDARD
     assert {joint.kind for joint in arm.joints} == {JointKind.PRISMATIC}

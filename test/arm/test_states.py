@@ -17,8 +17,11 @@ def test_given_an_arm_when_sampled_then_the_states_fill_its_limits_and_stay_with
     q, dq, ddq = sample_states(description, 2000, 0)
     lower, upper = description.limit('lower'), description.limit('upper')
     velocity, acceleration = description.limit('velocity'), description.limit('acceleration')
-    for values, low, high in ((q, lower, upper), (dq, -velocity, velocity),
-                              (ddq, -acceleration, acceleration)):
+    for values, low, high in (
+        (q, lower, upper),
+        (dq, -velocity, velocity),
+        (ddq, -acceleration, acceleration),
+    ):
         assert values.shape == (2000, 7)
         assert (values >= low).all() and (values <= high).all()
         # Of 2,000 uniform draws the extremes miss the ends by 1 % with probability 2e-9.

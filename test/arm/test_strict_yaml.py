@@ -16,29 +16,50 @@ def written(tmp_path, text):
     return path
 
 
-@pytest.mark.parametrize(('text', 'value'), [
-    ('1e-5', 1e-5), ('1e5', 1e5), ('-2.5E+3', -2500.0), ('.5', 0.5), ('-.5', -0.5), ('3.', 3.0),
-    ('010', 10), ('-7', -7), ('+7', 7), ('8.49e-6', 8.49e-6), ('.inf', float('inf')),
-    ('1:30', '1:30'), ('1_000', '1_000'), ('0x10', '0x10'), ('-pi/2', '-pi/2'), ('1.2.3', '1.2.3'),
-    ('true', True), ('~', None)])
+@pytest.mark.parametrize(
+    ('text', 'value'),
+    [
+        ('1e-5', 1e-5),
+        ('1e5', 1e5),
+        ('-2.5E+3', -2500.0),
+        ('.5', 0.5),
+        ('-.5', -0.5),
+        ('3.', 3.0),
+        ('010', 10),
+        ('-7', -7),
+        ('+7', 7),
+        ('8.49e-6', 8.49e-6),
+        ('.inf', float('inf')),
+        ('1:30', '1:30'),
+        ('1_000', '1_000'),
+        ('0x10', '0x10'),
+        ('-pi/2', '-pi/2'),
+        ('1.2.3', '1.2.3'),
+        ('true', True),
+        ('~', None),
+    ],
+)
 def test_given_a_scalar_when_read_then_it_is_what_a_person_means(tmp_path, text, value):
     read = read_mapping(written(tmp_path, f'key: {text}'))['key']
     assert read == value
     assert type(read) is type(value)
 
 
-@pytest.mark.parametrize(('text', 'sentence'), [
-    ('mass: 1\nother: 2\nmass: 3\n', r'arm.yaml: line 3: mass is given twice in one mapping'),
-    ('a: {x: 1, x: 2}\n', r'line 1: x is given twice'),
-    ('2019: {}\n', r'line 1: the key 2019 is not a text; put it in quotes'),
-    ('a: [1, 2\n', r'arm.yaml cannot be read as YAML: .*may be cut short'),
-    ('a: !!python/object:os.system {}\n', r'cannot be read as YAML'),
-    (b'name: \xff\xfe\n', r'cannot be read as YAML'),
-    ('', r'holds no mapping \(it is empty or a bare NoneType\)'),
-    ('- 1\n', r'holds no mapping \(it is empty or a bare list\)'),
-    ('[' * 3000, r'cannot be read as YAML'),
-    ('a: 1\n---\nb: 2\n', r'cannot be read as YAML'),
-])
+@pytest.mark.parametrize(
+    ('text', 'sentence'),
+    [
+        ('mass: 1\nother: 2\nmass: 3\n', r'arm.yaml: line 3: mass is given twice in one mapping'),
+        ('a: {x: 1, x: 2}\n', r'line 1: x is given twice'),
+        ('2019: {}\n', r'line 1: the key 2019 is not a text; put it in quotes'),
+        ('a: [1, 2\n', r'arm.yaml cannot be read as YAML: .*may be cut short'),
+        ('a: !!python/object:os.system {}\n', r'cannot be read as YAML'),
+        (b'name: \xff\xfe\n', r'cannot be read as YAML'),
+        ('', r'holds no mapping \(it is empty or a bare NoneType\)'),
+        ('- 1\n', r'holds no mapping \(it is empty or a bare list\)'),
+        ('[' * 3000, r'cannot be read as YAML'),
+        ('a: 1\n---\nb: 2\n', r'cannot be read as YAML'),
+    ],
+)
 def test_given_a_file_at_fault_when_read_then_one_sentence_names_it(tmp_path, text, sentence):
     with pytest.raises(DescriptionError, match=sentence) as error:
         read_mapping(written(tmp_path, text))

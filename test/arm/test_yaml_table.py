@@ -21,33 +21,48 @@ def table(**values):
     return YamlTable(values, Path('arm.yaml'), 'joints[2]')
 
 
-@pytest.mark.parametrize(('text', 'expected'), [
-    ('pi', np.pi), ('-pi/2', -np.pi / 2), ('+pi/4', np.pi / 4), ('3*pi/4', 3 * np.pi / 4),
-    ('2pi', 2 * np.pi), ('0.25*pi', np.pi / 4), ('- pi / 2', -np.pi / 2), ('.5 pi', np.pi / 2),
-    (0.3, 0.3), (1, 1.0)])
+@pytest.mark.parametrize(
+    ('text', 'expected'),
+    [
+        ('pi', np.pi),
+        ('-pi/2', -np.pi / 2),
+        ('+pi/4', np.pi / 4),
+        ('3*pi/4', 3 * np.pi / 4),
+        ('2pi', 2 * np.pi),
+        ('0.25*pi', np.pi / 4),
+        ('- pi / 2', -np.pi / 2),
+        ('.5 pi', np.pi / 2),
+        (0.3, 0.3),
+        (1, 1.0),
+    ],
+)
 def test_given_an_angle_when_read_then_it_is_in_radians(text, expected):
     assert table(alpha=text).angle('alpha') == pytest.approx(expected, rel=1e-15, abs=0.0)
 
 
-@pytest.mark.parametrize(('read', 'value', 'sentence'), [
-    ('number', '0.3', "must be a number, not '0.3'"),
-    ('number', True, 'must be a number, not True'),
-    ('number', None, 'must be a number, not None'),
-    ('number', float('nan'), 'is nan; it must be finite'),
-    ('number', float('-inf'), 'is -inf; it must be finite'),
-    ('number', 10**400, 'is inf; it must be finite'),
-    ('positive', 0.0, 'is 0; it must be positive'),
-    ('angle', 'tau', "must be a number or a text such as '-pi/2', not 'tau'"),
-    ('angle', '*pi', 'must be a number or a text'),
-    ('angle', 'pi/0', "is 'pi/0', which divides by zero"),
-    ('angle', 90, 'is 90 rad, more than a turn; angles are in radians'),
-    ('text', 7, 'must be a text, not 7'),
-    ('text', ' ', "must be a text, not ' '"),
-    ('table', [1], r'must be a mapping, not \[1\]'),
-    ('tables', {'a': 1}, 'must be a list of mappings'),
-])
+@pytest.mark.parametrize(
+    ('read', 'value', 'sentence'),
+    [
+        ('number', '0.3', "must be a number, not '0.3'"),
+        ('number', True, 'must be a number, not True'),
+        ('number', None, 'must be a number, not None'),
+        ('number', float('nan'), 'is nan; it must be finite'),
+        ('number', float('-inf'), 'is -inf; it must be finite'),
+        ('number', 10**400, 'is inf; it must be finite'),
+        ('positive', 0.0, 'is 0; it must be positive'),
+        ('angle', 'tau', "must be a number or a text such as '-pi/2', not 'tau'"),
+        ('angle', '*pi', 'must be a number or a text'),
+        ('angle', 'pi/0', "is 'pi/0', which divides by zero"),
+        ('angle', 90, 'is 90 rad, more than a turn; angles are in radians'),
+        ('text', 7, 'must be a text, not 7'),
+        ('text', ' ', "must be a text, not ' '"),
+        ('table', [1], r'must be a mapping, not \[1\]'),
+        ('tables', {'a': 1}, 'must be a list of mappings'),
+    ],
+)
 def test_given_a_value_of_another_kind_when_read_then_field_and_value_are_named(
-        read, value, sentence):
+    read, value, sentence
+):
     with pytest.raises(DescriptionError, match=rf'^arm.yaml: joints\[2\].field {sentence}'):
         getattr(table(field=value), read)('field')
 
@@ -62,12 +77,15 @@ def test_given_a_default_when_the_field_is_absent_then_it_is_taken_and_not_other
     assert table(a=1).number('a', 0.5) == 1.0
 
 
-@pytest.mark.parametrize(('value', 'sentence'), [
-    ([1.0, 2.0], r'limits must be a list of 3 numbers, not \[1.0, 2.0\]'),
-    (1.0, 'limits must be a list of 3 numbers, not 1.0'),
-    ([1.0, 2.0, 'x'], r"limits\[3\] must be a number, not 'x'"),
-    ([1.0, float('nan'), 2.0], r'limits\[2\] is nan; it must be finite'),
-])
+@pytest.mark.parametrize(
+    ('value', 'sentence'),
+    [
+        ([1.0, 2.0], r'limits must be a list of 3 numbers, not \[1.0, 2.0\]'),
+        (1.0, 'limits must be a list of 3 numbers, not 1.0'),
+        ([1.0, 2.0, 'x'], r"limits\[3\] must be a number, not 'x'"),
+        ([1.0, float('nan'), 2.0], r'limits\[2\] is nan; it must be finite'),
+    ],
+)
 def test_given_a_list_at_fault_when_read_then_the_entry_is_named(value, sentence):
     with pytest.raises(DescriptionError, match=sentence):
         table(limits=value).numbers('limits', 3)
@@ -96,5 +114,6 @@ def test_given_named_entries_when_read_then_errors_carry_the_name():
 
 
 def test_given_joint_positions_of_several_turns_when_read_then_they_are_allowed():
-    np.testing.assert_allclose(table(home=[7.0, '-pi/2']).positions('home', 2),
-                               [7.0, -np.pi / 2], rtol=0.0, atol=0.0)
+    np.testing.assert_allclose(
+        table(home=[7.0, '-pi/2']).positions('home', 2), [7.0, -np.pi / 2], rtol=0.0, atol=0.0
+    )

@@ -35,8 +35,9 @@ def test_given_states_when_differentiated_then_slopes_are_pinocchios(name, gener
         by_q, by_dq, _ = pin.computeRNEADerivatives(model.model, model.data, *state)
         np.testing.assert_allclose(found.by_position[i], by_q, rtol=0.0, atol=ATOL)
         np.testing.assert_allclose(found.by_velocity[i], by_dq, rtol=0.0, atol=ATOL)
-        np.testing.assert_allclose(found.by_acceleration[i], model.mass_matrix(state[0]),
-                                   rtol=0.0, atol=ATOL)
+        np.testing.assert_allclose(
+            found.by_acceleration[i], model.mass_matrix(state[0]), rtol=0.0, atol=ATOL
+        )
 
 
 @pytest.mark.parametrize('generated', [True, False])

@@ -27,12 +27,18 @@ RTOL = 1e-11  # of the largest torque, for the random arms
 TILTED = (1.0, -2.0, -9.0)
 COUNT = 77  # two blocks of 32 and a part
 ARMS = {
-    'fer': load('fer'), 'stanford': with_rotors(load('stanford')),
-    'skew': random_arm(1), 'skew, standard': random_arm(2, convention=Convention.STANDARD),
-    'right angles, standard': random_arm(4, n=6, convention=Convention.STANDARD,
-                                         right_angles=True),
-    'one joint': random_arm(5, n=1), 'three joints': random_arm(6, n=3),
-    'four joints': random_arm(7, n=4), 'nine joints': random_arm(8, n=9)}
+    'fer': load('fer'),
+    'stanford': with_rotors(load('stanford')),
+    'skew': random_arm(1),
+    'skew, standard': random_arm(2, convention=Convention.STANDARD),
+    'right angles, standard': random_arm(
+        4, n=6, convention=Convention.STANDARD, right_angles=True
+    ),
+    'one joint': random_arm(5, n=1),
+    'three joints': random_arm(6, n=3),
+    'four joints': random_arm(7, n=4),
+    'nine joints': random_arm(8, n=9),
+}
 
 
 @pytest.fixture(scope='module', autouse=True)
@@ -51,25 +57,27 @@ def fer(cache):
 
 
 def close(actual, expected, tolerance):
-    np.testing.assert_allclose(actual, expected, rtol=0.0,
-                               atol=tolerance * max(1.0, np.abs(expected).max()))
+    np.testing.assert_allclose(
+        actual, expected, rtol=0.0, atol=tolerance * max(1.0, np.abs(expected).max())
+    )
 
 
 def test_given_the_franka_when_generated_then_torques_are_those_of_rnea(fer):
     states = sample_states(fer.description, 1000, seed=0)
     model = PinocchioModel(fer.description)
     expected = [pin.rnea(model.model, model.data, *state) for state in zip(*states)]
-    np.testing.assert_allclose(fer.inverse_dynamics(*states), expected, rtol=0.0,
-                               atol=ATOL_FRANKA)
+    np.testing.assert_allclose(fer.inverse_dynamics(*states), expected, rtol=0.0, atol=ATOL_FRANKA)
 
 
 def test_given_the_franka_when_generated_then_gravity_and_mass_matrix_are_pinocchios(fer):
     q = sample_states(fer.description, COUNT, seed=1).q
     model = PinocchioModel(fer.description)
-    np.testing.assert_allclose(fer.gravity(q), [model.gravity(row) for row in q],
-                               rtol=0.0, atol=ATOL_FRANKA)
-    np.testing.assert_allclose(fer.mass_matrix(q), [model.mass_matrix(row) for row in q],
-                               rtol=0.0, atol=ATOL_FRANKA)
+    np.testing.assert_allclose(
+        fer.gravity(q), [model.gravity(row) for row in q], rtol=0.0, atol=ATOL_FRANKA
+    )
+    np.testing.assert_allclose(
+        fer.mass_matrix(q), [model.mass_matrix(row) for row in q], rtol=0.0, atol=ATOL_FRANKA
+    )
 
 
 @pytest.mark.parametrize('name', ARMS)
@@ -78,8 +86,11 @@ def test_given_any_arm_when_not_generated_then_all_quantities_are_pinocchios(nam
     states = sample_states(description, COUNT, seed=2)
     ours = BatchModel(description, TILTED, generated=False)
     model = PinocchioModel(description, TILTED)
-    close(ours.inverse_dynamics(*states),
-          [model.inverse_dynamics(*state) for state in zip(*states)], RTOL)
+    close(
+        ours.inverse_dynamics(*states),
+        [model.inverse_dynamics(*state) for state in zip(*states)],
+        RTOL,
+    )
     close(ours.gravity(states.q), [model.gravity(q) for q in states.q], RTOL)
     close(ours.mass_matrix(states.q), [model.mass_matrix(q) for q in states.q], RTOL)
     close(ours.flange_pose(states.q), [model.frames(q)[-1] for q in states.q], RTOL)
@@ -95,18 +106,21 @@ def test_given_any_arm_when_the_regressor_is_asked_then_it_is_the_recursions(nam
 
 
 def test_given_a_tilted_base_when_asked_for_the_flange_then_it_stands_in_the_space_frame():
-    base = np.array([[0.0, 0.0, 1.0, 0.5], [1.0, 0.0, 0.0, -0.2], [0.0, 1.0, 0.0, 0.7],
-                     [0.0, 0.0, 0.0, 1.0]])
+    base = np.array(
+        [[0.0, 0.0, 1.0, 0.5], [1.0, 0.0, 0.0, -0.2], [0.0, 1.0, 0.0, 0.7], [0.0, 0.0, 0.0, 1.0]]
+    )
     description = replace(load('fer'), base=base)
     q = sample_states(description, 5, seed=4).q
-    close(BatchModel(description, generated=False).flange_pose(q),
-          [PinocchioModel(description).frames(row)[-1] for row in q], RTOL)
+    close(
+        BatchModel(description, generated=False).flange_pose(q),
+        [PinocchioModel(description).frames(row)[-1] for row in q],
+        RTOL,
+    )
 
 
 @pytest.mark.parametrize('generated', [True, False])
 @pytest.mark.parametrize('bad', [np.nan, np.inf, -np.inf])
-def test_given_a_value_that_is_not_finite_when_run_then_its_row_alone_is_nan(
-        fer, generated, bad):
+def test_given_a_value_that_is_not_finite_when_run_then_its_row_alone_is_nan(fer, generated, bad):
     model = fer if generated else BatchModel(fer.description, generated=False)
     states = [np.array(array) for array in sample_states(fer.description, COUNT, seed=5)]
     clean = model.inverse_dynamics(*states)
@@ -123,8 +137,11 @@ def test_given_nan_when_kinematics_and_regressor_are_asked_then_its_row_alone_is
     model = BatchModel(load('fer'), generated=False)
     states = [np.array(array) for array in sample_states(model.description, 40, seed=6)]
     states[0][35, 3] = np.nan
-    for found in (model.regressor(*states), model.flange_pose(states[0])[:, :3],
-                  model.jacobian(states[0])[:, :3, :3]):
+    for found in (
+        model.regressor(*states),
+        model.flange_pose(states[0])[:, :3],
+        model.jacobian(states[0])[:, :3, :3],
+    ):
         flat = found.reshape(40, -1)
         assert np.isnan(flat[35]).all()
         assert np.isfinite(np.delete(flat, 35, axis=0)).all()
@@ -136,12 +153,12 @@ def test_given_any_memory_layout_and_real_type_when_run_then_the_result_is_the_s
     strided = np.full((2 * COUNT, 9), np.nan)
     strided[::2, 1:8] = dq
     np.testing.assert_array_equal(
-        fer.inverse_dynamics(np.asfortranarray(q), strided[::2, 1:8],
-                                   ddq[::-1].copy()[::-1]), expected)
+        fer.inverse_dynamics(np.asfortranarray(q), strided[::2, 1:8], ddq[::-1].copy()[::-1]),
+        expected,
+    )
     whole = np.arange(14).reshape(2, 7) % 3
     np.testing.assert_array_equal(fer.gravity(whole), fer.gravity(whole * 1.0))
-    np.testing.assert_array_equal(fer.gravity(np.float32(whole)),
-                                  fer.gravity(whole * 1.0))
+    np.testing.assert_array_equal(fer.gravity(np.float32(whole)), fer.gravity(whole * 1.0))
 
 
 def test_given_many_states_when_shared_out_over_threads_then_nothing_changes(fer, monkeypatch):
@@ -211,22 +228,33 @@ def test_given_an_input_as_output_when_run_then_it_is_overwritten(fer, generated
     np.testing.assert_array_equal(states[2], expected)
 
 
-@pytest.mark.parametrize(('arrays', 'sentence'), [
-    ((np.zeros((5, 6)),) * 3, r'q has shape \(5, 6\), expected \(\.\.\., 7\): a column per joint'),
-    ((np.zeros(()),) * 3, r'q has shape \(\), expected \(\.\.\., 7\)'),
-    ((np.zeros((5, 7)), np.zeros((4, 7)), np.zeros((5, 7))),
-     r'dq has shape \(4, 7\) and q has \(5, 7\)'),
-    ((np.zeros((5, 7)), np.zeros((5, 7)), np.zeros((5, 7), complex)),
-     'ddq has the type complex128'),
-    ((np.full((5, 7), 'a'),) * 3, 'q has the type <U1; it must hold real numbers'),
-])
+@pytest.mark.parametrize(
+    ('arrays', 'sentence'),
+    [
+        (
+            (np.zeros((5, 6)),) * 3,
+            r'q has shape \(5, 6\), expected \(\.\.\., 7\): a column per joint',
+        ),
+        ((np.zeros(()),) * 3, r'q has shape \(\), expected \(\.\.\., 7\)'),
+        (
+            (np.zeros((5, 7)), np.zeros((4, 7)), np.zeros((5, 7))),
+            r'dq has shape \(4, 7\) and q has \(5, 7\)',
+        ),
+        (
+            (np.zeros((5, 7)), np.zeros((5, 7)), np.zeros((5, 7), complex)),
+            'ddq has the type complex128',
+        ),
+        ((np.full((5, 7), 'a'),) * 3, 'q has the type <U1; it must hold real numbers'),
+    ],
+)
 def test_given_wrong_input_when_run_then_one_sentence_names_it(arrays, sentence):
     with pytest.raises(JointVectorError, match=sentence):
         BatchModel(load('fer'), generated=False).inverse_dynamics(*arrays)
 
 
-@pytest.mark.parametrize('out', [np.zeros((4, 7)), np.zeros((5, 7), np.float32),
-                                 np.zeros((7, 5)).T, [[0.0] * 7] * 5])
+@pytest.mark.parametrize(
+    'out', [np.zeros((4, 7)), np.zeros((5, 7), np.float32), np.zeros((7, 5)).T, [[0.0] * 7] * 5]
+)
 def test_given_an_output_that_cannot_be_filled_when_run_then_it_is_refused(out):
     with pytest.raises(JointVectorError, match=r'float64 array of shape \(5, 7\)'):
         BatchModel(load('fer'), generated=False).gravity(np.zeros((5, 7)), out)

@@ -53,12 +53,15 @@ def test_given_what_is_not_finite_when_computed_then_both_are_nan():
 
 
 def test_given_no_numba_when_batches_are_imported_then_one_sentence_names_the_extra():
-    script = ("import sys; sys.modules['numba'] = None\n"
-              'from franka_dynamics.errors import MissingDependencyError\n'
-              'try:\n'
-              '    import franka_dynamics.batch.batch_model\n'
-              'except MissingDependencyError as error:\n'
-              '    print(error)\n')
-    done = subprocess.run([sys.executable, '-c', script], capture_output=True, text=True,
-                          check=True)
+    script = (
+        "import sys; sys.modules['numba'] = None\n"
+        'from franka_dynamics.errors import MissingDependencyError\n'
+        'try:\n'
+        '    import franka_dynamics.batch.batch_model\n'
+        'except MissingDependencyError as error:\n'
+        '    print(error)\n'
+    )
+    done = subprocess.run(
+        [sys.executable, '-c', script], capture_output=True, text=True, check=True
+    )
     assert done.stdout == "Batches need numba: pip install 'franka_dynamics[batch]'\n"

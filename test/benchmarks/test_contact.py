@@ -28,7 +28,8 @@ def benchmark():
 
 
 def test_given_the_motion_when_differenced_then_its_derivatives_hold_and_limits_are_kept(
-        benchmark):
+    benchmark,
+):
     times = np.linspace(0.0, 100.0, 100001)
     q, dq, ddq = benchmark.wander(FER, 3)(times)
     # Central differences over a millisecond of sines below 0.3 Hz.
@@ -44,7 +45,8 @@ def test_given_nobody_touches_the_moving_arm_when_watched_then_there_is_no_alarm
     assert outcome.fastest > 0.5
     assert outcome.alarms == 0
     assert np.nanmean(outcome.masses) == pytest.approx(
-        benchmark.ROWS[row].get('mass', 0.0), abs=0.05)
+        benchmark.ROWS[row].get('mass', 0.0), abs=0.05
+    )
 
 
 def test_given_pushes_when_the_arm_moves_slowly_then_strong_ones_are_flagged_in_time(benchmark):

@@ -18,19 +18,37 @@ SCRIPT = ROOT / 'benchmarks' / 'gazebo_check.py'
 
 
 def run(*arguments, **environment):
-    return subprocess.run([sys.executable, str(SCRIPT), *arguments], capture_output=True,
-                          text=True, check=False, timeout=600.0, env={
-                              **os.environ, 'PYTHONPATH': str(ROOT), **environment})
+    return subprocess.run(
+        [sys.executable, str(SCRIPT), *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=600.0,
+        env={**os.environ, 'PYTHONPATH': str(ROOT), **environment},
+    )
 
 
 def test_given_the_stand_in_when_checked_then_all_bounds_are_kept(tmp_path):
     # In lockstep, so that the load of this machine does not decide: a message that is lost costs
     # a step of 1 ms on the torque before it.
-    done = run('--stand-in', '--lockstep', '0.2', '--seconds', '2', '--json',
-               str(tmp_path / 'figures.json'), '--checks', 'hold', 'track', 'pause', 'reset')
+    done = run(
+        '--stand-in',
+        '--lockstep',
+        '0.2',
+        '--seconds',
+        '2',
+        '--json',
+        str(tmp_path / 'figures.json'),
+        '--checks',
+        'hold',
+        'track',
+        'pause',
+        'reset',
+    )
     assert done.returncode == 0, done.stdout + done.stderr
-    figures = {row['name']: row['value']
-               for row in json.loads((tmp_path / 'figures.json').read_text())}
+    figures = {
+        row['name']: row['value'] for row in json.loads((tmp_path / 'figures.json').read_text())
+    }
     with_terms = figures['track ±0.3 rad, g + M ddq + C dq + PD']
     assert 20.0 * with_terms < figures['track ±0.3 rad, g + PD alone']
     # 1e-11 rad is what a real physics of Gazebo's kept over 62 s.

@@ -15,6 +15,9 @@ BENCHMARKS = Path(__file__).resolve().parents[2] / 'benchmarks'
 def test_sigkill_at_80_newton_metres_then_none_is_left(options):
     done = subprocess.run(
         [sys.executable, str(BENCHMARKS / 'keeper.py'), '--kills', '2', *options],
-        capture_output=True, text=True, timeout=300)
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     assert 'zero was reached 2 times of 2' in done.stdout

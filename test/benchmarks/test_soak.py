@@ -10,7 +10,11 @@ BENCHMARKS = Path(__file__).resolve().parents[2] / 'benchmarks'
 
 
 def test_given_half_a_minute_at_a_kilohertz_when_soaked_then_memory_does_not_grow():
-    done = subprocess.run([sys.executable, str(BENCHMARKS / 'soak.py'), '--seconds', '30'],
-                          capture_output=True, text=True, timeout=300)
+    done = subprocess.run(
+        [sys.executable, str(BENCHMARKS / 'soak.py'), '--seconds', '30'],
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     assert 'replies' in done.stdout

@@ -24,13 +24,18 @@ def benchmark():
 def test_the_elastic_arms_torque_has_the_real_ones_spectrum(benchmark, fer_recording_path):
     folder = fer_recording_path.parent
     if not (folder / 'fer_gaz2019_1khz').exists():
-        pytest.skip('the folder of recordings lacks fer_gaz2019_1khz, which is public at '
-                    'https://github.com/marcocognetti/FrankaEmikaPandaDynModel')
+        pytest.skip(
+            'the folder of recordings lacks fer_gaz2019_1khz, which is public at '
+            'https://github.com/marcocognetti/FrankaEmikaPandaDynModel'
+        )
     q, real = benchmark.recorded(folder)
     assert len(q) > 20_000
     shown = slice(benchmark.BANDS.index((8, 15)), benchmark.BANDS.index((100, 200)) + 1)
-    ratio, rigid = (benchmark.band_rms(benchmark.simulated(q, elastic=elastic))[shown, :6]
-                    / benchmark.band_rms(real)[shown, :6] for elastic in (True, False))
+    ratio, rigid = (
+        benchmark.band_rms(benchmark.simulated(q, elastic=elastic))[shown, :6]
+        / benchmark.band_rms(real)[shown, :6]
+        for elastic in (True, False)
+    )
     assert (ratio < WITHIN).all() and (ratio > 1.0 / WITHIN).all()
     assert np.median(rigid) < 0.25  # what a rigid simulator has of it
 

@@ -22,15 +22,18 @@ def wide_terminal(monkeypatch):
 def test_given_the_franka_when_listed_then_count_bound_and_rank_are_told(gravity, count, capsys):
     assert main(['base-parameters', '--arm', 'fer', '--gravity', gravity]) == 0
     out = capsys.readouterr().out
-    assert (f'{count} base parameters of 70 standard ones; at most 45 by Gautier and Khalil, '
-            f'eq. 23; rank of the regressor over random states: {count}') in ' '.join(out.split())
+    assert (
+        f'{count} base parameters of 70 standard ones; at most 45 by Gautier and Khalil, '
+        f'eq. 23; rank of the regressor over random states: {count}'
+    ) in ' '.join(out.split())
     assert 'MISMATCH' not in out and 'note:' not in out
 
 
 def test_given_the_table_of_the_derivation_when_listed_then_values_stand_beside_relations(capsys):
     assert main(['base-parameters', '--arm', 'fer', '--set', 'ledezma2021']) == 0
-    rows = [' '.join(line.replace('│', ' ').split()) for line in
-            capsys.readouterr().out.splitlines()]
+    rows = [
+        ' '.join(line.replace('│', ' ').split()) for line in capsys.readouterr().out.splitlines()
+    ]
     assert 'XXR_7 0.002400 kg m² XXR_7 = XX_7 - YY_7' in rows
     assert 'mYR_4 2.000972 kg m mYR_4 = mY_4 + mZ_5 + 0.384 (m_5 + m_6 + m_7)' in rows
     assert 'XY_2 -0.004000 kg m²' in rows
@@ -51,7 +54,9 @@ def test_given_a_rounded_twist_when_listed_then_a_note_says_how_to_write_it(tmp_
         '  - {name: j3, kind: revolute, dh: {alpha: 0.0, a: 0.3}}\n'
         'inertial_sets:\n  only:\n    source: a test\n    inertia_about: center_of_mass\n'
         '    links:\n' + 3 * '      - {mass: 1.0, center_of_mass: [0.1, 0.0, 0.0], '
-        'inertia: [0.01, 0.0, 0.0, 0.01, 0.0, 0.01]}\n', encoding='utf-8')
+        'inertia: [0.01, 0.0, 0.0, 0.01, 0.0, 0.01]}\n',
+        encoding='utf-8',
+    )
     main(['base-parameters', '--arm', str(path)])
     assert 'write it as pi/2 in the arm file' in ' '.join(capsys.readouterr().out.split())
 
@@ -67,24 +72,30 @@ def test_given_a_json_file_when_written_then_its_map_gives_its_values(tmp_path):
     content = json.loads(path.read_text(encoding='utf-8'))
     assert len(content['base_parameters']) == content['rank'] == 36
     values = np.array(content['matrix']) @ parameter_vector(load('scemi'))
-    np.testing.assert_allclose([entry['value'] for entry in content['base_parameters']], values,
-                               rtol=1e-14, atol=1e-14)
+    np.testing.assert_allclose(
+        [entry['value'] for entry in content['base_parameters']], values, rtol=1e-14, atol=1e-14
+    )
     assert content['standard_parameters'][9] == 'm_1' and 'm_1' in content['no_effect']
 
 
 def test_given_a_rank_that_disagrees_when_listed_then_the_answer_is_no(monkeypatch, capsys):
     # No arm is known to do it; a check of one state sees fewer columns than there are.
     honest = numerical_base_parameters.numerical_base_parameters
-    monkeypatch.setattr(numerical_base_parameters, 'numerical_base_parameters',
-                        lambda *args, **kwargs: honest(*args, **kwargs, count=1))
+    monkeypatch.setattr(
+        numerical_base_parameters,
+        'numerical_base_parameters',
+        lambda *args, **kwargs: honest(*args, **kwargs, count=1),
+    )
     assert main(['base-parameters', '--arm', 'fer']) == 1
     assert 'MISMATCH' in capsys.readouterr().out
 
 
 @pytest.mark.parametrize('gravity, count', [('vertical', 43), ('tilted', 45), ('none', 39)])
 def test_given_the_closed_form_when_listed_then_the_elimination_agrees(gravity, count, capsys):
-    assert main(['base-parameters', '--arm', 'fer', '--gravity', gravity,
-                 '--method', 'closed-form']) == 0
+    assert (
+        main(['base-parameters', '--arm', 'fer', '--gravity', gravity, '--method', 'closed-form'])
+        == 0
+    )
     out = ' '.join(capsys.readouterr().out.split())
     assert f'{count} base parameters of 70' in out
     assert f'by the other method (elimination): {count}, maps apart by' in out
@@ -101,8 +112,10 @@ def test_given_letters_when_written_then_the_papers_line_is_there(tmp_path, caps
     assert main(['base-parameters', '--arm', 'scemi', '--letters']) == 0
     assert 'XZR_2 = XZ_2 - D3*mZ_3\n' in capsys.readouterr().out
     path = tmp_path / 'scemi.tex'
-    assert main(['base-parameters', '--arm', 'scemi', '--letters', 'latex',
-                 '--output', str(path)]) == 0
+    assert (
+        main(['base-parameters', '--arm', 'scemi', '--letters', 'latex', '--output', str(path)])
+        == 0
+    )
     assert path.read_text(encoding='utf-8').startswith('\\documentclass')
     capsys.readouterr()
 
@@ -114,8 +127,10 @@ def test_given_a_method_that_disagrees_when_listed_then_the_exit_status_is_1(mon
     from franka_dynamics.identification.regrouped_parameters import Step
 
     monkeypatch.setattr(
-        base_parameters, 'closed_form_steps',
-        lambda arm, gravity, rotor_inertia: [Step((), np.zeros((10, 0)), np.zeros((10, 0)))] * 7)
+        base_parameters,
+        'closed_form_steps',
+        lambda arm, gravity, rotor_inertia: [Step((), np.zeros((10, 0)), np.zeros((10, 0)))] * 7,
+    )
     assert main(['base-parameters', '--arm', 'fer']) == 1
     assert 'MISMATCH' in capsys.readouterr().out
 

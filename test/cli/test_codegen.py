@@ -12,8 +12,26 @@ from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 
 
 def test_given_python_when_written_then_the_module_computes_gravity(tmp_path, capsys):
-    assert main(['codegen', '--arm', 'scemi', '--language', 'python', '--quantity', 'gravity',
-                 '--gravity', '0', '1', '-9', '--out', str(tmp_path / 'new')]) == 0
+    assert (
+        main(
+            [
+                'codegen',
+                '--arm',
+                'scemi',
+                '--language',
+                'python',
+                '--quantity',
+                'gravity',
+                '--gravity',
+                '0',
+                '1',
+                '-9',
+                '--out',
+                str(tmp_path / 'new'),
+            ]
+        )
+        == 0
+    )
     module = runpy.run_path(str(tmp_path / 'new' / 'scemi_dynamics.py'))
     q, tau = np.linspace(-1.0, 1.0, 6), np.empty(6)
     module['gravity'](q, tau)
@@ -22,8 +40,9 @@ def test_given_python_when_written_then_the_module_computes_gravity(tmp_path, ca
     assert 'scemi_dynamics.py' in capsys.readouterr().out
 
 
-def test_given_no_folder_when_run_then_counts_stand_beside_the_tables(tmp_path, capsys,
-                                                                      monkeypatch):
+def test_given_no_folder_when_run_then_counts_stand_beside_the_tables(
+    tmp_path, capsys, monkeypatch
+):
     monkeypatch.chdir(tmp_path)
     assert main(['codegen', '--arm', 'stanford', '--quantity', 'inverse_dynamics']) == 0
     out = capsys.readouterr().out
@@ -43,11 +62,14 @@ def test_given_a_gravity_that_is_no_number_when_run_then_one_sentence_says_so(ca
     assert 'three finite numbers' in capsys.readouterr().err
 
 
-def test_given_rotors_and_a_wrench_when_counted_then_the_simplified_row_stands_beside(capsys,
-                                                                                     monkeypatch):
+def test_given_rotors_and_a_wrench_when_counted_then_the_simplified_row_stands_beside(
+    capsys, monkeypatch
+):
     monkeypatch.setenv('COLUMNS', '160')
-    assert main(['codegen', '--arm', 'scemi', '--set', 'simplified', '--rotors',
-                 '--terminal-wrench']) == 0
+    assert (
+        main(['codegen', '--arm', 'scemi', '--set', 'simplified', '--rotors', '--terminal-wrench'])
+        == 0
+    )
     out = capsys.readouterr().out
     # Ours, and the table's simplified SCEMI with minimum parameters: the same case.
     assert '123' in out and '96' in out

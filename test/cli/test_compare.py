@@ -58,44 +58,72 @@ def test_another_gravity_is_no_pass(tmp_path, capsys):
 
 
 def test_two_arms_are_compared_as_before(capsys):
-    now = printed(capsys, 'compare', 'fer', '--hand', 'hand_ledezma2021', '--other-set',
-                  'ledezma2021', '--tolerance', '1.2e-4')
+    now = printed(
+        capsys,
+        'compare',
+        'fer',
+        '--hand',
+        'hand_ledezma2021',
+        '--other-set',
+        'ledezma2021',
+        '--tolerance',
+        '1.2e-4',
+    )
     assert now[0] == 0
     assert 'no effect on torque.' in now[1]
-    assert now == printed(capsys, 'crosscheck', '--hand', 'hand_ledezma2021', '--against', 'fer',
-                          '--against-set', 'ledezma2021', '--tolerance', '1.2e-4')
+    assert now == printed(
+        capsys,
+        'crosscheck',
+        '--hand',
+        'hand_ledezma2021',
+        '--against',
+        'fer',
+        '--against-set',
+        'ledezma2021',
+        '--tolerance',
+        '1.2e-4',
+    )
 
 
 def test_torques_of_the_arm_itself_are_explained(tmp_path, capsys):
     arm = load('rpr')
     states = sample_states(arm, 6, 0)
-    np.savez(tmp_path / 'box.npz', q=states.q, dq=states.dq, ddq=states.ddq,
-             tau=PinocchioModel(arm).inverse_dynamics(*states))
+    np.savez(
+        tmp_path / 'box.npz',
+        q=states.q,
+        dq=states.dq,
+        ddq=states.ddq,
+        tau=PinocchioModel(arm).inverse_dynamics(*states),
+    )
     options = ['--arm', 'rpr']
     now = printed(capsys, 'explain-torques', str(tmp_path / 'box.npz'), *options)
     assert now[0] == 0
     assert now == printed(capsys, 'crosscheck', '--torques', str(tmp_path / 'box.npz'), *options)
 
 
-@pytest.mark.parametrize('options', [
-    ('crosscheck', '--against', 'fr3', '--urdf', 'robot.urdf'),
-    ('crosscheck', '--against', 'fr3', '--html', 'page.html'),
-    ('crosscheck', '--against', 'fr3', '--states', '5'),
-    ('crosscheck', '--random', '2', '--report', 'page.html'),
-    ('crosscheck', '--random', '2', '--arm', 'fer'),
-    ('crosscheck', '--random', '2', '--gravity', '0', '0', '-9.81'),
-    ('crosscheck', '--random', '2', '--torques', 'box.npz'),
-    ('crosscheck', '--torques', 'box.npz', '--html', 'page.html'),
-    ('crosscheck', '--torques', 'box.npz', '--tolerance', '1e-3'),
-    ('crosscheck', '--tolerance', '1e-3'),
-    ('crosscheck', '--accept-unknown-inertials'),
-    ('crosscheck', '--urdf', 'robot.urdf', '--set', 'gaz2019'),
-    ('crosscheck', '--urdf', 'robot.urdf', '--report', 'page.html'),
-    ('compare', 'robot.urdf', '--set', 'gaz2019'),
-    ('compare', 'robot.urdf', '--repair', 'nearest_within_rounding'),
-    ('compare', 'robot.urdf', '--payload', '1,0,0,0'),
-    ('compare', 'fr3', '--arm-prefix', 'left_'),
-    ('compare', 'fr3', '--accept-unknown-inertials')])
+@pytest.mark.parametrize(
+    'options',
+    [
+        ('crosscheck', '--against', 'fr3', '--urdf', 'robot.urdf'),
+        ('crosscheck', '--against', 'fr3', '--html', 'page.html'),
+        ('crosscheck', '--against', 'fr3', '--states', '5'),
+        ('crosscheck', '--random', '2', '--report', 'page.html'),
+        ('crosscheck', '--random', '2', '--arm', 'fer'),
+        ('crosscheck', '--random', '2', '--gravity', '0', '0', '-9.81'),
+        ('crosscheck', '--random', '2', '--torques', 'box.npz'),
+        ('crosscheck', '--torques', 'box.npz', '--html', 'page.html'),
+        ('crosscheck', '--torques', 'box.npz', '--tolerance', '1e-3'),
+        ('crosscheck', '--tolerance', '1e-3'),
+        ('crosscheck', '--accept-unknown-inertials'),
+        ('crosscheck', '--urdf', 'robot.urdf', '--set', 'gaz2019'),
+        ('crosscheck', '--urdf', 'robot.urdf', '--report', 'page.html'),
+        ('compare', 'robot.urdf', '--set', 'gaz2019'),
+        ('compare', 'robot.urdf', '--repair', 'nearest_within_rounding'),
+        ('compare', 'robot.urdf', '--payload', '1,0,0,0'),
+        ('compare', 'fr3', '--arm-prefix', 'left_'),
+        ('compare', 'fr3', '--accept-unknown-inertials'),
+    ],
+)
 def test_options_that_cannot_be_honoured_are_refused(options, capsys):
     assert main(list(options)) == 2
     captured = capsys.readouterr()

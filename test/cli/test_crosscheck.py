@@ -26,31 +26,44 @@ def faulty_lagrange(monkeypatch):
     class Faulty(LagrangianModel):
         def gravity(self, q):
             return 1.001 * super().gravity(q)
+
     monkeypatch.setitem(formulations.FORMULATIONS, 'Lagrange', Faulty)
 
 
 def test_given_a_sound_arm_when_checked_then_all_formulations_pass(capsys):
     assert main(['crosscheck', '--arm', 'fr3', '--states', '20']) == 0
     out = capsys.readouterr().out
-    for name in ('Pinocchio', 'Newton-Euler', 'exponentials', 'Lagrange', 'coriolis_matrix',
-                 '7 wrenches', 'physical consistency'):
+    for name in (
+        'Pinocchio',
+        'Newton-Euler',
+        'exponentials',
+        'Lagrange',
+        'coriolis_matrix',
+        '7 wrenches',
+        'physical consistency',
+    ):
         assert name in out
     assert 'pass: largest difference of any two' in words(out)
 
 
 def test_given_a_faulty_formulation_when_checked_then_it_is_named_and_the_status_is_one(
-        capsys, faulty_lagrange):
+    capsys, faulty_lagrange
+):
     assert main(['crosscheck', '--states', '5']) == 1
     out = words(capsys.readouterr().out)
     assert 'MISMATCH' in out
-    assert ('Lagrange: frames, twists and wrenches of all links agree; the difference arises '
-            'where it assembles gravity, inverse_dynamics, forward_dynamics.') in out
+    assert (
+        'Lagrange: frames, twists and wrenches of all links agree; the difference arises '
+        'where it assembles gravity, inverse_dynamics, forward_dynamics.'
+    ) in out
 
 
 def test_given_files_to_write_when_checked_then_json_and_page_hold_the_figures(tmp_path, capsys):
     paths = tmp_path / 'out' / 'check.json', tmp_path / 'out' / 'check.html'
-    assert main(['crosscheck', '--states', '5', '--json', str(paths[0]), '--html',
-                 str(paths[1])]) == 0
+    assert (
+        main(['crosscheck', '--states', '5', '--json', str(paths[0]), '--html', str(paths[1])])
+        == 0
+    )
     data = json.loads(paths[0].read_text())
     assert data['passed'] is True
     assert data['formulations'] == ['Pinocchio', 'Newton-Euler', 'exponentials', 'Lagrange']
@@ -61,12 +74,15 @@ def test_given_files_to_write_when_checked_then_json_and_page_hold_the_figures(t
     assert page.count('data:image/png;base64,') == 4
     assert 'All agree' in page and 'http' not in page
     assert sorted(path.name for path in (tmp_path / 'out').iterdir()) == [
-        'check.html', 'check.json']
+        'check.html',
+        'check.json',
+    ]
     capsys.readouterr()
 
 
 def test_given_a_faulty_formulation_when_a_page_is_written_then_its_cells_are_marked(
-        tmp_path, capsys, faulty_lagrange):
+    tmp_path, capsys, faulty_lagrange
+):
     path = tmp_path / 'check.html'
     assert main(['crosscheck', '--states', '5', '--html', str(path)]) == 1
     page = path.read_text()
@@ -82,7 +98,8 @@ def test_given_random_arms_when_checked_then_their_number_and_worst_are_printed(
 
 
 def test_given_random_arms_and_a_faulty_formulation_when_checked_then_the_seeds_are_named(
-        capsys, faulty_lagrange):
+    capsys, faulty_lagrange
+):
     assert main(['crosscheck', '--random', '2']) == 1
     out = words(capsys.readouterr().out)
     assert 'seed 0: Lagrange: ' in out and 'seed 1: Lagrange: ' in out
@@ -91,8 +108,22 @@ def test_given_random_arms_and_a_faulty_formulation_when_checked_then_the_seeds_
 
 def test_given_gaz_against_the_table_when_compared_then_only_what_no_motion_shows_differs(capsys):
     # "Derivation of Franka's Inertia Parameters" against Gaz et al. 2019: four decimals.
-    assert main(['crosscheck', '--hand', 'hand_ledezma2021', '--against', 'fer', '--against-set',
-                 'ledezma2021', '--tolerance', '1.2e-4']) == 0
+    assert (
+        main(
+            [
+                'crosscheck',
+                '--hand',
+                'hand_ledezma2021',
+                '--against',
+                'fer',
+                '--against-set',
+                'ledezma2021',
+                '--tolerance',
+                '1.2e-4',
+            ]
+        )
+        == 0
+    )
     out = words(capsys.readouterr().out)
     assert out.startswith('- fer_joint1: centre of mass z is -0.04762 here and -0.0936')
     assert 'no effect on torque. fer (gaz2019, hand hand_ledezma2021) against fer: 1 diff' in out
@@ -100,8 +131,20 @@ def test_given_gaz_against_the_table_when_compared_then_only_what_no_motion_show
 
 def test_given_another_set_when_compared_then_the_status_is_one_and_json_has_all(tmp_path, capsys):
     path = tmp_path / 'differences.json'
-    assert main(['crosscheck', '--against', 'fer', '--against-set', 'franka_description',
-                 '--json', str(path)]) == 1
+    assert (
+        main(
+            [
+                'crosscheck',
+                '--against',
+                'fer',
+                '--against-set',
+                'franka_description',
+                '--json',
+                str(path),
+            ]
+        )
+        == 1
+    )
     data = json.loads(path.read_text())
     masses = [one for one in data['differences'] if one['parameter'] == 'mass']
     assert {one['place'] for one in masses} == {f'fer_joint{i}' for i in range(1, 8)}
@@ -116,7 +159,8 @@ def test_given_another_set_when_compared_then_the_status_is_one_and_json_has_all
 
 
 def test_given_a_urdf_when_compared_then_its_arm_is_found_and_its_faults_are_named(
-        tmp_path, capsys):
+    tmp_path, capsys
+):
     path = tmp_path / 'robot.urdf'
     path.write_text(write_urdf(load('fr3')).replace('0.0825 ', '0.0925 ', 1))
     assert main(['crosscheck', '--against', str(path)]) == 1
@@ -140,8 +184,20 @@ def torque_file(tmp_path, **changes):
 
 def test_given_torques_of_a_black_box_when_asked_then_the_suspects_are_listed(tmp_path, capsys):
     result = tmp_path / 'suspects.json'
-    assert main(['crosscheck', '--arm', 'rpr', '--torques', torque_file(tmp_path), '--json',
-                 str(result)]) == 1
+    assert (
+        main(
+            [
+                'crosscheck',
+                '--arm',
+                'rpr',
+                '--torques',
+                torque_file(tmp_path),
+                '--json',
+                str(result),
+            ]
+        )
+        == 1
+    )
     out = words(capsys.readouterr().out)
     assert '1. arm: gravity y 0.2 m/s^2 instead of 0 m/s^2 leaves 0.00% of the difference.' in out
     assert json.loads(result.read_text())['suspects'][0]['parameter'] == 'gravity y'
@@ -155,13 +211,20 @@ def test_given_torques_of_the_arm_itself_when_asked_then_the_status_is_zero(tmp_
     assert '1.' not in words(capsys.readouterr().out).split('rms.')[1]
 
 
-@pytest.mark.parametrize(('changes', 'sentence'), [
-    ({'tau': None}, 'has no array tau; it needs q, dq, ddq and tau'),
-    ({'tau': np.zeros((5, 3))}, 'must have one shape (count, n), at least one state; they have '
-                                'q (6, 3)'),
-    ({'tau': np.full((6, 3), np.nan)}, 'tau of joint rpr_joint1 is nan')])
+@pytest.mark.parametrize(
+    ('changes', 'sentence'),
+    [
+        ({'tau': None}, 'has no array tau; it needs q, dq, ddq and tau'),
+        (
+            {'tau': np.zeros((5, 3))},
+            'must have one shape (count, n), at least one state; they have q (6, 3)',
+        ),
+        ({'tau': np.full((6, 3), np.nan)}, 'tau of joint rpr_joint1 is nan'),
+    ],
+)
 def test_given_a_torque_file_at_fault_when_asked_then_one_sentence_says_so(
-        tmp_path, capsys, changes, sentence):
+    tmp_path, capsys, changes, sentence
+):
     assert main(['crosscheck', '--arm', 'rpr', '--torques', torque_file(tmp_path, **changes)]) == 2
     captured = capsys.readouterr()
     assert sentence in captured.err
@@ -173,20 +236,33 @@ def write_single_array(path):
         np.save(file, np.zeros(3))
 
 
-@pytest.mark.parametrize('write', [
-    lambda path: path.write_text('q, dq'), lambda path: path.write_bytes(b''),
-    write_single_array])
+@pytest.mark.parametrize(
+    'write',
+    [
+        lambda path: path.write_text('q, dq'),
+        lambda path: path.write_bytes(b''),
+        write_single_array,
+    ],
+)
 def test_given_a_file_that_is_no_archive_when_asked_then_one_sentence_says_so(
-        tmp_path, capsys, write):
+    tmp_path, capsys, write
+):
     path = tmp_path / 'box.npz'
     write(path)
     assert main(['crosscheck', '--torques', str(path)]) == 2
     assert 'cannot be read as a NumPy .npz file' in capsys.readouterr().err
 
 
-@pytest.mark.parametrize('options', [
-    ('--states', '0'), ('--states', 'many'), ('--seed', '-1'), ('--random', '0'),
-    ('--repair', 'guess')])
+@pytest.mark.parametrize(
+    'options',
+    [
+        ('--states', '0'),
+        ('--states', 'many'),
+        ('--seed', '-1'),
+        ('--random', '0'),
+        ('--repair', 'guess'),
+    ],
+)
 def test_given_an_option_out_of_range_when_checked_then_usage_is_printed(options, capsys):
     with pytest.raises(SystemExit) as exit_info:
         main(['crosscheck', *options])

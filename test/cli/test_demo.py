@@ -9,13 +9,17 @@ from franka_dynamics.cli.main import INPUT_AT_FAULT, main
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
 
-@pytest.mark.parametrize(('options', 'sentence'), [
-    (['--hold', '-1'], '--hold is -1.0; it must be above 0'),
-    (['--motion', 'nan'], '--motion is nan; it must be above 0'),
-    (['--amplitude', '100'], '--amplitude is 100.0; it must be above 0 and at most 3'),
-])
+@pytest.mark.parametrize(
+    ('options', 'sentence'),
+    [
+        (['--hold', '-1'], '--hold is -1.0; it must be above 0'),
+        (['--motion', 'nan'], '--motion is nan; it must be above 0'),
+        (['--amplitude', '100'], '--amplitude is 100.0; it must be above 0 and at most 3'),
+    ],
+)
 def test_given_a_number_at_fault_when_asked_for_then_it_is_named_at_once(
-        options, sentence, capsys, tmp_path):
+    options, sentence, capsys, tmp_path
+):
     assert main(['demo', '--output', str(tmp_path / 'out'), *options]) == INPUT_AT_FAULT
     assert sentence in capsys.readouterr().err
     assert not (tmp_path / 'out').exists()

@@ -12,7 +12,8 @@ pytest.importorskip('sympy', reason='the [symbolic] extra is not installed')
 
 
 def test_given_the_fer_when_its_kinematics_are_derived_then_r_3_and_the_numbers_are_printed(
-        capsys):
+    capsys,
+):
     assert main(['derive', '--arm', 'fer', '--kinematics']) == 0
     lines = capsys.readouterr().out.splitlines()
     assert 'r_3 = (-c1*s2*y3, -s1*s2*y3, -c2*y3 + z1)' in lines
@@ -44,20 +45,24 @@ def test_given_no_sympy_when_deriving_then_one_sentence_names_the_extra(monkeypa
             monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, 'sympy', None)
     assert main(['derive', '--arm', 'fer']) == INPUT_AT_FAULT
-    assert capsys.readouterr().err == ('franka-dynamics: Derivations in letters need sympy: pip '
-                                       "install 'franka_dynamics[symbolic]'.\n")
+    assert capsys.readouterr().err == (
+        'franka-dynamics: Derivations in letters need sympy: pip '
+        "install 'franka_dynamics[symbolic]'.\n"
+    )
 
 
 def test_given_steps_when_derived_then_the_count_is_told_and_a_page_written(tmp_path, capsys):
     file = tmp_path / 'rpr.html'
-    assert main(['derive', '--arm', 'rpr', '--steps', '--format', 'html',
-                 '--output', str(file)]) == 0
+    assert (
+        main(['derive', '--arm', 'rpr', '--steps', '--format', 'html', '--output', str(file)]) == 0
+    )
     assert '55 formulas compared, largest difference' in capsys.readouterr().err
     assert file.read_text(encoding='utf-8').startswith('<!DOCTYPE html>')
 
 
 def test_given_a_formula_that_is_wrong_when_derived_by_steps_then_the_status_is_1(
-        monkeypatch, capsys):
+    monkeypatch, capsys
+):
     from franka_dynamics.rpr import symbolic
 
     right = symbolic.analytical_jacobian()
@@ -74,9 +79,13 @@ def test_given_a_reference_frame_when_derived_then_the_header_names_it(reference
     assert 'a1 = 0.2' in printed
 
 
-@pytest.mark.parametrize('words, sentence', [
-    (['--steps', '--kinematics'], 'leave out --kinematics'),
-    (['--reference-frame', 'LOCAL'], 'is for the Jacobians of --kinematics')])
+@pytest.mark.parametrize(
+    'words, sentence',
+    [
+        (['--steps', '--kinematics'], 'leave out --kinematics'),
+        (['--reference-frame', 'LOCAL'], 'is for the Jacobians of --kinematics'),
+    ],
+)
 def test_given_options_that_clash_when_derived_then_one_sentence_refuses(words, sentence, capsys):
     assert main(['derive', *words]) == INPUT_AT_FAULT
     assert sentence in capsys.readouterr().err

@@ -39,8 +39,9 @@ def test_given_space_when_described_then_the_origins_of_the_pose_are_printed(cap
 
 
 def test_given_json_when_described_then_it_parses_and_holds_the_pose(capsys):
-    data = json.loads(printed(capsys, '--arm', 'rpr', '--frame', 'space', '--json',
-                              '--q', '0.5', '-0.1', '0.7'))
+    data = json.loads(
+        printed(capsys, '--arm', 'rpr', '--frame', 'space', '--json', '--q', '0.5', '-0.1', '0.7')
+    )
     assert data['q'] == [0.5, -0.1, 0.7]
     assert data['convention'] == 'standard'
     assert len(data['links']) == 3
@@ -53,20 +54,29 @@ def test_given_a_plot_when_described_then_the_picture_is_written(tmp_path, capsy
     assert path.stat().st_size > 10_000
 
 
-@pytest.mark.parametrize(('words', 'expected'), [
-    (['zero'], np.zeros(7)), (['home'], load('fer').home),
-    (['0', '1', '2', '3', '4', '5', '-6'], [0, 1, 2, 3, 4, 5, -6])])
+@pytest.mark.parametrize(
+    ('words', 'expected'),
+    [
+        (['zero'], np.zeros(7)),
+        (['home'], load('fer').home),
+        (['0', '1', '2', '3', '4', '5', '-6'], [0, 1, 2, 3, 4, 5, -6]),
+    ],
+)
 def test_given_pose_words_when_read_then_they_are_joint_positions(words, expected):
     np.testing.assert_array_equal(pose(load('fer'), words), expected)
 
 
-@pytest.mark.parametrize(('words', 'sentence'), [
-    (['--q', 'up'], '--q takes zero, home or 7 numbers; got up.'),
-    (['--q', '1', '2'], '--q has shape (2,), expected (7,): one value per joint of fer'),
-    (['--q', 'nan', '0', '0', '0', '0', '0', '0'], '--q of joint fer_joint1 is nan'),
-    (['--about', 'space_origin'], '--about space_origin needs --frame space'),
-    (['--plot', 'arm.xyz'], "'xyz' is no picture format"),
-    (['--set', 'gaz'], "no inertial set 'gaz'")])
+@pytest.mark.parametrize(
+    ('words', 'sentence'),
+    [
+        (['--q', 'up'], '--q takes zero, home or 7 numbers; got up.'),
+        (['--q', '1', '2'], '--q has shape (2,), expected (7,): one value per joint of fer'),
+        (['--q', 'nan', '0', '0', '0', '0', '0', '0'], '--q of joint fer_joint1 is nan'),
+        (['--about', 'space_origin'], '--about space_origin needs --frame space'),
+        (['--plot', 'arm.xyz'], "'xyz' is no picture format"),
+        (['--set', 'gaz'], "no inertial set 'gaz'"),
+    ],
+)
 def test_given_input_at_fault_when_described_then_one_sentence_says_so(words, sentence, capsys):
     assert main(['describe', *words]) == INPUT_AT_FAULT
     captured = capsys.readouterr()

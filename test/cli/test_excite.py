@@ -17,7 +17,8 @@ QUICK = ['--draws', '3', '--iterations', '2', '--period', '8']
 
 
 def test_given_the_message_when_planned_by_the_node_then_it_is_accepted_and_followed(
-        tmp_path, capsys):
+    tmp_path, capsys
+):
     out = tmp_path / 'excitation.yaml'
     picture = tmp_path / 'excitation.png'
     assert main(['excite', '--output', str(out), '--picture', str(picture), *QUICK]) == 0
@@ -30,32 +31,61 @@ def test_given_the_message_when_planned_by_the_node_then_it_is_accepted_and_foll
     arm = load('fer')
     assert message['joint_names'] == list(arm.joint_names)
     points = message['points']
-    times = np.array([point['time_from_start']['sec'] + 1e-9 * point['time_from_start']['nanosec']
-                      for point in points])
+    times = np.array(
+        [
+            point['time_from_start']['sec'] + 1e-9 * point['time_from_start']['nanosec']
+            for point in points
+        ]
+    )
     np.testing.assert_allclose(times, np.arange(201) / 25.0, rtol=0.0, atol=1e-9)
-    columns = [np.array([point[field] for point in points])
-               for field in ('positions', 'velocities', 'accelerations')]
+    columns = [
+        np.array([point[field] for point in points])
+        for field in ('positions', 'velocities', 'accelerations')
+    ]
     request = TrajectoryRequest(tuple(message['joint_names']), times, *columns)
     zeros = np.zeros(7)
     planned = plan(request, arm, 0.0, ReferencePoint(arm.home, zeros, zeros))
     # Between points, which the node interpolates, it is still the series: 0.04 s apart.
     middle = planned.sample(4.02)
-    np.testing.assert_allclose(middle.q, 0.5 * (columns[0][100] + columns[0][101]),
-                               rtol=0.0, atol=2e-3)
+    np.testing.assert_allclose(
+        middle.q, 0.5 * (columns[0][100] + columns[0][101]), rtol=0.0, atol=2e-3
+    )
     np.testing.assert_allclose(columns[1][[0, -1]], 0.0, rtol=0.0, atol=1e-6)
 
 
 def test_given_bags_are_complemented_by_the_motion(simulate, tmp_path, capsys):
     write_recording(simulate(load('fer'), duration=10.0), tmp_path / 'bag')
-    assert main(['excite', '--output', str(tmp_path / 'excitation.yaml'), *QUICK,
-                 '--given', str(tmp_path / 'bag')]) == 0
+    assert (
+        main(
+            [
+                'excite',
+                '--output',
+                str(tmp_path / 'excitation.yaml'),
+                *QUICK,
+                '--given',
+                str(tmp_path / 'bag'),
+            ]
+        )
+        == 0
+    )
     assert 'after 10 times 8 s and 1 given bags' in ' '.join(capsys.readouterr().out.split())
 
 
 def test_given_a_rehearsal_when_run_then_the_hidden_hand_is_identified(tmp_path, capsys):
     folder = tmp_path / 'rehearsal'
-    assert main(['excite', '--output', str(tmp_path / 'excitation.yaml'), *QUICK,
-                 '--rehearse', str(folder)]) == 0
+    assert (
+        main(
+            [
+                'excite',
+                '--output',
+                str(tmp_path / 'excitation.yaml'),
+                *QUICK,
+                '--rehearse',
+                str(folder),
+            ]
+        )
+        == 0
+    )
     assert sorted(path.name for path in folder.iterdir()) == ['arm.yaml', 'bag', 'report.html']
     found, truth = load(folder / 'arm.yaml'), load('fer', hand='franka_hand')
     q = np.array([truth.home, truth.home + 0.2])
@@ -64,19 +94,24 @@ def test_given_a_rehearsal_when_run_then_the_hidden_hand_is_identified(tmp_path,
     np.testing.assert_allclose(held, NewtonEulerModel(truth).gravity(q), rtol=0.0, atol=0.15)
 
 
-@pytest.mark.parametrize(('options', 'sentence'), [
-    (['--period', '0'], 'The period is 0.0 s; it must be positive'),
-    (['--harmonics', '1'], '1 harmonics leave no motion'),
-    (['--harmonics', '0'], 'harmonics leave no motion'),
-    (['--fraction', '0'], 'The fraction of the limits is 0.0'),
-    (['--start', '0', '0'], 'start has shape (2,), expected (7,)'),
-    (['--table', '0.6'], 'The start pose is beyond a limit or too near to the table'),
-    (['--draws', '0'], '--draws and --iterations must be at least 1'),
-])
+@pytest.mark.parametrize(
+    ('options', 'sentence'),
+    [
+        (['--period', '0'], 'The period is 0.0 s; it must be positive'),
+        (['--harmonics', '1'], '1 harmonics leave no motion'),
+        (['--harmonics', '0'], 'harmonics leave no motion'),
+        (['--fraction', '0'], 'The fraction of the limits is 0.0'),
+        (['--start', '0', '0'], 'start has shape (2,), expected (7,)'),
+        (['--table', '0.6'], 'The start pose is beyond a limit or too near to the table'),
+        (['--draws', '0'], '--draws and --iterations must be at least 1'),
+    ],
+)
 def test_given_an_option_at_fault_when_excited_then_one_sentence_says_so(
-        tmp_path, capsys, options, sentence):
-    assert main(['excite', '--output', str(tmp_path / 'x.yaml'), *QUICK, *options]) \
-        == INPUT_AT_FAULT
+    tmp_path, capsys, options, sentence
+):
+    assert (
+        main(['excite', '--output', str(tmp_path / 'x.yaml'), *QUICK, *options]) == INPUT_AT_FAULT
+    )
     captured = capsys.readouterr()
     assert sentence in captured.err
     assert captured.err.count('\n') == 1

@@ -12,7 +12,8 @@ pytest.importorskip('matplotlib')
 
 
 def test_given_the_default_motion_when_run_then_the_table_holds_the_computed_torques(
-        tmp_path, capsys):
+    tmp_path, capsys
+):
     assert main(['five-bar', '--samples', '21', '--output', str(tmp_path)]) == 0
     out = capsys.readouterr().out
     assert 'loop open by at most' in out
@@ -26,25 +27,32 @@ def test_given_the_default_motion_when_run_then_the_table_holds_the_computed_tor
 
     def height(motors):
         poses = chain.tree.poses(chain.assemble(motors, last))
-        return sum(9.81 * (pose[:3, :3] @ link.first_moment)[2]
-                   for pose, link in zip(poses, chain.tree.inertias))
-    slope = [(height(last[[0, 3]] + step * unit) - height(last[[0, 3]] - step * unit))
-             / (2 * step) for unit in np.eye(2)]
-    np.testing.assert_allclose([rows['tau1_Nm'][-1], rows['tau4_Nm'][-1]], slope, rtol=0.0,
-                               atol=1e-7)
+        return sum(
+            9.81 * (pose[:3, :3] @ link.first_moment)[2]
+            for pose, link in zip(poses, chain.tree.inertias)
+        )
+
+    slope = [
+        (height(last[[0, 3]] + step * unit) - height(last[[0, 3]] - step * unit)) / (2 * step)
+        for unit in np.eye(2)
+    ]
+    np.testing.assert_allclose(
+        [rows['tau1_Nm'][-1], rows['tau4_Nm'][-1]], slope, rtol=0.0, atol=1e-7
+    )
 
 
 def test_given_a_path_out_of_reach_when_run_then_one_sentence_says_where(tmp_path, capsys):
-    status = main(['five-bar', '--end', '120', '20', '--samples', '21', '--output',
-                   str(tmp_path)])
+    status = main(['five-bar', '--end', '120', '20', '--samples', '21', '--output', str(tmp_path)])
     assert status == INPUT_AT_FAULT
     error = capsys.readouterr().err
     assert 'The loops cannot be closed' in error or 'do not determine the passive' in error
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize(('option', 'value', 'message'), [
-    ('--samples', '1', '1 instants are no motion'), ('--duration', '0', 'not a positive time')])
+@pytest.mark.parametrize(
+    ('option', 'value', 'message'),
+    [('--samples', '1', '1 instants are no motion'), ('--duration', '0', 'not a positive time')],
+)
 def test_given_no_motion_when_run_then_the_option_is_named(option, value, message, capsys):
     with pytest.raises(SystemExit) as exit_info:
         main(['five-bar', option, value])

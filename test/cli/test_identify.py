@@ -27,16 +27,35 @@ FRICTION = ViscousCoulombFriction(np.full(7, 0.2), np.full(7, 0.3), np.full(7, 0
 @pytest.fixture
 def bag(simulate, tmp_path):
     path = tmp_path / 'bag'
-    write_recording(simulate(drawn_around(FER, 0), duration=30.0, friction=FRICTION, noise=0.2),
-                    path)
+    write_recording(
+        simulate(drawn_around(FER, 0), duration=30.0, friction=FRICTION, noise=0.2), path
+    )
     return path
 
 
 def test_given_a_real_arm_when_identified_then_the_file_predicts_what_was_reported(
-        fer_recording_path, tmp_path, capsys):
+    fer_recording_path, tmp_path, capsys
+):
     out, page, figures = (tmp_path / name for name in ('my_arm.yaml', 'page.html', 'all.json'))
-    assert main(['identify', str(fer_recording_path), '--arm', 'fer', '--out', str(out),
-                 '--report', str(page), '--json', str(figures), '--require', '0.41']) == 0
+    assert (
+        main(
+            [
+                'identify',
+                str(fer_recording_path),
+                '--arm',
+                'fer',
+                '--out',
+                str(out),
+                '--report',
+                str(page),
+                '--json',
+                str(figures),
+                '--require',
+                '0.41',
+            ]
+        )
+        == 0
+    )
     data = json.loads(figures.read_text())
     scores = {one['name']: one for one in data['scores']}
     for name in ('base parameters', 'consistent'):
@@ -48,11 +67,13 @@ def test_given_a_real_arm_when_identified_then_the_file_predicts_what_was_report
     arm = load(out)
     assert arm.inertial_set == 'identified'
     assert arm.inconsistencies() == ()
-    motion = prepare(read_recording(fer_recording_path, arm.joint_names),
-                     columns=friction_column(arm.friction))
+    motion = prepare(
+        read_recording(fer_recording_path, arm.joint_names), columns=friction_column(arm.friction)
+    )
     # Ten digits are written.
-    assert fit(arm, motion).whole.whole == pytest.approx(scores['consistent']['train']['E'],
-                                                         rel=1e-8)
+    assert fit(arm, motion).whole.whole == pytest.approx(
+        scores['consistent']['train']['E'], rel=1e-8
+    )
     html = page.read_text()
     assert html.count('data:image/png;base64,') == 3
     said = 'On 5 stretches, each predicted from the others, the identified arm has E = 0.37'
@@ -71,14 +92,31 @@ def test_given_a_written_arm_when_replayed_then_the_verb_says_the_same(bag, tmp_
     # The physics engine refuses a body that cannot be.
     ArmSimulation(load(out), SimulationSettings(friction=True))
     replayed = tmp_path / 'replay.json'
-    assert main(['replay', str(bag), '--arm', str(out), '--hand', 'none', '--no-plots',
-                 '--json', str(replayed), '--require', '0.35']) == 0
+    assert (
+        main(
+            [
+                'replay',
+                str(bag),
+                '--arm',
+                str(out),
+                '--hand',
+                'none',
+                '--no-plots',
+                '--json',
+                str(replayed),
+                '--require',
+                '0.35',
+            ]
+        )
+        == 0
+    )
     data = json.loads(replayed.read_text())
     assert data['best'] == {'inertial_set': 'identified', 'hand': 'none'}
     scores = {one['name']: one for one in json.loads(figures.read_text())['scores']}
     # One figure, said the same way by both: the file's friction counts.
     assert f'E = {scores["consistent"]["train"]["E"]:.3f} N m' in ' '.join(
-        capsys.readouterr().out.split())
+        capsys.readouterr().out.split()
+    )
 
 
 def test_given_sigmoid_friction_when_identified_then_the_file_holds_it(bag, tmp_path, capsys):
@@ -97,18 +135,20 @@ def test_an_arm_no_better_than_published_is_not_written(simulate, tmp_path, caps
     assert 'the identified arm is NOT better by more than the spread' in printed
     assert 'no arm file was written; --anyway writes it nevertheless.' in printed
     assert main(['identify', str(bag), '--out', str(out), '--anyway']) == 0
-    assert 'NOT better than the best published set' in ' '.join(
-        out.read_text().split())
+    assert 'NOT better than the best published set' in ' '.join(out.read_text().split())
 
 
 def test_a_payload_that_was_named_is_not_in_the_file(simulate, tmp_path):
     payload = '1.5,0.0,0.0,0.05,0.004,0.0,0.0,0.004,0.0,0.002'
     drawn = drawn_around(FER, 0)
     path, out = tmp_path / 'loaded', tmp_path / 'arm.yaml'
-    write_recording(simulate(drawn.with_payload(read_payload(payload)), duration=30.0,
-                             friction=FRICTION, noise=0.2), path)
-    assert main(['identify', str(path), '--payload', payload, '--out', str(out),
-                 '--anyway']) == 0
+    write_recording(
+        simulate(
+            drawn.with_payload(read_payload(payload)), duration=30.0, friction=FRICTION, noise=0.2
+        ),
+        path,
+    )
+    assert main(['identify', str(path), '--payload', payload, '--out', str(out), '--anyway']) == 0
     q = FER.home
     gravity = NewtonEulerModel(load(out)).gravity(q)
     # The payload alone makes 8 N m on joint 2; the identified arm misses by the noise.
@@ -119,10 +159,24 @@ def test_a_payload_that_was_named_is_not_in_the_file(simulate, tmp_path):
 
 def test_bags_named_as_unseen_decide(simulate, bag, tmp_path, capsys):
     unseen, out, figures = (tmp_path / name for name in ('unseen', 'my_arm.yaml', 'all.json'))
-    write_recording(simulate(drawn_around(FER, 0), duration=20.0, friction=FRICTION, noise=0.2,
-                             seed=1), unseen)
-    assert main(['identify', str(bag), '--test', str(unseen), '--out', str(out),
-                 '--json', str(figures)]) == 0
+    write_recording(
+        simulate(drawn_around(FER, 0), duration=20.0, friction=FRICTION, noise=0.2, seed=1), unseen
+    )
+    assert (
+        main(
+            [
+                'identify',
+                str(bag),
+                '--test',
+                str(unseen),
+                '--out',
+                str(out),
+                '--json',
+                str(figures),
+            ]
+        )
+        == 0
+    )
     data = json.loads(figures.read_text())
     assert data['unseen_bags'] == ['unseen']
     assert all(part['name'].startswith('unseen, stretch') for part in data['scores'][0]['parts'])
@@ -134,8 +188,9 @@ def test_bags_named_as_unseen_decide(simulate, bag, tmp_path, capsys):
 def test_a_hand_that_was_not_named_ends_it_with_one_sentence(simulate, tmp_path, capsys):
     bag, out = tmp_path / 'bag', tmp_path / 'my_arm.yaml'
     held = load('fer', hand='franka_hand')
-    write_recording(simulate(drawn_around(held, 0), duration=20.0, friction=FRICTION, noise=0.2),
-                    bag)
+    write_recording(
+        simulate(drawn_around(held, 0), duration=20.0, friction=FRICTION, noise=0.2), bag
+    )
     assert main(['identify', str(bag), '--out', str(out)]) == INPUT_AT_FAULT
     captured = capsys.readouterr()
     assert 'bag: A hand seems to be on: ' in captured.err
@@ -157,8 +212,9 @@ def test_given_a_bound_on_e_when_missed_then_no_arm_file_is_written(bag, tmp_pat
 
 def test_given_several_bags_when_identified_then_all_are_counted(simulate, bag, tmp_path, capsys):
     other = tmp_path / 'other'
-    write_recording(simulate(drawn_around(FER, 0), duration=30.0, friction=FRICTION, noise=0.2,
-                             seed=1), other)
+    write_recording(
+        simulate(drawn_around(FER, 0), duration=30.0, friction=FRICTION, noise=0.2, seed=1), other
+    )
     figures = tmp_path / 'all.json'
     assert main(['identify', str(bag), str(other), '--json', str(figures), '--also-at']) == 0
     data = json.loads(figures.read_text())
@@ -167,7 +223,8 @@ def test_given_several_bags_when_identified_then_all_are_counted(simulate, bag, 
 
 
 def test_given_bags_of_two_arms_when_identified_then_both_are_named(
-        simulate, bag, tmp_path, capsys):
+    simulate, bag, tmp_path, capsys
+):
     panda = tuple(f'panda_joint{i}' for i in range(1, 8))
     write_recording(replace(simulate(FER), joint_names=panda), tmp_path / 'panda')
     assert main(['identify', str(bag), str(tmp_path / 'panda')]) == INPUT_AT_FAULT
@@ -176,14 +233,18 @@ def test_given_bags_of_two_arms_when_identified_then_both_are_named(
     assert 'from panda_joint1 ...: these are different arms' in error
 
 
-@pytest.mark.parametrize(('options', 'sentence'), [
-    (['--pull', '-1'], 'The strength of the pull is -1.0; it must be positive'),
-    (['--mass-factor', '1'], 'The mass factor is 1.0; it must be above 1'),
-    (['--friction-width', '0'], 'The width of Coulomb friction is 0.0 rad/s'),
-    (['--out', '.'], 'is a folder; give the name of a file to be written'),
-])
+@pytest.mark.parametrize(
+    ('options', 'sentence'),
+    [
+        (['--pull', '-1'], 'The strength of the pull is -1.0; it must be positive'),
+        (['--mass-factor', '1'], 'The mass factor is 1.0; it must be above 1'),
+        (['--friction-width', '0'], 'The width of Coulomb friction is 0.0 rad/s'),
+        (['--out', '.'], 'is a folder; give the name of a file to be written'),
+    ],
+)
 def test_given_an_option_at_fault_when_identified_then_one_sentence_says_so(
-        bag, capsys, options, sentence):
+    bag, capsys, options, sentence
+):
     assert main(['identify', str(bag), *options]) == INPUT_AT_FAULT
     captured = capsys.readouterr()
     assert sentence in captured.err

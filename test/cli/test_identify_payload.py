@@ -15,7 +15,8 @@ from franka_dynamics.recordings.rosbag_writer import write_recording
 
 FER = load('fer')
 ONE_KG = LinkInertia.from_center_of_mass(
-    1.0, [0.02, -0.03, 0.08], [0.003, 0.0, 0.0, 0.004, 0.0, 0.002])
+    1.0, [0.02, -0.03, 0.08], [0.003, 0.0, 0.0, 0.004, 0.0, 0.002]
+)
 
 
 @pytest.fixture
@@ -26,7 +27,8 @@ def bags(simulate, tmp_path):
 
 
 def test_given_two_bags_when_identified_then_the_parameter_file_holds_the_payload(
-        bags, tmp_path, capsys):
+    bags, tmp_path, capsys
+):
     out, figures = tmp_path / 'payload.yaml', tmp_path / 'all.json'
     assert main(['identify-payload', *bags, '--output', str(out), '--json', str(figures)]) == 0
     payload = yaml.safe_load(out.read_text())['/**']['ros__parameters']['payload']
@@ -40,8 +42,20 @@ def test_given_two_bags_when_identified_then_the_parameter_file_holds_the_payloa
 
 def test_given_bags_swapped_when_identified_then_one_sentence_asks(bags, tmp_path, capsys):
     without, loaded = bags[1], bags[3]
-    assert main(['identify-payload', '--without', loaded, '--with', without, '--output',
-                 str(tmp_path / 'payload.yaml')]) == INPUT_AT_FAULT
+    assert (
+        main(
+            [
+                'identify-payload',
+                '--without',
+                loaded,
+                '--with',
+                without,
+                '--output',
+                str(tmp_path / 'payload.yaml'),
+            ]
+        )
+        == INPUT_AT_FAULT
+    )
     error = capsys.readouterr().err
     assert 'Are the recordings with and without it swapped' in error
     assert error.count('\n') == 1

@@ -27,8 +27,14 @@ def log(tmp_path):
     dq, ddq = 0.6 * np.cos(2.0 * time[:, None]) * np.ones(7), -4.0 * (q - FER.home)
     effort = NewtonEulerModel(FER).inverse_dynamics(q, dq, ddq) + FER.friction.torque(dq)
     path = tmp_path / 'log.csv'
-    np.savetxt(path, np.column_stack([time, q, dq, effort]), delimiter=',', header=HEADER,
-               comments='', fmt='%.17e')
+    np.savetxt(
+        path,
+        np.column_stack([time, q, dq, effort]),
+        delimiter=',',
+        header=HEADER,
+        comments='',
+        fmt='%.17e',
+    )
     return path
 
 
@@ -46,13 +52,16 @@ def test_the_columns_of_a_log_are_listed(log, capsys):
     assert 't, q1, q2' in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(('options', 'sentence'), [
-    (COLUMNS[:4], '--velocity is missing; it has t, q1, q2'),
-    (COLUMNS[2:], 'either the stamp column or the rate'),
-    ((*COLUMNS, '--effort-unit', 'A'), 'needs a torque constant'),
-    ((*COLUMNS, '--effort-unit', 'A', '--torque-constant', '1', '2'), 'one per joint; got 2'),
-    ((*COLUMNS, '--arm', 'rpr', '--joint-names', 'a'), '--joint-names has 1 names'),
-])
+@pytest.mark.parametrize(
+    ('options', 'sentence'),
+    [
+        (COLUMNS[:4], '--velocity is missing; it has t, q1, q2'),
+        (COLUMNS[2:], 'either the stamp column or the rate'),
+        ((*COLUMNS, '--effort-unit', 'A'), 'needs a torque constant'),
+        ((*COLUMNS, '--effort-unit', 'A', '--torque-constant', '1', '2'), 'one per joint; got 2'),
+        ((*COLUMNS, '--arm', 'rpr', '--joint-names', 'a'), '--joint-names has 1 names'),
+    ],
+)
 def test_incomplete_options_get_one_sentence(log, options, sentence, capsys):
     assert main(['import-recording', str(log), *options]) == 2
     error = capsys.readouterr().err
@@ -60,11 +69,14 @@ def test_incomplete_options_get_one_sentence(log, options, sentence, capsys):
     assert error.count('\n') == 1
 
 
-@pytest.mark.parametrize(('columns', 'sentence'), [
-    ((*COLUMNS, '--position-unit', 'rad'), ''),
-    ((*COLUMNS[:4], '--velocity', 'tau{}', '--effort', 'tau{}'), 'look like deg/s'),
-    ((*COLUMNS[:2], '--position', 'tau{}', *COLUMNS[4:]), 'look like degrees'),
-])
+@pytest.mark.parametrize(
+    ('columns', 'sentence'),
+    [
+        ((*COLUMNS, '--position-unit', 'rad'), ''),
+        ((*COLUMNS[:4], '--velocity', 'tau{}', '--effort', 'tau{}'), 'look like deg/s'),
+        ((*COLUMNS[:2], '--position', 'tau{}', *COLUMNS[4:]), 'look like degrees'),
+    ],
+)
 def test_columns_mixed_up_are_warned_of(log, columns, sentence, tmp_path, capsys):
     assert main(['import-recording', str(log), *columns, '--output', str(tmp_path / 'b')]) == 0
     out = ' '.join(capsys.readouterr().out.split())
@@ -74,11 +86,28 @@ def test_columns_mixed_up_are_warned_of(log, columns, sentence, tmp_path, capsys
 
 def test_a_real_recording_returns_from_csv_to_the_bit(fer_recording_path, tmp_path):
     real = read_recording(fer_recording_path, FER.joint_names)
-    np.savetxt(tmp_path / 'real.csv', np.column_stack(
-        [real.stamp_ns, np.degrees(real.q), real.dq, real.effort]), delimiter=';',
-        header=HEADER.replace(',', ';'), comments='', fmt='%.17e')
-    assert main(['import-recording', str(tmp_path / 'real.csv'), *COLUMNS, '--stamp-unit', 'ns',
-                 '--position-unit', 'deg']) == 0
+    np.savetxt(
+        tmp_path / 'real.csv',
+        np.column_stack([real.stamp_ns, np.degrees(real.q), real.dq, real.effort]),
+        delimiter=';',
+        header=HEADER.replace(',', ';'),
+        comments='',
+        fmt='%.17e',
+    )
+    assert (
+        main(
+            [
+                'import-recording',
+                str(tmp_path / 'real.csv'),
+                *COLUMNS,
+                '--stamp-unit',
+                'ns',
+                '--position-unit',
+                'deg',
+            ]
+        )
+        == 0
+    )
     back = read_recording(tmp_path / 'real', FER.joint_names)
     np.testing.assert_array_equal(back.stamp_ns, real.stamp_ns)
     np.testing.assert_allclose(back.q, real.q, rtol=1e-15)
@@ -90,9 +119,32 @@ def test_random_states_need_no_arm_of_ours(tmp_path):
     states = sample_states(FER, 40, seed=1)
     np.save(tmp_path / 'log.npy', np.column_stack([part[:, :6] for part in states]))
     arm_file = tmp_path / 'six.yaml'
-    arm_file.write_text(arm_file_text(replace(
-        FER, joints=FER.joints[:6], links=FER.links[:6], home=None, friction=None)))
-    assert main(['import-recording', str(tmp_path / 'log.npy'), '--arm', str(arm_file),
-                 '--joint-names', *'abcdef', '--rate', '500', '--position', '1-6',
-                 '--velocity', '7-12', '--effort', '13-18', '--effort-unit', 'raw']) == 0
+    arm_file.write_text(
+        arm_file_text(
+            replace(FER, joints=FER.joints[:6], links=FER.links[:6], home=None, friction=None)
+        )
+    )
+    assert (
+        main(
+            [
+                'import-recording',
+                str(tmp_path / 'log.npy'),
+                '--arm',
+                str(arm_file),
+                '--joint-names',
+                *'abcdef',
+                '--rate',
+                '500',
+                '--position',
+                '1-6',
+                '--velocity',
+                '7-12',
+                '--effort',
+                '13-18',
+                '--effort-unit',
+                'raw',
+            ]
+        )
+        == 0
+    )
     assert read_recording(tmp_path / 'log', tuple('abcdef')).duration == pytest.approx(0.078)

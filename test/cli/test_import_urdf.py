@@ -12,36 +12,52 @@ from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.urdf.writer import write_urdf
 
 BOTH = pytest.mark.parametrize('convention', ['modified', 'standard'])
-INERTIAL = ('<inertial><origin xyz="0.02 0.01 0.1" rpy="0.1 0.2 0.3"/><mass value="2"/>'
-            '<inertia ixx="0.02" ixy="0.001" ixz="0" iyy="0.03" iyz="0.002" izz="0.025"/>'
-            '</inertial>')
+INERTIAL = (
+    '<inertial><origin xyz="0.02 0.01 0.1" rpy="0.1 0.2 0.3"/><mass value="2"/>'
+    '<inertia ixx="0.02" ixy="0.001" ixz="0" iyy="0.03" iyz="0.002" izz="0.025"/>'
+    '</inertial>'
+)
 
 
-def six_axes(angle='1.5707963267948966', limits='<limit effort="9" velocity="3" lower="-2" '
-             'upper="2"/>', extra=''):
+def six_axes(
+    angle='1.5707963267948966',
+    limits='<limit effort="9" velocity="3" lower="-2" upper="2"/>',
+    extra='',
+):
     """Return a six-axis arm with parallel shoulder and elbow axes and a spherical wrist."""
-    joints = [('0 0 0.4', '0 0 0', '0 0 1'), ('0.1 0.05 0', f'0 {angle} 0', '0 1 0'),
-              ('0.5 0 0', '0 0 0', '0 1 0'), ('0.1 0 0.05', f'{angle} 0 0', '1 0 0'),
-              ('0.4 0 0', '0 0 0', '0 1 0'), ('0.1 0 0', '0 0 0', '1 0 0')]
+    joints = [
+        ('0 0 0.4', '0 0 0', '0 0 1'),
+        ('0.1 0.05 0', f'0 {angle} 0', '0 1 0'),
+        ('0.5 0 0', '0 0 0', '0 1 0'),
+        ('0.1 0 0.05', f'{angle} 0 0', '1 0 0'),
+        ('0.4 0 0', '0 0 0', '0 1 0'),
+        ('0.1 0 0', '0 0 0', '1 0 0'),
+    ]
     parts = ['<robot name="six"><link name="link0"/>']
     for i, (xyz, rpy, axis) in enumerate(joints, start=1):
-        parts.append(f'<link name="link{i}">{INERTIAL}</link><joint name="r_axis{i}" '
-                     f'type="revolute"><parent link="link{i - 1}"/><child link="link{i}"/>'
-                     f'<origin xyz="{xyz}" rpy="{rpy}"/><axis xyz="{axis}"/>{limits}</joint>')
-    parts.append('<link name="tool0"/><joint name="tool" type="fixed"><parent link="link6"/>'
-                 '<child link="tool0"/><origin xyz="0 0 0.1" rpy="0 0.3 0"/></joint>')
+        parts.append(
+            f'<link name="link{i}">{INERTIAL}</link><joint name="r_axis{i}" '
+            f'type="revolute"><parent link="link{i - 1}"/><child link="link{i}"/>'
+            f'<origin xyz="{xyz}" rpy="{rpy}"/><axis xyz="{axis}"/>{limits}</joint>'
+        )
+    parts.append(
+        '<link name="tool0"/><joint name="tool" type="fixed"><parent link="link6"/>'
+        '<child link="tool0"/><origin xyz="0 0 0.1" rpy="0 0.3 0"/></joint>'
+    )
     return ''.join(parts) + extra + '</robot>'
 
 
 def run(tmp_path, text, *options):
     (tmp_path / 'a.urdf').write_text(text, encoding='utf-8')
-    return main(['import-urdf', str(tmp_path / 'a.urdf'), '--out', str(tmp_path / 'a.yaml'),
-                 *options])
+    return main(
+        ['import-urdf', str(tmp_path / 'a.urdf'), '--out', str(tmp_path / 'a.yaml'), *options]
+    )
 
 
 @BOTH
 def test_given_another_makers_arm_when_imported_then_it_moves_and_weighs_as_pinocchio_says(
-        convention, tmp_path, capsys):
+    convention, tmp_path, capsys
+):
     text = six_axes()
     assert run(tmp_path, text, '--convention', convention) == 0
     assert 'pass: ' in capsys.readouterr().out
@@ -51,12 +67,16 @@ def test_given_another_makers_arm_when_imported_then_it_moves_and_weighs_as_pino
     rng = np.random.default_rng(3)
     for q, dq, ddq in rng.uniform(-2.0, 2.0, (10, 3, 6)):
         expected = pin.rnea(model, data, q, dq, ddq)
-        np.testing.assert_allclose(arm.inverse_dynamics(q, dq, ddq), expected, rtol=0.0,
-                                   atol=1e-11)
+        np.testing.assert_allclose(
+            arm.inverse_dynamics(q, dq, ddq), expected, rtol=0.0, atol=1e-11
+        )
         pin.framesForwardKinematics(model, data, q)
-        np.testing.assert_allclose(arm.frames(q)[-1],
-                                   data.oMf[model.getFrameId('tool0')].homogeneous, rtol=0.0,
-                                   atol=1e-13)
+        np.testing.assert_allclose(
+            arm.frames(q)[-1],
+            data.oMf[model.getFrameId('tool0')].homogeneous,
+            rtol=0.0,
+            atol=1e-13,
+        )
 
 
 def test_given_a_shipped_arm_when_imported_then_its_own_table_comes_back(tmp_path):
@@ -66,8 +86,9 @@ def test_given_a_shipped_arm_when_imported_then_its_own_table_comes_back(tmp_pat
     assert [joint.row for joint in imported.joints] == [joint.row for joint in fr3.joints]
     assert (imported.flange, imported.joint_names) == (fr3.flange, fr3.joint_names)
     expected = load('fr3', hand='franka_hand').links[-1]
-    np.testing.assert_allclose(imported.links[-1].parameters(), expected.parameters(), rtol=0.0,
-                               atol=1e-14)
+    np.testing.assert_allclose(
+        imported.links[-1].parameters(), expected.parameters(), rtol=0.0, atol=1e-14
+    )
 
 
 def test_given_an_imported_arm_when_crosschecked_then_it_passes(tmp_path):
@@ -84,9 +105,11 @@ def test_given_angles_of_five_digits_when_imported_then_the_deviation_is_said(tm
 
 
 def test_given_a_gripper_when_imported_then_it_is_carried_and_said(tmp_path, capsys):
-    finger = (f'<link name="left_finger">{INERTIAL}</link><joint name="drive" type="prismatic">'
-              '<parent link="tool0"/><child link="left_finger"/><axis xyz="0 1 0"/>'
-              '<limit effort="9" velocity="1" lower="0.01" upper="0.04"/></joint>')
+    finger = (
+        f'<link name="left_finger">{INERTIAL}</link><joint name="drive" type="prismatic">'
+        '<parent link="tool0"/><child link="left_finger"/><axis xyz="0 1 0"/>'
+        '<limit effort="9" velocity="1" lower="0.01" upper="0.04"/></joint>'
+    )
     assert run(tmp_path, six_axes(extra=finger)) == 0
     assert 'note: drive: taken for a gripper' in capsys.readouterr().out
     np.testing.assert_allclose(load(tmp_path / 'a.yaml').links[-1].mass, 4.0, rtol=0.0, atol=1e-14)
@@ -101,7 +124,7 @@ def test_given_joints_without_limits_when_imported_then_none_are_assumed(tmp_pat
 
 def test_given_a_link_that_no_body_could_be_when_imported_then_it_is_said(tmp_path, capsys):
     assert run(tmp_path, six_axes().replace('ixx="0.02"', 'ixx="0.2"', 1)) == 0
-    assert ('note: the link behind r_axis1 is not physical' in capsys.readouterr().out)
+    assert 'note: the link behind r_axis1 is not physical' in capsys.readouterr().out
 
 
 def test_given_no_mass_when_imported_then_it_is_said(tmp_path, capsys):
@@ -111,8 +134,10 @@ def test_given_no_mass_when_imported_then_it_is_said(tmp_path, capsys):
 
 def test_given_two_arms_when_imported_then_the_prefix_chooses_and_is_taken_off(tmp_path, capsys):
     right = write_urdf(load('fr3', prefix='right_'))
-    both = write_urdf(load('fr3', prefix='left_')).replace('</robot>', '') + right[
-        right.index('<joint name="right_fr3_link0_joint"'):]
+    both = (
+        write_urdf(load('fr3', prefix='left_')).replace('</robot>', '')
+        + right[right.index('<joint name="right_fr3_link0_joint"') :]
+    )
     assert run(tmp_path, both) == 2
     assert 'has 2 chains of moving joints (left_fr3_joint1' in capsys.readouterr().err
     assert not (tmp_path / 'a.yaml').exists()
@@ -127,5 +152,6 @@ def test_given_joints_and_a_tip_when_imported_then_only_these_count(tmp_path):
     tip, other = (NewtonEulerModel(load(tmp_path / 'a.yaml')).frames(np.zeros(6))[-1], None)
     assert run(tmp_path, six_axes()) == 0
     other = NewtonEulerModel(load(tmp_path / 'a.yaml')).frames(np.zeros(6))[-1]
-    np.testing.assert_allclose(np.linalg.norm(other[:3, 3] - tip[:3, 3]), 0.1, rtol=0.0,
-                               atol=1e-14)
+    np.testing.assert_allclose(
+        np.linalg.norm(other[:3, 3] - tip[:3, 3]), 0.1, rtol=0.0, atol=1e-14
+    )

@@ -11,9 +11,13 @@ from franka_dynamics.cli.main import main
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
 
-@pytest.mark.parametrize(('options', 'sentence'), [
-    ([], 'No feedforward node was heard anywhere within 0.5 s'),
-    (['--namespace=/left'], 'No feedforward node was heard in namespace /left within 0.5 s')])
+@pytest.mark.parametrize(
+    ('options', 'sentence'),
+    [
+        ([], 'No feedforward node was heard anywhere within 0.5 s'),
+        (['--namespace=/left'], 'No feedforward node was heard in namespace /left within 0.5 s'),
+    ],
+)
 def test_given_nobody_when_asked_once_then_the_answer_is_no(options, sentence, capsys):
     assert main(['monitor', '--once', '--json', '--timeout=0.5', *options]) == 1
     output = capsys.readouterr()
@@ -21,10 +25,14 @@ def test_given_nobody_when_asked_once_then_the_answer_is_no(options, sentence, c
     assert sentence in output.err
 
 
-@pytest.mark.parametrize(('options', 'sentence'), [
-    (['--json'], '--json prints one state and needs --once'),
-    (['--rate', '0'], '--rate is 0.0; it must be within 0.1 and 50 Hz'),
-    (['--once', '--timeout', 'nan'], '--timeout is nan')])
+@pytest.mark.parametrize(
+    ('options', 'sentence'),
+    [
+        (['--json'], '--json prints one state and needs --once'),
+        (['--rate', '0'], '--rate is 0.0; it must be within 0.1 and 50 Hz'),
+        (['--once', '--timeout', 'nan'], '--timeout is nan'),
+    ],
+)
 def test_given_options_at_fault_when_asked_then_one_sentence_says_so(options, sentence, capsys):
     assert main(['monitor', *options]) == 2
     assert sentence in capsys.readouterr().err

@@ -21,8 +21,11 @@ CHECKED = (_options.output_file, _options.output_folder, _options.picture_file)
 
 
 def parsers():
-    (choices,) = (action.choices for action in build_parser()._actions
-                  if isinstance(action, argparse._SubParsersAction))
+    (choices,) = (
+        action.choices
+        for action in build_parser()._actions
+        if isinstance(action, argparse._SubParsersAction)
+    )
     return choices
 
 
@@ -38,17 +41,27 @@ def test_help_lists_every_verb_in_its_group_within_80_columns(capsys):
     assert max(map(len, text.splitlines())) <= 80
     for group in GROUPS:
         block = text.split(f'\n{group}:\n')[1].split('\n\n')[0]
-        expected = [verb for verb, name in verbs().items()
-                    if import_module(f'franka_dynamics.cli.{name}').GROUP == group]
-        found = [line.split()[0] for line in block.splitlines()
-                 if line.startswith('  ') and not line.startswith('   ')]
+        expected = [
+            verb
+            for verb, name in verbs().items()
+            if import_module(f'franka_dynamics.cli.{name}').GROUP == group
+        ]
+        found = [
+            line.split()[0]
+            for line in block.splitlines()
+            if line.startswith('  ') and not line.startswith('   ')
+        ]
         assert found == expected
 
 
 @pytest.mark.parametrize('verb', sorted(verbs()))
 def test_options_are_spelled_alike_in_every_verb(verb):
-    shown = [spelling for action in parsers()[verb]._actions
-             if action.help != argparse.SUPPRESS for spelling in action.option_strings]
+    shown = [
+        spelling
+        for action in parsers()[verb]._actions
+        if action.help != argparse.SUPPRESS
+        for spelling in action.option_strings
+    ]
     assert not set(shown) & set(FORMER)
 
 
@@ -76,12 +89,20 @@ def test_former_spellings_work_and_are_not_shown():
     assert '--out ' not in parser.format_help()
 
 
-@pytest.mark.parametrize(('check', 'path', 'sentence'), [
-    (_options.output_file, 'folder', 'is a folder'),
-    (_options.output_file, 'file/below', 'is a file. Choose another place'),
-    (_options.output_folder, 'file', 'it is a file; give the name of a folder'),
-    (_options.picture_file, 'picture.docx', "'docx' is no picture format; the name must end in"),
-    (_options.output_file, 'x' * 300 + '/y', 'cannot be written: File name too long')])
+@pytest.mark.parametrize(
+    ('check', 'path', 'sentence'),
+    [
+        (_options.output_file, 'folder', 'is a folder'),
+        (_options.output_file, 'file/below', 'is a file. Choose another place'),
+        (_options.output_folder, 'file', 'it is a file; give the name of a folder'),
+        (
+            _options.picture_file,
+            'picture.docx',
+            "'docx' is no picture format; the name must end in",
+        ),
+        (_options.output_file, 'x' * 300 + '/y', 'cannot be written: File name too long'),
+    ],
+)
 def test_paths_that_cannot_be_written_are_refused(tmp_path, monkeypatch, check, path, sentence):
     monkeypatch.chdir(tmp_path)
     (tmp_path / 'file').write_text('')
@@ -102,19 +123,35 @@ def test_a_shell_is_told_verbs_and_options(tmp_path):
     def completions(line):
         answer = tmp_path / 'answer'
         subprocess.run(
-            [sys.executable, '-m', 'franka_dynamics'], check=True, timeout=60,
-            env={**os.environ, '_ARGCOMPLETE': '1', 'COMP_LINE': line,
-                 'COMP_POINT': str(len(line)), '_ARGCOMPLETE_IFS': '\n',
-                 '_ARGCOMPLETE_STDOUT_FILENAME': str(answer)})
+            [sys.executable, '-m', 'franka_dynamics'],
+            check=True,
+            timeout=60,
+            env={
+                **os.environ,
+                '_ARGCOMPLETE': '1',
+                'COMP_LINE': line,
+                'COMP_POINT': str(len(line)),
+                '_ARGCOMPLETE_IFS': '\n',
+                '_ARGCOMPLETE_STDOUT_FILENAME': str(answer),
+            },
+        )
         return {word.strip() for word in answer.read_text().splitlines()}
 
     assert completions('franka-dynamics cro') == {'crosscheck'}
     assert completions('franka-dynamics urdf --out') == {'--output'}
 
 
-@pytest.mark.parametrize('command', [
-    'describe --arm fer', 'describe --arm fr3 --frame space --q home', 'base-parameters --arm rpr',
-    'crosscheck --arm fer --states 5', 'codegen --arm rpr', 'compare fr3 --arm fer'])
+@pytest.mark.parametrize(
+    'command',
+    [
+        'describe --arm fer',
+        'describe --arm fr3 --frame space --q home',
+        'base-parameters --arm rpr',
+        'crosscheck --arm fer --states 5',
+        'codegen --arm rpr',
+        'compare fr3 --arm fer',
+    ],
+)
 def test_tables_fit_80_columns_and_lose_nothing(command, capsys, monkeypatch):
     monkeypatch.setenv('COLUMNS', '80')
     assert main(command.split()) in (0, 1)
@@ -123,10 +160,18 @@ def test_tables_fit_80_columns_and_lose_nothing(command, capsys, monkeypatch):
     assert not [line for line in lines if '…' in line]
 
 
-@pytest.mark.parametrize('command', [
-    'parameters simulator --all .', 'parameters --all . --output a.yaml',
-    'urdf --all . --arm fr3', 'urdf --all . --arm-prefix left_', 'urdf --all . --format mjcf',
-    'monitor --timeout 3', 'monitor --json'])
+@pytest.mark.parametrize(
+    'command',
+    [
+        'parameters simulator --all .',
+        'parameters --all . --output a.yaml',
+        'urdf --all . --arm fr3',
+        'urdf --all . --arm-prefix left_',
+        'urdf --all . --format mjcf',
+        'monitor --timeout 3',
+        'monitor --json',
+    ],
+)
 def test_options_without_meaning_together_are_refused(command, capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert main(command.split()) == 2

@@ -36,21 +36,37 @@ def printed_payload(output):
 
 @pytest.mark.parametrize('weight', [('--density', '2700'), ('--mass', repr(MASS))])
 def test_given_a_bar_on_the_flange_when_asked_then_the_textbook_payload_is_printed(
-        bar, capsys, weight):
+    bar, capsys, weight
+):
     # Given the bar 50 mm in front of the flange, turned by a quarter about z.
-    status = main(['payload-from-mesh', bar, *weight, '--xyz', '0', '0', '0.05',
-                   '--rpy', '0', '0', repr(np.pi / 2)])
+    status = main(
+        [
+            'payload-from-mesh',
+            bar,
+            *weight,
+            '--xyz',
+            '0',
+            '0',
+            '0.05',
+            '--rpy',
+            '0',
+            '0',
+            repr(np.pi / 2),
+        ]
+    )
     # Then x and y have changed places, and the inertia is about the centre of mass.
     expected = [MASS, 0, 0, 0.05, MOMENTS[1], 0, 0, MOMENTS[0], 0, MOMENTS[2]]
     assert status == 0
     # Nine digits are printed of single-precision coordinates.
-    np.testing.assert_allclose(printed_payload(capsys.readouterr().out), expected, rtol=1e-6,
-                               atol=1e-9)
+    np.testing.assert_allclose(
+        printed_payload(capsys.readouterr().out), expected, rtol=1e-6, atol=1e-9
+    )
 
 
 def test_given_the_hand_as_mount_when_asked_then_its_turn_and_length_count(bar, capsys):
-    main(['payload-from-mesh', bar, '--mass', '1', '--mount', 'hand_tcp',
-          '--xyz', '0.1', '0', '0'])
+    main(
+        ['payload-from-mesh', bar, '--mass', '1', '--mount', 'hand_tcp', '--xyz', '0.1', '0', '0']
+    )
     payload = printed_payload(capsys.readouterr().out)
     half = 0.1 * np.sqrt(0.5)
     np.testing.assert_allclose(payload[1:4], [half, -half, 0.1034], rtol=0.0, atol=1e-8)
@@ -58,14 +74,30 @@ def test_given_the_hand_as_mount_when_asked_then_its_turn_and_length_count(bar, 
 
 def test_given_an_output_file_when_read_back_then_it_sets_the_nodes_parameter(bar, tmp_path):
     output, picture = tmp_path / 'payload.yaml', tmp_path / 'payload.png'
-    assert main(['payload-from-mesh', bar, '--mass', '1', '--output', str(output),
-                 '--picture', str(picture)]) == 0
+    assert (
+        main(
+            [
+                'payload-from-mesh',
+                bar,
+                '--mass',
+                '1',
+                '--output',
+                str(output),
+                '--picture',
+                str(picture),
+            ]
+        )
+        == 0
+    )
     numbers = yaml.safe_load(output.read_text())['/**']['ros__parameters']['payload']
     assert [type(number) for number in numbers] == [float] * 10
     np.testing.assert_allclose(numbers[4], (0.02**2 + 0.1**2) / 12, rtol=1e-6, atol=0.0)
     assert picture.read_bytes().startswith(b'\x89PNG')
     assert sorted(path.name for path in tmp_path.iterdir()) == [
-        'bar.stl', 'payload.png', 'payload.yaml']
+        'bar.stl',
+        'payload.png',
+        'payload.yaml',
+    ]
 
 
 def test_given_a_printed_payload_when_the_node_takes_it_then_it_is_the_same_body(bar, capsys):
@@ -105,8 +137,9 @@ def test_given_tiny_and_whole_numbers_when_written_then_yaml_reads_floats():
     body = LinkInertia.from_center_of_mass(1.0, (0.0, 0.0, 0.1), np.diag([1e-5, 2e-5, 2e-5]))
     text = payload_parameter_file(payload_array(body), 'a test')
     numbers = yaml.safe_load(text)['/**']['ros__parameters']['payload']
-    np.testing.assert_allclose(numbers, [1, 0, 0, 0.1, 1e-5, 0, 0, 2e-5, 0, 2e-5],
-                               rtol=1e-8, atol=1e-18)
+    np.testing.assert_allclose(
+        numbers, [1, 0, 0, 0.1, 1e-5, 0, 0, 2e-5, 0, 2e-5], rtol=1e-8, atol=1e-18
+    )
     assert [type(number) for number in numbers] == [float] * 10
 
 

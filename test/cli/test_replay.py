@@ -23,18 +23,33 @@ def bag(simulate, tmp_path):
 
 
 def test_given_a_real_arm_when_replayed_then_table_plots_json_and_verdict_agree(
-        fer_recording_path, tmp_path, capsys):
+    fer_recording_path, tmp_path, capsys
+):
     output = tmp_path / 'output'
-    assert main(['replay', str(fer_recording_path), '--output', str(output),
-                 '--json', str(tmp_path / 'figures.json')]) == 0
+    assert (
+        main(
+            [
+                'replay',
+                str(fer_recording_path),
+                '--output',
+                str(output),
+                '--json',
+                str(tmp_path / 'figures.json'),
+            ]
+        )
+        == 0
+    )
     printed = ' '.join(capsys.readouterr().out.split())
-    assert ("gaz2019 bare has E = 0.874 N m with the arm file's friction (first half 0.911, "
-            'second half 0.836; 1.146 on unfiltered effort), and ledezma2021 bare (0.875) fits as '
-            'well: this motion does not tell them apart.') in printed
+    assert (
+        "gaz2019 bare has E = 0.874 N m with the arm file's friction (first half 0.911, "
+        'second half 0.836; 1.146 on unfiltered effort), and ledezma2021 bare (0.875) fits as '
+        'well: this motion does not tell them apart.'
+    ) in printed
     assert 'No hand seems to be on' in printed
     figures = json.loads((tmp_path / 'figures.json').read_text())
-    errors = {(one['inertial_set'], one['hand']): one['without_friction']['E']
-              for one in figures['fits']}
+    errors = {
+        (one['inertial_set'], one['hand']): one['without_friction']['E'] for one in figures['fits']
+    }
     assert len(errors) == len(available_sets('fer')) * (1 + len(available_hands()))
     assert errors['ledezma2021', 'none'] == pytest.approx(1.003, abs=1e-3)
     assert errors['ledezma2021', 'hand_ledezma2021'] == pytest.approx(3.115, abs=1e-3)
@@ -45,28 +60,60 @@ def test_given_a_real_arm_when_replayed_then_table_plots_json_and_verdict_agree(
 
 
 def test_given_a_simulated_bag_when_replayed_then_its_set_and_hand_are_found(
-        bag, tmp_path, capsys):
-    assert main(['replay', str(bag), '--output', str(tmp_path / 'output'),
-                 '--json', str(tmp_path / 'figures.json')]) == 0
+    bag, tmp_path, capsys
+):
+    assert (
+        main(
+            [
+                'replay',
+                str(bag),
+                '--output',
+                str(tmp_path / 'output'),
+                '--json',
+                str(tmp_path / 'figures.json'),
+            ]
+        )
+        == 0
+    )
     figures = json.loads((tmp_path / 'figures.json').read_text())
     assert figures['best']['hand'] == 'none'
     assert figures['hand'].startswith('No hand seems to be on')
     by_joint = np.array(figures['fits'][0]['whole']['joints'])
     # The whole-vector error is the root of the sum of the joints' squares.
     assert figures['fits'][0]['whole']['E'] == pytest.approx(
-        np.sqrt(by_joint @ by_joint), rel=1e-12)
+        np.sqrt(by_joint @ by_joint), rel=1e-12
+    )
     assert (tmp_path / 'output' / 'torques.png').is_file()
 
 
-def test_given_sets_hands_and_filter_when_replayed_then_just_those_are_used(
-        bag, tmp_path, capsys):
+def test_given_sets_hands_and_filter_when_replayed_then_just_those_are_used(bag, tmp_path, capsys):
     figures = tmp_path / 'figures.json'
-    assert main(['replay', str(bag), '--set', 'gaz2019', 'ledezma2021', '--hand', 'none',
-                 '--cutoff', '5', '--trim', '1', '--no-plots', '--json', str(figures)]) == 0
+    assert (
+        main(
+            [
+                'replay',
+                str(bag),
+                '--set',
+                'gaz2019',
+                'ledezma2021',
+                '--hand',
+                'none',
+                '--cutoff',
+                '5',
+                '--trim',
+                '1',
+                '--no-plots',
+                '--json',
+                str(figures),
+            ]
+        )
+        == 0
+    )
     data = json.loads(figures.read_text())
     assert [(one['inertial_set'], one['hand']) for one in data['fits']] in (
         [('gaz2019', 'none'), ('ledezma2021', 'none')],
-        [('ledezma2021', 'none'), ('gaz2019', 'none')])
+        [('ledezma2021', 'none'), ('gaz2019', 'none')],
+    )
     assert data['metric']['cutoff'] == 5.0
     assert data['samples'] == 361 - 2 * 30
     assert sorted(path.name for path in tmp_path.iterdir()) == ['bag', 'figures.json']
@@ -82,7 +129,7 @@ def test_given_a_bound_on_e_when_missed_then_the_exit_status_is_one(bag, capsys)
 def test_given_a_set_that_is_not_physical_when_replayed_then_it_warns(bag, capsys):
     assert main(['replay', str(bag), '--set', 'franka_description', '--no-plots']) == 0
     printed = ' '.join(capsys.readouterr().out.split())
-    assert ('warning: franka_description: the link behind fer_joint4 is not physical' in printed)
+    assert 'warning: franka_description: the link behind fer_joint4 is not physical' in printed
 
 
 def cut_short(bag):
@@ -110,19 +157,35 @@ def cutoff_too_high(bag):
     return ['--cutoff', '20']
 
 
-@pytest.mark.parametrize(('spoil', 'sentence'), [
-    (cut_short, 'cannot be read, so it is cut short or damaged'),
-    (no_such_topic, 'has no sensor_msgs/msg/JointState on /elsewhere; joint states are on'),
-    (too_few_names, '--joint-names has 2 names, but fer has 7 joints'),
-    (unknown_set, "has no inertial set 'gaz2020'; it has gaz2019"),
-    (unknown_hand, "There is no hand 'gripper'; shipped are"),
-    (cutoff_too_high, 'The cut-off is 20.0 Hz; it must lie between 0 and half'),
-])
+@pytest.mark.parametrize(
+    ('spoil', 'sentence'),
+    [
+        (cut_short, 'cannot be read, so it is cut short or damaged'),
+        (no_such_topic, 'has no sensor_msgs/msg/JointState on /elsewhere; joint states are on'),
+        (too_few_names, '--joint-names has 2 names, but fer has 7 joints'),
+        (unknown_set, "has no inertial set 'gaz2020'; it has gaz2019"),
+        (unknown_hand, "There is no hand 'gripper'; shipped are"),
+        (cutoff_too_high, 'The cut-off is 20.0 Hz; it must lie between 0 and half'),
+    ],
+)
 def test_given_bad_input_when_replayed_then_one_sentence_and_nothing_written(
-        bag, tmp_path, capsys, spoil, sentence):
+    bag, tmp_path, capsys, spoil, sentence
+):
     options = spoil(bag) or []
-    assert main(['replay', str(bag), *options, '--output', str(tmp_path / 'output'),
-                 '--json', str(tmp_path / 'figures.json')]) == INPUT_AT_FAULT
+    assert (
+        main(
+            [
+                'replay',
+                str(bag),
+                *options,
+                '--output',
+                str(tmp_path / 'output'),
+                '--json',
+                str(tmp_path / 'figures.json'),
+            ]
+        )
+        == INPUT_AT_FAULT
+    )
     captured = capsys.readouterr()
     assert sentence in captured.err
     assert captured.err.count('\n') == 1
@@ -130,11 +193,9 @@ def test_given_bad_input_when_replayed_then_one_sentence_and_nothing_written(
     assert [path.name for path in tmp_path.iterdir()] == ['bag']
 
 
-def test_given_effort_of_zero_when_replayed_then_it_is_input_at_fault(
-        simulate, tmp_path, capsys):
+def test_given_effort_of_zero_when_replayed_then_it_is_input_at_fault(simulate, tmp_path, capsys):
     recording = simulate(FER)
-    write_recording(replace(recording, effort=np.zeros_like(recording.effort)),
-                    tmp_path / 'bag')
+    write_recording(replace(recording, effort=np.zeros_like(recording.effort)), tmp_path / 'bag')
     assert main(['replay', str(tmp_path / 'bag'), '--no-plots']) == INPUT_AT_FAULT
     assert 'effort is zero in every message' in capsys.readouterr().err
 
@@ -146,11 +207,26 @@ def test_contact_lists_each_alarm_with_joint_time_and_share(simulate, tmp_path, 
     effort[(recording.time > 6.0) & (recording.time < 6.3), 2] += 6.0
     write_recording(replace(recording, effort=effort), tmp_path / 'pushed')
     # When it is replayed with contact detection.
-    assert main(['replay', str(tmp_path / 'pushed'), '--contact', '--no-plots', '--set', 'gaz2019',
-                 '--hand', 'none', '--json', str(tmp_path / 'c.json')]) == 0
+    assert (
+        main(
+            [
+                'replay',
+                str(tmp_path / 'pushed'),
+                '--contact',
+                '--no-plots',
+                '--set',
+                'gaz2019',
+                '--hand',
+                'none',
+                '--json',
+                str(tmp_path / 'c.json'),
+            ]
+        )
+        == 0
+    )
     # Then one alarm is printed, and the same written.
     out = capsys.readouterr().out
-    alarm, = json.loads((tmp_path / 'c.json').read_text())['contact']['alarms']
+    (alarm,) = json.loads((tmp_path / 'c.json').read_text())['contact']['alarms']
     assert alarm['joint'] == 'fer_joint3'
     assert 6.0 < alarm['time'] < 6.05
     assert alarm['share'] > 1.0
@@ -159,6 +235,8 @@ def test_contact_lists_each_alarm_with_joint_time_and_share(simulate, tmp_path, 
 
 
 def test_contact_says_so_where_there_is_none(bag, capsys):
-    assert main(['replay', str(bag), '--contact', '--no-plots', '--set', 'gaz2019',
-                 '--hand', 'none']) == 0
+    assert (
+        main(['replay', str(bag), '--contact', '--no-plots', '--set', 'gaz2019', '--hand', 'none'])
+        == 0
+    )
     assert 'Contact: no alarms in' in capsys.readouterr().out

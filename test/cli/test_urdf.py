@@ -12,8 +12,22 @@ from franka_dynamics.validation.urdf_check import model_from_urdf
 
 def test_given_an_arm_and_a_hand_when_written_then_the_check_recognises_both(tmp_path, capsys):
     path = tmp_path / 'left.urdf'
-    assert main(['urdf', '--arm', 'fr3', '--hand', 'franka_hand', '--prefix', 'left_', '--out',
-                 str(path)]) == 0
+    assert (
+        main(
+            [
+                'urdf',
+                '--arm',
+                'fr3',
+                '--hand',
+                'franka_hand',
+                '--prefix',
+                'left_',
+                '--out',
+                str(path),
+            ]
+        )
+        == 0
+    )
     verdict = model_from_urdf(path.read_text('utf-8'), load('fr3', prefix='left_')).verdict
     assert (verdict.inertial_set, verdict.hand) == ('franka_description', 'franka_hand')
     assert capsys.readouterr().out == f'{path}\n'

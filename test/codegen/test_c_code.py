@@ -52,11 +52,25 @@ void run(int count, const double *x, const double *q, const double *dq, const do
 
 def compiled(folder, source, *options):
     """Generate the header by the command, compile a caller with it, and load that."""
-    assert main(['codegen', '--arm', 'fer', '--language', 'c', '--out', str(folder),
-                 *options]) == 0
+    assert (
+        main(['codegen', '--arm', 'fer', '--language', 'c', '--out', str(folder), *options]) == 0
+    )
     (folder / 'run.c').write_text(source)
-    subprocess.run([COMPILER, *STRICT, '-O1', '-fPIC', '-shared', '-o', str(folder / 'run.so'),
-                    str(folder / 'run.c'), '-lm'], check=True, cwd=folder)
+    subprocess.run(
+        [
+            COMPILER,
+            *STRICT,
+            '-O1',
+            '-fPIC',
+            '-shared',
+            '-o',
+            str(folder / 'run.so'),
+            str(folder / 'run.c'),
+            '-lm',
+        ],
+        check=True,
+        cwd=folder,
+    )
     return ctypes.CDLL(str(folder / 'run.so')).run
 
 
@@ -69,9 +83,15 @@ def test_given_the_baked_header_when_compiled_then_all_quantities_are_pinocchios
     m = np.full((STATES, 7, 7), np.nan)
     run(STATES, *states, tau, g, c, m)
     model = PinocchioModel(description)
-    expected = [(model.inverse_dynamics(*state), model.gravity(state[0]),
-                 model.coriolis(*state[:2]), model.mass_matrix(state[0]))
-                for state in zip(*states)]
+    expected = [
+        (
+            model.inverse_dynamics(*state),
+            model.gravity(state[0]),
+            model.coriolis(*state[:2]),
+            model.mass_matrix(state[0]),
+        )
+        for state in zip(*states)
+    ]
     for found, reference in zip((tau, g, c, m), zip(*expected)):
         np.testing.assert_allclose(found, reference, rtol=0.0, atol=ATOL)
 
@@ -79,17 +99,26 @@ def test_given_the_baked_header_when_compiled_then_all_quantities_are_pinocchios
 def test_given_run_time_parameters_when_compiled_then_another_arm_can_be_set(tmp_path):
     # Given code for the bare arm, when the parameters are those of another set with a hand.
     other, gravity = load('fer', 'ledezma2021'), (0.0, 4.905, -8.495)
-    run = compiled(tmp_path, RUN_TIME, '--parameters', 'run_time', '--quantity',
-                   'inverse_dynamics')
+    run = compiled(
+        tmp_path, RUN_TIME, '--parameters', 'run_time', '--quantity', 'inverse_dynamics'
+    )
     run.argtypes = [ctypes.c_int, *[DOUBLES] * 5]
     states = sample_states(other, 200, seed=1)
-    parameters = np.concatenate([*[[*link.parameters(), joint.rotor_inertia] for link, joint
-                                   in zip(other.links, other.joints)], gravity])
+    parameters = np.concatenate(
+        [
+            *[
+                [*link.parameters(), joint.rotor_inertia]
+                for link, joint in zip(other.links, other.joints)
+            ],
+            gravity,
+        ]
+    )
     tau = np.full((200, 7), np.nan)
     run(200, parameters, *states, tau)
     model = PinocchioModel(other, gravity)
-    np.testing.assert_allclose(tau, [model.inverse_dynamics(*state) for state in zip(*states)],
-                               rtol=0.0, atol=ATOL)
+    np.testing.assert_allclose(
+        tau, [model.inverse_dynamics(*state) for state in zip(*states)], rtol=0.0, atol=ATOL
+    )
 
 
 DERIVED = """
@@ -105,8 +134,9 @@ void run(int count, const double *q, const double *dq, const double *ddq, double
 
 
 def test_given_slopes_and_solution_in_c_when_run_then_they_are_pinocchios(tmp_path):
-    run = compiled(tmp_path, DERIVED, '--quantity', 'derivatives', '--quantity',
-                   'forward_dynamics')
+    run = compiled(
+        tmp_path, DERIVED, '--quantity', 'derivatives', '--quantity', 'forward_dynamics'
+    )
     run.argtypes = [ctypes.c_int, *[DOUBLES] * 5]
     arm = load('fer')
     states = sample_states(arm, 100, seed=4)
@@ -115,7 +145,9 @@ def test_given_slopes_and_solution_in_c_when_run_then_they_are_pinocchios(tmp_pa
     model = PinocchioModel(arm)
     for i, state in enumerate(zip(*states)):
         by_q, by_dq, _ = pin.computeRNEADerivatives(model.model, model.data, *state)
-        np.testing.assert_allclose(slopes[i], [by_q, by_dq, model.mass_matrix(state[0])],
-                                   rtol=0.0, atol=ATOL)
-        np.testing.assert_allclose(accelerations[i], pin.aba(model.model, model.data, *state),
-                                   rtol=1e-10, atol=1e-10)
+        np.testing.assert_allclose(
+            slopes[i], [by_q, by_dq, model.mass_matrix(state[0])], rtol=0.0, atol=ATOL
+        )
+        np.testing.assert_allclose(
+            accelerations[i], pin.aba(model.model, model.data, *state), rtol=1e-10, atol=1e-10
+        )

@@ -15,10 +15,11 @@ PAGE = (Path(__file__).parents[2] / 'docs' / 'theory' / 'codegen.md').read_text(
 
 
 def test_given_the_pages_python_when_run_then_the_arrays_have_the_shapes_it_says(
-        tmp_path, monkeypatch):
+    tmp_path, monkeypatch
+):
     pytest.importorskip('numba', reason="numba (extra 'batch') is not installed")
     monkeypatch.setenv('XDG_CACHE_HOME', str(tmp_path))
-    code, = re.findall(r'```python\n(.*?)```', PAGE, re.S)
+    (code,) = re.findall(r'```python\n(.*?)```', PAGE, re.S)
     names = {}
     exec(code, names)
     assert names['tau'].shape == (100_000, 7)
@@ -26,7 +27,8 @@ def test_given_the_pages_python_when_run_then_the_arrays_have_the_shapes_it_says
 
 
 def test_given_the_pages_counts_when_counted_again_then_they_are_the_same():
-    row, = re.findall(r'\| fer, fr3: baked in \| (.*?) \|\n', PAGE)
+    (row,) = re.findall(r'\| fer, fr3: baked in \| (.*?) \|\n', PAGE)
     figures = [tuple(map(int, cell.split(' (')[0].split(' / '))) for cell in row.split(' | ')]
-    assert figures == [operation_count(customised_equations(load('fer'), quantity))
-                       for quantity in Quantity]
+    assert figures == [
+        operation_count(customised_equations(load('fer'), quantity)) for quantity in Quantity
+    ]

@@ -97,13 +97,26 @@ int outcome(const double * q, const double * dq) {
 def built(request, tmp_path_factory):
     """Generate a package by the command and compile a caller of its core."""
     folder = tmp_path_factory.mktemp('cpp')
-    assert main(['codegen', '--arm', request.param, '--package', 'my_arm', '--out',
-                 str(folder)]) == 0
+    assert (
+        main(['codegen', '--arm', request.param, '--package', 'my_arm', '--out', str(folder)]) == 0
+    )
     caller = folder / 'caller.cpp'
     caller.write_text(CALLER)
-    subprocess.run([COMPILER, *STRICT, '-O2', '-fPIC', '-shared', '-I',
-                    str(folder / 'my_arm' / 'include'), '-o', str(folder / 'caller.so'),
-                    str(caller)], check=True)
+    subprocess.run(
+        [
+            COMPILER,
+            *STRICT,
+            '-O2',
+            '-fPIC',
+            '-shared',
+            '-I',
+            str(folder / 'my_arm' / 'include'),
+            '-o',
+            str(folder / 'caller.so'),
+            str(caller),
+        ],
+        check=True,
+    )
     library = ctypes.CDLL(str(folder / 'caller.so'))
     library.refusal.restype = ctypes.c_char_p
     library.refusal.argtypes = [DOUBLES]
@@ -115,15 +128,25 @@ def built(request, tmp_path_factory):
 
 
 def packed(settings):
-    return np.array([float(settings.target == 'mujoco'), *settings.gravity_vector,
-                     *settings.payload, float(settings.payload_known_to_robot), settings.scale,
-                     settings.ramp_time, settings.kp[0], settings.kd[0]])
+    return np.array(
+        [
+            float(settings.target == 'mujoco'),
+            *settings.gravity_vector,
+            *settings.payload,
+            float(settings.payload_known_to_robot),
+            settings.scale,
+            settings.ramp_time,
+            settings.kp[0],
+            settings.kd[0],
+        ]
+    )
 
 
 SETTINGS = {
     'fci': Settings(),
-    'fci_inclined_unknown_payload': Settings(gravity_vector=INCLINED, payload=PAYLOAD,
-                                             payload_known_to_robot=False),
+    'fci_inclined_unknown_payload': Settings(
+        gravity_vector=INCLINED, payload=PAYLOAD, payload_known_to_robot=False
+    ),
     'fci_known_payload': Settings(payload=PAYLOAD),
     'mujoco_payload': Settings(target='mujoco', payload=PAYLOAD, gravity_vector=INCLINED),
 }
@@ -140,8 +163,14 @@ def test_given_random_states_when_compiled_then_terms_are_the_nodes(built, name)
     model = TermModel(arm, settings)
     for i, (q, dq, ddq) in enumerate(zip(*states)):
         gravity = model.gravity(q)
-        expected = np.stack([gravity, model.gravity_left_to_us(q, gravity),
-                             model.coriolis(q, dq), model.inertia(q, ddq)])
+        expected = np.stack(
+            [
+                gravity,
+                model.gravity_left_to_us(q, gravity),
+                model.coriolis(q, dq),
+                model.inertia(q, ddq),
+            ]
+        )
         np.testing.assert_allclose(found[:, i], expected, rtol=0.0, atol=ATOL)
 
 
@@ -165,8 +194,15 @@ def test_given_random_torques_when_limited_then_bits_are_the_nodes(built):
 def test_given_a_motion_when_run_then_torques_and_stop_are_right(built, target):
     # A slow swing with a measured state that lags behind the reference.
     arm, library = built
-    settings = Settings(target=target, payload=PAYLOAD, gravity_vector=INCLINED, kp=(20.0,),
-                        kd=(2.0,), scale=0.7, payload_known_to_robot=False)
+    settings = Settings(
+        target=target,
+        payload=PAYLOAD,
+        gravity_vector=INCLINED,
+        kp=(20.0,),
+        kd=(2.0,),
+        scale=0.7,
+        payload_known_to_robot=False,
+    )
     t = np.arange(1500) * 1e-3
     phase, rate = np.multiply.outer(t, 2.0 + 0.3 * np.arange(arm.n)), 2.0 + 0.3 * np.arange(arm.n)
     rq = arm.home + 0.1 * (1.0 - np.cos(phase))
@@ -183,8 +219,12 @@ def test_given_a_motion_when_run_then_torques_and_stop_are_right(built, target):
     for i in range(len(t)):
         gravity = model.gravity(q[i])
         ours = model.gravity_left_to_us(q[i], gravity)
-        desired = (ours + 0.7 * (model.coriolis(q[i], dq[i]) + model.inertia(q[i], rddq[i]))
-                   + 20.0 * (rq[i] - q[i]) + 2.0 * (rdq[i] - dq[i]))
+        desired = (
+            ours
+            + 0.7 * (model.coriolis(q[i], dq[i]) + model.inertia(q[i], rddq[i]))
+            + 20.0 * (rq[i] - q[i])
+            + 2.0 * (rdq[i] - dq[i])
+        )
         if last is None:
             last = ours if target == 'mujoco' else np.zeros(arm.n)
             step = last - desired
@@ -192,19 +232,20 @@ def test_given_a_motion_when_run_then_torques_and_stop_are_right(built, target):
         desired = desired + max(0.0, 1.0 - passed) * step
         last = limiter.limit(desired, last, 1e-3 if i else 0.0).torque
         expected.append(last)
-    np.testing.assert_allclose(tau[:len(t)], expected, rtol=0.0, atol=ATOL)
+    np.testing.assert_allclose(tau[: len(t)], expected, rtol=0.0, atol=ATOL)
 
     goal = ours if target == 'mujoco' else np.zeros(arm.n)
     assert len(t) < steps < most
     np.testing.assert_allclose(tau[steps - 1], goal, rtol=0.0, atol=ATOL)
-    change = np.diff(tau[len(t) - 1:steps], axis=0)
+    change = np.diff(tau[len(t) - 1 : steps], axis=0)
     assert np.abs(change).max() <= 1.0 + 1e-12
     assert np.abs(change[:, np.abs(tau[len(t) - 1] - goal).argmax()]).min() > 0.0
 
 
 @needs_compiler
-@pytest.mark.parametrize(('joint', 'value', 'expected'), [
-    (2, np.nan, 2), (0, np.inf, 2), (3, 0.5, 3), (None, 0.0, 0)])
+@pytest.mark.parametrize(
+    ('joint', 'value', 'expected'), [(2, np.nan, 2), (0, np.inf, 2), (3, 0.5, 3), (None, 0.0, 0)]
+)
 def test_given_a_state_when_not_to_be_trusted_then_no_torque(built, joint, value, expected):
     arm, library = built
     q = arm.home.copy()
@@ -215,16 +256,20 @@ def test_given_a_state_when_not_to_be_trusted_then_no_torque(built, joint, value
 
 
 @needs_compiler
-@pytest.mark.parametrize(('change', 'message'), [
-    ({'scale': 1.5}, b'scale must be within 0 and 1'),
-    ({'kp': (-1.0,)}, b'kp and kd must be'),
-    ({'gravity_vector': (0.0, 0.0, -1.6)}, b'the target compensates gravity itself'),
-    ({'payload': (-1.0, *[0.0] * 9)}, b'a mass cannot be negative'),
-    ({'payload': (0.0, 0.1, *[0.0] * 8)}, b'payload has no mass'),
-    ({'payload': (1.0, 0, 0, 0, 1.0, 0, 0, 0.1, 0, 0.1)}, b'belongs to no real body'),
-    ({'payload': (float('nan'), *[0.0] * 9)}, b'ten finite numbers'),
-    ({'ramp_time': 11.0}, b'ramp_time must be within'),
-    ({'payload': PAYLOAD}, None)])
+@pytest.mark.parametrize(
+    ('change', 'message'),
+    [
+        ({'scale': 1.5}, b'scale must be within 0 and 1'),
+        ({'kp': (-1.0,)}, b'kp and kd must be'),
+        ({'gravity_vector': (0.0, 0.0, -1.6)}, b'the target compensates gravity itself'),
+        ({'payload': (-1.0, *[0.0] * 9)}, b'a mass cannot be negative'),
+        ({'payload': (0.0, 0.1, *[0.0] * 8)}, b'payload has no mass'),
+        ({'payload': (1.0, 0, 0, 0, 1.0, 0, 0, 0.1, 0, 0.1)}, b'belongs to no real body'),
+        ({'payload': (float('nan'), *[0.0] * 9)}, b'ten finite numbers'),
+        ({'ramp_time': 11.0}, b'ramp_time must be within'),
+        ({'payload': PAYLOAD}, None),
+    ],
+)
 def test_given_settings_when_impossible_then_one_sentence_says_so(built, change, message):
     _, library = built
     answer = library.refusal(packed(replace(Settings(), **change)))
@@ -244,9 +289,16 @@ def test_given_an_arm_without_torque_limits_when_packed_then_it_says_which():
 
 def test_given_a_package_when_written_then_no_placeholder_is_left():
     files = cpp_package(load('fr3'), 'my_fr3')
-    assert {'package.xml', 'CMakeLists.txt', 'README.md', 'controller_plugins.xml',
-            'include/my_fr3/feedforward.hpp', 'include/my_fr3/arm.hpp',
-            'src/feedforward_controller.cpp', 'config/controllers.yaml'} <= set(files)
+    assert {
+        'package.xml',
+        'CMakeLists.txt',
+        'README.md',
+        'controller_plugins.xml',
+        'include/my_fr3/feedforward.hpp',
+        'include/my_fr3/arm.hpp',
+        'src/feedforward_controller.cpp',
+        'config/controllers.yaml',
+    } <= set(files)
     for path, text in files.items():
         for word in ('@NAME@', '@GUARD@', '@PREFIX@', '@ARM@', '@SET@', '@JOINTS@'):
             assert word not in text, (path, word)

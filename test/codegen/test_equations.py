@@ -28,12 +28,15 @@ TILTED = (1.0, -2.0, -9.0)
 ARMS = arms()
 FEW = ('fer', 'scemi (parallel axes)', 'skew twists', 'right angles, standard')
 # Derivatives and forward dynamics are compared in test_c_code and test_batch_derivatives.
-QUANTITIES = (Quantity.INVERSE_DYNAMICS, Quantity.GRAVITY, Quantity.CORIOLIS,
-              Quantity.MASS_MATRIX)
+QUANTITIES = (Quantity.INVERSE_DYNAMICS, Quantity.GRAVITY, Quantity.CORIOLIS, Quantity.MASS_MATRIX)
 CASES = [
     *((name, Quantity.INVERSE_DYNAMICS, Parameters.BAKED) for name in ARMS),
-    *((name, quantity, Parameters.BAKED) for name in FEW for quantity in QUANTITIES
-      if quantity is not Quantity.INVERSE_DYNAMICS),
+    *(
+        (name, quantity, Parameters.BAKED)
+        for name in FEW
+        for quantity in QUANTITIES
+        if quantity is not Quantity.INVERSE_DYNAMICS
+    ),
     *((name, Quantity.INVERSE_DYNAMICS, Parameters.RUN_TIME) for name in FEW),
     *(('stanford (prismatic)', quantity, Parameters.RUN_TIME) for quantity in QUANTITIES),
 ]
@@ -48,45 +51,52 @@ def runnable(equations):
 
 def standard_parameters(description, gravity):
     """Return what a preparation reads."""
-    links = [[*link.parameters(), joint.rotor_inertia]
-             for link, joint in zip(description.links, description.joints)]
+    links = [
+        [*link.parameters(), joint.rotor_inertia]
+        for link, joint in zip(description.links, description.joints)
+    ]
     return np.concatenate([*links, gravity])
 
 
 def expected(model, quantity, q, dq, ddq):
     """Return Pinocchio's answer."""
-    return {Quantity.INVERSE_DYNAMICS: lambda: model.inverse_dynamics(q, dq, ddq),
-            Quantity.GRAVITY: lambda: model.gravity(q),
-            Quantity.CORIOLIS: lambda: model.coriolis(q, dq),
-            Quantity.MASS_MATRIX: lambda: model.mass_matrix(q)}[quantity]()
+    return {
+        Quantity.INVERSE_DYNAMICS: lambda: model.inverse_dynamics(q, dq, ddq),
+        Quantity.GRAVITY: lambda: model.gravity(q),
+        Quantity.CORIOLIS: lambda: model.coriolis(q, dq),
+        Quantity.MASS_MATRIX: lambda: model.mass_matrix(q),
+    }[quantity]()
 
 
 @pytest.mark.parametrize(('name', 'quantity', 'parameters'), CASES)
 def test_given_an_arm_when_its_equations_are_run_then_they_are_pinocchios(
-        name, quantity, parameters):
+    name, quantity, parameters
+):
     description = ARMS[name]
     equations = customised_equations(description, quantity, TILTED, parameters=parameters)
     functions = runnable(equations)
     prepared = ()
     if parameters is Parameters.RUN_TIME:
         prepared = (np.empty(len(equations.program.prepared)),)
-        functions[f'prepare_{quantity.value}'](
-            standard_parameters(description, TILTED), *prepared)
+        functions[f'prepare_{quantity.value}'](standard_parameters(description, TILTED), *prepared)
     model = PinocchioModel(description, TILTED)
     for state in zip(*sample_states(description, 5, seed=0)):
         reference = expected(model, quantity, *state)
         out = np.full_like(reference, np.nan)
         arrays = dict(zip(('q', 'dq', 'ddq'), state))
         functions[quantity.value](
-            *(arrays[array] for array in equations.program.inputs), *prepared, out)
-        np.testing.assert_allclose(out, reference, rtol=RTOL,
-                                   atol=RTOL * max(1.0, np.abs(reference).max()))
+            *(arrays[array] for array in equations.program.inputs), *prepared, out
+        )
+        np.testing.assert_allclose(
+            out, reference, rtol=RTOL, atol=RTOL * max(1.0, np.abs(reference).max())
+        )
 
 
 def test_given_new_parameters_when_prepared_again_then_no_code_need_be_generated():
     description = load('fer')
-    functions = runnable(customised_equations(
-        description, Quantity.GRAVITY, parameters=Parameters.RUN_TIME))
+    functions = runnable(
+        customised_equations(description, Quantity.GRAVITY, parameters=Parameters.RUN_TIME)
+    )
     loaded = load('fer', hand='franka_hand')
     gravity = (3.0, 0.0, -9.0)
     prepared, out = np.empty(100), np.empty(7)
@@ -110,13 +120,15 @@ def test_given_a_wrench_at_the_last_frame_when_run_then_joints_carry_it(name):
         external = [pin.Force.Zero() for _ in range(description.n + 1)]
         external[-1] = pin.Force(-force, -moment)
         reference = pin.rnea(model.model, model.data, q, dq, ddq, external)
-        np.testing.assert_allclose(out, reference, rtol=RTOL,
-                                   atol=RTOL * max(1.0, np.abs(reference).max()))
+        np.testing.assert_allclose(
+            out, reference, rtol=RTOL, atol=RTOL * max(1.0, np.abs(reference).max())
+        )
 
 
 def test_given_one_arm_when_written_twice_then_the_code_is_the_same():
-    first, second = (python_function(customised_equations(load('scemi')).program)
-                     for _ in range(2))
+    first, second = (
+        python_function(customised_equations(load('scemi')).program) for _ in range(2)
+    )
     assert first == second
 
 
@@ -130,8 +142,10 @@ def test_given_n_joints_when_parameters_are_listed_then_gravity_comes_last():
 
 def test_given_a_massless_arm_when_written_then_no_torque_is_left():
     description = random_arm(7)
-    empty = replace(description.map_links(lambda link: link - link), joints=tuple(
-        replace(joint, rotor_inertia=0.0) for joint in description.joints))
+    empty = replace(
+        description.map_links(lambda link: link - link),
+        joints=tuple(replace(joint, rotor_inertia=0.0) for joint in description.joints),
+    )
     out = np.full(empty.n, np.nan)
     runnable(customised_equations(empty))['inverse_dynamics'](*np.ones((3, empty.n)), out)
     np.testing.assert_array_equal(out, np.zeros(empty.n))

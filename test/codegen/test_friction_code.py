@@ -23,8 +23,9 @@ RNG = np.random.default_rng(0)
 FRICTIONS = {
     'sigmoid': load('fer').friction,
     'viscous_coulomb': ViscousCoulombFriction(*RNG.uniform(-1.0, 1.0, (3, 7)), width=0.03),
-    'maxwell_slip': MaxwellSlipFriction(*RNG.uniform(-1.0, 1.0, (4, 7)),
-                                        RNG.uniform(0.0, 1.0, (2, 7)), [0.004, 0.3]),
+    'maxwell_slip': MaxwellSlipFriction(
+        *RNG.uniform(-1.0, 1.0, (4, 7)), RNG.uniform(0.0, 1.0, (2, 7)), [0.004, 0.3]
+    ),
 }
 Q = RNG.normal(0.0, 0.01, (500, 7)).cumsum(axis=0)
 DQ = RNG.uniform(-1.0, 1.0, (500, 7))
@@ -40,8 +41,23 @@ def generated(folder, friction, language):
     """Generate code by the command from an arm file with a friction; return its path."""
     arm_file = folder / 'arm.yaml'
     arm_file.write_text(arm_file_text(replace(load('fer'), friction=friction)))
-    assert main(['codegen', '--arm', str(arm_file), '--language', language, '--friction',
-                 '--quantity', 'gravity', '--out', str(folder)]) == 0
+    assert (
+        main(
+            [
+                'codegen',
+                '--arm',
+                str(arm_file),
+                '--language',
+                language,
+                '--friction',
+                '--quantity',
+                'gravity',
+                '--out',
+                str(folder),
+            ]
+        )
+        == 0
+    )
     return folder / f'fer_dynamics.{"h" if language == "c" else "py"}'
 
 
@@ -50,8 +66,10 @@ def generated(folder, friction, language):
 def test_compiled_friction_is_the_models(model, tmp_path):
     remembers = model == 'maxwell_slip'
     generated(tmp_path, FRICTIONS[model], 'c')
-    follow = 'if (i) { double step[7]; for (int j = 0; j < 7; ++j) ' \
-             'step[j] = q[7*i + j] - q[7*i - 7 + j]; fer_friction_follow(step, z); }'
+    follow = (
+        'if (i) { double step[7]; for (int j = 0; j < 7; ++j) '
+        'step[j] = q[7*i + j] - q[7*i - 7 + j]; fer_friction_follow(step, z); }'
+    )
     (tmp_path / 'run.c').write_text(f"""
 #include "fer_dynamics.h"
 void run(int count, const double *q, const double *dq, double *tau)
@@ -63,8 +81,20 @@ void run(int count, const double *q, const double *dq, double *tau)
   }}
 }}
 """)
-    subprocess.run([COMPILER, *STRICT, '-O1', '-fPIC', '-shared', '-o', str(tmp_path / 'run.so'),
-                    str(tmp_path / 'run.c'), '-lm'], check=True)
+    subprocess.run(
+        [
+            COMPILER,
+            *STRICT,
+            '-O1',
+            '-fPIC',
+            '-shared',
+            '-o',
+            str(tmp_path / 'run.so'),
+            str(tmp_path / 'run.c'),
+            '-lm',
+        ],
+        check=True,
+    )
     run = ctypes.CDLL(str(tmp_path / 'run.so')).run
     run.argtypes = [ctypes.c_int, ROWS, ROWS, ROWS]
     tau = np.full_like(DQ, np.nan)
@@ -87,8 +117,21 @@ def test_generated_python_friction_is_the_models(model, tmp_path):
 
 
 def test_an_arm_without_friction_is_refused_in_one_sentence(tmp_path, capsys):
-    assert main(['codegen', '--arm', 'fr3', '--friction', '--quantity', 'gravity', '--out',
-                 str(tmp_path)]) == 2
+    assert (
+        main(
+            [
+                'codegen',
+                '--arm',
+                'fr3',
+                '--friction',
+                '--quantity',
+                'gravity',
+                '--out',
+                str(tmp_path),
+            ]
+        )
+        == 2
+    )
     error = capsys.readouterr().err
     assert 'fr3.yaml has no friction model' in error
     assert error.count('\n') == 1

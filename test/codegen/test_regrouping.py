@@ -33,26 +33,34 @@ def as_description(description, regrouped):
             mass = regrouped.kept[j + 1]
             point = np.outer(arm, arm)[np.triu_indices(3)]
             moments = replace(
-                moments, mass=moments.mass + mass,
+                moments,
+                mass=moments.mass + mass,
                 first=tuple(np.add(moments.first, mass * arm)),
-                second=tuple(np.add(moments.second, mass * point)))
+                second=tuple(np.add(moments.second, mass * point)),
+            )
         second = np.zeros((3, 3))
         second[np.triu_indices(3)] = moments.second
         second = second + np.triu(second, 1).T
-        links.append(LinkInertia(moments.mass, moments.first,
-                                 np.trace(second) * np.eye(3) - second))
+        links.append(
+            LinkInertia(moments.mass, moments.first, np.trace(second) * np.eye(3) - second)
+        )
     return replace(description, links=tuple(links))
 
 
 @pytest.mark.parametrize('cancellations', [(), (ELBOW,), (Cancellation((6,), ((5, 0),)), ELBOW)])
 @pytest.mark.parametrize('arm', ['fer', 'fr3'])
 def test_given_a_franka_when_regrouped_then_every_base_parameter_keeps_its_value(
-        arm, cancellations):
+    arm, cancellations
+):
     description = load(arm)
     regrouped = regroup(build_chain(description, GRAVITY), cancellations)
     base = base_parameters(description, np.array([GRAVITY]))
-    np.testing.assert_allclose(base.values(as_description(description, regrouped)),
-                               base.values(description), rtol=0.0, atol=ATOL)
+    np.testing.assert_allclose(
+        base.values(as_description(description, regrouped)),
+        base.values(description),
+        rtol=0.0,
+        atol=ATOL,
+    )
 
 
 @pytest.mark.parametrize('arm', ['scemi', 'stanford'])
@@ -60,22 +68,28 @@ def test_given_other_arms_when_regrouped_then_every_base_parameter_keeps_its_val
     description = load(arm)
     regrouped = regroup(build_chain(description, GRAVITY))
     base = base_parameters(description, np.array([GRAVITY]))
-    np.testing.assert_allclose(base.values(as_description(description, regrouped)),
-                               base.values(description), rtol=0.0, atol=ATOL)
+    np.testing.assert_allclose(
+        base.values(as_description(description, regrouped)),
+        base.values(description),
+        rtol=0.0,
+        atol=ATOL,
+    )
 
 
 def test_given_the_franka_when_regrouped_then_as_many_numbers_remain_as_base_parameters():
     regrouped = regroup(build_chain(load('fer'), GRAVITY))
-    numbers = sum(np.count_nonzero([joint.moments.mass, *joint.moments.first,
-                                    *joint.moments.second])
-                  for joint in regrouped.chain.joints[1:])
+    numbers = sum(
+        np.count_nonzero([joint.moments.mass, *joint.moments.first, *joint.moments.second])
+        for joint in regrouped.chain.joints[1:]
+    )
     zz1 = 1  # of link 1 only the moment about its axis is read
     assert numbers + zz1 == len(base_parameters(load('fer'), np.array([GRAVITY]))) == 43
 
 
 def test_given_a_cancellation_when_regrouped_then_those_elements_are_zero_at_one_mass_each():
-    chain = with_shifted_origins(build_chain(load('fer'), GRAVITY),
-                                 (0.0, 0.0, 0.0, 0.0, -0.384, 0.0, 0.0))
+    chain = with_shifted_origins(
+        build_chain(load('fer'), GRAVITY), (0.0, 0.0, 0.0, 0.0, -0.384, 0.0, 0.0)
+    )
     plain, cancelled = regroup(chain), regroup(chain, (BOTH,))
     assert plain.chain.joints[3].moments.first[0] != 0.0
     assert cancelled.chain.joints[3].moments.first == (0.0, 0.0, 0.0)

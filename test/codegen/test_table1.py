@@ -34,14 +34,17 @@ def test_given_the_franka_when_written_then_tau_takes_no_more_than_documented():
 
 
 @pytest.mark.parametrize('arm', ['scemi', 'stanford'])
-@pytest.mark.parametrize(('inertial_set', 'inertia'),
-                         [('chosen', GENERAL), ('simplified', SIMPLIFIED)])
+@pytest.mark.parametrize(
+    ('inertial_set', 'inertia'), [('chosen', GENERAL), ('simplified', SIMPLIFIED)]
+)
 def test_given_the_tables_arms_when_written_then_no_more_is_needed_than_printed(
-        arm, inertial_set, inertia):
+    arm, inertial_set, inertia
+):
     # With rotors and a terminal wrench, which the table has in its simplified rows only.
     description = with_rotors(load(arm, inertial_set))
-    found = operation_count(customised_equations(
-        description, terminal_wrench=True, addition_cost=FEWER_ADDITIONS))
+    found = operation_count(
+        customised_equations(description, terminal_wrench=True, addition_cost=FEWER_ADDITIONS)
+    )
     entry = printed(arm, MINIMUM, inertia)
     assert found.multiplications <= entry.multiplications
     assert found.additions <= entry.additions
@@ -90,9 +93,12 @@ def page_rows():
     """Return the page's table 1: robot, inertias, parameters, loaded -> three counts."""
     table = PAGE.split('| robot | inertias |')[1].split('\n\n')[0].splitlines()[2:]
     cells = [[cell.strip() for cell in line.strip('|').split('|')] for line in table]
-    return {(robot, inertia, parameters, loaded == 'yes'): [
-        tuple(map(int, count.split(' / '))) for count in counts]
-        for robot, inertia, parameters, loaded, *counts in cells}
+    return {
+        (robot, inertia, parameters, loaded == 'yes'): [
+            tuple(map(int, count.split(' / '))) for count in counts
+        ]
+        for robot, inertia, parameters, loaded, *counts in cells
+    }
 
 
 def test_given_the_pages_table_when_compared_with_the_printed_one_then_every_case_is_there():
@@ -103,11 +109,13 @@ def test_given_the_pages_table_when_compared_with_the_printed_one_then_every_cas
         assert rows[key][0] == case.printed
 
 
-@pytest.mark.parametrize('case', [case for case in CASES if case.inertia == SIMPLIFIED],
-                         ids=lambda case: f'{case.robot} {case.parameters}')
+@pytest.mark.parametrize(
+    'case',
+    [case for case in CASES if case.inertia == SIMPLIFIED],
+    ids=lambda case: f'{case.robot} {case.parameters}',
+)
 def test_given_the_pages_table_when_counted_again_then_figures_are_the_same(case):
-    _, ours, fewer = page_rows()[
-        case.robot, case.inertia, case.parameters.split()[0], case.loaded]
+    _, ours, fewer = page_rows()[case.robot, case.inertia, case.parameters.split()[0], case.loaded]
     assert count(case) == ours
     assert count(case, fewer_additions=True) == fewer
     # With one of the two preferences ours are no more in either kind.
@@ -129,5 +137,6 @@ def test_given_classical_parameters_when_written_then_torques_are_the_models(arm
         tau = np.empty(description.n)
         names['inverse_dynamics'](q, dq, ddq, tau)
         expected = model.inverse_dynamics(q, dq, ddq)
-        np.testing.assert_allclose(tau, expected, rtol=0.0,
-                                   atol=1e-12 * max(1.0, np.abs(expected).max()))
+        np.testing.assert_allclose(
+            tau, expected, rtol=0.0, atol=1e-12 * max(1.0, np.abs(expected).max())
+        )

@@ -44,7 +44,8 @@ def test_given_a_random_tree_when_written_plainly_then_its_dynamics_come_out(see
         Quantity.INVERSE_DYNAMICS: ((q, dq, ddq), moving.motion.tau),
         Quantity.GRAVITY: ((q,), tree_motion(tree, q, still, still, gravity=gravity).tau),
         Quantity.CORIOLIS: ((q, dq), tree_motion(tree, q, dq, still, gravity=(0, 0, 0)).tau),
-        Quantity.MASS_MATRIX: ((q,), moving.tau.by_ddq)}
+        Quantity.MASS_MATRIX: ((q,), moving.tau.by_ddq),
+    }
     for quantity, (arguments, value) in expected.items():
         out = np.full(value.shape, np.nan)
         compiled(tree, quantity, gravity, plain)[quantity.value](*arguments, out)
@@ -66,8 +67,15 @@ def test_given_other_bodies_at_run_time_when_prepared_then_the_tree_has_them():
     other = tree.with_inertias(random_tree_of_rows(3, special=0.5).inertias[::-1])
     plain = Plan(shifts=(0.0,) * tree.n)
     names = compiled(tree, Quantity.INVERSE_DYNAMICS, TILTED, plain, Parameters.RUN_TIME)
-    X = np.concatenate([*(np.append(body.parameters(), rotor) for body, rotor in
-                          zip(other.inertias, other.rotor_inertias)), TILTED])
+    X = np.concatenate(
+        [
+            *(
+                np.append(body.parameters(), rotor)
+                for body, rotor in zip(other.inertias, other.rotor_inertias)
+            ),
+            TILTED,
+        ]
+    )
     prepared = np.empty(200)
     names['prepare_inverse_dynamics'](X, prepared)
     q, dq, ddq = rng.uniform(-2.0, 2.0, (3, tree.n))
@@ -76,8 +84,9 @@ def test_given_other_bodies_at_run_time_when_prepared_then_the_tree_has_them():
     assert_same(tau, tree_motion(other, q, dq, ddq, gravity=TILTED).tau)
 
 
-def test_given_stacks_of_a_tree_when_run_as_a_batch_then_rows_are_the_states(tmp_path,
-                                                                           monkeypatch):
+def test_given_stacks_of_a_tree_when_run_as_a_batch_then_rows_are_the_states(
+    tmp_path, monkeypatch
+):
     pytest.importorskip('numba', reason="numba (extra 'batch') is not installed")
     from franka_dynamics.batch.tree_batch import TreeBatchModel
 

@@ -25,8 +25,13 @@ class Loop:
     def run(self, seconds, each=lambda reading, cycle: None):
         for _ in range(round(seconds / LONGEST_STEP_S)):
             reading = self.arm.read()
-            cycle = self.controller.cycle(reading.time, reading.position, reading.velocity,
-                                          reading.time, effort=reading.effort)
+            cycle = self.controller.cycle(
+                reading.time,
+                reading.position,
+                reading.velocity,
+                reading.time,
+                effort=reading.effort,
+            )
             self.controller.update_monitors(cycle)
             torque = cycle.command
             if torque is None:

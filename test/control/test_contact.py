@@ -81,7 +81,8 @@ def test_given_a_push_that_stays_when_long_enough_then_the_contact_ends_and_it_i
     assert begun and not still
     # It has fallen to half the threshold after high_pass ln(4 / 0.625), and stays there for hold.
     assert ended - 1.0 == pytest.approx(
-        LIMITS.high_pass * np.log(4.0 / (0.5 * LIMITS.threshold)) + LIMITS.hold, abs=0.03)
+        LIMITS.high_pass * np.log(4.0 / (0.5 * LIMITS.threshold)) + LIMITS.hold, abs=0.03
+    )
     np.testing.assert_allclose(monitor.load, torque(0, 4.0), rtol=0, atol=0.01)
 
 
@@ -114,8 +115,9 @@ def test_given_a_gap_in_the_states_when_in_contact_then_the_flag_falls_and_it_se
 def test_given_states_between_two_evaluations_when_taken_then_the_model_is_not_asked(monkeypatch):
     monitor = ContactMonitor(PinocchioModel(FER))
     asked = []
-    monkeypatch.setattr(monitor._observer, 'update',
-                        lambda *state: asked.append(state[0]) or np.zeros(7))
+    monkeypatch.setattr(
+        monitor._observer, 'update', lambda *state: asked.append(state[0]) or np.zeros(7)
+    )
     for step in range(1000):
         monitor.update(1e-3 * step, FER.home, np.zeros(7), GRAVITY)
     # The period is 4 ms: a quarter of the states at 1 kHz; the first one begins the first.
@@ -126,8 +128,9 @@ class Loop:
     """A commanding controller, a simulated arm, and a monitor that sees what the node sees."""
 
     def __init__(self, friction=FER.friction, limits=LIMITS, **simulation):
-        self.arm = ArmSimulation(FER, SimulationSettings(
-            **{'brake_release_after': 0.1, **SENSORS, **simulation}))
+        self.arm = ArmSimulation(
+            FER, SimulationSettings(**{'brake_release_after': 0.1, **SENSORS, **simulation})
+        )
         self.controller = FeedforwardController(FER, Settings(target='mujoco', kp=KP, kd=KD))
         self.controller.enable()
         self.monitor = ContactMonitor(self.controller.terms.true, limits, friction)
@@ -170,8 +173,9 @@ def test_given_friction_when_the_arm_moves_then_it_trips_nothing_and_leaves_room
 
 
 def payload(mass):
-    return Settings(payload=(mass, 0.0, 0.02, 0.05, *[0.002 * mass * x for x in (1, 0, 0, 1, 0, 1)]
-                             )).payload_inertia()
+    return Settings(
+        payload=(mass, 0.0, 0.02, 0.05, *[0.002 * mass * x for x in (1, 0, 0, 1, 0, 1)])
+    ).payload_inertia()
 
 
 def test_given_the_largest_stated_payload_error_when_moving_then_it_is_load_not_contact():
@@ -188,7 +192,8 @@ def test_given_several_times_the_stated_payload_error_when_moving_then_it_is_fla
 
 
 def test_given_a_real_arm_in_motion_when_nobody_touches_it_then_nothing_is_flagged(
-        fer_recording_path):
+    fer_recording_path,
+):
     recording = read_recording(fer_recording_path, FER.joint_names)
     monitor = ContactMonitor(PinocchioModel(FER), friction=FER.friction)
     masses = []
@@ -204,8 +209,10 @@ def test_given_a_real_arm_in_motion_when_nobody_touches_it_then_nothing_is_flagg
 def test_fast_motion_of_a_real_arm_at_1_khz_raises_no_alarm(fer_recording_path):
     bag = fer_recording_path.parent / 'fer_gaz2019_1khz'
     if not bag.exists():
-        pytest.skip('the folder of recordings lacks fer_gaz2019_1khz, which is public at '
-                    'https://github.com/marcocognetti/FrankaEmikaPandaDynModel')
+        pytest.skip(
+            'the folder of recordings lacks fer_gaz2019_1khz, which is public at '
+            'https://github.com/marcocognetti/FrankaEmikaPandaDynModel'
+        )
     recording = read_recording(bag, FER.joint_names)
     found = replay_contact(FER, recording.time, recording.q, recording.dq, recording.effort)
     assert found.contacts == ()
@@ -222,7 +229,7 @@ def test_a_recorded_push_is_found_with_joint_time_and_share():
     # When they are replayed.
     found = replay_contact(replace(FER, friction=None), time, still + FER.home, still, effort)
     # Then it is one alarm of that joint, in proportion to the threshold.
-    contact, = found.contacts
+    (contact,) = found.contacts
     assert contact.joint == 2
     assert 2.0 < contact.stamp < 2.02
     assert contact.share == pytest.approx(contact.peak / LIMITS.threshold)

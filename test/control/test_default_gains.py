@@ -22,8 +22,9 @@ from franka_dynamics.dynamics.derivatives import Linearization, linearize
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.errors import SettingsError
 
-ARMS = [(name, hand) for name in ('fer', 'fr3', 'fr3v2', 'fr3v2_1')
-        for hand in ('none', 'franka_hand')]
+ARMS = [
+    (name, hand) for name in ('fer', 'fr3', 'fr3v2', 'fr3v2_1') for hand in ('none', 'franka_hand')
+]
 
 
 def at_home(arm):
@@ -46,8 +47,9 @@ def benchmark():
 
 def one_joint(square):
     """Return ddq = square q + tau."""
-    return Linearization(np.array([[0.0, 1.0], [square, 0.0]]), np.array([[0.0], [1.0]]),
-                         np.zeros(1))
+    return Linearization(
+        np.array([[0.0, 1.0], [square, 0.0]]), np.array([[0.0], [1.0]]), np.zeros(1)
+    )
 
 
 def test_given_a_double_integrator_when_damped_then_margin_is_closed_form():
@@ -131,8 +133,9 @@ def test_given_a_motion_when_node_is_away_for_200_ms_then_it_goes_on(name, bench
 def test_given_states_100_ms_old_when_held_then_a_disturbance_decays(name, benchmark):
     arm = load(name)
     gains = default_gains(NewtonEulerModel(arm))
-    _, last, stops = benchmark.simulate(arm, gains, motion=False, seconds=7.0, delay=0.1,
-                                        disturbed=1e-4)
+    _, last, stops = benchmark.simulate(
+        arm, gains, motion=False, seconds=7.0, delay=0.1, disturbed=1e-4
+    )
     assert stops == 0
     assert last < 2e-3
 
@@ -144,7 +147,8 @@ def test_given_gains_when_computed_then_one_joint_alone_decays_at_rate():
         torque = np.zeros(arm.n)
         torque[joint] = -gains.kd[joint]  # at 1 rad/s
         ddq = NewtonEulerModel(arm, (0.0, 0.0, 0.0)).forward_dynamics(
-            arm.home, np.zeros(arm.n), torque)
+            arm.home, np.zeros(arm.n), torque
+        )
         np.testing.assert_allclose(ddq[joint], -RATE, rtol=1e-12)
 
 

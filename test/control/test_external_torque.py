@@ -87,8 +87,10 @@ def swing(settings, arm=FER, seconds=1.2):
 
 def largest(estimator, **changes):
     """Return the most that an estimator feels on a swinging arm that nobody touches."""
-    torques = [estimator.update(*state) for state in swing(
-        SimulationSettings(brake_release_after=0.0, **changes))]
+    torques = [
+        estimator.update(*state)
+        for state in swing(SimulationSettings(brake_release_after=0.0, **changes))
+    ]
     return np.abs([torque for torque in torques if torque is not None]).max()
 
 
@@ -106,32 +108,40 @@ def test_given_friction_in_the_effort_when_moving_then_the_model_takes_it_out(es
 @pytest.mark.parametrize('estimator', [MomentumObserver, TorqueResidual])
 def test_slip_elements_are_followed_and_taken_out(estimator):
     # Without the elements' state, their 0.6 N m would be felt as an external torque at every turn.
-    friction = MaxwellSlipFriction(*np.zeros((4, 7)), np.array([[0.4] * 7, [0.2] * 7]),
-                                   [0.004, 0.05])
+    friction = MaxwellSlipFriction(
+        *np.zeros((4, 7)), np.array([[0.4] * 7, [0.2] * 7]), [0.004, 0.05]
+    )
     arm = replace(FER, friction=friction)
     steady = ViscousCoulombFriction(np.zeros(7), np.full(7, 0.6), np.zeros(7), width=0.01)
     felt = {}
     for name, known in (('followed', friction), ('Coulomb', steady)):
         estimate = estimator(PinocchioModel(FER), friction=known)
-        torques = [(reading[0], estimate.update(*reading)) for reading in swing(
-            SimulationSettings(brake_release_after=0.0, friction=True), arm, 2.0)]
-        felt[name] = np.abs([torque for stamp, torque in torques
-                             if torque is not None and stamp > 1.0]).max()
+        torques = [
+            (reading[0], estimate.update(*reading))
+            for reading in swing(
+                SimulationSettings(brake_release_after=0.0, friction=True), arm, 2.0
+            )
+        ]
+        felt[name] = np.abs(
+            [torque for stamp, torque in torques if torque is not None and stamp > 1.0]
+        ).max()
     assert felt['Coulomb'] > 0.2
     assert felt['followed'] < 0.1 * felt['Coulomb']
 
 
 def test_given_a_push_when_the_plain_residual_is_taken_then_it_shows_it_at_once():
     jacobian = NewtonEulerModel(FER).jacobian(FER.home)[:3]
-    simulation = ArmSimulation(FER, SimulationSettings(
-        push=Push(FORCE, PUSH_AT, 10.0), brake_release_after=0.0))
+    simulation = ArmSimulation(
+        FER, SimulationSettings(push=Push(FORCE, PUSH_AT, 10.0), brake_release_after=0.0)
+    )
     model = PinocchioModel(FER)
     residual = TorqueResidual(model)
     torques = {}
     reading = simulation.read()
     for step in range(120):
-        torques[step] = residual.update(reading.time, reading.position, reading.velocity,
-                                        reading.effort)
+        torques[step] = residual.update(
+            reading.time, reading.position, reading.velocity, reading.effort
+        )
         simulation.step(model.gravity(reading.position))
         reading = simulation.read()
     assert torques[0] is None  # no acceleration yet
@@ -151,11 +161,18 @@ def test_given_a_gap_when_the_plain_residual_is_taken_then_there_is_none():
     assert residual.update(0.201, *still) is not None
 
 
-@pytest.mark.parametrize(('choice', 'target', 'taken_out'), [
-    ('auto', 'fci', True), ('auto', 'mujoco', False), ('included', 'mujoco', True),
-    ('excluded', 'fci', False)])
+@pytest.mark.parametrize(
+    ('choice', 'target', 'taken_out'),
+    [
+        ('auto', 'fci', True),
+        ('auto', 'mujoco', False),
+        ('included', 'mujoco', True),
+        ('excluded', 'fci', False),
+    ],
+)
 def test_given_a_choice_of_friction_when_asked_then_it_is_the_arm_files_or_none(
-        choice, target, taken_out):
+    choice, target, taken_out
+):
     found = friction_in_effort(choice, FER, TARGETS[target])
     assert found is (FER.friction if taken_out else None)
 

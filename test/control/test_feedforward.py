@@ -27,17 +27,26 @@ LOAD = (1.0, 0.0, 0.0, 0.05, 1e-3, 0.0, 0.0, 1e-3, 0.0, 1e-3)
 KP, KD = (60.0, 60.0, 60.0, 60.0, 15.0, 15.0, 10.0), (6.0, 6.0, 6.0, 6.0, 1.0, 1.0, 0.5)
 
 
-@pytest.mark.parametrize(('settings', 'simulation'), [
-    (MUJOCO, {}),
-    (Settings(target='fci'), {'gravity_compensation': True}),
-    (Settings(target='mujoco', gravity_vector=(3.0, -1.0, -9.28)),
-     {'gravity': (3.0, -1.0, -9.28)}),
-    (Settings(target='fci', gravity_vector=(3.0, -1.0, -9.28)),
-     {'gravity': (3.0, -1.0, -9.28), 'gravity_compensation': True}),
-    (Settings(target='mujoco', payload=LOAD), {'payload': Settings(payload=LOAD)}),
-    (Settings(target='fci', payload=LOAD, payload_known_to_robot=False),
-     {'payload': Settings(payload=LOAD), 'gravity_compensation': True}),
-])
+@pytest.mark.parametrize(
+    ('settings', 'simulation'),
+    [
+        (MUJOCO, {}),
+        (Settings(target='fci'), {'gravity_compensation': True}),
+        (
+            Settings(target='mujoco', gravity_vector=(3.0, -1.0, -9.28)),
+            {'gravity': (3.0, -1.0, -9.28)},
+        ),
+        (
+            Settings(target='fci', gravity_vector=(3.0, -1.0, -9.28)),
+            {'gravity': (3.0, -1.0, -9.28), 'gravity_compensation': True},
+        ),
+        (Settings(target='mujoco', payload=LOAD), {'payload': Settings(payload=LOAD)}),
+        (
+            Settings(target='fci', payload=LOAD, payload_known_to_robot=False),
+            {'payload': Settings(payload=LOAD), 'gravity_compensation': True},
+        ),
+    ],
+)
 def test_given_an_arm_at_rest_when_fed_forward_then_it_stays_where_it_is(settings, simulation):
     if 'payload' in simulation:
         simulation = {**simulation, 'payload': simulation['payload'].payload_inertia()}
@@ -82,19 +91,30 @@ def test_given_the_state_source_reference_when_followed_then_terms_come_from_the
     loop = Loop(replace(MUJOCO, state_source=StateSource.REFERENCE, kp=KP, kd=KD)).run(0.5)
     loop.controller.set_reference(motion)
     errors = []
-    loop.run(4.0, lambda reading, _: errors.append(
-        loop.controller.reference.sample(reading.time).q - reading.position))
+    loop.run(
+        4.0,
+        lambda reading, _: errors.append(
+            loop.controller.reference.sample(reading.time).q - reading.position
+        ),
+    )
     assert np.abs(errors).max() < 2e-3
 
 
 def test_given_gravity_added_twice_when_watched_then_the_arm_is_let_go_before_it_flies():
     # Said to be carried by a dead node's command, so that the first torque is given at all.
-    loop = Loop(MUJOCO, controller={'take_over': True}, gravity_compensation=True,
-                brake_release_after=0.0)
+    loop = Loop(
+        MUJOCO, controller={'take_over': True}, gravity_compensation=True, brake_release_after=0.0
+    )
     start = loop.arm.position
     silent_at = []
-    loop.run(1.0, lambda reading, _: silent_at.append(reading.position) if not silent_at
-             and loop.controller.mode is Mode.SILENT and loop.controller.conflict else None)
+    loop.run(
+        1.0,
+        lambda reading, _: (
+            silent_at.append(reading.position)
+            if not silent_at and loop.controller.mode is Mode.SILENT and loop.controller.conflict
+            else None
+        ),
+    )
     assert 'the arm is compensated' in loop.controller.conflict
     np.testing.assert_array_equal(loop.command, np.zeros(7))
     # Doubled for the ten cycles of a verdict and the ramp down, 0.03 s in all, at up to
@@ -103,8 +123,9 @@ def test_given_gravity_added_twice_when_watched_then_the_arm_is_let_go_before_it
 
 
 def test_given_gravity_added_twice_when_nobody_watches_then_the_arm_flies_up():
-    arm = ArmSimulation(FER, SimulationSettings(gravity_compensation=True,
-                                                brake_release_after=0.0))
+    arm = ArmSimulation(
+        FER, SimulationSettings(gravity_compensation=True, brake_release_after=0.0)
+    )
     model = NewtonEulerModel(FER)
     height = model.frames(arm.position)[-1, 2, 3]
     for _ in range(200):
@@ -146,11 +167,17 @@ def test_given_gains_off_and_on_when_moved_by_hand_between_then_the_arm_does_not
     np.testing.assert_allclose(loop.command, 0.0, rtol=0, atol=0.1)
 
 
-@pytest.mark.parametrize(('until', 'by_settings', 'by_activation'), [
-    (ClearedBy.SETTINGS, True, True), (ClearedBy.ACTIVATION, False, True),
-    (ClearedBy.CONFIGURATION, False, False)])
+@pytest.mark.parametrize(
+    ('until', 'by_settings', 'by_activation'),
+    [
+        (ClearedBy.SETTINGS, True, True),
+        (ClearedBy.ACTIVATION, False, True),
+        (ClearedBy.CONFIGURATION, False, False),
+    ],
+)
 def test_given_a_conflict_when_something_else_changes_then_it_stays(
-        until, by_settings, by_activation):
+    until, by_settings, by_activation
+):
     def conflict_after(change):
         controller = FeedforwardController(FER, MUJOCO)
         controller.inhibit('a reason', until, touched_by=frozenset({'terms.gravity'}))
@@ -196,12 +223,17 @@ def test_given_an_arm_moved_by_another_while_silent_when_enabled_then_it_begins_
     elsewhere = FER.home + [0.0, 0.7, 0.0, 0.3, 0.0, 0.0, 0.0]
     loop.controller.supervisor.reset()
     loop.controller.enable()
-    first = next(cycle.command for cycle in (
-        loop.controller.cycle(5.0 + 1e-3 * k, elsewhere, np.zeros(7), 5.0 + 1e-3 * k,
-                              effort=np.zeros(7))
-        for k in range(100)) if cycle.command is not None)
-    np.testing.assert_allclose(first, NewtonEulerModel(FER).gravity(elsewhere), rtol=0,
-                               atol=1e-12)
+    first = next(
+        cycle.command
+        for cycle in (
+            loop.controller.cycle(
+                5.0 + 1e-3 * k, elsewhere, np.zeros(7), 5.0 + 1e-3 * k, effort=np.zeros(7)
+            )
+            for k in range(100)
+        )
+        if cycle.command is not None
+    )
+    np.testing.assert_allclose(first, NewtonEulerModel(FER).gravity(elsewhere), rtol=0, atol=1e-12)
 
 
 def test_given_a_conflict_when_the_target_is_put_right_then_it_runs_again():
@@ -217,14 +249,12 @@ def test_given_a_conflict_when_the_target_is_put_right_then_it_runs_again():
 
 
 @pytest.mark.parametrize(('target', 'compensation'), [('fci', True), ('mujoco', False)])
-def test_given_a_stop_when_it_ends_then_it_ends_where_the_target_can_be_left(
-        target, compensation):
+def test_given_a_stop_when_it_ends_then_it_ends_where_the_target_can_be_left(target, compensation):
     loop = Loop(Settings(target=target, kp=KP, kd=KD), gravity_compensation=compensation).run(1.0)
     loop.controller.disable('test')
     loop.run(0.5)
     assert loop.controller.mode is Mode.SILENT
-    resting = (np.zeros(7) if target == 'fci'
-               else NewtonEulerModel(FER).gravity(loop.arm.position))
+    resting = np.zeros(7) if target == 'fci' else NewtonEulerModel(FER).gravity(loop.arm.position)
     np.testing.assert_allclose(loop.command, resting, rtol=0, atol=1e-9)
     count = len(loop.published)
     loop.run(0.1)
@@ -232,8 +262,11 @@ def test_given_a_stop_when_it_ends_then_it_ends_where_the_target_can_be_left(
 
 
 def test_given_a_start_on_fci_when_first_published_then_it_is_zero_and_ramps():
-    loop = Loop(Settings(target='fci', gravity_vector=(5.0, 0.0, -8.44)),
-                gravity_compensation=True, gravity=(5.0, 0.0, -8.44)).run(0.5)
+    loop = Loop(
+        Settings(target='fci', gravity_vector=(5.0, 0.0, -8.44)),
+        gravity_compensation=True,
+        gravity=(5.0, 0.0, -8.44),
+    ).run(0.5)
     np.testing.assert_array_equal(loop.published[0], np.zeros(7))
     assert np.abs(np.diff(loop.published, axis=0)).max() <= 1.0 + 1e-12
 
@@ -242,11 +275,16 @@ def test_given_an_arm_without_stated_limits_when_commanded_then_torques_are_fini
     joints = tuple(replace(joint, limits=JointLimits()) for joint in FER.joints)
     controller = FeedforwardController(replace(FER, joints=joints), MUJOCO)
     controller.enable()
-    torques = [cycle.command for cycle in (
-        controller.cycle(1.0 + 1e-3 * k, FER.home, np.zeros(7), 1e-3 * k) for k in range(400))
-        if cycle.command is not None]
-    np.testing.assert_allclose(torques[-1], NewtonEulerModel(FER).gravity(FER.home), rtol=0,
-                               atol=1e-12)
+    torques = [
+        cycle.command
+        for cycle in (
+            controller.cycle(1.0 + 1e-3 * k, FER.home, np.zeros(7), 1e-3 * k) for k in range(400)
+        )
+        if cycle.command is not None
+    ]
+    np.testing.assert_allclose(
+        torques[-1], NewtonEulerModel(FER).gravity(FER.home), rtol=0, atol=1e-12
+    )
     controller.disable('test')
     while (torque := controller.stop_step(1e-3)) is not None:
         torques.append(torque)
@@ -307,33 +345,54 @@ def test_given_a_trajectory_when_its_efforts_are_asked_then_they_are_inverse_dyn
     planned = controller.plan(motion, controller.planning_basis(motion))
     independent = NewtonEulerModel(FER)
     expected = independent.inverse_dynamics(
-        planned.positions, planned.velocities, planned.accelerations)
-    np.testing.assert_allclose(controller.trajectory_efforts(planned), expected, rtol=0,
-                               atol=1e-12)
+        planned.positions, planned.velocities, planned.accelerations
+    )
+    np.testing.assert_allclose(
+        controller.trajectory_efforts(planned), expected, rtol=0, atol=1e-12
+    )
 
 
 # What a hostile world may do to the controller, as one step each. -----------------------------
 
-HOSTILE = strategies.lists(max_size=120, elements=strategies.one_of(
-    strategies.tuples(strategies.just('state'), strategies.sampled_from(
-        [1e-3, 1e-3, 1e-3, 0.5e-3, 0.0, -1e-3, 3e-3, 0.05, 5.0, -5.0]),
-        strategies.sampled_from([0.0, 1e-4, 1e-3, 0.02, 3.0])),
-    strategies.tuples(strategies.just('broken'),
-                      strategies.sampled_from([np.nan, np.inf, -np.inf, 1e300, 400.0]),
-                      strategies.integers(0, 13)),
-    strategies.tuples(strategies.just('settings'), strategies.integers(0, 5)),
-    strategies.tuples(strategies.just('reference'), strategies.integers(0, 4)),
-    strategies.tuples(strategies.just('control'), strategies.sampled_from(
-        ['enable', 'disable', 'silence', 'reject', 'stop_steps', 'clear', 'brakeless'])),
-))
+HOSTILE = strategies.lists(
+    max_size=120,
+    elements=strategies.one_of(
+        strategies.tuples(
+            strategies.just('state'),
+            strategies.sampled_from([1e-3, 1e-3, 1e-3, 0.5e-3, 0.0, -1e-3, 3e-3, 0.05, 5.0, -5.0]),
+            strategies.sampled_from([0.0, 1e-4, 1e-3, 0.02, 3.0]),
+        ),
+        strategies.tuples(
+            strategies.just('broken'),
+            strategies.sampled_from([np.nan, np.inf, -np.inf, 1e300, 400.0]),
+            strategies.integers(0, 13),
+        ),
+        strategies.tuples(strategies.just('settings'), strategies.integers(0, 5)),
+        strategies.tuples(strategies.just('reference'), strategies.integers(0, 4)),
+        strategies.tuples(
+            strategies.just('control'),
+            strategies.sampled_from(
+                ['enable', 'disable', 'silence', 'reject', 'stop_steps', 'clear', 'brakeless']
+            ),
+        ),
+    ),
+)
 STIFFEST = tuple(25.0 * FER.limit('effort'))
 MOST_DAMPED = tuple(3.0 * FER.limit('effort'))
 SETTINGS = (
-    MUJOCO, Settings(target='fci', kp=STIFFEST, kd=MOST_DAMPED),
+    MUJOCO,
+    Settings(target='fci', kp=STIFFEST, kd=MOST_DAMPED),
     Settings(target='fci', payload=LOAD, payload_known_to_robot=False),
-    replace(MUJOCO, ramp_time=0.0, kp=KP, kd=KD), Settings(target='gz_ros2_control', payload=LOAD),
-    replace(MUJOCO, payload=(100.0, 0.0, 0.0, 1.0, *[0.0] * 6), max_payload=100.0, kp=STIFFEST,
-            kd=MOST_DAMPED))
+    replace(MUJOCO, ramp_time=0.0, kp=KP, kd=KD),
+    Settings(target='gz_ros2_control', payload=LOAD),
+    replace(
+        MUJOCO,
+        payload=(100.0, 0.0, 0.0, 1.0, *[0.0] * 6),
+        max_payload=100.0,
+        kp=STIFFEST,
+        kd=MOST_DAMPED,
+    ),
+)
 
 
 def reference(kind, stamp):
@@ -341,23 +400,27 @@ def reference(kind, stamp):
     if kind == 0:
         return multisine(FER, 1.0, 0.5)
     if kind == 1:
-        return TrajectoryRequest(names, np.zeros(1), FER.home[None], np.zeros((1, 7)),
-                                 np.full((1, 7), 7.5))
+        return TrajectoryRequest(
+            names, np.zeros(1), FER.home[None], np.zeros((1, 7)), np.full((1, 7), 7.5)
+        )
     if kind == 2:
         return TrajectoryRequest(names, np.array([0.01, 0.5]), np.tile(FER.home, (2, 1)))
     if kind == 3:
-        return TrajectoryRequest(names, np.array([0.0, 1.0]), np.tile(FER.home, (2, 1)),
-                                 start=stamp + 0.5)
+        return TrajectoryRequest(
+            names, np.array([0.0, 1.0]), np.tile(FER.home, (2, 1)), start=stamp + 0.5
+        )
     return TrajectoryRequest(names, np.zeros(1), np.full((1, 7), np.nan), start=stamp)
 
 
 @hypothesis_settings(derandomize=True, deadline=None, max_examples=300)
-@given(events=HOSTILE, seed=strategies.integers(0, 2 ** 16))
+@given(events=HOSTILE, seed=strategies.integers(0, 2**16))
 def test_given_any_hostile_inputs_when_published_then_torques_are_finite_limited_and_slow(
-        events, seed):
+    events, seed
+):
     rng = np.random.default_rng(seed)
     controller = FeedforwardController(
-        FER, MUJOCO, SupervisionLimits(recovery_samples=3, max_state_age=0.0))
+        FER, MUJOCO, SupervisionLimits(recovery_samples=3, max_state_age=0.0)
+    )
     controller.enable()
     effort, rate = FER.limit('effort'), FER.limit('effort_rate')
     stamp, arrival, q = 10.0, 10.0, FER.home.copy()

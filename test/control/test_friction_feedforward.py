@@ -36,8 +36,9 @@ def random_friction(rng, deviation=0.1):
 
 def maxwell(coefficients, deviations=None):
     viscous, coulomb, stribeck, offset, *slip = coefficients
-    return MaxwellSlipFriction(viscous, coulomb, stribeck, offset, slip, REACH,
-                               deviations=deviations)
+    return MaxwellSlipFriction(
+        viscous, coulomb, stribeck, offset, slip, REACH, deviations=deviations
+    )
 
 
 def path(rng, count=400):
@@ -51,8 +52,7 @@ def test_no_arm_within_two_deviations_is_overcompensated(seed):
     # Given an identified arm, and a true one anywhere within two deviations of it.
     rng = np.random.default_rng(seed)
     known = random_friction(rng)
-    true = maxwell(known.coefficients
-                   + rng.uniform(-2.0, 2.0, (6, N)) * known.deviations)
+    true = maxwell(known.coefficients + rng.uniform(-2.0, 2.0, (6, N)) * known.deviations)
     # When a motion is followed from a state of the elements that nobody knows.
     q = path(rng)
     z = slip_states(q, REACH, rng.uniform(-1.0, 1.0, (2, N)))
@@ -64,8 +64,7 @@ def test_no_arm_within_two_deviations_is_overcompensated(seed):
         command, taken = feedforward.torque(dq), true.torque(dq, state)
         # Then what is commanded pushes along the motion, and never harder than friction brakes.
         assert (command * np.sign(dq) >= 0.0).all()
-        assert (command * np.sign(dq) <= np.maximum(taken * np.sign(dq), 0.0)
-                + ROUNDING_NM).all()
+        assert (command * np.sign(dq) <= np.maximum(taken * np.sign(dq), 0.0) + ROUNDING_NM).all()
         pushed += np.count_nonzero(command)
     assert pushed > 100  # it is no feedforward that does nothing
 
@@ -80,14 +79,19 @@ def test_a_corner_of_the_deviations_is_compensated_exactly(seed):
     for step in range(1000):  # all elements slip forwards
         feedforward.follow(1e-3 * step, np.full(N, 1e-3 * step))
     dq = rng.uniform(0.3, 1.0, N)  # thirty widths: tanh is 1 to the last bit
-    np.testing.assert_allclose(feedforward.torque(dq), least.torque(dq), rtol=0.0,
-                               atol=ROUNDING_NM)
+    np.testing.assert_allclose(
+        feedforward.torque(dq), least.torque(dq), rtol=0.0, atol=ROUNDING_NM
+    )
 
 
-@pytest.mark.parametrize('friction', [
-    load('fer').friction,
-    ViscousCoulombFriction(np.ones(7), np.ones(7), np.full(7, 0.5)),
-    MaxwellSlipFriction(*np.ones((4, 7)), np.ones((2, 7)), REACH)])
+@pytest.mark.parametrize(
+    'friction',
+    [
+        load('fer').friction,
+        ViscousCoulombFriction(np.ones(7), np.ones(7), np.full(7, 0.5)),
+        MaxwellSlipFriction(*np.ones((4, 7)), np.ones((2, 7)), REACH),
+    ],
+)
 def test_at_rest_nothing_is_pushed_by_noise(friction):
     rng = np.random.default_rng(0)
     feedforward = FrictionFeedforward(friction)
@@ -95,7 +99,8 @@ def test_at_rest_nothing_is_pushed_by_noise(friction):
         # Encoder noise that a position sensor of a resting arm has, tenfold.
         feedforward.follow(1e-3 * step, rng.normal(0.0, 1e-4, 7))
         np.testing.assert_array_equal(
-            feedforward.torque(rng.uniform(-REST_SPEED, REST_SPEED, 7)), np.zeros(7))
+            feedforward.torque(rng.uniform(-REST_SPEED, REST_SPEED, 7)), np.zeros(7)
+        )
     assert (feedforward.torque(np.full(7, FULL_SPEED)) > 0.0).any()
 
 
@@ -110,8 +115,7 @@ def test_what_is_commanded_has_no_jump_in_velocity():
 
 def test_after_a_turn_the_elements_are_followed():
     # Coulomb friction changes sign at once; a slip element takes twice its reach.
-    feedforward = FrictionFeedforward(
-        MaxwellSlipFriction(*np.zeros((4, 1)), [[1.0]], [0.004]))
+    feedforward = FrictionFeedforward(MaxwellSlipFriction(*np.zeros((4, 1)), [[1.0]], [0.004]))
     q = np.concatenate([np.linspace(0.0, 0.02, 100), np.linspace(0.02, 0.008, 100)])
     torque = []
     for step, position in enumerate(q):
@@ -119,7 +123,7 @@ def test_after_a_turn_the_elements_are_followed():
         torque.append(feedforward.torque(np.array([0.5 if step < 100 else -0.5]))[0])
     # After the turn the spring still pulls the way the joint goes: nothing to be overcome.
     half = np.flatnonzero(q[100:] < 0.02 - 0.004)[0]
-    np.testing.assert_array_equal(torque[101:99 + half], 0.0)
+    np.testing.assert_array_equal(torque[101 : 99 + half], 0.0)
     assert torque[99] == pytest.approx(1.0)
     assert torque[-1] == pytest.approx(-1.0)
 
@@ -133,35 +137,51 @@ def test_along_a_trajectory_is_what_the_cycles_give():
     for step, position in enumerate(q):
         feedforward.follow(1e-3 * step, position)
         cycles.append(feedforward.torque(dq[step]))
-    np.testing.assert_allclose(FrictionFeedforward(friction).torque_along(q, dq), cycles,
-                               rtol=0.0, atol=ROUNDING_NM)
+    np.testing.assert_allclose(
+        FrictionFeedforward(friction).torque_along(q, dq), cycles, rtol=0.0, atol=ROUNDING_NM
+    )
 
 
 @pytest.mark.parametrize('model', [SigmoidFriction, ViscousCoulombFriction])
 def test_simple_models_are_commanded_as_they_are(model):
-    friction = (load('fer').friction if model is SigmoidFriction
-                else ViscousCoulombFriction(np.ones(7), np.ones(7), np.zeros(7)))
+    friction = (
+        load('fer').friction
+        if model is SigmoidFriction
+        else ViscousCoulombFriction(np.ones(7), np.ones(7), np.zeros(7))
+    )
     dq = np.full(7, 0.7)
-    np.testing.assert_allclose(FrictionFeedforward(friction).torque(dq), friction.torque(dq),
-                               rtol=0.0, atol=1e-14)
+    np.testing.assert_allclose(
+        FrictionFeedforward(friction).torque(dq), friction.torque(dq), rtol=0.0, atol=1e-14
+    )
 
 
 FER = load('fer')
 TRUE = MaxwellSlipFriction(
-    viscous=np.full(7, 0.1), coulomb=np.array([0.4, 0.4, 0.4, 0.4, 0.15, 0.15, 0.15]),
-    stribeck=np.zeros(7), offset=np.zeros(7),
-    slip=np.array([[0.2] * 4 + [0.1] * 3, [0.15] * 4 + [0.05] * 3]), reach=REACH)
+    viscous=np.full(7, 0.1),
+    coulomb=np.array([0.4, 0.4, 0.4, 0.4, 0.15, 0.15, 0.15]),
+    stribeck=np.zeros(7),
+    offset=np.zeros(7),
+    slip=np.array([[0.2] * 4 + [0.1] * 3, [0.15] * 4 + [0.05] * 3]),
+    reach=REACH,
+)
 NOISE = {'position_noise': 1e-5, 'velocity_noise': 1e-3, 'effort_noise': 0.1}
 
 
 def rest_of_a_held_arm(known, seconds=4.0):
     """Return positions of the last second of a simulated arm that is held by PD at home."""
     arm = replace(FER, friction=TRUE)
-    simulation = ArmSimulation(arm, SimulationSettings(
-        friction=True, brake_release_after=0.05, **NOISE))
-    controller = FeedforwardController(replace(FER, friction=known), Settings(
-        target='mujoco', terms=Terms(friction=known is not None),
-        kp=(300.0,) * 4 + (80.0,) * 3, kd=(20.0,) * 4 + (4.0,) * 3))
+    simulation = ArmSimulation(
+        arm, SimulationSettings(friction=True, brake_release_after=0.05, **NOISE)
+    )
+    controller = FeedforwardController(
+        replace(FER, friction=known),
+        Settings(
+            target='mujoco',
+            terms=Terms(friction=known is not None),
+            kp=(300.0,) * 4 + (80.0,) * 3,
+            kd=(20.0,) * 4 + (4.0,) * 3,
+        ),
+    )
     controller.enable()
     positions, command = [], None
     for _ in range(round(1e3 * seconds)):

@@ -24,22 +24,31 @@ def verdict(command_share, **settings):
         gravity = MODEL.gravity(simulation.position)
         simulation.step(command_share * gravity)
         reading = simulation.read()
-        evidence = watch.add(reading.time, reading.position, reading.velocity, reading.effort,
-                             command_share * gravity, gravity)
+        evidence = watch.add(
+            reading.time,
+            reading.position,
+            reading.velocity,
+            reading.effort,
+            command_share * gravity,
+            gravity,
+        )
         assert reading.time < 2 * WINDOW * 1e-3
     return evidence
 
 
-@pytest.mark.parametrize(('share', 'settings', 'expected'), [
-    (0.0, {'gravity_compensation': True}, GravityState.COMPENSATED),
-    (1.0, {'gravity_compensation': True}, GravityState.COMPENSATED),
-    (1.0, {}, GravityState.UNCOMPENSATED),
-    (1.0, {'effort_noise': 0.1, 'velocity_noise': 1e-3}, GravityState.UNCOMPENSATED),
-    (0.0, {**WEIGHTLESS, 'effort_noise': 0.05}, GravityState.NO_GRAVITY),
-    (1.0, WEIGHTLESS, GravityState.NO_GRAVITY),
-    # Nobody carries it: it falls, and the window sees that gravity pulls.
-    (0.0, {'effort_noise': 0.05}, GravityState.UNCOMPENSATED),
-])
+@pytest.mark.parametrize(
+    ('share', 'settings', 'expected'),
+    [
+        (0.0, {'gravity_compensation': True}, GravityState.COMPENSATED),
+        (1.0, {'gravity_compensation': True}, GravityState.COMPENSATED),
+        (1.0, {}, GravityState.UNCOMPENSATED),
+        (1.0, {'effort_noise': 0.1, 'velocity_noise': 1e-3}, GravityState.UNCOMPENSATED),
+        (0.0, {**WEIGHTLESS, 'effort_noise': 0.05}, GravityState.NO_GRAVITY),
+        (1.0, WEIGHTLESS, GravityState.NO_GRAVITY),
+        # Nobody carries it: it falls, and the window sees that gravity pulls.
+        (0.0, {'effort_noise': 0.05}, GravityState.UNCOMPENSATED),
+    ],
+)
 def test_given_a_simulated_arm_when_watched_then_the_truth_is_told(share, settings, expected):
     evidence = verdict(share, **settings)
     assert evidence.state is expected, evidence.sentence
@@ -53,14 +62,20 @@ def test_an_arm_that_falls_shows_it_without_any_effort():
     assert 'exactly zero, but the arm falls with 100% of g(q)' in evidence.sentence
 
 
-@pytest.mark.parametrize(('effort', 'sentence'), [
-    (np.zeros(7), 'the measured effort is exactly zero'),
-    (None, 'the joint states carry no measured effort')])
+@pytest.mark.parametrize(
+    ('effort', 'sentence'),
+    [
+        (np.zeros(7), 'the measured effort is exactly zero'),
+        (None, 'the joint states carry no measured effort'),
+    ],
+)
 def test_a_still_arm_without_effort_shows_nothing(effort, sentence):
     watch = GravityMonitor(MODEL.mass_matrix)
     gravity = MODEL.gravity(FER.home)
-    verdicts = [watch.add(1e-3 * k, FER.home, np.zeros(7), effort, np.zeros(7), gravity)
-                for k in range(WINDOW)]
+    verdicts = [
+        watch.add(1e-3 * k, FER.home, np.zeros(7), effort, np.zeros(7), gravity)
+        for k in range(WINDOW)
+    ]
     assert verdicts[:-1] == [None] * (WINDOW - 1)
     assert verdicts[-1].state is GravityState.UNKNOWN
     assert verdicts[-1].sentence == sentence
@@ -68,7 +83,8 @@ def test_a_still_arm_without_effort_shows_nothing(effort, sentence):
 
 def test_given_a_pose_without_lever_when_judged_then_it_is_unknown():
     assert judge(np.ones(7), np.zeros(7), np.full(7, 0.5), np.zeros(7)).state is (
-        GravityState.UNKNOWN)
+        GravityState.UNKNOWN
+    )
 
 
 def test_given_an_effort_across_gravity_when_judged_then_it_is_unknown():

@@ -29,6 +29,7 @@ ARMS = ('fer', 'fr3', 'fr3v2')
 
 # The first torque. ----------------------------------------------------------------------------
 
+
 @pytest.mark.parametrize('settings', [MUJOCO, GAZEBO])
 def test_a_carried_arm_is_never_given_gravity(settings):
     loop = Loop(settings, gravity_compensation=True, brake_release_after=0.0).run(0.5)
@@ -53,9 +54,13 @@ def test_a_falling_arm_is_given_gravity_at_once():
 def test_an_arm_that_shows_nothing_is_ramped_up_to_gravity():
     controller = FeedforwardController(FER, GAZEBO)
     controller.enable()
-    commands = [cycle.command for cycle in (
-        controller.cycle(1.0 + 1e-3 * k, FER.home, np.zeros(7), 1e-3 * k) for k in range(300))
-        if cycle.command is not None]
+    commands = [
+        cycle.command
+        for cycle in (
+            controller.cycle(1.0 + 1e-3 * k, FER.home, np.zeros(7), 1e-3 * k) for k in range(300)
+        )
+        if cycle.command is not None
+    ]
     np.testing.assert_allclose(commands[0], 0.0, rtol=0, atol=1e-12)
     steps = np.abs(np.diff(commands, axis=0)).max()
     # g over the 200 cycles of ramp_time.
@@ -72,8 +77,9 @@ def test_a_dead_nodes_torque_is_taken_over_only_if_said_so():
 
     assert first().published == []
     taken = first(take_over=True)
-    np.testing.assert_allclose(taken.published, np.tile(GRAVITY, (len(taken.published), 1)),
-                               rtol=0, atol=1e-6)
+    np.testing.assert_allclose(
+        taken.published, np.tile(GRAVITY, (len(taken.published), 1)), rtol=0, atol=1e-6
+    )
 
 
 def test_only_what_a_conflict_is_about_clears_it():
@@ -89,8 +95,9 @@ def test_only_what_a_conflict_is_about_clears_it():
 def test_the_target_of_an_active_controller_is_fixed():
     controller = FeedforwardController(FER, MUJOCO)
     controller.enable()
-    with pytest.raises(SettingsError, match='target is mujoco and cannot become fci while the '
-                       'node is active'):
+    with pytest.raises(
+        SettingsError, match='target is mujoco and cannot become fci while the node is active'
+    ):
         controller.apply(Settings(target='fci'))
     controller.disable('test')
     controller.apply(Settings(target='fci'))
@@ -98,11 +105,13 @@ def test_the_target_of_an_active_controller_is_fixed():
 
 # Tracking. ------------------------------------------------------------------------------------
 
+
 def far_away(q, joint=1, distance=1.0, seconds=1.0):
     goal = np.array(q)
     goal[joint] += distance
-    return TrajectoryRequest(FER.joint_names, np.array([0.0, seconds]), np.vstack((q, goal)),
-                             np.zeros((2, 7)))
+    return TrajectoryRequest(
+        FER.joint_names, np.array([0.0, seconds]), np.vstack((q, goal)), np.zeros((2, 7))
+    )
 
 
 def test_a_held_arm_is_let_go_when_the_reference_leaves_it_behind():
@@ -120,7 +129,9 @@ def test_a_held_arm_is_let_go_when_the_reference_leaves_it_behind():
     loop.run(1.0)  # latched: nothing comes by itself
     assert len(loop.published) == count
     assert loop.controller.clear_fault() == (
-        True, 'cleared; the controller starts again once the states are trusted')
+        True,
+        'cleared; the controller starts again once the states are trusted',
+    )
     loop.run(0.1)
     assert loop.controller.mode is Mode.RUNNING
 
@@ -158,15 +169,20 @@ def test_a_trajectory_must_begin_within_reach_of_the_measured_state():
     with pytest.raises(ReferenceRefusedError, match='1 rad from where fer_joint2'):
         loop.controller.set_reference(far_away(goal, distance=0.1))
     with pytest.raises(ReferenceRefusedError, match='1 rad from where fer_joint2'):
-        loop.controller.set_reference(TrajectoryRequest(
-            FER.joint_names, np.array([1.0]), goal[None]))
+        loop.controller.set_reference(
+            TrajectoryRequest(FER.joint_names, np.array([1.0]), goal[None])
+        )
 
 
 # Faults. --------------------------------------------------------------------------------------
 
+
 def running(**supervision):
-    controller = FeedforwardController(FER, Settings(target='fci'), SupervisionLimits(
-        max_state_age=0.0, recovery_samples=5, **supervision))
+    controller = FeedforwardController(
+        FER,
+        Settings(target='fci'),
+        SupervisionLimits(max_state_age=0.0, recovery_samples=5, **supervision),
+    )
     controller.enable()
     return feed(controller, 0.0, 30)
 
@@ -179,12 +195,15 @@ def feed(controller, start, count, q=FER.home, dq=None):
     return controller
 
 
-@pytest.mark.parametrize(('q', 'dq', 'condition'), [
-    (np.full(7, np.nan), np.zeros(7), Condition.NOT_FINITE),
-    (np.rad2deg(FER.home), np.zeros(7), Condition.OUT_OF_RANGE),
-    (FER.home + 0.1, np.zeros(7), Condition.JUMPED),
-    (FER.home, np.full(7, 100.0), Condition.JUMPED),
-])
+@pytest.mark.parametrize(
+    ('q', 'dq', 'condition'),
+    [
+        (np.full(7, np.nan), np.zeros(7), Condition.NOT_FINITE),
+        (np.rad2deg(FER.home), np.zeros(7), Condition.OUT_OF_RANGE),
+        (FER.home + 0.1, np.zeros(7), Condition.JUMPED),
+        (FER.home, np.full(7, 100.0), Condition.JUMPED),
+    ],
+)
 def test_a_fault_of_the_sensors_is_latched_until_acknowledged(q, dq, condition):
     controller = running()
     feed(controller, 0.03, 1, q, dq)
@@ -216,9 +235,13 @@ def test_breaks_that_are_far_apart_are_not_added_up():
     assert controller.faults.restarts == 3
 
 
-@pytest.mark.parametrize(('until', 'way'), [
-    (ClearedBy.ACTIVATION, 'deactivate and activate the node'),
-    (ClearedBy.CONFIGURATION, 'clean the node up and configure it again')])
+@pytest.mark.parametrize(
+    ('until', 'way'),
+    [
+        (ClearedBy.ACTIVATION, 'deactivate and activate the node'),
+        (ClearedBy.CONFIGURATION, 'clean the node up and configure it again'),
+    ],
+)
 def test_what_needs_more_than_a_word_says_what_it_needs(until, way):
     controller = FeedforwardController(FER, MUJOCO)
     controller.inhibit('a reason', until)
@@ -253,11 +276,13 @@ def test_states_of_two_arms_that_alternate_are_told_apart():
 
 # Braking. -------------------------------------------------------------------------------------
 
+
 def moving(name, target='mujoco', **simulation):
     """Return a loop of a shipped arm in the midst of a motion, without gains."""
     description = load(name)
-    settings = Settings(target=target, kp=(60.0,) * 4 + (15.0, 15.0, 10.0),
-                        kd=(6.0,) * 4 + (0.5, 0.5, 0.05))
+    settings = Settings(
+        target=target, kp=(60.0,) * 4 + (15.0, 15.0, 10.0), kd=(6.0,) * 4 + (0.5, 0.5, 0.05)
+    )
     loop = Loop(settings, description=description, **simulation).run(0.3)
     loop.controller.set_reference(multisine(description, 4.0, 0.4))
     speed = 0.0
@@ -280,7 +305,7 @@ def test_a_moving_arm_is_braked_to_rest_before_it_is_let_go(name, target, compen
     assert float(np.abs(loop.arm.data.qvel).max()) < 1.5 * REST_SPEED < 0.1 * before
     loop.run(0.3)
     assert loop.controller.mode is Mode.SILENT
-    steps = np.abs(np.diff(loop.published[count - 1:], axis=0)).max()
+    steps = np.abs(np.diff(loop.published[count - 1 :], axis=0)).max()
     assert steps <= 1.0 + 1e-12
     # What is left of the speed is drift, of feedforward alone; joint 7 of an FR3 without a hand
     # weighs next to nothing and drifts the fastest.

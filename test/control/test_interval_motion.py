@@ -15,21 +15,26 @@ PERIOD_S = 0.001
 
 def positions(time):
     """Return a motion of three joints, shape (N, 3)."""
-    return np.column_stack([np.sin(1.3 * time), 0.5 * np.cos(2.1 * time),
-                            0.3 * np.sin(0.7 * time)])
+    return np.column_stack(
+        [np.sin(1.3 * time), 0.5 * np.cos(2.1 * time), 0.3 * np.sin(0.7 * time)]
+    )
 
 
 def velocities(time):
-    return np.column_stack([1.3 * np.cos(1.3 * time), -1.05 * np.sin(2.1 * time),
-                            0.21 * np.cos(0.7 * time)])
+    return np.column_stack(
+        [1.3 * np.cos(1.3 * time), -1.05 * np.sin(2.1 * time), 0.21 * np.cos(0.7 * time)]
+    )
 
 
 def run(stamps, q, dq, effort=None):
     """Return all intervals, each with the index of the state that ended it."""
     motion = IntervalMotion(q.shape[1], LEAST_S)
     effort = np.zeros_like(q) if effort is None else effort
-    return [(k, interval) for k, state in enumerate(zip(stamps, q, dq, effort))
-            if (interval := motion.add(*state)) is not None]
+    return [
+        (k, interval)
+        for k, state in enumerate(zip(stamps, q, dq, effort))
+        if (interval := motion.add(*state)) is not None
+    ]
 
 
 @pytest.mark.parametrize('seed', range(5))
@@ -60,8 +65,9 @@ def test_states_sent_again_and_states_lost_are_told_by_the_motion():
     # Given states of which every tenth is sent in place of the next, whose news come one later.
     shown = np.arange(6000)
     shown[200::10] -= 1
-    found = run(time + rng.normal(0.0, 1e-4, 6000), positions(time[shown]),
-                velocities(time[shown]))
+    found = run(
+        time + rng.normal(0.0, 1e-4, 6000), positions(time[shown]), velocities(time[shown])
+    )
     for (before, _), (k, one) in pairwise(found[100:]):
         assert one.seconds == pytest.approx(time[shown[k]] - time[shown[before]], abs=1e-9)
 
@@ -71,10 +77,14 @@ def test_the_quieter_velocity_is_taken():
     time = PERIOD_S * np.arange(4000)
     q, dq = positions(time), velocities(time)
     for noisy_q, noisy_dq, bound in ((1e-6, 7e-3, 3e-3), (1e-4, 1e-3, 3e-3)):
-        found = run(time, q + rng.normal(0.0, noisy_q, q.shape),
-                    dq + rng.normal(0.0, noisy_dq, q.shape))
-        errors = [one.dq - velocities(np.array([time[k] - 0.002]))[0]
-                  for k, one in found if time[k] > 2.0]
+        found = run(
+            time, q + rng.normal(0.0, noisy_q, q.shape), dq + rng.normal(0.0, noisy_dq, q.shape)
+        )
+        errors = [
+            one.dq - velocities(np.array([time[k] - 0.002]))[0]
+            for k, one in found
+            if time[k] > 2.0
+        ]
         assert np.std(errors) < bound
 
 
@@ -82,7 +92,7 @@ def test_the_quieter_velocity_is_taken():
 def test_effort_and_velocity_belong_to_the_same_time(rate):
     # A straight ramp of both: the mean's place in time is seen from its value.
     time = np.arange(0.0, 3.0, 1.0 / rate)
-    q = 0.5 * 0.8 * (time ** 2)[:, None]
+    q = 0.5 * 0.8 * (time**2)[:, None]
     dq, effort = 0.8 * time[:, None], 5.0 * time[:, None]
     found = run(time, q, dq, effort)
     for (before, _), (k, one) in pairwise(found[3:]):

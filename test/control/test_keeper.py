@@ -68,8 +68,12 @@ def test_late_messages_then_the_ramp_goes_on_from_them(keeper):
     for _ in range(10):
         keeper.step(STEP_S)
     keeper.note_command(HELD + 0.5, 1.01)
-    np.testing.assert_allclose(keeper.step(STEP_S), HELD + 0.5 - np.sign(HELD + 0.5).clip(
-        -1.0, 1.0) * np.minimum(1.0, np.abs(HELD + 0.5)), rtol=0.0, atol=1e-12)
+    np.testing.assert_allclose(
+        keeper.step(STEP_S),
+        HELD + 0.5 - np.sign(HELD + 0.5).clip(-1.0, 1.0) * np.minimum(1.0, np.abs(HELD + 0.5)),
+        rtol=0.0,
+        atol=1e-12,
+    )
     assert keeper.state is KeeperState.STOPPING
 
 

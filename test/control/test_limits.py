@@ -22,10 +22,13 @@ def test_given_no_previous_torque_when_limited_then_only_the_torque_limit_counts
     np.testing.assert_array_equal(limited.cut_by_limit, [False, True])
 
 
-@pytest.mark.parametrize(('elapsed', 'step'), [
-    (-1.0, 0.0), (0.0, 0.0), (0.4e-3, 0.4), (1e-3, 1.0), (5e-3, 1.0), (1e3, 1.0)])
+@pytest.mark.parametrize(
+    ('elapsed', 'step'),
+    [(-1.0, 0.0), (0.0, 0.0), (0.4e-3, 0.4), (1e-3, 1.0), (5e-3, 1.0), (1e3, 1.0)],
+)
 def test_given_a_step_when_limited_then_at_most_a_millisecond_of_rate_passes(
-        limiter, elapsed, step):
+    limiter, elapsed, step
+):
     limited = limiter.limit(np.array([80.0, -10.0]), np.zeros(2), elapsed)
     np.testing.assert_allclose(limited.torque, [step, -step], rtol=0.0, atol=1e-15)
     assert limited.cut_by_rate.all()

@@ -15,13 +15,13 @@ from franka_dynamics.errors import SettingsError
 @pytest.mark.parametrize('name', ['fer', 'fr3'])
 @pytest.mark.parametrize(('duration', 'amplitude'), [(10.0, 0.5), (4.0, 3.0)])
 def test_given_any_size_when_made_then_it_is_a_motion_the_arm_can_follow(
-        name, duration, amplitude):
+    name, duration, amplitude
+):
     arm = load(name)
     motion = multisine(arm, duration, amplitude)
     # plan() compares it with every limit, between the points too.
     assert isinstance(plan(motion, arm, 5.0, ReferencePoint.at_rest(arm.home)), Trajectory)
-    np.testing.assert_allclose(motion.positions[[0, -1]], [arm.home, arm.home], rtol=0,
-                               atol=1e-15)
+    np.testing.assert_allclose(motion.positions[[0, -1]], [arm.home, arm.home], rtol=0, atol=1e-15)
     np.testing.assert_allclose(motion.velocities[[0, -1]], 0.0, rtol=0, atol=1e-12)
     assert np.abs(motion.positions - arm.home).max() <= amplitude
 
@@ -29,8 +29,9 @@ def test_given_any_size_when_made_then_it_is_a_motion_the_arm_can_follow(
 def test_given_the_motion_when_differentiated_then_velocity_and_acceleration_are_its_own():
     arm = load('fer')
     motion = multisine(arm, 10.0, 0.5)
-    trajectory = Trajectory(motion.times, motion.positions, motion.velocities,
-                            motion.accelerations)
+    trajectory = Trajectory(
+        motion.times, motion.positions, motion.velocities, motion.accelerations
+    )
     step = 1e-5
     for time in np.random.default_rng(0).uniform(0.1, 9.9, 50):
         before, at, after = (trajectory.sample(time + k * step) for k in (-1, 0, 1))

@@ -56,7 +56,8 @@ def test_given_positions_alone_when_sampled_then_segments_are_straight(points):
     sample = Trajectory(times, positions).sample(0.5 * (times[1] + times[2]))
     np.testing.assert_allclose(sample.q, 0.5 * (positions[1] + positions[2]), rtol=0.0, atol=ATOL)
     np.testing.assert_allclose(
-        sample.dq, (positions[2] - positions[1]) / (times[2] - times[1]), rtol=0.0, atol=ATOL)
+        sample.dq, (positions[2] - positions[1]) / (times[2] - times[1]), rtol=0.0, atol=ATOL
+    )
     np.testing.assert_array_equal(sample.ddq, np.zeros(N))
 
 

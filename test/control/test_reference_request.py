@@ -24,8 +24,9 @@ def request(arm=FER, **changes):
     """Return a gentle two-second motion of joint 1 that ends at rest."""
     positions = np.tile(arm.home, (3, 1))
     positions[1:, 0] += [0.1, 0.2]
-    plain = TrajectoryRequest(arm.joint_names, np.array([0.0, 1.0, 2.0]), positions,
-                              np.zeros((3, 7)), np.zeros((3, 7)))
+    plain = TrajectoryRequest(
+        arm.joint_names, np.array([0.0, 1.0, 2.0]), positions, np.zeros((3, 7)), np.zeros((3, 7))
+    )
     return replace(plain, **changes)
 
 
@@ -38,8 +39,11 @@ def test_given_a_gentle_motion_when_planned_then_it_starts_now():
 def test_given_joints_in_another_order_when_planned_then_columns_follow_the_names():
     order = [3, 1, 0, 2, 6, 5, 4]
     gentle = request()
-    shuffled = replace(gentle, joint_names=tuple(FER.joint_names[i] for i in order),
-                       positions=gentle.positions[:, order])
+    shuffled = replace(
+        gentle,
+        joint_names=tuple(FER.joint_names[i] for i in order),
+        positions=gentle.positions[:, order],
+    )
     planned = plan(shuffled, FER, NOW, at_home())
     np.testing.assert_array_equal(planned.positions, gentle.positions)
 
@@ -51,8 +55,13 @@ def test_given_a_first_point_in_the_future_when_planned_then_the_arm_is_led_ther
 
 
 def test_given_one_point_at_time_zero_when_planned_then_it_is_a_set_point():
-    point = TrajectoryRequest(FER.joint_names, np.zeros(1), FER.home[None] + 0.01,
-                              np.full((1, 7), 0.1), np.full((1, 7), 0.2))
+    point = TrajectoryRequest(
+        FER.joint_names,
+        np.zeros(1),
+        FER.home[None] + 0.01,
+        np.full((1, 7), 0.1),
+        np.full((1, 7), 0.2),
+    )
     planned = plan(point, FER, NOW, at_home())
     assert isinstance(planned, ReferencePoint)
     np.testing.assert_array_equal(planned.ddq, np.full(7, 0.2))
@@ -70,28 +79,47 @@ def with_value(rows, value):
     return array
 
 
-@pytest.mark.parametrize(('changes', 'sentence'), [
-    ({'joint_names': ('panda_joint1', *FER.joint_names[1:])},
-     r'lacks fer_joint1; it has panda_joint1'),
-    ({'joint_names': (*FER.joint_names[:6], FER.joint_names[5])}, r'lacks fer_joint7'),
-    ({'positions': np.zeros((3, 6))}, r'positions have shape \(3, 6\), expected \(3, 7\)'),
-    ({'times': np.array([0.0, 1.0, 1.0])}, r'must increase .* point 3 has 1 s'),
-    ({'times': np.array([-0.1, 1.0, 2.0])}, r'point 1 has -0.1 s'),
-    ({'start': NOW - 10.0}, r'ended 8 s ago'),
-    ({'start': NOW - 1.0}, r'should have started 1 s ago'),
-    ({'positions': moved(1, 2, np.nan)}, r'positions of point 2 hold a value that is not finite'),
-    ({'start': NOW + 1e9}, r'stamped 1e\+09 s ahead of the joint states'),
-    ({'velocities': None}, r'has accelerations but no velocities'),
-    ({'velocities': with_value(2, 0.1)}, r'ends with 0.1 rad/s at fer_joint1'),
-    ({'positions': moved(2, 3, 3.0)},
-     r'takes fer_joint4 to a position of -?[\d.e-]+ rad at .* limits there are -3.072 to -0.0698'),
-    ({'positions': moved(slice(0, 3), 0, 0.5)}, r'starts 0.5 rad from where fer_joint1'),
-    ({'times': np.array([0.0, 0.02, 0.04])}, r'takes fer_joint1 to a velocity of .* rad/s'),
-    ({'times': np.array([0.0, 0.15, 0.3])},
-     r'takes fer_joint1 to an? acceleration of .* rad/s\^2'),
-    ({'times': np.zeros(0), 'positions': np.zeros((0, 7)), 'velocities': None,
-      'accelerations': None}, r'has no points; send between one and 10000'),
-])
+@pytest.mark.parametrize(
+    ('changes', 'sentence'),
+    [
+        (
+            {'joint_names': ('panda_joint1', *FER.joint_names[1:])},
+            r'lacks fer_joint1; it has panda_joint1',
+        ),
+        ({'joint_names': (*FER.joint_names[:6], FER.joint_names[5])}, r'lacks fer_joint7'),
+        ({'positions': np.zeros((3, 6))}, r'positions have shape \(3, 6\), expected \(3, 7\)'),
+        ({'times': np.array([0.0, 1.0, 1.0])}, r'must increase .* point 3 has 1 s'),
+        ({'times': np.array([-0.1, 1.0, 2.0])}, r'point 1 has -0.1 s'),
+        ({'start': NOW - 10.0}, r'ended 8 s ago'),
+        ({'start': NOW - 1.0}, r'should have started 1 s ago'),
+        (
+            {'positions': moved(1, 2, np.nan)},
+            r'positions of point 2 hold a value that is not finite',
+        ),
+        ({'start': NOW + 1e9}, r'stamped 1e\+09 s ahead of the joint states'),
+        ({'velocities': None}, r'has accelerations but no velocities'),
+        ({'velocities': with_value(2, 0.1)}, r'ends with 0.1 rad/s at fer_joint1'),
+        (
+            {'positions': moved(2, 3, 3.0)},
+            r'takes fer_joint4 to a position of -?[\d.e-]+ rad at .* limits there are -3.072 to -0.0698',
+        ),
+        ({'positions': moved(slice(0, 3), 0, 0.5)}, r'starts 0.5 rad from where fer_joint1'),
+        ({'times': np.array([0.0, 0.02, 0.04])}, r'takes fer_joint1 to a velocity of .* rad/s'),
+        (
+            {'times': np.array([0.0, 0.15, 0.3])},
+            r'takes fer_joint1 to an? acceleration of .* rad/s\^2',
+        ),
+        (
+            {
+                'times': np.zeros(0),
+                'positions': np.zeros((0, 7)),
+                'velocities': None,
+                'accelerations': None,
+            },
+            r'has no points; send between one and 10000',
+        ),
+    ],
+)
 def test_given_a_motion_at_fault_when_planned_then_it_is_refused_by_name(changes, sentence):
     with pytest.raises(ReferenceRefusedError, match=sentence):
         plan(request(**changes), FER, NOW, at_home())
@@ -115,9 +143,13 @@ def test_given_a_stamp_a_little_late_when_planned_then_transport_is_forgiven():
     assert planned.times[0] == NOW - 0.05
 
 
-@pytest.mark.parametrize(('start', 'q', 'sentence'), [
-    (NOW + 1.7e9, FER.home, r'stamped 1.7e\+09 s ahead of the joint states'),
-    (None, FER.home + 0.11, r'starts 0.11 rad from where fer_joint')])
+@pytest.mark.parametrize(
+    ('start', 'q', 'sentence'),
+    [
+        (NOW + 1.7e9, FER.home, r'stamped 1.7e\+09 s ahead of the joint states'),
+        (None, FER.home + 0.11, r'starts 0.11 rad from where fer_joint'),
+    ],
+)
 def test_given_a_set_point_far_off_when_planned_then_it_is_refused(start, q, sentence):
     # Near what was desired last, but not near the arm: a stream must not run away from it.
     desired = ReferencePoint.at_rest(q)

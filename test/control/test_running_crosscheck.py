@@ -34,10 +34,13 @@ def test_models_that_agree_are_checked_once_per_period_and_quiet(terms):
     assert 0.0 < check.largest <= TOLERANCE
 
 
-@pytest.mark.parametrize('settings', [
-    Settings(target='mujoco', payload=LOAD),
-    Settings(target='fci', gravity_vector=(3.0, -1.0, -9.28)),
-])
+@pytest.mark.parametrize(
+    'settings',
+    [
+        Settings(target='mujoco', payload=LOAD),
+        Settings(target='fci', gravity_vector=(3.0, -1.0, -9.28)),
+    ],
+)
 def test_payload_and_mount_reach_the_independent_model_too(settings):
     check = RunningCrosscheck(1e-3, TOLERANCE)
     assert check_at(check, TermModel(FER, settings), 1) == ''
@@ -46,8 +49,12 @@ def test_payload_and_mount_reach_the_independent_model_too(settings):
 
 def test_a_torque_off_by_a_hair_is_told_with_its_pose(terms):
     # A hundred times the tolerance at configure; joint 3's torque is less than 1 N m.
-    sentence = check_at(RunningCrosscheck(1e-3, TOLERANCE), terms, 1,
-                        error=np.array([0, 0, 100 * TOLERANCE, 0, 0, 0, 0]))
+    sentence = check_at(
+        RunningCrosscheck(1e-3, TOLERANCE),
+        terms,
+        1,
+        error=np.array([0, 0, 100 * TOLERANCE, 0, 0, 0, 0]),
+    )
     assert 'e-11 N m at q = [0.0, -0.7854' in sentence or 'differ by 1e-10' in sentence
 
 

@@ -26,8 +26,12 @@ class Stream:
             self.stamp += self.period if advance is None else advance
             self.arrival += self.period if arrive is None else arrive
             observation = self.supervisor.observe(
-                self.stamp, self.q if q is None else q, np.zeros(7) if dq is None else dq,
-                self.arrival, age)
+                self.stamp,
+                self.q if q is None else q,
+                np.zeros(7) if dq is None else dq,
+                self.arrival,
+                age,
+            )
         return observation
 
     def trusted(self):
@@ -55,7 +59,8 @@ def test_given_good_states_when_counted_then_trust_comes_after_enough_in_a_row()
 @pytest.mark.parametrize('value', [np.nan, np.inf, -np.inf])
 @pytest.mark.parametrize('field', ['q', 'dq'])
 def test_given_a_value_that_is_not_finite_when_observed_then_joint_and_value_are_named(
-        field, value):
+    field, value
+):
     stream = Stream().trusted()
     vector = FER.home.copy() if field == 'q' else np.zeros(7)
     vector[4] = value
@@ -192,8 +197,10 @@ def test_given_a_slow_topic_and_hasty_recovery_when_observed_then_it_is_never_tr
     assert not any(stream.send().trusted for _ in range(60))
 
 
-@pytest.mark.parametrize(('age', 'expected'), [
-    (0.05, Condition.TRUSTED), (0.2, Condition.TOO_OLD), (-0.2, Condition.TOO_OLD)])
+@pytest.mark.parametrize(
+    ('age', 'expected'),
+    [(0.05, Condition.TRUSTED), (0.2, Condition.TOO_OLD), (-0.2, Condition.TOO_OLD)],
+)
 def test_given_the_age_of_a_stamp_when_observed_then_an_old_one_is_not_trusted(age, expected):
     stream = Stream().trusted()
     assert stream.send(age=age).condition is expected
@@ -215,14 +222,16 @@ def test_given_simulated_time_when_it_runs_slow_or_fast_then_silence_is_in_it(re
         while next_check < stream.arrival + wall:  # until the next state comes
             passed = max(0.0, next_check - stream.arrival)
             condition = stream.supervisor.check_silence(
-                next_check, stream.stamp + 1e-4 + passed * real_time_factor)
+                next_check, stream.stamp + 1e-4 + passed * real_time_factor
+            )
             assert condition in (Condition.ACQUIRING, Condition.TRUSTED)
             next_check += 0.02
     assert stream.supervisor.counts[Condition.STALE] == 0
     # Now states cease, and time runs on.
     clock = stream.stamp
-    assert stream.supervisor.check_silence(stream.arrival + 1e3, clock + 0.019
-                                           ) is Condition.TRUSTED
+    assert (
+        stream.supervisor.check_silence(stream.arrival + 1e3, clock + 0.019) is Condition.TRUSTED
+    )
     assert stream.supervisor.check_silence(stream.arrival, clock + 0.021) is Condition.STALE
     assert '21 ms of simulated time' in stream.supervisor.reason
 
@@ -231,8 +240,10 @@ def test_given_simulated_time_that_stands_when_checked_then_nothing_is_silent():
     stream = Stream().trusted()
     stream.send(age=0.0)
     for wait in (0.1, 1.0, 1000.0):
-        assert stream.supervisor.check_silence(stream.arrival + wait, stream.stamp
-                                               ) is Condition.TRUSTED
+        assert (
+            stream.supervisor.check_silence(stream.arrival + wait, stream.stamp)
+            is Condition.TRUSTED
+        )
     # Set back to zero, it counts from there.
     assert stream.supervisor.check_silence(stream.arrival, 0.0) is Condition.TRUSTED
     assert stream.supervisor.check_silence(stream.arrival, 0.021) is Condition.STALE

@@ -27,23 +27,32 @@ def models(**changes):
     return TermModel(FER, settings), NewtonEulerModel(loaded, settings.gravity_vector)
 
 
-@pytest.mark.parametrize('changes', [{}, {'payload': LOAD}, {'gravity_vector': TILTED},
-                                     {'payload': LOAD, 'gravity_vector': TILTED}])
+@pytest.mark.parametrize(
+    'changes',
+    [
+        {},
+        {'payload': LOAD},
+        {'gravity_vector': TILTED},
+        {'payload': LOAD, 'gravity_vector': TILTED},
+    ],
+)
 def test_given_settings_when_evaluated_then_each_term_is_that_of_the_independent_model(changes):
     terms, independent = models(**changes)
     weightless = NewtonEulerModel(independent.description, (0.0, 0.0, 0.0))
     for q, dq, ddq in zip(*STATES):
         for actual, expected in (
-                (terms.gravity(q), independent.gravity(q)),
-                (terms.coriolis(q, dq), independent.coriolis(q, dq)),
-                (terms.inertia(q, ddq), weightless.inverse_dynamics(q, np.zeros(7), ddq))):
+            (terms.gravity(q), independent.gravity(q)),
+            (terms.coriolis(q, dq), independent.coriolis(q, dq)),
+            (terms.inertia(q, ddq), weightless.inverse_dynamics(q, np.zeros(7), ddq)),
+        ):
             np.testing.assert_allclose(actual, expected, rtol=0, atol=ATOL_NM)
 
 
 @pytest.mark.parametrize('target', ['fci', 'franka_gazebo'])
 @pytest.mark.parametrize('payload', [(0.0,) * 10, LOAD])
 def test_given_a_receiver_that_carries_the_arm_when_asked_then_no_gravity_is_left_at_all(
-        target, payload):
+    target, payload
+):
     terms, _ = models(target=target, payload=payload)
     for q in STATES.q:
         np.testing.assert_array_equal(terms.gravity_left_to_us(q, terms.gravity(q)), np.zeros(7))
@@ -55,7 +64,10 @@ def test_given_fci_on_an_inclined_base_when_asked_then_true_minus_assumed_gravit
     for q in STATES.q:
         np.testing.assert_allclose(
             terms.gravity_left_to_us(q, terms.gravity(q)),
-            independent.gravity(q) - assumed.gravity(q), rtol=0, atol=ATOL_NM)
+            independent.gravity(q) - assumed.gravity(q),
+            rtol=0,
+            atol=ATOL_NM,
+        )
 
 
 def test_given_fci_and_an_unknown_payload_when_asked_then_the_payloads_gravity_is_left():
@@ -64,15 +76,22 @@ def test_given_fci_and_an_unknown_payload_when_asked_then_the_payloads_gravity_i
     for q in STATES.q:
         np.testing.assert_allclose(
             terms.gravity_left_to_us(q, terms.gravity(q)),
-            independent.gravity(q) - bare.gravity(q), rtol=0, atol=ATOL_NM)
+            independent.gravity(q) - bare.gravity(q),
+            rtol=0,
+            atol=ATOL_NM,
+        )
 
 
 @pytest.mark.parametrize('target', ['gz_ros2_control', 'mujoco'])
 def test_given_a_receiver_that_carries_nothing_when_asked_then_all_gravity_is_left(target):
     terms, independent = models(target=target, payload=LOAD)
     for q in STATES.q:
-        np.testing.assert_allclose(terms.gravity_left_to_us(q, terms.gravity(q)),
-                                   independent.gravity(q), rtol=0, atol=ATOL_NM)
+        np.testing.assert_allclose(
+            terms.gravity_left_to_us(q, terms.gravity(q)),
+            independent.gravity(q),
+            rtol=0,
+            atol=ATOL_NM,
+        )
 
 
 def test_given_a_payload_put_on_and_taken_off_when_evaluated_then_torques_are_the_very_same():
@@ -89,6 +108,7 @@ def test_given_the_arm_files_friction_when_evaluated_then_it_is_gazs_formula():
     terms, _ = models(target='mujoco')
     dq = STATES.dq[0]
     # Gaz et al. 2019, joint 1: A 0.54615, slope 5.1181, offset 0.039533.
-    expected = (0.54615 / (1 + np.exp(-5.1181 * (dq[0] + 0.039533)))
-                - 0.54615 / (1 + np.exp(-5.1181 * 0.039533)))
+    expected = 0.54615 / (1 + np.exp(-5.1181 * (dq[0] + 0.039533))) - 0.54615 / (
+        1 + np.exp(-5.1181 * 0.039533)
+    )
     assert terms.friction(dq)[0] == pytest.approx(expected, rel=1e-13)

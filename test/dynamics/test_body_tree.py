@@ -17,8 +17,11 @@ from .trees import random_tree
 TURN_Z = (0.0, 0.0, 0.0, 0.0, 0.0, 1.0)
 
 
-@pytest.mark.parametrize('arm', [load('fer'), load('rpr'), random_arm(np.random.default_rng(0))],
-                         ids=lambda arm: arm.name)
+@pytest.mark.parametrize(
+    'arm',
+    [load('fer'), load('rpr'), random_arm(np.random.default_rng(0))],
+    ids=lambda arm: arm.name,
+)
 def test_given_an_arm_when_made_a_tree_then_its_flange_pose_and_torques_stay(arm):
     tree, model = BodyTree.from_description(arm), NewtonEulerModel(arm)
     q, dq, ddq = np.random.default_rng(1).normal(size=(3, arm.n))
@@ -26,8 +29,9 @@ def test_given_an_arm_when_made_a_tree_then_its_flange_pose_and_torques_stay(arm
     pose = np.linalg.multi_dot([*motion.transforms, tree.tool])
     np.testing.assert_allclose(pose, model.frames(q)[-1], rtol=0.0, atol=1e-14)
     expected = model.inverse_dynamics(q, dq, ddq)
-    np.testing.assert_allclose(motion.tau, expected, rtol=0.0,
-                               atol=1e-13 * max(1.0, np.abs(expected).max()))
+    np.testing.assert_allclose(
+        motion.tau, expected, rtol=0.0, atol=1e-13 * max(1.0, np.abs(expected).max())
+    )
 
 
 def test_given_large_corrections_when_repeated_then_twists_stay_unit_and_without_pitch():
@@ -38,23 +42,34 @@ def test_given_large_corrections_when_repeated_then_twists_stay_unit_and_without
     v, omega = tree.twists[:, :3], tree.twists[:, 3:]
     turning = np.linalg.norm(omega, axis=1) > 0.5
     assert turning.any() and not turning.all()
-    np.testing.assert_allclose(np.linalg.norm(np.where(turning[:, None], omega, v), axis=1), 1.0,
-                               rtol=0.0, atol=1e-12)
+    np.testing.assert_allclose(
+        np.linalg.norm(np.where(turning[:, None], omega, v), axis=1), 1.0, rtol=0.0, atol=1e-12
+    )
     np.testing.assert_allclose((omega * v).sum(axis=1), 0.0, rtol=0.0, atol=1e-12)
 
 
-@pytest.mark.parametrize(('change', 'message'), [
-    ({'parents': (0,)}, r'behind joint 1 hangs on body 0; it must be one of -1 \(the base\)'),
-    ({'twists': np.zeros((2, 6))}, r'1 bodies needs twists of shape \(1, 6\); got \(2, 6\)'),
-    ({'twists': [(0, 0, 0, 0, 0, 2.0)]}, r'twist \(v, omega\) of joint 1 is .* revolute'),
-    ({'twists': [(0, 0, 1.0, 0, 0, 1.0)]}, r'twist \(v, omega\) of joint 1 is .* omega . v = 0'),
-    ({'inertias': ()}, r'needs inertias of shape \(1,\); got \(0,\)'),
-    ({'tool_body': 3}, r'tool is on body 3, but the bodies are 0\.\.0'),
-    ({'rotor_inertias': [1.0, 2.0]}, r'rotor_inertias of shape \(1,\); got \(2,\)'),
-])
+@pytest.mark.parametrize(
+    ('change', 'message'),
+    [
+        ({'parents': (0,)}, r'behind joint 1 hangs on body 0; it must be one of -1 \(the base\)'),
+        ({'twists': np.zeros((2, 6))}, r'1 bodies needs twists of shape \(1, 6\); got \(2, 6\)'),
+        ({'twists': [(0, 0, 0, 0, 0, 2.0)]}, r'twist \(v, omega\) of joint 1 is .* revolute'),
+        (
+            {'twists': [(0, 0, 1.0, 0, 0, 1.0)]},
+            r'twist \(v, omega\) of joint 1 is .* omega . v = 0',
+        ),
+        ({'inertias': ()}, r'needs inertias of shape \(1,\); got \(0,\)'),
+        ({'tool_body': 3}, r'tool is on body 3, but the bodies are 0\.\.0'),
+        ({'rotor_inertias': [1.0, 2.0]}, r'rotor_inertias of shape \(1,\); got \(2,\)'),
+    ],
+)
 def test_given_a_contradiction_when_a_tree_is_made_then_it_is_named(change, message):
-    good = {'parents': (-1,), 'placements': [np.eye(4)], 'twists': [TURN_Z],
-            'inertias': (LinkInertia.zero(),)}
+    good = {
+        'parents': (-1,),
+        'placements': [np.eye(4)],
+        'twists': [TURN_Z],
+        'inertias': (LinkInertia.zero(),),
+    }
     with pytest.raises(TreeError, match=message):
         BodyTree(**{**good, **change})
 

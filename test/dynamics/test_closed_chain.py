@@ -27,12 +27,14 @@ ELBOW_UP = np.radians([60.0, -30.0, 80.0, -10.0])
 def rod(mass, length):
     """Return a slender rod along x from its frame's origin."""
     return LinkInertia.from_center_of_mass(
-        mass, (length / 2, 0, 0), np.diag([1e-9, 1.0, 1.0]) * mass * length**2 / 12)
+        mass, (length / 2, 0, 0), np.diag([1e-9, 1.0, 1.0]) * mass * length**2 / 12
+    )
 
 
 def four_bar():
-    return planar_four_bar(LENGTHS, [rod(mass, length)
-                                     for mass, length in zip((0.3, 0.6, 0.5), LENGTHS)])
+    return planar_four_bar(
+        LENGTHS, [rod(mass, length) for mass, length in zip((0.3, 0.6, 0.5), LENGTHS)]
+    )
 
 
 def five_bar_state(seed):
@@ -59,12 +61,19 @@ def test_given_motor_positions_when_assembled_then_equation_11_holds(seed):
 
 def test_given_moving_motors_when_assembled_anew_then_equation_12_is_their_slope():
     q, step = five_bar_state(0).q, 1e-5
-    slope = np.stack([(FIVE_BAR.assemble(q[[0, 3]] + step * unit, q)
-                       - FIVE_BAR.assemble(q[[0, 3]] - step * unit, q)) / (2 * step)
-                      for unit in np.eye(2)], axis=1)
+    slope = np.stack(
+        [
+            (
+                FIVE_BAR.assemble(q[[0, 3]] + step * unit, q)
+                - FIVE_BAR.assemble(q[[0, 3]] - step * unit, q)
+            )
+            / (2 * step)
+            for unit in np.eye(2)
+        ],
+        axis=1,
+    )
     # Central differences: 1e-11 measured.
-    np.testing.assert_allclose(FIVE_BAR.passive_jacobian(q), slope[[1, 2, 4]], rtol=0.0,
-                               atol=1e-9)
+    np.testing.assert_allclose(FIVE_BAR.passive_jacobian(q), slope[[1, 2, 4]], rtol=0.0, atol=1e-9)
 
 
 def test_given_joint_5_cut_when_the_tree_moves_then_its_torque_is_zero():
@@ -78,13 +87,18 @@ def pinocchio_five_bar():
     model = pin.Model()
     parents = (0, 1, 2, 0)
     for parent, axis, link in zip(parents, AXES, FIVE_BAR.tree.inertias):
-        joint = model.addJoint(parent, pin.JointModelRevoluteUnaligned(axis),
-                               pin.SE3.Identity(), f'joint{model.njoints}')
+        joint = model.addJoint(
+            parent,
+            pin.JointModelRevoluteUnaligned(axis),
+            pin.SE3.Identity(),
+            f'joint{model.njoints}',
+        )
         model.appendBodyToJoint(joint, pinocchio_inertia(link), pin.SE3.Identity())
     # All axes meet the origin, so one more common point makes axis 5 common.
     point = pin.SE3(np.eye(3), AXES[4])
-    return model, pin.RigidConstraintModel(pin.ContactType.CONTACT_3D, model, 3, point, 4, point,
-                                           pin.ReferenceFrame.LOCAL)
+    return model, pin.RigidConstraintModel(
+        pin.ContactType.CONTACT_3D, model, 3, point, 4, point, pin.ReferenceFrame.LOCAL
+    )
 
 
 def constrained_acceleration(model, constraint, q, dq, tau):
@@ -94,8 +108,9 @@ def constrained_acceleration(model, constraint, q, dq, tau):
     datas.append(constraint.createData())
     data = model.createData()
     pin.initConstraintDynamics(model, data, models, datas)
-    return pin.constraintDynamics(model, data, q, dq, tau, models, datas,
-                                  pin.ProximalSettings(1e-13, 1e-8, 100))
+    return pin.constraintDynamics(
+        model, data, q, dq, tau, models, datas, pin.ProximalSettings(1e-13, 1e-8, 100)
+    )
 
 
 @pytest.mark.parametrize('seed', range(3))
@@ -103,22 +118,32 @@ def test_given_motor_torques_when_moved_then_pinocchios_constrained_dynamics_agr
     motion = five_bar_state(seed)
     tau = FIVE_BAR.inverse_dynamics(motion)
     tree = [0, 1, 2, 3]
-    acceleration = constrained_acceleration(*pinocchio_five_bar(), motion.q[tree],
-                                            motion.dq[tree], np.array([tau[0], 0, 0, tau[1]]))
+    acceleration = constrained_acceleration(
+        *pinocchio_five_bar(), motion.q[tree], motion.dq[tree], np.array([tau[0], 0, 0, tau[1]])
+    )
     # The point lies on a sphere anyway, so one of three equations is redundant and left to the
     # proximal steps: 1e-14 measured for accelerations up to 3 rad/s^2.
     np.testing.assert_allclose(acceleration, motion.ddq[tree], rtol=0.0, atol=1e-12)
-    np.testing.assert_allclose(FIVE_BAR.forward_dynamics(motion.q, motion.dq[[0, 3]], tau),
-                               motion.ddq[[0, 3]], rtol=0.0, atol=1e-12)
+    np.testing.assert_allclose(
+        FIVE_BAR.forward_dynamics(motion.q, motion.dq[[0, 3]], tau),
+        motion.ddq[[0, 3]],
+        rtol=0.0,
+        atol=1e-12,
+    )
 
 
 def five_bar_energies(q_a):
     """Return the reduced mass matrix and the height energy, by rotations and energies alone."""
+
     def opening(passive):
-        left = rotation(AXES[0], q_a[0]) @ rotation(AXES[1], passive[0]) @ rotation(
-            AXES[2], passive[1])
+        left = (
+            rotation(AXES[0], q_a[0])
+            @ rotation(AXES[1], passive[0])
+            @ rotation(AXES[2], passive[1])
+        )
         right = rotation(AXES[3], q_a[1]) @ rotation(AXES[4], passive[2])
         return Rotation.from_matrix(left @ right.T).as_rotvec()
+
     p = root(opening, np.zeros(3), tol=1e-14).x
     R1 = rotation(AXES[0], q_a[0])
     R2 = R1 @ rotation(AXES[1], p[0])
@@ -132,8 +157,9 @@ def five_bar_energies(q_a):
     omega_2 = omega_1 + np.outer(R1 @ AXES[1], rates[0])
     omega_3 = omega_2 + np.outer(R2 @ AXES[2], rates[1])
     mass, height = np.zeros((2, 2)), 0.0
-    for R, omega, link in zip((R1, R2, R3, R4), (omega_1, omega_2, omega_3, omega_4),
-                              FIVE_BAR.tree.inertias):
+    for R, omega, link in zip(
+        (R1, R2, R3, R4), (omega_1, omega_2, omega_3, omega_4), FIVE_BAR.tree.inertias
+    ):
         mass += omega.T @ R @ link.inertia @ R.T @ omega
         height += 9.81 * (R @ link.first_moment)[2]
     return mass, height
@@ -150,12 +176,17 @@ def test_given_a_motion_when_derived_from_the_lagrangian_then_the_torques_agree(
         M, U = zip(*(five_bar_energies(q + j * step * unit) for j in (-2, -1, 1, 2)))
         by_q[k] = (M[0] - 8 * M[1] + 8 * M[2] - M[3]) / (12 * step)
         slope[k] = (U[0] - 8 * U[1] + 8 * U[2] - U[3]) / (12 * step)
-    expected = (five_bar_energies(q)[0] @ ddq + np.einsum('k,kij,j->i', dq, by_q, dq)
-                - 0.5 * np.einsum('i,kij,j->k', dq, by_q, dq) + slope)
+    expected = (
+        five_bar_energies(q)[0] @ ddq
+        + np.einsum('k,kij,j->i', dq, by_q, dq)
+        - 0.5 * np.einsum('i,kij,j->k', dq, by_q, dq)
+        + slope
+    )
     # 2e-12 measured.
     np.testing.assert_allclose(FIVE_BAR.inverse_dynamics(motion), expected, rtol=0.0, atol=1e-10)
-    np.testing.assert_allclose(FIVE_BAR.mass_matrix(motion.q), five_bar_energies(q)[0], rtol=0.0,
-                               atol=1e-13)
+    np.testing.assert_allclose(
+        FIVE_BAR.mass_matrix(motion.q), five_bar_energies(q)[0], rtol=0.0, atol=1e-13
+    )
 
 
 @pytest.mark.parametrize('crank', np.radians([-150.0, -20.0, 45.0, 100.0, 175.0]))
@@ -190,8 +221,11 @@ def test_given_a_four_bar_when_moved_then_power_equals_the_change_of_energy():
         motion = chain.motion(there, speed, spin_up)
         kinetic = 0.5 * float(speed @ chain.mass_matrix(there) @ speed)
         poses = chain.tree.poses(motion.q)
-        return kinetic + sum(mass * 9.81 * (poses[k] @ (length / 2, 0, 0, 1))[1]
-                             for k, (mass, length) in enumerate(masses))
+        return kinetic + sum(
+            mass * 9.81 * (poses[k] @ (length / 2, 0, 0, 1))[1]
+            for k, (mass, length) in enumerate(masses)
+        )
+
     masses = tuple(masses)
     power = (energy(step) - energy(-step)) / (2 * step)
     torque = chain.inverse_dynamics(chain.motion(q, rate, spin_up))
@@ -204,16 +238,25 @@ def test_given_a_four_bar_when_driven_then_pinocchios_constrained_dynamics_agree
     tau = chain.inverse_dynamics(motion)
     model = pin.Model()
     for parent, x, link in ((0, 0.0, 0), (1, a, 1), (0, d, 2)):
-        joint = model.addJoint(parent, pin.JointModelRZ(), pin.SE3(np.eye(3), np.array([x, 0, 0])),
-                               f'joint{link}')
-        model.appendBodyToJoint(joint, pinocchio_inertia(chain.tree.inertias[link]),
-                                pin.SE3.Identity())
+        joint = model.addJoint(
+            parent, pin.JointModelRZ(), pin.SE3(np.eye(3), np.array([x, 0, 0])), f'joint{link}'
+        )
+        model.appendBodyToJoint(
+            joint, pinocchio_inertia(chain.tree.inertias[link]), pin.SE3.Identity()
+        )
     model.gravity.linear = np.array([0.0, -9.81, 0.0])
     constraint = pin.RigidConstraintModel(
-        pin.ContactType.CONTACT_3D, model, 2, pin.SE3(np.eye(3), np.array([b, 0, 0])), 3,
-        pin.SE3(np.eye(3), np.array([c, 0, 0])), pin.ReferenceFrame.LOCAL)
-    acceleration = constrained_acceleration(model, constraint, motion.q[:3], motion.dq[:3],
-                                            np.array([tau[0], 0.0, 0.0]))
+        pin.ContactType.CONTACT_3D,
+        model,
+        2,
+        pin.SE3(np.eye(3), np.array([b, 0, 0])),
+        3,
+        pin.SE3(np.eye(3), np.array([c, 0, 0])),
+        pin.ReferenceFrame.LOCAL,
+    )
+    acceleration = constrained_acceleration(
+        model, constraint, motion.q[:3], motion.dq[:3], np.array([tau[0], 0.0, 0.0])
+    )
     # 8e-14 measured for accelerations up to 6 rad/s^2.
     np.testing.assert_allclose(acceleration, motion.ddq[:3], rtol=0.0, atol=1e-11)
 
@@ -223,16 +266,22 @@ def test_given_a_stack_of_positions_when_moved_then_each_is_as_on_its_own():
     q, dq, ddq = (np.stack([getattr(m, name) for m in motions]) for name in ('q', 'dq', 'ddq'))
     together = FIVE_BAR.motion(q, dq[:, [0, 3]], ddq[:, [0, 3]])
     np.testing.assert_allclose(together.ddq, ddq, rtol=0.0, atol=1e-13)
-    np.testing.assert_allclose(FIVE_BAR.inverse_dynamics(together),
-                               [FIVE_BAR.inverse_dynamics(m) for m in motions], rtol=0.0,
-                               atol=1e-14)
+    np.testing.assert_allclose(
+        FIVE_BAR.inverse_dynamics(together),
+        [FIVE_BAR.inverse_dynamics(m) for m in motions],
+        rtol=0.0,
+        atol=1e-14,
+    )
 
 
 def test_given_a_crank_out_of_reach_when_assembled_then_it_says_how_far_open():
     # Given a crank's end 0.6 m from the pivot, which coupler and rocker of 0.1 m cannot bridge.
     chain = planar_four_bar((0.3, 0.1, 0.1, 0.3), [rod(1.0, 0.1)] * 3)
-    with pytest.raises(LoopError, match=r'cannot be closed with the motors at \[3\.14'
-                       r'.*remain open.*out of reach'):
+    with pytest.raises(
+        LoopError,
+        match=r'cannot be closed with the motors at \[3\.14'
+        r'.*remain open.*out of reach',
+    ):
         chain.assemble([np.pi - 1e-3], (0.0, 0.5, 2.0, 0.2))
 
 
@@ -253,18 +302,19 @@ def test_given_lined_up_links_when_differentiated_then_the_singularity_is_named(
 
 
 def tiny_tree():
-    return BodyTree.from_space_twists((-1, -1), [(0, 0, 0, 0, 0, 1)] * 2,
-                                      [LinkInertia.zero()] * 2)
+    return BodyTree.from_space_twists((-1, -1), [(0, 0, 0, 0, 0, 1)] * 2, [LinkInertia.zero()] * 2)
 
 
-@pytest.mark.parametrize(('active', 'loops', 'message'), [
-    ((0,), [Loop(0, 1, SPHERICAL)], 'loops close 3 directions, but 1 joints are passive'),
-    ((0, 5), [], r'active joints \[0, 5\] are not some of 0\.\.1'),
-    ((), [Loop(0, 1, SPATIAL[:2])], r'active joints \[\] are not some of'),
-    ((0,), [Loop(0, 7, SPATIAL[5:])], r'joins bodies 0 and 7; the bodies are 0\.\.1'),
-])
-def test_given_loops_that_do_not_fit_when_a_chain_is_made_then_it_is_named(
-        active, loops, message):
+@pytest.mark.parametrize(
+    ('active', 'loops', 'message'),
+    [
+        ((0,), [Loop(0, 1, SPHERICAL)], 'loops close 3 directions, but 1 joints are passive'),
+        ((0, 5), [], r'active joints \[0, 5\] are not some of 0\.\.1'),
+        ((), [Loop(0, 1, SPATIAL[:2])], r'active joints \[\] are not some of'),
+        ((0,), [Loop(0, 7, SPATIAL[5:])], r'joins bodies 0 and 7; the bodies are 0\.\.1'),
+    ],
+)
+def test_given_loops_that_do_not_fit_when_a_chain_is_made_then_it_is_named(active, loops, message):
     with pytest.raises(TreeError, match=message):
         ClosedChain(tiny_tree(), active, loops)
 

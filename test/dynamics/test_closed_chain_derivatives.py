@@ -49,20 +49,26 @@ def motion():
 @pytest.fixture(scope='module')
 def equation_13(motion):
     """Return the derivative of (13) by lambda, every joint of the tree on its own."""
+
     def torque(change):
         tree = FIVE_BAR.tree.with_twist_corrections(change[:36].reshape(6, 6))
         chain = ClosedChain(tree, ACTIVE, FIVE_BAR.loops)
-        q, dq, ddq = (getattr(motion, name) + part for name, part in zip(
-            ('q', 'dq', 'ddq'), change[36:].reshape(3, N)))
+        q, dq, ddq = (
+            getattr(motion, name) + part
+            for name, part in zip(('q', 'dq', 'ddq'), change[36:].reshape(3, N))
+        )
         tau = tree_motion(tree, q, dq, ddq).tau
         return tau[ACTIVE] + chain.passive_jacobian(q).T @ tau[PASSIVE]
+
     return difference(torque, 9 * N + 6)
 
 
 def test_given_the_five_bar_when_differentiated_then_corrected_14_is_the_slope_of_13(
-        motion, equation_13):
-    np.testing.assert_allclose(reduced_torque_derivative(FIVE_BAR, motion).full, equation_13,
-                               rtol=0.0, atol=ATOL)
+    motion, equation_13
+):
+    np.testing.assert_allclose(
+        reduced_torque_derivative(FIVE_BAR, motion).full, equation_13, rtol=0.0, atol=ATOL
+    )
 
 
 def equation_14(motion, sign_of_w4, row_3):
@@ -72,8 +78,9 @@ def equation_14(motion, sign_of_w4, row_3):
 
     def axes(change):
         moved = tree.with_twist_corrections(change[:36].reshape(6, 6))
-        poses = adjoint(moved.poses(motion.q + change[36:36 + N]))
+        poses = adjoint(moved.poses(motion.q + change[36 : 36 + N]))
         return np.einsum('jik,jk->ji', poses, moved.twists)[:, 3:]
+
     w = axes(np.zeros(9 * N + 6))
     dw = difference(axes, 9 * N + 6)
     g_p, g_a = np.stack((w[1], w[2], -w[4]), axis=1), np.stack((w[0], -w[3]), axis=1)
@@ -91,7 +98,8 @@ def test_given_14_written_out_when_corrected_then_it_is_the_slope_of_13(motion, 
 
 @pytest.mark.parametrize('printed', [(+1, 1), (-1, 0)], ids=['row 2 of G_a', 'row 3 of G_p'])
 def test_given_14_as_printed_when_evaluated_then_it_is_not_the_slope_of_13(
-        motion, equation_13, printed):
+    motion, equation_13, printed
+):
     # N m per radian of some axis or joint, against torques of 0.2 N m.
     assert np.abs(equation_14(motion, *printed) - equation_13).max() > 0.05
 
@@ -107,18 +115,20 @@ def test_given_tau_hat_as_printed_when_formed_then_five_torques_do_not_fit_three
 def motor_torque(motion, change, tree=FIVE_BAR.tree):
     """Return the motors' torques with the loops closed anew."""
     chain = ClosedChain(tree, ACTIVE, FIVE_BAR.loops)
-    q, dq, ddq = (getattr(motion, name)[ACTIVE] + part for name, part in zip(
-        ('q', 'dq', 'ddq'), change.reshape(3, 2)))
+    q, dq, ddq = (
+        getattr(motion, name)[ACTIVE] + part
+        for name, part in zip(('q', 'dq', 'ddq'), change.reshape(3, 2))
+    )
     return chain.inverse_dynamics(chain.motion(chain.assemble(q, motion.q), dq, ddq))
 
 
 def test_given_moving_motors_when_the_loops_follow_then_their_derivatives_hold(motion):
     expected = difference(lambda change: motor_torque(motion, change), 6)
     actual = motor_derivatives(FIVE_BAR, motion)
-    np.testing.assert_allclose(np.hstack((actual.by_q, actual.by_dq, actual.by_ddq)), expected,
-                               rtol=0.0, atol=ATOL)
-    np.testing.assert_allclose(actual.by_ddq, FIVE_BAR.mass_matrix(motion.q), rtol=0.0,
-                               atol=1e-15)
+    np.testing.assert_allclose(
+        np.hstack((actual.by_q, actual.by_dq, actual.by_ddq)), expected, rtol=0.0, atol=ATOL
+    )
+    np.testing.assert_allclose(actual.by_ddq, FIVE_BAR.mass_matrix(motion.q), rtol=0.0, atol=1e-15)
 
 
 def test_given_other_axes_when_the_loops_follow_then_the_derivative_by_twists_holds(motion):
@@ -127,6 +137,7 @@ def test_given_other_axes_when_the_loops_follow_then_the_derivative_by_twists_ho
         eta = np.zeros((6, 6))
         eta[:, 3:] = change.reshape(6, 3)
         return motor_torque(motion, np.zeros(6), FIVE_BAR.tree.with_twist_corrections(eta))
+
     expected = difference(torque, 18).reshape(2, 6, 3)
     actual = motor_derivatives(FIVE_BAR, motion).by_eta[..., 3:]
     np.testing.assert_allclose(actual, expected, rtol=0.0, atol=ATOL)
@@ -137,18 +148,27 @@ def test_given_other_bodies_when_exchanged_then_motor_torques_change_by_the_deri
     rng = np.random.default_rng(0)
     links = [random_link(rng) for _ in five_bar_meshes()]
     other = spherical_five_bar(links)
-    change = np.array([new.parameters() - old.parameters()
-                       for new, old in zip(other.tree.inertias, FIVE_BAR.tree.inertias)])
+    change = np.array(
+        [
+            new.parameters() - old.parameters()
+            for new, old in zip(other.tree.inertias, FIVE_BAR.tree.inertias)
+        ]
+    )
     by = motor_derivatives(FIVE_BAR, motion).by_parameters
     np.testing.assert_allclose(
         np.einsum('ajk,jk->a', by, change),
-        other.inverse_dynamics(motion) - FIVE_BAR.inverse_dynamics(motion), rtol=0.0, atol=1e-13)
+        other.inverse_dynamics(motion) - FIVE_BAR.inverse_dynamics(motion),
+        rtol=0.0,
+        atol=1e-13,
+    )
 
 
 def test_given_a_four_bar_when_pivots_and_crank_move_then_its_motor_derivatives_hold():
     # Shifting an axis in the plane changes link lengths; the chain stays planar.
-    links = [LinkInertia.from_center_of_mass(m, (0.1, 0.02, 0.0), np.diag([1e-3, 2e-3, 3e-3]))
-             for m in (0.3, 0.6, 0.5)]
+    links = [
+        LinkInertia.from_center_of_mass(m, (0.1, 0.02, 0.0), np.diag([1e-3, 2e-3, 3e-3]))
+        for m in (0.3, 0.6, 0.5)
+    ]
     chain = planar_four_bar((0.1, 0.35, 0.25, 0.3), links)
     q = chain.assemble([1.0], np.radians([60.0, -30.0, 80.0, -10.0]))
     motion = chain.motion(q, [2.0], [-4.0])
@@ -156,16 +176,23 @@ def test_given_a_four_bar_when_pivots_and_crank_move_then_its_motor_derivatives_
     def torque(change):
         eta = np.zeros((5, 6))
         eta[:4, :2] = change[3:].reshape(4, 2)
-        moved = ClosedChain(chain.tree.with_twist_corrections(eta), [0], chain.loops,
-                            chain.gravity)
-        return moved.inverse_dynamics(moved.motion(
-            moved.assemble([1.0 + change[0]], q), [2.0 + change[1]], [-4.0 + change[2]]))
+        moved = ClosedChain(
+            chain.tree.with_twist_corrections(eta), [0], chain.loops, chain.gravity
+        )
+        return moved.inverse_dynamics(
+            moved.motion(
+                moved.assemble([1.0 + change[0]], q), [2.0 + change[1]], [-4.0 + change[2]]
+            )
+        )
+
     expected = difference(torque, 11)
     actual = motor_derivatives(chain, motion)
-    np.testing.assert_allclose(np.hstack((actual.by_q, actual.by_dq, actual.by_ddq)),
-                               expected[:, :3], rtol=0.0, atol=ATOL)
-    np.testing.assert_allclose(actual.by_eta[:, :4, :2].reshape(1, 8), expected[:, 3:], rtol=0.0,
-                               atol=FOUR_BAR_ATOL)
+    np.testing.assert_allclose(
+        np.hstack((actual.by_q, actual.by_dq, actual.by_ddq)), expected[:, :3], rtol=0.0, atol=ATOL
+    )
+    np.testing.assert_allclose(
+        actual.by_eta[:, :4, :2].reshape(1, 8), expected[:, 3:], rtol=0.0, atol=FOUR_BAR_ATOL
+    )
 
 
 def test_given_a_stack_of_motions_when_differentiated_then_each_is_as_on_its_own(motion):
@@ -174,5 +201,6 @@ def test_given_a_stack_of_motions_when_differentiated_then_each_is_as_on_its_own
     stack = motor_derivatives(FIVE_BAR, FIVE_BAR.motion(q, dq, ddq))
     one = motor_derivatives(FIVE_BAR, motion)
     for name in ('by_eta', 'by_q', 'by_dq', 'by_ddq', 'by_parameters'):
-        np.testing.assert_allclose(getattr(stack, name)[1], getattr(one, name), rtol=0.0,
-                                   atol=1e-12)
+        np.testing.assert_allclose(
+            getattr(stack, name)[1], getattr(one, name), rtol=0.0, atol=1e-12
+        )

@@ -31,8 +31,9 @@ def state(tree, seed):
 
 
 def assert_close(actual, expected, rtol=RTOL):
-    np.testing.assert_allclose(actual, expected, rtol=0.0,
-                               atol=rtol * max(1.0, np.abs(expected).max()))
+    np.testing.assert_allclose(
+        actual, expected, rtol=0.0, atol=rtol * max(1.0, np.abs(expected).max())
+    )
 
 
 @pytest.fixture(scope='module', params=[CHAIN, TREE], ids=['chain', 'tree'])
@@ -44,15 +45,17 @@ def case(request):
     return tree, (q, dq, ddq, wrench), ours, complex_step(tree, q, dq, ddq, TILTED, wrench)
 
 
-@pytest.mark.parametrize('name', ['twist', 'acceleration', 'wrench', 'tau', 'tool_twist',
-                                  'tool_acceleration'])
+@pytest.mark.parametrize(
+    'name', ['twist', 'acceleration', 'wrench', 'tau', 'tool_twist', 'tool_acceleration']
+)
 def test_given_a_tree_with_a_tool_wrench_when_differentiated_then_complex_steps_agree(case, name):
     _, _, ours, expected = case
     assert_close(getattr(ours, name).full, expected[name])
 
 
-@pytest.mark.parametrize(('name', 'pose'), [('displacement', 'pose'),
-                                            ('tool_displacement', 'tool_pose')])
+@pytest.mark.parametrize(
+    ('name', 'pose'), [('displacement', 'pose'), ('tool_displacement', 'tool_pose')]
+)
 def test_given_a_tree_when_poses_are_differentiated_then_complex_steps_agree(case, name, pose):
     tree, (q, dq, ddq, wrench), ours, expected = case
     still = slow_dynamics(tree, np.zeros((tree.n + 1, 6)), q, dq, ddq, TILTED, wrench)[pose]
@@ -65,9 +68,12 @@ def test_given_a_tree_when_poses_are_differentiated_then_complex_steps_agree(cas
 def test_given_a_tree_when_its_motion_is_computed_then_the_slow_sums_agree(case):
     tree, (q, dq, ddq, wrench), ours, _ = case
     expected = slow_dynamics(tree, np.zeros((tree.n + 1, 6)), q, dq, ddq, TILTED, wrench)
-    for actual, name in ((ours.motion.twists, 'twist'), (ours.motion.accelerations,
-                         'acceleration'), (ours.motion.wrenches, 'wrench'), (ours.motion.tau,
-                         'tau')):
+    for actual, name in (
+        (ours.motion.twists, 'twist'),
+        (ours.motion.accelerations, 'acceleration'),
+        (ours.motion.wrenches, 'wrench'),
+        (ours.motion.tau, 'tau'),
+    ):
         assert_close(actual, expected[name])
 
 
@@ -82,8 +88,11 @@ def test_given_a_random_tree_when_differentiated_then_pinocchio_agrees(seed, par
     tool = model.frames[model.getFrameId('tool')]
     forces = pin.StdVec_Force()
     for joint in range(model.njoints):
-        forces.append(tool.placement.act(pin.Force(wrench)) if joint == tool.parentJoint
-                      else pin.Force.Zero())
+        forces.append(
+            tool.placement.act(pin.Force(wrench))
+            if joint == tool.parentJoint
+            else pin.Force.Zero()
+        )
     by_q, by_dq, mass = pin.computeRNEADerivatives(model, data, q, dq, ddq, forces)
     assert_close(ours.motion.tau, pin.rnea(model, data, q, dq, ddq, forces), PINOCCHIO_RTOL)
     assert_close(ours.tau.by_q, by_q, PINOCCHIO_RTOL)
@@ -91,8 +100,12 @@ def test_given_a_random_tree_when_differentiated_then_pinocchio_agrees(seed, par
     assert_close(ours.tau.by_ddq, np.triu(mass) + np.triu(mass, 1).T, PINOCCHIO_RTOL)
 
 
-ARMS = {'fer': load('fer'), 'fr3': load('fr3'), 'rpr': load('rpr'),
-        'random': random_arm(np.random.default_rng(1), joints=8)}
+ARMS = {
+    'fer': load('fer'),
+    'fr3': load('fr3'),
+    'rpr': load('rpr'),
+    'random': random_arm(np.random.default_rng(1), joints=8),
+}
 
 
 @pytest.mark.parametrize('name', ARMS)
@@ -128,8 +141,15 @@ def test_given_a_stack_of_states_when_differentiated_then_each_is_as_on_its_own(
     rng = np.random.default_rng(8)
     rng.normal(size=(3, 4, 2, tree.n))
     one = differentiate(tree, q[2, 1], dq[2, 1], ddq[2, 1], tool_wrench=rng.normal(size=6))
-    for name in ('displacement', 'twist', 'acceleration', 'wrench', 'tau', 'tool_twist',
-                 'tool_acceleration'):
+    for name in (
+        'displacement',
+        'twist',
+        'acceleration',
+        'wrench',
+        'tau',
+        'tool_twist',
+        'tool_acceleration',
+    ):
         assert_close(getattr(stack, name).full[2, 1], getattr(one, name).full, 1e-14)
 
 
@@ -156,10 +176,13 @@ def test_given_equation_10_when_a_and_f_change_places_then_it_holds():
     assert_close(np.einsum('kji,kj->ki', ad(A), F), np.einsum('kij,kj->ki', ad_dual(F), A), 1e-15)
 
 
-@pytest.mark.parametrize(('values', 'message'), [
-    (np.zeros(4), r'ddq has shape \(4,\), expected \(\.\.\., 5\): one value per joint'),
-    ([0, 0, np.nan, 0, 0], r'ddq of joint 3 is nan; every value must be a finite number'),
-])
+@pytest.mark.parametrize(
+    ('values', 'message'),
+    [
+        (np.zeros(4), r'ddq has shape \(4,\), expected \(\.\.\., 5\): one value per joint'),
+        ([0, 0, np.nan, 0, 0], r'ddq of joint 3 is nan; every value must be a finite number'),
+    ],
+)
 def test_given_a_bad_vector_when_differentiated_then_it_is_named(values, message):
     tree = random_tree(0, CHAIN)
     with pytest.raises(JointVectorError, match=message):

@@ -21,13 +21,18 @@ DIFFERENCES = 1e-6  # ten times the largest seen, of max(1, |a|)
 CLOSED_FORM = 1e-11  # a hundred times the largest seen, of max(1, |a|)
 
 every_formulation = pytest.mark.parametrize(
-    'formulation', [PinocchioModel, NewtonEulerModel, ExponentialsModel, LagrangianModel])
+    'formulation', [PinocchioModel, NewtonEulerModel, ExponentialsModel, LagrangianModel]
+)
 
 
 def assert_near(actual, expected, tolerance):
     expected = np.asarray(expected)
-    np.testing.assert_allclose((actual - expected) / np.maximum(1.0, np.abs(expected)),
-                               np.zeros_like(expected), rtol=0.0, atol=tolerance)
+    np.testing.assert_allclose(
+        (actual - expected) / np.maximum(1.0, np.abs(expected)),
+        np.zeros_like(expected),
+        rtol=0.0,
+        atol=tolerance,
+    )
 
 
 def arms_and_states():
@@ -54,7 +59,8 @@ def gradient(function, q):
 @every_formulation
 @every_case
 def test_given_a_moving_arm_when_m_is_differenced_then_it_is_c_plus_its_transpose(
-        formulation, case):
+    formulation, case
+):
     arm, gravity, q, dq, _ = case
     model = formulation(arm, gravity)
     c = model.coriolis_matrix(q, dq)
@@ -64,7 +70,8 @@ def test_given_a_moving_arm_when_m_is_differenced_then_it_is_c_plus_its_transpos
 @every_formulation
 @every_case
 def test_given_a_moving_arm_when_m_is_differenced_then_c_holds_its_christoffel_symbols(
-        formulation, case):
+    formulation, case
+):
     arm, gravity, q, dq, _ = case
     model = formulation(arm, gravity)
     slopes = np.moveaxis(gradient(model.mass_matrix, q), 0, -1)  # dM_ij/dq_k
@@ -75,7 +82,8 @@ def test_given_a_moving_arm_when_m_is_differenced_then_c_holds_its_christoffel_s
 @every_formulation
 @every_case
 def test_given_an_arm_when_its_potential_is_differenced_then_it_is_the_gravity_torque(
-        formulation, case):
+    formulation, case
+):
     arm, gravity, q, _, _ = case
     model = formulation(arm, gravity)
     assert_near(model.gravity(q), gradient(model.potential_energy, q), DIFFERENCES)
@@ -83,16 +91,17 @@ def test_given_an_arm_when_its_potential_is_differenced_then_it_is_the_gravity_t
 
 @every_formulation
 @every_case
-def test_given_a_moving_arm_when_its_energy_is_differenced_then_it_is_the_power(
-        formulation, case):
+def test_given_a_moving_arm_when_its_energy_is_differenced_then_it_is_the_power(formulation, case):
     # dE/dt = tau . dq along the motion that tau brings about.
     arm, gravity, q, dq, ddq = case
     model = formulation(arm, gravity)
 
     def energy(time):
         velocity = dq + time * ddq
-        return (model.kinetic_energy(q + time * dq + 0.5 * time**2 * ddq, velocity)
-                + model.potential_energy(q + time * dq + 0.5 * time**2 * ddq))
+        return model.kinetic_energy(
+            q + time * dq + 0.5 * time**2 * ddq, velocity
+        ) + model.potential_energy(q + time * dq + 0.5 * time**2 * ddq)
+
     power = (energy(STEP) - energy(-STEP)) / (2.0 * STEP)
     assert_near(model.inverse_dynamics(q, dq, ddq) @ dq, power, 10.0 * DIFFERENCES)
 
@@ -100,7 +109,8 @@ def test_given_a_moving_arm_when_its_energy_is_differenced_then_it_is_the_power(
 @every_formulation
 @every_case
 def test_given_an_arm_when_its_poses_are_differenced_then_they_are_the_jacobians(
-        formulation, case):
+    formulation, case
+):
     arm, gravity, q, _, _ = case
     model = formulation(arm, gravity)
     slopes = np.array([central(model.frames, q, unit) for unit in np.eye(arm.n)])
@@ -117,19 +127,20 @@ def test_given_an_arm_when_its_poses_are_differenced_then_they_are_the_jacobians
 @every_formulation
 @every_case
 def test_given_an_arm_when_its_center_of_mass_is_differenced_then_it_carries_the_weight(
-        formulation, case):
+    formulation, case
+):
     # The weight's torque is the mass times gravity through the centre of mass's slope.
     arm, gravity, q, _, _ = case
     model = formulation(arm, gravity)
     mass = sum(link.mass for link in arm.links)
-    assert_near(model.gravity(q), -mass * gradient(model.center_of_mass, q) @ gravity,
-                DIFFERENCES)
+    assert_near(model.gravity(q), -mass * gradient(model.center_of_mass, q) @ gravity, DIFFERENCES)
 
 
 @every_formulation
 @every_case
 def test_given_an_acceleration_when_its_torque_drives_the_arm_then_it_comes_back(
-        formulation, case):
+    formulation, case
+):
     arm, gravity, q, dq, ddq = case
     model, wrench = formulation(arm, gravity), np.arange(1.0, 7.0)
     tau = model.inverse_dynamics(q, dq, ddq, wrench=wrench)
@@ -140,8 +151,7 @@ def test_given_an_acceleration_when_its_torque_drives_the_arm_then_it_comes_back
 
 @every_formulation
 @every_case
-def test_given_a_wrench_when_it_acts_then_its_torque_is_the_jacobians_transpose(
-        formulation, case):
+def test_given_a_wrench_when_it_acts_then_its_torque_is_the_jacobians_transpose(formulation, case):
     arm, gravity, q, dq, ddq = case
     model, wrench = formulation(arm, gravity), np.arange(1.0, 7.0)
     felt = model.inverse_dynamics(q, dq, ddq) - model.inverse_dynamics(q, dq, ddq, wrench=wrench)
@@ -160,7 +170,8 @@ def test_given_an_arm_when_moving_then_its_kinetic_energy_is_the_mass_matrixs(fo
 @given(seed=st.integers(0, 2**32 - 1))
 @settings(max_examples=50, derandomize=True, deadline=None)
 def test_given_any_physical_arm_when_its_mass_matrix_is_taken_then_it_is_positive_definite(
-        formulation, seed):
+    formulation, seed
+):
     arm = random_arm(np.random.default_rng(seed))
     mass = formulation(arm).mass_matrix(sample_states(arm, 1, seed).q[0])
     np.testing.assert_array_equal(mass, mass.T)
@@ -171,8 +182,10 @@ def test_given_any_physical_arm_when_its_mass_matrix_is_taken_then_it_is_positiv
 def test_given_a_rotor_when_accelerated_then_it_adds_to_its_own_joint_only(formulation):
     arm = random_arm(np.random.default_rng(5), joints=4)
     rotor = 0.37
-    joints = tuple(replace(joint, rotor_inertia=joint.rotor_inertia + (rotor if i == 2 else 0.0))
-                   for i, joint in enumerate(arm.joints))
+    joints = tuple(
+        replace(joint, rotor_inertia=joint.rotor_inertia + (rotor if i == 2 else 0.0))
+        for i, joint in enumerate(arm.joints)
+    )
     q, dq, ddq = (stack[0] for stack in sample_states(arm, 1, 5))
     plain, heavier = formulation(arm), formulation(replace(arm, joints=joints))
     added = heavier.inverse_dynamics(q, dq, ddq) - plain.inverse_dynamics(q, dq, ddq)

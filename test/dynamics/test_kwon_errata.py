@@ -27,8 +27,10 @@ FORCE = np.array([3.0, -20.0, 5.0, 1.0, 2.0, -4.0])  # N, N m
 def arm_4r():
     rng = np.random.default_rng(0)
     return BodyTree.from_space_twists(
-        range(-1, N - 1), [random_twist(rng, (JointKind.REVOLUTE,)) for _ in range(N)],
-        [random_link(rng) for _ in range(N)])
+        range(-1, N - 1),
+        [random_twist(rng, (JointKind.REVOLUTE,)) for _ in range(N)],
+        [random_link(rng) for _ in range(N)],
+    )
 
 
 def ad_star(F):
@@ -39,12 +41,17 @@ def algorithm_1(tree, q, dq, ddq, force, *, line_30=+1, own_term=True, cumulativ
     """Return S, (n, 9n + 6); the defaults are the corrected form."""
     A, G = tree.twists, [spatial_inertia(inertia) for inertia in tree.inertias]
     own = [adjoint(expm(hat6(A[i]) * q[i])) for i in range(N)]
-    Ad = [np.linalg.multi_dot([*own[:i + 1], np.eye(6)]) if cumulative else own[i]
-          for i in range(N)]
+    Ad = [
+        np.linalg.multi_dot([*own[: i + 1], np.eye(6)]) if cumulative else own[i] for i in range(N)
+    ]
     inv = [np.linalg.inv(X) for X in Ad]
     one, K = np.eye(6), 9 * N + 6
-    eta, pos, vel, acc = (lambda i: slice(6 * i, 6 * i + 6), lambda i: 6 * N + 6 + i,
-                          lambda i: 7 * N + 6 + i, lambda i: 8 * N + 6 + i)
+    eta, pos, vel, acc = (
+        lambda i: slice(6 * i, 6 * i + 6),
+        lambda i: 6 * N + 6 + i,
+        lambda i: 7 * N + 6 + i,
+        lambda i: 8 * N + 6 + i,
+    )
     V_last, dV_last = np.zeros(6), np.concatenate((-np.array(GRAVITY), np.zeros(3)))
     P_last = Q_last = np.zeros((6, K))
     V, dV, P, Q = [], [], [], []
@@ -54,8 +61,9 @@ def algorithm_1(tree, q, dq, ddq, force, *, line_30=+1, own_term=True, cumulativ
         dV.append(A[i] * ddq[i] + true_inverse @ dV_last + ad(V[i]) @ A[i] * dq[i])
         P_bar, Q_bar = np.zeros((6, K)), np.zeros((6, K))
         P_bar[:, eta(i)] = inv[i] @ ad(V_last) @ (one - Ad[i]) - ad(A[i] * dq[i])  # line 7
-        Q_bar[:, eta(i)] = (inv[i] @ ad(dV_last) @ (one - Ad[i])
-                            - ad(V[i]) @ ad(A[i] * dq[i]) - ad(A[i] * ddq[i]))  # line 8
+        Q_bar[:, eta(i)] = (
+            inv[i] @ ad(dV_last) @ (one - Ad[i]) - ad(V[i]) @ ad(A[i] * dq[i]) - ad(A[i] * ddq[i])
+        )  # line 8
         P_bar[:, pos(i)] = inv[i] @ ad(V_last) @ A[i]  # line 10
         Q_bar[:, pos(i)] = inv[i] @ ad(dV_last) @ A[i]
         P_bar[:, vel(i)] = A[i]
@@ -76,8 +84,9 @@ def algorithm_1(tree, q, dq, ddq, force, *, line_30=+1, own_term=True, cumulativ
         R_bar, back = np.zeros((6, K)), inv[i + 1].T
         R_bar[:, eta(i + 1)] = -back @ ad_star(F[i + 1]) @ (inv[i + 1] - one)  # line 24
         R_bar[:, pos(i + 1)] = -back @ ad_star(F[i + 1]) @ A[i + 1]  # line 26
-        R[i] = (back @ R[i + 1] - (ad(V[i]).T @ G[i] + line_30 * dual) @ P[i]
-                + G[i] @ Q[i] + R_bar)  # line 30
+        R[i] = (
+            back @ R[i + 1] - (ad(V[i]).T @ G[i] + line_30 * dual) @ P[i] + G[i] @ Q[i] + R_bar
+        )  # line 30
     S = np.array([A[i] @ R[i] for i in range(N)])
     for i in range(N if own_term else 0):
         S[i, eta(i)] -= F[i] @ ad(A[i])
@@ -103,11 +112,15 @@ def test_given_the_corrections_when_algorithm_1_runs_then_complex_steps_agree(ca
     assert difference(algorithm_1(tree, *states, FORCE), expected) < RTOL * np.abs(expected).max()
 
 
-@pytest.mark.parametrize('misprint', [
-    {'line_30': -1},  # -(ad_V^T G - ad*_{GV}) P
-    {'own_term': False},  # A^T R alone
-    {'cumulative': True},  # Ad_i of the product from the base
-], ids=['line_30', 'own_term', 'cumulative'])
+@pytest.mark.parametrize(
+    'misprint',
+    [
+        {'line_30': -1},  # -(ad_V^T G - ad*_{GV}) P
+        {'own_term': False},  # A^T R alone
+        {'cumulative': True},  # Ad_i of the product from the base
+    ],
+    ids=['line_30', 'own_term', 'cumulative'],
+)
 def test_given_a_misprint_when_algorithm_1_runs_then_it_is_off_by_newton_metres(case, misprint):
     tree, states, expected = case
     assert difference(algorithm_1(tree, *states, FORCE, **misprint), expected) > 1.0
@@ -128,12 +141,13 @@ def test_given_lines_3_and_4_when_printed_then_they_repeat_line_7_and_miss_3n_co
     A, dV_0 = tree.twists[0], np.concatenate((-np.array(GRAVITY), np.zeros(3)))
     Ad = adjoint(expm(hat6(A) * q[0]))
     P_1 = np.hstack((-ad(A * dq[0]), np.zeros((6, 6 * N))))
-    Q_1 = np.hstack((-ad(A * ddq[0]) + np.linalg.inv(Ad) @ ad(dV_0) @ (np.eye(6) - Ad),
-                     np.zeros((6, 6 * N))))
+    Q_1 = np.hstack(
+        (-ad(A * ddq[0]) + np.linalg.inv(Ad) @ ad(dV_0) @ (np.eye(6) - Ad), np.zeros((6, 6 * N)))
+    )
     ours = differentiate(tree, q, dq, ddq, gravity=GRAVITY)
     # Then their width is 6(n + 1), so they cannot be added to matrices of 9n + 6 columns ...
     assert P_1.shape[1] == Q_1.shape[1] == ours.twist.full.shape[-1] - 3 * N
     # ... and what they hold is what the loop gives from P_0 = 0 (line 19 adds -ad_{A dq} P_1 to
     # Q_1, which cancels -ad_V ad_{A dq} of line 8 because V_1 = A dq).
     for printed, actual in ((P_1, ours.twist), (Q_1, ours.acceleration)):
-        np.testing.assert_allclose(actual.full[0][:, :6 * N + 6], printed, rtol=0.0, atol=1e-12)
+        np.testing.assert_allclose(actual.full[0][:, : 6 * N + 6], printed, rtol=0.0, atol=1e-12)

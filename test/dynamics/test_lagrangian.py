@@ -37,8 +37,9 @@ def test_given_any_arm_when_m_is_differenced_then_the_slopes_by_hand_are_met(con
     model, backend = LagrangianModel(arm), PinocchioModel(arm)
     slopes = model.mass_matrix_derivatives(q)
     for k, unit in enumerate(np.eye(arm.n)):
-        expected = (backend.mass_matrix(q + STEP * unit)
-                    - backend.mass_matrix(q - STEP * unit)) / (2.0 * STEP)
+        expected = (
+            backend.mass_matrix(q + STEP * unit) - backend.mass_matrix(q - STEP * unit)
+        ) / (2.0 * STEP)
         np.testing.assert_allclose(slopes[..., k], expected, rtol=0.0, atol=DIFFERENCES)
 
 

@@ -30,14 +30,16 @@ TENSORS = (
     (0.0189656777, 0.0087442604, 0.0154882253, 0.021260554, -0.0050592943, 0.0216050853),
     (0.0274316356, -0.0054626383, -0.0045776221, 0.0250087792, 0.0072115131, 0.0024232492),
     (0.000724256, 0.0021884556, 0.0004615138, 0.0072530249, -0.0006002451, 0.0065288729),
-    (4.039e-07, 1.875e-07, -1.593e-07, 2.351e-07, -2.084e-07, 2.838e-07))
+    (4.039e-07, 1.875e-07, -1.593e-07, 2.351e-07, -2.084e-07, 2.838e-07),
+)
 LOAD = LinkInertia.from_center_of_mass(0.73, (0.01, 0.0, 0.03), np.diag((0.001, 0.0025, 0.0017)))
 ZERO, ONES = np.zeros(7), np.ones(7)
 READY = np.array([0.0, 0.0, 0.0, -0.75 * np.pi, 0.0, 0.75 * np.pi, 0.0])
 MOVED = np.array([0.0010, 0.0010, 0.0010, -2.3552, 0.0010, 2.3572, 0.0010])
 
 every_formulation = pytest.mark.parametrize(
-    'formulation', [PinocchioModel, NewtonEulerModel, ExponentialsModel, LagrangianModel])
+    'formulation', [PinocchioModel, NewtonEulerModel, ExponentialsModel, LagrangianModel]
+)
 
 
 def symmetric(*upper):
@@ -49,16 +51,24 @@ def symmetric(*upper):
 
 def libfranka_arm(*, loaded):
     arm = load('fr3')
-    arm = replace(arm, links=tuple(
-        LinkInertia.from_center_of_mass(link.mass, link.center_of_mass, tensor)
-        for link, tensor in zip(arm.links, TENSORS)))
+    arm = replace(
+        arm,
+        links=tuple(
+            LinkInertia.from_center_of_mass(link.mass, link.center_of_mass, tensor)
+            for link, tensor in zip(arm.links, TENSORS)
+        ),
+    )
     return arm.with_payload(LOAD) if loaded else arm
 
 
 @every_formulation
-@pytest.mark.parametrize(('loaded', 'expected'), [
-    (False, (0.0, -3.52387, 0.0, -3.44254, 0.0, 1.63362, 0.0)),
-    (True, (0.0, -4.22568, 0.0, -3.33154, 0.0, 2.33543, 0.0))])
+@pytest.mark.parametrize(
+    ('loaded', 'expected'),
+    [
+        (False, (0.0, -3.52387, 0.0, -3.44254, 0.0, 1.63362, 0.0)),
+        (True, (0.0, -4.22568, 0.0, -3.33154, 0.0, 2.33543, 0.0)),
+    ],
+)
 def test_given_libfrankas_urdf_when_at_zero_then_its_gravity_is_met(formulation, loaded, expected):
     actual = formulation(libfranka_arm(loaded=loaded)).gravity(ZERO)
     np.testing.assert_allclose(actual, expected, rtol=0.0, atol=PRINTED)
@@ -67,8 +77,9 @@ def test_given_libfrankas_urdf_when_at_zero_then_its_gravity_is_met(formulation,
 @every_formulation
 def test_given_the_shipped_fr3_when_at_zero_then_libfrankas_gravity_is_met(formulation):
     expected = (0.0, -3.52387, 0.0, -3.44254, 0.0, 1.63362, 0.0)
-    np.testing.assert_allclose(formulation(load('fr3')).gravity(ZERO), expected,
-                               rtol=0.0, atol=PRINTED)
+    np.testing.assert_allclose(
+        formulation(load('fr3')).gravity(ZERO), expected, rtol=0.0, atol=PRINTED
+    )
 
 
 @every_formulation
@@ -79,58 +90,189 @@ def test_given_libfrankas_urdf_and_load_when_moving_then_its_coriolis_is_met(for
 
 
 @every_formulation
-@pytest.mark.parametrize(('loaded', 'upper'), [
-    (False, (
-        0.0875133, -0.0405634, 0.0608543, 0.0122244, 0.0237562, -0.00144562, -0.000309373,
-        2.66309, -0.0464397, -1.10219, -0.0415206, 0.0234914, -0.00387413,
-        0.0608543, 0.0122244, 0.0237562, -0.00144562, -0.000309373,
-        0.591968, 0.0158788, -0.0168746, 0.00216462,
-        0.0237562, -0.00144562, -0.000309373, 0.0215993, 8.72329e-05, 5.97777e-05)),
-    (True, (
-        0.0962242, -0.0405634, 0.0695652, 0.0122244, 0.0324671, -0.00144562, -0.00272477,
-        2.90398, -0.0464397, -1.20732, -0.0415206, 0.0702861, -0.00387413,
-        0.0695652, 0.0122244, 0.0324671, -0.00144562, -0.00272477,
-        0.63918, 0.0158788, -0.0379682, 0.00216462,
-        0.0324671, -0.00144562, -0.00272477, 0.0448116, 8.72329e-05, 0.00183278))])
+@pytest.mark.parametrize(
+    ('loaded', 'upper'),
+    [
+        (
+            False,
+            (
+                0.0875133,
+                -0.0405634,
+                0.0608543,
+                0.0122244,
+                0.0237562,
+                -0.00144562,
+                -0.000309373,
+                2.66309,
+                -0.0464397,
+                -1.10219,
+                -0.0415206,
+                0.0234914,
+                -0.00387413,
+                0.0608543,
+                0.0122244,
+                0.0237562,
+                -0.00144562,
+                -0.000309373,
+                0.591968,
+                0.0158788,
+                -0.0168746,
+                0.00216462,
+                0.0237562,
+                -0.00144562,
+                -0.000309373,
+                0.0215993,
+                8.72329e-05,
+                5.97777e-05,
+            ),
+        ),
+        (
+            True,
+            (
+                0.0962242,
+                -0.0405634,
+                0.0695652,
+                0.0122244,
+                0.0324671,
+                -0.00144562,
+                -0.00272477,
+                2.90398,
+                -0.0464397,
+                -1.20732,
+                -0.0415206,
+                0.0702861,
+                -0.00387413,
+                0.0695652,
+                0.0122244,
+                0.0324671,
+                -0.00144562,
+                -0.00272477,
+                0.63918,
+                0.0158788,
+                -0.0379682,
+                0.00216462,
+                0.0324671,
+                -0.00144562,
+                -0.00272477,
+                0.0448116,
+                8.72329e-05,
+                0.00183278,
+            ),
+        ),
+    ],
+)
 def test_given_libfrankas_urdf_when_at_zero_then_its_mass_matrix_is_met(
-        formulation, loaded, upper):
+    formulation, loaded, upper
+):
     actual = formulation(libfranka_arm(loaded=loaded)).mass_matrix(ZERO)
     np.testing.assert_allclose(actual, symmetric(*upper), rtol=0.0, atol=PRINTED)
 
 
-@pytest.mark.parametrize(('loaded', 'q', 'expected'), [
-    (False, READY, (0.0, -24.5858, 0.0, 17.6880, 0.5095, 1.6428, 0.0)),
-    (True, MOVED, (0.0, -28.2417, 0.0, 20.7531, 0.5095, 2.3446, 0.0))])
-def test_given_the_shipped_fr3_when_in_work_then_its_gravity_is_near_a_robots(
-        loaded, q, expected):
+@pytest.mark.parametrize(
+    ('loaded', 'q', 'expected'),
+    [
+        (False, READY, (0.0, -24.5858, 0.0, 17.6880, 0.5095, 1.6428, 0.0)),
+        (True, MOVED, (0.0, -28.2417, 0.0, 20.7531, 0.5095, 2.3446, 0.0)),
+    ],
+)
+def test_given_the_shipped_fr3_when_in_work_then_its_gravity_is_near_a_robots(loaded, q, expected):
     arm = load('fr3').with_payload(LOAD) if loaded else load('fr3')
-    np.testing.assert_allclose(NewtonEulerModel(arm).gravity(q), expected,
-                               rtol=0.0, atol=ROBOT_GRAVITY_NM)
+    np.testing.assert_allclose(
+        NewtonEulerModel(arm).gravity(q), expected, rtol=0.0, atol=ROBOT_GRAVITY_NM
+    )
 
 
-@pytest.mark.parametrize(('loaded', 'q', 'expected'), [
-    (False, READY, (2.4562, -0.8199, 2.4532, -2.3450, -0.1492, -0.1801, 0.0164)),
-    (True, MOVED, (3.1468, -0.6225, 3.1439, -3.1063, -0.0658, -0.5416, 0.0089))])
-def test_given_the_shipped_fr3_when_moving_then_its_coriolis_is_near_a_robots(
-        loaded, q, expected):
+@pytest.mark.parametrize(
+    ('loaded', 'q', 'expected'),
+    [
+        (False, READY, (2.4562, -0.8199, 2.4532, -2.3450, -0.1492, -0.1801, 0.0164)),
+        (True, MOVED, (3.1468, -0.6225, 3.1439, -3.1063, -0.0658, -0.5416, 0.0089)),
+    ],
+)
+def test_given_the_shipped_fr3_when_moving_then_its_coriolis_is_near_a_robots(loaded, q, expected):
     arm = load('fr3').with_payload(LOAD) if loaded else load('fr3')
-    np.testing.assert_allclose(NewtonEulerModel(arm).coriolis(q, ONES), expected,
-                               rtol=0.0, atol=ROBOT_CORIOLIS_NM)
+    np.testing.assert_allclose(
+        NewtonEulerModel(arm).coriolis(q, ONES), expected, rtol=0.0, atol=ROBOT_CORIOLIS_NM
+    )
 
 
-@pytest.mark.parametrize(('loaded', 'q', 'upper'), [
-    (False, READY, (
-        0.9831, -0.0078, 0.9742, -0.0254, -0.0351, -0.0040, -0.0004,
-        1.5390, 0.0053, -0.6641, -0.0147, -0.0828, -0.0012,
-        0.9742, -0.0254, -0.0351, -0.0040, -0.0004, 0.8185, 0.0268, 0.0888, -0.0016,
-        0.0114, 0.0047, 0.0002, 0.0202, 0.0003, 0.0002)),
-    (True, MOVED, (
-        1.1749, -0.0085, 1.1660, -0.0247, -0.0261, -0.0033, -0.0057,
-        1.7281, 0.0046, -0.8304, -0.0142, -0.1209, -0.0005,
-        1.1660, -0.0247, -0.0261, -0.0033, -0.0057, 1.0399, 0.0263, 0.1526, -0.0023,
-        0.0112, 0.0042, 0.0012, 0.0390, -0.0004, 0.0019))])
+@pytest.mark.parametrize(
+    ('loaded', 'q', 'upper'),
+    [
+        (
+            False,
+            READY,
+            (
+                0.9831,
+                -0.0078,
+                0.9742,
+                -0.0254,
+                -0.0351,
+                -0.0040,
+                -0.0004,
+                1.5390,
+                0.0053,
+                -0.6641,
+                -0.0147,
+                -0.0828,
+                -0.0012,
+                0.9742,
+                -0.0254,
+                -0.0351,
+                -0.0040,
+                -0.0004,
+                0.8185,
+                0.0268,
+                0.0888,
+                -0.0016,
+                0.0114,
+                0.0047,
+                0.0002,
+                0.0202,
+                0.0003,
+                0.0002,
+            ),
+        ),
+        (
+            True,
+            MOVED,
+            (
+                1.1749,
+                -0.0085,
+                1.1660,
+                -0.0247,
+                -0.0261,
+                -0.0033,
+                -0.0057,
+                1.7281,
+                0.0046,
+                -0.8304,
+                -0.0142,
+                -0.1209,
+                -0.0005,
+                1.1660,
+                -0.0247,
+                -0.0261,
+                -0.0033,
+                -0.0057,
+                1.0399,
+                0.0263,
+                0.1526,
+                -0.0023,
+                0.0112,
+                0.0042,
+                0.0012,
+                0.0390,
+                -0.0004,
+                0.0019,
+            ),
+        ),
+    ],
+)
 def test_given_the_shipped_fr3_when_in_work_then_its_mass_matrix_is_near_a_robots(
-        loaded, q, upper):
+    loaded, q, upper
+):
     arm = load('fr3').with_payload(LOAD) if loaded else load('fr3')
-    np.testing.assert_allclose(NewtonEulerModel(arm).mass_matrix(q), symmetric(*upper),
-                               rtol=0.0, atol=ROBOT_INERTIA_KGM2)
+    np.testing.assert_allclose(
+        NewtonEulerModel(arm).mass_matrix(q), symmetric(*upper), rtol=0.0, atol=ROBOT_INERTIA_KGM2
+    )

@@ -27,8 +27,10 @@ SIMULATION_RTOL = 3e-8
 
 def simulate(x, tau):
     """Return the state after DURATION under a constant torque, with Pinocchio's dynamics."""
+
     def rate(_, x):
         return np.concatenate((x[7:], pin.aba(BACKEND.model, BACKEND.data, x[:7], x[7:], tau)))
+
     return solve_ivp(rate, (0.0, DURATION), x, method='DOP853', rtol=1e-12, atol=1e-13).y[:, -1]
 
 
@@ -40,13 +42,22 @@ def test_given_an_arm_held_still_when_nudged_then_the_simulation_follows_the_lin
     # When every state and every torque is changed a little both ways and simulated.
     x = np.concatenate((ARM.home, np.zeros(7)))
     nudges = STEP * np.eye(21)
-    response = np.stack([(simulate(x + nudge[:14], tau + nudge[14:])
-                          - simulate(x - nudge[:14], tau - nudge[14:])) / (2.0 * STEP)
-                         for nudge in nudges], axis=1)
+    response = np.stack(
+        [
+            (
+                simulate(x + nudge[:14], tau + nudge[14:])
+                - simulate(x - nudge[:14], tau - nudge[14:])
+            )
+            / (2.0 * STEP)
+            for nudge in nudges
+        ],
+        axis=1,
+    )
     # Then the response is exp(A t) for the state, and its integral times B for the torque.
     exact = expm(DURATION * np.block([[here.A, here.B], [np.zeros((7, 21))]]))[:14]
-    np.testing.assert_allclose(response, exact, rtol=0.0,
-                               atol=SIMULATION_RTOL * np.abs(exact).max())
+    np.testing.assert_allclose(
+        response, exact, rtol=0.0, atol=SIMULATION_RTOL * np.abs(exact).max()
+    )
 
 
 @pytest.mark.parametrize('parents', [(-1, 0, 1, 2, 3), (-1, 0, 0, 2, -1)], ids=['chain', 'tree'])
@@ -61,8 +72,9 @@ def test_given_a_moving_tree_when_linearised_then_pinocchios_aba_derivatives_agr
     # 3e-14 of the largest entry measured.
     n, atol = tree.n, 1e-12 * np.abs(by_q).max()
     np.testing.assert_allclose(here.ddq, pin.aba(model, data, q, dq, tau), rtol=0.0, atol=atol)
-    np.testing.assert_allclose(here.A, np.block([[np.zeros((n, n)), np.eye(n)], [by_q, by_dq]]),
-                               rtol=0.0, atol=atol)
+    np.testing.assert_allclose(
+        here.A, np.block([[np.zeros((n, n)), np.eye(n)], [by_q, by_dq]]), rtol=0.0, atol=atol
+    )
     np.testing.assert_allclose(here.B, np.vstack((np.zeros((n, n)), by_tau)), rtol=0.0, atol=atol)
 
 

@@ -60,10 +60,13 @@ def body_of(link):
 def published_bodies(description):
     """Return the same from the arm's file, where it prints them about the centre of mass."""
     entry = yaml.safe_load(Path(description.file).read_text())['inertial_sets'][
-        description.inertial_set]
+        description.inertial_set
+    ]
     assert entry['inertia_about'] == 'center_of_mass'
-    return [(link['mass'], link['center_of_mass'], np.array(link['inertia']))
-            for link in entry['links']]
+    return [
+        (link['mass'], link['center_of_mass'], np.array(link['inertia']))
+        for link in entry['links']
+    ]
 
 
 def build_mujoco(description, gravity, bodies):
@@ -77,16 +80,25 @@ def build_mujoco(description, gravity, bodies):
         quaternion = np.empty(4)
         mujoco.mju_mat2Quat(quaternion, pose[:3, :3].flatten())
         body = parent.add_body(
-            name=f'link_of_{joint.name}', pos=pose[:3, 3], quat=quaternion, mass=mass,
-            ipos=center, explicitinertial=True,
-            fullinertia=tensor[[0, 3, 5, 1, 2, 4]])  # its order is xx, yy, zz, xy, xz, yz
+            name=f'link_of_{joint.name}',
+            pos=pose[:3, 3],
+            quat=quaternion,
+            mass=mass,
+            ipos=center,
+            explicitinertial=True,
+            fullinertia=tensor[[0, 3, 5, 1, 2, 4]],
+        )  # its order is xx, yy, zz, xy, xz, yz
         axis, foot = np.array([0.0, 0.0, 1.0]), np.zeros(3)
         if description.convention is Convention.STANDARD:
             axis, foot = step[:3, :3].T @ axis, -step[:3, :3].T @ step[:3, 3]
-        kind = (mujoco.mjtJoint.mjJNT_HINGE if joint.kind is JointKind.REVOLUTE
-                else mujoco.mjtJoint.mjJNT_SLIDE)
-        body.add_joint(name=joint.name, type=kind, axis=axis, pos=foot,
-                       armature=joint.rotor_inertia)
+        kind = (
+            mujoco.mjtJoint.mjJNT_HINGE
+            if joint.kind is JointKind.REVOLUTE
+            else mujoco.mjtJoint.mjJNT_SLIDE
+        )
+        body.add_joint(
+            name=joint.name, type=kind, axis=axis, pos=foot, armature=joint.rotor_inertia
+        )
         parent, before = body, np.eye(4)
     return spec.compile()
 
@@ -130,8 +142,13 @@ class MujocoOracle:
         return self.data.xpos[1:].copy()
 
 
-QUANTITIES = {'center_of_mass': 1, 'mass_matrix': 1, 'gravity': 1, 'nonlinear_effects': 2,
-              'inverse_dynamics': 3}
+QUANTITIES = {
+    'center_of_mass': 1,
+    'mass_matrix': 1,
+    'gravity': 1,
+    'nonlinear_effects': 2,
+    'inverse_dynamics': 3,
+}
 
 
 def assert_mujoco_agrees(models, oracle, states):
@@ -141,12 +158,16 @@ def assert_mujoco_agrees(models, oracle, states):
             actual = ask(model, quantity, states[:inputs])
             np.testing.assert_allclose(
                 (actual - expected) / np.maximum(1.0, np.abs(expected)),
-                np.zeros_like(expected), rtol=0.0, atol=AGREEMENT,
-                err_msg=f'{quantity} of {type(model).__name__}')
+                np.zeros_like(expected),
+                rtol=0.0,
+                atol=AGREEMENT,
+                err_msg=f'{quantity} of {type(model).__name__}',
+            )
     origins = np.array([oracle.link_origins(q) for q in states.q])
     for model in models:
-        np.testing.assert_allclose(ask(model, 'frames', states[:1])[:, :-1, :3, 3], origins,
-                                   rtol=0.0, atol=AGREEMENT)
+        np.testing.assert_allclose(
+            ask(model, 'frames', states[:1])[:, :-1, :3, 3], origins, rtol=0.0, atol=AGREEMENT
+        )
 
 
 def ask(model, quantity, stacks):
@@ -160,15 +181,21 @@ def ask(model, quantity, stacks):
 def test_given_a_published_arm_when_computed_then_mujoco_agrees(arm, gravity):
     description = load(arm, hand='none')
     oracle = MujocoOracle(description, gravity, published_bodies(description))
-    assert_mujoco_agrees([formulation(description, gravity) for formulation in FORMULATIONS],
-                         oracle, sample_states(description, 100, 3))
+    assert_mujoco_agrees(
+        [formulation(description, gravity) for formulation in FORMULATIONS],
+        oracle,
+        sample_states(description, 100, 3),
+    )
 
 
 @pytest.mark.parametrize('arm', ['fer', 'fr3'])
 def test_given_an_arm_with_its_hand_when_computed_then_mujoco_agrees(arm):
     description, gravity = load(arm, hand='franka_hand'), (0.0, 0.0, -9.81)
-    assert_mujoco_agrees([formulation(description, gravity) for formulation in FORMULATIONS],
-                         MujocoOracle(description, gravity), sample_states(description, 100, 3))
+    assert_mujoco_agrees(
+        [formulation(description, gravity) for formulation in FORMULATIONS],
+        MujocoOracle(description, gravity),
+        sample_states(description, 100, 3),
+    )
 
 
 @given(seed=st.integers(0, 2**32 - 1))
@@ -176,17 +203,21 @@ def test_given_an_arm_with_its_hand_when_computed_then_mujoco_agrees(arm):
 def test_given_any_arm_when_computed_then_mujoco_agrees(seed):
     rng = np.random.default_rng(seed)
     description, gravity = random_arm(rng), rng.normal(size=3) * 9.81
-    assert_mujoco_agrees([formulation(description, gravity) for formulation in FORMULATIONS],
-                         MujocoOracle(description, gravity),
-                         sample_states(description, STATES, seed))
+    assert_mujoco_agrees(
+        [formulation(description, gravity) for formulation in FORMULATIONS],
+        MujocoOracle(description, gravity),
+        sample_states(description, STATES, seed),
+    )
 
 
 def test_given_the_table_read_the_wrong_way_when_computed_then_mujoco_disagrees():
     # The oracle can fail: the same numbers, read about the wrong point.
     description = load('fer')
-    wrong = description.map_links(lambda link: type(link).from_center_of_mass(
-        link.mass, link.center_of_mass, link.inertia))
+    wrong = description.map_links(
+        lambda link: type(link).from_center_of_mass(link.mass, link.center_of_mass, link.inertia)
+    )
     states = sample_states(description, 3, 4)
     with pytest.raises(AssertionError, match='mass_matrix'):
-        assert_mujoco_agrees([NewtonEulerModel(wrong)],
-                             MujocoOracle(description, (0.0, 0.0, -9.81)), states)
+        assert_mujoco_agrees(
+            [NewtonEulerModel(wrong)], MujocoOracle(description, (0.0, 0.0, -9.81)), states
+        )

@@ -30,10 +30,12 @@ def pendulum(convention):
     """Return a rod that swings about the horizontal y of {S}; at q = 0 it points along x."""
     base = np.eye(4)
     base[:3, :3] = [[1.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.0, -1.0, 0.0]]  # z of {0} is y of {S}
-    link = LinkInertia.from_center_of_mass(MASS_KG, (LENGTH_M, 0.0, 0.0),
-                                           np.diag((0.0, TENSOR_KGM2, TENSOR_KGM2)))
-    return ArmDescription('pendulum', convention,
-                          (Joint('swing', JointKind.REVOLUTE, DHRow()),), (link,), base=base)
+    link = LinkInertia.from_center_of_mass(
+        MASS_KG, (LENGTH_M, 0.0, 0.0), np.diag((0.0, TENSOR_KGM2, TENSOR_KGM2))
+    )
+    return ArmDescription(
+        'pendulum', convention, (Joint('swing', JointKind.REVOLUTE, DHRow()),), (link,), base=base
+    )
 
 
 @pytest.mark.parametrize('convention', list(Convention))
@@ -41,15 +43,15 @@ def pendulum(convention):
 def test_given_a_pendulum_when_held_then_gravity_is_the_closed_form(convention, angle):
     # A turn by q about +y lowers the rod: V = -m g l sin q.
     torque = NewtonEulerModel(pendulum(convention)).gravity([angle])
-    np.testing.assert_allclose(torque, [-MASS_KG * G * LENGTH_M * np.cos(angle)],
-                               rtol=0.0, atol=ATOL)
+    np.testing.assert_allclose(
+        torque, [-MASS_KG * G * LENGTH_M * np.cos(angle)], rtol=0.0, atol=ATOL
+    )
 
 
 @pytest.mark.parametrize('convention', list(Convention))
 def test_given_a_pendulum_when_accelerated_then_inertia_is_steiners(convention):
     mass = NewtonEulerModel(pendulum(convention)).mass_matrix([0.7])
-    np.testing.assert_allclose(mass, [[TENSOR_KGM2 + MASS_KG * LENGTH_M**2]],
-                               rtol=0.0, atol=ATOL)
+    np.testing.assert_allclose(mass, [[TENSOR_KGM2 + MASS_KG * LENGTH_M**2]], rtol=0.0, atol=ATOL)
 
 
 def planar_two_link(convention):
@@ -78,14 +80,29 @@ def test_given_a_planar_two_link_arm_when_moving_then_m_and_c_are_the_textbooks(
     np.testing.assert_allclose(model.coriolis_matrix(q, dq), coriolis, rtol=0.0, atol=ATOL)
 
 
-@pytest.mark.parametrize(('quantity', 'inputs'), [
-    ('frames', 1), ('jacobian', 1), ('center_of_mass', 1), ('mass_matrix', 1), ('gravity', 1),
-    ('potential_energy', 1), ('link_twists', 2), ('coriolis', 2), ('coriolis_matrix', 2),
-    ('nonlinear_effects', 2), ('kinetic_energy', 2), ('inverse_dynamics', 3),
-    ('forward_dynamics', 3), ('joint_wrenches', 3)])
+@pytest.mark.parametrize(
+    ('quantity', 'inputs'),
+    [
+        ('frames', 1),
+        ('jacobian', 1),
+        ('center_of_mass', 1),
+        ('mass_matrix', 1),
+        ('gravity', 1),
+        ('potential_energy', 1),
+        ('link_twists', 2),
+        ('coriolis', 2),
+        ('coriolis_matrix', 2),
+        ('nonlinear_effects', 2),
+        ('kinetic_energy', 2),
+        ('inverse_dynamics', 3),
+        ('forward_dynamics', 3),
+        ('joint_wrenches', 3),
+    ],
+)
 @pytest.mark.parametrize('convention', list(Convention))
 def test_given_a_stack_of_states_when_asked_then_it_is_the_states_one_by_one(
-        convention, quantity, inputs):
+    convention, quantity, inputs
+):
     arm = random_arm(np.random.default_rng(3), joints=5, convention=convention)
     model, states = NewtonEulerModel(arm), sample_states(arm, 6, 3)[:inputs]
     grid = [stack.reshape(2, 3, 5) for stack in states]
@@ -99,8 +116,9 @@ def test_given_another_gravity_when_asked_then_the_torque_is_linear_in_it():
     arm, q = load('fer'), load('fer').home
     units = [NewtonEulerModel(arm, unit).gravity(q) for unit in np.eye(3)]
     tilted = NewtonEulerModel(arm, (1.0, -2.0, 3.0)).gravity(q)
-    np.testing.assert_allclose(tilted, 1.0 * units[0] - 2.0 * units[1] + 3.0 * units[2],
-                               rtol=0.0, atol=ATOL)
+    np.testing.assert_allclose(
+        tilted, 1.0 * units[0] - 2.0 * units[1] + 3.0 * units[2], rtol=0.0, atol=ATOL
+    )
 
 
 def test_given_a_tilted_base_when_held_then_it_is_gravity_tilted_the_other_way():
@@ -122,13 +140,17 @@ def test_given_regrouped_parameters_when_a_link_has_a_moment_but_no_mass_then_it
     alone = NewtonEulerModel(replace(arm, links=(*nothing, link))).gravity(q)
     rest = NewtonEulerModel(replace(arm, links=(*arm.links[:-1], LinkInertia.zero()))).gravity(q)
     assert np.abs(alone).max() > 0.1
-    np.testing.assert_allclose(NewtonEulerModel(regrouped).gravity(q), alone + rest,
-                               rtol=0.0, atol=ATOL)
+    np.testing.assert_allclose(
+        NewtonEulerModel(regrouped).gravity(q), alone + rest, rtol=0.0, atol=ATOL
+    )
 
 
 def test_given_a_vector_of_the_wrong_length_when_asked_then_the_joints_are_named():
-    with pytest.raises(JointVectorError, match=r'q has shape \(6,\), expected \(..., 7\).*'
-                                               'fer_joint1, fer_joint2'):
+    with pytest.raises(
+        JointVectorError,
+        match=r'q has shape \(6,\), expected \(..., 7\).*'
+        'fer_joint1, fer_joint2',
+    ):
         NewtonEulerModel(load('fer')).gravity(np.zeros(6))
 
 

@@ -18,19 +18,26 @@ PARENTS = [(-1, 0, 1, 2), (-1, 0, 0, 2, -1)]
 
 @pytest.mark.parametrize('parents', PARENTS, ids=['chain', 'tree'])
 def test_given_other_bodies_when_exchanged_then_wrenches_and_torques_change_by_the_derivative(
-        parents):
+    parents,
+):
     tree, rng = random_tree(0, parents), np.random.default_rng(1)
     q, dq, ddq = rng.normal(size=(3, tree.n))
     others = [random_link(rng) for _ in range(tree.n)]
-    change = np.array([new.parameters() - old.parameters()
-                       for new, old in zip(others, tree.inertias)])
+    change = np.array(
+        [new.parameters() - old.parameters() for new, old in zip(others, tree.inertias)]
+    )
     before = tree_motion(tree, q, dq, ddq)
     after = tree_motion(tree.with_inertias(others), q, dq, ddq)
     by = differentiate_by_parameters(tree, q, dq, ddq)
-    np.testing.assert_allclose(np.einsum('ijk,jk->i', by.tau, change), after.tau - before.tau,
-                               rtol=0.0, atol=ATOL)
-    np.testing.assert_allclose(np.einsum('iajk,jk->ia', by.wrench, change),
-                               after.wrenches - before.wrenches, rtol=0.0, atol=ATOL)
+    np.testing.assert_allclose(
+        np.einsum('ijk,jk->i', by.tau, change), after.tau - before.tau, rtol=0.0, atol=ATOL
+    )
+    np.testing.assert_allclose(
+        np.einsum('iajk,jk->ia', by.wrench, change),
+        after.wrenches - before.wrenches,
+        rtol=0.0,
+        atol=ATOL,
+    )
 
 
 @pytest.mark.parametrize('parents', PARENTS, ids=['chain', 'tree'])
@@ -38,8 +45,9 @@ def test_given_a_tree_when_differentiated_then_pinocchios_regressor_agrees(paren
     # Given joint frames at the body frames, so that both mean the same parameters.
     source = random_tree(2, parents)
     spin = np.hstack((np.zeros((source.n, 3)), np.tile((0.0, 0.6, 0.8), (source.n, 1))))
-    tree = type(source)(parents=parents, placements=source.placements, twists=spin,
-                        inertias=source.inertias)
+    tree = type(source)(
+        parents=parents, placements=source.placements, twists=spin, inertias=source.inertias
+    )
     q, dq, ddq = np.random.default_rng(3).normal(size=(3, tree.n))
     model = pinocchio_tree(tree)
     regressor = pin.computeJointTorqueRegressor(model, model.createData(), q, dq, ddq)
@@ -63,5 +71,6 @@ def test_given_all_bodies_when_multiplied_out_then_the_torque_but_for_rotors_com
     q, dq, ddq = np.random.default_rng(7).normal(size=(3, tree.n))
     phi = np.array([LinkInertia.parameters(body) for body in tree.inertias])
     tau = np.einsum('ijk,jk->i', differentiate_by_parameters(tree, q, dq, ddq).tau, phi)
-    np.testing.assert_allclose(tau + tree.rotor_inertias * ddq, tree_motion(tree, q, dq, ddq).tau,
-                               rtol=0.0, atol=ATOL)
+    np.testing.assert_allclose(
+        tau + tree.rotor_inertias * ddq, tree_motion(tree, q, dq, ddq).tau, rtol=0.0, atol=ATOL
+    )

@@ -19,22 +19,35 @@ from franka_dynamics.errors import InertiaError, JointVectorError
 
 ATOL = 1e-12  # absolute: N m, kg m^2, m; twenty times the largest seen (5e-14)
 STATES = 1000
-QUANTITIES = {'frames': 1, 'mass_matrix': 1, 'gravity': 1, 'coriolis': 2, 'coriolis_matrix': 2,
-              'inverse_dynamics': 3}
+QUANTITIES = {
+    'frames': 1,
+    'mass_matrix': 1,
+    'gravity': 1,
+    'coriolis': 2,
+    'coriolis_matrix': 2,
+    'inverse_dynamics': 3,
+}
 GRAVITIES = [(0.0, 0.0, -9.81), (9.81, 0.0, 0.0), (-4.0, 5.0, 7.5)]
-ARMS = [('fer', 'gaz2019'), ('fer', 'ledezma2021'), ('fer', 'franka_description'),
-        ('fr3', 'franka_description')]
+ARMS = [
+    ('fer', 'gaz2019'),
+    ('fer', 'ledezma2021'),
+    ('fer', 'franka_description'),
+    ('fr3', 'franka_description'),
+]
 
 
 @pytest.mark.parametrize('gravity', GRAVITIES)
 @pytest.mark.parametrize('hand', ['none', 'franka_hand'])
 @pytest.mark.parametrize(('arm', 'inertial_set'), ARMS)
 def test_given_a_franka_arm_when_computed_then_the_recursion_agrees_to_rounding(
-        arm, inertial_set, hand, gravity):
+    arm, inertial_set, hand, gravity
+):
     description = load(arm, inertial_set, hand=hand)
     states = sample_states(description, STATES, 11)
-    backend, independent = (PinocchioModel(description, gravity),
-                            NewtonEulerModel(description, gravity))
+    backend, independent = (
+        PinocchioModel(description, gravity),
+        NewtonEulerModel(description, gravity),
+    )
     for quantity, inputs in QUANTITIES.items():
         actual = np.array([getattr(backend, quantity)(*state) for state in zip(*states[:inputs])])
         expected = getattr(independent, quantity)(*states[:inputs])
@@ -44,8 +57,9 @@ def test_given_a_franka_arm_when_computed_then_the_recursion_agrees_to_rounding(
 def test_given_the_other_reading_of_the_table_when_computed_then_the_recursion_follows_it():
     # The same numbers taken about the centre of mass are another arm, for both alike.
     description = load('fer', 'ledezma2021')
-    other = description.map_links(lambda link: LinkInertia.from_center_of_mass(
-        link.mass, link.center_of_mass, link.inertia))
+    other = description.map_links(
+        lambda link: LinkInertia.from_center_of_mass(link.mass, link.center_of_mass, link.inertia)
+    )
     states = sample_states(description, STATES, 12)
     torques = NewtonEulerModel(other).inverse_dynamics(*states)
     backend = PinocchioModel(other)
@@ -54,14 +68,27 @@ def test_given_the_other_reading_of_the_table_when_computed_then_the_recursion_f
     assert np.abs(torques - NewtonEulerModel(description).inverse_dynamics(*states)).max() > 1.0
 
 
-@pytest.mark.parametrize(('quantity', 'inputs'), [
-    ('frames', 1), ('jacobian', 1), ('center_of_mass', 1), ('mass_matrix', 1), ('gravity', 1),
-    ('link_twists', 2), ('coriolis', 2), ('coriolis_matrix', 2), ('nonlinear_effects', 2),
-    ('inverse_dynamics', 3), ('forward_dynamics', 3), ('joint_wrenches', 3)])
+@pytest.mark.parametrize(
+    ('quantity', 'inputs'),
+    [
+        ('frames', 1),
+        ('jacobian', 1),
+        ('center_of_mass', 1),
+        ('mass_matrix', 1),
+        ('gravity', 1),
+        ('link_twists', 2),
+        ('coriolis', 2),
+        ('coriolis_matrix', 2),
+        ('nonlinear_effects', 2),
+        ('inverse_dynamics', 3),
+        ('forward_dynamics', 3),
+        ('joint_wrenches', 3),
+    ],
+)
 def test_given_a_result_when_the_next_is_asked_then_the_first_stays(quantity, inputs):
     # Pinocchio's own arrays are views of its workspace; the caller must own what it gets.
     model = PinocchioModel(load('fer'))
-    first, second = (list(zip(*sample_states(load('fer'), 2, 13)[:inputs])))
+    first, second = list(zip(*sample_states(load('fer'), 2, 13)[:inputs]))
     result = getattr(model, quantity)(*first)
     kept = result.copy()
     assert np.abs(getattr(model, quantity)(*second) - kept).max() > 1e-6

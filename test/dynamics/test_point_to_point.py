@@ -22,8 +22,9 @@ def test_given_a_quintic_when_evaluated_then_it_rests_at_both_ends_and_integrate
     for ends in (dq[[0, -1]], ddq[[0, -1]]):
         np.testing.assert_allclose(ends, 0.0, rtol=0.0, atol=1e-14)
     np.testing.assert_allclose(np.gradient(q[:, 0], times)[1:-1], dq[1:-1, 0], rtol=0.0, atol=1e-6)
-    np.testing.assert_allclose(np.gradient(dq[:, 0], times)[1:-1], ddq[1:-1, 0], rtol=0.0,
-                               atol=1e-5)
+    np.testing.assert_allclose(
+        np.gradient(dq[:, 0], times)[1:-1], ddq[1:-1, 0], rtol=0.0, atol=1e-5
+    )
 
 
 def test_given_a_reach_when_assembled_then_loops_stay_closed_and_rates_are_slopes():
@@ -48,6 +49,8 @@ def test_given_a_reach_when_its_power_is_integrated_then_it_is_the_energy_gained
     power = (result.torques * result.motion.dq[:, [0, 3]]).sum(axis=1)
     work = trapezoid(power, result.times)
     poses = FIVE_BAR.tree.poses(result.motion.q[[0, -1]])
-    heights = sum(9.81 * (poses[:, k, :3, :3] @ link.first_moment)[:, 2]
-                  for k, link in enumerate(FIVE_BAR.tree.inertias))
+    heights = sum(
+        9.81 * (poses[:, k, :3, :3] @ link.first_moment)[:, 2]
+        for k, link in enumerate(FIVE_BAR.tree.inertias)
+    )
     np.testing.assert_allclose(work, heights[1] - heights[0], rtol=0.0, atol=1e-8)

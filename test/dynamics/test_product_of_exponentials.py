@@ -14,8 +14,16 @@ from franka_dynamics.spatial import adjoint, exp6
 ATOL = 1e-12  # m, m/s, kg m^2; ten times the largest seen
 STEP, DIFFERENCES = 1e-6, 1e-8  # of central differences: step^2 and eps/step, times ten
 
-ORIGINS_AT_ZERO = [(0, 0, 0.333), (0, 0, 0.333), (0, 0, 0.649), (0.0825, 0, 0.649), (0, 0, 1.033),
-                   (0, 0, 1.033), (0.088, 0, 1.033), (0.088, 0, 0.926)]
+ORIGINS_AT_ZERO = [
+    (0, 0, 0.333),
+    (0, 0, 0.333),
+    (0, 0, 0.649),
+    (0.0825, 0, 0.649),
+    (0, 0, 1.033),
+    (0, 0, 1.033),
+    (0.088, 0, 1.033),
+    (0.088, 0, 0.926),
+]
 every_convention = pytest.mark.parametrize('convention', list(Convention))
 
 
@@ -27,8 +35,9 @@ def case(convention, seed=6):
 @pytest.mark.parametrize('arm', ['fer', 'fr3'])
 def test_given_a_franka_arm_when_at_zero_then_its_origins_are_franka_s(arm):
     model = ExponentialsModel(load(arm))
-    np.testing.assert_allclose(model.zero_transforms[:, :3, 3], ORIGINS_AT_ZERO,
-                               rtol=0.0, atol=ATOL)
+    np.testing.assert_allclose(
+        model.zero_transforms[:, :3, 3], ORIGINS_AT_ZERO, rtol=0.0, atol=ATOL
+    )
     np.testing.assert_array_equal(model.frames(np.zeros(7)), model.zero_transforms)
 
 
@@ -36,11 +45,18 @@ def test_given_the_fer_when_at_zero_then_its_twists_are_those_of_the_notebook():
     # omega_i and v_i = -omega_i x r_i of cells 7 and 8, in the notebook's names.
     z1, y3, x4, x5, y5, x7 = 0.333, -0.316, 0.0825, -0.0825, 0.384, 0.088
     up = z1 - y3
-    twists = [(0, 0, 0, 0, 0, 1), (-z1, 0, 0, 0, 1, 0), (0, 0, 0, 0, 0, 1),
-              (up, 0, -x4, 0, -1, 0), (0, -(x4 + x5), 0, 0, 0, 1), (up + y5, 0, 0, 0, -1, 0),
-              (0, x7, 0, 0, 0, -1)]
-    np.testing.assert_allclose(ExponentialsModel(load('fer')).space_twists, twists,
-                               rtol=0.0, atol=ATOL)
+    twists = [
+        (0, 0, 0, 0, 0, 1),
+        (-z1, 0, 0, 0, 1, 0),
+        (0, 0, 0, 0, 0, 1),
+        (up, 0, -x4, 0, -1, 0),
+        (0, -(x4 + x5), 0, 0, 0, 1),
+        (up + y5, 0, 0, 0, -1, 0),
+        (0, x7, 0, 0, 0, -1),
+    ]
+    np.testing.assert_allclose(
+        ExponentialsModel(load('fer')).space_twists, twists, rtol=0.0, atol=ATOL
+    )
 
 
 @every_convention
@@ -50,8 +66,9 @@ def test_given_any_arm_when_posed_then_frames_are_the_product_of_exponentials(co
     for i in range(arm.n):
         product = product @ exp6(model.space_twists[i], q[i])
         np.testing.assert_allclose(model.exponentials(q)[i], product, rtol=0.0, atol=ATOL)
-        np.testing.assert_allclose(model.frames(q)[i], product @ model.zero_transforms[i],
-                                   rtol=0.0, atol=ATOL)
+        np.testing.assert_allclose(
+            model.frames(q)[i], product @ model.zero_transforms[i], rtol=0.0, atol=ATOL
+        )
 
 
 @every_convention
@@ -62,7 +79,10 @@ def test_given_any_arm_when_moving_then_every_frames_twist_is_pinocchios(convent
         for reference in ('LOCAL', 'WORLD', 'LOCAL_WORLD_ALIGNED'):
             np.testing.assert_allclose(
                 model.twist(q, dq, frame, reference),
-                backend.jacobian(q, frame, reference) @ dq, rtol=0.0, atol=ATOL)
+                backend.jacobian(q, frame, reference) @ dq,
+                rtol=0.0,
+                atol=ATOL,
+            )
 
 
 @every_convention
@@ -71,8 +91,13 @@ def test_given_any_arm_when_moving_then_j_m_carries_its_centers_of_mass(conventi
 
     def centers(position):
         poses = model.frames(position)
-        return np.array([pose[:3, :3] @ link.center_of_mass + pose[:3, 3]
-                         for pose, link in zip(poses, arm.links)])
+        return np.array(
+            [
+                pose[:3, :3] @ link.center_of_mass + pose[:3, 3]
+                for pose, link in zip(poses, arm.links)
+            ]
+        )
+
     jacobians = model.center_of_mass_jacobians(q)
     for j, unit in enumerate(np.eye(arm.n)):
         slope = (centers(q + STEP * unit) - centers(q - STEP * unit)) / (2.0 * STEP)
@@ -84,8 +109,9 @@ def test_given_the_transform_to_a_center_of_mass_when_taken_then_it_is_a_pure_tr
     transforms, poses = model.center_of_mass_transforms(q), model.frames(q)
     for transform, pose, link in zip(transforms, poses, arm.links):
         np.testing.assert_allclose(transform[:3, :3], np.eye(3), rtol=0.0, atol=ATOL)
-        np.testing.assert_allclose(transform[:3, 3], pose[:3, :3] @ link.center_of_mass,
-                                   rtol=0.0, atol=ATOL)
+        np.testing.assert_allclose(
+            transform[:3, 3], pose[:3, :3] @ link.center_of_mass, rtol=0.0, atol=ATOL
+        )
 
 
 @every_convention
@@ -93,19 +119,25 @@ def test_given_any_arm_when_m_is_differenced_then_the_brackets_give_its_slopes(c
     arm, model, (q, _, _) = case(convention)
     slopes = model.mass_matrix_derivatives(q)
     for k, unit in enumerate(np.eye(arm.n)):
-        expected = (model.mass_matrix(q + STEP * unit)
-                    - model.mass_matrix(q - STEP * unit)) / (2.0 * STEP)
+        expected = (model.mass_matrix(q + STEP * unit) - model.mass_matrix(q - STEP * unit)) / (
+            2.0 * STEP
+        )
         np.testing.assert_allclose(slopes[..., k], expected, rtol=0.0, atol=100 * DIFFERENCES)
 
 
 def test_given_a_link_when_its_spatial_inertia_is_taken_then_it_is_pinocchios():
     link = load('fer').links[3]
-    np.testing.assert_allclose(spatial_inertia(link), pinocchio_inertia(link).matrix(),
-                               rtol=0.0, atol=ATOL)
+    np.testing.assert_allclose(
+        spatial_inertia(link), pinocchio_inertia(link).matrix(), rtol=0.0, atol=ATOL
+    )
 
 
 def test_given_a_spatial_inertia_when_moved_by_the_adjoint_then_it_is_the_links_elsewhere():
     link, pose = load('fer').links[3], exp6((0.1, -0.2, 0.3, 0.4, 0.5, -0.6))
     back = adjoint(np.linalg.inv(pose))
-    np.testing.assert_allclose(spatial_inertia(link.expressed_in(pose)),
-                               back.T @ spatial_inertia(link) @ back, rtol=0.0, atol=ATOL)
+    np.testing.assert_allclose(
+        spatial_inertia(link.expressed_in(pose)),
+        back.T @ spatial_inertia(link) @ back,
+        rtol=0.0,
+        atol=ATOL,
+    )

@@ -34,21 +34,25 @@ def test_given_a_franka_when_regressed_then_columns_equal_pinocchios(name):
     actual = torque_regressor(description, q, dq, ddq).reshape(20, 7, 7, 10)
     model = PinocchioModel(description).model
     data = model.createData()
-    expected = np.array([pin.computeJointTorqueRegressor(model, data, *state)
-                         for state in zip(q, dq, ddq)]).reshape(20, 7, 7, 10)
-    np.testing.assert_allclose(actual, expected[..., list(PLACE_IN_PINOCCHIO)],
-                               rtol=0.0, atol=ATOL_COLUMN)
+    expected = np.array(
+        [pin.computeJointTorqueRegressor(model, data, *state) for state in zip(q, dq, ddq)]
+    ).reshape(20, 7, 7, 10)
+    np.testing.assert_allclose(
+        actual, expected[..., list(PLACE_IN_PINOCCHIO)], rtol=0.0, atol=ATOL_COLUMN
+    )
 
 
 @pytest.mark.parametrize('convention', CONVENTIONS)
 @pytest.mark.parametrize('seed', range(30))
 def test_given_a_random_arm_when_regressed_then_torque_equals_newton_euler(
-        random_arm, convention, seed):
+    random_arm, convention, seed
+):
     # Revolute and prismatic joints, a tilted base, and rotors, in both conventions.
     arm = random_arm(seed, convention=convention, rotors=True)
     states = sample_states(arm, 10, seed)
-    torque = (torque_regressor(arm, *states, TILTED, rotor_inertia=True)
-              @ parameter_vector(arm, rotor_inertia=True))
+    torque = torque_regressor(arm, *states, TILTED, rotor_inertia=True) @ parameter_vector(
+        arm, rotor_inertia=True
+    )
     expected = NewtonEulerModel(arm, TILTED).inverse_dynamics(*states)
     np.testing.assert_allclose(torque, expected, rtol=0.0, atol=ATOL_TORQUE)
 
@@ -56,7 +60,8 @@ def test_given_a_random_arm_when_regressed_then_torque_equals_newton_euler(
 @pytest.mark.parametrize('convention', CONVENTIONS)
 @pytest.mark.parametrize('seed', range(8))
 def test_given_a_random_arm_when_regressed_then_torque_equals_pinocchio(
-        random_arm, convention, seed):
+    random_arm, convention, seed
+):
     arm = random_arm(100 + seed, convention=convention)
     states = sample_states(arm, 5, seed)
     torque = torque_regressor(arm, *states, TILTED) @ parameter_vector(arm)
@@ -69,7 +74,7 @@ def test_given_link_j_when_regressed_then_joints_behind_it_do_not_feel_it():
     description = load('fer')
     columns = torque_regressor(description, *sample_states(description, 3, 0))
     for link in range(7):
-        np.testing.assert_array_equal(columns[:, link + 1:, 10 * link:10 * (link + 1)], 0.0)
+        np.testing.assert_array_equal(columns[:, link + 1 :, 10 * link : 10 * (link + 1)], 0.0)
 
 
 def test_given_rotors_when_regressed_then_their_columns_are_the_joints_accelerations():
@@ -85,8 +90,10 @@ def test_given_a_wrench_when_regressed_then_the_torque_is_the_models(random_arm,
         arm = random_arm(seed, convention=convention)
         states = sample_states(arm, 4, seed)
         wrench = np.random.default_rng(seed).uniform(-20.0, 20.0, 6)
-        torque = (torque_regressor(arm, *states) @ parameter_vector(arm)
-                  + wrench_regressor(arm, states.q) @ wrench)
+        torque = (
+            torque_regressor(arm, *states) @ parameter_vector(arm)
+            + wrench_regressor(arm, states.q) @ wrench
+        )
         expected = NewtonEulerModel(arm).inverse_dynamics(*states, wrench=wrench)
         np.testing.assert_allclose(torque, expected, rtol=0.0, atol=ATOL_TORQUE)
 
@@ -124,11 +131,14 @@ def test_given_one_position_and_many_accelerations_when_regressed_then_they_broa
     assert columns.shape == (7, 7, 70)
 
 
-@pytest.mark.parametrize('q, sentence', [
-    (np.zeros(6), r'q has shape \(6,\), expected \(..., 7\).*fer_joint1, fer_joint2'),
-    (np.full(7, np.nan), 'q of joint fer_joint1 is nan; every value'),
-    (np.zeros((4, 7)), r'do not broadcast: q \(4, 7\), dq \(3, 7\), ddq \(7,\)'),
-])
+@pytest.mark.parametrize(
+    'q, sentence',
+    [
+        (np.zeros(6), r'q has shape \(6,\), expected \(..., 7\).*fer_joint1, fer_joint2'),
+        (np.full(7, np.nan), 'q of joint fer_joint1 is nan; every value'),
+        (np.zeros((4, 7)), r'do not broadcast: q \(4, 7\), dq \(3, 7\), ddq \(7,\)'),
+    ],
+)
 def test_given_bad_input_when_regressed_then_the_sentence_names_it(q, sentence):
     with pytest.raises(JointVectorError, match=sentence):
         torque_regressor(load('fer'), q, np.zeros((3, 7)), np.zeros(7))

@@ -24,18 +24,21 @@ def test_given_links_of_point_masses_when_mapped_then_tensors_are_those_of_the_m
     rng = np.random.default_rng(0)
     arm = load(name, hand='none')
     clouds = [(rng.uniform(0.1, 1.0, 6), rng.uniform(-0.3, 0.3, (6, 3))) for _ in arm.links]
-    arm = replace(arm, links=tuple(LinkInertia(m.sum(), m @ p, tensor_of(m, p))
-                                   for m, p in clouds))
+    arm = replace(
+        arm, links=tuple(LinkInertia(m.sum(), m @ p, tensor_of(m, p)) for m, p in clouds)
+    )
     q = rng.uniform(-1.5, 1.5, arm.n)
     poses = PinocchioModel(arm).frames(q)
     for link, (masses, points), pose in zip(space_inertias(arm, q), clouds, poses):
         moved = points @ pose[:3, :3].T + pose[:3, 3]
         center = masses @ moved / masses.sum()
         for actual, expected in (
-                (link.mass, masses.sum()), (link.center_of_mass, center),
-                (link.about_frame_origin, tensor_of(masses, moved - pose[:3, 3])),
-                (link.about_center_of_mass, tensor_of(masses, moved - center)),
-                (link.about_space_origin, tensor_of(masses, moved))):
+            (link.mass, masses.sum()),
+            (link.center_of_mass, center),
+            (link.about_frame_origin, tensor_of(masses, moved - pose[:3, 3])),
+            (link.about_center_of_mass, tensor_of(masses, moved - center)),
+            (link.about_space_origin, tensor_of(masses, moved)),
+        ):
             np.testing.assert_allclose(actual, expected, rtol=0.0, atol=ATOL)
 
 
@@ -44,8 +47,9 @@ def test_given_the_zero_pose_when_mapped_then_links_1_3_and_5_keep_the_tables_te
     arm = load('fer', 'ledezma2021')
     mapped = space_inertias(arm, np.zeros(7))
     for i in (0, 2, 4):
-        np.testing.assert_allclose(mapped[i].about_frame_origin, arm.links[i].inertia, rtol=0.0,
-                                   atol=1e-15)
+        np.testing.assert_allclose(
+            mapped[i].about_frame_origin, arm.links[i].inertia, rtol=0.0, atol=1e-15
+        )
 
 
 def test_given_a_pose_of_another_length_when_mapped_then_it_is_refused():

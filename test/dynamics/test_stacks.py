@@ -21,12 +21,13 @@ def states():
     return [values.reshape(*SHAPE, 7) for values in sample_states(load('fer'), 6, 0)]
 
 
-@pytest.mark.parametrize('quantity', dict.fromkeys((*QUANTITIES, *PER_LINK)),
-                         ids=lambda quantity: quantity.name)
+@pytest.mark.parametrize(
+    'quantity', dict.fromkeys((*QUANTITIES, *PER_LINK)), ids=lambda quantity: quantity.name
+)
 @pytest.mark.parametrize('name', list(build(load('fer'))))
 def test_a_stack_gives_what_its_states_give(states, name, quantity):
     method = getattr(build(load('fer'))[name], quantity.name)
-    inputs = states[:quantity.inputs]
+    inputs = states[: quantity.inputs]
     stacked = method(*inputs)
     assert stacked.shape[:2] == SHAPE
     for at in np.ndindex(SHAPE):
@@ -39,13 +40,16 @@ def test_pinocchio_takes_wrenches_keywords_and_lists(states):
     model = PinocchioModel(load('fer'))
     q, dq, ddq = states
     wrench = np.arange(6.0)
-    expected = [[model.inverse_dynamics(q[i, j], dq[i, j], ddq[i, j], wrench)
-                 for j in range(3)] for i in range(2)]
+    expected = [
+        [model.inverse_dynamics(q[i, j], dq[i, j], ddq[i, j], wrench) for j in range(3)]
+        for i in range(2)
+    ]
     np.testing.assert_array_equal(model.inverse_dynamics(q, dq, ddq, wrench), expected)
     np.testing.assert_array_equal(model.inverse_dynamics(q, dq, ddq=ddq, wrench=wrench), expected)
     np.testing.assert_array_equal(model.gravity(q[0, 0].tolist()), model.gravity(q[0, 0]))
-    np.testing.assert_array_equal(model.jacobian(q, 3, reference_frame='LOCAL')[1, 2],
-                                  model.jacobian(q[1, 2], 3, 'LOCAL'))
+    np.testing.assert_array_equal(
+        model.jacobian(q, 3, reference_frame='LOCAL')[1, 2], model.jacobian(q[1, 2], 3, 'LOCAL')
+    )
 
 
 def test_pinocchio_broadcasts_one_state_over_many(states):
@@ -61,10 +65,14 @@ def test_an_empty_stack_gives_an_empty_result():
     assert model.kinetic_energy(np.empty((0, 7)), np.zeros(7)).shape == (0,)
 
 
-@pytest.mark.parametrize(('q', 'dq', 'sentence'), [
-    (np.zeros((2, 7)), np.zeros((3, 7)), r'do not broadcast: q \(2, 7\), dq \(3, 7\)'),
-    (np.zeros((2, 6)), np.zeros(7), r'q has shape \(2, 6\), expected \(\.\.\., 7\)'),
-    (np.zeros((2, 7)), np.full((2, 7), np.nan), 'dq of joint fer_joint1 is nan')])
+@pytest.mark.parametrize(
+    ('q', 'dq', 'sentence'),
+    [
+        (np.zeros((2, 7)), np.zeros((3, 7)), r'do not broadcast: q \(2, 7\), dq \(3, 7\)'),
+        (np.zeros((2, 6)), np.zeros(7), r'q has shape \(2, 6\), expected \(\.\.\., 7\)'),
+        (np.zeros((2, 7)), np.full((2, 7), np.nan), 'dq of joint fer_joint1 is nan'),
+    ],
+)
 def test_stacks_at_fault_are_refused_in_one_sentence(q, dq, sentence):
     with pytest.raises(JointVectorError, match=sentence):
         PinocchioModel(load('fer')).coriolis(q, dq)

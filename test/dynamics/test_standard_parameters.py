@@ -26,10 +26,17 @@ ATOL_STEINER = 1e-14
 def test_given_a_link_when_written_as_a_vector_then_each_symbol_has_its_place():
     link = load('fer').links[3]
     expected = {
-        'XX': link.inertia[0, 0], 'XY': link.inertia[0, 1], 'XZ': link.inertia[0, 2],
-        'YY': link.inertia[1, 1], 'YZ': link.inertia[1, 2], 'ZZ': link.inertia[2, 2],
-        'mX': link.first_moment[0], 'mY': link.first_moment[1], 'mZ': link.first_moment[2],
-        'm': link.mass}
+        'XX': link.inertia[0, 0],
+        'XY': link.inertia[0, 1],
+        'XZ': link.inertia[0, 2],
+        'YY': link.inertia[1, 1],
+        'YZ': link.inertia[1, 2],
+        'ZZ': link.inertia[2, 2],
+        'mX': link.first_moment[0],
+        'mY': link.first_moment[1],
+        'mZ': link.first_moment[2],
+        'm': link.mass,
+    }
     assert dict(zip(LINK_SYMBOLS, link_vector(link))) == expected
 
 
@@ -38,8 +45,9 @@ def test_given_a_link_when_pinocchio_lists_it_then_the_named_places_reorder_it()
     model = build_pinocchio(description)
     for i, link in enumerate(description.links):
         dynamic = model.inertias[i + 1].toDynamicParameters()
-        np.testing.assert_allclose(dynamic[list(PLACE_IN_PINOCCHIO)], link_vector(link),
-                                   rtol=0.0, atol=ATOL_STEINER)
+        np.testing.assert_allclose(
+            dynamic[list(PLACE_IN_PINOCCHIO)], link_vector(link), rtol=0.0, atol=ATOL_STEINER
+        )
 
 
 def test_given_a_link_vector_when_read_back_then_the_link_is_the_same():
@@ -65,10 +73,13 @@ def test_given_two_joints_when_named_then_links_come_first_and_rotors_behind():
     assert names[0] == 'XX_1' and names[19] == 'm_2' and names[20:] == ('Ia_1', 'Ia_2')
 
 
-@pytest.mark.parametrize('vector, sentence', [
-    (np.zeros(69), r'has shape \(69,\), expected \(70,\)'),
-    (np.r_[np.zeros(13), np.nan, np.zeros(56)], r'YY_2 of fer is nan'),
-])
+@pytest.mark.parametrize(
+    'vector, sentence',
+    [
+        (np.zeros(69), r'has shape \(69,\), expected \(70,\)'),
+        (np.r_[np.zeros(13), np.nan, np.zeros(56)], r'YY_2 of fer is nan'),
+    ],
+)
 def test_given_a_bad_arm_vector_when_put_back_then_the_sentence_names_it(vector, sentence):
     with pytest.raises(InertiaError, match=sentence):
         with_parameter_vector(load('fer'), vector)

@@ -37,10 +37,14 @@ def random_tree(seed, parents, kinds=(JointKind.REVOLUTE, JointKind.PRISMATIC)):
     rng = np.random.default_rng(seed)
     n = len(parents)
     return BodyTree(
-        parents=parents, placements=np.array([random_pose(rng) for _ in range(n)]),
+        parents=parents,
+        placements=np.array([random_pose(rng) for _ in range(n)]),
         twists=np.array([random_twist(rng, kinds) for _ in range(n)]),
-        inertias=[random_link(rng) for _ in range(n)], rotor_inertias=rng.uniform(0, 0.1, n),
-        tool_body=n - 1, tool=random_pose(rng))
+        inertias=[random_link(rng) for _ in range(n)],
+        rotor_inertias=rng.uniform(0, 0.1, n),
+        tool_body=n - 1,
+        tool=random_pose(rng),
+    )
 
 
 def pinocchio_tree(tree):
@@ -49,16 +53,31 @@ def pinocchio_tree(tree):
     for i, parent in enumerate(tree.parents):
         v, omega = tree.twists[i, :3], tree.twists[i, 3:]
         foot = pin.SE3(np.eye(3), np.cross(omega, v))  # the axis's point nearest to the origin
-        joint = (pin.JointModelRevoluteUnaligned(omega) if omega.any()
-                 else pin.JointModelPrismaticUnaligned(v))
+        joint = (
+            pin.JointModelRevoluteUnaligned(omega)
+            if omega.any()
+            else pin.JointModelPrismaticUnaligned(v)
+        )
         carrier = (0, pin.SE3.Identity()) if parent == BASE else (joints[parent], offsets[parent])
-        joints.append(model.addJoint(carrier[0], joint,
-                                     carrier[1] * pin.SE3(np.array(tree.placements[i])) * foot,
-                                     tree.names[i]))
+        joints.append(
+            model.addJoint(
+                carrier[0],
+                joint,
+                carrier[1] * pin.SE3(np.array(tree.placements[i])) * foot,
+                tree.names[i],
+            )
+        )
         offsets.append(foot.inverse())
         model.appendBodyToJoint(joints[-1], pinocchio_inertia(tree.inertias[i]), offsets[-1])
-    model.addFrame(pin.Frame('tool', joints[tree.tool_body], 0, offsets[tree.tool_body]
-                             * pin.SE3(np.array(tree.tool)), pin.FrameType.OP_FRAME))
+    model.addFrame(
+        pin.Frame(
+            'tool',
+            joints[tree.tool_body],
+            0,
+            offsets[tree.tool_body] * pin.SE3(np.array(tree.tool)),
+            pin.FrameType.OP_FRAME,
+        )
+    )
     model.armature = np.array(tree.rotor_inertias)
     return model
 
@@ -104,8 +123,11 @@ def slow_dynamics(tree, eta, q, dq, ddq, gravity, tool_wrench):
         poses.append(before @ expm(hat6(twist) * q[i]))
         J[:, i] = adjoint(before) @ twist
         V.append((0 if parent == BASE else V[parent]) + J[:, i] * dq[i])
-        dV.append((start if parent == BASE else dV[parent]) + J[:, i] * ddq[i]
-                  + ad(V[i]) @ J[:, i] * dq[i])
+        dV.append(
+            (start if parent == BASE else dV[parent])
+            + J[:, i] * ddq[i]
+            + ad(V[i]) @ J[:, i] * dq[i]
+        )
     tool = poses[tree.tool_body] @ expm(hat6(eta[n])) @ tree.tool
     F = []
     for i in range(n):
@@ -125,9 +147,12 @@ def slow_dynamics(tree, eta, q, dq, ddq, gravity, tool_wrench):
         'twist': np.array([back @ v for back, v in zip(backs, V)]),
         'acceleration': np.array([back @ a for back, a in zip(backs, dV)]),
         'wrench': np.array([adjoint(pose).T @ f for pose, f in zip(poses, F)]),
-        'tau': tau, 'pose': np.array(poses), 'tool_pose': tool,
+        'tau': tau,
+        'pose': np.array(poses),
+        'tool_pose': tool,
         'tool_twist': adjoint(inverse(tool)) @ V[t],
-        'tool_acceleration': adjoint(inverse(tool)) @ dV[t]}
+        'tool_acceleration': adjoint(inverse(tool)) @ dV[t],
+    }
 
 
 def complex_step(tree, q, dq, ddq, gravity, tool_wrench):
@@ -138,7 +163,7 @@ def complex_step(tree, q, dq, ddq, gravity, tool_wrench):
     for k in range(len(point)):
         moved = point.copy()
         moved[k] += 1j * COMPLEX_STEP
-        eta, rest = moved[:6 * (n + 1)].reshape(n + 1, 6), moved[6 * (n + 1):].reshape(3, n)
+        eta, rest = moved[: 6 * (n + 1)].reshape(n + 1, 6), moved[6 * (n + 1) :].reshape(3, n)
         values = slow_dynamics(tree, eta, *rest, gravity, tool_wrench)
         columns.append({name: value.imag / COMPLEX_STEP for name, value in values.items()})
     return {name: np.stack([column[name] for column in columns], axis=-1) for name in columns[0]}

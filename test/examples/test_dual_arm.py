@@ -40,8 +40,9 @@ def test_given_two_arms_on_a_waist_when_moved_then_pinocchio_agrees(example, sta
     np.testing.assert_allclose(tree_motion(tree, *states).tau, expected, rtol=0.0, atol=ATOL_NM)
     found = tree_base_parameters(tree, method=Method.CLOSED_FORM)
     assert len(found) == 99
-    np.testing.assert_allclose(found.regressor(*states) @ found.values(), expected, rtol=0.0,
-                               atol=ATOL_NM)
+    np.testing.assert_allclose(
+        found.regressor(*states) @ found.values(), expected, rtol=0.0, atol=ATOL_NM
+    )
 
 
 def test_given_the_arms_base_links_when_left_out_then_the_waist_misses_them(example, states):
@@ -66,10 +67,17 @@ def test_given_arms_on_the_ground_when_assembled_then_they_are_independent():
         np.testing.assert_allclose(both[part], alone, rtol=0.0, atol=1e-12)
 
 
-@pytest.mark.parametrize('mounts, sentence', [
-    ([], 'There is no arm'),
-    ([Mount(load('rpr'), carrier=0)], r'rpr is to stand on body 0; it must be -1 \(the base\)'),
-    ([Mount(load('rpr')), Mount(load('rpr'))], 'Two joints are called rpr_joint1')])
+@pytest.mark.parametrize(
+    'mounts, sentence',
+    [
+        ([], 'There is no arm'),
+        (
+            [Mount(load('rpr'), carrier=0)],
+            r'rpr is to stand on body 0; it must be -1 \(the base\)',
+        ),
+        ([Mount(load('rpr')), Mount(load('rpr'))], 'Two joints are called rpr_joint1'),
+    ],
+)
 def test_given_mounts_that_do_not_fit_when_assembled_then_it_is_told(mounts, sentence):
     with pytest.raises(TreeError, match=sentence):
         assemble(mounts)

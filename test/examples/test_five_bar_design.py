@@ -40,8 +40,9 @@ def test_given_a_turn_when_perturbed_then_the_left_jacobian_holds(example):
     for unit in np.eye(3):
         change = exp3(turn + step * unit) @ exp3(turn - step * unit).T
         expected = log3(change) / (2.0 * step)
-        np.testing.assert_allclose(example.left_jacobian(turn) @ unit, expected, rtol=0.0,
-                                   atol=1e-9)
+        np.testing.assert_allclose(
+            example.left_jacobian(turn) @ unit, expected, rtol=0.0, atol=1e-9
+        )
 
 
 def test_given_a_few_iterations_when_optimised_then_torques_fall_and_the_mass_stays(example):

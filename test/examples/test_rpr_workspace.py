@@ -25,4 +25,6 @@ def test_given_positions_within_limits_when_drawn_then_each_is_reached():
     # Nearer than a1, and above d0 + a3, it never is.
     assert np.hypot(*positions[:, :2].T).min() > 0.2
     assert example.postures(np.array([0.19, 0.5]), np.array([0.3, 0.71])).tolist() == [
-        [0, 1], [0, 0]]
+        [0, 1],
+        [0, 0],
+    ]

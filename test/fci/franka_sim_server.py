@@ -39,8 +39,7 @@ def log_collision_thresholds():
     def from_bytes(payload):
         parsed = parse(payload)
         for name in ('lower_torque', 'upper_torque', 'lower_force', 'upper_force'):
-            logging.info('%s: %s', name,
-                         list(getattr(parsed, f'{name}_thresholds_nominal')))
+            logging.info('%s: %s', name, list(getattr(parsed, f'{name}_thresholds_nominal')))
         return parsed
 
     command.from_bytes = from_bytes

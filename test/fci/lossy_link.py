@@ -55,8 +55,9 @@ class LossyLink:
             self._client_udp = (client.getpeername()[0], port)
             robot.sendall(_CONNECT.pack(*head, self._to_robot.getsockname()[1]))
             for source, sink in ((client, robot), (robot, client)):
-                threading.Thread(target=self._relay_bytes, args=(source, sink),
-                                 daemon=True).start()
+                threading.Thread(
+                    target=self._relay_bytes, args=(source, sink), daemon=True
+                ).start()
 
     @staticmethod
     def _relay_bytes(source, sink):

@@ -42,15 +42,37 @@ def franka_sim_python():
         fcntl.flock(lock, fcntl.LOCK_EX)  # tests may run side by side
         if ready.exists() and ready.read_text() == wanted:
             return python
-        subprocess.run([sys.executable, '-m', 'venv', '--clear', '--without-pip', ENVIRONMENT],
-                       check=True, env=clean_environment())
+        subprocess.run(
+            [sys.executable, '-m', 'venv', '--clear', '--without-pip', ENVIRONMENT],
+            check=True,
+            env=clean_environment(),
+        )
         answer = subprocess.run(
-            [sys.executable, '-m', 'pip', '--python', python, 'install', '--no-deps', '--quiet',
-             '--only-binary', ':all:', '--no-compile', '--disable-pip-version-check', *PACKAGES],
-            capture_output=True, text=True, env=clean_environment(), check=False)
+            [
+                sys.executable,
+                '-m',
+                'pip',
+                '--python',
+                python,
+                'install',
+                '--no-deps',
+                '--quiet',
+                '--only-binary',
+                ':all:',
+                '--no-compile',
+                '--disable-pip-version-check',
+                *PACKAGES,
+            ],
+            capture_output=True,
+            text=True,
+            env=clean_environment(),
+            check=False,
+        )
         if answer.returncode != 0:
-            pytest.skip(f'{", ".join(PACKAGES)} cannot be had from PyPI: '
-                        f'{answer.stderr.strip().splitlines()[-1]}')
+            pytest.skip(
+                f'{", ".join(PACKAGES)} cannot be had from PyPI: '
+                f'{answer.stderr.strip().splitlines()[-1]}'
+            )
         ready.write_text(wanted)
     return python
 
@@ -71,9 +93,17 @@ class FrankaSim:
         write_model(model, payload, gravity)
         self._output = self._log.open('wb')
         self.process = subprocess.Popen(
-            [franka_sim_python(), Path(__file__).with_name('franka_sim_server.py'), self.address,
-             self._record, json.dumps(switches)], stdout=self._output, stderr=self._output,
-            env=clean_environment(FR3_MJCF=str(model)))
+            [
+                franka_sim_python(),
+                Path(__file__).with_name('franka_sim_server.py'),
+                self.address,
+                self._record,
+                json.dumps(switches),
+            ],
+            stdout=self._output,
+            stderr=self._output,
+            env=clean_environment(FR3_MJCF=str(model)),
+        )
         give_up = time.monotonic() + TIMEOUT_S
         while b'Server ready' not in self._log.read_bytes():
             if self.process.poll() is not None or time.monotonic() > give_up:
@@ -92,7 +122,7 @@ class FrankaSim:
 
     def torques(self):
         data = self._record.read_bytes()
-        return np.frombuffer(data[:len(data) // _ROW_BYTES * _ROW_BYTES]).reshape(-1, 7)
+        return np.frombuffer(data[: len(data) // _ROW_BYTES * _ROW_BYTES]).reshape(-1, 7)
 
     def kill(self):
         if self.process.poll() is None:
@@ -110,14 +140,16 @@ def write_model(path, payload=0.0, gravity=None):
     """
     tree = ElementTree.parse(ROOT / 'urdf' / 'fr3.xml')
     if gravity is not None:
-        ElementTree.SubElement(tree.getroot(), 'option',
-                               gravity=' '.join(str(value) for value in gravity))
+        ElementTree.SubElement(
+            tree.getroot(), 'option', gravity=' '.join(str(value) for value in gravity)
+        )
     for joint in tree.iter('joint'):
         joint.set('armature', str(ROTOR_INERTIA))
     if payload:
         last = next(body for body in tree.iter('body') if body.get('name') == 'fr3_link7')
         ball = ElementTree.SubElement(last, 'body', name='payload', pos='0 0 0.107')
-        inertia = str(0.4 * payload * 0.04 ** 2)
-        ElementTree.SubElement(ball, 'inertial', pos='0 0 0', mass=str(payload),
-                               diaginertia=' '.join([inertia] * 3))
+        inertia = str(0.4 * payload * 0.04**2)
+        ElementTree.SubElement(
+            ball, 'inertial', pos='0 0 0', mass=str(payload), diaginertia=' '.join([inertia] * 3)
+        )
     tree.write(path)

@@ -20,22 +20,34 @@ from franka_dynamics.fci.connection import (
 library = pytest.importorskip('pylibfranka', reason="libfranka's bindings are not installed")
 
 
-@pytest.mark.parametrize(('raised', 'fault', 'sentence'), [
-    (library.ControlException('libfranka: Move command aborted: motion aborted by reflex!'),
-     REFLEX, 'the robot stopped: Move command aborted'),
-    (library.CommandException('libfranka: Set load command rejected'), REFUSED,
-     'the robot refused: Set load command rejected'),
-    (library.NetworkException('libfranka: UDP receive: Timeout'), COMMUNICATION,
-     'the connection to robot failed: UDP receive: Timeout'),
-    (RuntimeError('Net Exception'), COMMUNICATION, 'Net Exception'),  # Poco's own
-])
-def test_given_what_libfranka_raises_when_reading_then_the_fault_is_named(
-        raised, fault, sentence):
+@pytest.mark.parametrize(
+    ('raised', 'fault', 'sentence'),
+    [
+        (
+            library.ControlException('libfranka: Move command aborted: motion aborted by reflex!'),
+            REFLEX,
+            'the robot stopped: Move command aborted',
+        ),
+        (
+            library.CommandException('libfranka: Set load command rejected'),
+            REFUSED,
+            'the robot refused: Set load command rejected',
+        ),
+        (
+            library.NetworkException('libfranka: UDP receive: Timeout'),
+            COMMUNICATION,
+            'the connection to robot failed: UDP receive: Timeout',
+        ),
+        (RuntimeError('Net Exception'), COMMUNICATION, 'Net Exception'),  # Poco's own
+    ],
+)
+def test_given_what_libfranka_raises_when_reading_then_the_fault_is_named(raised, fault, sentence):
     connection = FciConnection.__new__(FciConnection)
     connection._library, connection.address, connection._motion = library, 'robot', None
 
     def read_once():
         raise raised
+
     connection._robot = SimpleNamespace(read_once=read_once)
     with pytest.raises(FciError, match=sentence) as caught:
         connection.read()
@@ -45,6 +57,7 @@ def test_given_what_libfranka_raises_when_reading_then_the_fault_is_named(
 def test_given_no_answer_when_connecting_then_another_client_is_suspected():
     def hang(command, timeout, **_):
         raise subprocess.TimeoutExpired(command, timeout)
+
     with pytest.raises(FciError, match='does not answer within 3 s; is another client'):
         _require_answer('robot', 3.0, hang)
 
@@ -61,12 +74,18 @@ def test_given_no_thresholds_when_asked_then_they_are_those_of_libfrankas_exampl
     assert thresholds.lower_force == thresholds.upper_force == (20, 20, 20, 25, 25, 25)
 
 
-@pytest.mark.parametrize(('wrong', 'sentence'), [
-    ({'upper_torque': (20.0,)}, 'upper_torque_thresholds must be 7 positive finite numbers'),
-    ({'lower_force': (float('nan'),) * 6}, 'lower_force_thresholds must be 6 positive finite'),
-    ({'lower_torque': (0.0,) * 7}, 'lower_torque_thresholds must be 7 positive'),
-    ({'lower_torque': (20, 20, 19, 18, 16, 14, 12)}, r'lower_torque_thresholds\[2\] is 19, above'),
-])
+@pytest.mark.parametrize(
+    ('wrong', 'sentence'),
+    [
+        ({'upper_torque': (20.0,)}, 'upper_torque_thresholds must be 7 positive finite numbers'),
+        ({'lower_force': (float('nan'),) * 6}, 'lower_force_thresholds must be 6 positive finite'),
+        ({'lower_torque': (0.0,) * 7}, 'lower_torque_thresholds must be 7 positive'),
+        (
+            {'lower_torque': (20, 20, 19, 18, 16, 14, 12)},
+            r'lower_torque_thresholds\[2\] is 19, above',
+        ),
+    ],
+)
 def test_given_thresholds_at_fault_when_made_then_the_parameter_is_named(wrong, sentence):
     with pytest.raises(SettingsError, match=sentence):
         CollisionThresholds(**wrong)
@@ -76,6 +95,12 @@ def test_given_thresholds_when_set_then_libfranka_is_called_in_its_order():
     connection = FciConnection.__new__(FciConnection)
     connection._library, calls = library, []
     connection._robot = SimpleNamespace(set_collision_behavior=lambda *args: calls.append(args))
-    connection.set_collision_thresholds(CollisionThresholds(
-        lower_torque=(1,) * 7, upper_torque=(2,) * 7, lower_force=(3,) * 6, upper_force=(4,) * 6))
+    connection.set_collision_thresholds(
+        CollisionThresholds(
+            lower_torque=(1,) * 7,
+            upper_torque=(2,) * 7,
+            lower_force=(3,) * 6,
+            upper_force=(4,) * 6,
+        )
+    )
     assert calls == [([1] * 7, [2] * 7, [3] * 6, [4] * 6)]

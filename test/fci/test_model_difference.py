@@ -42,25 +42,30 @@ def test_given_the_same_arm_when_compared_then_all_differences_are_rounding():
 
 
 def test_given_a_wrong_inertia_when_compared_then_its_size_and_joint_are_named():
-    difference = compare_models(LoadedModel(0.01), SimpleNamespace(), PinocchioModel(FR3),
-                                count=20)
+    difference = compare_models(
+        LoadedModel(0.01), SimpleNamespace(), PinocchioModel(FR3), count=20
+    )
     np.testing.assert_allclose(difference.mass.largest, 0.01, rtol=0.0, atol=ATOL)
     assert difference.mass.where == 'fr3_joint7/fr3_joint7'
     assert 'M differs by up to 1.00e-02 kg m^2' in difference.sentence()
 
 
 def test_given_a_wrong_inertia_when_judged_then_only_a_large_one_refuses():
-    small, large = (compare_models(LoadedModel(extra), SimpleNamespace(), PinocchioModel(FR3),
-                                   count=20) for extra in (0.1, 5.0))
+    small, large = (
+        compare_models(LoadedModel(extra), SimpleNamespace(), PinocchioModel(FR3), count=20)
+        for extra in (0.1, 5.0)
+    )
     assert not small.refusal()
     assert 'M differs by 5 kg m^2' in large.refusal()
 
 
 def test_given_a_hand_the_robot_does_not_know_when_judged_then_g_refuses():
     arm = load('fr3', hand='franka_hand')
-    difference = compare_models(LoadedModel(), SimpleNamespace(), PinocchioModel(arm), count=50,
-                                allowed=np.full(7, 2.0))
+    difference = compare_models(
+        LoadedModel(), SimpleNamespace(), PinocchioModel(arm), count=50, allowed=np.full(7, 2.0)
+    )
     assert 'g differs by' in difference.refusal()
     assert '(2 allowed)' in difference.refusal()
-    assert not compare_models(LoadedModel(), SimpleNamespace(), PinocchioModel(FR3), count=50,
-                              allowed=np.full(7, 2.0)).refusal()
+    assert not compare_models(
+        LoadedModel(), SimpleNamespace(), PinocchioModel(FR3), count=50, allowed=np.full(7, 2.0)
+    ).refusal()

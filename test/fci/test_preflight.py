@@ -29,8 +29,11 @@ def carried(q, payload=0.0, gravity=(0.0, 0.0, -9.81)):
     """Return what sensors measure at rest on an arm that carries a ball at its flange."""
     arm = FR3
     if payload:
-        arm = FR3.with_payload(LinkInertia.from_center_of_mass(
-            payload, np.zeros(3), np.array([0.01, 0.0, 0.0, 0.01, 0.0, 0.01])))
+        arm = FR3.with_payload(
+            LinkInertia.from_center_of_mass(
+                payload, np.zeros(3), np.array([0.01, 0.0, 0.0, 0.01, 0.0, 0.01])
+            )
+        )
     return NewtonEulerModel(arm, gravity).gravity(q)
 
 
@@ -40,8 +43,12 @@ def reading(effort, q=FR3.home, dq=0.0, **more):
 
 def check(description=FR3, **settings):
     live = Settings(**settings)
-    return Preflight(description, load('fr3', hand='none'), THRESHOLD,
-                     lambda: (live, TermModel(description, live)))
+    return Preflight(
+        description,
+        load('fr3', hand='none'),
+        THRESHOLD,
+        lambda: (live, TermModel(description, live)),
+    )
 
 
 def verdict(preflight, state, count=WINDOW):
@@ -63,25 +70,40 @@ def test_given_what_real_sensors_are_off_by_then_it_passes(error):
     assert (result.verdict, round(result.largest, 6)) == (Verdict.PASSED, 3.9)
 
 
-@pytest.mark.parametrize(('settings', 'sentence'), [
-    ({'gravity_vector': (0.0, 0.0, 9.81)}, r'gravity_vector would have this node command .* but '
-     r'tau_J shows 0% of it; with gravity_vector \[0.0, 0.0, -9.81\] it would fit'),
-    (UNKNOWN_BALL, r'payload would have this node command .* of gravity at fr3_joint4, but tau_J '
-     'shows 0% of it; with no payload it would fit'),
-    ({'payload': BALL}, r'the robot was told of 0 kg on its flange .* a payload of 3 kg that the '
-     r'robot knows: g\(q\) differs'),
-])
+@pytest.mark.parametrize(
+    ('settings', 'sentence'),
+    [
+        (
+            {'gravity_vector': (0.0, 0.0, 9.81)},
+            r'gravity_vector would have this node command .* but '
+            r'tau_J shows 0% of it; with gravity_vector \[0.0, 0.0, -9.81\] it would fit',
+        ),
+        (
+            UNKNOWN_BALL,
+            r'payload would have this node command .* of gravity at fr3_joint4, but tau_J '
+            'shows 0% of it; with no payload it would fit',
+        ),
+        (
+            {'payload': BALL},
+            r'the robot was told of 0 kg on its flange .* a payload of 3 kg that the '
+            r'robot knows: g\(q\) differs',
+        ),
+    ],
+)
 def test_settings_that_are_not_so_then_refused(settings, sentence):
     result = verdict(check(**settings), reading(carried(FR3.home)))
     assert result.verdict is Verdict.REFUSED
     assert re.search(sentence, result.sentence), result.sentence
 
 
-@pytest.mark.parametrize(('settings', 'world', 'told'), [
-    (UNKNOWN_BALL, {'payload': 3.0}, {}),
-    ({'payload': BALL}, {'payload': 3.0}, {'load_mass': 3.0}),
-    ({'gravity_vector': SIDEWAYS}, {'gravity': SIDEWAYS}, {}),
-])
+@pytest.mark.parametrize(
+    ('settings', 'world', 'told'),
+    [
+        (UNKNOWN_BALL, {'payload': 3.0}, {}),
+        ({'payload': BALL}, {'payload': 3.0}, {'load_mass': 3.0}),
+        ({'gravity_vector': SIDEWAYS}, {'gravity': SIDEWAYS}, {}),
+    ],
+)
 def test_given_settings_that_are_so_when_checked_then_passed(settings, world, told):
     result = verdict(check(**settings), reading(carried(FR3.home, **world), **told))
     assert result.verdict is Verdict.PASSED, result.sentence
@@ -120,15 +142,15 @@ def test_tau_j_that_repeats_the_command_is_no_evidence(effort):
     assert 'no measurement' in result.sentence
     # And where this node would add gravity, no evidence is not enough.
     refused = verdict(check(**UNKNOWN_BALL), state)
-    assert (refused.verdict, 'nothing bears it out' in refused.sentence) == (
-        Verdict.REFUSED, True)
+    assert (refused.verdict, 'nothing bears it out' in refused.sentence) == (Verdict.REFUSED, True)
 
 
 def test_no_lever_then_it_asks_for_another_pose():
     upright = np.zeros(7)  # but for the wrist's 88 mm the ball is above all joints
     light = (0.6, *BALL[1:])
-    result = verdict(check(payload=light, payload_known_to_robot=False),
-                     reading(carried(upright), upright))
+    result = verdict(
+        check(payload=light, payload_known_to_robot=False), reading(carried(upright), upright)
+    )
     assert result.verdict is Verdict.REFUSED
     assert 'at this pose it has no lever' in result.sentence
 
@@ -156,4 +178,3 @@ def test_a_verdict_of_a_second_ago_is_found_anew():
 def test_nan_in_a_velocity_then_no_verdict_is_given():
     state = reading(carried(FR3.home), dq=np.nan)
     assert verdict(check(), state, 3 * WINDOW).verdict is Verdict.WAITING
-

@@ -38,6 +38,7 @@ def request(q):
 @pytest.fixture
 def planner(controller):
     """Return a planner whose reader notes its thread; what is read names its target."""
+
     class Reader:
         def __init__(self):
             self.threads, self.goals = [], []
@@ -87,8 +88,14 @@ def test_a_short_reference_behind_a_long_one_is_not_overtaken(controller, planne
     reader.goals += [FR3.home + 0.001, FR3.home + 0.002]
     planning.take(LONG)
     planning.take(SHORT)
-    step_until(planning, lambda: not reader.goals and desired(controller) is not None
-               and np.allclose(desired(controller), FR3.home + 0.002, rtol=0.0, atol=1e-12))
+    step_until(
+        planning,
+        lambda: (
+            not reader.goals
+            and desired(controller) is not None
+            and np.allclose(desired(controller), FR3.home + 0.002, rtol=0.0, atol=1e-12)
+        ),
+    )
 
 
 def test_a_refusal_is_raised_to_whoever_steps(controller, planner):

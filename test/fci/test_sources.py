@@ -23,8 +23,9 @@ ATOL_NM = 1e-12  # two formulations of the same terms: 1e-14 measured
 
 
 def controller(**settings):
-    return FeedforwardController(FR3, Settings(ramp_time=0.0, **settings),
-                                 SupervisionLimits(recovery_samples=2))
+    return FeedforwardController(
+        FR3, Settings(ramp_time=0.0, **settings), SupervisionLimits(recovery_samples=2)
+    )
 
 
 def reading(time=0.0, q=FR3.home, dq=None):
@@ -45,10 +46,15 @@ def settle(source, count=3):
         source.observe(reading(), 0.997 + 1e-3 * i, 0.997 + 1e-3 * i)
 
 
-@pytest.mark.parametrize(('command', 'share'), [
-    (GRAVITY, 1.0), (0.6 * GRAVITY, 0.6), (np.zeros(7), 0.0),
-    (np.array([20.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]), 0.0),  # as large, but elsewhere
-])
+@pytest.mark.parametrize(
+    ('command', 'share'),
+    [
+        (GRAVITY, 1.0),
+        (0.6 * GRAVITY, 0.6),
+        (np.zeros(7), 0.0),
+        (np.array([20.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]), 0.0),  # as large, but elsewhere
+    ],
+)
 def test_the_share_of_gravity_in_a_command_is_along_g(command, share):
     # Rounding of a quotient.
     np.testing.assert_allclose(gravity_share(command, GRAVITY), share, rtol=1e-14, atol=1e-14)
@@ -63,24 +69,33 @@ def test_gravity_in_the_command_then_control_may_not_begin(commands):
 def test_a_fresh_command_is_followed_until_stale(commands):
     commands.take(np.ones(7), 1.0)
     assert commands.observe(reading(), 1.0, 1.0 + 0.9 * TIMEOUT_S)
-    np.testing.assert_allclose(commands.torque(reading(), 1.001, 1.0 + 0.9 * TIMEOUT_S), 1.0,
-                               rtol=0.0, atol=0.0)
+    np.testing.assert_allclose(
+        commands.torque(reading(), 1.001, 1.0 + 0.9 * TIMEOUT_S), 1.0, rtol=0.0, atol=0.0
+    )
     assert commands.torque(reading(), 1.002, 1.0 + 1.1 * TIMEOUT_S) is None
     assert commands.reason.startswith('stale command: none came for 22 ms')
     assert not commands.observe(reading(), 1.003, 1.0)
     assert not commands.fault  # a new command is enough
 
 
-@pytest.mark.parametrize(('command', 'sentence'), [
-    (np.full(7, 1e300), 'a command of 1e+300 N m for fr3_joint1, whose limit is 87 N m'),
-    (np.array([0.0, 0.0, 0.0, 0.0, 12.01, 0.0, 0.0]), 'of 12.01 N m for fr3_joint5, whose limit'),
-    (np.full(7, np.nan), 'a command of nan N m for fr3_joint1'),
-    (np.array([0.0, -np.inf, 0.0, 0.0, 0.0, 0.0, 0.0]), 'a command of -inf N m for fr3_joint2'),
-    (np.zeros(8), 'a command of 8 values; 7 torques are needed'),
-    (np.zeros(10 ** 6), 'a command of 1000000 values'),
-])
-def test_an_unusable_command_then_nothing_is_followed_any_more(
-        commands, command, sentence):
+@pytest.mark.parametrize(
+    ('command', 'sentence'),
+    [
+        (np.full(7, 1e300), 'a command of 1e+300 N m for fr3_joint1, whose limit is 87 N m'),
+        (
+            np.array([0.0, 0.0, 0.0, 0.0, 12.01, 0.0, 0.0]),
+            'of 12.01 N m for fr3_joint5, whose limit',
+        ),
+        (np.full(7, np.nan), 'a command of nan N m for fr3_joint1'),
+        (
+            np.array([0.0, -np.inf, 0.0, 0.0, 0.0, 0.0, 0.0]),
+            'a command of -inf N m for fr3_joint2',
+        ),
+        (np.zeros(8), 'a command of 8 values; 7 torques are needed'),
+        (np.zeros(10**6), 'a command of 1000000 values'),
+    ],
+)
+def test_an_unusable_command_then_nothing_is_followed_any_more(commands, command, sentence):
     commands.take(np.ones(7), 1.0)
     commands.begin()
     assert commands.torque(reading(), 1.0, 1.0) is not None
@@ -123,12 +138,11 @@ def test_torques_that_accelerate_the_arm_are_no_gravity(commands):
         phase = 2.0 * np.pi * t
         q = FR3.home + 0.3 * np.sin(phase)
         dq = 0.6 * np.pi * np.cos(phase) * np.ones(7)
-        ddq = -1.2 * np.pi ** 2 * np.sin(phase) * np.ones(7)
+        ddq = -1.2 * np.pi**2 * np.sin(phase) * np.ones(7)
         torque = model.inverse_dynamics(q, dq, ddq) - model.gravity(q)
         limit = FR3.limit('effort')
         commands.take(np.clip(torque, -limit, limit), 1.0 + t)
-        commands_followed += commands.torque(
-            reading(q=q, dq=dq), 1.0 + t, 1.0 + t) is not None
+        commands_followed += commands.torque(reading(q=q, dq=dq), 1.0 + t, 1.0 + t) is not None
     assert commands_followed == 2000
 
 
@@ -168,17 +182,23 @@ def test_given_two_publishers_of_equal_numbers_then_refused(commands):
 
 @pytest.mark.parametrize(('fast', 'slow'), [(900, 0), (0, 9000), (500, 495), (500, 505)])
 @pytest.mark.parametrize('share', [10, 100])
-def test_a_slow_second_publisher_is_refused(
-        commands, fast, slow, share):
-    sequence = [n for i in range(4) for n in (
-        *range(fast + share * i, fast + share * (i + 1)), slow + i)]
+def test_a_slow_second_publisher_is_refused(commands, fast, slow, share):
+    sequence = [
+        n for i in range(4) for n in (*range(fast + share * i, fast + share * (i + 1)), slow + i)
+    ]
     assert numbers(commands, sequence) <= 3 * (share + 1)
 
 
-@pytest.mark.parametrize('sequence', [
-    range(1, 200), [*range(1, 100), *range(1, 300)],  # restarted once
-    [*range(1, 3000), *range(1, 20), *range(1, 3100)],  # and twice
-    [*range(1, 500, 7)], [None] * 100])
+@pytest.mark.parametrize(
+    'sequence',
+    [
+        range(1, 200),
+        [*range(1, 100), *range(1, 300)],  # restarted once
+        [*range(1, 3000), *range(1, 20), *range(1, 3100)],  # and twice
+        [*range(1, 500, 7)],
+        [None] * 100,
+    ],
+)
 def test_one_publisher_that_loses_or_restarts_is_taken(commands, sequence):
     assert numbers(commands, list(sequence)) == len(list(sequence))
 

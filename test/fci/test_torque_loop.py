@@ -25,8 +25,9 @@ class Robot:
         if self.fault is not None:
             fault, self.fault, self.moving = self.fault, None, False
             raise fault
-        return FciReading(1e-3 * len(self.sent), np.zeros(7), np.zeros(7), np.zeros(7), 1.0,
-                          'Move', '')
+        return FciReading(
+            1e-3 * len(self.sent), np.zeros(7), np.zeros(7), np.zeros(7), 1.0, 'Move', ''
+        )
 
     def begin(self):
         self.moving = True
@@ -191,6 +192,7 @@ def test_given_an_exception_in_the_monitor_then_the_ramp_goes_on(world):
 
     def monitor():
         raise KeyError('term')
+
     source.monitor = monitor
     run(loop, 30)
     assert (loop.state, robot.ended, type(loop.failure)) == (LoopState.IDLE, 1, KeyError)
@@ -228,8 +230,7 @@ def test_given_a_fault_of_the_source_then_it_stays_until_enabled(world):
     source.fault = 'two publishers'
     run(loop, 30)
     sent = len(robot.sent)
-    assert (loop.state, loop.last_stop, loop.latched) == (
-        LoopState.IDLE, 'two publishers', True)
+    assert (loop.state, loop.last_stop, loop.latched) == (LoopState.IDLE, 'two publishers', True)
     np.testing.assert_allclose(robot.sent[-1], 0.0, rtol=0.0, atol=0.0)
     run(loop, 30)
     assert len(robot.sent) == sent

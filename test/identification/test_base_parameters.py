@@ -40,9 +40,15 @@ def assert_torques_equal(actual, expected):
     np.testing.assert_allclose(actual, expected, rtol=0.0, atol=EPS_TORQUE * scale)
 
 
-@pytest.mark.parametrize('name, counts', [
-    ('fer', (43, 45, 39)), ('fr3', (43, 45, 39)), ('scemi', (36, 38, 34)), ('rpr', (11, 13, 11)),
-])
+@pytest.mark.parametrize(
+    'name, counts',
+    [
+        ('fer', (43, 45, 39)),
+        ('fr3', (43, 45, 39)),
+        ('scemi', (36, 38, 34)),
+        ('rpr', (11, 13, 11)),
+    ],
+)
 def test_given_a_known_arm_when_counted_then_it_equals_the_known_number(name, counts):
     for gravity, count in zip(GRAVITIES.values(), counts):
         assert len(base_parameters(load(name), gravity)) == count
@@ -53,7 +59,8 @@ def test_given_a_known_arm_when_counted_then_it_equals_the_known_number(name, co
 @pytest.mark.parametrize('gravity', [*GRAVITIES.values(), ANY_GRAVITY])
 @pytest.mark.parametrize('name', ['fer', 'scemi', 'rpr'])
 def test_given_a_known_arm_when_found_by_qr_then_the_parameters_are_the_same(
-        name, gravity, rotors):
+    name, gravity, rotors
+):
     direct = base_parameters(load(name), gravity, rotor_inertia=rotors)
     numerical = numerical_base_parameters(load(name), gravity, rotor_inertia=rotors)
     assert direct.columns == numerical.columns
@@ -63,11 +70,21 @@ def test_given_a_known_arm_when_found_by_qr_then_the_parameters_are_the_same(
 def test_given_the_franka_of_the_derivation_when_regrouped_then_the_quoted_values_come_out():
     found = base_parameters(load('fer', 'ledezma2021'))
     values = dict(zip(found.names, found.values()))
-    quoted = {'ZZR_1': .0373, 'XXR_2': 1.067532, 'ZZR_2': 1.113632, 'mYR_2': -3.335042,
-              'mXR_3': .744337, 'XXR_4': .643579, 'mXR_4': -.550335, 'mYR_4': 2.000972,
-              'ZZR_6': .051549, 'XXR_7': .0024}
-    np.testing.assert_allclose([values[name] for name in quoted], list(quoted.values()),
-                               rtol=0.0, atol=ATOL_QUOTED)
+    quoted = {
+        'ZZR_1': 0.0373,
+        'XXR_2': 1.067532,
+        'ZZR_2': 1.113632,
+        'mYR_2': -3.335042,
+        'mXR_3': 0.744337,
+        'XXR_4': 0.643579,
+        'mXR_4': -0.550335,
+        'mYR_4': 2.000972,
+        'ZZR_6': 0.051549,
+        'XXR_7': 0.0024,
+    }
+    np.testing.assert_allclose(
+        [values[name] for name in quoted], list(quoted.values()), rtol=0.0, atol=ATOL_QUOTED
+    )
 
 
 def test_given_the_franka_when_its_relations_are_written_then_they_read_as_in_the_paper():
@@ -84,14 +101,26 @@ def test_given_the_franka_when_sorted_then_every_standard_parameter_is_somewhere
     found = base_parameters(load('fer'))
     names = found.standard_names
     assert [names[k] for k in found.no_effect] == [
-        'XX_1', 'XY_1', 'XZ_1', 'YY_1', 'YZ_1', 'mX_1', 'mY_1', 'mZ_1', 'm_1', 'mZ_2', 'm_2']
+        'XX_1',
+        'XY_1',
+        'XZ_1',
+        'YY_1',
+        'YZ_1',
+        'mX_1',
+        'mY_1',
+        'mZ_1',
+        'm_1',
+        'mZ_2',
+        'm_2',
+    ]
     assert sorted((*found.columns, *found.no_effect, *found.regrouped)) == list(range(70))
 
 
 @pytest.mark.parametrize('convention', CONVENTIONS)
 @pytest.mark.parametrize('seed', range(120))
 def test_given_a_random_arm_when_counted_then_it_equals_the_regressors_rank(
-        random_arm, convention, seed):
+    random_arm, convention, seed
+):
     arm = random_arm(seed, convention=convention)
     rotors = seed % 4 == 0
     for gravity in GRAVITIES.values():
@@ -103,7 +132,8 @@ def test_given_a_random_arm_when_counted_then_it_equals_the_regressors_rank(
 @pytest.mark.parametrize('convention', CONVENTIONS)
 @pytest.mark.parametrize('seed', range(60))
 def test_given_a_random_arm_when_its_torque_comes_from_base_parameters_then_it_is_the_same(
-        random_arm, convention, seed):
+    random_arm, convention, seed
+):
     # Every second arm has odd angles and lengths only, where (20) and (21) have all their terms.
     arm = random_arm(seed, convention=convention, special=0.6 * (seed % 2), rotors=seed % 3 == 0)
     states = sample_states(arm, 10, seed)
@@ -112,7 +142,8 @@ def test_given_a_random_arm_when_its_torque_comes_from_base_parameters_then_it_i
         expected = NewtonEulerModel(arm, gravity).inverse_dynamics(*states)
         assert_torques_equal(found.regressor(*states) @ found.values(), expected)
         assert_torques_equal(
-            NewtonEulerModel(found.grouped(), gravity).inverse_dynamics(*states), expected)
+            NewtonEulerModel(found.grouped(), gravity).inverse_dynamics(*states), expected
+        )
 
 
 @pytest.mark.parametrize('name', ['fer', 'fr3', 'scemi'])
@@ -130,8 +161,10 @@ def test_given_any_gravity_when_regressed_under_one_then_the_torque_is_the_same(
     found = base_parameters(arm, ANY_GRAVITY)
     states = sample_states(arm, 10, 0)
     for gravity in (VERTICAL, TILTED):
-        assert_torques_equal(found.regressor(*states, gravity) @ found.values(),
-                             NewtonEulerModel(arm, gravity).inverse_dynamics(*states))
+        assert_torques_equal(
+            found.regressor(*states, gravity) @ found.values(),
+            NewtonEulerModel(arm, gravity).inverse_dynamics(*states),
+        )
 
 
 def test_given_a_payload_when_its_values_are_asked_then_they_predict_the_loaded_arm():
@@ -139,8 +172,10 @@ def test_given_a_payload_when_its_values_are_asked_then_they_predict_the_loaded_
     found = base_parameters(arm)
     loaded = load('fer', hand='franka_hand')
     states = sample_states(arm, 10, 0)
-    assert_torques_equal(found.regressor(*states) @ found.values(loaded),
-                         NewtonEulerModel(loaded).inverse_dynamics(*states))
+    assert_torques_equal(
+        found.regressor(*states) @ found.values(loaded),
+        NewtonEulerModel(loaded).inverse_dynamics(*states),
+    )
 
 
 def test_given_a_base_on_a_wall_when_counted_then_gravity_is_tilted():
@@ -169,9 +204,13 @@ def test_given_a_regrouped_arm_when_handed_to_pinocchio_then_it_is_refused():
 def test_given_lengths_in_millimetres_when_counted_then_nothing_changes():
     # The rank decision must not depend on the unit of length.
     arm = load('fer')
-    small = replace(arm, joints=tuple(
-        replace(joint, row=replace(joint.row, a=1e-3 * joint.row.a, d=1e-3 * joint.row.d))
-        for joint in arm.joints))
+    small = replace(
+        arm,
+        joints=tuple(
+            replace(joint, row=replace(joint.row, a=1e-3 * joint.row.a, d=1e-3 * joint.row.d))
+            for joint in arm.joints
+        ),
+    )
     assert base_parameters(small).columns == base_parameters(arm).columns
 
 
@@ -185,18 +224,25 @@ def test_given_an_arm_far_from_the_space_frame_when_counted_then_nothing_changes
 def test_given_a_twist_typed_with_four_decimals_when_found_then_the_rank_gap_shows_it():
     # -1.5708 instead of -pi/2 is another arm, if a similar one: by 3.7e-6.
     arm = load('scemi')
-    rounded = replace(arm, joints=tuple(
-        replace(joint, row=replace(joint.row, alpha=round(joint.row.alpha, 4)))
-        for joint in arm.joints))
+    rounded = replace(
+        arm,
+        joints=tuple(
+            replace(joint, row=replace(joint.row, alpha=round(joint.row.alpha, 4)))
+            for joint in arm.joints
+        ),
+    )
     assert base_parameters(arm).rank_gap.smallest_kept > 0.1
     assert base_parameters(rounded).rank_gap.smallest_kept < 1e-5
 
 
-@pytest.mark.parametrize('gravity, sentence', [
-    ((0.0, -9.81), r'three finite numbers .* got \[0.0, -9.81\]'),
-    ((0.0, 0.0, np.nan), 'three finite numbers'),
-    (np.zeros((0, 3)), 'three finite numbers'),
-])
+@pytest.mark.parametrize(
+    'gravity, sentence',
+    [
+        ((0.0, -9.81), r'three finite numbers .* got \[0.0, -9.81\]'),
+        ((0.0, 0.0, np.nan), 'three finite numbers'),
+        (np.zeros((0, 3)), 'three finite numbers'),
+    ],
+)
 def test_given_bad_gravity_when_asked_then_the_sentence_names_it(gravity, sentence):
     with pytest.raises(BaseParameterError, match=sentence):
         base_parameters(load('fer'), gravity)
@@ -245,6 +291,8 @@ def test_given_the_documented_table_when_counted_then_every_number_is_right():
         arms, *numbers = (cell.strip() for cell in row.strip('|').split('|'))
         for name in arms.split(', '):
             arm = load(name)
-            counts = [len(base_parameters(arm, gravity))
-                      for gravity in (VERTICAL, ANY_GRAVITY, NO_GRAVITY)]
+            counts = [
+                len(base_parameters(arm, gravity))
+                for gravity in (VERTICAL, ANY_GRAVITY, NO_GRAVITY)
+            ]
             assert [int(number) for number in numbers] == [*counts, upper_bound(arm)]

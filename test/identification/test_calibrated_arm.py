@@ -34,10 +34,15 @@ def test_given_corrected_axes_when_described_by_rows_then_poses_and_torques_stay
     result = calibrated_arm(nominal, tree)
     q, dq, ddq = np.random.default_rng(1).normal(size=(3, 20, tree.n))
     model = NewtonEulerModel(result.description)
-    np.testing.assert_allclose(model.frames(q)[:, -1], tree.poses(q)[:, -1] @ tree.tool, rtol=0.0,
-                               atol=POSE_ATOL)
-    np.testing.assert_allclose(model.inverse_dynamics(q, dq, ddq),
-                               tree_motion(tree, q, dq, ddq).tau, rtol=0.0, atol=TORQUE_ATOL)
+    np.testing.assert_allclose(
+        model.frames(q)[:, -1], tree.poses(q)[:, -1] @ tree.tool, rtol=0.0, atol=POSE_ATOL
+    )
+    np.testing.assert_allclose(
+        model.inverse_dynamics(q, dq, ddq),
+        tree_motion(tree, q, dq, ddq).tau,
+        rtol=0.0,
+        atol=TORQUE_ATOL,
+    )
     assert max(result.deviation) < POSE_ATOL
     # The nominal arm, by comparison, is millimetres away.
     nominal_poses = NewtonEulerModel(nominal).frames(q)[:, -1]
@@ -51,10 +56,18 @@ def test_given_a_calibrated_arm_when_written_and_loaded_then_it_is_the_same_arm(
     path.write_text(arm_file_text(arm, source='a test'))
     loaded = load(str(path))
     q, dq, ddq = np.random.default_rng(2).normal(size=(3, 7))
-    np.testing.assert_allclose(PinocchioModel(loaded).frames(q)[-1], tree.poses(q)[-1] @ tree.tool,
-                               rtol=0.0, atol=FILE_ATOL)
-    np.testing.assert_allclose(PinocchioModel(loaded).inverse_dynamics(q, dq, ddq),
-                               tree_motion(tree, q, dq, ddq).tau, rtol=0.0, atol=1e-7)
+    np.testing.assert_allclose(
+        PinocchioModel(loaded).frames(q)[-1],
+        tree.poses(q)[-1] @ tree.tool,
+        rtol=0.0,
+        atol=FILE_ATOL,
+    )
+    np.testing.assert_allclose(
+        PinocchioModel(loaded).inverse_dynamics(q, dq, ddq),
+        tree_motion(tree, q, dq, ddq).tau,
+        rtol=0.0,
+        atol=1e-7,
+    )
     assert loaded.joint_names == nominal.joint_names
 
 
@@ -63,8 +76,7 @@ def test_given_a_flange_tilted_by_less_than_rows_hold_when_described_then_it_is_
     tree = BodyTree.from_description(nominal)
     eta = np.zeros((8, 6))
     eta[7, 3] = 5e-5
-    rotation, translation = calibrated_arm(
-        nominal, tree.with_twist_corrections(eta)).deviation
+    rotation, translation = calibrated_arm(nominal, tree.with_twist_corrections(eta)).deviation
     np.testing.assert_allclose(rotation, 5e-5, rtol=1e-6, atol=0.0)
     assert translation < 1e-5
 

@@ -55,5 +55,6 @@ def test_given_a_folded_arm_when_measured_then_it_is_nearer_to_itself_than_at_ho
     stack = np.array([FER.home, folded])
     home, near = skeleton.clearance(stack)
     assert near < home
-    np.testing.assert_allclose([skeleton.clearance(q) for q in stack], [home, near], rtol=0.0,
-                               atol=1e-15)
+    np.testing.assert_allclose(
+        [skeleton.clearance(q) for q in stack], [home, near], rtol=0.0, atol=1e-15
+    )

@@ -23,8 +23,12 @@ from franka_dynamics.identification.numerical_base_parameters import numerical_b
 
 from .trees import random_tree_of_rows
 
-GRAVITIES = {'vertical': (0.0, 0.0, -9.81), 'tilted': (3.0, -5.0, -7.0), 'none': NO_GRAVITY,
-             'any': ANY_GRAVITY}
+GRAVITIES = {
+    'vertical': (0.0, 0.0, -9.81),
+    'tilted': (3.0, -5.0, -7.0),
+    'none': NO_GRAVITY,
+    'any': ANY_GRAVITY,
+}
 # Products of a few sines and lengths of order one along up to eight joints; measured 2e-14. The
 # elimination solves with what it decided ranks on, so that its rounding is larger by the inverse
 # of the smallest singular value it kept.
@@ -65,7 +69,8 @@ def test_given_a_random_arm_when_found_then_both_methods_agree(random_arm, seed)
         for rotors in (False, True):
             assert_same(
                 base_parameters(arm, gravity, rotor_inertia=rotors, method=Method.CLOSED_FORM),
-                base_parameters(arm, gravity, rotor_inertia=rotors))
+                base_parameters(arm, gravity, rotor_inertia=rotors),
+            )
 
 
 @pytest.mark.parametrize('seed', range(40))
@@ -73,8 +78,9 @@ def test_given_a_random_tree_when_found_then_three_methods_agree(seed):
     tree = random_tree_of_rows(seed, special=(0.6, 0.85, 0.95)[seed % 3])
     for gravity in GRAVITIES.values():
         for rotors in (False, True):
-            closed = tree_base_parameters(tree, gravity, rotor_inertia=rotors,
-                                          method=Method.CLOSED_FORM)
+            closed = tree_base_parameters(
+                tree, gravity, rotor_inertia=rotors, method=Method.CLOSED_FORM
+            )
             assert_same(closed, tree_base_parameters(tree, gravity, rotor_inertia=rotors))
             numerical = numerical_base_parameters(tree, gravity, rotor_inertia=rotors, count=40)
             assert numerical.rank == len(closed)
@@ -88,14 +94,20 @@ def test_given_a_tree_when_torques_come_from_few_parameters_then_they_stay(seed)
         found = tree_base_parameters(tree, gravity, method=Method.CLOSED_FORM)
         # The recursion of the tree's own dynamics, which knows no regressor.
         expected = tree_motion(tree, *states, gravity=gravity).tau
-        np.testing.assert_allclose(found.regressor(*states) @ found.values(), expected, rtol=0.0,
-                                   atol=EPS_TORQUE * max(1.0, np.abs(expected).max()))
+        np.testing.assert_allclose(
+            found.regressor(*states) @ found.values(),
+            expected,
+            rtol=0.0,
+            atol=EPS_TORQUE * max(1.0, np.abs(expected).max()),
+        )
 
 
 def test_given_an_arm_as_a_tree_when_found_then_the_parameters_are_the_arms():
     arm = load('fer')
-    assert_same(tree_base_parameters(BodyTree.from_description(arm), method=Method.CLOSED_FORM),
-                base_parameters(arm))
+    assert_same(
+        tree_base_parameters(BodyTree.from_description(arm), method=Method.CLOSED_FORM),
+        base_parameters(arm),
+    )
 
 
 def test_given_trees_when_written_in_rows_then_placements_come_back():
@@ -107,8 +119,9 @@ def test_given_trees_when_written_in_rows_then_placements_come_back():
     arm = load('fer')
     for row, joint in zip(tree_rows(BodyTree.from_description(arm)), arm.joints):
         assert (row.gamma, row.row.alpha, row.row.theta) == (0.0, joint.row.alpha, 0.0)
-        np.testing.assert_allclose((row.b + row.row.d, row.row.a), (joint.row.d, joint.row.a),
-                                   rtol=0.0, atol=1e-15)
+        np.testing.assert_allclose(
+            (row.b + row.row.d, row.row.a), (joint.row.d, joint.row.a), rtol=0.0, atol=1e-15
+        )
 
 
 def test_given_axes_elsewhere_when_moved_to_z_then_torques_stay():
@@ -126,8 +139,9 @@ def test_given_axes_elsewhere_when_moved_to_z_then_torques_stay():
     np.testing.assert_allclose(*poses, rtol=0.0, atol=1e-13)
     base = tree_base_parameters(moved)
     rotors = tree.rotor_inertias * states[2]
-    np.testing.assert_allclose(base.regressor(*states) @ base.values(), expected.tau, rtol=0.0,
-                               atol=1e-12)
+    np.testing.assert_allclose(
+        base.regressor(*states) @ base.values(), expected.tau, rtol=0.0, atol=1e-12
+    )
     assert base.rotor_inertia and rotors.any()
 
 
@@ -143,9 +157,13 @@ def test_given_a_torso_with_two_arms_when_counted_then_the_number_is_the_papers(
     placements = [np.eye(4)]
     for mount in mounts:
         placements += [mount @ fer.placements[0], *fer.placements[1:]]
-    tree = BodyTree((BASE, 0, 1, 2, 3, 4, 5, 6, 0, 8, 9, 10, 11, 12, 13), np.array(placements),
-                    np.tile([0, 0, 0, 0, 0, 1.0], (15, 1)),
-                    (fer.inertias[0], *fer.inertias, *fer.inertias), np.zeros(15))
+    tree = BodyTree(
+        (BASE, 0, 1, 2, 3, 4, 5, 6, 0, 8, 9, 10, 11, 12, 13),
+        np.array(placements),
+        np.tile([0, 0, 0, 0, 0, 1.0], (15, 1)),
+        (fer.inertias[0], *fer.inertias, *fer.inertias),
+        np.zeros(15),
+    )
     # ZZ of the torso, seven of each of 14 links: 1 + 14 * 7.
     assert len(tree_base_parameters(tree, method=Method.CLOSED_FORM)) == 99
     assert numerical_base_parameters(tree).rank == 99
@@ -180,7 +198,8 @@ def test_given_a_tree_when_regressed_then_it_is_pinocchios_up_to_the_order():
         theirs = pin.computeJointTorqueRegressor(model, data, q, dq, ddq).reshape(7, 7, 10)
         theirs = theirs[:, :, list(PLACE_IN_PINOCCHIO)].reshape(7, 70)
         np.testing.assert_allclose(ours[index], theirs, rtol=0.0, atol=1e-12)
-    np.testing.assert_allclose(ours @ tree_parameter_vector(tree), tree_motion(tree, *states).tau,
-                               rtol=0.0, atol=1e-12)
+    np.testing.assert_allclose(
+        ours @ tree_parameter_vector(tree), tree_motion(tree, *states).tau, rtol=0.0, atol=1e-12
+    )
     with pytest.raises(BaseParameterError, match='Column 70 does not exist'):
         tree_regressor(tree, *states, columns=[70])

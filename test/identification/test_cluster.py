@@ -29,8 +29,9 @@ SAME = 1e-9
 
 @pytest.fixture(scope='module')
 def cluster():
-    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True,
-                                  dashboard_address=None, silence_logs=50) as running:
+    with distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs=50
+    ) as running:
         yield running
 
 
@@ -39,9 +40,10 @@ def bags(simulate, tmp_path):
     paths = []
     for seed in range(4):
         paths.append(tmp_path / f'bag{seed}')
-        write_recording(simulate(drawn_around(FER, 0), duration=12.0, friction=FRICTION, noise=0.2,
-                                 seed=seed),
-                        paths[-1])
+        write_recording(
+            simulate(drawn_around(FER, 0), duration=12.0, friction=FRICTION, noise=0.2, seed=seed),
+            paths[-1],
+        )
     return paths
 
 
@@ -52,26 +54,33 @@ def jobs_of(bags):
 def in_this_process(bags):
     model = IdentificationOptions().torque_model(FER)
     prepared = [job.motions(job.recording(), model) for job in jobs_of(bags)]
-    return identify([motion for motion, _ in prepared], FER, [FER],
-                    other_cutoffs={5.0: [others[5.0] for _, others in prepared]})
+    return identify(
+        [motion for motion, _ in prepared],
+        FER,
+        [FER],
+        other_cutoffs={5.0: [others[5.0] for _, others in prepared]},
+    )
 
 
 def assert_same(actual, expected):
     np.testing.assert_allclose(actual.base.theta, expected.base.theta, rtol=0.0, atol=SAME)
-    np.testing.assert_allclose(actual.base.deviations, expected.base.deviations, rtol=0.0,
-                               atol=SAME)
+    np.testing.assert_allclose(
+        actual.base.deviations, expected.base.deviations, rtol=0.0, atol=SAME
+    )
     assert actual.base.strength == expected.base.strength
     for one, other in zip(actual.scores, expected.scores, strict=True):
         assert one.name == other.name
         # The solver of the consistent fit stops at 1e-8.
         tolerance = 1e-6 if one.name == 'consistent' else SAME
         assert one.test.whole == pytest.approx(other.test.whole, abs=tolerance)
-        assert one.other_cutoffs[5.0].whole == pytest.approx(other.other_cutoffs[5.0].whole,
-                                                             abs=tolerance)
+        assert one.other_cutoffs[5.0].whole == pytest.approx(
+            other.other_cutoffs[5.0].whole, abs=tolerance
+        )
 
 
 def test_given_a_worker_killed_in_mid_run_when_identified_then_the_result_is_one_process_own(
-        cluster, bags):
+    cluster, bags
+):
     killed = []
 
     def kill_once(done, total):
@@ -80,8 +89,9 @@ def test_given_a_worker_killed_in_mid_run_when_identified_then_the_result_is_one
             os.kill(killed[0], signal.SIGKILL)
 
     with connect(cluster.scheduler_address) as client:
-        result, notes, failures = identify_on_cluster(client, jobs_of(bags), FER, [FER],
-                                                      progress=kill_once)
+        result, notes, failures = identify_on_cluster(
+            client, jobs_of(bags), FER, [FER], progress=kill_once
+        )
     assert killed
     assert failures == []
     assert [note.bag for note in notes] == [str(bag) for bag in bags]
@@ -89,44 +99,67 @@ def test_given_a_worker_killed_in_mid_run_when_identified_then_the_result_is_one
 
 
 def test_given_a_bag_cut_short_when_identified_then_it_is_named_and_skipped_only_if_asked(
-        cluster, bags):
+    cluster, bags
+):
     file = bags[2] / 'bag2.mcap'
     file.write_bytes(file.read_bytes()[:-1000])
     with connect(cluster.scheduler_address) as client:
         with pytest.raises(RecordingError, match=r'bag2 cannot be read, so it is cut short'):
             identify_on_cluster(client, jobs_of(bags), FER, [FER])
-        result, notes, failures = identify_on_cluster(client, jobs_of(bags), FER, [FER],
-                                                      skip_failures=True)
+        result, notes, failures = identify_on_cluster(
+            client, jobs_of(bags), FER, [FER], skip_failures=True
+        )
     assert len(notes) == 3
     assert len(failures) == 1 and 'bag2 cannot be read' in failures[0]
     assert_same(result, in_this_process([bag for bag in bags if bag.name != 'bag2']))
 
 
 def test_given_the_verb_when_pointed_at_a_cluster_then_it_writes_the_same_arm(
-        cluster, bags, tmp_path, capsys):
+    cluster, bags, tmp_path, capsys
+):
     names = [str(bag) for bag in bags[:2]]
     here, there = tmp_path / 'here.yaml', tmp_path / 'there.yaml'
     assert main(['identify', *names, '--out', str(here)]) == 0
-    assert main(['identify', *names, '--out', str(there), '--dask', cluster.scheduler_address,
-                 '--report', str(tmp_path / 'page.html')]) == 0
+    assert (
+        main(
+            [
+                'identify',
+                *names,
+                '--out',
+                str(there),
+                '--dask',
+                cluster.scheduler_address,
+                '--report',
+                str(tmp_path / 'page.html'),
+            ]
+        )
+        == 0
+    )
     assert 'samples stayed on the cluster' in (tmp_path / 'page.html').read_text()
     for one, other in zip(load(here).links, load(there).links):
         np.testing.assert_allclose(one.parameters(), other.parameters(), rtol=0.0, atol=1e-5)
 
 
 def test_given_options_that_need_samples_when_asked_of_a_cluster_then_they_are_refused(
-        cluster, bags):
-    with connect(cluster.scheduler_address) as client, \
-            pytest.raises(IdentificationError, match='need the samples themselves'):
-        identify_on_cluster(client, jobs_of(bags), FER,
-                            options=IdentificationOptions(friction='sigmoid'))
+    cluster, bags
+):
+    with (
+        connect(cluster.scheduler_address) as client,
+        pytest.raises(IdentificationError, match='need the samples themselves'),
+    ):
+        identify_on_cluster(
+            client, jobs_of(bags), FER, options=IdentificationOptions(friction='sigmoid')
+        )
 
 
 def test_given_an_address_where_nobody_listens_when_connected_then_one_sentence_says_so(
-        monkeypatch, capsys):
+    monkeypatch, capsys
+):
     monkeypatch.setattr('franka_dynamics.identification.cluster._CONNECT_S', 0.5)
-    with pytest.raises(ClusterError, match='No Dask scheduler answers at tcp://127'), \
-            connect('tcp://127.0.0.1:9'):
+    with (
+        pytest.raises(ClusterError, match='No Dask scheduler answers at tcp://127'),
+        connect('tcp://127.0.0.1:9'),
+    ):
         pass
     assert main(['identify', 'bag', '--dask', 'nonsense://x']) == INPUT_AT_FAULT
     assert 'No Dask scheduler answers at nonsense://x' in capsys.readouterr().err

@@ -25,17 +25,26 @@ FRICTION = ViscousCoulombFriction(np.full(7, 0.2), np.full(7, 0.3), np.full(7, -
 def factors_of(simulate, model, arm, friction=FRICTION, **kwargs):
     """Return factors of a motion whose torques are exactly the model's of `arm`."""
     motion = prepare(simulate(FER, **kwargs))
-    theta = np.concatenate([model.base.values(arm), np.stack(
-        [friction.viscous, friction.coulomb, friction.offset], axis=1).ravel()])
+    theta = np.concatenate(
+        [
+            model.base.values(arm),
+            np.stack([friction.viscous, friction.coulomb, friction.offset], axis=1).ravel(),
+        ]
+    )
     torque = model.torque(motion, theta)
     return QRFactors.of(model, replace(motion, effort=torque, effort_unfiltered=torque)), theta
 
 
 @pytest.mark.parametrize('rotor_inertia', [False, True])
 def test_given_torques_of_a_physical_arm_when_fitted_then_its_base_parameters_come_back(
-        simulate, rotor_inertia):
-    truth = replace(load('fer', hand='franka_hand'), joints=tuple(
-        replace(joint, rotor_inertia=0.05 if rotor_inertia else 0.0) for joint in FER.joints))
+    simulate, rotor_inertia
+):
+    truth = replace(
+        load('fer', hand='franka_hand'),
+        joints=tuple(
+            replace(joint, rotor_inertia=0.05 if rotor_inertia else 0.0) for joint in FER.joints
+        ),
+    )
     model = TorqueModel.of(FER, rotor_inertia=rotor_inertia)
     factors, theta = factors_of(simulate, model, truth, duration=30.0)
     fit = fit_consistent(factors, NOISE, Pull.towards(FER, model), 0.01, start=FER)
@@ -46,8 +55,12 @@ def test_given_torques_of_a_physical_arm_when_fitted_then_its_base_parameters_co
     np.testing.assert_allclose(fit.theta[b:], theta[b:], rtol=0.0, atol=1e-3)
     assert all(link.consistency_margin() > 0.0 for link in fit.arm.links)
     np.testing.assert_allclose(model.base.values(fit.arm), fit.theta[:b], rtol=0.0, atol=1e-12)
-    np.testing.assert_allclose(fit.arm.friction.torque(np.full(7, 1.0)),
-                               FRICTION.torque(np.full(7, 1.0)), rtol=0.0, atol=1e-3)
+    np.testing.assert_allclose(
+        fit.arm.friction.torque(np.full(7, 1.0)),
+        FRICTION.torque(np.full(7, 1.0)),
+        rtol=0.0,
+        atol=1e-3,
+    )
 
 
 def test_given_torques_of_an_arm_that_cannot_be_when_fitted_then_the_fit_can_be(simulate):
@@ -64,8 +77,7 @@ def test_given_a_heavier_arm_when_fitted_then_masses_stop_at_their_bound(simulat
     model = TorqueModel.of(FER)
     heavy = FER.map_links(lambda link: link + link + link)
     factors, _ = factors_of(simulate, model, heavy)
-    fit = fit_consistent(factors, NOISE, Pull.towards(FER, model), 1.0, start=FER,
-                         mass_factor=1.5)
+    fit = fit_consistent(factors, NOISE, Pull.towards(FER, model), 1.0, start=FER, mass_factor=1.5)
     ratios = np.array([link.mass / own.mass for link, own in zip(fit.arm.links, FER.links)])
     assert (ratios <= 1.5 + 1e-6).all()
     assert (ratios >= 1.0 / 1.5 - 1e-6).all()
@@ -97,24 +109,33 @@ def test_given_a_mass_factor_that_bounds_nothing_when_fitted_then_it_is_refused(
     model = TorqueModel.of(FER)
     factors, _ = factors_of(simulate, model, FER)
     with pytest.raises(IdentificationError, match=r'mass factor is .*; it must be above 1'):
-        fit_consistent(factors, NOISE, Pull.towards(FER, model), 1.0, start=FER,
-                       mass_factor=factor)
+        fit_consistent(
+            factors, NOISE, Pull.towards(FER, model), 1.0, start=FER, mass_factor=factor
+        )
 
 
-@pytest.mark.parametrize('first', [
-    {'max_iter': 3},  # ends in an error of the solver
-    {'tol_gap_abs': 1e-20, 'tol_gap_rel': 1e-20, 'tol_feas': 1e-20},  # at reduced accuracy
-])
+@pytest.mark.parametrize(
+    'first',
+    [
+        {'max_iter': 3},  # ends in an error of the solver
+        {'tol_gap_abs': 1e-20, 'tol_gap_rel': 1e-20, 'tol_feas': 1e-20},  # at reduced accuracy
+    ],
+)
 def test_given_settings_that_do_not_reach_the_optimum_when_fitted_then_the_next_are_taken(
-        simulate, monkeypatch, first):
+    simulate, monkeypatch, first
+):
     model = TorqueModel.of(FER)
     factors, _ = factors_of(simulate, model, load('fer', hand='franka_hand'), duration=30.0)
     pull = Pull.towards(FER, model)
     expected = fit_consistent(factors, NOISE, pull, 1.0, start=FER)
     monkeypatch.setattr(consistent_fit, '_SOLVER_SETTINGS', (first, {}))
     # Both within the solver's tolerance of 1e-8 of the optimum, which is flat there.
-    np.testing.assert_allclose(fit_consistent(factors, NOISE, pull, 1.0, start=FER).theta,
-                               expected.theta, rtol=0.0, atol=1e-4)
+    np.testing.assert_allclose(
+        fit_consistent(factors, NOISE, pull, 1.0, start=FER).theta,
+        expected.theta,
+        rtol=0.0,
+        atol=1e-4,
+    )
     monkeypatch.setattr(consistent_fit, '_SOLVER_SETTINGS', (first,))
     with pytest.raises(IdentificationError, match='solver of the consistent fit failed'):
         fit_consistent(factors, NOISE, pull, 1.0, start=FER)

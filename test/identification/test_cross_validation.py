@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The strength of the pull follows from what the training data can bear."""
 
-
 import numpy as np
 import pytest
 
@@ -25,11 +24,13 @@ def folds_of(recording):
 
 
 def test_given_a_good_start_when_validated_then_the_pull_is_strong_and_with_a_bad_one_weak(
-        simulate):
+    simulate,
+):
     folds = folds_of(simulate(FER, duration=60.0, noise=0.5))
     good = cross_validate(folds, NOISE, Pull.towards(FER, MODEL))
-    bad = cross_validate(folds, NOISE, Pull.towards(
-        FER.map_links(lambda link: link + link + link), MODEL))
+    bad = cross_validate(
+        folds, NOISE, Pull.towards(FER.map_links(lambda link: link + link + link), MODEL)
+    )
     assert good.chosen > 99.0, good
     assert bad.chosen < 99.0
 
@@ -41,7 +42,7 @@ def test_given_folds_when_validated_then_the_error_is_that_of_left_out_predictio
     squares = 0.0
     for k, left_out in enumerate(folds):
         others = QRFactors.none(MODEL)
-        for fold in (*folds[:k], *folds[k + 1:]):
+        for fold in (*folds[:k], *folds[k + 1 :]):
             others = others + fold
         theta = estimate(others, NOISE, pull, 3.0).theta
         squares += np.sum(left_out.squares(theta))
@@ -64,12 +65,28 @@ def test_a_strength_whose_rigid_part_is_worse_than_the_start_is_no_candidate():
 
 def test_reaches_are_those_of_the_elements_that_made_the_torques(simulate):
     model = TorqueModel.of(FER, width=0.01, stribeck_velocity=0.1, reaches=(0.004, 0.1, 0.3))
-    recording = simulate(FER, duration=40.0, noise=0.05, rate=100.0, friction=MaxwellSlipFriction(
-        np.full(7, 0.2), np.full(7, 0.1), np.zeros(7), np.zeros(7), np.full((2, 7), 0.3),
-        np.array([0.004, 0.1])))
+    recording = simulate(
+        FER,
+        duration=40.0,
+        noise=0.05,
+        rate=100.0,
+        friction=MaxwellSlipFriction(
+            np.full(7, 0.2),
+            np.full(7, 0.1),
+            np.zeros(7),
+            np.zeros(7),
+            np.full((2, 7), 0.3),
+            np.array([0.004, 0.1]),
+        ),
+    )
     parts = Summary.of(model, prepare(recording, columns=model.friction.columns), 5).parts
-    choice = cross_validate([part.factors for part in parts], NOISE, Pull.towards(FER, model),
-                            (100.0,), ((0.004, 0.3), (0.004, 0.1)))
+    choice = cross_validate(
+        [part.factors for part in parts],
+        NOISE,
+        Pull.towards(FER, model),
+        (100.0,),
+        ((0.004, 0.3), (0.004, 0.1)),
+    )
     assert choice.reaches == (0.004, 0.1)
     errors = dict(choice.reach_errors)
     assert errors[0.004, 0.1] < 0.8 * errors[0.004, 0.3]

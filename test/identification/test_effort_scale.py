@@ -16,9 +16,16 @@ from ..arms import drawn_around
 
 FER = load('fer')
 # Six joints of an arm with motors behind gears, of which nobody stated limits or constants.
-SIX = replace(FER, joints=tuple(
-    replace(joint, limits=replace(joint.limits, effort=np.inf)) for joint in FER.joints[:6]),
-    links=FER.links[:6], home=None, friction=None, name='six axes')
+SIX = replace(
+    FER,
+    joints=tuple(
+        replace(joint, limits=replace(joint.limits, effort=np.inf)) for joint in FER.joints[:6]
+    ),
+    links=FER.links[:6],
+    home=None,
+    friction=None,
+    name='six axes',
+)
 SCALE = np.array([11.0, -9.0, 8.0, 6.0, 2.5, 2.0])  # [N m/A], one motor the other way round
 FRICTION = ViscousCoulombFriction(np.full(6, 0.5), np.full(6, 0.8), np.zeros(6))
 CURRENTS = IdentificationOptions(effort_unit='A', rotor_inertia=True)
@@ -26,14 +33,19 @@ CURRENTS = IdentificationOptions(effort_unit='A', rotor_inertia=True)
 
 @pytest.fixture(scope='module')
 def six():
-    return drawn_around(replace(SIX, joints=tuple(
-        replace(joint, rotor_inertia=0.1) for joint in SIX.joints)), 3)
+    return drawn_around(
+        replace(SIX, joints=tuple(replace(joint, rotor_inertia=0.1) for joint in SIX.joints)), 3
+    )
 
 
 @pytest.fixture
 def currents(simulate, six):
-    bounded = replace(six, joints=tuple(
-        replace(joint, limits=other.limits) for joint, other in zip(six.joints, FER.joints)))
+    bounded = replace(
+        six,
+        joints=tuple(
+            replace(joint, limits=other.limits) for joint, other in zip(six.joints, FER.joints)
+        ),
+    )
     recording = simulate(bounded, duration=60.0, friction=FRICTION, noise=0.1, rate=60.0)
     torque = recording.effort
     ddq = np.gradient(recording.dq, 1.0 / 60.0, axis=0)
@@ -57,8 +69,12 @@ def test_given_scales_are_taken_and_make_torques(currents):
     known = replace(CURRENTS, effort_scale=tuple(SCALE))
     result = identify([currents], SIX, [SIX], known)
     np.testing.assert_array_equal(result.effort_scale, SCALE)
-    torques = identify([replace(currents, effort=currents.effort * SCALE)], SIX, [SIX],
-                       IdentificationOptions(rotor_inertia=True))
+    torques = identify(
+        [replace(currents, effort=currents.effort * SCALE)],
+        SIX,
+        [SIX],
+        IdentificationOptions(rotor_inertia=True),
+    )
     np.testing.assert_allclose(result.base.theta, torques.base.theta, rtol=0.0, atol=1e-6)
     assert result.arm_score.test.whole == pytest.approx(torques.arm_score.test.whole, rel=1e-4)
 

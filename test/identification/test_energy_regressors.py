@@ -42,19 +42,28 @@ CONVENTIONS = list(Convention)
 @pytest.mark.parametrize('convention', CONVENTIONS)
 @pytest.mark.parametrize('seed', range(15))
 def test_given_a_random_arm_when_its_energies_are_linear_then_they_equal_pinocchios(
-        random_arm, convention, seed):
+    random_arm, convention, seed
+):
     arm = random_arm(seed, convention=convention)
     q, dq, _ = sample_states(arm, 5, seed)
     kinetic, potential = energy_regressors(arm, q, dq, TILTED)
     model = PinocchioModel(arm, TILTED).model
     data = model.createData()
-    expected = np.array([(pin.computeKineticEnergy(model, data, *state),
-                          pin.computePotentialEnergy(model, data, state[0]))
-                         for state in zip(q, dq)])
-    np.testing.assert_allclose(kinetic @ parameter_vector(arm), expected[:, 0],
-                               rtol=RTOL_ENERGY, atol=ATOL_ENERGY)
-    np.testing.assert_allclose(potential @ parameter_vector(arm), expected[:, 1],
-                               rtol=RTOL_ENERGY, atol=ATOL_ENERGY)
+    expected = np.array(
+        [
+            (
+                pin.computeKineticEnergy(model, data, *state),
+                pin.computePotentialEnergy(model, data, state[0]),
+            )
+            for state in zip(q, dq)
+        ]
+    )
+    np.testing.assert_allclose(
+        kinetic @ parameter_vector(arm), expected[:, 0], rtol=RTOL_ENERGY, atol=ATOL_ENERGY
+    )
+    np.testing.assert_allclose(
+        potential @ parameter_vector(arm), expected[:, 1], rtol=RTOL_ENERGY, atol=ATOL_ENERGY
+    )
 
 
 @pytest.mark.parametrize('name', ['fer', 'scemi', 'rpr'])
@@ -63,10 +72,18 @@ def test_given_a_known_arm_when_its_energies_are_linear_then_they_equal_the_lagr
     q, dq, _ = sample_states(arm, 50, 4)
     kinetic, potential = energy_regressors(arm, q, dq)
     lagrangian = LagrangianModel(arm)
-    np.testing.assert_allclose(kinetic @ parameter_vector(arm), lagrangian.kinetic_energy(q, dq),
-                               rtol=RTOL_ENERGY, atol=ATOL_ENERGY)
-    np.testing.assert_allclose(potential @ parameter_vector(arm), lagrangian.potential_energy(q),
-                               rtol=RTOL_ENERGY, atol=ATOL_ENERGY)
+    np.testing.assert_allclose(
+        kinetic @ parameter_vector(arm),
+        lagrangian.kinetic_energy(q, dq),
+        rtol=RTOL_ENERGY,
+        atol=ATOL_ENERGY,
+    )
+    np.testing.assert_allclose(
+        potential @ parameter_vector(arm),
+        lagrangian.potential_energy(q),
+        rtol=RTOL_ENERGY,
+        atol=ATOL_ENERGY,
+    )
 
 
 def test_given_the_franka_when_lagranges_equation_is_applied_then_torques_come_out():
@@ -83,8 +100,9 @@ def test_given_the_franka_when_lagranges_equation_is_applied_then_torques_come_o
 
     units = np.eye(7)
     mass = np.array([[kinetic(a + b) - kinetic(a) - kinetic(b) for b in units] for a in units])
-    slope = np.array([(potential(q + STEP * e) - potential(q - STEP * e)) / (2.0 * STEP)
-                      for e in units])
+    slope = np.array(
+        [(potential(q + STEP * e) - potential(q - STEP * e)) / (2.0 * STEP) for e in units]
+    )
     model = NewtonEulerModel(arm)
     np.testing.assert_allclose(mass, model.mass_matrix(q), rtol=0.0, atol=ATOL_ENERGY)
     np.testing.assert_allclose(slope, model.gravity(q), rtol=0.0, atol=ATOL_DIFFERENCE)
@@ -92,29 +110,34 @@ def test_given_the_franka_when_lagranges_equation_is_applied_then_torques_come_o
 
 @pytest.mark.parametrize('convention', CONVENTIONS)
 def test_given_a_link_when_moved_by_lambda_then_it_is_the_same_body_in_the_frame_before(
-        random_arm, convention):
+    random_arm, convention
+):
     for seed in range(10):
         arm = random_arm(seed, n=1, convention=convention)
         pose = arm.joint_transforms([0.7])[0]
         moved = link_step(arm, 0, 0.7).transfer.T @ link_vector(arm.links[0])
-        np.testing.assert_allclose(moved, link_vector(arm.links[0].expressed_in(pose)),
-                                   rtol=0.0, atol=ATOL_MATRIX * 10)
+        np.testing.assert_allclose(
+            moved, link_vector(arm.links[0].expressed_in(pose)), rtol=0.0, atol=ATOL_MATRIX * 10
+        )
 
 
 # The errata on eq. (2) and the appendix: the corrected form holds, the printed fails.
+
 
 def test_given_eq_2_when_the_joint_is_prismatic_then_sigma_picks_r_and_not_theta():
     # Corrected: q = (1 - sigma) theta + sigma r. Printed: sigma theta + sigma f.
     row = DHRow(a=0.1, alpha=0.4, d=0.2, theta=0.3)
     for sigma, kind in ((0, JointKind.REVOLUTE), (1, JointKind.PRISMATIC)):
-        arm = ArmDescription('one', Convention.MODIFIED, (Joint('j', kind, row),),
-                             (LinkInertia.zero(),))
+        arm = ArmDescription(
+            'one', Convention.MODIFIED, (Joint('j', kind, row),), (LinkInertia.zero(),)
+        )
         theta, r = (1 - sigma) * 0.5, sigma * 0.5
         corrected = DHRow(a=0.1, alpha=0.4, d=0.2 + r, theta=0.3 + theta)
         printed = DHRow(a=0.1, alpha=0.4, d=0.2 + sigma * 0.5, theta=0.3 + sigma * 0.5)
         pose = arm.joint_transforms([0.5])[0]
-        np.testing.assert_allclose(pose, corrected.transform(Convention.MODIFIED),
-                                   rtol=0.0, atol=ATOL_MATRIX)
+        np.testing.assert_allclose(
+            pose, corrected.transform(Convention.MODIFIED), rtol=0.0, atol=ATOL_MATRIX
+        )
         assert np.abs(pose - printed.transform(Convention.MODIFIED)).max() > 0.1
 
 
@@ -131,8 +154,18 @@ def test_given_de_7_to_9_when_the_minus_signs_are_put_back_then_the_energy_holds
     np.testing.assert_allclose(entries[6:9], corrected, rtol=0.0, atol=ATOL_ENERGY)
     np.testing.assert_allclose(
         entries[[0, 1, 2, 3, 4, 5, 9]],
-        [w[0]**2 / 2, w[0] * w[1], w[0] * w[2], w[1]**2 / 2, w[1] * w[2], w[2]**2 / 2, v @ v / 2],
-        rtol=0.0, atol=ATOL_ENERGY)
+        [
+            w[0] ** 2 / 2,
+            w[0] * w[1],
+            w[0] * w[2],
+            w[1] ** 2 / 2,
+            w[1] * w[2],
+            w[2] ** 2 / 2,
+            v @ v / 2,
+        ],
+        rtol=0.0,
+        atol=ATOL_ENERGY,
+    )
     assert np.abs(entries[6:9] - printed).max() > 0.1
 
 
@@ -161,8 +194,9 @@ def test_given_f_j_when_dq_multiplies_both_brackets_then_the_energy_holds(revolu
 def _kinetic(link, twist):
     """Return eq. (6) of one link."""
     v, w = twist[:3], twist[3:]
-    return 0.5 * (w @ link.inertia @ w + link.mass * v @ v
-                  + 2.0 * v @ np.cross(w, link.first_moment))
+    return 0.5 * (
+        w @ link.inertia @ w + link.mass * v @ v + 2.0 * v @ np.cross(w, link.first_moment)
+    )
 
 
 def _entries(twist):

@@ -30,8 +30,7 @@ DENSE = np.linspace(0.0, 10.0, 5001)
 def excitation(request):
     name, iterations = request.param
     arm = load(name)
-    return arm, optimise(ExcitationProblem(arm, LIMITS), arm.home, draws=8,
-                         iterations=iterations)
+    return arm, optimise(ExcitationProblem(arm, LIMITS), arm.home, draws=8, iterations=iterations)
 
 
 def test_given_a_few_steps_when_optimised_then_it_is_better_than_any_random_one(excitation):
@@ -49,8 +48,9 @@ def test_predicted_deviations_are_those_of_estimates_under_that_noise():
     motion = Motion(time, q, dq, ddq, q, q, np.zeros(600, dtype=int), SignalOptions())
     factors = QRFactors.of(problem.model, motion)
     # 30 samples a second for 20 s, each as good as the stated noise.
-    expected = estimate(factors, Noise(problem.noise, np.ones(7)),
-                        Pull.towards(arm, problem.model), 1.0).deviations
+    expected = estimate(
+        factors, Noise(problem.noise, np.ones(7)), Pull.towards(arm, problem.model), 1.0
+    ).deviations
     weights = Noise(problem.noise, np.ones(7)).weights
     assert (weights == 1.0 / problem.noise).all()
     np.testing.assert_allclose(problem.deviations(q, dq, ddq), expected, rtol=1e-6, atol=0.0)
@@ -59,8 +59,10 @@ def test_predicted_deviations_are_those_of_estimates_under_that_noise():
 def test_bags_that_are_given_are_complemented():
     arm = load('fer')
     problem = ExcitationProblem(arm, LIMITS)
-    first, second = (random_trajectory(problem, arm.home, 10.0, 5, np.random.default_rng(seed))
-                     for seed in (3, 4))
+    first, second = (
+        random_trajectory(problem, arm.home, 10.0, 5, np.random.default_rng(seed))
+        for seed in (3, 4)
+    )
     time = np.arange(300) / 30.0
     q, dq, ddq = first.at(time)
     motion = Motion(time, q, dq, ddq, q, q, np.zeros(300, dtype=int), SignalOptions())
@@ -102,7 +104,8 @@ def test_given_a_motion_when_judged_then_the_condition_number_is_that_of_its_sca
     rows = rows * problem.units / np.sqrt(arm.limit('effort'))[:, None]
     # The squared matrix is used, which loses half the digits of the smallest singular value.
     assert problem.condition_number(*states) == pytest.approx(
-        np.linalg.cond(rows.reshape(-1, rows.shape[-1])), rel=1e-4)
+        np.linalg.cond(rows.reshape(-1, rows.shape[-1])), rel=1e-4
+    )
 
 
 def test_given_a_table_when_raised_then_the_motion_stays_above_it():
@@ -113,8 +116,14 @@ def test_given_a_table_when_raised_then_the_motion_stays_above_it():
     assert Skeleton(arm, 0.15).height(q).min() >= 0.35
 
 
-@pytest.mark.parametrize('limits', [ExcitationLimits(table=0.5), ExcitationLimits(clearance=0.4),
-                                    ExcitationLimits(position_margin=1.0)])
+@pytest.mark.parametrize(
+    'limits',
+    [
+        ExcitationLimits(table=0.5),
+        ExcitationLimits(clearance=0.4),
+        ExcitationLimits(position_margin=1.0),
+    ],
+)
 def test_given_a_start_beyond_a_limit_when_optimised_then_it_says_so(limits):
     arm = load('fer')
     with pytest.raises(IdentificationError, match='The start pose is beyond a limit or too near'):

@@ -19,7 +19,8 @@ def test_given_the_filters_impulse_response_when_summed_then_the_inflation_is_it
     impulse[2000] = 1.0
     response = filtfilt(*butter(2, cutoff, fs=options.rate), impulse)
     assert filter_inflation(options) == pytest.approx(
-        response.sum()**2 / np.sum(response**2), rel=1e-6)
+        response.sum() ** 2 / np.sum(response**2), rel=1e-6
+    )
 
 
 def test_given_filtered_noise_when_its_correlation_is_summed_then_it_is_the_filters():
@@ -27,8 +28,12 @@ def test_given_filtered_noise_when_its_correlation_is_summed_then_it_is_the_filt
     noise = np.random.default_rng(0).standard_normal((200_000, 2))
     filtered = filtfilt(*butter(2, 3.0, fs=30.0), noise, axis=0)
     # Bartlett's weights take a few percent off; the sum itself scatters by some percent.
-    np.testing.assert_allclose(residual_inflation(lag_sums([filtered], options, 2)),
-                               filter_inflation(options), rtol=0.12, atol=0.0)
+    np.testing.assert_allclose(
+        residual_inflation(lag_sums([filtered], options, 2)),
+        filter_inflation(options),
+        rtol=0.12,
+        atol=0.0,
+    )
 
 
 def test_given_independent_samples_when_summed_then_the_inflation_is_one():

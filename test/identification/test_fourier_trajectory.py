@@ -30,15 +30,17 @@ def test_given_a_time_when_differentiated_then_velocity_and_acceleration_are_the
     before, here, after = (one.at(time + shift) for shift in (-step, 0.0, step))
     # Central differences: the error is the third derivative (some 50 rad/s^3) times h^2 / 6.
     for lower, upper in ((0, 1), (1, 2)):
-        np.testing.assert_allclose((after[lower] - before[lower]) / (2.0 * step), here[upper],
-                                   rtol=0.0, atol=1e-6)
+        np.testing.assert_allclose(
+            (after[lower] - before[lower]) / (2.0 * step), here[upper], rtol=0.0, atol=1e-6
+        )
 
 
 def test_given_coefficients_when_scaled_then_the_deflection_scales():
     one = trajectory()
     double = FourierTrajectory(START, 8.0, 2.0 * one.coefficients)
-    np.testing.assert_allclose(double.at(1.7)[0] - START, 2.0 * (one.at(1.7)[0] - START),
-                               rtol=1e-13, atol=0.0)
+    np.testing.assert_allclose(
+        double.at(1.7)[0] - START, 2.0 * (one.at(1.7)[0] - START), rtol=1e-13, atol=0.0
+    )
 
 
 def test_given_one_harmonic_or_no_period_when_made_then_it_is_refused():

@@ -14,8 +14,11 @@ def test_given_values_when_multiplied_by_the_columns_then_they_are_the_models_to
     terms = FrictionTerms(3, width=0.05)
     values, dq = rng.uniform(0.1, 1.0, 9), rng.uniform(-2.0, 2.0, (50, 3))
     np.testing.assert_allclose(
-        terms.regressor(terms.columns(dq, dq)) @ values, terms.model(values).torque(dq),
-        rtol=0.0, atol=1e-15)
+        terms.regressor(terms.columns(dq, dq)) @ values,
+        terms.model(values).torque(dq),
+        rtol=0.0,
+        atol=1e-15,
+    )
 
 
 def test_slip_columns_are_the_torque_along_the_motion():
@@ -24,15 +27,21 @@ def test_slip_columns_are_the_torque_along_the_motion():
     q = np.cumsum(rng.normal(0.0, 0.01, (200, 3)), axis=0)
     dq = rng.uniform(-0.3, 0.3, (200, 3))
     values = rng.uniform(0.1, 1.0, len(terms.names))
-    np.testing.assert_allclose(terms.regressor(terms.columns(q, dq)) @ values,
-                               terms.model(values).torque_along(q, dq), rtol=0.0, atol=1e-14)
+    np.testing.assert_allclose(
+        terms.regressor(terms.columns(q, dq)) @ values,
+        terms.model(values).torque_along(q, dq),
+        rtol=0.0,
+        atol=1e-14,
+    )
 
 
 def test_elements_that_are_not_chosen_are_left_out_of_the_model():
     terms = FrictionTerms(2, 0.01, stribeck_velocity=0.1, reaches=(0.002, 0.004, 0.3))
     chosen = terms.chosen((0.004, 0.3))
     assert [name for name, there in zip(terms.names, chosen) if not there] == [
-        'fz2mrad_1', 'fz2mrad_2']
+        'fz2mrad_1',
+        'fz2mrad_2',
+    ]
     model = terms.model(np.where(chosen, 0.5, 0.0))
     np.testing.assert_array_equal(model.reach, [0.004, 0.3])
     assert model.slip.shape == (2, 2)

@@ -36,17 +36,20 @@ def eq_20(row, x):
     """Return what YY, mZ and m of a link add to the link before (revolute), as printed."""
     yy, mz, m = x[PLACE['YY']], x[PLACE['mZ']], x[PLACE['m']]
     ca, sa, d, r = np.cos(row.alpha), np.sin(row.alpha), row.a, row.d
-    return np.array([
-        yy + 2 * r * mz + r**2 * m,
-        d * sa * mz + d * r * sa * m,
-        -d * ca * mz - d * r * ca * m,
-        ca**2 * yy + 2 * r * ca**2 * mz + (d**2 + r**2 * ca**2) * m,
-        ca * sa * yy + 2 * r * ca * sa * mz + r**2 * ca * sa * m,
-        sa**2 * yy + 2 * r * sa**2 * mz + (d**2 + r**2 * sa**2) * m,
-        d * m,
-        -sa * mz - r * sa * m,
-        ca * mz + r * ca * m,
-        m])
+    return np.array(
+        [
+            yy + 2 * r * mz + r**2 * m,
+            d * sa * mz + d * r * sa * m,
+            -d * ca * mz - d * r * ca * m,
+            ca**2 * yy + 2 * r * ca**2 * mz + (d**2 + r**2 * ca**2) * m,
+            ca * sa * yy + 2 * r * ca * sa * mz + r**2 * ca * sa * m,
+            sa**2 * yy + 2 * r * sa**2 * mz + (d**2 + r**2 * sa**2) * m,
+            d * m,
+            -sa * mz - r * sa * m,
+            ca * mz + r * ca * m,
+            m,
+        ]
+    )
 
 
 def eq_21(row, x, *, printed=False):
@@ -54,18 +57,42 @@ def eq_21(row, x, *, printed=False):
     xx, xy, xz, yy, yz, zz = x[:6]
     c, s, ca, sa = np.cos(row.theta), np.sin(row.theta), np.cos(row.alpha), np.sin(row.alpha)
     # The three first terms that the print has wrong: XYR, XZR, YZR.
-    first = ((c * s * sa, -c * s * sa, -s**2 * ca * sa) if printed else
-             (c * s * ca, c * s * sa, s**2 * ca * sa))
-    return np.array([
-        c**2 * xx + s**2 * yy - 2 * c * s * xy,
-        first[0] * xx - c * s * ca * yy + (c**2 - s**2) * ca * xy - c * sa * xz + s * sa * yz,
-        first[1] * xx - c * s * sa * yy + (c**2 - s**2) * sa * xy + c * ca * xz - s * ca * yz,
-        (s**2 * ca**2 * xx + c**2 * ca**2 * yy + sa**2 * zz + 2 * c * s * ca**2 * xy
-         - 2 * s * ca * sa * xz - 2 * c * ca * sa * yz),
-        (first[2] * xx + c**2 * ca * sa * yy - ca * sa * zz + 2 * c * s * ca * sa * xy
-         + s * (ca**2 - sa**2) * xz + c * (ca**2 - sa**2) * yz),
-        (s**2 * sa**2 * xx + c**2 * sa**2 * yy + ca**2 * zz + 2 * c * s * sa**2 * xy
-         + 2 * s * ca * sa * xz + 2 * c * ca * sa * yz)])
+    first = (
+        (c * s * sa, -c * s * sa, -(s**2) * ca * sa)
+        if printed
+        else (c * s * ca, c * s * sa, s**2 * ca * sa)
+    )
+    return np.array(
+        [
+            c**2 * xx + s**2 * yy - 2 * c * s * xy,
+            first[0] * xx - c * s * ca * yy + (c**2 - s**2) * ca * xy - c * sa * xz + s * sa * yz,
+            first[1] * xx - c * s * sa * yy + (c**2 - s**2) * sa * xy + c * ca * xz - s * ca * yz,
+            (
+                s**2 * ca**2 * xx
+                + c**2 * ca**2 * yy
+                + sa**2 * zz
+                + 2 * c * s * ca**2 * xy
+                - 2 * s * ca * sa * xz
+                - 2 * c * ca * sa * yz
+            ),
+            (
+                first[2] * xx
+                + c**2 * ca * sa * yy
+                - ca * sa * zz
+                + 2 * c * s * ca * sa * xy
+                + s * (ca**2 - sa**2) * xz
+                + c * (ca**2 - sa**2) * yz
+            ),
+            (
+                s**2 * sa**2 * xx
+                + c**2 * sa**2 * yy
+                + ca**2 * zz
+                + 2 * c * s * sa**2 * xy
+                + 2 * s * ca * sa * xz
+                + 2 * c * ca * sa * yz
+            ),
+        ]
+    )
 
 
 def last_link(kind, seed=0):
@@ -74,9 +101,12 @@ def last_link(kind, seed=0):
     # Angles at which no sine is near zero, nor near its cosine.
     rows = [DHRow(*rng.uniform((0.5, 0.3, 0.5, 0.9), (1.0, 0.6, 1.0, 1.2))) for _ in range(5)]
     kinds = [JointKind.REVOLUTE] * 4 + [kind]
-    arm = ArmDescription('general', Convention.MODIFIED,
-                         tuple(Joint(f'j{i}', k, row) for i, (k, row) in
-                               enumerate(zip(kinds, rows))), load('scemi').links[:5])
+    arm = ArmDescription(
+        'general',
+        Convention.MODIFIED,
+        tuple(Joint(f'j{i}', k, row) for i, (k, row) in enumerate(zip(kinds, rows))),
+        load('scemi').links[:5],
+    )
     found, _ = eliminations(arm, np.array([TILTED]), rotor_inertia=False)
     assert found[-1].general
     return arm, found[-1].step, rng.uniform(0.5, 1.0, 10)
@@ -93,11 +123,13 @@ def is_regrouping_free_of_torque(arm, x, within, onto):
 
 # --- (20), (21), (22)
 
+
 def test_given_a_revolute_link_when_regrouped_then_eq_20_holds():
     arm, found, x = last_link(JointKind.REVOLUTE)
     assert [LINK_SYMBOLS[place] for place in found.places] == ['YY', 'mZ', 'm']
-    np.testing.assert_allclose(found.onto @ x[list(found.places)], eq_20(arm.joints[-1].row, x),
-                               rtol=0.0, atol=ATOL)
+    np.testing.assert_allclose(
+        found.onto @ x[list(found.places)], eq_20(arm.joints[-1].row, x), rtol=0.0, atol=ATOL
+    )
 
 
 def test_given_eq_20s_first_line_when_it_is_of_link_j_then_it_holds():
@@ -107,8 +139,9 @@ def test_given_eq_20s_first_line_when_it_is_of_link_j_then_it_holds():
     onto = eq_20(arm.joints[-1].row, x)
     corrected = np.zeros(10)
     corrected[[PLACE['XX'], yy, mz, m]] = x[yy], x[yy], x[mz], x[m]
-    np.testing.assert_allclose(found.within @ x[list(found.places)], corrected,
-                               rtol=0.0, atol=ATOL)
+    np.testing.assert_allclose(
+        found.within @ x[list(found.places)], corrected, rtol=0.0, atol=ATOL
+    )
     assert is_regrouping_free_of_torque(arm, x, corrected, onto)
     # As printed, link j's XX stays, and XX_{j-1} becomes XX_j - YY_j.
     printed_within = np.where(np.arange(10) == PLACE['XX'], 0.0, corrected)
@@ -129,7 +162,8 @@ def test_given_eq_21_when_its_three_first_terms_are_corrected_then_it_holds():
     tensor = np.append(x[:6], np.zeros(4))
     assert is_regrouping_free_of_torque(arm, x, tensor, np.append(eq_21(row, x), np.zeros(4)))
     assert not is_regrouping_free_of_torque(
-        arm, x, tensor, np.append(eq_21(row, x, printed=True), np.zeros(4)))
+        arm, x, tensor, np.append(eq_21(row, x, printed=True), np.zeros(4))
+    )
 
 
 def test_given_eq_22_when_j_is_turned_from_both_sides_then_it_is_eq_21():
@@ -140,9 +174,13 @@ def test_given_eq_22_when_j_is_turned_from_both_sides_then_it_is_eq_21():
     turn = row.transform(Convention.MODIFIED)[:3, :3]
     tensor = link_from_vector(x).inertia
     elements = eq_21(row, x)
-    expected = np.array([[elements[0], elements[1], elements[2]],
-                         [elements[1], elements[3], elements[4]],
-                         [elements[2], elements[4], elements[5]]])
+    expected = np.array(
+        [
+            [elements[0], elements[1], elements[2]],
+            [elements[1], elements[3], elements[4]],
+            [elements[2], elements[4], elements[5]],
+        ]
+    )
     np.testing.assert_allclose(turn @ tensor @ turn.T, expected, rtol=0.0, atol=ATOL)
     inverse = np.linalg.inv(tensor)
     for printed in (turn @ tensor, inverse @ turn @ tensor @ inverse @ turn):
@@ -151,10 +189,14 @@ def test_given_eq_22_when_j_is_turned_from_both_sides_then_it_is_eq_21():
 
 # --- (23) and the theorems
 
+
 def test_given_an_arm_of_only_a_slide_when_bounded_then_the_corrected_bound_holds():
     # Printed: 7 n_r + 4 n_t - 3 - sigma_1, with sigma = 1 for a prismatic joint: one too few here.
-    slide = replace(load('scemi'), joints=(Joint('slide', JointKind.PRISMATIC, DHRow()),),
-                    links=load('scemi').links[:1])
+    slide = replace(
+        load('scemi'),
+        joints=(Joint('slide', JointKind.PRISMATIC, DHRow()),),
+        links=load('scemi').links[:1],
+    )
     count = numerical_base_parameters(slide).rank
     assert count == 1 <= upper_bound(slide)
     assert count > 7 * 0 + 4 * 1 - 3 - 1
@@ -166,7 +208,8 @@ def test_given_seven_revolute_joints_when_bounded_then_tilted_gravity_reaches_it
 
 
 def test_given_theorem_1s_condition_for_every_combination_when_applied_then_20_and_21_are_all(
-        random_arm):
+    random_arm,
+):
     usual = {JointKind.REVOLUTE: ('YY', 'mZ', 'm'), JointKind.PRISMATIC: LINK_SYMBOLS[:6]}
     seen = 0
     for seed in range(60):
@@ -183,9 +226,12 @@ def skew_slides():
     """Return a turntable with two slides on it, none along another or along the turntable."""
     rows = (DHRow(), DHRow(a=0.3, alpha=0.6, theta=0.5), DHRow(a=0.2, alpha=0.8, theta=0.4))
     kinds = (JointKind.REVOLUTE, JointKind.PRISMATIC, JointKind.PRISMATIC)
-    return ArmDescription('slides', Convention.MODIFIED,
-                          tuple(Joint(f'j{i}', kind, row) for i, (kind, row) in
-                                enumerate(zip(kinds, rows))), load('scemi').links[:3])
+    return ArmDescription(
+        'slides',
+        Convention.MODIFIED,
+        tuple(Joint(f'j{i}', kind, row) for i, (kind, row) in enumerate(zip(kinds, rows))),
+        load('scemi').links[:3],
+    )
 
 
 def test_given_theorem_1_as_printed_when_a_combination_is_idle_then_21_does_not_find_all():
@@ -209,8 +255,13 @@ def test_given_theorem_2_when_a_parameter_goes_then_the_link_before_takes_it(ran
         kept = base_parameters(arm, TILTED).columns
         for link in range(1, 4):
             own = [10 * link + k for k in range(10)]
-            near = columns[:, [*range(10 * (link - 1), 10 * link),
-                               *(column for column in own if column in kept)]]
+            near = columns[
+                :,
+                [
+                    *range(10 * (link - 1), 10 * link),
+                    *(column for column in own if column in kept),
+                ],
+            ]
             for place in (column for column in own if column not in kept):
                 fit, *_ = np.linalg.lstsq(near, columns[:, place], rcond=None)
                 np.testing.assert_allclose(near @ fit, columns[:, place], rtol=0.0, atol=1e-9)
@@ -229,7 +280,16 @@ def test_given_theorem_4_when_joint_1_slides_then_only_its_mass_has_an_effect(ra
     for seed in range(20):
         arm = random_arm(seed, n=3, kinds='PRR')
         assert no_effect_of_link_1(arm, TILTED) == {
-            'XX_1', 'XY_1', 'XZ_1', 'YY_1', 'YZ_1', 'ZZ_1', 'mX_1', 'mY_1', 'mZ_1'}
+            'XX_1',
+            'XY_1',
+            'XZ_1',
+            'YY_1',
+            'YZ_1',
+            'ZZ_1',
+            'mX_1',
+            'mY_1',
+            'mZ_1',
+        }
 
 
 def no_effect_of_link_1(arm, gravity):
@@ -258,6 +318,7 @@ D3, RL4 = 0.5, 0.4
 
 def scemi_relations(*, printed):
     """Return every parameter of the example as {standard parameter: coefficient}."""
+
     def masses(first):
         return {f'm_{j}': 1.0 for j in range(first, 7)}
 
@@ -276,8 +337,9 @@ def scemi_relations(*, printed):
     yy_3 = {} if printed else one('YY_3')  # the print loses YY_3 in YYR_2
     regrouped = {
         'ZZR_1': plus((1, one('ZZ_1')), (1, one('YY_2')), (1, yy_3), (1, at_3)),
-        'XXR_2': plus((1, one('XX_2')), (1, one('YY_3')), (-1, one('YY_2')), (-1, yy_3),
-                      (-1, at_3)),
+        'XXR_2': plus(
+            (1, one('XX_2')), (1, one('YY_3')), (-1, one('YY_2')), (-1, yy_3), (-1, at_3)
+        ),
         'XZR_2': plus((1, one('XZ_2')), (-D3, one('mZ_3'))),
         'ZZR_2': plus((1, one('ZZ_2')), (1, at_3)),
         'mXR_2': plus((1, one('mX_2')), (D3, masses(3))),
@@ -292,14 +354,18 @@ def scemi_relations(*, printed):
         'mYR_5': plus((1, one('mY_5')), (1, one('mZ_6'))),
         'XXR_6': plus((1, one('XX_6')), (-1, one('YY_6'))),
     }
-    alone = ('XY_2 YZ_2 mY_2 XY_3 XZ_3 YZ_3 mX_3 XY_4 XZ_4 YZ_4 mX_4 XY_5 XZ_5 YZ_5 mX_5 '
-             'XY_6 XZ_6 YZ_6 ZZ_6 mX_6 mY_6').split()
+    alone = (
+        'XY_2 YZ_2 mY_2 XY_3 XZ_3 YZ_3 mX_3 XY_4 XZ_4 YZ_4 mX_4 XY_5 XZ_5 YZ_5 mX_5 '
+        'XY_6 XZ_6 YZ_6 ZZ_6 mX_6 mY_6'
+    ).split()
     return {**regrouped, **{name: one(name) for name in alone}}
 
 
 def test_given_scemi_when_regrouped_then_every_corrected_relation_of_the_example_holds():
-    found = {relation.name: {name: weight for weight, name in relation.terms}
-             for relation in base_parameters(load('scemi')).relations}
+    found = {
+        relation.name: {name: weight for weight, name in relation.terms}
+        for relation in base_parameters(load('scemi')).relations
+    }
     expected = scemi_relations(printed=False)
     assert found.keys() == expected.keys()
     for name, terms in expected.items():
@@ -309,8 +375,14 @@ def test_given_scemi_when_regrouped_then_every_corrected_relation_of_the_example
 def test_given_scemi_as_printed_when_regrouped_then_torques_differ_and_corrected_they_agree():
     arm = load('scemi')
     states = sample_states(arm, 20, 0)
-    X = dict(zip(parameter_names(6), np.concatenate([
-        link.parameters()[[4, 5, 6, 7, 8, 9, 1, 2, 3, 0]] for link in arm.links])))
+    X = dict(
+        zip(
+            parameter_names(6),
+            np.concatenate(
+                [link.parameters()[[4, 5, 6, 7, 8, 9, 1, 2, 3, 0]] for link in arm.links]
+            ),
+        )
+    )
     columns = torque_regressor(arm, *states)
     expected = columns @ np.array(list(X.values()))
 
@@ -321,18 +393,21 @@ def test_given_scemi_as_printed_when_regrouped_then_torques_differ_and_corrected
             regrouped[place] = sum(weight * X[term] for term, weight in terms.items())
         return columns @ regrouped
 
-    np.testing.assert_allclose(torque(scemi_relations(printed=False)), expected,
-                               rtol=0.0, atol=1e-10)
+    np.testing.assert_allclose(
+        torque(scemi_relations(printed=False)), expected, rtol=0.0, atol=1e-10
+    )
     assert np.abs(torque(scemi_relations(printed=True)) - expected).max() > 0.1  # N m
 
 
 def test_given_scemis_step_a_when_it_is_done_then_the_same_eleven_have_no_effect():
     found = base_parameters(load('scemi'))
     assert [found.standard_names[k] for k in found.no_effect] == (
-        'XX_1 XY_1 XZ_1 YY_1 YZ_1 mX_1 mY_1 mZ_1 m_1 mZ_2 m_2').split()
+        'XX_1 XY_1 XZ_1 YY_1 YZ_1 mX_1 mY_1 mZ_1 m_1 mZ_2 m_2'
+    ).split()
 
 
 def test_given_scemi_without_gravity_when_found_then_step_a_grows_by_the_first_moments_of_link_2():
-    lost = (set(base_parameters(load('scemi')).names)
-            - set(base_parameters(load('scemi'), NO_GRAVITY).names))
+    lost = set(base_parameters(load('scemi')).names) - set(
+        base_parameters(load('scemi'), NO_GRAVITY).names
+    )
     assert len(lost) == 2

@@ -59,8 +59,13 @@ def noisy():
         rng = np.random.default_rng(seed)
         true = NOMINAL.with_twist_corrections(SIZE * rng.normal(size=(8, 6)))
         q = positions(NOMINAL, 60, rng)
-        result = calibrate(NOMINAL, q, measured(true, q, rng), rotation_deviation=ROTATION,
-                           translation_deviation=TRANSLATION)
+        result = calibrate(
+            NOMINAL,
+            q,
+            measured(true, q, rng),
+            rotation_deviation=ROTATION,
+            translation_deviation=TRANSLATION,
+        )
         results.append((result, tree_distance(result, true)))
     return results
 
@@ -95,19 +100,26 @@ def test_given_exact_poses_when_calibrated_then_the_arm_comes_back_exactly(nomin
     rng = np.random.default_rng(7)
     true = nominal.with_twist_corrections(SIZE * rng.normal(size=(nominal.n + 1, 6)))
     q = positions(nominal, 60, rng)
-    result = calibrate(nominal, q, flange_poses(true, q), rotation_deviation=ROTATION,
-                       translation_deviation=TRANSLATION)
+    result = calibrate(
+        nominal,
+        q,
+        flange_poses(true, q),
+        rotation_deviation=ROTATION,
+        translation_deviation=TRANSLATION,
+    )
     revolute = int((np.abs(nominal.twists[:, 3:]).max(axis=1) > 0.5).sum())
     assert result.basis.shape[1] == 4 * revolute + 2 * (nominal.n - revolute) + 6
     # Twists meet as far as the steps are taken: 1e-10, times the poses' conditioning of 1e2.
     np.testing.assert_allclose(tree_distance(result, true), 0.0, rtol=0.0, atol=1e-8)
     held_out = positions(nominal, 20, rng)
-    np.testing.assert_allclose(flange_poses(result.tree, held_out), flange_poses(true, held_out),
-                               rtol=0.0, atol=1e-9)
+    np.testing.assert_allclose(
+        flange_poses(result.tree, held_out), flange_poses(true, held_out), rtol=0.0, atol=1e-9
+    )
     v, omega = result.tree.twists[:, :3], result.tree.twists[:, 3:]
     turning = np.abs(omega).max(axis=1) > 0.5
-    np.testing.assert_allclose(np.linalg.norm(np.where(turning[:, None], omega, v), axis=1), 1.0,
-                               rtol=0.0, atol=1e-12)
+    np.testing.assert_allclose(
+        np.linalg.norm(np.where(turning[:, None], omega, v), axis=1), 1.0, rtol=0.0, atol=1e-12
+    )
     np.testing.assert_allclose((omega * v).sum(axis=1), 0.0, rtol=0.0, atol=1e-12)
 
 
@@ -116,12 +128,20 @@ def test_given_encoder_offsets_and_a_turned_base_when_calibrated_then_the_poses_
     rng = np.random.default_rng(8)
     q, offsets = positions(NOMINAL, 60, rng), 0.01 * rng.normal(size=7)
     base = exp6(0.01 * rng.normal(size=6))
-    result = calibrate(NOMINAL, q, base @ flange_poses(NOMINAL, q + offsets),
-                       rotation_deviation=ROTATION, translation_deviation=TRANSLATION)
+    result = calibrate(
+        NOMINAL,
+        q,
+        base @ flange_poses(NOMINAL, q + offsets),
+        rotation_deviation=ROTATION,
+        translation_deviation=TRANSLATION,
+    )
     held_out = positions(NOMINAL, 20, rng)
-    np.testing.assert_allclose(flange_poses(result.tree, held_out),
-                               base @ flange_poses(NOMINAL, held_out + offsets),
-                               rtol=0.0, atol=1e-9)
+    np.testing.assert_allclose(
+        flange_poses(result.tree, held_out),
+        base @ flange_poses(NOMINAL, held_out + offsets),
+        rtol=0.0,
+        atol=1e-9,
+    )
 
 
 def test_given_gauge_directions_when_applied_then_no_pose_changes():
@@ -133,40 +153,55 @@ def test_given_gauge_directions_when_applied_then_no_pose_changes():
         eta -= basis @ (basis.T @ eta)
         q = positions(tree, 5, rng)
         moved = tree.with_twist_corrections(eta.reshape(-1, 6))
-        np.testing.assert_allclose(flange_poses(moved, q), flange_poses(tree, q), rtol=0.0,
-                                   atol=1e-13)
+        np.testing.assert_allclose(
+            flange_poses(moved, q), flange_poses(tree, q), rtol=0.0, atol=1e-13
+        )
 
 
 def test_given_a_calibration_when_its_gauge_is_asked_for_then_each_joint_is_told():
     rng = np.random.default_rng(10)
     q = positions(RPR, 40, rng)
-    result = calibrate(RPR, q, flange_poses(RPR, q), rotation_deviation=1.0,
-                       translation_deviation=1.0)
+    result = calibrate(
+        RPR, q, flange_poses(RPR, q), rotation_deviation=1.0, translation_deviation=1.0
+    )
     assert [line.split(': ')[1] for line in result.gauge] == [
         'a turn of its axis about itself and a shift along itself change nothing',
         'a turn about its direction and any shift change nothing',
-        'a turn of its axis about itself and a shift along itself change nothing']
+        'a turn of its axis about itself and a shift along itself change nothing',
+    ]
 
 
 def test_given_a_joint_that_never_moves_when_calibrated_then_it_is_named():
     q = positions(NOMINAL, 50, np.random.default_rng(11))
     q[:, 2] = 0.4
     with pytest.raises(CalibrationError, match=r'leave \d+ combination\(s\).*fer_joint3'):
-        calibrate(NOMINAL, q, flange_poses(NOMINAL, q), rotation_deviation=1.0,
-                  translation_deviation=1.0)
+        calibrate(
+            NOMINAL, q, flange_poses(NOMINAL, q), rotation_deviation=1.0, translation_deviation=1.0
+        )
 
 
-@pytest.mark.parametrize(('count', 'change', 'message'), [
-    (5, {}, r'5 poses give 30 numbers for 34 unknowns; record at least 6 poses'),
-    (50, {'rotation_deviation': 0.0}, 'deviations of the measurement must be positive'),
-    (50, {'poses': np.tile(np.eye(4), (3, 1, 1))},
-     r'poses \(3, 4, 4\); expected \(N, 7\) and \(N, 4, 4\)'),
-])
+@pytest.mark.parametrize(
+    ('count', 'change', 'message'),
+    [
+        (5, {}, r'5 poses give 30 numbers for 34 unknowns; record at least 6 poses'),
+        (50, {'rotation_deviation': 0.0}, 'deviations of the measurement must be positive'),
+        (
+            50,
+            {'poses': np.tile(np.eye(4), (3, 1, 1))},
+            r'poses \(3, 4, 4\); expected \(N, 7\) and \(N, 4, 4\)',
+        ),
+    ],
+)
 def test_given_unfit_input_when_calibrated_then_the_message_says_what_to_mend(
-        count, change, message):
+    count, change, message
+):
     q = positions(NOMINAL, count, np.random.default_rng(12))
-    arguments = {'poses': flange_poses(NOMINAL, q), 'rotation_deviation': 1.0,
-                 'translation_deviation': 1.0, **change}
+    arguments = {
+        'poses': flange_poses(NOMINAL, q),
+        'rotation_deviation': 1.0,
+        'translation_deviation': 1.0,
+        **change,
+    }
     with pytest.raises(CalibrationError, match=message):
         calibrate(NOMINAL, q, **arguments)
 
@@ -183,5 +218,10 @@ def test_given_a_pose_that_is_none_when_calibrated_then_it_is_named(fault):
 def test_given_reversed_joints_when_calibrated_then_frames_and_order_are_suspected():
     q = positions(NOMINAL, 50, np.random.default_rng(13))
     with pytest.raises(CalibrationError, match='check the order of the joints'):
-        calibrate(NOMINAL, q[:, ::-1], flange_poses(NOMINAL, q), rotation_deviation=1.0,
-                  translation_deviation=1.0)
+        calibrate(
+            NOMINAL,
+            q[:, ::-1],
+            flange_poses(NOMINAL, q),
+            rotation_deviation=1.0,
+            translation_deviation=1.0,
+        )

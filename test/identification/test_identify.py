@@ -60,18 +60,28 @@ def halves(motion):
 def motions(fer_recording_path, fer_1khz_recording_path):
     """Return both real recordings, prepared at 3 Hz and at 5 Hz."""
     bags = {'slow': fer_recording_path, 'fast': fer_1khz_recording_path}
-    return {(name, cutoff): prepared(read_recording(bag, FER.joint_names), cutoff=cutoff)
-            for name, bag in bags.items() for cutoff in (3.0, 5.0)}
+    return {
+        (name, cutoff): prepared(read_recording(bag, FER.joint_names), cutoff=cutoff)
+        for name, bag in bags.items()
+        for cutoff in (3.0, 5.0)
+    }
 
 
 # Measured: 0.358 and 0.207 with friction, 0.882 and 0.879 without; gaz2019 0.484 and 0.486, 0.997
 # and 1.086. The bounds are what was asked for before it was built.
-@pytest.mark.parametrize(('name', 'bound', 'published', 'rigid'), [
-    ('slow', 0.365, 0.484, 0.997), ('fast', 0.21, 0.486, 1.086)])
+@pytest.mark.parametrize(
+    ('name', 'bound', 'published', 'rigid'),
+    [('slow', 0.365, 0.484, 0.997), ('fast', 0.21, 0.486, 1.086)],
+)
 def test_unseen_half_of_a_real_arm_is_predicted(motions, name, bound, published, rigid):
     first, second = halves(motions[name, 3.0])
-    result = identify(first, FER, [FER], tests=second, other_cutoffs={
-        5.0: [half for both in halves(motions[name, 5.0]) for half in both]})
+    result = identify(
+        first,
+        FER,
+        [FER],
+        tests=second,
+        other_cutoffs={5.0: [half for both in halves(motions[name, 5.0]) for half in both]},
+    )
     scores = scores_of(result)
     assert scores['gaz2019, none'].test.whole == pytest.approx(published, abs=3e-3)
     assert scores['gaz2019, none'].test_rigid.whole == pytest.approx(rigid, abs=2e-3)
@@ -90,8 +100,9 @@ def test_stretches_of_a_real_arm_left_out_in_turn_are_predicted(motions, name):
     assert len(own.parts) == 5
     assert own.test.whole < {'slow': 0.385, 'fast': 0.21}[name]
     assert result.verdict.better
-    assert result.verdict.gain == pytest.approx(np.mean(
-        [theirs.error - ours.error for ours, theirs in zip(own.parts, published.parts)]))
+    assert result.verdict.gain == pytest.approx(
+        np.mean([theirs.error - ours.error for ours, theirs in zip(own.parts, published.parts)])
+    )
     assert 0.0 < result.verdict.spread < result.verdict.gain
     # The file is fitted to all of it, which the stretches were not.
     assert own.train.whole < own.test.whole
@@ -101,8 +112,10 @@ def test_stretches_of_a_real_arm_left_out_in_turn_are_predicted(motions, name):
 def test_the_arm_predicts_what_its_score_says(motions, fer_1khz_recording_path):
     result = identify([motions['fast', 3.0]], FER, [FER])
     # The score comes from r_factors; the arm's own model on the recording says the same.
-    motion = prepare(read_recording(fer_1khz_recording_path, FER.joint_names),
-                     columns=friction_column(result.arm.friction))
+    motion = prepare(
+        read_recording(fer_1khz_recording_path, FER.joint_names),
+        columns=friction_column(result.arm.friction),
+    )
     direct = fit(result.arm, motion)
     assert direct.whole.whole == pytest.approx(result.arm_score.train.whole, rel=1e-9)
     assert isinstance(result.arm.friction, MaxwellSlipFriction)
@@ -119,11 +132,13 @@ def test_links_of_a_real_arm_stay_where_and_what_they_are(motions):
 
 
 def test_two_arms_in_one_call_are_said_to_contradict(motions):
-    result = identify([motions['fast', 3.0], motions['slow', 3.0]], FER, [FER],
-                      names=['mine', 'theirs'])
+    result = identify(
+        [motions['fast', 3.0], motions['slow', 3.0]], FER, [FER], names=['mine', 'theirs']
+    )
     assert len(result.contradictions) == 1
-    assert result.contradictions[0].startswith('mine and theirs contradict each other: fitted '
-                                               'together they leave 0.484 N m')
+    assert result.contradictions[0].startswith(
+        'mine and theirs contradict each other: fitted together they leave 0.484 N m'
+    )
     assert [name for name, _ in result.bags] == ['mine', 'theirs']
 
 
@@ -143,8 +158,12 @@ def test_the_bag_with_another_load_is_named_among_several():
 
 def test_a_rich_motion_beats_a_wrong_start(simulate):
     truth = drawn_around(load('fer', hand='franka_hand'), 0)
-    motions = [prepared(simulate(truth, duration=40.0, friction=FRICTION, noise=0.2, rate=100.0,
-                                 seed=seed)) for seed in (0, 1)]
+    motions = [
+        prepared(
+            simulate(truth, duration=40.0, friction=FRICTION, noise=0.2, rate=100.0, seed=seed)
+        )
+        for seed in (0, 1)
+    ]
     result = identify(motions, FER, [FER])
     # White noise in a 3 Hz band of 50 Hz.
     noise_alone = 0.2 * np.sqrt(7.0 * 3.0 / 50.0)
@@ -212,14 +231,21 @@ def test_an_arm_like_the_published_set_is_not_called_better():
 def test_a_hand_that_was_not_named_is_refused():
     recordings, _ = runs(7)
     bare = load('fr3', hand='none')
-    candidates = [load('fr3', name, hand=hand) for name in available_sets('fr3')
-                  for hand in ('none', *available_hands())]
-    with pytest.raises(IdentificationError, match=r'^mine: A hand seems to be on: .* but no hand '
-                       r'was named\. Name what is mounted with --hand'):
+    candidates = [
+        load('fr3', name, hand=hand)
+        for name in available_sets('fr3')
+        for hand in ('none', *available_hands())
+    ]
+    with pytest.raises(
+        IdentificationError,
+        match=r'^mine: A hand seems to be on: .* but no hand '
+        r'was named\. Name what is mounted with --hand',
+    ):
         identify(recordings, bare, [bare], hands=candidates, names=['mine', 'b', 'c'])
     identify(recordings[:1], FR3, [FR3], hands=candidates)
-    taken = identify(recordings[:1], bare, [bare], IdentificationOptions(anyway=True),
-                     hands=candidates)
+    taken = identify(
+        recordings[:1], bare, [bare], IdentificationOptions(anyway=True), hands=candidates
+    )
     assert 'A hand seems to be on' in taken.remarks[0]
 
 
@@ -227,16 +253,20 @@ def test_a_hand_that_is_not_there_is_refused():
     friction = drawn_friction(FR3, 8)
     recording = slow_work(drawn_around(load('fr3', hand='none'), 8), friction, 8)
     candidates = [load('fr3', hand=hand) for hand in ('none', *available_hands())]
-    with pytest.raises(IdentificationError, match=r'No hand seems to be on: .* but '
-                       r'franka_hand was named'):
+    with pytest.raises(
+        IdentificationError,
+        match=r'No hand seems to be on: .* but '
+        r'franka_hand was named',
+    ):
         identify([recording], FR3, [FR3], hands=candidates)
 
 
 def test_unseen_bags_decide_and_the_file_is_fitted_to_all():
     recordings, _ = runs(9)
     options = IdentificationOptions(strength=100.0)
-    learnt = identify(recordings[:2], FR3, [FR3], options, tests=recordings[2:],
-                      names=['a', 'b', 'unseen'])
+    learnt = identify(
+        recordings[:2], FR3, [FR3], options, tests=recordings[2:], names=['a', 'b', 'unseen']
+    )
     every = identify(recordings, FR3, [FR3], options)
     assert all(part.name.startswith('unseen, stretch') for part in learnt.arm_score.parts)
     # What is learnt from all three does not depend on which of them was unseen before, but for
@@ -259,8 +289,10 @@ def test_sigmoid_friction_is_fitted_and_judged_when_asked_for(simulate):
     result = identify([recording], FER, [FER], options=IdentificationOptions(friction='sigmoid'))
     assert isinstance(result.arm.friction, SigmoidFriction)
     # Offsets are shared with gravity and the filter rounds off the turn; the swing is left.
-    swing = [friction.torque(np.full(7, 0.8)) - friction.torque(np.full(7, -0.8))
-             for friction in (result.arm.friction, FER.friction)]
+    swing = [
+        friction.torque(np.full(7, 0.8)) - friction.torque(np.full(7, -0.8))
+        for friction in (result.arm.friction, FER.friction)
+    ]
     np.testing.assert_allclose(swing[0], swing[1], rtol=0.1, atol=0.03)
     assert result.arm_score.name == 'consistent, sigmoid friction'
     direct = fit(result.arm, prepare(recording))
@@ -269,8 +301,10 @@ def test_sigmoid_friction_is_fitted_and_judged_when_asked_for(simulate):
 
 
 def test_an_unknown_friction_is_answered_with_those_there_are():
-    with pytest.raises(IdentificationError, match="no friction 'none'; choose maxwell_slip, "
-                       'viscous_coulomb or sigmoid'):
+    with pytest.raises(
+        IdentificationError,
+        match="no friction 'none'; choose maxwell_slip, viscous_coulomb or sigmoid",
+    ):
         IdentificationOptions(friction='none')
 
 
@@ -287,10 +321,14 @@ def test_bias_from_encoder_noise_is_reported_beside(simulate):
 
 def test_a_still_arm_is_told_what_would_help(simulate):
     recording = simulate(FER)
-    still = replace(recording, q=np.tile(FER.home, (len(recording), 1)),
-                    dq=np.zeros_like(recording.dq))
-    with pytest.raises(IdentificationError, match=r'depends on mX_2, .* alone\. The other 31 base '
-                       r'parameters \(ZZR_1, .* turns every joint to and fro'):
+    still = replace(
+        recording, q=np.tile(FER.home, (len(recording), 1)), dq=np.zeros_like(recording.dq)
+    )
+    with pytest.raises(
+        IdentificationError,
+        match=r'depends on mX_2, .* alone\. The other 31 base '
+        r'parameters \(ZZR_1, .* turns every joint to and fro',
+    ):
         identify([still], FER)
 
 
@@ -300,6 +338,8 @@ def test_nothing_or_unlike_preparations_are_refused(simulate):
     recording = simulate(FER)
     with pytest.raises(IdentificationError, match='were not prepared alike'):
         identify([prepared(recording), prepared(recording, cutoff=5.0)], FER)
-    with pytest.raises(IdentificationError, match='Maxwell-slip friction is integrated over the '
-                       'recorded positions: prepare'):
+    with pytest.raises(
+        IdentificationError,
+        match='Maxwell-slip friction is integrated over the recorded positions: prepare',
+    ):
         identify([prepare(recording)], FER)

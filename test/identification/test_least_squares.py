@@ -28,12 +28,17 @@ FER = load('fer')
 # Wide enough that the low-pass passes Coulomb friction's turns; sharper ones are a model error,
 # which deviations of noise cannot cover.
 WIDTH = 0.3
-FRICTION = ViscousCoulombFriction(np.linspace(0.2, 0.5, 7), np.linspace(0.4, 0.2, 7),
-                                  np.full(7, 0.02), WIDTH)
+FRICTION = ViscousCoulombFriction(
+    np.linspace(0.2, 0.5, 7), np.linspace(0.4, 0.2, 7), np.full(7, 0.02), WIDTH
+)
 MODEL = TorqueModel.of(FER, width=WIDTH)
 PULL = Pull.towards(FER, MODEL)
-TRUTH = np.concatenate([MODEL.base.values(FER), np.stack(
-    [FRICTION.viscous, FRICTION.coulomb, FRICTION.offset], axis=1).ravel()])
+TRUTH = np.concatenate(
+    [
+        MODEL.base.values(FER),
+        np.stack([FRICTION.viscous, FRICTION.coulomb, FRICTION.offset], axis=1).ravel(),
+    ]
+)
 OPTIONS = SignalOptions(cutoff=5.0)
 NOISE_NM = np.array([0.5, 0.5, 0.5, 0.5, 0.2, 0.2, 0.2])
 
@@ -72,15 +77,17 @@ class Repeated:
 
 
 def test_given_torque_noise_behind_the_filter_when_estimated_then_three_sigma_cover_the_truth(
-        simulate):
+    simulate,
+):
     recording = simulate(FER, duration=60.0, friction=FRICTION, seed=3)
     repeated = Repeated(prepare(recording, OPTIONS))
     inflation = np.full(7, filter_inflation(OPTIONS))
     rng = np.random.default_rng(0)
     scores = []
     for _ in range(40):
-        noisy = replace(recording, effort=recording.effort
-                        + NOISE_NM * rng.standard_normal(recording.q.shape))
+        noisy = replace(
+            recording, effort=recording.effort + NOISE_NM * rng.standard_normal(recording.q.shape)
+        )
         factors = repeated.factors(prepare(noisy, OPTIONS).effort)
         result = estimate(factors, find_noise(factors, PULL, inflation), PULL, 0.0)
         scores.append((result.theta - TRUTH) / result.deviations)
@@ -106,8 +113,10 @@ def test_given_encoder_noise_when_identified_then_the_predicted_bias_is_the_real
         found = []
         for _ in range(10):
             noisy = replace(
-                recording, q=recording.q + 1e-4 * rng.standard_normal(recording.q.shape),
-                dq=recording.dq + velocity_noise * rng.standard_normal(recording.q.shape))
+                recording,
+                q=recording.q + 1e-4 * rng.standard_normal(recording.q.shape),
+                dq=recording.dq + velocity_noise * rng.standard_normal(recording.q.shape),
+            )
             factors = QRFactors.of(MODEL, prepare(noisy, OPTIONS))
             found.append(estimate(factors, noise, PULL, 0.0).theta)
         return np.mean(found, axis=0)
@@ -133,8 +142,9 @@ def test_given_a_pull_when_stronger_then_parameters_go_from_the_datas_to_the_sta
     distances = [away(strength) for strength in (1e-6, 1e8, 1e11, 1e14, 1e20)]
     assert distances == sorted(distances)
     assert distances[0] < 1e-4
-    np.testing.assert_allclose(estimate(factors, noise, pull, 1e20).theta[:b], pull.center[:b],
-                               rtol=0.0, atol=1e-4)
+    np.testing.assert_allclose(
+        estimate(factors, noise, pull, 1e20).theta[:b], pull.center[:b], rtol=0.0, atol=1e-4
+    )
 
 
 def test_given_a_joint_that_rests_when_estimated_without_pull_then_it_is_refused(simulate):
@@ -146,9 +156,12 @@ def test_given_a_joint_that_rests_when_estimated_without_pull_then_it_is_refused
     noise = Noise(np.ones(7), np.ones(7))
     with pytest.raises(IdentificationError, match='No torque of this motion depends on ZZR_1'):
         estimate(factors, noise, PULL, 0.0)
-    one_joint = replace(motion, q=np.where(np.arange(7) == 3, motion.q, q),
-                        dq=np.where(np.arange(7) == 3, motion.dq, 0.0) + 1e-9,
-                        ddq=np.where(np.arange(7) == 3, motion.ddq, 0.0) + 1e-9)
+    one_joint = replace(
+        motion,
+        q=np.where(np.arange(7) == 3, motion.q, q),
+        dq=np.where(np.arange(7) == 3, motion.dq, 0.0) + 1e-9,
+        ddq=np.where(np.arange(7) == 3, motion.ddq, 0.0) + 1e-9,
+    )
     with pytest.raises(IdentificationError, match='does not tell all 64 parameters apart'):
         estimate(QRFactors.of(MODEL, one_joint), noise, PULL, 0.0)
 
@@ -156,8 +169,9 @@ def test_given_a_joint_that_rests_when_estimated_without_pull_then_it_is_refused
 def test_given_noise_of_each_joint_when_found_then_it_is_that_of_the_filtered_effort(simulate):
     recording = simulate(FER, duration=120.0, friction=FRICTION)
     rng = np.random.default_rng(5)
-    noisy = replace(recording, effort=recording.effort
-                    + NOISE_NM * rng.standard_normal(recording.q.shape))
+    noisy = replace(
+        recording, effort=recording.effort + NOISE_NM * rng.standard_normal(recording.q.shape)
+    )
     inflation = filter_inflation(OPTIONS)
     factors = QRFactors.of(MODEL, prepare(noisy, OPTIONS))
     found = find_noise(factors, PULL, np.full(7, inflation))
@@ -167,8 +181,11 @@ def test_given_noise_of_each_joint_when_found_then_it_is_that_of_the_filtered_ef
 
 def test_given_too_few_samples_when_noise_is_sought_then_it_says_how_many_there_are(simulate):
     factors = QRFactors.of(MODEL, prepare(simulate(FER, duration=2.0), OPTIONS))
-    with pytest.raises(IdentificationError, match=r'holds \d+ independent torque samples, too few '
-                       'for 64 parameters; record longer'):
+    with pytest.raises(
+        IdentificationError,
+        match=r'holds \d+ independent torque samples, too few '
+        'for 64 parameters; record longer',
+    ):
         find_noise(factors, PULL, np.full(7, 30.0))
 
 
@@ -177,7 +194,7 @@ def test_given_a_published_set_when_friction_is_fitted_then_its_inertias_are_unt
     noise = Noise(np.full(7, 1e-5), np.ones(7))
     values = MODEL.base.values(FER)
     theta = fit_friction_alone(factors, noise, PULL, values)
-    np.testing.assert_array_equal(theta[:len(values)], values)
+    np.testing.assert_array_equal(theta[: len(values)], values)
     # The prior of friction against noise of 1e-5 N m.
     np.testing.assert_allclose(theta, TRUTH, rtol=0.0, atol=1e-6)
 
@@ -188,13 +205,15 @@ def test_friction_of_a_published_set_brakes_and_leaves_out_what_is_not_there(sim
     truth[fc_3], truth[fv_4], truth[fo_5] = -0.3, 0.0, 0.0
     motion = exact_motion(simulate)
     noisy = MODEL.torque(motion, truth) + 0.1 * np.random.default_rng(0).standard_normal(
-        motion.effort.shape)
+        motion.effort.shape
+    )
     factors = QRFactors.of(MODEL, replace(motion, effort=noisy))
-    theta = fit_friction_alone(factors, Noise(np.full(7, 0.1), np.ones(7)), PULL,
-                               MODEL.base.values(FER))
+    theta = fit_friction_alone(
+        factors, Noise(np.full(7, 0.1), np.ones(7)), PULL, MODEL.base.values(FER)
+    )
     assert theta[fc_3] == 0.0
     assert theta[fo_5] == 0.0 or abs(theta[fo_5]) > 0.001
-    assert (theta[len(MODEL.base):].reshape(7, 3)[:, :2] >= 0.0).all()
+    assert (theta[len(MODEL.base) :].reshape(7, 3)[:, :2] >= 0.0).all()
 
 
 def test_friction_below_its_own_deviation_is_held_at_zero(simulate):
@@ -204,8 +223,9 @@ def test_friction_below_its_own_deviation_is_held_at_zero(simulate):
     q = np.where(creeping, recording.q[0] + 0.01 * (recording.q - recording.q[0]), recording.q)
     dq = np.where(creeping, 0.01 * recording.dq, recording.dq)
     motion = prepare(replace(recording, q=q, dq=dq), OPTIONS)
-    truth = MODEL.torque(motion, TRUTH) + 0.05 * np.random.default_rng(1).standard_normal(q[
-        :len(motion)].shape)
+    truth = MODEL.torque(motion, TRUTH) + 0.05 * np.random.default_rng(1).standard_normal(
+        q[: len(motion)].shape
+    )
     factors = QRFactors.of(MODEL, replace(motion, effort=truth))
     noise = Noise(np.full(7, 0.05), np.full(7, 6.0))
     kept = without_undetermined_friction(factors.weighted(noise.weights), PULL, 10.0)
@@ -213,8 +233,8 @@ def test_friction_below_its_own_deviation_is_held_at_zero(simulate):
     assert 'fv_5' in held
     assert {'fv_1', 'fc_1', 'fv_2', 'fc_2'}.isdisjoint(held)
     found = estimate(factors, noise, kept, 10.0)
-    fitted = found.theta[len(MODEL.base):][kept.fitted]
-    assert (np.abs(fitted) >= found.deviations[len(MODEL.base):][kept.fitted]).all()
+    fitted = found.theta[len(MODEL.base) :][kept.fitted]
+    assert (np.abs(fitted) >= found.deviations[len(MODEL.base) :][kept.fitted]).all()
     # Left to itself the same joint has friction that nobody measured.
     loose = estimate(factors, noise, PULL, 10.0)
     place = MODEL.names.index('fv_5')

@@ -19,7 +19,8 @@ from franka_dynamics.simulation.play import play
 
 FER = load('fer')
 ONE_KG = LinkInertia.from_center_of_mass(
-    1.0, [0.02, -0.03, 0.08], [0.003, 0.0, 0.0, 0.004, 0.0, 0.002])
+    1.0, [0.02, -0.03, 0.08], [0.003, 0.0, 0.0, 0.004, 0.0, 0.002]
+)
 SENSORS = {'friction': True, 'effort_noise': 0.2, 'velocity_noise': 1e-3, 'position_noise': 1e-5}
 HARMONICS = 2.0 * np.pi * np.array([0.1, 0.2, 0.3])
 A, B = np.random.default_rng(0).uniform(-0.25, 0.25, (2, 3, 7))
@@ -27,8 +28,11 @@ A, B = np.random.default_rng(0).uniform(-0.25, 0.25, (2, 3, 7))
 
 def swing(time):
     s, c = np.sin(HARMONICS * time), np.cos(HARMONICS * time)
-    return (FER.home + s @ A + c @ B, (HARMONICS * c) @ A - (HARMONICS * s) @ B,
-            -(HARMONICS**2 * s) @ A - (HARMONICS**2 * c) @ B)
+    return (
+        FER.home + s @ A + c @ B,
+        (HARMONICS * c) @ A - (HARMONICS * s) @ B,
+        -(HARMONICS**2 * s) @ A - (HARMONICS**2 * c) @ B,
+    )
 
 
 def from_pose_to_pose(count, seed):
@@ -40,8 +44,11 @@ def from_pose_to_pose(count, seed):
         i, rest = divmod(time, 3.0)
         here, there = poses[int(i) % count], poses[(int(i) + 1) % count]
         x = min(max(rest - 2.0, 0.0), 1.0)
-        shape = (x**3 * (10 - 15 * x + 6 * x**2), 30 * x**2 * (1 - x)**2,
-                 60 * x * (1 - x) * (1 - 2 * x))
+        shape = (
+            x**3 * (10 - 15 * x + 6 * x**2),
+            30 * x**2 * (1 - x) ** 2,
+            60 * x * (1 - x) * (1 - 2 * x),
+        )
         step = there - here
         return here + shape[0] * step, shape[1] * step, shape[2] * step
 
@@ -61,8 +68,7 @@ def test_given_a_kilogram_on_the_simulator_when_identified_then_it_comes_back():
     assert found.values[0] == pytest.approx(1.0, rel=0.02)
     np.testing.assert_allclose(found.values[1:4], truth[1:4], rtol=0.0, atol=0.005)
     assert found.inertia_shown
-    body = LinkInertia.from_center_of_mass(found.payload[0], found.payload[1:4],
-                                           found.payload[4:])
+    body = LinkInertia.from_center_of_mass(found.payload[0], found.payload[1:4], found.payload[4:])
     assert body.is_physical()
 
 
@@ -80,13 +86,22 @@ def test_given_still_poses_when_identified_then_mass_and_centre_come_back_withou
 
 
 def test_given_exact_torques_and_another_arm_file_when_identified_then_the_load_is_still_found(
-        simulate):
+    simulate,
+):
     # Friction and the arm's own inertias are estimated along: a wrong set costs nothing.
     other = load('fer', 'franka_description')
     friction = FER.friction
     without = prepare(simulate(FER, duration=40.0, rate=100.0, friction=friction, noise=0.1))
-    loaded = prepare(simulate(FER.with_payload(ONE_KG), duration=40.0, rate=100.0,
-                              friction=friction, noise=0.1, seed=0))
+    loaded = prepare(
+        simulate(
+            FER.with_payload(ONE_KG),
+            duration=40.0,
+            rate=100.0,
+            friction=friction,
+            noise=0.1,
+            seed=0,
+        )
+    )
     found = identify_payload([without], [loaded], other)
     np.testing.assert_allclose(found.values[:4], payload_array(ONE_KG)[:4], rtol=0.0, atol=0.005)
 
@@ -99,8 +114,7 @@ def test_given_recordings_swapped_when_identified_then_no_payload_is_seen(simula
 
 
 @pytest.mark.parametrize(('without', 'loaded'), [(0, 1), (1, 0)])
-def test_given_one_of_two_recordings_when_identified_then_it_is_refused(
-        simulate, without, loaded):
+def test_given_one_of_two_recordings_when_identified_then_it_is_refused(simulate, without, loaded):
     motion = prepare(simulate(FER))
     with pytest.raises(IdentificationError, match='needs recordings without and with it'):
         identify_payload([motion] * without, [motion] * loaded, FER)
@@ -112,8 +126,9 @@ def test_given_an_arm_that_never_rests_when_poses_are_sought_then_it_says_so(sim
 
 
 def test_given_an_impossible_body_when_mended_then_no_possible_one_is_likelier():
-    body = LinkInertia.from_center_of_mass(1.0, [0.0, 0.0, 0.1],
-                                           [0.001, 0.0, 0.0, 0.001, 0.0, 0.004])
+    body = LinkInertia.from_center_of_mass(
+        1.0, [0.0, 0.0, 0.1], [0.001, 0.0, 0.0, 0.001, 0.0, 0.004]
+    )
     assert not body.is_physical()
     vector = link_vector(body)
     covariance = np.diag([1e-6] * 6 + [1e-8] * 3 + [1e-8])
@@ -133,5 +148,6 @@ def test_given_an_impossible_body_when_mended_then_no_possible_one_is_likelier()
 
 def test_given_a_possible_body_when_mended_then_it_stays():
     vector = link_vector(ONE_KG)
-    np.testing.assert_allclose(link_vector(nearest_body(vector, np.eye(10))), vector, rtol=0.0,
-                               atol=1e-15)
+    np.testing.assert_allclose(
+        link_vector(nearest_body(vector, np.eye(10))), vector, rtol=0.0, atol=1e-15
+    )

@@ -41,8 +41,12 @@ def test_given_a_small_change_when_measured_then_it_is_twice_the_divergence():
 def test_given_strength_one_when_read_as_a_prior_then_every_mass_is_known_to_a_hundred_percent():
     pull = Pull.towards(FER, MODEL)
     masses = np.arange(9, 70, 10)
-    np.testing.assert_allclose(np.sqrt(np.diag(pull.covariance)[masses]),
-                               [link.mass for link in FER.links], rtol=1e-9, atol=0.0)
+    np.testing.assert_allclose(
+        np.sqrt(np.diag(pull.covariance)[masses]),
+        [link.mass for link in FER.links],
+        rtol=1e-9,
+        atol=0.0,
+    )
 
 
 def test_given_base_parameters_when_pulled_then_it_is_the_least_over_all_arms_with_them():
@@ -50,11 +54,12 @@ def test_given_base_parameters_when_pulled_then_it_is_the_least_over_all_arms_wi
     rng = np.random.default_rng(1)
     change = 0.01 * rng.standard_normal(len(MODEL.base)) * pull.deviations
     theta = pull.center + np.concatenate([change, rng.standard_normal(21)])
-    actual = np.sum((pull.root @ (theta - pull.center))**2)
+    actual = np.sum((pull.root @ (theta - pull.center)) ** 2)
     # The smallest standard change with these base parameters, in units of the prior.
     whitened = MODEL.base.matrix @ np.linalg.cholesky(pull.covariance)
-    smallest, *_ = np.linalg.lstsq(whitened / pull.deviations[:, None], change / pull.deviations,
-                                   rcond=None)
+    smallest, *_ = np.linalg.lstsq(
+        whitened / pull.deviations[:, None], change / pull.deviations, rcond=None
+    )
     assert actual == pytest.approx(smallest @ smallest, rel=1e-6)
 
 
@@ -89,4 +94,4 @@ def test_given_rotors_when_asked_for_then_they_have_a_scale_of_their_own():
     vector[70:] += 0.1
     theta = model.base.values(with_parameter_vector(FER, vector)) - model.base.values(FER)
     # Seven rotors one scale away, or less where links can take their part.
-    assert 0.0 < np.sum((pull.root[:, :len(theta)] @ theta)**2) <= 7.0
+    assert 0.0 < np.sum((pull.root[:, : len(theta)] @ theta) ** 2) <= 7.0

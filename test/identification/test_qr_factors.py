@@ -35,22 +35,26 @@ def test_given_a_motion_when_factored_then_residual_squares_are_the_regressors(m
     for unfiltered, effort in ((False, motion.effort), (True, motion.effort_unfiltered)):
         np.testing.assert_allclose(
             factors.squares(theta, unfiltered=unfiltered),
-            np.sum((effort - predicted)**2, axis=0), rtol=RELATIVE, atol=0.0)
+            np.sum((effort - predicted) ** 2, axis=0),
+            rtol=RELATIVE,
+            atol=0.0,
+        )
     assert factors.samples == len(motion)
 
 
 def test_given_pieces_in_any_order_and_bracket_when_joined_then_the_squares_are_the_same(
-        motion, theta):
+    motion, theta
+):
     edges = [0, 3, 500, 517, 1100, len(motion)]
-    parts = [QRFactors.of(MODEL, motion.part(slice(a, b)))
-             for a, b in pairwise(edges)]
+    parts = [QRFactors.of(MODEL, motion.part(slice(a, b))) for a, b in pairwise(edges)]
     whole = QRFactors.of(MODEL, motion)
     left = reduce(add, parts)
     right = parts[4] + ((parts[2] + parts[0]) + (parts[3] + parts[1]))
     for joined in (left, right):
         assert joined.samples == whole.samples
-        np.testing.assert_allclose(joined.squares(theta), whole.squares(theta),
-                                   rtol=RELATIVE, atol=0.0)
+        np.testing.assert_allclose(
+            joined.squares(theta), whole.squares(theta), rtol=RELATIVE, atol=0.0
+        )
 
 
 def test_given_weights_when_solved_then_it_is_the_weighted_least_squares_of_all_rows(motion):
@@ -65,10 +69,14 @@ def test_given_weights_when_solved_then_it_is_the_weighted_least_squares_of_all_
 def test_given_no_samples_when_joined_then_nothing_changes(motion, theta):
     whole = QRFactors.of(MODEL, motion)
     joined = QRFactors.none(MODEL) + whole
-    np.testing.assert_allclose(joined.squares(theta), whole.squares(theta), rtol=RELATIVE,
-                               atol=0.0)
+    np.testing.assert_allclose(
+        joined.squares(theta), whole.squares(theta), rtol=RELATIVE, atol=0.0
+    )
 
 
 def test_given_few_samples_when_factored_then_the_size_is_the_same(motion):
-    assert (QRFactors.of(MODEL, motion.part(slice(0, 2))).r_factors.shape
-            == QRFactors.of(MODEL, motion).r_factors.shape == (7, 48, 48))
+    assert (
+        QRFactors.of(MODEL, motion.part(slice(0, 2))).r_factors.shape
+        == QRFactors.of(MODEL, motion).r_factors.shape
+        == (7, 48, 48)
+    )

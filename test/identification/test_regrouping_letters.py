@@ -29,9 +29,14 @@ SCEMI = {
     'XXR_3': 'XX_3 + YY_4 + 2*RL4*mZ_4 + RL4**2*(m_4 + m_5 + m_6) - YY_3',
     'ZZR_3': 'ZZ_3 + YY_4 + 2*RL4*mZ_4 + RL4**2*(m_4 + m_5 + m_6)',
     'mYR_3': 'mY_3 + mZ_4 + RL4*(m_4 + m_5 + m_6)',
-    'XXR_4': 'XX_4 + YY_5 - YY_4', 'ZZR_4': 'ZZ_4 + YY_5', 'mYR_4': 'mY_4 - mZ_5',
-    'XXR_5': 'XX_5 + YY_6 - YY_5', 'ZZR_5': 'ZZ_5 + YY_6', 'mYR_5': 'mY_5 + mZ_6',
-    'XXR_6': 'XX_6 - YY_6'}
+    'XXR_4': 'XX_4 + YY_5 - YY_4',
+    'ZZR_4': 'ZZ_4 + YY_5',
+    'mYR_4': 'mY_4 - mZ_5',
+    'XXR_5': 'XX_5 + YY_6 - YY_5',
+    'ZZR_5': 'ZZ_5 + YY_6',
+    'mYR_5': 'mY_5 + mZ_6',
+    'XXR_6': 'XX_6 - YY_6',
+}
 # The map's entries are of order one.
 ATOL_MAP = 1e-12
 
@@ -48,13 +53,18 @@ def matrix_of(letters, names):
 
 def test_given_scemi_when_written_in_letters_then_it_is_the_papers_section_9():
     letters = regrouping_in_letters(load('scemi'))
-    written = {relation.name: relation.as_text().split(' = ')[-1]
-               for relation in letters.relations if not relation.is_alone}
+    written = {
+        relation.name: relation.as_text().split(' = ')[-1]
+        for relation in letters.relations
+        if not relation.is_alone
+    }
     assert written.keys() == SCEMI.keys()
     for name, expected in SCEMI.items():
         assert sp.expand(sp.sympify(written[name]) - sp.sympify(expected)) == 0, name
     assert {str(letter): value for letter, value in letters.values.items()} == {
-        'D3': 0.5, 'RL4': 0.4}
+        'D3': 0.5,
+        'RL4': 0.4,
+    }
 
 
 @pytest.mark.parametrize('gravity', [(0, 0, -9.81), ANY_GRAVITY, NO_GRAVITY])
@@ -63,8 +73,9 @@ def test_given_an_arm_when_numbers_are_put_in_then_the_map_is_the_eliminations(n
     found = base_parameters(load(name), gravity, rotor_inertia=True)
     letters = regrouping_in_letters(load(name), gravity, rotor_inertia=True)
     assert tuple(relation.name for relation in letters.relations) == found.names
-    np.testing.assert_allclose(matrix_of(letters, found.standard_names), found.matrix, rtol=0.0,
-                               atol=ATOL_MAP)
+    np.testing.assert_allclose(
+        matrix_of(letters, found.standard_names), found.matrix, rtol=0.0, atol=ATOL_MAP
+    )
 
 
 @pytest.mark.parametrize('seed', range(8))
@@ -73,8 +84,9 @@ def test_given_a_random_arm_when_numbers_are_put_in_then_the_map_is_the_same(ran
     for gravity in ((3.0, -5.0, -7.0), NO_GRAVITY):
         found = base_parameters(arm, gravity)
         letters = regrouping_in_letters(arm, gravity)
-        np.testing.assert_allclose(matrix_of(letters, found.standard_names), found.matrix,
-                                   rtol=0.0, atol=ATOL_MAP)
+        np.testing.assert_allclose(
+            matrix_of(letters, found.standard_names), found.matrix, rtol=0.0, atol=ATOL_MAP
+        )
 
 
 @pytest.mark.parametrize('seed', [3, 8, 11])
@@ -82,8 +94,9 @@ def test_given_a_random_tree_when_numbers_are_put_in_then_the_map_is_the_same(se
     tree = random_tree_of_rows(seed, special=0.7)
     found = tree_base_parameters(tree, rotor_inertia=False)
     letters = regrouping_in_letters(tree)
-    np.testing.assert_allclose(matrix_of(letters, found.standard_names), found.matrix, rtol=0.0,
-                               atol=ATOL_MAP)
+    np.testing.assert_allclose(
+        matrix_of(letters, found.standard_names), found.matrix, rtol=0.0, atol=ATOL_MAP
+    )
 
 
 def test_given_the_python_form_when_run_then_values_are_those_of_the_arm():

@@ -26,7 +26,7 @@ def test_given_noisy_torques_when_fitted_then_no_other_curve_nearby_is_closer():
     found = fit_sigmoid(dq, torque)
 
     def cost(amplitude, slope, offset):
-        return np.sum((SigmoidFriction(amplitude, slope, offset).torque(dq) - torque)**2)
+        return np.sum((SigmoidFriction(amplitude, slope, offset).torque(dq) - torque) ** 2)
 
     best = cost(found.amplitude, found.slope, found.offset)
     assert best <= cost(truth.amplitude, truth.slope, truth.offset)
@@ -39,5 +39,6 @@ def test_given_a_step_when_fitted_then_the_slope_stops_where_a_controller_must()
     dq = np.linspace(-1.0, 1.0, 201)[:, None]
     found = fit_sigmoid(dq, 0.5 * np.sign(dq))
     assert found.slope[0] <= 100.0
-    np.testing.assert_allclose(found.torque(np.array([[-0.5], [0.5]])), [[-0.5], [0.5]],
-                               rtol=0.0, atol=0.01)
+    np.testing.assert_allclose(
+        found.torque(np.array([[-0.5], [0.5]])), [[-0.5], [0.5]], rtol=0.0, atol=0.01
+    )

@@ -34,12 +34,20 @@ def random_tree_of_rows(seed, *, special=0.6, branching=0.5):
     def angle():
         return rng.choice(TURNS) if rng.random() < special else rng.uniform(-3.0, 3.0)
 
-    parents = [BASE] + [int(rng.integers(BASE, i)) if rng.random() < branching else i - 1
-                        for i in range(1, n)]
+    parents = [BASE] + [
+        int(rng.integers(BASE, i)) if rng.random() < branching else i - 1 for i in range(1, n)
+    ]
     revolute = rng.random(n) < 0.65
     before = [DHRow(theta=angle(), d=length()).transform(Convention.MODIFIED) for _ in range(n)]
-    rows = [DHRow(length(), angle(), length(), angle()).transform(Convention.MODIFIED)
-            for _ in range(n)]
+    rows = [
+        DHRow(length(), angle(), length(), angle()).transform(Convention.MODIFIED)
+        for _ in range(n)
+    ]
     twists = np.where(revolute[:, None], [0, 0, 0, 0, 0, 1.0], [0, 0, 1.0, 0, 0, 0])
-    return BodyTree(tuple(parents), np.array(before) @ np.array(rows), twists,
-                    [physical_body(rng) for _ in range(n)], rng.uniform(0.01, 0.1, n))
+    return BodyTree(
+        tuple(parents),
+        np.array(before) @ np.array(rows),
+        twists,
+        [physical_body(rng) for _ in range(n)],
+        rng.uniform(0.01, 0.1, n),
+    )

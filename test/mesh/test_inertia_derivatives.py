@@ -21,8 +21,9 @@ def skew(a):
 def body(seed):
     rng = np.random.default_rng(seed)
     root = rng.normal(size=(3, 3))
-    return LinkInertia.from_center_of_mass(1.3, rng.normal(size=3),
-                                           np.trace(root @ root.T) * np.eye(3) - root @ root.T)
+    return LinkInertia.from_center_of_mass(
+        1.3, rng.normal(size=3), np.trace(root @ root.T) * np.eye(3) - root @ root.T
+    )
 
 
 def pose(omega, v):
@@ -42,8 +43,10 @@ def test_given_a_moved_body_when_differenced_then_the_ten_by_six_matrix_holds(se
     inertia = body(seed)
     expected = np.empty((10, 6))
     for column, unit in enumerate(np.eye(6)):
-        values = [inertia.expressed_in(pose(k * STEP * unit[:3], k * STEP * unit[3:])).parameters()
-                  for k in (-2, -1, 1, 2)]
+        values = [
+            inertia.expressed_in(pose(k * STEP * unit[:3], k * STEP * unit[3:])).parameters()
+            for k in (-2, -1, 1, 2)
+        ]
         expected[:, column] = (values[0] - 8 * values[1] + 8 * values[2] - values[3]) / (12 * STEP)
     actual = motion_derivative(inertia)
     np.testing.assert_allclose(in_parameter_order(actual), expected, rtol=0.0, atol=ATOL)
@@ -55,8 +58,12 @@ def test_given_a_rigid_motion_when_a_body_is_moved_then_equation_29_holds():
     rotation, origin = motion[:3, :3], motion[:3, 3]
     adjoint = np.block([[rotation, np.zeros((3, 3))], [skew(origin) @ rotation, rotation]])
     back = np.linalg.inv(adjoint)
-    np.testing.assert_allclose(spatial(inertia.expressed_in(motion)),
-                               back.T @ spatial(inertia) @ back, rtol=0.0, atol=1e-13)
+    np.testing.assert_allclose(
+        spatial(inertia.expressed_in(motion)),
+        back.T @ spatial(inertia) @ back,
+        rtol=0.0,
+        atol=1e-13,
+    )
 
 
 def test_given_a_direction_when_a_body_is_moved_then_equation_30_and_the_columns_agree():
@@ -65,5 +72,6 @@ def test_given_a_direction_when_a_body_is_moved_then_equation_30_and_the_columns
     ad = np.block([[skew(omega), np.zeros((3, 3))], [skew(v), skew(omega)]])
     expected = -ad.T @ spatial(inertia) - spatial(inertia) @ ad
     change = in_parameter_order(motion_derivative(inertia)) @ np.concatenate((omega, v))
-    np.testing.assert_allclose(spatial(LinkInertia.from_parameters(change)), expected,
-                               rtol=0.0, atol=1e-13)
+    np.testing.assert_allclose(
+        spatial(LinkInertia.from_parameters(change)), expected, rtol=0.0, atol=1e-13
+    )

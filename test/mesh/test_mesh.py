@@ -21,8 +21,9 @@ RTOL_LARGE = 1e-13
 def assert_inertias_close(actual, expected, rtol):
     for name in ('mass', 'first_moment', 'inertia'):
         wanted = np.asarray(getattr(expected, name))
-        np.testing.assert_allclose(getattr(actual, name), wanted, rtol=0.0,
-                                   atol=rtol * np.abs(wanted).max())
+        np.testing.assert_allclose(
+            getattr(actual, name), wanted, rtol=0.0, atol=rtol * np.abs(wanted).max()
+        )
 
 
 @pytest.mark.parametrize('center', [(0.0, 0.0, 0.0), (0.4, -0.3, 0.2)])
@@ -41,11 +42,13 @@ def test_given_a_cuboid_when_integrated_then_it_has_the_textbook_inertia(center)
 def test_given_a_corner_tetrahedron_when_integrated_then_products_of_inertia_match_the_integral():
     # Given the tetrahedron x, y, z >= 0, x + y + z <= 1, for which the integral of x y is 1/120,
     # of x^2 1/60, of x 1/24 and of 1 is 1/6.
-    mesh = TriangleMesh([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]],
-                        [[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]])
+    mesh = TriangleMesh(
+        [[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]], [[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]]
+    )
     actual = mesh_inertia(mesh, 1.0)
-    expected = LinkInertia(1 / 6, np.full(3, 1 / 24),
-                           np.full((3, 3), -1 / 120) + np.eye(3) * (2 / 60 + 1 / 120))
+    expected = LinkInertia(
+        1 / 6, np.full(3, 1 / 24), np.full((3, 3), -1 / 120) + np.eye(3) * (2 / 60 + 1 / 120)
+    )
     assert_inertias_close(actual, expected, RTOL)
 
 
@@ -57,7 +60,8 @@ def test_given_an_irregular_mesh_when_integrated_then_trimesh_agrees(seed):
     other.density = DENSITY
     properties = other.mass_properties
     expected = LinkInertia.from_center_of_mass(
-        properties.mass, properties.center_mass, 0.5 * (properties.inertia + properties.inertia.T))
+        properties.mass, properties.center_mass, 0.5 * (properties.inertia + properties.inertia.T)
+    )
     assert_inertias_close(mesh_inertia(mesh, DENSITY), expected, RTOL)
 
 
@@ -70,7 +74,8 @@ def test_given_many_chunks_of_faces_when_integrated_then_trimesh_agrees():
     ball.density = DENSITY
     actual = mesh_inertia(TriangleMesh(ball.vertices, ball.faces), DENSITY)
     expected = LinkInertia.from_center_of_mass(
-        ball.mass_properties.mass, ball.center_mass, ball.moment_inertia)
+        ball.mass_properties.mass, ball.center_mass, ball.moment_inertia
+    )
     assert_inertias_close(actual, expected, RTOL_LARGE)
 
 
@@ -82,9 +87,12 @@ def test_given_a_mesh_far_away_when_integrated_then_the_central_inertia_keeps_it
     expected = mesh_inertia(near, DENSITY)
     # Then only the parallel-axis term of 25 m^2 against 4e-4 m^2 takes digits: 1e-11 measured;
     # sums about the far origin lose 1e-9 and more.
-    np.testing.assert_allclose(actual.inertia_at_center_of_mass,
-                               expected.inertia_at_center_of_mass, rtol=0.0,
-                               atol=1e-10 * np.abs(expected.inertia).max())
+    np.testing.assert_allclose(
+        actual.inertia_at_center_of_mass,
+        expected.inertia_at_center_of_mass,
+        rtol=0.0,
+        atol=1e-10 * np.abs(expected.inertia).max(),
+    )
 
 
 def test_given_a_cavity_when_integrated_then_it_is_taken_off():
@@ -97,11 +105,20 @@ def test_given_a_cavity_when_integrated_then_it_is_taken_off():
 def test_given_a_moved_mesh_when_integrated_then_the_inertia_moves_along():
     # (29) in the form LinkInertia.expressed_in, which shares no code with the surface sums.
     angle = 0.7
-    pose = np.array([[np.cos(angle), -np.sin(angle), 0, 0.3], [np.sin(angle), np.cos(angle), 0, 0],
-                     [0, 0, 1, -0.2], [0, 0, 0, 1]])
+    pose = np.array(
+        [
+            [np.cos(angle), -np.sin(angle), 0, 0.3],
+            [np.sin(angle), np.cos(angle), 0, 0],
+            [0, 0, 1, -0.2],
+            [0, 0, 0, 1],
+        ]
+    )
     mesh = bumpy_cuboid(2)
-    assert_inertias_close(mesh_inertia(mesh.moved(pose), DENSITY),
-                          mesh_inertia(mesh, DENSITY).expressed_in(pose), RTOL)
+    assert_inertias_close(
+        mesh_inertia(mesh.moved(pose), DENSITY),
+        mesh_inertia(mesh, DENSITY).expressed_in(pose),
+        RTOL,
+    )
 
 
 def test_given_normals_inwards_when_integrated_then_it_is_refused():
@@ -118,13 +135,16 @@ def test_given_an_impossible_density_when_integrated_then_it_is_refused(density)
         mesh_inertia(cuboid((1, 1, 1)), density)
 
 
-@pytest.mark.parametrize(('vertices', 'faces', 'message'), [
-    (np.zeros((3, 2)), [[0, 1, 2]], r'vertices have shape \(3, 2\), expected \(V, 3\)'),
-    (np.zeros((3, 3)), np.zeros((0, 3), int), r'faces have shape \(0, 3\)'),
-    (np.zeros((3, 3)), [[0.0, 1.0, 2.0]], 'faces hold float64'),
-    (np.zeros((3, 3)), [[0, 1, 3]], r'names vertex 3 or 0, but the rows are 0\.\.2'),
-    ([[0, 0, 0], [1, np.nan, 0], [0, 1, 0]], [[0, 1, 2]], 'Mesh vertex 1 is'),
-])
+@pytest.mark.parametrize(
+    ('vertices', 'faces', 'message'),
+    [
+        (np.zeros((3, 2)), [[0, 1, 2]], r'vertices have shape \(3, 2\), expected \(V, 3\)'),
+        (np.zeros((3, 3)), np.zeros((0, 3), int), r'faces have shape \(0, 3\)'),
+        (np.zeros((3, 3)), [[0.0, 1.0, 2.0]], 'faces hold float64'),
+        (np.zeros((3, 3)), [[0, 1, 3]], r'names vertex 3 or 0, but the rows are 0\.\.2'),
+        ([[0, 0, 0], [1, np.nan, 0], [0, 1, 0]], [[0, 1, 2]], 'Mesh vertex 1 is'),
+    ],
+)
 def test_given_malformed_arrays_when_a_mesh_is_made_then_it_says_which(vertices, faces, message):
     with pytest.raises(MeshError, match=message):
         TriangleMesh(vertices, faces)

@@ -49,8 +49,9 @@ def test_given_a_closed_mesh_when_vertices_move_then_equations_18_21_23_27_hold(
     np.testing.assert_allclose(actual / scale, expected / scale, rtol=0.0, atol=RTOL)
 
 
-@pytest.mark.parametrize(('equation', 'rows'), [
-    ('18', slice(0, 1)), ('23', [4, 7, 9]), ('27', [5, 6, 8])])
+@pytest.mark.parametrize(
+    ('equation', 'rows'), [('18', slice(0, 1)), ('23', [4, 7, 9]), ('27', [5, 6, 8])]
+)
 def test_given_the_sum_over_corners_as_printed_when_vertices_move_then_it_is_wrong(equation, rows):
     # Printed, the index i is summed over 1..3 and so leaves no vertex free: every vertex would
     # have the sum of all vertices' derivatives, which for the mass of a closed mesh is zero.
@@ -68,8 +69,9 @@ def test_given_all_vertices_when_shifted_together_then_the_parallel_axis_theorem
     shift = vertex_derivatives(mesh, DENSITY).sum(axis=1)
     atol = 1e-13 * inertia.mass / mesh.extent
     np.testing.assert_allclose(shift[0], np.zeros(3), rtol=0.0, atol=atol)
-    np.testing.assert_allclose(shift[1:4], inertia.mass * np.eye(3), rtol=0.0,
-                               atol=1e-13 * inertia.mass)
+    np.testing.assert_allclose(
+        shift[1:4], inertia.mass * np.eye(3), rtol=0.0, atol=1e-13 * inertia.mass
+    )
 
 
 def test_given_the_two_orders_when_converted_then_names_stay_with_their_rows():

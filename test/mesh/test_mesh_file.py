@@ -30,16 +30,22 @@ def test_given_each_format_when_loaded_then_the_inertia_survives(tmp_path, suffi
     mesh = bumpy_cuboid(3)
     loaded = load_mesh(write(mesh, tmp_path / f'tool{suffix}'), unit='m').mesh
     expected = mesh_inertia(mesh, 1000.0).parameters()
-    np.testing.assert_allclose(mesh_inertia(loaded, 1000.0).parameters(), expected, rtol=0.0,
-                               atol=rtol * np.abs(expected).max())
+    np.testing.assert_allclose(
+        mesh_inertia(loaded, 1000.0).parameters(),
+        expected,
+        rtol=0.0,
+        atol=rtol * np.abs(expected).max(),
+    )
     assert find_defects(loaded).sentences() == ()
 
 
 def test_given_an_stl_when_loaded_then_notes_tell_unit_and_merged_vertices(tmp_path):
     loaded = load_mesh(write(MILLIMETRES, tmp_path / 'tool.stl'))
     assert loaded.unit == 'mm'
-    assert loaded.notes == ('unit: mm, because the largest extent is 30',
-                            '36 stored vertices are 8 different points')
+    assert loaded.notes == (
+        'unit: mm, because the largest extent is 30',
+        '36 stored vertices are 8 different points',
+    )
 
 
 @pytest.mark.parametrize(('size', 'unit'), [(0.03, 'm'), (1.5, 'm'), (10.0, 'mm'), (900.0, 'mm')])
@@ -48,7 +54,9 @@ def test_given_evident_sizes_when_no_unit_is_given_then_it_is_detected(tmp_path,
     assert load_mesh(path).unit == unit
 
 
-@pytest.mark.parametrize(('unit', 'metres'), [('m', 1), ('cm', 1e-2), ('mm', 1e-3), ('in', .0254)])
+@pytest.mark.parametrize(
+    ('unit', 'metres'), [('m', 1), ('cm', 1e-2), ('mm', 1e-3), ('in', 0.0254)]
+)
 def test_given_a_unit_when_loaded_then_lengths_are_in_metres(tmp_path, unit, metres):
     loaded = load_mesh(write(MILLIMETRES, tmp_path / 'tool.stl'), unit=unit)
     np.testing.assert_allclose(mesh_volume(loaded.mesh), 6000.0 * metres**3, rtol=1e-6, atol=0.0)
@@ -73,14 +81,18 @@ def broken(kind):
     return joined(MILLIMETRES, flip=(0,))
 
 
-@pytest.mark.parametrize(('kind', 'told'), [
-    ('hole', 'repair: holes were closed by 2 faces'),
-    ('flipped', 'repair: 2 faces were turned to be wound like their neighbours'),
-    ('repeated', 'repair: 1 repeated faces were removed'),
-    ('inverted', 'repair: all 12 faces of 1 part(s) pointed the wrong way and were turned'),
-])
+@pytest.mark.parametrize(
+    ('kind', 'told'),
+    [
+        ('hole', 'repair: holes were closed by 2 faces'),
+        ('flipped', 'repair: 2 faces were turned to be wound like their neighbours'),
+        ('repeated', 'repair: 1 repeated faces were removed'),
+        ('inverted', 'repair: all 12 faces of 1 part(s) pointed the wrong way and were turned'),
+    ],
+)
 def test_given_a_broken_mesh_when_repair_is_asked_for_then_it_is_whole_and_told(
-        tmp_path, kind, told):
+    tmp_path, kind, told
+):
     path = write(broken(kind), tmp_path / 'tool.stl')
     assert find_defects(load_mesh(path).mesh).sentences() != ()
     repaired = load_mesh(path, repair=True)
@@ -89,12 +101,15 @@ def test_given_a_broken_mesh_when_repair_is_asked_for_then_it_is_whole_and_told(
     assert told in repaired.notes
 
 
-@pytest.mark.parametrize(('name', 'content', 'message'), [
-    ('tool.step', b'', r'does not end in \.stl, \.obj, \.ply'),
-    ('missing.stl', None, 'missing.stl does not exist'),
-    ('tool.stl', b'not a mesh', 'cannot be read as a triangle mesh|holds no triangle'),
-    ('tool.obj', b'v 0 0 0\n', 'cannot be read as a triangle mesh|holds no triangle'),
-])
+@pytest.mark.parametrize(
+    ('name', 'content', 'message'),
+    [
+        ('tool.step', b'', r'does not end in \.stl, \.obj, \.ply'),
+        ('missing.stl', None, 'missing.stl does not exist'),
+        ('tool.stl', b'not a mesh', 'cannot be read as a triangle mesh|holds no triangle'),
+        ('tool.obj', b'v 0 0 0\n', 'cannot be read as a triangle mesh|holds no triangle'),
+    ],
+)
 def test_given_no_mesh_when_loaded_then_one_sentence_says_so(tmp_path, name, content, message):
     path = tmp_path / name
     if content is not None:

@@ -34,13 +34,16 @@ def test_given_one_flipped_face_when_checked_then_its_three_edges_disagree():
     assert (defects.open_edges, defects.flipped_edges) == (0, 3)
 
 
-@pytest.mark.parametrize(('mesh', 'inverted', 'doubled'), [
-    (joined(BOX, flip=(0,)), (0,), ()),
-    (joined(BOX, cuboid((0.1, 0.1, 0.1), (0.5, 0.0, 0.0)), flip=(1,)), (1,), ()),
-    (joined(BOX, SMALL), (), (1,)),
-    (joined(BOX, SMALL, flip=(0,)), (0, 1), ()),
-    (TriangleMesh(BOX.vertices, np.vstack((BOX.faces, BOX.faces))), (), (0,)),
-])
+@pytest.mark.parametrize(
+    ('mesh', 'inverted', 'doubled'),
+    [
+        (joined(BOX, flip=(0,)), (0,), ()),
+        (joined(BOX, cuboid((0.1, 0.1, 0.1), (0.5, 0.0, 0.0)), flip=(1,)), (1,), ()),
+        (joined(BOX, SMALL), (), (1,)),
+        (joined(BOX, SMALL, flip=(0,)), (0, 1), ()),
+        (TriangleMesh(BOX.vertices, np.vstack((BOX.faces, BOX.faces))), (), (0,)),
+    ],
+)
 def test_given_wrongly_wound_parts_when_checked_then_they_are_named(mesh, inverted, doubled):
     defects = find_defects(mesh)
     assert (defects.inverted_parts, defects.doubled_parts) == (inverted, doubled)
@@ -71,13 +74,18 @@ def test_given_defects_when_a_solid_is_required_then_one_sentence_names_file_def
         'tool.stl bounds no solid: it has holes: 3 edges belong to one face only. Mend it in the '
         'program it came from; --repair closes holes and turns normals, and '
         '--accept-crossing-faces takes parts that touch, and counts overlaps '
-        'twice.')
+        'twice.'
+    )
 
 
-@pytest.mark.parametrize(('point', 'expected'), [
-    ((0.03, 0.02, 0.05), 1.0), ((0.3, 0.1, 0.0), 0.0), ((10.0, 0.0, 0.0), 0.0)])
+@pytest.mark.parametrize(
+    ('point', 'expected'),
+    [((0.03, 0.02, 0.05), 1.0), ((0.3, 0.1, 0.0), 0.0), ((10.0, 0.0, 0.0), 0.0)],
+)
 def test_given_a_point_when_wound_around_then_the_number_tells_inside_from_outside(
-        point, expected):
+    point, expected
+):
     mesh = bumpy_cuboid(0)
-    np.testing.assert_allclose(winding_number(mesh, np.array(point)), expected, rtol=0.0,
-                               atol=1e-12)
+    np.testing.assert_allclose(
+        winding_number(mesh, np.array(point)), expected, rtol=0.0, atol=1e-12
+    )

@@ -11,9 +11,15 @@ from franka_dynamics.recordings.recording import select_joints
 FER = tuple(f'fer_joint{i}' for i in range(1, 8))
 
 
-@pytest.mark.parametrize('names', [
-    FER, [f'panda_joint{i}' for i in range(1, 8)], [f'left_fr3_joint{i}' for i in range(1, 8)],
-    [f'my_joint{i}' for i in range(1, 8)]])
+@pytest.mark.parametrize(
+    'names',
+    [
+        FER,
+        [f'panda_joint{i}' for i in range(1, 8)],
+        [f'left_fr3_joint{i}' for i in range(1, 8)],
+        [f'my_joint{i}' for i in range(1, 8)],
+    ],
+)
 def test_given_any_family_of_names_when_selected_then_columns_follow_the_arms_order(names):
     present = [*reversed(names), 'finger']
     selection = select_joints(present, FER, where='here')
@@ -37,9 +43,13 @@ def test_given_two_families_when_selected_then_neither_is_guessed():
         select_joints(present, FER, where='here')
 
 
-@pytest.mark.parametrize(('arm', 'wanted'), [
-    ('rpr', [f'rpr_joint{i}' for i in range(1, 4)]),
-    ('fr3', [f'fr3_joint{i}' for i in range(1, 8)])])
+@pytest.mark.parametrize(
+    ('arm', 'wanted'),
+    [
+        ('rpr', [f'rpr_joint{i}' for i in range(1, 4)]),
+        ('fr3', [f'fr3_joint{i}' for i in range(1, 8)]),
+    ],
+)
 def test_given_another_shipped_arm_when_selected_then_it_is_not_taken_for_ours(arm, wanted):
     with pytest.raises(RecordingError, match=r'has the joints of fer, .* give --arm fer'):
         select_joints(FER, wanted, where='here')

@@ -30,8 +30,9 @@ TEXT = {'fmt': '%.17e'}
 
 
 def write_csv(path, delimiter=','):
-    np.savetxt(path, TABLE, delimiter=delimiter, header=delimiter.join(HEADER), comments='',
-               **TEXT)
+    np.savetxt(
+        path, TABLE, delimiter=delimiter, header=delimiter.join(HEADER), comments='', **TEXT
+    )
 
 
 def write_matlab_rows(path):
@@ -39,8 +40,9 @@ def write_matlab_rows(path):
 
 
 def write_structured(path):
-    table = np.zeros(ROWS, dtype=[('t', float), ('q', float, 7), ('dq', float, 7),
-                                  ('tau', float, 7)])
+    table = np.zeros(
+        ROWS, dtype=[('t', float), ('q', float, 7), ('dq', float, 7), ('tau', float, 7)]
+    )
     table['t'], table['q'], table['dq'], table['tau'] = TIME, Q, DQ, EFFORT
     np.save(path, table)
 
@@ -55,8 +57,10 @@ FORMS = {
     'structured.npy': (write_structured, ARRAYS),
     'arrays.npz': (lambda path: np.savez(path, t=TIME, q=Q, dq=DQ, tau=EFFORT, name='x'), ARRAYS),
     'columns.npz': (lambda path: np.savez(path, **dict(zip(HEADER, TABLE.T))), NAMED),
-    'variables.mat': (lambda path: savemat(path, {'t': TIME, 'q': Q, 'dq': DQ, 'tau': EFFORT}),
-                      ARRAYS),
+    'variables.mat': (
+        lambda path: savemat(path, {'t': TIME, 'q': Q, 'dq': DQ, 'tau': EFFORT}),
+        ARRAYS,
+    ),
     'struct.mat': (write_matlab_rows, STRUCT),
 }
 
@@ -83,8 +87,10 @@ def test_parquet_gives_the_same_recording(library, tmp_path):
         columns = NAMED
     else:
         from pyarrow import parquet
-        parquet.write_table(pyarrow.table({'t': TIME, 'q': list(Q), 'dq': list(DQ),
-                                           'tau': list(EFFORT)}), path)
+
+        parquet.write_table(
+            pyarrow.table({'t': TIME, 'q': list(Q), 'dq': list(DQ), 'tau': list(EFFORT)}), path
+        )
         columns = ARRAYS
     recording = import_log(path, columns, NAMES)
     np.testing.assert_array_equal(recording.q, Q)
@@ -102,11 +108,28 @@ def test_parquet_without_a_library_says_what_to_install(tmp_path, monkeypatch):
 
 def test_units_become_si(tmp_path):
     constants = np.array([1.2, -3.0, 2.0, 0.5, 0.1, 0.2, 0.3])
-    np.savez(tmp_path / 'log.npz', t=1e6 * TIME, q=np.degrees(Q), dq=np.degrees(DQ),
-             i=1e3 * EFFORT / constants)
-    recording = import_log(tmp_path / 'log.npz', ColumnMap(
-        'q', 'i', 'dq', stamp='t', position_unit='deg', velocity_unit='deg/s', effort_unit='mA',
-        stamp_unit='us', torque_constant=tuple(constants)), NAMES)
+    np.savez(
+        tmp_path / 'log.npz',
+        t=1e6 * TIME,
+        q=np.degrees(Q),
+        dq=np.degrees(DQ),
+        i=1e3 * EFFORT / constants,
+    )
+    recording = import_log(
+        tmp_path / 'log.npz',
+        ColumnMap(
+            'q',
+            'i',
+            'dq',
+            stamp='t',
+            position_unit='deg',
+            velocity_unit='deg/s',
+            effort_unit='mA',
+            stamp_unit='us',
+            torque_constant=tuple(constants),
+        ),
+        NAMES,
+    )
     np.testing.assert_allclose(recording.q, Q, rtol=1e-14)
     np.testing.assert_allclose(recording.dq, DQ, rtol=1e-14)
     np.testing.assert_allclose(recording.effort, EFFORT, rtol=1e-14)
@@ -136,29 +159,57 @@ def lines(*rows):
 GOOD = ','.join(['0.0'] * 22)
 
 
-@pytest.mark.parametrize(('name', 'content', 'columns', 'sentence'), [
-    ('a.csv', lines(GOOD, GOOD.replace('0.0', 'x', 1)), NAMED, "row 2, column 1: 'x' is not"),
-    ('a.csv', lines(GOOD, '1,2,3'), NAMED, 'row 2: it has 3 columns where the first line has 22'),
-    ('a.csv', lines(GOOD).replace(',', ';').replace('0.0', '0,0'), NAMED,
-     'a decimal comma must be a point'),
-    ('a.csv', '', NAMED, 'a.csv is empty'),
-    ('a.csv', lines(), NAMED, 'a.csv holds no rows of numbers'),
-    ('a.csv', 'q,q\n1,2\n', NAMED, "names the column 'q' more than once"),
-    ('a.csv', lines(GOOD, GOOD), NAMED, 'row 2: the stamp 0 s does not come after 0 s'),
-    ('a.csv', lines(GOOD, GOOD.replace('0.0', 'nan')), NAMED, 'row 2: the stamp is nan'),
-    ('a.csv', lines(GOOD, '1.0,' + ','.join(['nan'] * 21)), NAMED,
-     'row 2: position of fer_joint1 is nan'),
-    ('a.csv', lines(GOOD, GOOD), ColumnMap('joint{}', 'tau{}', 'dq{}', stamp='t'),
-     "has no column 'joint1' for position; it has t, q1, q2"),
-    ('a.csv', lines(GOOD, GOOD), ColumnMap('2-7', '16-22', '9-15', stamp='1'),
-     "position '2-7' names 6 columns, but 7 are needed"),
-    ('a.csv', lines(GOOD, GOOD), ColumnMap('2-8', '17-23', '9-15', stamp='1'),
-     'has 22 columns, so there is no column 23 for effort'),
-    ('a.npy', b'nonsense', NUMBERED, 'a.npy cannot be read as numpy arrays'),
-    ('a.mat', b'nonsense' * 40, ARRAYS, 'a.mat cannot be read as a MATLAB file'),
-    ('a.xlsx', b'', NAMED, "end in '.xlsx' cannot be imported; export .csv"),
-    ('a.csv', b'\xff\xfe\x00', NAMED, 'is not text in UTF-8'),
-])
+@pytest.mark.parametrize(
+    ('name', 'content', 'columns', 'sentence'),
+    [
+        ('a.csv', lines(GOOD, GOOD.replace('0.0', 'x', 1)), NAMED, "row 2, column 1: 'x' is not"),
+        (
+            'a.csv',
+            lines(GOOD, '1,2,3'),
+            NAMED,
+            'row 2: it has 3 columns where the first line has 22',
+        ),
+        (
+            'a.csv',
+            lines(GOOD).replace(',', ';').replace('0.0', '0,0'),
+            NAMED,
+            'a decimal comma must be a point',
+        ),
+        ('a.csv', '', NAMED, 'a.csv is empty'),
+        ('a.csv', lines(), NAMED, 'a.csv holds no rows of numbers'),
+        ('a.csv', 'q,q\n1,2\n', NAMED, "names the column 'q' more than once"),
+        ('a.csv', lines(GOOD, GOOD), NAMED, 'row 2: the stamp 0 s does not come after 0 s'),
+        ('a.csv', lines(GOOD, GOOD.replace('0.0', 'nan')), NAMED, 'row 2: the stamp is nan'),
+        (
+            'a.csv',
+            lines(GOOD, '1.0,' + ','.join(['nan'] * 21)),
+            NAMED,
+            'row 2: position of fer_joint1 is nan',
+        ),
+        (
+            'a.csv',
+            lines(GOOD, GOOD),
+            ColumnMap('joint{}', 'tau{}', 'dq{}', stamp='t'),
+            "has no column 'joint1' for position; it has t, q1, q2",
+        ),
+        (
+            'a.csv',
+            lines(GOOD, GOOD),
+            ColumnMap('2-7', '16-22', '9-15', stamp='1'),
+            "position '2-7' names 6 columns, but 7 are needed",
+        ),
+        (
+            'a.csv',
+            lines(GOOD, GOOD),
+            ColumnMap('2-8', '17-23', '9-15', stamp='1'),
+            'has 22 columns, so there is no column 23 for effort',
+        ),
+        ('a.npy', b'nonsense', NUMBERED, 'a.npy cannot be read as numpy arrays'),
+        ('a.mat', b'nonsense' * 40, ARRAYS, 'a.mat cannot be read as a MATLAB file'),
+        ('a.xlsx', b'', NAMED, "end in '.xlsx' cannot be imported; export .csv"),
+        ('a.csv', b'\xff\xfe\x00', NAMED, 'is not text in UTF-8'),
+    ],
+)
 def test_bad_files_get_one_sentence(name, content, columns, sentence, tmp_path):
     path = tmp_path / name
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
@@ -168,25 +219,31 @@ def test_bad_files_get_one_sentence(name, content, columns, sentence, tmp_path):
     assert len(str(caught.value)) < 500 and '\n' not in str(caught.value)
 
 
-@pytest.mark.parametrize(('change', 'sentence'), [
-    ({'stamp': None}, 'either the stamp column or the rate'),
-    ({'rate': 100.0}, 'either the stamp column or the rate .* not both'),
-    ({'effort_unit': 'A'}, 'Effort in A needs a torque constant'),
-    ({'torque_constant': (1.0,)}, 'belongs to an effort in A or mA, but its unit is Nm'),
-    ({'position_unit': 'turns'}, "unit of position is 'turns'; known are rad, deg"),
-])
+@pytest.mark.parametrize(
+    ('change', 'sentence'),
+    [
+        ({'stamp': None}, 'either the stamp column or the rate'),
+        ({'rate': 100.0}, 'either the stamp column or the rate .* not both'),
+        ({'effort_unit': 'A'}, 'Effort in A needs a torque constant'),
+        ({'torque_constant': (1.0,)}, 'belongs to an effort in A or mA, but its unit is Nm'),
+        ({'position_unit': 'turns'}, "unit of position is 'turns'; known are rad, deg"),
+    ],
+)
 def test_contradicting_maps_get_one_sentence(change, sentence):
     with pytest.raises(RecordingError, match=sentence):
         ColumnMap(**{'position': 'q', 'effort': 'tau', 'stamp': 't', **change})
 
 
-@pytest.mark.parametrize(('change', 'sentence'), [
-    ({'stamp': 1e9 * TIME + 1.7e18}, 'its unit is probably ms, us or ns'),
-    ({'stamp': TIME[:-1]}, r'stamp has shape \(49,\), expected \(50,\)'),
-    ({'q': Q[:, :6]}, r'position has shape \(50, 6\), expected \(rows, 7\)'),
-    ({'dq': DQ[:-1]}, r'velocity has shape \(49, 7\), but position has \(50, 7\)'),
-    ({'stamp': None, 'rate': 0.0}, 'the rate is 0.0 Hz; it must be positive'),
-])
+@pytest.mark.parametrize(
+    ('change', 'sentence'),
+    [
+        ({'stamp': 1e9 * TIME + 1.7e18}, 'its unit is probably ms, us or ns'),
+        ({'stamp': TIME[:-1]}, r'stamp has shape \(49,\), expected \(50,\)'),
+        ({'q': Q[:, :6]}, r'position has shape \(50, 6\), expected \(rows, 7\)'),
+        ({'dq': DQ[:-1]}, r'velocity has shape \(49, 7\), but position has \(50, 7\)'),
+        ({'stamp': None, 'rate': 0.0}, 'the rate is 0.0 Hz; it must be positive'),
+    ],
+)
 def test_arrays_that_disagree_get_one_sentence(change, sentence):
     given = {'q': Q, 'dq': DQ, 'effort': EFFORT, 'joint_names': NAMES, 'stamp': TIME, **change}
     with pytest.raises(RecordingError, match=sentence):

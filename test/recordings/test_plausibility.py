@@ -20,8 +20,7 @@ def test_given_a_sound_recording_when_looked_at_then_nothing_is_suspected(simula
     assert suspicions(simulate(FER, friction=FER.friction, noise=0.1), FER) == ()
 
 
-def test_given_a_real_arms_recording_when_looked_at_then_nothing_is_suspected(
-        fer_recording_path):
+def test_given_a_real_arms_recording_when_looked_at_then_nothing_is_suspected(fer_recording_path):
     recording = read_recording(fer_recording_path, FER.joint_names)
     assert suspicions(recording, FER) == ()
     assert suspicions(recording, load('fer', 'franka_description')) == ()
@@ -30,8 +29,10 @@ def test_given_a_real_arms_recording_when_looked_at_then_nothing_is_suspected(
 def test_given_degrees_when_looked_at_then_the_joint_is_named(simulate):
     recording = simulate(FER)
     found = suspicions(replace(recording, q=np.degrees(recording.q)), FER)
-    assert any(sentence.startswith('positions reach ') and 'look like degrees' in sentence
-               for sentence in found)
+    assert any(
+        sentence.startswith('positions reach ') and 'look like degrees' in sentence
+        for sentence in found
+    )
 
 
 def test_given_effort_without_gravity_when_looked_at_then_it_is_said(simulate):
@@ -39,7 +40,8 @@ def test_given_effort_without_gravity_when_looked_at_then_it_is_said(simulate):
     g = recorded_terms(FER, recording).gravity
     found = suspicions(replace(recording, effort=recording.effort - g), FER)
     assert [sentence.partition(':')[0] for sentence in found] == [
-        'effort looks like torque without gravity']
+        'effort looks like torque without gravity'
+    ]
 
 
 def test_given_clipped_torque_when_looked_at_then_joint_limit_and_share_are_named(simulate):
@@ -49,7 +51,8 @@ def test_given_clipped_torque_when_looked_at_then_joint_limit_and_share_are_name
     found = suspicions(replace(recording, effort=effort), FER)
     assert found == (
         'the torque of fer_joint6 is at its limit of 12 N m in 28% of the messages; where it '
-        'was clipped the model cannot fit',)
+        'was clipped the model cannot fit',
+    )
 
 
 def test_given_effort_of_zero_when_looked_at_then_it_is_refused(simulate):

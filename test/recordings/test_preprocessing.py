@@ -25,8 +25,11 @@ def sinusoid(duration=20.0, rate=30.0, frequency=SLOW_HZ):
 
 def truth(motion, frequency=SLOW_HZ):
     omega = 2.0 * np.pi * frequency
-    return (np.sin(omega * motion.time)[:, None], omega * np.cos(omega * motion.time)[:, None],
-            -omega**2 * np.sin(omega * motion.time)[:, None])
+    return (
+        np.sin(omega * motion.time)[:, None],
+        omega * np.cos(omega * motion.time)[:, None],
+        -(omega**2) * np.sin(omega * motion.time)[:, None],
+    )
 
 
 @pytest.mark.parametrize('rate', [30.0, 40.0, 100.0, 1000.0])
@@ -34,8 +37,9 @@ def test_given_a_slow_sinusoid_when_prepared_then_state_and_acceleration_are_its
     motion = prepare(sinusoid(rate=rate))
     inside = slice(30, -30)  # the filter's ends reach further than the default trim
     # 1e-4 from the filter, as above; 7e-4 from differences over 2/30 s: (w h)^2 / 6.
-    for actual, expected, atol in zip((motion.q, motion.dq, motion.ddq), truth(motion),
-                                      (5e-4, 1e-3, 5e-3)):
+    for actual, expected, atol in zip(
+        (motion.q, motion.dq, motion.ddq), truth(motion), (5e-4, 1e-3, 5e-3)
+    ):
         np.testing.assert_allclose(actual[inside], expected[inside], rtol=0.0, atol=atol)
     np.testing.assert_allclose(motion.effort, 5.0 * motion.q, rtol=0.0, atol=1e-12)
 
@@ -43,8 +47,9 @@ def test_given_a_slow_sinusoid_when_prepared_then_state_and_acceleration_are_its
 def test_given_the_defaults_when_prepared_then_samples_are_even_and_the_ends_trimmed():
     motion = prepare(sinusoid(duration=20.0))
     assert len(motion) == 601 - 2 * 9
-    np.testing.assert_allclose(motion.time, 0.3 + np.arange(len(motion)) / 30.0,
-                               rtol=0.0, atol=1e-12)
+    np.testing.assert_allclose(
+        motion.time, 0.3 + np.arange(len(motion)) / 30.0, rtol=0.0, atol=1e-12
+    )
 
 
 def test_given_uneven_stamps_when_prepared_then_states_are_still_those_of_their_time():
@@ -62,10 +67,12 @@ def test_given_uneven_stamps_when_prepared_then_states_are_still_those_of_their_
 def test_given_a_frequency_at_the_cutoff_when_filtered_then_half_the_amplitude_is_left():
     motion = prepare(sinusoid(frequency=3.0, rate=30.0))
     # Forwards and backwards: (1 / sqrt 2)^2 at the cut-off, exactly.
-    np.testing.assert_allclose(motion.q[60:-60], 0.5 * truth(motion, 3.0)[0][60:-60],
-                               rtol=0.0, atol=2e-3)
-    np.testing.assert_allclose(motion.effort_unfiltered[60:-60],
-                               10.0 * motion.q[60:-60], rtol=0.0, atol=2e-3)
+    np.testing.assert_allclose(
+        motion.q[60:-60], 0.5 * truth(motion, 3.0)[0][60:-60], rtol=0.0, atol=2e-3
+    )
+    np.testing.assert_allclose(
+        motion.effort_unfiltered[60:-60], 10.0 * motion.q[60:-60], rtol=0.0, atol=2e-3
+    )
 
 
 def test_given_fast_noise_in_a_fast_recording_when_thinned_then_it_is_not_folded_back():
@@ -82,21 +89,38 @@ def test_given_fast_noise_in_a_fast_recording_when_thinned_then_it_is_not_folded
 def test_given_a_gap_when_prepared_then_nothing_is_made_up_inside_it():
     whole = sinusoid()
     outside = (whole.time < 8.0) | (whole.time > 9.5)
-    gappy = Recording('bag', '/joint_states', ('joint1',), whole.stamp_ns[outside],
-                      whole.q[outside], whole.dq[outside], whole.effort[outside])
+    gappy = Recording(
+        'bag',
+        '/joint_states',
+        ('joint1',),
+        whole.stamp_ns[outside],
+        whole.q[outside],
+        whole.dq[outside],
+        whole.effort[outside],
+    )
     motion = prepare(gappy)
     assert not ((motion.time > 7.7) & (motion.time < 9.8)).any()
     np.testing.assert_array_equal(np.unique(motion.piece), [0, 1])
-    assert motion.remarks == ('bag has 1 gap, the longest of 1.57 s at 7.97 s; its pieces are '
-                              'filtered separately',)
+    assert motion.remarks == (
+        'bag has 1 gap, the longest of 1.57 s at 7.97 s; its pieces are filtered separately',
+    )
     np.testing.assert_allclose(motion.ddq, truth(motion)[2], rtol=0.0, atol=0.25)
 
 
 def test_given_one_lost_message_when_prepared_then_it_is_no_gap():
     whole = sinusoid()
     kept = np.delete(np.arange(len(whole)), 200)
-    motion = prepare(Recording('bag', '/joint_states', ('joint1',), whole.stamp_ns[kept],
-                               whole.q[kept], whole.dq[kept], whole.effort[kept]))
+    motion = prepare(
+        Recording(
+            'bag',
+            '/joint_states',
+            ('joint1',),
+            whole.stamp_ns[kept],
+            whole.q[kept],
+            whole.dq[kept],
+            whole.effort[kept],
+        )
+    )
     assert motion.remarks == ()
     assert motion.piece.max() == 0
 
@@ -104,31 +128,56 @@ def test_given_one_lost_message_when_prepared_then_it_is_no_gap():
 def test_given_a_short_piece_when_prepared_then_it_is_left_out_and_said():
     whole = sinusoid()
     kept = np.flatnonzero((whole.time < 10.0) | ((whole.time > 12.0) & (whole.time < 12.5)))
-    motion = prepare(Recording('bag', '/joint_states', ('joint1',), whole.stamp_ns[kept],
-                               whole.q[kept], whole.dq[kept], whole.effort[kept]))
+    motion = prepare(
+        Recording(
+            'bag',
+            '/joint_states',
+            ('joint1',),
+            whole.stamp_ns[kept],
+            whole.q[kept],
+            whole.dq[kept],
+            whole.effort[kept],
+        )
+    )
     assert motion.time.max() < 10.0
-    assert motion.remarks[1] == ('the piece of 0.43 s at 12.03 s is too short to be filtered and '
-                                 'was left out')
+    assert motion.remarks[1] == (
+        'the piece of 0.43 s at 12.03 s is too short to be filtered and was left out'
+    )
 
 
-@pytest.mark.parametrize(('recording', 'options', 'sentence'), [
-    (sinusoid(rate=5.0), {}, r'message every 0\.2 s, too few for a cut-off of 3 Hz; choose one '
-                             r'below 2\.5 Hz'),
-    (sinusoid(duration=1.0), {}, r'no stretch without gaps of at least 1\.6 s \(it lasts 1\.00 s'),
-])
+@pytest.mark.parametrize(
+    ('recording', 'options', 'sentence'),
+    [
+        (
+            sinusoid(rate=5.0),
+            {},
+            r'message every 0\.2 s, too few for a cut-off of 3 Hz; choose one '
+            r'below 2\.5 Hz',
+        ),
+        (
+            sinusoid(duration=1.0),
+            {},
+            r'no stretch without gaps of at least 1\.6 s \(it lasts 1\.00 s',
+        ),
+    ],
+)
 def test_given_a_recording_too_slow_or_short_when_prepared_then_it_says_so(
-        recording, options, sentence):
+    recording, options, sentence
+):
     with pytest.raises(RecordingError, match=sentence):
         prepare(recording, SignalOptions(**options))
 
 
-@pytest.mark.parametrize(('options', 'sentence'), [
-    ({'cutoff': 15.0}, r'cut-off is 15\.0 Hz; it must lie between 0 and .* 15 Hz'),
-    ({'cutoff': float('nan')}, 'cut-off is nan'),
-    ({'cutoff': 0.0}, r'cut-off is 0\.0'),
-    ({'rate': -1.0}, r'sampling rate is -1\.0 Hz; it must be positive'),
-    ({'trim': -0.1}, r'trim is -0\.1 s; it cannot be negative'),
-])
+@pytest.mark.parametrize(
+    ('options', 'sentence'),
+    [
+        ({'cutoff': 15.0}, r'cut-off is 15\.0 Hz; it must lie between 0 and .* 15 Hz'),
+        ({'cutoff': float('nan')}, 'cut-off is nan'),
+        ({'cutoff': 0.0}, r'cut-off is 0\.0'),
+        ({'rate': -1.0}, r'sampling rate is -1\.0 Hz; it must be positive'),
+        ({'trim': -0.1}, r'trim is -0\.1 s; it cannot be negative'),
+    ],
+)
 def test_given_options_no_filter_can_have_when_made_then_each_is_refused(options, sentence):
     with pytest.raises(RecordingError, match=sentence):
         SignalOptions(**options)
@@ -145,8 +194,7 @@ def test_given_a_motion_when_halved_then_the_halves_are_consecutive_and_complete
 @pytest.mark.parametrize('rate', [30.0, 1000.0])
 def test_columns_are_filtered_like_the_torque(rate):
     recording = replace(sinusoid(rate=rate), effort=np.tanh(sinusoid(rate=rate).dq / 0.01))
-    motion = prepare(recording, columns=lambda q, dq: np.stack(
-        [np.tanh(dq / 0.01), q], axis=-1))
+    motion = prepare(recording, columns=lambda q, dq: np.stack([np.tanh(dq / 0.01), q], axis=-1))
     # The torque is the first column as recorded, so that both are one after any filter.
     np.testing.assert_array_equal(motion.columns[:, :, 0], motion.effort)
     np.testing.assert_array_equal(motion.columns[:, :, 1], motion.q)
@@ -158,8 +206,13 @@ def test_columns_are_filtered_like_the_torque(rate):
 def test_columns_are_computed_piece_by_piece():
     whole = sinusoid(duration=20.0)
     kept = (whole.time < 8.0) | (whole.time > 11.0)
-    recording = replace(whole, stamp_ns=whole.stamp_ns[kept], q=whole.q[kept], dq=whole.dq[kept],
-                        effort=whole.effort[kept])
+    recording = replace(
+        whole,
+        stamp_ns=whole.stamp_ns[kept],
+        q=whole.q[kept],
+        dq=whole.dq[kept],
+        effort=whole.effort[kept],
+    )
     seen = []
     motion = prepare(recording, columns=lambda q, dq: seen.append(len(q)) or q[:, :, None])
     assert seen == [240, 270]

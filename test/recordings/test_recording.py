@@ -28,7 +28,8 @@ def assert_same_states(actual, expected):
 @pytest.mark.parametrize(('storage', 'suffix'), [('mcap', 'mcap'), ('sqlite3', 'db3')])
 @pytest.mark.parametrize('single_file', [False, True])
 def test_given_a_written_bag_when_read_then_every_number_is_the_same(
-        simulate, tmp_path, storage, suffix, single_file):
+    simulate, tmp_path, storage, suffix, single_file
+):
     recording = simulate(FER, duration=2.0)
     bag = tmp_path / 'bag'
     write_recording(recording, bag, storage=storage)
@@ -40,47 +41,63 @@ def test_given_a_written_bag_when_read_then_every_number_is_the_same(
 
 
 def test_given_shuffled_and_extra_joints_when_read_then_they_are_mapped_by_name(
-        simulate, as_messages, write_joint_states, tmp_path):
+    simulate, as_messages, write_joint_states, tmp_path
+):
     recording = simulate(FER, duration=2.0)
     rng = np.random.default_rng(1)
     shuffled = []
     for message in as_messages(recording):
         order = rng.permutation(9)
         names = (*message['name'], 'fer_finger_joint1', 'fer_finger_joint2')
-        columns = {field: np.append(message[field], [np.nan, 0.01])[order]
-                   for field in ('position', 'velocity', 'effort')}
+        columns = {
+            field: np.append(message[field], [np.nan, 0.01])[order]
+            for field in ('position', 'velocity', 'effort')
+        }
         shuffled.append({**message, **columns, 'name': [names[i] for i in order]})
     bag = write_joint_states(tmp_path / 'bag', shuffled)
     assert_same_states(read_recording(bag, FER.joint_names), recording)
 
 
 def test_given_a_gripper_on_the_same_topic_when_read_then_its_messages_are_counted(
-        simulate, as_messages, write_joint_states, tmp_path):
+    simulate, as_messages, write_joint_states, tmp_path
+):
     recording = simulate(FER, duration=2.0)
-    gripper = {'name': ['fer_finger_joint1'], 'position': [0.0], 'velocity': [0.0],
-               'effort': [0.0]}
-    mixed = [one for message in as_messages(recording)
-             for one in ({**gripper, 'stamp_ns': message['stamp_ns']}, message)]
+    gripper = {
+        'name': ['fer_finger_joint1'],
+        'position': [0.0],
+        'velocity': [0.0],
+        'effort': [0.0],
+    }
+    mixed = [
+        one
+        for message in as_messages(recording)
+        for one in ({**gripper, 'stamp_ns': message['stamp_ns']}, message)
+    ]
     actual = read_recording(write_joint_states(tmp_path / 'bag', mixed), FER.joint_names)
     assert_same_states(actual, recording)
     assert actual.remarks == (
-        "61 of 122 messages on /joint_states name none of the arm's joints and were passed over",)
+        "61 of 122 messages on /joint_states name none of the arm's joints and were passed over",
+    )
 
 
 def test_given_panda_names_when_read_as_fer_then_they_are_taken_and_named(
-        simulate, as_messages, write_joint_states, tmp_path):
+    simulate, as_messages, write_joint_states, tmp_path
+):
     recording = simulate(FER, duration=2.0)
     panda = tuple(f'panda_joint{i}' for i in range(1, 8))
     renamed = [{**message, 'name': panda} for message in as_messages(recording)]
     actual = read_recording(write_joint_states(tmp_path / 'bag', renamed), FER.joint_names)
     assert_same_states(actual, recording)
     assert actual.joint_names == panda
-    assert actual.remarks == ('the joints were recorded as panda_joint1 ... panda_joint7 and '
-                              'read as fer_joint1 ... fer_joint7',)
+    assert actual.remarks == (
+        'the joints were recorded as panda_joint1 ... panda_joint7 and '
+        'read as fer_joint1 ... fer_joint7',
+    )
 
 
 def test_given_received_stamps_when_asked_for_then_they_order_the_motion(
-        messages, write_joint_states, tmp_path):
+    messages, write_joint_states, tmp_path
+):
     frozen = [{**message, 'stamp_ns': 0} for message in messages]
     received = [10**9 + i * 10**7 for i in range(len(frozen))]
     bag = write_joint_states(tmp_path / 'bag', frozen, received_ns=received)
@@ -91,14 +108,18 @@ def test_given_received_stamps_when_asked_for_then_they_order_the_motion(
 
 
 def without_joint(message):
-    return {**message, **{field: message[field][:-1] for field in
-                          ('name', 'position', 'velocity', 'effort')}}
+    return {
+        **message,
+        **{field: message[field][:-1] for field in ('name', 'position', 'velocity', 'effort')},
+    }
 
 
 def with_duplicate(message):
-    return {**message, 'name': (*message['name'], 'fer_joint3'),
-            **{field: np.append(message[field], 0.0)
-               for field in ('position', 'velocity', 'effort')}}
+    return {
+        **message,
+        'name': (*message['name'], 'fer_joint3'),
+        **{field: np.append(message[field], 0.0) for field in ('position', 'velocity', 'effort')},
+    }
 
 
 def with_value(field, value):
@@ -106,6 +127,7 @@ def with_value(field, value):
         column = message[field].copy()
         column[3] = value
         return {**message, field: column}
+
     return change
 
 
@@ -116,27 +138,43 @@ def with_field(field, values):
 FAULTS = {
     'missing joint': (without_joint, 'message 5 has no joint fer_joint7; it names fer_joint1'),
     'duplicate joint': (with_duplicate, 'message 5 names the joint fer_joint3 more than once'),
-    'NaN position': (with_value('position', np.nan),
-                     'message 5: position of fer_joint4 is nan; every value'),
+    'NaN position': (
+        with_value('position', np.nan),
+        'message 5: position of fer_joint4 is nan; every value',
+    ),
     'infinite effort': (with_value('effort', np.inf), 'message 5: effort of fer_joint4 is inf'),
-    'no velocity': (with_field('velocity', []), 'message 5: velocity has 0 values for 7 joint '
-                    'names; record a topic that carries velocity'),
-    'no effort': (with_field('effort', []), 'message 5: effort has 0 values for 7 joint names; '
-                  'without measured torques nothing can be compared'),
-    'short position': (with_field('position', [0.0] * 6), 'position has 6 values for 7 joint '
-                       'names; the message is malformed'),
-    'repeated stamp': (with_field('stamp_ns', 1_700_000_000_100_000_000),
-                       "the arm's messages 4 and 5 have the same stamp, 1700000000.100000000 s"),
-    'stamp running back': (with_field('stamp_ns', 1_600_000_000_000_000_000),
-                           "the stamp of the arm's message 5 is 100000000.100000000 s before"),
-    'other arm': (with_field('name', [f'panda_joint{i}' for i in range(1, 8)]),
-                  'called panda_joint1 ... here but fer_joint1 ... before; two arms share'),
+    'no velocity': (
+        with_field('velocity', []),
+        'message 5: velocity has 0 values for 7 joint names; record a topic that carries velocity',
+    ),
+    'no effort': (
+        with_field('effort', []),
+        'message 5: effort has 0 values for 7 joint names; '
+        'without measured torques nothing can be compared',
+    ),
+    'short position': (
+        with_field('position', [0.0] * 6),
+        'position has 6 values for 7 joint names; the message is malformed',
+    ),
+    'repeated stamp': (
+        with_field('stamp_ns', 1_700_000_000_100_000_000),
+        "the arm's messages 4 and 5 have the same stamp, 1700000000.100000000 s",
+    ),
+    'stamp running back': (
+        with_field('stamp_ns', 1_600_000_000_000_000_000),
+        "the stamp of the arm's message 5 is 100000000.100000000 s before",
+    ),
+    'other arm': (
+        with_field('name', [f'panda_joint{i}' for i in range(1, 8)]),
+        'called panda_joint1 ... here but fer_joint1 ... before; two arms share',
+    ),
 }
 
 
 @pytest.mark.parametrize('fault', FAULTS)
 def test_given_one_faulty_message_when_read_then_message_and_value_are_named(
-        messages, write_joint_states, tmp_path, fault):
+    messages, write_joint_states, tmp_path, fault
+):
     change, sentence = FAULTS[fault]
     messages[4] = change(messages[4])
     # Bags are in the recorder's order, whatever the messages' own stamps say.
@@ -148,11 +186,16 @@ def test_given_one_faulty_message_when_read_then_message_and_value_are_named(
 
 
 def test_given_two_arms_when_read_by_a_name_of_neither_then_both_are_offered(
-        messages, write_joint_states, tmp_path):
-    both = [{**message, 'name': [side + name for side in ('left_', 'right_')
-                                 for name in message['name']],
-             **{field: np.tile(message[field], 2) for field in
-                ('position', 'velocity', 'effort')}} for message in messages]
+    messages, write_joint_states, tmp_path
+):
+    both = [
+        {
+            **message,
+            'name': [side + name for side in ('left_', 'right_') for name in message['name']],
+            **{field: np.tile(message[field], 2) for field in ('position', 'velocity', 'effort')},
+        }
+        for message in messages
+    ]
     bag = write_joint_states(tmp_path / 'bag', both)
     with pytest.raises(RecordingError, match=r'the joints of 2 arms .left_fer_joint1, right_fer'):
         read_recording(bag, FER.joint_names)
@@ -161,20 +204,28 @@ def test_given_two_arms_when_read_by_a_name_of_neither_then_both_are_offered(
 
 
 def test_given_no_such_topic_when_read_then_those_with_joint_states_are_listed(
-        messages, write_joint_states, tmp_path):
+    messages, write_joint_states, tmp_path
+):
     bag = write_joint_states(tmp_path / 'bag', messages, topic='/left/joint_states')
     assert read_recording(bag, FER.joint_names).topic == '/left/joint_states'
-    with pytest.raises(RecordingError, match=r'has no sensor_msgs/msg/JointState on /other; '
-                       r'joint states are on /left/joint_states\.'):
+    with pytest.raises(
+        RecordingError,
+        match=r'has no sensor_msgs/msg/JointState on /other; '
+        r'joint states are on /left/joint_states\.',
+    ):
         read_recording(bag, FER.joint_names, topic='other')
 
 
 def test_given_another_arms_bag_when_read_then_the_names_there_are_listed(
-        messages, write_joint_states, tmp_path):
+    messages, write_joint_states, tmp_path
+):
     names = ['shoulder', 'elbow', 'a', 'b', 'c', 'd', 'e']
     bag = write_joint_states(tmp_path / 'bag', [{**m, 'name': names} for m in messages])
-    with pytest.raises(RecordingError, match=r'none of the 61 messages has the joints fer_joint1'
-                       r'.* the first names shoulder, elbow'):
+    with pytest.raises(
+        RecordingError,
+        match=r'none of the 61 messages has the joints fer_joint1'
+        r'.* the first names shoulder, elbow',
+    ):
         read_recording(bag, FER.joint_names)
 
 
@@ -184,8 +235,7 @@ def test_given_no_messages_when_read_then_it_says_so(write_joint_states, tmp_pat
         read_recording(bag, FER.joint_names)
 
 
-def test_given_a_single_message_when_read_then_it_says_so(
-        messages, write_joint_states, tmp_path):
+def test_given_a_single_message_when_read_then_it_says_so(messages, write_joint_states, tmp_path):
     bag = write_joint_states(tmp_path / 'bag', messages[:1])
     with pytest.raises(RecordingError, match='holds a single message of the arm'):
         read_recording(bag, FER.joint_names)
@@ -195,18 +245,20 @@ def test_given_a_single_message_when_read_then_it_says_so(
 @pytest.mark.parametrize('kept', [0.0, 0.05, 0.5, 0.9])
 @pytest.mark.parametrize('single_file', [False, True])
 def test_given_a_bag_cut_short_when_read_then_it_says_so(
-        simulate, tmp_path, storage, kept, single_file):
+    simulate, tmp_path, storage, kept, single_file
+):
     bag = tmp_path / 'bag'
     write_recording(simulate(FER, duration=10.0), bag, storage=storage)
     file = next(path for path in bag.iterdir() if path.suffix != '.yaml')
     data = file.read_bytes()
-    file.write_bytes(data[:int(kept * len(data))])
+    file.write_bytes(data[: int(kept * len(data))])
     with pytest.raises(RecordingError, match=r'cut short|holds no t'):
         read_recording(file if single_file else bag, FER.joint_names)
 
 
-@pytest.mark.parametrize('metadata', [b'', b'rosbag2_bagfile_information:\n  version: 9\n',
-                                      b'{', b'\xff\xfe', None])
+@pytest.mark.parametrize(
+    'metadata', [b'', b'rosbag2_bagfile_information:\n  version: 9\n', b'{', b'\xff\xfe', None]
+)
 def test_given_broken_metadata_when_read_then_it_says_so(simulate, tmp_path, metadata):
     bag = tmp_path / 'bag'
     write_recording(simulate(FER, duration=2.0), bag)

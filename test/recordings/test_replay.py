@@ -26,18 +26,23 @@ TERMS_ATOL = 1e-12  # N m; the crosscheck's own bound between Pinocchio and Newt
 
 
 # The figures were published with the recording's description of Metric E, to three decimals.
-@pytest.mark.parametrize(('inertial_set', 'hand', 'cutoff', 'filtered', 'unfiltered'), [
-    ('gaz2019', 'none', 3.0, 1.002, 1.246),
-    ('gaz2019', 'none', 5.0, 1.041, None),
-    ('gaz2019', 'none', 8.0, 1.109, None),
-    ('ledezma2021', 'none', 3.0, 1.003, None),
-    ('ledezma2021', 'as_listed', 3.0, 3.115, None),
-])
+@pytest.mark.parametrize(
+    ('inertial_set', 'hand', 'cutoff', 'filtered', 'unfiltered'),
+    [
+        ('gaz2019', 'none', 3.0, 1.002, 1.246),
+        ('gaz2019', 'none', 5.0, 1.041, None),
+        ('gaz2019', 'none', 8.0, 1.109, None),
+        ('ledezma2021', 'none', 3.0, 1.003, None),
+        ('ledezma2021', 'as_listed', 3.0, 3.115, None),
+    ],
+)
 def test_given_a_real_arm_when_replayed_then_metric_e_has_its_published_value(
-        fer_recording_path, inertial_set, hand, cutoff, filtered, unfiltered):
+    fer_recording_path, inertial_set, hand, cutoff, filtered, unfiltered
+):
     arm = load('fer', inertial_set, hand=hand)
-    motion = prepare(read_recording(fer_recording_path, arm.joint_names),
-                     SignalOptions(cutoff=cutoff))
+    motion = prepare(
+        read_recording(fer_recording_path, arm.joint_names), SignalOptions(cutoff=cutoff)
+    )
     result = fit(arm, motion)
     assert result.rigid.whole == pytest.approx(filtered, abs=1e-3)
     if unfiltered is not None:
@@ -45,15 +50,18 @@ def test_given_a_real_arm_when_replayed_then_metric_e_has_its_published_value(
         assert left == pytest.approx(unfiltered, abs=1e-3)
 
 
-def test_given_a_real_arm_when_every_set_is_tried_then_the_bare_arm_fits_best(
-        fer_recording_path):
-    arms = [(load('fer', name, hand=hand), False) for name in ('ledezma2021', 'gaz2019')
-            for hand in ('hand_ledezma2021', 'none', 'franka_hand')]
+def test_given_a_real_arm_when_every_set_is_tried_then_the_bare_arm_fits_best(fer_recording_path):
+    arms = [
+        (load('fer', name, hand=hand), False)
+        for name in ('ledezma2021', 'gaz2019')
+        for hand in ('hand_ledezma2021', 'none', 'franka_hand')
+    ]
     motion = prepare(read_recording(fer_recording_path, arms[0][0].joint_names))
     fits = fit_all(arms, motion)
     assert fits[0].name == 'gaz2019 bare'
-    assert judge_hand(fits) == ('No hand seems to be on: gaz2019 gives E = 0.874 N m bare and '
-                                '3.001 N m with franka_hand.')
+    assert judge_hand(fits) == (
+        'No hand seems to be on: gaz2019 gives E = 0.874 N m bare and 3.001 N m with franka_hand.'
+    )
     # The two tables are one arm up to rounding.
     assert [one.name for one in tied(fits, motion)] == ['gaz2019 bare', 'ledezma2021 bare']
 
@@ -67,7 +75,8 @@ def test_given_a_simulated_arm_when_replayed_then_only_the_filter_is_left_of_the
 
 
 def test_given_friction_in_the_arm_when_replayed_then_the_files_own_friction_takes_it_off(
-        simulate):
+    simulate,
+):
     arm = load('fer')
     result = fit(arm, prepare(simulate(arm, rate=100.0, friction=arm.friction)))
     assert result.whole.whole < 0.4 * result.rigid.whole
@@ -84,12 +93,12 @@ def test_given_halves_of_a_motion_when_fitted_then_they_make_up_the_whole(simula
     motion = prepare(simulate(load('fer'), noise=0.5))
     result = fit(load('fer'), motion)
     sizes = [len(half) for half in motion.halves()]
-    squares = [one.whole ** 2 for one in (result.first_half, result.second_half)]
-    assert np.dot(sizes, squares) / len(motion) == pytest.approx(result.whole.whole ** 2,
-                                                                 rel=1e-12)
+    squares = [one.whole**2 for one in (result.first_half, result.second_half)]
+    assert np.dot(sizes, squares) / len(motion) == pytest.approx(result.whole.whole**2, rel=1e-12)
     first, second = (fit(load('fer'), half) for half in motion.halves())
     assert (first.whole.whole, second.whole.whole) == pytest.approx(
-        (result.first_half.whole, result.second_half.whole), rel=1e-12)
+        (result.first_half.whole, result.second_half.whole), rel=1e-12
+    )
 
 
 def test_given_braked_seconds_when_replayed_then_they_are_named_and_left_out(simulate):
@@ -106,8 +115,13 @@ def test_given_braked_seconds_when_replayed_then_they_are_named_and_left_out(sim
     assert 'left out' in remark
     clean = prepare(recording.part(slice(100, None)))
     np.testing.assert_allclose(motion.q, clean.q, rtol=0.0, atol=1e-12)
-    fits = fit_all([(replace(load('fer', name, hand='none'), friction=None), False)
-                    for name in ('franka_description', 'gaz2019')], motion)
+    fits = fit_all(
+        [
+            (replace(load('fer', name, hand='none'), friction=None), False)
+            for name in ('franka_description', 'gaz2019')
+        ],
+        motion,
+    )
     assert fits[0].name == 'gaz2019 bare'
 
 
@@ -125,9 +139,13 @@ def test_given_another_mass_when_compared_then_it_is_no_tie(simulate):
     assert [one.name for one in tied(fits, motion)] == ['gaz2019 bare']
 
 
-@pytest.mark.parametrize(('mounted', 'verdict'), [
-    ('none', 'No hand seems to be on: gaz2019 gives'),
-    ('franka_hand', 'A hand seems to be on: gaz2019 gives')])
+@pytest.mark.parametrize(
+    ('mounted', 'verdict'),
+    [
+        ('none', 'No hand seems to be on: gaz2019 gives'),
+        ('franka_hand', 'A hand seems to be on: gaz2019 gives'),
+    ],
+)
 def test_given_a_simulated_hand_when_judged_then_it_is_noticed(simulate, mounted, verdict):
     motion = prepare(simulate(load('fer', hand=mounted), noise=0.05))
     arms = [(load('fer', hand=hand), False) for hand in ('none', 'franka_hand')]
@@ -136,8 +154,9 @@ def test_given_a_simulated_hand_when_judged_then_it_is_noticed(simulate, mounted
 
 def test_given_one_hand_only_when_judged_then_it_says_what_was_not_tried(simulate):
     fits = fit_all([(load('fer'), True)], prepare(simulate(load('fer'))))
-    assert judge_hand(fits) == ('Whether a hand is on cannot be told: gaz2019 was not tried with '
-                                'a hand.')
+    assert judge_hand(fits) == (
+        'Whether a hand is on cannot be told: gaz2019 was not tried with a hand.'
+    )
 
 
 def test_given_a_still_arm_on_its_axis_when_judged_then_a_hand_cannot_be_told(simulate):
@@ -148,22 +167,26 @@ def test_given_a_still_arm_on_its_axis_when_judged_then_a_hand_cannot_be_told(si
     noise = np.random.default_rng(0).normal(0.0, 5.0, recording.effort.shape)
     motion = prepare(replace(recording, q=upright, dq=upright, effort=noise))
     arms = [(load('fer', hand=hand), False) for hand in ('none', 'franka_hand')]
-    assert judge_hand(fit_all(arms, motion)).startswith('Whether a hand is on cannot be told '
-                                                        'from this motion')
+    assert judge_hand(fit_all(arms, motion)).startswith(
+        'Whether a hand is on cannot be told from this motion'
+    )
 
 
 @pytest.mark.parametrize('gravity', [(0.0, 0.0, -9.81), (3.0, -4.0, 5.0)])
 @pytest.mark.parametrize('hand', ['none', 'franka_hand'])
 def test_given_recorded_states_when_terms_are_asked_then_they_are_the_dh_recursions(
-        simulate, gravity, hand):
+    simulate, gravity, hand
+):
     arm = load('fer', hand=hand)
     recording = simulate(arm)
     terms = recorded_terms(arm, recording, gravity=gravity)
     independent = NewtonEulerModel(arm, gravity)
-    np.testing.assert_allclose(terms.gravity, independent.gravity(recording.q),
-                               rtol=0.0, atol=TERMS_ATOL)
-    np.testing.assert_allclose(terms.coriolis, independent.coriolis(recording.q, recording.dq),
-                               rtol=0.0, atol=TERMS_ATOL)
+    np.testing.assert_allclose(
+        terms.gravity, independent.gravity(recording.q), rtol=0.0, atol=TERMS_ATOL
+    )
+    np.testing.assert_allclose(
+        terms.coriolis, independent.coriolis(recording.q, recording.dq), rtol=0.0, atol=TERMS_ATOL
+    )
     alone = model_terms(arm, recording.q[5:6], recording.dq[5:6], gravity=gravity)
     np.testing.assert_array_equal(alone.coriolis[0], terms.coriolis[5])
 

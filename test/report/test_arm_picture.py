@@ -30,8 +30,9 @@ def test_given_labels_too_near_when_spread_then_they_keep_order_mean_and_distanc
     np.testing.assert_allclose(spread.mean(), heights.mean(), rtol=1e-12, atol=0.0)
 
 
-@pytest.mark.parametrize(('suffix', 'magic'), [
-    ('png', b'\x89PNG'), ('pdf', b'%PDF'), ('svg', b'<?xml')])
+@pytest.mark.parametrize(
+    ('suffix', 'magic'), [('png', b'\x89PNG'), ('pdf', b'%PDF'), ('svg', b'<?xml')]
+)
 def test_given_an_arm_when_drawn_then_the_file_is_of_its_suffixs_kind(tmp_path, suffix, magic):
     path = tmp_path / f'arm.{suffix}'
     arm_picture.draw_arm(load('rpr'), [0.5, 0.1, 0.7], path)
@@ -43,13 +44,23 @@ def test_given_an_svg_when_drawn_then_every_frame_and_center_of_mass_is_written_
     with matplotlib.rc_context({'svg.fonttype': 'none'}):
         arm_picture.draw_arm(load('fer'), load('fer').home, tmp_path / 'arm.svg')
     text = (tmp_path / 'arm.svg').read_text()
-    for label in ('{S}', '{1}, {2}', '{3}', '{4}', '{5}, {6}', '{7}', '{flange}',
-                  *(f'c{i}' for i in range(1, 8))):
+    for label in (
+        '{S}',
+        '{1}, {2}',
+        '{3}',
+        '{4}',
+        '{5}, {6}',
+        '{7}',
+        '{flange}',
+        *(f'c{i}' for i in range(1, 8)),
+    ):
         assert f'>{label}<' in text
 
 
-@pytest.mark.parametrize(('name', 'sentence'), [
-    ('arm.xyz', "'xyz' is no picture format; use one of .*png"), ('arm', 'no suffix')])
+@pytest.mark.parametrize(
+    ('name', 'sentence'),
+    [('arm.xyz', "'xyz' is no picture format; use one of .*png"), ('arm', 'no suffix')],
+)
 def test_given_no_picture_suffix_when_drawn_then_the_formats_are_listed(tmp_path, name, sentence):
     with pytest.raises(OutputError, match=sentence):
         arm_picture.draw_arm(load('rpr'), np.zeros(3), tmp_path / name)

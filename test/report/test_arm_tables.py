@@ -16,30 +16,43 @@ from franka_dynamics.report.arm import as_json, body_rows, dh_rows, origins, spa
 def test_given_the_fer_when_listed_then_rows_are_frankas():
     rows = dh_rows(load('fer'))
     half = np.pi / 2
-    assert [row['a'] for row in rows] == [0, 0, 0, .0825, -.0825, 0, .088, 0]
-    assert [row['d'] for row in rows] == [.333, 0, .316, 0, .384, 0, 0, .107]
+    assert [row['a'] for row in rows] == [0, 0, 0, 0.0825, -0.0825, 0, 0.088, 0]
+    assert [row['d'] for row in rows] == [0.333, 0, 0.316, 0, 0.384, 0, 0, 0.107]
     assert [row['alpha'] for row in rows] == [0, -half, half, half, -half, half, half, 0]
     assert rows[-1]['kind'] == 'fixed'
 
 
 def test_given_q_zero_when_origins_are_listed_then_they_are_the_derivations_figure():
-    expected = [(0, 0, .333), (0, 0, .333), (0, 0, .649), (.0825, 0, .649), (0, 0, 1.033),
-                (0, 0, 1.033), (.088, 0, 1.033), (.088, 0, .926)]
+    expected = [
+        (0, 0, 0.333),
+        (0, 0, 0.333),
+        (0, 0, 0.649),
+        (0.0825, 0, 0.649),
+        (0, 0, 1.033),
+        (0, 0, 1.033),
+        (0.088, 0, 1.033),
+        (0.088, 0, 0.926),
+    ]
     np.testing.assert_allclose(origins(load('fer'), np.zeros(7)), expected, rtol=0.0, atol=1e-15)
 
 
 def test_given_the_printed_table_when_listed_in_body_frames_then_it_is_the_table():
     row = body_rows(load('fer', 'ledezma2021'))[3]
     assert row.mass == 3.5879
-    np.testing.assert_allclose(row.mass * row.center_of_mass, [-0.1908, 0.3746, 0.0985], rtol=0.0,
-                               atol=1e-15)
+    np.testing.assert_allclose(
+        row.mass * row.center_of_mass, [-0.1908, 0.3746, 0.0985], rtol=0.0, atol=1e-15
+    )
     np.testing.assert_array_equal(row.inertia, [0.0677, 0.0277, 0.0039, 0.0324, -0.0016, 0.0776])
 
 
 def test_given_gaz_when_listed_about_the_center_of_mass_then_it_is_the_published_tensor():
     row = body_rows(load('fer'), 'center_of_mass')[1]
-    np.testing.assert_allclose(row.inertia, [.007962, -.003925, .010254, .02811, .000704, .025995],
-                               rtol=0.0, atol=1e-16)
+    np.testing.assert_allclose(
+        row.inertia,
+        [0.007962, -0.003925, 0.010254, 0.02811, 0.000704, 0.025995],
+        rtol=0.0,
+        atol=1e-16,
+    )
 
 
 def test_given_space_rows_when_summed_then_they_are_the_arms_center_of_mass():
@@ -53,19 +66,21 @@ def test_given_space_rows_when_summed_then_they_are_the_arms_center_of_mass():
 def test_given_a_reference_point_when_listed_in_space_then_steiner_relates_it(about):
     arm, q = load('fer'), np.random.default_rng(1).uniform(-1.0, 1.0, 7)
     points = {'frame_origin': origins(arm, q)[:-1], 'space_origin': np.zeros((7, 3))}
-    for i, (row, central) in enumerate(zip(space_rows(arm, q, about),
-                                           space_rows(arm, q, 'center_of_mass'))):
-        lever = (np.zeros(3) if about == 'center_of_mass'
-                 else row.center_of_mass - points[about][i])
-        expected = (tensor_from_six(central.inertia)
-                    + row.mass * (lever @ lever * np.eye(3) - np.outer(lever, lever)))
+    for i, (row, central) in enumerate(
+        zip(space_rows(arm, q, about), space_rows(arm, q, 'center_of_mass'))
+    ):
+        lever = np.zeros(3) if about == 'center_of_mass' else row.center_of_mass - points[about][i]
+        expected = tensor_from_six(central.inertia) + row.mass * (
+            lever @ lever * np.eye(3) - np.outer(lever, lever)
+        )
         np.testing.assert_allclose(tensor_from_six(row.inertia), expected, rtol=0.0, atol=1e-13)
 
 
 def test_given_tables_when_written_as_json_then_they_read_back_to_the_last_digit():
     arm, q = load('fer', 'ledezma2021'), np.full(7, 0.1)
-    data = json.loads(json.dumps(as_json(arm, space_rows(arm, q), frame='space',
-                                         about='frame_origin', q=q)))
+    data = json.loads(
+        json.dumps(as_json(arm, space_rows(arm, q), frame='space', about='frame_origin', q=q))
+    )
     np.testing.assert_array_equal(data['links'][2]['inertia'], space_rows(arm, q)[2].inertia)
     np.testing.assert_array_equal(data['origins'], origins(arm, q))
     assert data['hand'] == 'hand_ledezma2021'

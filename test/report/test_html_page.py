@@ -39,8 +39,15 @@ def parse(text):
 
 
 def test_given_hostile_text_when_a_page_is_made_then_it_stays_text():
-    whole = page(HOSTILE, [heading(HOSTILE), paragraph(HOSTILE), paragraph(HOSTILE, 'bad'),
-                           table([HOSTILE], [[HOSTILE], [Cell(HOSTILE)]], HOSTILE)])
+    whole = page(
+        HOSTILE,
+        [
+            heading(HOSTILE),
+            paragraph(HOSTILE),
+            paragraph(HOSTILE, 'bad'),
+            table([HOSTILE], [[HOSTILE], [Cell(HOSTILE)]], HOSTILE),
+        ],
+    )
     assert '<script>' not in whole
     assert parse(whole).text.count(HOSTILE) == 9
 

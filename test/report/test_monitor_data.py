@@ -18,15 +18,29 @@ def arm(now=10.0):
     view = NodeView('left/feedforward')
     view.take('Joint states', Status('OK', 'fresh', {'rate [Hz]': '1000', 'age [ms]': 'nan'}), now)
     view.take('Command', command(500), now)
-    view.take('Arm', Status('OK', 'fer', {'torque limit, a [N m]': '87',
-                                          'torque limit, b [N m]': '12'}), now)
+    view.take(
+        'Arm',
+        Status('OK', 'fer', {'torque limit, a [N m]': '87', 'torque limit, b [N m]': '12'}),
+        now,
+    )
     view.torques['gravity'] = Torques(3.25, ('a', 'b'), (1.5, float('nan')))
     return view
 
 
-@pytest.mark.parametrize(('text', 'expected'), [
-    ('True', True), ('False', False), ('12', 12), ('1.5e3', 1500.0), ('nan', None), ('inf', None),
-    ('-0', 0), ('running', 'running'), ('', '')])
+@pytest.mark.parametrize(
+    ('text', 'expected'),
+    [
+        ('True', True),
+        ('False', False),
+        ('12', 12),
+        ('1.5e3', 1500.0),
+        ('nan', None),
+        ('inf', None),
+        ('-0', 0),
+        ('running', 'running'),
+        ('', ''),
+    ],
+)
 def test_given_a_diagnostic_value_when_parsed_then_it_is_what_it_stands_for(text, expected):
     assert parsed(text) == expected
     assert type(parsed(text)) is type(expected)
@@ -63,7 +77,8 @@ def test_given_a_silent_node_and_an_error_when_judged_then_each_is_told():
     broken.take('Command', command(1, 'ERROR', 'somebody else commands'), 10.0)
     assert at_fault([fine, broken, silent], 10.0) == [
         'left/feedforward: Command: somebody else commands',
-        'left/feedforward has been silent for 9.0 s.']
+        'left/feedforward has been silent for 9.0 s.',
+    ]
 
 
 def test_given_nodes_of_others_when_heard_then_they_are_not_taken_for_ours():

@@ -22,13 +22,32 @@ EFFORT = (-80.5, 3.25, 0.0, 18.57, 0.63, -11.9, 0.01)
 
 def arm():
     view = NodeView('left/feedforward')
-    view.take('Joint states', Status('OK', 'states are fresh', {
-        'rate [Hz]': '999.6', 'age [ms]': '0.31'}), 10.0)
-    view.take('Command', Status('ERROR', 'somebody else commands', {
-        'published': '500', 'latency p50 [us]': '103.5', 'latency p99 [us]': '159.2'}), 10.0)
-    view.take('Arm', Status('OK', 'fer', {
-        f'torque limit, {joint} [N m]': '87' if i < 4 else '12'
-        for i, joint in enumerate(JOINTS)}), 10.0)
+    view.take(
+        'Joint states',
+        Status('OK', 'states are fresh', {'rate [Hz]': '999.6', 'age [ms]': '0.31'}),
+        10.0,
+    )
+    view.take(
+        'Command',
+        Status(
+            'ERROR',
+            'somebody else commands',
+            {'published': '500', 'latency p50 [us]': '103.5', 'latency p99 [us]': '159.2'},
+        ),
+        10.0,
+    )
+    view.take(
+        'Arm',
+        Status(
+            'OK',
+            'fer',
+            {
+                f'torque limit, {joint} [N m]': '87' if i < 4 else '12'
+                for i, joint in enumerate(JOINTS)
+            },
+        ),
+        10.0,
+    )
     for term in TORQUE_TERMS:
         view.torques[term] = Torques(3.25, JOINTS, EFFORT)
     return view
@@ -43,8 +62,17 @@ def rendered(renderable, width):
 @pytest.mark.parametrize('width', [80, 100, 130, 200])
 def test_given_an_arm_when_drawn_then_every_figure_is_there_in_full_at_any_width(width):
     text = rendered(monitor_view([arm()], 10.5, width), width)
-    for figure in ('1000 Hz', '0.3 ms old', 'p50 104 us', 'p99 159 us', 'somebody else commands',
-                   'external', '87', *JOINTS, *(f'{value:.2f}' for value in EFFORT)):
+    for figure in (
+        '1000 Hz',
+        '0.3 ms old',
+        'p50 104 us',
+        'p99 159 us',
+        'somebody else commands',
+        'external',
+        '87',
+        *JOINTS,
+        *(f'{value:.2f}' for value in EFFORT),
+    ):
         assert figure in text, figure
     assert '…' not in text
     assert max(map(len, text.splitlines())) <= width
@@ -55,11 +83,20 @@ def test_given_room_when_drawn_then_there_are_bars_and_without_there_are_none():
     assert '█' not in rendered(monitor_view([arm()], 10.5, 80), 80)
 
 
-@pytest.mark.parametrize(('torque', 'expected'), [
-    (12.0, '     █████'), (-12.0, '█████     '), (6.0, '     ██▌  '), (0.0, '          '),
-    (99.0, '     █████'), (float('nan'), '          ')])
+@pytest.mark.parametrize(
+    ('torque', 'expected'),
+    [
+        (12.0, '     █████'),
+        (-12.0, '█████     '),
+        (6.0, '     ██▌  '),
+        (0.0, '          '),
+        (99.0, '     █████'),
+        (float('nan'), '          '),
+    ],
+)
 def test_given_a_torque_when_drawn_then_its_bar_reaches_from_the_middle_by_its_share(
-        torque, expected):
+    torque, expected
+):
     assert rendered(torque_bar(torque, 12.0, 10), 10) == expected + '\n'
 
 

@@ -59,14 +59,24 @@ class NodeProcess:
         for old, new in remaps.items():
             arguments += ['-r', f'{old}:={new}']
         self.log = log
-        program = ([str(ROOT / 'examples' / module)] if module.endswith('.py')
-                   else ['-m', f'franka_dynamics.ros.{module}'])
+        program = (
+            [str(ROOT / 'examples' / module)]
+            if module.endswith('.py')
+            else ['-m', f'franka_dynamics.ros.{module}']
+        )
         with log.open('ab') as output:
             self._process = subprocess.Popen(
-                [sys.executable, *program, '--ros-args', *arguments, *extra], stdout=output,
-                stderr=subprocess.STDOUT, preexec_fn=default_signals,
-                env={**os.environ, 'PYTHONPATH': os.pathsep.join(
-                    [str(ROOT), *filter(None, [os.environ.get('PYTHONPATH')])])})
+                [sys.executable, *program, '--ros-args', *arguments, *extra],
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                preexec_fn=default_signals,
+                env={
+                    **os.environ,
+                    'PYTHONPATH': os.pathsep.join(
+                        [str(ROOT), *filter(None, [os.environ.get('PYTHONPATH')])]
+                    ),
+                },
+            )
 
     def send(self, number: signal.Signals) -> None:
         self.running_now.remove(self)
@@ -135,14 +145,18 @@ class Probe(Node):
         """Return a list to which every message on a topic is appended."""
         messages: list = []
         reliability = ReliabilityPolicy.RELIABLE if reliable else ReliabilityPolicy.BEST_EFFORT
-        self.create_subscription(kind, topic, messages.append,
-                                 QoSProfile(depth=depth, reliability=reliability))
+        self.create_subscription(
+            kind, topic, messages.append, QoSProfile(depth=depth, reliability=reliability)
+        )
         return messages
 
     def _on_diagnostics(self, message: DiagnosticArray) -> None:
         for entry in message.status:
             self.diagnostics[entry.name] = (
-                entry.level[0], entry.message, {p.key: p.value for p in entry.values})
+                entry.level[0],
+                entry.message,
+                {p.key: p.value for p in entry.values},
+            )
 
     def says(self, subject: str, text: str) -> bool:
         """Return whether the latest diagnostics of a subject contain a text."""
@@ -189,14 +203,19 @@ class Probe(Node):
     def set_parameters(self, node: str, **values):
         """Set all of them atomically; return the result."""
         names = {name.replace('__', '.'): value for name, value in values.items()}
-        request = SetParametersAtomically.Request(parameters=[
-            Parameter(name, value=value).to_parameter_msg() for name, value in names.items()])
-        return self.call(SetParametersAtomically, f'{node}/set_parameters_atomically',
-                         request).result
+        request = SetParametersAtomically.Request(
+            parameters=[
+                Parameter(name, value=value).to_parameter_msg() for name, value in names.items()
+            ]
+        )
+        return self.call(
+            SetParametersAtomically, f'{node}/set_parameters_atomically', request
+        ).result
 
     def set_parameter(self, node: str, name: str, value):
-        request = SetParameters.Request(parameters=[
-            Parameter(name, value=value).to_parameter_msg()])
+        request = SetParameters.Request(
+            parameters=[Parameter(name, value=value).to_parameter_msg()]
+        )
         return self.call(SetParameters, f'{node}/set_parameters', request).results[0]
 
     def transition(self, node: str, number: int) -> bool:
@@ -220,24 +239,29 @@ class ArmStream:
     def __init__(self, probe: Probe, names, q, topic: str = 'joint_states') -> None:
         self._probe = probe
         self._publisher = probe.create_publisher(
-            JointState, topic, QoSProfile(depth=1, reliability=ReliabilityPolicy.RELIABLE))
+            JointState, topic, QoSProfile(depth=1, reliability=ReliabilityPolicy.RELIABLE)
+        )
         self.names, self.q = list(names), np.array(q, dtype=float)
-        self.stamp_ns = 100 * 10 ** 9
+        self.stamp_ns = 100 * 10**9
 
     def wait_for_listener(self) -> None:
-        self._probe.until(lambda: self._publisher.get_subscription_count() > 0,
-                          'a listener to the joint states')
+        self._probe.until(
+            lambda: self._publisher.get_subscription_count() > 0, 'a listener to the joint states'
+        )
 
     def message(self, **changes) -> JointState:
-        message = JointState(name=self.names, position=list(self.q),
-                             velocity=[0.0] * len(self.names), effort=[0.0] * len(self.names))
+        message = JointState(
+            name=self.names,
+            position=list(self.q),
+            velocity=[0.0] * len(self.names),
+            effort=[0.0] * len(self.names),
+        )
         for field, value in changes.items():
             setattr(message, field, value)
-        message.header.stamp = Time(sec=self.stamp_ns // 10 ** 9,
-                                    nanosec=self.stamp_ns % 10 ** 9)
+        message.header.stamp = Time(sec=self.stamp_ns // 10**9, nanosec=self.stamp_ns % 10**9)
         return message
 
-    def send(self, count: int = 1, *, step_ns: int = 10 ** 6, pause: float = 1e-3, **changes):
+    def send(self, count: int = 1, *, step_ns: int = 10**6, pause: float = 1e-3, **changes):
         for _ in range(count):
             self.stamp_ns += step_ns
             self._publisher.publish(self.message(**changes))
@@ -245,9 +269,11 @@ class ArmStream:
 
     def until(self, done: Callable[[], object], what: str) -> None:
         """Go on publishing good states until something is true."""
+
         def step() -> object:
             self.send(2)
             return done()
+
         self._probe.until(step, what)
 
 
@@ -287,19 +313,27 @@ def launch_for_module(tmp_path_factory):
 @pytest.fixture
 def start_node(launch):
     """Start the feedforward node with patience for a slow machine and without its wait."""
+
     def start(**parameters) -> NodeProcess:
-        defaults = {'listen_before_activation': 0.0, 'state_timeout': 2.0, 'max_state_age': 0.0,
-                    'remaps': {'feedforward/command': COMMAND}}
+        defaults = {
+            'listen_before_activation': 0.0,
+            'state_timeout': 2.0,
+            'max_state_age': 0.0,
+            'remaps': {'feedforward/command': COMMAND},
+        }
         return launch('feedforward_node', **{**defaults, **parameters})
+
     return start
 
 
 @pytest.fixture
 def start_arm(launch):
     """Start a simulated arm in lockstep: what it does depends on no clock."""
+
     def start(**parameters) -> NodeProcess:
         defaults = {'pacing': 'lockstep', 'lockstep_timeout': 1.0, 'brake_release_after': 0.1}
         return launch('simulator_node', **{**defaults, **parameters})
+
     return start
 
 
@@ -313,6 +347,7 @@ def make_arm(probe):
 def arm(probe):
     """Make up a FER that stands at its home pose."""
     from franka_dynamics.arm import load
+
     fer = load('fer')
     return ArmStream(probe, fer.joint_names, fer.home)
 
@@ -334,8 +369,12 @@ class NodeWorld:
         self.probe = Probe()
         self.commands = self.probe.collect(Float64MultiArray, COMMAND)
         self.arm = ArmStream(self.probe, description.joint_names, description.home)
-        defaults = {'listen_before_activation': 0.0, 'state_timeout': 2.0, 'max_state_age': 0.0,
-                    'remaps': {'feedforward/command': COMMAND}}
+        defaults = {
+            'listen_before_activation': 0.0,
+            'state_timeout': 2.0,
+            'max_state_age': 0.0,
+            'remaps': {'feedforward/command': COMMAND},
+        }
         self.node = NodeProcess('feedforward_node', log, **{**defaults, **parameters})
         self.arm.wait_for_listener()
 

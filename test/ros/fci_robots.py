@@ -31,13 +31,19 @@ def robots(tmp_path):
 @pytest.fixture
 def start_fci(launch):
     """Start the node with torques allowed; a parameter of None is left to its default."""
+
     def start(robot, **parameters):
         given = {
-            'robot_ip': robot if isinstance(robot, str) else robot.address, 'autostart': True,
+            'robot_ip': robot if isinstance(robot, str) else robot.address,
+            'autostart': True,
             # Patience for a slow machine, except where a test is about it.
-            'command_timeout': 1.0, **parameters}
-        return launch('fci_node', **{
-            name: value for name, value in given.items() if value is not None})
+            'command_timeout': 1.0,
+            **parameters,
+        }
+        return launch(
+            'fci_node', **{name: value for name, value in given.items() if value is not None}
+        )
+
     return start
 
 
@@ -56,6 +62,7 @@ class Commander:
         def step():
             self.send(torque() if callable(torque) else torque)
             return done()
+
         self._probe.until(step, what)
 
     def until_controlling(self):

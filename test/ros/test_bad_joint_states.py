@@ -44,25 +44,42 @@ def with_value(index, value, base):
 BAD = {
     'a joint is missing': (
         {'name': NAMES[:6], 'position': HOME[:6], 'velocity': [0.0] * 6, 'effort': []},
-        'lacks fer_joint7; it has fer_joint1'),
-    'no joint at all': ({'name': [], 'position': [], 'velocity': [], 'effort': []},
-                        'it has no joints'),
-    'another arm': ({'name': [name.replace('fer', 'panda') for name in NAMES]},
-                    'Set robot_type, arm_prefix or joint_names to match'),
+        'lacks fer_joint7; it has fer_joint1',
+    ),
+    'no joint at all': (
+        {'name': [], 'position': [], 'velocity': [], 'effort': []},
+        'it has no joints',
+    ),
+    'another arm': (
+        {'name': [name.replace('fer', 'panda') for name in NAMES]},
+        'Set robot_type, arm_prefix or joint_names to match',
+    ),
     'a joint twice': (
-        {'name': [*NAMES, NAMES[2]], 'position': [*HOME, 0.1], 'velocity': [0.0] * 8,
-         'effort': [0.0] * 8}, 'names fer_joint3 more than once'),
+        {
+            'name': [*NAMES, NAMES[2]],
+            'position': [*HOME, 0.1],
+            'velocity': [0.0] * 8,
+            'effort': [0.0] * 8,
+        },
+        'names fer_joint3 more than once',
+    ),
     'too few positions': ({'position': HOME[:6]}, '7 names but 6 values of position'),
     'no positions': ({'position': []}, '7 names but 0 values of position'),
     'too many velocities': ({'velocity': [0.0] * 8}, '7 names but 8 values of velocity'),
     'no velocities': ({'velocity': []}, '7 names but 0 values of velocity'),
     'too few efforts': ({'effort': [0.0] * 3}, '7 names but 3 values of effort'),
-    'a position is NaN': ({'position': with_value(2, np.nan, HOME)},
-                          'fer_joint3 has position nan'),
-    'a position is infinite': ({'position': with_value(0, np.inf, HOME)},
-                               'fer_joint1 has position inf'),
-    'a velocity is NaN': ({'velocity': with_value(6, np.nan, [0.0] * 7)},
-                          'fer_joint7 has position 0.785'),
+    'a position is NaN': (
+        {'position': with_value(2, np.nan, HOME)},
+        'fer_joint3 has position nan',
+    ),
+    'a position is infinite': (
+        {'position': with_value(0, np.inf, HOME)},
+        'fer_joint1 has position inf',
+    ),
+    'a velocity is NaN': (
+        {'velocity': with_value(6, np.nan, [0.0] * 7)},
+        'fer_joint7 has position 0.785',
+    ),
     'degrees': ({'position': list(np.rad2deg(HOME))}, 'is it in degrees'),
 }
 
@@ -71,11 +88,13 @@ BAD = {
 def test_given_a_state_at_fault_when_sent_then_it_is_named_and_the_arm_is_stopped(world, fault):
     changes, sentence = BAD[fault]
     send_until_running(world)
-    world.probe.until(lambda: world.send_and_ask(changes, STATES, sentence),
-                      f'diagnostics say: {sentence}')
+    world.probe.until(
+        lambda: world.send_and_ask(changes, STATES, sentence), f'diagnostics say: {sentence}'
+    )
     # The stop sequence of this target holds the last gravity torque, and then there is silence.
-    world.probe.until(lambda: world.send_and_ask(changes, 'feedforward: Command', 'silent'),
-                      'the node is silent')
+    world.probe.until(
+        lambda: world.send_and_ask(changes, 'feedforward: Command', 'silent'), 'the node is silent'
+    )
     count = len(world.commands)
     world.arm.send(50, **changes)
     assert len(world.commands) == count
@@ -86,14 +105,18 @@ GOOD = {
     'another order': {'name': [NAMES[i] for i in ORDER], 'position': [HOME[i] for i in ORDER]},
     'fingers and another arm besides': {
         'name': ['fer_finger_joint1', *NAMES, 'other_joint1'],
-        'position': [np.nan, *HOME, np.inf], 'velocity': [0.0] * 9, 'effort': [0.0] * 9},
+        'position': [np.nan, *HOME, np.inf],
+        'velocity': [0.0] * 9,
+        'effort': [0.0] * 9,
+    },
     'no effort': {'effort': []},
 }
 
 
 @pytest.mark.parametrize('kind', GOOD)
 def test_given_a_state_of_another_form_when_sent_then_gravity_is_that_of_the_same_pose(
-        world, kind):
+    world, kind
+):
     gravity = world.probe.collect(JointState, '/feedforward/gravity')
 
     def answered():
@@ -115,8 +138,10 @@ def test_given_a_listener_when_commanded_then_names_frame_and_the_states_stamp_g
         return named
 
     world.probe.until(answered, 'torques with names')
-    world.probe.until(lambda: any(state.header.stamp == named[-1].header.stamp
-                                  for state in states), 'the state they answer')
+    world.probe.until(
+        lambda: any(state.header.stamp == named[-1].header.stamp for state in states),
+        'the state they answer',
+    )
     assert named[-1].name == NAMES
     assert named[-1].header.frame_id == 'fer_link0'
     assert list(named[-1].effort) in [list(message.data) for message in world.commands]
@@ -125,5 +150,6 @@ def test_given_a_listener_when_commanded_then_names_frame_and_the_states_stamp_g
 def test_given_commands_when_collected_then_all_were_finite(world):
     assert np.isfinite([message.data for message in world.commands]).all()
     assert all(isinstance(message, Float64MultiArray) for message in world.commands)
-    np.testing.assert_allclose(world.gravity, NewtonEulerModel(FER).gravity(HOME), rtol=0,
-                               atol=1e-12)
+    np.testing.assert_allclose(
+        world.gravity, NewtonEulerModel(FER).gravity(HOME), rtol=0, atol=1e-12
+    )

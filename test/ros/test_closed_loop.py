@@ -21,7 +21,8 @@ DRIFT_RAD = 1e-6
 
 @pytest.mark.parametrize(('target', 'compensation'), [('mujoco', False), ('fci', True)])
 def test_given_a_simulated_arm_when_fed_forward_then_it_is_held(
-        probe, start_arm, start_node, target, compensation):
+    probe, start_arm, start_node, target, compensation
+):
     states = probe.collect(JointState, 'joint_states')
     start_arm(gravity_compensation=compensation)
     start_node(target=target)
@@ -31,17 +32,21 @@ def test_given_a_simulated_arm_when_fed_forward_then_it_is_held(
     held = np.array([message.position for message in states])
     np.testing.assert_allclose(held, np.tile(FER.home, (len(held), 1)), rtol=0, atol=DRIFT_RAD)
     measured = np.array(states[-1].effort)
-    np.testing.assert_allclose(measured, NewtonEulerModel(FER).gravity(FER.home), rtol=0,
-                               atol=1e-9)
+    np.testing.assert_allclose(
+        measured, NewtonEulerModel(FER).gravity(FER.home), rtol=0, atol=1e-9
+    )
     # Diagnostics come once per second, after the probe has been found.
     probe.until(lambda: probe.says('feedforward: Command', 'torques are published'), 'command')
     expected = 'compensated' if compensation else 'uncompensated'
-    probe.until(lambda: probe.diagnostics['feedforward: Gravity compensation'][2]['state']
-                == expected, 'who adds gravity')
+    probe.until(
+        lambda: probe.diagnostics['feedforward: Gravity compensation'][2]['state'] == expected,
+        'who adds gravity',
+    )
 
 
 def test_given_an_arm_that_is_carried_when_run_then_no_torque_is_ever_added(
-        probe, start_arm, start_node):
+    probe, start_arm, start_node
+):
     states = probe.collect(JointState, 'joint_states')
     commands = probe.collect(Float64MultiArray, COMMAND)
     start_arm(gravity_compensation=True, brake_release_after=0.0)

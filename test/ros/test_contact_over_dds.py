@@ -22,28 +22,38 @@ CONTACT = 'feedforward: Contact'
 
 
 def test_given_a_push_when_it_acts_then_topics_show_its_torques_and_diagnostics_flag_it_in_time(
-        probe, start_arm, start_node):
+    probe, start_arm, start_node
+):
     begun, given_way = 3.0, 4.5
     states = probe.collect(JointState, 'joint_states', depth=1)
-    topics = {name: probe.collect(JointState, f'/feedforward/{name}', depth=1)
-              for name in ('external_torque', 'residual_torque')}
+    topics = {
+        name: probe.collect(JointState, f'/feedforward/{name}', depth=1)
+        for name in ('external_torque', 'residual_torque')
+    }
     # Held by a stiff PD, so that the arm gives way little and soon stands still again.
     start_node(target='mujoco', kp=[300.0] * 4 + [80.0] * 3, kd=[20.0] * 4 + [4.0] * 3)
     # The monitor runs while it knows of a listener, which is found when DDS finds it.
     probe.until(lambda: CONTACT in probe.diagnostics, 'diagnostics arrive')
     start_arm(**{'push.force': FORCE.tolist(), 'push.start': begun, 'push.duration': 60.0})
-    probe.until(lambda: 'latest began at [s]' in probe.diagnostics.get(CONTACT, (0, '', {}))[2],
-                'the contact')
+    probe.until(
+        lambda: 'latest began at [s]' in probe.diagnostics.get(CONTACT, (0, '', {}))[2],
+        'the contact',
+    )
     _, _, pairs = probe.diagnostics[CONTACT]
     assert pairs['contacts'] == '1'
     assert 0.0 < float(pairs['latest began at [s]']) - begun < WITHIN_S
-    probe.until(lambda: all(messages and stamp(messages[-1]) > given_way
-                            for messages in (states, *topics.values())), 'the arm gave way')
+    probe.until(
+        lambda: all(
+            messages and stamp(messages[-1]) > given_way for messages in (states, *topics.values())
+        ),
+        'the arm gave way',
+    )
     jacobian = NewtonEulerModel(FER).jacobian(np.array(states[-1].position))
     for name, messages in topics.items():
         # It creeps by 1e-3 rad/s at most, and turns the force's levers by as little.
-        np.testing.assert_allclose(messages[-1].effort, -jacobian[:3].T @ FORCE, rtol=0,
-                                   atol=0.02, err_msg=name)
+        np.testing.assert_allclose(
+            messages[-1].effort, -jacobian[:3].T @ FORCE, rtol=0, atol=0.02, err_msg=name
+        )
 
 
 def watch(effort_friction='auto'):
@@ -71,7 +81,8 @@ def test_given_nobody_listens_again_when_somebody_does_then_it_settles_anew():
 
 @pytest.mark.parametrize(('target', 'subtracted'), [('fci', True), ('mujoco', False)])
 def test_given_a_change_of_target_when_watched_on_then_model_and_friction_follow(
-        target, subtracted):
+    target, subtracted
+):
     controller, contact = watch()
     contact.listen(True)
     contact.monitor.contacts = 3

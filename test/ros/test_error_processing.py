@@ -19,9 +19,15 @@ from franka_dynamics.ros.realtime import OFF, SWITCH
 
 FER = load('fer')
 # An inclined base, so that the target fci has a torque to command and to take back.
-OVERRIDES = [Parameter(name, value=value) for name, value in {
-    'gravity_vector': [4.0, 0.0, -8.9], 'listen_before_activation': 0.0, 'max_state_age': 0.0,
-    'crosscheck_period': 0.0}.items()]
+OVERRIDES = [
+    Parameter(name, value=value)
+    for name, value in {
+        'gravity_vector': [4.0, 0.0, -8.9],
+        'listen_before_activation': 0.0,
+        'max_state_age': 0.0,
+        'crosscheck_period': 0.0,
+    }.items()
+]
 
 
 @pytest.fixture(autouse=True)
@@ -82,9 +88,9 @@ def test_given_an_exception_in_a_transition_when_commanding_then_the_arm_is_stop
 
 
 def test_given_an_exception_in_configure_when_nobody_foresaw_it_then_it_is_logged(
-        monkeypatch, capfd):
-    monkeypatch.setattr('franka_dynamics.ros.feedforward_node.crosscheck',
-                        lambda *_, **__: 1 / 0)
+    monkeypatch, capfd
+):
+    monkeypatch.setattr('franka_dynamics.ros.feedforward_node.crosscheck', lambda *_, **__: 1 / 0)
     assert run_lifecycle_node(RecordingNode, []) == 1
     output = ''.join(capfd.readouterr())
     assert 'ZeroDivisionError' in output

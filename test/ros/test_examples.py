@@ -44,6 +44,7 @@ EXAMPLES = {
 @pytest.fixture
 def track(probe, start_arm, start_node, launch):
     """Run an example for half a period; return the RMS of its tracking error [rad or m]."""
+
     def run(name, terms):
         kind, read, actual, _ = EXAMPLES[name]
         desired = probe.collect(kind, f'/{name}/desired', depth=4000)
@@ -57,23 +58,29 @@ def track(probe, start_arm, start_node, launch):
             process.kill()
         position = {stamp(message): message for message in states}
         # DDS may lose some of them, and a slow probe does.
-        errors = [read(message) - actual(position[stamp(message)]) for message in desired[::5]
-                  if stamp(message) in position and stamp(message) - stamp(desired[0]) > HOLD_S]
+        errors = [
+            read(message) - actual(position[stamp(message)])
+            for message in desired[::5]
+            if stamp(message) in position and stamp(message) - stamp(desired[0]) > HOLD_S
+        ]
         assert len(errors) > 100
         return float(np.sqrt(np.mean(np.sum(np.square(errors), axis=1))))
+
     return run
 
 
 @pytest.mark.parametrize('name', EXAMPLES)
 def test_given_an_example_when_it_uses_the_terms_then_it_tracks_better_by_the_stated_factor(
-        track, name):
+    track, name
+):
     without, with_terms = track(name, terms=False), track(name, terms=True)
     print(f'{name}: {without:.3g} without, {with_terms:.3g} with, {without / with_terms:.0f}')
     assert without / with_terms > EXAMPLES[name][3]
 
 
 def test_given_an_interrupt_when_an_example_ends_then_its_last_torque_is_zero(
-        probe, start_arm, start_node, launch, commands):
+    probe, start_arm, start_node, launch, commands
+):
     start_arm(gravity_compensation=True)
     start_node(remaps={})
     example = launch('joint_impedance.py')

@@ -44,24 +44,36 @@ def states_pass(probe, states, count):
     probe.until(lambda: len(states) >= begin + count, f'{count} states')
 
 
-@pytest.mark.parametrize(('parameters', 'sentence'), [
-    # Two guards see this one; the controller's own may be earlier than the check at rest.
-    ({'gravity_vector': '[0.0, 0.0, 9.81]'}, 'gravity_vector would have this node command .* but '
-     r'tau_J shows|gravity_vector is \[0.0, 0.0, 9.81\], but of the gravity torque it stands'),
-    ({'payload': BALL, 'payload_known_to_robot': False}, 'payload would have this node command '
-     '.* with no payload it would fit'),
-    ({'payload': BALL}, 'the robot was told of 0 kg on its flange'),
-    ({'hand': 'franka_hand'}, 'the robot was told of 0 kg on its flange .* hand franka_hand'),
-])
+@pytest.mark.parametrize(
+    ('parameters', 'sentence'),
+    [
+        # Two guards see this one; the controller's own may be earlier than the check at rest.
+        (
+            {'gravity_vector': '[0.0, 0.0, 9.81]'},
+            'gravity_vector would have this node command .* but '
+            r'tau_J shows|gravity_vector is \[0.0, 0.0, 9.81\], but of the gravity torque it stands',
+        ),
+        (
+            {'payload': BALL, 'payload_known_to_robot': False},
+            'payload would have this node command .* with no payload it would fit',
+        ),
+        ({'payload': BALL}, 'the robot was told of 0 kg on its flange'),
+        ({'hand': 'franka_hand'}, 'the robot was told of 0 kg on its flange .* hand franka_hand'),
+    ],
+)
 @pytest.mark.parametrize('control', ['feedforward', 'command'])
 def test_settings_that_are_not_so_are_refused_before_any_torque(
-        robots, start_fci, probe, control, parameters, sentence):
+    robots, start_fci, probe, control, parameters, sentence
+):
     robot = robots(measured=True)
     node = start_fci(robot, control=control, **parameters)
     commander = Commander(probe)
     states = probe.collect(JointState, 'joint_states')
-    commander.until(np.zeros(7), lambda: probe.diagnostics.get(FCI, (0,))[0] == ERROR and
-                    'call ~/enable' in node.text, 'refusal')
+    commander.until(
+        np.zeros(7),
+        lambda: probe.diagnostics.get(FCI, (0,))[0] == ERROR and 'call ~/enable' in node.text,
+        'refusal',
+    )
     assert re.search(sentence, node.text), node.text
     states_pass(probe, states, 500)
     assert robot.cycles == 0
@@ -74,21 +86,28 @@ def test_a_load_that_nobody_knows_of_is_refused_by_measurement(robots, start_fci
     assert robot.cycles == 0
 
 
-@pytest.mark.parametrize(('world', 'parameters'), [
-    ({}, {}),
-    ({'payload': 3.0}, {'payload': BALL, 'payload_known_to_robot': False}),
-    ({'payload': 3.0, 'told': {'m_load': 3.0}}, {'payload': BALL}),
-    ({'gravity': [0.0, 6.9, -6.9734]}, {'gravity_vector': '[0.0, 6.9, -6.9734]'}),
-])
-def test_settings_that_are_so_pass_and_control_begins(
-        robots, start_fci, probe, world, parameters):
+@pytest.mark.parametrize(
+    ('world', 'parameters'),
+    [
+        ({}, {}),
+        ({'payload': 3.0}, {'payload': BALL, 'payload_known_to_robot': False}),
+        ({'payload': 3.0, 'told': {'m_load': 3.0}}, {'payload': BALL}),
+        ({'gravity': [0.0, 6.9, -6.9734]}, {'gravity_vector': '[0.0, 6.9, -6.9734]'}),
+    ],
+)
+def test_settings_that_are_so_pass_and_control_begins(robots, start_fci, probe, world, parameters):
     robot = robots(measured=True, **world)
     node = start_fci(robot, control='feedforward', autostart=False, **parameters)
     states = probe.collect(JointState, 'joint_states')
     # franka-sim's hold swings at first, and on a busy machine its states are then not those of
     # their stamps, which is a fault to be acknowledged.
-    probe.until(lambda: len(states) > 200 and all(
-        np.abs(state.velocity).max() < 0.02 for state in states[-200:]), 'rest')
+    probe.until(
+        lambda: (
+            len(states) > 200
+            and all(np.abs(state.velocity).max() < 0.02 for state in states[-200:])
+        ),
+        'rest',
+    )
 
     def controlling():
         level, message, _ = probe.diagnostics.get(FCI, (0, '', {}))
@@ -109,8 +128,10 @@ def test_tau_j_without_gravity_is_no_evidence_and_it_is_said(robots, start_fci, 
     # franka-sim's own tau_J repeats the last command.
     robot = robots()
     start_fci(robot, control='feedforward')
-    probe.until(lambda: probe.says(FCI, 'controlling') and probe.says(AT_REST, 'no measurement'),
-                'control, with a warning')
+    probe.until(
+        lambda: probe.says(FCI, 'controlling') and probe.says(AT_REST, 'no measurement'),
+        'control, with a warning',
+    )
     assert probe.diagnostics[AT_REST][0] == 1  # WARN
 
 
@@ -249,10 +270,23 @@ def test_after_an_exception_anywhere_the_torque_ramps_to_zero(robots, probe, tmp
     log = tmp_path / 'failing.log'
     with log.open('wb') as output:
         process = subprocess.Popen(
-            [sys.executable, '-c', FAILING, place, '--ros-args', '-p',
-             f'robot_ip:={robot.address}', '-p', 'autostart:=true', '-p', 'command_timeout:=1.0'],
-            stdout=output, stderr=output,
-            env={**os.environ, 'PYTHONPATH': str(ROOT)})
+            [
+                sys.executable,
+                '-c',
+                FAILING,
+                place,
+                '--ros-args',
+                '-p',
+                f'robot_ip:={robot.address}',
+                '-p',
+                'autostart:=true',
+                '-p',
+                'command_timeout:=1.0',
+            ],
+            stdout=output,
+            stderr=output,
+            env={**os.environ, 'PYTHONPATH': str(ROOT)},
+        )
     try:
         commander = Commander(probe)
         commander.until_controlling()

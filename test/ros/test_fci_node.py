@@ -29,7 +29,8 @@ ATOL_NM = 1e-12
 
 
 def test_given_a_robot_when_connected_then_our_model_is_the_one_libfranka_loads(
-        robots, start_fci, probe):
+    robots, start_fci, probe
+):
     start_fci(robots(), control='states_only')
     states = probe.collect(JointState, 'joint_states')
     probe.until(lambda: probe.says(MODEL, 'differs') and len(states) > 200, 'states and model')
@@ -43,7 +44,8 @@ def test_given_a_robot_when_connected_then_our_model_is_the_one_libfranka_loads(
 
 
 def test_given_ten_seconds_of_torque_control_when_ended_then_the_robot_saw_only_safe_torques(
-        robots, start_fci, probe, record_property):
+    robots, start_fci, probe, record_property
+):
     robot = robots()
     node = start_fci(robot)
     commander = Commander(probe)
@@ -52,25 +54,32 @@ def test_given_ten_seconds_of_torque_control_when_ended_then_the_robot_saw_only_
     wanted = np.array([3.0, 0.0, -2.0, 0.0, 1.0, 0.0, 0.5])
     begin, cycles = seconds(states[-1].header.stamp), robot.cycles
     # A step every tenth of a second, to and fro, so that the arm stays near where it began.
-    commander.until(lambda: wanted if robot.cycles // 100 % 2 else -wanted,
-                    lambda: seconds(states[-1].header.stamp) > begin + 10.0, '10 s of control')
+    commander.until(
+        lambda: wanted if robot.cycles // 100 % 2 else -wanted,
+        lambda: seconds(states[-1].header.stamp) > begin + 10.0,
+        '10 s of control',
+    )
     figures = pairs(probe, FCI)
     assert node.end() == 0
     torques = robot.torques()
     assert_safe(torques)
     np.testing.assert_allclose(torques[-1], 0.0, rtol=0.0, atol=0.0)
-    np.testing.assert_allclose(np.abs(torques).max(axis=0), np.abs(wanted), rtol=0.0,
-                               atol=ATOL_NM)
+    np.testing.assert_allclose(np.abs(torques).max(axis=0), np.abs(wanted), rtol=0.0, atol=ATOL_NM)
     # How many states are answered in time is the machine's affair; the robot counts the torques.
     assert len(torques) - cycles > 100
-    for name in ('loop period p50 [ms]', 'loop period p99 [ms]', 'answer time p50 [us]',
-                 'answer time p99 [us]'):
+    for name in (
+        'loop period p50 [ms]',
+        'loop period p99 [ms]',
+        'answer time p50 [us]',
+        'answer time p99 [us]',
+    ):
         assert float(figures[name]) > 0.0
         record_property(name, figures[name])
 
 
 def test_given_a_reference_when_feedforward_runs_in_the_loop_then_torque_is_that_of_the_model(
-        robots, start_fci, probe):
+    robots, start_fci, probe
+):
     robot = robots()
     node = start_fci(robot, control='feedforward', ramp_time=0.0)
     sent = probe.collect(JointState, 'fci/feedforward')
@@ -79,16 +88,23 @@ def test_given_a_reference_when_feedforward_runs_in_the_loop_then_torque_is_that
     ddq = np.array([0.5, 0.0, 0.3, 0.0, 0.2, 0.0, 0.4])
     reference = JointTrajectory(
         joint_names=[f'fr3_joint{i}' for i in range(1, 8)],
-        points=[JointTrajectoryPoint(positions=list(START), velocities=[0.0] * 7,
-                                     accelerations=list(ddq))])
+        points=[
+            JointTrajectoryPoint(
+                positions=list(START), velocities=[0.0] * 7, accelerations=list(ddq)
+            )
+        ],
+    )
     model = PinocchioModel(load('fr3'))
 
     def apart():
         """Return how far the latest torque is from the model's at the state it belongs to."""
         publisher.publish(reference)
         by_stamp = {(s.header.stamp.sec, s.header.stamp.nanosec): s for s in states[-50:]}
-        matched = [(s, by_stamp[s.header.stamp.sec, s.header.stamp.nanosec]) for s in sent[-50:]
-                   if (s.header.stamp.sec, s.header.stamp.nanosec) in by_stamp]
+        matched = [
+            (s, by_stamp[s.header.stamp.sec, s.header.stamp.nanosec])
+            for s in sent[-50:]
+            if (s.header.stamp.sec, s.header.stamp.nanosec) in by_stamp
+        ]
         if not matched:
             return np.inf
         torque, state = matched[-1]
@@ -105,7 +121,8 @@ def test_given_a_reference_when_feedforward_runs_in_the_loop_then_torque_is_that
 
 
 def test_given_commands_cease_when_stale_then_torque_ramps_to_zero_and_it_is_said(
-        robots, start_fci, probe):
+    robots, start_fci, probe
+):
     robot = robots()
     node = start_fci(robot, command_timeout=0.2)
     commander = Commander(probe)
@@ -120,7 +137,8 @@ def test_given_commands_cease_when_stale_then_torque_ramps_to_zero_and_it_is_sai
 
 
 def test_given_a_command_that_carries_gravity_when_sent_then_control_does_not_begin(
-        robots, start_fci, probe):
+    robots, start_fci, probe
+):
     robot = robots()
     start_fci(robot)
     gravity = PinocchioModel(load('fr3')).gravity(START)
@@ -129,7 +147,8 @@ def test_given_a_command_that_carries_gravity_when_sent_then_control_does_not_be
 
 
 def test_given_the_server_is_killed_when_controlling_then_the_node_ends_and_names_the_link(
-        robots, start_fci, probe):
+    robots, start_fci, probe
+):
     robot = robots()
     node = start_fci(robot)
     Commander(probe).until_controlling()
@@ -155,7 +174,8 @@ def lossy():
 
 
 def test_given_a_few_states_are_lost_when_the_robot_bears_it_then_control_goes_on(
-        robots, start_fci, lossy, probe):
+    robots, start_fci, lossy, probe
+):
     # This robot counts no losses, so that those of a busy machine do not end the test.
     link = lossy(robots(enforce_comm_constraints=False))
     node = start_fci(link.address)
@@ -163,15 +183,19 @@ def test_given_a_few_states_are_lost_when_the_robot_bears_it_then_control_goes_o
     commander.until_controlling()
     before = int(pairs(probe, FCI)['states lost'])
     link.lose(5)
-    commander.until(np.zeros(7), lambda: int(pairs(probe, FCI)['states lost']) >= before + 5,
-                    'the loss is counted')
+    commander.until(
+        np.zeros(7),
+        lambda: int(pairs(probe, FCI)['states lost']) >= before + 5,
+        'the loss is counted',
+    )
     assert link.lost == 5
     assert pairs(probe, FCI)['state'] == 'controlling'
     assert node.text.count('controlling: torques are commanded') == 1
 
 
 def test_given_many_states_are_lost_when_the_robot_stops_then_the_node_says_why(
-        robots, start_fci, lossy, probe):
+    robots, start_fci, lossy, probe
+):
     # This robot stops after 20 losses in a row; a busy machine may lose them before we do.
     robot = robots(enforce_comm_constraints=True)
     link = lossy(robot)
@@ -188,8 +212,7 @@ def test_given_many_states_are_lost_when_the_robot_stops_then_the_node_says_why(
     assert 'reflex: the robot stopped' in node.text
 
 
-def test_given_a_reflex_when_asked_to_recover_then_control_begins_again(
-        robots, start_fci, probe):
+def test_given_a_reflex_when_asked_to_recover_then_control_begins_again(robots, start_fci, probe):
     robot = robots(enforce_comm_constraints=True)
     node = start_fci(robot)
     commander = Commander(probe)
@@ -203,18 +226,23 @@ def test_given_a_reflex_when_asked_to_recover_then_control_begins_again(
     assert 'reflex: the robot stopped' in node.text
     begun = node.text.count('controlling: torques are commanded')
     assert probe.call(SetBool, 'fci/enable', SetBool.Request(data=True)).success
-    commander.until(np.zeros(7), lambda: node.text.count(
-        'controlling: torques are commanded') > begun, 'control begins again')
+    commander.until(
+        np.zeros(7),
+        lambda: node.text.count('controlling: torques are commanded') > begun,
+        'control begins again',
+    )
 
 
 def test_given_a_second_client_when_it_connects_then_it_is_told_and_the_first_goes_on(
-        robots, start_fci, launch, probe):
+    robots, start_fci, launch, probe
+):
     robot = robots()
     start_fci(robot)
     commander = Commander(probe)
     commander.until_controlling()
-    second = launch('fci_node', robot_ip=robot.address, connect_timeout=2.0,
-                    remaps={'__node': 'second'})
+    second = launch(
+        'fci_node', robot_ip=robot.address, connect_timeout=2.0, remaps={'__node': 'second'}
+    )
     second.running_now.remove(second)
     commander.until(np.zeros(7), lambda: not second.running, 'the second gives up')
     assert second.wait() == 1
@@ -224,14 +252,18 @@ def test_given_a_second_client_when_it_connects_then_it_is_told_and_the_first_go
     commander.until(np.zeros(7), lambda: probe.says(FCI, 'controlling'), 'still controlling')
 
 
-@pytest.mark.parametrize(('parameters', 'status', 'sentence'), [
-    ({}, 2, 'robot_ip is empty'),
-    ({'robot_ip': '127.0.0.1', 'robot_type': 'rpr'}, 2, 'rpr has 3 joints'),
-    ({'robot_ip': '127.9.9.9'}, 1, '127.9.9.9 cannot be reached: Connection to FCI refused'),
-    ({'robot_ip': '127.0.0.1', 'target': 'mujoco'}, 2, 'target: no such parameter'),
-])
+@pytest.mark.parametrize(
+    ('parameters', 'status', 'sentence'),
+    [
+        ({}, 2, 'robot_ip is empty'),
+        ({'robot_ip': '127.0.0.1', 'robot_type': 'rpr'}, 2, 'rpr has 3 joints'),
+        ({'robot_ip': '127.9.9.9'}, 1, '127.9.9.9 cannot be reached: Connection to FCI refused'),
+        ({'robot_ip': '127.0.0.1', 'target': 'mujoco'}, 2, 'target: no such parameter'),
+    ],
+)
 def test_given_a_parameter_at_fault_when_started_then_it_ends_with_one_sentence(
-        launch, parameters, status, sentence):
+    launch, parameters, status, sentence
+):
     node = launch('fci_node', **parameters)
     node.running_now.remove(node)
     assert node.wait() == status

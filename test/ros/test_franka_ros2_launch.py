@@ -76,11 +76,15 @@ def prefix(tmp_path):
         marker.touch()
     (tmp_path / 'share/franka_dynamics').symlink_to(share_directory())
     for node in ('feedforward_node', 'keeper_node'):
-        executable(tmp_path / 'lib/franka_dynamics' / node, 'import sys\n'
-                   f'from franka_dynamics.ros.{node} import main\nsys.exit(main())\n')
+        executable(
+            tmp_path / 'lib/franka_dynamics' / node,
+            f'import sys\nfrom franka_dynamics.ros.{node} import main\nsys.exit(main())\n',
+        )
     for name, active in (('spawner', True), ('unspawner', False)):
-        executable(tmp_path / 'lib/controller_manager' / name,
-                   SPAWNER.format(switch=SWITCH, active=active))
+        executable(
+            tmp_path / 'lib/controller_manager' / name,
+            SPAWNER.format(switch=SWITCH, active=active),
+        )
     return tmp_path
 
 
@@ -113,24 +117,41 @@ def test_a_killed_node_then_its_controller_is_deactivated(prefix, probe, make_ar
     log = tmp_path / 'launch.log'
     with log.open('wb') as output:
         launch = subprocess.Popen(
-            [sys.executable, '-c', LAUNCH,
-             str(share_directory() / 'launch' / 'franka_ros2.launch.py'), str(parameters)],
-            stdout=output, stderr=output, env={
-                **os.environ, 'AMENT_PREFIX_PATH': str(prefix),
-                'PYTHONPATH': os.pathsep.join(filter(None, sys.path))})
+            [
+                sys.executable,
+                '-c',
+                LAUNCH,
+                str(share_directory() / 'launch' / 'franka_ros2.launch.py'),
+                str(parameters),
+            ],
+            stdout=output,
+            stderr=output,
+            env={
+                **os.environ,
+                'AMENT_PREFIX_PATH': str(prefix),
+                'PYTHONPATH': os.pathsep.join(filter(None, sys.path)),
+            },
+        )
     try:
-        arm.until(lambda: np.abs(controller.torque).max() > 10.0 and log.read_text().count(
-            'is watched') > 0, 'a torque')
+        arm.until(
+            lambda: (
+                np.abs(controller.torque).max() > 10.0 and log.read_text().count('is watched') > 0
+            ),
+            'a torque',
+        )
         assert [active for active, _ in controller.switched] == [True]
-        pid = re.search(r'feedforward_node-\d+\]: process started with pid \[(\d+)\]',
-                        log.read_text())
+        pid = re.search(
+            r'feedforward_node-\d+\]: process started with pid \[(\d+)\]', log.read_text()
+        )
         os.kill(int(pid[1]), signal.SIGKILL)
         probe.until(lambda: len(controller.switched) > 1, 'deactivation')
         active, torque = controller.switched[-1]
         assert not active
         np.testing.assert_allclose(torque, 0.0, rtol=0.0, atol=0.0)  # the keeper was earlier
-        assert "arguments: ['effort_controller', '--controller-manager', " \
+        assert (
+            "arguments: ['effort_controller', '--controller-manager', "
             "'/controller_manager']" in log.read_text()
+        )
         probe.until(lambda: launch.poll() is not None, 'the end of the launch')
     finally:
         if launch.poll() is None:

@@ -17,15 +17,25 @@ from franka_dynamics.ros.serialized import RawJointStateReader, read_trajectory
 
 # `make fuzz` looks longer, and elsewhere each time.
 EXAMPLES = int(os.environ.get('FRANKA_DYNAMICS_FUZZ', '300'))
-FUZZ = settings(derandomize='FRANKA_DYNAMICS_FUZZ' not in os.environ, deadline=None,
-                max_examples=EXAMPLES)
+FUZZ = settings(
+    derandomize='FRANKA_DYNAMICS_FUZZ' not in os.environ, deadline=None, max_examples=EXAMPLES
+)
 LONGEST_SENTENCE = 1500  # a dozen names of 60 characters, and what to do
 FER = load('fer')
 NAMES = list(FER.joint_names)
-STATE = bytes(serialize_message(JointState(
-    name=NAMES, position=list(FER.home), velocity=[0.0] * 7, effort=[1.0] * 7)))
-TRAJECTORY = bytes(serialize_message(JointTrajectory(joint_names=NAMES, points=[
-    JointTrajectoryPoint(positions=list(FER.home), velocities=[0.0] * 7)] * 3)))
+STATE = bytes(
+    serialize_message(
+        JointState(name=NAMES, position=list(FER.home), velocity=[0.0] * 7, effort=[1.0] * 7)
+    )
+)
+TRAJECTORY = bytes(
+    serialize_message(
+        JointTrajectory(
+            joint_names=NAMES,
+            points=[JointTrajectoryPoint(positions=list(FER.home), velocities=[0.0] * 7)] * 3,
+        )
+    )
+)
 
 
 def mutations(data):
@@ -34,11 +44,14 @@ def mutations(data):
     return strategies.one_of(
         strategies.binary(max_size=400),
         places.map(lambda end: data[:end]),
-        strategies.tuples(places, places).map(lambda cut: data[:cut[0]] + data[cut[1]:]),
-        strategies.lists(strategies.tuples(places, strategies.integers(0, 255)), min_size=1,
-                         max_size=8).map(lambda changes: flipped(data, changes)),
+        strategies.tuples(places, places).map(lambda cut: data[: cut[0]] + data[cut[1] :]),
+        strategies.lists(
+            strategies.tuples(places, strategies.integers(0, 255)), min_size=1, max_size=8
+        ).map(lambda changes: flipped(data, changes)),
         strategies.tuples(places, strategies.binary(min_size=4, max_size=4)).map(
-            lambda change: data[:change[0]] + change[1] + data[change[0] + 4:]))
+            lambda change: data[: change[0]] + change[1] + data[change[0] + 4 :]
+        ),
+    )
 
 
 def flipped(data, changes):
@@ -74,7 +87,7 @@ def test_any_bytes_as_a_trajectory_are_read_or_refused(data):
         assert len(request.positions) == len(request.times)
 
 
-@pytest.mark.parametrize('size', [10 ** 6, 10 ** 7])
+@pytest.mark.parametrize('size', [10**6, 10**7])
 def test_megabytes_are_not_looked_at(size):
     for read in (RawJointStateReader(NAMES).read, read_trajectory):
         with pytest.raises((JointStateError, ReferenceRefusedError), match=r'are read|cannot be'):

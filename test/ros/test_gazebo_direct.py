@@ -32,17 +32,23 @@ class GazeboStandIn:
         mujoco.mj_forward(self._model, self._data)
         self._probe = probe
         self.names = description.joint_names
-        self.forces = [probe.collect(Float64, f'gazebo/{name}/cmd_force', reliable=True)
-                       for name in self.names]
+        self.forces = [
+            probe.collect(Float64, f'gazebo/{name}/cmd_force', reliable=True)
+            for name in self.names
+        ]
         self._states = probe.create_publisher(JointState, 'gazebo/joint_states', 1)
         self.drift = 0.0
 
     def publish(self) -> None:
         """Tell the state, as Gazebo does after every iteration, paused or not."""
         nanoseconds = round(self._data.time * 1e9)
-        message = JointState(name=list(self.names), position=list(self._data.qpos),
-                             velocity=list(self._data.qvel), effort=[0.0] * len(self.names))
-        message.header.stamp = Time(sec=nanoseconds // 10 ** 9, nanosec=nanoseconds % 10 ** 9)
+        message = JointState(
+            name=list(self.names),
+            position=list(self._data.qpos),
+            velocity=list(self._data.qvel),
+            effort=[0.0] * len(self.names),
+        )
+        message.header.stamp = Time(sec=nanoseconds // 10**9, nanosec=nanoseconds % 10**9)
         self._states.publish(message)
 
     def counts(self) -> int:
@@ -76,20 +82,22 @@ def until_holding(probe, gazebo, direct):
     def holding() -> bool:
         gazebo.publish()
         return 'holding the arm' in direct.text
+
     probe.until(holding, 'the direct node holding the arm')
 
 
 def test_given_paused_gazebo_when_nobody_commands_then_gravity_torque_is_held(
-        probe, gazebo, direct):
+    probe, gazebo, direct
+):
     until_holding(probe, gazebo, direct)
     expected = start_of(load('fr3', hand='franka_hand')).torque
     np.testing.assert_array_equal([force[-1].data for force in gazebo.forces], expected)
 
 
 def test_given_the_feedforward_node_when_gazebo_is_unpaused_then_the_arm_stays(
-        probe, gazebo, direct, start_node, commands):
-    start_node(robot_type='fr3', hand='franka_hand', target='gz_ros2_control',
-               take_over=True)
+    probe, gazebo, direct, start_node, commands
+):
+    start_node(robot_type='fr3', hand='franka_hand', target='gz_ros2_control', take_over=True)
     until_holding(probe, gazebo, direct)
     # It is to be the feedforward node that holds the arm, not only the first torque.
     while gazebo.time < HOLD_S or len(commands) < 100:
@@ -117,10 +125,12 @@ def test_given_a_command_when_it_is_malformed_then_the_last_forces_stay(probe, g
 
 
 def test_given_another_arms_states_when_read_then_the_missing_joint_is_named(
-        probe, gazebo, direct):
+    probe, gazebo, direct
+):
     gazebo.names = tuple(name.replace('fr3', 'fer') for name in gazebo.names)
 
     def told() -> bool:
         gazebo.publish()
         return 'fr3_joint1' in direct.text
+
     probe.until(told, 'an error naming the joint')

@@ -18,15 +18,20 @@ def world(node_world):
     return node_world(robot_type='fer', target='fci')
 
 
-@pytest.mark.parametrize(('effort', 'state', 'sentence'), [
-    (list(GRAVITY), 'compensated', 'something else adds 100%'),
-    ([0.01] * 7, 'no gravity', 'of it is seen to pull'),
-    ([0.0] * 7, 'unknown', 'the joint states carry no measured effort'),
-    ([], 'unknown', 'the joint states carry no measured effort'),
-    (list(GRAVITY + [30.0, 0, 0, 0, 0, 0, 0]), 'unknown', 'does not point along g(q)'),
-], ids=['carried', 'weightless', 'zeros', 'missing', 'contact'])
+@pytest.mark.parametrize(
+    ('effort', 'state', 'sentence'),
+    [
+        (list(GRAVITY), 'compensated', 'something else adds 100%'),
+        ([0.01] * 7, 'no gravity', 'of it is seen to pull'),
+        ([0.0] * 7, 'unknown', 'the joint states carry no measured effort'),
+        ([], 'unknown', 'the joint states carry no measured effort'),
+        (list(GRAVITY + [30.0, 0, 0, 0, 0, 0, 0]), 'unknown', 'does not point along g(q)'),
+    ],
+    ids=['carried', 'weightless', 'zeros', 'missing', 'contact'],
+)
 def test_given_a_still_arm_when_its_effort_is_read_then_diagnostics_tell_who_carries_it(
-        world, effort, state, sentence):
+    world, effort, state, sentence
+):
     def told():
         world.arm.send(5, effort=effort)
         _, message, pairs = world.probe.diagnostics.get(SUBJECT, (0, '', {}))
@@ -45,8 +50,12 @@ def test_given_an_arm_that_falls_when_the_target_should_carry_it_then_a_warning_
     def told():
         for k in range(25):
             dq = fall * 1e-3 * k
-            world.arm.send(1, position=list(FER.home + 0.5 * fall * (1e-3 * k) ** 2),
-                           velocity=list(dq), effort=[1e-3] * 7)
+            world.arm.send(
+                1,
+                position=list(FER.home + 0.5 * fall * (1e-3 * k) ** 2),
+                velocity=list(dq),
+                effort=[1e-3] * 7,
+            )
         return world.probe.says(SUBJECT, 'should carry the arm, but nobody does')
 
     world.probe.until(told, 'the warning')

@@ -30,9 +30,12 @@ NODE, STATES = 'feedforward', 'feedforward: Joint states'
 FUZZ = os.environ.get('FRANKA_DYNAMICS_FUZZ')
 REQUESTS = int(FUZZ or 300) // 10
 LONGEST_REASON = 600
-MEGABYTE = 'x' * 10 ** 6
-ENDING = {Transition.TRANSITION_UNCONFIGURED_SHUTDOWN, Transition.TRANSITION_INACTIVE_SHUTDOWN,
-          Transition.TRANSITION_ACTIVE_SHUTDOWN}
+MEGABYTE = 'x' * 10**6
+ENDING = {
+    Transition.TRANSITION_UNCONFIGURED_SHUTDOWN,
+    Transition.TRANSITION_INACTIVE_SHUTDOWN,
+    Transition.TRANSITION_ACTIVE_SHUTDOWN,
+}
 
 
 @pytest.fixture(scope='module')
@@ -55,21 +58,29 @@ def lives(world):
 
 
 def state(**changes):
-    message = JointState(name=list(FER.joint_names), position=list(FER.home),
-                         velocity=[0.0] * 7, effort=[1.0] * 7)
+    message = JointState(
+        name=list(FER.joint_names), position=list(FER.home), velocity=[0.0] * 7, effort=[1.0] * 7
+    )
     for field, value in changes.items():
         setattr(message, field, value)
     return bytes(serialize_message(message))
 
 
-@pytest.mark.parametrize(('data', 'sentence'), [
-    (b'\x13\x37' * 200, 'which is not plain CDR'),
-    (state()[:100], 'in the middle of a value'),
-    (b'\x00\x00' + state()[2:], 'The joint state cannot be read'),  # says big-endian, and is not
-    (b'\x00\x01\x00\x00' + b'\xff' * 300, 'The joint state cannot be read'),
-    (state(name=[MEGABYTE, *FER.joint_names[1:]]), 'bytes long, and at most 65536 are read'),
-    (state(name=['x' * 40000, *FER.joint_names[1:]]), '... (40000 characters)'),
-], ids=['noise', 'cut', 'swapped', 'counts', 'megabyte', 'long name'])
+@pytest.mark.parametrize(
+    ('data', 'sentence'),
+    [
+        (b'\x13\x37' * 200, 'which is not plain CDR'),
+        (state()[:100], 'in the middle of a value'),
+        (
+            b'\x00\x00' + state()[2:],
+            'The joint state cannot be read',
+        ),  # says big-endian, and is not
+        (b'\x00\x01\x00\x00' + b'\xff' * 300, 'The joint state cannot be read'),
+        (state(name=[MEGABYTE, *FER.joint_names[1:]]), 'bytes long, and at most 65536 are read'),
+        (state(name=['x' * 40000, *FER.joint_names[1:]]), '... (40000 characters)'),
+    ],
+    ids=['noise', 'cut', 'swapped', 'counts', 'megabyte', 'long name'],
+)
 def test_bytes_that_are_no_joint_state_are_refused_in_a_sentence(world, data, sentence):
     def told():
         world.arm._publisher.publish(data)
@@ -97,19 +108,35 @@ def entry(name, kind, **values):
     return ParameterMessage(name=name, value=ParameterValue(type=kind, **values))
 
 
-@pytest.mark.parametrize('parameter', [
-    entry('scale', 99), entry('scale', 255), entry('scale', 0), entry(MEGABYTE, 3),
-    entry('scale', 4, string_value=MEGABYTE), entry('target', 4, string_value=MEGABYTE),
-    entry('', 3, double_value=1.0), entry('kp', 8, double_array_value=[1.0] * 10 ** 5),
-    entry('payload', 8, double_array_value=[np.nan] * 10), entry('scale', 1, bool_value=True),
-    entry('robot_type', 4, string_value='\x00'), entry('ramp_time', 3, double_value=1e308),
-], ids=lambda parameter: f'{parameter.name[:9]} {parameter.value.type}')
+@pytest.mark.parametrize(
+    'parameter',
+    [
+        entry('scale', 99),
+        entry('scale', 255),
+        entry('scale', 0),
+        entry(MEGABYTE, 3),
+        entry('scale', 4, string_value=MEGABYTE),
+        entry('target', 4, string_value=MEGABYTE),
+        entry('', 3, double_value=1.0),
+        entry('kp', 8, double_array_value=[1.0] * 10**5),
+        entry('payload', 8, double_array_value=[np.nan] * 10),
+        entry('scale', 1, bool_value=True),
+        entry('robot_type', 4, string_value='\x00'),
+        entry('ramp_time', 3, double_value=1e308),
+    ],
+    ids=lambda parameter: f'{parameter.name[:9]} {parameter.value.type}',
+)
 def test_parameters_without_sense_are_refused_in_a_sentence(world, parameter):
     results = [
-        *world.probe.quick(SetParameters, f'{NODE}/set_parameters',
-                           SetParameters.Request(parameters=[parameter])).results,
-        world.probe.quick(SetParametersAtomically, f'{NODE}/set_parameters_atomically',
-                          SetParametersAtomically.Request(parameters=[parameter])).result]
+        *world.probe.quick(
+            SetParameters, f'{NODE}/set_parameters', SetParameters.Request(parameters=[parameter])
+        ).results,
+        world.probe.quick(
+            SetParametersAtomically,
+            f'{NODE}/set_parameters_atomically',
+            SetParametersAtomically.Request(parameters=[parameter]),
+        ).result,
+    ]
     for result in results:
         assert not result.successful
         assert 0 < len(result.reason) < LONGEST_REASON
@@ -117,8 +144,9 @@ def test_parameters_without_sense_are_refused_in_a_sentence(world, parameter):
 
 def test_a_request_of_many_parameters_is_answered_entry_by_entry(world):
     parameters = [entry('scale', 3, double_value=0.5 + k / 4000) for k in range(1200)]
-    results = world.probe.quick(SetParameters, f'{NODE}/set_parameters',
-                                SetParameters.Request(parameters=parameters)).results
+    results = world.probe.quick(
+        SetParameters, f'{NODE}/set_parameters', SetParameters.Request(parameters=parameters)
+    ).results
     assert [result.successful for result in results] == [True] * 1000 + [False] * 200
     # Applied, and told, once.
     world.probe.until(lambda: 'now: scale = 0.74975' in world.node.text, 'the last one applied')
@@ -129,23 +157,46 @@ def test_a_request_of_many_parameters_is_answered_entry_by_entry(world):
 def random_request(rng):
     name = rng.choice(['', 'scale', 'kp', 'payload', 'target', 'no.such', 'ü' * 50, 'robot_typ'])
     number = rng.choice([0.0, -1.0, np.nan, 1e300])
-    parameter = entry(name, rng.randrange(256), double_value=number,
-                      string_value=name, integer_value=rng.randrange(-2 ** 63, 2 ** 63),
-                      double_array_value=[rng.uniform(-1e9, 1e9)] * rng.randrange(12))
-    return rng.choice([
-        (ChangeState, 'change_state', ChangeState.Request(transition=Transition(
-            id=rng.choice([k for k in range(256) if k not in ENDING]),
-            label=rng.choice(['', '', 'x', 'activate', 'transition_error'])))),
-        (SetParameters, 'set_parameters', SetParameters.Request(
-            parameters=[parameter] * rng.randrange(4))),
-        (SetParametersAtomically, 'set_parameters_atomically', SetParametersAtomically.Request(
-            parameters=[parameter] * rng.randrange(4))),
-        (DescribeParameters, 'describe_parameters', DescribeParameters.Request(names=[name])),
-        (GetParameters, 'get_parameters', GetParameters.Request(names=[name, name])),
-        (GetParameterTypes, 'get_parameter_types', GetParameterTypes.Request(names=[name])),
-        (ListParameters, 'list_parameters', ListParameters.Request(
-            prefixes=[name], depth=rng.randrange(2 ** 64))),
-    ])
+    parameter = entry(
+        name,
+        rng.randrange(256),
+        double_value=number,
+        string_value=name,
+        integer_value=rng.randrange(-(2**63), 2**63),
+        double_array_value=[rng.uniform(-1e9, 1e9)] * rng.randrange(12),
+    )
+    return rng.choice(
+        [
+            (
+                ChangeState,
+                'change_state',
+                ChangeState.Request(
+                    transition=Transition(
+                        id=rng.choice([k for k in range(256) if k not in ENDING]),
+                        label=rng.choice(['', '', 'x', 'activate', 'transition_error']),
+                    )
+                ),
+            ),
+            (
+                SetParameters,
+                'set_parameters',
+                SetParameters.Request(parameters=[parameter] * rng.randrange(4)),
+            ),
+            (
+                SetParametersAtomically,
+                'set_parameters_atomically',
+                SetParametersAtomically.Request(parameters=[parameter] * rng.randrange(4)),
+            ),
+            (DescribeParameters, 'describe_parameters', DescribeParameters.Request(names=[name])),
+            (GetParameters, 'get_parameters', GetParameters.Request(names=[name, name])),
+            (GetParameterTypes, 'get_parameter_types', GetParameterTypes.Request(names=[name])),
+            (
+                ListParameters,
+                'list_parameters',
+                ListParameters.Request(prefixes=[name], depth=rng.randrange(2**64)),
+            ),
+        ]
+    )
 
 
 def test_any_sequence_of_requests_is_answered(world):
@@ -157,5 +208,6 @@ def test_any_sequence_of_requests_is_answered(world):
         if world.probe.lifecycle_state(NODE) == 'inactive':
             assert world.probe.transition(NODE, Transition.TRANSITION_ACTIVATE)
     # Whatever was set by luck, gains and loads among it, is set back.
-    assert world.probe.set_parameters(NODE, payload=[0.0] * 10, kp=[0.0], kd=[0.0],
-                                      scale=1.0).successful
+    assert world.probe.set_parameters(
+        NODE, payload=[0.0] * 10, kp=[0.0], kd=[0.0], scale=1.0
+    ).successful

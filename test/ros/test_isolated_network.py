@@ -31,8 +31,9 @@ LOOPBACK, GROUP = '0100007F', '0100FFEF'
 
 
 def test_given_the_loopback_network_when_a_node_starts_then_it_binds_nothing_else():
-    answer = subprocess.run([sys.executable, '-u', '-c', SCRIPT], check=True,
-                            capture_output=True, text=True)
+    answer = subprocess.run(
+        [sys.executable, '-u', '-c', SCRIPT], check=True, capture_output=True, text=True
+    )
     lines = [line.split() for line in answer.stdout.splitlines()]
     addresses = {line[1] for line in lines if line[0] == 'socket'}
     assert LOOPBACK in addresses

@@ -40,6 +40,7 @@ def start_keeper(launch, probe):
         keeper = launch('keeper_node', remaps=REMAPS, **parameters)
         probe.until(lambda: probe.count_publishers(COMMAND) > before, 'the keeper')
         return keeper
+
     return start
 
 
@@ -58,6 +59,7 @@ class Commander:
         def done():
             self.publisher.publish(message)
             return watched(keeper)
+
         self.probe.until(done, 'the keeper watches')
 
 
@@ -82,7 +84,8 @@ def steps(heard):
 
 
 def test_sigkill_of_the_node_then_its_torque_ramps_to_zero(
-        arm, probe, start_node, start_keeper, heard, record_property):
+    arm, probe, start_node, start_keeper, heard, record_property
+):
     keeper = start_keeper()
     node = start_node(target='fci', **INCLINED)
     arm.until(lambda: len(heard) > 300 and watched(keeper), 'three hundred commands')
@@ -107,7 +110,8 @@ def test_an_end_at_80_newton_metres_then_none_is_left(probe, start_keeper, comma
 
 
 def test_an_orderly_end_of_the_node_then_the_keeper_stays_silent(
-        arm, probe, start_node, start_keeper, heard):
+    arm, probe, start_node, start_keeper, heard
+):
     keeper = start_keeper()
     node = start_node(target='fci', **INCLINED)
     arm.until(lambda: len(heard) > 300 and watched(keeper), 'commands')
@@ -128,12 +132,17 @@ def test_a_stopped_process_then_silence_tells(arm, probe, start_node, start_keep
     node.kill()
 
 
-def test_sigkill_where_nobody_carries_then_g_is_left(
-        arm, probe, start_node, start_keeper, heard):
+def test_sigkill_where_nobody_carries_then_g_is_left(arm, probe, start_node, start_keeper, heard):
     keeper = start_keeper(target='mujoco')
     node = start_node(target='mujoco', kp='[50.0]')
-    arm.until(lambda: len(heard) > 300 and watched(keeper) and probe.count_subscribers(
-        'feedforward/gravity') > 0, 'commands')
+    arm.until(
+        lambda: (
+            len(heard) > 300
+            and watched(keeper)
+            and probe.count_subscribers('feedforward/gravity') > 0
+        ),
+        'commands',
+    )
     # Away from where it is held, so that the gains add to g.
     for _ in range(50):
         arm.q[1] += 1e-3
@@ -142,8 +151,10 @@ def test_sigkill_where_nobody_carries_then_g_is_left(
     arm.until(lambda: abs(heard[-1][1][1] - heard[0][1][1]) > 1.0, 'a torque beyond g')
     node.end(signal.SIGKILL)
     probe.until(lambda: 'the stop sequence ended' in keeper.text, 'the end')
-    probe.until(lambda: np.abs(
-        heard[-1][1] - NewtonEulerModel(load('fer')).gravity(q)).max() < 1e-9, 'g is left')
+    probe.until(
+        lambda: np.abs(heard[-1][1] - NewtonEulerModel(load('fer')).gravity(q)).max() < 1e-9,
+        'g is left',
+    )
 
 
 def test_sigint_in_mid_ramp_then_the_keeper_finishes_it(probe, start_keeper, commander, heard):

@@ -36,6 +36,7 @@ def installed() -> bool:
         return False
     try:
         from ament_index_python.packages import get_package_prefix
+
         return (Path(get_package_prefix('franka_dynamics')) / 'lib' / 'franka_dynamics').is_dir()
     except LookupError:
         return False
@@ -46,14 +47,20 @@ class Launched:
 
     def __init__(self, commands, folder) -> None:
         self.logs = [folder / f'{i}.log' for i, _ in enumerate(commands)]
-        environment = {**os.environ, 'PYTHONPATH': os.pathsep.join(
-            [str(ROOT), *filter(None, [os.environ.get('PYTHONPATH')])])}
+        environment = {
+            **os.environ,
+            'PYTHONPATH': os.pathsep.join(
+                [str(ROOT), *filter(None, [os.environ.get('PYTHONPATH')])]
+            ),
+        }
         self._processes = []
         for command, log in zip(commands, self.logs):
             with log.open('wb') as output:
-                self._processes.append(subprocess.Popen(command, stdout=output,
-                                                        stderr=subprocess.STDOUT,
-                                                        env=environment))
+                self._processes.append(
+                    subprocess.Popen(
+                        command, stdout=output, stderr=subprocess.STDOUT, env=environment
+                    )
+                )
 
     @property
     def text(self) -> str:
@@ -98,11 +105,22 @@ def launched(monkeypatch, tmp_path):
     started = []
 
     def launch(name, **arguments):
-        commands = ([['ros2', 'launch', 'franka_dynamics', name,
-                      *(f'{key}:={value}' for key, value in arguments.items())]]
-                    if installed() else without_launch(monkeypatch, name, **arguments))
+        commands = (
+            [
+                [
+                    'ros2',
+                    'launch',
+                    'franka_dynamics',
+                    name,
+                    *(f'{key}:={value}' for key, value in arguments.items()),
+                ]
+            ]
+            if installed()
+            else without_launch(monkeypatch, name, **arguments)
+        )
         started.append(Launched(commands, tmp_path))
         return started[-1]
+
     yield launch
     for one in started:
         one.kill()
@@ -111,15 +129,30 @@ def launched(monkeypatch, tmp_path):
 def play(*parameters):
     """Return the exit status and text of the player."""
     done = subprocess.run(
-        [sys.executable, '-m', 'franka_dynamics.ros.reference_player_node',
-         '--tolerance', str(TOLERANCE_RAD), '--ros-args', '-p', 'duration:=2.0', *parameters],
-        capture_output=True, text=True, timeout=2 * TIMEOUT_S, check=False, cwd=ROOT)
+        [
+            sys.executable,
+            '-m',
+            'franka_dynamics.ros.reference_player_node',
+            '--tolerance',
+            str(TOLERANCE_RAD),
+            '--ros-args',
+            '-p',
+            'duration:=2.0',
+            *parameters,
+        ],
+        capture_output=True,
+        text=True,
+        timeout=2 * TIMEOUT_S,
+        check=False,
+        cwd=ROOT,
+    )
     return done.returncode, done.stdout + done.stderr
 
 
 @pytest.mark.parametrize('robot_type', ['fer', 'fr3', 'fr3v2'])
 def test_given_the_first_commands_when_launched_then_motion_ends_where_it_should(
-        probe, launched, robot_type):
+    probe, launched, robot_type
+):
     session = launched('simulation.launch.py', robot_type=robot_type)
     probe.until(lambda: probe.says('simulator: Simulated arm', 'False'), 'brakes open')
     status, text = play('-p', f'robot_type:={robot_type}')
@@ -140,9 +173,20 @@ def test_given_a_motion_that_is_stopped_when_played_then_the_answer_is_no(probe,
     probe.until(lambda: probe.says('simulator: Simulated arm', 'False'), 'brakes open')
     player = subprocess.Popen(
         [sys.executable, '-m', 'franka_dynamics.ros.reference_player_node'],
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=ROOT)
-    probe.until(lambda: probe.diagnostics.get('feedforward: Command', (0, '', {}))[2].get(
-        'references following') == '1', 'the motion is followed')
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        cwd=ROOT,
+    )
+    probe.until(
+        lambda: (
+            probe.diagnostics.get('feedforward: Command', (0, '', {}))[2].get(
+                'references following'
+            )
+            == '1'
+        ),
+        'the motion is followed',
+    )
     assert probe.transition('/feedforward', 4)  # deactivate
     text, _ = player.communicate(timeout=TIMEOUT_S)
     assert player.returncode == 1
@@ -150,7 +194,8 @@ def test_given_a_motion_that_is_stopped_when_played_then_the_answer_is_no(probe,
 
 
 def test_given_a_node_that_stalls_when_patient_then_simulated_arm_waits(
-        probe, start_arm, start_node):
+    probe, start_arm, start_node
+):
     start_arm(pacing='wall', command_patience=1.0)
     node = start_node(target='mujoco')
     probe.until(lambda: probe.says('simulator: Simulated arm', 'False'), 'brakes open')
@@ -167,6 +212,7 @@ def test_given_a_node_that_stalls_when_patient_then_simulated_arm_waits(
         while time.monotonic() < quiet:
             probe.spin()
         return before == len(states)
+
     probe.until(stands, 'simulated time standing still')
     node.signal_again(signal.SIGCONT)
     probe.until(lambda: len(states) > count + 100, 'it goes on')

@@ -17,7 +17,8 @@ NODE = 'feedforward'
 LOAD = [3.0, 0.0, 0.0, 0.05, 3e-3, 0.0, 0.0, 3e-3, 0.0, 3e-3]
 BARE = NewtonEulerModel(FER).gravity(FER.home)
 LOADED = NewtonEulerModel(
-    FER.with_payload(Settings(payload=tuple(LOAD)).payload_inertia())).gravity(FER.home)
+    FER.with_payload(Settings(payload=tuple(LOAD)).payload_inertia())
+).gravity(FER.home)
 # What the fade leaves after its end is rounding.
 ATOL_NM = 1e-12
 
@@ -31,8 +32,10 @@ def world(node_world):
 
 def settle(world, expected):
     """Publish states until the command is what is expected."""
-    world.arm.until(lambda: np.allclose(world.commands[-1].data, expected, rtol=0, atol=ATOL_NM),
-                    f'a command of {expected}')
+    world.arm.until(
+        lambda: np.allclose(world.commands[-1].data, expected, rtol=0, atol=ATOL_NM),
+        f'a command of {expected}',
+    )
 
 
 def test_given_a_payload_when_put_on_and_taken_off_then_the_very_same_torques_return(world):
@@ -47,21 +50,25 @@ def test_given_a_payload_when_put_on_and_taken_off_then_the_very_same_torques_re
     assert list(world.commands[-1].data) == before
 
 
-@pytest.mark.parametrize(('values', 'reason'), [
-    ({'payload': [*LOAD[:4], 1e-3, 0.0, 0.0, 1e-3, 0.0, 9e-3]}, 'belongs to no real body'),
-    ({'payload': LOAD[:5]}, 'payload must be ten finite numbers'),
-    ({'scale': 2.0}, 'scale out of range Min: 0.0, Max: 1.0'),
-    ({'scale': float('nan')}, 'scale out of range'),
-    ({'target': 'gazebo'}, "target is 'gazebo'; the choices are"),
-    ({'kp': [1.0, 2.0]}, 'kp must be one finite number for all joints, or 7'),
-    ({'gravity_vector': [0.0, -9.81]}, 'gravity_vector must be three numbers'),
-    ({'scale': 0.5, 'kd': [-1.0]}, 'kd must be within 0'),
-    ({'payload': [100.0, 0.0, 0.0, 100.0, *LOAD[4:]]}, '100 m from the flange'),
-    ({'kp': [1e5]}, 'kp must be within 0 and 2175 at fer_joint1'),
-    ({'target': 'fci', 'terms.friction': True}, 'while the node is active'),
-])
+@pytest.mark.parametrize(
+    ('values', 'reason'),
+    [
+        ({'payload': [*LOAD[:4], 1e-3, 0.0, 0.0, 1e-3, 0.0, 9e-3]}, 'belongs to no real body'),
+        ({'payload': LOAD[:5]}, 'payload must be ten finite numbers'),
+        ({'scale': 2.0}, 'scale out of range Min: 0.0, Max: 1.0'),
+        ({'scale': float('nan')}, 'scale out of range'),
+        ({'target': 'gazebo'}, "target is 'gazebo'; the choices are"),
+        ({'kp': [1.0, 2.0]}, 'kp must be one finite number for all joints, or 7'),
+        ({'gravity_vector': [0.0, -9.81]}, 'gravity_vector must be three numbers'),
+        ({'scale': 0.5, 'kd': [-1.0]}, 'kd must be within 0'),
+        ({'payload': [100.0, 0.0, 0.0, 100.0, *LOAD[4:]]}, '100 m from the flange'),
+        ({'kp': [1e5]}, 'kp must be within 0 and 2175 at fer_joint1'),
+        ({'target': 'fci', 'terms.friction': True}, 'while the node is active'),
+    ],
+)
 def test_given_values_at_fault_when_set_together_then_none_is_taken_and_the_reason_is_given(
-        world, values, reason):
+    world, values, reason
+):
     settle(world, BARE)
     result = world.probe.set_parameters(NODE, **values)
     assert not result.successful
@@ -91,8 +98,9 @@ def test_the_target_of_an_active_node_is_fixed(world):
 
 def test_given_the_table_when_described_over_the_service_then_it_says_the_same(world):
     request = DescribeParameters.Request(names=[spec.name for spec in FEEDFORWARD_PARAMETERS])
-    described = world.probe.call(DescribeParameters, f'{NODE}/describe_parameters',
-                                 request).descriptors
+    described = world.probe.call(
+        DescribeParameters, f'{NODE}/describe_parameters', request
+    ).descriptors
     for spec, descriptor in zip(FEEDFORWARD_PARAMETERS, described):
         assert isinstance(descriptor, ParameterDescriptor)
         assert descriptor.description == spec.sentence

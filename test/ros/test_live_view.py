@@ -31,14 +31,16 @@ def test_given_joint_states_alone_when_read_then_gravity_is_our_own_models(view,
     probe.until(lambda: (arm.send(2, effort=measured), view.read())[1], 'a state')
     state = view.read()
     np.testing.assert_allclose(state.q, FER.home, rtol=0.0, atol=0.0)
-    np.testing.assert_allclose(state.torques[GRAVITY], NewtonEulerModel(FER).gravity(FER.home),
-                               rtol=0.0, atol=ATOL_NM)
+    np.testing.assert_allclose(
+        state.torques[GRAVITY], NewtonEulerModel(FER).gravity(FER.home), rtol=0.0, atol=ATOL_NM
+    )
     assert MEASURED in state.torques and EXTERNAL not in state.torques
     assert state.time >= 0.0
 
 
 def test_given_a_nodes_terms_in_another_order_when_read_then_they_are_taken_by_name(
-        view, arm, probe):
+    view, arm, probe
+):
     publisher = probe.create_publisher(JointState, 'feedforward/external_torque', 1)
     torque = np.arange(7.0)
     message = JointState(name=list(FER.joint_names)[::-1], effort=list(torque[::-1]))

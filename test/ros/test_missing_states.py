@@ -19,9 +19,14 @@ class Graph:
         return [SimpleNamespace(topic_type=kind) for kind in self._kinds]
 
 
-@pytest.mark.parametrize(('kinds', 'said'), [
-    ((), 'nobody publishes there'), (('std_msgs/msg/String',), 'its type is std_msgs/msg/String'),
-    (('sensor_msgs/msg/JointState',) * 2, '2 publish there')])
+@pytest.mark.parametrize(
+    ('kinds', 'said'),
+    [
+        ((), 'nobody publishes there'),
+        (('std_msgs/msg/String',), 'its type is std_msgs/msg/String'),
+        (('sensor_msgs/msg/JointState',) * 2, '2 publish there'),
+    ],
+)
 def test_the_sentence_names_topic_publishers_and_type(kinds, said):
     waiting = MissingStates(Graph(*kinds))
     waiting.begin('/left/joint_states', 100.0)

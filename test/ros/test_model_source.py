@@ -13,8 +13,9 @@ from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.urdf.writer import write_urdf
 
 FER = load('fer')
-LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL,
-                     reliability=ReliabilityPolicy.RELIABLE)
+LATCHED = QoSProfile(
+    depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL, reliability=ReliabilityPolicy.RELIABLE
+)
 # The URDF is text of finitely many decimals, and its angles are rounded.
 ATOL_NM = 1e-6
 
@@ -33,16 +34,19 @@ def settle(probe, arm, start_node, **parameters):
 
 
 def test_given_a_robot_description_when_configured_then_its_torques_are_those_of_the_arm(
-        probe, arm, start_node, describe, commands):
+    probe, arm, start_node, describe, commands
+):
     describe(write_urdf(FER))
     gravity = settle(probe, arm, start_node, model_source='robot_description')
-    np.testing.assert_allclose(gravity[-1].effort, NewtonEulerModel(FER).gravity(FER.home),
-                               rtol=0, atol=ATOL_NM)
+    np.testing.assert_allclose(
+        gravity[-1].effort, NewtonEulerModel(FER).gravity(FER.home), rtol=0, atol=ATOL_NM
+    )
     arm.until(lambda: commands, 'a command')
 
 
 def test_given_a_description_that_comes_late_when_waited_for_then_the_node_starts(
-        probe, arm, start_node, describe):
+    probe, arm, start_node, describe
+):
     node = start_node(target='mujoco', model_source='robot_description')
     count = 0
 
@@ -58,15 +62,18 @@ def test_given_a_description_that_comes_late_when_waited_for_then_the_node_start
 
 
 def test_given_a_description_that_changes_when_commanding_then_the_arm_is_stopped(
-        probe, arm, start_node, describe, commands):
+    probe, arm, start_node, describe, commands
+):
     urdf = write_urdf(FER)
     describe(urdf)
     settle(probe, arm, start_node, model_source='robot_description')
     describe(urdf)  # the same once more is no change
     arm.until(lambda: len(commands) > 100, 'commands go on')
     describe(urdf.replace('<robot ', '<!-- another --><robot ', 1))
-    arm.until(lambda: probe.says('feedforward: Command', 'robot_description has changed'),
-              'the change is told')
+    arm.until(
+        lambda: probe.says('feedforward: Command', 'robot_description has changed'),
+        'the change is told',
+    )
     arm.until(lambda: probe.says('feedforward: Command', 'silent'), 'silence')
 
 
@@ -76,23 +83,43 @@ def heavier(text):
     return text.replace(mass, '4.587895', 1)
 
 
-@pytest.mark.parametrize(('parameters', 'change', 'status', 'sentence'), [
-    ({'model_source': 'urdf_file'}, None, 1, 'urdf_file is empty; give its path'),
-    ({'urdf_file': '/nowhere.urdf'}, None, 1, 'but model_source is description'),
-    ({'model_source': 'urdf_file', 'urdf_file': '/nowhere.urdf'}, None, 1,
-     'urdf_file /nowhere.urdf cannot be read: No such file or directory.'),
-    ({'model_source': 'robot_description', 'inertial_set': 'gaz2019'}, None, 1,
-     'leave inertial_set empty'),
-    ({'model_source': 'robot_description', 'robot_description_timeout': 0.5}, None, 1,
-     '/robot_description did not arrive within 0.5 s'),
-    ({'model_source': 'rviz'}, None, 2, "model_source is 'rviz'; the choices are"),
-    ({'model_source': 'robot_description'}, heavier, 1, 'fer_link4'),
-    ({'model_source': 'robot_description'}, lambda text: text[:2000], 1, '/robot_description'),
-    ({'model_source': 'robot_description', 'robot_type': 'fr3'}, lambda text: text, 1,
-     'fr3_joint1'),
-])
+@pytest.mark.parametrize(
+    ('parameters', 'change', 'status', 'sentence'),
+    [
+        ({'model_source': 'urdf_file'}, None, 1, 'urdf_file is empty; give its path'),
+        ({'urdf_file': '/nowhere.urdf'}, None, 1, 'but model_source is description'),
+        (
+            {'model_source': 'urdf_file', 'urdf_file': '/nowhere.urdf'},
+            None,
+            1,
+            'urdf_file /nowhere.urdf cannot be read: No such file or directory.',
+        ),
+        (
+            {'model_source': 'robot_description', 'inertial_set': 'gaz2019'},
+            None,
+            1,
+            'leave inertial_set empty',
+        ),
+        (
+            {'model_source': 'robot_description', 'robot_description_timeout': 0.5},
+            None,
+            1,
+            '/robot_description did not arrive within 0.5 s',
+        ),
+        ({'model_source': 'rviz'}, None, 2, "model_source is 'rviz'; the choices are"),
+        ({'model_source': 'robot_description'}, heavier, 1, 'fer_link4'),
+        ({'model_source': 'robot_description'}, lambda text: text[:2000], 1, '/robot_description'),
+        (
+            {'model_source': 'robot_description', 'robot_type': 'fr3'},
+            lambda text: text,
+            1,
+            'fr3_joint1',
+        ),
+    ],
+)
 def test_given_a_source_at_fault_when_started_then_it_is_refused_by_name(
-        start_node, describe, commands, parameters, change, status, sentence):
+    start_node, describe, commands, parameters, change, status, sentence
+):
     if change is not None:
         describe(change(write_urdf(FER)))
     node = start_node(target='mujoco', **parameters)

@@ -29,12 +29,18 @@ def two_arms(launch_for_module):
     for side in SIDES:
         common = {'robot_type': {'left': 'fer', 'right': 'fr3'}[side], 'arm_prefix': f'{side}_'}
         remap = {'__ns': f'/{side}'}
-        launch_for_module('simulator_node', pacing='lockstep', lockstep_timeout=1.0, remaps=remap,
-                          **common)
         launch_for_module(
-            'feedforward_node', target='mujoco', listen_before_activation=0.0, state_timeout=2.0,
-            max_state_age=0.0, **common,
-            remaps={**remap, 'feedforward/command': 'effort_controller/commands'})
+            'simulator_node', pacing='lockstep', lockstep_timeout=1.0, remaps=remap, **common
+        )
+        launch_for_module(
+            'feedforward_node',
+            target='mujoco',
+            listen_before_activation=0.0,
+            state_timeout=2.0,
+            max_state_age=0.0,
+            **common,
+            remaps={**remap, 'feedforward/command': 'effort_controller/commands'},
+        )
 
 
 def seen_by(nodes, side):
@@ -45,8 +51,15 @@ def asked_once(capsys):
     """Return what the monitor says as soon as both arms run."""
     give_up = time.monotonic() + PATIENCE_S
     while True:
-        status = main(['monitor', '--once', '--json', f'--timeout={PATIENCE_S}',
-                       *(f'--namespace={side}' for side in SIDES)])
+        status = main(
+            [
+                'monitor',
+                '--once',
+                '--json',
+                f'--timeout={PATIENCE_S}',
+                *(f'--namespace={side}' for side in SIDES),
+            ]
+        )
         nodes = json.loads(capsys.readouterr().out)['nodes']
         modes = {seen_by(nodes, side)['statuses']['Command']['values']['mode'] for side in SIDES}
         if modes == {'running'}:
@@ -56,7 +69,8 @@ def asked_once(capsys):
 
 
 def test_given_two_arms_when_asked_once_then_each_ones_torques_and_limits_come_as_json(
-        two_arms, capsys):
+    two_arms, capsys
+):
     nodes = asked_once(capsys)
     for side, arm in SIDES.items():
         node = seen_by(nodes, side)
@@ -65,8 +79,9 @@ def test_given_two_arms_when_asked_once_then_each_ones_torques_and_limits_come_a
         assert node['statuses']['Contact']['values']['contact'] is False
         assert node['command_rate_hz'] > 0.0
         gravity = [node['torques']['gravity']['effort'][joint] for joint in arm.joint_names]
-        np.testing.assert_allclose(gravity, NewtonEulerModel(arm).gravity(arm.home), rtol=0,
-                                   atol=1e-9)
+        np.testing.assert_allclose(
+            gravity, NewtonEulerModel(arm).gravity(arm.home), rtol=0, atol=1e-9
+        )
 
 
 def read_until(terminal, texts):
@@ -83,10 +98,15 @@ def test_given_one_namespace_when_watched_live_then_only_it_is_shown_until_inter
     terminal, screen = os.openpty()
     monitor = subprocess.Popen(
         [sys.executable, '-m', 'franka_dynamics', 'monitor', '--namespace', '/right'],
-        stdout=screen, stderr=screen, cwd=ROOT,
-        env={**os.environ, 'COLUMNS': '100', 'TERM': 'xterm'})
-    shown = read_until(terminal, ['right/feedforward', 'states 1000 Hz', 'right_fr3_joint7',
-                                  'external', 'right/simulator'])
+        stdout=screen,
+        stderr=screen,
+        cwd=ROOT,
+        env={**os.environ, 'COLUMNS': '100', 'TERM': 'xterm'},
+    )
+    shown = read_until(
+        terminal,
+        ['right/feedforward', 'states 1000 Hz', 'right_fr3_joint7', 'external', 'right/simulator'],
+    )
     monitor.send_signal(signal.SIGINT)
     # What is still drawn must be read, or the process would wait for room.
     while monitor.poll() is None:

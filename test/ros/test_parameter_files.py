@@ -28,8 +28,10 @@ def section(text, name='/**'):
 # What is in the file, and what the sentence must say.
 FAULTS = {
     'a misspelt name': (section('scael: 0.5'), r'^scael \(scale\?\): no such parameter'),
-    'a misspelt name in a group': (section('terms: {gravty: false}'),
-                                   r'^terms.gravty \(terms.gravity\?\): no such parameter'),
+    'a misspelt name in a group': (
+        section('terms: {gravty: false}'),
+        r'^terms.gravty \(terms.gravity\?\): no such parameter',
+    ),
     'a value for a group': (section('terms: false'), '^terms: no such parameter'),
     'an integer for a double': (section('scale: 1'), '^scale must be of type double'),
     'a text for a double': (section("scale: '0.5'"), '^scale must be of type double'),
@@ -38,14 +40,19 @@ FAULTS = {
     'no such choice': (section('target: gazebo'), "^target is 'gazebo'; the choices are 'fci', "),
     'a payload of integers and decimals': (
         section('payload: [0.5, 0, 0, 0, 0, 0, 0, 0, 0, 0]'),
-        'payload is .* write every number with a decimal point'),
+        'payload is .* write every number with a decimal point',
+    ),
     'a key twice': (section('scale: 0.5\n    scale: 1.0'), 'line 4: scale is given twice'),
     'an open bracket': (section('payload: [0.5'), 'cannot be read as YAML'),
-    'a misspelt ros__parameters': ('/**:\n  ros_parameters:\n    scale: 0.5\n',
-                                   'ros_parameters/scale stands outside ros__parameters'),
+    'a misspelt ros__parameters': (
+        '/**:\n  ros_parameters:\n    scale: 0.5\n',
+        'ros_parameters/scale stands outside ros__parameters',
+    ),
     'no sections': ('scale: 0.5\n', 'scale stands outside ros__parameters'),
-    'a section for another node': (section('scale: 0.5', 'feedfoward'),
-                                   'no section for /feedforward; its sections are /feedfoward'),
+    'a section for another node': (
+        section('scale: 0.5', 'feedfoward'),
+        'no section for /feedforward; its sections are /feedfoward',
+    ),
     'an empty file': ('', 'holds no mapping .* a parameter file starts with /\\*\\*'),
     'no file': (None, 'cannot be read: No such file'),
 }
@@ -54,34 +61,58 @@ FAULTS = {
 @pytest.fixture
 def sentence(tmp_path):
     """Return a function that starts the node with a file and returns its one sentence."""
+
     def start(text, *arguments):
         path = tmp_path / 'parameters.yaml'
         if text is not None:
             path.write_text(text)
         done = subprocess.run(
-            [sys.executable, '-m', 'franka_dynamics.ros.feedforward_node', '--ros-args',
-             '--params-file', str(path), *arguments],
-            capture_output=True, text=True, env=dict(os.environ), timeout=60)
+            [
+                sys.executable,
+                '-m',
+                'franka_dynamics.ros.feedforward_node',
+                '--ros-args',
+                '--params-file',
+                str(path),
+                *arguments,
+            ],
+            capture_output=True,
+            text=True,
+            env=dict(os.environ),
+            timeout=60,
+        )
         assert done.returncode == 2, done.stderr
         # rcl's parser may have logged a line of its own before.
         ours = [line for line in done.stderr.splitlines() if '[rcl]' not in line]
         assert len(ours) == 1, done.stderr
         return ours[0]
+
     return start
 
 
 # Each start of a process takes a second: only what ROS or the node's own declarations decide.
-@pytest.mark.parametrize('fault', ['a misspelt name', 'an integer for a double', 'no number',
-                                   'no such choice', 'a payload of integers and decimals',
-                                   'a section for another node', 'no file'])
+@pytest.mark.parametrize(
+    'fault',
+    [
+        'a misspelt name',
+        'an integer for a double',
+        'no number',
+        'no such choice',
+        'a payload of integers and decimals',
+        'a section for another node',
+        'no file',
+    ],
+)
 def test_given_a_parameter_file_at_fault_when_the_node_starts_then_it_ends_with_one_sentence(
-        fault, sentence):
+    fault, sentence
+):
     text, expected = FAULTS[fault]
     assert re.search(expected, sentence(text))
 
 
 def test_given_an_argument_ros_cannot_read_when_the_node_starts_then_it_ends_with_one_sentence(
-        sentence):
+    sentence,
+):
     text = sentence(section('scale: 0.5'), '-p', 'scale:=')
     assert text.startswith('the command line was not understood: ')
     assert "'-p scale:='" in text
@@ -89,15 +120,34 @@ def test_given_an_argument_ros_cannot_read_when_the_node_starts_then_it_ends_wit
 
 
 def test_given_a_command_line_when_read_then_its_parameter_files_are_listed_in_order():
-    assert given_files(['node', '--ros-args', '--params-file', 'a.yaml', '-p', 'scale:=0.5',
-                        '--params-file', 'b.yaml']) == [Path('a.yaml'), Path('b.yaml')]
+    assert given_files(
+        [
+            'node',
+            '--ros-args',
+            '--params-file',
+            'a.yaml',
+            '-p',
+            'scale:=0.5',
+            '--params-file',
+            'b.yaml',
+        ]
+    ) == [Path('a.yaml'), Path('b.yaml')]
 
 
-@pytest.mark.parametrize('fault', [name for name, (text, expected) in FAULTS.items()
-                                   if 'ros__parameters' in expected or 'twice' in expected
-                                   or 'YAML' in expected or 'mapping' in expected])
+@pytest.mark.parametrize(
+    'fault',
+    [
+        name
+        for name, (text, expected) in FAULTS.items()
+        if 'ros__parameters' in expected
+        or 'twice' in expected
+        or 'YAML' in expected
+        or 'mapping' in expected
+    ],
+)
 def test_given_a_file_of_another_form_when_read_then_the_sentence_names_file_and_mend(
-        fault, tmp_path):
+    fault, tmp_path
+):
     text, expected = FAULTS[fault]
     path = tmp_path / 'parameters.yaml'
     path.write_text(text)
@@ -106,8 +156,15 @@ def test_given_a_file_of_another_form_when_read_then_the_sentence_names_file_and
     assert str(path) in str(error.value)
 
 
-@pytest.mark.parametrize('fault', ['a misspelt name in a group', 'a value for a group',
-                                   'a text for a double', 'a value out of range'])
+@pytest.mark.parametrize(
+    'fault',
+    [
+        'a misspelt name in a group',
+        'a value for a group',
+        'a text for a double',
+        'a value out of range',
+    ],
+)
 def test_given_a_wrong_parameter_when_the_node_is_made_then_it_is_named(fault, tmp_path):
     from rclpy.context import Context
 
@@ -127,20 +184,33 @@ def test_given_a_wrong_parameter_when_the_node_is_made_then_it_is_named(fault, t
 
 def test_given_nested_and_dotted_groups_when_read_then_they_are_the_same(tmp_path):
     path = tmp_path / 'parameters.yaml'
-    path.write_text('left:\n  feedforward:\n    ros__parameters:\n      terms:\n'
-                    '        gravity: false\n      terms.coriolis: true\n')
+    path.write_text(
+        'left:\n  feedforward:\n    ros__parameters:\n      terms:\n'
+        '        gravity: false\n      terms.coriolis: true\n'
+    )
     assert read_sections(path) == {
-        '/left/feedforward': {'terms.gravity': False, 'terms.coriolis': True}}
+        '/left/feedforward': {'terms.gravity': False, 'terms.coriolis': True}
+    }
 
 
-@pytest.mark.parametrize('pattern, node, expected', [
-    ('/**', '/feedforward', True), ('/**', '/left/feedforward', True),
-    ('/feedforward', '/feedforward', True), ('/feedforward', '/left/feedforward', False),
-    ('/*/feedforward', '/left/feedforward', True), ('/*/feedforward', '/feedforward', False),
-    ('/**/feedforward', '/feedforward', True), ('/**/feedforward', '/a/b/feedforward', True),
-    ('/left/*', '/left/feedforward', True), ('/left/*', '/left', False)])
+@pytest.mark.parametrize(
+    'pattern, node, expected',
+    [
+        ('/**', '/feedforward', True),
+        ('/**', '/left/feedforward', True),
+        ('/feedforward', '/feedforward', True),
+        ('/feedforward', '/left/feedforward', False),
+        ('/*/feedforward', '/left/feedforward', True),
+        ('/*/feedforward', '/feedforward', False),
+        ('/**/feedforward', '/feedforward', True),
+        ('/**/feedforward', '/a/b/feedforward', True),
+        ('/left/*', '/left/feedforward', True),
+        ('/left/*', '/left', False),
+    ],
+)
 def test_given_a_section_when_matched_then_it_is_as_ros_matches_it(
-        pattern, node, expected, tmp_path):
+    pattern, node, expected, tmp_path
+):
     # Given a file with one section; ROS's own answer is whether the parameter arrives.
     from rclpy.context import Context
     from rclpy.node import Node
@@ -151,8 +221,12 @@ def test_given_a_section_when_matched_then_it_is_as_ros_matches_it(
     context.init(args=['--ros-args', '--params-file', str(path)])
     namespace, name = node.rsplit('/', 1)
     try:
-        probe = Node(name, namespace=namespace or None, context=context,
-                     automatically_declare_parameters_from_overrides=True)
+        probe = Node(
+            name,
+            namespace=namespace or None,
+            context=context,
+            automatically_declare_parameters_from_overrides=True,
+        )
         arrived = probe.has_parameter('mark')
         probe.destroy_node()
     finally:

@@ -13,17 +13,20 @@ NODE = '/feedforward'
 
 
 def value(probe, name):
-    (answer,) = probe.call(GetParameters, f'{NODE}/get_parameters',
-                           GetParameters.Request(names=[name])).values
+    (answer,) = probe.call(
+        GetParameters, f'{NODE}/get_parameters', GetParameters.Request(names=[name])
+    ).values
     return parameter_value_to_python(answer)
 
 
 def dumped(probe):
     """Return all parameters as `ros2 param dump` writes them."""
-    names = probe.call(ListParameters, f'{NODE}/list_parameters',
-                       ListParameters.Request()).result.names
-    answers = probe.call(GetParameters, f'{NODE}/get_parameters',
-                         GetParameters.Request(names=names)).values
+    names = probe.call(
+        ListParameters, f'{NODE}/list_parameters', ListParameters.Request()
+    ).result.names
+    answers = probe.call(
+        GetParameters, f'{NODE}/get_parameters', GetParameters.Request(names=names)
+    ).values
     tree: dict = {}
     for name, answer in zip(names, answers):
         *groups, last = name.split('.')
@@ -38,17 +41,18 @@ def dumped(probe):
 @pytest.fixture
 def load(tmp_path, capfd):
     """Write parameters into a file, load it into the node, return exit status and text."""
+
     def run(parameters):
         path = tmp_path / 'own.yaml'
         path.write_text(yaml.safe_dump(parameters))
         status = main(['load-parameters', NODE, str(path)])
         captured = capfd.readouterr()
         return status, captured.out + captured.err
+
     return run
 
 
-def test_given_a_running_node_when_files_are_loaded_then_all_or_nothing(
-        probe, start_node, load):
+def test_given_a_running_node_when_files_are_loaded_then_all_or_nothing(probe, start_node, load):
     start_node()
     probe.until(lambda: probe.get_publishers_info_by_topic('/diagnostics'), 'the node')
     # A whole dump, read-only parameters and ROS's own among them, changes nothing.

@@ -36,8 +36,13 @@ class WithoutRobot(Node):
         refuse_unknown(self, FCI_PARAMETERS)
 
 
-NODES = {'feedforward': FeedforwardNode, 'fci': WithoutRobot, 'simulator': SimulatorNode,
-         'reference_player': ReferencePlayerNode, 'keeper': KeeperNode}
+NODES = {
+    'feedforward': FeedforwardNode,
+    'fci': WithoutRobot,
+    'simulator': SimulatorNode,
+    'reference_player': ReferencePlayerNode,
+    'keeper': KeeperNode,
+}
 PARAMETER_FILES = [name for name in FILES if name.endswith('.yaml')]
 
 
@@ -53,6 +58,7 @@ def make_node():
         node = NODES[name](context=context)
         made.append(node)
         return node
+
     yield make
     for one in reversed(made):
         if isinstance(one, Context):
@@ -64,13 +70,17 @@ def make_node():
 @pytest.mark.parametrize('name', sorted(FILES))
 def test_given_a_committed_file_when_generated_again_then_nothing_changes(name):
     assert (share_directory() / name).read_text(encoding='utf-8') == FILES[name], (
-        'run: franka-dynamics parameters --all .')
+        'run: franka-dynamics parameters --all .'
+    )
 
 
 def test_given_the_shipped_parameter_files_when_listed_then_all_are_generated():
     folder = share_directory() / 'config'
-    found = {path.relative_to(folder.parent).as_posix()
-             for node in TABLES for path in (folder / node).iterdir()}
+    found = {
+        path.relative_to(folder.parent).as_posix()
+        for node in TABLES
+        for path in (folder / node).iterdir()
+    }
     assert found == set(PARAMETER_FILES)
 
 
@@ -94,6 +104,7 @@ def test_given_a_complete_file_when_read_then_it_has_every_parameter_and_its_def
                 flatten(value, f'{prefix}{key}.')
             else:
                 flat[prefix + key] = value
+
     flatten(yaml.safe_load(text)['/**']['ros__parameters'])
     assert flat == {spec.name: spec.default for spec in TABLES[name]}
 
@@ -107,7 +118,8 @@ def test_given_a_targets_file_when_loaded_then_the_node_serves_that_target(targe
 
 @pytest.mark.parametrize('name', sorted(TABLES))
 def test_given_a_table_when_a_node_declares_it_then_type_text_and_changeability_are_its(
-        name, make_node, tmp_path):
+    name, make_node, tmp_path
+):
     path = tmp_path / 'none.yaml'
     path.write_text('/**:\n  ros__parameters:\n    use_sim_time: false\n')
     node = make_node(name, path)
@@ -139,13 +151,16 @@ def test_given_a_running_node_when_all_parameters_are_asked_for_then_all_have_a_
 
 @pytest.mark.parametrize('name', sorted(TABLES))
 def test_given_a_dump_of_a_running_node_when_another_loads_it_then_it_is_taken(
-        name, make_node, tmp_path):
+    name, make_node, tmp_path
+):
     # Given what `ros2 param dump` writes, with ROS's own parameters among it.
     node = make_node(name, share_directory() / f'config/{name}/default.yaml')
     names = node.list_parameters([], depth=0).names
     assert 'use_sim_time' in names
-    dump = {one: getattr(value, 'tolist', lambda value=value: value)() for one, value in
-            ((one, node.get_parameter(one).value) for one in names)}
+    dump = {
+        one: getattr(value, 'tolist', lambda value=value: value)()
+        for one, value in ((one, node.get_parameter(one).value) for one in names)
+    }
     path = tmp_path / 'dump.yaml'
     path.write_text(yaml.safe_dump({f'/{node.get_name()}': {'ros__parameters': dump}}))
     # When another node is started with it, then it is not refused, and has the same values.
@@ -162,4 +177,5 @@ def test_given_the_verb_when_a_node_is_named_then_its_complete_file_is_printed(c
 def test_given_the_verb_when_no_such_node_is_named_then_one_sentence_lists_them(capsys):
     assert main(['parameters', 'gazebo']) == 2
     assert capsys.readouterr().err == (
-        f"franka-dynamics: There is no node 'gazebo'; there are {', '.join(TABLES)}.\n")
+        f"franka-dynamics: There is no node 'gazebo'; there are {', '.join(TABLES)}.\n"
+    )

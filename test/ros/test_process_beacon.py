@@ -43,9 +43,14 @@ def child(topic):
     children = []
 
     def start():
-        children.append(subprocess.Popen(
-            [sys.executable, '-c', CHILD, topic], stdout=subprocess.PIPE, text=True,
-            env={**os.environ, 'PYTHONPATH': os.pathsep.join(sys.path)}))
+        children.append(
+            subprocess.Popen(
+                [sys.executable, '-c', CHILD, topic],
+                stdout=subprocess.PIPE,
+                text=True,
+                env={**os.environ, 'PYTHONPATH': os.pathsep.join(sys.path)},
+            )
+        )
         assert children[-1].stdout.readline() == 'True\n'
         return children[-1]
 
@@ -57,8 +62,7 @@ def child(topic):
 
 
 @pytest.mark.parametrize('number', [signal.SIGKILL, signal.SIGTERM, signal.SIGSEGV])
-def test_a_process_that_dies_is_noticed_and_its_heir_too(
-        watch, child, number):
+def test_a_process_that_dies_is_noticed_and_its_heir_too(watch, child, number):
     appeared, vanished = watch
     for _ in range(2):
         process = child()

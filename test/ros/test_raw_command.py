@@ -23,7 +23,8 @@ def test_given_a_torque_when_serialized_then_the_bytes_are_the_middlewares(n):
         assert actual[20:] == expected[20:]
         assert command.serialize(torque) == actual
         assert list(deserialize_message(command.serialize(torque), Float64MultiArray).data) == (
-            list(torque))
+            list(torque)
+        )
 
 
 def test_given_a_middleware_of_another_form_when_serialized_then_it_does_the_work():
@@ -31,4 +32,5 @@ def test_given_a_middleware_of_another_form_when_serialized_then_it_does_the_wor
     command.direct = False
     torque = np.array([1.5, -2.5])
     assert list(deserialize_message(command.serialize(torque), Float64MultiArray).data) == (
-        [1.5, -2.5])
+        [1.5, -2.5]
+    )

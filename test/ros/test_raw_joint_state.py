@@ -19,9 +19,12 @@ WANTED = ('a_joint1', 'a_joint2', 'a_joint3')
 
 def message(names, values, *, frame='', effort=True, stamp=(1, 2), **changes):
     count = len(names)
-    made = JointState(name=list(names), position=values[:count],
-                      velocity=values[count:2 * count],
-                      effort=values[2 * count:3 * count] if effort else [])
+    made = JointState(
+        name=list(names),
+        position=values[:count],
+        velocity=values[count : 2 * count],
+        effort=values[2 * count : 3 * count] if effort else [],
+    )
     made.header.frame_id = frame
     made.header.stamp.sec, made.header.stamp.nanosec = stamp
     for field, value in changes.items():
@@ -40,8 +43,11 @@ def assert_same(raw, decoded, data, original):
         return
     actual = raw.read(data)
     assert (actual.sec, actual.nanosec) == (expected.sec, expected.nanosec)
-    for one, other in ((actual.position, expected.position),
-                       (actual.velocity, expected.velocity), (actual.effort, expected.effort)):
+    for one, other in (
+        (actual.position, expected.position),
+        (actual.velocity, expected.velocity),
+        (actual.effort, expected.effort),
+    ):
         # Bit for bit: a NaN is the same NaN.
         assert (one is None) == (other is None)
         if other is not None:
@@ -52,29 +58,39 @@ FLOATS = strategies.floats(width=64)
 MESSAGES = strategies.builds(
     message,
     names=strategies.permutations([*WANTED, 'b_joint1', 'ünïcode', '']).map(lambda n: n[:5])
-    | strategies.permutations(WANTED) | strategies.just([]),
+    | strategies.permutations(WANTED)
+    | strategies.just([]),
     values=strategies.lists(FLOATS, min_size=15, max_size=15),
     frame=strategies.sampled_from(['', 'base', 'fer_link0', 'é']),
     effort=strategies.booleans(),
-    stamp=strategies.tuples(strategies.integers(0, 2 ** 31 - 1),
-                            strategies.integers(0, 10 ** 9 - 1)))
+    stamp=strategies.tuples(strategies.integers(0, 2**31 - 1), strategies.integers(0, 10**9 - 1)),
+)
 
 
 @settings(derandomize=True, deadline=None, max_examples=200)
-@given(sequence=strategies.lists(MESSAGES, min_size=1, max_size=6),
-       repeats=strategies.integers(1, 3))
+@given(
+    sequence=strategies.lists(MESSAGES, min_size=1, max_size=6), repeats=strategies.integers(1, 3)
+)
 def test_given_any_sequence_of_messages_when_read_raw_then_it_is_what_rclpy_decodes(
-        sequence, repeats):
+    sequence, repeats
+):
     raw, decoded = RawJointStateReader(WANTED), JointStateReader(WANTED)
     for original in sequence * repeats:
         assert_same(raw, decoded, bytes(serialize_message(original)), original)
 
 
-@pytest.mark.parametrize('changes', [
-    {'position': [1.0, 2.0]}, {'velocity': []}, {'effort': [1.0]},
-    {'name': [*WANTED, WANTED[0]], 'position': [0.0] * 4, 'velocity': [0.0] * 4, 'effort': []}])
+@pytest.mark.parametrize(
+    'changes',
+    [
+        {'position': [1.0, 2.0]},
+        {'velocity': []},
+        {'effort': [1.0]},
+        {'name': [*WANTED, WANTED[0]], 'position': [0.0] * 4, 'velocity': [0.0] * 4, 'effort': []},
+    ],
+)
 def test_given_arrays_that_do_not_fit_when_read_after_good_ones_then_the_error_is_the_same(
-        changes):
+    changes,
+):
     raw, decoded = RawJointStateReader(WANTED), JointStateReader(WANTED)
     values = [float(k) for k in range(9)]
     good, bad = message(WANTED, values), message(WANTED, values, **changes)
@@ -118,7 +134,7 @@ def big_endian(names, values, stamp=(1, 2)):
         pad(4)
         data += struct.pack('>I', len(names))
         pad(8)
-        data += struct.pack(f'>{len(names)}d', *values[k * len(names):(k + 1) * len(names)])
+        data += struct.pack(f'>{len(names)}d', *values[k * len(names) : (k + 1) * len(names)])
     return b'\x00\x00\x00\x00' + data
 
 
@@ -135,20 +151,32 @@ def test_given_big_endian_bytes_when_read_then_the_values_are_the_same():
 GOOD = bytes(serialize_message(message(WANTED, [float(k) for k in range(9)])))
 
 
-@pytest.mark.parametrize(('data', 'sentence'), [
-    (b'', 'its first bytes are missing, which is not plain CDR'),
-    (b'\x00\x03' + GOOD[2:], 'its first bytes are 00030000, which is not plain CDR'),
-    (GOOD[:60], 'it ends after 60 bytes, in the middle of a value'),
-    (GOOD[:20] + b'\xff\xff\xff\x7f' + GOOD[24:], 'announces 2147483647 names'),
-    (GOOD[:8] + b'\xff\xff\xff\xff' + GOOD[12:], 'a time with 4294967295 nanoseconds'),
-    (bytes(serialize_message(message(('x' * 10 ** 6, *WANTED), [0.0] * 12))),
-     'bytes long, and at most 65536 are read'),
-    (bytes(serialize_message(message(('x' * 50000,), [0.0] * 12))), r'x\.\.\. \(50000 characters'),
-    (bytes(serialize_message(message([f'j{k}' for k in range(2000)], [0.0] * 6000))),
-     'at most 65536'),
-    (bytes(serialize_message(message([f'j{k}' for k in range(1000)], [0.0] * 3000))),
-     r'j11, \.\.\. \(1000 in all\)'),
-])
+@pytest.mark.parametrize(
+    ('data', 'sentence'),
+    [
+        (b'', 'its first bytes are missing, which is not plain CDR'),
+        (b'\x00\x03' + GOOD[2:], 'its first bytes are 00030000, which is not plain CDR'),
+        (GOOD[:60], 'it ends after 60 bytes, in the middle of a value'),
+        (GOOD[:20] + b'\xff\xff\xff\x7f' + GOOD[24:], 'announces 2147483647 names'),
+        (GOOD[:8] + b'\xff\xff\xff\xff' + GOOD[12:], 'a time with 4294967295 nanoseconds'),
+        (
+            bytes(serialize_message(message(('x' * 10**6, *WANTED), [0.0] * 12))),
+            'bytes long, and at most 65536 are read',
+        ),
+        (
+            bytes(serialize_message(message(('x' * 50000,), [0.0] * 12))),
+            r'x\.\.\. \(50000 characters',
+        ),
+        (
+            bytes(serialize_message(message([f'j{k}' for k in range(2000)], [0.0] * 6000))),
+            'at most 65536',
+        ),
+        (
+            bytes(serialize_message(message([f'j{k}' for k in range(1000)], [0.0] * 3000))),
+            r'j11, \.\.\. \(1000 in all\)',
+        ),
+    ],
+)
 def test_given_bytes_at_fault_when_read_then_refused_in_a_bounded_sentence(data, sentence):
     raw = RawJointStateReader(WANTED)
     raw.read(GOOD)

@@ -22,16 +22,22 @@ def message(joints, count, fields, *, stamp=(0, 0), seed=0):
     made.header.stamp.sec, made.header.stamp.nanosec = stamp
     made.header.frame_id = 'x' * seed
     for k in range(count):
-        made.points.append(JointTrajectoryPoint(
-            time_from_start=Duration(sec=k, nanosec=7 * k),
-            **{name: list(rng.normal(size=joints)) for name in fields}))
+        made.points.append(
+            JointTrajectoryPoint(
+                time_from_start=Duration(sec=k, nanosec=7 * k),
+                **{name: list(rng.normal(size=joints)) for name in fields},
+            )
+        )
     return made
 
 
 @settings(derandomize=True, deadline=None, max_examples=100)
-@given(joints=strategies.integers(1, 9), count=strategies.integers(1, 6),
-       fields=strategies.sets(strategies.sampled_from(FIELDS[1:])),
-       seed=strategies.integers(0, 9))
+@given(
+    joints=strategies.integers(1, 9),
+    count=strategies.integers(1, 6),
+    fields=strategies.sets(strategies.sampled_from(FIELDS[1:])),
+    seed=strategies.integers(0, 9),
+)
 def test_a_trajectory_read_raw_is_what_rclpy_wrote(joints, count, fields, seed):
     original = message(joints, count, {'positions', *fields}, stamp=(3, 4), seed=seed)
     request = read_trajectory(bytes(serialize_message(original)))
@@ -57,12 +63,15 @@ def uneven():
     return made
 
 
-@pytest.mark.parametrize(('made', 'sentence'), [
-    (message(2, 0, []), 'has no points; send at least one'),
-    (message(2, 1, ['velocities']), 'has no positions; they are needed'),
-    (uneven(), r'velocities have \[1, 2\] values in its points for 2 joints'),
-    (message(1, MOST_POINTS + 1, ['positions']), '10001 points; send between one and 10000'),
-])
+@pytest.mark.parametrize(
+    ('made', 'sentence'),
+    [
+        (message(2, 0, []), 'has no points; send at least one'),
+        (message(2, 1, ['velocities']), 'has no positions; they are needed'),
+        (uneven(), r'velocities have \[1, 2\] values in its points for 2 joints'),
+        (message(1, MOST_POINTS + 1, ['positions']), '10001 points; send between one and 10000'),
+    ],
+)
 def test_points_that_are_not_alike_are_refused(made, sentence):
     with pytest.raises(ReferenceRefusedError, match=sentence):
         read_trajectory(bytes(serialize_message(made)))

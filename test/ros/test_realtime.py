@@ -9,18 +9,29 @@ import sys
 import pytest
 
 IMPORT = 'import os, resource; from franka_dynamics.ros.realtime import request_realtime; '
-ASK = ("why = request_realtime(); "
-       "print(os.sched_getscheduler(0) == os.SCHED_FIFO, bool(why), "
-       "os.environ.get('FASTDDS_BUILTIN_TRANSPORTS'))")
-OURS = ('FRANKA_DYNAMICS_REALTIME', 'FASTDDS_BUILTIN_TRANSPORTS', 'FASTDDS_DEFAULT_PROFILES_FILE',
-        'FASTRTPS_DEFAULT_PROFILES_FILE')
+ASK = (
+    'why = request_realtime(); '
+    'print(os.sched_getscheduler(0) == os.SCHED_FIFO, bool(why), '
+    "os.environ.get('FASTDDS_BUILTIN_TRANSPORTS'))"
+)
+OURS = (
+    'FRANKA_DYNAMICS_REALTIME',
+    'FASTDDS_BUILTIN_TRANSPORTS',
+    'FASTDDS_DEFAULT_PROFILES_FILE',
+    'FASTRTPS_DEFAULT_PROFILES_FILE',
+)
 
 
 def ask(before='', **environment):
     """Return whether it runs under SCHED_FIFO, whether it said why not, and the transports."""
     kept = {name: value for name, value in os.environ.items() if name not in OURS}
-    answer = subprocess.run([sys.executable, '-c', IMPORT + before + ASK], check=True,
-                            env={**kept, **environment}, capture_output=True, text=True)
+    answer = subprocess.run(
+        [sys.executable, '-c', IMPORT + before + ASK],
+        check=True,
+        env={**kept, **environment},
+        capture_output=True,
+        text=True,
+    )
     return answer.stdout.split()
 
 
@@ -36,13 +47,17 @@ def test_given_permission_when_asked_then_fast_dds_is_kept_from_shared_memory(pe
     assert ask() == ['True', 'False', 'UDPv4']
 
 
-@pytest.mark.parametrize(('environment', 'transports'), [
-    ({'FASTDDS_BUILTIN_TRANSPORTS': 'SHM'}, 'SHM'),
-    ({'FASTDDS_DEFAULT_PROFILES_FILE': 'mine.xml'}, 'None'),
-    ({'FASTRTPS_DEFAULT_PROFILES_FILE': 'mine.xml'}, 'None'),
-])
+@pytest.mark.parametrize(
+    ('environment', 'transports'),
+    [
+        ({'FASTDDS_BUILTIN_TRANSPORTS': 'SHM'}, 'SHM'),
+        ({'FASTDDS_DEFAULT_PROFILES_FILE': 'mine.xml'}, 'None'),
+        ({'FASTRTPS_DEFAULT_PROFILES_FILE': 'mine.xml'}, 'None'),
+    ],
+)
 def test_given_transports_of_the_users_own_when_asked_then_they_stay(
-        permitted, environment, transports):
+    permitted, environment, transports
+):
     assert ask(**environment) == ['True', 'False', transports]
 
 
@@ -52,15 +67,23 @@ def test_given_it_is_switched_off_when_asked_then_nothing_changes():
 
 def test_given_no_permission_when_asked_then_it_says_why_and_nothing_changes():
     # What an ordinary account has: a limit of zero, which root is above.
-    forbid = ('resource.setrlimit(resource.RLIMIT_RTPRIO, (0, 0)); '
-              'os.getuid() or os.setuid(65534); ')
+    forbid = (
+        'resource.setrlimit(resource.RLIMIT_RTPRIO, (0, 0)); os.getuid() or os.setuid(65534); '
+    )
     assert ask(before=forbid) == ['False', 'True', 'None']
 
 
 def test_given_permission_when_asked_then_pages_are_locked_as_they_are_touched(permitted):
     kept = {name: value for name, value in os.environ.items() if name not in OURS}
-    locked = ('request_realtime(); block = bytearray(1 << 24); print(next(line for line in '
-              'open("/proc/self/status") if line.startswith("VmLck")))')
-    answer = subprocess.run([sys.executable, '-c', IMPORT + locked], env=kept, check=True,
-                            capture_output=True, text=True)
+    locked = (
+        'request_realtime(); block = bytearray(1 << 24); print(next(line for line in '
+        'open("/proc/self/status") if line.startswith("VmLck")))'
+    )
+    answer = subprocess.run(
+        [sys.executable, '-c', IMPORT + locked],
+        env=kept,
+        check=True,
+        capture_output=True,
+        text=True,
+    )
     assert int(answer.stdout.split()[1]) >= 1 << 14  # kB: the block at least

@@ -34,11 +34,16 @@ class Player:
         self._probe, self._terms = probe, terms
         self._clock = probe.create_publisher(Clock, '/clock', 1)
         self._states = probe.create_publisher(JointState, 'joint_states', 1)
-        probe.until(lambda: self._states.get_subscription_count() > 0
-                    and self._clock.get_subscription_count() > 0, 'the node listens')
+        probe.until(
+            lambda: (
+                self._states.get_subscription_count() > 0
+                and self._clock.get_subscription_count() > 0
+            ),
+            'the node listens',
+        )
 
     def send(self, stamp_ns, q, dq, effort):
-        stamp = Time(sec=stamp_ns // 10 ** 9, nanosec=stamp_ns % 10 ** 9)
+        stamp = Time(sec=stamp_ns // 10**9, nanosec=stamp_ns % 10**9)
         self._clock.publish(Clock(clock=stamp))
         message = JointState(name=list(FER.joint_names), position=q, velocity=dq, effort=effort)
         message.header.stamp = stamp
@@ -46,8 +51,9 @@ class Player:
         return stamp
 
     def answered(self, stamp):
-        return all(answers and answers[-1].header.stamp == stamp
-                   for answers in self._terms.values())
+        return all(
+            answers and answers[-1].header.stamp == stamp for answers in self._terms.values()
+        )
 
     def wait_until_heard(self, q, dq, effort):
         """Send a state until the node has found its listeners; return the last stamp [ns]."""
@@ -55,7 +61,7 @@ class Player:
 
         def heard():
             nonlocal stamp_ns
-            stamp_ns += 33 * 10 ** 6
+            stamp_ns += 33 * 10**6
             stamp = self.send(stamp_ns, q, dq, effort)
             for _ in range(5):  # both answers, and diagnostics between them
                 self._probe.spin(0.02)
@@ -68,24 +74,28 @@ class Player:
 
 
 def test_given_a_recording_when_played_into_the_node_then_terms_equal_the_offline_ones(
-        probe, start_node, commands, recording):
+    probe, start_node, commands, recording
+):
     start_node(target='mujoco', use_sim_time=True)
-    terms = {name: probe.collect(JointState, f'/feedforward/{name}', reliable=True)
-             for name in ('gravity', 'coriolis')}
+    terms = {
+        name: probe.collect(JointState, f'/feedforward/{name}', reliable=True)
+        for name in ('gravity', 'coriolis')
+    }
     player = Player(probe, terms)
     part = recording.part(slice(0, LIMIT))
     heard_ns = player.wait_until_heard(part.q[0], part.dq[0], part.effort[0])
     commands.clear()
     # Right after what was sent to be heard: a leap of the stamps would be a fault of its own.
-    begin_ns = heard_ns + 33 * 10 ** 6 - int(part.stamp_ns[0])
+    begin_ns = heard_ns + 33 * 10**6 - int(part.stamp_ns[0])
     for i, (stamp_ns, *state) in enumerate(zip(part.stamp_ns, part.q, part.dq, part.effort)):
         stamp = player.send(int(stamp_ns) + begin_ns, *state)
         probe.until(lambda stamp=stamp: player.answered(stamp), f'the answer to message {i}')
     offline = recorded_terms(FER, part)
     independent = NewtonEulerModel(FER)
     for name, expected, own in (
-            ('gravity', offline.gravity, independent.gravity(part.q)),
-            ('coriolis', offline.coriolis, independent.coriolis(part.q, part.dq))):
+        ('gravity', offline.gravity, independent.gravity(part.q)),
+        ('coriolis', offline.coriolis, independent.coriolis(part.q, part.dq)),
+    ):
         actual = np.array([message.effort for message in terms[name]])
         np.testing.assert_allclose(actual, expected, rtol=0, atol=ATOL_NM)
         np.testing.assert_allclose(actual, own, rtol=0, atol=ATOL_NM)

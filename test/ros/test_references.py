@@ -29,8 +29,9 @@ def world(node_world):
 
 def test_given_a_set_point_with_acceleration_when_streamed_then_m_ddq_is_commanded(world):
     ddq = np.array([0.5, -1.0, 0.8, 1.0, -2.0, 1.5, 3.0])
-    point = JointTrajectoryPoint(positions=list(FER.home), velocities=[0.0] * 7,
-                                 accelerations=list(ddq))
+    point = JointTrajectoryPoint(
+        positions=list(FER.home), velocities=[0.0] * 7, accelerations=list(ddq)
+    )
     expected = NewtonEulerModel(FER).mass_matrix(FER.home) @ ddq
 
     def commanded():
@@ -44,12 +45,14 @@ def test_given_a_set_point_with_acceleration_when_streamed_then_m_ddq_is_command
 
 
 def test_given_a_trajectory_when_followed_then_it_is_passed_on_with_inverse_dynamics(world):
-    planned = world.probe.collect(JointTrajectory, '/feedforward/feedforward_trajectory',
-                                  reliable=True)
+    planned = world.probe.collect(
+        JointTrajectory, '/feedforward/feedforward_trajectory', reliable=True
+    )
     inertia = world.probe.collect(JointState, '/feedforward/inertia_torque')
     motion = multisine(FER, 2.0, 0.2)
-    message = trajectory_message(NAMES, motion.times, motion.positions, motion.velocities,
-                                 motion.accelerations)
+    message = trajectory_message(
+        NAMES, motion.times, motion.positions, motion.velocities, motion.accelerations
+    )
 
     def passed_on():
         if not planned:
@@ -60,8 +63,9 @@ def test_given_a_trajectory_when_followed_then_it_is_passed_on_with_inverse_dyna
     world.probe.until(passed_on, 'the trajectory with efforts')
     weightless = NewtonEulerModel(FER, (0.0, 0.0, 0.0))
     for point in planned[0].points:
-        expected = weightless.inverse_dynamics(point.positions, point.velocities,
-                                               point.accelerations)
+        expected = weightless.inverse_dynamics(
+            point.positions, point.velocities, point.accelerations
+        )
         np.testing.assert_allclose(point.effort, expected, rtol=0, atol=1e-9)
     assert planned[0].header.stamp.sec > 0
     world.arm.until(lambda: inertia and np.abs(inertia[-1].effort).max() > 0.1, 'M ddq of it')
@@ -69,9 +73,12 @@ def test_given_a_trajectory_when_followed_then_it_is_passed_on_with_inverse_dyna
 
 
 def trajectory(**changes):
-    points = [JointTrajectoryPoint(positions=list(FER.home), velocities=[0.0] * 7),
-              JointTrajectoryPoint(positions=list(FER.home + 0.01), velocities=[0.0] * 7,
-                                   time_from_start=Duration(sec=1))]
+    points = [
+        JointTrajectoryPoint(positions=list(FER.home), velocities=[0.0] * 7),
+        JointTrajectoryPoint(
+            positions=list(FER.home + 0.01), velocities=[0.0] * 7, time_from_start=Duration(sec=1)
+        ),
+    ]
     return JointTrajectory(**{'joint_names': NAMES, 'points': points, **changes})
 
 
@@ -93,16 +100,24 @@ def in_the_past():
     return message
 
 
-@pytest.mark.parametrize(('make', 'reason'), [
-    (lambda: trajectory(joint_names=[n.replace('fer', 'fr3') for n in NAMES]), 'lacks fer_joint1'),
-    (lambda: trajectory(points=[]), 'has no points'),
-    (lambda: trajectory(points=[JointTrajectoryPoint()]), 'has no positions'),
-    (half_velocities, 'velocities have [0, 7] values'),
-    (far_away, 'takes fer_joint'),
-    (in_the_past, 's ago'),
-], ids=['wrong names', 'no points', 'no positions', 'half velocities', 'limits', 'past'])
+@pytest.mark.parametrize(
+    ('make', 'reason'),
+    [
+        (
+            lambda: trajectory(joint_names=[n.replace('fer', 'fr3') for n in NAMES]),
+            'lacks fer_joint1',
+        ),
+        (lambda: trajectory(points=[]), 'has no points'),
+        (lambda: trajectory(points=[JointTrajectoryPoint()]), 'has no positions'),
+        (half_velocities, 'velocities have [0, 7] values'),
+        (far_away, 'takes fer_joint'),
+        (in_the_past, 's ago'),
+    ],
+    ids=['wrong names', 'no points', 'no positions', 'half velocities', 'limits', 'past'],
+)
 def test_given_a_reference_at_fault_when_sent_then_the_reason_is_told_and_commands_go_on(
-        world, make, reason):
+    world, make, reason
+):
     message = make()
 
     def told():

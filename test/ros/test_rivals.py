@@ -53,17 +53,28 @@ def test_one_foreign_command_is_enough(arm, probe, start_node, commands):
 
 @pytest.mark.parametrize(('target', 'compensation'), [('fci', True), ('mujoco', False)])
 def test_a_moving_arm_is_at_rest_when_the_node_has_ended(
-        probe, start_arm, start_node, target, compensation):
+    probe, start_arm, start_node, target, compensation
+):
     states = probe.collect(JointState, 'joint_states')
     start_arm(gravity_compensation=compensation, lockstep_timeout=0.1)
-    node = start_node(target=target, kp='[60.0,60.0,60.0,60.0,15.0,15.0,10.0]',
-                      kd='[6.0,6.0,6.0,6.0,1.0,1.0,0.5]')
+    node = start_node(
+        target=target,
+        kp='[60.0,60.0,60.0,60.0,15.0,15.0,10.0]',
+        kd='[6.0,6.0,6.0,6.0,1.0,1.0,0.5]',
+    )
     probe.until(lambda: probe.says('simulator: Simulated arm', 'False'), 'brakes open')
     reference = probe.create_publisher(JointTrajectory, 'feedforward/reference', 10)
     probe.until(lambda: reference.get_subscription_count() > 0, 'a listener')
     motion = multisine(FER, 20.0, 0.4)
-    reference.publish(trajectory_message(list(FER.joint_names), motion.times, motion.positions,
-                                         motion.velocities, motion.accelerations))
+    reference.publish(
+        trajectory_message(
+            list(FER.joint_names),
+            motion.times,
+            motion.positions,
+            motion.velocities,
+            motion.accelerations,
+        )
+    )
     probe.until(lambda: np.abs(states[-1].velocity).max() > 0.4, 'motion')
     count = len(states)
     node.send(signal.SIGINT)

@@ -41,14 +41,21 @@ CONFIGURATIONS = {
 
 def allowed(node):
     """Return the resolved names that a policy allows: kind of end point to names."""
-    profile = ElementTree.parse(POLICIES / f'{node}.policy.xml').getroot().find(
-        f"enclaves/enclave[@path='/{node}']/profiles/profile[@node='{node}'][@ns='/']")
+    profile = (
+        ElementTree.parse(POLICIES / f'{node}.policy.xml')
+        .getroot()
+        .find(f"enclaves/enclave[@path='/{node}']/profiles/profile[@node='{node}'][@ns='/']")
+    )
     names = {}
     for group in profile:
         ((rule, verdict),) = group.attrib.items()
         assert verdict == 'ALLOW'
-        kind = {'publish': 'publisher', 'subscribe': 'subscriber', 'reply': 'service',
-                'request': 'client'}[rule]
+        kind = {
+            'publish': 'publisher',
+            'subscribe': 'subscriber',
+            'reply': 'service',
+            'request': 'client',
+        }[rule]
         names[kind] = {resolved(entry.text, node) for entry in group}
     return names
 
@@ -63,9 +70,12 @@ def seen(probe, node):
     """Return the end points that the graph shows for a node; nothing while it is not there."""
     if (node, '/') not in probe.get_node_names_and_namespaces():
         return {}
-    return {kind: {name for name, _ in getattr(
-        probe, f'get_{kind}_names_and_types_by_node')(node, '/')}
-        for kind in ('publisher', 'subscriber', 'service', 'client')}
+    return {
+        kind: {
+            name for name, _ in getattr(probe, f'get_{kind}_names_and_types_by_node')(node, '/')
+        }
+        for kind in ('publisher', 'subscriber', 'service', 'client')
+    }
 
 
 @pytest.fixture
@@ -82,8 +92,11 @@ def robot(request, tmp_path):
 
 @pytest.mark.parametrize('node', NODES)
 def test_a_policy_allows_exactly_what_the_node_has(node, robot, launch, probe):
-    description = probe.create_publisher(String, 'robot_description', QoSProfile(
-        depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL))
+    description = probe.create_publisher(
+        String,
+        'robot_description',
+        QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL),
+    )
     description.publish(String(data=(share_directory() / 'urdf' / 'fer.urdf').read_text()))
     # The feedforward node listens to its own topic once there is somebody beside it.
     probe.create_publisher(Float64MultiArray, 'feedforward/command', 1)
@@ -94,8 +107,12 @@ def test_a_policy_allows_exactly_what_the_node_has(node, robot, launch, probe):
         """Return what the policy allows and the node has not shown yet."""
         for kind, names in seen(probe, node).items():
             found[kind] |= names
-        return {(kind, name) for kind, names in policy.items() for name in names
-                if not any(fnmatchcase(one, name) for one in found[kind])}
+        return {
+            (kind, name)
+            for kind, names in policy.items()
+            for name in names
+            if not any(fnmatchcase(one, name) for one in found[kind])
+        }
 
     extra = {} if robot is None else {'robot_ip': robot.address}
     *others, last = CONFIGURATIONS[node]
@@ -108,19 +125,32 @@ def test_a_policy_allows_exactly_what_the_node_has(node, robot, launch, probe):
     for _ in range(100):  # what comes later, if anything
         probe.spin()
     missing()
-    superfluous = {(kind, name) for kind, names in found.items() for name in names
-                   if not any(fnmatchcase(name, one) for one in policy.get(kind, ()))}
+    superfluous = {
+        (kind, name)
+        for kind, names in found.items()
+        for name in names
+        if not any(fnmatchcase(name, one) for one in policy.get(kind, ()))
+    }
     assert not superfluous, f'{node}.policy.xml lacks them'
 
 
 def test_only_the_node_and_its_keeper_may_publish_commands():
     publishers = {
-        path.name: [topic.text for topic in ElementTree.parse(path).iter('topic')
-                    if 'command' in topic.text]
-        for path in POLICIES.iterdir()}
-    publishing = {name for name in publishers if any(
-        resolved(topic, name.split('.')[0]) in allowed(name.split('.')[0])['publisher']
-        for topic in publishers[name])}
+        path.name: [
+            topic.text
+            for topic in ElementTree.parse(path).iter('topic')
+            if 'command' in topic.text
+        ]
+        for path in POLICIES.iterdir()
+    }
+    publishing = {
+        name
+        for name in publishers
+        if any(
+            resolved(topic, name.split('.')[0]) in allowed(name.split('.')[0])['publisher']
+            for topic in publishers[name]
+        )
+    }
     assert publishing == {'feedforward.policy.xml', 'keeper.policy.xml'}
 
 
@@ -128,23 +158,48 @@ def keystore(folder):
     """Make the files rcl looks for; what is in them is read by the middleware alone."""
     for enclave in ('', 'feedforward'):
         (folder / 'enclaves' / enclave).mkdir(parents=True, exist_ok=True)
-        for name in ('identity_ca.cert.pem', 'cert.pem', 'key.pem', 'permissions_ca.cert.pem',
-                     'governance.p7s', 'permissions.p7s'):
+        for name in (
+            'identity_ca.cert.pem',
+            'cert.pem',
+            'key.pem',
+            'permissions_ca.cert.pem',
+            'governance.p7s',
+            'permissions.p7s',
+        ):
             (folder / 'enclaves' / enclave / name).write_text('none\n')
     return folder
 
 
-@pytest.mark.parametrize(('exists', 'sentence'), [
-    (True, 'ROS_SECURITY_ENABLE is true, but rmw_fastrtps_cpp cannot secure a node here: '),
-    (False, 'security was asked for, but cannot be had: SECURITY ERROR'),
-])
+@pytest.mark.parametrize(
+    ('exists', 'sentence'),
+    [
+        (True, 'ROS_SECURITY_ENABLE is true, but rmw_fastrtps_cpp cannot secure a node here: '),
+        (False, 'security was asked for, but cannot be had: SECURITY ERROR'),
+    ],
+)
 def test_enforced_security_that_cannot_be_had_is_one_sentence(tmp_path, exists, sentence):
     folder = keystore(tmp_path) if exists else tmp_path
     done = subprocess.run(
-        [sys.executable, '-m', 'franka_dynamics.ros.feedforward_node', '--ros-args', '--enclave',
-         '/feedforward'], capture_output=True, text=True, timeout=120, check=False, env={
-             **os.environ, 'PYTHONPATH': str(ROOT), 'ROS_SECURITY_ENABLE': 'true',
-             'ROS_SECURITY_STRATEGY': 'Enforce', 'ROS_SECURITY_KEYSTORE': str(folder)})
+        [
+            sys.executable,
+            '-m',
+            'franka_dynamics.ros.feedforward_node',
+            '--ros-args',
+            '--enclave',
+            '/feedforward',
+        ],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+        env={
+            **os.environ,
+            'PYTHONPATH': str(ROOT),
+            'ROS_SECURITY_ENABLE': 'true',
+            'ROS_SECURITY_STRATEGY': 'Enforce',
+            'ROS_SECURITY_KEYSTORE': str(folder),
+        },
+    )
     assert done.returncode == 2
     assert sentence in done.stderr
     assert 'Traceback' not in done.stderr

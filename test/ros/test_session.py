@@ -31,35 +31,49 @@ def reference_states(probe):
         for entry in message.status:
             pairs = {pair.key: pair.value for pair in entry.values}
             told.append((pairs['state'], pairs['reason']))
+
     probe.create_subscription(
-        DiagnosticArray, f'{NODE}/reference_state', note,
-        QoSProfile(depth=10, durability=DurabilityPolicy.TRANSIENT_LOCAL))
+        DiagnosticArray,
+        f'{NODE}/reference_state',
+        note,
+        QoSProfile(depth=10, durability=DurabilityPolicy.TRANSIENT_LOCAL),
+    )
     return told
 
 
 @pytest.fixture
 def commanding(probe, arm, commands, start_node):
     """Return a function that starts a node in front of a made-up arm until it commands."""
+
     def start(**parameters):
         node = start_node(target='mujoco', **parameters)
         arm.wait_for_listener()
         arm.until(lambda: len(commands) > 50, 'commands')
         return node
+
     return start
 
 
 def test_given_motions_when_followed_stopped_or_silent_then_each_end_is_told(
-        probe, arm, commanding):
+    probe, arm, commanding
+):
     node = commanding()
     told = reference_states(probe)
     references = probe.create_publisher(JointTrajectory, f'{NODE}/reference', 10)
     probe.until(lambda: references.get_subscription_count() > 0, 'a listener')
     motion = multisine(FER, 1.0, 0.001)
-    message = trajectory_message(list(motion.joint_names), motion.times, motion.positions,
-                                 motion.velocities, motion.accelerations)
+    message = trajectory_message(
+        list(motion.joint_names),
+        motion.times,
+        motion.positions,
+        motion.velocities,
+        motion.accelerations,
+    )
     references.publish(message)
-    arm.until(lambda: [state for state, _ in told] == ['accepted', 'following', 'finished'],
-              'the end of the first')
+    arm.until(
+        lambda: [state for state, _ in told] == ['accepted', 'following', 'finished'],
+        'the end of the first',
+    )
     # The second is interrupted by a stop in mid-motion.
     references.publish(message)
     arm.until(lambda: len(told) == 5, 'the second is followed')
@@ -72,16 +86,23 @@ def test_given_motions_when_followed_stopped_or_silent_then_each_end_is_told(
     probe.until(lambda: told[-1][0] == 'refused', 'the refusal')
     assert 'No torque is being commanded' in told[-1][1]
     assert planned == []
-    for line in ('activated: commands begin once', 'commanding (target mujoco): states are',
-                 'reference 2 interrupted, ', 'held off: ', 'reference 3 refused: No torque',
-                 'silent: the stop sequence has ended at the last gravity torque'):
+    for line in (
+        'activated: commands begin once',
+        'commanding (target mujoco): states are',
+        'reference 2 interrupted, ',
+        'held off: ',
+        'reference 3 refused: No torque',
+        'silent: the stop sequence has ended at the last gravity torque',
+    ):
         probe.until(lambda line=line: line in node.text, line)
     assert 'INFO' in next(line for line in node.text.splitlines() if 'silent: ' in line)
 
     def counted():
         pairs = probe.diagnostics.get('feedforward: Command', (0, '', {}))[2]
-        return [pairs.get(f'references {state}')
-                for state in ('finished', 'interrupted', 'refused')] == ['1', '1', '1']
+        return [
+            pairs.get(f'references {state}') for state in ('finished', 'interrupted', 'refused')
+        ] == ['1', '1', '1']
+
     arm.until(counted, 'the counts in diagnostics')
 
 
@@ -89,8 +110,9 @@ def test_given_default_gains_when_configured_then_kp_and_kd_are_set(probe, comma
     node = commanding(default_gains=True)
     expected = default_gains(NewtonEulerModel(FER))
     assert 'default gains from M at home' in node.text
-    (descriptor,) = probe.call(DescribeParameters, f'{NODE}/describe_parameters',
-                               DescribeParameters.Request(names=['kp'])).descriptors
+    (descriptor,) = probe.call(
+        DescribeParameters, f'{NODE}/describe_parameters', DescribeParameters.Request(names=['kp'])
+    ).descriptors
     assert isinstance(descriptor, ParameterDescriptor) and not descriptor.read_only
     line = next(line for line in node.text.splitlines() if 'default gains from' in line)
     kp = [float(value) for value in line.split('kp [')[1].split(']')[0].split(',')]
@@ -98,7 +120,8 @@ def test_given_default_gains_when_configured_then_kp_and_kd_are_set(probe, comma
 
 
 def test_given_a_timeout_when_active_then_it_is_refused_and_when_inactive_taken(
-        probe, arm, commands, commanding):
+    probe, arm, commands, commanding
+):
     node = commanding()
     result = probe.set_parameters(NODE, state_timeout=0.5)
     assert not result.successful
@@ -117,8 +140,10 @@ def test_given_a_timeout_when_active_then_it_is_refused_and_when_inactive_taken(
 def test_given_ranges_when_described_then_descriptors_hold_them(probe, commanding):
     commanding()
     scale, samples, kp = probe.call(
-        DescribeParameters, f'{NODE}/describe_parameters', DescribeParameters.Request(
-            names=['scale', 'recovery_samples', 'kp'])).descriptors
+        DescribeParameters,
+        f'{NODE}/describe_parameters',
+        DescribeParameters.Request(names=['scale', 'recovery_samples', 'kp']),
+    ).descriptors
     (bounds,) = scale.floating_point_range
     assert (bounds.from_value, bounds.to_value) == (0.0, 1.0)
     (bounds,) = samples.integer_range
@@ -128,23 +153,27 @@ def test_given_ranges_when_described_then_descriptors_hold_them(probe, commandin
 
 def test_given_zero_efforts_when_read_then_no_load_is_inferred(probe, arm, commanding):
     commanding()
-    arm.until(lambda: probe.says('feedforward: Contact', 'carry no measured effort'),
-              'the contact monitor without effort')
+    arm.until(
+        lambda: probe.says('feedforward: Contact', 'carry no measured effort'),
+        'the contact monitor without effort',
+    )
 
 
 @pytest.mark.parametrize('real_time_factor', [0.04, 0.5])
 def test_given_slow_simulated_time_when_run_and_paused_then_commands_go_on(
-        probe, arm, commands, start_node, real_time_factor):
+    probe, arm, commands, start_node, real_time_factor
+):
     clock = probe.create_publisher(Clock, '/clock', 1)
     node = start_node(target='mujoco', use_sim_time=True, state_timeout=0.02)
     arm.wait_for_listener()
     probe.until(lambda: clock.get_subscription_count() > 0, 'the clock is listened to')
 
     def step():
-        nanoseconds = arm.stamp_ns + 10 ** 6
-        clock.publish(Clock(clock=Time(sec=nanoseconds // 10 ** 9, nanosec=nanoseconds % 10 ** 9)))
+        nanoseconds = arm.stamp_ns + 10**6
+        clock.publish(Clock(clock=Time(sec=nanoseconds // 10**9, nanosec=nanoseconds % 10**9)))
         arm.send(1, pause=1e-3 / real_time_factor)
         return len(commands) > 60
+
     probe.until(step, 'commands in slow time')
     stops = node.text.count('stopping')
     # Then time stands: it is said once, and nothing stops.
@@ -154,6 +183,7 @@ def test_given_slow_simulated_time_when_run_and_paused_then_commands_go_on(
     def again():
         step()
         return len(commands) > count + 20
+
     probe.until(again, 'commands after the pause')
     assert 'simulated time goes on' in node.text
     assert node.text.count('stopping') == stops

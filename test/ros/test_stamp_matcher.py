@@ -21,7 +21,7 @@ class NoNode:
 
 def message(ms):
     found = JointState()
-    found.header.stamp = Time(sec=ms // 1000, nanosec=ms % 1000 * 10 ** 6)
+    found.header.stamp = Time(sec=ms // 1000, nanosec=ms % 1000 * 10**6)
     return found
 
 
@@ -30,8 +30,10 @@ def matched():
     """Return a matcher of a, b and c, and the list of what it handed over."""
     found = []
     matcher = StampMatcher(
-        NoNode(), {name: (JointState, f'topic_{name}') for name in 'abc'},
-        lambda stamp, messages: found.append((round(1e3 * stamp), ''.join(sorted(messages)))))
+        NoNode(),
+        {name: (JointState, f'topic_{name}') for name in 'abc'},
+        lambda stamp, messages: found.append((round(1e3 * stamp), ''.join(sorted(messages)))),
+    )
     return matcher, found
 
 
@@ -41,18 +43,22 @@ def play(matcher, text):
         matcher.add(word[0], message(int(word[1:])))
 
 
-@pytest.mark.parametrize(('text', 'expected'), [
-    ('a1 b1 c1 a2 b2 c2', [1, 2]),
-    ('c1 a1 b1 b2 c2 a2', [1, 2]),  # in any order of topics
-    ('a1 b1 a2 b2 c2', [2]),  # one lost
-    ('a1 b1 a2 b2 c2 c1', [2]),  # one so late that a newer one is out
-    ('a1 b1 a2 b2 c1 c2', [1, 2]),  # late, but still in time
-    ('a1 a1 b1 c1', [1]),  # twice the same
-    ('a1 b1 c1 a1 b1 c1', [1]),
-    ('a9000 b9000 c9000 a5 b5 c5', [9000, 5]),  # a simulation that was reset
-])
+@pytest.mark.parametrize(
+    ('text', 'expected'),
+    [
+        ('a1 b1 c1 a2 b2 c2', [1, 2]),
+        ('c1 a1 b1 b2 c2 a2', [1, 2]),  # in any order of topics
+        ('a1 b1 a2 b2 c2', [2]),  # one lost
+        ('a1 b1 a2 b2 c2 c1', [2]),  # one so late that a newer one is out
+        ('a1 b1 a2 b2 c1 c2', [1, 2]),  # late, but still in time
+        ('a1 a1 b1 c1', [1]),  # twice the same
+        ('a1 b1 c1 a1 b1 c1', [1]),
+        ('a9000 b9000 c9000 a5 b5 c5', [9000, 5]),  # a simulation that was reset
+    ],
+)
 def test_given_messages_when_matched_then_each_complete_stamp_is_handed_over_once(
-        matched, text, expected):
+    matched, text, expected
+):
     matcher, found = matched
     play(matcher, text)
     assert found == [(stamp, 'abc') for stamp in expected]

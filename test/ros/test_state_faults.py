@@ -13,16 +13,22 @@ from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 FER = load('fer')
 # An inclined base, so that the target fci has a torque to command, and another one to rest at.
 TRUE_GRAVITY = (4.0, 0.0, -8.9)
-RUNNING = (NewtonEulerModel(FER, TRUE_GRAVITY).gravity(FER.home)
-           - NewtonEulerModel(FER).gravity(FER.home))
+RUNNING = NewtonEulerModel(FER, TRUE_GRAVITY).gravity(FER.home) - NewtonEulerModel(FER).gravity(
+    FER.home
+)
 STATES, COMMAND = 'feedforward: Joint states', 'feedforward: Command'
 
 
 @pytest.fixture(scope='module')
 def world(node_world):
     """Start a node whose patience with silence is short enough to wait for."""
-    return node_world(robot_type='fer', target='fci', state_timeout=0.3, max_state_age=0.0,
-                      gravity_vector=f'[{",".join(map(str, TRUE_GRAVITY))}]')
+    return node_world(
+        robot_type='fer',
+        target='fci',
+        state_timeout=0.3,
+        max_state_age=0.0,
+        gravity_vector=f'[{",".join(map(str, TRUE_GRAVITY))}]',
+    )
 
 
 def commanding(world):
@@ -42,17 +48,22 @@ def seen_before(world):
     world.arm.until(lambda: commanding(world), 'commands')
     world.probe.diagnostics.clear()
     world.arm.until(lambda: STATES in world.probe.diagnostics, 'diagnostics')
-    counts = {condition: times(world, condition)
-              for condition in ('stale', 'clock_jumped', 'jumped', 'interleaved', 'too_slow')}
+    counts = {
+        condition: times(world, condition)
+        for condition in ('stale', 'clock_jumped', 'jumped', 'interleaved', 'too_slow')
+    }
     world.arm.until(lambda: commanding(world), 'commands')
     return counts
 
 
 def assert_stopped_then_recovers(world, condition, seen_before, *, latches=False):
-    world.probe.until(lambda: world.commands and not np.any(world.commands[-1].data),
-                      f'zero torque after {condition}')
-    world.arm.until(lambda: times(world, condition) > seen_before[condition],
-                    f'{condition} is counted')
+    world.probe.until(
+        lambda: world.commands and not np.any(world.commands[-1].data),
+        f'zero torque after {condition}',
+    )
+    world.arm.until(
+        lambda: times(world, condition) > seen_before[condition], f'{condition} is counted'
+    )
     if latches:  # what no network explains goes on only once somebody has looked
         world.arm.send(200)
         assert not commanding(world)
@@ -61,7 +72,8 @@ def assert_stopped_then_recovers(world, condition, seen_before, *, latches=False
 
 
 def test_given_silence_when_it_lasts_then_the_arm_is_stopped_until_states_return(
-        world, seen_before):
+    world, seen_before
+):
     world.probe.until(lambda: world.probe.says(COMMAND, 'no new joint state for'), 'silence told')
     assert_stopped_then_recovers(world, 'stale', seen_before)
 
@@ -80,52 +92,59 @@ def test_given_repeated_stamps_when_they_pass_then_the_command_stays_the_same(wo
     world.arm.send(50, step_ns=0, pause=1e-3)
     world.arm.send(5)
     assert list(world.commands[-1].data) == before
-    world.arm.until(lambda: int(world.probe.diagnostics[STATES][2]['repeated stamps']) > 0,
-                    'repeated stamps are counted')
+    world.arm.until(
+        lambda: int(world.probe.diagnostics[STATES][2]['repeated stamps']) > 0,
+        'repeated stamps are counted',
+    )
 
 
 @pytest.mark.parametrize('seconds', [-50, 50])
 def test_given_a_clock_that_leaps_when_observed_then_the_arm_is_stopped_and_recovers(
-        world, seen_before, seconds):
-    world.arm.stamp_ns += seconds * 10 ** 9
+    world, seen_before, seconds
+):
+    world.arm.stamp_ns += seconds * 10**9
     world.arm.send(1)
     assert_stopped_then_recovers(world, 'clock_jumped', seen_before)
 
 
 def test_given_a_joint_that_leaps_when_observed_then_the_arm_is_stopped_and_recovers(
-        world, seen_before):
+    world, seen_before
+):
     world.arm.send(1, position=list(FER.home + [0, 0, 0.2, 0, 0, 0, 0]))
     assert_stopped_then_recovers(world, 'jumped', seen_before, latches=True)
 
 
 def test_given_two_publishers_when_interleaved_then_the_arm_is_stopped_and_recovers(
-        world, seen_before):
+    world, seen_before
+):
     for _ in range(20):
-        world.arm.send(1, step_ns=-12 * 10 ** 6)
-        world.arm.send(1, step_ns=13 * 10 ** 6)
+        world.arm.send(1, step_ns=-12 * 10**6)
+        world.arm.send(1, step_ns=13 * 10**6)
     assert_stopped_then_recovers(world, 'interleaved', seen_before, latches=True)
 
 
 def test_given_a_topic_that_becomes_slow_when_observed_then_terms_go_on_and_commands_cease(
-        world, seen_before):
+    world, seen_before
+):
     gravity = world.probe.collect(JointState, '/feedforward/gravity')
 
     def slow():
-        world.arm.send(5, step_ns=33 * 10 ** 6)
+        world.arm.send(5, step_ns=33 * 10**6)
         return world.probe.says(COMMAND, 'too_slow') and gravity
 
     world.probe.until(slow, 'too slow is told')
     count, terms = len(world.commands), len(gravity)
-    world.arm.send(50, step_ns=33 * 10 ** 6, pause=5e-3)
+    world.arm.send(50, step_ns=33 * 10**6, pause=5e-3)
     assert len(world.commands) == count
     assert len(gravity) > terms
     assert_stopped_then_recovers(world, 'too_slow', seen_before)
 
 
 def test_given_a_gap_in_the_stamps_when_observed_then_the_arm_is_stopped_and_recovers(
-        world, seen_before):
+    world, seen_before
+):
     before = int(world.probe.diagnostics[STATES][2]['dropped'])
-    world.arm.send(1, step_ns=400 * 10 ** 6)
+    world.arm.send(1, step_ns=400 * 10**6)
     assert_stopped_then_recovers(world, 'stale', seen_before)
     assert int(world.probe.diagnostics[STATES][2]['dropped']) >= before + 399
 
@@ -141,8 +160,8 @@ def test_given_one_late_message_then_it_is_counted_and_commands_go_on(world, see
     # The reader keeps only the latest message, so a late one may be replaced before it is read:
     # it is sent alone, and again until it is counted.
     for _ in range(30):
-        world.arm.send(1, step_ns=-2500 * 10 ** 3, pause=0.02)
-        world.arm.send(1, step_ns=3500 * 10 ** 3)
+        world.arm.send(1, step_ns=-2500 * 10**3, pause=0.02)
+        world.arm.send(1, step_ns=3500 * 10**3)
         if out_of_order() > before:
             break
     else:
@@ -152,13 +171,19 @@ def test_given_one_late_message_then_it_is_counted_and_commands_go_on(world, see
 
 
 def test_given_stamps_of_another_clock_when_observed_then_nothing_is_ever_commanded(
-        probe, launch, make_arm):
+    probe, launch, make_arm
+):
     arm = make_arm(FER.joint_names, FER.home, 'old/joint_states')
     commands = probe.collect(Float64MultiArray, 'old_ff/command')
-    launch('feedforward_node', target='mujoco', listen_before_activation=0.0,
-           remaps={'__node': 'old_ff', 'joint_states': 'old/joint_states'})
+    launch(
+        'feedforward_node',
+        target='mujoco',
+        listen_before_activation=0.0,
+        remaps={'__node': 'old_ff', 'joint_states': 'old/joint_states'},
+    )
     arm.wait_for_listener()
     # Stamped a hundred seconds after the epoch, while this machine's clock says today.
-    arm.until(lambda: probe.says('old_ff: Joint states', "behind this node's clock"),
-              'the age is told')
+    arm.until(
+        lambda: probe.says('old_ff: Joint states', "behind this node's clock"), 'the age is told'
+    )
     assert not commands

@@ -21,25 +21,29 @@ INCLINED = {'gravity_vector': '[4.0,0.0,-8.9]'}
 NODE, COMMANDS = 'feedforward', 'feedforward: Command'
 
 
-@pytest.mark.parametrize(('target', 'parameters', 'resting'), [
-    ('fci', INCLINED, ZERO), ('mujoco', {}, GRAVITY)])
+@pytest.mark.parametrize(
+    ('target', 'parameters', 'resting'), [('fci', INCLINED, ZERO), ('mujoco', {}, GRAVITY)]
+)
 @pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_given_a_signal_when_commanding_then_the_last_torque_can_be_left_and_exit_is_zero(
-        arm, probe, start_node, commands, target, parameters, resting, number):
+    arm, probe, start_node, commands, target, parameters, resting, number
+):
     node = start_node(target=target, **parameters)
     arm.until(lambda: len(commands) > 300, 'three hundred commands')
     if target == 'fci':
         assert np.abs(commands[-1].data).max() > 1.0
     assert node.end(number) == 0
-    probe.until(lambda: np.allclose(commands[-1].data, resting, rtol=0, atol=1e-12),
-                'the resting torque')
+    probe.until(
+        lambda: np.allclose(commands[-1].data, resting, rtol=0, atol=1e-12), 'the resting torque'
+    )
     steps = np.abs(np.diff([message.data for message in commands], axis=0)).max()
     # Messages may be lost on the way here: ten in a row are allowed for.
     assert steps <= 10.0
 
 
 def test_given_ctrl_c_twice_when_commanding_then_the_end_is_as_orderly_as_after_one(
-        arm, probe, start_node, commands):
+    arm, probe, start_node, commands
+):
     node = start_node(target='fci', **INCLINED)
     arm.until(lambda: len(commands) > 300, 'commands')
     node.send(signal.SIGINT)
@@ -52,7 +56,8 @@ def test_given_ctrl_c_twice_when_commanding_then_the_end_is_as_orderly_as_after_
 
 
 def test_given_deactivation_when_commanding_then_it_stops_and_activation_brings_it_back(
-        arm, probe, start_node, commands):
+    arm, probe, start_node, commands
+):
     node = start_node(target='fci', **INCLINED)
     arm.until(lambda: len(commands) > 300, 'commands')
     assert probe.transition(NODE, Transition.TRANSITION_DEACTIVATE)
@@ -75,7 +80,8 @@ def test_given_deactivation_when_commanding_then_it_stops_and_activation_brings_
 
 
 def test_given_no_autostart_when_started_then_it_waits_for_its_transitions(
-        arm, probe, start_node, commands):
+    arm, probe, start_node, commands
+):
     node = start_node(target='mujoco', autostart=False)
     assert probe.lifecycle_state(NODE) == 'unconfigured'
     assert probe.transition(NODE, Transition.TRANSITION_CONFIGURE)
@@ -88,21 +94,25 @@ def test_given_no_autostart_when_started_then_it_waits_for_its_transitions(
     assert node.end() == 0
 
 
-@pytest.mark.parametrize(('parameters', 'status', 'sentence'), [
-    ({'robot_type': 'ur5'}, 1, "There is no arm 'ur5'; shipped are"),
-    ({'inertial_set': 'nobody'}, 1, "has no inertial set 'nobody'"),
-    ({'inertial_set': 'ledezma2021'}, 1, 'cannot be used for commanding torques'),
-    ({'joint_names': '[a,b]'}, 1, 'joint_names must be 7 different names'),
-    ({'payload': '[1.0,2.0]'}, 1, 'payload must be ten finite numbers'),
-    ({'frame': 'wrist'}, 1, "There is no frame 'wrist'"),
-    ({'target': 'robot'}, 2, "target is 'robot'; the choices are"),
-    ({'min_input_rate': 0.0}, 2, 'min_input_rate is 0.0; it must be within 1 and 10000 Hz'),
-    ({'state_timeout': '.nan'}, 2, 'state_timeout is nan'),
-    ({'robot_typ': 'fer'}, 2, 'robot_typ (robot_type?): no such parameter'),
-    ({'scale': 'much'}, 2, 'scale must be of type double'),
-])
+@pytest.mark.parametrize(
+    ('parameters', 'status', 'sentence'),
+    [
+        ({'robot_type': 'ur5'}, 1, "There is no arm 'ur5'; shipped are"),
+        ({'inertial_set': 'nobody'}, 1, "has no inertial set 'nobody'"),
+        ({'inertial_set': 'ledezma2021'}, 1, 'cannot be used for commanding torques'),
+        ({'joint_names': '[a,b]'}, 1, 'joint_names must be 7 different names'),
+        ({'payload': '[1.0,2.0]'}, 1, 'payload must be ten finite numbers'),
+        ({'frame': 'wrist'}, 1, "There is no frame 'wrist'"),
+        ({'target': 'robot'}, 2, "target is 'robot'; the choices are"),
+        ({'min_input_rate': 0.0}, 2, 'min_input_rate is 0.0; it must be within 1 and 10000 Hz'),
+        ({'state_timeout': '.nan'}, 2, 'state_timeout is nan'),
+        ({'robot_typ': 'fer'}, 2, 'robot_typ (robot_type?): no such parameter'),
+        ({'scale': 'much'}, 2, 'scale must be of type double'),
+    ],
+)
 def test_given_a_parameter_at_fault_when_started_then_one_sentence_and_a_status(
-        start_node, parameters, status, sentence):
+    start_node, parameters, status, sentence
+):
     node = start_node(**parameters)
     assert node.wait() == status
     assert sentence in node.text
@@ -110,7 +120,8 @@ def test_given_a_parameter_at_fault_when_started_then_one_sentence_and_a_status(
 
 
 def test_given_an_arm_whose_node_is_killed_when_restarted_then_it_is_held_again(
-        probe, start_arm, start_node):
+    probe, start_arm, start_node
+):
     states = probe.collect(JointState, 'joint_states')
     start_arm(lockstep_timeout=0.002)
     first = start_node(target='mujoco')
@@ -119,15 +130,16 @@ def test_given_an_arm_whose_node_is_killed_when_restarted_then_it_is_held_again(
     # The receiver holds the last command, as ros2_control's controllers do; the arm stays.
     start_node(target='mujoco', take_over=True)
     probe.diagnostics.clear()
-    probe.until(lambda: probe.says('feedforward: Command', 'torques are published'),
-                'the new node commands')
+    probe.until(
+        lambda: probe.says('feedforward: Command', 'torques are published'),
+        'the new node commands',
+    )
     count = len(states)
     probe.until(lambda: len(states) > count + 200, 'two hundred states')
     np.testing.assert_allclose(states[-1].position, FER.home, rtol=0, atol=1e-6)
 
 
-def test_given_somebody_who_commands_when_activated_then_the_node_refuses(
-        arm, probe, start_node):
+def test_given_somebody_who_commands_when_activated_then_the_node_refuses(arm, probe, start_node):
     rival = probe.create_publisher(Float64MultiArray, 'effort_controller/commands', 1)
     timer = probe.create_timer(0.005, lambda: rival.publish(Float64MultiArray(data=[0.5] * 7)))
     node = start_node(target='mujoco', listen_before_activation=10.0, autostart=False)
@@ -139,7 +151,8 @@ def test_given_somebody_who_commands_when_activated_then_the_node_refuses(
 
 
 def test_given_bad_states_without_pause_when_stopping_then_zero_is_reached_all_the_same(
-        arm, probe, start_node, commands):
+    arm, probe, start_node, commands
+):
     start_node(target='fci', **INCLINED)
     arm.until(lambda: len(commands) > 300, 'commands')
     bad = {'position': [float('nan')] * 7}
@@ -154,7 +167,8 @@ def test_given_bad_states_without_pause_when_stopping_then_zero_is_reached_all_t
 
 
 def test_given_somebody_who_commands_when_started_by_itself_then_it_ends_with_a_status(
-        probe, start_node):
+    probe, start_node
+):
     rival = probe.create_publisher(Float64MultiArray, 'effort_controller/commands', 1)
     node = start_node(target='mujoco', listen_before_activation=10.0)
     while node.running:
@@ -165,7 +179,8 @@ def test_given_somebody_who_commands_when_started_by_itself_then_it_ends_with_a_
 
 
 def test_given_somebody_who_commands_later_when_heard_then_the_node_stops_and_says_who(
-        arm, probe, start_node, commands):
+    arm, probe, start_node, commands
+):
     start_node(target='fci', **INCLINED)
     arm.until(lambda: len(commands) > 100, 'commands')
     rival = probe.create_publisher(Float64MultiArray, 'effort_controller/commands', 1)
@@ -182,14 +197,16 @@ def test_given_somebody_who_commands_later_when_heard_then_the_node_stops_and_sa
 
 
 def test_given_a_simulator_that_is_killed_and_restarted_when_back_then_the_arm_is_held_again(
-        probe, start_arm, start_node):
+    probe, start_arm, start_node
+):
     first = start_arm(publish_clock=True)
     start_node(target='mujoco', state_timeout=0.3, use_sim_time=True, max_state_age=0.1)
     probe.until(lambda: probe.says('simulator: Simulated arm', 'False'), 'brakes open')
     first.end(signal.SIGKILL)
     # With the simulator its clock has gone: nothing is late in a time that stands.
-    probe.until(lambda: probe.says('feedforward: Joint states', 'stands still'),
-                'that time stands is told')
+    probe.until(
+        lambda: probe.says('feedforward: Joint states', 'stands still'), 'that time stands is told'
+    )
     probe.diagnostics.clear()
     states = probe.collect(JointState, 'joint_states')
     start_arm(publish_clock=True)

@@ -45,25 +45,34 @@ class Shell:
     def start(self, words):
         output = (self.folder / f'{len(self.behind)}-{words[0]}.log').open('wb')
         process = subprocess.Popen(
-            [sys.executable, '-m', 'franka_dynamics', *words], cwd=self.folder, stdout=output,
-            stderr=subprocess.STDOUT, env=self._environment, start_new_session=True,
-            preexec_fn=default_signals)
+            [sys.executable, '-m', 'franka_dynamics', *words],
+            cwd=self.folder,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            env=self._environment,
+            start_new_session=True,
+            preexec_fn=default_signals,
+        )
         output.close()
         self.behind.append(process)
         return process
 
     def run(self, words):
         done = subprocess.run(
-            [sys.executable, '-m', 'franka_dynamics', *words], cwd=self.folder,
-            capture_output=True, text=True, env=self._environment, timeout=TIMEOUT_S,
-            preexec_fn=default_signals)
+            [sys.executable, '-m', 'franka_dynamics', *words],
+            cwd=self.folder,
+            capture_output=True,
+            text=True,
+            env=self._environment,
+            timeout=TIMEOUT_S,
+            preexec_fn=default_signals,
+        )
         said = f'{shlex.join(words)}: {done.stdout}{done.stderr}'
         assert done.returncode in ((0, 1) if words[0] in MAY_SAY_NO else (0,)), said
         return done.stdout
 
     def logs(self):
-        return '\n'.join(path.read_text(errors='replace')
-                         for path in self.folder.glob('*.log'))
+        return '\n'.join(path.read_text(errors='replace') for path in self.folder.glob('*.log'))
 
     def close(self):
         for process in self.behind:
@@ -89,7 +98,7 @@ def until(done, what, shell):
 def running(shell, *options):
     """Start the simulated system; return it once the node holds the arm."""
     process = shell.start(['sim', '--lockstep', '--no-view', *options])
-    until(lambda: (process.poll() is None and 'Ctrl-C ends' in shell.logs()), 'the system', shell)
+    until(lambda: process.poll() is None and 'Ctrl-C ends' in shell.logs(), 'the system', shell)
     shell.run(['monitor', '--once', '--timeout', '120'])
     return process
 
@@ -121,8 +130,9 @@ def through(shell, page, instead):
 
 def test_the_commands_of_getting_started_run(shell):
     system = []
-    said = through(shell, 'getting-started.md', {
-        'sim': lambda: system.append(running(shell, '--realistic'))})
+    said = through(
+        shell, 'getting-started.md', {'sim': lambda: system.append(running(shell, '--realistic'))}
+    )
     assert said['node get target'].strip() == 'mujoco'
     assert said['node state'].strip() == 'active'
     # The simulated arm is none of the sets: about what a real arm leaves, half a newton metre.
@@ -132,9 +142,16 @@ def test_the_commands_of_getting_started_run(shell):
     system[0].send_signal(signal.SIGINT)
     assert system[0].wait(TIMEOUT_S) == 0
     # Nobody holds the arm any more.
-    assert 'No feedforward node was heard' in subprocess.run(
-        [sys.executable, '-m', 'franka_dynamics', 'monitor', '--once', '--timeout', '3'],
-        capture_output=True, text=True, cwd=ROOT, timeout=TIMEOUT_S).stderr
+    assert (
+        'No feedforward node was heard'
+        in subprocess.run(
+            [sys.executable, '-m', 'franka_dynamics', 'monitor', '--once', '--timeout', '3'],
+            capture_output=True,
+            text=True,
+            cwd=ROOT,
+            timeout=TIMEOUT_S,
+        ).stderr
+    )
 
 
 def test_the_commands_for_the_real_arm_run(shell):

@@ -32,25 +32,30 @@ def each(method, *arguments):
 
 @pytest.mark.parametrize('formulation', FORMULATIONS)
 def test_given_random_states_when_a_formulation_runs_the_arm_file_then_it_is_the_closed_form(
-        formulation):
+    formulation,
+):
     model = formulation(ARM)
     q, dq, ddq = STATES
     for actual, expected in (
-            (each(model.mass_matrix, q), RPR.mass_matrix(q)),
-            (each(model.coriolis, q, dq),
-             np.einsum('...ij,...j->...i', RPR.coriolis_matrix(q, dq), dq)),
-            (each(model.gravity, q), RPR.gravity(q)),
-            (each(model.inverse_dynamics, q, dq, ddq), FRICTIONLESS.inverse_dynamics(q, dq, ddq)),
-            (each(model.kinetic_energy, q, dq), RPR.kinetic_energy(q, dq)),
-            (each(model.potential_energy, q), RPR.potential_energy(q))):
+        (each(model.mass_matrix, q), RPR.mass_matrix(q)),
+        (
+            each(model.coriolis, q, dq),
+            np.einsum('...ij,...j->...i', RPR.coriolis_matrix(q, dq), dq),
+        ),
+        (each(model.gravity, q), RPR.gravity(q)),
+        (each(model.inverse_dynamics, q, dq, ddq), FRICTIONLESS.inverse_dynamics(q, dq, ddq)),
+        (each(model.kinetic_energy, q, dq), RPR.kinetic_energy(q, dq)),
+        (each(model.potential_energy, q), RPR.potential_energy(q)),
+    ):
         np.testing.assert_allclose(actual, expected, rtol=0.0, atol=ATOL)
 
 
 @pytest.mark.parametrize('formulation', [NewtonEulerModel, LagrangianModel])
 def test_given_random_states_when_christoffel_matrices_then_they_are_the_closed_form(formulation):
     q, dq, _ = STATES
-    np.testing.assert_allclose(formulation(ARM).coriolis_matrix(q, dq),
-                               RPR.coriolis_matrix(q, dq), rtol=0.0, atol=ATOL)
+    np.testing.assert_allclose(
+        formulation(ARM).coriolis_matrix(q, dq), RPR.coriolis_matrix(q, dq), rtol=0.0, atol=ATOL
+    )
 
 
 @pytest.mark.parametrize('formulation', FORMULATIONS)
@@ -60,12 +65,15 @@ def test_given_a_contact_when_solved_either_way_then_the_arm_bears_minus_h(formu
     for q, dq, ddq in zip(*(part[:20] for part in STATES)):
         h = rng.uniform(-20.0, 20.0, 6)
         tau = FRICTIONLESS.inverse_dynamics(q, dq, ddq, h)
-        np.testing.assert_allclose(model.inverse_dynamics(q, dq, ddq, wrench=-h), tau,
-                                   rtol=0.0, atol=ATOL)
-        np.testing.assert_allclose(model.forward_dynamics(q, dq, tau, wrench=-h), ddq,
-                                   rtol=0.0, atol=1e-11)  # condition of B near 30
-        np.testing.assert_allclose(FRICTIONLESS.forward_dynamics(q, dq, tau, h), ddq,
-                                   rtol=0.0, atol=1e-11)
+        np.testing.assert_allclose(
+            model.inverse_dynamics(q, dq, ddq, wrench=-h), tau, rtol=0.0, atol=ATOL
+        )
+        np.testing.assert_allclose(
+            model.forward_dynamics(q, dq, tau, wrench=-h), ddq, rtol=0.0, atol=1e-11
+        )  # condition of B near 30
+        np.testing.assert_allclose(
+            FRICTIONLESS.forward_dynamics(q, dq, tau, h), ddq, rtol=0.0, atol=1e-11
+        )
 
 
 def test_given_friction_when_moving_then_the_motors_give_viscous_and_coulomb_torque():
@@ -116,22 +124,30 @@ def test_given_mujoco_when_it_weighs_the_same_solids_then_its_dynamics_are_the_c
         data.qpos[:], data.qvel[:], data.qacc[:] = q, dq, ddq
         mujoco.mj_inverse(model, data)
         np.testing.assert_allclose(
-            data.qfrc_inverse, FRICTIONLESS.inverse_dynamics(q, dq, ddq), rtol=0.0, atol=ATOL)
+            data.qfrc_inverse, FRICTIONLESS.inverse_dynamics(q, dq, ddq), rtol=0.0, atol=ATOL
+        )
 
 
-@pytest.mark.parametrize(('size', 'expected', 'decimals'), [
-    # The box tensor as the report prints it, a2 along x2: errata's figure.
-    ((0.3, 0.05, 0.06), 0.855180, 6),
-    # a2 along z2, where the report's centre of mass has it: m2 (a2^2 - c2^2)/12 more.
-    ((0.06, 0.05, 0.3), 0.855180 + 1.1 * (0.3**2 - 0.06**2) / 12.0, 6),
-])
+@pytest.mark.parametrize(
+    ('size', 'expected', 'decimals'),
+    [
+        # The box tensor as the report prints it, a2 along x2: errata's figure.
+        ((0.3, 0.05, 0.06), 0.855180, 6),
+        # a2 along z2, where the report's centre of mass has it: m2 (a2^2 - c2^2)/12 more.
+        ((0.06, 0.05, 0.3), 0.855180 + 1.1 * (0.3**2 - 0.06**2) / 12.0, 6),
+    ],
+)
 def test_given_the_errata_numbers_when_mass_matrix_then_b11_is_the_stated_one(
-        size, expected, decimals):
-    links = (LinkInertia.from_cylinder(0.03, 0.2, axis='x', center=(0.1, 0, 0), mass=1.3),
-             LinkInertia.from_box(size, center=(0, 0, 0.15), mass=1.1),
-             LinkInertia.from_cylinder(0.025, 0.4, axis='y', center=(0, -0.2, 0), mass=0.9))
-    rpr = RprDynamics(RprKinematics(d0=0.3, a1=0.2, d2bar=0.25, a3=0.4),
-                      RprMasses.from_links(*links))
+    size, expected, decimals
+):
+    links = (
+        LinkInertia.from_cylinder(0.03, 0.2, axis='x', center=(0.1, 0, 0), mass=1.3),
+        LinkInertia.from_box(size, center=(0, 0, 0.15), mass=1.1),
+        LinkInertia.from_cylinder(0.025, 0.4, axis='y', center=(0, -0.2, 0), mass=0.9),
+    )
+    rpr = RprDynamics(
+        RprKinematics(d0=0.3, a1=0.2, d2bar=0.25, a3=0.4), RprMasses.from_links(*links)
+    )
     b11 = rpr.mass_matrix([0.4, 0.1, 0.7])[0, 0]  # D = 0.35
     np.testing.assert_allclose(b11, expected, rtol=0.0, atol=0.6 * 10.0**-decimals)
     general = NewtonEulerModel(replace(ARM, links=links)).mass_matrix([0.4, 0.05, 0.7])
@@ -144,11 +160,20 @@ def test_given_an_unsymmetric_link_when_read_then_the_closed_form_refuses_it():
         RprDynamics.from_description(replace(ARM, links=(ARM.links[0], skew, ARM.links[2])))
 
 
-@pytest.mark.parametrize(('call', 'sentence'), [
-    (lambda: RPR.mass_matrix([0.0, 0.0]), 'q must be three finite numbers'),
-    (lambda: RPR.coriolis_matrix(np.zeros(3), [0, np.nan, 0]), 'dq must be three finite numbers'),
-    (lambda: RPR.inverse_dynamics(np.zeros(3), np.zeros(3), np.zeros(3), h=np.zeros(3)),
-     'h must be six finite numbers')])
+@pytest.mark.parametrize(
+    ('call', 'sentence'),
+    [
+        (lambda: RPR.mass_matrix([0.0, 0.0]), 'q must be three finite numbers'),
+        (
+            lambda: RPR.coriolis_matrix(np.zeros(3), [0, np.nan, 0]),
+            'dq must be three finite numbers',
+        ),
+        (
+            lambda: RPR.inverse_dynamics(np.zeros(3), np.zeros(3), np.zeros(3), h=np.zeros(3)),
+            'h must be six finite numbers',
+        ),
+    ],
+)
 def test_given_malformed_vectors_when_asked_then_the_vector_is_named(call, sentence):
     with pytest.raises(JointVectorError, match=sentence):
         call()

@@ -37,23 +37,28 @@ def test_given_the_arm_file_when_read_then_the_lengths_are_its():
 
 def test_given_any_position_when_forward_then_it_is_the_chain_of_dh_rows():
     q = positions(500)
-    np.testing.assert_allclose(RPR.forward(q), NewtonEulerModel(ARM).frames(q)[:, -1],
-                               rtol=0.0, atol=ATOL)
+    np.testing.assert_allclose(
+        RPR.forward(q), NewtonEulerModel(ARM).frames(q)[:, -1], rtol=0.0, atol=ATOL
+    )
 
 
 def test_given_any_position_when_geometric_jacobian_then_it_is_the_general_one():
     q = positions(500, seed=1)
-    np.testing.assert_allclose(RPR.geometric_jacobian(q), NewtonEulerModel(ARM).jacobian(q),
-                               rtol=0.0, atol=ATOL)
+    np.testing.assert_allclose(
+        RPR.geometric_jacobian(q), NewtonEulerModel(ARM).jacobian(q), rtol=0.0, atol=ATOL
+    )
 
 
 def test_given_any_position_when_analytical_jacobian_then_it_is_the_slope_of_the_position():
     step, q = 1e-6, positions(200, seed=2)
-    slopes = [(RPR.forward(q + step * unit) - RPR.forward(q - step * unit))[..., :3, 3]
-              / (2.0 * step) for unit in np.eye(3)]
+    slopes = [
+        (RPR.forward(q + step * unit) - RPR.forward(q - step * unit))[..., :3, 3] / (2.0 * step)
+        for unit in np.eye(3)
+    ]
     # Central differences: rounding 1e-16/1e-6, truncation 1e-12.
-    np.testing.assert_allclose(RPR.analytical_jacobian(q), np.stack(slopes, axis=-1),
-                               rtol=0.0, atol=1e-9)
+    np.testing.assert_allclose(
+        RPR.analytical_jacobian(q), np.stack(slopes, axis=-1), rtol=0.0, atol=1e-9
+    )
 
 
 @pytest.mark.parametrize('q', positions(60, seed=3))
@@ -61,15 +66,17 @@ def test_given_a_reached_position_when_inverted_then_all_four_branches_reach_it(
     target = RPR.forward(q)[:3, 3]
     branches = RPR.inverse(target)
     assert branches.shape == (4, 3)
-    np.testing.assert_allclose(RPR.forward(branches)[:, :3, 3], np.tile(target, (4, 1)),
-                               rtol=0.0, atol=ATOL_INVERSE)
+    np.testing.assert_allclose(
+        RPR.forward(branches)[:, :3, 3], np.tile(target, (4, 1)), rtol=0.0, atol=ATOL_INVERSE
+    )
 
 
 @pytest.mark.parametrize('q', positions(60, seed=4))
 def test_given_a_reached_position_when_inverted_then_one_branch_is_where_it_came_from(q):
     branches = RPR.inverse(RPR.forward(q)[:3, 3])
-    misses = np.column_stack((wrapped(branches[:, 0] - q[0]), branches[:, 1] - q[1],
-                              wrapped(branches[:, 2] - q[2])))
+    misses = np.column_stack(
+        (wrapped(branches[:, 0] - q[0]), branches[:, 1] - q[1], wrapped(branches[:, 2] - q[2]))
+    )
     # Near C3 = 0 or w = 0 the square root turns 1e-16 into 1e-8.
     assert np.abs(misses).max(axis=1).min() < 1e-7
 
@@ -77,8 +84,9 @@ def test_given_a_reached_position_when_inverted_then_one_branch_is_where_it_came
 def test_given_positions_inside_the_reach_when_inverted_then_the_branches_are_four_different():
     for q in positions(60, seed=5):
         branches = RPR.inverse(RPR.forward(q)[:3, 3])
-        gaps = [np.abs(one - other).max() for i, one in enumerate(branches)
-                for other in branches[:i]]
+        gaps = [
+            np.abs(one - other).max() for i, one in enumerate(branches) for other in branches[:i]
+        ]
         assert min(gaps) > 1e-4
 
 
@@ -86,11 +94,12 @@ def test_given_a_grid_of_joint_positions_when_searched_then_no_fifth_branch_reac
     # Every (theta1, d2, theta3) that reaches p has S3 = (pz - d0)/a3, which two theta3 have; each
     # leaves two w. A fine search over theta1 and theta3 with d2 eliminated finds no other.
     target = np.array([0.35, 0.45, 0.5])
-    theta1, theta3 = np.meshgrid(np.linspace(-np.pi, np.pi, 1441),
-                                 np.linspace(-np.pi, np.pi, 1441), indexing='ij')
+    theta1, theta3 = np.meshgrid(
+        np.linspace(-np.pi, np.pi, 1441), np.linspace(-np.pi, np.pi, 1441), indexing='ij'
+    )
     across = np.cos(theta1) * target[0] + np.sin(theta1) * target[1] - RPR.a1
     rise = RPR.d0 + RPR.a3 * np.sin(theta3) - target[2]
-    near = (np.hypot(across, rise) < 0.008)
+    near = np.hypot(across, rise) < 0.008
     found = np.column_stack((theta1[near], theta3[near]))
     branches = RPR.inverse(target)[:, [0, 2]]
     gaps = np.abs(wrapped(found[:, None, :] - branches)).max(axis=-1)
@@ -98,21 +107,34 @@ def test_given_a_grid_of_joint_positions_when_searched_then_no_fifth_branch_reac
     assert (gaps.min(axis=0) < 0.01).all()  # and the search saw all four
 
 
-@pytest.mark.parametrize(('target', 'sentence'), [
-    ((0.1, 0.1, 0.4), r'\(0.1, 0.1, 0.4\) m is out of reach: it is 0.141421 m from the vertical '
-     r'axis, nearer than a1 = 0.2 m'),
-    ((0.5, 0.1, 0.71), r'height above the shoulder, 0.41 m, exceeds a3 = 0.4 m'),
-    ((0.5, 0.1, -0.11), r'height above the shoulder, -0.41 m, exceeds a3 = 0.4 m'),
-])
+@pytest.mark.parametrize(
+    ('target', 'sentence'),
+    [
+        (
+            (0.1, 0.1, 0.4),
+            r'\(0.1, 0.1, 0.4\) m is out of reach: it is 0.141421 m from the vertical '
+            r'axis, nearer than a1 = 0.2 m',
+        ),
+        ((0.5, 0.1, 0.71), r'height above the shoulder, 0.41 m, exceeds a3 = 0.4 m'),
+        ((0.5, 0.1, -0.11), r'height above the shoulder, -0.41 m, exceeds a3 = 0.4 m'),
+    ],
+)
 def test_given_a_target_out_of_reach_when_inverted_then_the_error_says_by_which_length(
-        target, sentence):
+    target, sentence
+):
     with pytest.raises(UnreachableError, match=sentence):
         RPR.inverse(target)
 
 
-@pytest.mark.parametrize('q', [
-    (0.3, 0.1, np.pi / 2), (0.3, 0.1, -np.pi / 2), (1.0, -0.3, np.pi / 2),
-    (2.0, -0.3 - 0.4 * np.cos(0.5), 0.5)])
+@pytest.mark.parametrize(
+    'q',
+    [
+        (0.3, 0.1, np.pi / 2),
+        (0.3, 0.1, -np.pi / 2),
+        (1.0, -0.3, np.pi / 2),
+        (2.0, -0.3 - 0.4 * np.cos(0.5), 0.5),
+    ],
+)
 def test_given_the_edge_of_the_reach_when_inverted_then_rounding_does_not_refuse_it(q):
     target = RPR.forward(q)[:3, 3]
     reached = RPR.forward(RPR.inverse(target))[:, :3, 3]
@@ -152,8 +174,9 @@ def test_given_limits_when_inverted_then_the_branches_are_those_within(seed):
     found = kinematics.inverse_within(position, lower, upper)
     for branch in found:
         assert ((lower <= branch + 1e-12) & (branch <= upper + 1e-12)).all()
-        np.testing.assert_allclose(kinematics.forward(branch)[:3, 3], position, rtol=0.0,
-                                   atol=1e-13)
+        np.testing.assert_allclose(
+            kinematics.forward(branch)[:3, 3], position, rtol=0.0, atol=1e-13
+        )
     # The posture it came from is among them, up to whole turns that stay within the limits.
     away = np.abs(np.sin(0.5 * (found - q)[:, [0, 2]])).max(axis=1) + np.abs(found - q)[:, 1]
     assert away.min() < 1e-7
@@ -175,5 +198,6 @@ def test_given_any_position_when_singular_then_the_determinant_says_so():
     expected = [np.linalg.det(model.jacobian(each)[:3]) for each in q]
     np.testing.assert_allclose(kinematics.determinant(q), expected, rtol=0.0, atol=1e-14)
     upright, drawn_in = [0.3, 0.1, np.pi / 2], [0.3, -0.7, 0.0]  # C3 = 0; D = -a3
-    np.testing.assert_allclose(kinematics.determinant([upright, drawn_in]), 0.0, rtol=0.0,
-                               atol=1e-15)
+    np.testing.assert_allclose(
+        kinematics.determinant([upright, drawn_in]), 0.0, rtol=0.0, atol=1e-15
+    )

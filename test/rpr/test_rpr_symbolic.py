@@ -16,30 +16,54 @@ from franka_dynamics.rpr import symbolic as rpr  # noqa: E402
 
 FORMS = rpr.closed_forms()
 # The letters' numbers in config/arms/rpr.yaml, with the box along z2.
-LENGTHS = {'d0': 0.3, 'a1': 0.2, 'a3': 0.4, 'h1': 0.2, 'r1': 0.03, 'a2': 0.3, 'b2': 0.05,
-           'h3': 0.4, 'r3': 0.025, 'g': 9.81}
+LENGTHS = {
+    'd0': 0.3,
+    'a1': 0.2,
+    'a3': 0.4,
+    'h1': 0.2,
+    'r1': 0.03,
+    'a2': 0.3,
+    'b2': 0.05,
+    'h3': 0.4,
+    'r3': 0.025,
+    'g': 9.81,
+}
 ALUMINIUM = 2710.0
-MASSES = {'m1': ALUMINIUM * np.pi * 0.03**2 * 0.2, 'm2': ALUMINIUM * 0.3 * 0.05 * 0.06,
-          'm3': ALUMINIUM * np.pi * 0.025**2 * 0.4}
+MASSES = {
+    'm1': ALUMINIUM * np.pi * 0.03**2 * 0.2,
+    'm2': ALUMINIUM * 0.3 * 0.05 * 0.06,
+    'm3': ALUMINIUM * np.pi * 0.025**2 * 0.4,
+}
 
 
 def evaluated(matrix, q, v=(0, 0, 0), w=(0, 0, 0)):
-    numbers = {**LENGTHS, **MASSES, 'S1': np.sin(q[0]), 'C1': np.cos(q[0]), 'D': 0.3 + q[1],
-               'S3': np.sin(q[2]), 'C3': np.cos(q[2]),
-               'I2x': MASSES['m2'] * (0.3**2 + 0.05**2) / 12.0}
+    numbers = {
+        **LENGTHS,
+        **MASSES,
+        'S1': np.sin(q[0]),
+        'C1': np.cos(q[0]),
+        'D': 0.3 + q[1],
+        'S3': np.sin(q[2]),
+        'C3': np.cos(q[2]),
+        'I2x': MASSES['m2'] * (0.3**2 + 0.05**2) / 12.0,
+    }
     numbers |= {f'v{i + 1}': v[i] for i in range(3)} | {f'w{i + 1}': w[i] for i in range(3)}
     numbers |= dict.fromkeys(('fex', 'fey', 'fez', 'nex', 'ney', 'nez'), 0.0)
-    return np.array([[eval(str(entry), dict(numbers)) for entry in matrix.row(i)]
-                     for i in range(matrix.rows)], dtype=float)
+    return np.array(
+        [[eval(str(entry), dict(numbers)) for entry in matrix.row(i)] for i in range(matrix.rows)],
+        dtype=float,
+    )
 
 
 def test_given_the_definitions_when_derived_then_the_closed_forms_are_them():
     derived = rpr.lagrange()
-    for form, definition in ((FORMS.inertia, derived.inertia),
-                             (FORMS.coriolis, derived.coriolis),
-                             (FORMS.gravity, derived.gravity),
-                             (sp.Matrix([FORMS.kinetic]), sp.Matrix([derived.kinetic])),
-                             (sp.Matrix([FORMS.potential]), sp.Matrix([derived.potential]))):
+    for form, definition in (
+        (FORMS.inertia, derived.inertia),
+        (FORMS.coriolis, derived.coriolis),
+        (FORMS.gravity, derived.gravity),
+        (sp.Matrix([FORMS.kinetic]), sp.Matrix([derived.kinetic])),
+        (sp.Matrix([FORMS.potential]), sp.Matrix([derived.potential])),
+    ):
         assert (form - definition).applyfunc(rpr.reduced) == sp.zeros(*form.shape)
 
 
@@ -49,16 +73,27 @@ def test_given_the_arm_file_when_letters_get_its_numbers_then_it_is_the_numeric_
     rng = np.random.default_rng(seed)
     q, v = rng.uniform(-0.9, 0.9, (2, 3))
     atol = 1e-13
-    np.testing.assert_allclose(evaluated(FORMS.inertia, q), numeric.mass_matrix(q), rtol=0.0,
-                               atol=atol)
-    np.testing.assert_allclose(evaluated(FORMS.coriolis, q, v), numeric.coriolis_matrix(q, v),
-                               rtol=0.0, atol=atol)
-    np.testing.assert_allclose(evaluated(FORMS.gravity, q)[:, 0], numeric.gravity(q), rtol=0.0,
-                               atol=atol)
-    np.testing.assert_allclose(evaluated(sp.Matrix([FORMS.kinetic]), q, v),
-                               [[numeric.kinetic_energy(q, v)]], rtol=0.0, atol=atol)
-    np.testing.assert_allclose(evaluated(sp.Matrix([FORMS.potential]), q),
-                               [[numeric.potential_energy(q)]], rtol=0.0, atol=1e-12)
+    np.testing.assert_allclose(
+        evaluated(FORMS.inertia, q), numeric.mass_matrix(q), rtol=0.0, atol=atol
+    )
+    np.testing.assert_allclose(
+        evaluated(FORMS.coriolis, q, v), numeric.coriolis_matrix(q, v), rtol=0.0, atol=atol
+    )
+    np.testing.assert_allclose(
+        evaluated(FORMS.gravity, q)[:, 0], numeric.gravity(q), rtol=0.0, atol=atol
+    )
+    np.testing.assert_allclose(
+        evaluated(sp.Matrix([FORMS.kinetic]), q, v),
+        [[numeric.kinetic_energy(q, v)]],
+        rtol=0.0,
+        atol=atol,
+    )
+    np.testing.assert_allclose(
+        evaluated(sp.Matrix([FORMS.potential]), q),
+        [[numeric.potential_energy(q)]],
+        rtol=0.0,
+        atol=1e-12,
+    )
 
 
 def test_given_the_closed_forms_when_b_is_differentiated_by_time_then_it_is_c_plus_c_transposed():
@@ -75,9 +110,14 @@ def test_given_the_potential_when_differentiated_by_the_joints_then_it_is_g():
 def test_given_the_newton_euler_recursion_when_put_together_then_it_is_lagranges_torque():
     rotation = rpr.poses()[3][:3, :3]
     contact = (rotation * rpr_newton_euler.END_FORCE).col_join(
-        rotation * rpr_newton_euler.END_MOMENT)
-    torque = (FORMS.inertia * rpr.PUSHES + FORMS.coriolis * rpr.RATES + FORMS.gravity
-              + rpr.geometric_jacobian().T * contact)
+        rotation * rpr_newton_euler.END_MOMENT
+    )
+    torque = (
+        FORMS.inertia * rpr.PUSHES
+        + FORMS.coriolis * rpr.RATES
+        + FORMS.gravity
+        + rpr.geometric_jacobian().T * contact
+    )
     rest = sp.Matrix(rpr_newton_euler.joint_torques()) - torque
     assert rest.applyfunc(rpr.reduced) == sp.zeros(3, 1)
 
@@ -101,8 +141,10 @@ def test_given_the_outward_recursion_when_numbered_then_link_twists_are_the_gene
 
 def test_given_the_two_readings_of_the_box_when_numbered_then_each_is_a_box_of_that_size():
     mass, numbers = 1.1, {'a2': 0.3, 'b2': 0.05, 'c2': 0.06, 'm2': 1.1}
-    for form, size in ((rpr.BOX_A2_ALONG_Z, (0.06, 0.05, 0.3)),
-                       (rpr.BOX_AS_PRINTED, (0.3, 0.05, 0.06))):
+    for form, size in (
+        (rpr.BOX_A2_ALONG_Z, (0.06, 0.05, 0.3)),
+        (rpr.BOX_AS_PRINTED, (0.3, 0.05, 0.06)),
+    ):
         value = float(form.subs({letter: numbers[str(letter)] for letter in form.free_symbols}))
         expected = LinkInertia.from_box(size, mass=mass).inertia[0, 0]
         np.testing.assert_allclose(value, expected, rtol=1e-14, atol=0.0)

@@ -62,8 +62,9 @@ def test_given_own_compensation_when_uncommanded_then_the_arm_stays_and_measures
         simulation.step(np.zeros(7))
     np.testing.assert_allclose(simulation.position, FER.home, rtol=0, atol=1e-9)
     # The link-side sensor sees what carries the arm; a tolerance as for MuJoCo's bias force.
-    np.testing.assert_allclose(simulation.read().effort, MODEL.gravity(FER.home), rtol=0,
-                               atol=1e-9)
+    np.testing.assert_allclose(
+        simulation.read().effort, MODEL.gravity(FER.home), rtol=0, atol=1e-9
+    )
 
 
 def test_given_friction_when_moving_then_it_brakes_by_the_arm_files_model():
@@ -91,8 +92,10 @@ def test_given_friction_when_moving_then_the_effort_sensors_see_it_as_the_real_a
     friction = FER.friction.torque(before.velocity)
     assert np.abs(friction).max() > 0.1
     # Friction is taken at the step's end, along its chord: light joints do not chatter then.
-    expected = (MODEL.inverse_dynamics(before.position, before.velocity, acceleration)
-                + friction / before.velocity * after.velocity)
+    expected = (
+        MODEL.inverse_dynamics(before.position, before.velocity, acceleration)
+        + friction / before.velocity * after.velocity
+    )
     # MuJoCo's step is the semi-implicit Euler step that is differenced here.
     np.testing.assert_allclose(after.effort, expected, rtol=0, atol=1e-9)
 
@@ -101,10 +104,13 @@ def test_given_friction_when_moving_then_the_effort_sensors_see_it_as_the_real_a
 def test_steep_friction_neither_chatters_nor_drives_a_light_joint(push_nm):
     # Joint 7 alone: 0.4 N m of Coulomb friction turned over at 0.01 rad/s on about 0.01 kg m^2
     # is 40 N m s/rad, which an explicit step of 1 ms would overshoot four times over.
-    friction = MaxwellSlipFriction(*np.zeros((1, 7)), np.full(7, 0.4), *np.zeros((2, 7)),
-                                   np.zeros((0, 7)), np.zeros(0))
-    simulation = ArmSimulation(replace(FER, friction=friction), SimulationSettings(
-        friction=True, brake_release_after=0.0, gravity=(0.0, 0.0, 0.0)))
+    friction = MaxwellSlipFriction(
+        *np.zeros((1, 7)), np.full(7, 0.4), *np.zeros((2, 7)), np.zeros((0, 7)), np.zeros(0)
+    )
+    simulation = ArmSimulation(
+        replace(FER, friction=friction),
+        SimulationSettings(friction=True, brake_release_after=0.0, gravity=(0.0, 0.0, 0.0)),
+    )
     speeds = []
     for _ in range(400):
         simulation.step(np.array([0.0] * 6 + [push_nm]))
@@ -118,10 +124,13 @@ def test_steep_friction_neither_chatters_nor_drives_a_light_joint(push_nm):
 def test_slip_elements_hold_the_arm_like_springs_until_they_slip():
     # Given a joint with one element of 0.3 N m over 4 mrad, and viscous friction to settle.
     reach, slip = 0.004, 0.3
-    friction = MaxwellSlipFriction(np.full(7, 2.0), *np.zeros((3, 7)), np.full((1, 7), slip),
-                                   [reach])
-    simulation = ArmSimulation(replace(FER, friction=friction), SimulationSettings(
-        friction=True, brake_release_after=0.0, gravity=(0.0, 0.0, 0.0)))
+    friction = MaxwellSlipFriction(
+        np.full(7, 2.0), *np.zeros((3, 7)), np.full((1, 7), slip), [reach]
+    )
+    simulation = ArmSimulation(
+        replace(FER, friction=friction),
+        SimulationSettings(friction=True, brake_release_after=0.0, gravity=(0.0, 0.0, 0.0)),
+    )
     # When joint 7 is pushed with a third of that, for many time constants.
     for _ in range(2000):
         simulation.step(np.array([0.0] * 6 + [slip / 3.0]))
@@ -145,18 +154,22 @@ def test_given_noise_when_read_then_it_has_the_stated_deviation_and_is_repeatabl
 
 def test_given_a_push_when_it_acts_then_the_arm_accelerates_as_the_jacobian_says():
     force = np.array([0.0, 10.0, 0.0])
-    simulation = arm(push=Push(tuple(force), 0.0, 1.0), brake_release_after=0.0,
-                     gravity=(0.0, 0.0, 0.0))
+    simulation = arm(
+        push=Push(tuple(force), 0.0, 1.0), brake_release_after=0.0, gravity=(0.0, 0.0, 0.0)
+    )
     simulation.step(np.zeros(7))
     torque = MODEL.jacobian(FER.home)[:3].T @ force
     expected = np.linalg.solve(MODEL.mass_matrix(FER.home), torque) * STEP
     np.testing.assert_allclose(simulation.read().velocity, expected, rtol=0, atol=1e-6)
 
 
-@pytest.mark.parametrize(('start', 'error', 'sentence'), [
-    (np.zeros(7), SettingsError, r'start of fer_joint4 is 0 rad, outside its limits -3.072'),
-    (np.zeros(6), JointVectorError, r'start has shape \(6,\), expected \(7,\)'),
-])
+@pytest.mark.parametrize(
+    ('start', 'error', 'sentence'),
+    [
+        (np.zeros(7), SettingsError, r'start of fer_joint4 is 0 rad, outside its limits -3.072'),
+        (np.zeros(6), JointVectorError, r'start has shape \(6,\), expected \(7,\)'),
+    ],
+)
 def test_given_a_start_at_fault_when_made_then_the_joint_is_named(start, error, sentence):
     with pytest.raises(error, match=sentence):
         arm(start=start)
@@ -168,7 +181,8 @@ def test_given_an_arm_without_friction_model_when_friction_is_asked_then_it_is_r
 
 
 def test_given_torques_that_throw_the_arm_when_stepped_then_it_is_braked_where_it_was_last_seen(
-        tmp_path, monkeypatch):
+    tmp_path, monkeypatch
+):
     monkeypatch.chdir(tmp_path)  # MuJoCo writes its warnings to a file
     simulation = arm(brake_release_after=0.0)
     # Far beyond what the arm itself can give: its stops hold against that.

@@ -29,8 +29,7 @@ CONFIG = share_directory() / 'config'
 def test_given_the_direct_model_when_pinocchio_reads_it_then_its_zero_is_the_start_pose(arm):
     description = load(arm)
     start = gazebo.start_of(description)
-    model = PinocchioUrdf(gazebo.direct_urdf(description, start.position),
-                          description.joint_names)
+    model = PinocchioUrdf(gazebo.direct_urdf(description, start.position), description.joint_names)
     q, dq, ddq = sample_states(description, 50, 0)
     expected = NewtonEulerModel(description).inverse_dynamics(q, dq, ddq)
     actual = model.inverse_dynamics(q - start.position, dq, ddq)
@@ -47,30 +46,41 @@ def test_given_an_arm_when_its_start_is_asked_for_then_it_is_home_with_pinocchio
 
 def test_given_no_home_when_started_then_the_pose_is_nearest_to_zero_within_limits():
     from dataclasses import replace
+
     fer = replace(load('fer'), home=None)
-    np.testing.assert_array_equal(gazebo.start_of(fer).position,
-                                  [0.0, 0.0, 0.0, -0.0698, 0.0, 0.0, 0.0])
+    np.testing.assert_array_equal(
+        gazebo.start_of(fer).position, [0.0, 0.0, 0.0, -0.0698, 0.0, 0.0, 0.0]
+    )
 
 
 def test_given_the_direct_model_when_read_then_limits_move_with_the_zero():
     fer = load('fer')
     text = gazebo.direct_urdf(fer, fer.home)
     limit = ElementTree.fromstring(text).find("joint[@name='fer_joint4']/limit")
-    np.testing.assert_allclose([float(limit.get('lower')), float(limit.get('upper'))],
-                               np.array([-3.0718, -0.0698]) - fer.home[3], rtol=0.0, atol=1e-15)
+    np.testing.assert_allclose(
+        [float(limit.get('lower')), float(limit.get('upper'))],
+        np.array([-3.0718, -0.0698]) - fer.home[3],
+        rtol=0.0,
+        atol=1e-15,
+    )
 
 
 def test_given_joints_when_bridged_then_topics_are_those_of_gazebos_systems():
     names = load('fr3').joint_names
     table = gazebo.bridges(names)
     assert [entry['gz_topic_name'] for entry in table[:2]] == [
-        '/clock', '/world/franka/model/franka/joint_state']
+        '/clock',
+        '/world/franka/model/franka/joint_state',
+    ]
     forces = {entry['ros_topic_name']: entry for entry in table[2:]}
     assert set(forces) == {f'gazebo/{name}/cmd_force' for name in names}
     one = forces['gazebo/fr3_joint3/cmd_force']
     assert (one['gz_topic_name'], one['direction'], one['ros_type_name'], one['gz_type_name']) == (
-        '/model/franka/joint/fr3_joint3/cmd_force', 'ROS_TO_GZ', 'std_msgs/msg/Float64',
-        'gz.msgs.Double')
+        '/model/franka/joint/fr3_joint3/cmd_force',
+        'ROS_TO_GZ',
+        'std_msgs/msg/Float64',
+        'gz.msgs.Double',
+    )
     assert gazebo.bridges() == table[:1]
 
 
@@ -78,8 +88,11 @@ def test_given_the_controllers_when_filled_in_then_names_and_rates_fit_world_and
     table = yaml.safe_load(gazebo.controllers_text(['a', 'b']))
     manager = table['controller_manager']['ros__parameters']
     effort = table['effort_controller']['ros__parameters']
-    assert effort == {'type': 'forward_command_controller/ForwardCommandController',
-                      'joints': ['a', 'b'], 'interface_name': 'effort'}
+    assert effort == {
+        'type': 'forward_command_controller/ForwardCommandController',
+        'joints': ['a', 'b'],
+        'interface_name': 'effort',
+    }
     step = float(ElementTree.parse(CONFIG / 'gazebo_world.sdf').findtext('.//max_step_size'))
     assert manager['update_rate'] * step == 1.0
 
@@ -104,10 +117,12 @@ def test_given_what_gazebo_reads_when_sdformat_checks_it_then_it_is_valid(what, 
     if what == 'model':
         fr3 = load('fr3')
         path = tmp_path / 'arm.urdf'
-        path.write_text(gazebo.direct_urdf(fr3, fr3.home, shapes=load_shapes('fr3')),
-                        encoding='utf-8')
-    checked = subprocess.run([tool, 'sdf', '-k', str(path)], capture_output=True, text=True,
-                             timeout=60, check=False)
+        path.write_text(
+            gazebo.direct_urdf(fr3, fr3.home, shapes=load_shapes('fr3')), encoding='utf-8'
+        )
+    checked = subprocess.run(
+        [tool, 'sdf', '-k', str(path)], capture_output=True, text=True, timeout=60, check=False
+    )
     if checked.returncode == 1 and not re.search('sdf|Valid', checked.stdout + checked.stderr):
         pytest.skip('the installed ign or gz has no sdf verb (Debian: libsdformat-dev)')
     assert checked.stdout == 'Valid.\n'

@@ -27,10 +27,13 @@ def gains_of(arm):
 def drift(arm, seconds, age, **gains):
     """Return the largest distance from the start of any joint, and the one at the end [rad]."""
     start = start_of(arm)
-    simulation = ArmSimulation(arm, SimulationSettings(start=start.position,
-                                                       brake_release_after=0.0))
-    controller = FeedforwardController(arm, Settings(
-        target='gz_ros2_control', **{name: tuple(row) for name, row in gains.items()}))
+    simulation = ArmSimulation(
+        arm, SimulationSettings(start=start.position, brake_release_after=0.0)
+    )
+    controller = FeedforwardController(
+        arm,
+        Settings(target='gz_ros2_control', **{name: tuple(row) for name, row in gains.items()}),
+    )
     controller.enable()
     states = [(start.position, np.zeros(arm.n))] * HELD
     commands = []
@@ -40,8 +43,13 @@ def drift(arm, seconds, age, **gains):
         commands.append(cycle.command)
         if k >= HELD:
             since = k - HELD
-            simulation.step(np.zeros(arm.n) if since == 0 else
-                            start.torque if since < UNTIL_THE_NODE_IS_HEARD else cycle.command)
+            simulation.step(
+                np.zeros(arm.n)
+                if since == 0
+                else start.torque
+                if since < UNTIL_THE_NODE_IS_HEARD
+                else cycle.command
+            )
             reading = simulation.read()
             states.append((reading.position, reading.velocity))
     assert not simulation.braked

@@ -17,8 +17,13 @@ from franka_dynamics.simulation.joint_elasticity import franka_elasticity, Joint
 FER = load('fer')
 # Joint 1 alone turns about the vertical: one link of 1 kg m^2, without gravity.
 LINK = LinkInertia.from_center_of_mass(5.0, np.zeros(3), (1.0, 0.0, 0.0, 1.0, 0.0, 1.0))
-SINGLE = replace(FER, joints=(replace(FER.joints[0], limits=JointLimits()),), links=(LINK,),
-                 home=np.zeros(1), friction=None)
+SINGLE = replace(
+    FER,
+    joints=(replace(FER.joints[0], limits=JointLimits()),),
+    links=(LINK,),
+    home=np.zeros(1),
+    friction=None,
+)
 K, D, B = 12e3, 10.0, 0.15
 STEP = 1e-3
 
@@ -41,8 +46,9 @@ def test_a_torque_step_swings_as_the_two_mass_equations_say():
     exact = solve_ivp(two_masses, (0.0, 0.06), [0.0] * 4, t_eval=time, rtol=1e-9, atol=1e-12).y
     expected = K * (exact[0] - exact[1]) + D * (exact[2] - exact[3])
     # When simulated in steps of 1 ms.
-    arm = ArmSimulation(SINGLE, SimulationSettings(elasticity=single_joint(),
-                                                   brake_release_after=0.0))
+    arm = ArmSimulation(
+        SINGLE, SimulationSettings(elasticity=single_joint(), brake_release_after=0.0)
+    )
     found = []
     for _ in time:
         arm.step(np.array([torque]))
@@ -54,9 +60,13 @@ def test_a_torque_step_swings_as_the_two_mass_equations_say():
 
 
 def test_at_rest_the_gear_carries_gravity_without_a_jolt():
-    arm = ArmSimulation(FER, SimulationSettings(
-        elasticity=replace(franka_elasticity(FER), noise=np.zeros(7), ripple=np.zeros((3, 7))),
-        brake_release_after=0.1))
+    arm = ArmSimulation(
+        FER,
+        SimulationSettings(
+            elasticity=replace(franka_elasticity(FER), noise=np.zeros(7), ripple=np.zeros((3, 7))),
+            brake_release_after=0.1,
+        ),
+    )
     gravity = NewtonEulerModel(FER).gravity(FER.home)
     for _ in range(300):
         arm.step(gravity)
@@ -66,8 +76,9 @@ def test_at_rest_the_gear_carries_gravity_without_a_jolt():
 
 
 def test_the_gear_ripples_in_proportion_to_speed():
-    arm = ArmSimulation(SINGLE, SimulationSettings(elasticity=single_joint(ripple=0.3),
-                                                   brake_release_after=0.0))
+    arm = ArmSimulation(
+        SINGLE, SimulationSettings(elasticity=single_joint(ripple=0.3), brake_release_after=0.0)
+    )
     effort, speed = [], 0.8
     for _ in range(8000):
         reading = arm.read()
@@ -79,8 +90,10 @@ def test_the_gear_ripples_in_proportion_to_speed():
 
 
 def test_a_delay_shows_yesterdays_state():
-    delayed, prompt = (ArmSimulation(SINGLE, SimulationSettings(
-        brake_release_after=0.0, sensor_delay=delay)) for delay in (3e-3, 0.0))
+    delayed, prompt = (
+        ArmSimulation(SINGLE, SimulationSettings(brake_release_after=0.0, sensor_delay=delay))
+        for delay in (3e-3, 0.0)
+    )
     states = []
     for step in range(10):
         for arm in (delayed, prompt):
@@ -92,11 +105,14 @@ def test_a_delay_shows_yesterdays_state():
         np.testing.assert_array_equal(getattr(late, name), getattr(states[-4], name))
 
 
-@pytest.mark.parametrize(('change', 'sentence'), [
-    ({'stiffness': [0.0]}, 'Stiffness and motor inertia of elastic joints must be positive'),
-    ({'damping': [np.nan]}, 'damping of elastic joints must be of shape'),
-    ({'ripple': [[0.1, 0.1]]}, r'ripple of elastic joints must be of shape \(1, 1\)'),
-])
+@pytest.mark.parametrize(
+    ('change', 'sentence'),
+    [
+        ({'stiffness': [0.0]}, 'Stiffness and motor inertia of elastic joints must be positive'),
+        ({'damping': [np.nan]}, 'damping of elastic joints must be of shape'),
+        ({'ripple': [[0.1, 0.1]]}, r'ripple of elastic joints must be of shape \(1, 1\)'),
+    ],
+)
 def test_impossible_joints_get_one_sentence(change, sentence):
     with pytest.raises(SettingsError, match=sentence):
         replace(single_joint(), **change)

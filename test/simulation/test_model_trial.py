@@ -23,6 +23,7 @@ from franka_dynamics.simulation.plant import draw_plant
 def test_gains_scaled_by_the_inertia_suit_every_arm(arm):
     # Fixed gains took 4.4 of FR3's seventh joint's velocity away in a step; above 2 is unstable.
     from franka_dynamics.dynamics.lagrangian import LagrangianModel
+
     description = load(arm)
     kp, kd = weak_gains(description, 100.0)
     inverse = np.linalg.inv(LagrangianModel(description).mass_matrix(description.home))

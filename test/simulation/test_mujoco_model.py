@@ -15,8 +15,12 @@ from franka_dynamics.simulation.mujoco_model import build_mujoco, FLANGE_SITE
 
 # The figure the agreement is to keep; 5e-14 was measured on fer.
 ATOL = 1e-10
-ARMS = {'fer': load('fer'), 'fr3': load('fr3'), 'fer with hand': load('fer', hand='franka_hand'),
-        **{f'random {seed}': random_arm(np.random.default_rng(seed)) for seed in range(6)}}
+ARMS = {
+    'fer': load('fer'),
+    'fr3': load('fr3'),
+    'fer with hand': load('fer', hand='franka_hand'),
+    **{f'random {seed}': random_arm(np.random.default_rng(seed)) for seed in range(6)},
+}
 GRAVITY = (1.0, -2.0, -9.0)
 
 
@@ -43,10 +47,10 @@ def test_given_an_arm_when_mujoco_computes_it_then_bias_mass_and_pose_agree(name
     for q, dq, _ in zip(*sample_states(arm, 20, seed=11)):
         bias, mass, pose = oracle(arm, q, dq)
         scale = max(1.0, np.abs(bias).max())
-        np.testing.assert_allclose(ours.nonlinear_effects(q, dq), bias, rtol=0,
-                                   atol=ATOL * scale)
-        np.testing.assert_allclose(ours.mass_matrix(q), mass, rtol=0,
-                                   atol=ATOL * max(1.0, np.abs(mass).max()))
+        np.testing.assert_allclose(ours.nonlinear_effects(q, dq), bias, rtol=0, atol=ATOL * scale)
+        np.testing.assert_allclose(
+            ours.mass_matrix(q), mass, rtol=0, atol=ATOL * max(1.0, np.abs(mass).max())
+        )
         np.testing.assert_allclose(ours.frames(q)[-1], pose, rtol=0, atol=1e-12)
 
 

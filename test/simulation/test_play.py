@@ -17,8 +17,11 @@ OMEGA = 2.0 * np.pi * 0.5
 
 def nod(time):
     swing = 0.2 * np.ones(7)
-    return (FER.home + swing * (1.0 - np.cos(OMEGA * time)),
-            swing * OMEGA * np.sin(OMEGA * time), swing * OMEGA**2 * np.cos(OMEGA * time))
+    return (
+        FER.home + swing * (1.0 - np.cos(OMEGA * time)),
+        swing * OMEGA * np.sin(OMEGA * time),
+        swing * OMEGA**2 * np.cos(OMEGA * time),
+    )
 
 
 def test_given_a_motion_when_played_then_it_is_followed_and_its_torques_are_the_models():
@@ -31,8 +34,10 @@ def test_given_a_motion_when_played_then_it_is_followed_and_its_torques_are_the_
     np.testing.assert_allclose(recording.effort, torque, rtol=0.0, atol=0.2)
 
 
-@pytest.mark.parametrize(('rate', 'sentence'), [(300.0, 'no whole number of time steps'),
-                                                (5000.0, 'no whole number of time steps')])
+@pytest.mark.parametrize(
+    ('rate', 'sentence'),
+    [(300.0, 'no whole number of time steps'), (5000.0, 'no whole number of time steps')],
+)
 def test_given_a_rate_between_steps_when_played_then_it_is_refused(rate, sentence):
     with pytest.raises(SettingsError, match=sentence):
         play(FER, nod, 0.1, rate=rate)

@@ -49,39 +49,48 @@ def center(link):
 
 def center_slope(link, step=1e-6):
     """Return the derivative of a centre of mass by q, by central differences, (3, 3)."""
+
     def at(q):
         pose = MODEL.frames(q)[link]
         return pose[:3, :3] @ ARM.links[link].center_of_mass + pose[:3, 3]
-    return np.stack([(at(Q + step * unit) - at(Q - step * unit)) / (2 * step)
-                     for unit in np.eye(3)], axis=-1)
+
+    return np.stack(
+        [(at(Q + step * unit) - at(Q - step * unit)) / (2 * step) for unit in np.eye(3)], axis=-1
+    )
 
 
 # --- section 1: transforms (right), inverse kinematics, Jacobians
+
 
 def test_given_the_arm_file_when_its_lengths_are_read_then_they_are_this_files():
     assert KINEMATICS == RprKinematics(D0, A1, D2BAR, A3)
 
 
 def test_given_the_printed_transforms_when_chained_then_they_are_right():
-    first = np.array([[COS1, 0, S1, A1 * COS1], [S1, 0, -COS1, A1 * S1], [0, 1, 0, D0],
-                      [0, 0, 0, 1]])
+    first = np.array(
+        [[COS1, 0, S1, A1 * COS1], [S1, 0, -COS1, A1 * S1], [0, 1, 0, D0], [0, 0, 0, 1]]
+    )
     second = np.array([[0, 0, -1, 0], [1, 0, 0, 0], [0, -1, 0, D], [0, 0, 0, 1]])
-    third = np.array([[S3, COS3, 0, A3 * S3], [-COS3, S3, 0, -A3 * COS3], [0, 0, 1, 0],
-                      [0, 0, 0, 1]])
+    third = np.array(
+        [[S3, COS3, 0, A3 * S3], [-COS3, S3, 0, -A3 * COS3], [0, 0, 1, 0], [0, 0, 0, 1]]
+    )
     for pose, expected in zip(FRAMES, (first, first @ second, first @ second @ third)):
         np.testing.assert_allclose(pose, expected, rtol=0.0, atol=ATOL)
 
 
 def test_given_the_first_clean_t_b_3_when_compared_then_it_is_right():
-    printed = [[S1 * COS3, -S1 * S3, -COS1, D * S1 + A1 * COS1 + A3 * S1 * COS3],
-               [-COS1 * COS3, COS1 * S3, -S1, -D * COS1 + A1 * S1 - A3 * COS1 * COS3],
-               [S3, COS3, 0, D0 + A3 * S3], [0, 0, 0, 1]]
+    printed = [
+        [S1 * COS3, -S1 * S3, -COS1, D * S1 + A1 * COS1 + A3 * S1 * COS3],
+        [-COS1 * COS3, COS1 * S3, -S1, -D * COS1 + A1 * S1 - A3 * COS1 * COS3],
+        [S3, COS3, 0, D0 + A3 * S3],
+        [0, 0, 0, 1],
+    ]
     np.testing.assert_allclose(FRAMES[2], printed, rtol=0.0, atol=ATOL)
 
 
 def test_given_the_identity_behind_d2_when_evaluated_then_it_is_right():
     printed = D**2 + 2 * A3 * D * COS3 + A1**2 + A3**2 * COS3**2
-    np.testing.assert_allclose(P[0]**2 + P[1]**2, printed, rtol=0.0, atol=ATOL)
+    np.testing.assert_allclose(P[0] ** 2 + P[1] ** 2, printed, rtol=0.0, atol=ATOL)
 
 
 def test_given_theta_1_when_inverted_then_atan2_of_w_is_right_and_the_printed_signs_are_not():
@@ -107,10 +116,13 @@ def test_given_a_position_when_inverted_then_the_branches_are_exactly_four():
 
 def test_given_j_a_when_differentiated_then_column_3_is_corrected_and_the_printed_one_misses():
     true = MODEL.jacobian(Q)[:3]
-    corrected = np.array([
-        [D * COS1 - A1 * S1 + A3 * COS3 * COS1, S1, -A3 * S1 * S3],
-        [D * S1 + A1 * COS1 + A3 * S1 * COS3, -COS1, A3 * COS1 * S3],
-        [0, 0, A3 * COS3]])
+    corrected = np.array(
+        [
+            [D * COS1 - A1 * S1 + A3 * COS3 * COS1, S1, -A3 * S1 * S3],
+            [D * S1 + A1 * COS1 + A3 * S1 * COS3, -COS1, A3 * COS1 * S3],
+            [0, 0, A3 * COS3],
+        ]
+    )
     np.testing.assert_allclose(corrected, true, rtol=0.0, atol=ATOL)
     np.testing.assert_allclose(KINEMATICS.analytical_jacobian(Q), true, rtol=0.0, atol=ATOL)
     printed = corrected.copy()
@@ -134,18 +146,23 @@ def test_given_j_g_when_compared_then_columns_1_and_3_are_corrected_and_printed_
 
 # --- section 2: centres of mass, tensors, B, T, U
 
+
 def test_given_p_l1_and_p_l3_when_compared_then_they_are_right():
     np.testing.assert_allclose(
-        center(0), [(H1 / 2 + A1) * COS1, (H1 / 2 + A1) * S1, D0], rtol=0.0, atol=ATOL)
-    printed = [D * S1 + A1 * COS1 + H3 / 2 * S1 * S3 + A3 * S1 * COS3,
-               -D * COS1 + A1 * S1 - H3 / 2 * COS1 * S3 - A3 * COS1 * COS3,
-               D0 - H3 / 2 * COS3 + A3 * S3]
+        center(0), [(H1 / 2 + A1) * COS1, (H1 / 2 + A1) * S1, D0], rtol=0.0, atol=ATOL
+    )
+    printed = [
+        D * S1 + A1 * COS1 + H3 / 2 * S1 * S3 + A3 * S1 * COS3,
+        -D * COS1 + A1 * S1 - H3 / 2 * COS1 * S3 - A3 * COS1 * COS3,
+        D0 - H3 / 2 * COS3 + A3 * S3,
+    ]
     np.testing.assert_allclose(center(2), printed, rtol=0.0, atol=ATOL)
 
 
 def test_given_p_l2_when_compared_then_it_has_a2_and_the_printed_c2_misses():
     def at(length):
         return [D * S1 + (A1 - length / 2) * COS1, -D * COS1 + (A1 - length / 2) * S1, D0]
+
     np.testing.assert_allclose(center(1), at(A2), rtol=0.0, atol=ATOL)
     misses(at(C2), center(1), 0.1105)
 
@@ -161,23 +178,27 @@ def test_given_j_p_l3_when_differentiated_then_the_printed_column_lacks_d_and_a1
     true = center_slope(2)[:, 0]
     kappa = A3 * COS3 + H3 / 2 * S3
     printed = np.array([COS1 * kappa, S1 * kappa, 0])
-    np.testing.assert_allclose(printed + [D * COS1 - A1 * S1, D * S1 + A1 * COS1, 0], true,
-                               rtol=0.0, atol=1e-9)
+    np.testing.assert_allclose(
+        printed + [D * COS1 - A1 * S1, D * S1 + A1 * COS1, 0], true, rtol=0.0, atol=1e-9
+    )
     misses(printed, true, 0.3205)
 
 
 def test_given_link_3_along_y3_when_its_tensor_is_written_then_r_squared_half_belongs_to_iyy():
     true = CYLINDER_3.inertia_at_center_of_mass
     across = M3 * (3 * R3**2 + H3**2) / 12
-    np.testing.assert_allclose(true, np.diag([across, M3 * R3**2 / 2, across]), rtol=0.0,
-                               atol=ATOL)
+    np.testing.assert_allclose(
+        true, np.diag([across, M3 * R3**2 / 2, across]), rtol=0.0, atol=ATOL
+    )
     misses(np.diag([M3 * R3**2 / 2, across, across]), true, 0.01186)
 
 
-@pytest.mark.parametrize(('radius', 'length', 'mass', 'by'), [
-    (R1, H1, M1, 0.0231), (R3, H3, M3, 0.0607)])
+@pytest.mark.parametrize(
+    ('radius', 'length', 'mass', 'by'), [(R1, H1, M1, 0.0231), (R3, H3, M3, 0.0607)]
+)
 def test_given_a_cylinder_when_its_moment_across_is_written_then_a_twelfth_is_right_not_a_half(
-        radius, length, mass, by):
+    radius, length, mass, by
+):
     true = LinkInertia.from_cylinder(radius, length, axis='x', mass=mass).inertia[1, 1]
     np.testing.assert_allclose(mass * (3 * radius**2 + length**2) / 12, true, rtol=0.0, atol=ATOL)
     misses(mass * (3 * radius**2 + length**2) / 2, true, by)
@@ -185,8 +206,9 @@ def test_given_a_cylinder_when_its_moment_across_is_written_then_a_twelfth_is_ri
 
 def test_given_the_box_when_its_printed_tensor_is_read_then_a2_is_along_x_unlike_p_l2():
     printed = M2 / 12 * np.diag([B2**2 + C2**2, A2**2 + C2**2, A2**2 + B2**2])
-    np.testing.assert_allclose(BOX_AS_PRINTED.inertia_at_center_of_mass, printed, rtol=0.0,
-                               atol=ATOL)
+    np.testing.assert_allclose(
+        BOX_AS_PRINTED.inertia_at_center_of_mass, printed, rtol=0.0, atol=ATOL
+    )
     misses(printed, BOX_ALONG_Z.inertia_at_center_of_mass, M2 * (A2**2 - C2**2) / 12)
 
 
@@ -205,8 +227,10 @@ def test_given_central_tensors_when_b_is_summed_then_it_is_right_and_steiner_twi
     true = MODEL.mass_matrix(Q)
     central = [link.inertia_at_center_of_mass for link in ARM.links]
     np.testing.assert_allclose(by_definition(central), true, rtol=0.0, atol=1e-9)
-    twice = [tensor + steiner(link.mass, link.center_of_mass)
-             for tensor, link in zip(central, ARM.links)]
+    twice = [
+        tensor + steiner(link.mass, link.center_of_mass)
+        for tensor, link in zip(central, ARM.links)
+    ]
     misses(by_definition(twice), true, 0.0527)
 
 
@@ -220,30 +244,46 @@ def test_given_b33_when_compared_then_it_is_corrected_and_both_printed_ones_miss
 def test_given_b12_and_b13_when_compared_then_they_are_corrected_and_the_printed_ones_miss():
     true = MODEL.mass_matrix(Q)
     np.testing.assert_allclose(M2 * A2 / 2 - A1 * (M2 + M3), true[0, 1], rtol=0.0, atol=ATOL)
-    np.testing.assert_allclose(A1 * M3 * (A3 * S3 - H3 * COS3 / 2), true[0, 2], rtol=0.0,
-                               atol=ATOL)
+    np.testing.assert_allclose(
+        A1 * M3 * (A3 * S3 - H3 * COS3 / 2), true[0, 2], rtol=0.0, atol=ATOL
+    )
     misses(M2 * A2**2 / 2, true[0, 1], 0.2845)
     misses(0.0, true[0, 2], 0.01885)
 
 
 def test_given_b22_and_b23_when_compared_then_the_printed_ones_are_right():
     true = MODEL.mass_matrix(Q)
-    np.testing.assert_allclose([M2 + M3, M3 * (H3 * COS3 / 2 - A3 * S3)], true[1, 1:], rtol=0.0,
-                               atol=ATOL)
+    np.testing.assert_allclose(
+        [M2 + M3, M3 * (H3 * COS3 / 2 - A3 * S3)], true[1, 1:], rtol=0.0, atol=ATOL
+    )
 
 
 def printed_k():
-    return (M1 * (A1**2 + A1 * H1 + H1**2 + 1.5 * R1**2)
-            + M2 * (0.5 * A2**2 + (B2**2 + C2**2) / 12 + D**2)
-            + M3 * (0.5 * (A3**2 + R3**2) * (COS3**2 - S3**2) + 0.5 * A3**2 + 0.5 * R3**2
-                    + A3 * H3 * S3 * COS3))
+    return (
+        M1 * (A1**2 + A1 * H1 + H1**2 + 1.5 * R1**2)
+        + M2 * (0.5 * A2**2 + (B2**2 + C2**2) / 12 + D**2)
+        + M3
+        * (
+            0.5 * (A3**2 + R3**2) * (COS3**2 - S3**2)
+            + 0.5 * A3**2
+            + 0.5 * R3**2
+            + A3 * H3 * S3 * COS3
+        )
+    )
 
 
 def test_given_errata_numbers_when_b11_then_it_is_0_855180_and_the_printed_k_0_498083():
-    corrected = (M1 * ((A1 + H1 / 2)**2 + (3 * R1**2 + H1**2) / 12)
-                 + M2 * (D**2 + (A1 - A2 / 2)**2 + (B2**2 + C2**2) / 12)
-                 + M3 * ((D + A3 * COS3 + H3 * S3 / 2)**2 + A1**2
-                         + (3 * R3**2 + H3**2) * S3**2 / 12 + R3**2 * COS3**2 / 2))
+    corrected = (
+        M1 * ((A1 + H1 / 2) ** 2 + (3 * R1**2 + H1**2) / 12)
+        + M2 * (D**2 + (A1 - A2 / 2) ** 2 + (B2**2 + C2**2) / 12)
+        + M3
+        * (
+            (D + A3 * COS3 + H3 * S3 / 2) ** 2
+            + A1**2
+            + (3 * R3**2 + H3**2) * S3**2 / 12
+            + R3**2 * COS3**2 / 2
+        )
+    )
     np.testing.assert_allclose(corrected, MODEL.mass_matrix(Q)[0, 0], rtol=0.0, atol=ATOL)
     np.testing.assert_allclose(corrected, 0.855180, rtol=0.0, atol=0.5e-6)
     np.testing.assert_allclose(printed_k(), 0.498083, rtol=0.0, atol=0.5e-6)
@@ -253,14 +293,17 @@ def test_given_t_when_expanded_then_cross_terms_are_products_and_the_printed_squ
     true = 0.5 * DQ @ MODEL.mass_matrix(Q) @ DQ
     np.testing.assert_allclose(CLOSED.kinetic_energy(Q, DQ), true, rtol=0.0, atol=ATOL)
     v1, v2, v3 = DQ
-    printed = 0.25 * ((2 * printed_k() + M2 * A2**2) * v1**2
-                      + (M2 * (2 + A2**2) + M3 * (2 + H3 * COS3 - 2 * A3 * S3)) * v2**2
-                      + M3 * (H3 * COS3 - 2 * A3 * S3 + 2 * A3**2 + 2 * H3**2 + 3 * R3**2) * v3**2)
+    printed = 0.25 * (
+        (2 * printed_k() + M2 * A2**2) * v1**2
+        + (M2 * (2 + A2**2) + M3 * (2 + H3 * COS3 - 2 * A3 * S3)) * v2**2
+        + M3 * (H3 * COS3 - 2 * A3 * S3 + 2 * A3**2 + 2 * H3**2 + 3 * R3**2) * v3**2
+    )
     misses(printed, true, 0.203)
     # Even with the report's own B the expansion is not 1/2 dq' B dq.
     b12, b23 = M2 * A2**2 / 2, M3 * (H3 * COS3 / 2 - A3 * S3)
-    own = np.array([[printed_k(), b12, 0], [b12, M2 + M3, b23],
-                    [0, b23, M3 * (A3**2 + H3**2 + 1.5 * R3**2)]])
+    own = np.array(
+        [[printed_k(), b12, 0], [b12, M2 + M3, b23], [0, b23, M3 * (A3**2 + H3**2 + 1.5 * R3**2)]]
+    )
     misses(printed, 0.5 * DQ @ own @ DQ, 0.0624)
 
 
@@ -273,6 +316,7 @@ def test_given_u_when_compared_then_its_sign_is_corrected_and_the_printed_one_mi
 
 
 # --- section 3: g, C
+
 
 def test_given_g_when_compared_then_the_printed_one_is_right():
     printed = [0, 0, M3 * G * (A3 * COS3 + H3 * S3 / 2)]
@@ -307,8 +351,9 @@ def test_given_the_slope_of_b_by_q3_when_compared_then_the_printed_first_entry_m
 def test_given_c_when_compared_then_its_entries_are_corrected_and_it_is_not_symmetric():
     true = MODEL.coriolis_matrix(Q, DQ)
     energy = (M2 + M3) * D + M3 * (A3 * COS3 + H3 * S3 / 2)
-    np.testing.assert_allclose([true[0, 1], true[1, 0]], [energy * DQ[0], -energy * DQ[0]],
-                               rtol=0.0, atol=ATOL)
+    np.testing.assert_allclose(
+        [true[0, 1], true[1, 0]], [energy * DQ[0], -energy * DQ[0]], rtol=0.0, atol=ATOL
+    )
     np.testing.assert_allclose([true[1, 1], true[2, 1], true[2, 2]], 0.0, rtol=0.0, atol=ATOL)
     np.testing.assert_allclose(CLOSED.coriolis_matrix(Q, DQ), true, rtol=0.0, atol=ATOL)
     misses(true.T, true, 1.746)
@@ -327,21 +372,34 @@ def test_given_c13_when_compared_then_it_has_a_term_of_theta_3s_rate_that_the_pr
 
 
 def test_given_c23_when_compared_then_the_printed_one_is_right():
-    np.testing.assert_allclose(-M3 * (H3 * S3 / 2 + A3 * COS3) * DQ[2],
-                               MODEL.coriolis_matrix(Q, DQ)[1, 2], rtol=0.0, atol=ATOL)
+    np.testing.assert_allclose(
+        -M3 * (H3 * S3 / 2 + A3 * COS3) * DQ[2],
+        MODEL.coriolis_matrix(Q, DQ)[1, 2],
+        rtol=0.0,
+        atol=ATOL,
+    )
 
 
 def test_given_the_printed_equations_when_they_move_the_arm_then_torques_miss():
     ddq = np.array([1.0, -2.0, 3.0])
     b12, b23 = M2 * A2**2 / 2, M3 * (H3 * COS3 / 2 - A3 * S3)
-    inertia = np.array([[printed_k(), b12, 0], [b12, M2 + M3, b23],
-                        [0, b23, M3 * (A3**2 + H3**2 + 1.5 * R3**2)]])
+    inertia = np.array(
+        [[printed_k(), b12, 0], [b12, M2 + M3, b23], [0, b23, M3 * (A3**2 + H3**2 + 1.5 * R3**2)]]
+    )
     c12, c13 = M2 * D * DQ[0], 0.5 * printed_slope_by_q3() * DQ[0]
     c23 = -M3 * (H3 * S3 / 2 + A3 * COS3) * DQ[2]
-    coriolis = np.array([
-        [M2 * D * DQ[1] + 0.5 * printed_slope_by_q3() * DQ[2], c12, c13], [c12, 0, c23],
-        [c13, c23, 0]])
+    coriolis = np.array(
+        [
+            [M2 * D * DQ[1] + 0.5 * printed_slope_by_q3() * DQ[2], c12, c13],
+            [c12, 0, c23],
+            [c13, c23, 0],
+        ]
+    )
     printed = inertia @ ddq + coriolis @ DQ + MODEL.gravity(Q)
     misses(printed, MODEL.inverse_dynamics(Q, DQ, ddq), 1.229)
-    np.testing.assert_allclose(CLOSED.inverse_dynamics(Q, DQ, ddq),
-                               MODEL.inverse_dynamics(Q, DQ, ddq), rtol=0.0, atol=1e-13)
+    np.testing.assert_allclose(
+        CLOSED.inverse_dynamics(Q, DQ, ddq),
+        MODEL.inverse_dynamics(Q, DQ, ddq),
+        rtol=0.0,
+        atol=1e-13,
+    )

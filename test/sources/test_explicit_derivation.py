@@ -28,38 +28,78 @@ TABLE = (
     (3.5879, (-0.1908, 0.3746, 0.0985), (0.0677, 0.0277, 0.0039, 0.0324, -0.0016, 0.0776)),
     (1.2259, (-0.0147, 0.0503, -0.0471), (0.0394, -0.0015, -0.0046, 0.0315, 0.0022, 0.0109)),
     (1.6666, (0.1002, -0.0235, -0.0175), (0.0025, 0.0015, -0.0001, 0.0106, 0.0001, 0.0118)),
-    (1.4655, (0.0004, -0.0031, 0.1453), (0.0308, 0.0004, -0.0007, 0.0284, -0.0005, 0.0067)))
+    (1.4655, (0.0004, -0.0031, 0.1453), (0.0308, 0.0004, -0.0007, 0.0284, -0.0005, 0.0067)),
+)
 # m, c, I about the centre of mass: Gaz et al. 2019.
 GAZ = (
-    (4.970684, (.003875, .002081, -.04762), (.70337, -.000139, .006772, .70661, .019169, .009117)),
-    (.646926, (-.003141, -.02872, .003495), (.007962, -.003925, .010254, .02811, .000704,
-                                             .025995)),
-    (3.228604, (.027518, .039252, -.066502), (.037242, -.004761, -.011396, .036155, -.012805,
-                                              .01083)),
-    (3.587895, (-.05317, .104419, .027454), (.025853, .007796, -.001332, .019552, .008641,
-                                             .028323)),
-    (1.225946, (-.011953, .041065, -.038437), (.035549, -.002117, -.004037, .029474, .000229,
-                                               .008627)),
-    (1.666555, (.060149, -.014117, -.010517), (.001964, .000109, -.001158, .004354, .000341,
-                                               .005433)),
-    (.735522, (.010517, -.004252, .061597), (.012516, -.000428, -.001196, .010027, -.000741,
-                                             .004815)))
+    (
+        4.970684,
+        (0.003875, 0.002081, -0.04762),
+        (0.70337, -0.000139, 0.006772, 0.70661, 0.019169, 0.009117),
+    ),
+    (
+        0.646926,
+        (-0.003141, -0.02872, 0.003495),
+        (0.007962, -0.003925, 0.010254, 0.02811, 0.000704, 0.025995),
+    ),
+    (
+        3.228604,
+        (0.027518, 0.039252, -0.066502),
+        (0.037242, -0.004761, -0.011396, 0.036155, -0.012805, 0.01083),
+    ),
+    (
+        3.587895,
+        (-0.05317, 0.104419, 0.027454),
+        (0.025853, 0.007796, -0.001332, 0.019552, 0.008641, 0.028323),
+    ),
+    (
+        1.225946,
+        (-0.011953, 0.041065, -0.038437),
+        (0.035549, -0.002117, -0.004037, 0.029474, 0.000229, 0.008627),
+    ),
+    (
+        1.666555,
+        (0.060149, -0.014117, -0.010517),
+        (0.001964, 0.000109, -0.001158, 0.004354, 0.000341, 0.005433),
+    ),
+    (
+        0.735522,
+        (0.010517, -0.004252, 0.061597),
+        (0.012516, -0.000428, -0.001196, 0.010027, -0.000741, 0.004815),
+    ),
+)
 ROUNDING = 5.0e-5  # four printed decimals; 4.92e-5 is the largest difference
 
 
 # What Exp[licit]'s page on the robot lists at q = 0, in {S}: centres of mass [m], the tensors that
 # S_I = R I R^T gives (xx, xy, xz, yy, yz, zz), and the joints' unit twists (v, omega).
 PUBLISHED_CENTERS = (
-    (.0039, .0021, .2394), (-.0031, .0036, .3618), (.0275, .0392, .5825), (.0293, -.0275, .7534),
-    (-.0120, .0410, .9946), (.0601, .0105, 1.0189), (.0883, .0021, .9339))
+    (0.0039, 0.0021, 0.2394),
+    (-0.0031, 0.0036, 0.3618),
+    (0.0275, 0.0392, 0.5825),
+    (0.0293, -0.0275, 0.7534),
+    (-0.0120, 0.0410, 0.9946),
+    (0.0601, 0.0105, 1.0189),
+    (0.0883, 0.0021, 0.9339),
+)
 PUBLISHED_TENSORS = (
-    (.7470, -.0002, .0086, .7503, .0201, .0092), (.0085, .0103, .0040, .0265, -.0008, .0281),
-    (.0565, -.0082, -.0055, .0529, -.0044, .0182), (.0677, -.0039, .0277, .0776, .0016, .0324),
-    (.0394, -.0015, -.0046, .0315, .0022, .0109), (.0025, .0001, .0015, .0118, -.0001, .0106),
-    (.0308, -.0004, .0007, .0284, -.0005, .0067))
+    (0.7470, -0.0002, 0.0086, 0.7503, 0.0201, 0.0092),
+    (0.0085, 0.0103, 0.0040, 0.0265, -0.0008, 0.0281),
+    (0.0565, -0.0082, -0.0055, 0.0529, -0.0044, 0.0182),
+    (0.0677, -0.0039, 0.0277, 0.0776, 0.0016, 0.0324),
+    (0.0394, -0.0015, -0.0046, 0.0315, 0.0022, 0.0109),
+    (0.0025, 0.0001, 0.0015, 0.0118, -0.0001, 0.0106),
+    (0.0308, -0.0004, 0.0007, 0.0284, -0.0005, 0.0067),
+)
 PUBLISHED_TWISTS = (
-    (0, 0, 0, 0, 0, 1), (.333, 0, 0, 0, -1, 0), (0, 0, 0, 0, 0, 1), (-.649, 0, .0825, 0, 1, 0),
-    (0, 0, 0, 0, 0, 1), (-1.033, 0, 0, 0, 1, 0), (0, .088, 0, 0, 0, -1))
+    (0, 0, 0, 0, 0, 1),
+    (0.333, 0, 0, 0, -1, 0),
+    (0, 0, 0, 0, 0, 1),
+    (-0.649, 0, 0.0825, 0, 1, 0),
+    (0, 0, 0, 0, 0, 1),
+    (-1.033, 0, 0, 0, 1, 0),
+    (0, 0.088, 0, 0, 0, -1),
+)
 
 
 def misses(printed, true, by):
@@ -75,19 +115,22 @@ def about_origin(row):
 
 def as_center_of_mass_inertia():
     """Return the arm with the table read as its text says."""
-    links = tuple(LinkInertia.from_center_of_mass(m, np.array(mc) / m, six)
-                  for m, mc, six in TABLE)
+    links = tuple(
+        LinkInertia.from_center_of_mass(m, np.array(mc) / m, six) for m, mc, six in TABLE
+    )
     return replace(load('fer', 'ledezma2021'), links=links)
 
 
 @pytest.mark.parametrize('link', [2, 3, 4, 5, 6])
 def test_given_gaz_moved_to_the_frame_origin_when_compared_then_it_is_the_printed_tensor(link):
-    np.testing.assert_allclose(TABLE[link - 1][2], six_from_tensor(about_origin(GAZ[link - 1])),
-                               rtol=0.0, atol=ROUNDING)
+    np.testing.assert_allclose(
+        TABLE[link - 1][2], six_from_tensor(about_origin(GAZ[link - 1])), rtol=0.0, atol=ROUNDING
+    )
 
 
-@pytest.mark.parametrize(('link', 'by'), [
-    (2, 5.4e-4), (3, 1.93e-2), (4, 4.93e-2), (5, 3.85e-3), (6, 6.37e-3)])
+@pytest.mark.parametrize(
+    ('link', 'by'), [(2, 5.4e-4), (3, 1.93e-2), (4, 4.93e-2), (5, 3.85e-3), (6, 6.37e-3)]
+)
 def test_given_gaz_at_the_center_of_mass_when_compared_then_the_printed_text_misses(link, by):
     misses(TABLE[link - 1][2], GAZ[link - 1][2], by)
 
@@ -105,11 +148,12 @@ def test_given_the_arm_file_when_loaded_then_it_reads_the_table_about_the_origin
 
 
 def test_given_the_printed_reading_when_moving_then_m_is_off_by_10_percent_and_tau_by_1_nm():
-    right, wrong = (NewtonEulerModel(arm) for arm in (load('fer', 'ledezma2021'),
-                                                      as_center_of_mass_inertia()))
+    right, wrong = (
+        NewtonEulerModel(arm) for arm in (load('fer', 'ledezma2021'), as_center_of_mass_inertia())
+    )
     states = sample_states(right.description, 3000, seed=0)
     true, false = right.mass_matrix(states.q), wrong.mass_matrix(states.q)
-    relative = (np.linalg.norm(false - true, axis=(1, 2)) / np.linalg.norm(true, axis=(1, 2)))
+    relative = np.linalg.norm(false - true, axis=(1, 2)) / np.linalg.norm(true, axis=(1, 2))
     torque = np.abs(wrong.inverse_dynamics(*states) - right.inverse_dynamics(*states))
     # 16.5 % and 2.5 N m over these 3000 states.
     assert relative.max() > 0.10
@@ -119,12 +163,14 @@ def test_given_the_printed_reading_when_moving_then_m_is_off_by_10_percent_and_t
 @pytest.mark.parametrize('link', [2, 3, 4, 5, 6])
 def test_given_the_middle_column_when_divided_by_the_mass_then_it_is_gazs_center(link):
     mass, moment, _ = TABLE[link - 1]
-    np.testing.assert_allclose(np.array(moment) / mass, GAZ[link - 1][1], rtol=0.0,
-                               atol=(ROUNDING + 1e-6) / mass)
+    np.testing.assert_allclose(
+        np.array(moment) / mass, GAZ[link - 1][1], rtol=0.0, atol=(ROUNDING + 1e-6) / mass
+    )
 
 
-@pytest.mark.parametrize(('link', 'by'), [
-    (2, 1.01e-2), (3, 1.48e-1), (4, 2.70e-1), (5, 9.2e-3), (6, 4.0e-2)])
+@pytest.mark.parametrize(
+    ('link', 'by'), [(2, 1.01e-2), (3, 1.48e-1), (4, 2.70e-1), (5, 9.2e-3), (6, 4.0e-2)]
+)
 def test_given_the_middle_column_when_read_as_c_i_then_it_misses_gazs_center(link, by):
     misses(TABLE[link - 1][1], GAZ[link - 1][1], by)
 
@@ -133,7 +179,8 @@ def hand_inertia():
     """Return errata's hand in the flange frame: 0.73 kg, turned by -45 degrees."""
     turn = rpy(0.0, 0.0, -np.pi / 4)
     return LinkInertia.from_center_of_mass(
-        0.73, (-0.01, 0.0, 0.03), turn @ np.diag([.001, .0025, .0017]) @ turn.T)
+        0.73, (-0.01, 0.0, 0.03), turn @ np.diag([0.001, 0.0025, 0.0017]) @ turn.T
+    )
 
 
 def on_link_7(payload):
@@ -144,25 +191,30 @@ def on_link_7(payload):
 
 def test_given_gazs_link_7_with_a_hand_when_compared_then_it_is_the_tables_link_7():
     mass, moment, six = TABLE[6]
-    np.testing.assert_allclose(on_link_7(hand_inertia()).parameters(), [mass, *moment, *six],
-                               rtol=0.0, atol=ROUNDING)
+    np.testing.assert_allclose(
+        on_link_7(hand_inertia()).parameters(), [mass, *moment, *six], rtol=0.0, atol=ROUNDING
+    )
     misses(mass, GAZ[6][0], 0.73)
 
 
 def test_given_the_shipped_hands_when_put_on_gaz_then_only_the_tables_own_gives_the_table():
     mass, moment, six = TABLE[6]
     printed = [mass, *moment, *six]
-    np.testing.assert_allclose(on_link_7(load_hand('hand_ledezma2021')).parameters(), printed,
-                               rtol=0.0, atol=ROUNDING)
+    np.testing.assert_allclose(
+        on_link_7(load_hand('hand_ledezma2021')).parameters(), printed, rtol=0.0, atol=ROUNDING
+    )
     np.testing.assert_allclose(load_hand('franka_hand').mass, 0.7126, rtol=1e-12, atol=0.0)
     misses(on_link_7(load_hand('franka_hand')).parameters(), printed, 1.74e-2)
 
 
 def test_given_the_table_without_its_hand_when_loaded_then_it_is_gazs_bare_arm():
     bare = load('fer', 'ledezma2021', hand='none').links[6]
-    np.testing.assert_allclose(bare.parameters(),
-                               LinkInertia.from_center_of_mass(*GAZ[6]).parameters(), rtol=0.0,
-                               atol=ROUNDING)
+    np.testing.assert_allclose(
+        bare.parameters(),
+        LinkInertia.from_center_of_mass(*GAZ[6]).parameters(),
+        rtol=0.0,
+        atol=ROUNDING,
+    )
 
 
 def test_given_link_2_rounded_when_checked_then_its_pseudo_inertia_has_minus_1_8e_5():
@@ -175,10 +227,12 @@ def test_given_link_2_rounded_when_checked_then_its_pseudo_inertia_has_minus_1_8
 def body_xml(link):
     six = link.inertia_at_center_of_mass
     order = (six[0, 0], six[1, 1], six[2, 2], six[0, 1], six[0, 2], six[1, 2])
-    return (f'<mujoco><worldbody><body><freejoint/><inertial mass="{link.mass}" '
-            f'pos="{" ".join(map(repr, link.center_of_mass.tolist()))}" '
-            f'fullinertia="{" ".join(repr(float(value)) for value in order)}"/>'
-            '</body></worldbody></mujoco>')
+    return (
+        f'<mujoco><worldbody><body><freejoint/><inertial mass="{link.mass}" '
+        f'pos="{" ".join(map(repr, link.center_of_mass.tolist()))}" '
+        f'fullinertia="{" ".join(repr(float(value)) for value in order)}"/>'
+        '</body></worldbody></mujoco>'
+    )
 
 
 def test_given_link_2_rounded_when_mujoco_loads_it_then_it_refuses_and_takes_gazs():
@@ -196,9 +250,12 @@ def test_given_any_c_z_of_link_1_when_moving_then_no_torque_changes(gravity):
     moved = LinkInertia(first.mass, first.first_moment + [0.0, 0.0, 0.7], first.inertia)
     other = replace(arm, links=(moved, *arm.links[1:]))
     states = sample_states(arm, 200, seed=1)
-    np.testing.assert_allclose(NewtonEulerModel(other, gravity).inverse_dynamics(*states),
-                               NewtonEulerModel(arm, gravity).inverse_dynamics(*states),
-                               rtol=0.0, atol=1e-12)
+    np.testing.assert_allclose(
+        NewtonEulerModel(other, gravity).inverse_dynamics(*states),
+        NewtonEulerModel(arm, gravity).inverse_dynamics(*states),
+        rtol=0.0,
+        atol=1e-12,
+    )
 
 
 def test_given_c_x_of_link_1_when_changed_then_torque_shows_it_so_the_check_can_fail():
@@ -207,8 +264,9 @@ def test_given_c_x_of_link_1_when_changed_then_torque_shows_it_so_the_check_can_
     moved = LinkInertia(first.mass, first.first_moment + [0.7, 0.0, 0.0], first.inertia)
     other = replace(arm, links=(moved, *arm.links[1:]))
     q = np.full(7, 0.3)
-    gap = (NewtonEulerModel(other, (3.0, -4.0, 8.0)).gravity(q)
-           - NewtonEulerModel(arm, (3.0, -4.0, 8.0)).gravity(q))
+    gap = NewtonEulerModel(other, (3.0, -4.0, 8.0)).gravity(q) - NewtonEulerModel(
+        arm, (3.0, -4.0, 8.0)
+    ).gravity(q)
     assert abs(gap[0]) > 1.0
 
 
@@ -220,8 +278,9 @@ def test_given_the_rows_when_read_as_craigs_with_the_flange_then_it_is_where_fra
 def test_given_the_rows_when_read_as_standard_ones_then_frame_7_is_0_7_m_off():
     arm = load('fer')
     craig = NewtonEulerModel(arm).frames(np.zeros(7))[6, :3, 3]
-    standard = NewtonEulerModel(replace(arm, convention=Convention.STANDARD)).frames(
-        np.zeros(7))[6, :3, 3]
+    standard = NewtonEulerModel(replace(arm, convention=Convention.STANDARD)).frames(np.zeros(7))[
+        6, :3, 3
+    ]
     misses(standard, craig, 0.7)
 
 
@@ -235,22 +294,27 @@ def test_given_r_i_r_transposed_when_compared_then_it_is_about_the_frame_and_no_
     rng = np.random.default_rng(2)
     masses, points = rng.uniform(0.1, 1.0, 8), rng.uniform(-0.2, 0.2, (8, 3))
     arm = load('fer', 'ledezma2021')
-    cloud = LinkInertia(masses.sum(), masses @ points,
-                        sum(m * (p @ p * np.eye(3) - np.outer(p, p))
-                            for m, p in zip(masses, points)))
+    cloud = LinkInertia(
+        masses.sum(),
+        masses @ points,
+        sum(m * (p @ p * np.eye(3) - np.outer(p, p)) for m, p in zip(masses, points)),
+    )
     arm = replace(arm, links=(*arm.links[:3], cloud, *arm.links[4:]))
     q = rng.uniform(-1.0, 1.0, 7)
     pose = NewtonEulerModel(arm).frames(q)[3]
     moved = points @ pose[:3, :3].T + pose[:3, 3]
 
     def tensor_about(point):
-        return sum(m * ((r - point) @ (r - point) * np.eye(3) - np.outer(r - point, r - point))
-                   for m, r in zip(masses, moved))
+        return sum(
+            m * ((r - point) @ (r - point) * np.eye(3) - np.outer(r - point, r - point))
+            for m, r in zip(masses, moved)
+        )
 
     turned = pose[:3, :3] @ cloud.inertia @ pose[:3, :3].T
     np.testing.assert_allclose(turned, tensor_about(pose[:3, 3]), rtol=0.0, atol=1e-14)
-    np.testing.assert_allclose(turned, space_inertias(arm, q)[3].about_frame_origin, rtol=0.0,
-                               atol=1e-14)
+    np.testing.assert_allclose(
+        turned, space_inertias(arm, q)[3].about_frame_origin, rtol=0.0, atol=1e-14
+    )
     center = masses @ moved / masses.sum()
     assert np.abs(turned - tensor_about(center)).max() > 1e-3
     assert np.abs(turned - tensor_about(np.zeros(3))).max() > 0.1
@@ -258,16 +322,22 @@ def test_given_r_i_r_transposed_when_compared_then_it_is_about_the_frame_and_no_
 
 def test_given_the_zero_pose_when_mapped_to_s_then_it_is_what_the_authors_page_lists():
     mapped = space_inertias(load('fer', 'ledezma2021'), np.zeros(7))
-    np.testing.assert_allclose([link.center_of_mass for link in mapped], PUBLISHED_CENTERS,
-                               rtol=0.0, atol=ROUNDING)
-    np.testing.assert_allclose([six_from_tensor(link.about_frame_origin) for link in mapped],
-                               PUBLISHED_TENSORS, rtol=0.0, atol=1e-15)
+    np.testing.assert_allclose(
+        [link.center_of_mass for link in mapped], PUBLISHED_CENTERS, rtol=0.0, atol=ROUNDING
+    )
+    np.testing.assert_allclose(
+        [six_from_tensor(link.about_frame_origin) for link in mapped],
+        PUBLISHED_TENSORS,
+        rtol=0.0,
+        atol=1e-15,
+    )
 
 
 def test_given_the_authors_page_when_its_tensors_are_read_about_the_center_then_they_miss():
     mapped = space_inertias(load('fer', 'ledezma2021'), np.zeros(7))
-    misses(PUBLISHED_TENSORS,
-           [six_from_tensor(link.about_center_of_mass) for link in mapped], 0.0493)
+    misses(
+        PUBLISHED_TENSORS, [six_from_tensor(link.about_center_of_mass) for link in mapped], 0.0493
+    )
 
 
 def test_given_the_joints_when_their_twists_are_taken_then_2_4_and_6_turn_against_the_page():

@@ -49,9 +49,12 @@ def is_zero(matrix):
             sine, cosine = sp.symbols(f's{i} c{i}', real=True)
             rest = sp.expand(rest)
             if rest.has(cosine):
-                rest = sp.expand(sum(
-                    part * cosine**(power % 2) * (1 - sine**2)**(power // 2)
-                    for (power,), part in sp.Poly(rest, cosine).terms()))
+                rest = sp.expand(
+                    sum(
+                        part * cosine ** (power % 2) * (1 - sine**2) ** (power // 2)
+                        for (power,), part in sp.Poly(rest, cosine).terms()
+                    )
+                )
         if rest != 0:
             return False
     return True
@@ -125,8 +128,10 @@ def number(matrix, center=(0.02, 0.04, -0.07)):
     for link in range(1, 8):
         names |= {f'{axis}c{link}': part for axis, part in zip('xyz', center)}
     matrix = sp.Matrix(matrix)
-    return np.array([[eval(str(entry), dict(names)) for entry in matrix.row(i)]
-                     for i in range(matrix.rows)], dtype=float)
+    return np.array(
+        [[eval(str(entry), dict(names)) for entry in matrix.row(i)] for i in range(matrix.rows)],
+        dtype=float,
+    )
 
 
 V_3 = FORMS.notebook_velocity(3)
@@ -139,11 +144,24 @@ T_COM = T_3 * (T_M3 - sp.eye(4)) + sp.eye(4)
 
 
 def test_given_cell_6_when_evaluated_then_the_origins_are_the_published_ones():
-    origins = [[float(part.subs(CHAIN.values)) for part in zero_pose(i)[:3, 3]]
-               for i in range(1, 9)]
+    origins = [
+        [float(part.subs(CHAIN.values)) for part in zero_pose(i)[:3, 3]] for i in range(1, 9)
+    ]
     np.testing.assert_allclose(
-        origins, [(0, 0, .333), (0, 0, .333), (0, 0, .649), (.0825, 0, .649), (0, 0, 1.033),
-                  (0, 0, 1.033), (.088, 0, 1.033), (.088, 0, .926)], rtol=0.0, atol=1e-15)
+        origins,
+        [
+            (0, 0, 0.333),
+            (0, 0, 0.333),
+            (0, 0, 0.649),
+            (0.0825, 0, 0.649),
+            (0, 0, 1.033),
+            (0, 0, 1.033),
+            (0.088, 0, 1.033),
+            (0.088, 0, 0.926),
+        ],
+        rtol=0.0,
+        atol=1e-15,
+    )
 
 
 def test_given_cell_7_on_the_fer_when_axes_are_multiplied_in_reverse_then_it_happens_to_hold():
@@ -184,8 +202,9 @@ def test_given_cell_9_when_expanded_then_exponentials_give_the_chains_pose(frame
 
 def test_given_cell_9_when_evaluated_then_all_eight_poses_are_those_of_dh_rows():
     for q in np.random.default_rng(0).uniform(-2.5, 2.5, (20, 7)):
-        np.testing.assert_allclose(ExponentialsModel(FER).frames(q),
-                                   NewtonEulerModel(FER).frames(q), rtol=0.0, atol=ATOL)
+        np.testing.assert_allclose(
+            ExponentialsModel(FER).frames(q), NewtonEulerModel(FER).frames(q), rtol=0.0, atol=ATOL
+        )
 
 
 @pytest.mark.parametrize('joint', range(1, 5))
@@ -234,12 +253,19 @@ def test_given_cell_14_corrected_when_expanded_then_the_true_space_twist_is_the_
 def test_given_cell_16_when_expanded_then_its_residual_is_omega_3_cross_r_3_entry_by_entry():
     twists = zero_twist(1), zero_twist(2), zero_twist(3)
     e1, e2 = motion_exp(twists[0], S1, C1), motion_exp(twists[1], S2, C2)
-    residual = (hat(V_3) - hat(twists[0]) * V1 - e1 * hat(twists[1]) * inverse(e1) * V2
-                - e1 * e2 * hat(twists[2]) * inverse(e2) * inverse(e1) * V3)
-    printed = sp.Matrix([
-        Y3 * S1 * S2 * V1 - Y3 * C1 * C2 * V2 + Z1 * S1 * S2 * V3 + Z1 * C1 * V2,
-        -Y3 * S1 * C2 * V2 - Y3 * S2 * C1 * V1 + Z1 * S1 * V2 - Z1 * S2 * C1 * V3,
-        Y3 * S2 * V2])
+    residual = (
+        hat(V_3)
+        - hat(twists[0]) * V1
+        - e1 * hat(twists[1]) * inverse(e1) * V2
+        - e1 * e2 * hat(twists[2]) * inverse(e2) * inverse(e1) * V3
+    )
+    printed = sp.Matrix(
+        [
+            Y3 * S1 * S2 * V1 - Y3 * C1 * C2 * V2 + Z1 * S1 * S2 * V3 + Z1 * C1 * V2,
+            -Y3 * S1 * C2 * V2 - Y3 * S2 * C1 * V1 + Z1 * S1 * V2 - Z1 * S2 * C1 * V3,
+            Y3 * S2 * V2,
+        ]
+    )
     assert is_zero(residual - hat(sp.zeros(3, 1).col_join(printed)))
     assert is_zero(printed - OMEGA_3.cross(R_3))
 
@@ -258,11 +284,14 @@ def test_given_cell_19_when_expanded_then_the_true_residual_is_zero():
 
 
 def test_given_cell_19_when_its_printed_first_entry_is_read_then_it_is_omega_cross_the_lever():
-    printed = (-XC * (S1 * C2 * C3 * V1 + S1 * C3 * V3 + S2 * C1 * C3 * V2 + S3 * C1 * C2 * V3
-                      + S3 * C1 * V1)
-               + YC * (S1 * S3 * C2 * V1 + S1 * S3 * V3 + S2 * S3 * C1 * V2 - C1 * C2 * C3 * V3
-                       - C1 * C3 * V1)
-               - ZC * S1 * S2 * V1 + ZC * C1 * C2 * V2)
+    printed = (
+        -XC
+        * (S1 * C2 * C3 * V1 + S1 * C3 * V3 + S2 * C1 * C3 * V2 + S3 * C1 * C2 * V3 + S3 * C1 * V1)
+        + YC
+        * (S1 * S3 * C2 * V1 + S1 * S3 * V3 + S2 * S3 * C1 * V2 - C1 * C2 * C3 * V3 - C1 * C3 * V1)
+        - ZC * S1 * S2 * V1
+        + ZC * C1 * C2 * V2
+    )
     assert is_zero(sp.Matrix([printed - OMEGA_3.cross(R_M3 - R_3)[0]]))
     misses(number([printed]), 0.0, 0.0562)  # m/s, printed where the true residual is 0
 
@@ -306,8 +335,9 @@ def test_given_cell_24_when_expanded_then_j_m_is_the_adjoint_of_t_com_times_j():
 def test_given_the_notebooks_jacobians_when_compared_then_they_are_local_world_aligned(frame):
     actual = number(FORMS.jacobian(frame))
     expected = PinocchioModel(FER).jacobian(Q, frame, 'LOCAL_WORLD_ALIGNED')
-    np.testing.assert_allclose(actual, np.concatenate((expected[3:], expected[:3])), rtol=0.0,
-                               atol=ATOL)
+    np.testing.assert_allclose(
+        actual, np.concatenate((expected[3:], expected[:3])), rtol=0.0, atol=ATOL
+    )
 
 
 def test_given_the_notebooks_jacobian_when_taken_for_the_spatial_one_then_it_misses():

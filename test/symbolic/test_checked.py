@@ -25,8 +25,9 @@ UNCLOSED = ('meta', 'br')
 
 
 def formulas_of(derivation):
-    return {formula.name: formula for section in derivation.sections
-            for formula in section.formulas}
+    return {
+        formula.name: formula for section in derivation.sections for formula in section.formulas
+    }
 
 
 @pytest.fixture(scope='module')
@@ -63,8 +64,7 @@ def test_given_the_rpr_report_when_checked_then_each_section_has_compared_lines(
 
 @pytest.mark.parametrize('seed', range(3))
 def test_given_a_random_arm_when_derived_step_by_step_then_it_holds(seed):
-    arm = random_arm(np.random.default_rng(seed), joints=3,
-                     convention=tuple(Convention)[seed % 2])
+    arm = random_arm(np.random.default_rng(seed), joints=3, convention=tuple(Convention)[seed % 2])
     assert checked.step_by_step(arm, count=2).worst < WORST
 
 

@@ -30,15 +30,18 @@ def run_text(text, q, dq):
     names |= {f'q{i + 1}': q[i] for i in range(n)} | {f'v{i + 1}': dq[i] for i in range(n)}
     exec(text, names)
     square = [(i + 1, j + 1) for i in range(n) for j in range(n)]
-    return (np.reshape([names[f'M{i}{j}'] for i, j in square], (n, n)),
-            np.reshape([names[f'C{i}{j}'] for i, j in square], (n, n)),
-            np.array([names[f'g{i + 1}'] for i in range(n)]))
+    return (
+        np.reshape([names[f'M{i}{j}'] for i, j in square], (n, n)),
+        np.reshape([names[f'C{i}{j}'] for i, j in square], (n, n)),
+        np.array([names[f'g{i + 1}'] for i in range(n)]),
+    )
 
 
 def any_arm(seed):
     """Return a random arm with constant theta everywhere, modified and standard in turn."""
-    return random_arm(np.random.default_rng(seed), joints=5,
-                      convention=tuple(Convention)[seed % 2])
+    return random_arm(
+        np.random.default_rng(seed), joints=5, convention=tuple(Convention)[seed % 2]
+    )
 
 
 @pytest.mark.parametrize(('arm', 'hand'), [('fer', 'franka_hand'), ('fr3', 'none')])
@@ -50,8 +53,7 @@ def test_given_a_shipped_arm_when_its_printed_equations_run_then_they_are_pinocc
         mass, coriolis, gravity = run_text(text, q, dq)
         np.testing.assert_allclose(mass, model.mass_matrix(q), rtol=0.0, atol=ATOL)
         np.testing.assert_allclose(coriolis @ dq, model.coriolis(q, dq), rtol=0.0, atol=ATOL)
-        np.testing.assert_allclose(coriolis, recursion.coriolis_matrix(q, dq), rtol=0.0,
-                                   atol=ATOL)
+        np.testing.assert_allclose(coriolis, recursion.coriolis_matrix(q, dq), rtol=0.0, atol=ATOL)
         np.testing.assert_allclose(gravity, model.gravity(q), rtol=0.0, atol=ATOL)
 
 
@@ -73,9 +75,14 @@ def test_given_the_fer_when_derived_then_no_expression_has_two_letters_and_none_
     forms = derive(chain_of(description), description, (0.0, 0.0, -9.81))
     values = [value for _, value in forms.lines]
     assert len(set(values)) == len(values)
-    used = set().union(*(value.free_symbols for value in values),
-                       *(entry.free_symbols for matrix in (forms.mass, forms.coriolis,
-                                                           forms.gravity) for entry in matrix))
+    used = set().union(
+        *(value.free_symbols for value in values),
+        *(
+            entry.free_symbols
+            for matrix in (forms.mass, forms.coriolis, forms.gravity)
+            for entry in matrix
+        ),
+    )
     assert {letter for letter, _ in forms.lines} <= used
 
 

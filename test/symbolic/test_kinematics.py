@@ -28,15 +28,19 @@ FORMS = Kinematics(CHAIN)
 def craig_arm(seed):
     """Return a random arm in the modified convention, on its base, without theta offsets."""
     arm = random_arm(np.random.default_rng(seed), convention=Convention.MODIFIED, joints=4)
-    joints = tuple(replace(joint, row=replace(joint.row, theta=0.0))
-                   if joint.kind is JointKind.REVOLUTE else joint for joint in arm.joints)
+    joints = tuple(
+        replace(joint, row=replace(joint.row, theta=0.0))
+        if joint.kind is JointKind.REVOLUTE
+        else joint
+        for joint in arm.joints
+    )
     return replace(arm, joints=joints, base=np.eye(4))
 
 
 def evaluated(expression, chain, q, v=None, description=None):
     """Return the numbers of a matrix in letters at a state."""
     numbers = dict(chain.values)
-    for i, link in enumerate(chain.links[:chain.n]):
+    for i, link in enumerate(chain.links[: chain.n]):
         if chain.axis_is_turned(i + 1):
             numbers |= {link.sine: np.sin(q[i]), link.cosine: np.cos(q[i])}
         else:
@@ -45,12 +49,15 @@ def evaluated(expression, chain, q, v=None, description=None):
             numbers[velocity(i + 1)] = v[i]
         if description is not None:
             center = description.links[i].center_of_mass
-            numbers |= {sp.Symbol(f'{axis}c{i + 1}', real=True): part
-                        for axis, part in zip('xyz', center)}
+            numbers |= {
+                sp.Symbol(f'{axis}c{i + 1}', real=True): part for axis, part in zip('xyz', center)
+            }
     # Run as the text that `derive` prints; sympy's own substitution takes seconds.
     names = {str(letter): value for letter, value in numbers.items()}
-    return np.array([[eval(str(entry), names) for entry in expression.row(i)]
-                     for i in range(expression.rows)], dtype=float)
+    return np.array(
+        [[eval(str(entry), names) for entry in expression.row(i)] for i in range(expression.rows)],
+        dtype=float,
+    )
 
 
 def exchanged(jacobian):
@@ -62,10 +69,15 @@ def exchanged(jacobian):
 def test_given_the_fer_when_derived_then_poses_and_jacobians_are_the_recursions(frame):
     model = NewtonEulerModel(FER)
     for q in np.random.default_rng(frame).uniform(-2.5, 2.5, (5, 7)):
-        np.testing.assert_allclose(evaluated(FORMS.pose(frame), CHAIN, q),
-                                   model.frames(q)[frame - 1], rtol=0.0, atol=ATOL)
-        np.testing.assert_allclose(evaluated(FORMS.jacobian(frame), CHAIN, q),
-                                   exchanged(model.jacobian(q, frame)), rtol=0.0, atol=ATOL)
+        np.testing.assert_allclose(
+            evaluated(FORMS.pose(frame), CHAIN, q), model.frames(q)[frame - 1], rtol=0.0, atol=ATOL
+        )
+        np.testing.assert_allclose(
+            evaluated(FORMS.jacobian(frame), CHAIN, q),
+            exchanged(model.jacobian(q, frame)),
+            rtol=0.0,
+            atol=ATOL,
+        )
 
 
 @pytest.mark.parametrize('link', range(1, 8))
@@ -73,8 +85,9 @@ def test_given_the_fer_when_derived_then_center_of_mass_jacobians_are_those_of_t
     model = ExponentialsModel(FER)
     q = np.random.default_rng(link).uniform(-2.5, 2.5, 7)
     actual = evaluated(FORMS.center_of_mass_jacobian(link), CHAIN, q, description=FER)
-    np.testing.assert_allclose(actual, exchanged(model.center_of_mass_jacobians(q)[link - 1]),
-                               rtol=0.0, atol=ATOL)
+    np.testing.assert_allclose(
+        actual, exchanged(model.center_of_mass_jacobians(q)[link - 1]), rtol=0.0, atol=ATOL
+    )
 
 
 @pytest.mark.parametrize('seed', range(6))
@@ -84,10 +97,15 @@ def test_given_a_random_arm_when_derived_then_poses_and_jacobians_are_the_recurs
     forms = Kinematics(chain)
     q = np.random.default_rng(seed).uniform(-1.0, 1.0, 4)
     for frame in range(1, 6):
-        np.testing.assert_allclose(evaluated(forms.pose(frame), chain, q),
-                                   model.frames(q)[frame - 1], rtol=0.0, atol=ATOL)
-        np.testing.assert_allclose(evaluated(forms.jacobian(frame), chain, q),
-                                   exchanged(model.jacobian(q, frame)), rtol=0.0, atol=ATOL)
+        np.testing.assert_allclose(
+            evaluated(forms.pose(frame), chain, q), model.frames(q)[frame - 1], rtol=0.0, atol=ATOL
+        )
+        np.testing.assert_allclose(
+            evaluated(forms.jacobian(frame), chain, q),
+            exchanged(model.jacobian(q, frame)),
+            rtol=0.0,
+            atol=ATOL,
+        )
 
 
 def test_given_the_fer_when_derived_then_r_3_is_the_notebooks():
@@ -98,7 +116,14 @@ def test_given_the_fer_when_derived_then_r_3_is_the_notebooks():
 
 def test_given_the_fer_when_derived_then_the_letters_are_the_notebooks_with_their_numbers():
     assert {str(letter): value for letter, value in CHAIN.values.items()} == {
-        'z1': .333, 'y3': -.316, 'x4': .0825, 'x5': -.0825, 'y5': .384, 'x7': .088, 'z8': .107}
+        'z1': 0.333,
+        'y3': -0.316,
+        'x4': 0.0825,
+        'x5': -0.0825,
+        'y5': 0.384,
+        'x7': 0.088,
+        'z8': 0.107,
+    }
 
 
 @pytest.mark.parametrize('frame', [3, 7, 8])
@@ -106,8 +131,12 @@ def test_given_the_fer_when_moving_then_the_space_twist_is_pinocchios_world_one(
     rng = np.random.default_rng(frame)
     q, v = rng.uniform(-2.0, 2.0, (2, 7))
     expected = PinocchioModel(FER).jacobian(q, frame, 'WORLD') @ v
-    np.testing.assert_allclose(evaluated(FORMS.space_twist(frame), CHAIN, q, v)[:, 0],
-                               exchanged(expected), rtol=0.0, atol=1e-13)
+    np.testing.assert_allclose(
+        evaluated(FORMS.space_twist(frame), CHAIN, q, v)[:, 0],
+        exchanged(expected),
+        rtol=0.0,
+        atol=1e-13,
+    )
 
 
 @pytest.mark.parametrize('frame', [3, 5])
@@ -122,8 +151,9 @@ def test_given_the_fer_when_positions_are_differentiated_then_rates_are_the_jaco
 def test_given_the_fer_when_twists_are_derived_then_they_are_columns_of_the_space_jacobian(joint):
     q = np.random.default_rng(joint).uniform(-2.5, 2.5, 7)
     column = ExponentialsModel(FER).space_jacobian(q)[:, joint - 1]
-    np.testing.assert_allclose(evaluated(FORMS.joint_twist(joint), CHAIN, q)[:, 0],
-                               exchanged(column), rtol=0.0, atol=ATOL)
+    np.testing.assert_allclose(
+        evaluated(FORMS.joint_twist(joint), CHAIN, q)[:, 0], exchanged(column), rtol=0.0, atol=ATOL
+    )
 
 
 @pytest.mark.parametrize('reference', REFERENCE_FRAMES)
@@ -139,12 +169,17 @@ def test_given_any_rows_when_derived_then_jacobians_are_the_recursions(seed, ref
     for frame in range(1, 6):
         np.testing.assert_allclose(
             evaluated(forms.jacobian(frame, reference), chain, q),
-            exchanged(model.jacobian(q, frame, reference)), rtol=0.0, atol=ATOL)
+            exchanged(model.jacobian(q, frame, reference)),
+            rtol=0.0,
+            atol=ATOL,
+        )
 
 
-@pytest.mark.parametrize('arm', [load('rpr'), random_arm(np.random.default_rng(4), joints=3,
-                                                         convention=Convention.STANDARD)],
-                         ids=lambda arm: arm.name)
+@pytest.mark.parametrize(
+    'arm',
+    [load('rpr'), random_arm(np.random.default_rng(4), joints=3, convention=Convention.STANDARD)],
+    ids=lambda arm: arm.name,
+)
 def test_given_standard_rows_when_derived_then_frames_are_the_rows_own(arm):
     arm = replace(arm, base=np.eye(4))
     chain = chain_of(arm)
@@ -152,10 +187,15 @@ def test_given_standard_rows_when_derived_then_frames_are_the_rows_own(arm):
     q = np.random.default_rng(2).uniform(-0.5, 0.5, 3)
     frames = [np.eye(4), *NewtonEulerModel(arm).frames(q)]
     for i in range(1, 5):
-        np.testing.assert_allclose(evaluated(forms.pose(i), chain, q), frames[i], rtol=0.0,
-                                   atol=ATOL)
-        np.testing.assert_allclose(evaluated(forms.step(i), chain, q),
-                                   np.linalg.inv(frames[i - 1]) @ frames[i], rtol=0.0, atol=ATOL)
+        np.testing.assert_allclose(
+            evaluated(forms.pose(i), chain, q), frames[i], rtol=0.0, atol=ATOL
+        )
+        np.testing.assert_allclose(
+            evaluated(forms.step(i), chain, q),
+            np.linalg.inv(frames[i - 1]) @ frames[i],
+            rtol=0.0,
+            atol=ATOL,
+        )
     for link in range(1, 4):
         jacobian = evaluated(forms.center_of_mass_jacobian(link), chain, q, description=arm)
         expected = ExponentialsModel(arm).center_of_mass_jacobians(q)[link - 1]
@@ -165,7 +205,10 @@ def test_given_standard_rows_when_derived_then_frames_are_the_rows_own(arm):
 def test_given_the_rpr_arm_when_derived_then_its_letters_are_those_of_its_rows():
     chain = chain_of(load('rpr'))
     assert {str(letter): value for letter, value in chain.values.items()} == {
-        'a1': 0.2, 'd2': 0.3, 'a3': 0.4}
+        'a1': 0.2,
+        'd2': 0.3,
+        'a3': 0.4,
+    }
 
 
 def test_given_an_unknown_reference_frame_when_asked_then_the_choices_are_listed():

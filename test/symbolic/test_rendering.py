@@ -65,10 +65,21 @@ def test_given_a_derivation_when_written_as_latex_then_groups_and_environments_c
     assert latex.rstrip().endswith(r'\end{document}')
 
 
-@pytest.mark.parametrize(('name', 'latex'), [
-    ('s2', 's_{2}'), ('hx7', 'h_{x7}'), ('Ixx1', 'I_{xx1}'), ('xc3', 'x_{c3}'), ('D', 'D'),
-    ('theta3', r'\theta_{3}'), ('d2bar', r'\bar{d}_{2}'), ('calpha4', r'c_{\alpha 4}'),
-    ('v1', 'v_{1}'), ('fex', 'f_{ex}')])
+@pytest.mark.parametrize(
+    ('name', 'latex'),
+    [
+        ('s2', 's_{2}'),
+        ('hx7', 'h_{x7}'),
+        ('Ixx1', 'I_{xx1}'),
+        ('xc3', 'x_{c3}'),
+        ('D', 'D'),
+        ('theta3', r'\theta_{3}'),
+        ('d2bar', r'\bar{d}_{2}'),
+        ('calpha4', r'c_{\alpha 4}'),
+        ('v1', 'v_{1}'),
+        ('fex', 'f_{ex}'),
+    ],
+)
 def test_given_a_letter_when_written_as_latex_then_its_index_is_a_subscript(name, latex):
     text = as_latex([Section('one', (), (Formula('omega_3', sp.Symbol(name)),))])
     assert rf'\omega_{{3}} &= {latex}' in text

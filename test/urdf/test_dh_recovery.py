@@ -35,11 +35,13 @@ PARALLEL = """<robot name="scara"><link name="link0"/><link name="link1"/><link 
 
 def described(chain, rows):
     """Return a massless description with recovered rows."""
-    joints = tuple(Joint(joint.name, joint.kind, row)
-                   for joint, row in zip(chain.joints, rows.rows))
+    joints = tuple(
+        Joint(joint.name, joint.kind, row) for joint, row in zip(chain.joints, rows.rows)
+    )
     links = (LinkInertia.zero(),) * len(joints)
-    return ArmDescription('recovered', rows.convention, joints, links, flange=rows.flange,
-                          base=rows.base)
+    return ArmDescription(
+        'recovered', rows.convention, joints, links, flange=rows.flange, base=rows.base
+    )
 
 
 def assert_same_kinematics(text, convention, tip, atol=KINEMATICS):
@@ -72,7 +74,8 @@ def test_given_parallel_and_crossing_axes_when_recovered_then_the_tip_moves_alik
 
 @BOTH
 def test_given_pi_written_as_3_1416_when_recovered_then_nearly_parallel_axes_are_parallel(
-        convention):
+    convention,
+):
     chain = read_chain(PARALLEL, [f'joint{i}' for i in range(1, 5)])
     rows = recover_rows(chain, convention, 'link4')
     assert max(abs(row.d) for row in rows.rows) < 1.0  # [m], not kilometres

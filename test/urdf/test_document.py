@@ -20,35 +20,45 @@ ROUNDING = 1e-15  # kg m^2: one ulp of the largest element, which a rotation add
 JOINT3, LINK3 = "joint[@name='fer_joint3']", "link[@name='fer_link3']"
 
 
-@pytest.mark.parametrize(('text', 'sentence'), [
-    ('', 'F: is empty'),
-    (FER[:700], 'F: is not well-formed XML: .*cut short'),
-    ('<sdf version="1.9"/>', 'F: is SDF, not URDF'),
-    ('<mujoco/>', 'F: is MJCF, not URDF'),
-    ('<model/>', 'F: has <model> as its root element'),
-    ('<robot name="a"/>', 'F: has no links'),
-    ('<robot xmlns:xacro="http://www.ros.org/wiki/xacro"><xacro:arg name="a"/></robot>',
-     'F: is a xacro file .*xacro FILE'),
-    (FER.replace('0 0 0.333', '0 0 ${d1}'), 'F: is a xacro file'),
-    (FER.replace('0 0 0.333', '0 0 0,333'), "'fer_joint1', <origin>: xyz=\"0,333\" is no finite"),
-    (FER.replace('0 0 0.333', '0 0.333'), 'xyz="0 0.333" must be three numbers'),
-    (FER.replace('0 0 0.333', '0 0 nan'), 'xyz="nan" is no finite number'),
-    (edited(FER, JOINT3, type='hinge'), "joint 'fer_joint3' has the type 'hinge'; URDF knows"),
-    (edited(FER, f'{JOINT3}/axis', xyz='0 0 0'), "'fer_joint3' has the axis .*no direction"),
-    (edited(FER, f'{JOINT3}/child', link='elbow'), "'fer_joint3' refers to the link 'elbow'"),
-    (edited(FER, f'{JOINT3}/child', link='fer_link2'), "'fer_link2' hangs on two joints"),
-    (edited(FER, f'{JOINT3}/parent', link='fer_link7'),
-     'fer_link3, fer_link4, fer_link5, fer_link6, fer_link7, fer_link8 form a loop'),
-    (edited(FER, JOINT3, name='fer_joint2'), "two <joint> elements named 'fer_joint2'"),
-    (edited(FER, JOINT3, name=''), 'a <joint> without a name'),
-    (without(FER, JOINT3, 'parent'), "'fer_joint3' names no parent link"),
-    (without(FER, f'{LINK3}/inertial', 'inertia'), "'fer_link3', <inertial> has no <inertia>"),
-    (edited(FER, f'{LINK3}/inertial/inertia', iyz=None), "<inertia> has no attribute 'iyz'"),
-    (edited(FER, f'{LINK3}/inertial/mass', value='-1'), 'has a mass of -1.0 kg'),
-    (edited(FER, f'{JOINT3}/limit', lower='3'), 'lower 3.0 is above upper 2.8973'),
-    (edited(FER, f'{JOINT3}/limit', effort='-3'), 'effort -3.0 cannot be negative'),
-    (with_elements(FER, '<link name="other"/>'), r'has 2 root links \(base, other\)'),
-])
+@pytest.mark.parametrize(
+    ('text', 'sentence'),
+    [
+        ('', 'F: is empty'),
+        (FER[:700], 'F: is not well-formed XML: .*cut short'),
+        ('<sdf version="1.9"/>', 'F: is SDF, not URDF'),
+        ('<mujoco/>', 'F: is MJCF, not URDF'),
+        ('<model/>', 'F: has <model> as its root element'),
+        ('<robot name="a"/>', 'F: has no links'),
+        (
+            '<robot xmlns:xacro="http://www.ros.org/wiki/xacro"><xacro:arg name="a"/></robot>',
+            'F: is a xacro file .*xacro FILE',
+        ),
+        (FER.replace('0 0 0.333', '0 0 ${d1}'), 'F: is a xacro file'),
+        (
+            FER.replace('0 0 0.333', '0 0 0,333'),
+            '\'fer_joint1\', <origin>: xyz="0,333" is no finite',
+        ),
+        (FER.replace('0 0 0.333', '0 0.333'), 'xyz="0 0.333" must be three numbers'),
+        (FER.replace('0 0 0.333', '0 0 nan'), 'xyz="nan" is no finite number'),
+        (edited(FER, JOINT3, type='hinge'), "joint 'fer_joint3' has the type 'hinge'; URDF knows"),
+        (edited(FER, f'{JOINT3}/axis', xyz='0 0 0'), "'fer_joint3' has the axis .*no direction"),
+        (edited(FER, f'{JOINT3}/child', link='elbow'), "'fer_joint3' refers to the link 'elbow'"),
+        (edited(FER, f'{JOINT3}/child', link='fer_link2'), "'fer_link2' hangs on two joints"),
+        (
+            edited(FER, f'{JOINT3}/parent', link='fer_link7'),
+            'fer_link3, fer_link4, fer_link5, fer_link6, fer_link7, fer_link8 form a loop',
+        ),
+        (edited(FER, JOINT3, name='fer_joint2'), "two <joint> elements named 'fer_joint2'"),
+        (edited(FER, JOINT3, name=''), 'a <joint> without a name'),
+        (without(FER, JOINT3, 'parent'), "'fer_joint3' names no parent link"),
+        (without(FER, f'{LINK3}/inertial', 'inertia'), "'fer_link3', <inertial> has no <inertia>"),
+        (edited(FER, f'{LINK3}/inertial/inertia', iyz=None), "<inertia> has no attribute 'iyz'"),
+        (edited(FER, f'{LINK3}/inertial/mass', value='-1'), 'has a mass of -1.0 kg'),
+        (edited(FER, f'{JOINT3}/limit', lower='3'), 'lower 3.0 is above upper 2.8973'),
+        (edited(FER, f'{JOINT3}/limit', effort='-3'), 'effort -3.0 cannot be negative'),
+        (with_elements(FER, '<link name="other"/>'), r'has 2 root links \(base, other\)'),
+    ],
+)
 def test_given_a_text_at_fault_when_parsed_then_one_sentence_names_it(text, sentence):
     with pytest.raises(UrdfError, match=f'(?s)^F: .*{sentence.removeprefix("F: ")}') as raised:
         parse_urdf(text, 'F')
@@ -56,21 +66,26 @@ def test_given_a_text_at_fault_when_parsed_then_one_sentence_names_it(text, sent
 
 
 def test_given_a_rotated_inertial_when_parsed_then_it_is_what_pinocchio_reads():
-    text = f'<robot name="a"><link name="base"/><link name="b">{inertial(2.5)}</link>' \
-           '<joint name="j" type="continuous"><parent link="base"/><child link="b"/></joint>' \
-           '</robot>'
+    text = (
+        f'<robot name="a"><link name="base"/><link name="b">{inertial(2.5)}</link>'
+        '<joint name="j" type="continuous"><parent link="base"/><child link="b"/></joint>'
+        '</robot>'
+    )
     expected = pin.buildModelFromXML(text).inertias[1]
     link = parse_urdf(text).links['b'].inertia
     np.testing.assert_allclose(link.mass, expected.mass, rtol=0.0, atol=0.0)
     np.testing.assert_allclose(link.center_of_mass, expected.lever, rtol=0.0, atol=ROUNDING)
-    np.testing.assert_allclose(link.inertia_at_center_of_mass, expected.inertia, rtol=0.0,
-                               atol=10 * ROUNDING)
+    np.testing.assert_allclose(
+        link.inertia_at_center_of_mass, expected.inertia, rtol=0.0, atol=10 * ROUNDING
+    )
 
 
 def test_given_defaults_left_out_when_parsed_then_they_are_those_of_the_format():
-    joint = parse_urdf('<robot name="a"><link name="a"/><link name="b"/><joint name="j" '
-                       'type="revolute"><parent link="a"/><child link="b"/>'
-                       '<limit effort="5" velocity="1e9"/></joint></robot>').joints['j']
+    joint = parse_urdf(
+        '<robot name="a"><link name="a"/><link name="b"/><joint name="j" '
+        'type="revolute"><parent link="a"/><child link="b"/>'
+        '<limit effort="5" velocity="1e9"/></joint></robot>'
+    ).joints['j']
     np.testing.assert_array_equal(joint.origin, np.eye(4))
     np.testing.assert_array_equal(joint.axis, [1.0, 0.0, 0.0])
     assert (joint.limits.lower, joint.limits.upper, joint.limits.effort) == (0.0, 0.0, 5.0)
@@ -80,8 +95,9 @@ def test_given_defaults_left_out_when_parsed_then_they_are_those_of_the_format()
 def test_given_an_axis_of_length_two_when_parsed_then_it_is_normalised_and_said():
     document = parse_urdf(edited(FER, f'{JOINT3}/axis', xyz='0 0 2'))
     np.testing.assert_array_equal(document.joints['fer_joint3'].axis, [0.0, 0.0, 1.0])
-    assert document.notes == ("joint 'fer_joint3' has an axis of length 2; its direction alone "
-                              'was used.',)
+    assert document.notes == (
+        "joint 'fer_joint3' has an axis of length 2; its direction alone was used.",
+    )
 
 
 def test_given_an_encoding_declaration_when_parsed_then_the_text_is_read():
@@ -89,12 +105,19 @@ def test_given_an_encoding_declaration_when_parsed_then_the_text_is_read():
     assert parse_urdf(text).root == 'base'
 
 
-@pytest.mark.parametrize(('content', 'sentence'), [
-    (None, r'arm\.urdf cannot be read: No such file or directory\.$'),
-    (b'<robot name="\xff"/>', r'arm\.urdf cannot be read: byte 13 is not UTF-8; is it a URDF\?$'),
-])
+@pytest.mark.parametrize(
+    ('content', 'sentence'),
+    [
+        (None, r'arm\.urdf cannot be read: No such file or directory\.$'),
+        (
+            b'<robot name="\xff"/>',
+            r'arm\.urdf cannot be read: byte 13 is not UTF-8; is it a URDF\?$',
+        ),
+    ],
+)
 def test_given_a_file_that_cannot_be_read_when_read_then_one_sentence_says_why(
-        tmp_path, content, sentence):
+    tmp_path, content, sentence
+):
     path = tmp_path / 'arm.urdf'
     if content is not None:
         path.write_bytes(content)

@@ -30,7 +30,8 @@ def committed(name):
 @pytest.mark.parametrize('name', sorted(FILES))
 def test_given_a_committed_file_when_generated_again_then_nothing_changes(name):
     assert committed(name).read_text(encoding='utf-8') == FILES[name], (
-        'run: franka-dynamics urdf --all urdf')
+        'run: franka-dynamics urdf --all urdf'
+    )
 
 
 @ARMS
@@ -50,7 +51,8 @@ def test_given_a_broken_urdf_when_pinocchio_loads_it_then_capfd_would_have_heard
 @ARMS
 @pytest.mark.parametrize('suffix', ['urdf', 'xml'])
 def test_given_a_committed_file_when_mujoco_loads_it_then_torques_are_those_of_the_rows(
-        arm, suffix, capfd):
+    arm, suffix, capfd
+):
     mujoco = pytest.importorskip('mujoco')
     with warnings.catch_warnings():
         warnings.simplefilter('error')
@@ -78,8 +80,10 @@ def test_given_the_home_pose_when_mujoco_looks_for_contacts_then_no_link_touches
     def touching(q):
         data.qpos[:] = q
         mujoco.mj_forward(model, data)
-        return {tuple(model.body(model.geom_bodyid[geom]).name for geom in contact.geom)
-                for contact in data.contact[:data.ncon]}
+        return {
+            tuple(model.body(model.geom_bodyid[geom]).name for geom in contact.geom)
+            for contact in data.contact[: data.ncon]
+        }
 
     home = load(arm).home
     # The base and link 1 meet at joint 1; MuJoCo excuses neighbours, but not the world.
@@ -94,8 +98,9 @@ def test_given_an_mjcf_when_loaded_then_motors_limits_and_home_are_the_described
     model = mujoco.MjModel.from_xml_path(str(committed('fr3.xml')))
     fr3 = load('fr3')
     np.testing.assert_array_equal(model.actuator_ctrlrange[:, 1], fr3.limit('effort'))
-    np.testing.assert_array_equal(model.jnt_range, np.column_stack(
-        (fr3.limit('lower'), fr3.limit('upper'))))
+    np.testing.assert_array_equal(
+        model.jnt_range, np.column_stack((fr3.limit('lower'), fr3.limit('upper')))
+    )
     np.testing.assert_allclose(model.key_qpos[0], fr3.home, rtol=0.0, atol=1e-15)
     assert [model.actuator(i).name for i in range(7)] == list(fr3.joint_names)
     np.testing.assert_array_equal(model.actuator_gainprm[:, 0], 1.0)
@@ -106,8 +111,13 @@ def test_given_a_committed_urdf_when_check_urdf_reads_it_then_it_finds_nothing(a
     tool = shutil.which('check_urdf')
     if tool is None:
         pytest.skip('check_urdf is not installed (Debian: liburdfdom-tools)')
-    result = subprocess.run([tool, str(committed(f'{arm}.urdf'))], capture_output=True, text=True,
-                            timeout=60, check=False)
+    result = subprocess.run(
+        [tool, str(committed(f'{arm}.urdf'))],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
     assert result.returncode == 0
     assert result.stderr == ''
     assert 'Successfully Parsed XML' in result.stdout
@@ -119,23 +129,27 @@ def test_given_a_committed_urdf_when_sdformat_reads_it_then_every_moving_link_is
     if tool is None:
         pytest.skip('no sdformat command line (Debian: ignition-tools and libsdformat-dev)')
     path = str(committed(f'{arm}.urdf'))
-    checked = subprocess.run([tool, 'sdf', '-k', path], capture_output=True, text=True,
-                             timeout=60, check=False)
+    checked = subprocess.run(
+        [tool, 'sdf', '-k', path], capture_output=True, text=True, timeout=60, check=False
+    )
     if 'sdf' not in checked.stdout + checked.stderr and checked.returncode == 1:
         pytest.skip('the installed ign or gz has no sdf verb (Debian: libsdformat-dev)')
     assert checked.stdout == 'Valid.\n'
     heard = [line for line in checked.stderr.splitlines() if 'libignition-tools' not in line]
     assert heard == []
-    printed = subprocess.run([tool, 'sdf', '-p', path], capture_output=True, text=True,
-                             timeout=60, check=True).stdout
-    model = ElementTree.fromstring(printed[printed.index('<sdf'):]).find('model')
+    printed = subprocess.run(
+        [tool, 'sdf', '-p', path], capture_output=True, text=True, timeout=60, check=True
+    ).stdout
+    model = ElementTree.fromstring(printed[printed.index('<sdf') :]).find('model')
     description = load(arm)
-    moving = [joint.get('name') for joint in model.findall('joint')
-              if joint.get('type') != 'fixed']
+    moving = [
+        joint.get('name') for joint in model.findall('joint') if joint.get('type') != 'fixed'
+    ]
     assert moving == list(description.joint_names)
     masses = [float(link.find('inertial/mass').text) for link in model.findall('link')]
-    np.testing.assert_allclose(masses[1:], [link.mass for link in description.links], rtol=1e-9,
-                               atol=0.0)
+    np.testing.assert_allclose(
+        masses[1:], [link.mass for link in description.links], rtol=1e-9, atol=0.0
+    )
 
 
 def test_given_shapes_when_written_then_every_moving_link_can_be_seen_and_touched():
@@ -157,9 +171,12 @@ def test_given_a_hand_and_a_prefix_when_written_then_the_hand_is_a_prefixed_link
 def test_given_a_hand_when_written_as_mjcf_then_the_last_body_carries_it():
     mujoco = pytest.importorskip('mujoco')
     model = mujoco.MjModel.from_xml_string(robot_text('fr3', 'mjcf', hand='franka_hand'))
-    np.testing.assert_allclose(model.body('fr3_link7').mass[0],
-                               load('fr3', hand='franka_hand').links[-1].mass, rtol=0.0,
-                               atol=1e-15)
+    np.testing.assert_allclose(
+        model.body('fr3_link7').mass[0],
+        load('fr3', hand='franka_hand').links[-1].mass,
+        rtol=0.0,
+        atol=1e-15,
+    )
 
 
 def test_given_the_urdf_share_folder_when_listed_then_it_lies_beside_config():

@@ -33,8 +33,9 @@ def test_given_a_generated_urdf_when_compared_then_links_come_back_in_dh_frames(
     geometry = compare_geometry(chain, description)
     assert geometry.findings == ()
     for link, expected in zip(inertias_in_dh_frames(chain, geometry), description.links):
-        np.testing.assert_allclose(link.parameters(), expected.parameters(), rtol=0.0,
-                                   atol=ROUNDING)
+        np.testing.assert_allclose(
+            link.parameters(), expected.parameters(), rtol=0.0, atol=ROUNDING
+        )
 
 
 def test_given_link_frames_off_the_dh_frames_when_compared_then_links_are_converted():
@@ -42,35 +43,63 @@ def test_given_link_frames_off_the_dh_frames_when_compared_then_links_are_conver
     text = edited(FER, origin(1), xyz='0 0 0.233')
     text = edited(text, origin(2), xyz='0 0 0.1')
     com = load('fer').links[0].center_of_mass
-    text = edited(text, "link[@name='fer_link1']/inertial/origin",
-                  xyz=f'{com[0]!r} {com[1]!r} {com[2] + 0.1!r}'.replace('np.float64(', '')
-                  .replace(')', ''))
+    text = edited(
+        text,
+        "link[@name='fer_link1']/inertial/origin",
+        xyz=f'{com[0]!r} {com[1]!r} {com[2] + 0.1!r}'.replace('np.float64(', '').replace(')', ''),
+    )
     description = load('fer')
     chain = read_chain(text, description.joint_names)
     geometry = compare_geometry(chain, description)
     assert geometry.findings == ()
-    np.testing.assert_allclose(inertias_in_dh_frames(chain, geometry)[0].parameters(),
-                               description.links[0].parameters(), rtol=0.0, atol=ROUNDING)
+    np.testing.assert_allclose(
+        inertias_in_dh_frames(chain, geometry)[0].parameters(),
+        description.links[0].parameters(),
+        rtol=0.0,
+        atol=ROUNDING,
+    )
 
 
-@pytest.mark.parametrize(('path', 'attributes', 'expected'), [
-    (origin(3), {'xyz': '0 -0.32 0'}, ('joint fer_joint3', 'd', '0.32 m', '0.316 m')),
-    (origin(4), {'xyz': '0.0825 0.01 0'}, ('joint fer_joint4', 'd', '-0.01 m', '0 m')),
-    (origin(4), {'rpy': '1.570796326794897 0 0.1'}, ('joint fer_joint3', 'theta', '0.1 rad',
-                                                     '0 rad')),
-    (origin(4), {'rpy': '1.570796326794897 0.1 0'}, ('joint fer_joint4', 'theta', '-0.1 rad',
-                                                     '0 rad')),
-    (origin(5), {'xyz': '-0.08 0.384 0'}, ('joint fer_joint5', 'a', '-0.08 m', '-0.0825 m')),
-    (origin(7), {'xyz': '0.088 0.001 0'}, ('link fer_link8', 'position in the last joint frame',
-                                           '(0, 0, 0.106) m', '(0, 0, 0.107) m')),
-    (origin(2), {'rpy': '-1.5 0 0'}, ('joint fer_joint2', 'alpha', '-1.5 rad', '-1.570796 rad')),
-    (origin(1), {'xyz': '0 0 0.3'}, ('joint fer_joint1', 'd', '0.3 m', '0.333 m')),
-    (origin(1), {'rpy': '0.01 0 0'}, ('joint fer_joint1', 'alpha', '0.01 rad', '0 rad')),
-    (origin(1), {'xyz': '0.02 0 0.333'}, ('joint fer_joint1', 'a', '0.02 m', '0 m')),
-    (origin(1), {'rpy': '0 0 0.5'}, ('joint fer_joint1', 'theta', '0.5 rad', '0 rad')),
-])
+@pytest.mark.parametrize(
+    ('path', 'attributes', 'expected'),
+    [
+        (origin(3), {'xyz': '0 -0.32 0'}, ('joint fer_joint3', 'd', '0.32 m', '0.316 m')),
+        (origin(4), {'xyz': '0.0825 0.01 0'}, ('joint fer_joint4', 'd', '-0.01 m', '0 m')),
+        (
+            origin(4),
+            {'rpy': '1.570796326794897 0 0.1'},
+            ('joint fer_joint3', 'theta', '0.1 rad', '0 rad'),
+        ),
+        (
+            origin(4),
+            {'rpy': '1.570796326794897 0.1 0'},
+            ('joint fer_joint4', 'theta', '-0.1 rad', '0 rad'),
+        ),
+        (origin(5), {'xyz': '-0.08 0.384 0'}, ('joint fer_joint5', 'a', '-0.08 m', '-0.0825 m')),
+        (
+            origin(7),
+            {'xyz': '0.088 0.001 0'},
+            (
+                'link fer_link8',
+                'position in the last joint frame',
+                '(0, 0, 0.106) m',
+                '(0, 0, 0.107) m',
+            ),
+        ),
+        (
+            origin(2),
+            {'rpy': '-1.5 0 0'},
+            ('joint fer_joint2', 'alpha', '-1.5 rad', '-1.570796 rad'),
+        ),
+        (origin(1), {'xyz': '0 0 0.3'}, ('joint fer_joint1', 'd', '0.3 m', '0.333 m')),
+        (origin(1), {'rpy': '0.01 0 0'}, ('joint fer_joint1', 'alpha', '0.01 rad', '0 rad')),
+        (origin(1), {'xyz': '0.02 0 0.333'}, ('joint fer_joint1', 'a', '0.02 m', '0 m')),
+        (origin(1), {'rpy': '0 0 0.5'}, ('joint fer_joint1', 'theta', '0.5 rad', '0 rad')),
+    ],
+)
 def test_given_one_edited_origin_when_compared_then_joint_quantity_and_numbers_are_named(
-        path, attributes, expected):
+    path, attributes, expected
+):
     findings = compare(edited(FER, path, **attributes)).findings
     first = (findings[0].place, findings[0].quantity, findings[0].found, findings[0].expected)
     assert first[0::3] == expected[0::3]
@@ -78,12 +107,19 @@ def test_given_one_edited_origin_when_compared_then_joint_quantity_and_numbers_a
     assert first[2].startswith(expected[2])
 
 
-@pytest.mark.parametrize(('joint', 'rpy', 'passes'), [
-    (4, '1.5707963 0 0', True), (4, '1.570796 0 0', True), (4, '1.5708 0 0', True),
-    (4, '1.571 0 0', False), (4, '1.57 0 0', False),
-])
+@pytest.mark.parametrize(
+    ('joint', 'rpy', 'passes'),
+    [
+        (4, '1.5707963 0 0', True),
+        (4, '1.570796 0 0', True),
+        (4, '1.5708 0 0', True),
+        (4, '1.571 0 0', False),
+        (4, '1.57 0 0', False),
+    ],
+)
 def test_given_pi_half_with_fewer_digits_when_compared_then_rounding_passes_and_1_57_does_not(
-        joint, rpy, passes):
+    joint, rpy, passes
+):
     findings = compare(edited(FER, origin(joint), rpy=rpy)).findings
     assert (findings == ()) is passes
     if not passes:
@@ -98,7 +134,8 @@ def test_given_a_reversed_axis_when_compared_then_it_is_named_as_the_cause(joint
     findings = compare(text).findings
     assert findings
     assert {finding.cause for finding in findings} == {
-        f'the <axis> of fer_joint{joint} has the wrong sign'}
+        f'the <axis> of fer_joint{joint} has the wrong sign'
+    }
 
 
 def test_given_millimetres_when_compared_then_they_are_the_likeliest_cause():
@@ -107,19 +144,24 @@ def test_given_millimetres_when_compared_then_they_are_the_likeliest_cause():
 
 
 def test_given_another_flange_when_compared_then_the_link_is_named():
-    text = edited(FER, "joint[@name='fer_link8_joint']/origin", xyz='0 0 0.1',
-                  rpy='0 0 -0.7853981633974483')
+    text = edited(
+        FER, "joint[@name='fer_link8_joint']/origin", xyz='0 0 0.1', rpy='0 0 -0.7853981633974483'
+    )
     findings = compare(text).findings
     assert [(f.place, f.quantity) for f in findings] == [
-        ('link fer_link8', 'position in the last joint frame'), ('link fer_link8', 'orientation')]
+        ('link fer_link8', 'position in the last joint frame'),
+        ('link fer_link8', 'orientation'),
+    ]
     assert (findings[0].found, findings[0].expected) == ('(0, 0, 0.1) m', '(0, 0, 0.107) m')
     assert findings[1].found == '45 deg off'
 
 
 def test_given_another_kind_of_joint_when_compared_then_it_is_named():
     text = edited(FER, "joint[@name='fer_joint3']", type='prismatic')
-    assert any(str(f).startswith('joint fer_joint3: kind is prismatic, expected revolute')
-               for f in compare(text).findings)
+    assert any(
+        str(f).startswith('joint fer_joint3: kind is prismatic, expected revolute')
+        for f in compare(text).findings
+    )
 
 
 def test_given_wrong_lengths_when_put_into_rows_then_they_are_the_urdfs():

@@ -49,14 +49,19 @@ def pinocchio_inertias(text, names):
 def assert_links_equal(chain, expected):
     for joint, inertia in zip(chain.joints, expected):
         np.testing.assert_allclose(joint.inertia.mass, inertia.mass, rtol=0.0, atol=ROUNDING)
-        np.testing.assert_allclose(joint.inertia.first_moment, inertia.mass * inertia.lever,
-                                   rtol=0.0, atol=ROUNDING)
-        np.testing.assert_allclose(joint.inertia.inertia_at_center_of_mass, inertia.inertia,
-                                   rtol=0.0, atol=ROUNDING)
+        np.testing.assert_allclose(
+            joint.inertia.first_moment, inertia.mass * inertia.lever, rtol=0.0, atol=ROUNDING
+        )
+        np.testing.assert_allclose(
+            joint.inertia.inertia_at_center_of_mass, inertia.inertia, rtol=0.0, atol=ROUNDING
+        )
 
 
-@pytest.mark.parametrize('text', [FER, with_elements(FER, HAND + CAMERA + SECOND)],
-                         ids=['bare', 'hand, camera and second arm'])
+@pytest.mark.parametrize(
+    'text',
+    [FER, with_elements(FER, HAND + CAMERA + SECOND)],
+    ids=['bare', 'hand, camera and second arm'],
+)
 def test_given_bodies_along_the_arm_when_read_then_links_are_pinocchios(text):
     assert_links_equal(read_chain(text, NAMES), pinocchio_inertias(text, NAMES))
 
@@ -70,8 +75,10 @@ def test_given_fixed_joints_in_between_when_read_then_links_are_pinocchios():
 def test_given_fingers_when_read_then_notes_say_what_is_held_and_what_is_left_out():
     chain = read_chain(with_elements(FER, HAND + SECOND), NAMES)
     assert chain.held_joints == ('finger_joint1', 'finger_joint2')
-    assert [note.split(':')[0] for note in chain.notes] == ['finger_joint1, finger_joint2',
-                                                            'other_joint1']
+    assert [note.split(':')[0] for note in chain.notes] == [
+        'finger_joint1, finger_joint2',
+        'other_joint1',
+    ]
     assert set(chain.tool_frames) == {'fer_link8', 'fer_hand', 'tcp'}
 
 
@@ -79,9 +86,12 @@ def test_given_a_held_joint_away_from_zero_when_read_then_it_stands_at_its_neare
     text = with_elements(FER, HAND)
     opened = edited(text, "joint[@name='finger_joint1']/limit", lower='0.01')
     moved = edited(text, "joint[@name='finger_joint1']/origin", xyz='0 0.01 0.0584')
-    np.testing.assert_allclose(read_chain(opened, NAMES).joints[-1].inertia.parameters(),
-                               read_chain(moved, NAMES).joints[-1].inertia.parameters(),
-                               rtol=0.0, atol=ROUNDING)
+    np.testing.assert_allclose(
+        read_chain(opened, NAMES).joints[-1].inertia.parameters(),
+        read_chain(moved, NAMES).joints[-1].inertia.parameters(),
+        rtol=0.0,
+        atol=ROUNDING,
+    )
 
 
 def test_given_tool_frames_when_read_then_the_flange_is_where_the_rows_put_it():
@@ -89,24 +99,46 @@ def test_given_tool_frames_when_read_then_the_flange_is_where_the_rows_put_it():
     pose = np.eye(4)
     for step in (*description.joint_transforms(np.zeros(7)), description.flange_transform()):
         pose = pose @ step
-    np.testing.assert_allclose(read_chain(FER, NAMES).tool_frames['fer_link8'], pose,
-                               rtol=0.0, atol=1e-15)
+    np.testing.assert_allclose(
+        read_chain(FER, NAMES).tool_frames['fer_link8'], pose, rtol=0.0, atol=1e-15
+    )
 
 
-@pytest.mark.parametrize(('text', 'names', 'sentence'), [
-    (FER, ('left_fer_joint1',), "no joint 'left_fer_joint1'; its moving joints are fer_joint1"),
-    (write_urdf(load('fer', prefix='left_')), NAMES, "under the prefix 'left_'; .*--arm-prefix"),
-    (FER, (), 'no joint names were given'),
-    (FER, NAMES[::-1], 'expected fer_joint7, .* as one chain in this order'),
-    (FER, (NAMES[0], *NAMES[2:]), 'moving joints are fer_joint2, fer_joint3'),
-    (FER, NAMES[1:], "'fer_joint2' hangs below the revolute joint 'fer_joint1'"),
-    (edited(FER, "joint[@name='fer_joint4']", type='fixed'), NAMES, "'fer_joint4' is fixed"),
-    (edited(FER, "joint[@name='fer_joint4']", type='floating'), NAMES, 'fer_joint4. is floating'),
-    (FER.replace('<axis xyz="0 0 1" />', '<axis xyz="0 0 1"/><mimic joint="fer_joint1"/>'), NAMES,
-     "'fer_joint1' mimics 'fer_joint1'"),
-    (edited(FER, "joint[@name='fer_link0_joint']", type='floating'), NAMES,
-     "hangs below the floating joint 'fer_link0_joint': the base of the arm moves"),
-])
+@pytest.mark.parametrize(
+    ('text', 'names', 'sentence'),
+    [
+        (
+            FER,
+            ('left_fer_joint1',),
+            "no joint 'left_fer_joint1'; its moving joints are fer_joint1",
+        ),
+        (
+            write_urdf(load('fer', prefix='left_')),
+            NAMES,
+            "under the prefix 'left_'; .*--arm-prefix",
+        ),
+        (FER, (), 'no joint names were given'),
+        (FER, NAMES[::-1], 'expected fer_joint7, .* as one chain in this order'),
+        (FER, (NAMES[0], *NAMES[2:]), 'moving joints are fer_joint2, fer_joint3'),
+        (FER, NAMES[1:], "'fer_joint2' hangs below the revolute joint 'fer_joint1'"),
+        (edited(FER, "joint[@name='fer_joint4']", type='fixed'), NAMES, "'fer_joint4' is fixed"),
+        (
+            edited(FER, "joint[@name='fer_joint4']", type='floating'),
+            NAMES,
+            'fer_joint4. is floating',
+        ),
+        (
+            FER.replace('<axis xyz="0 0 1" />', '<axis xyz="0 0 1"/><mimic joint="fer_joint1"/>'),
+            NAMES,
+            "'fer_joint1' mimics 'fer_joint1'",
+        ),
+        (
+            edited(FER, "joint[@name='fer_link0_joint']", type='floating'),
+            NAMES,
+            "hangs below the floating joint 'fer_link0_joint': the base of the arm moves",
+        ),
+    ],
+)
 def test_given_another_chain_when_read_then_one_sentence_says_which(text, names, sentence):
     with pytest.raises(UrdfError, match=sentence):
         read_chain(text, names)
@@ -121,5 +153,6 @@ def test_given_a_tool_link_when_written_and_read_then_it_is_the_payload_in_the_f
     bare, hand = load('fr3'), load_hand('franka_hand')
     chain = read_chain(write_urdf(bare, tool=('fr3_hand', hand)), bare.joint_names)
     expected = load('fr3', hand='franka_hand').links[-1]
-    np.testing.assert_allclose(chain.joints[-1].inertia.parameters(), expected.parameters(),
-                               rtol=0.0, atol=ROUNDING)
+    np.testing.assert_allclose(
+        chain.joints[-1].inertia.parameters(), expected.parameters(), rtol=0.0, atol=ROUNDING
+    )

@@ -12,17 +12,24 @@ def test_given_a_tree_in_any_order_when_searched_then_its_root_is_found():
     assert root_link(['d', 'c', 'b', 'a'], edges) == 'a'
 
 
-@pytest.mark.parametrize(('links', 'edges', 'sentence'), [
-    ([], [], r'has no links\.'),
-    (['a', 'b'], [('j', 'a', 'b'), ('k', 'b', 'a')], 'its joints form a loop'),
-    (['a', 'b', 'c'], [('j', 'b', 'c'), ('k', 'c', 'b')], 'the links b, c form a loop'),
-    (['a', 'b'], [], r'has 2 root links \(a, b\)'),
-    (['a'], [('j', 'a', 'b')], "joint 'j' refers to the link 'b'"),
-    (['a', 'b', 'c'], [('j', 'a', 'c'), ('k', 'b', 'c')],
-     "the link 'c' hangs on two joints, 'j' and 'k'"),
-    (['a'], [('j', 'a', 'a')], 'its joints form a loop'),
-])
+@pytest.mark.parametrize(
+    ('links', 'edges', 'sentence'),
+    [
+        ([], [], r'has no links\.'),
+        (['a', 'b'], [('j', 'a', 'b'), ('k', 'b', 'a')], 'its joints form a loop'),
+        (['a', 'b', 'c'], [('j', 'b', 'c'), ('k', 'c', 'b')], 'the links b, c form a loop'),
+        (['a', 'b'], [], r'has 2 root links \(a, b\)'),
+        (['a'], [('j', 'a', 'b')], "joint 'j' refers to the link 'b'"),
+        (
+            ['a', 'b', 'c'],
+            [('j', 'a', 'c'), ('k', 'b', 'c')],
+            "the link 'c' hangs on two joints, 'j' and 'k'",
+        ),
+        (['a'], [('j', 'a', 'a')], 'its joints form a loop'),
+    ],
+)
 def test_given_no_tree_when_searched_then_the_sentence_names_links_and_joints(
-        links, edges, sentence):
+    links, edges, sentence
+):
     with pytest.raises(TreeError, match=sentence):
         root_link(links, edges)

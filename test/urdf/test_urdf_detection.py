@@ -16,18 +16,21 @@ FR3 = write_urdf(load('fr3'))
 def two_arms():
     """Return one URDF with a left and a right FR3 on the same root."""
     left, right = (write_urdf(load('fr3', prefix=prefix)) for prefix in ('left_', 'right_'))
-    body = right[right.index('<joint name="right_fr3_link0_joint"'):]
+    body = right[right.index('<joint name="right_fr3_link0_joint"') :]
     return left.replace('</robot>', '') + body
 
 
-@pytest.mark.parametrize(('text', 'arm', 'first'), [
-    (FR3, 'fr3', 'fr3_joint1'),
-    (write_urdf(load('rpr')), 'rpr', 'rpr_joint1'),
-    (write_urdf(load('fer', prefix='a/b_')), 'fer', 'a/b_fer_joint1'),
-    (write_urdf(load('fer')).replace('fer_', 'panda_'), 'fer', 'panda_joint1'),
-    (FR3.replace('fr3_', 'fp3_'), 'fr3', 'fp3_joint1'),
-    (write_urdf(load('fr3v2')), 'fr3v2', 'fr3v2_joint1'),
-])
+@pytest.mark.parametrize(
+    ('text', 'arm', 'first'),
+    [
+        (FR3, 'fr3', 'fr3_joint1'),
+        (write_urdf(load('rpr')), 'rpr', 'rpr_joint1'),
+        (write_urdf(load('fer', prefix='a/b_')), 'fer', 'a/b_fer_joint1'),
+        (write_urdf(load('fer')).replace('fer_', 'panda_'), 'fer', 'panda_joint1'),
+        (FR3.replace('fr3_', 'fp3_'), 'fr3', 'fp3_joint1'),
+        (write_urdf(load('fr3v2')), 'fr3v2', 'fr3v2_joint1'),
+    ],
+)
 def test_given_joint_names_when_detected_then_arm_and_prefix_follow(text, arm, first):
     description, names = detect_arm(parse_urdf(text))
     assert (description.name, names[0], len(names)) == (arm, first, description.n)
@@ -35,22 +38,31 @@ def test_given_joint_names_when_detected_then_arm_and_prefix_follow(text, arm, f
 
 def test_given_two_arms_when_detected_then_the_prefix_chooses():
     document = parse_urdf(two_arms(), 'F')
-    with pytest.raises(UrdfError, match=r'more than one arm \(left_fr3_joint1 and right_fr3_joint1'
-                       r'\); say which by its prefix'):
+    with pytest.raises(
+        UrdfError,
+        match=r'more than one arm \(left_fr3_joint1 and right_fr3_joint1'
+        r'\); say which by its prefix',
+    ):
         detect_arm(document)
     assert detect_arm(document, prefix='right_')[1][0] == 'right_fr3_joint1'
 
 
 def test_given_unknown_names_when_detected_then_the_arm_must_be_said():
     document = parse_urdf(FR3.replace('fr3_joint', 'axis'), 'F')
-    with pytest.raises(UrdfError, match='holds no arm that is known by name; its moving joints '
-                       r'are axis1, .*\(--arm\)'):
+    with pytest.raises(
+        UrdfError,
+        match='holds no arm that is known by name; its moving joints '
+        r'are axis1, .*\(--arm\)',
+    ):
         detect_arm(document)
     assert detect_arm(document, arm='fr3')[1][6] == 'axis7'
 
 
 def test_given_too_short_a_chain_when_an_arm_is_asked_for_then_chains_are_listed():
     document = parse_urdf(write_urdf(load('rpr')), 'F')
-    with pytest.raises(UrdfError, match=r'has 0 chains of 7 or more moving joints, expected one\. '
-                       r'Its chains are: rpr_joint1, rpr_joint2, rpr_joint3'):
+    with pytest.raises(
+        UrdfError,
+        match=r'has 0 chains of 7 or more moving joints, expected one\. '
+        r'Its chains are: rpr_joint1, rpr_joint2, rpr_joint3',
+    ):
         detect_arm(document, arm='fer')

@@ -51,8 +51,9 @@ def test_given_rotor_inertia_when_compared_with_the_urdf_then_it_is_left_out():
 
 def test_given_unknown_limits_when_written_then_readers_still_take_the_joint():
     rpr = load('rpr')
-    free = replace(rpr, joints=tuple(
-        replace(joint, limits=type(joint.limits)()) for joint in rpr.joints))
+    free = replace(
+        rpr, joints=tuple(replace(joint, limits=type(joint.limits)()) for joint in rpr.joints)
+    )
     text = write_urdf(free)
     kinds = [joint.get('type') for joint in ElementTree.fromstring(text).findall('joint')]
     assert [kind for kind in kinds if kind != 'fixed'] == ['continuous', 'prismatic', 'continuous']
@@ -66,7 +67,10 @@ def test_given_joint_names_when_links_are_named_then_frankas_pattern_is_kept():
     assert link_names(load('fr3', prefix='left_').joint_names).moving[0] == 'left_fr3_link1'
     names = link_names(('shoulder', 'elbow'))
     assert (names.base, names.moving, names.flange) == (
-        'base_link', ('shoulder_link', 'elbow_link'), 'flange')
+        'base_link',
+        ('shoulder_link', 'elbow_link'),
+        'flange',
+    )
 
 
 def test_given_a_set_that_is_not_physical_when_written_then_it_is_refused():
@@ -77,13 +81,20 @@ def test_given_a_set_that_is_not_physical_when_written_then_it_is_refused():
 def test_given_numbers_when_written_then_they_are_the_published_ones():
     robot = ElementTree.fromstring(write_urdf(load('fer')))
     inertia = robot.find("link[@name='fer_link6']/inertial/inertia").attrib
-    assert inertia == {'ixx': '0.001964', 'ixy': '0.000109', 'ixz': '-0.001158',
-                       'iyy': '0.004354', 'iyz': '0.000341', 'izz': '0.005433'}
+    assert inertia == {
+        'ixx': '0.001964',
+        'ixy': '0.000109',
+        'ixz': '-0.001158',
+        'iyy': '0.004354',
+        'iyz': '0.000341',
+        'izz': '0.005433',
+    }
 
 
 def test_given_a_tool_when_written_then_it_is_a_link_fixed_to_the_flange():
     robot = ElementTree.fromstring(
-        write_urdf(load('fr3'), tool=('fr3_hand', load_hand('franka_hand'))))
+        write_urdf(load('fr3'), tool=('fr3_hand', load_hand('franka_hand')))
+    )
     joint = robot.find("joint[@name='fr3_hand_joint']")
     assert joint.find('parent').get('link') == 'fr3_link8'
     assert joint.get('type') == 'fixed'

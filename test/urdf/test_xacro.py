@@ -15,8 +15,12 @@ from franka_dynamics.urdf.xacro_writer import physical_sets, SHIPPED
 
 xacro = pytest.importorskip('xacro')
 ROUNDING = 1e-14  # kg m^2
-COMBINATIONS = [(arm, inertial_set, hand) for arm in SHIPPED for inertial_set in physical_sets(arm)
-                for hand in ('none', *(available_hands() if arm != 'rpr' else ()))]
+COMBINATIONS = [
+    (arm, inertial_set, hand)
+    for arm in SHIPPED
+    for inertial_set in physical_sets(arm)
+    for hand in ('none', *(available_hands() if arm != 'rpr' else ()))
+]
 
 
 def expanded(**arguments):
@@ -26,7 +30,8 @@ def expanded(**arguments):
 
 @pytest.mark.parametrize(('arm', 'inertial_set', 'hand'), COMBINATIONS)
 def test_given_arm_set_and_hand_when_expanded_then_links_are_the_described_ones(
-        arm, inertial_set, hand):
+    arm, inertial_set, hand
+):
     text = expanded(robot_type=arm, inertial_set=inertial_set, hand=hand, arm_prefix='p_')
     expected = load(arm, inertial_set, hand=hand, prefix='p_')
     chain = read_chain(text, expected.joint_names)
@@ -42,12 +47,16 @@ def test_given_no_argument_when_expanded_then_it_is_a_fer_with_its_default_set()
     assert chain.joints[2].inertia.mass == load('fer').links[2].mass
 
 
-@pytest.mark.parametrize(('arguments', 'sentence'), [
-    ({'inertial_set': 'franka_description'}, 'inertial_set of fer must be one of gaz2019'),
-    ({'hand': 'claw'}, 'hand must be one of franka_hand, '),
-])
+@pytest.mark.parametrize(
+    ('arguments', 'sentence'),
+    [
+        ({'inertial_set': 'franka_description'}, 'inertial_set of fer must be one of gaz2019'),
+        ({'hand': 'claw'}, 'hand must be one of franka_hand, '),
+    ],
+)
 def test_given_an_unphysical_set_or_unknown_hand_when_expanded_then_xacro_stops(
-        arguments, sentence, capsys):
+    arguments, sentence, capsys
+):
     with pytest.raises((SystemExit, xacro.XacroException)) as raised:
         expanded(robot_type='fer', **arguments)
     assert sentence in capsys.readouterr().err + str(raised.value)
@@ -56,9 +65,12 @@ def test_given_an_unphysical_set_or_unknown_hand_when_expanded_then_xacro_stops(
 def test_given_meshes_when_expanded_then_links_refer_to_them_instead_of_shapes():
     folder = 'package://franka_description/meshes/robot_arms/fr3'
     link = ElementTree.fromstring(expanded(robot_type='fr3', meshes=folder)).find(
-        "link[@name='fr3_link3']")
+        "link[@name='fr3_link3']"
+    )
     assert [mesh.get('filename') for mesh in link.iter('mesh')] == [
-        f'{folder}/visual/link3.dae', f'{folder}/collision/link3.stl']
+        f'{folder}/visual/link3.dae',
+        f'{folder}/collision/link3.stl',
+    ]
     assert link.find('.//cylinder') is None
 
 
@@ -70,24 +82,36 @@ def test_given_a_world_and_a_mount_when_expanded_then_the_base_stands_there():
 
 
 def test_given_ros2_control_when_expanded_then_each_joint_has_effort_and_initial_values():
-    robot = ElementTree.fromstring(expanded(
-        robot_type='rpr', ros2_control='gz_ros2_control/GazeboSimSystem', controllers='/c.yaml',
-        initial_positions='0.1 0.2 0.3', initial_efforts='1 2 3'))
+    robot = ElementTree.fromstring(
+        expanded(
+            robot_type='rpr',
+            ros2_control='gz_ros2_control/GazeboSimSystem',
+            controllers='/c.yaml',
+            initial_positions='0.1 0.2 0.3',
+            initial_efforts='1 2 3',
+        )
+    )
     system = robot.find('ros2_control')
     assert system.find('hardware/plugin').text == 'gz_ros2_control/GazeboSimSystem'
     joints = system.findall('joint')
     assert [joint.get('name') for joint in joints] == list(load('rpr').joint_names)
-    values = {state.get('name'): state.findtext('param[@name="initial_value"]')
-              for state in joints[1].findall('state_interface')}
+    values = {
+        state.get('name'): state.findtext('param[@name="initial_value"]')
+        for state in joints[1].findall('state_interface')
+    }
     assert values == {'position': '0.2', 'velocity': None, 'effort': '2'}
     assert joints[1].find('command_interface').get('name') == 'effort'
     plugin = robot.find('gazebo/plugin')
     assert (plugin.get('filename'), plugin.get('name'), plugin.findtext('parameters')) == (
-        'gz_ros2_control-system', 'gz_ros2_control::GazeboSimROS2ControlPlugin', '/c.yaml')
+        'gz_ros2_control-system',
+        'gz_ros2_control::GazeboSimROS2ControlPlugin',
+        '/c.yaml',
+    )
 
 
 def test_given_another_ros2_control_system_when_expanded_then_gazebo_is_left_out():
-    robot = ElementTree.fromstring(expanded(
-        robot_type='fr3', ros2_control='mock_components/GenericSystem'))
+    robot = ElementTree.fromstring(
+        expanded(robot_type='fr3', ros2_control='mock_components/GenericSystem')
+    )
     assert robot.find('gazebo') is None
     assert len(robot.findall('ros2_control/joint')) == 7

@@ -34,10 +34,16 @@ def with_elements(text, xml):
     return text.replace('</robot>', f'{xml}</robot>')
 
 
-def inertial(mass=1.0, xyz='0.01 0.02 0.03', rpy='0.1 -0.2 0.3',
-             inertia='ixx="0.02" ixy="0.001" ixz="-0.002" iyy="0.03" iyz="0.003" izz="0.04"'):
-    return (f'<inertial><origin xyz="{xyz}" rpy="{rpy}"/><mass value="{mass}"/>'
-            f'<inertia {inertia}/></inertial>')
+def inertial(
+    mass=1.0,
+    xyz='0.01 0.02 0.03',
+    rpy='0.1 -0.2 0.3',
+    inertia='ixx="0.02" ixy="0.001" ixz="-0.002" iyy="0.03" iyz="0.003" izz="0.04"',
+):
+    return (
+        f'<inertial><origin xyz="{xyz}" rpy="{rpy}"/><mass value="{mass}"/>'
+        f'<inertia {inertia}/></inertial>'
+    )
 
 
 def numbers(values):
@@ -50,10 +56,12 @@ def random_chain(rng, kinds, *, fixed_between=True):
     parent = 'link0'
     for i, kind in enumerate(kinds, start=1):
         if fixed_between and i % 2 == 0:
-            parts.append(f'<link name="bracket{i}">{inertial(0.3)}</link>'
-                         f'<joint name="fixed{i}" type="fixed"><parent link="{parent}"/>'
-                         f'<child link="bracket{i}"/><origin xyz="{numbers(rng.normal(size=3))}" '
-                         f'rpy="{numbers(rng.uniform(-3, 3, 3))}"/></joint>')
+            parts.append(
+                f'<link name="bracket{i}">{inertial(0.3)}</link>'
+                f'<joint name="fixed{i}" type="fixed"><parent link="{parent}"/>'
+                f'<child link="bracket{i}"/><origin xyz="{numbers(rng.normal(size=3))}" '
+                f'rpy="{numbers(rng.uniform(-3, 3, 3))}"/></joint>'
+            )
             parent = f'bracket{i}'
         axis = rng.normal(size=3)
         parts.append(
@@ -62,6 +70,7 @@ def random_chain(rng, kinds, *, fixed_between=True):
             f'<child link="link{i}"/><origin xyz="{numbers(rng.normal(size=3))}" '
             f'rpy="{numbers(rng.uniform(-3, 3, 3))}"/>'
             f'<axis xyz="{numbers(axis / np.linalg.norm(axis))}"/>'
-            '<limit lower="-2" upper="2" effort="10" velocity="3"/></joint>')
+            '<limit lower="-2" upper="2" effort="10" velocity="3"/></joint>'
+        )
         parent = f'link{i}'
     return ''.join(parts) + '</robot>'

@@ -51,7 +51,8 @@ def test_given_an_arm_when_compared_then_the_figures_are_the_largest_differences
 @pytest.mark.parametrize('altered', list(FORMULATIONS))
 @pytest.mark.parametrize('link', [1, 4, 7])
 def test_given_one_formulation_of_another_mass_when_compared_then_it_and_the_link_are_named(
-        altered, link):
+    altered, link
+):
     arm = load('fer')
     links = list(arm.links)
     links[link - 1] = replace(links[link - 1], mass=links[link - 1].mass + 1e-6)
@@ -62,7 +63,8 @@ def test_given_one_formulation_of_another_mass_when_compared_then_it_and_the_lin
     assert len(agreement.findings) == 1
     assert agreement.findings[0].startswith(
         f'{altered}: frames and twists agree; the first link from the tip whose wrench differs '
-        f'is link {link}, by ')
+        f'is link {link}, by '
+    )
 
 
 def test_given_a_formulation_that_assembles_wrongly_when_compared_then_its_links_are_cleared():
@@ -71,11 +73,11 @@ def test_given_a_formulation_that_assembles_wrongly_when_compared_then_its_links
             return np.swapaxes(super().coriolis_matrix(q, dq), -1, -2)
 
     arm = load('fr3')
-    agreement = compare_formulations(arm, count=10, models={
-        **build(arm), 'Lagrange': Faulty(arm)})
+    agreement = compare_formulations(arm, count=10, models={**build(arm), 'Lagrange': Faulty(arm)})
     assert agreement.findings == (
         'Lagrange: frames, twists and wrenches of all links agree; the difference arises where '
-        'it assembles coriolis_matrix, coriolis, inverse_dynamics, forward_dynamics.',)
+        'it assembles coriolis_matrix, coriolis, inverse_dynamics, forward_dynamics.',
+    )
 
 
 def test_given_a_formulation_that_returns_nan_when_compared_then_it_fails_and_is_named():
@@ -106,8 +108,11 @@ def test_given_no_formulation_that_has_a_number_when_compared_then_it_fails():
 def test_given_only_two_that_differ_when_compared_then_neither_is_the_culprit_alone():
     arm = load('fer')
     other = arm.map_links(lambda link: replace(link, mass=1.1 * link.mass))
-    agreement = compare_formulations(arm, count=5, models={
-        'Pinocchio': PinocchioModel(arm), 'Newton-Euler': NewtonEulerModel(other)})
+    agreement = compare_formulations(
+        arm,
+        count=5,
+        models={'Pinocchio': PinocchioModel(arm), 'Newton-Euler': NewtonEulerModel(other)},
+    )
     assert not agreement.passed
     assert agreement.findings[-1].startswith('More than one formulation departs')
 
@@ -135,5 +140,7 @@ def test_given_a_wrong_wrench_behind_right_torques_when_compared_then_it_fails_a
     assert agreement.largest <= AGREEMENT
     assert not agreement.passed
     (finding,) = agreement.findings
-    assert finding.startswith('Lagrange: frames and twists agree; the first link from the tip '
-                              'whose wrench differs is link 5, by ')
+    assert finding.startswith(
+        'Lagrange: frames and twists agree; the first link from the tip '
+        'whose wrench differs is link 5, by '
+    )

@@ -50,16 +50,22 @@ def plant(rng, arm):
         tensor[row, column] += 0.001 * size
         tensor[column, row] = tensor[row, column]
         what = f'inertia {TENSOR_ORDER[place]} about the centre of mass'
-    return (with_link(arm, joint, LinkInertia.from_center_of_mass(mass, center, tensor)), GRAVITY,
-            name, what)
+    return (
+        with_link(arm, joint, LinkInertia.from_center_of_mass(mass, center, tensor)),
+        GRAVITY,
+        name,
+        what,
+    )
 
 
 def torque_change(arm, other, gravity, seed):
     """Return the largest change of a torque, by Pinocchio."""
     states = sample_states(arm, STATES, seed)
     here, there = PinocchioModel(arm), PinocchioModel(other, gravity)
-    return max(np.abs(here.inverse_dynamics(*state) - there.inverse_dynamics(*state)).max()
-               for state in zip(*states))
+    return max(
+        np.abs(here.inverse_dynamics(*state) - there.inverse_dynamics(*state)).max()
+        for state in zip(*states)
+    )
 
 
 @pytest.mark.parametrize('arm', ['fer', 'fr3'])
@@ -92,7 +98,9 @@ def test_given_two_faults_when_compared_then_the_larger_effect_comes_first():
     faulty = with_row_shifted(with_joint_reversed(arm, 4), 1, d=0.02)
     found = compare_descriptions(arm, faulty)
     assert {(one.place, one.parameter) for one in found} == {
-        ('fer_joint2', 'd'), ('fer_joint5', 'joint sign')}
+        ('fer_joint2', 'd'),
+        ('fer_joint5', 'joint sign'),
+    }
     assert found[0].torque_effect > found[1].torque_effect > 0.0
 
 
@@ -101,7 +109,8 @@ def test_given_a_table_about_the_frame_origin_when_one_number_is_wrong_then_it_a
     link = arm.links[2]
     moment = link.first_moment + (0.0, 0.01, 0.0)
     found = compare_descriptions(
-        arm, with_link(arm, 2, LinkInertia(link.mass, moment, link.inertia)))
+        arm, with_link(arm, 2, LinkInertia(link.mass, moment, link.inertia))
+    )
     assert [one.parameter for one in found] == ['first moment y']
 
 
@@ -111,11 +120,15 @@ def test_given_a_fault_when_its_effect_is_measured_then_it_is_the_torque_that_ch
     (found,) = compare_descriptions(arm, faulty, seed=9)
     states = sample_states(arm, 200, 9)
     here, there = PinocchioModel(arm), PinocchioModel(faulty)
-    expected = max(np.abs(here.inverse_dynamics(*state) - there.inverse_dynamics(*state)).max()
-                   for state in zip(*states))
+    expected = max(
+        np.abs(here.inverse_dynamics(*state) - there.inverse_dynamics(*state)).max()
+        for state in zip(*states)
+    )
     np.testing.assert_allclose(found.torque_effect, expected, rtol=0.0, atol=1e-11)
-    assert str(found) == (f'fer_joint4: a is 0.0825 here and 0.0925 there [m]; torque changes by '
-                          f'up to {expected:.3g} N m.')
+    assert str(found) == (
+        f'fer_joint4: a is 0.0825 here and 0.0925 there [m]; torque changes by '
+        f'up to {expected:.3g} N m.'
+    )
 
 
 def test_given_one_arm_in_two_conventions_when_compared_then_nothing_is_named():
@@ -129,17 +142,30 @@ def test_given_an_angle_a_whole_turn_off_when_compared_then_it_is_the_same():
     assert compare_descriptions(arm, with_row_shifted(arm, 2, alpha=2.0 * np.pi)) == ()
 
 
-@pytest.mark.parametrize(('change', 'place', 'parameter', 'effect'), [
-    (lambda joint: {'limits': replace(joint.limits, upper=1.0)}, 'fer_joint3', 'limit upper',
-     False),
-    (lambda joint: {'limits': replace(joint.limits, jerk=1.0)}, 'fer_joint3', 'limit jerk',
-     False),
-    (lambda joint: {'rotor_inertia': 0.2}, 'fer_joint3', 'rotor inertia', True),
-    (lambda joint: {'kind': JointKind.PRISMATIC}, 'fer_joint3', 'kind', True)])
+@pytest.mark.parametrize(
+    ('change', 'place', 'parameter', 'effect'),
+    [
+        (
+            lambda joint: {'limits': replace(joint.limits, upper=1.0)},
+            'fer_joint3',
+            'limit upper',
+            False,
+        ),
+        (
+            lambda joint: {'limits': replace(joint.limits, jerk=1.0)},
+            'fer_joint3',
+            'limit jerk',
+            False,
+        ),
+        (lambda joint: {'rotor_inertia': 0.2}, 'fer_joint3', 'rotor inertia', True),
+        (lambda joint: {'kind': JointKind.PRISMATIC}, 'fer_joint3', 'kind', True),
+    ],
+)
 def test_given_another_joint_when_compared_then_it_is_named(change, place, parameter, effect):
     arm = load('fer')
-    joints = tuple(replace(joint, **change(joint)) if i == 2 else joint
-                   for i, joint in enumerate(arm.joints))
+    joints = tuple(
+        replace(joint, **change(joint)) if i == 2 else joint for i, joint in enumerate(arm.joints)
+    )
     (found,) = compare_descriptions(arm, replace(arm, joints=joints))
     assert (found.place, found.parameter, found.has_effect) == (place, parameter, effect)
 
@@ -147,12 +173,17 @@ def test_given_another_joint_when_compared_then_it_is_named(change, place, param
 def test_given_another_mounting_when_compared_then_only_the_tilt_has_an_effect():
     arm = load('fer')
     base = np.eye(4)
-    base[:3, :3] = [[1.0, 0.0, 0.0], [0.0, np.cos(0.3), -np.sin(0.3)],
-                    [0.0, np.sin(0.3), np.cos(0.3)]]
+    base[:3, :3] = [
+        [1.0, 0.0, 0.0],
+        [0.0, np.cos(0.3), -np.sin(0.3)],
+        [0.0, np.sin(0.3), np.cos(0.3)],
+    ]
     base[:3, 3] = 0.0, 0.5, 0.0
     found = compare_descriptions(arm, replace(arm, base=base))
     assert [(one.place, one.parameter, one.has_effect) for one in found] == [
-        ('base', 'roll', True), ('base', 'position y', False)]
+        ('base', 'roll', True),
+        ('base', 'position y', False),
+    ]
 
 
 @pytest.mark.parametrize('first', ['fer', 'standard'])
@@ -178,9 +209,11 @@ def test_given_all_differences_at_once_then_the_torque_is_the_others(first):
     together = effect_together(arm, found)
     start = arm if first == 'fer' else in_modified_convention(arm)
     states = sample_states(start, 200, 0)
-    torques = [np.array([PinocchioModel(one, g).inverse_dynamics(*rows) for rows in zip(*states)])
-               + (0.0 if one.friction is None else one.friction.torque(states.dq))
-               for one, g in ((start, GRAVITY), (other, gravity))]
+    torques = [
+        np.array([PinocchioModel(one, g).inverse_dynamics(*rows) for rows in zip(*states)])
+        + (0.0 if one.friction is None else one.friction.torque(states.dq))
+        for one, g in ((start, GRAVITY), (other, gravity))
+    ]
     apart = np.abs(torques[1] - torques[0]).max(axis=0)
     np.testing.assert_allclose(together.largest, apart.max(), rtol=1e-6, atol=0.0)
     assert together.joint == start.joint_names[int(apart.argmax())]
@@ -199,7 +232,10 @@ def test_given_another_friction_when_compared_then_its_joint_and_field_are_named
     other = replace(arm, friction=replace(arm.friction, amplitude=amplitude))
     (found,) = compare_descriptions(arm, other)
     assert (found.place, found.parameter, found.has_effect) == (
-        'fer_joint6', 'friction amplitude', True)
+        'fer_joint6',
+        'friction amplitude',
+        True,
+    )
 
 
 def test_given_no_friction_or_another_model_when_compared_then_the_model_is_named():
@@ -208,24 +244,27 @@ def test_given_no_friction_or_another_model_when_compared_then_the_model_is_name
     for friction in (None, rubbed):
         (found,) = compare_descriptions(arm, replace(arm, friction=friction))
         assert (found.place, found.parameter) == ('arm', 'friction model')
-    (width,) = compare_descriptions(replace(arm, friction=rubbed),
-                                    replace(arm, friction=replace(rubbed, width=0.1)))
+    (width,) = compare_descriptions(
+        replace(arm, friction=rubbed), replace(arm, friction=replace(rubbed, width=0.1))
+    )
     assert (width.place, width.parameter, width.has_effect) == ('arm', 'friction width', False)
 
 
 def test_given_a_limit_that_only_one_states_when_compared_then_it_is_named():
     arm = load('fer')
     limits = replace(arm.joints[2].limits, velocity_offset=0.5, velocity_deceleration=6.0)
-    joints = tuple(replace(joint, limits=limits) if i == 2 else joint
-                   for i, joint in enumerate(arm.joints))
+    joints = tuple(
+        replace(joint, limits=limits) if i == 2 else joint for i, joint in enumerate(arm.joints)
+    )
     found = compare_descriptions(arm, replace(arm, joints=joints))
     assert [(one.place, one.parameter) for one in found] == [
-        ('fer_joint3', 'limit velocity_offset'), ('fer_joint3', 'limit velocity_deceleration')]
+        ('fer_joint3', 'limit velocity_offset'),
+        ('fer_joint3', 'limit velocity_deceleration'),
+    ]
 
 
 def test_given_arms_of_unequal_length_when_compared_then_both_lengths_are_named():
     arm = load('fer')
-    shorter = replace(arm, joints=arm.joints[:6], links=arm.links[:6], home=None,
-                      friction=None)
+    shorter = replace(arm, joints=arm.joints[:6], links=arm.links[:6], home=None, friction=None)
     with pytest.raises(DescriptionError, match=r'has 7 joints and .* has 6'):
         compare_descriptions(arm, shorter)

@@ -32,12 +32,24 @@ def test_given_any_arm_with_any_hand_when_crosschecked_then_it_passes(arm, hand)
     crosscheck(load(arm, hand=hand), count=50).require()
 
 
-@pytest.mark.parametrize(('quantity', 'change'), [
-    ('frames', lambda arm: replace(arm, flange=replace(arm.flange, d=0.108))),
-    ('mass_matrix', lambda arm: replace(arm, joints=(
-        replace(arm.joints[0], rotor_inertia=1e-9), *arm.joints[1:]))),
-    ('gravity', lambda arm: arm.map_links(
-        lambda link: replace(link, first_moment=link.first_moment + 1e-9)))])
+@pytest.mark.parametrize(
+    ('quantity', 'change'),
+    [
+        ('frames', lambda arm: replace(arm, flange=replace(arm.flange, d=0.108))),
+        (
+            'mass_matrix',
+            lambda arm: replace(
+                arm, joints=(replace(arm.joints[0], rotor_inertia=1e-9), *arm.joints[1:])
+            ),
+        ),
+        (
+            'gravity',
+            lambda arm: arm.map_links(
+                lambda link: replace(link, first_moment=link.first_moment + 1e-9)
+            ),
+        ),
+    ],
+)
 def test_given_two_arms_that_differ_when_compared_then_the_quantity_shows_it(quantity, change):
     arm = load('fer')
     states = sample_states(arm, 20, 5)
@@ -64,8 +76,11 @@ def report(**differences):
 def test_given_a_mismatch_when_required_then_the_worst_quantity_and_its_size_are_named():
     failed = report(gravity=1e-3, coriolis=2e-2, frames=1e-16)
     assert not failed.passed
-    with pytest.raises(CrosscheckError, match=r'fer \(gaz2019, hand none\) differ by 0.02 in '
-                                              r'coriolis \(tolerance 1e-12, 300 states\)'):
+    with pytest.raises(
+        CrosscheckError,
+        match=r'fer \(gaz2019, hand none\) differ by 0.02 in '
+        r'coriolis \(tolerance 1e-12, 300 states\)',
+    ):
         failed.require()
 
 

@@ -39,7 +39,8 @@ def hold(model, reference_arm):
 @every_link
 @pytest.mark.parametrize('change', [{'a': 1e-6}, {'alpha': 1e-6}, {'d': 1e-6}, {'theta': 1e-6}])
 def test_given_a_wrong_row_when_held_against_the_right_one_then_its_frame_is_named(
-        formulation, link, change):
+    formulation, link, change
+):
     arm = load('fer')
     verdict = hold(formulation(with_row_shifted(arm, link - 1, **change)), arm)
     assert (verdict.link, verdict.frame_link) == (link, link)
@@ -52,11 +53,18 @@ UNFELT_AT_LINK_1 = (3, 4, 5, 7)
 
 
 @every_formulation
-@pytest.mark.parametrize(('link', 'parameter'), [
-    (link, parameter) for link in range(1, 8) for parameter in range(10)
-    if link > 1 or parameter not in UNFELT_AT_LINK_1])
+@pytest.mark.parametrize(
+    ('link', 'parameter'),
+    [
+        (link, parameter)
+        for link in range(1, 8)
+        for parameter in range(10)
+        if link > 1 or parameter not in UNFELT_AT_LINK_1
+    ],
+)
 def test_given_a_wrong_inertial_parameter_when_held_then_the_first_wrench_is_named(
-        formulation, link, parameter):
+    formulation, link, parameter
+):
     arm = load('fr3')
     verdict = hold(formulation(with_link(arm, link, 1e-6 * np.eye(10)[parameter])), arm)
     assert verdict.frame_link is None
@@ -77,7 +85,7 @@ def test_given_twists_that_go_wrong_at_a_link_when_held_then_the_twist_is_named(
     class Faulty(NewtonEulerModel):
         def link_twists(self, q, dq):
             twists = super().link_twists(q, dq)
-            twists[..., link - 1:, :3] += 1e-6
+            twists[..., link - 1 :, :3] += 1e-6
             return twists
 
     arm = load('fer')

@@ -54,8 +54,9 @@ def planted(name):
     return arm, with_link(arm, 2, faulty), GRAVITY, what, value
 
 
-@pytest.mark.parametrize('name', ['gravity', 'sign', 'a', 'd', 'alpha', 'theta', 'mass', 'center',
-                                  'tensor'])
+@pytest.mark.parametrize(
+    'name', ['gravity', 'sign', 'a', 'd', 'alpha', 'theta', 'mass', 'center', 'tensor']
+)
 def test_given_one_fault_in_a_black_box_when_asked_then_it_heads_the_suspects(name):
     arm, faulty, gravity, what, value = planted(name)
     states = sample_states(arm, STATES, 1)
@@ -79,8 +80,10 @@ def test_given_a_franka_arm_with_a_heavier_wrist_when_asked_then_both_doubles_ar
     faulty = with_link(arm, 4, LinkInertia(2.0, link.first_moment, link.inertia))
     verdict = search_faults(arm, states, black_box(faulty, states))
     ending = 'mass of a table about the frame origin'
-    assert {one.name for one in verdict.suspects[:2]} == {f'fer_joint5: {ending}',
-                                                          f'fer_joint6: {ending}'}
+    assert {one.name for one in verdict.suspects[:2]} == {
+        f'fer_joint5: {ending}',
+        f'fer_joint6: {ending}',
+    }
     five = next(one for one in verdict.suspects[:2] if one.place == 'fer_joint5')
     np.testing.assert_allclose(five.fitted, 2.0, rtol=VALUE_RTOL, atol=0.0)
     assert five.alike == (f'fer_joint6: {ending}',)
@@ -124,8 +127,9 @@ def test_given_a_suspect_when_printed_then_the_sentence_holds_value_share_and_do
 def test_given_a_progress_callback_when_asked_then_it_hears_of_every_felt_parameter():
     arm, faulty, gravity, _, _ = planted('gravity')
     states, calls = sample_states(arm, 3, 1), []
-    verdict = search_faults(arm, states, black_box(faulty, states, gravity),
-                       progress=lambda: calls.append(1))
+    verdict = search_faults(
+        arm, states, black_box(faulty, states, gravity), progress=lambda: calls.append(1)
+    )
     assert len(calls) == verdict.parameters - len(verdict.unidentifiable)
 
 

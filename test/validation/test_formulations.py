@@ -30,15 +30,29 @@ STATES = 10
 OWN = (NewtonEulerModel, ExponentialsModel, LagrangianModel)
 # How many of (q, dq, ddq) each quantity takes. Pinocchio's C is made of Christoffel symbols too.
 QUANTITIES = {
-    'frames': 1, 'jacobian': 1, 'center_of_mass': 1, 'potential_energy': 1, 'mass_matrix': 1,
-    'gravity': 1, 'link_twists': 2, 'kinetic_energy': 2, 'coriolis': 2, 'coriolis_matrix': 2,
-    'nonlinear_effects': 2, 'inverse_dynamics': 3, 'joint_wrenches': 3,
+    'frames': 1,
+    'jacobian': 1,
+    'center_of_mass': 1,
+    'potential_energy': 1,
+    'mass_matrix': 1,
+    'gravity': 1,
+    'link_twists': 2,
+    'kinetic_energy': 2,
+    'coriolis': 2,
+    'coriolis_matrix': 2,
+    'nonlinear_effects': 2,
+    'inverse_dynamics': 3,
+    'joint_wrenches': 3,
 }
 
 
 def assert_agreement(actual, expected):
-    np.testing.assert_allclose((actual - expected) / np.maximum(1.0, np.abs(expected)),
-                               np.zeros_like(expected), rtol=0.0, atol=AGREEMENT)
+    np.testing.assert_allclose(
+        (actual - expected) / np.maximum(1.0, np.abs(expected)),
+        np.zeros_like(expected),
+        rtol=0.0,
+        atol=AGREEMENT,
+    )
 
 
 def one_by_one(model, quantity, *arguments, **keywords):
@@ -68,7 +82,8 @@ def test_given_any_arm_when_formulated_on_its_own_then_pinocchio_agrees(own, see
 @given(seed=st.integers(0, 2**32 - 1))
 @settings(max_examples=15, derandomize=True, deadline=None)
 def test_given_any_arm_when_any_frame_moves_then_the_jacobians_are_the_same(
-        own, reference_frame, seed):
+    own, reference_frame, seed
+):
     arm, gravity, states = random_case(seed)
     backend, model = PinocchioModel(arm, gravity), own(arm, gravity)
     for frame in (*range(1, arm.n + 2), FLANGE):
@@ -86,10 +101,12 @@ def assert_same_acceleration(model, backend, states, wrench=None):
     mass = one_by_one(backend, 'mass_matrix', states.q)
     actual = model.forward_dynamics(states.q, states.dq, tau, wrench=wrench)
     expected = one_by_one(backend, 'forward_dynamics', states.q, states.dq, tau, wrench=wrench)
-    assert_agreement(np.einsum('sij,sj->si', mass, actual),
-                     np.einsum('sij,sj->si', mass, expected))
-    assert_agreement(np.einsum('sij,sj->si', mass, actual),
-                     np.einsum('sij,sj->si', mass, states.ddq))
+    assert_agreement(
+        np.einsum('sij,sj->si', mass, actual), np.einsum('sij,sj->si', mass, expected)
+    )
+    assert_agreement(
+        np.einsum('sij,sj->si', mass, actual), np.einsum('sij,sj->si', mass, states.ddq)
+    )
 
 
 @pytest.mark.parametrize('own', OWN)
@@ -115,11 +132,20 @@ def test_given_a_wrench_on_the_flange_when_asked_then_every_formulation_feels_it
 
 @pytest.mark.parametrize('own', OWN)
 @pytest.mark.parametrize('base_tilt', [0.0, 0.7])
-@pytest.mark.parametrize(('arm', 'hand'), [
-    ('fer', 'none'), ('fer', 'franka_hand'), ('fr3', 'none'), ('fr3', 'franka_hand'),
-    ('rpr', 'none'), ('scemi', 'none')])
+@pytest.mark.parametrize(
+    ('arm', 'hand'),
+    [
+        ('fer', 'none'),
+        ('fer', 'franka_hand'),
+        ('fr3', 'none'),
+        ('fr3', 'franka_hand'),
+        ('rpr', 'none'),
+        ('scemi', 'none'),
+    ],
+)
 def test_given_a_shipped_arm_when_formulated_on_its_own_then_pinocchio_agrees(
-        own, arm, hand, base_tilt):
+    own, arm, hand, base_tilt
+):
     base = np.eye(4)
     base[:3, :3] = rpy(base_tilt, -0.5 * base_tilt, 0.0)
     description = replace(load(arm, hand=hand), base=base)
@@ -133,7 +159,8 @@ def test_given_a_shipped_arm_when_formulated_on_its_own_then_pinocchio_agrees(
 
 @pytest.mark.parametrize('convention', list(Convention))
 def test_given_a_wrong_dh_matrix_when_poses_are_computed_then_two_formulations_do_not_share_it(
-        convention, monkeypatch):
+    convention, monkeypatch
+):
     # Rows enter the exponentials and Lagrange by other ways than the DH matrix.
     arm = random_arm(np.random.default_rng(2), joints=5, convention=convention)
     q = sample_states(arm, 1, 2).q[0]
@@ -144,20 +171,28 @@ def test_given_a_wrong_dh_matrix_when_poses_are_computed_then_two_formulations_d
         matrix = transform(self, *arguments, **keywords)
         matrix[..., 1, 3] *= -1.0
         return matrix
+
     monkeypatch.setattr(DHRow, 'transform', wrong)
-    changed = {model for model, frames in right.items()
-               if np.abs(model(arm).frames(q) - frames).max() > 1e-3}
+    changed = {
+        model
+        for model, frames in right.items()
+        if np.abs(model(arm).frames(q) - frames).max() > 1e-3
+    }
     assert changed == {NewtonEulerModel, PinocchioModel}
 
 
 def test_given_a_wrong_center_of_mass_when_computed_then_one_formulation_does_not_share_it(
-        monkeypatch):
+    monkeypatch,
+):
     # Newton-Euler takes first moments as they are; the others divide by the mass.
     arm = load('fer')
     q = arm.home
     right = NewtonEulerModel(arm).gravity(q)
-    monkeypatch.setattr(type(arm.links[0]), 'center_of_mass', property(
-        lambda link: 1.1 * link.first_moment / link.mass))
+    monkeypatch.setattr(
+        type(arm.links[0]),
+        'center_of_mass',
+        property(lambda link: 1.1 * link.first_moment / link.mass),
+    )
     np.testing.assert_array_equal(NewtonEulerModel(arm).gravity(q), right)
     assert np.abs(LagrangianModel(arm).gravity(q) - right).max() > 0.1
     assert np.abs(ExponentialsModel(arm).gravity(q) - right).max() > 0.1
@@ -172,7 +207,8 @@ def test_given_no_pinocchio_when_the_other_formulations_are_used_then_they_do_no
         'from franka_dynamics.dynamics.newton_euler import NewtonEulerModel\n'
         "arm = load('fer')\n"
         'for model in (ExponentialsModel, LagrangianModel, NewtonEulerModel):\n'
-        '    model(arm).gravity(arm.home)\n')
+        '    model(arm).gravity(arm.home)\n'
+    )
     subprocess.run([sys.executable, '-c', code], check=True)
 
 
@@ -205,7 +241,8 @@ def test_given_an_arm_without_mass_when_its_center_is_asked_then_it_is_said(mode
 
 @pytest.mark.parametrize('own', OWN)
 def test_given_an_arm_without_mass_when_accelerated_then_the_mass_matrix_is_said_to_be_singular(
-        own):
+    own,
+):
     arm = load('fer').map_links(lambda link: LinkInertia.zero())
     zero = np.zeros(7)
     with pytest.raises(InertiaError, match='mass matrix is singular'):

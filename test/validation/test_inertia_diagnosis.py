@@ -32,29 +32,40 @@ def tensor(link):
 
 
 MADE = {
-    'about the frame origin, but URDF': lambda k: about_center(k.mass, k.center_of_mass,
-                                                               k.inertia),
-    'centre-of-mass inertia is passed off': lambda k: LinkInertia(k.mass, k.first_moment,
-                                                                  tensor(k)),
+    'about the frame origin, but URDF': lambda k: about_center(
+        k.mass, k.center_of_mass, k.inertia
+    ),
+    'centre-of-mass inertia is passed off': lambda k: LinkInertia(
+        k.mass, k.first_moment, tensor(k)
+    ),
     'the centre of mass is left out (no': lambda k: LinkInertia(k.mass, np.zeros(3), tensor(k)),
     'left out, the inertia is about the frame origin': lambda k: LinkInertia(
-        k.mass, np.zeros(3), k.inertia),
+        k.mass, np.zeros(3), k.inertia
+    ),
     'first moment m c is given as the centre of mass': lambda k: about_center(
-        k.mass, k.first_moment, tensor(k)),
+        k.mass, k.first_moment, tensor(k)
+    ),
     'the inertia about the frame origin as the one about it': lambda k: about_center(
-        k.mass, k.first_moment, k.inertia),
+        k.mass, k.first_moment, k.inertia
+    ),
     'inertia are swapped or turned (x y z taken as z y x)': lambda k: about_center(
-        k.mass, k.center_of_mass, tensor(k)[::-1, ::-1]),
+        k.mass, k.center_of_mass, tensor(k)[::-1, ::-1]
+    ),
     'centre of mass are swapped or turned (x y z taken as y x z)': lambda k: about_center(
-        k.mass, k.center_of_mass[[1, 0, 2]], tensor(k)),
+        k.mass, k.center_of_mass[[1, 0, 2]], tensor(k)
+    ),
     'axes of the link are swapped or turned (x y z taken as x z y)': lambda k: about_center(
-        k.mass, k.center_of_mass[[0, 2, 1]], tensor(k)[np.ix_([0, 2, 1], [0, 2, 1])]),
+        k.mass, k.center_of_mass[[0, 2, 1]], tensor(k)[np.ix_([0, 2, 1], [0, 2, 1])]
+    ),
     "are in Pinocchio's order": lambda k: about_center(
-        k.mass, k.center_of_mass, six_from_tensor(tensor(k))[[0, 1, 3, 2, 4, 5]]),
+        k.mass, k.center_of_mass, six_from_tensor(tensor(k))[[0, 1, 3, 2, 4, 5]]
+    ),
     'opposite sign': lambda k: about_center(
-        k.mass, k.center_of_mass, 2.0 * np.diag(np.diag(tensor(k))) - tensor(k)),
+        k.mass, k.center_of_mass, 2.0 * np.diag(np.diag(tensor(k))) - tensor(k)
+    ),
     'iyy and izz are swapped': lambda k: about_center(
-        k.mass, k.center_of_mass, six_from_tensor(tensor(k))[[0, 1, 2, 5, 4, 3]]),
+        k.mass, k.center_of_mass, six_from_tensor(tensor(k))[[0, 1, 2, 5, 4, 3]]
+    ),
     'mass is in grams': lambda k: about_center(1e3 * k.mass, k.center_of_mass, tensor(k)),
     'in millimetres': lambda k: about_center(k.mass, 1e3 * k.center_of_mass, tensor(k)),
     'inertia is in kg mm^2': lambda k: about_center(k.mass, k.center_of_mass, 1e6 * tensor(k)),
@@ -71,15 +82,28 @@ def test_given_a_mistake_when_explained_then_it_is_that_one_and_certain(words, s
     assert mistake.certain
 
 
-@pytest.mark.parametrize(('make', 'words'), [
-    (lambda k: about_center(1.3 * k.mass, k.center_of_mass, tensor(k)), 'only the mass differs'),
-    (lambda k: LinkInertia(1.3 * k.mass, k.first_moment, k.inertia), 'first moment and inertia'),
-    (lambda k: about_center(k.mass, k.center_of_mass + [0.01, 0.0, 0.0], tensor(k)),
-     'only the centre of mass differs'),
-    (lambda k: about_center(k.mass, k.center_of_mass, 1.01 * tensor(k)),
-     'only the inertia differs'),
-    (lambda k: LinkInertia.from_parameters(1.3 * k.parameters()), 'scaled by 1.3'),
-])
+@pytest.mark.parametrize(
+    ('make', 'words'),
+    [
+        (
+            lambda k: about_center(1.3 * k.mass, k.center_of_mass, tensor(k)),
+            'only the mass differs',
+        ),
+        (
+            lambda k: LinkInertia(1.3 * k.mass, k.first_moment, k.inertia),
+            'first moment and inertia',
+        ),
+        (
+            lambda k: about_center(k.mass, k.center_of_mass + [0.01, 0.0, 0.0], tensor(k)),
+            'only the centre of mass differs',
+        ),
+        (
+            lambda k: about_center(k.mass, k.center_of_mass, 1.01 * tensor(k)),
+            'only the inertia differs',
+        ),
+        (lambda k: LinkInertia.from_parameters(1.3 * k.parameters()), 'scaled by 1.3'),
+    ],
+)
 def test_given_one_quantity_changed_when_explained_then_it_may_be_meant(make, words):
     known = random_link(1)
     mistake = likeliest_error_pattern(make(known), known, {})

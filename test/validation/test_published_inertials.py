@@ -14,16 +14,25 @@ GAZ = load('fer', 'gaz2019')
 
 def moved(link, mass=0.0, center=0.0, tensor=0.0):
     return LinkInertia.from_center_of_mass(
-        link.mass + mass, link.center_of_mass + center,
-        link.inertia_at_center_of_mass + tensor * np.eye(3))
+        link.mass + mass,
+        link.center_of_mass + center,
+        link.inertia_at_center_of_mass + tensor * np.eye(3),
+    )
 
 
-@pytest.mark.parametrize(('change', 'expected'), [
-    ({}, Match.EXACT), ({'mass': 1e-7}, Match.EXACT), ({'mass': 4e-5}, Match.ROUNDED),
-    ({'mass': 6e-5}, Match.DIFFERENT), ({'center': 4e-5}, Match.ROUNDED),
-    ({'center': 2e-4}, Match.DIFFERENT), ({'tensor': 4e-5}, Match.ROUNDED),
-    ({'tensor': 6e-5}, Match.DIFFERENT),
-])
+@pytest.mark.parametrize(
+    ('change', 'expected'),
+    [
+        ({}, Match.EXACT),
+        ({'mass': 1e-7}, Match.EXACT),
+        ({'mass': 4e-5}, Match.ROUNDED),
+        ({'mass': 6e-5}, Match.DIFFERENT),
+        ({'center': 4e-5}, Match.ROUNDED),
+        ({'center': 2e-4}, Match.DIFFERENT),
+        ({'tensor': 4e-5}, Match.ROUNDED),
+        ({'tensor': 6e-5}, Match.DIFFERENT),
+    ],
+)
 def test_given_a_change_when_matched_then_four_decimals_are_the_border(change, expected):
     assert match(moved(GAZ.links[3], **change), GAZ.links[3]) is expected
 
@@ -31,7 +40,8 @@ def test_given_a_change_when_matched_then_four_decimals_are_the_border(change, e
 def test_given_a_small_link_when_its_tensor_is_rounded_coarsely_then_it_is_another():
     fr3 = load('fr3').links[6]  # 2e-4 kg m^2: four decimals are a quarter of it
     coarse = LinkInertia.from_center_of_mass(
-        fr3.mass, fr3.center_of_mass, six_from_tensor(fr3.inertia_at_center_of_mass).round(4))
+        fr3.mass, fr3.center_of_mass, six_from_tensor(fr3.inertia_at_center_of_mass).round(4)
+    )
     assert match(coarse, fr3) is Match.DIFFERENT
 
 
@@ -50,7 +60,10 @@ def test_given_every_known_set_when_identified_then_it_is_itself():
     for known in sets:
         found = identify(known.links, sets, known.arm).known
         assert (found.arm, found.inertial_set, found.hand) == (
-            known.arm, known.inertial_set, known.hand)
+            known.arm,
+            known.inertial_set,
+            known.hand,
+        )
 
 
 def test_given_an_arm_of_another_geometry_when_sets_are_listed_then_only_its_own_are():

@@ -38,15 +38,19 @@ def test_given_a_heavier_link_when_judged_then_the_effect_is_that_of_two_models(
     other = replace(fr3, links=tuple(links))
     upright = gap(fr3, other, (0.0, 0.0, -9.81))
     np.testing.assert_allclose(effect.upright, upright.max(), rtol=0.0, atol=SUM_ROUNDING)
-    np.testing.assert_allclose(effect.tilted, gap(fr3, other, TILTED).max(), rtol=0.0,
-                               atol=SUM_ROUNDING)
+    np.testing.assert_allclose(
+        effect.tilted, gap(fr3, other, TILTED).max(), rtol=0.0, atol=SUM_ROUNDING
+    )
     assert effect.joint == fr3.joint_names[int(upright.argmax())]
 
 
 def test_given_a_number_that_no_motion_shows_when_judged_then_the_effect_is_none():
     fr3 = load('fr3')
-    raised = LinkInertia(fr3.links[0].mass + 3.0, fr3.links[0].first_moment + [0.0, 0.0, 0.5],
-                         fr3.links[0].inertia + np.diag([0.4, 0.2, 0.0]))
+    raised = LinkInertia(
+        fr3.links[0].mass + 3.0,
+        fr3.links[0].first_moment + [0.0, 0.0, 0.5],
+        fr3.links[0].inertia + np.diag([0.4, 0.2, 0.0]),
+    )
     effect = effect_of_links(fr3, changed(fr3, 0, raised), fr3.links)
     assert effect.none
     assert str(effect) == 'none; no motion shows this number'
@@ -54,8 +58,9 @@ def test_given_a_number_that_no_motion_shows_when_judged_then_the_effect_is_none
 
 def test_given_a_number_that_only_a_tilted_base_shows_when_judged_then_both_are_told():
     fr3 = load('fr3')
-    shifted = LinkInertia(fr3.links[0].mass, fr3.links[0].first_moment + [0.05, 0.0, 0.0],
-                          fr3.links[0].inertia)
+    shifted = LinkInertia(
+        fr3.links[0].mass, fr3.links[0].first_moment + [0.05, 0.0, 0.0], fr3.links[0].inertia
+    )
     effect = effect_of_links(fr3, changed(fr3, 0, shifted), fr3.links)
     assert not effect.none
     assert str(effect).startswith('none on an upright base, up to 0.2')
@@ -73,5 +78,6 @@ def test_given_a_longer_forearm_when_judged_then_the_effect_is_that_of_two_model
     joints[4] = replace(joints[4], row=replace(joints[4].row, d=0.39))
     longer = replace(fr3, joints=tuple(joints))
     effect = effect_of_rows(fr3, longer)
-    np.testing.assert_allclose(effect.upright, gap(fr3, longer, (0.0, 0.0, -9.81)).max(),
-                               rtol=0.0, atol=SUM_ROUNDING)
+    np.testing.assert_allclose(
+        effect.upright, gap(fr3, longer, (0.0, 0.0, -9.81)).max(), rtol=0.0, atol=SUM_ROUNDING
+    )

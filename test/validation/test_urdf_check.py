@@ -35,20 +35,27 @@ def swap(link, order):
     return LinkInertia.from_center_of_mass(link.mass, link.center_of_mass, tensor)
 
 
-@pytest.mark.parametrize(('arm', 'inertial_set', 'hand'), [
-    ('fer', 'gaz2019', 'none'), ('fer', 'gaz2019', 'franka_hand'),
-    ('fer', 'gaz2019', 'hand_ledezma2021'), ('fr3', 'franka_description', 'none'),
-    ('fr3', 'franka_description', 'franka_hand'), ('fr3', 'franka_description', 'franka_hand_0.4'),
-    ('rpr', 'aluminium', 'none'),
-])
+@pytest.mark.parametrize(
+    ('arm', 'inertial_set', 'hand'),
+    [
+        ('fer', 'gaz2019', 'none'),
+        ('fer', 'gaz2019', 'franka_hand'),
+        ('fer', 'gaz2019', 'hand_ledezma2021'),
+        ('fr3', 'franka_description', 'none'),
+        ('fr3', 'franka_description', 'franka_hand'),
+        ('fr3', 'franka_description', 'franka_hand_0.4'),
+        ('rpr', 'aluminium', 'none'),
+    ],
+)
 def test_given_a_published_set_when_read_then_set_and_hand_are_recognised(arm, inertial_set, hand):
     description = load(arm, inertial_set, hand=hand)
     model = model_from_urdf(write_urdf(description), load(arm))
     assert (model.verdict.inertial_set, model.verdict.hand) == (inertial_set, hand)
     assert model.verdict.exact
     for found, expected in zip(model.description.links, description.links):
-        np.testing.assert_allclose(found.parameters(), expected.parameters(), rtol=0.0,
-                                   atol=ROUNDING)
+        np.testing.assert_allclose(
+            found.parameters(), expected.parameters(), rtol=0.0, atol=ROUNDING
+        )
 
 
 def test_given_the_hand_as_a_link_of_its_own_when_read_then_it_is_recognised():
@@ -58,9 +65,13 @@ def test_given_the_hand_as_a_link_of_its_own_when_read_then_it_is_recognised():
 
 def test_given_four_decimals_when_read_then_the_set_passes_as_rounded_with_its_effect():
     gaz = load('fer', 'gaz2019')
-    rounded = gaz.map_links(lambda link: LinkInertia.from_center_of_mass(
-        round(link.mass, 4), link.center_of_mass.round(4),
-        six_from_tensor(link.inertia_at_center_of_mass).round(4)))
+    rounded = gaz.map_links(
+        lambda link: LinkInertia.from_center_of_mass(
+            round(link.mass, 4),
+            link.center_of_mass.round(4),
+            six_from_tensor(link.inertia_at_center_of_mass).round(4),
+        )
+    )
     text = write_urdf(gaz)
     for i, link in enumerate(rounded.links):  # link 2 is no longer physical, as in 2021's table
         text = rewritten(text, f'fer_link{i + 1}', link)
@@ -75,38 +86,65 @@ def test_given_four_decimals_when_read_then_the_set_passes_as_rounded_with_its_e
 def test_given_numbers_that_no_motion_shows_when_read_then_they_pass_and_it_is_said():
     gaz = load('fer', 'gaz2019')
     first = gaz.links[0]
-    moved = LinkInertia(first.mass, first.first_moment + [0.0, 0.0, -0.23],
-                        first.inertia + np.diag([0.1, 0.1, 0.0]))
+    moved = LinkInertia(
+        first.mass,
+        first.first_moment + [0.0, 0.0, -0.23],
+        first.inertia + np.diag([0.1, 0.1, 0.0]),
+    )
     verdict = model_from_urdf(write_urdf(with_link(gaz, 0, moved)), gaz).verdict
     assert verdict.inertial_set == 'gaz2019'
     assert 'acts on torques: none; no motion shows' in verdict.notes[-1]
     assert verdict.notes[0].startswith(
-        'link fer_link1: centre of mass z is -0.0938913 m, expected -0.04762 m')
+        'link fer_link1: centre of mass z is -0.0938913 m, expected -0.04762 m'
+    )
     assert verdict.notes[0].endswith(
-        'Effect on torque: none; no motion shows this number. Passed.')
+        'Effect on torque: none; no motion shows this number. Passed.'
+    )
 
 
 MISTAKES = {
-    'origin for centre': (lambda link: LinkInertia.from_center_of_mass(
-        link.mass, link.center_of_mass, link.inertia), 'about the frame origin, but URDF'),
-    'moment for centre': (lambda link: LinkInertia.from_center_of_mass(
-        link.mass, link.first_moment, link.inertia_at_center_of_mass), 'moment m c is given'),
+    'origin for centre': (
+        lambda link: LinkInertia.from_center_of_mass(link.mass, link.center_of_mass, link.inertia),
+        'about the frame origin, but URDF',
+    ),
+    'moment for centre': (
+        lambda link: LinkInertia.from_center_of_mass(
+            link.mass, link.first_moment, link.inertia_at_center_of_mass
+        ),
+        'moment m c is given',
+    ),
     'x and y swapped': (lambda link: swap(link, [1, 0, 2]), 'x y z taken as y x z'),
     'y and z swapped': (lambda link: swap(link, [0, 2, 1]), 'x y z taken as x z y'),
-    'products negated': (lambda link: LinkInertia.from_center_of_mass(
-        link.mass, link.center_of_mass, 2 * np.diag(np.diag(link.inertia_at_center_of_mass))
-        - link.inertia_at_center_of_mass), 'products of inertia have the opposite sign'),
-    'centre mirrored': (lambda link: LinkInertia.from_center_of_mass(
-        link.mass, link.center_of_mass * [1, -1, 1], link.inertia_at_center_of_mass),
-        'axes of the centre of mass are swapped or turned .x y z taken as x -y z'),
-    'Pinocchio order': (lambda link: LinkInertia.from_center_of_mass(
-        link.mass, link.center_of_mass,
-        six_from_tensor(link.inertia_at_center_of_mass)[[0, 1, 3, 2, 4, 5]]),
-        "in Pinocchio's order"),
-    'ixx and izz': (lambda link: LinkInertia.from_center_of_mass(
-        link.mass, link.center_of_mass,
-        six_from_tensor(link.inertia_at_center_of_mass)[[5, 1, 2, 3, 4, 0]]),
-        'ixx and izz are swapped'),
+    'products negated': (
+        lambda link: LinkInertia.from_center_of_mass(
+            link.mass,
+            link.center_of_mass,
+            2 * np.diag(np.diag(link.inertia_at_center_of_mass)) - link.inertia_at_center_of_mass,
+        ),
+        'products of inertia have the opposite sign',
+    ),
+    'centre mirrored': (
+        lambda link: LinkInertia.from_center_of_mass(
+            link.mass, link.center_of_mass * [1, -1, 1], link.inertia_at_center_of_mass
+        ),
+        'axes of the centre of mass are swapped or turned .x y z taken as x -y z',
+    ),
+    'Pinocchio order': (
+        lambda link: LinkInertia.from_center_of_mass(
+            link.mass,
+            link.center_of_mass,
+            six_from_tensor(link.inertia_at_center_of_mass)[[0, 1, 3, 2, 4, 5]],
+        ),
+        "in Pinocchio's order",
+    ),
+    'ixx and izz': (
+        lambda link: LinkInertia.from_center_of_mass(
+            link.mass,
+            link.center_of_mass,
+            six_from_tensor(link.inertia_at_center_of_mass)[[5, 1, 2, 3, 4, 0]],
+        ),
+        'ixx and izz are swapped',
+    ),
     'row slipped': (lambda link: load('fer').links[3], 'these are the figures of fer_link4'),
 }
 
@@ -134,20 +172,29 @@ def rewritten(text, link_name, link):
     """Return a URDF with one link's inertial replaced, physical or not."""
     six = six_from_tensor(link.inertia_at_center_of_mass)
     keys = ('ixx', 'ixy', 'ixz', 'iyy', 'iyz', 'izz')
-    new = ('<inertial><origin xyz="' + ' '.join(repr(float(v)) for v in link.center_of_mass)
-           + f'"/><mass value="{link.mass!r}"/><inertia '
-           + ' '.join(f'{key}="{float(value)!r}"' for key, value in zip(keys, six))
-           + '/></inertial>')
-    return re.sub(rf'(<link name="{link_name}">\s*)<inertial>.*?</inertial>', rf'\g<1>{new}', text,
-                  flags=re.DOTALL)
+    new = (
+        '<inertial><origin xyz="'
+        + ' '.join(repr(float(v)) for v in link.center_of_mass)
+        + f'"/><mass value="{link.mass!r}"/><inertia '
+        + ' '.join(f'{key}="{float(value)!r}"' for key, value in zip(keys, six))
+        + '/></inertial>'
+    )
+    return re.sub(
+        rf'(<link name="{link_name}">\s*)<inertial>.*?</inertial>',
+        rf'\g<1>{new}',
+        text,
+        flags=re.DOTALL,
+    )
 
 
 def test_given_a_steiner_term_left_out_when_read_then_that_is_the_cause():
     gaz = load('fer', 'gaz2019')
     link = gaz.links[3]
     wrong = LinkInertia(link.mass, link.first_moment, link.inertia_at_center_of_mass)
-    with pytest.raises(UrdfMismatchError, match='centre-of-mass inertia is passed off as one '
-                       'about the frame origin'):
+    with pytest.raises(
+        UrdfMismatchError,
+        match='centre-of-mass inertia is passed off as one about the frame origin',
+    ):
         model_from_urdf(rewritten(write_urdf(gaz), 'fer_link4', wrong), gaz)
 
 
@@ -155,8 +202,11 @@ def test_given_a_swap_beneath_the_hand_when_read_then_it_is_found_in_link_7():
     fr3 = load('fr3')
     wrong = with_link(fr3, 6, swap(fr3.links[6], [0, 2, 1]))
     text = write_urdf(wrong, tool=('fr3_hand', load_hand('franka_hand')))
-    with pytest.raises(UrdfMismatchError, match=r'link fr3_link7: .*x y z taken as x z y\) '
-                       r'\(beneath franka_hand\)'):
+    with pytest.raises(
+        UrdfMismatchError,
+        match=r'link fr3_link7: .*x y z taken as x z y\) '
+        r'\(beneath franka_hand\)',
+    ):
         model_from_urdf(text, fr3)
 
 
@@ -173,11 +223,19 @@ def test_given_a_swap_smaller_than_rounding_when_read_then_it_is_still_a_swap():
 def test_given_a_wrong_mass_when_read_then_both_numbers_are_named_and_it_may_be_accepted():
     gaz = load('fer', 'gaz2019')
     link = gaz.links[2]
-    wrong = with_link(gaz, 2, LinkInertia.from_center_of_mass(
-        3.8286, link.center_of_mass, link.inertia_at_center_of_mass))
-    finding, = findings_of(wrong)
-    assert (finding.place, finding.quantity, finding.found) == ('link fer_link3', 'mass',
-                                                                '3.8286 kg')
+    wrong = with_link(
+        gaz,
+        2,
+        LinkInertia.from_center_of_mass(
+            3.8286, link.center_of_mass, link.inertia_at_center_of_mass
+        ),
+    )
+    (finding,) = findings_of(wrong)
+    assert (finding.place, finding.quantity, finding.found) == (
+        'link fer_link3',
+        'mass',
+        '3.8286 kg',
+    )
     assert finding.expected == '3.2286 kg (fer gaz2019, no hand)'
     assert finding.cause == 'only the mass differs: a wrong mass'
     accepted = model_from_urdf(write_urdf(wrong), gaz, accept_unknown_inertials=True)
@@ -187,18 +245,19 @@ def test_given_a_wrong_mass_when_read_then_both_numbers_are_named_and_it_may_be_
 
 
 def test_given_a_missing_hand_when_one_is_expected_then_its_mass_and_effect_are_named():
-    finding, = findings_of(load('fr3'), expected_hand='franka_hand')
+    (finding,) = findings_of(load('fr3'), expected_hand='franka_hand')
     assert finding.cause == 'the hand franka_hand is missing'
     assert (finding.found, finding.expected) == ('0.627143 kg', '1.33974 kg')
-    with_hand, bare = (NewtonEulerModel(load('fr3', hand=hand))
-                       for hand in ('franka_hand', 'none'))
+    with_hand, bare = (
+        NewtonEulerModel(load('fr3', hand=hand)) for hand in ('franka_hand', 'none')
+    )
     states = sample_states(load('fr3'), 200, 0)
     gap = with_hand.inverse_dynamics(*states) - bare.inverse_dynamics(*states)
     assert finding.effect.startswith(f'up to {np.abs(gap).max():.2g} N m')
 
 
 def test_given_a_hand_where_none_is_expected_then_it_is_refused():
-    finding, = findings_of(load('fr3', hand='franka_hand'), expected_hand='none')
+    (finding,) = findings_of(load('fr3', hand='franka_hand'), expected_hand='none')
     assert finding.cause == 'the hand franka_hand is mounted, but none was expected'
 
 
@@ -210,7 +269,8 @@ def test_given_a_hand_link_without_mass_when_read_then_its_mass_is_said_to_be_mi
 
 def test_given_a_hand_mounted_unturned_when_read_then_the_angle_is_the_cause():
     turned = load_hand('franka_hand').expressed_in(
-        pose_from_xyz_rpy((0.0, 0.0, 0.0), (0.0, 0.0, np.pi / 4)))
+        pose_from_xyz_rpy((0.0, 0.0, 0.0), (0.0, 0.0, np.pi / 4))
+    )
     text = write_urdf(load('fr3'), tool=('fr3_hand', turned))
     with pytest.raises(UrdfMismatchError, match=r'franka_hand is mounted at 0 deg .* not at -45'):
         model_from_urdf(text, load('fr3'))
@@ -219,8 +279,11 @@ def test_given_a_hand_mounted_unturned_when_read_then_the_angle_is_the_cause():
 def test_given_an_unknown_tool_when_read_then_its_mass_and_place_are_the_cause():
     tool = LinkInertia.from_center_of_mass(1.2, (0.01, 0.02, 0.08), 0.002 * np.eye(3))
     text = write_urdf(load('fr3'), tool=('gripper', tool))
-    with pytest.raises(UrdfMismatchError, match=r'a tool of 1.2 kg at \(0.01, 0.02, 0.08\) m from '
-                       'the flange that is no known hand'):
+    with pytest.raises(
+        UrdfMismatchError,
+        match=r'a tool of 1.2 kg at \(0.01, 0.02, 0.08\) m from '
+        'the flange that is no known hand',
+    ):
         model_from_urdf(text, load('fr3'))
     accepted = model_from_urdf(text, load('fr3'), accept_unknown_inertials=True)
     assert accepted.verdict.inertial_set == 'unknown'
@@ -229,7 +292,7 @@ def test_given_an_unknown_tool_when_read_then_its_mass_and_place_are_the_cause()
 def test_given_another_arms_inertials_when_read_then_that_arm_is_named():
     fr3 = load('fr3')
     as_fer = replace(fr3, joints=load('fer').joints)
-    finding, = findings_of(as_fer, load('fer'))
+    (finding,) = findings_of(as_fer, load('fer'))
     assert finding.cause == 'the URDF is that of a fr3'
 
 
@@ -237,12 +300,15 @@ def test_given_a_link_that_no_body_could_be_when_accepting_unknown_then_it_is_st
     gaz = load('fer', 'gaz2019')
     link = gaz.links[4]
     thin = LinkInertia.from_center_of_mass(
-        link.mass, link.center_of_mass, np.diag([0.01, 0.01, 0.03]))
+        link.mass, link.center_of_mass, np.diag([0.01, 0.01, 0.03])
+    )
     with pytest.raises(UrdfMismatchError) as raised:
-        model_from_urdf(rewritten(write_urdf(gaz), 'fer_link5', thin), gaz,
-                        accept_unknown_inertials=True)
+        model_from_urdf(
+            rewritten(write_urdf(gaz), 'fer_link5', thin), gaz, accept_unknown_inertials=True
+        )
     assert [f.cause for f in raised.value.verdict.findings] == [
-        'no real body has these parameters']
+        'no real body has these parameters'
+    ]
 
 
 def test_given_a_published_set_that_is_not_physical_when_read_then_it_passes_with_a_note():
@@ -265,15 +331,18 @@ def test_given_wrong_geometry_when_read_then_its_effect_on_torque_is_that_of_the
     joints = list(gaz.joints)
     joints[2] = replace(joints[2], row=replace(joints[2].row, d=0.32))
     states = sample_states(gaz, 200, 0)
-    tau = [NewtonEulerModel(arm).inverse_dynamics(*states)
-           for arm in (gaz, replace(gaz, joints=tuple(joints)))]
+    tau = [
+        NewtonEulerModel(arm).inverse_dynamics(*states)
+        for arm in (gaz, replace(gaz, joints=tuple(joints)))
+    ]
     assert first.effect.startswith(f'up to {np.abs(tau[0] - tau[1]).max():.2g} N m')
 
 
 def test_given_no_inertials_or_limits_when_read_then_the_link_or_joint_is_named():
     text = write_urdf(load('fer'))
-    bare = re.sub(r'(<link name="fer_link3">\s*)<inertial>.*?</inertial>', r'\1', text,
-                  flags=re.DOTALL)
+    bare = re.sub(
+        r'(<link name="fer_link3">\s*)<inertial>.*?</inertial>', r'\1', text, flags=re.DOTALL
+    )
     with pytest.raises(UrdfError, match=r'link fer_link3 without mass: there is no <inertial>'):
         model_from_urdf(bare, load('fer'))
     free = re.sub(r'<limit[^>]*/>', '', text, count=1)
@@ -290,8 +359,9 @@ def test_given_a_prefix_and_own_names_when_read_then_the_description_has_the_urd
 
 
 def test_given_tighter_limits_when_read_then_they_hold_and_looser_ones_do_not():
-    text = write_urdf(load('fer')).replace('lower="-2.8973" upper="2.8973" effort="87"',
-                                           'lower="-2" upper="3" effort="50"', 1)
+    text = write_urdf(load('fer')).replace(
+        'lower="-2.8973" upper="2.8973" effort="87"', 'lower="-2" upper="3" effort="50"', 1
+    )
     model = model_from_urdf(text, load('fer'))
     limits = model.description.joints[0].limits
     assert (limits.lower, limits.upper, limits.effort) == (-2.0, 2.8973, 50.0)
@@ -300,8 +370,9 @@ def test_given_tighter_limits_when_read_then_they_hold_and_looser_ones_do_not():
 
 
 def test_given_a_tilted_mount_when_read_then_gravity_in_the_base_is_told():
-    text = write_urdf(load('fer')).replace('<origin xyz="0 0 0" rpy="0 0 0" />',
-                                           '<origin xyz="0 0 1" rpy="0.5 0 0" />', 1)
+    text = write_urdf(load('fer')).replace(
+        '<origin xyz="0 0 0" rpy="0 0 0" />', '<origin xyz="0 0 1" rpy="0.5 0 0" />', 1
+    )
     model = model_from_urdf(text, load('fer'))
     expected = [0.0, -9.81 * np.sin(0.5), -9.81 * np.cos(0.5)]
     np.testing.assert_allclose(model.verdict.gravity_in_base(), expected, rtol=0.0, atol=1e-14)
@@ -311,6 +382,9 @@ def test_given_a_tilted_mount_when_read_then_gravity_in_the_base_is_told():
 def test_given_a_refusal_of_many_links_when_raised_then_the_message_counts_the_others():
     gaz = load('fer', 'gaz2019')
     heavier = gaz.map_links(lambda link: LinkInertia.from_parameters(1.1 * link.parameters()))
-    with pytest.raises(UrdfMismatchError, match=r'all parameters are scaled by 1\.1.* 6 more '
-                       'differences'):
+    with pytest.raises(
+        UrdfMismatchError,
+        match=r'all parameters are scaled by 1\.1.* 6 more '
+        'differences',
+    ):
         model_from_urdf(write_urdf(heavier), gaz)

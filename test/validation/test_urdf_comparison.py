@@ -26,9 +26,15 @@ def test_given_a_sound_urdf_when_compared_then_nothing_is_named(arm):
 
 
 # Of a tilt between the base and joint 1 there is more than one row: see below.
-@pytest.mark.parametrize(('joint', 'name'), [
-    (joint, name) for joint in range(7) for name in ('a', 'd', 'alpha', 'theta')
-    if (joint, name) != (0, 'alpha')])
+@pytest.mark.parametrize(
+    ('joint', 'name'),
+    [
+        (joint, name)
+        for joint in range(7)
+        for name in ('a', 'd', 'alpha', 'theta')
+        if (joint, name) != (0, 'alpha')
+    ],
+)
 def test_given_a_wrong_origin_when_compared_then_the_row_is_named(joint, name):
     faulty = with_row_shifted(load('fr3'), joint, **{name: 0.01})
     assert named(faulty) == [(f'fr3_joint{joint + 1}', name)]
@@ -44,12 +50,14 @@ def test_given_a_tilted_first_axis_when_compared_then_its_twist_is_among_what_is
 @pytest.mark.parametrize('joint', range(6))
 def test_given_a_reversed_axis_when_compared_then_the_sign_is_named(joint):
     assert named(with_joint_reversed(load('fr3'), joint)) == [
-        (f'fr3_joint{joint + 1}', 'joint sign')]
+        (f'fr3_joint{joint + 1}', 'joint sign')
+    ]
 
 
 @pytest.mark.parametrize('link', range(7))
-@pytest.mark.parametrize('parameter', ['mass', 'centre of mass x',
-                                       'inertia yz about the centre of mass'])
+@pytest.mark.parametrize(
+    'parameter', ['mass', 'centre of mass x', 'inertia yz about the centre of mass']
+)
 def test_given_a_wrong_inertial_when_compared_then_its_number_is_named(link, parameter):
     arm = load('fer')
     body = arm.links[link]
@@ -68,15 +76,17 @@ def test_given_a_wrong_inertial_when_compared_then_its_number_is_named(link, par
 def test_given_a_wrong_limit_when_compared_then_it_is_named_without_effect():
     arm = load('fer')
     limits = replace(arm.joints[3].limits, upper=0.0)
-    joints = tuple(replace(joint, limits=limits) if i == 3 else joint
-                   for i, joint in enumerate(arm.joints))
+    joints = tuple(
+        replace(joint, limits=limits) if i == 3 else joint for i, joint in enumerate(arm.joints)
+    )
     (found,) = compare_urdf(write_urdf(replace(arm, joints=joints)), 'robot.urdf').differences
     assert (found.place, found.parameter, found.has_effect) == ('fer_joint4', 'limit upper', False)
 
 
 def test_given_another_gravity_when_compared_then_it_is_named():
     assert named(load('fer'), second_gravity=np.array([0.0, 0.0, -9.80665])) == [
-        ('arm', 'gravity z')]
+        ('arm', 'gravity z')
+    ]
 
 
 def test_a_wrong_length_has_one_effect_and_a_cause():
@@ -112,10 +122,13 @@ def test_an_edited_mass_is_named_with_the_cause_of_its_link():
     arm = load('fer')
     link = arm.links[2]
     swapped = LinkInertia.from_center_of_mass(
-        link.mass, link.center_of_mass,
-        link.inertia_at_center_of_mass[np.ix_([1, 0, 2], [1, 0, 2])])
-    found = compare_urdf(write_urdf(replace(
-        arm, links=(*arm.links[:2], swapped, *arm.links[3:]))), 'robot.urdf')
+        link.mass,
+        link.center_of_mass,
+        link.inertia_at_center_of_mass[np.ix_([1, 0, 2], [1, 0, 2])],
+    )
+    found = compare_urdf(
+        write_urdf(replace(arm, links=(*arm.links[:2], swapped, *arm.links[3:]))), 'robot.urdf'
+    )
     assert {one.place for one in found.differences} == {'fer_joint3'}
     assert all('x y z taken as y x z' in one.cause for one in found.differences)
     assert found.findings == ()

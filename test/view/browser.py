@@ -26,20 +26,33 @@ class Browser:
     def __init__(self, address, profile):
         program = next(filter(None, map(shutil.which, _CHOICES)), None)
         if program is None:
-            pytest.skip(f'none of {", ".join(_CHOICES)} is installed (Debian: apt install '
-                        'chromium)')
+            pytest.skip(
+                f'none of {", ".join(_CHOICES)} is installed (Debian: apt install chromium)'
+            )
         # Chromium's sandbox does not work for root.
         sandbox = ['--no-sandbox'] if os.geteuid() == 0 else []
         self._process = subprocess.Popen(
-            [program, '--headless=new', *sandbox, '--remote-debugging-port=0',
-             f'--user-data-dir={profile}', '--use-angle=swiftshader',
-             '--enable-unsafe-swiftshader', '--no-first-run', '--window-size=1000,500', address],
-            stderr=subprocess.PIPE, text=True)
+            [
+                program,
+                '--headless=new',
+                *sandbox,
+                '--remote-debugging-port=0',
+                f'--user-data-dir={profile}',
+                '--use-angle=swiftshader',
+                '--enable-unsafe-swiftshader',
+                '--no-first-run',
+                '--window-size=1000,500',
+                address,
+            ],
+            stderr=subprocess.PIPE,
+            text=True,
+        )
         self._numbers = itertools.count(1)
         self._socket = None
 
     def __enter__(self):
         from websockets.sync.client import connect
+
         try:
             port = self._find(r'ws://127\.0\.0\.1:(\d+)/')
             page = self._until(lambda: self._pages(port), 'a page')[0]
@@ -58,9 +71,9 @@ class Browser:
 
     def text(self):
         """Return what the page says."""
-        return self._call('Runtime.evaluate',
-                          expression='(document.body || {}).innerText || ""'
-                          )['result']['value']
+        return self._call('Runtime.evaluate', expression='(document.body || {}).innerText || ""')[
+            'result'
+        ]['value']
 
     def wait_for(self, pattern):
         """Wait until the page says something; return the match."""

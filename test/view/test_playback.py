@@ -27,12 +27,18 @@ def test_given_a_motion_when_played_then_terms_are_the_models_and_external_is_th
     state = playback.state(float(motion.time[i] - motion.time[0]))
     model, (q, dq, ddq) = PinocchioModel(FER), (motion.q[i], motion.dq[i], motion.ddq[i])
     np.testing.assert_allclose(state.q, q, rtol=0.0, atol=0.0)
-    for name, expected in ((GRAVITY, model.gravity(q)), (CORIOLIS, model.coriolis(q, dq)),
-                           (INERTIA, model.mass_matrix(q) @ ddq), (MEASURED, motion.effort[i])):
+    for name, expected in (
+        (GRAVITY, model.gravity(q)),
+        (CORIOLIS, model.coriolis(q, dq)),
+        (INERTIA, model.mass_matrix(q) @ ddq),
+        (MEASURED, motion.effort[i]),
+    ):
         np.testing.assert_allclose(state.torques[name], expected, rtol=0.0, atol=ATOL_NM)
     pushed = prepare(replace(recording, effort=recording.effort + push))
-    difference = (Playback(FER, pushed, GRAVITY_VECTOR).state(3.0).torques[EXTERNAL]
-                  - playback.state(3.0).torques[EXTERNAL])
+    difference = (
+        Playback(FER, pushed, GRAVITY_VECTOR).state(3.0).torques[EXTERNAL]
+        - playback.state(3.0).torques[EXTERNAL]
+    )
     np.testing.assert_allclose(difference, push, rtol=0.0, atol=1e-9)  # a filter of gain 1
 
 

@@ -37,8 +37,9 @@ def test_given_some_torques_when_shown_then_they_stand_in_their_columns():
 
 def test_given_a_command_and_a_measurement_when_shared_then_the_command_counts():
     state = ViewState(0.0, FER.home, {MEASURED: np.zeros(7), COMMANDED: np.full(7, -6.0)})
-    np.testing.assert_allclose(share_of_limit(state, FER), [6 / 87] * 4 + [0.5] * 3, rtol=1e-15,
-                               atol=0.0)
+    np.testing.assert_allclose(
+        share_of_limit(state, FER), [6 / 87] * 4 + [0.5] * 3, rtol=1e-15, atol=0.0
+    )
     assert cells(state)[6][-1] == '50 %'
 
 
@@ -49,7 +50,8 @@ def test_given_no_torque_when_shown_then_no_share_is_claimed():
 
 def test_given_shares_when_coloured_then_near_and_full_stand_out():
     assert [colour_of(share) for share in (0.0, 0.69, 0.7, 0.98, 0.99, 2.0)] == [
-        COLOURS[name] for name in ('fine', 'fine', 'near', 'near', 'full', 'full')]
+        COLOURS[name] for name in ('fine', 'fine', 'near', 'near', 'full', 'full')
+    ]
 
 
 def test_given_a_torque_just_below_zero_when_shown_then_it_has_no_sign():

@@ -40,7 +40,10 @@ def address(simulate, tmp_path):
         port = free.getsockname()[1]
     server = subprocess.Popen(
         [sys.executable, '-u', '-m', 'franka_dynamics', 'view', str(bag), '--port', str(port)],
-        stdout=subprocess.PIPE, text=True, preexec_fn=default_signals)
+        stdout=subprocess.PIPE,
+        text=True,
+        preexec_fn=default_signals,
+    )
     lines = []
     try:
         yield from served(server, lines)
@@ -64,7 +67,8 @@ def served(server, lines):
 
 
 def test_given_a_bag_when_viewed_then_the_browser_shows_arm_and_torques_in_motion(
-        address, tmp_path):
+    address, tmp_path
+):
     with Browser(address, tmp_path / 'profile') as browser:
         seen = browser.wait_for(r't = (\d+\.\d+) s')
         assert 'M ddq' in browser.text()
