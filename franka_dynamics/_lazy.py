@@ -17,6 +17,9 @@ def lazy_exports(
     """
     Return `__getattr__`, `__dir__` and `__all__` of a package.
 
+    What `dir` lists, and so what an editor or a Python prompt completes, is what is promised:
+    modules are not, whether they have been imported or not.
+
     Parameters
     ----------
     package : str
@@ -42,6 +45,7 @@ def lazy_exports(
         return value
 
     def listed() -> list[str]:
-        return sorted({*vars(sys.modules[package]), *places})
+        own = [name for name in vars(sys.modules[package]) if name.startswith('__')]
+        return sorted({*own, *places})
 
     return load, listed, sorted(places)

@@ -276,7 +276,8 @@ def alias_note(arm: str | Path) -> str:
         ''
         if known is None
         else (
-            f"{arm} is the {known}, Franka's first arm, with its joints named {arm}_joint1 ... as its "
+            f"{arm} is the {known}, Franka's first arm, with its joints named "
+            f'{arm}_joint1 ... as its '
             'older drivers name them.'
         )
     )

@@ -70,7 +70,7 @@ def nearest_physical(link: LinkInertia, box: ArrayLike, *, name: str = 'the link
     link : LinkInertia
         The printed link.
     box : array_like, shape (10,)
-        Half-widths of the box about mass, first moment and tensor about the frame origin, in the
+        Half-widths of the box about tensor, first moment and mass about the frame origin, in the
         order of `LinkInertia.parameters` [kg, kg m, kg m^2]; 0 for a number that may not move.
     name : str
         What sentences call the link.
@@ -168,7 +168,7 @@ def repaired(description: ArmDescription, *, tensor_only: bool = False) -> ArmDe
         )
     box = np.full(10, description.rounding)
     if tensor_only:
-        box[:4] = 0.0
+        box[6:] = 0.0
     links, sentences = [], []
     for joint, link in zip(description.joints, description.links):
         repaired = nearest_physical(link, box, name=f'the link behind {joint.name}')

@@ -239,15 +239,18 @@ class ArmDescription:
         """Return one sentence for each link that no real body could be; empty if all could."""
         sentences = []
         for joint, link in zip(self.joints, self.links):
-            if not link.is_physical():
-                sentences.append(
-                    f'the link behind {joint.name} is not physical: its pseudo-inertia has an '
-                    f'eigenvalue of {link.consistency_margin():.3g} and its principal moments '
-                    f'miss the triangle inequality by {-link.triangle_margin():.3g} kg m^2'
-                    if link.triangle_margin() < 0.0
-                    else f'the link behind {joint.name} is not physical: its pseudo-inertia has an '
-                    f'eigenvalue of {link.consistency_margin():.3g}'
+            if link.is_physical():
+                continue
+            sentence = (
+                f'the link behind {joint.name} is not physical: its pseudo-inertia has an '
+                f'eigenvalue of {link.consistency_margin():.3g}'
+            )
+            if (missing := -link.triangle_margin()) > 0.0:
+                sentence += (
+                    ' and its principal moments miss the triangle inequality by '
+                    f'{missing:.3g} kg m^2'
                 )
+            sentences.append(sentence)
         return tuple(sentences)
 
     def require_physical(self, purpose: str) -> None:

@@ -68,6 +68,9 @@ def _mass_of(mass: float | None, density: float | None, volume: float) -> float:
 
 # Order in which this project writes the six elements of a symmetric tensor.
 TENSOR_ORDER = ('xx', 'xy', 'xz', 'yy', 'yz', 'zz')
+# The ten parameters of a link in the one order they have everywhere, in the letters of Gautier
+# and Khalil 1990, eq. (3): inertia about the frame's origin, first moment, mass.
+PARAMETER_SYMBOLS = ('XX', 'XY', 'XZ', 'YY', 'YZ', 'ZZ', 'mX', 'mY', 'mZ', 'm')
 _ROWS, _COLUMNS = (0, 0, 0, 1, 1, 2), (0, 1, 2, 1, 2, 2)
 # Rounding of the eigenvalue solver, relative to the largest entry of the pseudo-inertia.
 _EIGENVALUE_EPS = 1e-12
@@ -333,16 +336,24 @@ class LinkInertia:
         return hash(tuple(self.parameters().tolist()))  # by value: -0.0 equals 0.0
 
     def parameters(self) -> NDArray[np.float64]:
-        """Return (m, hx, hy, hz, xx, xy, xz, yy, yz, zz), shape (10,), about the frame origin."""
-        return np.concatenate(([self.mass], self.first_moment, six_from_tensor(self.inertia)))
+        """
+        Return (xx, xy, xz, yy, yz, zz, hx, hy, hz, m), shape (10,), about the frame origin.
+
+        The order of Gautier and Khalil 1990, eq. (3), `PARAMETER_SYMBOLS`: that of regressors,
+        derivatives, base parameters and generated code too.
+        """
+        return np.concatenate((six_from_tensor(self.inertia), self.first_moment, [self.mass]))
 
     @classmethod
     def from_parameters(cls, parameters: Sequence[float] | NDArray[np.float64]) -> LinkInertia:
         """Return the link whose `parameters()` are given, shape (10,)."""
         values = np.asarray(parameters, dtype=float)
         if values.shape != (10,):
-            raise InertiaError(f'A link has ten inertial parameters; got shape {values.shape}.')
-        return cls(values[0], values[1:4], tensor_from_six(values[4:]))
+            raise InertiaError(
+                f'A link has ten inertial parameters, {", ".join(PARAMETER_SYMBOLS)}; got shape '
+                f'{values.shape}.'
+            )
+        return cls(values[9], values[6:9], tensor_from_six(values[:6]))
 
     def pseudo_inertia(self) -> NDArray[np.float64]:
         """

@@ -259,10 +259,10 @@ def momentum_matrix(twist: Array) -> Array:
     """
     v, omega = twist[..., :3], twist[..., 3:]
     out = np.zeros((*twist.shape, 10))
-    out[..., :3, 0] = v
-    out[..., :3, 1:4] = hat(omega)
-    out[..., 3:, 1:4] = -hat(v)
-    out[..., 3:, 4:] = _tensor_columns(omega)
+    out[..., :3, 9] = v
+    out[..., :3, 6:9] = hat(omega)
+    out[..., 3:, 6:9] = -hat(v)
+    out[..., 3:, :6] = _tensor_columns(omega)
     return out
 
 
@@ -279,8 +279,8 @@ def wrench_matrix(velocity: Array, acceleration: Array) -> Array:
     classical[..., :3] += np.cross(omega, v)
     out = momentum_matrix(classical)
     turn = hat(omega)
-    out[..., :3, 1:4] += turn @ turn
-    out[..., 3:, 4:] += turn @ _tensor_columns(omega)
+    out[..., :3, 6:9] += turn @ turn
+    out[..., 3:, :6] += turn @ _tensor_columns(omega)
     return out
 
 

@@ -29,7 +29,7 @@ from ..errors import InertiaError
 from ..typing import Array
 
 # Pinocchio's order of the six tensor elements is xx, xy, yy, xz, yz, zz.
-_TO_PINOCCHIO = (0, 1, 2, 3, 4, 5, 7, 6, 8, 9)
+_TO_PINOCCHIO = (9, 6, 7, 8, 0, 1, 3, 2, 4, 5)
 _JOINT_MODELS = {JointKind.REVOLUTE: pin.JointModelRZ, JointKind.PRISMATIC: pin.JointModelPZ}
 
 

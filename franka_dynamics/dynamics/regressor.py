@@ -20,45 +20,25 @@ from numpy.typing import ArrayLike, NDArray
 from .body_tree import joint_twists, wrench_matrix
 from .model import broadcast_states, GRAVITY, gravity_vector, joint_stack
 from ..arm import ArmDescription, LinkInertia
+from ..arm.inertia import PARAMETER_SYMBOLS
 from ..errors import BaseParameterError, InertiaError
 from ..spatial import bracket, twists_seen_from
 from ..typing import Array
 
-LINK_SYMBOLS = ('XX', 'XY', 'XZ', 'YY', 'YZ', 'ZZ', 'mX', 'mY', 'mZ', 'm')
 ROTOR_SYMBOL = 'Ia'
-PER_LINK = len(LINK_SYMBOLS)
+PER_LINK = len(PARAMETER_SYMBOLS)
 
-# Where each parameter of eq. (3) stands in LinkInertia.parameters(), which is
-# (m, hx, hy, hz, xx, xy, xz, yy, yz, zz): values_of_eq_3 = parameters[PLACE_IN_LINK_INERTIA].
-PLACE_IN_LINK_INERTIA = (4, 5, 6, 7, 8, 9, 1, 2, 3, 0)
-# The same for Pinocchio's dynamic parameters, (m, hx, hy, hz, xx, xy, yy, xz, yz, zz):
+# Where each of the ten stands among Pinocchio's, (m, hx, hy, hz, xx, xy, yy, xz, yz, zz):
 # pin.Inertia.toDynamicParameters() and the columns of pin.computeJointTorqueRegressor.
 PLACE_IN_PINOCCHIO = (4, 5, 7, 6, 8, 9, 1, 2, 3, 0)
 
 
 def parameter_names(n: int, *, rotor_inertia: bool = False) -> tuple[str, ...]:
     """Return the names XX_1, XY_1, ..., m_n of an arm's vector (and Ia_1, ..., Ia_n)."""
-    names = [f'{symbol}_{link}' for link in range(1, n + 1) for symbol in LINK_SYMBOLS]
+    names = [f'{symbol}_{link}' for link in range(1, n + 1) for symbol in PARAMETER_SYMBOLS]
     if rotor_inertia:
         names += [f'{ROTOR_SYMBOL}_{joint}' for joint in range(1, n + 1)]
     return tuple(names)
-
-
-def link_vector(link: LinkInertia) -> NDArray[np.float64]:
-    """Return a link's ten parameters in the order of eq. (3), shape (10,)."""
-    return link.parameters()[list(PLACE_IN_LINK_INERTIA)]
-
-
-def link_from_vector(vector: ArrayLike) -> LinkInertia:
-    """Return the link whose ten parameters are given in the order of eq. (3)."""
-    values = np.asarray(vector, dtype=float)
-    if values.shape != (PER_LINK,):
-        raise InertiaError(
-            f'A link has ten parameters, {", ".join(LINK_SYMBOLS)}; got shape {values.shape}.'
-        )
-    parameters = np.empty(PER_LINK)
-    parameters[list(PLACE_IN_LINK_INERTIA)] = values
-    return LinkInertia.from_parameters(parameters)
 
 
 def parameter_vector(
@@ -67,7 +47,7 @@ def parameter_vector(
     rotor_inertia: bool = False,
 ) -> NDArray[np.float64]:
     """Return an arm's vector X of eq. (4), shape (10 n,), or (11 n,) with rotor inertias."""
-    links = [link_vector(link) for link in description.links]
+    links = [link.parameters() for link in description.links]
     rotors = [[joint.rotor_inertia for joint in description.joints]] if rotor_inertia else []
     return np.concatenate(links + [np.array(values) for values in rotors])
 
@@ -95,7 +75,8 @@ def with_parameter_vector(description: ArmDescription, vector: ArrayLike) -> Arm
     if values.shape not in ((PER_LINK * n,), ((PER_LINK + 1) * n,)):
         raise InertiaError(
             f'The parameter vector of {description.name} has shape {values.shape}, expected '
-            f'({PER_LINK * n},): ten per link in the order {", ".join(LINK_SYMBOLS)}; or '
+            f'({PER_LINK * n},): ten per link in the order '
+            f'{", ".join(PARAMETER_SYMBOLS)}; or '
             f'({(PER_LINK + 1) * n},) with one rotor inertia per joint behind them.'
         )
     if not np.isfinite(values).all():
@@ -113,7 +94,9 @@ def with_parameter_vector(description: ArmDescription, vector: ArrayLike) -> Arm
             for joint, rotor in zip(joints, values[PER_LINK * n :])
         )
     return replace(
-        description, joints=joints, links=tuple(link_from_vector(link) for link in links)
+        description,
+        joints=joints,
+        links=tuple(LinkInertia.from_parameters(link) for link in links),
     )
 
 
@@ -155,7 +138,7 @@ def torque_regressor(
     -------
     ndarray, shape (..., n, p)
         p = 10 n (11 n with rotors), columns in the order of
-        `standard_parameters.parameter_names`; or len(columns).
+        `parameter_names`; or len(columns).
 
     Raises
     ------
@@ -240,7 +223,7 @@ def _fill(
             + ddq[:, i, None, None] * screws[i]
             + bracket(velocity, rate)
         )
-        wrench = wrench_matrix(velocity[:, 0], acceleration[:, 0])[..., PLACE_IN_LINK_INERTIA]
+        wrench = wrench_matrix(velocity[:, 0], acceleration[:, 0])
         # A joint at or before link i feels the link's wrench by virtual work.
         out[:, : i + 1, PER_LINK * i : PER_LINK * (i + 1)] = carried @ wrench
 

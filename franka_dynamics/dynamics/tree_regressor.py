@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from .body_tree import BodyTree
 from .closed_chain_derivatives import differentiate_by_parameters
 from .model import GRAVITY
-from .regressor import link_vector, PER_LINK, PLACE_IN_LINK_INERTIA
+from .regressor import PER_LINK
 from ..errors import BaseParameterError
 from ..typing import Array
 
@@ -78,7 +78,7 @@ def tree_regressor(
         block = slice(start, start + _BLOCK)
         position, velocity, acceleration = (values[block] for values in flat)
         by = differentiate_by_parameters(tree, position, velocity, acceleration, gravity=gravity)
-        full = by.tau[..., list(PLACE_IN_LINK_INERTIA)].reshape(len(position), n, PER_LINK * n)
+        full = by.tau.reshape(len(position), n, PER_LINK * n)
         if rotor_inertia:
             rotors = acceleration[:, :, None] * np.eye(n)
             full = np.concatenate((full, rotors), axis=-1)
@@ -88,5 +88,5 @@ def tree_regressor(
 
 def tree_parameter_vector(tree: BodyTree, *, rotor_inertia: bool = False) -> Array:
     """Return the bodies' parameters in the regressor's order, shape (10 n,) or (11 n,)."""
-    vector = np.concatenate([link_vector(body) for body in tree.inertias])
+    vector = np.concatenate([body.parameters() for body in tree.inertias])
     return np.concatenate((vector, tree.rotor_inertias)) if rotor_inertia else vector

@@ -37,7 +37,7 @@ def integrated(points, weights):
     """Return the ten parameters of a solid from a quadrature that is exact for quadratics."""
     second = np.einsum('k,ki,kj->ij', weights, points, points)
     inertia = np.trace(second) * np.eye(3) - second
-    return np.concatenate(([weights.sum()], weights @ points, six_from_tensor(inertia)))
+    return np.concatenate((six_from_tensor(inertia), weights @ points, [weights.sum()]))
 
 
 @pytest.mark.parametrize('seed', range(5))

@@ -52,8 +52,8 @@ def test_given_a_tree_when_differentiated_then_pinocchios_regressor_agrees(paren
     model = pinocchio_tree(tree)
     regressor = pin.computeJointTorqueRegressor(model, model.createData(), q, dq, ddq)
     ours = differentiate_by_parameters(tree, q, dq, ddq).tau
-    # Pinocchio's order is xx, xy, yy, xz, yz, zz.
-    theirs = regressor.reshape(tree.n, tree.n, 10)[..., [0, 1, 2, 3, 4, 5, 7, 6, 8, 9]]
+    # Pinocchio's order is m, hx, hy, hz, xx, xy, yy, xz, yz, zz.
+    theirs = regressor.reshape(tree.n, tree.n, 10)[..., [4, 5, 7, 6, 8, 9, 1, 2, 3, 0]]
     np.testing.assert_allclose(ours, theirs, rtol=0.0, atol=ATOL)
 
 

@@ -6,12 +6,10 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
-from franka_dynamics.arm import load
+from franka_dynamics.arm import LinkInertia, load
+from franka_dynamics.arm.inertia import PARAMETER_SYMBOLS
 from franka_dynamics.dynamics.pinocchio_model import build_pinocchio
 from franka_dynamics.dynamics.regressor import (
-    link_from_vector,
-    LINK_SYMBOLS,
-    link_vector,
     parameter_names,
     parameter_vector,
     PLACE_IN_PINOCCHIO,
@@ -37,7 +35,7 @@ def test_given_a_link_when_written_as_a_vector_then_each_symbol_has_its_place():
         'mZ': link.first_moment[2],
         'm': link.mass,
     }
-    assert dict(zip(LINK_SYMBOLS, link_vector(link))) == expected
+    assert dict(zip(PARAMETER_SYMBOLS, link.parameters())) == expected
 
 
 def test_given_a_link_when_pinocchio_lists_it_then_the_named_places_reorder_it():
@@ -46,13 +44,13 @@ def test_given_a_link_when_pinocchio_lists_it_then_the_named_places_reorder_it()
     for i, link in enumerate(description.links):
         dynamic = model.inertias[i + 1].toDynamicParameters()
         np.testing.assert_allclose(
-            dynamic[list(PLACE_IN_PINOCCHIO)], link_vector(link), rtol=0.0, atol=ATOL_STEINER
+            dynamic[list(PLACE_IN_PINOCCHIO)], link.parameters(), rtol=0.0, atol=ATOL_STEINER
         )
 
 
-def test_given_a_link_vector_when_read_back_then_the_link_is_the_same():
+def test_a_link_is_rebuilt_from_its_parameters():
     link = load('fr3').links[2]
-    assert link_from_vector(link_vector(link)) == link
+    assert LinkInertia.from_parameters(link.parameters()) == link
 
 
 def test_given_an_arm_vector_when_put_back_then_links_and_rotors_are_the_same(random_arm):
@@ -87,7 +85,7 @@ def test_given_a_bad_arm_vector_when_put_back_then_the_sentence_names_it(vector,
 
 def test_given_nine_numbers_when_made_a_link_then_the_sentence_names_the_order():
     with pytest.raises(InertiaError, match='XX, XY, XZ, YY, YZ, ZZ, mX, mY, mZ, m'):
-        link_from_vector(np.zeros(9))
+        LinkInertia.from_parameters(np.zeros(9))
 
 
 def test_given_a_massless_link_with_a_first_moment_when_given_to_pinocchio_then_it_is_refused():
