@@ -9,98 +9,33 @@ torque may be published; its callers only carry arrays.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from enum import Enum
-import math
-from typing import NamedTuple
-
 import numpy as np
 
-from .braking import Braking, REST_SPEED
+from .braking import Braking
+from .command_output import all_finite, CommandOutput
 from .control_law import ControlLaw
+from .cycle import Counters, Cycle, Mode
 from .faults import ClearedBy, FaultLatch
 from .gravity_guard import FirstTorque
 from .gravity_monitor import GravityMonitor
-from .limits import LimitedTorque, TorqueLimiter
-from .reference import ReferencePoint, ReferenceSource, Trajectory
-from .reference_request import plan, TrajectoryRequest
+from .limits import LimitedTorque
+from .reference import ReferencePoint, ReferenceSource
+from .reference_following import ReferenceFollower
 from .running_crosscheck import RunningCrosscheck
-from .settings import Settings, Start, Stop
+from .settings import Settings, Start
+from .stopping import Stopper
 from .supervision import Condition, Observation, StateSupervisor, SupervisionLimits
 from .terms import TermModel
 from ..arm import ArmDescription
-from ..errors import ReferenceRefusedError, SettingsError
+from ..errors import SettingsError
 from ..typing import Array
 
 # [rad] or [m]; an arm that was moved further while we were silent was somebody else's, and the
 # torque we left it with says nothing about the one it needs.
 _MOVED_SINCE = 0.1
-# What no arm does while its sensors and their driver are sound.
-_LATCHING = frozenset(
-    {
-        Condition.NOT_FINITE,
-        Condition.OUT_OF_RANGE,
-        Condition.JUMPED,
-        Condition.CONTRADICTORY,
-        Condition.INTERLEAVED,
-    }
-)
 
 
-class Mode(str, Enum):
-    """What the controller is doing with its command."""
-
-    SILENT = 'silent'  # nothing is published
-    RUNNING = 'running'
-    BRAKING = 'braking'  # the arm is brought to rest before the stop sequence
-    STOPPING = 'stopping'  # the stop sequence is being published
-
-
-class Cycle(NamedTuple):
-    """
-    What one joint state gave; arrays of shape (n,) in joint order [N m].
-
-    `limited` is None where no torque may be published from this state. `previous` is what was
-    last commanded before it.
-    """
-
-    observation: Observation
-    stamp: float
-    q: Array
-    dq: Array
-    effort: Array | None = None
-    gravity: Array | None = None
-    coriolis: Array | None = None
-    inertia: Array | None = None
-    previous: Array | None = None
-    limited: LimitedTorque | None = None
-
-    @property
-    def command(self) -> Array | None:
-        """The torque to be published [N m], if any."""
-        return None if self.limited is None else self.limited.torque
-
-
-@dataclass
-class Counters:
-    """What happened since the node became active."""
-
-    commands: int = 0
-    cut_by_limit: int = 0
-    cut_by_rate: int = 0
-    stops: int = 0
-    largest_share: Array = field(default_factory=lambda: np.zeros(0))
-
-
-class PlanningBasis(NamedTuple):
-    """The latest state's stamp [s] and position (n,), and what will be desired when one begins."""
-
-    stamp: float
-    q: Array
-    current: ReferencePoint
-
-
-class FeedforwardController:
+class FeedforwardController(ReferenceFollower, Stopper):
     """
     Computes feedforward torques for one arm, with every guard that can stop it.
 
@@ -149,16 +84,12 @@ class FeedforwardController:
         self.enabled = False
         self._take_over = take_over
         self._effort = description.limit('effort')
-        self._limiter = TorqueLimiter(self._effort, description.limit('effort_rate'))
+        self._output = CommandOutput(self._effort, description.limit('effort_rate'))
         self._braking = Braking(description)
         self._zero = np.zeros(description.n)
-        self._last: Array | None = None  # the last command that was published
         self._last_gravity = self._zero  # the part of it that held the arm
-        self._command_stamp: float | None = None
         self._latest: tuple[float, Array, Array] | None = None
         self._arrival = 0.0
-        self._blend: tuple[Array, float] | None = None
-        self._blend_wanted = False
         self._first_torque = FirstTorque.RAMPED
         self._stop_goal, self._stop_holds = self._zero, False
         self._stopped_by_state = False
@@ -200,7 +131,7 @@ class FeedforwardController:
         """Whether the stop sequence is under way, which needs no state."""
         return self.mode is Mode.STOPPING
 
-    # Settings and references -------------------------------------------------------------------
+    # Settings ----------------------------------------------------------------------------------
 
     def require_usable(self, settings: Settings) -> None:
         """
@@ -244,7 +175,7 @@ class FeedforwardController:
         if law.has_gains and not before.has_gains and not self.reference.active:
             # Where the arm was held before its gains were taken away is nobody's desire any more.
             self.reference.clear()
-        self._blend_wanted = self._last is not None
+        self._output.blend_wanted = self._output.last is not None
 
     def apply(self, settings: Settings) -> None:
         """
@@ -258,95 +189,6 @@ class FeedforwardController:
         """
         self.use(self.prepare(settings))
 
-    def planning_basis(self, request: TrajectoryRequest) -> PlanningBasis:
-        """
-        Return what a request is planned from: the latest state, and what is desired at its start.
-
-        Raises
-        ------
-        ReferenceRefusedError
-            If no state has come yet.
-
-        """
-        if self._latest is None:
-            raise ReferenceRefusedError(
-                'The reference came before any joint state; wait until '
-                'the arm publishes its state.'
-            )
-        stamp, q, _ = self._latest
-        begin = stamp if request.start is None else max(stamp, request.start)
-        return PlanningBasis(stamp, q, self.reference.at(begin) or ReferencePoint.at_rest(q))
-
-    def plan(
-        self,
-        request: TrajectoryRequest,
-        basis: PlanningBasis,
-    ) -> Trajectory | ReferencePoint:
-        """
-        Return a requested motion as it would be followed; nothing changes, and it takes a while.
-
-        Raises
-        ------
-        ReferenceRefusedError
-            If it cannot be followed.
-
-        """
-        return plan(request, self.description, basis.stamp, basis.current, basis.q)
-
-    def follow(self, planned: Trajectory | ReferencePoint) -> None:
-        """Follow a planned motion from now on, if torques are being commanded."""
-        if self.mode is not Mode.RUNNING or self._latest is None:
-            return  # for whoever adds the efforts himself; nothing is commanded here
-        stamp = self._latest[0]
-        continues = self.reference.active
-        if isinstance(planned, Trajectory):
-            self.reference.follow(planned, stamp)
-        else:
-            self.reference.stream(planned, stamp)
-        # A stream follows on itself; anything else may begin with a step that is to be faded.
-        self._blend_wanted |= not (continues and isinstance(planned, ReferencePoint))
-
-    def set_reference(self, request: TrajectoryRequest) -> Trajectory | ReferencePoint:
-        """
-        Plan and follow a requested motion, and return it as it will be followed.
-
-        Raises
-        ------
-        ReferenceRefusedError
-            If it cannot be followed; what was followed before goes on.
-
-        """
-        planned = self.plan(request, self.planning_basis(request))
-        self.require_following()
-        self.follow(planned)
-        return planned
-
-    def require_following(self) -> None:
-        """
-        Refuse a reference that nothing would follow because no torque is being commanded.
-
-        On a topic that is too slow for commands, torques are still added to a trajectory for
-        whoever follows it by his own feedback.
-
-        Raises
-        ------
-        ReferenceRefusedError
-            With what keeps the torque away.
-
-        """
-        condition = self.supervisor.condition
-        if self.mode is Mode.RUNNING or condition is Condition.TOO_SLOW:
-            return
-        why = self.conflict or self.stop_reason or f'{condition.value}: {self.supervisor.reason}'
-        raise ReferenceRefusedError(
-            f'No torque is being commanded ({self.mode.value}; {why}), so that nothing would '
-            'follow the reference; send it again once commands go out.'
-        )
-
-    def trajectory_efforts(self, trajectory: Trajectory) -> Array:
-        """Return the feedforward torque at every point of a trajectory, shape (k, n) [N m]."""
-        return self._law.trajectory_efforts(trajectory)
-
     # One cycle ---------------------------------------------------------------------------------
 
     def reset(self) -> None:
@@ -358,7 +200,7 @@ class FeedforwardController:
     def ready(self) -> bool:
         """Whether a trusted state would be answered with a torque, were this enabled."""
         return not self.conflict and (
-            self._last is not None
+            self._output.last is not None
             or self._law.gravity_guard.first_torque() is not FirstTorque.NOT_YET
         )
 
@@ -386,7 +228,7 @@ class FeedforwardController:
         [N m], where the driver gives one. The arrays are kept and must not change afterwards.
         """
         self._arrival = arrival
-        if effort is not None and not _all_finite(effort):
+        if effort is not None and not all_finite(effort):
             joint = int(np.flatnonzero(~np.isfinite(effort))[0])
             return Cycle(
                 self.reject(
@@ -408,10 +250,10 @@ class FeedforwardController:
         gravity, coriolis = terms.gravity(q), terms.coriolis(q, dq)
         if self.mode is not Mode.RUNNING:
             self._forget_if_moved(q)
-            self._watch_gravity(stamp, q, dq, effort, self._last, gravity)
+            self._watch_gravity(stamp, q, dq, effort, self._output.last, gravity)
         reference = self.reference.sample(stamp) if observation.trusted else None
         inertia = terms.inertia(q, reference.ddq) if reference is not None else self._zero
-        previous, limited = self._last, None
+        previous, limited = self._output.last, None
         if self._follow_up(observation):
             if reference is not None and self.mode is Mode.RUNNING:
                 deviation = self._law.tracking.check(q, reference.q)
@@ -432,7 +274,7 @@ class FeedforwardController:
         if cycle.gravity is None or cycle.coriolis is None:
             return
         if cycle.limited is not None:
-            self._count(cycle.limited)
+            self.counters.count(cycle.limited, self._effort)
             # The effort of this state answers to the command before it.
             self._watch_gravity(
                 cycle.stamp, cycle.q, cycle.dq, cycle.effort, cycle.previous, cycle.gravity
@@ -455,108 +297,6 @@ class FeedforwardController:
         if self.supervisor.check_silence(now, simulated) is Condition.STALE:
             self._state_fault(Condition.STALE, self.supervisor.reason)
 
-    # Stops and faults --------------------------------------------------------------------------
-
-    def stop(self, reason: str, *, to_zero: bool = False, brake: bool = True) -> None:
-        """
-        Take the torque back: braking first if the arm moves, then by the stop sequence.
-
-        Braking needs states that are trusted and so goes on with the cycles; the stop sequence
-        needs none. It ends at the target's own resting torque, or at zero where that would be
-        wrong because somebody else carries the arm.
-
-        Parameters
-        ----------
-        reason : str
-            What is logged and diagnosed.
-        to_zero : bool
-            Whether the torque must go, because somebody else carries the arm; then nothing
-            brakes.
-        brake : bool
-            Whether to brake at all.
-
-        """
-        if self.mode is Mode.RUNNING and self._last is None:
-            self.mode = Mode.SILENT  # nothing was published, so there is nothing to take back
-        elif self.mode is Mode.RUNNING:
-            self._stop_holds = self._law.settings.profile.stop is Stop.HOLD_GRAVITY and not to_zero
-            self.stop_reason = reason
-            self.counters.stops += 1
-            self.reference.clear()
-            if brake and not to_zero and self._moves_and_is_trusted():
-                self.mode = Mode.BRAKING
-                self._braking.begin()
-            else:
-                self._begin_stop_sequence()
-        elif self.mode is Mode.BRAKING and (
-            to_zero or not brake or self.supervisor.condition is not Condition.TRUSTED
-        ):
-            self._stop_holds = self._stop_holds and not to_zero
-            self.stop_reason += f'; not braked to rest: {reason}'
-            self._begin_stop_sequence()
-
-    def inhibit(
-        self,
-        reason: str,
-        until: ClearedBy,
-        *,
-        to_zero: bool = False,
-        touched_by: frozenset[str] = frozenset(),
-    ) -> None:
-        """Latch a fault: stop, and stay silent until it is cleared as `until` says."""
-        self.faults.latch(reason, until, touched_by)
-        self.stop(reason, to_zero=to_zero)
-
-    def clear_fault(self) -> tuple[bool, str]:
-        """Acknowledge the latched fault; return whether there is none now, and a sentence."""
-        return self.faults.acknowledge()
-
-    def disable(self, reason: str, *, brake: bool = True) -> None:
-        """Stop, and stay silent until enabled again."""
-        self.enabled = False
-        self.stop(reason, brake=brake)
-
-    def stop_step(self, elapsed: float) -> Array | None:
-        """
-        Return the next torque of the stop sequence, or None when it has ended.
-
-        Parameters
-        ----------
-        elapsed : float
-            Time since the last published torque [s], by any clock.
-
-        """
-        if self.mode is not Mode.STOPPING:
-            return None
-        if self._last is None or np.array_equal(self._last, self._stop_goal):
-            self.mode = Mode.SILENT
-            return None
-        self._last = self._limiter.limit(self._stop_goal, self._last, elapsed).torque
-        return self._last
-
-    def _begin_stop_sequence(self) -> None:
-        goal = self._last_gravity if self._stop_holds else self._zero
-        self._stop_goal = np.clip(goal, -self._effort, self._effort)
-        self._rest = self._latest[1] if self._latest is not None else None
-        self.mode = Mode.STOPPING
-
-    def _moves_and_is_trusted(self) -> bool:
-        return (
-            self._latest is not None
-            and self.supervisor.condition is Condition.TRUSTED
-            and bool(np.abs(self._latest[2]).max() > REST_SPEED)
-        )
-
-    def _state_fault(self, condition: Condition, reason: str) -> None:
-        """Stop because of the states; latch what no sound driver sends, and what comes often."""
-        commanding = self.mode in (Mode.RUNNING, Mode.BRAKING) and self._last is not None
-        self.stop(reason)
-        if commanding and condition in _LATCHING:
-            self.faults.latch(reason, ClearedBy.ACKNOWLEDGEMENT)
-        elif commanding:
-            self._stopped_by_state = True
-            self.faults.note_stop(reason, self._arrival)
-
     def _follow_up(self, observation: Observation) -> bool:
         """Change the mode as the state's condition demands; return whether to command."""
         condition = observation.condition
@@ -567,7 +307,7 @@ class FeedforwardController:
             return False
         if self.mode is Mode.SILENT and self.enabled and not self.conflict:
             self._first_torque = self._law.gravity_guard.first_torque()
-            if self._first_torque is not FirstTorque.NOT_YET or self._last is not None:
+            if self._first_torque is not FirstTorque.NOT_YET or self._output.last is not None:
                 self._begin()
         return self.mode in (Mode.RUNNING, Mode.BRAKING)
 
@@ -576,7 +316,7 @@ class FeedforwardController:
         self.mode, self.stop_reason = Mode.RUNNING, ''
         self.faults.restarts += self._stopped_by_state
         self._stopped_by_state = False
-        self._blend_wanted = True
+        self._output.blend_wanted = True
         self.reference.clear()
 
     def _forget_if_moved(self, q: Array) -> None:
@@ -584,11 +324,11 @@ class FeedforwardController:
         if (
             self.mode is Mode.SILENT
             and self._rest is not None
-            and self._last is not None
+            and self._output.last is not None
             and self._law.settings.profile.start is Start.GRAVITY
             and np.abs(q - self._rest).max() > _MOVED_SINCE
         ):
-            self._last = None
+            self._output.last = None
             self._law.gravity_guard.restart()
 
     def _watch_gravity(
@@ -642,53 +382,20 @@ class FeedforwardController:
                     # needed.
                     self.reference.hold(q)
                 desired = desired + law.feedback(q, dq, reference)
-        if not _all_finite(desired):
+        if not all_finite(desired):
             self.stop('the computed torque is not finite', brake=False)
             return None
-        if self._last is None:
+        if self._output.last is None:
             # Nothing was published yet: begin with what keeps the arm where it is, if it is known
             # that nobody else does.
             begin = ours if self._first_torque is FirstTorque.AT_ONCE else self._zero
-            self._last = np.clip(begin, -self._effort, self._effort)
-            self._command_stamp = stamp
+            self._output.begin(begin, stamp)
         if self.mode is Mode.RUNNING:
-            desired = self._glide(stamp, desired)
-        elapsed = stamp - self._command_stamp if self._command_stamp is not None else 0.0
-        limited = self._limiter.limit(desired, self._last, elapsed)
-        if not _all_finite(limited.torque):
+            desired = self._output.glide(stamp, desired, law.settings.ramp_time)
+        limited = self._output.limited(stamp, desired)
+        if not all_finite(limited.torque):
             self.stop('the limited torque is not finite', brake=False)
             return None
-        self._last, self._command_stamp = limited.torque, stamp
+        self._output.take(limited.torque, stamp)
         self._last_gravity = ours
         return limited
-
-    def _glide(self, stamp: float, desired: Array) -> Array:
-        """Fade out the difference that a start or a change of settings would be as a step."""
-        if self._blend_wanted and self._last is not None:
-            self._blend = (self._last - desired, stamp)
-            self._blend_wanted = False
-        if self._blend is None:
-            return desired
-        difference, since = self._blend
-        ramp_time = self._law.settings.ramp_time
-        passed = (stamp - since) / ramp_time if ramp_time else 1.0
-        if passed >= 1.0:
-            self._blend = None
-            return desired
-        return desired + (1.0 - passed) * difference
-
-    def _count(self, limited: LimitedTorque) -> None:
-        counters = self.counters
-        counters.commands += 1
-        counters.cut_by_limit += bool(limited.cut_by_limit.any())
-        counters.cut_by_rate += bool(limited.cut_by_rate.any())
-        np.maximum(
-            counters.largest_share,
-            np.abs(limited.torque) / self._effort,
-            out=counters.largest_share,
-        )
-
-
-def _all_finite(values: Array) -> bool:
-    """Return whether all are finite; the sum of squares tells by one call, but may overflow."""
-    return math.isfinite(values.dot(values)) or bool(np.isfinite(values).all())

@@ -76,6 +76,8 @@ class GravityGuard:
         self.monitor.restart()
         self._windows = self._wrong_windows = 0
         self._still = False
+        self._weightless_from_rest = False
+        self._running = True
 
     def add(
         self,
@@ -93,10 +95,18 @@ class GravityGuard:
 
         `running` says whether torques are being published.
         """
+        # States from before the first torque show who carried the arm then.
+        self._running = self._running and running
         evidence = self.monitor.add(stamp, q, dq, effort, command, gravity)
         if evidence is None:
             return None
+        running, self._running = self._running, True
         self._windows += 1
+        # Where efforts and motion are not of the same moment (late commands, missing states), a
+        # fast arm may seem to be without gravity; one that is shows it from rest on.
+        self._weightless_from_rest = evidence.state is GravityState.NO_GRAVITY and (
+            self._still or self._weightless_from_rest
+        )
         self._still = bool(np.abs(dq).max() < _STILL)
         if self._ours:
             return self._doubled(evidence, running=running)
@@ -131,9 +141,7 @@ class GravityGuard:
     def _doubled(self, evidence: GravityEvidence, *, running: bool) -> Conflict | None:
         """Return a conflict where the arm shows that the gravity we command is too much."""
         carried = evidence.state is GravityState.COMPENSATED and (running or not self._take_over)
-        weightless = (
-            evidence.state is GravityState.NO_GRAVITY and running and evidence.commanded > 0.5
-        )
+        weightless = self._weightless_from_rest and running and evidence.commanded > 0.5
         if not carried and not weightless:
             return None
         return Conflict(

@@ -39,7 +39,7 @@ class Keeper:
     stop : Stop
         Where the target's stop sequence ends: at zero, or at the gravity torque heard last.
     silence : float
-        Silence of the commands after which their source counts as stalled [s].
+        Silence of the commands after which their source counts as stalled [s]; 0 for never.
 
     """
 
@@ -95,6 +95,8 @@ class Keeper:
         A node that has ended its own stop sequence is silent rightly: its last command is where
         the sequence ends. One whose gravity terms still come is alive and silent on purpose.
         """
+        if not self._silence:
+            return False
         silent = now - max(self._heard, self._gravity_heard)
         if not self._silence < silent < np.inf:
             return False

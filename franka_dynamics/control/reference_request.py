@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from .reference import ReferencePoint, Trajectory
+from .upsampling import upsample
 from ..arm import ArmDescription
 from ..errors import listed, ReferenceRefusedError
 from ..typing import Array
@@ -209,8 +210,13 @@ def _trajectory(
             f'The reference ends with {request.velocities[-1][joint]:.3g} rad/s at '
             f'{description.joint_names[joint]}; its last point must be at rest.'
         )
-    trajectory = Trajectory(times, request.positions, request.velocities, request.accelerations)
     lead_in = max(start, now)
+    if request.velocities is None:
+        first = Trajectory(times, request.positions).sample(lead_in).q
+        if request.times[0] == 0.0 or times[0] <= lead_in:
+            _require_reachable(description, first, current.q)
+        return upsample(times, request.positions, lead_in, current, description)
+    trajectory = Trajectory(times, request.positions, request.velocities, request.accelerations)
     if request.times[0] > 0.0 and times[0] > lead_in:
         return Trajectory(
             np.concatenate(([lead_in], times)),

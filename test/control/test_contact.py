@@ -6,15 +6,18 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy import signal
 
 from franka_dynamics.arm import load
 from franka_dynamics.control.contact import (
     ContactLimits,
     ContactMonitor,
+    joint_shares,
     LARGEST_LOAD_KG,
     LOAD_WARNING_KG,
 )
 from franka_dynamics.control.contact_replay import replay_contact
+from franka_dynamics.control.external_torque import DAMPING
 from franka_dynamics.control.feedforward import FeedforwardController
 from franka_dynamics.control.multisine import multisine
 from franka_dynamics.control.settings import Settings
@@ -22,12 +25,20 @@ from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 from franka_dynamics.recordings.recording import read_recording
 from franka_dynamics.simulation.arm_simulation import ArmSimulation, Push, SimulationSettings
+from franka_dynamics.simulation.joint_elasticity import franka_elasticity
 
 FER = load('fer')
 GRAVITY = NewtonEulerModel(FER).gravity(FER.home)
 LIMITS = ContactLimits()
 KP, KD = (300.0,) * 4 + (80.0,) * 3, (20.0,) * 4 + (4.0,) * 3
-SENSORS = {'friction': True, 'position_noise': 1e-5, 'velocity_noise': 1e-3, 'effort_noise': 0.1}
+# The simulated arm vibrates as a real one does.
+SENSORS = {
+    'friction': True,
+    'elasticity': franka_elasticity(FER),
+    'position_noise': 2e-6,
+    'velocity_noise': 3e-3,
+    'effort_noise': 0.05,
+}
 WITHIN_S = 0.05
 
 
@@ -58,19 +69,21 @@ def test_given_a_step_above_the_threshold_when_felt_then_joint_time_and_peak_are
     assert monitor.in_contact
     assert monitor.contacts == 1
     assert monitor.latest.joint == 2
-    # The observer reaches the threshold after ln(4 / (4 - 1.25)) / 50 s; then up to a period.
-    crossing = np.log(4.0 / (4.0 - LIMITS.threshold)) / LIMITS.gain
+    # When w^2 / (s^2 + 2 d w s + w^2) has reached the threshold; then up to two periods.
+    w = LIMITS.bandwidth
+    time, rise = signal.step(([w * w], [1.0, 2.0 * DAMPING * w, w * w]), N=2000)
+    crossing = time[np.flatnonzero(4.0 * rise > LIMITS.threshold * joint_shares(FER)[0][2])[0]]
     assert crossing < monitor.latest.stamp - 1.0 < crossing + 2.0 * LIMITS.period
-    # A first-order lag of 20 ms behind a first-order high-pass of 0.5 s peaks at 87 %.
-    assert monitor.latest.peak == pytest.approx(0.87 * 4.0, rel=0.03)
+    # It overshoots by 4 % after 37 ms, of which a high-pass of 0.5 s leaves 96 %.
+    assert monitor.latest.peak == pytest.approx(4.0, rel=0.05)
 
 
 def test_given_a_step_below_the_threshold_when_felt_then_it_is_load():
     bench = Bench()
     bench.hold(np.zeros(7), 1.0)
-    monitor = bench.hold(torque(2, 1.2), 3.0)
+    monitor = bench.hold(torque(2, 1.0), 3.0)
     assert monitor.contacts == 0
-    np.testing.assert_allclose(monitor.load, torque(2, 1.2), rtol=0, atol=0.01)
+    np.testing.assert_allclose(monitor.load, torque(2, 1.0), rtol=0, atol=0.01)
 
 
 def test_given_a_push_that_stays_when_long_enough_then_the_contact_ends_and_it_is_load():
@@ -116,7 +129,7 @@ def test_given_states_between_two_evaluations_when_taken_then_the_model_is_not_a
     monitor = ContactMonitor(PinocchioModel(FER))
     asked = []
     monkeypatch.setattr(
-        monitor._observer, 'update', lambda *state: asked.append(state[0]) or np.zeros(7)
+        monitor._observer._observer, 'update', lambda *state: asked.append(state[0]) or np.zeros(7)
     )
     for step in range(1000):
         monitor.update(1e-3 * step, FER.home, np.zeros(7), GRAVITY)
@@ -148,7 +161,7 @@ class Loop:
             self.arm.step(self.command, fresh=cycle.command is not None)
         return self
 
-    def move(self, seconds=8.0):
+    def move(self, seconds=6.0):
         """Start up, then follow a multisine about the home pose."""
         self.run(1.0)
         self.monitor.largest_share = 0.0
@@ -158,8 +171,8 @@ class Loop:
 
 @pytest.mark.parametrize('direction', [*np.eye(3), *-np.eye(3)])
 def test_given_ten_newtons_at_the_flange_when_they_begin_then_they_are_flagged_in_time(direction):
-    begun = 1.5
-    loop = Loop(push=Push(tuple(10.0 * direction), begun, 1.0)).run(2.0)
+    begun = 1.1
+    loop = Loop(push=Push(tuple(10.0 * direction), begun, 1.0)).run(1.5)
     assert len(loop.flagged) == 1
     assert 0.0 < loop.flagged[0] - begun < WITHIN_S
 
@@ -203,21 +216,15 @@ def test_given_a_real_arm_in_motion_when_nobody_touches_it_then_nothing_is_flagg
     assert monitor.contacts == 0
     # The model's own errors on this arm, of about 1 N m, are not much of a mass.
     assert np.nanmax(np.abs(masses)) < LOAD_WARNING_KG
-    assert monitor.largest_share < 0.95  # 0.80 measured
+    assert monitor.largest_share < 0.9  # 0.78 measured
 
 
-def test_fast_motion_of_a_real_arm_at_1_khz_raises_no_alarm(fer_recording_path):
-    bag = fer_recording_path.parent / 'fer_gaz2019_1khz'
-    if not bag.exists():
-        pytest.skip(
-            'the folder of recordings lacks fer_gaz2019_1khz, which is public at '
-            'https://github.com/marcocognetti/FrankaEmikaPandaDynModel'
-        )
-    recording = read_recording(bag, FER.joint_names)
+def test_fast_motion_of_a_real_arm_at_1_khz_raises_no_alarm(fer_1khz_recording_path):
+    recording = read_recording(fer_1khz_recording_path, FER.joint_names)
     found = replay_contact(FER, recording.time, recording.q, recording.dq, recording.effort)
     assert found.contacts == ()
     assert found.watched > 20.0
-    assert found.largest_share < 0.9  # 0.80 measured; 2.02 with the velocities as they are read
+    assert found.largest_share < 0.9  # 0.71 measured; 2.02 with the velocities as they are read
 
 
 def test_a_recorded_push_is_found_with_joint_time_and_share():
@@ -232,5 +239,7 @@ def test_a_recorded_push_is_found_with_joint_time_and_share():
     (contact,) = found.contacts
     assert contact.joint == 2
     assert 2.0 < contact.stamp < 2.02
-    assert contact.share == pytest.approx(contact.peak / LIMITS.threshold)
+    assert contact.share == pytest.approx(
+        contact.peak / (LIMITS.threshold * joint_shares(FER)[0][2])
+    )
     assert found.largest_share == contact.share

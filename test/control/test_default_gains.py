@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import yaml
 
 from franka_dynamics.arm import load
 from franka_dynamics.control.default_gains import (
@@ -21,10 +22,10 @@ from franka_dynamics.dynamics.body_tree import BodyTree
 from franka_dynamics.dynamics.derivatives import Linearization, linearize
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.errors import SettingsError
+from franka_dynamics.resources import share_directory
 
-ARMS = [
-    (name, hand) for name in ('fer', 'fr3', 'fr3v2', 'fr3v2_1') for hand in ('none', 'franka_hand')
-]
+SHIPPED = ('fer', 'fr3', 'fr3v2', 'fr3v2_1')
+ARMS = [(name, hand) for name in SHIPPED for hand in ('none', 'franka_hand')]
 
 
 def at_home(arm):
@@ -78,11 +79,22 @@ def test_given_a_double_integrator_when_held_then_radius_is_closed_form():
     np.testing.assert_allclose(hold_radius(one_joint(0.0), [9.0], [6.0], T), expected, rtol=1e-12)
 
 
+def limits(target):
+    """Return what a target's parameter file allows states and silence to be [s]."""
+    path = share_directory() / 'config' / 'feedforward' / f'{target}.yaml'
+    given = yaml.safe_load(path.read_text(encoding='utf-8'))['/**']['ros__parameters']
+    assert given['default_gains']
+    return given['max_state_age'], given['state_timeout']
+
+
 @pytest.mark.parametrize(('name', 'hand'), ARMS)
-def test_given_an_arm_at_home_when_states_are_old_then_loop_is_stable(name, hand):
+@pytest.mark.parametrize('target', ['gz_ros2_control', 'franka_gazebo'])
+def test_given_an_arm_at_home_when_states_are_old_then_loop_is_stable(name, hand, target):
+    oldest, silent = limits(target)
+    assert 0.0 < oldest < silent
     linear, gains = at_home(load(name, hand=hand))
-    assert delay_margin(linear, gains.kp, gains.kd) > 0.1
-    for period in np.arange(0.001, 0.2101, 0.001):
+    assert delay_margin(linear, gains.kp, gains.kd) > oldest
+    for period in np.arange(0.001, silent + 1e-4, 0.001):
         assert hold_radius(linear, gains.kp, gains.kd, period) < 1.0
     # Far from the bound of 1 that semi-implicit steps of 1 ms have.
     assert gains.per_step < 0.01
@@ -118,7 +130,7 @@ def test_given_a_delay_beyond_the_margin_when_simulated_then_it_grows():
     assert growth(0.8 * margin) < 0.5 < 2.0 < growth(1.25 * margin)
 
 
-@pytest.mark.parametrize('name', ['fer', 'fr3', 'fr3v2'])
+@pytest.mark.parametrize('name', SHIPPED)
 def test_given_a_motion_when_node_is_away_for_200_ms_then_it_goes_on(name, benchmark):
     arm = load(name)
     gains = default_gains(NewtonEulerModel(arm))
@@ -129,15 +141,24 @@ def test_given_a_motion_when_node_is_away_for_200_ms_then_it_goes_on(name, bench
     assert last < 0.05
 
 
-@pytest.mark.parametrize('name', ['fer', 'fr3', 'fr3v2'])
-def test_given_states_100_ms_old_when_held_then_a_disturbance_decays(name, benchmark):
+@pytest.mark.parametrize('name', SHIPPED)
+def test_given_states_as_old_as_allowed_when_held_then_arm_stays(name, benchmark):
     arm = load(name)
     gains = default_gains(NewtonEulerModel(arm))
+    oldest, _ = limits('gz_ros2_control')
     _, last, stops = benchmark.simulate(
-        arm, gains, motion=False, seconds=7.0, delay=0.1, disturbed=1e-4
+        arm, gains, motion=False, seconds=7.0, delay=oldest, disturbed=1e-4
     )
     assert stops == 0
     assert last < 2e-3
+
+
+def test_states_older_than_allowed_are_not_commanded_on(benchmark):
+    arm = load('fr3')
+    gains = default_gains(NewtonEulerModel(arm))
+    oldest, _ = limits('gz_ros2_control')
+    with pytest.raises(benchmark.NeverCommandedError):
+        benchmark.simulate(arm, gains, motion=False, seconds=1.0, delay=oldest + 2e-3)
 
 
 def test_given_gains_when_computed_then_one_joint_alone_decays_at_rate():

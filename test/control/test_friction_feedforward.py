@@ -14,14 +14,18 @@ from franka_dynamics.arm import (
     ViscousCoulombFriction,
 )
 from franka_dynamics.arm.friction import slip_states
+from franka_dynamics.control import friction_feedforward as under_test
+from franka_dynamics.control.cycle import Mode
 from franka_dynamics.control.feedforward import FeedforwardController
 from franka_dynamics.control.friction_feedforward import (
     FrictionFeedforward,
     FULL_SPEED,
     REST_SPEED,
 )
+from franka_dynamics.control.reference_request import TrajectoryRequest
 from franka_dynamics.control.settings import Settings, Terms
 from franka_dynamics.simulation.arm_simulation import ArmSimulation, SimulationSettings
+from franka_dynamics.simulation.joint_elasticity import franka_elasticity
 
 N = 3
 REACH = np.array([0.004, 0.3])
@@ -203,3 +207,53 @@ def test_at_rest_there_is_no_limit_cycle_in_the_simulator():
 
 def maxwell_times(factor):
     return MaxwellSlipFriction(*(factor * TRUE.coefficients[:4]), factor * TRUE.slip, REACH)
+
+
+def held_by_a_noisy_stream(name, friction, seconds=1.2):
+    """Return where a vibrating arm is while set-points hold it whose velocity is noise alone."""
+    arm = replace(load(name), friction=TRUE)
+    # Without elements, whose unknown state would be a safeguard of its own.
+    known = ViscousCoulombFriction(1.5 * TRUE.viscous, 1.5 * TRUE.coulomb, TRUE.offset, 1e-3)
+    rng = np.random.default_rng(0)
+    simulation = ArmSimulation(
+        arm,
+        SimulationSettings(
+            friction=True, elasticity=franka_elasticity(arm), brake_release_after=0.05, **NOISE
+        ),
+    )
+    controller = FeedforwardController(
+        replace(arm, friction=known),
+        Settings(
+            target='mujoco',
+            terms=Terms(friction=friction),
+            kp=(300.0,) * 4 + (80.0,) * 3,
+            kd=(20.0,) * 4 + (4.0,) * 3,
+        ),
+    )
+    controller.enable()
+    positions, command = [], None
+    for step in range(round(1e3 * seconds)):
+        reading = simulation.read()
+        cycle = controller.cycle(reading.time, reading.position, reading.velocity, reading.time)
+        if step % 10 == 0 and controller.mode is Mode.RUNNING:
+            noise = rng.uniform(-REST_SPEED, REST_SPEED, (1, 7))
+            controller.set_reference(
+                TrajectoryRequest(arm.joint_names, np.zeros(1), arm.home[None], noise)
+            )
+        command = cycle.command if cycle.command is not None else command
+        simulation.step(command, fresh=cycle.command is not None)
+        positions.append(simulation.position)
+    return np.array(positions[-400:])
+
+
+@pytest.mark.parametrize('name', ['fer', 'fr3', 'fr3v2', 'fr3v2_1'])
+def test_a_vibrating_arm_at_rest_is_not_pushed_by_noise(name, monkeypatch):
+    # Given friction known too high by half, and references that only differ from rest by noise.
+    without, with_it = (held_by_a_noisy_stream(name, friction) for friction in (False, True))
+    # Then the arm stands as it does without compensation, to the last bit.
+    np.testing.assert_array_equal(with_it, without)
+    # Without the dead band the same friction would shake it.
+    monkeypatch.setattr(under_test, 'REST_SPEED', 0.0)
+    monkeypatch.setattr(under_test, 'FULL_SPEED', 1e-6)
+    shaken = held_by_a_noisy_stream(name, True)
+    assert np.ptp(shaken, axis=0).max() > 2.0 * np.ptp(without, axis=0).max()

@@ -6,7 +6,10 @@ import numpy as np
 import pytest
 
 from franka_dynamics.arm import load
+from franka_dynamics.control.gravity_guard import GravityGuard
 from franka_dynamics.control.gravity_monitor import GravityMonitor, GravityState, judge, WINDOW
+from franka_dynamics.control.settings import Settings
+from franka_dynamics.control.terms import TermModel
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 from franka_dynamics.simulation.arm_simulation import ArmSimulation, SimulationSettings
 
@@ -94,3 +97,47 @@ def test_given_an_effort_across_gravity_when_judged_then_it_is_unknown():
     evidence = judge(gravity + contact, gravity, gravity, np.zeros(7))
     assert evidence.state is GravityState.UNKNOWN
     assert 'does not point along' in evidence.sentence
+
+
+def windows_of(guard, speed, count):
+    """
+    Return the first conflict that windows of states of an arm at a speed [rad/s] show.
+
+    Command and effort are 1.5 g(q), and it speeds up as if nothing pulled the other way.
+    """
+    gravity = MODEL.gravity(FER.home)
+    ddq = np.linalg.solve(MODEL.mass_matrix(FER.home), 1.5 * gravity)
+    for k in range(count * WINDOW):
+        dq = speed + 1e-3 * k * ddq
+        conflict = guard.add(
+            1e-3 * k, FER.home, dq, 1.5 * gravity, 1.5 * gravity, gravity, running=True
+        )
+        if conflict is not None:
+            return conflict
+    return None
+
+
+def test_a_moving_arm_with_late_efforts_is_not_weightless():
+    settings = Settings(target='mujoco')
+    guard = GravityGuard(settings, TermModel(FER, settings))
+    assert windows_of(guard, 1.0, 5) is None
+    guard.restart()
+    still = MODEL.gravity(FER.home)
+    for k in range(WINDOW):
+        guard.add(
+            -1.0 + 1e-3 * k, FER.home, np.zeros(7), 0.01 * still, 0.01 * still, still, running=True
+        )
+    conflict = windows_of(guard, 0.0, 2)
+    assert 'the arm is no gravity' in conflict.reason
+
+
+def test_states_from_before_running_decide_nothing():
+    settings = Settings(target='mujoco')
+    guard = GravityGuard(settings, TermModel(FER, settings), take_over=True)
+    gravity = MODEL.gravity(FER.home)
+    state = (FER.home, np.zeros(7), gravity, np.zeros(7), gravity)
+    for k in range(WINDOW - 1):
+        assert guard.add(1e-3 * k, *state, running=False) is None
+    assert guard.add(1e-3 * WINDOW, *state, running=True) is None
+    conflicts = [guard.add(1e-3 * k, *state, running=True) for k in range(20, 20 + WINDOW)]
+    assert 'the arm is compensated' in conflicts[-1].reason

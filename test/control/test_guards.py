@@ -9,8 +9,9 @@ import pytest
 
 from franka_dynamics.arm import load
 from franka_dynamics.control.braking import LONGEST_BRAKING_S, REST_SPEED
-from franka_dynamics.control.faults import ClearedBy, RESTART_WINDOW_S
-from franka_dynamics.control.feedforward import FeedforwardController, Mode
+from franka_dynamics.control.cycle import Mode
+from franka_dynamics.control.faults import ClearedBy, FaultLatch, RESTART_WINDOW_S
+from franka_dynamics.control.feedforward import FeedforwardController
 from franka_dynamics.control.limits import LONGEST_STEP_S
 from franka_dynamics.control.multisine import multisine
 from franka_dynamics.control.reference_request import TrajectoryRequest
@@ -90,6 +91,15 @@ def test_only_what_a_conflict_is_about_clears_it():
     assert loop.published == []
     loop.controller.apply(replace(MUJOCO, terms=Terms(gravity=False)))
     assert not loop.controller.conflict
+
+
+def test_a_fault_of_settings_is_cleared_by_those_it_names_alone():
+    faults = FaultLatch(5)
+    faults.latch('somebody carries the arm', ClearedBy.SETTINGS, {'payload', 'target'})
+    faults.settings_changed({'ramp_time', 'kp'})
+    assert faults.reason
+    faults.settings_changed({'kp', 'payload'})
+    assert not faults.reason
 
 
 def test_the_target_of_an_active_controller_is_fixed():

@@ -106,3 +106,36 @@ def test_at_rest_intervals_go_on():
     time = PERIOD_S * np.arange(400)
     still = np.zeros((400, 3))
     assert len(run(time, still, still)) == 99
+
+
+def test_stamps_that_jitter_do_not_hide_the_period():
+    rng = np.random.default_rng(5)
+    for _ in range(40):
+        stamps = np.sort(PERIOD_S * np.arange(150) + rng.normal(0.0, 2.5e-4, 150))
+        motion = IntervalMotion(3, LEAST_S)
+        for stamp in stamps:
+            motion.add(stamp, np.zeros(3), np.zeros(3), np.zeros(3))
+        assert motion._period == pytest.approx(PERIOD_S, abs=1e-12)
+
+
+@pytest.mark.parametrize('speed', [0.0, 1e-12, 1e-9, 1e-6, 1e-4, 1e-2])
+def test_time_passes_for_an_arm_that_hardly_moves(speed):
+    # Given exact stamps and no noise, and a push that moves the arm a little after a second.
+    time = PERIOD_S * np.arange(3000)
+    moved = np.maximum(time - 1.0, 0.0)[:, None]
+    share = np.array([1.0, -0.5, 0.3])
+    q = np.round(np.ones(3) + speed * share * moved, 12)
+    found = run(time, q, speed * share * (moved > 0.0))
+    assert len(found) > 700
+    assert sum(one.seconds for _, one in found) == pytest.approx(3.0, abs=0.02)
+
+
+@pytest.mark.parametrize('after', [0.0, -1.0, 3.0])
+def test_time_passes_for_an_arm_that_is_stopped_or_thrown(after):
+    # Given an arm at 1 rad/s that stands still, goes back or is three times as fast at once.
+    time = PERIOD_S * np.arange(3000)
+    speed = np.where(time < 1.5, 1.0, after)
+    q = (PERIOD_S * speed.cumsum())[:, None] * np.array([1.0, 0.5, -0.2])
+    found = run(time, q, speed[:, None] * np.array([1.0, 0.5, -0.2]))
+    assert sum(one.seconds for _, one in found) == pytest.approx(3.0, abs=0.02)
+    assert found[-1][1].dq[0] == pytest.approx(after, abs=1e-6)

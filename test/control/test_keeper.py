@@ -122,3 +122,10 @@ def test_values_that_are_not_finite_then_they_are_not_taken(keeper):
     keeper.note_command(np.full(7, np.nan), 1.1)
     assert keeper.note_death()
     np.testing.assert_allclose(keeper.torque, HELD, rtol=0.0, atol=0.0)
+
+
+def test_a_silence_of_zero_is_never_long_enough():
+    keeper = Keeper(Stop.ZERO, 0.0)
+    keeper.note_command(np.ones(7), 0.0)
+    assert not keeper.check_silence(1e6)
+    assert keeper.note_death()

@@ -101,7 +101,8 @@ def with_value(rows, value):
         ({'velocities': with_value(2, 0.1)}, r'ends with 0.1 rad/s at fer_joint1'),
         (
             {'positions': moved(2, 3, 3.0)},
-            r'takes fer_joint4 to a position of -?[\d.e-]+ rad at .* limits there are -3.072 to -0.0698',
+            r'takes fer_joint4 to a position of -?[\d.e-]+ rad at .* limits there are '
+            r'-3.072 to -0.0698',
         ),
         ({'positions': moved(slice(0, 3), 0, 0.5)}, r'starts 0.5 rad from where fer_joint1'),
         ({'times': np.array([0.0, 0.02, 0.04])}, r'takes fer_joint1 to a velocity of .* rad/s'),

@@ -168,6 +168,28 @@ def test_given_a_few_lost_states_when_observed_then_trust_stays():
     assert stream.send(advance=10 * STEP, arrive=10 * STEP).trusted
 
 
+@pytest.mark.parametrize(
+    ('gap', 'announced', 'condition'),
+    [
+        (0.049, True, Condition.TRUSTED),  # 50 ms at most, and only where it was announced
+        (0.051, True, Condition.STALE),
+        (0.049, False, Condition.STALE),
+    ],
+)
+def test_an_announced_gap_is_forgiven_within_bounds(gap, announced, condition):
+    stream = Stream(SupervisionLimits(state_timeout=0.02)).trusted()
+    if announced:
+        stream.supervisor.ignore_next_gap()
+    assert stream.send(advance=gap, arrive=gap).condition is condition
+
+
+def test_forgiveness_is_for_one_gap_alone():
+    stream = Stream(SupervisionLimits(state_timeout=0.02)).trusted()
+    stream.supervisor.ignore_next_gap()
+    stream.send()
+    assert stream.send(advance=0.049, arrive=0.049).condition is Condition.STALE
+
+
 def test_given_silence_when_checked_then_the_state_is_stale_after_the_timeout():
     stream = Stream().trusted()
     assert stream.supervisor.check_silence(stream.arrival + 0.019) is Condition.TRUSTED

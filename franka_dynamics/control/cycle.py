@@ -1,0 +1,71 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""What the controller is doing, what one joint state gave, and what is counted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import NamedTuple
+
+import numpy as np
+
+from .limits import LimitedTorque
+from .supervision import Observation
+from ..typing import Array
+
+
+class Mode(str, Enum):
+    """What the controller is doing with its command."""
+
+    SILENT = 'silent'  # nothing is published
+    RUNNING = 'running'
+    BRAKING = 'braking'  # the arm is brought to rest before the stop sequence
+    STOPPING = 'stopping'  # the stop sequence is being published
+
+
+class Cycle(NamedTuple):
+    """
+    What one joint state gave; arrays of shape (n,) in joint order [N m].
+
+    `limited` is None where no torque may be published from this state. `previous` is what was
+    last commanded before it.
+    """
+
+    observation: Observation
+    stamp: float
+    q: Array
+    dq: Array
+    effort: Array | None = None
+    gravity: Array | None = None
+    coriolis: Array | None = None
+    inertia: Array | None = None
+    previous: Array | None = None
+    limited: LimitedTorque | None = None
+
+    @property
+    def command(self) -> Array | None:
+        """The torque to be published [N m], if any."""
+        return None if self.limited is None else self.limited.torque
+
+
+@dataclass
+class Counters:
+    """What happened since the node became active."""
+
+    commands: int = 0
+    cut_by_limit: int = 0
+    cut_by_rate: int = 0
+    stops: int = 0
+    largest_share: Array = field(default_factory=lambda: np.zeros(0))
+
+    def count(self, limited: LimitedTorque, effort: Array) -> None:
+        """Count a command, given the torque limits, shape (n,) [N m]."""
+        self.commands += 1
+        self.cut_by_limit += bool(limited.cut_by_limit.any())
+        self.cut_by_rate += bool(limited.cut_by_rate.any())
+        np.maximum(
+            self.largest_share,
+            np.abs(limited.torque) / effort,
+            out=self.largest_share,
+        )

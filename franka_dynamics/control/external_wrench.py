@@ -1,0 +1,191 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+The wrench between arm and surroundings, from external joint torques.
+
+In the sign and frame of libfranka's O_F_ext_hat_K, which franka_ros2's state broadcaster
+publishes as external_wrench_in_base_frame: what the robot exerts on its surroundings is
+positive, what these exert on it negative; axes of the base, moments about the frame's origin. So
+tau_ext = J^T F with tau_ext in FCI's sign.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..arm import ArmDescription
+from ..dynamics.model import FLANGE, frame_index
+from ..dynamics.pinocchio_model import PinocchioModel
+from ..errors import SettingsError, shortened
+from ..typing import Array
+
+# Standard deviation of the external torque of the strongest joints while nobody touches the arm
+# [N m]: the momentum observer on the recordings of two real FERs moving at up to 85 % and 55 %
+# of their velocity limits, docs/theory/contact.md. Weaker joints err less, by the cube root.
+TORQUE_DEVIATION = 0.5
+# A moment of 1 N m counts as much as the force that makes it at this distance [m], which is
+# about that of a Franka's flange from its last three axes.
+LENGTH = 0.2
+# A direction in which one deviation of the joint torques is more than this force [N] (or this
+# force at LENGTH) is singular; there the estimate is damped.
+SINGULAR_FORCE = 20.0
+_FARTHEST = 10.0  # [m] that a tool centre point may be from its frame
+_LEAST_SIZE = 1e-6  # [1/N]: a deviation of a million newtons stands for what is not seen at all
+
+
+@dataclass(frozen=True, eq=False)
+class ExternalWrench:
+    """
+    A wrench (force, moment) and how far it is known.
+
+    Attributes
+    ----------
+    wrench : ndarray, shape (6,)
+        Force [N] and moment about the frame's origin [N m], axes of the base, exerted by the arm
+        on its surroundings (libfranka's sign).
+    covariance : ndarray, shape (6, 6)
+        Of the undamped least squares, so that a direction in which nothing is known has a large
+        variance, not a small one because the estimate is damped there.
+    unexplained : float
+        Norm of the joint torques [N m] that no wrench at this frame explains: those of a contact
+        elsewhere, or a model's error.
+    deviations : ndarray, shape (6,)
+        Standard deviations along `directions`, as forces [N], largest first.
+    directions : ndarray, shape (6, 6)
+        Rows: unit directions (force, moment / LENGTH) that go with them.
+
+    """
+
+    wrench: Array
+    covariance: Array
+    unexplained: float
+    deviations: Array
+    directions: Array
+
+    @property
+    def singular(self) -> bool:
+        """Whether some direction is not seen by the joints, and damped therefore."""
+        return bool(self.deviations[0] > SINGULAR_FORCE)
+
+    def sentence(self) -> str:
+        """Return in words which directions the joints do not see."""
+        if not self.singular:
+            return f'every direction is known to {self.deviations[0]:.1f} N (one deviation)'
+        blind = int(np.count_nonzero(self.deviations > SINGULAR_FORCE))
+        worst = self.directions[0]
+        kind, part = (
+            ('force', worst[:3])
+            if np.linalg.norm(worst[:3]) >= np.linalg.norm(worst[3:])
+            else ('moment', worst[3:])
+        )
+        x, y, z = part / np.linalg.norm(part)
+        return (
+            f'singular pose: {blind} direction{"s" * (blind > 1)} of the wrench cannot be told, '
+            f'most of all the {kind} along ({x:.2f}, {y:.2f}, {z:.2f}); the wrench is damped there'
+        )
+
+
+class WrenchEstimator:
+    """
+    Damped, weighted pseudo-inverse of a frame's transposed Jacobian.
+
+    Joint torques are weighed by their deviations, moments by LENGTH; by the singular values s of
+    the weighed J^T each direction is estimated as s / (s^2 + d^2), where d is zero unless its
+    deviation 1 / s is beyond SINGULAR_FORCE (numerical filtering: Maciejewski and Klein 1988,
+    "Numerical filtering for the operation of robotic manipulators through kinematically singular
+    configurations", J. Robotic Systems 5(6)); it then grows from zero, so that the wrench does
+    not jump.
+
+    Parameters
+    ----------
+    model : PinocchioModel
+        The arm.
+    frame : int or str
+        A joint's number or 'flange'.
+    offset : array_like, shape (3,), optional
+        Where the wrench acts in that frame [m]: a tool centre point.
+
+    Raises
+    ------
+    FrameError
+        If there is no such frame.
+    SettingsError
+        If the offset is not three numbers within 10 m.
+
+    """
+
+    def __init__(
+        self, model: PinocchioModel, frame: int | str = FLANGE, offset: ArrayLike | None = None
+    ) -> None:
+        self._model, self._frame = model, frame
+        self._place = frame_index(frame, model.description.n)
+        self._offset = np.zeros(3) if offset is None else np.asarray(offset, dtype=float)
+        if self._offset.shape != (3,) or not (np.abs(self._offset) <= _FARTHEST).all():
+            raise SettingsError(
+                f'tool_center is {shortened(str(offset))}; give three numbers, x y z within '
+                f'{_FARTHEST:g} m of the frame.'
+            )
+        self.deviation = torque_deviation(model.description)
+        self._scale = np.array([1.0] * 3 + [LENGTH] * 3)
+
+    def jacobian(self, q: Array) -> Array:
+        """Return the (6, n) Jacobian of the point where the wrench acts, axes of the base."""
+        jacobian = self._model.jacobian(q, self._frame)
+        if not self._offset.any():
+            return jacobian
+        arm = self._model.frames(q)[self._place][:3, :3] @ self._offset
+        return np.vstack([jacobian[:3] + np.cross(jacobian[3:].T, arm).T, jacobian[3:]])
+
+    def estimate(self, q: Array, torque: Array) -> ExternalWrench:
+        """
+        Return the wrench that explains an external torque best.
+
+        Parameters
+        ----------
+        q, torque : ndarray, shape (n,)
+            Position [rad] and external torque in FCI's sign [N m].
+
+        """
+        jacobian = self.jacobian(q)
+        # Noise-free units: rows in deviations of the joints' torques, columns in newtons.
+        weighed = (jacobian / self._scale[:, None]).T / self.deviation[:, None]
+        left, sizes, right = np.linalg.svd(weighed, full_matrices=False)
+        missing = 6 - len(sizes)
+        if missing:  # an arm of fewer than six joints
+            right = np.linalg.svd(weighed)[2]
+            sizes = np.concatenate([sizes, np.zeros(missing)])
+            left = np.hstack([left, np.zeros((len(left), missing))])
+        least = 1.0 / SINGULAR_FORCE
+        damping = np.where(sizes < least, least**2 - sizes**2, 0.0)
+        inverse = sizes / (sizes**2 + damping)
+        wrench = (right.T @ (inverse * (left.T @ (torque / self.deviation)))) / self._scale
+        known = 1.0 / np.maximum(sizes, _LEAST_SIZE)
+        spread = right.T * known / self._scale[:, None]
+        return ExternalWrench(
+            wrench,
+            spread @ spread.T,
+            float(np.linalg.norm(torque - jacobian.T @ wrench)),
+            known[::-1],
+            right[::-1],
+        )
+
+
+def torque_deviation(description: ArmDescription) -> Array:
+    """Return the standard deviations of external joint torques at rest of contact (n,) [N m]."""
+    return TORQUE_DEVIATION * strength(description)
+
+
+def strength(description: ArmDescription) -> Array:
+    """
+    Return how much each joint's torque errs beside the strongest joints' (n,).
+
+    A joint whose torque limit is 1/k of theirs errs 1/cbrt(k) as much; 1 where no limit is known.
+    """
+    effort = description.limit('effort')
+    known = effort[np.isfinite(effort)]
+    if not len(known) or not known.max() > 0.0:
+        return np.ones(len(effort))
+    return np.cbrt(np.where(np.isfinite(effort), effort, known.max()) / known.max())

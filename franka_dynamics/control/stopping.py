@@ -1,0 +1,150 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""How a controller takes its torque back: braking, the stop sequence, and what is latched."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .braking import Braking, REST_SPEED
+from .command_output import CommandOutput
+from .control_law import ControlLaw
+from .cycle import Counters, Mode
+from .faults import ClearedBy, FaultLatch
+from .reference import ReferenceSource
+from .settings import Stop
+from .supervision import Condition, StateSupervisor
+from ..typing import Array
+
+# What no arm does while its sensors and their driver are sound.
+_LATCHING = frozenset(
+    {
+        Condition.NOT_FINITE,
+        Condition.OUT_OF_RANGE,
+        Condition.JUMPED,
+        Condition.CONTRADICTORY,
+        Condition.INTERLEAVED,
+    }
+)
+
+
+class Stopper:
+    """The part of a FeedforwardController that stops it; it has no state of its own."""
+
+    supervisor: StateSupervisor
+    reference: ReferenceSource
+    counters: Counters
+    faults: FaultLatch
+    mode: Mode
+    stop_reason: str
+    enabled: bool
+    _arrival: float
+    _braking: Braking
+    _last_gravity: Array
+    _latest: tuple[float, Array, Array] | None
+    _law: ControlLaw
+    _output: CommandOutput
+    _rest: Array | None
+    _stop_goal: Array
+    _stop_holds: bool
+    _stopped_by_state: bool
+    _zero: Array
+
+    def stop(self, reason: str, *, to_zero: bool = False, brake: bool = True) -> None:
+        """
+        Take the torque back: braking first if the arm moves, then by the stop sequence.
+
+        Braking needs states that are trusted and so goes on with the cycles; the stop sequence
+        needs none. It ends at the target's own resting torque, or at zero where that would be
+        wrong because somebody else carries the arm.
+
+        Parameters
+        ----------
+        reason : str
+            What is logged and diagnosed.
+        to_zero : bool
+            Whether the torque must go, because somebody else carries the arm; then nothing
+            brakes.
+        brake : bool
+            Whether to brake at all.
+
+        """
+        if self.mode is Mode.RUNNING and self._output.last is None:
+            self.mode = Mode.SILENT  # nothing was published, so there is nothing to take back
+        elif self.mode is Mode.RUNNING:
+            self._stop_holds = self._law.settings.profile.stop is Stop.HOLD_GRAVITY and not to_zero
+            self.stop_reason = reason
+            self.counters.stops += 1
+            self.reference.clear()
+            if brake and not to_zero and self._moves_and_is_trusted():
+                self.mode = Mode.BRAKING
+                self._braking.begin()
+            else:
+                self._begin_stop_sequence()
+        elif self.mode is Mode.BRAKING and (
+            to_zero or not brake or self.supervisor.condition is not Condition.TRUSTED
+        ):
+            self._stop_holds = self._stop_holds and not to_zero
+            self.stop_reason += f'; not braked to rest: {reason}'
+            self._begin_stop_sequence()
+
+    def inhibit(
+        self,
+        reason: str,
+        until: ClearedBy,
+        *,
+        to_zero: bool = False,
+        touched_by: frozenset[str] = frozenset(),
+    ) -> None:
+        """Latch a fault: stop, and stay silent until it is cleared as `until` says."""
+        self.faults.latch(reason, until, touched_by)
+        self.stop(reason, to_zero=to_zero)
+
+    def clear_fault(self) -> tuple[bool, str]:
+        """Acknowledge the latched fault; return whether there is none now, and a sentence."""
+        return self.faults.acknowledge()
+
+    def disable(self, reason: str, *, brake: bool = True) -> None:
+        """Stop, and stay silent until enabled again."""
+        self.enabled = False
+        self.stop(reason, brake=brake)
+
+    def stop_step(self, elapsed: float) -> Array | None:
+        """
+        Return the next torque of the stop sequence, or None when it has ended.
+
+        Parameters
+        ----------
+        elapsed : float
+            Time since the last published torque [s], by any clock.
+
+        """
+        if self.mode is not Mode.STOPPING:
+            return None
+        if self._output.last is None or np.array_equal(self._output.last, self._stop_goal):
+            self.mode = Mode.SILENT
+            return None
+        return self._output.step(self._stop_goal, elapsed)
+
+    def _begin_stop_sequence(self) -> None:
+        goal = self._last_gravity if self._stop_holds else self._zero
+        self._stop_goal = self._output.clipped(goal)
+        self._rest = self._latest[1] if self._latest is not None else None
+        self.mode = Mode.STOPPING
+
+    def _moves_and_is_trusted(self) -> bool:
+        return (
+            self._latest is not None
+            and self.supervisor.condition is Condition.TRUSTED
+            and bool(np.abs(self._latest[2]).max() > REST_SPEED)
+        )
+
+    def _state_fault(self, condition: Condition, reason: str) -> None:
+        """Stop because of the states; latch what no sound driver sends, and what comes often."""
+        commanding = self.mode in (Mode.RUNNING, Mode.BRAKING) and self._output.last is not None
+        self.stop(reason)
+        if commanding and condition in _LATCHING:
+            self.faults.latch(reason, ClearedBy.ACKNOWLEDGEMENT)
+        elif commanding:
+            self._stopped_by_state = True
+            self.faults.note_stop(reason, self._arrival)

@@ -1,0 +1,218 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The external wrench against known forces in MuJoCo, least squares, and singular poses."""
+
+import numpy as np
+import pinocchio as pin
+import pytest
+
+from franka_dynamics.arm import load
+from franka_dynamics.control.contact import ContactMonitor, LINK_SHARE
+from franka_dynamics.control.external_torque import (
+    IntervalObserver,
+    MomentumObserver,
+    OBSERVER_GAIN,
+)
+from franka_dynamics.control.external_wrench import (
+    SINGULAR_FORCE,
+    torque_deviation,
+    WrenchEstimator,
+)
+from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
+from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
+from franka_dynamics.errors import FrameError, SettingsError
+from franka_dynamics.simulation.arm_simulation import ArmSimulation, Push, SimulationSettings
+from franka_dynamics.simulation.joint_elasticity import franka_elasticity
+
+FER = load('fer')
+ARMS = ('fer', 'fr3', 'fr3v2', 'fr3v2_1')
+FORCE, MOMENT = np.array([12.0, -8.0, 10.0]), np.array([1.0, 1.5, -0.8])  # amplitudes
+KP = np.array([600.0] * 4 + [100.0, 100.0, 30.0])
+KD = np.array([30.0] * 4 + [1.0, 1.0, 0.2])
+STRAIGHT = np.zeros(7)  # stretched upwards: joints 1, 3 and 5 turn about one line
+
+
+def swing(arm, time):
+    """Return a motion about home, of up to a rad and a rad/s, shape (3, n) at a time."""
+    w = np.linspace(1.1, 2.3, arm.n)
+    s, c = 0.4 * np.sin(w * time), 0.4 * np.cos(w * time)
+    return np.stack([arm.home + s, w * c, -w * w * s])
+
+
+def acting(time):
+    """Return a wrench on the flange, axes of the base, that turns slowly."""
+    phase = 2.0 * time + np.arange(6)
+    return np.concatenate([FORCE, MOMENT]) * np.sin(phase)
+
+
+def follow(arm, seconds, pushing, **settings):
+    """Follow the motion in MuJoCo; yield states as a driver pairs them."""
+    simulation = ArmSimulation(
+        arm,
+        SimulationSettings(start=swing(arm, 0.0)[0], brake_release_after=0.0, **settings),
+    )
+    model = PinocchioModel(arm)
+    reading = simulation.read()
+    while reading.time < seconds:
+        q, dq = reading.position, reading.velocity
+        at, speed, acceleration = swing(arm, reading.time)
+        simulation.push = pushing(reading.time)
+        torque = pin.rnea(model.model, model.data, q, dq, acceleration)
+        simulation.step(torque + KP * (at - q) + KD * (speed - dq))
+        reading = simulation.read()
+        yield reading.time, q, dq, reading.effort
+
+
+@pytest.mark.parametrize('name', ARMS)
+def test_known_wrenches_in_mujoco_are_told_along_a_motion(name):
+    # Given an arm that moves, and a wrench on its flange that turns.
+    arm = load(name)
+
+    def pushing(time):
+        wrench = acting(time)
+        return Push(tuple(wrench[:3]), 0.0, 1e9, tuple(wrench[3:]))
+
+    model = PinocchioModel(arm)
+    observer, estimator = IntervalObserver(MomentumObserver(model), arm.n), WrenchEstimator(model)
+    found, expected = [], []
+    # When it is estimated from what the sensors say.
+    for stamp, q, dq, effort in follow(arm, 3.0, pushing):
+        external = observer.update(stamp, q, dq, effort)
+        if external is not None and stamp > 10.0 / OBSERVER_GAIN:
+            estimate = estimator.estimate(q, external.torque)
+            assert not estimate.singular
+            assert estimate.unexplained < 0.5
+            found.append(estimate.wrench)
+            # What the arm exerts on its surroundings; the observer is late by its time constant
+            # and half an interval, in which the arm turns by up to 20 mrad a joint.
+            expected.append(-acting(stamp - 1.0 / OBSERVER_GAIN - 0.004))
+    # Then it is that wrench, in the sign of O_F_ext_hat_K and the axes of the base.
+    error = np.abs(np.array(found) - expected).max(axis=0)
+    assert len(found) > 600
+    assert (error[:3] < 0.06 * np.linalg.norm(FORCE)).all(), error
+    assert (error[3:] < 0.08 * np.linalg.norm(MOMENT)).all(), error
+
+
+def test_away_from_singular_poses_it_is_plain_least_squares():
+    jacobian = NewtonEulerModel(FER).jacobian(FER.home)
+    torque = np.array([3.0, -5.0, 2.0, 4.0, -1.0, 0.5, 0.3])
+    weight = 1.0 / torque_deviation(FER)
+    weighed = (jacobian * weight).T
+    expected, *_ = np.linalg.lstsq(weighed, torque * weight, rcond=None)
+    estimate = WrenchEstimator(PinocchioModel(FER)).estimate(FER.home, torque)
+    np.testing.assert_allclose(estimate.wrench, expected, rtol=1e-9)
+    np.testing.assert_allclose(
+        estimate.covariance, np.linalg.inv(weighed.T @ weighed), rtol=1e-7, atol=1e-12
+    )
+    assert not estimate.singular
+    assert 'every direction is known to' in estimate.sentence()
+
+
+def test_the_covariance_is_that_of_noisy_torques():
+    estimator = WrenchEstimator(PinocchioModel(FER))
+    rng = np.random.default_rng(0)
+    wrenches = np.array(
+        [
+            estimator.estimate(FER.home, rng.normal(0.0, torque_deviation(FER))).wrench
+            for _ in range(2000)
+        ]
+    )
+    stated = np.diag(estimator.estimate(FER.home, np.zeros(7)).covariance)
+    # The variance of 2000 samples is known to sqrt(2 / 2000) = 3 %.
+    np.testing.assert_allclose(wrenches.var(axis=0), stated, rtol=0.15)
+
+
+def test_a_singular_pose_is_said_and_damped():
+    # Given the arm stretched upwards, and a force of 10 N on its flange along x.
+    model = NewtonEulerModel(FER)
+    force = np.array([10.0, 0.0, 0.0, 0.0, 0.0, 0.0])
+    estimator = WrenchEstimator(PinocchioModel(FER))
+    # When its joint torques are turned back into a wrench.
+    estimate = estimator.estimate(STRAIGHT, -model.jacobian(STRAIGHT).T @ force)
+    # Then the directions that no joint feels are said, with a large deviation and no force.
+    assert estimate.singular
+    assert estimate.sentence().startswith('singular pose: ')
+    blind = estimate.directions[estimate.deviations > SINGULAR_FORCE]
+    assert len(blind) >= 1
+    scaled = estimate.wrench * [1.0, 1.0, 1.0, 5.0, 5.0, 5.0]
+    assert np.abs(blind @ scaled).max() < 1.0
+    assert np.linalg.eigvalsh(estimate.covariance)[-1] > SINGULAR_FORCE**2
+    # And the wrench stays bounded by what it was made from.
+    assert np.linalg.norm(estimate.wrench) < 15.0
+
+
+def test_the_wrench_does_not_jump_into_a_singular_pose():
+    estimator = WrenchEstimator(PinocchioModel(FER))
+    model = NewtonEulerModel(FER)
+    wrench = np.array([5.0, -3.0, 8.0, 0.5, 0.2, -0.4])
+    path = STRAIGHT + np.linspace(1.0, 0.0, 8001)[:, None] * (FER.home - STRAIGHT)
+    found = []
+    singular = []
+    for q in path:
+        estimate = estimator.estimate(q, model.jacobian(q).T @ wrench)
+        found.append(estimate.wrench)
+        singular.append(estimate.singular)
+    assert not singular[0] and singular[-1]
+    np.testing.assert_allclose(found[0], wrench, rtol=1e-9)
+    # In steps of at most 0.3 mrad a joint; without damping it would be noise over zero.
+    assert np.abs(np.diff(found, axis=0)).max() < 0.25
+
+
+def test_at_a_tool_center_the_moment_is_about_it():
+    model = PinocchioModel(FER)
+    tool = np.array([0.0, 0.05, 0.1])
+    arm = model.frames(FER.home)[-1][:3, :3] @ tool
+    force = np.array([4.0, 6.0, -2.0])
+    torque = model.jacobian(FER.home).T @ np.concatenate([force, np.cross(arm, force)])
+    estimate = WrenchEstimator(model, offset=tool).estimate(FER.home, torque)
+    # A force at the tool centre has no moment about it.
+    np.testing.assert_allclose(estimate.wrench, [*force, 0.0, 0.0, 0.0], rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize('offset', [(0.0, 1.0), (0.0, 0.0, float('nan')), (0.0, 0.0, 11.0)])
+def test_a_tool_center_that_is_no_point_is_refused(offset):
+    with pytest.raises(SettingsError, match='tool_center is'):
+        WrenchEstimator(PinocchioModel(FER), offset=offset)
+
+
+def test_a_frame_that_is_not_there_is_refused():
+    with pytest.raises(FrameError):
+        WrenchEstimator(PinocchioModel(FER), 'gripper')
+
+
+@pytest.mark.parametrize('name', ARMS)
+def test_the_link_that_was_touched_is_told_by_the_joints(name):
+    # Given pushes of 25 N on links 2 to 7 of a vibrating arm that moves, one after the other.
+    arm = load(name)
+    model = PinocchioModel(arm)
+    rng = np.random.default_rng(4)
+    every, lasts = 0.9, 0.15
+    points = {2: (0.0, -0.25, 0.0), 3: (0.05, 0.0, -0.05), 4: (-0.06, 0.06, 0.0)}
+    points |= {5: (0.0, 0.05, -0.2), 6: (0.06, -0.02, 0.0), 7: (0.05, 0.0, 0.1)}
+    plan = []
+    for turn in range(12):
+        link = 2 + turn % 6
+        direction = rng.standard_normal(3)
+        force = 25.0 * direction / np.linalg.norm(direction)
+        plan.append(Push(tuple(force), 0.8 + every * turn, lasts, link=link, point=points[link]))
+
+    def pushing(time):
+        return next((push for push in reversed(plan) if push.start <= time), Push())
+
+    monitor = ContactMonitor(model)
+    told = {}
+    for stamp, q, dq, effort in follow(
+        arm, 0.8 + every * len(plan), pushing, elasticity=franka_elasticity(arm)
+    ):
+        monitor.update(stamp, q, dq, effort)
+        contact = monitor.latest
+        for number, push in enumerate(plan):
+            if contact is not None and 0.0 <= contact.stamp - push.start < lasts:
+                told[number] = contact
+    # Then joints beyond the touched link feel nothing, and most pushes name the link itself.
+    assert len(told) >= 8
+    beyond = [number for number, contact in told.items() if contact.link > plan[number].link]
+    exact = [number for number, contact in told.items() if contact.link == plan[number].link]
+    assert len(beyond) <= 1, [(plan[k].link, told[k].link, told[k].shares) for k in beyond]
+    assert len(exact) >= 0.5 * len(told), [(plan[k].link, told[k].link) for k in told]
+    assert LINK_SHARE < 1.0

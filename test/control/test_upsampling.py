@@ -1,0 +1,234 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Motions from positions alone, against scipy's splines and the motion they were taken from."""
+
+from dataclasses import replace
+import importlib.util
+
+import numpy as np
+import pytest
+from scipy.interpolate import CubicSpline
+
+from franka_dynamics.arm import load
+from franka_dynamics.control import upsampling
+from franka_dynamics.control.feedforward import FeedforwardController
+from franka_dynamics.control.reference import ReferencePoint, Trajectory
+from franka_dynamics.control.reference_request import plan, TrajectoryRequest
+from franka_dynamics.control.settings import Settings
+from franka_dynamics.control.upsampling import LONGEST_BLEND_S, spline_derivatives, upsample
+from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
+from franka_dynamics.errors import ReferenceRefusedError
+
+ARM = load('fr3')
+RATE = np.array([2.4, 2.6, 2.9, 3.1, 3.6, 4.0, 4.4])  # rad/s
+LIMITS = {name: ARM.limit(name) for name in ('velocity', 'acceleration')}
+needs_ruckig = pytest.mark.skipif(
+    importlib.util.find_spec('ruckig') is None, reason='ruckig is not installed'
+)
+
+
+def swing(times, amplitude=0.35):
+    """Return position, velocity and acceleration of a smooth motion, known in closed form."""
+    phase = np.multiply.outer(times, RATE)
+    return (
+        ARM.home + amplitude * np.sin(phase),
+        amplitude * RATE * np.cos(phase),
+        -amplitude * RATE**2 * np.sin(phase),
+    )
+
+
+def at(time):
+    return ReferencePoint(*(row[0] for row in swing(np.array([time]))))
+
+
+def sampled(motion, times):
+    return [np.array(rows) for rows in zip(*(motion.sample(time) for time in times))]
+
+
+def test_derivatives_are_those_of_scipys_clamped_spline():
+    rng = np.random.default_rng(1)
+    for count in (2, 3, 4, 40):
+        times = rng.uniform(0.01, 0.3, count).cumsum()
+        positions, ends = rng.normal(size=(count, 7)), rng.normal(size=(2, 7))
+        spline = CubicSpline(times, positions, bc_type=((1, ends[0]), (1, ends[1])))
+        velocities, accelerations = spline_derivatives(times, positions, *ends)
+        np.testing.assert_allclose(velocities, spline(times, 1), rtol=0.0, atol=1e-9)
+        np.testing.assert_allclose(accelerations, spline(times, 2), rtol=1e-9, atol=1e-9)
+
+
+def test_inside_it_is_scipys_spline_and_its_ends_are_smooth():
+    times = np.arange(0.0, 2.01, 0.05)
+    q = swing(times)[0]
+    q[-1] = q[-2] = q[-3]  # it ends at rest
+    begin = ReferencePoint(q[0], at(0.0).dq, np.full(7, 0.5))
+    motion = upsample(times, q, 0.0, begin, ARM)
+    spline = CubicSpline(times, q, bc_type=((1, begin.dq), (1, np.zeros(7))))
+    inner = np.linspace(0.05, 1.95, 500)
+    for order, found in enumerate(sampled(motion, inner)):
+        np.testing.assert_allclose(found, spline(inner, order), rtol=0.0, atol=1e-9)
+    np.testing.assert_allclose(motion.sample(0.0), begin, rtol=0.0, atol=1e-12)
+    before_end = motion.sample(np.nextafter(motion.end, 0.0))
+    np.testing.assert_allclose(before_end.dq, 0.0, atol=1e-9)
+    np.testing.assert_allclose(before_end.ddq, 0.0, atol=1e-9)
+
+
+@pytest.mark.parametrize('rate', [10.0, 20.0, 50.0])
+def test_position_velocity_and_acceleration_are_continuous(rate):
+    times = np.arange(0.0, 1.01, 1.0 / rate)
+    motion = upsample(times, swing(times)[0], 0.0, at(0.0), ARM)
+    for knot in motion.times[1:-1]:
+        before, after = motion.sample(np.nextafter(knot, 0.0)), motion.sample(knot)
+        np.testing.assert_allclose(before, after, rtol=0.0, atol=1e-8)
+
+
+# Largest error of the inertia torque, as a share of the largest that there is: (w h)^2 / 12 of the
+# fastest joint at 10 Hz is 1.6 %.
+@pytest.mark.parametrize(('rate', 'share'), [(10.0, 0.02), (20.0, 0.005), (50.0, 0.001)])
+def test_the_torque_is_nearly_the_true_motions(rate, share):
+    times = np.arange(0.0, 3.01, 1.0 / rate)
+    motion = upsample(times, swing(times)[0], 0.0, at(0.0), ARM)
+    lines = Trajectory(times, swing(times)[0])
+    inner = np.linspace(0.0, 2.5, 700)  # before it brakes for its end
+    q, _, ddq = swing(inner)
+    inertia = NewtonEulerModel(ARM, (0.0, 0.0, 0.0)).mass_matrix(q)
+    true, found, by_lines = (
+        np.einsum('kij,kj->ki', inertia, rows)
+        for rows in (ddq, sampled(motion, inner)[2], sampled(lines, inner)[2])
+    )
+    assert np.abs(true).max() > 1.0
+    assert np.abs(found - true).max() < share * np.abs(true).max()
+    assert np.abs(by_lines - true).max() == np.abs(true).max()  # lines lose all of it
+
+
+def require_within_limits(motion, jerk=None):
+    times, points = motion.sample_many(50)
+    assert (np.abs(points.dq) <= LIMITS['velocity'] + 1e-6).all()
+    assert (np.abs(points.ddq) <= LIMITS['acceleration'] * 1.001).all()
+    if jerk:
+        # Over 10 ms: between two points of the profile a quintic overshoots its jerk.
+        even = np.arange(times[0], times[-1], 0.01)
+        slope = np.abs(np.diff(sampled(motion, even)[2], axis=0)) / 0.01
+        assert (slope <= jerk * 1.05).all()
+
+
+def test_points_that_end_in_motion_come_to_rest_within_limits():
+    times = np.arange(0.0, 1.3, 0.02)
+    assert np.abs(swing(times)[1][-1]).max() > 0.5
+    motion = upsample(times, swing(times)[0], 0.0, at(0.0), ARM)
+    require_within_limits(motion)
+    # All points are met, and rest comes after them.
+    np.testing.assert_allclose(
+        sampled(motion, times[1:-1])[0], swing(times[1:-1])[0], rtol=0.0, atol=1e-9
+    )
+    assert motion.end > times[-1]
+    assert not motion.sample(motion.end).dq.any()
+
+
+@pytest.mark.parametrize('offset', [0.01, 0.03, 0.06])
+def test_a_chunk_beside_the_present_is_joined_within_limits(offset):
+    # The arm is elsewhere than the new chunk thinks: the nearest points cannot be met.
+    times = np.arange(0.0, 1.5, 0.02)
+    present = at(0.0)._replace(q=at(0.0).q + offset)
+    motion = upsample(times, swing(times)[0], 0.0, present, ARM)
+    require_within_limits(motion)
+    np.testing.assert_allclose(motion.sample(0.0), present, rtol=0.0, atol=1e-12)
+    late = np.linspace(LONGEST_BLEND_S + 0.02, 1.3, 100)
+    np.testing.assert_allclose(sampled(motion, late)[0], swing(late)[0], rtol=0.0, atol=1e-4)
+
+
+@needs_ruckig
+@pytest.mark.parametrize('offset', [0.03, 0.06])
+def test_with_ruckig_a_blend_is_limited_in_jerk_and_short(offset, monkeypatch):
+    arm = with_jerk(300.0)
+    times = np.arange(0.0, 1.5, 0.02)
+    present = at(0.0)._replace(q=at(0.0).q + offset)
+    motion = upsample(times, swing(times)[0], 0.0, present, arm)
+    require_within_limits(motion, jerk=300.0)
+    monkeypatch.setattr(upsampling, '_ruckig', lambda: None)
+    quintic = upsample(times, swing(times)[0], 0.0, present, arm)
+
+    def joined(motion):
+        off = np.abs(sampled(motion, times)[0] - swing(times)[0]).max(axis=1)
+        return times[np.flatnonzero(off > 1e-3)[-1]]
+
+    assert joined(motion) < joined(quintic)
+
+
+def with_jerk(limit):
+    joints = [replace(joint, limits=replace(joint.limits, jerk=limit)) for joint in ARM.joints]
+    return replace(ARM, joints=tuple(joints))
+
+
+def test_the_fourth_chunk_follows_without_a_step():
+    # A policy at 20 Hz plans 16 points and is asked again after 8: the next takes over in motion.
+    motion, now, steps = None, 0.0, []
+    for _ in range(4):
+        times = now + 0.05 * np.arange(16)
+        present = at(0.0) if motion is None else motion.sample(now)
+        following = upsample(times, swing(times)[0], now, present, ARM)
+        require_within_limits(following)
+        steps.append(np.abs(np.array(following.sample(now)) - np.array(present)).max())
+        motion, now = following, now + 0.4
+    assert max(steps) < 1e-9
+    np.testing.assert_allclose(motion.sample(now - 0.2).q, at(now - 0.2).q, rtol=0.0, atol=1e-4)
+
+
+def test_positions_alone_are_planned_as_a_smooth_motion():
+    times = np.array([0.0, 0.5, 1.0, 1.5])
+    positions = ARM.home + np.array([0.0, 0.05, 0.1, 0.1])[:, None]
+    request = TrajectoryRequest(ARM.joint_names, times, positions)
+    planned = plan(request, ARM, 5.0, ReferencePoint.at_rest(ARM.home))
+    np.testing.assert_allclose(
+        [planned.sample(5.0 + time).q for time in times], positions, rtol=0.0, atol=1e-12
+    )
+    assert np.abs(planned.sample(5.25).ddq).max() > 0.1
+
+
+def test_points_too_far_apart_are_refused_with_the_limit():
+    positions = np.stack([ARM.home, ARM.home + 0.5, ARM.home])
+    request = TrajectoryRequest(ARM.joint_names, np.array([0.0, 0.1, 0.2]), positions)
+    with pytest.raises(ReferenceRefusedError, match='its limits there are'):
+        plan(request, ARM, 5.0, ReferencePoint.at_rest(ARM.home))
+
+
+def begun_at_rest(seconds):
+    """Return a swing that begins at time zero, before which the arm is at home."""
+    phase, amplitude = RATE * max(seconds, 0.0), 0.25
+    return (
+        ARM.home + amplitude * (1.0 - np.cos(phase)),
+        amplitude * RATE * np.sin(phase),
+        amplitude * RATE**2 * np.cos(phase),
+    )
+
+
+def test_the_controller_feeds_a_chunks_inertia_forward():
+    # Given an arm that is where it should be, and its controller without gains.
+    controller = FeedforwardController(ARM, Settings(target='fci', ramp_time=0.0))
+    controller.enable()
+    start = 1.0
+    chunk = start + 0.1 + np.arange(0.0, 2.0, 0.05)
+    found, expected = [], []
+    model = NewtonEulerModel(ARM, (0.0, 0.0, 0.0))
+    for k in range(1200):
+        stamp = start + 1e-3 * k
+        q, dq, ddq = begun_at_rest(stamp - chunk[0])
+        cycle = controller.cycle(stamp, q, dq, stamp)
+        if k == 100:
+            positions = np.array([begun_at_rest(time - chunk[0])[0] for time in chunk])
+            controller.set_reference(
+                TrajectoryRequest(ARM.joint_names, chunk - stamp, positions, start=stamp)
+            )
+        if k > 400:
+            found.append(cycle.command)
+            expected.append(model.inverse_dynamics(q, dq, ddq))
+    found, expected = np.array(found), np.array(expected)
+    assert np.abs(expected).max() > 3.0
+    assert np.abs(found - expected).max() < 0.02 * np.abs(expected).max()
+
+
+def test_without_ruckig_there_is_the_quintic(monkeypatch):
+    monkeypatch.setattr(upsampling, '_ruckig', lambda: None)
+    arm = replace(ARM)
+    times = np.arange(0.0, 1.5, 0.02)
+    present = at(0.0)._replace(q=at(0.0).q + 0.03)
+    require_within_limits(upsample(times, swing(times)[0], 0.0, present, arm))
