@@ -28,12 +28,13 @@ from .regrouping_relations import (
     turned_back,
 )
 from ..arm import ArmDescription, JointKind
+from ..arm.inertia import PARAMETER_SYMBOLS
 from ..dynamics.body_tree import BASE, BodyTree
-from ..dynamics.regressor import LINK_SYMBOLS, PER_LINK
+from ..dynamics.regressor import PER_LINK
 from ..dynamics.tree_rows import serial_rows, tree_rows, TreeRow
 from ..typing import Array
 
-_PLACE = {symbol: place for place, symbol in enumerate(LINK_SYMBOLS)}
+_PLACE = {symbol: place for place, symbol in enumerate(PARAMETER_SYMBOLS)}
 _ROTOR = PER_LINK
 # Sines of angles, and lengths in units of the arm's largest, below which lines are parallel or
 # meet.
@@ -243,7 +244,7 @@ def _regroup_revolute(
 
 def _regroup_prismatic(build: _Builder, before: Freedom, pose: Array, letters: Letters) -> None:
     tensor = prismatic_regrouping(letters)
-    for symbol, onto in zip(LINK_SYMBOLS[:6], tensor.T):
+    for symbol, onto in zip(PARAMETER_SYMBOLS[:6], tensor.T):
         build.goes(symbol, onto)
     if before.turning == 2:
         return

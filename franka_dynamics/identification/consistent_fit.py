@@ -5,7 +5,7 @@ Standard parameters that a real arm can have, fitted to torques by semidefinite 
 
 Physical consistency is that every link's pseudo-inertia is positive definite (Wensing, Kim and
 Slotine 2018, IEEE RA-L 3(1)), and that its centre of mass is where the link is (the mass that
-Sousa and Cortesao 2014, IJRR 33(6), enclose in a shape); friction must brake; the pull towards
+Sousa and Cortesao 2014, IJRR 33(6), enclose in a shape); friction must brake; the prior about
 the starting set decides what torques leave open. The problem is convex and its size does not
 depend on the samples.
 """
@@ -22,7 +22,7 @@ import numpy as np
 
 from .least_squares import Noise
 from .link_room import link_rooms
-from .prior import pseudo_inertia_basis, Pull
+from .prior import Prior, pseudo_inertia_basis
 from .qr_factors import QRFactors
 from ..arm import ArmDescription
 from ..dynamics.regressor import parameter_vector, PER_LINK, with_parameter_vector
@@ -58,7 +58,7 @@ class ConsistentFit:
     theta : ndarray, shape (p,)
         Its base parameters and friction.
     strength : float
-        Strength of the pull that was applied.
+        Strength of the prior that was applied.
 
     """
 
@@ -70,7 +70,7 @@ class ConsistentFit:
 def fit_consistent(
     factors: QRFactors,
     noise: Noise,
-    pull: Pull,
+    prior: Prior,
     strength: float,
     *,
     start: ArmDescription,
@@ -86,10 +86,10 @@ def fit_consistent(
         The samples.
     noise : Noise
         The joints' weights.
-    pull : Pull
+    prior : Prior
         Towards the starting set; here the exact divergence, not its second order.
     strength : float
-        Of the pull; at least 0.01 is applied.
+        Of the prior; at least 0.01 is applied.
     start : ArmDescription
         The starting set.
     mass_factor : float
@@ -110,16 +110,16 @@ def fit_consistent(
     cp = _cvxpy()
     applied = max(strength, _LEAST_STRENGTH)
     triangle, effort = factors.weighted(noise.weights)
-    # From the reference, in units of the pull: all of the solver's numbers are of order one.
-    root = np.asarray(np.linalg.cholesky(pull.covariance), dtype=float)
+    # From the reference, in units of the prior: all of the solver's numbers are of order one.
+    root = np.asarray(np.linalg.cholesky(prior.covariance), dtype=float)
     change = cp.Variable(len(root))
-    friction = cp.Variable(len(pull.model.friction.names))
-    b = len(pull.model.base)
-    base = pull.center[:b] + (pull.model.base.matrix @ root) @ change
+    friction = cp.Variable(len(prior.model.friction.names))
+    b = len(prior.model.base)
+    base = prior.center[:b] + (prior.model.base.matrix @ root) @ change
     residual = triangle[:, :b] @ base + triangle[:, b:] @ friction - effort
-    divergence, constraints = _links(cp, pull, root, change, start, mass_factor)
-    braking = np.flatnonzero(pull.model.friction.braking & pull.fitted)
-    held = np.flatnonzero(~pull.fitted)
+    divergence, constraints = _links(cp, prior, root, change, start, mass_factor)
+    braking = np.flatnonzero(prior.model.friction.braking & prior.fitted)
+    held = np.flatnonzero(~prior.fitted)
     constraints += [friction[braking] >= 0.0] if len(braking) else []
     constraints += [friction[held] == 0.0] if len(held) else []
     # Many precise samples make the squares so large that the divergence drowns in the solver's
@@ -132,33 +132,33 @@ def fit_consistent(
             * (
                 cp.sum_squares(residual)
                 + 2.0 * applied * divergence
-                + cp.sum_squares(cp.multiply(friction, 1.0 / pull.friction_deviations))
+                + cp.sum_squares(cp.multiply(friction, 1.0 / prior.friction_deviations))
             )
         ),
         constraints,
     )
     _solve(cp, problem, unit, units)
-    vector = _reference_vector(pull) + root @ change.value
+    vector = _reference_vector(prior) + root @ change.value
     arm = _with_rotors_at_least_zero(with_parameter_vector(start, vector))
     # The solver's zero may be a small negative number, which no friction model should hold.
-    rubbing_values = np.where(pull.fitted, np.array(friction.value), 0.0)
+    rubbing_values = np.where(prior.fitted, np.array(friction.value), 0.0)
     rubbing_values[braking] = np.maximum(rubbing_values[braking], 0.0)
-    theta = np.concatenate([pull.model.base.values(arm), rubbing_values])
+    theta = np.concatenate([prior.model.base.values(arm), rubbing_values])
     return ConsistentFit(
-        replace(arm, friction=pull.model.friction.model(rubbing_values, friction_deviations)),
+        replace(arm, friction=prior.model.friction.model(rubbing_values, friction_deviations)),
         theta,
         applied,
     )
 
 
 def _links(
-    cp: Any, pull: Pull, root: Array, change: Any, start: ArmDescription, mass_factor: float
+    cp: Any, prior: Prior, root: Array, change: Any, start: ArmDescription, mass_factor: float
 ) -> tuple[Any, list[Any]]:
     """Return the divergence of all links and the constraints on them."""
     total, constraints = 0.0, []
     basis = pseudo_inertia_basis()
     rooms = link_rooms(start)
-    for i, (link, own) in enumerate(zip(pull.reference.links, start.links)):
+    for i, (link, own) in enumerate(zip(prior.reference.links, start.links)):
         block = slice(PER_LINK * i, PER_LINK * (i + 1))
         # P0^-1/2 P P0^-1/2, the identity at the reference P0.
         whitener = np.linalg.inv(np.linalg.cholesky(link.pseudo_inertia()))
@@ -174,16 +174,16 @@ def _links(
         if room is not None:
             moment = link.first_moment + root[block, block][_MOMENT] @ change[block]
             constraints += room.constraints(cp, mass / own.mass, moment / own.mass)
-    rotors = change[PER_LINK * pull.model.n :]
+    rotors = change[PER_LINK * prior.model.n :]
     if rotors.size:
-        before = np.array([joint.rotor_inertia for joint in pull.reference.joints])
-        constraints.append(before / np.diag(root)[PER_LINK * pull.model.n :] + rotors >= 0.0)
+        before = np.array([joint.rotor_inertia for joint in prior.reference.joints])
+        constraints.append(before / np.diag(root)[PER_LINK * prior.model.n :] + rotors >= 0.0)
         total += 0.5 * cp.sum_squares(rotors)
     return total, constraints
 
 
-def _reference_vector(pull: Pull) -> Array:
-    return parameter_vector(pull.reference, rotor_inertia=pull.model.base.rotor_inertia)
+def _reference_vector(prior: Prior) -> Array:
+    return parameter_vector(prior.reference, rotor_inertia=prior.model.base.rotor_inertia)
 
 
 def _with_rotors_at_least_zero(arm: ArmDescription) -> ArmDescription:
@@ -215,7 +215,7 @@ def _solve(cp: Any, problem: Any, unit: Any, units: Sequence[float]) -> None:
             )
     raise IdentificationError(
         'The solver of the consistent fit failed, which happens where torques and starting '
-        'set contradict each other beyond measure; choose another set or a stronger --pull.'
+        'set contradict each other beyond measure; choose another set or a stronger --prior.'
     )
 
 

@@ -17,7 +17,7 @@ from operator import add
 import numpy as np
 
 from .least_squares import Noise, solve_quickly
-from .prior import Pull
+from .prior import Prior
 from .qr_factors import QRFactors
 from ..errors import IdentificationError
 from ..typing import Array
@@ -78,7 +78,7 @@ class CrossValidation:
 def cross_validate(
     parts: Sequence[QRFactors],
     noise: Noise,
-    pull: Pull,
+    prior: Prior,
     strengths: Sequence[float] = STRENGTHS,
     reaches: Sequence[tuple[float, ...]] = (),
 ) -> CrossValidation:
@@ -92,10 +92,10 @@ def cross_validate(
         single samples must not be left out.
     noise : Noise
         The joints' weights.
-    pull : Pull
+    prior : Prior
         The prior.
     strengths : sequence of float
-        Of the pull on inertias, above zero, rising.
+        Of the prior on inertias, above zero, rising.
     reaches : sequence of tuple of float
         Reaches of the slip elements [rad] to choose from, among those of the model; of such
         that are equally good the first is taken.
@@ -118,16 +118,16 @@ def cross_validate(
             _errors(
                 parts,
                 rest,
-                pull.fitting(pull.model.friction.chosen(choice)),
+                prior.fitting(prior.model.friction.chosen(choice)),
                 _STRENGTH_FOR_REACHES,
             )[0],
         )
         for choice in reaches
     ]
     best = _first_of_the_best(tried) if tried else ()
-    chosen = pull.fitting(pull.model.friction.chosen(best)) if tried else pull
+    chosen = prior.fitting(prior.model.friction.chosen(best)) if tried else prior
     errors = [_errors(parts, rest, chosen, strength) for strength in strengths]
-    start = sum(part.squares(pull.center).sum() for part in parts)
+    start = sum(part.squares(prior.center).sum() for part in parts)
     samples = sum(part.samples for part in parts)
     return CrossValidation(
         tuple(strengths),
@@ -146,13 +146,13 @@ def _first_of_the_best(tried: Sequence[tuple[tuple[float, ...], float]]) -> tupl
 
 
 def _errors(
-    parts: Sequence[QRFactors], rest: Sequence[tuple[Array, Array]], pull: Pull, strength: float
+    parts: Sequence[QRFactors], rest: Sequence[tuple[Array, Array]], prior: Prior, strength: float
 ) -> tuple[float, float]:
     """Return the root mean square of the left-out torques, and of those without friction."""
     squares, rigid = 0.0, 0.0
     for left_out, others in zip(parts, rest):
-        theta = solve_quickly(others, pull, strength)
+        theta = solve_quickly(others, prior, strength)
         squares += float(left_out.squares(theta).sum())
-        rigid += float(left_out.squares(pull.model.without_friction(theta)).sum())
+        rigid += float(left_out.squares(prior.model.without_friction(theta)).sum())
     samples = sum(part.samples for part in parts)
     return float(np.sqrt(squares / samples)), float(np.sqrt(rigid / samples))

@@ -6,40 +6,78 @@ What one unit of recorded effort is in N m, joint by joint, where efforts are mo
 A current i_j is c_j (Y_j theta + F_j phi) with one unknown c_j per joint (Gautier and Briot 2014,
 "Global identification of joint drive gains and dynamic parameters of robots", ASME J. Dyn. Syst.
 Meas. Control 136(5)). Motion tells the joints' scales relative to each other; what all of them
-amount to is told by the prior on the masses alone, because twice the masses with half the scales
-need the same currents.
+amount to is told by the starting set alone, because twice the masses with twice the scales need
+the same currents. It is held at the median, over the joints whose current tells it, of what each
+joint's scale is with the starting set's inertias: one joint whose links the set has wrong does not
+move it, and one that carries next to nothing does not count.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from .prior import Pull
+from .prior import Prior
 from .qr_factors import QRFactors
 from ..arm import ArmDescription
 from ..errors import IdentificationError, MissingDependencyError
 from ..typing import Array
 
 _STRENGTH = 10.0  # of the prior on inertias while scales are sought
-_ROUNDS = 3  # of weights and scales in turn
+_ROUNDS = 4  # of weights and scales in turn
 # All scales together are what they are with the starting set's inertias, within this part.
 _AS_A_WHOLE = 1e-4
+# By so much each joint's scale is off that a starting set's inertias give, however clear it is.
+_STARTING_SET_PART = 0.1
+# What a joint's scale is known to before, where nothing tells it: a factor e of the others'.
+_UNTOLD = 1.0
+# Beyond this part, one standard deviation, a joint's scale is not shown by the motion: it is held
+# at the median of the others'.
+SCALE_NOT_SHOWN = 0.25
+_HELD = 1e-4
 
 
-def find_effort_scale(factors: QRFactors, pull: Pull, arm: ArmDescription) -> Array:
+@dataclass(frozen=True, eq=False)
+class EffortScale:
     """
-    Return what one unit of each joint's effort is, shape (n,) [N m per unit].
+    What one unit of each joint's effort is.
+
+    Attributes
+    ----------
+    scale : ndarray, shape (n,)
+        [N m per unit].
+    deviation : ndarray, shape (n,)
+        Standard deviation of each scale relative to all of them, as a part of it; zeros where
+        the scales were given.
+
+    """
+
+    scale: Array
+    deviation: Array
+
+    @classmethod
+    def given(cls, scale: Array) -> EffortScale:
+        """Return scales that are known."""
+        return cls(scale, np.zeros(len(scale)))
+
+
+def find_effort_scale(
+    factors: QRFactors, prior: Prior, arm: ArmDescription, inflation: float | Array = 1.0
+) -> EffortScale:
+    """
+    Return what one unit of each joint's effort is [N m per unit].
 
     Parameters
     ----------
     factors : QRFactors
         Of the samples, their efforts as recorded.
-    pull : Pull
+    prior : Prior
         The prior; its inertias say what the scales amount to as a whole.
     arm : ArmDescription
         The starting set: its joints' names and torque limits.
+    inflation : float or ndarray, shape (n,)
+        How many samples are worth one.
 
     Raises
     ------
@@ -55,23 +93,33 @@ def find_effort_scale(factors: QRFactors, pull: Pull, arm: ArmDescription) -> Ar
         raise MissingDependencyError(
             "Finding the effort's scale needs scipy: pip install 'franka_dynamics[identify]'."
         ) from error
-    per_torque, deviation = _with_inertias(factors, pull.center[: len(pull.model.base)])
+    alone = _with_inertias(factors, prior.center[: len(prior.model.base)], _rotors(prior))
     limit = arm.limit('effort')
-    for name, slope in zip(arm.joint_names, per_torque):
+    for name, slope in zip(arm.joint_names, alone.slopes):
         if not np.isfinite(slope) or slope == 0.0:
             raise IdentificationError(
                 f'The effort of {name} shows no torque of the model, so that its unit cannot be '
                 "found: give every joint's with --effort-scale, or record a motion that loads "
                 'it.'
             )
-    start, logarithm = per_torque, np.zeros(len(per_torque))
+    n = len(alone.slopes)
+    per_torque = alone.starts()
+    start, logarithm, deviation = per_torque, np.zeros(n), alone.left
+    place, known = np.zeros(n), np.full(n, _UNTOLD)
+    untold, spread = np.zeros(n, dtype=bool), np.zeros(n)
     # Without torque limits friction is measured by the largest torque, which is now in N m.
-    scaled = replace(pull, effort=np.where(np.isfinite(limit), limit, pull.effort / abs(start)))
+    scaled = replace(prior, effort=np.where(np.isfinite(limit), limit, prior.effort / abs(start)))
     for _ in range(_ROUNDS):
-        weights = 1.0 / np.maximum(deviation, np.finfo(float).tiny)
+        away = alone.logarithms - np.log(np.abs(per_torque))
+        whole = float(alone.share @ logarithm) + _median(away, alone.share)
+        weights = 1.0 / np.maximum(deviation, np.finfo(float).tiny) / np.sqrt(inflation)
         found = least_squares(
-            lambda x, weights=weights: np.append(
-                _residual(factors, scaled, start * np.exp(x), weights), x.mean() / _AS_A_WHOLE
+            lambda x, weights=weights, whole=whole, place=place, known=known: np.concatenate(
+                [
+                    _residual(factors, scaled, start * np.exp(x), weights),
+                    (x - place) / known,
+                    [(alone.share @ x - whole) / _AS_A_WHOLE],
+                ]
             ),
             logarithm,
             method='lm',
@@ -79,39 +127,102 @@ def find_effort_scale(factors: QRFactors, pull: Pull, arm: ArmDescription) -> Ar
         logarithm = found.x
         per_torque = start * np.exp(logarithm)
         squares = found.fun[: factors.r_factors.shape[0] * factors.r_factors.shape[1]]
-        own = np.sum(squares.reshape(len(start), -1) ** 2, axis=1) / weights**2
+        own = np.sum(squares.reshape(n, -1) ** 2, axis=1) / weights**2
         deviation = np.sqrt(own / max(factors.samples, 1))
-    return np.asarray(1.0 / per_torque)
+        held = untold.copy()
+        found_spread = np.sqrt(np.diag(np.linalg.inv(found.jac.T @ found.jac)))
+        spread = np.where(held, spread, found_spread)
+        untold = held | (spread > SCALE_NOT_SHOWN)
+        told = np.log(np.abs(per_torque))[~untold]
+        if len(told):
+            place = np.where(untold, np.median(told) - np.log(np.abs(start)), place)
+            known = np.where(untold, _HELD, known)
+    return EffortScale(np.asarray(1.0 / per_torque), spread)
 
 
-def relative_scale(factors: QRFactors, pull: Pull, arm: ArmDescription) -> Array:
+def relative_scale(factors: QRFactors, prior: Prior, arm: ArmDescription) -> Array:
     """
     Return by how much a set's rigid torques are multiplied to fit the efforts best, shape (n,).
 
     A published set is given its own scale per joint where the effort's unit had to be found, so
     that it is compared alike.
     """
-    return _with_inertias(factors, pull.model.base.values(arm))[0]
+    return _with_inertias(factors, prior.model.base.values(arm)).slopes
 
 
-def _with_inertias(factors: QRFactors, base_values: Array) -> tuple[Array, Array]:
-    """Return effort per rigid torque and what is left, for given base parameters, (n,) each."""
+@dataclass(frozen=True, eq=False)
+class _Alone:
+    """
+    Each joint's effort explained by given inertias and free friction, all of shape (n,).
+
+    `slopes` is effort per rigid torque, `deviations` its standard deviation, `left` what is left
+    of the effort and `braking` the sign that lets friction brake.
+    """
+
+    slopes: Array
+    deviations: Array
+    left: Array
+    braking: Array
+
+    @property
+    def share(self) -> Array:
+        """By how much each joint tells what the scales amount to, in sum one."""
+        relative = self.deviations / np.abs(self.slopes)
+        weights = 1.0 / (relative**2 + _STARTING_SET_PART**2)
+        return np.asarray(weights / weights.sum())
+
+    @property
+    def logarithms(self) -> Array:
+        """Logarithms of the slopes' sizes."""
+        return np.asarray(np.log(np.abs(self.slopes)))
+
+    def starts(self) -> Array:
+        """Return the slopes to begin with: of joints that tell little, the others'."""
+        relative = self.deviations / np.abs(self.slopes)
+        told = relative < _STARTING_SET_PART
+        common = np.exp(_median(self.logarithms, self.share))
+        sign = np.where(told, np.sign(self.slopes), self.braking)
+        return np.asarray(sign * np.where(told, np.abs(self.slopes), common))
+
+
+def _median(values: Array, weights: Array) -> float:
+    """Return the weighted median: half of the weight lies on either side."""
+    order = np.argsort(values)
+    middle = np.cumsum(weights[order]) - 0.5 * weights[order]
+    return float(np.interp(0.5, middle, values[order]))
+
+
+def _rotors(prior: Prior) -> Array | None:
+    """Return the base parameters of one unit of each joint's rotor, shape (n, b), if they are."""
+    base = prior.model.base
+    return base.matrix[:, -prior.model.n :].T if base.rotor_inertia else None
+
+
+def _with_inertias(factors: QRFactors, base_values: Array, rotors: Array | None = None) -> _Alone:
+    """Return each joint's effort explained by base parameters, (b,), and rotors left free."""
     b = len(base_values)
-    slopes, left = [], []
-    for rows in factors.r_factors:
-        columns = np.column_stack([rows[:, :b] @ base_values, rows[:, b : b + factors.terms]])
+    found = []
+    for joint, rows in enumerate(factors.r_factors):
+        free = [] if rotors is None else [rows[:, :b] @ rotors[joint]]
+        friction = rows[:, b : b + factors.terms]
+        columns = np.column_stack([rows[:, :b] @ base_values, *free, friction])
         lengths = np.linalg.norm(columns, axis=0)
-        columns, lengths = columns[:, lengths > 0.0], lengths[lengths > 0.0]
-        solution = np.linalg.lstsq(columns / lengths, rows[:, -2], rcond=1e-6)[0] / lengths
-        slopes.append(solution[0])
+        kept = lengths > 0.0
+        scaled = columns[:, kept] / lengths[kept]
+        inverse = np.linalg.pinv(scaled, rcond=1e-6)
+        solution = np.zeros(len(lengths))
+        solution[kept] = inverse @ rows[:, -2] / lengths[kept]
         rest = rows[:, -2] - columns @ solution
-        left.append(np.sqrt(rest @ rest / max(factors.samples, 1)))
-    return np.array(slopes), np.array(left)
+        left = np.sqrt(rest @ rest / max(factors.samples, 1))
+        spread = left * np.linalg.norm(inverse[0]) / lengths[0] if kept[0] else np.inf
+        rubbing = friction @ solution[-factors.terms :]
+        found.append((solution[0], spread, left, np.sign(rubbing @ friction[:, 0]) or 1.0))
+    return _Alone(*np.array(found).T)
 
 
-def _residual(factors: QRFactors, pull: Pull, per_torque: Array, weights: Array) -> Array:
+def _residual(factors: QRFactors, prior: Prior, per_torque: Array, weights: Array) -> Array:
     """Return the weighted rows that the best inertias and friction leave of effort and prior."""
-    b, n = len(pull.model.base), len(per_torque)
+    b, n = len(prior.model.base), len(per_torque)
     rows = np.zeros((n, factors.r_factors.shape[1], b + n * factors.terms))
     gain = (weights * per_torque)[:, None, None]
     rows[:, :, :b] = gain * factors.r_factors[:, :, :b]
@@ -121,8 +232,8 @@ def _residual(factors: QRFactors, pull: Pull, per_torque: Array, weights: Array)
             gain[joint] * factors.r_factors[joint, :, b : b + factors.terms]
         )
     effort = (weights[:, None] * factors.r_factors[:, :, -2]).ravel()
-    root = np.sqrt(_STRENGTH) * pull.root
-    matrix = np.concatenate([rows.reshape(len(effort), -1), root, pull.friction_root])
-    target = np.concatenate([effort, root @ pull.center, np.zeros(len(pull.fitted))])
+    root = np.sqrt(_STRENGTH) * prior.root
+    matrix = np.concatenate([rows.reshape(len(effort), -1), root, prior.friction_root])
+    target = np.concatenate([effort, root @ prior.center, np.zeros(len(prior.fitted))])
     theta = np.linalg.lstsq(matrix, target, rcond=None)[0]
     return np.asarray(target - matrix @ theta)

@@ -28,8 +28,9 @@ import numpy as np
 from .energy_regressors import base_potential, link_step, LinkStep, tree_link_step
 from .regrouped_parameters import RankGap, Step
 from ..arm import ArmDescription, JointKind
+from ..arm.inertia import PARAMETER_SYMBOLS
 from ..dynamics.body_tree import BASE, BodyTree, joint_twists
-from ..dynamics.regressor import LINK_SYMBOLS, PER_LINK, ROTOR_SYMBOL
+from ..dynamics.regressor import PER_LINK, ROTOR_SYMBOL
 from ..dynamics.tree_rows import tree_rows
 from ..spatial import twists_seen_from
 from ..typing import Array
@@ -246,7 +247,7 @@ def elimination_order(kind: JointKind, screw: Array, *, rotor_inertia: bool) -> 
     order: tuple[str, ...] = _FIRST_TO_GO[kind]
     if abs(axis[1]) > abs(axis[2]):
         order = tuple(_Y_FOR_Z.get(symbol, symbol) for symbol in order)
-    places = [(*LINK_SYMBOLS, ROTOR_SYMBOL).index(symbol) for symbol in order]
+    places = [(*PARAMETER_SYMBOLS, ROTOR_SYMBOL).index(symbol) for symbol in order]
     return [place for place in places if place < PER_LINK or rotor_inertia]
 
 

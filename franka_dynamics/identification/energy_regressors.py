@@ -133,7 +133,7 @@ def energy_regressors(
     Returns
     -------
     tuple of ndarray, each of shape (..., 10 n)
-        In the order of `standard_parameters.parameter_names`. U is zero for masses at the origin
+        In the order of `dynamics.regressor.parameter_names`. U is zero for masses at the origin
         of the space frame. Rotors add 1/2 Ia_i dq_i^2, and nothing to U.
 
     Raises

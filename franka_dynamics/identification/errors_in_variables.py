@@ -19,7 +19,7 @@ from operator import add
 import numpy as np
 
 from .least_squares import estimate, Noise
-from .prior import Pull
+from .prior import Prior
 from .qr_factors import QRFactors
 from ..recordings.preprocessing import acceleration, low_pass, Motion
 from ..typing import Array
@@ -29,7 +29,7 @@ def errors_in_variables_bias(
     motions: Sequence[Motion],
     theta: Array,
     noise: Noise,
-    pull: Pull,
+    prior: Prior,
     strength: float,
     *,
     position: float,
@@ -48,7 +48,7 @@ def errors_in_variables_bias(
         The estimate, which stands for the truth.
     noise : Noise
         The joints' weights.
-    pull, strength
+    prior, strength
         As for the estimate.
     position, velocity : float
         Standard deviation of an encoder's position [rad] and velocity [rad/s] at the resampled
@@ -60,17 +60,17 @@ def errors_in_variables_bias(
 
     """
     rng = np.random.default_rng(seed)
-    efforts = [pull.model.torque(motion, theta) for motion in motions]
+    efforts = [prior.model.torque(motion, theta) for motion in motions]
 
     def shifted(recorded: Sequence[Motion]) -> Array:
         factors = reduce(
             add,
             [
-                QRFactors.of(pull.model, replace(motion, effort=effort, effort_unfiltered=effort))
+                QRFactors.of(prior.model, replace(motion, effort=effort, effort_unfiltered=effort))
                 for motion, effort in zip(recorded, efforts)
             ],
         )
-        return estimate(factors, noise, pull, strength).theta
+        return estimate(factors, noise, prior, strength).theta
 
     exact = shifted(motions)
     shifts = []

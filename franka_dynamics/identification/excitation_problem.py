@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .clearance import Skeleton
-from .prior import Pull
+from .prior import Prior
 from .qr_factors import QRFactors
 from .torque_model import TorqueModel
 from ..arm import ArmDescription
@@ -111,7 +111,7 @@ class ExcitationProblem:
     def units(self) -> Array:
         """What each parameter is measured by, shape (p,)."""
         friction = np.full(len(self.model.friction.names), _TYPICAL_FRICTION)
-        return np.concatenate([Pull.towards(self.arm, self.model).deviations, friction])
+        return np.concatenate([Prior.towards(self.arm, self.model).deviations, friction])
 
     def condition_number(self, q: Array, dq: Array, ddq: Array) -> Array:
         """
@@ -141,14 +141,14 @@ class ExcitationProblem:
     @cached_property
     def prior_deviations(self) -> Array:
         """What is not known before any motion, shape (p,): masses to 100 %, all in proportion."""
-        pull = Pull.towards(self.arm, self.model)
-        return np.concatenate([pull.deviations, pull.friction_deviations])
+        prior = Prior.towards(self.arm, self.model)
+        return np.concatenate([prior.deviations, prior.friction_deviations])
 
     @cached_property
     def _prior_information(self) -> Array:
         """Inverse covariance of prior and earlier recordings, shape (p, p)."""
-        pull = Pull.towards(self.arm, self.model)
-        root = np.concatenate([pull.root, pull.friction_root])
+        prior = Prior.towards(self.arm, self.model)
+        root = np.concatenate([prior.root, prior.friction_root])
         return root.T @ root + (0.0 if self.known is None else self.known)
 
     def deviations(self, q: Array, dq: Array, ddq: Array) -> Array:

@@ -20,6 +20,9 @@ VISCOUS, COULOMB, OFFSET, STRIBECK, SLIP = 'fv', 'fc', 'fo', 'fs', 'fz'
 # Coefficients of friction; drag at the velocity limit is of the same size. An offset of a torque
 # sensor is ten times less, which keeps it from taking over what gravity explains.
 FRICTION_PART, OFFSET_PART = 0.02, 0.002
+# The same where effort is what the motor takes: gears rub more than bearings behind a torque
+# sensor do (a UR10e's Coulomb friction is 4 to 7 %).
+DRIVE_FRICTION_PART = 0.1
 # Amplitude [N m], slope [s/rad] and offset [rad/s] of the sigmoid. Steeper than 100 s/rad is a
 # step to every sensor, and a torque that no controller should command.
 _LOWEST, _HIGHEST = (0.0, 0.5, -0.5), (100.0, 100.0, 0.5)
@@ -46,6 +49,7 @@ class FrictionTerms:
     width: float = 0.02
     stribeck_velocity: float | None = None
     reaches: tuple[float, ...] = ()
+    part: float = FRICTION_PART  # of the torque limit that the prior takes friction for
 
     def __post_init__(self) -> None:
         """Refuse widths that no term can have."""
@@ -120,7 +124,7 @@ class FrictionTerms:
             The joints' torque [N m] and velocity limits [rad/s].
 
         """
-        torque = FRICTION_PART * np.asarray(effort, dtype=float)[:, None]
+        torque = self.part * np.asarray(effort, dtype=float)[:, None]
         scale = np.broadcast_to(torque, (self.n, self.terms)).copy()
         # Half of the velocity limit is a fast motion; slower than 1 rad/s is no unit of speed.
         speed = np.maximum(1.0, 0.5 * np.asarray(velocity, dtype=float))

@@ -19,7 +19,7 @@ import numpy as np
 
 from .consistent_fit import ConsistentFit, fit_consistent
 from .cross_validation import cross_validate, CrossValidation
-from .effort_scale import find_effort_scale, relative_scale
+from .effort_scale import EffortScale, find_effort_scale, relative_scale
 from .least_squares import (
     Estimate,
     find_noise,
@@ -29,8 +29,8 @@ from .least_squares import (
     without_undetermined_friction,
 )
 from .options import IdentificationOptions
-from .prior import Pull
-from .qr_factors import Part, QRFactors, total
+from .prior import Prior
+from .qr_factors import Part, QRFactors, STRETCH, total
 from .torque_model import TorqueModel
 from ..arm import ArmDescription
 from ..recordings.replay import Errors
@@ -38,6 +38,8 @@ from ..typing import Array
 
 # The spread is this many standard errors of the mean difference between two sets.
 SPREAD_DEVIATIONS = 2.0
+# A gain of less than this part of the published set's error is not worth another file.
+LEAST_GAIN = 0.05
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +58,7 @@ class FittedSets:
 
     Attributes
     ----------
-    pull : Pull
+    prior : Prior
         The prior with the friction terms that were fitted.
     noise : Noise
         Of the joints.
@@ -70,22 +72,27 @@ class FittedSets:
         Sets with friction fitted alike.
     start : PublishedFit
         The starting set alike.
-    effort_scale : ndarray, shape (n,)
+    found_scale : EffortScale
         By which recorded efforts become torques [N m per unit].
     reaches : tuple of float
         Of the slip elements [rad].
 
     """
 
-    pull: Pull
+    prior: Prior
     noise: Noise
     validation: CrossValidation | None
     base: Estimate
     consistent: ConsistentFit
     published: tuple[PublishedFit, ...]
     start: PublishedFit
-    effort_scale: Array
+    found_scale: EffortScale
     reaches: tuple[float, ...]
+
+    @property
+    def effort_scale(self) -> Array:
+        """By which recorded efforts become torques, shape (n,) [N m per unit]."""
+        return self.found_scale.scale
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,31 +106,32 @@ class Problem:
     inflation: Array
     strongest: Array
 
-    def pull(self, effort_scale: Array) -> Pull:
+    def prior(self, effort_scale: Array) -> Prior:
         """Return the prior with every friction term."""
-        return Pull.towards(self.start, self.model, self.strongest * np.abs(effort_scale))
+        return Prior.towards(self.start, self.model, self.strongest * np.abs(effort_scale))
 
-    def usual(self, pull: Pull) -> Pull:
+    def usual(self, prior: Prior) -> Prior:
         """Return the prior with the usual reaches alone, under which noise is found."""
-        return pull.fitting(self.model.friction.chosen(self.options.usual_reaches))
+        return prior.fitting(self.model.friction.chosen(self.options.usual_reaches))
 
-    def noise(self, parts: Sequence[Part], pull: Pull) -> Noise:
+    def noise(self, parts: Sequence[Part], prior: Prior) -> Noise:
         """Return the joints' noise in some parts."""
-        return find_noise(total(part.factors for part in parts), self.usual(pull), self.inflation)
+        return find_noise(total(part.factors for part in parts), self.usual(prior), self.inflation)
 
     def fit(self, parts: Sequence[Part]) -> FittedSets:
         """Fit everything to some parts."""
-        scale = self.effort_scale(parts)
+        found = self.effort_scale(parts)
+        scale = found.scale
         scaled = [part.scaled(scale) for part in parts]
-        pull = self.pull(scale)
-        noise = self.noise(scaled, pull)
+        prior = self.prior(scale)
+        noise = self.noise(scaled, prior)
         validation, strength = None, self.options.strength
         if strength is None or len(self.options.reach_choices) > 1:
             strengths = () if strength is not None else self.options.strengths
             validation = cross_validate(
                 [part.factors for part in scaled],
                 noise,
-                pull,
+                prior,
                 strengths,
                 self.options.reach_choices,
             )
@@ -133,7 +141,7 @@ class Problem:
             if validation is not None
             else next(iter(self.options.reach_choices), ())
         )
-        offered = pull.fitting(self.model.friction.chosen(reaches))
+        offered = prior.fitting(self.model.friction.chosen(reaches))
         samples = total(part.factors for part in scaled)
         equations = samples.weighted(noise.weights)
         kept = without_undetermined_friction(equations, offered, strength)
@@ -152,27 +160,30 @@ class Problem:
             for arm in (self.start, *self.published)
         ]
         return FittedSets(
-            kept, noise, validation, base, consistent, tuple(alike[1:]), alike[0], scale, reaches
+            kept, noise, validation, base, consistent, tuple(alike[1:]), alike[0], found, reaches
         )
 
     def _with_friction(
-        self, arm: ArmDescription, samples: QRFactors, noise: Noise, pull: Pull
+        self, arm: ArmDescription, samples: QRFactors, noise: Noise, prior: Prior
     ) -> PublishedFit:
         """Return a set with friction of the same terms, prior and bounds, and scale if unknown."""
         scale = (
-            relative_scale(samples, pull, arm)
+            relative_scale(samples, prior, arm)
             if self.options.scale_unknown
             else np.ones(self.model.n)
         )
-        theta = fit_friction_alone(samples, noise, pull, self.model.base.values(arm), scale)
+        theta = fit_friction_alone(samples, noise, prior, self.model.base.values(arm), scale)
         return PublishedFit(f'{arm.inertial_set}, {arm.hand}', theta, scale)
 
-    def effort_scale(self, parts: Sequence[Part]) -> Array:
+    def effort_scale(self, parts: Sequence[Part]) -> EffortScale:
         """Return what one unit of effort is in N m, found from the parts if it is not known."""
         if not self.options.scale_unknown:
-            return self.options.known_scale(self.model.n)
+            return EffortScale.given(self.options.known_scale(self.model.n))
         return find_effort_scale(
-            total(part.factors for part in parts), self.pull(np.ones(self.model.n)), self.start
+            total(part.factors for part in parts),
+            self.prior(np.ones(self.model.n)),
+            self.start,
+            self.inflation,
         )
 
 
@@ -254,6 +265,10 @@ class Verdict:
         standard error [N m]; not a number with a single part.
     rigid, start_rigid : float
         Errors of the identified arm and of the starting set without friction and offset [N m].
+    least : float
+        The gain must be more than this as well [N m].
+    lost : tuple of str
+        Whole bags on which the published set predicts better.
 
     """
 
@@ -262,6 +277,8 @@ class Verdict:
     spread: float
     rigid: float
     start_rigid: float
+    least: float = 0.0
+    lost: tuple[str, ...] = ()
 
     @property
     def rigid_holds(self) -> bool:
@@ -271,7 +288,8 @@ class Verdict:
     @property
     def better(self) -> bool:
         """Whether the identified arm is to be preferred."""
-        return (not self.best or self.gain > self.spread) and self.rigid_holds
+        gains = not self.best or self.gain > max(self.spread, self.least)
+        return gains and not self.lost and self.rigid_holds
 
 
 def judge(
@@ -302,7 +320,18 @@ def judge(
         if len(gains) > 1
         else np.nan
     )
-    return Verdict(best, float(gains.mean()), spread, *rigid)
+    least = LEAST_GAIN * float(np.mean([one.error for one in published[best]]))
+    lost = _lost(arm, published[best])
+    return Verdict(best, float(gains.mean()), spread, *rigid, least, lost)
+
+
+def _lost(arm: Sequence[PartScore], published: Sequence[PartScore]) -> tuple[str, ...]:
+    """Return the bags of which, all stretches together, the published set predicts more."""
+    squares: dict[str, float] = {}
+    for own, theirs in zip(arm, published):
+        bag = own.name.partition(STRETCH)[0]
+        squares[bag] = squares.get(bag, 0.0) + float(theirs.filtered.sum() - own.filtered.sum())
+    return tuple(bag for bag, less in squares.items() if not less > 0.0)
 
 
 def leave_out(

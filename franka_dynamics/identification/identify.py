@@ -135,7 +135,7 @@ def identify(
                 every,
                 result.base.theta,
                 result.noise,
-                result.pull,
+                result.prior,
                 result.base.strength,
                 position=position,
                 velocity=velocity,
@@ -227,7 +227,7 @@ def identify_summary(
         model,
         start,
         options,
-        final.pull,
+        final.prior,
         final.noise,
         filter_inflation(signal),
         final.validation,
@@ -239,15 +239,19 @@ def identify_summary(
         tuple(theirs),
         tuple(scores),
         start_score,
-        judge(scores[1].parts, {one.name: one.parts for one in theirs}, start_score.parts),
-        final.effort_scale,
+        judge(
+            scores[1].parts,
+            {one.name: one.parts for one in theirs},
+            start_score.parts,
+        ),
+        final.found_scale,
         residual_of_bags(
             [_scaled(bag, final.effort_scale) for bag in bags], final.consistent.theta
         ),
         contradictions(
             [_scaled(bag, final.effort_scale) for bag in bags],
             final.noise,
-            problem.usual(problem.pull(final.effort_scale)),
+            problem.usual(problem.prior(final.effort_scale)),
         ),
         _not_shown(samples, final),
         _friction_held(final),
@@ -321,30 +325,30 @@ def _with_measured_inflation(
     problem: Problem, parts: Sequence[Part], residual_sums: Callable[[Array, Array], Array]
 ) -> Problem:
     """Return the problem whose samples repeat each other as the residuals do, not the filter."""
-    scale = problem.effort_scale(parts)
+    scale = problem.effort_scale(parts).scale
     scaled = [part.scaled(scale) for part in parts]
-    pull = problem.usual(problem.pull(scale))
-    noise = problem.noise(scaled, pull)
-    theta = estimate(total(part.factors for part in scaled), noise, pull, 10.0).theta
+    prior = problem.usual(problem.prior(scale))
+    noise = problem.noise(scaled, prior)
+    theta = estimate(total(part.factors for part in scaled), noise, prior, 10.0).theta
     measured = residual_inflation(residual_sums(theta, scale))
     return replace(problem, inflation=np.maximum(problem.inflation, measured))
 
 
 def _unregularised(samples: Sequence[Part], final: FittedSets) -> Estimate | None:
     try:
-        return estimate(total(part.factors for part in samples), final.noise, final.pull, 0.0)
+        return estimate(total(part.factors for part in samples), final.noise, final.prior, 0.0)
     except IdentificationError:
         return None
 
 
 def _not_shown(samples: Sequence[Part], final: FittedSets) -> tuple[str, ...]:
     """Return the base parameters about which the motion says next to nothing."""
-    pull = final.pull
-    left = estimate(total(part.factors for part in samples), final.noise, pull, 1.0).deviations
+    prior = final.prior
+    left = estimate(total(part.factors for part in samples), final.noise, prior, 1.0).deviations
     return tuple(
         name
         for name, ratio in zip(
-            pull.model.base.names, left[: len(pull.deviations)] / pull.deviations
+            prior.model.base.names, left[: len(prior.deviations)] / prior.deviations
         )
         if ratio > NOT_SHOWN
     )
@@ -352,10 +356,12 @@ def _not_shown(samples: Sequence[Part], final: FittedSets) -> tuple[str, ...]:
 
 def _friction_held(final: FittedSets) -> tuple[str, ...]:
     """Return the friction parameters that were offered but are held at zero."""
-    offered = final.pull.model.friction.chosen(final.reaches)
+    offered = final.prior.model.friction.chosen(final.reaches)
     return tuple(
         name
-        for name, there, fitted in zip(final.pull.model.friction.names, offered, final.pull.fitted)
+        for name, there, fitted in zip(
+            final.prior.model.friction.names, offered, final.prior.fitted
+        )
         if there and not fitted
     )
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .prior import Pull
+from .prior import Prior
 from .qr_factors import QRFactors
 from ..errors import IdentificationError, MissingDependencyError
 from ..typing import Array
@@ -18,7 +18,7 @@ _WEAKEST_PULL = 10.0  # under which weights are found: parameters known to 32 %
 # No joint counts as if its residual were less than this part of the joints' root mean square: the
 # inertias of a wrist can fit one joint's torque nearly exactly at the cost of all others.
 _LEAST_RESIDUAL = 0.5
-# Column-scaled condition numbers from here on leave no digit of an estimate without a pull.
+# Column-scaled condition numbers from here on leave no digit of an estimate without a prior.
 SINGULAR = 1e6
 
 
@@ -58,9 +58,9 @@ class Estimate:
     covariance : ndarray, shape (p, p)
         Of the estimate; includes the reference as a prior where `strength` is not 0.
     strength : float
-        Strength of the pull towards the starting set; 0 is plain weighted least squares.
+        Strength of the prior about the starting set; 0 is plain weighted least squares.
     condition_number : float
-        Of the weighted regressor (with the pull), its columns scaled to unit length.
+        Of the weighted regressor (with the prior), its columns scaled to unit length.
 
     """
 
@@ -75,9 +75,9 @@ class Estimate:
         return np.sqrt(np.diag(self.covariance))
 
 
-def estimate(factors: QRFactors, noise: Noise, pull: Pull, strength: float) -> Estimate:
+def estimate(factors: QRFactors, noise: Noise, prior: Prior, strength: float) -> Estimate:
     """
-    Return the parameters that minimise weighted squares plus strength times the pull.
+    Return the parameters that minimise weighted squares plus strength times the prior.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ def estimate(factors: QRFactors, noise: Noise, pull: Pull, strength: float) -> E
         The samples.
     noise : Noise
         The joints' weights.
-    pull : Pull
+    prior : Prior
         Of inertias towards the starting set, to second order, and of friction towards zero.
     strength : float
         Of the former. 0: none; s: the starting set counts as known to a part 1 / sqrt(s).
@@ -93,19 +93,19 @@ def estimate(factors: QRFactors, noise: Noise, pull: Pull, strength: float) -> E
     Raises
     ------
     IdentificationError
-        If the motion does not show all parameters and nothing pulls.
+        If the motion does not show all parameters and there is no prior.
 
     """
-    return solve(factors.weighted(noise.weights), pull, strength)
+    return solve(factors.weighted(noise.weights), prior, strength)
 
 
-def solve(equations: tuple[Array, Array], pull: Pull, strength: float) -> Estimate:
+def solve(equations: tuple[Array, Array], prior: Prior, strength: float) -> Estimate:
     """Return the same from what `QRFactors.weighted` gives, for many strengths in a row."""
-    triangle, effort = _with_prior(equations, pull, strength)
-    active = pull.active
+    triangle, effort = _with_prior(equations, prior, strength)
+    active = prior.active
     lengths = np.linalg.norm(triangle, axis=0)
     if not lengths.all():
-        names = np.array(pull.model.names)[active]
+        names = np.array(prior.model.names)[active]
         silent = ', '.join(name for name, length in zip(names, lengths) if not length)
         raise IdentificationError(f'No torque of this motion depends on {silent}.')
     left, values, right = np.linalg.svd(triangle / lengths, full_matrices=False)
@@ -113,7 +113,7 @@ def solve(equations: tuple[Array, Array], pull: Pull, strength: float) -> Estima
     if not condition < SINGULAR:
         raise IdentificationError(
             f'The condition number is {condition:.3g}: this motion does not tell all '
-            f'{len(lengths)} parameters apart without a pull towards a starting set.'
+            f'{len(lengths)} parameters apart without a prior towards a starting set.'
         )
     theta, covariance = np.zeros(len(active)), np.zeros((len(active), len(active)))
     theta[active] = right.T @ ((left.T @ effort) / values) / lengths
@@ -122,33 +122,33 @@ def solve(equations: tuple[Array, Array], pull: Pull, strength: float) -> Estima
     return Estimate(theta, covariance, strength, condition)
 
 
-def solve_quickly(equations: tuple[Array, Array], pull: Pull, strength: float) -> Array:
+def solve_quickly(equations: tuple[Array, Array], prior: Prior, strength: float) -> Array:
     """Return theta alone; for cross-validation, which needs thousands of them."""
-    triangle, effort = _with_prior(equations, pull, strength)
-    theta = np.zeros(len(pull.active))
-    theta[pull.active] = np.linalg.lstsq(triangle, effort, rcond=None)[0]
+    triangle, effort = _with_prior(equations, prior, strength)
+    theta = np.zeros(len(prior.active))
+    theta[prior.active] = np.linalg.lstsq(triangle, effort, rcond=None)[0]
     return theta
 
 
 def _with_prior(
     equations: tuple[Array, Array],
-    pull: Pull,
+    prior: Prior,
     strength: float,
 ) -> tuple[Array, Array]:
     """Return the rows of samples and prior for the active parameters; no prior at strength 0."""
     triangle, effort = equations
     if strength > 0.0:
-        root = np.sqrt(strength) * pull.root
-        triangle = np.concatenate([triangle, root, pull.friction_root])
-        effort = np.concatenate([effort, root @ pull.center, np.zeros(len(pull.fitted))])
-    return triangle[:, pull.active], effort
+        root = np.sqrt(strength) * prior.root
+        triangle = np.concatenate([triangle, root, prior.friction_root])
+        effort = np.concatenate([effort, root @ prior.center, np.zeros(len(prior.fitted))])
+    return triangle[:, prior.active], effort
 
 
 def without_undetermined_friction(
     equations: tuple[Array, Array],
-    pull: Pull,
+    prior: Prior,
     strength: float,
-) -> Pull:
+) -> Prior:
     """
     Return the prior that holds at zero every friction parameter the samples do not determine.
 
@@ -160,15 +160,15 @@ def without_undetermined_friction(
     ----------
     equations : tuple of ndarray
         What `QRFactors.weighted` gives.
-    pull : Pull
+    prior : Prior
         The prior with all friction parameters that may be fitted.
     strength : float
-        Of the pull on inertias, above zero.
+        Of the prior on inertias, above zero.
 
     """
-    b = len(pull.model.base)
-    rows = _triangle(np.column_stack(_with_prior(equations, pull, strength)))
-    kept = np.flatnonzero(pull.active)
+    b = len(prior.model.base)
+    rows = _triangle(np.column_stack(_with_prior(equations, prior, strength)))
+    kept = np.flatnonzero(prior.active)
     while True:
         friction = np.flatnonzero(kept >= b)
         if not len(friction):
@@ -180,23 +180,23 @@ def without_undetermined_friction(
             break
         going = friction[int(np.argmin(ratio[friction]))]
         rows, kept = np.delete(square, going, axis=1), np.delete(kept, going)
-    fitted = np.zeros(len(pull.fitted), dtype=bool)
+    fitted = np.zeros(len(prior.fitted), dtype=bool)
     fitted[kept[kept >= b] - b] = True
-    return pull.fitting(fitted)
+    return prior.fitting(fitted)
 
 
-def find_noise(factors: QRFactors, pull: Pull, inflation: Array) -> Noise:
+def find_noise(factors: QRFactors, prior: Prior, inflation: Array) -> Noise:
     """
     Return the joints' noise by iterated reweighting.
 
-    A weak pull keeps a poor motion from explaining its own noise. What is left of the degrees
+    A weak prior keeps a poor motion from explaining its own noise. What is left of the degrees
     of freedom is counted in independent samples.
 
     Parameters
     ----------
     factors : QRFactors
         The samples.
-    pull : Pull
+    prior : Prior
         Towards the starting set.
     inflation : ndarray, shape (n,)
         How many filtered samples make an independent one, joint by joint.
@@ -208,16 +208,16 @@ def find_noise(factors: QRFactors, pull: Pull, inflation: Array) -> Noise:
 
     """
     independent = factors.samples / inflation
-    parameters = int(pull.active.sum())
+    parameters = int(prior.active.sum())
     freedom = 1.0 - parameters / independent.sum()
     if freedom <= 0.0:
         raise IdentificationError(
             f'The recording holds {independent.sum():.0f} independent torque samples, too few '
             f'for {parameters} parameters; record longer.'
         )
-    noise = Noise(np.ones(pull.model.n), inflation)
+    noise = Noise(np.ones(prior.model.n), inflation)
     for _ in range(_REWEIGHTINGS):
-        theta = solve_quickly(factors.weighted(noise.weights), pull, _WEAKEST_PULL)
+        theta = solve_quickly(factors.weighted(noise.weights), prior, _WEAKEST_PULL)
         variance = factors.squares(theta) / factors.samples / freedom
         deviation = np.sqrt(np.maximum(variance, np.finfo(float).tiny))
         settled = np.allclose(deviation, noise.deviation, rtol=_SETTLED, atol=0.0)
@@ -230,7 +230,7 @@ def find_noise(factors: QRFactors, pull: Pull, inflation: Array) -> Noise:
 def fit_friction_alone(
     factors: QRFactors,
     noise: Noise,
-    pull: Pull,
+    prior: Prior,
     base_values: Array,
     base_scale: Array | None = None,
 ) -> Array:
@@ -242,7 +242,7 @@ def fit_friction_alone(
 
     Parameters
     ----------
-    factors, noise, pull
+    factors, noise, prior
         As for `estimate`.
     base_values : ndarray, shape (b,)
         The set's base parameters.
@@ -263,10 +263,10 @@ def fit_friction_alone(
         ) from error
     b = len(base_values)
     triangle, effort = factors.less_rigid(base_values, base_scale).weighted(noise.weights)
-    columns = np.concatenate([triangle[:, b:], np.diag(1.0 / pull.friction_deviations)])
-    left = np.concatenate([effort, np.zeros(len(pull.fitted))])
-    lowest = np.where(pull.model.friction.braking, 0.0, -np.inf)
-    kept, values = np.flatnonzero(pull.fitted), np.zeros(len(pull.fitted))
+    columns = np.concatenate([triangle[:, b:], np.diag(1.0 / prior.friction_deviations)])
+    left = np.concatenate([effort, np.zeros(len(prior.fitted))])
+    lowest = np.where(prior.model.friction.braking, 0.0, -np.inf)
+    kept, values = np.flatnonzero(prior.fitted), np.zeros(len(prior.fitted))
     while len(kept):
         own = _triangle(np.column_stack([columns[:, kept], left]))
         found = lsq_linear(own[:, :-1], own[:, -1], (lowest[kept], np.inf)).x

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .cross_validation import STRENGTHS
+from .friction import DRIVE_FRICTION_PART, FRICTION_PART
 from .torque_model import TorqueModel
 from ..arm import ArmDescription
 from ..dynamics.model import GRAVITY
@@ -96,7 +97,7 @@ class IdentificationOptions:
             )
         if self.strength is not None and not 0.0 < self.strength < np.inf:
             raise IdentificationError(
-                f'The strength of the pull is {self.strength}; it must be '
+                f'The precision of the prior is {self.strength}; it must be '
                 'positive, and 0.01 is next to none.'
             )
         if self.effort_scale is not None and not (
@@ -151,4 +152,7 @@ class IdentificationOptions:
             width=self.friction_width,
             stribeck_velocity=_STRIBECK_VELOCITY if slip else None,
             reaches=(*_SHORT_REACHES, *_LONG_REACHES) if slip else (),
+            friction_part=FRICTION_PART
+            if self.effort_unit == NEWTON_METRES
+            else DRIVE_FRICTION_PART,
         )

@@ -21,12 +21,12 @@ from numpy.typing import ArrayLike
 
 from .noise import filter_inflation, lag_sums, residual_inflation
 from .payload_estimate import PayloadEstimate
-from .prior import Pull
+from .prior import Prior
 from .qr_factors import QRFactors
 from .torque_model import TorqueModel
-from ..arm import ArmDescription
+from ..arm import ArmDescription, LinkInertia
 from ..dynamics.model import GRAVITY
-from ..dynamics.regressor import link_from_vector, link_vector, PER_LINK
+from ..dynamics.regressor import PER_LINK
 from ..errors import IdentificationError
 from ..recordings.preprocessing import Motion, SignalOptions
 from ..recordings.recording import Recording
@@ -42,7 +42,7 @@ _ROUNDS, _SETTLED = 20, 1e-6
 class _System:
     """The factors of both recordings and how the load enters them."""
 
-    pull: Pull
+    prior: Prior
     without: QRFactors
     loaded: QRFactors
     onto_base: Array  # (b, 10): base parameters of a load
@@ -70,7 +70,7 @@ class _System:
         known = np.concatenate(
             [
                 np.pad(
-                    np.concatenate([self.pull.root, self.pull.friction_root]),
+                    np.concatenate([self.prior.root, self.prior.friction_root]),
                     ((0, 0), (0, PER_LINK)),
                 ),
                 np.pad(np.diag(1.0 / _PRIOR), ((0, 0), (p, 0))),
@@ -80,8 +80,8 @@ class _System:
             [
                 bare_effort,
                 held_effort,
-                self.pull.root @ self.pull.center,
-                np.zeros(len(known) - len(self.pull.root)),
+                self.prior.root @ self.prior.center,
+                np.zeros(len(known) - len(self.prior.root)),
             ]
         )
         rows = np.concatenate([data, known])
@@ -129,7 +129,7 @@ def identify_payload(
         for motions in (without, loaded)
     ]
     system = _System(
-        Pull.towards(arm, model),
+        Prior.towards(arm, model),
         factors[0],
         factors[1],
         model.base.matrix @ _onto_last_link(arm, model),
@@ -157,8 +157,8 @@ def _onto_last_link(arm: ArmDescription, model: TorqueModel) -> Array:
     onto = np.zeros((model.base.matrix.shape[1], PER_LINK))
     last = slice(PER_LINK * (arm.n - 1), PER_LINK * arm.n)
     for column, unit in enumerate(np.eye(PER_LINK)):
-        body = link_from_vector(unit).expressed_in(arm.flange_transform())
-        onto[last, column] = link_vector(body)
+        body = LinkInertia.from_parameters(unit).expressed_in(arm.flange_transform())
+        onto[last, column] = body.parameters()
     return onto
 
 

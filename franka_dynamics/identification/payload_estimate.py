@@ -12,7 +12,7 @@ import numpy as np
 from .prior import pseudo_inertia_basis
 from ..arm import LinkInertia
 from ..arm.payload import payload_array
-from ..dynamics.regressor import link_from_vector, PER_LINK
+from ..dynamics.regressor import PER_LINK
 from ..errors import IdentificationError, MissingDependencyError
 from ..typing import Array
 
@@ -102,7 +102,7 @@ class PayloadEstimate:
 
 def _about_center(vector: Array) -> Array:
     """Return mass, centre of mass and inertia about it of ten parameters about the origin."""
-    return payload_array(link_from_vector(vector))
+    return payload_array(LinkInertia.from_parameters(vector))
 
 
 def nearest_body(vector: Array, covariance: Array) -> LinkInertia:
@@ -122,7 +122,7 @@ def nearest_body(vector: Array, covariance: Array) -> LinkInertia:
         If the solver finds none.
 
     """
-    body = link_from_vector(vector)
+    body = LinkInertia.from_parameters(vector)
     if body.is_physical():
         return body
     try:
@@ -144,7 +144,7 @@ def nearest_body(vector: Array, covariance: Array) -> LinkInertia:
     if problem.status not in (cp.OPTIMAL, cp.OPTIMAL_INACCURATE):
         raise IdentificationError(f'No body near the estimate was found ({problem.status}).')
     found = vector + root @ np.asarray(change.value, dtype=float)
-    return _inside(link_from_vector(found))
+    return _inside(LinkInertia.from_parameters(found))
 
 
 def _combined(parameters: Any, basis: Array) -> Any:

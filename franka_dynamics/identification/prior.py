@@ -22,20 +22,22 @@ from numpy.typing import NDArray
 from .torque_model import TorqueModel
 from ..arm import ArmDescription, LinkInertia
 from ..arm.inertia import steiner
-from ..dynamics.regressor import link_from_vector, PER_LINK
+from ..dynamics.regressor import PER_LINK
 from ..errors import IdentificationError
 from ..typing import Array
 
 # A link of the reference is at least as thick as this in every direction (radius of gyration);
 # published links can be thinner than any real one, which would freeze them.
 THINNEST_M = 0.01
-# How far a rotor's inertia may be from the start's before it costs as much as a doubled mass.
-_ROTOR_SCALE = 0.1  # [kg m^2], behind the gear
+# A rotor, behind its gear, whose inertia alone lets the joint's torque limit accelerate it by this
+# much [rad/s^2] costs as much as a doubled mass. That of a UR10e's first joints is 90 rad/s^2.
+_ROTOR_ACCELERATION = 100.0
 
 
 def pseudo_inertia_basis() -> Array:
     """Return the pseudo-inertias of the ten unit parameters in eq. 3's order, (10, 4, 4)."""
-    return np.array([link_from_vector(row).pseudo_inertia() for row in np.eye(PER_LINK)])
+    units = np.eye(PER_LINK)
+    return np.array([LinkInertia.from_parameters(unit).pseudo_inertia() for unit in units])
 
 
 def with_minimum_gyration(link: LinkInertia, thinnest: float = THINNEST_M) -> LinkInertia:
@@ -59,7 +61,7 @@ def with_minimum_gyration(link: LinkInertia, thinnest: float = THINNEST_M) -> Li
 
 
 @dataclass(frozen=True, eq=False)
-class Pull:
+class Prior:
     """
     The prior of a model's parameters: inertias towards a reference arm, friction towards zero.
 
@@ -88,7 +90,7 @@ class Pull:
         arm: ArmDescription,
         model: TorqueModel,
         strongest: Array | None = None,
-    ) -> Pull:
+    ) -> Prior:
         """
         Return the prior about an arm's inertial set.
 
@@ -113,7 +115,7 @@ class Pull:
             np.ones(len(model.friction.names), dtype=bool),
         )
 
-    def fitting(self, chosen: NDArray[np.bool_]) -> Pull:
+    def fitting(self, chosen: NDArray[np.bool_]) -> Prior:
         """Return the prior with all but some of its fitted friction parameters held at zero."""
         return replace(self, fitted=self.fitted & chosen)
 
@@ -138,7 +140,8 @@ class Pull:
             block = slice(PER_LINK * i, PER_LINK * (i + 1))
             total[block, block] = np.linalg.inv(metric)
         rotors = np.arange(PER_LINK * self.model.n, width)
-        total[rotors, rotors] = _ROTOR_SCALE**2
+        if len(rotors):
+            total[rotors, rotors] = (self.effort / _ROTOR_ACCELERATION) ** 2
         return total
 
     @cached_property
@@ -155,7 +158,7 @@ class Pull:
 
     @cached_property
     def root(self) -> Array:
-        """S of shape (b, p) with |S (theta - center)|^2 the pull of strength one."""
+        """S of shape (b, p) with |S (theta - center)|^2 the prior of strength one."""
         matrix = self.model.base.matrix
         scale = self.deviations
         spread = (matrix @ self.covariance @ matrix.T) / np.outer(scale, scale)

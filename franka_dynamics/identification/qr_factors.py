@@ -31,6 +31,7 @@ _BLOCK = 1024  # samples factored at once: a few MB of regressor for a seven-joi
 _EFFORTS = 2  # columns behind the regressor's: filtered, then unfiltered torque
 # Bags from this number on are left out one by one; fewer are parted into stretches.
 BY_BAG = 3
+STRETCH = ', stretch '  # between the name of a bag and the number of a stretch of it
 # Most parts that are left out in turn; beyond, each part holds several bags.
 MOST_PARTS = 10
 
@@ -215,7 +216,7 @@ class BagSummary:
     def whole(self) -> Part:
         """All stretches as one part."""
         joined: Part = reduce(add, self.stretches)
-        return replace(joined, name=joined.name.partition(', ')[0])
+        return replace(joined, name=joined.name.partition(STRETCH)[0])
 
 
 @dataclass(frozen=True, eq=False)
@@ -257,7 +258,7 @@ class Summary:
                 for cutoff, other in (others or {}).items()
             }
             stretches.append(
-                Part(f'{name}, stretch {k} of {folds}', QRFactors.of(model, part), beside)
+                Part(f'{name}{STRETCH}{k} of {folds}', QRFactors.of(model, part), beside)
             )
         return cls(
             (

@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 
 from .consistent_fit import ConsistentFit
 from .cross_validation import CrossValidation
+from .effort_scale import EffortScale
 from .held_out import PartScore, pooled, Verdict
 from .least_squares import Estimate, Noise
 from .options import IdentificationOptions
-from .prior import Pull
+from .prior import Prior
 from .torque_model import TorqueModel
 from ..arm import ArmDescription
 from ..recordings.replay import Errors
@@ -81,7 +82,7 @@ class Identification:
         The starting set.
     options : IdentificationOptions
         As asked for.
-    pull : Pull
+    prior : Prior
         The prior, with the friction terms that were fitted.
     noise : Noise
         Of the joints.
@@ -107,8 +108,8 @@ class Identification:
         The starting set's.
     verdict : Verdict
         Whether the arm is better than the best published set.
-    effort_scale : ndarray, shape (n,)
-        What one unit of effort is in N m.
+    found_scale : EffortScale
+        What one unit of effort is [N m per unit].
     bags : tuple of (str, float)
         Residual root mean square of each bag under the result [N m].
     contradictions : tuple of str
@@ -131,7 +132,7 @@ class Identification:
     model: TorqueModel
     start: ArmDescription
     options: IdentificationOptions
-    pull: Pull
+    prior: Prior
     noise: Noise
     filter_inflation: float
     validation: CrossValidation | None
@@ -144,7 +145,7 @@ class Identification:
     scores: tuple[Score, ...]
     start_score: Score
     verdict: Verdict
-    effort_scale: Array
+    found_scale: EffortScale
     bags: tuple[tuple[str, float], ...]
     contradictions: tuple[str, ...]
     not_shown: tuple[str, ...]
@@ -153,6 +154,11 @@ class Identification:
     remarks: tuple[str, ...] = field(default_factory=tuple)
     unseen_bags: int = 0
     reaches: tuple[float, ...] = ()
+
+    @property
+    def effort_scale(self) -> Array:
+        """What one unit of effort is, shape (n,) [N m per unit]."""
+        return self.found_scale.scale
 
     @property
     def offered(self) -> NDArray[np.bool_]:

@@ -86,7 +86,9 @@ def with_sigmoid(
     train = Errors(float(np.sqrt(squares.sum() / samples)), np.sqrt(squares / samples))
     score = Score('consistent, sigmoid friction', result.consistent.theta, train, tuple(scores))
     verdict = judge(
-        score.parts, {one.name: one.parts for one in result.published}, result.start_score.parts
+        score.parts,
+        {one.name: one.parts for one in result.published},
+        result.start_score.parts,
     )
     own = result.scores[: len(result.scores) - len(result.published)]
     return replace(

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .base_parameters import base_parameters, BaseParameters
-from .friction import FrictionTerms
+from .friction import FRICTION_PART, FrictionTerms
 from ..arm import ArmDescription
 from ..dynamics.model import GRAVITY
 from ..errors import IdentificationError
@@ -45,11 +45,12 @@ class TorqueModel:
         width: float = FrictionTerms.width,
         stribeck_velocity: float | None = None,
         reaches: tuple[float, ...] = (),
+        friction_part: float = FRICTION_PART,
     ) -> TorqueModel:
         """Return the model of an arm's geometry; nothing depends on its inertias."""
         return cls(
             base_parameters(arm, gravity, rotor_inertia=rotor_inertia),
-            FrictionTerms(arm.n, width, stribeck_velocity, reaches),
+            FrictionTerms(arm.n, width, stribeck_velocity, reaches, friction_part),
         )
 
     @property

@@ -31,11 +31,15 @@ class LogColumns:
         Path of the file.
     arrays : mapping of str to ndarray
         One- and two-dimensional arrays of numbers.
+    remarks : tuple of str
+        What was left out of it.
 
     """
 
-    def __init__(self, source: str, arrays: Mapping[str, Array]) -> None:
-        self.source = source
+    def __init__(
+        self, source: str, arrays: Mapping[str, Array], remarks: tuple[str, ...] = ()
+    ) -> None:
+        self.source, self.remarks = source, remarks
         self.arrays = dict(arrays)
         if not self.arrays:
             raise RecordingError(f'{source} holds no columns of numbers.')
@@ -155,7 +159,8 @@ def read_log(path: str | Path) -> LogColumns:
             f'{file}: files that end in {file.suffix or "nothing"!r} cannot be '
             f'imported; export {", ".join(_READERS)}.'
         )
-    return LogColumns(str(file), dict(reader(file)))
+    remarks: list[str] = []
+    return LogColumns(str(file), dict(reader(file, remarks)), tuple(remarks))
 
 
 def _expanded(columns: str, count: int) -> Iterator[str]:
@@ -171,7 +176,7 @@ def _expanded(columns: str, count: int) -> Iterator[str]:
             yield entry.strip()
 
 
-def _read_text(file: Path) -> Iterator[tuple[str, Array]]:
+def _read_text(file: Path, remarks: list[str]) -> Iterator[tuple[str, Array]]:
     try:
         with file.open(encoding='utf-8-sig') as lines:
             head = [line for line in islice(lines, 200) if line.strip()]
@@ -186,7 +191,7 @@ def _read_text(file: Path) -> Iterator[tuple[str, Array]]:
     names = [name.strip().strip('"') for name in first.split(delimiter)]
     named = not all(_is_number(name) for name in names)
     # A line of names counts as one row; comments and empty lines are passed over.
-    rows = _number_rows(file, delimiter, len(names), skip=int(named))
+    rows = _number_rows(file, delimiter, len(names), remarks, skip=int(named))
     if not named:
         yield '', rows
         return
@@ -199,7 +204,9 @@ def _read_text(file: Path) -> Iterator[tuple[str, Array]]:
     yield from ((name, rows[:, place]) for place, name in enumerate(names))
 
 
-def _number_rows(file: Path, delimiter: str | None, width: int, *, skip: int) -> Array:
+def _number_rows(
+    file: Path, delimiter: str | None, width: int, remarks: list[str], *, skip: int
+) -> Array:
     def rows() -> Iterator[str]:
         seen = 0
         with file.open(encoding='utf-8-sig') as lines:
@@ -216,12 +223,24 @@ def _number_rows(file: Path, delimiter: str | None, width: int, *, skip: int) ->
         # Quotes are left to float(), which refuses them by name below.
         found = np.loadtxt(rows(), delimiter=delimiter, ndmin=2, comments=None)
     except ValueError as error:
-        raise RecordingError(
-            _first_bad_row(file, rows(), delimiter, width) or f'{file}: {str(error)[:200]}'
-        ) from error
+        count = sum(1 for _ in rows())
+        whole = islice(rows(), count - 1)
+        if count < 2 or not _cut_off(next(islice(rows(), count - 1, None)), delimiter, width):
+            raise RecordingError(
+                _first_bad_row(file, rows(), delimiter, width) or f'{file}: {str(error)[:200]}'
+            ) from error
+        if bad := _first_bad_row(file, islice(rows(), count - 1), delimiter, width):
+            raise RecordingError(bad) from error
+        found = np.loadtxt(whole, delimiter=delimiter, ndmin=2, comments=None)
+        remarks.append(f'the last row, number {count}, breaks off and was left out')
     if found.shape[1] != width:
         raise RecordingError(f'{file} has {width} names but {found.shape[1]} columns.')
     return found
+
+
+def _cut_off(line: str, delimiter: str | None, width: int) -> bool:
+    """Return whether a file's last line breaks off, as where a recorder was stopped."""
+    return not line.endswith('\n') and len(line.split(delimiter)) < width
 
 
 def _first_bad_row(file: Path, rows: Iterator[str], delimiter: str | None, width: int) -> str:
@@ -250,7 +269,7 @@ def _is_number(text: str) -> bool:
     return True
 
 
-def _read_numpy(file: Path) -> Iterator[tuple[str, Array]]:
+def _read_numpy(file: Path, remarks: list[str]) -> Iterator[tuple[str, Array]]:
     try:
         loaded = np.load(file, allow_pickle=False)
         if isinstance(loaded, np.ndarray):
@@ -286,7 +305,7 @@ def _kept(name: str, array: Any) -> Iterator[tuple[str, Array]]:
         yield name, values.astype(float)
 
 
-def _read_mat(file: Path) -> Iterator[tuple[str, Array]]:
+def _read_mat(file: Path, remarks: list[str]) -> Iterator[tuple[str, Array]]:
     try:
         from scipy.io import loadmat
     except ImportError as error:
@@ -320,7 +339,7 @@ def _mat_columns(name: str, value: Any) -> Iterator[tuple[str, Array]]:
         yield from _kept(name, value)
 
 
-def _read_parquet(file: Path) -> Iterator[tuple[str, Array]]:
+def _read_parquet(file: Path, remarks: list[str]) -> Iterator[tuple[str, Array]]:
     try:
         from pyarrow.parquet import read_table as read
     except ImportError:
@@ -356,7 +375,7 @@ def _read_parquet(file: Path) -> Iterator[tuple[str, Array]]:
         yield from _kept(str(name), column)
 
 
-_READERS: dict[str, Callable[[Path], Iterator[tuple[str, Array]]]] = {
+_READERS: dict[str, Callable[[Path, list[str]], Iterator[tuple[str, Array]]]] = {
     '.csv': _read_text,
     '.tsv': _read_text,
     '.txt': _read_text,

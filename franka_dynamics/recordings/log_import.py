@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 import math
 from pathlib import Path
 
@@ -184,7 +184,7 @@ def import_log(
         if columns.stamp is None
         else log.choose(columns.stamp, 1, 'stamp')[:, 0] * STAMP_UNITS[columns.stamp_unit]
     )
-    return recording_from_arrays(
+    recording = recording_from_arrays(
         q,
         dq,
         effort,
@@ -194,6 +194,7 @@ def import_log(
         source=log.source,
         topic=topic,
     )
+    return replace(recording, remarks=(*log.remarks, *recording.remarks))
 
 
 def _stamps(

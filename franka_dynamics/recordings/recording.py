@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from .rosbag import FIX, OpenBag
 from ..arm import ArmDescription, available_arms, load
@@ -185,6 +185,27 @@ class Recording:
             dq=self.dq[chosen],
             effort=self.effort[chosen],
         )
+
+    def scaled(self, effort_scale: ArrayLike) -> Recording:
+        """
+        Return the recording with its efforts in N m, one unit of which was `effort_scale`, (n,).
+
+        Raises
+        ------
+        RecordingError
+            If that is not one number other than zero per joint.
+
+        """
+        scale = np.asarray(effort_scale, dtype=float)
+        if (
+            scale.shape != (len(self.joint_names),)
+            or not (np.isfinite(scale) & (scale != 0)).all()
+        ):
+            raise RecordingError(
+                f'The effort scale is {scale.tolist()}; give one number that is not zero for each '
+                f'of the {len(self.joint_names)} joints, from base to tip [N m per unit].'
+            )
+        return replace(self, effort=self.effort * scale)
 
 
 def read_recording(

@@ -252,7 +252,8 @@ def hand_verdict(errors: Sequence[tuple[ArmDescription, float]]) -> HandVerdict:
     Return whether a hand seems to be mounted.
 
     The set that fits best is looked at with and without a hand; only an error that is lower by
-    a tenth or more counts as telling.
+    a tenth or more counts as telling. That a hand is on must not rest on a set that is too light:
+    the best bare arm of any set is told from it by as much.
 
     Parameters
     ----------
@@ -276,6 +277,13 @@ def hand_verdict(errors: Sequence[tuple[ArmDescription, float]]) -> HandVerdict:
     )
     if bare < TELLING_RATIO * held[1]:
         return HandVerdict(False, f'No hand seems to be on: {figures}.')
+    lightest = next(one for one in ranked if one[0].hand == 'none')
+    if held[1] < TELLING_RATIO * bare and not held[1] < TELLING_RATIO * lightest[1]:
+        return HandVerdict(
+            None,
+            f'Whether a hand is on cannot be told: {figures}, but {lightest[0].inertial_set} bare '
+            f'{lightest[1]:.3f} N m.',
+        )
     if held[1] < TELLING_RATIO * bare:
         return HandVerdict(True, f'A hand seems to be on: {figures}.')
     return HandVerdict(None, f'Whether a hand is on cannot be told from this motion: {figures}.')

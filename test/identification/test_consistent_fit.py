@@ -7,12 +7,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from franka_dynamics.arm import load, ViscousCoulombFriction
+from franka_dynamics.arm import LinkInertia, load, ViscousCoulombFriction
 from franka_dynamics.errors import IdentificationError
 from franka_dynamics.identification import consistent_fit
 from franka_dynamics.identification.consistent_fit import fit_consistent
 from franka_dynamics.identification.least_squares import Noise
-from franka_dynamics.identification.prior import Pull
+from franka_dynamics.identification.link_room import link_rooms
+from franka_dynamics.identification.prior import Prior
 from franka_dynamics.identification.qr_factors import QRFactors
 from franka_dynamics.identification.torque_model import TorqueModel
 from franka_dynamics.recordings.preprocessing import prepare
@@ -47,10 +48,10 @@ def test_given_torques_of_a_physical_arm_when_fitted_then_its_base_parameters_co
     )
     model = TorqueModel.of(FER, rotor_inertia=rotor_inertia)
     factors, theta = factors_of(simulate, model, truth, duration=30.0)
-    fit = fit_consistent(factors, NOISE, Pull.towards(FER, model), 0.01, start=FER)
+    fit = fit_consistent(factors, NOISE, Prior.towards(FER, model), 0.01, start=FER)
     b = len(model.base)
-    # The weak pull, the prior of friction and the solver's tolerance.
-    scale = Pull.towards(FER, model).deviations
+    # The weak prior, the prior of friction and the solver's tolerance.
+    scale = Prior.towards(FER, model).deviations
     assert np.abs((fit.theta - theta)[:b] / scale).max() < 1.2e-2
     np.testing.assert_allclose(fit.theta[b:], theta[b:], rtol=0.0, atol=1e-3)
     assert all(link.consistency_margin() > 0.0 for link in fit.arm.links)
@@ -68,7 +69,7 @@ def test_given_torques_of_an_arm_that_cannot_be_when_fitted_then_the_fit_can_be(
     assert impossible.inconsistencies()
     model = TorqueModel.of(FER)
     factors, _ = factors_of(simulate, model, impossible)
-    fit = fit_consistent(factors, NOISE, Pull.towards(impossible, model), 1.0, start=impossible)
+    fit = fit_consistent(factors, NOISE, Prior.towards(impossible, model), 1.0, start=impossible)
     assert fit.arm.inconsistencies() == ()
     assert min(link.consistency_margin() for link in fit.arm.links) > 0.0
 
@@ -77,18 +78,35 @@ def test_given_a_heavier_arm_when_fitted_then_masses_stop_at_their_bound(simulat
     model = TorqueModel.of(FER)
     heavy = FER.map_links(lambda link: link + link + link)
     factors, _ = factors_of(simulate, model, heavy)
-    fit = fit_consistent(factors, NOISE, Pull.towards(FER, model), 1.0, start=FER, mass_factor=1.5)
+    fit = fit_consistent(
+        factors, NOISE, Prior.towards(FER, model), 1.0, start=FER, mass_factor=1.5
+    )
     ratios = np.array([link.mass / own.mass for link, own in zip(fit.arm.links, FER.links)])
     assert (ratios <= 1.5 + 1e-6).all()
     assert (ratios >= 1.0 / 1.5 - 1e-6).all()
     assert ratios.max() > 1.49
 
 
+def test_centres_of_mass_stop_where_their_links_end(simulate):
+    model = TorqueModel.of(FER)
+    away = LinkInertia.from_center_of_mass(0.8, np.array([0.5, 0.0, 0.1]), 1e-2 * np.eye(3))
+    factors, _ = factors_of(
+        simulate, model, replace(FER, links=(*FER.links[:6], FER.links[6] + away))
+    )
+    fit = fit_consistent(factors, NOISE, Prior.towards(FER, model), 1.0, start=FER)
+    distances = np.array(
+        [room.distance(link.center_of_mass) for room, link in zip(link_rooms(FER), fit.arm.links)]
+    )
+    # Directions of the bounds and of the measure differ by a fraction of a millimetre.
+    assert distances.max() < 2e-3
+    assert distances[6] > -2e-3
+
+
 def test_given_friction_that_would_drive_when_fitted_then_it_brakes_or_is_zero(simulate):
     model = TorqueModel.of(FER)
     driving = ViscousCoulombFriction(np.full(7, -0.2), np.full(7, -0.3), np.full(7, -0.1))
     factors, _ = factors_of(simulate, model, FER, driving)
-    fit = fit_consistent(factors, NOISE, Pull.towards(FER, model), 1.0, start=FER)
+    fit = fit_consistent(factors, NOISE, Prior.towards(FER, model), 1.0, start=FER)
     assert (fit.arm.friction.viscous >= 0.0).all()
     assert (fit.arm.friction.coulomb >= 0.0).all()
     assert (fit.arm.friction.offset < 0.0).any()
@@ -96,10 +114,10 @@ def test_given_friction_that_would_drive_when_fitted_then_it_brakes_or_is_zero(s
 
 def test_given_no_information_when_fitted_then_the_reference_comes_back(simulate):
     model = TorqueModel.of(FER)
-    pull = Pull.towards(FER, model)
+    prior = Prior.towards(FER, model)
     factors, _ = factors_of(simulate, model, load('fer', hand='franka_hand'))
-    fit = fit_consistent(factors, Noise(np.full(7, 1e6), np.ones(7)), pull, 1.0, start=FER)
-    for link, reference in zip(fit.arm.links, pull.reference.links):
+    fit = fit_consistent(factors, Noise(np.full(7, 1e6), np.ones(7)), prior, 1.0, start=FER)
+    for link, reference in zip(fit.arm.links, prior.reference.links):
         # The solver's relative tolerance is 1e-8 of a divergence, which is a square.
         np.testing.assert_allclose(link.parameters(), reference.parameters(), rtol=0.0, atol=1e-3)
 
@@ -110,7 +128,7 @@ def test_given_a_mass_factor_that_bounds_nothing_when_fitted_then_it_is_refused(
     factors, _ = factors_of(simulate, model, FER)
     with pytest.raises(IdentificationError, match=r'mass factor is .*; it must be above 1'):
         fit_consistent(
-            factors, NOISE, Pull.towards(FER, model), 1.0, start=FER, mass_factor=factor
+            factors, NOISE, Prior.towards(FER, model), 1.0, start=FER, mass_factor=factor
         )
 
 
@@ -126,16 +144,16 @@ def test_given_settings_that_do_not_reach_the_optimum_when_fitted_then_the_next_
 ):
     model = TorqueModel.of(FER)
     factors, _ = factors_of(simulate, model, load('fer', hand='franka_hand'), duration=30.0)
-    pull = Pull.towards(FER, model)
-    expected = fit_consistent(factors, NOISE, pull, 1.0, start=FER)
+    prior = Prior.towards(FER, model)
+    expected = fit_consistent(factors, NOISE, prior, 1.0, start=FER)
     monkeypatch.setattr(consistent_fit, '_SOLVER_SETTINGS', (first, {}))
     # Both within the solver's tolerance of 1e-8 of the optimum, which is flat there.
     np.testing.assert_allclose(
-        fit_consistent(factors, NOISE, pull, 1.0, start=FER).theta,
+        fit_consistent(factors, NOISE, prior, 1.0, start=FER).theta,
         expected.theta,
         rtol=0.0,
         atol=1e-4,
     )
     monkeypatch.setattr(consistent_fit, '_SOLVER_SETTINGS', (first,))
     with pytest.raises(IdentificationError, match='solver of the consistent fit failed'):
-        fit_consistent(factors, NOISE, pull, 1.0, start=FER)
+        fit_consistent(factors, NOISE, prior, 1.0, start=FER)

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The strength of the pull follows from what the training data can bear."""
+"""The strength of the prior follows from what the training data can bear."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ from franka_dynamics.arm import load, MaxwellSlipFriction
 from franka_dynamics.errors import IdentificationError
 from franka_dynamics.identification.cross_validation import cross_validate, CrossValidation
 from franka_dynamics.identification.least_squares import estimate, Noise
-from franka_dynamics.identification.prior import Pull
+from franka_dynamics.identification.prior import Prior
 from franka_dynamics.identification.qr_factors import QRFactors, Summary
 from franka_dynamics.identification.torque_model import TorqueModel
 from franka_dynamics.recordings.preprocessing import prepare
@@ -27,9 +27,9 @@ def test_given_a_good_start_when_validated_then_the_pull_is_strong_and_with_a_ba
     simulate,
 ):
     folds = folds_of(simulate(FER, duration=60.0, noise=0.5))
-    good = cross_validate(folds, NOISE, Pull.towards(FER, MODEL))
+    good = cross_validate(folds, NOISE, Prior.towards(FER, MODEL))
     bad = cross_validate(
-        folds, NOISE, Pull.towards(FER.map_links(lambda link: link + link + link), MODEL)
+        folds, NOISE, Prior.towards(FER.map_links(lambda link: link + link + link), MODEL)
     )
     assert good.chosen > 99.0, good
     assert bad.chosen < 99.0
@@ -37,14 +37,14 @@ def test_given_a_good_start_when_validated_then_the_pull_is_strong_and_with_a_ba
 
 def test_given_folds_when_validated_then_the_error_is_that_of_left_out_predictions(simulate):
     folds = folds_of(simulate(FER, duration=20.0, noise=0.5))
-    pull = Pull.towards(FER, MODEL)
-    actual = cross_validate(folds, NOISE, pull, [3.0]).errors[0]
+    prior = Prior.towards(FER, MODEL)
+    actual = cross_validate(folds, NOISE, prior, [3.0]).errors[0]
     squares = 0.0
     for k, left_out in enumerate(folds):
         others = QRFactors.none(MODEL)
         for fold in (*folds[:k], *folds[k + 1 :]):
             others = others + fold
-        theta = estimate(others, NOISE, pull, 3.0).theta
+        theta = estimate(others, NOISE, prior, 3.0).theta
         squares += np.sum(left_out.squares(theta))
     assert actual == pytest.approx(np.sqrt(squares / sum(f.samples for f in folds)), rel=1e-9)
 
@@ -83,7 +83,7 @@ def test_reaches_are_those_of_the_elements_that_made_the_torques(simulate):
     choice = cross_validate(
         [part.factors for part in parts],
         NOISE,
-        Pull.towards(FER, model),
+        Prior.towards(FER, model),
         (100.0,),
         ((0.004, 0.3), (0.004, 0.1)),
     )
@@ -95,4 +95,4 @@ def test_reaches_are_those_of_the_elements_that_made_the_torques(simulate):
 def test_given_one_fold_when_validated_then_it_is_refused(simulate):
     folds = folds_of(simulate(FER, duration=10.0))
     with pytest.raises(IdentificationError, match='needs at least two parts; got 1'):
-        cross_validate(folds[:1], NOISE, Pull.towards(FER, MODEL))
+        cross_validate(folds[:1], NOISE, Prior.towards(FER, MODEL))

@@ -7,10 +7,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from franka_dynamics.arm import load, ViscousCoulombFriction
+from franka_dynamics.arm import LinkInertia, load, ViscousCoulombFriction
 from franka_dynamics.errors import IdentificationError
+from franka_dynamics.identification.effort_scale import SCALE_NOT_SHOWN
 from franka_dynamics.identification.identify import identify
 from franka_dynamics.identification.options import IdentificationOptions
+from franka_dynamics.report.identification import verdict
 
 from ..arms import drawn_around
 
@@ -73,7 +75,7 @@ def test_given_scales_are_taken_and_make_torques(currents):
         [replace(currents, effort=currents.effort * SCALE)],
         SIX,
         [SIX],
-        IdentificationOptions(rotor_inertia=True),
+        replace(CURRENTS, effort_scale=(1.0,) * 6),
     )
     np.testing.assert_allclose(result.base.theta, torques.base.theta, rtol=0.0, atol=1e-6)
     assert result.arm_score.test.whole == pytest.approx(torques.arm_score.test.whole, rel=1e-4)
@@ -86,3 +88,35 @@ def test_scales_at_fault_are_answered_with_one_sentence(currents):
         IdentificationOptions(effort_unit='A', effort_scale=(1.0, 0.0))
     with pytest.raises(IdentificationError, match="no effort unit 'V'; choose Nm or A"):
         IdentificationOptions(effort_unit='V')
+
+
+def test_an_industrial_arms_scales_survive_a_wrong_wrist(simulate, six):
+    """Heavy rotors, friction of 6 % of the limits, and a starting set without a wrist."""
+    limits = np.array([330.0, 330.0, 150.0, 54.0, 54.0, 54.0])
+    rotors = np.array([3.7, 3.7, 1.5, 0.4, 0.4, 0.4])
+    joints = tuple(
+        replace(joint, limits=replace(joint.limits, effort=limit), rotor_inertia=rotor)
+        for joint, limit, rotor in zip(SIX.joints, limits, rotors)
+    )
+    small = LinkInertia.from_center_of_mass(0.2, np.zeros(3), 2e-4 * np.eye(3))
+    truth = replace(SIX, joints=joints, links=(*SIX.links[:5], small))
+    rubbing = ViscousCoulombFriction(0.03 * limits, 0.06 * limits, np.zeros(6))
+    recording = simulate(truth, duration=30.0, friction=rubbing, noise=0.3, rate=60.0)
+    start = replace(
+        truth,
+        joints=tuple(replace(joint, rotor_inertia=0.0) for joint in joints),
+        links=(*truth.links[:4], *(_centred(link) for link in truth.links[4:])),
+    )
+    result = identify([replace(recording, effort=recording.effort / SCALE)], start, [], CURRENTS)
+    ratio = result.effort_scale / SCALE
+    np.testing.assert_allclose(ratio[:4], 1.0, rtol=0.0, atol=0.1)
+    assert (result.found_scale.deviation[:4] < SCALE_NOT_SHOWN).all()
+    # The last axis carries next to nothing: its scale is held among the others', and named.
+    assert result.found_scale.deviation[5] > SCALE_NOT_SHOWN
+    said = ' '.join(verdict(result))
+    assert 'The motion does not show what an ampere is at fer_joint6' in said
+    assert 'if that arm is 10% too heavy, so are these scales' in said
+
+
+def _centred(link):
+    return LinkInertia.from_center_of_mass(link.mass, np.zeros(3), link.inertia_at_center_of_mass)

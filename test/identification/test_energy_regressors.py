@@ -20,7 +20,7 @@ from franka_dynamics.dynamics.body_tree import joint_twists
 from franka_dynamics.dynamics.lagrangian import LagrangianModel
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
-from franka_dynamics.dynamics.regressor import link_from_vector, link_vector, parameter_vector
+from franka_dynamics.dynamics.regressor import parameter_vector
 from franka_dynamics.identification.energy_regressors import (
     coupling_matrix,
     energy_regressors,
@@ -115,9 +115,9 @@ def test_given_a_link_when_moved_by_lambda_then_it_is_the_same_body_in_the_frame
     for seed in range(10):
         arm = random_arm(seed, n=1, convention=convention)
         pose = arm.joint_transforms([0.7])[0]
-        moved = link_step(arm, 0, 0.7).transfer.T @ link_vector(arm.links[0])
+        moved = link_step(arm, 0, 0.7).transfer.T @ arm.links[0].parameters()
         np.testing.assert_allclose(
-            moved, link_vector(arm.links[0].expressed_in(pose)), rtol=0.0, atol=ATOL_MATRIX * 10
+            moved, arm.links[0].expressed_in(pose).parameters(), rtol=0.0, atol=ATOL_MATRIX * 10
         )
 
 
@@ -181,7 +181,7 @@ def test_given_f_j_when_dq_multiplies_both_brackets_then_the_energy_holds(revolu
     coupling = coupling_matrix(alpha, d, theta, r, revolute=revolute)
     own = np.zeros(10)
     own[5 if revolute else 9] = 0.5 * dq**2
-    kinetic = _kinetic(link_from_vector(X), after)
+    kinetic = _kinetic(LinkInertia.from_parameters(X), after)
     start = transfer @ _entries(before)
     on_omega = coupling[:, 3:] @ before[3:]
     on_v = coupling[:, :3] @ before[:3]
@@ -201,4 +201,4 @@ def _kinetic(link, twist):
 
 def _entries(twist):
     """Return DE of one link by differences of eq. (6), which is linear in the parameters."""
-    return np.array([_kinetic(link_from_vector(unit), twist) for unit in np.eye(10)])
+    return np.array([_kinetic(LinkInertia.from_parameters(unit), twist) for unit in np.eye(10)])

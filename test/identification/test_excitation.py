@@ -18,7 +18,7 @@ from franka_dynamics.identification.excitation_problem import (
     ExcitationProblem,
 )
 from franka_dynamics.identification.least_squares import estimate, Noise
-from franka_dynamics.identification.prior import Pull
+from franka_dynamics.identification.prior import Prior
 from franka_dynamics.identification.qr_factors import QRFactors
 from franka_dynamics.recordings.preprocessing import Motion, SignalOptions
 
@@ -49,7 +49,7 @@ def test_predicted_deviations_are_those_of_estimates_under_that_noise():
     factors = QRFactors.of(problem.model, motion)
     # 30 samples a second for 20 s, each as good as the stated noise.
     expected = estimate(
-        factors, Noise(problem.noise, np.ones(7)), Pull.towards(arm, problem.model), 1.0
+        factors, Noise(problem.noise, np.ones(7)), Prior.towards(arm, problem.model), 1.0
     ).deviations
     weights = Noise(problem.noise, np.ones(7)).weights
     assert (weights == 1.0 / problem.noise).all()

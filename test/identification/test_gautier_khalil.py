@@ -12,11 +12,18 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from franka_dynamics.arm import ArmDescription, Convention, DHRow, Joint, JointKind, load
+from franka_dynamics.arm import (
+    ArmDescription,
+    Convention,
+    DHRow,
+    Joint,
+    JointKind,
+    LinkInertia,
+    load,
+)
+from franka_dynamics.arm.inertia import PARAMETER_SYMBOLS
 from franka_dynamics.arm.sampling import sample_states
 from franka_dynamics.dynamics.regressor import (
-    link_from_vector,
-    LINK_SYMBOLS,
     parameter_names,
     torque_regressor,
 )
@@ -29,7 +36,7 @@ VERTICAL, TILTED = (0.0, 0.0, -9.81), (3.0, -5.0, -7.0)
 ATOL = 1e-13
 # How far a wrong formula must miss: the numbers drawn are of order one.
 CLEARLY = 0.01
-PLACE = {symbol: place for place, symbol in enumerate(LINK_SYMBOLS)}
+PLACE = {symbol: place for place, symbol in enumerate(PARAMETER_SYMBOLS)}
 
 
 def eq_20(row, x):
@@ -126,7 +133,7 @@ def is_regrouping_free_of_torque(arm, x, within, onto):
 
 def test_given_a_revolute_link_when_regrouped_then_eq_20_holds():
     arm, found, x = last_link(JointKind.REVOLUTE)
-    assert [LINK_SYMBOLS[place] for place in found.places] == ['YY', 'mZ', 'm']
+    assert [PARAMETER_SYMBOLS[place] for place in found.places] == ['YY', 'mZ', 'm']
     np.testing.assert_allclose(
         found.onto @ x[list(found.places)], eq_20(arm.joints[-1].row, x), rtol=0.0, atol=ATOL
     )
@@ -153,11 +160,11 @@ def test_given_eq_20s_first_line_when_it_is_of_link_j_then_it_holds():
 def test_given_eq_21_when_its_three_first_terms_are_corrected_then_it_holds():
     arm, found, x = last_link(JointKind.PRISMATIC)
     row = arm.joints[-1].row
-    assert [LINK_SYMBOLS[place] for place in found.places] == list(LINK_SYMBOLS[:6])
+    assert [PARAMETER_SYMBOLS[place] for place in found.places] == list(PARAMETER_SYMBOLS[:6])
     np.testing.assert_allclose(found.onto[:6] @ x[:6], eq_21(row, x), rtol=0.0, atol=ATOL)
     np.testing.assert_array_equal(found.onto[6:], 0.0)
     wrong = np.abs(found.onto[:6] @ x[:6] - eq_21(row, x, printed=True))
-    names = [symbol for symbol, miss in zip(LINK_SYMBOLS, wrong) if miss > CLEARLY]
+    names = [symbol for symbol, miss in zip(PARAMETER_SYMBOLS, wrong) if miss > CLEARLY]
     assert names == ['XY', 'XZ', 'YZ']
     tensor = np.append(x[:6], np.zeros(4))
     assert is_regrouping_free_of_torque(arm, x, tensor, np.append(eq_21(row, x), np.zeros(4)))
@@ -172,7 +179,7 @@ def test_given_eq_22_when_j_is_turned_from_both_sides_then_it_is_eq_21():
     arm, _, x = last_link(JointKind.PRISMATIC)
     row = arm.joints[-1].row
     turn = row.transform(Convention.MODIFIED)[:3, :3]
-    tensor = link_from_vector(x).inertia
+    tensor = LinkInertia.from_parameters(x).inertia
     elements = eq_21(row, x)
     expected = np.array(
         [
@@ -210,7 +217,7 @@ def test_given_seven_revolute_joints_when_bounded_then_tilted_gravity_reaches_it
 def test_given_theorem_1s_condition_for_every_combination_when_applied_then_20_and_21_are_all(
     random_arm,
 ):
-    usual = {JointKind.REVOLUTE: ('YY', 'mZ', 'm'), JointKind.PRISMATIC: LINK_SYMBOLS[:6]}
+    usual = {JointKind.REVOLUTE: ('YY', 'mZ', 'm'), JointKind.PRISMATIC: PARAMETER_SYMBOLS[:6]}
     seen = 0
     for seed in range(60):
         arm = random_arm(seed)
@@ -218,7 +225,8 @@ def test_given_theorem_1s_condition_for_every_combination_when_applied_then_20_a
         for joint, elimination in zip(arm.joints, found):
             if elimination.general:
                 seen += 1
-                assert tuple(LINK_SYMBOLS[k] for k in elimination.step.places) == usual[joint.kind]
+                names = tuple(PARAMETER_SYMBOLS[k] for k in elimination.step.places)
+                assert names == usual[joint.kind]
     assert seen > 50
 
 
@@ -303,12 +311,13 @@ def no_effect_of_link_1(arm, gravity):
 
 
 def test_given_theorems_5_and_6_when_applied_then_at_least_those_parameters_go(random_arm):
-    named = {JointKind.REVOLUTE: {'YY', 'mZ', 'm'}, JointKind.PRISMATIC: set(LINK_SYMBOLS[:6])}
+    tensor = set(PARAMETER_SYMBOLS[:6])
+    named = {JointKind.REVOLUTE: {'YY', 'mZ', 'm'}, JointKind.PRISMATIC: tensor}
     for seed in range(60):
         arm = random_arm(seed)
         found, _ = eliminations(arm, np.array([TILTED]), rotor_inertia=False)
         for joint, elimination in zip(arm.joints, found):
-            assert named[joint.kind] <= {LINK_SYMBOLS[k] for k in elimination.step.places}
+            assert named[joint.kind] <= {PARAMETER_SYMBOLS[k] for k in elimination.step.places}
 
 
 # --- the example, section 9
@@ -378,9 +387,7 @@ def test_given_scemi_as_printed_when_regrouped_then_torques_differ_and_corrected
     X = dict(
         zip(
             parameter_names(6),
-            np.concatenate(
-                [link.parameters()[[4, 5, 6, 7, 8, 9, 1, 2, 3, 0]] for link in arm.links]
-            ),
+            np.concatenate([link.parameters() for link in arm.links]),
         )
     )
     columns = torque_regressor(arm, *states)

@@ -249,6 +249,17 @@ def test_a_hand_that_was_not_named_is_refused():
     assert 'A hand seems to be on' in taken.remarks[0]
 
 
+@pytest.mark.parametrize('mass', [0.4, 1.5])
+def test_a_load_that_is_no_hand_is_weighed(mass):
+    bare = load('fr3', hand='none')
+    load_on = LinkInertia.from_center_of_mass(mass, [0.01, 0.0, 0.05], 1e-3 * mass * np.eye(3))
+    recording = slow_work(bare.with_payload(load_on), drawn_friction(bare, 9), 9)
+    candidates = [load('fr3', hand=hand) for hand in ('none', *available_hands())]
+    with pytest.raises(IdentificationError, match=r'which is none of the known hands') as said:
+        identify([recording], bare, [bare], hands=candidates)
+    assert abs(float(str(said.value).partition('about ')[2].partition(' kg')[0]) - mass) < 0.15
+
+
 def test_a_hand_that_is_not_there_is_refused():
     friction = drawn_friction(FR3, 8)
     recording = slow_work(drawn_around(load('fr3', hand='none'), 8), friction, 8)

@@ -19,7 +19,7 @@ from franka_dynamics.identification.least_squares import (
     without_undetermined_friction,
 )
 from franka_dynamics.identification.noise import filter_inflation
-from franka_dynamics.identification.prior import Pull
+from franka_dynamics.identification.prior import Prior
 from franka_dynamics.identification.qr_factors import QRFactors
 from franka_dynamics.identification.torque_model import TorqueModel
 from franka_dynamics.recordings.preprocessing import prepare, SignalOptions
@@ -32,7 +32,7 @@ FRICTION = ViscousCoulombFriction(
     np.linspace(0.2, 0.5, 7), np.linspace(0.4, 0.2, 7), np.full(7, 0.02), WIDTH
 )
 MODEL = TorqueModel.of(FER, width=WIDTH)
-PULL = Pull.towards(FER, MODEL)
+PULL = Prior.towards(FER, MODEL)
 TRUTH = np.concatenate(
     [
         MODEL.base.values(FER),
@@ -129,25 +129,25 @@ def test_given_encoder_noise_when_identified_then_the_predicted_bias_is_the_real
 
 def test_given_a_pull_when_stronger_then_parameters_go_from_the_datas_to_the_starts(simulate):
     heavier = FER.map_links(lambda link: link + link)
-    pull = Pull.towards(heavier, MODEL)
+    prior = Prior.towards(heavier, MODEL)
     factors = QRFactors.of(MODEL, exact_motion(simulate))
     # So precise that the prior of friction, which has one strength, does not show.
     noise = Noise(np.full(7, 1e-5), np.ones(7))
     b = len(MODEL.base)
 
     def away(strength):
-        theta = estimate(factors, noise, pull, strength).theta
-        return np.linalg.norm((theta - TRUTH)[:b] / pull.deviations)
+        theta = estimate(factors, noise, prior, strength).theta
+        return np.linalg.norm((theta - TRUTH)[:b] / prior.deviations)
 
     distances = [away(strength) for strength in (1e-6, 1e8, 1e11, 1e14, 1e20)]
     assert distances == sorted(distances)
     assert distances[0] < 1e-4
     np.testing.assert_allclose(
-        estimate(factors, noise, pull, 1e20).theta[:b], pull.center[:b], rtol=0.0, atol=1e-4
+        estimate(factors, noise, prior, 1e20).theta[:b], prior.center[:b], rtol=0.0, atol=1e-4
     )
 
 
-def test_given_a_joint_that_rests_when_estimated_without_pull_then_it_is_refused(simulate):
+def test_a_joint_that_rests_is_refused_without_a_prior(simulate):
     motion = exact_motion(simulate)
     q = motion.q.copy()
     q[:] = q[0]

@@ -9,7 +9,6 @@ import pytest
 
 from franka_dynamics.arm import LinkInertia, load
 from franka_dynamics.arm.payload import payload_array
-from franka_dynamics.dynamics.regressor import link_vector
 from franka_dynamics.errors import IdentificationError
 from franka_dynamics.identification.payload import identify_payload, static_samples
 from franka_dynamics.identification.payload_estimate import nearest_body
@@ -130,13 +129,13 @@ def test_given_an_impossible_body_when_mended_then_no_possible_one_is_likelier()
         1.0, [0.0, 0.0, 0.1], [0.001, 0.0, 0.0, 0.001, 0.0, 0.004]
     )
     assert not body.is_physical()
-    vector = link_vector(body)
+    vector = body.parameters()
     covariance = np.diag([1e-6] * 6 + [1e-8] * 3 + [1e-8])
     near = nearest_body(vector, covariance)
     assert near.is_physical()
 
     def distance(one):
-        change = link_vector(one) - vector
+        change = one.parameters() - vector
         return change @ np.linalg.solve(covariance, change)
 
     rng = np.random.default_rng(0)
@@ -147,7 +146,7 @@ def test_given_an_impossible_body_when_mended_then_no_possible_one_is_likelier()
 
 
 def test_given_a_possible_body_when_mended_then_it_stays():
-    vector = link_vector(ONE_KG)
+    vector = ONE_KG.parameters()
     np.testing.assert_allclose(
-        link_vector(nearest_body(vector, np.eye(10))), vector, rtol=0.0, atol=1e-15
+        nearest_body(vector, np.eye(10)).parameters(), vector, rtol=0.0, atol=1e-15
     )

@@ -1,19 +1,17 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The pull towards a starting set, against the divergence it approximates."""
+"""The prior towards a starting set, against the divergence it approximates."""
 
 import numpy as np
 import pytest
 
 from franka_dynamics.arm import LinkInertia, load
 from franka_dynamics.dynamics.regressor import (
-    link_from_vector,
-    link_vector,
     parameter_vector,
     with_parameter_vector,
 )
 from franka_dynamics.errors import IdentificationError
-from franka_dynamics.identification.prior import Pull, with_minimum_gyration
+from franka_dynamics.identification.prior import Prior, with_minimum_gyration
 from franka_dynamics.identification.torque_model import TorqueModel
 
 FER = load('fer')
@@ -26,23 +24,23 @@ def divergence(link, reference):
 
 
 def test_given_a_small_change_when_measured_then_it_is_twice_the_divergence():
-    pull = Pull.towards(FER, MODEL)
+    prior = Prior.towards(FER, MODEL)
     rng = np.random.default_rng(0)
-    for i, link in enumerate(pull.reference.links):
+    for i, link in enumerate(prior.reference.links):
         block = slice(10 * i, 10 * i + 10)
-        covariance = pull.covariance[block, block]
+        covariance = prior.covariance[block, block]
         direction = np.linalg.cholesky(covariance) @ rng.standard_normal(10)
         direction *= 1e-4 / np.sqrt(direction @ np.linalg.solve(covariance, direction))
-        changed = link_from_vector(link_vector(link) + direction)
+        changed = LinkInertia.from_parameters(link.parameters() + direction)
         # A third-order remainder of 1e-12 against 1e-8.
         assert 2.0 * divergence(changed, link) == pytest.approx(1e-8, rel=1e-3)
 
 
 def test_given_strength_one_when_read_as_a_prior_then_every_mass_is_known_to_a_hundred_percent():
-    pull = Pull.towards(FER, MODEL)
+    prior = Prior.towards(FER, MODEL)
     masses = np.arange(9, 70, 10)
     np.testing.assert_allclose(
-        np.sqrt(np.diag(pull.covariance)[masses]),
+        np.sqrt(np.diag(prior.covariance)[masses]),
         [link.mass for link in FER.links],
         rtol=1e-9,
         atol=0.0,
@@ -50,15 +48,15 @@ def test_given_strength_one_when_read_as_a_prior_then_every_mass_is_known_to_a_h
 
 
 def test_given_base_parameters_when_pulled_then_it_is_the_least_over_all_arms_with_them():
-    pull = Pull.towards(FER, MODEL)
+    prior = Prior.towards(FER, MODEL)
     rng = np.random.default_rng(1)
-    change = 0.01 * rng.standard_normal(len(MODEL.base)) * pull.deviations
-    theta = pull.center + np.concatenate([change, rng.standard_normal(21)])
-    actual = np.sum((pull.root @ (theta - pull.center)) ** 2)
+    change = 0.01 * rng.standard_normal(len(MODEL.base)) * prior.deviations
+    theta = prior.center + np.concatenate([change, rng.standard_normal(21)])
+    actual = np.sum((prior.root @ (theta - prior.center)) ** 2)
     # The smallest standard change with these base parameters, in units of the prior.
-    whitened = MODEL.base.matrix @ np.linalg.cholesky(pull.covariance)
+    whitened = MODEL.base.matrix @ np.linalg.cholesky(prior.covariance)
     smallest, *_ = np.linalg.lstsq(
-        whitened / pull.deviations[:, None], change / pull.deviations, rcond=None
+        whitened / prior.deviations[:, None], change / prior.deviations, rcond=None
     )
     assert actual == pytest.approx(smallest @ smallest, rel=1e-6)
 
@@ -88,10 +86,10 @@ def test_given_a_link_without_mass_when_thickened_then_it_is_refused():
 
 def test_given_rotors_when_asked_for_then_they_have_a_scale_of_their_own():
     model = TorqueModel.of(FER, rotor_inertia=True)
-    pull = Pull.towards(FER, model)
-    assert pull.covariance.shape == (77, 77)
+    prior = Prior.towards(FER, model)
+    assert prior.covariance.shape == (77, 77)
     vector = parameter_vector(FER, rotor_inertia=True)
     vector[70:] += 0.1
     theta = model.base.values(with_parameter_vector(FER, vector)) - model.base.values(FER)
     # Seven rotors one scale away, or less where links can take their part.
-    assert 0.0 < np.sum((pull.root[:, : len(theta)] @ theta) ** 2) <= 7.0
+    assert 0.0 < np.sum((prior.root[:, : len(theta)] @ theta) ** 2) <= 7.0

@@ -248,3 +248,22 @@ def test_arrays_that_disagree_get_one_sentence(change, sentence):
     given = {'q': Q, 'dq': DQ, 'effort': EFFORT, 'joint_names': NAMES, 'stamp': TIME, **change}
     with pytest.raises(RecordingError, match=sentence):
         recording_from_arrays(**given)
+
+
+def test_a_last_row_that_breaks_off_is_left_out_and_said(tmp_path):
+    path = tmp_path / 'stopped.csv'
+    write_csv(path)
+    path.write_text(path.read_text().rstrip()[:-120])
+    recording = import_log(path, NAMED, NAMES)
+    assert len(recording) == ROWS - 1
+    assert recording.remarks == (f'the last row, number {ROWS}, breaks off and was left out',)
+    np.testing.assert_array_equal(recording.effort, EFFORT[:-1])
+
+
+def test_a_short_row_in_the_middle_is_refused(tmp_path):
+    path = tmp_path / 'damaged.csv'
+    write_csv(path)
+    rows = path.read_text().rstrip().split('\n')
+    path.write_text('\n'.join([*rows[:9], rows[9][:60], *rows[10:], rows[-1][:60]]))
+    with pytest.raises(RecordingError, match='row 9: it has 3 columns'):
+        import_log(path, NAMED, NAMES)

@@ -14,6 +14,7 @@ from franka_dynamics.recordings.recording import read_recording
 from franka_dynamics.recordings.replay import (
     fit,
     fit_all,
+    hand_verdict,
     judge_hand,
     model_terms,
     predicted_torque,
@@ -194,3 +195,20 @@ def test_given_recorded_states_when_terms_are_asked_then_they_are_the_dh_recursi
 def test_given_a_residual_when_measured_then_it_is_the_root_mean_squared_norm():
     residual = np.array([[3.0, 4.0], [0.0, 0.0]])
     assert whole_vector_error(residual) == pytest.approx(np.sqrt(12.5), rel=1e-15)
+
+
+def test_a_set_that_is_too_light_makes_no_hand():
+    """franka_description's FER fits a bare arm with a hand; another set fits as well without."""
+    errors = {
+        ('gaz2019', 'none'): 1.351,
+        ('gaz2019', 'franka_hand'): 5.490,
+        ('franka_description', 'none'): 5.285,
+        ('franka_description', 'franka_hand'): 1.323,
+    }
+    arms = {key: load('fer', key[0], hand=key[1]) for key in errors}
+    seen = hand_verdict([(arms[key], error) for key, error in errors.items()])
+    assert seen.mounted is None
+    assert seen.sentence.endswith('but gaz2019 bare 1.351 N m.')
+    # Where no bare arm fits, it is a hand.
+    errors['gaz2019', 'none'] = 2.0
+    assert hand_verdict([(arms[key], error) for key, error in errors.items()]).mounted is True
