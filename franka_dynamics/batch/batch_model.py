@@ -34,9 +34,6 @@ from ..errors import JointVectorError
 from ..typing import Array
 
 Kernel = Callable[..., object]
-# Where XX, XY, XZ, YY, YZ, ZZ, mX, mY, mZ, m stand in LinkInertia.parameters(), and back.
-_ORDER = [4, 5, 6, 7, 8, 9, 1, 2, 3, 0]
-_INVERSE = np.argsort(_ORDER)
 # Below this many states one thread is as fast as two, which have to be woken.
 SERIAL_BELOW = 20_000
 
@@ -357,7 +354,7 @@ def _to_standard_frames(description: ArmDescription, regressor: Array) -> None:
         tail = DHRow(a=joint.row.a, alpha=joint.row.alpha).transform(Convention.MODIFIED)
         # Column k of the map: the modified parameters of a unit of standard parameter k.
         columns = [
-            LinkInertia.from_parameters(unit[_INVERSE]).expressed_in(tail).parameters()[_ORDER]
+            LinkInertia.from_parameters(unit).expressed_in(tail).parameters()
             for unit in np.eye(10)
         ]
         block = regressor[:, :, 10 * j : 10 * (j + 1)]

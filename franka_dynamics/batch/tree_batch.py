@@ -9,7 +9,7 @@ import functools
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .batch_model import Kernel, SERIAL_BELOW
+from .batch_model import Kernel, SERIAL_BELOW, TorqueDerivatives
 from .generated_kernels import kernel_source, LANES, load_kernel
 from .threads import available_threads, share_out
 from ..codegen.equations import customised_equations, Quantity
@@ -73,6 +73,18 @@ class TreeBatchModel:
     def mass_matrix(self, q: ArrayLike) -> Array:
         """Return M, shape (..., n, n) [kg m^2]."""
         return self._run(Quantity.MASS_MATRIX, (self.tree.n, self.tree.n), q=q)
+
+    def forward_dynamics(self, q: ArrayLike, dq: ArrayLike, tau: ArrayLike) -> Array:
+        """Return ddq = M^-1 (tau - C dq - g), shape (..., n) [rad/s^2]."""
+        return self._run(Quantity.FORWARD_DYNAMICS, (self.tree.n,), q=q, dq=dq, tau=tau)
+
+    def inverse_dynamics_derivatives(
+        self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike
+    ) -> TorqueDerivatives:
+        """Return the derivatives of `inverse_dynamics`, each (..., n, n), as BatchModel does."""
+        n = self.tree.n
+        slopes = self._run(Quantity.DERIVATIVES, (3, n, n), q=q, dq=dq, ddq=ddq)
+        return TorqueDerivatives(slopes[..., 0, :, :], slopes[..., 1, :, :], slopes[..., 2, :, :])
 
     def regressor(self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike) -> Array:
         """Return H with tau = H X, shape (..., n, 10 n), by `tree_regressor`, in NumPy."""

@@ -1,0 +1,90 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Equations traced by an array library against Pinocchio; NumPy stands for any library."""
+
+import numpy as np
+import pinocchio as pin
+import pytest
+
+from franka_dynamics.arm import load
+from franka_dynamics.arm.sampling import sample_states
+from franka_dynamics.batch.traced_model import TracedModel
+from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
+from franka_dynamics.errors import JointVectorError
+
+GRAVITY = (1.0, -2.0, -9.4)
+ATOL = 1e-11  # 4e-14 N m measured on the FER
+RTOL = 1e-10
+
+
+@pytest.fixture(params=['fer', 'rpr'], scope='module')
+def stacks(request):
+    arm = load(request.param)
+    return TracedModel(arm, np, GRAVITY), PinocchioModel(arm, GRAVITY), sample_states(arm, 30)
+
+
+def test_traced_torques_are_pinocchios(stacks):
+    traced, model, (q, dq, ddq) = stacks
+    for found, expected in (
+        (traced.inverse_dynamics(q, dq, ddq), model.inverse_dynamics(q, dq, ddq)),
+        (traced.nonlinear_effects(q, dq), model.nonlinear_effects(q, dq)),
+        (traced.coriolis(q, dq), model.coriolis(q, dq)),
+        (traced.gravity(q), model.gravity(q)),
+        (traced.mass_matrix(q), model.mass_matrix(q)),
+    ):
+        np.testing.assert_allclose(found, expected, rtol=0.0, atol=ATOL)
+
+
+def test_traced_accelerations_are_the_articulated_bodys(stacks):
+    traced, model, (q, dq, tau) = stacks
+    expected = [pin.aba(model.model, model.data, *state) for state in zip(q, dq, tau)]
+    np.testing.assert_allclose(traced.forward_dynamics(q, dq, tau), expected, rtol=RTOL, atol=RTOL)
+
+
+def test_traced_slopes_are_pinocchios(stacks):
+    traced, model, states = stacks
+    for found, state in zip(traced.inverse_dynamics_derivatives(*states), zip(*states)):
+        by_q, by_dq, _ = pin.computeRNEADerivatives(model.model, model.data, *state)
+        np.testing.assert_allclose(found[:2], [by_q, by_dq], rtol=0.0, atol=ATOL)
+        np.testing.assert_allclose(found[2], model.mass_matrix(state[0]), rtol=0.0, atol=ATOL)
+
+
+def test_single_precision_stays_so_within_its_rounding(stacks):
+    traced, model, states = stacks
+    found = traced.inverse_dynamics(*(values.astype(np.float32) for values in states))
+    assert found.dtype == np.float32
+    expected = model.inverse_dynamics(*states)
+    # Some 500 operations on torques of up to 100 N m, each rounded by 6e-8 of its value.
+    np.testing.assert_allclose(found, expected, rtol=0.0, atol=1e-4 * np.abs(expected).max())
+
+
+def test_a_state_that_is_not_finite_spoils_its_own_row(stacks):
+    traced, _, (q, _, _) = stacks
+    q = q.copy()
+    q[3, 0] = np.nan  # g does not depend on a first joint that is upright
+    found = TracedModel(traced.description, np).gravity(q)
+    assert np.isnan(found[3]).all()
+    assert np.isfinite(np.delete(found, 3, axis=0)).all()
+
+
+@pytest.mark.parametrize(
+    ('q', 'said'),
+    [
+        (np.zeros((4, 6)), r'q has shape \(4, 6\), expected \(\.\.\., 7\)'),
+        ([0.0] * 7, 'q is not an array of a floating-point type of numpy'),
+        (np.zeros(7, dtype=int), 'q is not an array of a floating-point type of numpy'),
+    ],
+)
+def test_what_is_no_stack_of_states_is_refused(q, said):
+    with pytest.raises(JointVectorError, match=said):
+        TracedModel(load('fer'), np).gravity(q)
+
+
+def test_stacks_of_different_shapes_are_refused():
+    with pytest.raises(JointVectorError, match=r'dq has shape \(2, 7\) and q has \(3, 7\)'):
+        TracedModel(load('fer'), np).coriolis(np.zeros((3, 7)), np.zeros((2, 7)))
+
+
+def test_a_module_that_is_no_array_library_is_refused():
+    with pytest.raises(JointVectorError, match='math has no stack'):
+        TracedModel(load('fer'), __import__('math'))
