@@ -61,9 +61,13 @@ CallbackReturn FeedforwardController::on_init()
   auto_declare<bool>("terms.gravity", true);
   auto_declare<bool>("terms.coriolis", true);
   auto_declare<bool>("terms.inertia", true);
+  auto_declare<bool>("terms.friction", false);
+  auto_declare<std::string>("state_source", "measured");
   auto_declare<std::vector<double>>("gravity_vector", {0.0, 0.0, -9.81});
   auto_declare<std::vector<double>>("payload", std::vector<double>(10, 0.0));
   auto_declare<bool>("payload_known_to_robot", true);
+  auto_declare<double>("max_payload", 0.0);
+  auto_declare<std::vector<double>>("max_tracking_error", {0.2});
   auto_declare<double>("scale", 1.0);
   auto_declare<double>("ramp_time", 0.2);
   auto_declare<std::vector<double>>("kp", {0.0});
@@ -87,6 +91,12 @@ bool FeedforwardController::read_settings(Settings & settings)
   settings.gravity = node->get_parameter("terms.gravity").as_bool();
   settings.coriolis = node->get_parameter("terms.coriolis").as_bool();
   settings.inertia = node->get_parameter("terms.inertia").as_bool();
+  settings.friction = node->get_parameter("terms.friction").as_bool();
+  const std::string source = node->get_parameter("state_source").as_string();
+  if (source != "measured" && source != "reference") {
+    return refuse("state_source is '" + source + "'; it must be measured or reference.");
+  }
+  settings.at_reference = source == "reference";
   const auto gravity = node->get_parameter("gravity_vector").as_double_array();
   const auto payload = node->get_parameter("payload").as_double_array();
   if (gravity.size() != 3 || payload.size() != 10) {
@@ -95,12 +105,16 @@ bool FeedforwardController::read_settings(Settings & settings)
   std::copy(gravity.begin(), gravity.end(), settings.gravity_vector.begin());
   std::copy(payload.begin(), payload.end(), settings.payload.begin());
   settings.payload_known_to_robot = node->get_parameter("payload_known_to_robot").as_bool();
+  settings.max_payload = node->get_parameter("max_payload").as_double();
   settings.scale = node->get_parameter("scale").as_double();
   settings.ramp_time = node->get_parameter("ramp_time").as_double();
+  const auto tracking = node->get_parameter("max_tracking_error").as_double_array();
   if (!gains_of(node->get_parameter("kp").as_double_array(), settings.kp) ||
-    !gains_of(node->get_parameter("kd").as_double_array(), settings.kd))
+    !gains_of(node->get_parameter("kd").as_double_array(), settings.kd) ||
+    !gains_of(tracking, settings.max_tracking_error))
   {
-    return refuse("kp and kd take one number for all joints, or one for each.");
+    return refuse(
+      "kp, kd and max_tracking_error take one number for all joints, or one for each.");
   }
   return true;
 }
@@ -196,6 +210,7 @@ bool FeedforwardController::on_set_chained_mode(bool) {return true;}
 CallbackReturn FeedforwardController::on_activate(const rclcpp_lifecycle::State &)
 {
   feedforward_.restart();
+  fault_ = nullptr;
   std::fill(values_.begin(), values_.end(), kNone);
   for (const auto & interface : ordered_exported_reference_interfaces_) {
     if (!interface->set_value(kNone)) {
@@ -214,7 +229,7 @@ CallbackReturn FeedforwardController::on_deactivate(const rclcpp_lifecycle::Stat
   Vector tau = feedforward_.last();
   while (feedforward_.stop_step(kLongestStep, tau)) {
   }
-  return write(tau) ? CallbackReturn::SUCCESS : CallbackReturn::ERROR;
+  return !feedforward_.started() || write(tau) ? CallbackReturn::SUCCESS : CallbackReturn::ERROR;
 }
 
 return_type FeedforwardController::update_reference_from_subscribers(
@@ -262,36 +277,44 @@ return_type FeedforwardController::update_and_write_commands(
   }
   Vector q, dq, tau = feedforward_.last();
   const bool read = read_states(q, dq);
-  const bool wanted = std::all_of(
+  const bool given = std::all_of(
     values_.begin(), values_.end(), [](double x) {return std::isfinite(x);});
-  if (!read || (!motion_ && !wanted)) {
-    feedforward_.stop();
-  }
-  if (feedforward_.stopping()) {
-    feedforward_.stop_step(period.seconds(), tau);
-    return write(tau) ? return_type::OK : return_type::ERROR;
-  }
+  // Without a motion the arm is held; a torque that nobody gives any more is braked and stopped.
+  const bool wanted = motion_ || given;
   if (!read) {
-    return return_type::OK;  // nothing was ever commanded, and there is no state to begin with
+    feedforward_.stop();
+  } else if (!wanted) {
+    feedforward_.brake();
   }
-  Reference reference;
-  Vector torque{};
-  if (wanted && motion_) {
-    for (std::size_t i = 0; i < kJoints; ++i) {
-      reference.q[i] = values_[i];
-      reference.dq[i] = values_[kJoints + i];
-      reference.ddq[i] = values_[2 * kJoints + i];
+  bool commanded = false;
+  if (read && (wanted || feedforward_.braking())) {
+    Reference reference;
+    Vector torque{};
+    for (std::size_t i = 0; given && i < kJoints; ++i) {
+      if (motion_) {
+        reference.q[i] = values_[i];
+        reference.dq[i] = values_[kJoints + i];
+        reference.ddq[i] = values_[2 * kJoints + i];
+      } else {
+        torque[i] = values_[i];
+      }
     }
-  } else if (wanted) {
-    std::copy(values_.begin(), values_.end(), torque.begin());
+    commanded = feedforward_.update(
+      time.seconds(), q, dq, given && motion_ ? &reference : nullptr, tau,
+      motion_ ? nullptr : &torque) == Outcome::command;
   }
-  const Outcome outcome = feedforward_.update(
-    time.seconds(), q, dq, wanted && motion_ ? &reference : nullptr, tau,
-    motion_ ? nullptr : &torque);
-  if (outcome != Outcome::command) {
+  if (!commanded) {
     feedforward_.stop_step(period.seconds(), tau);
   }
-  return write(tau) ? return_type::OK : return_type::ERROR;
+  if (feedforward_.fault() != fault_) {
+    fault_ = feedforward_.fault();
+    if (fault_) {
+      RCLCPP_ERROR(
+        get_node()->get_logger(), "Stopped: %s. Deactivate and activate to begin again.", fault_);
+    }
+  }
+  // Before the first command the interfaces are left as they are.
+  return !feedforward_.started() || write(tau) ? return_type::OK : return_type::ERROR;
 }
 
 }  // namespace @NAME@

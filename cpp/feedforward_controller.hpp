@@ -63,6 +63,7 @@ private:
   bool motion_ = true;
   double timeout_ = 0.05;
   Feedforward feedforward_;
+  const char * fault_ = nullptr;  // as it was told
   std::vector<double> values_;  // the reference of this cycle; NaN where there is none
   realtime_tools::RealtimeBuffer<Received> received_;
   rclcpp::Subscription<Message>::SharedPtr subscription_;

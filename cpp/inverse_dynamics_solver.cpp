@@ -89,9 +89,12 @@ Eigen::VectorXd InverseDynamicsSolver::getGravityVector(const Eigen::VectorXd & 
 
 Eigen::VectorXd InverseDynamicsSolver::getFrictionVector(const Eigen::VectorXd & velocities) const
 {
-  return Eigen::VectorXd::Zero(velocities.size());
+  Vector tau;
+  Friction::steady(joint_vector(velocities, "joint_velocities"), tau);
+  return eigen(tau);
 }
 
 }  // namespace @NAME@
 
-PLUGINLIB_EXPORT_CLASS(@NAME@::InverseDynamicsSolver, inverse_dynamics_solver::InverseDynamicsSolver)
+PLUGINLIB_EXPORT_CLASS(
+  @NAME@::InverseDynamicsSolver, inverse_dynamics_solver::InverseDynamicsSolver)

@@ -17,7 +17,7 @@ namespace @NAME@
 /// The dynamics of @ARM@ as a plugin of inverse_dynamics_solver (Salerno's interface).
 ///
 /// Parameters below the given namespace: gravity_vector (three numbers) and payload (ten), both
-/// optional. Friction is zero: the package has no friction of this arm.
+/// optional. Friction is that of long, steady sliding; zero where the arm file has none.
 class InverseDynamicsSolver : public inverse_dynamics_solver::InverseDynamicsSolver
 {
 public:
@@ -26,7 +26,8 @@ public:
     const std::string & param_namespace = "", const std::string & robot_description = "") override;
   Eigen::MatrixXd getInertiaMatrix(const Eigen::VectorXd & joint_positions) const override;
   Eigen::VectorXd getCoriolisVector(
-    const Eigen::VectorXd & joint_positions, const Eigen::VectorXd & joint_velocities) const override;
+    const Eigen::VectorXd & joint_positions,
+    const Eigen::VectorXd & joint_velocities) const override;
   Eigen::VectorXd getGravityVector(const Eigen::VectorXd & joint_positions) const override;
   Eigen::VectorXd getFrictionVector(const Eigen::VectorXd & joint_velocities) const override;
 

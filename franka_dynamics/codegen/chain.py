@@ -21,6 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .expression import Graph, Number
 from ..arm import ArmDescription, Convention, DHRow, JointKind, LinkInertia
+from ..arm.inertia import TENSOR_ORDER
 from ..dynamics.body_tree import BASE, BodyTree
 from ..dynamics.model import gravity_vector
 from ..dynamics.tree_rows import cos_sin, tree_rows
@@ -52,7 +53,7 @@ class Moments:
     @classmethod
     def parameters(cls, graph: Graph, link: int) -> Moments:
         """Return a link's moments as functions of the parameters X{link}_m, _hx, ..., _zz."""
-        mass, hx, hy, hz, xx, xy, xz, yy, yz, zz = (
+        xx, xy, xz, yy, yz, zz, hx, hy, hz, mass = (
             graph.parameter(name) for name in link_parameter_names(link)
         )
         half = 0.5 * (xx + yy + zz)
@@ -166,9 +167,7 @@ _SIX = ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))
 
 def link_parameter_names(link: int) -> tuple[str, ...]:
     """Return the names of a link's ten parameters, in the order of LinkInertia.parameters()."""
-    return tuple(
-        f'X{link}_{field}' for field in ('m', 'hx', 'hy', 'hz', 'xx', 'xy', 'xz', 'yy', 'yz', 'zz')
-    )
+    return tuple(f'X{link}_{field}' for field in (*TENSOR_ORDER, 'hx', 'hy', 'hz', 'm'))
 
 
 def build_chain(

@@ -13,15 +13,22 @@ import numpy as np
 from .emit import c_header, identifier, Origin
 from .equations import customised_equations, Parameters, Quantity
 from ..arm import ArmDescription
+from ..arm.friction import MaxwellSlipFriction, SigmoidFriction, ViscousCoulombFriction
 from ..dynamics import GRAVITY
-from ..errors import DescriptionError
+from ..errors import DescriptionError, FrictionError
 from ..resources import share_directory
 from ..typing import Array
 
 QUANTITIES = (Quantity.GRAVITY, Quantity.CORIOLIS, Quantity.MASS_MATRIX, Quantity.INVERSE_DYNAMICS)
+# As control.braking and control.friction_feedforward have them.
+BRAKE_ACCELERATION = 10.0  # [rad/s^2] of a joint whose file states no limit
+DEVIATIONS_LEFT = 2.0  # standard deviations of each coefficient
 _PACKAGE_NAME = re.compile(r'[a-z][a-z0-9_]*[a-z0-9]')
 # Where each file of cpp/ goes; @NAME@ and others in names and texts are replaced.
 _PLACES = {
+    'settings.hpp': 'include/@NAME@/settings.hpp',
+    'terms.hpp': 'include/@NAME@/terms.hpp',
+    'friction.hpp': 'include/@NAME@/friction.hpp',
     'feedforward.hpp': 'include/@NAME@/feedforward.hpp',
     'feedforward_controller.hpp': 'include/@NAME@/feedforward_controller.hpp',
     'feedforward_controller.cpp': 'src/feedforward_controller.cpp',
@@ -115,11 +122,15 @@ def _arm_header(description: ArmDescription, name: str) -> str:
     ]
     flange = ',\n  '.join(f'{{{_listed(row)}}}' for row in description.flange_transform()[:3])
     home = description.home if description.home is not None else np.zeros(description.n)
+    limit = np.abs(description.limit('acceleration'))
+    acceleration = np.where(np.isfinite(limit), limit, BRAKE_ACCELERATION)
+    rated = np.inf if description.rated_load is None else description.rated_load
     vectors = {
         'kLower': (description.limit('lower'), 'position limits [rad]'),
         'kUpper': (description.limit('upper'), ''),
         'kEffort': (description.limit('effort'), 'largest torque [N m]'),
         'kEffortRate': (description.limit('effort_rate'), 'largest change of it [N m/s]'),
+        'kAcceleration': (acceleration, 'largest acceleration of a brake [rad/s^2]'),
         'kHome': (home, 'home pose [rad]'),
     }
     guard = f'{name.upper()}_ARM_HPP'
@@ -144,7 +155,7 @@ def _arm_header(description: ArmDescription, name: str) -> str:
         'constexpr std::array<const char *, kJoints> kJointNames{',
         f'  {", ".join(_quoted(joint) for joint in description.joint_names)}}};',
         '',
-        '// For each link m, hx, hy, hz, xx, xy, xz, yy, yz, zz and the rotor inertia, then '
+        '// For each link xx, xy, xz, yy, yz, zz, hx, hy, hz, m and the rotor inertia, then '
         'gravity.',
         f'constexpr std::array<double, 11 * kJoints + 3> kParameters{{{_wrapped(parameters)}',
         f'  {_listed(GRAVITY)}}};',
@@ -157,8 +168,61 @@ def _arm_header(description: ArmDescription, name: str) -> str:
         if meaning:
             lines.append(f'// {meaning[0].upper()}{meaning[1:]}')
         lines.append(f'constexpr std::array<double, kJoints> {key}{{\n  {_listed(values)}}};')
-    lines += ['', f'}}  // namespace {name}', '', f'#endif  // {guard}', '']
+    lines += [
+        '',
+        '// Rated load [kg].',
+        f'constexpr double kRatedLoad = {_number(rated)};',
+        '',
+        *_friction_lines(description),
+        '',
+        f'}}  // namespace {name}',
+        '',
+        f'#endif  // {guard}',
+        '',
+    ]
     return '\n'.join(lines)
+
+
+def _friction_lines(description: ArmDescription) -> list[str]:
+    """Return the constants of friction.hpp: rows of coefficients, and what is left of each."""
+    model, n = description.friction, description.n
+    kind, rows, reach = 'none', np.zeros((4, n)), np.zeros(0)
+    deviations, width, stribeck_velocity = None, 1.0, 1.0
+    if isinstance(model, SigmoidFriction):
+        kind = 'sigmoid'
+        rows = np.stack([model.amplitude, model.slope, model.offset, model.at_rest])
+    elif isinstance(model, ViscousCoulombFriction):
+        kind, width, deviations = 'linear', model.width, model.deviations
+        # The row of the Stribeck term, which this model lacks.
+        rows = np.insert(model.coefficients, 2, 0.0, axis=0)
+        deviations = None if deviations is None else np.insert(deviations, 2, 0.0, axis=0)
+    elif isinstance(model, MaxwellSlipFriction):
+        kind, width, deviations = 'linear', model.width, model.deviations
+        rows, reach, stribeck_velocity = model.coefficients, model.reach, model.stribeck_velocity
+    elif model is not None:
+        raise FrictionError(
+            f'A friction model of type {type(model).__name__} cannot be generated as code.'
+        )
+    left = np.zeros_like(rows) if deviations is None else DEVIATIONS_LEFT * deviations
+    size = f'constexpr std::array<std::array<double, kJoints>, {len(rows)}>'
+    return [
+        '// Friction: rows of amplitude, slope, offset, value at rest (sigmoid), or of viscous,',
+        '// Coulomb, Stribeck, offset and Maxwell-slip coefficients (linear); then how much of it',
+        '// is left to the arm because it is not certain.',
+        'enum class FrictionKind {none, sigmoid, linear};',
+        f'constexpr FrictionKind kFriction = FrictionKind::{kind};',
+        f'constexpr std::size_t kElements = {len(reach)};',
+        f'{size} kFrictionCoefficients{{{{{_rows(rows)}}}}};',
+        f'{size} kFrictionLeft{{{{{_rows(left)}}}}};',
+        '// Reach of the elements [rad]; one more, so that the array is never empty.',
+        f'constexpr std::array<double, kElements + 1> kReach{{{_listed([*reach, 1.0])}}};',
+        f'constexpr double kFrictionWidth = {_number(width)};     // [rad/s]',
+        f'constexpr double kStribeckVelocity = {_number(stribeck_velocity)};  // [rad/s]',
+    ]
+
+
+def _rows(values: Array) -> str:
+    return ','.join(f'\n  {{{{{_listed(row)}}}}}' for row in values)
 
 
 def _wrapped(values: Iterable[float]) -> str:

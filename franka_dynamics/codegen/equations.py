@@ -25,10 +25,27 @@ from .program import Output, Program, write_program
 from .recursion import Inputs, inverse_dynamics, joint_turn
 from .regrouping import RegroupedChain
 from .solution import solved_for_acceleration
-from .vectors import add, arm_to, cross, lifted, rotate, Turn, turned_moments, twist, Vector
+from .vectors import (
+    add,
+    apply,
+    arm_to,
+    cross,
+    lifted,
+    Matrix,
+    rotate,
+    rotate_back,
+    scale,
+    Turn,
+    turned_moments,
+    twist,
+    untwist,
+    Vector,
+)
 from ..arm import ArmDescription
 from ..dynamics.body_tree import BASE, BodyTree
 from ..dynamics.model import GRAVITY
+from ..errors import TreeError
+from ..typing import Array
 
 
 def mass_matrix(
@@ -131,6 +148,13 @@ class Parameters(str, Enum):
     RUN_TIME = 'run_time'  # arguments of a preparation that is run once
 
 
+class WrenchFrame(str, Enum):
+    """Where a terminal wrench acts, and in whose axes it is."""
+
+    SPACE = 'space'  # about the flange's origin, axes of the space frame
+    LAST_FRAME = 'last_frame'  # about the origin and in the axes of the last DH frame
+
+
 @dataclass(frozen=True)
 class Equations:
     """
@@ -153,6 +177,7 @@ def customised_equations(
     *,
     parameters: Parameters = Parameters.BAKED,
     terminal_wrench: bool = False,
+    wrench_frame: WrenchFrame = WrenchFrame.SPACE,
     addition_cost: float = FEWER_MULTIPLICATIONS,
     classical: bool = False,
     plan: Plan | None = None,
@@ -173,9 +198,12 @@ def customised_equations(
         BAKED writes numbers. RUN_TIME leaves the ten parameters of each link, its rotor and
         gravity as arguments of a preparation, whose results the equations read.
     terminal_wrench : bool
-        Whether the last link exerts a force and a moment on its surroundings, given as inputs
-        f1..f3 and m1..m3 about the origin and in the axes of the last DH frame [N, N m]. Only
-        for INVERSE_DYNAMICS.
+        Whether the surroundings exert a force and a moment on the flange, given as inputs f1..f3
+        and m1..m3 [N, N m]. Only for INVERSE_DYNAMICS.
+    wrench_frame : WrenchFrame
+        SPACE has the wrench about the flange's origin in the axes of the space frame, as the
+        `wrench` of the models; LAST_FRAME about the origin and in the axes of the last DH frame,
+        which takes fewer operations: Gautier and Khalil's terminal forces are there.
     addition_cost : float
         What an addition costs in multiplications when plans are compared; see `find_plan`.
     classical : bool
@@ -184,20 +212,29 @@ def customised_equations(
     plan : Plan, optional
         How to write them; the cheapest found if not given.
 
+    Raises
+    ------
+    TreeError
+        If a terminal wrench of a tree is to be in the space frame.
+
     """
     at_run_time = parameters is Parameters.RUN_TIME
+    frame = wrench_frame if terminal_wrench else None
+    if isinstance(description, BodyTree) and frame is WrenchFrame.SPACE:
+        raise TreeError(
+            'A tree has several tips: its terminal wrench acts on the last body, in that '
+            "body's frame; ask for WrenchFrame.LAST_FRAME."
+        )
 
     def outputs(candidate: Plan, graph: Graph) -> list[Output]:
         chain = _chain(description, gravity, graph if at_run_time else None)
-        return _outputs(graph, chain, candidate, quantity, terminal_wrench)
+        return _outputs(graph, chain, candidate, quantity, frame)
 
     def values(candidate: Plan) -> list[Expression]:
         graph = Graph()
         chain = _chain(description, gravity, graph if at_run_time else None)
         planned = _PLANNED_AS.get(quantity, quantity)
-        return [
-            output.value for output in _outputs(graph, chain, candidate, planned, terminal_wrench)
-        ]
+        return [output.value for output in _outputs(graph, chain, candidate, planned, frame)]
 
     if plan is None:
         plan = find_plan(
@@ -239,7 +276,7 @@ def parameter_names(n: int) -> tuple[str, ...]:
 
 
 def _outputs(
-    graph: Graph, chain: Chain, plan: Plan, quantity: Quantity, terminal_wrench: bool
+    graph: Graph, chain: Chain, plan: Plan, quantity: Quantity, frame: WrenchFrame | None
 ) -> list[Output]:
     regrouped = plan.apply(chain)
     q = _variables(graph, 'q', chain.n)
@@ -260,14 +297,34 @@ def _outputs(
         q,
         _variables(graph, 'dq', chain.n) if moving else zeros,
         _variables(graph, 'ddq', chain.n) if pushed else zeros,
-        _vector(graph, 'f') if terminal_wrench else still,
-        _vector(graph, 'm') if terminal_wrench else still,
+        *((still, still) if frame is None else _terminal_wrench(graph, regrouped.chain, q, frame)),
         weightless=quantity is Quantity.CORIOLIS,
     )
     torques = inverse_dynamics(graph, regrouped, inputs, plan.style)
     if quantity is Quantity.DERIVATIVES:
         return _derivatives(graph, torques, (inputs.q, inputs.dq, inputs.ddq))
     return [*matrix, *(Output('tau', ((i,),), torque) for i, torque in enumerate(torques))]
+
+
+def _terminal_wrench(
+    graph: Graph, chain: Chain, q: tuple[Expression, ...], frame: WrenchFrame
+) -> tuple[Vector, Vector]:
+    """Return what the last link exerts on its surroundings, in its frame, about its origin."""
+    force, moment = (scale(-1.0, _vector(graph, array)) for array in ('f', 'm'))
+    if frame is WrenchFrame.LAST_FRAME:
+        return force, moment
+    force, moment = (apply(_rows(chain.root.T), vector) for vector in (force, moment))
+    for j, joint in enumerate(chain.joints):
+        turned = joint_turn(graph, joint, q[j])
+        if j:
+            force, moment = untwist(joint, force), untwist(joint, moment)
+        force, moment = rotate_back(turned, force), rotate_back(turned, moment)
+    return force, add(moment, cross(lifted(graph, chain.tip[:3, 3].tolist()), force))
+
+
+def _rows(matrix: Array) -> Matrix:
+    x, y, z = (tuple(row[:3].tolist()) for row in matrix[:3])
+    return x, y, z
 
 
 def _derivatives(

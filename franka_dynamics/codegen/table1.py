@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from .emit import operation_count
-from .equations import customised_equations
+from .equations import customised_equations, WrenchFrame
 from .operation_counts import (
     CLASSICAL,
     GENERAL,
@@ -105,6 +105,7 @@ def count(case: Case, *, fewer_additions: bool = False) -> OperationCount:
         customised_equations(
             case_arm(case),
             terminal_wrench=case.loaded,
+            wrench_frame=WrenchFrame.LAST_FRAME,
             classical=case.parameters == CLASSICAL,
             addition_cost=FEWER_ADDITIONS if fewer_additions else FEWER_MULTIPLICATIONS,
         )

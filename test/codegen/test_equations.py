@@ -17,6 +17,7 @@ from franka_dynamics.codegen.equations import (
     parameter_names,
     Parameters,
     Quantity,
+    WrenchFrame,
 )
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 
@@ -106,23 +107,36 @@ def test_given_new_parameters_when_prepared_again_then_no_code_need_be_generated
     np.testing.assert_allclose(out, reference, rtol=RTOL, atol=RTOL)
 
 
+@pytest.mark.parametrize('frame', WrenchFrame)
 @pytest.mark.parametrize('name', ['fer', 'stanford (prismatic)', 'skew twists'])
-def test_given_a_wrench_at_the_last_frame_when_run_then_joints_carry_it(name):
+def test_given_a_terminal_wrench_when_run_then_joints_carry_it(name, frame):
     description = with_rotors(ARMS[name])
-    equations = customised_equations(description, gravity=TILTED, terminal_wrench=True)
+    equations = customised_equations(
+        description, gravity=TILTED, terminal_wrench=True, wrench_frame=frame
+    )
     function = runnable(equations)['inverse_dynamics']
     model = PinocchioModel(description, TILTED)
     force, moment = np.array([3.0, -7.0, 11.0]), np.array([0.5, 1.5, -2.5])
     for q, dq, ddq in zip(*sample_states(description, 5, seed=1)):
         out = np.empty(description.n)
         function(q, dq, ddq, force, moment, out)
-        # What the arm exerts on its surroundings acts on the arm with the opposite sign.
-        external = [pin.Force.Zero() for _ in range(description.n + 1)]
-        external[-1] = pin.Force(-force, -moment)
+        # Pinocchio takes what the surroundings exert on each joint's body, in that joint's frame.
+        pin.forwardKinematics(model.model, model.data, q)
+        last = model.data.oMi[-1]
+        if frame is WrenchFrame.SPACE:
+            about = pin.SE3(np.eye(3), model.frames(q)[-1][:3, 3])
+            acting = last.actInv(about.act(pin.Force(force, moment)))
+        else:
+            acting = pin.Force(force, moment)
+        external = [pin.Force.Zero() for _ in range(description.n)] + [acting]
         reference = pin.rnea(model.model, model.data, q, dq, ddq, external)
         np.testing.assert_allclose(
             out, reference, rtol=RTOL, atol=RTOL * max(1.0, np.abs(reference).max())
         )
+        if frame is WrenchFrame.SPACE:
+            wrench = np.concatenate((force, moment))
+            own = model.inverse_dynamics(q, dq, ddq, wrench)
+            np.testing.assert_allclose(out, own, rtol=RTOL, atol=RTOL * np.abs(own).max())
 
 
 def test_given_one_arm_when_written_twice_then_the_code_is_the_same():
@@ -135,7 +149,7 @@ def test_given_one_arm_when_written_twice_then_the_code_is_the_same():
 def test_given_n_joints_when_parameters_are_listed_then_gravity_comes_last():
     names = parameter_names(2)
     assert len(names) == 2 * 11 + 3
-    assert names[:2] == ('X1_m', 'X1_hx')
+    assert names[:2] == ('X1_xx', 'X1_xy')
     assert names[10] == 'X1_rotor'
     assert names[-3:] == ('gx', 'gy', 'gz')
 

@@ -99,6 +99,12 @@ def test_given_stacks_of_a_tree_when_run_as_a_batch_then_rows_are_the_states(
     assert_same(batch.inverse_dynamics(q, dq, ddq), moving.motion.tau)
     assert_same(batch.mass_matrix(q), moving.tau.by_ddq)
     assert_same(batch.gravity(q[0]), tree_motion(tree, q[0], 0 * q[0], 0 * q[0]).tau)
+    ddq_back = batch.forward_dynamics(q, dq, moving.motion.tau)
+    # Through M's inverse, whose condition is some hundreds.
+    np.testing.assert_allclose(ddq_back, ddq, rtol=0.0, atol=1e-10)
+    slopes = batch.inverse_dynamics_derivatives(q, dq, ddq)
+    for own, other in zip(slopes, (moving.tau.by_q, moving.tau.by_dq, moving.tau.by_ddq)):
+        assert_same(own, other)
     assert batch.coriolis(q[0, :0], dq[0, :0]).shape == (0, tree.n)
     with pytest.raises(JointVectorError, match='dq has shape'):
         batch.coriolis(q, dq[..., 1:])

@@ -1,0 +1,119 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Generated equations as CUDA kernels over many states, a thread a state."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+import re
+
+from .emit import c_functions, heading, identifier, Origin, output_sizes, summary
+from .equations import Equations, Parameters
+from ..errors import OutputError
+
+# A number of the equations: each stands in real(...), so that single precision stays single.
+_NUMBER = re.compile(r'(?<![\w.])(\d+\.\d*(?:e[-+]?\d+)?|\d+e[-+]?\d+)(?![\w.])')
+
+_PREAMBLE = """\
+// The kernels take device pointers and strides in elements: joint k of state i is
+// array[i * state_stride + k * joint_stride], so that rows (n, 1) and columns (1, count) are read
+// where they are; columns, whose neighbours are read together, are the faster ones. Results lie
+// alike, their elements in the order of rows. Launch any one-dimensional grid:
+//   kernel<<<(count + 255) / 256, 256>>>(count, q, ..., out, state_stride, joint_stride,
+//                                        out_state_stride, out_element_stride)
+// REAL is double unless set (-DREAL=float). A host compiler takes the file as C++; one call
+// then does all states.
+#ifndef REAL
+#define REAL double
+#endif
+typedef REAL real;
+
+#ifdef __CUDACC__
+#define DYNAMICS_INLINE __device__ __forceinline__
+#else
+#include <cmath>
+using std::cos;
+using std::sin;
+#define DYNAMICS_INLINE static inline
+#define __global__
+namespace
+{
+struct Index
+{
+  unsigned x;
+};
+const Index blockIdx{0}, threadIdx{0}, blockDim{1}, gridDim{1};
+}  // namespace
+#endif
+"""
+
+
+def cuda_source(origin: Origin, listed: Sequence[Equations]) -> str:
+    """
+    Return a .cu file: for each quantity a device function and a kernel named ..._batch.
+
+    Parameters
+    ----------
+    origin : Origin
+        Where the equations come from, for the heading.
+    listed : sequence of Equations
+        With their parameters as numbers.
+
+    Raises
+    ------
+    OutputError
+        If parameters are to be set at run time.
+
+    """
+    if origin.parameters is Parameters.RUN_TIME:
+        raise OutputError(
+            'CUDA kernels have their parameters as numbers; leave --parameters run_time out.'
+        )
+    prefix = identifier(origin.arm)
+    parts = [*(f'// {line}'.rstrip() for line in heading(origin)), '//', _PREAMBLE]
+    for equations in listed:
+        device = c_functions(equations.program, prefix, equations.n)
+        device = device.replace('static inline void', 'DYNAMICS_INLINE void')
+        device = _NUMBER.sub(r'real(\1)', device.replace('double', 'real'))
+        parts += [f'// {summary(equations)}', device, _kernel(equations, prefix)]
+    return '\n'.join(parts)
+
+
+def _kernel(equations: Equations, prefix: str) -> str:
+    program, n = equations.program, equations.n
+    name, output = f'{prefix}_{program.name}', program.results[0].array
+    sizes = output_sizes(program, n)
+    count = 1
+    for size in sizes:
+        count *= size
+    inputs = tuple(program.inputs)
+    local = ''.join(f'[{size}]' for size in sizes)
+    return '\n'.join(
+        [
+            f'extern "C" __global__ void {name}_batch(',
+            '  long long count, '
+            + ', '.join(f'const real * {array}' for array in inputs)
+            + f', real * {output},',
+            '  long long state_stride, long long joint_stride,',
+            '  long long out_state_stride, long long out_element_stride)',
+            '{',
+            '  const long long step = (long long) gridDim.x * blockDim.x;',
+            '  long long i = (long long) blockIdx.x * blockDim.x + threadIdx.x;',
+            '  for (; i < count; i += step) {',
+            f'    real {", ".join(f"{array}_[{n}]" for array in inputs)}, result{local};',
+            f'    for (int k = 0; k < {n}; ++k) {{',
+            *(
+                f'      {array}_[k] = {array}[i * state_stride + k * joint_stride];'
+                for array in inputs
+            ),
+            '    }',
+            f'    {name}({", ".join(f"{array}_" for array in inputs)}, result);',
+            '    const real * element = (const real *) result;',
+            f'    for (int k = 0; k < {count}; ++k) {{',
+            f'      {output}[i * out_state_stride + k * out_element_stride] = element[k];',
+            '    }',
+            '  }',
+            '}',
+            '',
+        ]
+    )

@@ -1,0 +1,147 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""A generated C++ core behind ctypes, for the tests that compare it with the Python node's."""
+
+import ctypes
+import shutil
+import subprocess
+
+import numpy as np
+import pytest
+
+from franka_dynamics.codegen.cpp_package import cpp_package
+
+COMPILER = shutil.which('g++') or shutil.which('c++')
+STRICT = ('-std=c++17', '-Wall', '-Wextra', '-Wpedantic', '-Wconversion', '-Wshadow', '-Werror')
+DOUBLES = np.ctypeslib.ndpointer(dtype=float, flags='C_CONTIGUOUS')
+INTEGERS = np.ctypeslib.ndpointer(dtype=np.int32, flags='C_CONTIGUOUS')
+ATOL = 1e-12  # N m, of torques up to 100 N m; 1e-13 measured
+# What `run` is to do at a state, added up.
+WITH_REFERENCE, BRAKE, STOP, STOP_TO_ZERO = 1, 2, 4, 8
+
+needs_compiler = pytest.mark.skipif(COMPILER is None, reason='no C++ compiler on the path')
+
+CALLER = """
+#include "my_arm/feedforward.hpp"
+#include <algorithm>
+#include <limits>
+using namespace my_arm;
+static Vector vector(const double * x) {Vector v; std::copy(x, x + kJoints, v.begin()); return v;}
+static void out(const Vector & v, double * x) {std::copy(v.begin(), v.end(), x);}
+static Settings settings(const double * s) {
+  Settings r;
+  const Target targets[] = {kFci, kFrankaGazebo, kGzRos2Control, kMujoco};
+  r.target = targets[static_cast<int>(s[0])];
+  std::copy(s + 1, s + 4, r.gravity_vector.begin());
+  std::copy(s + 4, s + 14, r.payload.begin());
+  r.payload_known_to_robot = s[14] != 0.0;
+  r.scale = s[15]; r.ramp_time = s[16];
+  r.kp.fill(s[17]); r.kd.fill(s[18]);
+  r.friction = s[19] != 0.0; r.at_reference = s[20] != 0.0;
+  r.max_tracking_error.fill(s[21]); r.max_payload = s[22];
+  return r;
+}
+extern "C" {
+void terms(int n, const double * s, const double * q, const double * dq, const double * ddq,
+           double * g, double * ours, double * c, double * m) {
+  TermModel model; model.configure(settings(s));
+  for (int i = 0; i < n; ++i) {
+    const std::size_t k = static_cast<std::size_t>(i) * kJoints;
+    const Vector x = vector(q + k); Vector gravity, tau;
+    model.gravity(x, gravity); out(gravity, g + k);
+    model.gravity_left_to_us(x, gravity, tau); out(tau, ours + k);
+    model.coriolis(x, vector(dq + k), tau); out(tau, c + k);
+    model.inertia(x, vector(ddq + k), tau); out(tau, m + k);
+  }
+}
+void limits(int n, const double * desired, const double * previous, const double * elapsed,
+            double * tau) {
+  for (int i = 0; i < n; ++i) {
+    const std::size_t k = static_cast<std::size_t>(i) * kJoints;
+    out(TorqueLimiter::limit(vector(desired + k), vector(previous + k), elapsed[i]), tau + k);
+  }
+}
+void friction(int n, const double * t, const double * q, const double * dq, double * tau,
+              double * steady) {
+  Friction f; Vector x;
+  for (int i = 0; i < n; ++i) {
+    const std::size_t k = static_cast<std::size_t>(i) * kJoints;
+    f.follow(t[i], vector(q + k));
+    f.feedforward(vector(dq + k), x); out(x, tau + k);
+    Friction::steady(vector(dq + k), x); out(x, steady + k);
+  }
+}
+const char * refusal(const double * s) {Feedforward f; return f.configure(settings(s));}
+/* One run; tau is NaN where no torque is given. Returns 1 if it ended with a fault. */
+int run(int n, const double * s, const int * what, const double * t, const double * q,
+        const double * dq, const double * rq, const double * rdq, const double * rddq,
+        double * tau) {
+  Feedforward f;
+  if (f.configure(settings(s))) {return -1;}
+  for (int i = 0; i < n; ++i) {
+    const std::size_t k = static_cast<std::size_t>(i) * kJoints;
+    if (what[i] & 2) {f.brake();}
+    if (what[i] & 4) {f.stop();}
+    if (what[i] & 8) {f.stop(true);}
+    const Reference r{vector(rq + k), vector(rdq + k), vector(rddq + k)};
+    Vector x, y;
+    x.fill(std::numeric_limits<double>::quiet_NaN());
+    if (f.update(t[i], vector(q + k), vector(dq + k), what[i] & 1 ? &r : nullptr, y) ==
+      Outcome::command || f.stop_step(1e-3, y)) {x = y;}
+    out(x, tau + k);
+  }
+  return f.fault() != nullptr;
+}
+int outcome(const double * q, const double * dq) {
+  Feedforward f; Vector x;
+  return static_cast<int>(f.update(0.0, vector(q), vector(dq), nullptr, x));
+}
+}
+"""
+
+
+def compiled(files, folder):
+    """Compile the caller of the core among an arm's generated files; return the library."""
+    for path, text in files.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text(text)
+    caller, built = folder / 'caller.cpp', folder / 'caller.so'
+    caller.write_text(CALLER)
+    include = ('-I', str(folder / 'include'))
+    options = (*STRICT, '-O0', '-fPIC', '-shared', *include)
+    subprocess.run([COMPILER, *options, '-o', str(built), str(caller)], check=True)
+    library = ctypes.CDLL(str(built))
+    library.refusal.restype = ctypes.c_char_p
+    library.refusal.argtypes = [DOUBLES]
+    library.outcome.argtypes = [DOUBLES, DOUBLES]
+    library.limits.argtypes = [ctypes.c_int, *[DOUBLES] * 4]
+    library.friction.argtypes = [ctypes.c_int, *[DOUBLES] * 5]
+    library.terms.argtypes = [ctypes.c_int, *[DOUBLES] * 8]
+    library.run.argtypes = [ctypes.c_int, DOUBLES, INTEGERS, *[DOUBLES] * 7]
+    return library
+
+
+def compiled_arm(description, folder):
+    """Generate an arm's package and compile the caller of its core."""
+    return compiled(cpp_package(description, 'my_arm'), folder)
+
+
+def packed(settings):
+    """Return settings as the caller takes them."""
+    targets = ('fci', 'franka_gazebo', 'gz_ros2_control', 'mujoco')
+    return np.array(
+        [
+            float(targets.index(settings.target)),
+            *settings.gravity_vector,
+            *settings.payload,
+            float(settings.payload_known_to_robot),
+            settings.scale,
+            settings.ramp_time,
+            settings.kp[0],
+            settings.kd[0],
+            float(settings.terms.friction),
+            float(settings.state_source.value == 'reference'),
+            settings.max_tracking_error[0],
+            settings.max_payload,
+        ]
+    )

@@ -1,0 +1,275 @@
+// Copyright 2026 The franka_dynamics authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Drives a generated package's plugins as ros2_control does, for test_ros2_control.py.
+// Rows of numbers come in on standard input, rows go out on standard output.
+//
+// drive controller JOINT...   time, q, dq and 3 n references a row -> effort (chained controller)
+// drive manager JOINT...      steps a row -> reference torque and effort, from a whole
+//                             controller_manager: trajectory controller -> feedforward -> hardware
+// drive solver JOINT...       q, dq a row -> C dq, g, friction, M
+#include <chrono>
+#include <cstdio>
+#include <iostream>
+#include <limits>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "controller_interface/chainable_controller_interface.hpp"
+#include "controller_manager/controller_manager.hpp"
+#include "hardware_interface/resource_manager.hpp"
+#include "lifecycle_msgs/msg/state.hpp"
+#include "pluginlib/class_loader.hpp"
+#include "rclcpp/rclcpp.hpp"
+#include "trajectory_msgs/msg/joint_trajectory.hpp"
+#ifdef WITH_SOLVER
+#include "inverse_dynamics_solver/inverse_dynamics_solver.h"
+#endif
+
+namespace
+{
+using hardware_interface::CommandInterface;
+using hardware_interface::InterfaceDescription;
+using hardware_interface::InterfaceInfo;
+using hardware_interface::StateInterface;
+using lifecycle_msgs::msg::State;
+
+InterfaceDescription described(const std::string & prefix, const std::string & name)
+{
+  InterfaceInfo info;
+  info.name = name;
+  info.data_type = "double";
+  return InterfaceDescription(prefix, info);
+}
+
+bool read_row(std::vector<double> & row)
+{
+  for (double & value : row) {
+    std::string word;  // streams do not read nan
+    if (!(std::cin >> word)) {
+      return false;
+    }
+    value = std::stod(word);
+  }
+  return true;
+}
+
+void print(double value, bool last = false) {std::printf("%.17g%c", value, last ? '\n' : ' ');}
+
+int fail(const char * what)
+{
+  std::fprintf(stderr, "%s\n", what);
+  return 1;
+}
+
+int controller(const std::vector<std::string> & joints)
+{
+  const std::size_t n = joints.size();
+  pluginlib::ClassLoader<controller_interface::ChainableControllerInterface> loader(
+    "controller_interface", "controller_interface::ChainableControllerInterface");
+  const auto plugin = loader.createSharedInstance("my_arm/FeedforwardController");
+  controller_interface::ControllerInterfaceParams params;
+  params.controller_name = "feedforward";
+  params.update_rate = params.controller_manager_update_rate = 1000;
+  params.node_options = plugin->define_custom_node_options();
+  if (plugin->init(params) != controller_interface::return_type::OK) {return fail("init");}
+  if (plugin->configure().id() != State::PRIMARY_STATE_INACTIVE) {return fail("configure");}
+  const auto references = plugin->export_reference_interfaces();
+  if (!plugin->set_chained_mode(true)) {return fail("chained mode");}
+  std::vector<CommandInterface::SharedPtr> efforts;
+  std::vector<StateInterface::SharedPtr> states;
+  std::vector<hardware_interface::LoanedCommandInterface> commands;
+  std::vector<hardware_interface::LoanedStateInterface> loaned;
+  for (const auto & joint : joints) {
+    efforts.push_back(std::make_shared<CommandInterface>(described(joint, "effort")));
+    commands.emplace_back(efforts.back(), nullptr);
+  }
+  for (const char * kind : {"position", "velocity"}) {
+    for (const auto & joint : joints) {
+      states.push_back(std::make_shared<StateInterface>(described(joint, kind)));
+      loaned.emplace_back(states.back(), nullptr);
+    }
+  }
+  plugin->assign_interfaces(std::move(commands), std::move(loaned));
+  if (plugin->get_node()->activate().id() != State::PRIMARY_STATE_ACTIVE) {
+    return fail("activate");
+  }
+  std::vector<double> row(1 + 2 * n + references.size());
+  while (read_row(row)) {
+    for (std::size_t i = 0; i < 2 * n; ++i) {
+      if (!states[i]->set_value(row[1 + i])) {return fail("state");}
+    }
+    for (std::size_t i = 0; i < references.size(); ++i) {
+      if (!references[i]->set_value(row[1 + 2 * n + i])) {return fail("reference");}
+    }
+    const rclcpp::Time time(static_cast<int64_t>(row[0] * 1e9 + 0.5), RCL_ROS_TIME);
+    if (plugin->update(time, rclcpp::Duration::from_seconds(1e-3)) !=
+      controller_interface::return_type::OK)
+    {
+      return fail("update");
+    }
+    for (std::size_t i = 0; i < n; ++i) {
+      const auto effort = efforts[i]->get_optional();
+      print(effort.value_or(std::numeric_limits<double>::quiet_NaN()), i + 1 == n);
+    }
+  }
+  if (plugin->get_node()->deactivate().id() != State::PRIMARY_STATE_INACTIVE) {
+    return fail("deactivate");
+  }
+  for (std::size_t i = 0; i < n; ++i) {
+    print(efforts[i]->get_optional().value(), i + 1 == n);
+  }
+  plugin->release_interfaces();
+  return 0;
+}
+
+int manager(const std::vector<std::string> & joints, const std::string & urdf)
+{
+  const auto executor = std::make_shared<rclcpp::executors::SingleThreadedExecutor>();
+  const auto clock = std::make_shared<rclcpp::Clock>(RCL_ROS_TIME);
+  auto resources = std::make_unique<hardware_interface::ResourceManager>(
+    urdf, clock, rclcpp::get_logger("resources"), true, 1000);
+  auto * hardware = resources.get();
+  auto cm = std::make_shared<controller_manager::ControllerManager>(
+    std::move(resources), executor, "controller_manager");
+  executor->add_node(cm);
+  const std::vector<std::string> names{"feedforward", "trajectory"};
+  for (const auto & name : names) {
+    if (!cm->load_controller(name)) {return fail("load");}
+    if (cm->configure_controller(name) != controller_interface::return_type::OK) {
+      return fail("configure");
+    }
+  }
+  const auto publisher = cm->create_publisher<trajectory_msgs::msg::JointTrajectory>(
+    "/trajectory/joint_trajectory", 1);
+  int64_t now = 1'000'000'000;
+  const auto period = rclcpp::Duration::from_seconds(1e-3);
+  const auto cycle = [&]() {
+      const rclcpp::Time time(now, cm->get_trigger_clock()->get_clock_type());
+      cm->read(time, period);
+      cm->update(time, period);
+      cm->write(time, period);
+      now += 1'000'000;
+    };
+  // A switch is done by the cycle while another thread waits for it.
+  bool ended = false, switched = false;
+  std::thread asking([&]() {
+      switched = cm->switch_controller(names, {}, 2, true, rclcpp::Duration::from_seconds(5.0)) ==
+        controller_interface::return_type::OK;
+      ended = true;
+    });
+  while (!ended) {
+    cycle();
+    std::this_thread::sleep_for(std::chrono::microseconds(100));
+  }
+  asking.join();
+  if (!switched) {return fail("switch");}
+  std::vector<hardware_interface::LoanedStateInterface> measured;
+  for (const char * kind : {"position", "velocity", "effort"}) {
+    for (const auto & joint : joints) {
+      measured.push_back(hardware->claim_state_interface(joint + "/" + kind));
+    }
+  }
+  std::vector<double> row(1 + 3 * joints.size());  // seconds of the motion; its end; efforts
+  if (!read_row(row)) {return fail("input");}
+  trajectory_msgs::msg::JointTrajectory message;
+  message.joint_names = joints;
+  message.points.resize(2);
+  for (std::size_t k = 0; k < 2; ++k) {
+    auto & point = message.points[k];
+    point.time_from_start = rclcpp::Duration::from_seconds(k == 0 ? 0.02 : row[0]);
+    point.velocities.assign(joints.size(), 0.0);
+    point.accelerations.assign(joints.size(), 0.0);
+    for (std::size_t i = 0; i < joints.size(); ++i) {
+      const double start = measured[i].get_optional().value();
+      point.positions.push_back(k == 0 ? start : row[1 + i]);
+      point.effort.push_back(row[1 + (1 + k) * joints.size() + i]);
+    }
+  }
+  for (int waited = 0; publisher->get_subscription_count() == 0 && waited < 5000; ++waited) {
+    executor->spin_some();
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  publisher->publish(message);
+  for (int k = 0; k < 50; ++k) {  // until it has arrived
+    executor->spin_some();
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  }
+  for (int k = 0; k < static_cast<int>(row[0] * 1e3) + 300; ++k) {
+    cycle();
+    for (std::size_t i = 0; i < measured.size(); ++i) {
+      print(
+        measured[i].get_optional().value_or(std::numeric_limits<double>::quiet_NaN()),
+        i + 1 == measured.size());
+    }
+  }
+  for (const auto & found : cm->get_loaded_controllers()) {
+    std::fprintf(
+      stderr, "%s is %s%s\n", found.info.name.c_str(),
+      found.c->get_lifecycle_state().label().c_str(),
+      found.c->is_chainable() && found.c->is_in_chained_mode() ? ", chained" : "");
+  }
+  measured.clear();
+  executor->remove_node(cm);
+  return 0;
+}
+
+#ifdef WITH_SOLVER
+int solver(const std::vector<std::string> & joints)
+{
+  const auto n = static_cast<Eigen::Index>(joints.size());
+  pluginlib::ClassLoader<inverse_dynamics_solver::InverseDynamicsSolver> loader(
+    "inverse_dynamics_solver", "inverse_dynamics_solver::InverseDynamicsSolver");
+  const auto plugin = loader.createSharedInstance("my_arm/InverseDynamicsSolver");
+  const auto node = std::make_shared<rclcpp::Node>(
+    "solver", rclcpp::NodeOptions().automatically_declare_parameters_from_overrides(true));
+  plugin->initialize(node->get_node_parameters_interface(), "dynamics");
+  std::vector<double> row(2 * joints.size());
+  while (read_row(row)) {
+    const Eigen::VectorXd q = Eigen::Map<Eigen::VectorXd>(row.data(), n);
+    const Eigen::VectorXd dq = Eigen::Map<Eigen::VectorXd>(row.data() + n, n);
+    const Eigen::MatrixXd M = plugin->getInertiaMatrix(q);
+    for (const auto & vector :
+      {plugin->getCoriolisVector(q, dq), plugin->getGravityVector(q),
+        plugin->getFrictionVector(dq)})
+    {
+      for (Eigen::Index i = 0; i < n; ++i) {
+        print(vector(i));
+      }
+    }
+    for (Eigen::Index k = 0; k < n * n; ++k) {
+      print(M(k / n, k % n), k + 1 == n * n);
+    }
+  }
+  return 0;
+}
+#endif
+}  // namespace
+
+int main(int argc, char ** argv)
+{
+  const auto given = rclcpp::init_and_remove_ros_arguments(argc, argv);
+  const std::string what = given.size() > 1 ? given[1] : "";
+  const auto words = given.begin() + std::min<std::ptrdiff_t>(2, given.end() - given.begin());
+  std::vector<std::string> joints(words, given.end());
+  int code = 2;
+  try {
+    if (what == "controller") {
+      code = controller(joints);
+    } else if (what == "manager") {
+      const std::string urdf = joints.back();
+      joints.pop_back();
+      code = manager(joints, urdf);
+#ifdef WITH_SOLVER
+    } else if (what == "solver") {
+      code = solver(joints);
+#endif
+    }
+  } catch (const std::exception & error) {
+    code = fail(error.what());
+  }
+  rclcpp::shutdown();
+  return code;
+}

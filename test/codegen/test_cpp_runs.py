@@ -1,0 +1,252 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The C++ core's friction, brake and stop against the Python node's, over whole simulated runs."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from franka_dynamics.arm import load, MaxwellSlipFriction, ViscousCoulombFriction
+from franka_dynamics.control.cycle import Mode
+from franka_dynamics.control.feedforward import FeedforwardController
+from franka_dynamics.control.friction_feedforward import FrictionFeedforward
+from franka_dynamics.control.reference_request import TrajectoryRequest
+from franka_dynamics.control.settings import Settings, StateSource, Terms
+
+from .cpp_core import (
+    ATOL,
+    BRAKE,
+    compiled_arm,
+    needs_compiler,
+    packed,
+    STOP,
+    STOP_TO_ZERO,
+    WITH_REFERENCE,
+)
+from ..control.closed_loop import Loop
+
+pytestmark = needs_compiler
+STATES = 100_000
+PAYLOAD = (1.2, 0.01, -0.02, 0.06, 0.004, 0.0005, -0.0002, 0.005, 0.0003, 0.003)
+
+
+def identified(arm, model):
+    """Return an arm with a random friction, as identification writes it."""
+    rng = np.random.default_rng(7)
+    if model is ViscousCoulombFriction:
+        rows = rng.uniform(0.1, 0.6, (3, arm.n))
+        friction = model(*rows, deviations=rng.uniform(0.0, 0.05, rows.shape))
+    else:
+        rows = rng.uniform(0.1, 0.6, (6, arm.n))
+        deviations = rng.uniform(0.0, 0.05, rows.shape)
+        friction = model(*rows[:4], rows[4:], (0.004, 0.3), deviations=deviations)
+    return replace(arm, friction=friction)
+
+
+ARMS = {
+    'fer': load('fer'),  # sigmoids
+    'fr3': identified(load('fr3'), MaxwellSlipFriction),
+    'fr3v2': identified(load('fr3v2'), ViscousCoulombFriction),
+    'fr3v2_1': identified(load('fr3v2_1'), MaxwellSlipFriction),
+}
+
+
+@pytest.fixture(scope='module', params=ARMS)
+def built(request, tmp_path_factory):
+    arm = ARMS[request.param]
+    return arm, compiled_arm(arm, tmp_path_factory.mktemp('cpp'))
+
+
+def friction_of(library, times, q, dq):
+    found = np.full((2, *q.shape), np.nan)
+    library.friction(len(q), times, q, dq, *found)
+    return found
+
+
+def random_motion(arm, count, rng):
+    """Return positions with turns, large and small, and velocities, some below rest."""
+    q = 0.004 * rng.uniform(0.1, 5.0, arm.n) * rng.normal(size=(count, arm.n)).cumsum(axis=0)
+    return q, rng.choice([0.003, 0.03, 1.0], (count, 1)) * rng.normal(size=(count, arm.n))
+
+
+def test_friction_of_random_states_is_the_nodes(built):
+    arm, library = built
+    q, dq = random_motion(arm, STATES // len(ARMS), np.random.default_rng(3))
+    found, steady = friction_of(library, 1e-3 * np.arange(len(q)), q, dq)
+    expected = FrictionFeedforward(arm.friction).torque_along(q, dq)
+    np.testing.assert_allclose(found, expected, rtol=0.0, atol=ATOL)
+    np.testing.assert_allclose(steady, arm.friction.torque(dq), rtol=0.0, atol=ATOL)
+    moving = np.abs(dq) > 0.005
+    assert np.count_nonzero(found[moving]) > 0.5 * moving.sum()
+    assert not found[~moving].any()
+
+
+def test_friction_forgets_where_the_arm_was_moved_unseen(built):
+    arm, library = built
+    rng = np.random.default_rng(5)
+    q, dq = random_motion(arm, 3000, rng)
+    # Gaps beside the longest that is followed, and steps back in time.
+    steps = rng.choice([1e-3, 0.049, 0.051, -1e-3, 0.0], len(q), p=[0.96, 0.01, 0.01, 0.01, 0.01])
+    times = steps.cumsum()
+    model, expected = FrictionFeedforward(arm.friction), []
+    for row in zip(times.tolist(), q, dq):
+        model.follow(*row[:2])
+        expected.append(model.torque(row[2]))
+    found, _ = friction_of(library, times, q, dq)
+    np.testing.assert_allclose(found, expected, rtol=0.0, atol=ATOL)
+    if isinstance(arm.friction, MaxwellSlipFriction):
+        never, _ = friction_of(library, 1e-3 * np.arange(len(q)), q, dq)
+        assert np.abs(never - found).max() > 0.1  # the gaps matter
+
+
+def recorded(arm, settings, ops):
+    """Run the Python node's path on a simulated arm; return what it saw, desired and gave."""
+    loop = Loop(
+        settings,
+        description=arm,
+        friction=True,
+        payload=settings.payload_inertia(),
+        gravity=settings.gravity_vector,
+    )
+    rows, last = [], []
+
+    def note(reading, cycle):
+        # What is desired may end within the cycle; it was desired in it nevertheless.
+        active = bool(last and last.pop()) or loop.controller.reference.active
+        point = loop.controller.reference.at(reading.time)
+        torque = loop.published[-1] if len(loop.published) > note.given else None
+        note.given = len(loop.published)
+        empty = np.full(arm.n, np.nan)
+        rows.append(
+            (
+                WITH_REFERENCE * (active and point is not None) + note.what,
+                reading.time,
+                reading.position,
+                reading.velocity,
+                *(point if active and point is not None else 3 * [np.zeros(arm.n)]),
+                empty if torque is None else torque,
+            )
+        )
+        note.what = 0
+        last[:] = [loop.controller.reference.active]
+
+    note.given = note.what = 0
+    for seconds, what in ops:
+        loop.run(seconds, note)
+        note.what = what(loop) or 0
+        last[:] = [loop.controller.reference.active]
+    loop.run(0.1, note)
+    while loop.controller.mode is not Mode.RUNNING:
+        loop.run(0.05, note)
+    return loop, [np.array(column) for column in zip(*rows)]
+
+
+def go(offset, seconds):
+    """Ask for a quintic to home + offset from where the arm is desired."""
+
+    def ask(loop):
+        arm = loop.controller.description
+        rest = np.zeros((2, arm.n))
+        loop.controller.set_reference(
+            TrajectoryRequest(
+                arm.joint_names,
+                np.array([0.0, seconds]),
+                np.stack([loop.controller.reference.at(loop.arm.time).q, arm.home + offset]),
+                rest,
+                rest,
+            )
+        )
+
+    return ask
+
+
+def brake(loop):
+    loop.controller.stop('test')
+    assert loop.controller.mode is Mode.BRAKING
+    return BRAKE
+
+
+def stop(loop):
+    loop.controller.stop('test', brake=False)
+    assert loop.controller.mode is Mode.STOPPING
+    return STOP
+
+
+RUNS = {
+    'brake': [(0.4, go(0.15, 0.5)), (0.7, go(-0.1, 0.6)), (0.3, brake)],
+    'stop': [(0.4, go(0.15, 0.5)), (0.25, stop)],
+}
+
+
+@pytest.mark.parametrize(
+    ('name', 'source'), [('brake', StateSource.MEASURED), ('stop', StateSource.REFERENCE)]
+)
+def test_a_simulated_run_has_the_nodes_torques(built, name, source):
+    arm, library = built
+    settings = Settings(
+        target='mujoco',
+        terms=Terms(friction=True),
+        state_source=source,
+        payload=PAYLOAD,
+        gravity_vector=(0.5, -0.4, -9.78),
+        kp=(30.0,),
+        kd=(3.0,),
+        scale=0.9,
+    )
+    loop, (what, t, q, dq, rq, rdq, rddq, expected) = recorded(arm, settings, RUNS[name])
+    first = int(np.flatnonzero(np.isfinite(expected).all(axis=1))[0])
+    rows = [np.ascontiguousarray(column[first:]) for column in (t, q, dq, rq, rdq, rddq)]
+    found = np.full_like(rows[1], np.nan)
+    fault = library.run(len(found), packed(settings), what[first:].astype(np.int32), *rows, found)
+    assert fault == 0
+    np.testing.assert_allclose(found, expected[first:], rtol=0.0, atol=ATOL)
+    # Then the run had what it is to show: motion, a stop, silence, and a second beginning.
+    assert np.abs(dq).max() > 0.2
+    assert loop.controller.counters.stops == 1
+    assert np.isnan(found).any() and np.isfinite(found[-1]).all()
+
+
+def test_stop_steps_are_the_nodes_bit_by_bit(built):
+    # Both begin at the torque that the C++ core had last; the node's steps then are these.
+    arm, library = built
+    count, begin = 200, 100
+    settings = Settings(target='mujoco')
+    q, still = np.tile(arm.home, (count, 1)), np.zeros((count, arm.n))
+    what = np.zeros(count, dtype=np.int32)
+    what[begin] = STOP_TO_ZERO
+    found = np.full_like(q, np.nan)
+    times = 1e-3 * np.arange(count)
+    assert library.run(count, packed(settings), what, times, *[q, still] * 2, still, found) == 0
+    controller = FeedforwardController(arm, settings)
+    controller.mode, controller._output.last = Mode.RUNNING, found[begin - 1].copy()
+    controller.stop('test', to_zero=True)
+    steps = []
+    while (torque := controller.stop_step(1e-3)) is not None:
+        steps.append(torque)
+    assert 10 < len(steps) < count - begin
+    np.testing.assert_array_equal(found[begin : begin + len(steps)], steps)
+    assert np.isnan(found[begin + len(steps)]).all()  # then it is silent for a cycle, and begins
+
+
+def test_an_arm_far_from_its_reference_stops_for_good(built):
+    arm, library = built
+    count = 400
+    settings = Settings(target='mujoco', kp=(30.0,), kd=(3.0,))
+    q = np.tile(arm.home, (count, 1))
+    dq, still = np.zeros_like(q), np.zeros_like(q)
+    reference = q.copy()
+    reference[100:] += 0.19
+    what = np.full(count, WITH_REFERENCE, dtype=np.int32)
+    times, found = 1e-3 * np.arange(count), np.full_like(q, np.nan)
+    assert (
+        library.run(count, packed(settings), what, times, q, dq, reference, still, still, found)
+        == 0
+    )
+    reference[100:] += 0.02
+    assert (
+        library.run(count, packed(settings), what, times, q, dq, reference, still, still, found)
+        == 1
+    )
+    given = np.isfinite(found).all(axis=1)
+    assert given[:100].all() and not given[100:].any()

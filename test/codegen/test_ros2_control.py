@@ -1,0 +1,317 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+The generated package built by its own CMakeLists, loaded by pluginlib and driven by ros2_control.
+
+FRANKA_DYNAMICS_ROS2_CONTROL names the prefixes in which ros2_control is found, such as
+/opt/ros/jazzy; CONTRIBUTING says what they must hold.
+"""
+
+from dataclasses import replace
+import os
+from pathlib import Path
+import shutil
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from franka_dynamics.arm.sampling import sample_states
+from franka_dynamics.codegen.cpp_package import cpp_package
+from franka_dynamics.control.settings import Settings, Terms
+from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
+
+from .cpp_core import ATOL, WITH_REFERENCE
+from .test_cpp_runs import ARMS, PAYLOAD, recorded, RUNS
+
+PREFIXES = os.environ.get('FRANKA_DYNAMICS_ROS2_CONTROL', '')
+pytestmark = pytest.mark.skipif(
+    not PREFIXES or shutil.which('cmake') is None,
+    reason='FRANKA_DYNAMICS_ROS2_CONTROL names no prefix with ros2_control, or there is no cmake',
+)
+HARNESS = Path(__file__).parent / 'ros2_control_drive.cpp'
+STRICT = '-Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror'
+PROJECT = """
+cmake_minimum_required(VERSION 3.16)
+project(drive CXX)
+set(CMAKE_CXX_STANDARD 17)
+find_package(controller_manager REQUIRED)
+find_package(pluginlib REQUIRED)
+find_package(trajectory_msgs REQUIRED)
+find_package(my_arm REQUIRED)
+find_package(inverse_dynamics_solver QUIET)
+add_executable(drive drive.cpp)
+target_link_libraries(drive controller_manager::controller_manager pluginlib::pluginlib
+  ${trajectory_msgs_TARGETS} my_arm::core)
+if(inverse_dynamics_solver_FOUND)
+  target_compile_definitions(drive PRIVATE WITH_SOLVER)
+  target_link_libraries(drive inverse_dynamics_solver::inverse_dynamics_solver)
+endif()
+"""
+SETTINGS = Settings(
+    target='mujoco',
+    terms=Terms(friction=True),
+    payload=PAYLOAD,
+    gravity_vector=(0.5, -0.4, -9.78),
+    kp=(30.0,),
+    kd=(3.0,),
+    scale=0.9,
+)
+
+PLAIN = replace(SETTINGS, terms=Terms(), kp=(0.0,), kd=(0.0,), scale=1.0)
+
+
+def environment(*more):
+    """Return this process's environment with the prefixes in all the paths ROS looks in."""
+    prefixes = [*map(str, more), *PREFIXES.split(os.pathsep)]
+    libraries = [f'{prefix}/lib' for prefix in prefixes]
+    return {
+        **{name: value for name, value in os.environ.items() if name not in _WHEELS},
+        'AMENT_PREFIX_PATH': os.pathsep.join(prefixes),
+        'CMAKE_PREFIX_PATH': os.pathsep.join(prefixes),
+        'LD_LIBRARY_PATH': os.pathsep.join([*libraries, os.environ.get('LD_LIBRARY_PATH', '')]),
+        'PYTHONPATH': os.pathsep.join(
+            f'{prefix}/lib/python3.{sys.version_info.minor}/site-packages' for prefix in prefixes
+        ),
+    }
+
+
+# What the ROS wheels set for their own process.
+_WHEELS = ('_ROS_WHEELS_BOOTSTRAP_COMPLETE', 'LD_LIBRARY_PATH', 'PYTHONPATH')
+
+
+def made(source, build, install, *more):
+    """Configure, build and install a project with its own CMakeLists."""
+    for command in (
+        ['cmake', '-S', source, '-B', build, f'-DCMAKE_INSTALL_PREFIX={install}', *more],
+        ['cmake', '--build', build, '--target', 'install' if install else 'all'],
+    ):
+        done = subprocess.run(
+            [str(word) for word in command],
+            env=environment(*([install] if install else [])),
+            capture_output=True,
+            text=True,
+        )
+        assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-6000:]
+
+
+@pytest.fixture(scope='module')
+def drive(tmp_path_factory):
+    """Build an arm's package with warnings as errors; return a function that drives it."""
+    folder = tmp_path_factory.mktemp('ros2_control')
+    arm = ARMS['fr3']
+    for path, text in cpp_package(arm, 'my_arm').items():
+        (folder / 'my_arm' / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / 'my_arm' / path).write_text(text)
+    install, tool = folder / 'install', folder / 'drive'
+    python = f'-DPython3_EXECUTABLE={sys.executable}'
+    made(folder / 'my_arm', folder / 'build', install, f'-DCMAKE_CXX_FLAGS={STRICT}', python)
+    tool.mkdir()
+    shutil.copy(HARNESS, tool / 'drive.cpp')
+    (tool / 'CMakeLists.txt').write_text(PROJECT)
+    (folder / 'top').mkdir()
+    for command in (
+        ['cmake', '-S', tool, '-B', folder / 'tool', '-DCMAKE_BUILD_TYPE=None', python],
+        ['cmake', '--build', folder / 'tool'],
+    ):
+        done = subprocess.run(
+            list(map(str, command)), env=environment(install), capture_output=True, text=True
+        )
+        assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-6000:]
+
+    def run(what, *words, rows, parameters):
+        (folder / 'parameters.yaml').write_text(parameters)
+        text = '\n'.join(' '.join(f'{value:.17g}' for value in row) for row in rows)
+        command = [folder / 'tool' / 'drive', what, *arm.joint_names, *words]
+        done = subprocess.run(
+            [*map(str, command), '--ros-args', '--params-file', str(folder / 'parameters.yaml')],
+            input=text,
+            env={**environment(install), 'ROS_AUTOMATIC_DISCOVERY_RANGE': 'LOCALHOST'},
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
+        assert done.returncode == 0, done.stdout[-1000:] + done.stderr[-4000:]
+        output = [line.split() for line in done.stdout.splitlines() if _is_row(line)]
+        return np.array(output, dtype=float), done.stderr
+
+    return arm, run
+
+
+def _is_row(line):
+    return not line.startswith('[') and line[:1] in '-0123456789n'
+
+
+def of_feedforward(settings, **more):
+    """Return the parameters of the controller as YAML."""
+    values = {
+        'target': settings.target,
+        'terms.friction': str(settings.terms.friction).lower(),
+        'payload': list(settings.payload),
+        'gravity_vector': list(settings.gravity_vector),
+        'payload_known_to_robot': str(settings.payload_known_to_robot).lower(),
+        'kp': list(settings.kp),
+        'kd': list(settings.kd),
+        'scale': settings.scale,
+        **more,
+    }
+    lines = ''.join(f'    {name}: {value}\n' for name, value in values.items())
+    return f'/feedforward:\n  ros__parameters:\n{lines}'
+
+
+def test_the_controller_gives_the_nodes_torques(drive):
+    # A run of the Python node on a simulated arm; the plugin is given what that saw and desired.
+    arm, run = drive
+    _, (what, t, q, dq, rq, rdq, rddq, expected) = recorded(arm, SETTINGS, RUNS['brake'][:2])
+    first = int(np.flatnonzero(np.isfinite(expected).all(axis=1))[0])
+    references = np.hstack([rq, rdq, rddq])
+    references[(what & WITH_REFERENCE) == 0] = np.nan
+    rows = np.hstack([t[:, None], q, dq, references])[first:]
+    found, said = run('controller', rows=rows, parameters=of_feedforward(SETTINGS))
+    assert 'rror' not in said
+    np.testing.assert_allclose(found[:-1], expected[first:], rtol=0.0, atol=ATOL)
+    # Deactivated, it leaves what holds the arm where it was last.
+    model = PinocchioModel(arm.with_payload(SETTINGS.payload_inertia()), SETTINGS.gravity_vector)
+    np.testing.assert_allclose(found[-1], model.gravity(q[-1]), rtol=0.0, atol=1e-10)
+
+
+@pytest.mark.parametrize(
+    ('change', 'sentence'),
+    [
+        ({'target': 'moon'}, "There is no target 'moon'"),
+        ({'target': 'fci'}, 'the target compensates friction itself'),
+        ({'kp': [1.0, 2.0]}, 'take one number for all joints, or one for each'),
+        ({'payload': [1.0]}, 'payload ten'),
+        ({'reference': 'wish'}, 'it must be motion or torque'),
+        ({'scale': 2.0}, 'scale must be within 0 and 1'),
+    ],
+)
+def test_wrong_parameters_are_refused_in_a_sentence(drive, change, sentence):
+    _, run = drive
+    with pytest.raises(AssertionError) as refused:
+        run('controller', rows=[], parameters=of_feedforward(SETTINGS, **change))
+    assert sentence in str(refused.value) and 'configure' in str(refused.value)
+
+
+def test_without_a_torque_from_upstream_it_stops(drive):
+    arm, run = drive
+    settings = replace(
+        SETTINGS, terms=Terms(), kp=(0.0,), kd=(0.0,), scale=1.0, payload=(0.0,) * 10
+    )
+    count, ended, again = 900, 300, 600
+    q, dq = np.tile(arm.home, (count, 1)), np.zeros((count, arm.n))
+    torque = np.full_like(q, 2.0)
+    torque[ended:again] = np.nan
+    rows = np.hstack([1.0 + 1e-3 * np.arange(count)[:, None], q, dq, torque])
+    found, _ = run(
+        'controller', rows=rows, parameters=of_feedforward(settings, reference='torque')
+    )
+    gravity = PinocchioModel(arm, settings.gravity_vector).gravity(arm.home)
+    np.testing.assert_allclose(found[0], gravity, rtol=0.0, atol=ATOL)
+    np.testing.assert_allclose(found[ended - 1], gravity + 2.0, rtol=0.0, atol=ATOL)
+    # A newton metre a cycle: two steps back to what holds the arm, and there it stays.
+    np.testing.assert_allclose(found[ended], gravity + 1.0, rtol=0.0, atol=ATOL)
+    np.testing.assert_allclose(
+        found[ended + 1 : again], np.tile(gravity, (again - ended - 1, 1)), rtol=0.0, atol=ATOL
+    )
+    np.testing.assert_allclose(found[count - 1], gravity + 2.0, rtol=0.0, atol=ATOL)
+    assert np.abs(np.diff(found, axis=0)).max() <= 1.0 + ATOL
+
+
+@pytest.mark.skipif(
+    not any(
+        Path(prefix, 'share', 'inverse_dynamics_solver').is_dir()
+        for prefix in (PREFIXES or '').split(os.pathsep)
+    ),
+    reason='inverse_dynamics_solver is not among the prefixes of FRANKA_DYNAMICS_ROS2_CONTROL',
+)
+def test_the_solver_gives_the_models_terms(drive):
+    arm, run = drive
+    q, dq, _ = sample_states(arm, 50, seed=1)
+    parameters = f'/solver:\n  ros__parameters:\n    dynamics.payload: {list(PAYLOAD)}\n'
+    found, _ = run('solver', rows=np.hstack([q, dq]), parameters=parameters)
+    model = PinocchioModel(arm.with_payload(Settings(payload=PAYLOAD).payload_inertia()))
+    n = arm.n
+    for row, position, velocity in zip(found, q, dq):
+        expected = [
+            model.coriolis(position, velocity),
+            model.gravity(position),
+            arm.friction.torque(velocity),
+            model.mass_matrix(position).ravel(),
+        ]
+        np.testing.assert_allclose(row, np.concatenate(expected), rtol=0.0, atol=ATOL)
+    assert found.shape == (50, 3 * n + n * n)
+
+
+MANAGED = """
+/controller_manager:
+  ros__parameters:
+    update_rate: 1000
+    feedforward.type: my_arm/FeedforwardController
+    trajectory.type: joint_trajectory_controller/JointTrajectoryController
+/trajectory:
+  ros__parameters:
+    joints: {joints}
+    command_joints: {references}
+    command_interfaces: {interfaces}
+    state_interfaces: [position, velocity]
+    allow_nonzero_velocity_at_trajectory_end: false
+"""
+
+
+def mock_urdf(arm):
+    """Return a robot description with ros2_control's mock hardware at the arm's home."""
+    links = '<link name="base"/>'
+    joints, interfaces = '', ''
+    for index, (name, start) in enumerate(zip(arm.joint_names, arm.home)):
+        parent = 'base' if not index else f'link{index}'
+        links += f'<link name="link{index + 1}"/>'
+        joints += (
+            f'<joint name="{name}" type="revolute"><parent link="{parent}"/>'
+            f'<child link="link{index + 1}"/><axis xyz="0 0 1"/>'
+            '<limit lower="-7" upper="7" effort="1000" velocity="100"/></joint>'
+        )
+        interfaces += (
+            f'<joint name="{name}"><command_interface name="effort"/>'
+            f'<state_interface name="position"><param name="initial_value">{start!r}</param>'
+            '</state_interface><state_interface name="velocity"><param name="initial_value">0.0'
+            '</param></state_interface><state_interface name="effort"/></joint>'
+        )
+    return (
+        f'<robot name="mock">{links}{joints}<ros2_control name="mock" type="system"><hardware>'
+        f'<plugin>mock_components/GenericSystem</plugin></hardware>{interfaces}'
+        '</ros2_control></robot>'
+    )
+
+
+def test_behind_a_trajectory_controller_it_adds_the_terms(drive):
+    # A whole controller_manager on mock hardware, which stands still: what the trajectory
+    # controller wants goes through its own interpolation to the feedforward, and that to the arm.
+    arm, run = drive
+    settings = PLAIN
+    parameters = of_feedforward(settings, reference='torque') + MANAGED.format(
+        joints=list(arm.joint_names),
+        references=[f'feedforward/{name}' for name in arm.joint_names],
+        interfaces='[effort]',
+    )
+    seconds, before, after = 0.4, np.zeros(arm.n), np.linspace(1.0, 4.0, arm.n)
+    row = [seconds, *(arm.home + 0.1), *before, *after]
+    found, said = run('manager', mock_urdf(arm), rows=[row], parameters=parameters)
+    assert 'feedforward is active, chained' in said and 'trajectory is active' in said
+    position, velocity, effort = np.split(found, 3, axis=1)
+    np.testing.assert_array_equal(position, np.tile(arm.home, (len(found), 1)))
+    assert not velocity.any()
+    model = PinocchioModel(arm.with_payload(settings.payload_inertia()), settings.gravity_vector)
+    wanted = effort - model.gravity(arm.home)
+    # At first only gravity; at the trajectory's end the effort of its last point comes through.
+    np.testing.assert_allclose(wanted[0], 0.0, rtol=0.0, atol=1e-10)
+    np.testing.assert_allclose(wanted.max(axis=0), after, rtol=0.02, atol=0.0)
+    share = wanted / after
+    moving = (share[:, 0] > 0.1) & (share[:, 0] < 0.9)
+    assert moving.sum() > 100
+    np.testing.assert_allclose(
+        share[moving], np.repeat(share[moving, :1], arm.n, axis=1), rtol=0.0, atol=1e-9
+    )
+    slope = np.diff(share[moving, 0])
+    np.testing.assert_allclose(slope, 1e-3 / (seconds - 0.02), rtol=0.02, atol=0.0)
