@@ -183,7 +183,7 @@ def cross_columns(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.
 
 # How Kwon orders the ten parameters, (m, h, xx, yy, zz, xy, xz, yz), as rows of
 # LinkInertia.parameters(): phi = parameters[DIAGONAL_FIRST].
-DIAGONAL_FIRST = (0, 1, 2, 3, 4, 7, 9, 5, 6, 8)
+DIAGONAL_FIRST = (9, 6, 7, 8, 0, 3, 5, 1, 2, 4)
 _PARAMETER_ORDER = tuple(int(row) for row in np.argsort(DIAGONAL_FIRST))
 
 

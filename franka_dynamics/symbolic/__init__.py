@@ -7,7 +7,16 @@ What is derived imports arm/ only, so that it can be compared with dynamics/; on
 does that, imports both.
 """
 
+from typing import TYPE_CHECKING
+
+from .._lazy import lazy_exports
 from ..errors import MissingDependencyError
+
+if TYPE_CHECKING:  # for editors and type checkers
+    from .chain import chain_of as chain_of
+    from .equations import derive as derive
+    from .equations import Equations as Equations
+    from .kinematics import Kinematics as Kinematics
 
 try:
     import sympy as _sympy  # noqa: F401
@@ -15,3 +24,12 @@ except ImportError as error:
     raise MissingDependencyError(
         "Derivations in letters need sympy: pip install 'franka_dynamics[symbolic]'."
     ) from error
+
+__getattr__, __dir__, __all__ = lazy_exports(
+    __name__,
+    {
+        'chain': ('chain_of',),
+        'equations': ('Equations', 'derive'),
+        'kinematics': ('Kinematics',),
+    },
+)

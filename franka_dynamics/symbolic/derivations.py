@@ -49,7 +49,8 @@ def kinematics(
         Section(
             f'{description.name}: kinematics',
             (
-                's_i, c_i are the sine and cosine of joint i; twists and Jacobians are (omega, v), v the '
+                's_i, c_i are the sine and cosine of joint i; twists and Jacobians are '
+                '(omega, v), v the '
                 'velocity',
                 'of the point itself in J_mi; J_i are '
                 f'{reference_frame} as Pinocchio names it, halves exchanged: '

@@ -15,22 +15,29 @@ import re
 import sympy as sp
 from sympy.printing.mathml import MathMLPresentationPrinter
 
-from .rendering import Formula, Section
+from .line_breaking import Piece
+from .rendering import fits, Formula, is_number, lines_of, Section
 
 _STYLE = """
+@page { size: A4 landscape; margin: 12mm; }
 body { font-family: sans-serif; margin: 2em auto; max-width: 75em; color: #222; }
 h1 { font-size: 1.5em; }
-h2 { font-size: 1.15em; margin-top: 2em; border-bottom: 1px solid #ccc; }
+h2 { font-size: 1.15em; margin-top: 2em; border-bottom: 1px solid #ccc; break-after: avoid; }
 nav { columns: 2; font-size: 0.9em; }
 table { border-collapse: collapse; width: 100%; table-layout: fixed; }
+div.wide { break-inside: avoid; }
 td { padding: 0.35em 0.6em; vertical-align: middle; border-bottom: 1px solid #eee; }
 td.name { white-space: nowrap; width: 4.5em; }
-td.note { color: #277; font-size: 0.8em; text-align: right; width: 16em; }
+td.note { color: #277; font-size: 0.8em; text-align: right; width: 12em; }
 div.wide { overflow-x: auto; overflow-y: hidden; padding: 0.2em 0; }
-div.numbers { columns: 12em; }
+div.numbers { columns: 4; font-size: 0.85em; }
 tr.line td { padding: 0.1em 0.6em; border: none; }
 math { font-size: 1.05em; }
-@media print { div.wide { overflow: visible; } body { max-width: none; margin: 0; } }
+@media print {
+  body { max-width: none; margin: 0; font-size: 9pt; }
+  div.wide { overflow: visible; }
+  math { font-size: 1em; }
+}
 """
 _GREEK = {'alpha': 'α', 'omega': 'ω', 'theta': 'θ', 'tau': 'τ', 'xi': 'ξ'}
 _LETTER = re.compile(r'(alpha|omega|theta|tau|xi|[A-Za-z])([A-Za-z0-9]*?)(bar)?$')
@@ -93,7 +100,7 @@ def as_html(sections: list[Section]) -> str:
         body.append(f'<h2 id="s{i}">{escape(section.title)}</h2>')
         if section.sentences:
             body.append(f'<p>{escape(" ".join(section.sentences))}</p>')
-        if section.formulas and all(_is_number(formula) for formula in section.formulas):
+        if section.formulas and all(is_number(formula) for formula in section.formulas):
             body += [
                 '<div class="numbers">',
                 *(
@@ -120,29 +127,43 @@ def as_html(sections: list[Section]) -> str:
     )
 
 
-def _is_number(formula: Formula) -> bool:
-    """Return whether a formula says what number a letter has."""
-    return (
-        isinstance(formula.value, sp.Symbol)
-        and not formula.value.name[-1:].isalpha()
-        and formula.value.name.lstrip('-')[:1].isdigit()
-    )
-
-
 def _row(formula: Formula, printer: _Printer) -> str:
     value = formula.value
     scalar = not isinstance(value, sp.MatrixBase)
-    inside = (
-        printer.doprint(value)
-        if scalar
-        else _matrix([printer.doprint(entry) for entry in value.row(i)] for i in range(value.rows))
+    if not scalar and fits(value):
+        rows = ([printer.doprint(entry) for entry in value.row(i)] for i in range(value.rows))
+        lines = [_matrix(rows)]
+    else:
+        lines = [
+            (f'<mtext>({place}):\u2002</mtext>' if place and not number else '')
+            + _pieces(pieces, printer)
+            for place, broken in lines_of(formula)
+            for number, pieces in enumerate(broken)
+        ]
+    shown = ''.join(
+        f'<div class="wide"><math displaystyle="true"><mrow>{line}</mrow></math></div>'
+        for line in lines
     )
     return (
         f'<tr{" class=line" if scalar and not formula.note else ""}>'
-        f'<td class="name">{_name(formula.name)} =</td>'
-        f'<td><div class="wide"><math displaystyle="true">{inside}</math></div></td>'
+        f'<td class="name">{_name(formula.name)} =</td><td>{shown}</td>'
         f'<td class="note">{escape(formula.note)}</td></tr>'
     )
+
+
+def _pieces(pieces: list[Piece], printer: _Printer) -> str:
+    text = []
+    for piece in pieces:
+        if not isinstance(piece.value, str):
+            text.append(printer.doprint(piece.value))
+        elif piece.value in '+-':
+            sign = '−' if piece.value == '-' else '+'
+            text.append(f'<mo form="infix">{sign}</mo>')
+        else:
+            parenthesis = f'<mo stretchy="false">{piece.value}</mo>'
+            power = '' if piece.power is None else printer.doprint(piece.power)
+            text.append(f'<msup>{parenthesis}{power}</msup>' if power else parenthesis)
+    return ''.join(text)
 
 
 def _matrix(rows: Iterable[list[str]]) -> str:

@@ -4,11 +4,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 import re
 
 import sympy as sp
+
+from .line_breaking import broken, LINE_WIDTH, Piece, width
 
 _WIDTH = 99
 _LINE_BREAK = ' \\\\\n'
@@ -30,15 +33,18 @@ _TEXT_MODE = {
 }
 _PREAMBLE = '\n'.join(
     (
-        r'\documentclass[a3paper,landscape]{article}',
-        r'\usepackage[margin=15mm]{geometry}',
+        r'\documentclass[a4paper,landscape,fleqn]{article}',
+        r'\usepackage[margin=12mm]{geometry}',
         r'\usepackage{amsmath}',
         r'\setcounter{MaxMatrixCols}{20}',
+        r'\setlength{\mathindent}{0pt}',
+        r'\setlength{\parindent}{0pt}',
         r'\allowdisplaybreaks',
         r'\begin{document}',
         '',
     )
 )
+_A_LINE, _SHORT = 4, 24  # formulas, and the width of each
 
 
 @dataclass(frozen=True)
@@ -83,12 +89,9 @@ def as_latex(sections: list[Section]) -> str:
         body.append(rf'\section*{{{_escaped(section.title)}}}')
         body.append(_escaped(' '.join(section.sentences)))
         if section.formulas:
-            rows: list[str] = []
-            for formula in section.formulas:
-                rows.extend(_latex_rows(formula))
-                if formula.note:
-                    rows[-1] += rf' && \text{{\footnotesize {_escaped(formula.note)}}}'
-            body.extend((r'\begin{align*}', _LINE_BREAK.join(rows), r'\end{align*}'))
+            for short, group in groupby(section.formulas, _is_short):
+                rows = (_short_rows if short else _formula_rows)(list(group))
+                body.extend((r'\begin{align*}', _LINE_BREAK.join(rows), r'\end{align*}'))
     return _PREAMBLE + '\n'.join(body) + '\n' + r'\end{document}' + '\n'
 
 
@@ -119,21 +122,86 @@ def _text_lines(formula: Formula) -> Iterator[str]:
     yield ')'
 
 
-def _latex_rows(formula: Formula) -> Iterator[str]:
-    value, name = formula.value, _latex_name(formula.name)
+def is_number(formula: Formula) -> bool:
+    """Return whether a formula says what number a letter has."""
+    return (
+        isinstance(formula.value, sp.Symbol)
+        and not formula.value.name[-1:].isalpha()
+        and formula.value.name.lstrip('-')[:1].isdigit()
+    )
+
+
+def fits(matrix: sp.Matrix) -> bool:
+    """Return whether a matrix is narrow enough for a line."""
+    columns = [max(width(entry) for entry in matrix.col(j)) for j in range(matrix.cols)]
+    return sum(columns) + 2 * matrix.cols <= LINE_WIDTH
+
+
+def lines_of(formula: Formula) -> Iterator[tuple[str, list[list[Piece]]]]:
+    """
+    Yield a formula that is no matrix, or one too wide for a line, entry by entry but for zeros.
+
+    Each entry has its place, '' for a scalar and '2,3' or '2' in a matrix, and its lines.
+    """
+    value = formula.value
     if not isinstance(value, sp.MatrixBase):
-        yield f'{name} &= {_latex(value)}'
+        yield '', broken(value)
         return
-    latex = _latex(value)
-    if len(latex) <= 4 * _WIDTH:
-        yield f'{name} &= {latex}'
-        return
-    # Too wide for a page: entry by entry, zeros left out.
     for i in range(value.rows):
         for j in range(value.cols):
             if value[i, j] != 0:
                 place = f'{i + 1}' if value.cols == 1 else f'{i + 1},{j + 1}'
-                yield rf'\bigl({name}\bigr)_{{{place}}} &= {_latex(value[i, j])}'
+                yield place, broken(value[i, j])
+
+
+def _is_short(formula: Formula) -> bool:
+    """Return whether several formulas like this one, a number or a product, fit in a line."""
+    scalar = not isinstance(formula.value, sp.MatrixBase)
+    return scalar and not formula.note and width(formula.value) <= _SHORT
+
+
+def _short_rows(formulas: Sequence[Formula]) -> list[str]:
+    cells = [
+        f'{_latex_name(formula.name)} &= '
+        + (str(formula.value) if is_number(formula) else _latex(formula.value))
+        for formula in formulas
+    ]
+    return [' & '.join(cells[k : k + _A_LINE]) for k in range(0, len(cells), _A_LINE)]
+
+
+def _formula_rows(formulas: Sequence[Formula]) -> list[str]:
+    rows: list[str] = []
+    for formula in formulas:
+        rows.extend(_latex_rows(formula))
+        if formula.note:
+            # A tag moves to a line of its own where there is no room beside the formula.
+            rows[-1] += rf' \tag*{{\footnotesize {_escaped(formula.note)}}}'
+    return rows
+
+
+def _latex_rows(formula: Formula) -> Iterator[str]:
+    value, name = formula.value, _latex_name(formula.name)
+    if isinstance(value, sp.MatrixBase) and fits(value):
+        yield f'{name} &= {_latex(value)}'
+        return
+    for place, lines in lines_of(formula):
+        left = rf'\bigl({name}\bigr)_{{{place}}}' if place else name
+        yield f'{left} &= {_latex_line(lines[0])}'
+        for line in lines[1:]:
+            yield rf'&\quad {_latex_line(line)}'
+
+
+def _latex_line(pieces: list[Piece]) -> str:
+    text = []
+    for piece in pieces:
+        if not isinstance(piece.value, str):
+            text.append(_latex(piece.value))
+        elif piece.value in '+-':
+            text.append(f'{{}} {piece.value} {{}}')
+        else:
+            power = '' if piece.power is None else f'^{{{_latex(piece.power)}}}'
+            text.append((r'\bigl(' if piece.value == '(' else r'\bigr)') + power)
+    return ' '.join(text)
 
 
 def _latex(value: sp.Expr | sp.Matrix) -> str:

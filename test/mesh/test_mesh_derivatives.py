@@ -75,7 +75,7 @@ def test_given_all_vertices_when_shifted_together_then_the_parallel_axis_theorem
 
 
 def test_given_the_two_orders_when_converted_then_names_stay_with_their_rows():
-    ours = np.array(['m', 'hx', 'hy', 'hz', 'xx', 'xy', 'xz', 'yy', 'yz', 'zz'])
+    ours = np.array(['xx', 'xy', 'xz', 'yy', 'yz', 'zz', 'hx', 'hy', 'hz', 'm'])
     theirs = ours[list(DIAGONAL_FIRST)]
     assert theirs.tolist() == ['m', 'hx', 'hy', 'hz', 'xx', 'yy', 'zz', 'xy', 'xz', 'yz']
     assert in_parameter_order(theirs).tolist() == ours.tolist()

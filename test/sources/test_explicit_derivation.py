@@ -144,7 +144,7 @@ def test_given_link_1_with_the_tables_c_z_when_moved_to_the_origin_then_it_is_th
 
 def test_given_the_arm_file_when_loaded_then_it_reads_the_table_about_the_origin():
     for link, (mass, moment, six) in zip(load('fer', 'ledezma2021').links, TABLE):
-        np.testing.assert_array_equal(link.parameters(), [mass, *moment, *six])
+        np.testing.assert_array_equal(link.parameters(), [*six, *moment, mass])
 
 
 def test_given_the_printed_reading_when_moving_then_m_is_off_by_10_percent_and_tau_by_1_nm():
@@ -192,14 +192,14 @@ def on_link_7(payload):
 def test_given_gazs_link_7_with_a_hand_when_compared_then_it_is_the_tables_link_7():
     mass, moment, six = TABLE[6]
     np.testing.assert_allclose(
-        on_link_7(hand_inertia()).parameters(), [mass, *moment, *six], rtol=0.0, atol=ROUNDING
+        on_link_7(hand_inertia()).parameters(), [*six, *moment, mass], rtol=0.0, atol=ROUNDING
     )
     misses(mass, GAZ[6][0], 0.73)
 
 
 def test_given_the_shipped_hands_when_put_on_gaz_then_only_the_tables_own_gives_the_table():
     mass, moment, six = TABLE[6]
-    printed = [mass, *moment, *six]
+    printed = [*six, *moment, mass]
     np.testing.assert_allclose(
         on_link_7(load_hand('hand_ledezma2021')).parameters(), printed, rtol=0.0, atol=ROUNDING
     )
