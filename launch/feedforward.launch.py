@@ -36,7 +36,8 @@ def generate_launch_description() -> LaunchDescription:
             DeclareLaunchArgument(
                 'arm_prefix',
                 default_value=UNSET,
-                description="Put in front of every joint name, verbatim: 'left_' if the joints are "
+                description="Put in front of every joint name, verbatim: 'left_' if the "
+                'joints are '
                 'left_fer_joint1 and so on.',
             ),
             DeclareLaunchArgument(
@@ -48,7 +49,8 @@ def generate_launch_description() -> LaunchDescription:
                 'target',
                 default_value=UNSET,
                 choices=[UNSET, *TARGETS],
-                description='Who receives the torques, and hence who adds gravity and friction. If '
+                description='Who receives the torques, and hence who adds gravity and '
+                'friction. If '
                 'empty, what params_file says; fci otherwise.',
             ),
             DeclareLaunchArgument(
@@ -73,7 +75,8 @@ def generate_launch_description() -> LaunchDescription:
                 'use_sim_time',
                 default_value=UNSET,
                 choices=[UNSET, 'true', 'false'],
-                description="Whether the node's clock is /clock. If empty, what the files say; the "
+                description="Whether the node's clock is /clock. If empty, what the "
+                'files say; the '
                 'files of the Gazebo targets say true.',
             ),
             OpaqueFunction(function=feedforward_node),
@@ -117,13 +120,13 @@ def feedforward_node(context: LaunchContext) -> list[Node]:
         for section in read_sections(Path(path)).values()
         if 'target' in section
     ]
+    stops_for = LaunchConfiguration('target').perform(context) or (in_file or TARGETS)[0]
     keeper = Node(
         package=PACKAGE,
         executable='keeper_node',
         namespace=LaunchConfiguration('namespace'),
-        parameters=[
-            {'target': LaunchConfiguration('target').perform(context) or (in_file or TARGETS)[0]}
-        ],
+        # In a simulation time may stand still: only the end of the node's process counts.
+        parameters=[{'target': stops_for, **({} if stops_for == 'fci' else {'silence': 0.0})}],
         remappings=[('~/command', command_topic), ('~/gravity', 'feedforward/gravity')],
         output='screen',
         emulate_tty=True,

@@ -15,6 +15,7 @@ from ament_index_python.packages import get_package_prefix, PackageNotFoundError
 from launch import LaunchDescription
 from launch.actions import (
     DeclareLaunchArgument,
+    LogInfo,
     OpaqueFunction,
     RegisterEventHandler,
     Shutdown,
@@ -95,11 +96,16 @@ def generate_launch_description():
 
 def everything(context):
     """Return the controller, and the node and its keeper that start once it is active."""
+    from franka_dynamics.ros.installed_packages import require_effort_trajectories
     from franka_dynamics.ros.parameter_files import given_file, require_file
 
     own_file = given_file('params_file', LaunchConfiguration('params_file').perform(context))
     require_file('controllers_file', LaunchConfiguration('controllers_file').perform(context))
     require_controller_manager()
+    notes = []
+    if LaunchConfiguration('controller').perform(context) == TRAJECTORY:
+        note = require_effort_trajectories()
+        notes = [LogInfo(msg=note)] if note else []
     share = FindPackageShare('franka_dynamics')
     namespace = LaunchConfiguration('namespace').perform(context).strip('/')
     # Whatever ended the node, its controller would hold the last command for ever. The keeper
@@ -157,7 +163,7 @@ def everything(context):
         RegisterEventHandler(OnProcessExit(target_action=process, on_exit=start))
         for process in spawners
     ]
-    return [*started, *spawners]
+    return [*notes, *started, *spawners]
 
 
 def require_controller_manager():

@@ -53,7 +53,7 @@ def generate_launch_description():
         DeclareLaunchArgument(
             'robot_type',
             default_value='fr3',
-            description='The arm: fer, fr3, fr3v2, fr3v2_1 or fr3v2_1.',
+            description='The arm: fer, fr3, fr3v2 or fr3v2_1.',
         ),
         DeclareLaunchArgument(
             'hand',
@@ -117,6 +117,20 @@ def everything(context):
         parameters=[str(target_file), *own_file, {**arm, 'take_over': True}],
         remappings=[('~/command', 'effort_controller/commands')],
     )
+    # Gazebo and its controllers hold the last torque of a node that was killed until they have
+    # ended themselves, which takes seconds.
+    keeper = Node(
+        package='franka_dynamics',
+        executable='keeper_node',
+        name='keeper',
+        output='screen',
+        # Simulated time may stand still: only the end of the node's process counts.
+        parameters=[{'target': 'gz_ros2_control', 'silence': 0.0}],
+        remappings=[
+            ('~/command', 'effort_controller/commands'),
+            ('~/gravity', 'feedforward/gravity'),
+        ],
+    )
     server = IncludeLaunchDescription(
         PythonLaunchDescriptionSource(
             PathJoinSubstitution([FindPackageShare('ros_gz_sim'), 'launch', 'gz_sim.launch.py'])
@@ -141,7 +155,7 @@ def everything(context):
     tidy = RegisterEventHandler(
         OnShutdown(on_shutdown=lambda event, context: shutil.rmtree(folder, ignore_errors=True))
     )
-    return [tidy, server, bridge, *way(description, gazebo, folder, arm, feedforward)]
+    return [tidy, server, bridge, keeper, *way(description, gazebo, folder, arm, feedforward)]
 
 
 def require_packages(control):

@@ -1,6 +1,10 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""A simulated arm and the feedforward node that holds it; when one of them ends, so does all."""
+"""
+A simulated arm and the feedforward node that holds it; when one of them ends, so does all.
+
+There is no keeper of the last torque: the arm that would follow it ends with the node.
+"""
 
 from launch import LaunchContext, LaunchDescription
 from launch.actions import DeclareLaunchArgument, OpaqueFunction, Shutdown
@@ -27,7 +31,8 @@ def generate_launch_description() -> LaunchDescription:
             DeclareLaunchArgument(
                 'arm_prefix',
                 default_value='',
-                description='Put in front of every joint name, verbatim. It overrides the parameter '
+                description='Put in front of every joint name, verbatim. It overrides '
+                'the parameter '
                 'files.',
             ),
             DeclareLaunchArgument(
@@ -59,7 +64,8 @@ def generate_launch_description() -> LaunchDescription:
                 'clock',
                 default_value='publish',
                 choices=['publish', 'follow'],
-                description='With use_sim_time: whether the simulated arm publishes /clock, or keeps '
+                description='With use_sim_time: whether the simulated arm publishes '
+                '/clock, or keeps '
                 "pace with somebody else's. A system has one clock.",
             ),
             OpaqueFunction(function=simulation),

@@ -24,7 +24,8 @@ def generate_launch_description() -> LaunchDescription:
         DeclareLaunchArgument(
             name,
             default_value=default,
-            description=f'{sentence_for(sentence, "each")[:-1]}, unless left_{name} or right_{name} '
+            description=f'{sentence_for(sentence, "each")[:-1]}, unless left_{name} or '
+            f'right_{name} '
             'is given.',
         )
         for name, (default, sentence) in PER_ARM.items()

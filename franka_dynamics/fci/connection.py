@@ -8,6 +8,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 import math
+import os
+import select
+import socket
+import stat
 import subprocess
 import sys
 from typing import Any, NamedTuple
@@ -18,6 +22,8 @@ from ..errors import FciError, MissingDependencyError, SettingsError
 from ..typing import Array
 
 COMMUNICATION, REFLEX, REFUSED = 'communication error', 'reflex', 'refused'
+# libfranka gives up on a silent robot after a second of its own; it must not take much longer.
+_LONGEST_WAIT_S = 0.1
 # libfranka waits for the robot's answer without end, so a first connection is made by a child
 # process that can be given up on.
 _PROBE = 'import sys, pylibfranka as p; p.Robot(sys.argv[1], p.RealtimeConfig.kIgnore)'
@@ -55,8 +61,10 @@ class CollisionThresholds:
 
     `lower_torque`, `upper_torque`: one value per joint [N m]. `lower_force`, `upper_force`: three
     forces [N] and three moments [N m] on the end effector, in the base frame. Between lower and
-    upper the robot reports a contact; above upper, a collision. The defaults are those that
-    libfranka's own motion examples set.
+    upper the robot reports a contact; above upper, a collision. The defaults are those of
+    libfranka's examples communication_test.cpp (torque control), joint_impedance_control.cpp,
+    motion_with_control.cpp and generate_joint_position_motion.cpp, commit 6474466b of June 2026;
+    docs/howto/fci.md has them beside others.
 
     Raises
     ------
@@ -126,10 +134,14 @@ class FciConnection:
         self.address = address
         _require_answer(address, timeout)
         config = pylibfranka.RealtimeConfig
+        before = _datagram_sockets()
         with self._named_errors():
             self._robot = pylibfranka.Robot(
                 address, config.kEnforce if enforce_realtime else config.kIgnore
             )
+        opened = _datagram_sockets() - before
+        # Another thread may have opened one meanwhile, and then it is not known which is which.
+        self._socket = opened.pop() if len(opened) == 1 else None
         self._motion: Any = None
         self.state: Any = None
 
@@ -140,12 +152,33 @@ class FciConnection:
 
     def read(self) -> FciReading:
         """Wait for the robot's next state and return it; FciError if none comes or it stopped."""
+        self._wait()
         with self._named_errors():
             if self._motion is None:
-                self.state = self._robot.read_once()
+                state = self._robot.read_once()
             else:
-                self.state, _ = self._motion.readOnce()
-        return reading_from(self.state)
+                state, _ = self._motion.readOnce()
+        reading = reading_from(state)
+        # Last: other threads may write on it.
+        self.state = state
+        return reading
+
+    @property
+    def shares_interpreter(self) -> bool:
+        """Whether other threads run while a state is waited for."""
+        return self._socket is not None
+
+    def _wait(self) -> None:
+        """
+        Wait until a state can be read.
+
+        pylibfranka keeps Python's lock while it waits, so that no other thread would run; the
+        system does not.
+        """
+        if self._socket is not None:
+            poll = select.poll()
+            poll.register(self._socket, select.POLLIN)
+            poll.poll(1e3 * _LONGEST_WAIT_S)
 
     def begin(self) -> None:
         """Begin a torque motion; every `read` is then to be answered by a `write`."""
@@ -229,6 +262,21 @@ def reading_from(state: Any) -> FciReading:
         np.array(state.F_x_Ctotal),
         np.array(state.O_ddP_O),
     )
+
+
+def _datagram_sockets() -> set[int]:
+    """Return the file descriptors of this process's UDP sockets."""
+    found = set()
+    for name in os.listdir('/proc/self/fd'):
+        try:
+            if not stat.S_ISSOCK(os.fstat(int(name)).st_mode):
+                continue
+            with socket.socket(fileno=os.dup(int(name))) as one:
+                if one.family == socket.AF_INET and one.type == socket.SOCK_DGRAM:
+                    found.add(int(name))
+        except OSError:
+            continue  # closed meanwhile
+    return found
 
 
 def _require_answer(

@@ -9,7 +9,8 @@ from collections import deque
 import numpy as np
 
 from .connection import FciReading
-from ..control.feedforward import Cycle, FeedforwardController, Mode
+from ..control.cycle import Cycle, Mode
+from ..control.feedforward import FeedforwardController
 from ..control.limits import LONGEST_STEP_S
 from ..control.supervision import Condition
 from ..errors import CommandRefusedError

@@ -8,10 +8,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
+import numpy as np
 
 from .monitors import CommandWatch, ContactWatch
 from ..control.contact import LOAD_WARNING_KG
-from ..control.feedforward import FeedforwardController, Mode
+from ..control.cycle import Mode
+from ..control.feedforward import FeedforwardController
 from ..control.gravity_monitor import GravityState
 from ..control.reference_progress import ReferenceState
 from ..control.statistics import Durations
@@ -52,7 +54,30 @@ def diagnostic_array(node: Any, statuses: list[DiagnosticStatus]) -> DiagnosticA
     return message
 
 
-class FeedforwardDiagnostics:
+class _NodeDiagnostics:
+    """What the statuses of every node that commands an arm name: the node and the arm."""
+
+    _node: Any
+    _controller: Any
+
+    def _status(
+        self,
+        subject: str,
+        level: bytes,
+        message: str,
+        pairs: dict[str, Any],
+    ) -> DiagnosticStatus:
+        return status(
+            self._node.get_fully_qualified_name().lstrip('/'),
+            subject,
+            level,
+            message,
+            self._controller.description.name,
+            pairs,
+        )
+
+
+class FeedforwardDiagnostics(_NodeDiagnostics):
     """Publishes states, rates, latencies, margins and who compensates gravity."""
 
     def __init__(
@@ -89,6 +114,7 @@ class FeedforwardDiagnostics:
                     self._gravity(),
                     self._models(),
                     self._contact_status(),
+                    self._wrench_status(),
                     self._arm(),
                 ],
             )
@@ -106,22 +132,6 @@ class FeedforwardDiagnostics:
     def destroy(self) -> None:
         """Take the topic down."""
         self._node.destroy_publisher(self._publisher)
-
-    def _status(
-        self,
-        subject: str,
-        level: bytes,
-        message: str,
-        pairs: dict[str, Any],
-    ) -> DiagnosticStatus:
-        return status(
-            self._node.get_fully_qualified_name().lstrip('/'),
-            subject,
-            level,
-            message,
-            self._controller.description.name,
-            pairs,
-        )
 
     def _joint_states(self) -> DiagnosticStatus:
         supervisor = self._controller.supervisor
@@ -184,6 +194,7 @@ class FeedforwardDiagnostics:
                 'restarts by itself': controller.faults.restarts,
                 'faults latched': controller.faults.latched,
                 **{f'references {state.value}': count for state, count in self.references.items()},
+                'publishers of commands heard': self._watch.heard_publishers,
                 'foreign commands heard': self._watch.rivals_seen,
                 'latency p50 [us]': 1e6 * self._latency.percentile(50),
                 'latency p99 [us]': 1e6 * self._latency.percentile(99),
@@ -239,7 +250,11 @@ class FeedforwardDiagnostics:
         elif not monitor.settled:
             message = 'not known yet: too few joint states'
         elif monitor.in_contact and monitor.latest is not None:
-            level, message = WARN, f'contact, felt first at {names[monitor.latest.joint]}'
+            level = WARN
+            message = (
+                f'contact, felt first at {names[monitor.latest.joint]}, at link '
+                f'{monitor.latest.link} or beyond'
+            )
         elif abs(mass) > LOAD_WARNING_KG:
             level = WARN
             message = (
@@ -262,6 +277,7 @@ class FeedforwardDiagnostics:
                     'latest began at [s]': f'{monitor.latest.stamp:.6f}',
                     'latest felt first at': names[monitor.latest.joint],
                     'latest peak [N m]': monitor.latest.peak,
+                    'latest at link, or beyond': monitor.latest.link,
                 }
             )
         pairs.update(
@@ -271,6 +287,24 @@ class FeedforwardDiagnostics:
             }
         )
         return self._status('Contact', level, message, pairs)
+
+    def _wrench_status(self) -> DiagnosticStatus:
+        wrench = self._contact.wrench()
+        if wrench is None:
+            return self._status('External wrench', OK, 'not known (see Contact)', {})
+        rows = ('fx [N]', 'fy [N]', 'fz [N]', 'mx [N m]', 'my [N m]', 'mz [N m]')
+        deviations = np.sqrt(np.diag(wrench.covariance))
+        return self._status(
+            'External wrench',
+            WARN if wrench.singular else OK,
+            wrench.sentence(),
+            {
+                'singular': wrench.singular,
+                **dict(zip(rows, wrench.wrench.tolist())),
+                **{f'deviation, {row}': float(value) for row, value in zip(rows, deviations)},
+                'not explained by it [N m]': wrench.unexplained,
+            },
+        )
 
     def _arm(self) -> DiagnosticStatus:
         description = self._controller.description
@@ -288,7 +322,7 @@ class FeedforwardDiagnostics:
 _CYCLE_S = 1e-3
 
 
-class FciDiagnostics:
+class FciDiagnostics(_NodeDiagnostics):
     """Publishes the loop's state, its periods, lost packets and the models' differences."""
 
     def __init__(
@@ -299,7 +333,7 @@ class FciDiagnostics:
         self._periods, self._answers = Durations(1 << 14), Durations(1 << 14)
         self._arrival: float | None = None
         self._reading: FciReading | None = None
-        self._lost = 0
+        self._lost = self._unanswered = 0
         self._difference: ModelDifference | None = None
         self.refused = 0
         self._publisher = node.create_publisher(DiagnosticArray, '/diagnostics', 10)
@@ -317,21 +351,30 @@ class FciDiagnostics:
             where no torque was commanded.
 
         """
+        lost = 0
+        if self._reading is not None:
+            lost = max(0, round((reading.time - self._reading.time) / _CYCLE_S) - 1)
+        self._reading = reading
+        self._lost += lost
         if answered is None:
             self._arrival = None
-        else:
-            if self._arrival is not None:
-                self._periods.add(arrival - self._arrival)
-            self._arrival = arrival
-            self._answers.add(answered - arrival)
-        if self._reading is not None:
-            elapsed = reading.time - self._reading.time
-            self._lost += max(0, round(elapsed / _CYCLE_S) - 1)
-        self._reading = reading
+            return
+        if self._arrival is not None:
+            self._periods.add(arrival - self._arrival)
+            self._unanswered += lost
+        self._arrival = arrival
+        self._answers.add(answered - arrival)
 
     def note_model(self, difference: ModelDifference) -> None:
         """Remember how our model differs from the robot's."""
         self._difference = difference
+
+    def summary(self) -> str:
+        """Return what became of the robot's states while torques were commanded."""
+        return (
+            f'{self._loop.written} torques were sent, each in answer to another state; '
+            f'{self._unanswered} states between them were not answered'
+        )
 
     def publish(self) -> None:
         """Publish all statuses."""
@@ -339,22 +382,6 @@ class FciDiagnostics:
         if self._difference is not None:
             statuses.append(self._model(self._difference))
         self._publisher.publish(diagnostic_array(self._node, statuses))
-
-    def _status(
-        self,
-        subject: str,
-        level: bytes,
-        message: str,
-        pairs: dict[str, Any],
-    ) -> DiagnosticStatus:
-        return status(
-            self._node.get_fully_qualified_name().lstrip('/'),
-            subject,
-            level,
-            message,
-            self._controller.description.name,
-            pairs,
-        )
 
     def _link(self) -> DiagnosticStatus:
         loop, reading = self._loop, self._reading
@@ -375,6 +402,7 @@ class FciDiagnostics:
             {
                 **pairs,
                 'states lost': self._lost,
+                'states lost while commanding': self._unanswered,
                 'commands': loop.written,
                 'cut by a limit': loop.cut,
                 'messages refused': self.refused,
@@ -402,13 +430,14 @@ class FciDiagnostics:
             'g [N m]': difference.gravity,
         }
         refusal = self._preflight.model_refusal
+        checked = self._controller.crosscheck
         return self._status(
             'Model',
             ERROR if refusal else OK,
             refusal or difference.sentence(),
             {
                 **{f'largest difference of {name}': term.largest for name, term in terms.items()},
-                'running cross-check: largest difference [N m]': self._controller.crosscheck.largest,
-                'running cross-check: checks': self._controller.crosscheck.checks,
+                'running cross-check: largest difference [N m]': checked.largest,
+                'running cross-check: checks': checked.checks,
             },
         )

@@ -3,22 +3,23 @@
 """
 A robot over FCI as a driver: joint states out, torques in, or feedforward inside the loop.
 
-One thread does all: libfranka's bindings hold Python's lock while they wait for the robot, so
-that a second thread would hardly ever run. The torque goes out first in every cycle; messages
-and callbacks take what is left of the millisecond.
+One thread answers the robot and hears commands; a second one serves parameters, services and
+references, and has the time in which the first waits for the next state.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 import gc
 import sys
+import threading
 import time
 from typing import Any
 
 import numpy as np
 import rclpy
-from rclpy.executors import SingleThreadedExecutor
+from rclpy._rclpy_pybind11 import RCLError
+from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
@@ -39,15 +40,18 @@ from .fci_parameters import (
     require_same_gravity,
     STATES_ONLY,
 )
-from .live_parameters import LiveParameters, MOST_PER_REQUEST
+from .live_parameters import LiveParameters
 from .messages import doubles, effort_message, stamp_from_seconds
+from .node_parts import CycleCalls, NodePart, ServiceThread
 from .node_process import REFUSED, run_node, StopRequest
 from .parameters import declare, refuse_unknown, values
 from .qos import PUBLISHER_QOS, qos_overriding_options, REFERENCE_QOS, STATE_QOS
-from .serialized import read_trajectory
+from .reference_intake import take_reference
 from ..arm import ArmDescription
+from ..control.control_law import ControlLaw
 from ..control.feedforward import FeedforwardController
 from ..control.running_crosscheck import RunningCrosscheck
+from ..control.settings import Settings
 from ..dynamics import GRAVITY
 from ..dynamics.pinocchio_model import PinocchioModel
 from ..errors import (
@@ -56,26 +60,26 @@ from ..errors import (
     FciError,
     FrankaDynamicsError,
     SettingsError,
+    shortened,
 )
 from ..fci.connection import FciConnection, FciReading, StampClock
-from ..fci.model_difference import compare_models
+from ..fci.model_difference import compare_models, ModelDifference
 from ..fci.preflight import known_to_robot, Preflight
-from ..fci.reference_planning import ReferencePlanner
 from ..fci.sources import CommandSource, FeedforwardSource
 from ..fci.torque_loop import LoopState, TorqueLoop
 from ..validation.crosscheck import crosscheck, TOLERANCE
 
 NODE_NAME = 'fci'
 _LOG_PERIOD_S, _DIAGNOSTICS_PERIOD_S = 1.0, 1.0
-# Callbacks per cycle: one message a cycle would leave none for timers and services.
-_CALLBACKS_PER_CYCLE = 2
-# For how long a thread that plans a reference may hold the loop up at a time.
-_SWITCH_INTERVAL_S = 1e-4
 
 
 class FciNode(Node):
     """
     Drives one robot.
+
+    Two threads serve it. The first answers the robot and takes commands, the second serves
+    `service_part`, which is all else. What the second changes of the loop it has the first do
+    between two cycles, and references it hands over under a lock.
 
     Raises
     ------
@@ -92,6 +96,13 @@ class FciNode(Node):
 
     def __init__(self, **node_options: Any) -> None:
         super().__init__(NODE_NAME, **node_options)
+        self.calls = CycleCalls()
+        # Of commands, which no executor serves: the loop takes them itself, between two cycles.
+        self._command_group = MutuallyExclusiveCallbackGroup()
+        self.service_part = NodePart(
+            self, lambda entity: entity.callback_group is not self._command_group
+        )
+        self._lock = threading.RLock()
         declare(self, FCI_PARAMETERS)
         refuse_unknown(self, FCI_PARAMETERS)
         parameters = values(self, FCI_PARAMETERS)
@@ -151,14 +162,12 @@ class FciNode(Node):
             FCI_LIVE_PARAMETERS,
             self._judge_settings,
             self._apply_settings,
-            most=self._most_parameters,
         )
         self._diagnostics = FciDiagnostics(self, self._loop, self._controller, self._preflight)
-        self._references = ReferencePlanner(self._controller, read_trajectory)
         self._connection.read()
         self._robot_model = self._connection.load_model()
         self._compared_states = parameters['crosscheck_states']
-        self._compare_models()
+        self._note_model(self._compare_models(self._controller.settings))
         self._next_diagnostics = time.monotonic() + _DIAGNOSTICS_PERIOD_S
         if parameters['autostart'] and self._mode != STATES_ONLY:
             self._loop.enable()
@@ -169,18 +178,25 @@ class FciNode(Node):
 
         REFUSED if the robot is lost; an exception is raised again once the motion has ended.
         """
-        executor = SingleThreadedExecutor()
-        executor.add_node(self)
         # As in the feedforward node: no walks through what set-up left behind.
         gc.collect()
         gc.freeze()
-        sys.setswitchinterval(_SWITCH_INTERVAL_S)
+        services = ServiceThread(
+            self.service_part,
+            lambda sentence: self.get_logger().warning(
+                sentence, throttle_duration_sec=_LOG_PERIOD_S
+            ),
+        )
+        self.calls.attach(lambda: None)  # the robot wakes this thread every millisecond
         try:
             while rclpy.ok() and not (stop.requested and self._at_rest()):
                 self._cycle()
-                for _ in range(_CALLBACKS_PER_CYCLE):
-                    executor.spin_once(timeout_sec=0.0)
+                self._take_command()
+                self.calls.run_one()
+                if services.failure is not None:
+                    raise services.failure
             self._ramp_out('the context was shut down')
+            self.get_logger().info(self._diagnostics.summary())
             return 0
         except FciError as error:
             self._diagnostics.publish()
@@ -191,8 +207,8 @@ class FciNode(Node):
             self._ramp_out('the node failed')
             raise
         finally:
-            self._references.close()
-            executor.shutdown()
+            self.calls.detach()
+            services.close()
 
     def _ramp_out(self, reason: str) -> None:
         """Answer states, and do nothing else, until nothing is commanded any more."""
@@ -209,13 +225,13 @@ class FciNode(Node):
         began = time.perf_counter()
         stamp = self._stamps.stamp(reading.time, self.get_clock().now().nanoseconds * 1e-9)
         written = self._loop.written
-        self._loop.answer(reading, stamp, time.monotonic())
+        with self._lock:
+            self._loop.answer(reading, stamp, time.monotonic())
         self._diagnostics.note_cycle(
             reading, began, time.perf_counter() if self._loop.written > written else None
         )
         self._publish(reading, stamp)
         self._log_changes()
-        self._follow(self._references.step)
         if self._loop.failure is not None and self._loop.state in (
             LoopState.IDLE,
             LoopState.FAULT,
@@ -231,13 +247,18 @@ class FciNode(Node):
         return self._loop.state in (LoopState.IDLE, LoopState.FAULT)
 
     def _open_topics(self) -> None:
+        self._commands: Any = None
         options: dict[str, Any] = {'qos_overriding_options': qos_overriding_options()}
         self._states = self.create_publisher(JointState, 'joint_states', PUBLISHER_QOS, **options)
         self._sent = self.create_publisher(JointState, '~/feedforward', PUBLISHER_QOS, **options)
         if self._mode == COMMAND:
-            on_command: Any = self._on_command  # rclpy's hints do not know of two arguments
-            self.create_subscription(
-                Float64MultiArray, '~/command', on_command, STATE_QOS, **options
+            self._commands = self.create_subscription(
+                Float64MultiArray,
+                '~/command',
+                lambda _: None,
+                STATE_QOS,
+                callback_group=self._command_group,
+                **options,
             )
         elif self._mode == FEEDFORWARD:
             self.create_subscription(
@@ -251,39 +272,49 @@ class FciNode(Node):
         if self._mode != STATES_ONLY:
             self.create_service(SetBool, '~/enable', self._on_enable)
 
-    def _compare_models(self) -> None:
+    def _compare_models(self, settings: Settings) -> ModelDifference:
         """Compare what the robot should know of the arm with the model that it serves."""
-        controller = self._controller
-        difference = compare_models(
+        return compare_models(
             self._robot_model,
             self._connection.state,
-            PinocchioModel(known_to_robot(controller.description, controller.settings), GRAVITY),
+            PinocchioModel(known_to_robot(self._controller.description, settings), GRAVITY),
             count=self._compared_states,
             allowed=self._preflight.threshold,
         )
+
+    def _note_model(self, difference: ModelDifference) -> None:
         self._diagnostics.note_model(difference)
         self._preflight.model_refusal = difference.refusal()
         self._preflight.restart()
         self.get_logger().info(difference.sentence())
 
-    def _most_parameters(self) -> int:
-        """Return how many parameters one request may set: few while the robot waits for torque."""
-        commanding = self._loop.state in (LoopState.CONTROLLING, LoopState.STOPPING)
-        return len(FCI_LIVE_PARAMETERS) if commanding else MOST_PER_REQUEST
+    @property
+    def _commanding(self) -> bool:
+        return self._loop.state in (LoopState.CONTROLLING, LoopState.STOPPING)
 
     def _judge_settings(self, merged: dict[str, Any]) -> None:
         settings = fci_settings_from(merged)
         settings.validate(self._controller.description)
-        if self._loop.state in (LoopState.CONTROLLING, LoopState.STOPPING):
+        if self._commanding:
             require_same_gravity(self._controller.settings, settings)
 
     def _apply_settings(self, live: dict[str, Any]) -> None:
-        before = self._controller.settings
-        self._controller.apply(fci_settings_from(live))
+        law = self._controller.prepare(fci_settings_from(live))
         try:
-            require_same_gravity(before, self._controller.settings)
+            require_same_gravity(self._controller.settings, law.settings)
+            difference = None
         except SettingsError:
-            self._compare_models()
+            difference = self._compare_models(law.settings)
+        self.calls.call(lambda: self._use(law, difference))
+
+    def _use(self, law: ControlLaw, difference: ModelDifference | None) -> None:
+        """Use other settings between two cycles; with other gravity nothing is commanded."""
+        if difference is not None and self._commanding:
+            # Torques began after the change was judged.
+            self._loop.disable('gravity was set otherwise as torques began')
+        self._controller.use(law)
+        if difference is not None:
+            self._note_model(difference)
 
     def _publish(self, reading: FciReading, stamp: float) -> None:
         message = JointState()
@@ -310,7 +341,22 @@ class FciNode(Node):
             self.get_logger().info(f'{loop.state.value}: {loop.reason}')
         self._logged_state = loop.state
 
-    def _on_command(self, message: Float64MultiArray, info: dict[str, Any]) -> None:
+    def _take_command(self) -> None:
+        if self._commands is None:
+            return
+        try:
+            with self._commands.handle:
+                taken = self._commands.handle.take_message(Float64MultiArray, False)
+        except RCLError as error:  # what somebody sent is no such message
+            self._diagnostics.refused += 1
+            self.get_logger().error(
+                f'refused: a command that cannot be read: {shortened(str(error), 200)}',
+                throttle_duration_sec=_LOG_PERIOD_S,
+            )
+            return
+        if taken is None:
+            return
+        message, info = taken
         assert isinstance(self._source, CommandSource), 'only subscribed in control command'
         try:
             self._source.take(
@@ -321,12 +367,8 @@ class FciNode(Node):
             self.get_logger().error(f'refused: {error}', throttle_duration_sec=_LOG_PERIOD_S)
 
     def _on_reference(self, data: bytes) -> None:
-        self._follow(lambda: self._references.take(data))
-
-    def _follow(self, step: Callable[[], None]) -> None:
-        """Take a step of following a reference; a refusal is counted and logged."""
         try:
-            step()
+            take_reference(self._controller, self._lock, data)
         except FrankaDynamicsError as error:
             self._diagnostics.refused += 1
             self.get_logger().warning(
@@ -335,10 +377,9 @@ class FciNode(Node):
 
     def _on_enable(self, request: SetBool.Request, answer: SetBool.Response) -> SetBool.Response:
         try:
-            if request.data:
-                self._loop.enable()
-            else:
-                self._loop.disable('disabled')
+            self.calls.call(
+                self._loop.enable if request.data else lambda: self._loop.disable('disabled')
+            )
         except FciError as error:
             answer.success, answer.message = False, str(error)
             return answer

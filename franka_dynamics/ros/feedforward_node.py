@@ -41,15 +41,17 @@ from .node_process import run_lifecycle_node
 from .parameters import declare, refuse_unknown, values
 from .process_beacon import ProcessBeacon
 from .qos import PUBLISHER_QOS, qos_overriding_options, REFERENCE_QOS, STATE_QOS
+from .reference_intake import take_reference
 from .reference_reports import ReferenceReports
-from .serialized import CommandBytes, RawJointStateReader, read_trajectory
+from .serialized import CommandBytes, RawJointStateReader
 from .state_log import ClockLog, StateLog
 from .term_publishers import TermPublishers
 from ..arm import ArmDescription
 from ..control.braking import LONGEST_BRAKING_S
+from ..control.cycle import Cycle, Mode
 from ..control.default_gains import default_gains
 from ..control.faults import ClearedBy
-from ..control.feedforward import Cycle, FeedforwardController, Mode
+from ..control.feedforward import FeedforwardController
 from ..control.limits import LONGEST_STEP_S
 from ..control.reference import Trajectory
 from ..control.running_crosscheck import RunningCrosscheck
@@ -173,8 +175,13 @@ class FeedforwardNode(GuardedLifecycleNode):
         controller.crosscheck.at_configure = report.largest
         self._latency = Durations()
         # These first, because they may refuse (no friction model, a frame that does not exist).
+        frame = parameters['frame']
         self._contact = ContactWatch(
-            controller, contact_limits_from(parameters), parameters['effort_friction']
+            controller,
+            contact_limits_from(parameters),
+            parameters['effort_friction'],
+            int(frame) if frame.isdigit() else frame,
+            parameters['tool_center'],
         )
         self._terms = TermPublishers(
             self,
@@ -182,6 +189,7 @@ class FeedforwardNode(GuardedLifecycleNode):
             parameters['frame'],
             parameters['reference_frame'],
             parameters['effort_friction'],
+            parameters['tool_center'],
         )
         options: dict[str, Any] = {'qos_overriding_options': qos_overriding_options()}
         self._command_publisher = self.create_lifecycle_publisher(
@@ -388,12 +396,23 @@ class FeedforwardNode(GuardedLifecycleNode):
                 reading.velocity,
                 time.monotonic(),
                 effort=reading.effort,
-                age=self._now() - reading.stamp,
+                age=self._age(reading.stamp),
             )
         if cycle.command is not None:
             self._publish_command(cycle.command)
             self._latency.add(time.perf_counter() - began)
         self._after_cycle(cycle, reading)
+
+    def _age(self, stamp: float) -> float | None:
+        """
+        Return how old a stamp is by the node's clock [s], or None where that cannot be said.
+
+        Simulated time comes by a message that nobody takes while the arm is braked before the
+        node stops: its thread waits for just that.
+        """
+        if self._simulated_time and self.controller.mode is Mode.BRAKING:
+            return None
+        return self._now() - stamp
 
     def _now(self) -> float:
         """Return the node's time [s]; asking the operating system is a third of the price."""
@@ -501,13 +520,7 @@ class FeedforwardNode(GuardedLifecycleNode):
 
     def _on_reference(self, data: bytes) -> None:
         try:
-            request = read_trajectory(data)
-            with self._lock:
-                basis = self.controller.planning_basis(request)
-            planned = self.controller.plan(request, basis)
-            with self._lock:
-                self.controller.require_following()
-                self.controller.follow(planned)
+            planned = take_reference(self.controller, self._lock, data)
         except ReferenceRefusedError as error:
             self._diagnostics.note_refused_reference(str(error))
             with self._lock:

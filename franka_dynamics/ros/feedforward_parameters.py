@@ -240,8 +240,8 @@ FIXED_PARAMETERS = (
         'contact.threshold',
         'double',
         ContactLimits.threshold,
-        'High-passed external '
-        'torque of any joint that counts as contact while the arm stands still.',
+        'High-passed external torque of joint 1 or 2 that counts as contact while the arm '
+        'stands still; of the others shares of it.',
         while_inactive=True,
         minimum=0.01,
         maximum=100.0,
@@ -251,7 +251,8 @@ FIXED_PARAMETERS = (
         'contact.threshold_per_speed',
         'double',
         ContactLimits.threshold_per_speed,
-        'Added to it per speed of the fastest joint, because models err in proportion to motion.',
+        'Added to it for joint 2 per speed of the fastest joint, because models err in '
+        'proportion to motion; for the others shares of it.',
         while_inactive=True,
         minimum=0.0,
         maximum=100.0,
@@ -280,8 +281,16 @@ FIXED_PARAMETERS = (
         'frame',
         'string',
         FLANGE,
-        "The frame of ~/jacobian and ~/pose: 'flange' or a joint number.",
+        "The frame of ~/jacobian, ~/pose and ~/external_wrench: 'flange' or a joint number.",
         while_inactive=True,
+    ),
+    ParameterSpec(
+        'tool_center',
+        'double_array',
+        [0.0, 0.0, 0.0],
+        'Where ~/external_wrench acts in `frame`: the tool centre point.',
+        while_inactive=True,
+        unit='m',
     ),
     ParameterSpec(
         'reference_frame',

@@ -35,11 +35,12 @@ from .serialized import CommandBytes
 from ..control.keeper import Keeper, KeeperState
 from ..control.limits import LONGEST_STEP_S
 from ..control.settings import Stop, target_profile
+from ..errors import SettingsError
 
 NODE_NAME = 'keeper'
 _SPIN_S = 0.1
 _REMEMBERED = 256  # commands of ours that come back to us
-_CHECKS_PER_SILENCE = 10
+_LEAST_SILENCE_S, _CHECKS_PER_SILENCE = 0.02, 10
 
 
 class KeeperNode(Node):
@@ -51,7 +52,13 @@ class KeeperNode(Node):
         refuse_unknown(self, KEEPER_PARAMETERS)
         parameters = values(self, KEEPER_PARAMETERS)
         stop = target_profile(parameters['target']).stop
-        self._keeper = Keeper(stop, parameters['silence'])
+        silence = parameters['silence']
+        if 0.0 < silence < _LEAST_SILENCE_S:
+            raise SettingsError(
+                f'silence is {silence:g} s, but must be at least {_LEAST_SILENCE_S:g}, or 0 for '
+                'never.'
+            )
+        self._keeper = Keeper(stop, silence)
         self._sent: deque[bytes] = deque(maxlen=_REMEMBERED)
         self._bytes: CommandBytes | None = None
         self._stepped = self._began = 0.0
@@ -64,9 +71,8 @@ class KeeperNode(Node):
         steady = Clock(clock_type=ClockType.STEADY_TIME)
         self._step_timer = self.create_timer(LONGEST_STEP_S, self._on_step, clock=steady)
         self._step_timer.cancel()
-        self.create_timer(
-            parameters['silence'] / _CHECKS_PER_SILENCE, self._on_check, clock=steady
-        )
+        if silence:
+            self.create_timer(silence / _CHECKS_PER_SILENCE, self._on_check, clock=steady)
         # Set by the thread that waits in the kernel, and looked at by a timer: the executor that
         # costs least has no guard conditions.
         self._born, self._died = threading.Event(), threading.Event()

@@ -21,9 +21,10 @@ KEEPER_PARAMETERS = (
         'double',
         0.1,
         'Silence of the commands after which a node whose '
-        'process is still there, or cannot be seen from here, counts as stalled.',
+        'process is still there, or cannot be seen from here, counts as stalled; at least 0.02. '
+        '0 for never: where time is simulated it may stand still, and then silence says nothing.',
         read_only=True,
-        minimum=0.02,
+        minimum=0.0,
         maximum=10.0,
         unit='s',
     ),

@@ -21,7 +21,7 @@ from rclpy.parameter import Parameter
 from .parameters import announcement, check, ParameterSpec, values
 from ..errors import FrankaDynamicsError, SettingsError, shortened
 
-MOST_PER_REQUEST = 1000
+_MOST_PER_REQUEST = 1000
 _LONGEST_REASON = 500
 _READING = (DescribeParameters, GetParameters, GetParameterTypes, ListParameters)
 
@@ -47,8 +47,6 @@ class LiveParameters:
         Given all live values as they are now.
     active : callable
         Whether the node is active, and parameters that are only read before are fixed.
-    most : callable
-        How many parameters one request may set now.
 
     """
 
@@ -60,9 +58,8 @@ class LiveParameters:
         judge: Callable[[dict[str, Any]], None],
         apply: Callable[[dict[str, Any]], None],
         active: Callable[[], bool] = lambda: False,
-        most: Callable[[], int] = lambda: MOST_PER_REQUEST,
     ) -> None:
-        self._node, self._live, self._active, self._most = node, live, active, most
+        self._node, self._live, self._active = node, live, active
         self._specs = {spec.name: spec for spec in table}
         self._judge, self._apply = judge, apply
         self._gathered: dict[str, Parameter] | None = None
@@ -87,9 +84,8 @@ class LiveParameters:
         answer: SetParameters.Response,
     ) -> SetParameters.Response:
         self._gathered = {}
-        most = self._most()
         for place, entry in enumerate(request.parameters):
-            answer.results.append(self._set([entry]) if place < most else _too_many(most))
+            answer.results.append(self._set([entry]) if place < _MOST_PER_REQUEST else _too_many())
         self._apply_gathered()
         return answer
 
@@ -99,9 +95,10 @@ class LiveParameters:
         answer: SetParametersAtomically.Response,
     ) -> SetParametersAtomically.Response:
         self._gathered = {}
-        most = self._most()
         answer.result = (
-            self._set(request.parameters) if len(request.parameters) <= most else _too_many(most)
+            self._set(request.parameters)
+            if len(request.parameters) <= _MOST_PER_REQUEST
+            else _too_many()
         )
         self._apply_gathered()
         return answer
@@ -164,9 +161,9 @@ class LiveParameters:
             self._node.get_logger().info(announcement(changed))
 
 
-def _too_many(most: int) -> SetParametersResult:
+def _too_many() -> SetParametersResult:
     return SetParametersResult(
-        successful=False, reason=f'at most {most} parameters are taken in one request now'
+        successful=False, reason=f'at most {_MOST_PER_REQUEST} parameters are taken in one request'
     )
 
 

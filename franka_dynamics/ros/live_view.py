@@ -12,13 +12,16 @@ from typing import Any
 import numpy as np
 import rclpy
 from rclpy.executors import SingleThreadedExecutor
+from rclpy.qos import DurabilityPolicy, QoSProfile
 from sensor_msgs.msg import JointState
+from std_msgs.msg import String
 
 from .messages import JointReading, JointStateReader
 from .qos import STATE_QOS
 from ..arm import ArmDescription
 from ..dynamics.pinocchio_model import PinocchioModel
 from ..errors import JointStateError
+from ..view.meshes import MeshesError, urdf_meshes
 from ..view.scene import COMMANDED, CORIOLIS, EXTERNAL, GRAVITY, INERTIA, MEASURED, ViewState
 from ..view.window import Window
 
@@ -30,8 +33,10 @@ TERM_TOPICS = {
     COMMANDED: 'feedforward',
     EXTERNAL: 'external_torque',
 }
+# As robot_state_publisher publishes it: kept for those who come later.
+_LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 _STALE_S = 0.5  # a term that has not come for so long is not shown
-_MOST_CALLBACKS = 16  # per picture; there are six topics, each with its newest message alone
+_MOST_CALLBACKS = 16  # per picture; there are seven topics, each with its newest message alone
 
 
 class LiveView:
@@ -64,6 +69,8 @@ class LiveView:
         self._executor = SingleThreadedExecutor()
         self._executor.add_node(self._node)
         self._node.create_subscription(JointState, joint_states, self._on_state, STATE_QOS)
+        self.urdf: str | None = None  # of robot_state_publisher, if one runs
+        self._node.create_subscription(String, 'robot_description', self._on_urdf, _LATCHED)
         for column, topic in TERM_TOPICS.items():
             self._node.create_subscription(
                 JointState, f'{node}/{topic}', self._take(column), STATE_QOS
@@ -106,6 +113,9 @@ class LiveView:
         if np.isfinite(reading.position).all() and np.isfinite(reading.velocity).all():
             self._reading, self.problem = reading, ''
 
+    def _on_urdf(self, message: String) -> None:
+        self.urdf = message.data
+
     def _take(self, column: str) -> Callable[[JointState], None]:
         def take(message: JointState) -> None:
             torques = dict(zip(message.name, message.effort))
@@ -125,6 +135,7 @@ def watch(
     node: str,
     go_on: Callable[[], bool],
     args: list[str] | None = None,
+    look_for_meshes: bool = False,
 ) -> None:
     """
     Show a running arm until told not to go on.
@@ -141,6 +152,9 @@ def watch(
         Asked once per picture.
     args : list of str, optional
         ROS arguments.
+    look_for_meshes : bool
+        Whether the meshes of the URDF on /robot_description are shown, where its packages are
+        installed.
 
     """
     rclpy.init(args=args or [])
@@ -152,6 +166,12 @@ def watch(
             state = view.read()
             if view.problem != shown:
                 shown = window.note.content = view.problem
+            if look_for_meshes and view.urdf is not None:
+                look_for_meshes = False
+                try:
+                    window.show_meshes(urdf_meshes(view.urdf, description.joint_names))
+                except MeshesError as error:
+                    window.remark.content = f'{error}'
             if state is not None:
                 window.show(state)
             time.sleep(max(0.0, PERIOD_S - (time.monotonic() - began)))

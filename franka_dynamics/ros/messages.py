@@ -142,7 +142,8 @@ def measured(effort: NDArray[np.float64]) -> NDArray[np.float64] | None:
     Drivers without torque sensors, Gazebo's among them, fill the field with zeros. An arm that
     is at rest under gravity never measures nothing at every joint.
     """
-    return effort if effort.any() else None
+    # Of plain numbers, because numpy warns of some patterns of NaN, which a message may hold.
+    return effort if any(effort.tolist()) else None
 
 
 def seconds(stamp: Time) -> float:

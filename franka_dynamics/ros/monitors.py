@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Sequence
 import time
 from typing import Any
 
@@ -13,9 +14,12 @@ from std_msgs.msg import Float64MultiArray
 
 from .qos import STATE_QOS
 from ..control.contact import ContactLimits, ContactMonitor
+from ..control.cycle import Cycle
 from ..control.external_torque import friction_in_effort
-from ..control.feedforward import Cycle, FeedforwardController
+from ..control.external_wrench import ExternalWrench, WrenchEstimator
+from ..control.feedforward import FeedforwardController
 from ..control.terms import TermModel
+from ..dynamics.model import FLANGE
 
 _REMEMBERED = 256  # commands of ours that may still come back to us
 # Fast DDS lists a publisher whose process was killed for twenty seconds; and some more.
@@ -76,6 +80,12 @@ class CommandWatch:
             f'{1e3 * (time.monotonic() - began):.0f} ms); two sources of torque would '
             'take turns. Stop the other one, or remap ~/command'
         )
+
+    @property
+    def heard_publishers(self) -> int:
+        """How many publishers, ours among them, are heard; 1 while nobody else was found."""
+        subscription = self._subscription
+        return 1 if subscription is None else int(subscription.get_publisher_count())
 
     def sent(self, data: bytes) -> None:
         """Remember a command of ours."""
@@ -228,19 +238,32 @@ class ContactWatch:
         When it is a contact.
     effort_friction : str
         One of control.external_torque.EFFORT_FRICTION.
+    frame : int or str
+        In which diagnostics give the external wrench.
+    tool_center : sequence of float
+        Where it acts in that frame [m].
 
     Raises
     ------
     SettingsError
-        If friction is said to be included that the arm file does not hold.
+        If friction is said to be included that the arm file does not hold, or the tool centre
+        is no point.
+    FrameError
+        If there is no such frame.
 
     """
 
     def __init__(
-        self, controller: FeedforwardController, limits: ContactLimits, effort_friction: str
+        self,
+        controller: FeedforwardController,
+        limits: ContactLimits,
+        effort_friction: str,
+        frame: int | str = FLANGE,
+        tool_center: Sequence[float] = (0.0, 0.0, 0.0),
     ) -> None:
         self._controller = controller
         self._limits = limits
+        self._frame, self._tool_center = frame, tool_center
         self._effort_friction = effort_friction
         self._terms: TermModel | None = None
         self.monitor = self._new_monitor()
@@ -254,6 +277,7 @@ class ContactWatch:
         )
         self._terms = controller.terms
         self.friction = friction is not None
+        self._wrench = WrenchEstimator(controller.terms.true, self._frame, self._tool_center)
         return ContactMonitor(controller.terms.true, self._limits, friction)
 
     def listen(self, requested: bool) -> None:
@@ -261,6 +285,13 @@ class ContactWatch:
         if requested and not self.listening:
             self.monitor.restart()
         self.listening = requested
+
+    def wrench(self) -> ExternalWrench | None:
+        """Return the external wrench now; None while it is not known."""
+        monitor = self.monitor
+        if not (self.listening and self.effort_seen and monitor.settled):
+            return None
+        return self._wrench.estimate(monitor.position, monitor.load + monitor.fast)
 
     def run(self, cycle: Cycle) -> bool:
         """Take a cycle while listening; return whether the contact flag changed."""

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+import ctypes
 import os
 from pathlib import Path
 import signal
@@ -14,6 +15,8 @@ import sys
 from ..errors import FrankaDynamicsError
 
 _END_TIMEOUT_S = 10.0
+_PR_SET_PDEATHSIG = 1  # linux/prctl.h
+_LIBC = ctypes.CDLL(None)
 
 
 class NodeEndedError(FrankaDynamicsError):
@@ -86,8 +89,14 @@ class NodeGroup:
 
 
 def default_signals() -> None:
-    """Let a child begin with default signals: a shell's background has SIGINT ignored."""
+    """
+    Let a child begin with default signals, and interrupt it if its parent dies.
+
+    A shell's background has SIGINT ignored. A parent that was killed ends nobody: its nodes are
+    to publish their stop sequence and end all the same.
+    """
     signal.signal(signal.SIGINT, signal.SIG_DFL)
+    _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGINT, 0, 0, 0)
     # Whoever started us may have its own real-time scheduling; a child asks for its own.
     if os.sched_getscheduler(0) != os.SCHED_OTHER:
         os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))

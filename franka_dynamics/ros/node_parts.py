@@ -19,6 +19,7 @@ from typing import Any
 from rclpy._rclpy_pybind11 import RCLError
 from rclpy.experimental import EventsExecutor
 
+from .realtime import PRIORITY
 from ..errors import shortened
 
 _SPIN_S = 0.1
@@ -91,6 +92,7 @@ class CycleCalls:
             SimpleQueue()
         )
         self._thread: int | None = None
+        self._attaching = threading.Lock()
         self._wake: Callable[[], None] = lambda: None
 
     def attach(self, wake: Callable[[], None]) -> None:
@@ -99,17 +101,21 @@ class CycleCalls:
 
     def detach(self) -> None:
         """Take no more calls: whoever calls does it himself."""
-        self._thread = None
+        with self._attaching:
+            self._thread = None
         while self.run_one():
             pass
 
     def call(self, function: Callable[[], Any]) -> Any:
         """Return what a function returns on the cycle's thread, or raise what it raises there."""
-        if self._thread in (None, threading.get_ident()):
-            return function()
         outcome: dict[str, Any] = {}
         done = threading.Event()
-        self._calls.put((function, outcome, done))
+        with self._attaching:  # so that none is put where nobody takes it any more
+            elsewhere = self._thread not in (None, threading.get_ident())
+            if elsewhere:
+                self._calls.put((function, outcome, done))
+        if not elsewhere:
+            return function()
         self._wake()
         done.wait()
         if 'error' in outcome:
@@ -179,7 +185,11 @@ class ServiceThread:
 
 
 def lower_priority() -> None:
-    """Put this thread below the cycle's, where that is under SCHED_FIFO."""
+    """
+    Put this thread below the cycle's, where that is under SCHED_FIFO.
+
+    The cycle's own may be the highest there is: libfranka raises the thread that connects.
+    """
     if os.sched_getscheduler(0) == os.SCHED_FIFO:
-        priority = os.sched_getparam(0).sched_priority
+        priority = min(PRIORITY, os.sched_getparam(0).sched_priority)
         os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(max(1, priority - _BELOW_CYCLE)))

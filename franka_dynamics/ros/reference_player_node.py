@@ -28,7 +28,7 @@ from .arm_parameters import load_arm
 from .messages import JointReading, JointStateReader, trajectory_message
 from .node_process import start_node
 from .parameters import declare, refuse_unknown, values
-from .qos import REFERENCE_QOS, REFERENCE_STATE_QOS, STATE_QOS
+from .qos import REFERENCE_NEWS_QOS, REFERENCE_QOS, STATE_QOS
 from .reference_player_parameters import PLAYER_PARAMETERS
 from ..control.multisine import multisine
 from ..control.reference_request import TrajectoryRequest
@@ -39,7 +39,7 @@ REFERENCE_TOPIC = 'feedforward/reference'
 REFERENCE_STATE_TOPIC = 'feedforward/reference_state'
 NOT_DONE, INPUT_AT_FAULT = 1, 2
 _LOOK_PERIOD_S, _CALLBACKS = 0.05, 4
-_NOT_FOLLOWED = ('refused', 'interrupted')
+_AGAIN_PERIOD_S = 0.5
 
 
 class ReferencePlayerNode(Node):
@@ -54,12 +54,13 @@ class ReferencePlayerNode(Node):
         self._reader = JointStateReader(self._description.joint_names)
         self._latest: JointReading | None = None
         self._arrival = 0.0
-        self._not_followed = ''
+        self._refused = self._interrupted = ''
         self._published = False
+        self._number: str | None = None  # of the reference that was accepted
         self._publisher = self.create_publisher(JointTrajectory, REFERENCE_TOPIC, REFERENCE_QOS)
         self.create_subscription(JointState, 'joint_states', self._on_state, STATE_QOS)
         self.create_subscription(
-            DiagnosticArray, REFERENCE_STATE_TOPIC, self._on_reference_state, REFERENCE_STATE_QOS
+            DiagnosticArray, REFERENCE_STATE_TOPIC, self._on_reference_state, REFERENCE_NEWS_QOS
         )
 
     def play(self) -> int:
@@ -78,6 +79,17 @@ class ReferencePlayerNode(Node):
                 )
                 return NOT_DONE
         request = multisine(self._description, self._plan['duration'], self._plan['amplitude'])
+        # A node that has only just started, or stopped for a moment, refuses at first.
+        while (seen := self._follow(request)) and self._refused and time.monotonic() < until:
+            time.sleep(_AGAIN_PERIOD_S)
+        if not seen:
+            return NOT_DONE
+        return self._report(request, self._latest.position)
+
+    def _follow(self, request: TrajectoryRequest) -> bool:
+        """Publish the motion and wait for its end, or until it is known not to be followed."""
+        assert self._latest is not None
+        self._refused = ''
         # A zero stamp starts it on arrival, and the node leads the arm to its first point.
         times = self._plan['lead_in'] + request.times
         self._publisher.publish(
@@ -94,7 +106,7 @@ class ReferencePlayerNode(Node):
         # them too.
         end = self._latest.stamp + float(times[-1]) + self._plan['settle']
         self._arrival = time.monotonic()
-        while self._latest.stamp < end and not self._not_followed:
+        while self._latest.stamp < end and not self._refused and not self._interrupted:
             # Reading a kilohertz of joint states only to see time pass would cost a tenth of a
             # core; a subscription of depth 1 has the freshest ready.
             time.sleep(_LOOK_PERIOD_S)
@@ -106,8 +118,8 @@ class ReferencePlayerNode(Node):
                     'there, and its simulation not paused?',
                     file=sys.stderr,
                 )
-                return NOT_DONE
-        return self._report(request, self._latest.position)
+                return False
+        return True
 
     def _report(self, request: TrajectoryRequest, position: Array) -> int:
         """Print how far the arm is from where the motion ends; return the exit status."""
@@ -115,9 +127,10 @@ class ReferencePlayerNode(Node):
         joint = int(error.argmax())
         tolerance = self._plan['tolerance']
         worst = f'{error[joint]:.3g} rad, {self._description.joint_names[joint]}'
-        if self._not_followed:
+        not_followed = self._refused or self._interrupted
+        if not_followed:
             print(
-                f'the motion was not followed to its end: {self._not_followed} (the arm is '
+                f'the motion was not followed to its end: {not_followed} (the arm is '
                 f'{worst} from its end).',
                 file=sys.stderr,
             )
@@ -144,8 +157,16 @@ class ReferencePlayerNode(Node):
     def _on_reference_state(self, message: DiagnosticArray) -> None:
         for entry in message.status:
             pairs = {pair.key: pair.value for pair in entry.values}
-            if self._published and pairs.get('state') in _NOT_FOLLOWED:
-                self._not_followed = f'{pairs["state"]}, {pairs.get("reason", "")}'.rstrip(' .,')
+            state, number = pairs.get('state'), pairs.get('number')
+            told = f'{state}, {pairs.get("reason", "")}'.rstrip(' .,')
+            if not self._published:
+                continue
+            if self._number is None and state == 'accepted':
+                self._number = number
+            elif self._number is None and state == 'refused':
+                self._refused = told
+            elif number == self._number and state == 'interrupted':
+                self._interrupted = told
 
 
 def main(args: Sequence[str] | None = None) -> int:

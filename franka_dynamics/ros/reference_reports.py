@@ -13,7 +13,8 @@ import numpy as np
 from .diagnostics import OK, status, WARN
 from .messages import stamp_from_seconds
 from .qos import REFERENCE_STATE_QOS
-from ..control.feedforward import FeedforwardController, Mode
+from ..control.cycle import Mode
+from ..control.feedforward import FeedforwardController
 from ..control.reference import ReferencePoint, Trajectory
 from ..control.reference_progress import ReferenceEvent, ReferenceProgress, ReferenceState
 

@@ -6,7 +6,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..control.feedforward import FeedforwardController, Mode
+from ..control.cycle import Mode
+from ..control.feedforward import FeedforwardController
 
 # A simulated clock that has not moved for this long [s] stands still.
 CLOCK_STANDS_AFTER_S = 1.0

@@ -25,6 +25,8 @@ Line = tuple[str, str, str]  # subject, level, sentence
 _JOINT_STATE, _COMMAND_TYPE = 'sensor_msgs/msg/JointState', 'std_msgs/msg/Float64MultiArray'
 _LEAST_RATE_HZ = 200.0  # below it the feedforward node commands nothing
 _OLD_S = 0.1
+_PATIENCE_S = 10.0
+_FROM_ZERO_S = 1e8  # of stamps: three years, which no simulation lasts
 # Deep, so that counting loses nothing to a slow reader.
 _COUNTING = QoSProfile(depth=2000, reliability=ReliabilityPolicy.BEST_EFFORT)
 
@@ -37,6 +39,7 @@ class _Heard:
     first: float = 0.0
     last: float = 0.0
     ages: list[float] = field(default_factory=list)
+    stamps: list[float] = field(default_factory=list)
     names: tuple[str, ...] = ()
     effort: bool = False
 
@@ -44,13 +47,21 @@ class _Heard:
         now = time.monotonic()
         self.first = self.first or now
         self.last, self.count = now, self.count + 1
-        self.ages.append(time.time() - seconds(message.header.stamp))
+        stamp = seconds(message.header.stamp)
+        self.ages.append(time.time() - stamp)
+        self.stamps.append(stamp)
         self.names = tuple(message.name)
         self.effort |= any(message.effort)
 
     @property
     def rate(self) -> float:
         return (self.count - 1) / (self.last - self.first) if self.last > self.first else 0.0
+
+    @property
+    def stamped_rate(self) -> float:
+        """By the stamps' own time, which may go slower or faster than the clock [Hz]."""
+        span = self.stamps[-1] - self.stamps[0] if self.stamps else 0.0
+        return (self.count - 1) / span if span > 0.0 else 0.0
 
 
 def system_checks(topic: str, command: str, listen: float) -> Iterator[Line]:
@@ -81,10 +92,17 @@ def system_checks(topic: str, command: str, listen: float) -> Iterator[Line]:
         node.create_subscription(JointState, topic, heard.take, _COUNTING)
         node.create_subscription(DiagnosticArray, '/diagnostics', on_diagnostics, 50)
         end = time.monotonic() + listen
-        while time.monotonic() < end:
+        while time.monotonic() < end or (
+            # A simulated arm is known by its diagnostics, which a busy machine sends late, and a
+            # publisher may be known before its first message has come.
+            (counts_from_zero(heard) or (not heard.count and node.count_publishers(topic)))
+            and not simulators(statuses)
+            and time.monotonic() < end + _PATIENCE_S
+        ):
             executor.spin_once(timeout_sec=0.05)
-        yield from _joint_states(node, topic, heard)
-        yield from _clock(node, heard)
+        simulator = simulators(statuses) if counts_from_zero(heard) else []
+        yield from _joint_states(node, topic, heard, simulator)
+        yield from _clock(node, heard, simulator)
         yield from _commands(node, command)
         yield from _nodes(statuses)
     finally:
@@ -102,7 +120,18 @@ def _publishers(node: Any, topic: str) -> list[str]:
     )
 
 
-def _joint_states(node: Any, topic: str, heard: _Heard) -> Iterator[Line]:
+def simulators(statuses: dict[str, tuple[int, str]]) -> list[str]:
+    """Return the simulated arms of this package that diagnostics tell of."""
+    ending = ': Simulated arm'
+    return sorted(name.removesuffix(ending) for name in statuses if name.endswith(ending))
+
+
+def counts_from_zero(heard: _Heard) -> bool:
+    """Return whether stamps count from a start of their own instead of 1970, as in lockstep."""
+    return bool(heard.stamps) and heard.stamps[-1] < _FROM_ZERO_S
+
+
+def _joint_states(node: Any, topic: str, heard: _Heard, simulator: list[str]) -> Iterator[Line]:
     publishers = _publishers(node, topic)
     if not heard.count:
         others = sorted(
@@ -122,7 +151,11 @@ def _joint_states(node: Any, topic: str, heard: _Heard) -> Iterator[Line]:
         )
         return
     who = f'{heard.rate:.0f} Hz on {topic} from {", ".join(publishers) or "a node that left"}'
-    if heard.rate < _LEAST_RATE_HZ:
+    rate = heard.rate
+    if simulator:
+        rate = heard.stamped_rate
+        who += f', {rate:.0f} Hz of simulated time'
+    if rate < _LEAST_RATE_HZ:
         yield (
             'joint states',
             BAD,
@@ -146,7 +179,7 @@ def _joint_states(node: Any, topic: str, heard: _Heard) -> Iterator[Line]:
     )
 
 
-def _clock(node: Any, heard: _Heard) -> Iterator[Line]:
+def _clock(node: Any, heard: _Heard, simulator: list[str]) -> Iterator[Line]:
     simulated = _publishers(node, '/clock')
     if simulated:
         yield (
@@ -155,6 +188,14 @@ def _clock(node: Any, heard: _Heard) -> Iterator[Line]:
             (f'/clock comes from {", ".join(simulated)}: nodes need use_sim_time true'),
         )
     if not heard.ages or simulated:
+        return
+    if simulator:
+        yield (
+            'clock',
+            GOOD,
+            f'stamps are simulated time from zero, {heard.stamps[-1]:.1f} s by now, of '
+            f'{", ".join(simulator)} in lockstep; a node there needs max_state_age 0',
+        )
         return
     age = sorted(heard.ages)[len(heard.ages) // 2]
     if abs(age) <= _OLD_S:

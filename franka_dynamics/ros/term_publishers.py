@@ -4,11 +4,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from builtin_interfaces.msg import Time
-from geometry_msgs.msg import PoseStamped
+from geometry_msgs.msg import PoseStamped, WrenchStamped
 import numpy as np
 from numpy.typing import NDArray
 import pinocchio as pin
@@ -16,12 +16,21 @@ from sensor_msgs.msg import JointState
 
 from .messages import effort_message
 from .qos import PUBLISHER_QOS, qos_overriding_options
-from ..control.external_torque import friction_in_effort, MomentumObserver, TorqueResidual
-from ..control.feedforward import Cycle, FeedforwardController
+from ..control.cycle import Cycle
+from ..control.external_torque import (
+    ExternalTorque,
+    friction_in_effort,
+    IntervalObserver,
+    MomentumObserver,
+    TorqueResidual,
+)
+from ..control.external_wrench import ExternalWrench, WrenchEstimator
+from ..control.feedforward import FeedforwardController
 from ..control.terms import TermModel
 from ..dynamics.model import frame_index
 
 _TWIST_ROWS = ('vx', 'vy', 'vz', 'wx', 'wy', 'wz')
+_WRENCH_ROWS = ('fx', 'fy', 'fz', 'mx', 'my', 'mz')
 
 
 class TermPublishers:
@@ -38,6 +47,8 @@ class TermPublishers:
         Of the Jacobian and the pose.
     effort_friction : str
         One of control.external_torque.EFFORT_FRICTION.
+    tool_center : sequence of float
+        Where the external wrench acts in `frame` [m].
 
     Raises
     ------
@@ -53,6 +64,7 @@ class TermPublishers:
         frame: str,
         reference_frame: str,
         effort_friction: str,
+        tool_center: Sequence[float],
     ) -> None:
         self._controller = controller
         description = controller.description
@@ -63,13 +75,19 @@ class TermPublishers:
         self.base_frame = base_frame_id(self._names[0])  # which all torques carry
         self._square = [f'{row}/{column}' for row in self._names for column in self._names]
         self._twist = [f'{row}/{column}' for row in _TWIST_ROWS for column in self._names]
+        self._wrench_names = [f'{row}/{column}' for row in _WRENCH_ROWS for column in _WRENCH_ROWS]
         self._effort_friction = effort_friction
+        self._tool_center = tuple(tool_center)
         self._estimated_terms: TermModel | None = None
+        self._observed: tuple[Cycle | None, ExternalTorque | None] = (None, None)
+        self._estimated: tuple[Cycle | None, ExternalWrench | None] = (None, None)
         terms: dict[str, tuple[type, Callable[[Cycle, Time], Any]]] = {
             'gravity': (JointState, self._gravity),
             'coriolis': (JointState, self._coriolis),
             'inertia_torque': (JointState, self._inertia),
             'external_torque': (JointState, self._external),
+            'external_wrench': (WrenchStamped, self._wrench),
+            'external_wrench_covariance': (JointState, self._wrench_covariance),
             'residual_torque': (JointState, self._residual),
             'mass_matrix': (JointState, self._mass_matrix),
             'coriolis_matrix': (JointState, self._coriolis_matrix),
@@ -88,6 +106,7 @@ class TermPublishers:
             )
             for name, (kind, make) in terms.items()
         ]
+        self._renew_estimators()  # which refuses a tool centre that is none
         self._node = node
         self._wanted: list[tuple[Any, Callable[[Cycle, Time], Any]]] = []
 
@@ -130,12 +149,45 @@ class TermPublishers:
         return self._effort(stamp, cycle.inertia)
 
     def _external(self, cycle: Cycle, stamp: Time) -> JointState | None:
+        external = self._observe(cycle)
+        return None if external is None else self._effort(stamp, external.torque)
+
+    def _wrench(self, cycle: Cycle, stamp: Time) -> WrenchStamped | None:
+        estimate = self._estimate_wrench(cycle)
+        if estimate is None:
+            return None
+        message = WrenchStamped()
+        message.header.stamp, message.header.frame_id = stamp, self.base_frame
+        force, torque = message.wrench.force, message.wrench.torque
+        force.x, force.y, force.z = estimate.wrench[:3].tolist()
+        torque.x, torque.y, torque.z = estimate.wrench[3:].tolist()
+        return message
+
+    def _wrench_covariance(self, cycle: Cycle, stamp: Time) -> JointState | None:
+        estimate = self._estimate_wrench(cycle)
+        if estimate is None:
+            return None
+        return effort_message(stamp, self._wrench_names, estimate.covariance, self.base_frame)
+
+    def _observe(self, cycle: Cycle) -> ExternalTorque | None:
+        """Return the external torque where the cycle ends an interval; asked once a cycle."""
         if cycle.effort is None:
             return None
         self._renew_estimators()
-        return self._effort(
-            stamp, self._observer.update(cycle.stamp, cycle.q, cycle.dq, cycle.effort)
-        )
+        if cycle is not self._observed[0]:
+            external = self._observer.update(cycle.stamp, cycle.q, cycle.dq, cycle.effort)
+            self._observed = cycle, external
+        return self._observed[1]
+
+    def _estimate_wrench(self, cycle: Cycle) -> ExternalWrench | None:
+        external = self._observe(cycle)
+        if external is None:
+            return None
+        if cycle is not self._estimated[0]:
+            # At the state of the stamp: the torque is late, the Jacobian need not be.
+            estimate = self._wrench_estimator.estimate(cycle.q, external.torque)
+            self._estimated = cycle, estimate
+        return self._estimated[1]
 
     def _residual(self, cycle: Cycle, stamp: Time) -> JointState | None:
         if cycle.effort is None:
@@ -155,7 +207,10 @@ class TermPublishers:
                 self._controller.description,
                 self._controller.settings.profile,
             )
-            self._observer = MomentumObserver(terms.true, friction=friction)
+            self._observer = IntervalObserver(
+                MomentumObserver(terms.true, friction=friction), len(self._names)
+            )
+            self._wrench_estimator = WrenchEstimator(terms.true, self._frame, self._tool_center)
             self._plain_residual = TorqueResidual(terms.true, friction)
 
     def _mass_matrix(self, cycle: Cycle, stamp: Time) -> JointState:

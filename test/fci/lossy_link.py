@@ -2,17 +2,24 @@
 # SPDX-License-Identifier: Apache-2.0
 """A relay in front of the robot that loses UDP packets on purpose."""
 
+from collections import deque
 import socket
 import struct
 import threading
+import time
 
 PORT = 1337
+_NUMBER = struct.Struct('<Q')  # begins each state, and each command: of the state it answers
+_KEPT = 200_000
 _CONNECT = struct.Struct('<IIIHH')  # header (command, id, size), version, the client's UDP port
 
 
 class LossyLink:
     """
     Relays one FCI connection; `lose(n)` drops the next n states on their way to the client.
+
+    Of the latest packets it keeps when they passed on, by perf_counter [s]: `states_at` and
+    `commands_at`; and of commands `answers`: the state's number and whether they end the motion.
 
     The client's UDP port is in its first TCP message; it is replaced by ours.
     """
@@ -28,6 +35,8 @@ class LossyLink:
         self._tcp = []
         self._losing = 0
         self.lost = 0
+        self.states_at, self.commands_at = deque(maxlen=_KEPT), deque(maxlen=_KEPT)
+        self.answers = deque(maxlen=_KEPT)
         for work in (self._accept, self._relay_states, self._relay_commands):
             threading.Thread(target=work, daemon=True).start()
 
@@ -76,6 +85,7 @@ class LossyLink:
                     self._losing -= 1
                     self.lost += 1
                 elif self._client_udp:
+                    self.states_at.append(time.perf_counter())
                     self._to_client.sendto(data, self._client_udp)
             except OSError:
                 return  # closed
@@ -85,6 +95,10 @@ class LossyLink:
         while True:
             try:
                 data, _ = self._to_client.recvfrom(1 << 16)
+                if not data:
+                    return  # shut down
+                self.commands_at.append(time.perf_counter())
+                self.answers.append((_NUMBER.unpack_from(data)[0], bool(data[-1])))
                 if self._robot_udp:
                     self._to_robot.sendto(data, self._robot_udp)
             except OSError:

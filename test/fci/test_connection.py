@@ -2,13 +2,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """What libfranka raises comes out with a name; a robot that does not answer is given up on."""
 
+import socket
 import subprocess
+import sys
+import threading
 from types import SimpleNamespace
 
 import pytest
 
 from franka_dynamics.errors import FciError, MissingDependencyError, SettingsError
 from franka_dynamics.fci.connection import (
+    _datagram_sockets,
     _require_answer,
     CollisionThresholds,
     COMMUNICATION,
@@ -43,7 +47,8 @@ library = pytest.importorskip('pylibfranka', reason="libfranka's bindings are no
 )
 def test_given_what_libfranka_raises_when_reading_then_the_fault_is_named(raised, fault, sentence):
     connection = FciConnection.__new__(FciConnection)
-    connection._library, connection.address, connection._motion = library, 'robot', None
+    connection._library, connection.address = library, 'robot'
+    connection._motion = connection._socket = None
 
     def read_once():
         raise raised
@@ -104,3 +109,36 @@ def test_given_thresholds_when_set_then_libfranka_is_called_in_its_order():
         )
     )
     assert calls == [([1] * 7, [2] * 7, [3] * 6, [4] * 6)]
+
+
+def test_while_a_state_is_waited_for_other_threads_run():
+    connection = FciConnection.__new__(FciConnection)
+    connection._library, connection.address, connection._motion = library, 'robot', None
+    robot, ours = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
+    connection._socket = ours.fileno()
+    connection._robot = SimpleNamespace(read_once=lambda: ours.recv(100, socket.MSG_DONTWAIT))
+
+    reader, over = threading.get_ident(), threading.Event()
+
+    def answer():
+        while sys._current_frames()[reader].f_code.co_name != '_wait' and not over.is_set():
+            pass
+        robot.send(b'state')
+
+    other = threading.Thread(target=answer)
+    with robot, ours, pytest.MonkeyPatch.context() as patch:
+        patch.setattr('franka_dynamics.fci.connection.reading_from', lambda state: state)
+        patch.setattr('franka_dynamics.fci.connection._LONGEST_WAIT_S', 60.0)
+        other.start()
+        # Whoever keeps Python's lock waits for a state that nobody can send, and reads none.
+        try:
+            assert connection.read() == b'state'
+        finally:
+            over.set()
+            other.join()
+
+
+def test_the_socket_of_the_robots_states_is_found():
+    before = _datagram_sockets()
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as one, socket.socket():
+        assert _datagram_sockets() - before == {one.fileno()}

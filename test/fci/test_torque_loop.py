@@ -176,7 +176,11 @@ def test_given_an_exception_in_the_source_then_the_ramp_goes_on(world, begun):
     robot, source, loop = world
     run(loop, begun)
     source.error = ZeroDivisionError('division by zero')
-    run(loop, 30)
+    # Also the cycle in which it happens is answered.
+    sent, controlling = len(robot.sent), loop.state is LoopState.CONTROLLING
+    run(loop, 1)
+    assert not controlling or len(robot.sent) == sent + 1
+    run(loop, 29)
     assert (loop.state, robot.ended, loop.enabled) == (LoopState.IDLE, 1, False)
     assert loop.failure is source.error
     assert loop.last_stop == 'ZeroDivisionError: division by zero'

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A push on the simulated arm, as the node's topics and diagnostics show it."""
 
+from geometry_msgs.msg import WrenchStamped
 import numpy as np
 import pytest
 from sensor_msgs.msg import JointState
@@ -30,6 +31,8 @@ def test_given_a_push_when_it_acts_then_topics_show_its_torques_and_diagnostics_
         name: probe.collect(JointState, f'/feedforward/{name}', depth=1)
         for name in ('external_torque', 'residual_torque')
     }
+    wrenches = probe.collect(WrenchStamped, '/feedforward/external_wrench', depth=1)
+    covariances = probe.collect(JointState, '/feedforward/external_wrench_covariance', depth=1)
     # Held by a stiff PD, so that the arm gives way little and soon stands still again.
     start_node(target='mujoco', kp=[300.0] * 4 + [80.0] * 3, kd=[20.0] * 4 + [4.0] * 3)
     # The monitor runs while it knows of a listener, which is found when DDS finds it.
@@ -44,7 +47,8 @@ def test_given_a_push_when_it_acts_then_topics_show_its_torques_and_diagnostics_
     assert 0.0 < float(pairs['latest began at [s]']) - begun < WITHIN_S
     probe.until(
         lambda: all(
-            messages and stamp(messages[-1]) > given_way for messages in (states, *topics.values())
+            messages and stamp(messages[-1]) > given_way
+            for messages in (states, wrenches, covariances, *topics.values())
         ),
         'the arm gave way',
     )
@@ -54,6 +58,18 @@ def test_given_a_push_when_it_acts_then_topics_show_its_torques_and_diagnostics_
         np.testing.assert_allclose(
             messages[-1].effort, -jacobian[:3].T @ FORCE, rtol=0, atol=0.02, err_msg=name
         )
+    # What the arm exerts is opposite to what acts on it, in the axes of its base.
+    assert wrenches[-1].header.frame_id == 'fer_link0'
+    force, moment = wrenches[-1].wrench.force, wrenches[-1].wrench.torque
+    np.testing.assert_allclose([force.x, force.y, force.z], -FORCE, rtol=0, atol=0.1)
+    np.testing.assert_allclose([moment.x, moment.y, moment.z], np.zeros(3), rtol=0, atol=0.05)
+    assert covariances[-1].name[:2] == ['fx/fx', 'fx/fy']
+    covariance = np.array(covariances[-1].effort).reshape(6, 6)
+    np.testing.assert_allclose(covariance, covariance.T, rtol=1e-12, atol=1e-15)
+    assert (np.linalg.eigvalsh(covariance) > 0.0).all()
+    _, message, pairs = probe.diagnostics['feedforward: External wrench']
+    assert message.startswith('every direction is known to')
+    assert pairs['singular'] == 'False'
 
 
 def watch(effort_friction='auto'):

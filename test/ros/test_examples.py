@@ -2,6 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The example controllers against the simulated arm, with the node's terms and without."""
 
+import re
+import subprocess
+import sys
+
 from geometry_msgs.msg import PoseStamped
 import numpy as np
 import pytest
@@ -10,6 +14,7 @@ from sensor_msgs.msg import JointState
 from franka_dynamics.arm import load
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 
+from .conftest import ROOT
 from ..messages import stamp
 
 FER = load('fer')
@@ -52,8 +57,9 @@ def track(probe, start_arm, start_node, launch):
         processes = [start_arm(gravity_compensation=True), start_node(remaps={})]
         # Two readers are found one after the other; without the states nothing can be compared.
         probe.until(lambda: states, 'the joint states')
-        processes.append(launch(f'{name}.py', terms=terms))
+        example = launch(f'{name}.py', terms=terms)
         probe.until(lambda: desired and since_start(desired) > HOLD_S + MOTION_S, 'the motion')
+        assert example.end() == 0
         for process in processes:
             process.kill()
         position = {stamp(message): message for message in states}
@@ -64,7 +70,11 @@ def track(probe, start_arm, start_node, launch):
             if stamp(message) in position and stamp(message) - stamp(desired[0]) > HOLD_S
         ]
         assert len(errors) > 100
-        return float(np.sqrt(np.mean(np.sum(np.square(errors), axis=1))))
+        rms = float(np.sqrt(np.mean(np.sum(np.square(errors), axis=1))))
+        # What it prints is what was seen from outside, but for states that were lost on the way.
+        printed = float(re.search(r'states answered: .* were (\S+) m\w* off', example.text)[1])
+        np.testing.assert_allclose(1e-3 * printed, rms, rtol=0.25, atol=0.0)
+        return rms
 
     return run
 
@@ -87,3 +97,29 @@ def test_given_an_interrupt_when_an_example_ends_then_its_last_torque_is_zero(
     probe.until(lambda: commands and np.any(commands[-1].data), 'a torque')
     assert example.end() == 0
     probe.until(lambda: not np.any(commands[-1].data), 'the torque has faded')
+
+
+@pytest.mark.parametrize('name', EXAMPLES)
+def test_no_arm_when_interrupted_then_it_says_what_was_missing(name, launch, probe):
+    example = launch(f'{name}.py')
+    probe.until(lambda: 'waiting for joint_states' in example.text, 'the sentence')
+    assert example.end() == 1
+    assert 'no motion: not all of joint_states' in example.text
+    assert 'Traceback' not in example.text
+
+
+def test_another_arms_missing_joint_is_named(launch, probe, arm):
+    arm.names = [f'panda_joint{i}' for i in range(1, 8)]
+    example = launch('joint_impedance.py', terms=False)
+    arm.wait_for_listener()
+    example.running_now.remove(example)  # it ends by itself
+    arm.until(lambda: not example.running, 'its end')
+    assert example.wait() == 2
+    assert 'joint_states has no fer_joint1, but panda_joint1' in example.text
+
+
+@pytest.mark.parametrize('name', EXAMPLES)
+def test_given_help_when_asked_then_it_says_what_it_does(name):
+    program = [sys.executable, str(ROOT / 'examples' / f'{name}.py')]
+    done = subprocess.run([*program, '--help'], capture_output=True, text=True, check=True)
+    assert 'Ctrl-C' in done.stdout and 'terms:=false' in done.stdout

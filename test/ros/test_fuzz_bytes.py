@@ -3,6 +3,7 @@
 """Any bytes as joint states and trajectories: read, or refused in one bounded sentence."""
 
 import os
+import struct
 
 from hypothesis import given, settings, strategies
 import numpy as np
@@ -12,6 +13,8 @@ from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from franka_dynamics.arm import load
+from franka_dynamics.control.feedforward import FeedforwardController
+from franka_dynamics.control.supervision import Condition
 from franka_dynamics.errors import JointStateError, ReferenceRefusedError
 from franka_dynamics.ros.serialized import RawJointStateReader, read_trajectory
 
@@ -74,6 +77,21 @@ def test_any_bytes_as_a_joint_state_are_read_or_refused(data):
         assert reading.position.shape == reading.velocity.shape == (7,)
         assert reading.position.dtype == np.dtype('<f8')
     np.testing.assert_array_equal(reader.read(STATE).position, FER.home)
+
+
+@pytest.mark.parametrize('field', ['position', 'velocity', 'effort'])
+def test_a_signalling_nan_is_refused_without_a_warning(field):
+    values = {'position': list(FER.home), 'velocity': [0.0] * 7, 'effort': [0.0] * 7}
+    values[field][0] = np.pi
+    data = bytes(serialize_message(JointState(name=NAMES, **values)))
+    data = data.replace(struct.pack('<d', np.pi), struct.pack('<Q', 0x7FF15A0000000000))
+    reading = RawJointStateReader(NAMES).read(data)
+    controller = FeedforwardController(FER)
+    controller.enable()
+    cycle = controller.cycle(
+        reading.stamp, reading.position, reading.velocity, 0.0, effort=reading.effort
+    )
+    assert cycle.observation.condition is Condition.NOT_FINITE
 
 
 @FUZZ

@@ -74,8 +74,13 @@ class Launched:
     def kill(self) -> None:
         for process in self._processes:
             if process.poll() is None:
+                process.send_signal(signal.SIGINT)  # `ros2 launch` ends what it has started
+        for process in self._processes:
+            try:
+                process.wait(TIMEOUT_S)
+            except subprocess.TimeoutExpired:
                 process.kill()
-            process.wait()
+                process.wait()
 
 
 def without_launch(monkeypatch, name, **arguments):

@@ -20,7 +20,7 @@ from franka_dynamics.ros.feedforward_node import FeedforwardNode  # noqa: E402
 from franka_dynamics.ros.keeper_node import KeeperNode  # noqa: E402
 from franka_dynamics.ros.parameter_files import read_sections  # noqa: E402
 from franka_dynamics.ros.parameter_pages import generated_files, TABLES  # noqa: E402
-from franka_dynamics.ros.parameters import declare, refuse_unknown, values  # noqa: E402
+from franka_dynamics.ros.parameters import declare, ranges, refuse_unknown, values  # noqa: E402
 from franka_dynamics.ros.reference_player_node import ReferencePlayerNode  # noqa: E402
 from franka_dynamics.ros.simulator_node import SimulatorNode  # noqa: E402
 
@@ -179,3 +179,18 @@ def test_given_the_verb_when_no_such_node_is_named_then_one_sentence_lists_them(
     assert capsys.readouterr().err == (
         f"franka-dynamics: There is no node 'gazebo'; there are {', '.join(TABLES)}.\n"
     )
+
+
+# rqt_reconfigure (branch rolling, param_editors.py) shows a slider where a range is there, between
+# from_value and to_value as 32 bit integers or in hundredths of their difference, and lets
+# nothing be moved that is read_only. A step of 0 is any value to rclpy.
+@pytest.mark.parametrize('name', sorted(TABLES))
+def test_every_number_that_may_change_has_a_slider_in_rqt(name):
+    for spec in TABLES[name]:
+        if spec.kind not in ('integer', 'double') or spec.read_only:
+            continue
+        field = {'integer': 'integer_range', 'double': 'floating_point_range'}[spec.kind]
+        ((bounds,),) = [ranges(spec)[field]]
+        assert -(2**31) <= bounds.from_value < bounds.to_value < 2**31, spec.name
+        assert bounds.from_value <= spec.default <= bounds.to_value, spec.name
+        assert bounds.step == 0

@@ -87,3 +87,18 @@ def test_given_permission_when_asked_then_pages_are_locked_as_they_are_touched(p
         text=True,
     )
     assert int(answer.stdout.split()[1]) >= 1 << 14  # kB: the block at least
+
+
+@pytest.mark.parametrize('priority', [50, 99])
+def test_services_run_below_all_that_brings_and_sends_torques(permitted, priority):
+    # libfranka raises the thread that connects to 99; DDS stays at 50.
+    program = (
+        'import os, threading; from franka_dynamics.ros.node_parts import lower_priority; '
+        f'os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param({priority})); '
+        'serve = lambda: (lower_priority(), print(os.sched_getparam(0).sched_priority)); '
+        'thread = threading.Thread(target=serve); thread.start(); thread.join()'
+    )
+    answer = subprocess.run(
+        [sys.executable, '-c', program], check=True, capture_output=True, text=True
+    )
+    assert answer.stdout.split() == ['40']

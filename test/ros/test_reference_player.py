@@ -1,0 +1,85 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The player heeds what is said of its own motion alone, and sends a refused one again."""
+
+import subprocess
+import sys
+
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
+import pytest
+from sensor_msgs.msg import JointState
+from trajectory_msgs.msg import JointTrajectory
+
+from franka_dynamics.arm import load
+from franka_dynamics.ros.messages import stamp_from_seconds
+from franka_dynamics.ros.qos import REFERENCE_STATE_QOS, STATE_QOS
+
+from .conftest import ROOT, TIMEOUT_S
+
+ARM = load('fer')
+
+
+@pytest.fixture
+def played(probe):
+    """Return a function that plays to a node that answers as told; exit status, text, motions."""
+    reports = probe.create_publisher(
+        DiagnosticArray, 'feedforward/reference_state', REFERENCE_STATE_QOS
+    )
+    states = probe.create_publisher(JointState, 'joint_states', STATE_QOS)
+    motions = probe.collect(JointTrajectory, 'feedforward/reference', reliable=True)
+
+    def tell(state, number):
+        pairs = {'state': state, 'number': str(number), 'reason': f'as number {number}'}
+        values = [KeyValue(key=key, value=value) for key, value in pairs.items()]
+        reports.publish(DiagnosticArray(status=[DiagnosticStatus(values=values)]))
+
+    def play(*answers):
+        """Answer the k-th motion with the k-th list of states and numbers."""
+        tell('refused', 1)
+        answers, stamp = list(answers), 0.0
+        player = subprocess.Popen(
+            [
+                sys.executable,
+                '-m',
+                'franka_dynamics.ros.reference_player_node',
+                '--ros-args',
+                '-p',
+                'duration:=1.0',
+                '-p',
+                'wait:=8.0',
+            ],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            cwd=ROOT,
+        )
+        answered = 0
+        while player.poll() is None:
+            stamp += 0.01 if answered == len(answers) else 1e-4
+            message = JointState(name=list(ARM.joint_names), position=list(ARM.home))
+            message.velocity = [0.0] * ARM.n
+            message.header.stamp = stamp_from_seconds(stamp)
+            states.publish(message)
+            probe.spin()
+            if answered < min(len(motions), len(answers)):
+                for state, number in answers[answered]:
+                    tell(state, number)
+                answered += 1
+        text, _ = player.communicate(timeout=TIMEOUT_S)
+        return player.returncode, text, len(motions)
+
+    return play
+
+
+def test_news_of_other_motions_decide_nothing(played):
+    status, text, count = played(
+        [('refused', 2)], [('interrupted', 1), ('accepted', 3), ('interrupted', 2)]
+    )
+    assert (status, count) == (0, 2), text
+    assert 'error at the end' in text
+
+
+def test_its_own_motion_interrupted_is_answered_with_no(played):
+    status, text, count = played([('accepted', 2), ('interrupted', 2)])
+    assert (status, count) == (1, 1), text
+    assert 'interrupted, as number 2' in text
