@@ -11,7 +11,7 @@ from ..control.contact_replay import ContactReplay
 
 
 def contact_lines(found: ContactReplay, joint_names: Sequence[str]) -> Iterator[str]:
-    """Yield a sentence on the whole, and a line per contact: time, joint, share of threshold."""
+    """Yield a sentence on the whole, and a line per contact: time, joint, share, link."""
     count = len(found.contacts)
     yield (
         f'Contact: {count or "no"} alarm{"s" * (count != 1)} in {found.watched:.1f} s; at most '
@@ -20,7 +20,7 @@ def contact_lines(found: ContactReplay, joint_names: Sequence[str]) -> Iterator[
     for contact in found.contacts:
         yield (
             f'  {contact.stamp:9.3f} s  {joint_names[contact.joint]}  {contact.peak:.2f} N m, '
-            f'{contact.share:.0%} of the threshold'
+            f'{contact.share:.0%} of the threshold, link {contact.link} or beyond'
         )
 
 
@@ -35,6 +35,7 @@ def contact_as_data(found: ContactReplay, joint_names: Sequence[str]) -> dict[st
                 'joint': joint_names[contact.joint],
                 'peak': contact.peak,
                 'share': contact.share,
+                'link': contact.link,
             }
             for contact in found.contacts
         ],

@@ -89,10 +89,18 @@ def _draw_links(
             )
     for number, colour in enumerate(_LINK_COLOURS):
         axes.plot([], [], color=colour, linewidth=5, label=f'link {number + 1}')
-    for joint in chain.active:
+    for motor, joint in enumerate(chain.active, 1):
         axis = chain.tree.twists[joint, 3:] * reach * 1.15
         axes.plot(*np.stack((np.zeros(3), axis)).T, color='black', linewidth=1.0)
-        axes.text(*axis, f'motor {joint + 1}')
+        # In front of the links, and named as in the table and beside the torques.
+        axes.text(
+            *(1.25 * axis),
+            f'motor {motor} (joint {joint + 1})',
+            zorder=100,
+            ha='center',
+            va='top',
+            bbox={'facecolor': 'white', 'edgecolor': 'none', 'alpha': 0.8},
+        )
     axes.set(
         xlim=(-reach, reach),
         ylim=(-reach, reach),

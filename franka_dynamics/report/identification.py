@@ -12,13 +12,17 @@ import numpy as np
 
 from .html_page import heading, page, paragraph, picture, table
 from .plotting import broken, figure_of_size, MEASURED, PREDICTED, RESIDUAL
+from .rounding import plus_minus, rounded
 from ..identification.bag_job import BagNote
-from ..identification.held_out import Verdict
+from ..identification.effort_scale import SCALE_NOT_SHOWN
+from ..identification.held_out import LEAST_GAIN, Verdict
 from ..identification.link_room import CENTER_MARGIN_M
 from ..identification.qr_factors import BY_BAG
 from ..identification.result import Identification, Score
 from ..recordings.preprocessing import Motion, SignalOptions
 from ..recordings.replay import Errors
+
+_NAMES = 5  # so many names a sentence lists
 
 
 def identification_as_data(
@@ -45,21 +49,22 @@ def identification_as_data(
             'samples_per_independent_one': result.noise.inflation.tolist(),
             'of_which_the_filter': result.filter_inflation,
         },
-        'pull': {
+        'prior': {
             'strength': result.base.strength,
             'cross_validation': None if result.validation is None else asdict(result.validation),
         },
         'condition_number': {
-            'without_pull': None
+            'without_prior': None
             if result.unregularised is None
             else result.unregularised.condition_number,
-            'with_pull': result.base.condition_number,
+            'with_prior': result.base.condition_number,
         },
         'parameters': _parameters(result),
         'not_shown': list(result.not_shown),
         'friction_held_at_zero': list(result.friction_held),
         'slip_reaches_rad': list(result.reaches),
         'effort_scale': result.effort_scale.tolist(),
+        'effort_scale_relative_deviation': result.found_scale.deviation.tolist(),
         'verdict': {**asdict(result.verdict), 'better': result.verdict.better},
         'residual_of_bags': dict(result.bags),
         'unseen_bags': [name for name, _ in result.bags[len(result.bags) - result.unseen_bags :]],
@@ -80,8 +85,8 @@ def _parameters(result: Identification) -> list[dict[str, Any]]:
             {
                 'name': name,
                 'start': float(start[i]) if i < len(start) else None,
-                'without_pull': None if free is None else float(free.theta[i]),
-                'without_pull_deviation': None if free is None else float(free.deviations[i]),
+                'without_prior': None if free is None else float(free.theta[i]),
+                'without_prior_deviation': None if free is None else float(free.deviations[i]),
                 'base': float(result.base.theta[i]),
                 'base_deviation': float(result.base.deviations[i]),
                 'bias_from_encoder_noise': None if result.bias is None else float(result.bias[i]),
@@ -138,7 +143,38 @@ def verdict(result: Identification) -> list[str]:
             f'against {said.start_rigid:.3f} N m): its friction or offset has taken over what '
             'gravity explains; record a motion that turns every joint to and fro.'
         )
-    return [*sentences, *_about_the_pull(result), *_about_friction(result)]
+    return [
+        *sentences,
+        *_about_the_scale(result),
+        *_about_the_prior(result),
+        *_about_friction(result),
+    ]
+
+
+def _about_the_scale(result: Identification) -> list[str]:
+    """Return what an ampere was found to be, and what of that the motion does not say."""
+    if not result.options.scale_unknown:
+        return []
+    names, start = result.start.joint_names, result.start.inertial_set
+    scale, deviation = result.effort_scale, result.found_scale.deviation
+    untold = [name for name, part in zip(names, deviation) if part > SCALE_NOT_SHOWN]
+    figures = ', '.join(
+        f'{name} {value:.4g} ({"not shown" if part > SCALE_NOT_SHOWN else f"{part:.0%}"})'
+        for name, value, part in zip(names, scale, deviation)
+    )
+    sentences = [
+        f'N m per A of motor current, with the standard deviation relative to each other: '
+        f'{figures}.',
+        f'What they amount to as a whole no current says: it rests on the inertias of {start}, '
+        'and if that arm is 10% too heavy, so are these scales, every mass and every N m here. '
+        'Give the scales with --effort-scale where that matters.',
+    ]
+    if untold:
+        sentences.append(
+            f'The motion does not show what an ampere is at {shown_names(untold)}: held at the '
+            "median of the others'. Torques there are right in amperes alone."
+        )
+    return sentences
 
 
 def _left_out(result: Identification) -> str:
@@ -154,12 +190,29 @@ def _left_out(result: Identification) -> str:
 
 
 def _judged(said: Verdict) -> str:
-    figures = f'by {said.gain:.3f} N m on average, spread {said.spread:.3f} N m'
-    if said.gain > said.spread:
+    gain, spread = rounded(said.gain, said.spread)
+    figures = f'by {gain} N m on average, spread {spread} N m'
+    if said.lost:
+        return (
+            f'NOT better, because it is worse on {shown_names(said.lost)} ({figures}); record a '
+            'richer motion before using it'
+        )
+    if said.gain > max(said.spread, said.least):
         return f'better ({figures})'
+    if said.gain > said.spread:
+        return (
+            f'NOT better by as much as {LEAST_GAIN:.0%}, or {said.least:.3f} N m ({figures}); '
+            'stay with the published set'
+        )
     return (
         f'NOT better by more than the spread ({figures}); record a richer motion before using it'
     )
+
+
+def shown_names(names: Sequence[str]) -> str:
+    """Return some names as a list of bounded length."""
+    more = f' and {len(names) - _NAMES} more' if len(names) > _NAMES else ''
+    return ', '.join(names[:_NAMES]) + more
 
 
 def _about_friction(result: Identification) -> list[str]:
@@ -194,7 +247,7 @@ def doubts(result: Identification, bags: Sequence[BagNote], failures: Sequence[s
     ]
 
 
-def _about_the_pull(result: Identification) -> list[str]:
+def _about_the_prior(result: Identification) -> list[str]:
     strength, start = result.base.strength, result.start.inertial_set
     chosen = 'by cross-validation' if result.options.strength is None else 'by hand'
     free = result.unregularised
@@ -204,8 +257,8 @@ def _about_the_pull(result: Identification) -> list[str]:
         else f'without it the condition number is {free.condition_number:.0f}'
     )
     sentences = [
-        f'The parameters are pulled towards {start} with strength {strength:.3g}, chosen '
-        f'{chosen}: {start} counts as known to {strength**-0.5:.0%} ({reason}).'
+        f'The prior on inertias is {start}, known to {strength**-0.5:.0%} (precision '
+        f'{strength:.3g}, chosen {chosen}; {reason}).'
     ]
     if result.not_shown:
         sentences.append(
@@ -311,7 +364,7 @@ def parameter_figure(result: Identification) -> Any:
 
 
 def validation_figure(result: Identification) -> Any | None:
-    """Return the cross-validation error over the pull's strength; None without one."""
+    """Return the cross-validation error over the prior's strength; None without one."""
     if result.validation is None or not result.validation.strengths:
         return None
     strengths, errors = np.array(result.validation.strengths), result.validation.errors
@@ -327,7 +380,7 @@ def validation_figure(result: Identification) -> Any | None:
         label='without friction and offset',
     )
     axis.axvline(result.base.strength, color=RESIDUAL, lw=1.0, ls='--', label='chosen')
-    axis.set_xlabel('strength of the pull', fontsize=9)
+    axis.set_xlabel('precision of the prior', fontsize=9)
     axis.set_ylabel('left-out E [N m]', fontsize=9)
     axis.grid(alpha=0.25)
     axis.legend(fontsize=8)
@@ -375,8 +428,8 @@ def identification_page(
     validation = validation_figure(result)
     if validation is not None:
         parts += [
-            heading('Strength of the pull'),
-            picture(validation, 'cross-validated error over the strength of the pull'),
+            heading('Precision of the prior'),
+            picture(validation, 'cross-validated error over the precision of the prior'),
         ]
     parts += [
         heading('Noise'),
@@ -481,9 +534,9 @@ def _parameter_table(result: Identification) -> str:
             [
                 meanings[i] if i < b else name,
                 f'{start[i]:.4g}' if i < b else '',
-                '' if free is None else f'{free.theta[i]:.4g} ± {free.deviations[i]:.2g}',
-                f'{result.base.theta[i]:.4g} ± {result.base.deviations[i]:.2g}',
-                f'{result.consistent.theta[i]:.4g}',
+                '' if free is None else plus_minus(free.theta[i], free.deviations[i]),
+                plus_minus(result.base.theta[i], result.base.deviations[i]),
+                rounded(result.consistent.theta[i], result.base.deviations[i])[0],
                 *([] if result.bias is None else [f'{result.bias[i]:.2g}']),
             ]
         )
@@ -491,7 +544,7 @@ def _parameter_table(result: Identification) -> str:
         [
             'parameter',
             'start',
-            'without pull',
+            'without prior',
             'base parameters',
             'consistent',
             *([] if result.bias is None else ['bias from encoder noise']),

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .meshes import ArmMeshes
 from ..arm import ArmDescription
 from ..arm.arm_file import NO_HAND
 from ..arm.shapes import load_hand_shapes, load_shapes, Shape, ShapeKind
@@ -106,7 +107,10 @@ _EXTERNAL_COLOUR = (150, 40, 200)
 _AXIS_LENGTH, _AXIS_RADIUS = 0.08, 0.003
 _CENTER_RADIUS = 0.025  # [m] of 1 kg; volume goes with mass
 _ARROW_PER_NM = 0.03  # [m]
-_LEAST_ARROW = 1e-4  # [m] an arrow of no length has no direction
+_SHAFT_RADIUS, _HEAD_RADIUS, _HEAD_LENGTH = 0.007, 0.016, 0.015  # [m]
+_NOTHING = 1e-6  # a scale at which nothing is seen
+# A shorter arrow would be all head: less external torque than this has none [N m].
+LEAST_TORQUE = _HEAD_LENGTH / _ARROW_PER_NM
 _OPACITY = 0.6  # of links, so that frames and centres of mass show through
 
 
@@ -144,15 +148,9 @@ class ArmScene:
         }
         self._skeleton = None if self._links else self._add_skeleton()
         self._centers = [self._add_center(i, link) for i, link in enumerate(description.links, 1)]
-        self._arrows = server.scene.add_arrows(
-            '/external',
-            np.zeros((description.n, 2, 3)) + [[0.0] * 3, [_LEAST_ARROW, 0.0, 0.0]],
-            _EXTERNAL_COLOUR,
-            shaft_radius=0.008,
-            head_radius=0.02,
-            head_length=0.04,
-            visible=False,
-        )
+        self._arrows = _Arrows(server.scene, '/external', description.n)
+        self._meshes: ArmMeshes | None = None
+        self._mesh_handles: list[Any] = []
         self._show_external = True
         self._colours: dict[int, tuple[int, int, int]] = {}
         server.initial_camera.position = (1.0, -1.0, 0.8)
@@ -168,12 +166,49 @@ class ArmScene:
             self._skeleton.points = self._bones(poses)
         self._colour(state)
         external = state.torques.get(EXTERNAL)
-        self._arrows.visible = self._show_external and external is not None
-        if external is not None:
-            axes = _joint_axes(self._model.jacobian(state.q))
-            origins = poses[:-1, :3, 3]
-            length = _ARROW_PER_NM * external + np.copysign(_LEAST_ARROW, external)
-            self._arrows.points = np.stack((origins, origins + length[:, None] * axes), axis=1)
+        if external is None or not self._show_external:
+            external = np.zeros(self._description.n)
+        self._arrows.draw(*self.arrows(state.q, external))
+        if self._meshes is not None:
+            for handle, pose in zip(self._mesh_handles, self._meshes.poses(state.q)):
+                _place(handle, pose)
+
+    def arrows(self, q: Array, external: Array) -> tuple[Array, Array]:
+        """
+        Return the arrows' tails and what leads from them to their tips, (n, 3) each [m].
+
+        A joint with less external torque than `LEAST_TORQUE` has an arrow of no length.
+        """
+        shown = np.where(np.abs(external) < LEAST_TORQUE, 0.0, external)
+        axes = _joint_axes(self._model.jacobian(q))
+        return self._model.frames(q)[:-1, :3, 3], _ARROW_PER_NM * shown[:, None] * axes
+
+    def show_meshes(self, meshes: ArmMeshes) -> None:
+        """Show meshes in place of the shapes; they take the colours of their joints."""
+        for handle in self._mesh_handles:
+            handle.remove()
+        n = self._description.n
+        # A hand whose mesh is not among them stays as it is.
+        hand_too = sum(mesh.joint == n for mesh in meshes.meshes) > 1
+        for i, parts in self._links.items():
+            for part in parts:
+                part.visible = i > n and not hand_too
+        if self._skeleton is not None:
+            self._skeleton.visible = False
+        self._meshes, self._colours = meshes, {}
+        self._mesh_handles = [
+            self._server.scene.add_mesh_simple(
+                f'/mesh/{k}',
+                mesh.vertices.astype(np.float32),
+                mesh.faces.astype(np.uint32),
+                color=_BASE_COLOUR if mesh.joint == 0 else colour_of(0.0),
+                opacity=_OPACITY,
+                flat_shading=False,
+            )
+            for k, mesh in enumerate(meshes.meshes)
+        ]
+        for handle, pose in zip(self._mesh_handles, meshes.poses(np.zeros(n))):
+            _place(handle, pose)
 
     def _colour(self, state: ViewState) -> None:
         """Colour each link by how much of its joint's torque limit is used."""
@@ -182,8 +217,14 @@ class ArmScene:
             colour = colour_of(0.0 if shares is None else float(shares[i - 1]))
             if self._colours.get(i) != colour:
                 self._colours[i] = colour
-                for handle in self._links.get(i, ()):
+                for handle in (*self._links.get(i, ()), *self._meshes_of(i)):
                     handle.color = colour
+
+    def _meshes_of(self, joint: int) -> list[Any]:
+        if self._meshes is None:
+            return []
+        pairs = zip(self._mesh_handles, self._meshes.meshes)
+        return [handle for handle, mesh in pairs if mesh.joint == joint]
 
     def _add_shapes(self, frame: int, shapes: tuple[Shape, ...]) -> list[Any]:
         colour = _BASE_COLOUR if frame in (0, self._description.n + 1) else colour_of(0.0)
@@ -221,6 +262,68 @@ class ArmScene:
         def _(_: Any) -> None:
             self._show_external = box.value
             self._arrows.visible = box.value
+
+
+class _Arrows:
+    """
+    A fixed number of arrows, of which those without length are not drawn, heads included.
+
+    viser's own arrows have a head at any length.
+    """
+
+    def __init__(self, scene: Any, name: str, count: int) -> None:
+        from trimesh.creation import cone, cylinder
+
+        shaft = cylinder(_SHAFT_RADIUS, 1.0, sections=12)
+        shaft.apply_translation((0.0, 0.0, 0.5))
+        head = cone(_HEAD_RADIUS, _HEAD_LENGTH, sections=16)
+        self._shafts, self._heads = (
+            scene.add_batched_meshes_simple(
+                f'{name}/{part}',
+                np.asarray(mesh.vertices, dtype=np.float32),
+                np.asarray(mesh.faces, dtype=np.uint32),
+                np.tile([1.0, 0.0, 0.0, 0.0], (count, 1)),
+                np.zeros((count, 3)),
+                batched_scales=np.full((count, 3), _NOTHING),
+                batched_colors=_EXTERNAL_COLOUR,
+                cast_shadow=False,
+                lod='off',
+            )
+            for part, mesh in (('shafts', shaft), ('heads', head))
+        )
+
+    def draw(self, tails: Array, along: Array) -> None:
+        """Draw from tails (n, 3) along vectors (n, 3) [m]."""
+        lengths = np.linalg.norm(along, axis=1)
+        drawn = lengths > 0.0
+        unit = np.where(drawn[:, None], along, [0.0, 0.0, 1.0])
+        unit /= np.linalg.norm(unit, axis=1, keepdims=True)
+        turns = np.array([_turn_of_z(direction) for direction in unit])
+        shaft = np.maximum(lengths - _HEAD_LENGTH, _NOTHING)
+        self._shafts.batched_positions = tails
+        self._heads.batched_positions = tails + shaft[:, None] * unit
+        self._shafts.batched_wxyzs = self._heads.batched_wxyzs = turns
+        ones = np.where(drawn, 1.0, _NOTHING)
+        self._shafts.batched_scales = np.column_stack((ones, ones, shaft))
+        self._heads.batched_scales = np.column_stack((ones, ones, ones))
+
+    @property
+    def visible(self) -> bool:
+        """Whether any is drawn."""
+        return bool(self._shafts.visible)
+
+    @visible.setter
+    def visible(self, value: bool) -> None:
+        self._shafts.visible = self._heads.visible = value
+
+
+def _turn_of_z(direction: Array) -> Array:
+    """Return a rotation (w, x, y, z) that takes the z axis to a unit vector."""
+    x, y, z = direction
+    if z < -1.0 + 1e-12:
+        return np.array([0.0, 1.0, 0.0, 0.0])
+    quaternion = np.array([1.0 + z, -y, x, 0.0])
+    return quaternion / np.linalg.norm(quaternion)
 
 
 def _joint_axes(jacobian: NDArray[np.float64]) -> NDArray[np.float64]:

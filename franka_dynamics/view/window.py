@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from .meshes import ArmMeshes
+from .plots import TorquePlots
 from .scene import (
     ArmScene,
     CORIOLIS,
@@ -70,8 +72,10 @@ class Window:
             control_width='large', show_logo=False, show_share_button=False
         )
         self.note = self.server.gui.add_markdown('')
+        self.remark = self.server.gui.add_markdown('')
         self._table = self.server.gui.add_html('')
         self._scene = ArmScene(self.server, description)
+        self._plots = TorquePlots(self.server, description)
 
     def __enter__(self) -> Window:
         return self
@@ -89,6 +93,12 @@ class Window:
         with self.server.atomic():
             self._scene.update(state)
             self._table.content = torque_table(state, self._description)
+            self._plots.add(state)
+
+    def show_meshes(self, meshes: ArmMeshes) -> None:
+        """Show the links' meshes in place of their capsules."""
+        with self.server.atomic():
+            self._scene.show_meshes(meshes)
 
 
 PERIOD_S = 0.05  # between pictures
@@ -144,7 +154,7 @@ def play(window: Window, playback: Playback, go_on: Callable[[], bool]) -> None:
     gui = window.server.gui
     playing = gui.add_checkbox('play', True)
     slider = gui.add_slider(
-        'time [s]', min=0.0, max=playback.duration, step=0.01, initial_value=0.0
+        'time [s]', min=0.0, max=round(playback.duration, 2), step=0.01, initial_value=0.0
     )
     shown = None
     while go_on():

@@ -1,0 +1,190 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The links' meshes, where the packages that a URDF names are installed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+import os
+from pathlib import Path
+import re
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..arm import ArmDescription
+from ..dynamics.newton_euler import NewtonEulerModel
+from ..errors import FrankaDynamicsError
+from ..typing import Array
+
+_DESCRIPTION = 'franka_description'
+_SUFFIXES = ('.dae', '.stl', '.obj')
+_LONGEST = 300  # of a library's sentence
+_PACKAGE = re.compile(r'package://([^/"\']+)/')
+
+
+class MeshesError(FrankaDynamicsError):
+    """Meshes that cannot be shown."""
+
+
+@dataclass(frozen=True, eq=False)
+class LinkMesh:
+    """
+    A triangle mesh that moves with a joint.
+
+    `joint` counts from 1, 0 is the base; `frame` says which of the arm's frames it is fixed to,
+    and `pose` (4, 4) how. Vertices (N, 3) [m], faces (M, 3).
+    """
+
+    joint: int
+    frame: int
+    pose: Array
+    vertices: Array
+    faces: NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class ArmMeshes:
+    """An arm's meshes and, as a function of positions (n,), the frames they are fixed to."""
+
+    meshes: tuple[LinkMesh, ...]
+    frames: Callable[[Array], Sequence[Array]]
+
+    def poses(self, q: Array) -> list[Array]:
+        """Return each mesh's pose (4, 4) in the base frame."""
+        frames = self.frames(q)
+        return [frames[mesh.frame] @ mesh.pose for mesh in self.meshes]
+
+
+def urdf_meshes(
+    text: str, joint_names: Sequence[str], folders: Sequence[Path] | None = None
+) -> ArmMeshes:
+    """
+    Return the visual meshes of a URDF, placed by Pinocchio.
+
+    Parameters
+    ----------
+    text : str
+        The URDF, xacro expanded.
+    joint_names : sequence of str
+        The arm's joints in it, from base to tip.
+    folders : sequence of Path, optional
+        Where packages are, each in a folder of its name (default: where ROS looks for them).
+
+    Raises
+    ------
+    MeshesError
+        If it is no URDF, lacks a joint, names no mesh, or a package is not installed.
+
+    """
+    import pinocchio as pin
+
+    places = package_folders() if folders is None else folders
+    for name in sorted(set(_PACKAGE.findall(text))):
+        if not any((folder / name).is_dir() for folder in places):
+            raise MeshesError(
+                f'package {name[:_LONGEST]}, which has the meshes, is not installed here: source '
+                'the workspace that has it.'
+            )
+    try:
+        model = pin.buildModelFromXML(text)
+        visual = pin.buildGeomFromUrdfString(
+            model, text, pin.GeometryType.VISUAL, package_dirs=[str(folder) for folder in places]
+        )
+    except (ValueError, RuntimeError) as error:
+        raise MeshesError(f'the meshes cannot be read: {_short(error)}.') from error
+    absent = [name for name in joint_names if not model.existJointName(name)]
+    if absent:
+        raise MeshesError(f'the URDF has no joint {absent[0]}.')
+    numbers = [model.getJointId(name) for name in joint_names]
+    columns = [model.joints[number].idx_q for number in numbers]
+    joint_of = {number: i for i, number in enumerate(numbers, 1)}
+    meshes = tuple(
+        LinkMesh(
+            joint_of.get(item.parentJoint, 0),
+            item.parentJoint,
+            item.placement.homogeneous,
+            *_triangles(item.geometry),
+        )
+        for item in visual.geometryObjects
+        if hasattr(item.geometry, 'num_tris')
+    )
+    if not meshes:
+        raise MeshesError('the URDF names no mesh.')
+    data = model.createData()
+
+    def frames(q: Array) -> list[Array]:
+        full = pin.neutral(model)
+        full[columns] = q
+        pin.forwardKinematics(model, data, full)
+        return [pose.homogeneous for pose in data.oMi]
+
+    return ArmMeshes(meshes, frames)
+
+
+def installed_meshes(
+    description: ArmDescription, folders: Sequence[Path] | None = None
+) -> ArmMeshes | None:
+    """
+    Return the meshes that an installed franka_description has for an arm of its name.
+
+    They are drawn in the links' frames, which are the arm's modified Denavit-Hartenberg frames.
+    None where the package is not there or has none for the arm.
+    """
+    import coal
+
+    for folder in package_folders() if folders is None else folders:
+        files = _link_files(
+            folder / _DESCRIPTION / 'meshes' / 'robot_arms' / description.name / 'visual',
+            description.n,
+        )
+        if not files:
+            continue
+        loader = coal.MeshLoader()
+        try:
+            meshes = tuple(
+                LinkMesh(i, i, np.eye(4), *_triangles(loader.load(str(path), np.ones(3))))
+                for i, path in enumerate(files)
+            )
+        except (ValueError, RuntimeError) as error:
+            raise MeshesError(f'the meshes cannot be read: {_short(error)}.') from error
+        return ArmMeshes(meshes, partial(_frames, description, NewtonEulerModel(description)))
+    return None
+
+
+def package_folders(environment: Mapping[str, str] | None = None) -> list[Path]:
+    """Return the folders in which ROS looks for packages."""
+    variables = os.environ if environment is None else environment
+    prefixes = variables.get('AMENT_PREFIX_PATH', '').split(os.pathsep)
+    sources = variables.get('ROS_PACKAGE_PATH', '').split(os.pathsep)
+    folders = [Path(prefix, 'share') for prefix in prefixes if prefix]
+    folders += [Path(source) for source in sources if source]
+    return [folder for folder in folders if folder.is_dir()]
+
+
+def _frames(description: ArmDescription, model: NewtonEulerModel, q: Array) -> list[Array]:
+    return [np.asarray(description.base), *model.frames(q)]
+
+
+def _link_files(folder: Path, n: int) -> list[Path]:
+    """Return link0 to linkN, or nothing unless all are there."""
+    found = [
+        next(
+            (path for suffix in _SUFFIXES if (path := folder / f'link{i}{suffix}').is_file()), None
+        )
+        for i in range(n + 1)
+    ]
+    return [path for path in found if path] if all(found) else []
+
+
+def _triangles(geometry: Any) -> tuple[Array, NDArray[np.int64]]:
+    triangles = [geometry.tri_indices(k) for k in range(geometry.num_tris)]
+    faces = np.array([[corners[k] for k in range(3)] for corners in triangles], dtype=np.int64)
+    return np.array(geometry.vertices(), dtype=float), faces.reshape(-1, 3)
+
+
+def _short(error: Exception) -> str:
+    return ' '.join(str(error).split())[:_LONGEST].rstrip('. ')

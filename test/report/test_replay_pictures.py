@@ -1,0 +1,56 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The pictures of a replay: nothing covers anything, rows line up, friction is said."""
+
+import numpy as np
+import pytest
+
+pytest.importorskip('matplotlib')
+pytest.importorskip('scipy')
+
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+from franka_dynamics.arm import load
+from franka_dynamics.recordings.preprocessing import prepare
+from franka_dynamics.recordings.replay import fit_all, friction_column
+from franka_dynamics.report import replay
+
+
+@pytest.fixture
+def drawn(simulate, monkeypatch, tmp_path):
+    """Draw both pictures of a simulated motion; return them as figures."""
+    figures = []
+    monkeypatch.setattr(replay, 'save', lambda figure, _path: figures.append(figure))
+    arm = load('fer')
+    motion = prepare(simulate(arm, friction=arm.friction), columns=friction_column(arm.friction))
+    arms = [(load('fer', hand=hand), False) for hand in ('none', 'franka_hand')]
+    fits = fit_all(arms, motion)
+    replay.plot_torques(motion, fits, arm.joint_names, 'a bag on an arm', tmp_path / 'a.png')
+    replay.plot_errors(fits, arm.joint_names, 'a bag on an arm', tmp_path / 'b.png')
+    for figure in figures:
+        FigureCanvasAgg(figure).draw()
+    return figures
+
+
+def test_the_legend_covers_neither_title_nor_axes(drawn):
+    for figure in drawn:
+        renderer = FigureCanvasAgg(figure).get_renderer()
+        (legend,) = figure.legends
+        box = legend.get_window_extent(renderer)
+        assert not box.overlaps(figure._suptitle.get_window_extent(renderer))
+        assert not any(box.overlaps(axes.get_tightbbox(renderer)) for axes in figure.axes)
+
+
+def test_friction_is_said_where_it_is_counted(drawn):
+    for figure in drawn:
+        labels = [text.get_text() for text in figure.legends[0].get_texts()]
+        assert any('friction' in label for label in labels)
+
+
+def test_a_candidates_bar_and_figures_are_at_the_same_height(drawn):
+    left, right = drawn[1].axes[:2]
+    bars = [bar.get_y() + 0.5 * bar.get_height() for bar in left.patches]
+    assert len(bars) == 2
+    for row, bar in enumerate(bars):
+        there = right.transData.transform((0.0, row))[1]
+        np.testing.assert_allclose(left.transData.transform((0.0, bar))[1], there, atol=1.0)

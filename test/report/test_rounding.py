@@ -1,0 +1,41 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Numbers are rounded by their deviations."""
+
+from decimal import Decimal
+
+import numpy as np
+import pytest
+
+from franka_dynamics.report.rounding import plus_minus, rounded
+
+
+@pytest.mark.parametrize(
+    'value, deviation, texts',
+    [
+        (1.23456, 0.0234, ('1.235', '0.023')),
+        (-1.23456, 0.5, ('-1.23', '0.50')),
+        (0.00012345, 0.00000678, ('0.0001234', '0.0000068')),
+        (1234.5, 56.0, ('1234', '56')),
+        (1234.5, 567.0, ('1230', '570')),
+        (0.5, 0.0996, ('0.50', '0.10')),
+        (0.9999, 0.0996, ('1.00', '0.10')),
+        (-0.001, 0.1, ('0.00', '0.10')),
+        (3.14159265, 0.0, ('3.142', '0')),
+        (3.14159265, float('nan'), ('3.142', 'nan')),
+        (3.14159265, float('inf'), ('3.142', 'inf')),
+    ],
+)
+def test_a_number_ends_where_its_deviation_ends(value, deviation, texts):
+    assert rounded(value, deviation) == texts
+    assert plus_minus(value, deviation) == f'{texts[0]} ± {texts[1]}'
+
+
+def test_any_number_and_deviation_end_at_one_place():
+    rng = np.random.default_rng(0)
+    for value, exponent in zip(rng.normal(size=500), rng.uniform(-8.0, 1.0, 500)):
+        deviation = 10.0**exponent
+        shown, spread = rounded(100.0 * value, deviation)
+        assert Decimal(shown).as_tuple().exponent == Decimal(spread).as_tuple().exponent
+        assert abs(float(spread) - deviation) <= 0.05 * deviation
+        assert abs(float(shown) - 100.0 * value) <= 0.06 * deviation

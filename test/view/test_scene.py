@@ -1,0 +1,208 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Arrows, meshes and plots over time, as the page gets them."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip('viser', reason='viser is not installed')
+pytest.importorskip('trimesh')
+
+import trimesh
+
+from franka_dynamics.arm import load
+from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
+from franka_dynamics.urdf.writer import write_urdf
+from franka_dynamics.view.meshes import (
+    installed_meshes,
+    MeshesError,
+    package_folders,
+    urdf_meshes,
+)
+from franka_dynamics.view.plots import SHARES, TorqueHistory
+from franka_dynamics.view.scene import (
+    COMMANDED,
+    EXTERNAL,
+    GRAVITY,
+    LEAST_TORQUE,
+    MEASURED,
+    ViewState,
+)
+from franka_dynamics.view.window import Window
+
+FER = load('fer')
+Q = np.array([0.3, -0.5, 0.2, -1.9, 0.4, 1.7, 0.6])
+VISUAL = '<visual><geometry><mesh filename="package://some_arm/{}.stl"/></geometry></visual>'
+
+
+@pytest.fixture(scope='module')
+def page():
+    with Window(FER, port=0) as window:
+        yield window
+
+
+@pytest.fixture
+def packages(tmp_path):
+    """Install a package with a box for each link, centred where the link's frame is."""
+    for name, folder in (
+        ('some_arm', tmp_path / 'some_arm'),
+        ('franka_description', tmp_path / 'franka_description/meshes/robot_arms/fer/visual'),
+    ):
+        folder.mkdir(parents=True)
+        for i in range(FER.n + 1):
+            trimesh.creation.box((0.1, 0.08, 0.06)).export(folder / f'link{i}.stl')
+        assert name in str(folder)
+    return tmp_path
+
+
+def urdf_with_meshes():
+    """Return the arm's URDF with a mesh in each link."""
+    text = write_urdf(FER)
+    for i in range(FER.n + 1):
+        for start in (f'<link name="fer_link{i}">', f'<link name="fer_link{i}" />'):
+            if start in text:
+                end = '</link>' if start.endswith('/>') else ''
+                text = text.replace(
+                    start, f'<link name="fer_link{i}">{VISUAL.format(f"link{i}")}{end}', 1
+                )
+    return text
+
+
+def test_without_external_torque_no_arrow_has_a_length(page):
+    scene = page._scene
+    for external in (np.zeros(7), np.full(7, 0.99 * LEAST_TORQUE)):
+        page.show(ViewState(0.0, Q, {EXTERNAL: external}))
+        assert scene._arrows._heads.batched_scales.max() < 1e-5
+        assert scene._arrows._shafts.batched_scales.max() < 1e-5
+
+
+def test_arrows_of_torques_lie_along_the_joints_axes(page):
+    external = np.array([2.0, -3.0, 0.0, 4.0, 0.1, -1.0, 0.6])
+    tails, along = page._scene.arrows(Q, external)
+    model = PinocchioModel(FER)
+    frames = model.frames(Q)[:-1]
+    np.testing.assert_allclose(tails, frames[:, :3, 3], rtol=0.0, atol=1e-12)
+    shown = np.where(np.abs(external) < LEAST_TORQUE, 0.0, external)
+    np.testing.assert_allclose(
+        along, 0.03 * shown[:, None] * frames[:, :3, 2], rtol=0.0, atol=1e-12
+    )
+    page.show(ViewState(0.0, Q, {EXTERNAL: external}))
+    heads = page._scene._arrows._heads
+    assert (heads.batched_scales[:, 0] > 0.5).tolist() == [
+        True,
+        True,
+        False,
+        True,
+        False,
+        True,
+        True,
+    ]
+
+
+def test_a_urdf_with_meshes_when_placed_then_each_is_at_its_link(packages):
+    found = urdf_meshes(urdf_with_meshes(), FER.joint_names, [packages])
+    assert [mesh.joint for mesh in found.meshes] == list(range(8))
+    frames = PinocchioModel(FER).frames(Q)
+    for pose, frame in zip(found.poses(Q)[1:], frames):
+        np.testing.assert_allclose(pose, frame, rtol=0.0, atol=1e-9)
+    np.testing.assert_allclose(np.ptp(found.meshes[3].vertices, axis=0), (0.1, 0.08, 0.06))
+
+
+def test_an_installed_descriptions_links_are_in_their_frames(packages):
+    found = installed_meshes(FER, [packages])
+    assert [mesh.joint for mesh in found.meshes] == list(range(8))
+    frames = PinocchioModel(FER).frames(Q)
+    for pose, frame in zip(found.poses(Q)[1:], frames):
+        np.testing.assert_allclose(pose, frame, rtol=0.0, atol=1e-9)
+    assert installed_meshes(load('fr3'), [packages]) is None
+    (packages / 'franka_description/meshes/robot_arms/fer/visual/link3.stl').unlink()
+    assert installed_meshes(FER, [packages]) is None
+
+
+@pytest.mark.parametrize(
+    'text, sentence',
+    [
+        (write_urdf(FER), 'the URDF names no mesh'),
+        ('<robot', 'the meshes cannot be read'),
+        (VISUAL.format('x').replace('some_arm', 'elsewhere'), 'package elsewhere, which has'),
+        (write_urdf(load('fr3')), 'the URDF has no joint fer_joint1'),
+    ],
+)
+def test_given_no_meshes_when_asked_for_then_a_sentence_says_why(text, sentence, packages):
+    with pytest.raises(MeshesError, match=sentence):
+        urdf_meshes(text, FER.joint_names, [packages])
+
+
+def test_packages_are_looked_for_where_ros_has_them(tmp_path):
+    (tmp_path / 'a' / 'share').mkdir(parents=True)
+    (tmp_path / 'b').mkdir()
+    found = package_folders(
+        {
+            'AMENT_PREFIX_PATH': f'{tmp_path / "a"}:{tmp_path / "none"}',
+            'ROS_PACKAGE_PATH': f'{tmp_path / "b"}',
+        }
+    )
+    assert found == [tmp_path / 'a' / 'share', tmp_path / 'b']
+    assert package_folders({}) == []
+
+
+def test_given_meshes_when_shown_then_they_take_the_shapes_place(packages):
+    with Window(FER, port=0) as window:
+        window.show_meshes(urdf_meshes(urdf_with_meshes(), FER.joint_names, [packages]))
+        scene = window._scene
+        assert not any(part.visible for i in range(8) for part in scene._links[i])
+        full = ViewState(0.0, Q, {COMMANDED: np.array([0.0, 86.9, 0.0, 0.0, 0.0, 0.0, 0.0])})
+        window.show(full)
+        assert tuple(scene._mesh_handles[2].color) != tuple(scene._mesh_handles[3].color)
+
+
+def test_torques_over_time_stand_beside_their_limits():
+    history = TorqueHistory(FER, window=2.0)
+    for k in range(50):
+        history.add(ViewState(0.1 * k, Q, {MEASURED: np.full(7, 6.0), GRAVITY: np.full(7, 5.0)}))
+    time, *shares = history.shares()
+    assert time[0] == pytest.approx(2.9) and time[-1] == pytest.approx(4.9)
+    np.testing.assert_allclose(shares[0], 100.0 * 6.0 / 87.0, rtol=1e-12)
+    np.testing.assert_allclose(shares[6], 50.0, rtol=1e-12)
+    _, measured, commanded, model, limit, negative = history.joint(7)
+    assert (measured == 6.0).all() and (model == 5.0).all() and np.isnan(commanded).all()
+    assert (limit == 12.0).all() and (negative == -12.0).all()
+    history.add(ViewState(1.0, Q))  # an earlier time: the slider was moved, or the bag began anew
+    assert [len(row) for row in history.shares()] == [1] * 8
+
+
+def test_given_a_joint_when_chosen_then_its_plot_is_shown(page):
+    plots = page._plots
+    assert plots._choice.value == SHARES
+    page.show(ViewState(1.0, Q, {MEASURED: np.full(7, 6.0)}))
+    assert plots._shares.visible and len(plots._shares.data[0]) >= 1
+    plots._choice.value = FER.joint_names[2]
+    page.show(ViewState(2.0, Q, {MEASURED: np.full(7, 6.0)}))
+    assert plots._joint.visible and not plots._shares.visible
+    assert plots._joint.data[4][-1] == 87.0
+    plots._choice.value = SHARES
+
+
+def test_a_urdf_without_its_package_is_refused(tmp_path, capsys):
+    from franka_dynamics.cli.main import main
+
+    file = Path(tmp_path / 'arm.urdf')
+    file.write_text(urdf_with_meshes())
+    assert main(['view', 'no_such_bag', '--urdf', str(file)]) == 2
+    assert 'package some_arm, which has the meshes, is not installed' in capsys.readouterr().err
+
+
+def test_a_note_tells_of_an_unreadable_installed_mesh(packages, capsys, monkeypatch):
+    from franka_dynamics.cli.main import main
+
+    share = packages / 'ws' / 'share'
+    share.mkdir(parents=True)
+    (share / 'franka_description').symlink_to(packages / 'franka_description')
+    (packages / 'franka_description/meshes/robot_arms/fer/visual/link0.stl').write_text('solid')
+    monkeypatch.setenv('AMENT_PREFIX_PATH', str(packages / 'ws'))
+    assert main(['view', 'no_such_bag']) == 2
+    said = capsys.readouterr()
+    assert 'note: the meshes cannot be read' in said.out
+    assert 'no_such_bag does not exist' in said.err
