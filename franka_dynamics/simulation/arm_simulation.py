@@ -27,11 +27,19 @@ VIBRATION_BANDS = ((15.0, 20.0), (20.0, 25.0), (25.0, 30.0), (30.0, 35.0), (35.0
 
 @dataclass(frozen=True)
 class Push:
-    """A force [N] in the world frame at the flange, from `start` for `duration` seconds."""
+    """
+    A wrench in the world frame on the arm, from `start` for `duration` seconds.
+
+    `force` [N] and `moment` [N m] act at the flange, or at a `point` [m] in the frame of `link`,
+    1 to n, where one is given.
+    """
 
     force: tuple[float, float, float] = (0.0, 0.0, 0.0)
     start: float = 0.0
     duration: float = 0.0
+    moment: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    link: int = 0
+    point: tuple[float, float, float] = (0.0, 0.0, 0.0)
 
     def active(self, time: float) -> bool:
         """Return whether it pushes at a time [s]."""
@@ -244,6 +252,23 @@ class ArmSimulation:
         if any(self.data.warning[kind].number for kind in self._instabilities):
             self._brake_for_good(before, speed)
 
+    def carry(self, payload: LinkInertia) -> None:
+        """
+        Carry this instead of what the flange carried before: a gripper takes or gives an object.
+
+        Raises
+        ------
+        InertiaError
+            If the last link is not physical with it.
+
+        """
+        loaded = self.description.with_payload(payload) if payload.mass else self.description
+        model = build_mujoco(loaded, gravity=self.settings.gravity, stops=True)
+        for name in ('body_mass', 'body_ipos', 'body_inertia', 'body_iquat'):
+            getattr(self.model, name)[:] = getattr(model, name)
+        # What follows from them; in a scratch copy, because this resets the state it is given.
+        self._mujoco.mj_setConst(self.model, self._mujoco.MjData(self.model))
+
     def read(self) -> JointReading:
         """Return what the sensors say now, noise included."""
         settings, n = self.settings, self.description.n
@@ -339,12 +364,17 @@ class ArmSimulation:
         self.data.qfrc_applied[:] = 0.0
         push = self.push
         if push.active(self.time):
+            body, place = self._flange_body, self.data.site_xpos[self._flange]
+            if push.link:
+                body = self.model.body(f'link{push.link}').id
+                turn = self.data.xmat[body].reshape(3, 3)
+                place = self.data.xpos[body] + turn @ np.array(push.point)
             self._mujoco.mj_applyFT(
                 self.model,
                 self.data,
                 np.array(push.force, dtype=float),
-                np.zeros(3),
-                self.data.site_xpos[self._flange],
-                self._flange_body,
+                np.array(push.moment, dtype=float),
+                place,
+                body,
                 self.data.qfrc_applied,
             )
