@@ -5,13 +5,14 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from ..errors import OutputError, SettingsError
 from ..files import writable_file, writable_folder, write_text
 
+PRINTED = Path('-')  # in place of a file
 PICTURES = ('.png', '.svg', '.pdf')
 
 
@@ -37,6 +38,62 @@ def add_option(container: Any, name: str, *former: str, **settings: Any) -> argp
     return action
 
 
+def add_gravity_option(
+    container: Any, frame: str = 'space', default: Sequence[float] | None = None, note: str = ''
+) -> None:
+    """
+    Add --gravity X Y Z.
+
+    Parameters
+    ----------
+    container : ArgumentParser or argument group
+        What the option is added to.
+    frame : str
+        Whose axes the numbers are in, for the help.
+    default : sequence of 3 float, optional
+        In place of None, by which a verb tells that nothing was given and takes 0 0 -9.81.
+    note : str
+        What the help adds.
+
+    """
+    add_option(
+        container,
+        '--gravity',
+        type=float,
+        nargs=3,
+        default=default,
+        metavar=('X', 'Y', 'Z'),
+        help=f'in the {frame} frame [m/s^2]{note} (default: 0 0 -9.81)',
+    )
+
+
+def add_json_option(container: Any) -> None:
+    """Add --json FILE: all figures of what is printed."""
+    add_option(
+        container,
+        '--json',
+        type=output_file,
+        metavar='FILE',
+        help='write all figures to this file',
+    )
+
+
+def add_topic_options(parser: argparse.ArgumentParser) -> None:
+    """Add --topic and --command: where joint states and commanded torques are heard."""
+    parser.add_argument(
+        '--topic',
+        default='joint_states',
+        metavar='TOPIC',
+        help='of the joint states; franka_ros2: franka/joint_states (default: %(default)s)',
+    )
+    parser.add_argument(
+        '--command',
+        default='effort_controller/commands',
+        metavar='TOPIC',
+        help='of the commanded torques (default: %(default)s)',
+    )
+
+
 def output_file(text: str) -> Path:
     """Return the path of a file to be written; OutputError if that cannot be."""
     return writable_file(text)
@@ -58,9 +115,22 @@ def picture_file(text: str) -> Path:
     return path
 
 
+def add_printed_json_option(container: Any, what: str) -> None:
+    """Add --json [FILE], of a verb whose only output may be JSON: without FILE it is printed."""
+    add_option(
+        container,
+        '--json',
+        type=output_file,
+        nargs='?',
+        const=PRINTED,
+        metavar='FILE',
+        help=f'{what} as JSON: to this file, or printed instead of the text',
+    )
+
+
 def print_or_write(text: str, path: Path | None) -> None:
     """Print a text, or write it to a file and say so."""
-    if path is None:
+    if path is None or path == PRINTED:
         print(text, end='')
     else:
         write_text(path, text)
@@ -75,12 +145,12 @@ def write_files(files: Mapping[str, str], folder: Path) -> None:
 
 def refuse(arguments: argparse.Namespace, why: str, **options: str) -> None:
     """
-    Refuse options that cannot be honoured; each is None, False or '' where it is not given.
+    Refuse options that cannot be honoured.
 
     Parameters
     ----------
     arguments : Namespace
-        What was given.
+        What was given; `options_given` has the names, the defaults left out.
     why : str
         What they have no meaning with, and the reason.
     options : str
@@ -93,5 +163,5 @@ def refuse(arguments: argparse.Namespace, why: str, **options: str) -> None:
 
     """
     for name, spelling in options.items():
-        if getattr(arguments, name) not in (None, False, ''):
+        if name in arguments.options_given:
             raise SettingsError(f'{spelling} has no meaning with {why}. Leave one of them out.')

@@ -7,16 +7,19 @@ from __future__ import annotations
 import argparse
 from dataclasses import replace
 import json
+from pathlib import Path
 from typing import Any, NamedTuple, TYPE_CHECKING
 
 from ._arm_options import add_arm_options, load_arm
 from ._options import add_option, output_file
+from ._trees import add_tree_option, load_tree
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from ..arm import ArmDescription
-    from ..identification.base_parameters import BaseParameters, Method
+    from ..dynamics.body_tree import BodyTree
+    from ..identification.base_parameters import BaseParameters, Method, TreeBaseParameters
 
 SUMMARY = 'List the minimum inertial parameters of an arm, regrouped, with their values.'
 GROUP = 'check a model'
@@ -31,6 +34,7 @@ _SAME_MAP = 1e-9
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the verb's options."""
     add_arm_options(parser)
+    add_tree_option(parser)
     parser.add_argument(
         '--gravity',
         choices=('vertical', 'tilted', 'none'),
@@ -85,7 +89,13 @@ def run(arguments: argparse.Namespace) -> int:
     from ..dynamics import GRAVITY
     from ..errors import SettingsError
     from ..files import write_text
-    from ..identification.base_parameters import ANY_GRAVITY, base_parameters, Method, NO_GRAVITY
+    from ..identification.base_parameters import (
+        ANY_GRAVITY,
+        base_parameters,
+        Method,
+        NO_GRAVITY,
+        tree_base_parameters,
+    )
     from ..identification.numerical_base_parameters import numerical_base_parameters
 
     if arguments.output and not arguments.letters:
@@ -93,29 +103,33 @@ def run(arguments: argparse.Namespace) -> int:
     gravity = np.array(
         {'vertical': [GRAVITY], 'tilted': ANY_GRAVITY, 'none': [NO_GRAVITY]}[arguments.gravity]
     )
-    description = load_arm(arguments)
-    if arguments.letters or arguments.method == 'closed-form':
-        description = _in_modified_rows(description)
-    found = base_parameters(
-        description,
-        gravity,
-        method=Method(arguments.method),
-        rotor_inertia=True if arguments.rotors else None,
-    )
+    method, rotors = Method(arguments.method), True if arguments.rotors else None
+    found: BaseParameters | TreeBaseParameters
+    description: ArmDescription | BodyTree
+    if arguments.tree is not None:
+        description = load_tree(arguments)
+        found = tree_base_parameters(description, gravity, method=method, rotor_inertia=rotors)
+        name = arguments.tree.stem
+    else:
+        description = load_arm(arguments)
+        if arguments.letters or arguments.method == 'closed-form':
+            description = _in_modified_rows(description)
+        found = base_parameters(description, gravity, method=method, rotor_inertia=rotors)
+        name = f'{description.name}, set {description.inertial_set}, hand {description.hand}'
     if arguments.letters:
         _write_letters(arguments, found)
         return 0
     rank = numerical_base_parameters(description, gravity, rotor_inertia=found.rotor_inertia).rank
     other = _other_method(found, Method(arguments.method))
     console = Console(highlight=False)
-    _print_table(console, found, arguments.gravity)
+    _print_table(console, found, f'{name}: base parameters, gravity {arguments.gravity}')
     _print_summary(console, found, rank, other)
     if arguments.json:
         content = {
             'gravity': arguments.gravity,
             'method': arguments.method,
             'rank': rank,
-            **_content(found),
+            **_content(found, arguments.tree),
         }
         write_text(arguments.json, json.dumps(content, indent=2) + '\n')
         console.print(f'written: {arguments.json}')
@@ -148,21 +162,33 @@ def _in_modified_rows(description: ArmDescription) -> ArmDescription:
     return in_modified_convention(replace(description, flange=DHRow()))
 
 
-def _other_method(found: BaseParameters, method: Method) -> _Other:
+def _other_method(found: BaseParameters | TreeBaseParameters, method: Method) -> _Other:
     import numpy as np
 
     from ..arm import Convention
-    from ..identification.base_parameters import base_parameters, Method
+    from ..identification.base_parameters import (
+        base_parameters,
+        BaseParameters,
+        Method,
+        tree_base_parameters,
+    )
 
     other = Method.CLOSED_FORM if method is Method.ELIMINATION else Method.ELIMINATION
-    description = found.description
-    standard = description.convention is Convention.STANDARD
-    again = base_parameters(
-        _in_modified_rows(description) if standard else description,
-        found.gravity,
-        rotor_inertia=found.rotor_inertia,
-        method=other,
-    )
+    again: BaseParameters | TreeBaseParameters
+    standard = False
+    if isinstance(found, BaseParameters):
+        description = found.description
+        standard = description.convention is Convention.STANDARD
+        again = base_parameters(
+            _in_modified_rows(description) if standard else description,
+            found.gravity,
+            rotor_inertia=found.rotor_inertia,
+            method=other,
+        )
+    else:
+        again = tree_base_parameters(
+            found.tree, found.gravity, rotor_inertia=found.rotor_inertia, method=other
+        )
     if standard:  # the closed form has other frames, and other parameters in them
         return _Other(other.value, len(again), None, len(again) == len(found))
     same = again.columns == found.columns
@@ -170,14 +196,19 @@ def _other_method(found: BaseParameters, method: Method) -> _Other:
     return _Other(other.value, len(again), difference, difference < _SAME_MAP)
 
 
-def _write_letters(arguments: argparse.Namespace, found: BaseParameters) -> None:
+def _write_letters(
+    arguments: argparse.Namespace, found: BaseParameters | TreeBaseParameters
+) -> None:
     import sys
 
     from ..files import write_text
+    from ..identification.base_parameters import BaseParameters
     from ..identification.regrouping_letters import regrouping_in_letters
 
     letters = regrouping_in_letters(
-        found.description, found.gravity, rotor_inertia=found.rotor_inertia
+        found.description if isinstance(found, BaseParameters) else found.tree,
+        found.gravity,
+        rotor_inertia=found.rotor_inertia,
     )
     text = {'text': letters.as_text, 'latex': letters.as_latex, 'python': letters.as_python}[
         arguments.letters
@@ -188,14 +219,10 @@ def _write_letters(arguments: argparse.Namespace, found: BaseParameters) -> None
         sys.stdout.write(text)
 
 
-def _print_table(console: Console, found: BaseParameters, gravity: str) -> None:
+def _print_table(console: Console, found: BaseParameters | TreeBaseParameters, title: str) -> None:
     from rich.table import Table
 
-    arm = found.description
-    table = Table(
-        title=f'{arm.name}, set {arm.inertial_set}, hand {arm.hand}: base parameters, '
-        f'gravity {gravity}'
-    )
+    table = Table(title=title)
     table.add_column('parameter', no_wrap=True)
     table.add_column('value', justify='right', no_wrap=True)
     table.add_column('unit', no_wrap=True)
@@ -216,15 +243,19 @@ def _print_table(console: Console, found: BaseParameters, gravity: str) -> None:
     console.print(table)
 
 
-def _print_summary(console: Console, found: BaseParameters, rank: int, other: _Other) -> None:
-    from ..identification.base_parameters import upper_bound
+def _print_summary(
+    console: Console, found: BaseParameters | TreeBaseParameters, rank: int, other: _Other
+) -> None:
+    from ..identification.base_parameters import BaseParameters, upper_bound
 
     names = found.standard_names
     console.print(f'no effect: {", ".join(names[k] for k in found.no_effect) or "none"}')
     console.print(
         f'only as a part of others: {", ".join(names[k] for k in found.regrouped) or "none"}'
     )
-    bound = f'; at most {upper_bound(found.description)} by Gautier and Khalil, eq. 23'
+    bound = ''
+    if isinstance(found, BaseParameters):
+        bound = f'; at most {upper_bound(found.description)} by Gautier and Khalil, eq. 23'
     console.print(
         f'{len(found)} base parameters of {len(names)} standard ones'
         + ('' if found.rotor_inertia else bound)
@@ -248,13 +279,19 @@ def _print_summary(console: Console, found: BaseParameters, rank: int, other: _O
         )
 
 
-def _content(found: BaseParameters) -> dict[str, Any]:
+def _content(found: BaseParameters | TreeBaseParameters, tree: Path | None) -> dict[str, Any]:
     """Return what the table shows and the map behind it, SI units."""
-    arm, names = found.description, found.standard_names
+    from ..identification.base_parameters import BaseParameters
+
+    names = found.standard_names
+    what: dict[str, Any]
+    if isinstance(found, BaseParameters):
+        arm = found.description
+        what = {'arm': arm.name, 'inertial_set': arm.inertial_set, 'hand': arm.hand}
+    else:
+        what = {'tree': str(tree), 'joints': list(found.tree.names)}
     return {
-        'arm': arm.name,
-        'inertial_set': arm.inertial_set,
-        'hand': arm.hand,
+        **what,
         'base_parameters': [
             {'name': relation.name, 'value': float(value), 'relation': str(relation)}
             for relation, value in zip(found.relations, found.values())

@@ -9,31 +9,63 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ._arm_options import add_arm_options, load_arm
-from ._options import add_option, output_folder
+from ._options import add_gravity_option, add_option, output_folder, refuse
+from ._trees import add_tree_option, load_tree
 from ..errors import SettingsError
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from ..arm import ArmDescription
+    from ..codegen.emit import Origin
     from ..codegen.equations import Equations, Parameters
     from ..codegen.friction_code import FrictionCode
 
 SUMMARY = "Generate an arm's equations of motion as C or Python, and count their operations."
 GROUP = 'generate'
-_LANGUAGES = {'c': '.h', 'python': '.py'}
+_LANGUAGES = {'c': '.h', 'python': '.py', 'cuda': '.cu'}
 _QUANTITIES = ('inverse_dynamics', 'gravity', 'coriolis', 'mass_matrix')
 _ON_REQUEST = ('derivatives', 'forward_dynamics')
+
+
+_ALL_BUT_TABLE1 = {
+    'arm': '--arm',
+    'inertial_set': '--set',
+    'hand': '--hand',
+    'repair': '--repair',
+    'payload': '--payload',
+    'language': '--language',
+    'output': '--output',
+    'parameters': '--parameters',
+    'gravity': '--gravity',
+    'rotors': '--rotors',
+    'terminal_wrench': '--terminal-wrench',
+    'classical': '--classical',
+    'friction': '--friction',
+    'package': '--package',
+    'quantities': '--quantity',
+}
+_NOT_IN_A_PACKAGE = (
+    'language',
+    'parameters',
+    'gravity',
+    'terminal_wrench',
+    'classical',
+    'friction',
+    'quantities',
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the verb's options."""
     add_arm_options(parser)
+    add_tree_option(parser)
     parser.add_argument(
         '--language',
         choices=sorted(_LANGUAGES),
         default='c',
-        help='a C99 header, or a Python module that numba compiles (default: %(default)s)',
+        help='a C99 header, a Python module that numba compiles, or CUDA kernels over many '
+        'states (default: %(default)s)',
     )
     add_option(
         parser,
@@ -50,14 +82,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help='inertial parameters and gravity as numbers in the code, or set '
         'when it runs (default: %(default)s)',
     )
-    parser.add_argument(
-        '--gravity',
-        type=float,
-        nargs=3,
-        default=(0.0, 0.0, -9.81),
-        metavar=('X', 'Y', 'Z'),
-        help='in the space frame [m/s^2], where it is baked in',
-    )
+    add_gravity_option(parser, 'space', default=(0.0, 0.0, -9.81), note=', where it is baked in')
     parser.add_argument(
         '--rotors',
         action='store_true',
@@ -66,9 +91,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         '--terminal-wrench',
-        action='store_true',
-        help='let the last link exert a force and a moment on its surroundings, '
-        'inputs f and m of inverse_dynamics in the axes of the last frame',
+        choices=('space', 'last_frame'),
+        nargs='?',
+        const='space',
+        help='let the surroundings exert a force and a moment on the flange, inputs f and m of '
+        "inverse_dynamics: space, about the flange's origin in the axes of the space frame, or "
+        'last_frame, about the origin and in the axes of the last DH frame, which is cheaper '
+        '(default: %(const)s)',
     )
     parser.add_argument(
         '--classical',
@@ -111,11 +140,30 @@ def run(arguments: argparse.Namespace) -> int:
     from rich.console import Console
     from rich.progress import track
 
-    from ..codegen.equations import customised_equations, Parameters, Quantity
+    from ..codegen.equations import customised_equations, Parameters, Quantity, WrenchFrame
 
     console = Console()
     if arguments.table1:
+        refuse(arguments, '--table1, whose cases are those of the paper', **_ALL_BUT_TABLE1)
         return _table1(console)
+    if arguments.tree is not None:
+        return _tree(arguments, console)
+    if arguments.package is not None:
+        refuse(
+            arguments,
+            '--package, which writes C++ with parameters and gravity at run time',
+            **{name: _ALL_BUT_TABLE1[name] for name in _NOT_IN_A_PACKAGE},
+        )
+        if arguments.output is None:
+            raise SettingsError('--package needs a folder: add --output FOLDER.')
+    elif arguments.output is None:
+        refuse(
+            arguments,
+            'no file: operations of the equations alone are counted (add --output FOLDER)',
+            friction='--friction',
+        )
+    if arguments.parameters == 'run_time':
+        refuse(arguments, '--parameters run_time: gravity is set then', gravity='--gravity')
     description = load_arm(arguments)
     if arguments.rotors:
         from ..codegen.table1 import with_rotors
@@ -123,6 +171,18 @@ def run(arguments: argparse.Namespace) -> int:
         description = with_rotors(description)
     if arguments.package is not None:
         return _package(arguments, description, console)
+    if arguments.language == 'cuda':
+        refuse_with_cuda = {
+            '--parameters run_time': arguments.parameters == 'run_time',
+            '--friction': arguments.friction,
+            '--terminal-wrench': arguments.terminal_wrench,
+        }
+        for option, given in refuse_with_cuda.items():
+            if given:
+                raise SettingsError(
+                    f'{option} has no meaning with --language cuda, whose kernels have q, dq, ddq '
+                    'and numbers alone. Leave one of them out.'
+                )
     parameters = Parameters(arguments.parameters)
     names = arguments.quantities or _QUANTITIES
     if arguments.terminal_wrench:
@@ -139,7 +199,8 @@ def run(arguments: argparse.Namespace) -> int:
             arguments.gravity,
             parameters=parameters,
             classical=arguments.classical,
-            terminal_wrench=arguments.terminal_wrench,
+            terminal_wrench=arguments.terminal_wrench is not None,
+            wrench_frame=WrenchFrame(arguments.terminal_wrench or 'space'),
         )
         for name in track(names, console=console, description='writing equations', transient=True)
     ]
@@ -153,22 +214,78 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def _tree(arguments: argparse.Namespace, console: Console) -> int:
+    """Write a tree's equations, and count them."""
+    from rich.progress import track
+    from rich.table import Table
+
+    from ..codegen.emit import identifier, operation_count, Origin
+    from ..codegen.equations import customised_equations, Parameters, Quantity
+
+    tree = load_tree(arguments, 'rotors', 'terminal_wrench', 'friction', 'package')
+    parameters, name = Parameters(arguments.parameters), identifier(arguments.tree.stem)
+    listed = [
+        customised_equations(
+            tree,
+            Quantity(quantity),
+            arguments.gravity,
+            parameters=parameters,
+            classical=arguments.classical,
+        )
+        for quantity in track(
+            arguments.quantities or _QUANTITIES,
+            console=console,
+            description='writing equations',
+            transient=True,
+        )
+    ]
+    table = Table(title=f'{name}, {tree.n} joints: operations per evaluation')
+    for column in ('equations', 'multiplications', 'additions'):
+        table.add_column(column, justify='left' if column == 'equations' else 'right')
+    for equations in listed:
+        table.add_row(equations.quantity.value, *map(str, operation_count(equations)))
+    console.print(table)
+    console.print(f'joints: {", ".join(tree.names)}', highlight=False, soft_wrap=True)
+    if arguments.output is not None:
+        x, y, z = arguments.gravity
+        origin = Origin(name, f'of {arguments.tree.name}', 'none', (x, y, z), parameters)
+        path = _write_file(arguments, origin, listed, None)
+        console.print(f'wrote {path}', highlight=False, soft_wrap=True)
+    return 0
+
+
 def _write(
     arguments: argparse.Namespace,
     description: ArmDescription,
     parameters: Parameters,
     listed: list[Equations],
 ) -> Path:
-    from ..codegen.emit import c_header, identifier, Origin, python_module
-    from ..files import write_text
+    from ..codegen.emit import Origin
 
     x, y, z = arguments.gravity
     origin = Origin(
         description.name, description.inertial_set, description.hand, (x, y, z), parameters
     )
     friction = _friction(description) if arguments.friction else None
-    source = (c_header if arguments.language == 'c' else python_module)(origin, listed, friction)
-    name = f'{identifier(description.name)}_dynamics{_LANGUAGES[arguments.language]}'
+    return _write_file(arguments, origin, listed, friction)
+
+
+def _write_file(
+    arguments: argparse.Namespace,
+    origin: Origin,
+    listed: list[Equations],
+    friction: FrictionCode | None,
+) -> Path:
+    from ..codegen.cuda import cuda_source
+    from ..codegen.emit import c_header, identifier, python_module
+    from ..files import write_text
+
+    if arguments.language == 'cuda':
+        source = cuda_source(origin, listed)
+    else:
+        write = c_header if arguments.language == 'c' else python_module
+        source = write(origin, listed, friction)
+    name = f'{identifier(origin.arm)}_dynamics{_LANGUAGES[arguments.language]}'
     path: Path = arguments.output / name
     write_text(path, source)
     return path
@@ -177,21 +294,8 @@ def _write(
 def _package(arguments: argparse.Namespace, description: ArmDescription, console: Console) -> int:
     """Write an ament_cmake package."""
     from ..codegen.cpp_package import cpp_package
-    from ..errors import OutputError
     from ..files import write_text
 
-    others = {
-        '--quantity': arguments.quantities,
-        '--friction': arguments.friction,
-        '--language python': arguments.language == 'python',
-    }
-    for option, given in others.items():
-        if given:
-            raise OutputError(
-                f'--package writes C++ with parameters at run time; leave {option} out.'
-            )
-    if arguments.output is None:
-        raise OutputError('--package needs a folder: add --output FOLDER.')
     with console.status('writing equations'):
         files = cpp_package(description, arguments.package)
     for path, text in files.items():

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, TYPE_CHECKING
 
 from ._arm_options import add_arm_options, load_arm
-from ._options import add_option, output_file, refuse
+from ._options import add_gravity_option, add_json_option, add_option, refuse
 from ..arm import load
 from ..arm.arm_file import AS_LISTED
 from ..arm.payload import read_payload
@@ -41,14 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_option(
         parser, '--other-set', metavar='SET', help="the other's inertial set (default: its own)"
     )
-    add_option(
-        parser,
-        '--gravity',
-        type=float,
-        nargs=3,
-        metavar=('X', 'Y', 'Z'),
-        help='in the space frame [m/s^2] (default: 0 0 -9.81)',
-    )
+    add_gravity_option(parser, 'space')
     add_option(
         parser,
         '--other-gravity',
@@ -71,9 +64,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action='store_true',
         help=f'print all of them, not the {_SHOWN} with the largest effect',
     )
-    add_option(
-        parser, '--json', type=output_file, metavar='FILE', help='write all figures to this file'
-    )
+    add_json_option(parser)
     group = parser.add_argument_group(
         'a URDF',
         'without --arm its arm is found by joint names; its inertials are compared '

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 
 from . import compare, explain_torques
 from ._arm_options import add_arm_options, load_arm
-from ._options import add_option, output_file, refuse
+from ._options import add_gravity_option, add_json_option, add_option, output_file, refuse
+from ._trees import add_tree_option
 from ..errors import SettingsError
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ _STATES, _STATES_OF_A_RANDOM_ARM = 1000, 20
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the verb's options."""
     add_arm_options(parser, default=None, hand=None)
+    add_tree_option(parser)
     add_option(
         parser,
         '--states',
@@ -40,14 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         f'limits (default: {_STATES}, of a random arm {_STATES_OF_A_RANDOM_ARM})',
     )
     add_option(parser, '--seed', type=_seed, metavar='N', help='of the states (default: 0)')
-    add_option(
-        parser,
-        '--gravity',
-        type=float,
-        nargs=3,
-        metavar=('X', 'Y', 'Z'),
-        help='in the space frame [m/s^2] (default: 0 0 -9.81)',
-    )
+    add_gravity_option(parser, 'space')
     add_option(
         parser,
         '--random',
@@ -56,9 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help='check N random arms of 1 to 8 '
         'revolute and prismatic joints in both conventions instead',
     )
-    add_option(
-        parser, '--json', type=output_file, metavar='FILE', help='write all figures to this file'
-    )
+    add_json_option(parser)
     add_option(
         parser,
         '--report',
@@ -93,14 +86,14 @@ def run(arguments: argparse.Namespace) -> int:
     console = Console()
     given = [
         name
-        for name in ('against', 'urdf', 'torques', 'random')
+        for name in ('against', 'urdf', 'torques', 'random', 'tree')
         if getattr(arguments, name) is not None
     ]
     if len(given) > 1:
         raise SettingsError(
             f'--{given[0]} and --{given[1]} are two different checks; ask for one at a time.'
         )
-    if given and given[0] != 'random':
+    if given and given[0] not in ('random', 'tree'):
         return _former(arguments, given[0], console)
     refuse(
         arguments,
@@ -112,6 +105,8 @@ def run(arguments: argparse.Namespace) -> int:
         accept_unknown_inertials='--accept-unknown-inertials',
         all_differences='--all-differences',
     )
+    if given == ['tree']:
+        return _check_tree(arguments, console)
     if given:
         return _check_random(arguments, console)
     arguments.arm = arguments.arm or DEFAULT_ARM
@@ -203,6 +198,48 @@ def _print_verdict(agreement: Agreement, console: Console) -> None:
         f'{agreement.tolerance:.0e}',
         highlight=False,
     )
+
+
+def _check_tree(arguments: argparse.Namespace, console: Console) -> int:
+    """Compare a URDF's tree with Pinocchio's reading of it."""
+    from dataclasses import asdict
+
+    from ..files import write_text
+    from ..urdf.document import read_urdf
+    from ..validation.tree_agreement import compare_tree
+
+    refuse(
+        arguments,
+        '--tree: a URDF is compared with Pinocchio, no page is written',
+        arm='--arm',
+        hand='--hand',
+        inertial_set='--set',
+        repair='--repair',
+        payload='--payload',
+        report='--report',
+    )
+    found = compare_tree(
+        read_urdf(arguments.tree),
+        str(arguments.tree),
+        gravity=arguments.gravity or GRAVITY,
+        count=arguments.states or _STATES,
+        seed=arguments.seed or 0,
+    )
+    console.print(
+        f'{arguments.tree}: {len(found.joints)} joints, {found.states} states; from Pinocchio: '
+        f'recursion {found.recursion:.1e}, regressor {found.regressor:.1e} N m (torques up to '
+        f'{found.largest:.0f}); M from its transpose {found.symmetry:.1e} kg m^2',
+        highlight=False,
+        soft_wrap=True,
+    )
+    console.print(
+        f'{"pass" if found.passed else "MISMATCH"}: tolerance {found.tolerance:.0e}',
+        highlight=False,
+    )
+    if arguments.json:
+        content = {**asdict(found), 'passed': found.passed}
+        write_text(arguments.json, json.dumps(content, indent=2) + '\n')
+    return 0 if found.passed else 1
 
 
 def _check_random(arguments: argparse.Namespace, console: Console) -> int:

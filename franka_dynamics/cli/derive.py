@@ -14,7 +14,7 @@ from ..arm import ArmDescription
 from ..errors import DescriptionError, SettingsError
 
 if TYPE_CHECKING:
-    from ..symbolic.checked import CheckedDerivation
+    from ..symbolic.formula_check import CheckedDerivation
     from ..symbolic.rendering import Section
 
 SUMMARY = "Write an arm's kinematics or equations of motion in letters."
@@ -100,7 +100,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _checked(description: ArmDescription) -> CheckedDerivation:
-    from ..symbolic.checked import rpr_step_by_step, step_by_step
+    from ..symbolic.checked import step_by_step
+    from ..symbolic.checked_rpr import rpr_step_by_step
 
     return (rpr_step_by_step if _is_rpr(description) else step_by_step)(description)
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._arm_options import add_arm_options, load_arm
-from ._options import add_option, picture_file
+from ._options import add_option, add_printed_json_option, picture_file, print_or_write, PRINTED
 from ..arm import ArmDescription
 from ..errors import DescriptionError
 
@@ -63,7 +63,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar='FILE',
         help='draw {S}, the frames and the centres of mass at the pose (.png, .svg, .pdf)',
     )
-    parser.add_argument('--json', action='store_true', help='print JSON instead of tables')
+    add_printed_json_option(parser, 'the tables')
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -98,8 +98,8 @@ def run(arguments: argparse.Namespace) -> int:
             about=arguments.about,
             q=q if in_space else None,
         )
-        sys.stdout.write(json.dumps(data, indent=2) + '\n')
-    else:
+        print_or_write(json.dumps(data, indent=2) + '\n', arguments.json)
+    if arguments.json != PRINTED:
         _print(description, rows, q, arguments)
     return 0
 

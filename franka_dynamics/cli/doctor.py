@@ -11,7 +11,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from ._machine_checks import Check, Level, machine_checks
-from ._options import output_file
+from ._options import add_topic_options, output_file
 from ..errors import SettingsError
 
 if TYPE_CHECKING:
@@ -24,18 +24,7 @@ _STYLES = {Level.GOOD: 'green', Level.NOTE: 'yellow', Level.BAD: 'red'}
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the verb's options."""
-    parser.add_argument(
-        '--topic',
-        default='joint_states',
-        metavar='TOPIC',
-        help='of the joint states; franka_ros2: franka/joint_states (default: %(default)s)',
-    )
-    parser.add_argument(
-        '--command',
-        default='effort_controller/commands',
-        metavar='TOPIC',
-        help='of the commanded torques (default: %(default)s)',
-    )
+    add_topic_options(parser)
     parser.add_argument(
         '--listen',
         type=float,

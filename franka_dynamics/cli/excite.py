@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ._arm_options import add_arm_options, load_arm
-from ._options import add_option, output_file, output_folder, picture_file
+from ._options import add_option, output_file, output_folder, picture_file, refuse
 from ..arm import ArmDescription, load
 from ..errors import IdentificationError
 
@@ -170,6 +170,8 @@ def run(arguments: argparse.Namespace) -> int:
     from ..files import write_text
     from ..report.excitation import joint_trajectory_yaml, LONGEST_ARGUMENT
 
+    if not arguments.rehearse:
+        refuse(arguments, 'no rehearsal: add --rehearse FOLDER', rehearse_hand='--rehearse-hand')
     console = Console()
     arm = load_arm(arguments)
     found = _optimise(console, arm, arguments)
@@ -264,6 +266,7 @@ def _print(
     from rich.table import Table
 
     from ..identification.excitation_problem import IDENTIFIABLE
+    from ..report.rounding import rounded
 
     problem = _problem(arm, arguments)
     names, values = problem.model.base.names, problem.model.base.values(arm)
@@ -278,8 +281,7 @@ def _print(
     for name, value, deviation, left in zip(names, values, found.deviations, found.left_open):
         table.add_row(
             name,
-            f'{value:.4g}',
-            f'{deviation:.2g}',
+            *rounded(value, deviation),
             f'{left:.0%}',
             '' if left <= IDENTIFIABLE else 'not identifiable',
         )

@@ -14,7 +14,7 @@ import zipfile
 import numpy as np
 
 from ._arm_options import add_arm_options, load_arm
-from ._options import add_option, output_file
+from ._options import add_gravity_option, add_json_option
 from ..errors import RecordingError
 
 if TYPE_CHECKING:
@@ -38,17 +38,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         'each of shape (count, n), without friction',
     )
     add_arm_options(parser, default=None, hand=None)
-    add_option(
-        parser,
-        '--gravity',
-        type=float,
-        nargs=3,
-        metavar=('X', 'Y', 'Z'),
-        help='in the space frame [m/s^2] (default: 0 0 -9.81)',
-    )
-    add_option(
-        parser, '--json', type=output_file, metavar='FILE', help='write all figures to this file'
-    )
+    add_gravity_option(parser, 'space')
+    add_json_option(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:

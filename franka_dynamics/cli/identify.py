@@ -11,8 +11,8 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ._arm_options import load_arm
-from ._options import add_option, output_file
+from ._arm_options import add_hand_option, load_arm
+from ._options import add_gravity_option, add_json_option, add_option, output_file
 from ._recording_options import (
     add_recording_options,
     joint_names,
@@ -80,21 +80,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar='SET',
         help="starting set (default: the arm file's own)",
     )
-    parser.add_argument(
-        '--hand',
-        default=NO_HAND,
-        metavar='HAND',
-        help='what was mounted: none, franka_hand, hand_ledezma2021, or as_listed '
-        'for that of the starting set (default: %(default)s)',
-    )
-    parser.add_argument(
-        '--gravity',
-        type=float,
-        nargs=3,
-        default=(0.0, 0.0, -9.81),
-        metavar=('X', 'Y', 'Z'),
-        help='in the base frame [m/s^2]',
-    )
+    add_hand_option(parser)
+    add_gravity_option(parser, 'base', default=(0.0, 0.0, -9.81))
     parser.add_argument(
         '--friction',
         choices=('maxwell_slip', 'viscous_coulomb', 'sigmoid'),
@@ -119,12 +106,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar='F',
         help='masses stay within this factor of the start (default: %(default)s)',
     )
-    parser.add_argument(
+    add_option(
+        parser,
+        '--prior',
         '--pull',
         type=float,
-        metavar='STRENGTH',
-        help='towards the starting set, s for known to 1/sqrt(s) (default: chosen '
-        'by cross-validation)',
+        metavar='PRECISION',
+        help='how precisely the starting set counts as known before: P for masses known to '
+        '1/sqrt(P), such as 100 for 10 %% (default: chosen by cross-validation)',
     )
     parser.add_argument(
         '--effort-unit',
@@ -172,9 +161,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_option(
         parser, '--report', type=output_file, metavar='FILE', help='write an HTML page with plots'
     )
-    add_option(
-        parser, '--json', type=output_file, metavar='FILE', help='write all figures to this file'
-    )
+    add_json_option(parser)
     parser.add_argument(
         '--require',
         type=float,
@@ -266,8 +253,8 @@ def identified_arm_text(
     notes = (
         f'E on what was left out {result.arm_score.test.whole:.4f} N m, without friction and '
         f'offset {said.rigid:.4f} N m; {"" if said.better else "NOT "}better than the best '
-        f'published set; fitted to all of the data; physically consistent; pulled towards '
-        f'{result.start.inertial_set} with strength {result.consistent.strength:g}'
+        f'published set; fitted to all of the data; physically consistent; prior about '
+        f'{result.start.inertial_set} of precision {result.consistent.strength:g}'
     )
     if result.options.scale_unknown:
         notes += '; N m per A of motor current: ' + ', '.join(
@@ -393,7 +380,7 @@ def _options(arguments: argparse.Namespace) -> IdentificationOptions:
         friction_width=arguments.friction_width,
         rotor_inertia=arguments.rotor_inertia or currents,
         mass_factor=arguments.mass_factor,
-        strength=arguments.pull,
+        strength=arguments.prior,
         effort_unit=arguments.effort_unit,
         effort_scale=None if arguments.effort_scale is None else tuple(arguments.effort_scale),
         anyway=arguments.anyway,

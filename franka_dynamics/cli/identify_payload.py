@@ -8,8 +8,8 @@ import argparse
 import json
 from typing import TYPE_CHECKING
 
-from ._arm_options import load_arm
-from ._options import add_option, output_file
+from ._arm_options import add_hand_option, load_arm
+from ._options import add_gravity_option, add_json_option, add_option, output_file, refuse
 from ._recording_options import (
     add_recording_options,
     progress_bar,
@@ -17,7 +17,6 @@ from ._recording_options import (
     signal_options,
 )
 from ..arm import ArmDescription
-from ..arm.arm_file import NO_HAND
 from ..control.settings import PAYLOAD_ORDER
 
 if TYPE_CHECKING:
@@ -58,20 +57,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar='SET',
         help="the arm's inertial set (default: the arm file's own)",
     )
-    parser.add_argument(
-        '--hand',
-        default=NO_HAND,
-        metavar='HAND',
-        help='what is mounted in both recordings (default: %(default)s)',
-    )
-    parser.add_argument(
-        '--gravity',
-        type=float,
-        nargs=3,
-        default=(0.0, 0.0, -9.81),
-        metavar=('X', 'Y', 'Z'),
-        help='in the base frame [m/s^2]',
-    )
+    add_hand_option(parser)
+    add_gravity_option(parser, 'base', default=(0.0, 0.0, -9.81))
     parser.add_argument(
         '--friction-width',
         type=float,
@@ -86,9 +73,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar='FILE',
         help='write a ROS parameter file for the feedforward node',
     )
-    add_option(
-        parser, '--json', type=output_file, metavar='FILE', help='write all figures to this file'
-    )
+    add_json_option(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -99,6 +84,15 @@ def run(arguments: argparse.Namespace) -> int:
     from ..files import write_text
     from ..identification.payload import identify_payload
 
+    if arguments.static:
+        refuse(
+            arguments,
+            '--static, which averages poses at rest: nothing is filtered and nothing rubs',
+            rate='--rate',
+            cutoff='--cutoff',
+            trim='--trim',
+            friction_width='--friction-width',
+        )
     console = Console()
     arm = load_arm(arguments)
     with progress_bar(console) as bar:
@@ -144,6 +138,8 @@ def _motions(
 def _print(console: Console, found: PayloadEstimate) -> None:
     from rich.table import Table
 
+    from ..report.rounding import rounded
+
     table = Table(
         title='payload in the flange frame, inertia about its centre of mass', title_justify='left'
     )
@@ -152,7 +148,7 @@ def _print(console: Console, found: PayloadEstimate) -> None:
     for name, value, spread, used, unit in zip(
         PAYLOAD_ORDER, found.values, found.deviations, found.payload, _UNITS
     ):
-        table.add_row(name, f'{value:.5f}', f'{spread:.5f}', f'{used:.5f}', unit)
+        table.add_row(name, *rounded(value, spread), rounded(used, spread)[0], unit)
     console.print(table)
     if not found.inertia_shown:
         console.print(

@@ -92,6 +92,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         parser = build_parser()
         _complete(parser)
         arguments = parser.parse_args(argv)
+        arguments.options_given = _given(parser, arguments, argv)
         status = int(arguments.run(arguments))
         sys.stdout.flush()
         return status
@@ -105,6 +106,22 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print('franka-dynamics: interrupted', file=sys.stderr)
         return 130
+
+
+def _given(
+    parser: argparse.ArgumentParser, arguments: argparse.Namespace, argv: Sequence[str] | None
+) -> frozenset[str]:
+    """Return the names of the options that were given, whatever their defaults are."""
+    (choices,) = (
+        action.choices
+        for action in parser._actions
+        if isinstance(action, argparse._SubParsersAction)
+    )
+    for subparser in choices.values():
+        if subparser.get_default('run') is arguments.run:
+            for action in subparser._actions:
+                action.default = argparse.SUPPRESS
+    return frozenset(vars(parser.parse_args(argv)))
 
 
 def _complete(parser: argparse.ArgumentParser) -> None:

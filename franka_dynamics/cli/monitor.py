@@ -10,6 +10,7 @@ import sys
 import time
 from typing import Any
 
+from ._options import add_printed_json_option, print_or_write, PRINTED
 from ..errors import MissingDependencyError, SettingsError
 
 SUMMARY = 'Show rates, latencies, states and torques of running feedforward nodes in a terminal.'
@@ -43,7 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help='pictures per second (default: %(default)s)',
     )
     parser.add_argument('--once', action='store_true', help='show one picture and end')
-    parser.add_argument('--json', action='store_true', help='with --once: print JSON instead')
+    add_printed_json_option(parser, 'with --once: what is shown')
     parser.add_argument(
         '--timeout',
         type=float,
@@ -89,10 +90,9 @@ def _once(feed: Any, namespaces: list[str], arguments: argparse.Namespace) -> in
     now = time.monotonic()
     nodes = feed.nodes
     if arguments.json:
-        print(
-            json.dumps({'nodes': [node.as_dict(now) for node in nodes]}, indent=2, allow_nan=False)
-        )
-    elif nodes:
+        data = {'nodes': [node.as_dict(now) for node in nodes]}
+        print_or_write(json.dumps(data, indent=2, allow_nan=False) + '\n', arguments.json)
+    if nodes and arguments.json != PRINTED:
         console = Console()
         console.print(monitor_view(nodes, now, console.width))
     faults = [

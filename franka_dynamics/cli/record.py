@@ -13,7 +13,7 @@ from types import FrameType
 from typing import TYPE_CHECKING
 
 from ._arm_options import add_arm_options, load_arm
-from ._options import output_folder
+from ._options import add_topic_options, output_folder
 from ._processes import this_command
 from ..arm import ArmDescription
 from ..errors import FrankaDynamicsError, MissingDependencyError, OutputError, SettingsError
@@ -44,18 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar='S',
         help="end by itself after so long by the joint states' stamps [s] (default: at Ctrl-C)",
     )
-    parser.add_argument(
-        '--topic',
-        default='joint_states',
-        metavar='TOPIC',
-        help='of the joint states; franka_ros2: franka/joint_states (default: %(default)s)',
-    )
-    parser.add_argument(
-        '--command',
-        default='effort_controller/commands',
-        metavar='TOPIC',
-        help='of the commanded torques (default: %(default)s)',
-    )
+    add_topic_options(parser)
     parser.add_argument(
         '--node',
         default='feedforward',

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ._arm_options import load_arm
-from ._options import add_option, output_file, output_folder
+from ._options import add_gravity_option, add_json_option, add_option, output_folder, refuse
 from ._recording_options import (
     add_recording_options,
     progress_bar,
@@ -56,14 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         f'{", ".join(available_hands())} or the path of a hand file (default: '
         'none and all shipped hands)',
     )
-    parser.add_argument(
-        '--gravity',
-        type=float,
-        nargs=3,
-        default=(0.0, 0.0, -9.81),
-        metavar=('X', 'Y', 'Z'),
-        help='in the base frame [m/s^2]',
-    )
+    add_gravity_option(parser, 'base', default=(0.0, 0.0, -9.81))
     add_option(
         parser,
         '--output',
@@ -73,8 +66,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help='where plots go (default: %(default)s)',
     )
     parser.add_argument('--no-plots', action='store_true', help='draw nothing')
-    add_option(
-        parser, '--json', type=output_file, metavar='FILE', help='write all figures to this file'
+    add_json_option(parser)
+    parser.add_argument(
+        '--effort-scale',
+        type=float,
+        nargs='+',
+        metavar='NM_PER_UNIT',
+        help='what one unit of effort is, joint by joint, where it is no N m, such as the '
+        'N m per A that identify finds',
     )
     parser.add_argument(
         '--contact',
@@ -101,10 +100,14 @@ def run(arguments: argparse.Namespace) -> int:
     from ..report.contact import contact_as_data, contact_lines
     from ..report.replay import replay_as_data
 
+    if arguments.no_plots:
+        refuse(arguments, '--no-plots: the folder holds plots alone', output='--output')
     console = Console()
     arms = list(_candidates(arguments))
     with progress_bar(console) as bar:
         recording = read_from_options(arguments, arms[0][0], bar)
+        if arguments.effort_scale is not None:
+            recording = recording.scaled(arguments.effort_scale)
         doubts = suspicions(recording, arms[0][0], gravity=arguments.gravity)
         # Friction belongs to the arm file, so all of its sets have the same.
         motion = prepare(

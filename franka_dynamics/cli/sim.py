@@ -14,7 +14,7 @@ import time
 from typing import TYPE_CHECKING
 
 from ._arm_options import add_arm_options, load_arm
-from ._options import output_folder
+from ._options import output_folder, refuse
 from ._processes import node_arguments, payload_arguments, ros_array, this_command
 from ..arm import ArmDescription
 from ..arm.payload import yaml_number
@@ -95,6 +95,8 @@ def run(arguments: argparse.Namespace) -> int:
     """Run until interrupted; exit 1 if a node ends before."""
     from rich.console import Console
 
+    if arguments.no_view:
+        refuse(arguments, '--no-view: no page is served', host='--host', port='--port')
     console = Console()
     arm = load_arm(arguments)
     # Torques are for the simulated arm alone; a real one may listen on the same network.

@@ -6,9 +6,11 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ._arm_options import add_hand_option, load_arm
+from ._options import refuse
 from ._recording_options import (
     add_recording_options,
     progress_bar,
@@ -20,6 +22,8 @@ from ..errors import MissingDependencyError
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+    from ..view.meshes import ArmMeshes
 
 SUMMARY = 'Show an arm with its torques in the browser, beside a running node or from a bag.'
 GROUP = 'while it runs'
@@ -41,6 +45,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="one of the arm file's inertial sets (default: the file's own)",
     )
     add_hand_option(parser)
+    parser.add_argument(
+        '--urdf',
+        type=Path,
+        metavar='FILE',
+        help='show the meshes of this URDF (xacro expanded), whose packages are installed '
+        "(default: a running arm's robot_description, an installed franka_description, "
+        'or else the shapes that the arm collides with)',
+    )
     parser.add_argument(
         '--node',
         default='feedforward',
@@ -68,9 +80,22 @@ def run(arguments: argparse.Namespace) -> int:
     from ..view.window import Window
 
     console = Console()
-    description = load_arm(arguments)
     if arguments.bag:
-        return _play(arguments, description, console)
+        refuse(arguments, 'a bag: no node runs', node='--node')
+    else:
+        refuse(
+            arguments,
+            'a running arm, which is shown as it comes: it is for a bag',
+            joint_names='--joint-names',
+            stamps='--stamps',
+            rate='--rate',
+            cutoff='--cutoff',
+            trim='--trim',
+        )
+    description = load_arm(arguments)
+    meshes = _meshes(arguments, description, console)
+    if arguments.bag:
+        return _play(arguments, description, meshes, console)
     try:
         from ..ros.live_view import watch
     except ImportError as error:
@@ -79,6 +104,8 @@ def run(arguments: argparse.Namespace) -> int:
             'pip install -r requirements/ros-jazzy.txt, or name a bag.'
         ) from error
     with Window(description, arguments.host, arguments.port) as window:
+        if meshes is not None:
+            window.show_meshes(meshes)
         _announce(console, window.address)
         _until_interrupted(
             lambda: watch(
@@ -87,12 +114,35 @@ def run(arguments: argparse.Namespace) -> int:
                 arguments.topic or 'joint_states',
                 arguments.node,
                 lambda: True,
+                look_for_meshes=arguments.urdf is None,
             )
         )
     return 0
 
 
-def _play(arguments: argparse.Namespace, description: ArmDescription, console: Console) -> int:
+def _meshes(
+    arguments: argparse.Namespace, description: ArmDescription, console: Console
+) -> ArmMeshes | None:
+    """Return the meshes of the URDF that was named, or of what is installed."""
+    from ..view.meshes import installed_meshes, MeshesError, urdf_meshes
+
+    if arguments.urdf is None:
+        try:
+            return installed_meshes(description)
+        except MeshesError as error:  # nobody asked for them by name
+            console.print(f'note: {error}', highlight=False, markup=False)
+            return None
+    from ..urdf.document import read_urdf
+
+    return urdf_meshes(read_urdf(arguments.urdf), description.joint_names)
+
+
+def _play(
+    arguments: argparse.Namespace,
+    description: ArmDescription,
+    meshes: ArmMeshes | None,
+    console: Console,
+) -> int:
     from ..dynamics import GRAVITY
     from ..recordings.preprocessing import prepare
     from ..view.window import play, Playback, Window
@@ -101,6 +151,8 @@ def _play(arguments: argparse.Namespace, description: ArmDescription, console: C
         recording = read_from_options(arguments, description, bar)
         playback = Playback(description, prepare(recording, signal_options(arguments)), GRAVITY)
     with Window(description, arguments.host, arguments.port) as window:
+        if meshes is not None:
+            window.show_meshes(meshes)
         _announce(console, window.address)
         _until_interrupted(lambda: play(window, playback, lambda: True))
     return 0

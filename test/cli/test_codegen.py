@@ -67,7 +67,18 @@ def test_given_rotors_and_a_wrench_when_counted_then_the_simplified_row_stands_b
 ):
     monkeypatch.setenv('COLUMNS', '160')
     assert (
-        main(['codegen', '--arm', 'scemi', '--set', 'simplified', '--rotors', '--terminal-wrench'])
+        main(
+            [
+                'codegen',
+                '--arm',
+                'scemi',
+                '--set',
+                'simplified',
+                '--rotors',
+                '--terminal-wrench',
+                'last_frame',
+            ]
+        )
         == 0
     )
     out = capsys.readouterr().out

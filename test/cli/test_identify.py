@@ -236,7 +236,8 @@ def test_given_bags_of_two_arms_when_identified_then_both_are_named(
 @pytest.mark.parametrize(
     ('options', 'sentence'),
     [
-        (['--pull', '-1'], 'The strength of the pull is -1.0; it must be positive'),
+        (['--prior', '-1'], 'The precision of the prior is -1.0; it must be positive'),
+        (['--pull', '-1'], 'The precision of the prior is -1.0; it must be positive'),
         (['--mass-factor', '1'], 'The mass factor is 1.0; it must be above 1'),
         (['--friction-width', '0'], 'The width of Coulomb friction is 0.0 rad/s'),
         (['--out', '.'], 'is a folder; give the name of a file to be written'),

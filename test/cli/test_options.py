@@ -3,13 +3,16 @@
 """Verbs stand in groups, options are spelled alike, outputs are checked before the work."""
 
 import argparse
+import functools
 from importlib import import_module
+import json
 import os
 import subprocess
 import sys
 
 import pytest
 
+from franka_dynamics.arm.arm_file import AS_LISTED
 from franka_dynamics.cli import _options
 from franka_dynamics.cli.main import build_parser, GROUPS, main, verbs
 from franka_dynamics.errors import OutputError
@@ -20,6 +23,7 @@ OUTPUTS = ('--output', '--report', '--plot', '--json')
 CHECKED = (_options.output_file, _options.output_folder, _options.picture_file)
 
 
+@functools.cache
 def parsers():
     (choices,) = (
         action.choices
@@ -170,6 +174,29 @@ def test_tables_fit_80_columns_and_lose_nothing(command, capsys, monkeypatch):
         'urdf --all . --format mjcf',
         'monitor --timeout 3',
         'monitor --json',
+        'monitor --json figures.json',
+        'view --rate 30',
+        'view --cutoff 3',
+        'view --trim 0.3',
+        'view --stamps header',
+        'view --joint-names a b c d e f g',
+        'view no_such_bag --node feedforward',
+        'identify-payload --static --without a --with b --rate 30',
+        'identify-payload --static --without a --with b --cutoff 3',
+        'identify-payload --static --without a --with b --trim 0.3',
+        'identify-payload --static --without a --with b --friction-width 0.02',
+        'replay no_such_bag --no-plots --output replay_output',
+        'excite --rehearse-hand franka_hand',
+        'codegen --table1 --arm fer',
+        'codegen --table1 --output folder',
+        'codegen --table1 --parameters baked',
+        'codegen --friction',
+        'codegen --parameters run_time --gravity 0 0 -9.81',
+        'codegen --package core --output folder --gravity 0 0 -9.81',
+        'codegen --package core --output folder --classical',
+        'codegen --package core',
+        'sim --no-view --port 8080',
+        'sim --no-view --host 127.0.0.1',
     ],
 )
 def test_options_without_meaning_together_are_refused(command, capsys, tmp_path, monkeypatch):
@@ -178,3 +205,29 @@ def test_options_without_meaning_together_are_refused(command, capsys, tmp_path,
     captured = capsys.readouterr()
     assert (captured.out, captured.err.count('\n')) == ('', 1)
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize('verb', sorted(verbs()))
+def test_a_hand_means_the_same_in_every_verb(verb):
+    for action in parsers()[verb]._actions:
+        if '--hand' in action.option_strings and verb != 'replay':  # it tries several
+            assert action.default in (AS_LISTED, None)
+            assert 'the path of a hand file' in action.help
+            assert '(default: as_listed)' in action.help
+
+
+@pytest.mark.parametrize('verb', sorted(verbs()))
+def test_what_takes_an_arm_takes_its_hand_and_payload(verb):
+    spellings = {name for action in parsers()[verb]._actions for name in action.option_strings}
+    # import-recording reads joint names alone; five-bar and others have no arm.
+    if '--arm' in spellings and verb != 'import-recording':
+        assert {'--hand', '--payload'} <= spellings
+
+
+def test_json_goes_to_a_file_or_is_printed_alone(tmp_path, capsys):
+    file = tmp_path / 'arm.json'
+    assert main(['describe', '--arm', 'rpr', '--json']) == 0
+    printed = capsys.readouterr().out
+    assert main(['describe', '--arm', 'rpr', '--json', str(file)]) == 0
+    assert json.loads(printed) == json.loads(file.read_text())
+    assert 'Denavit' in (shown := capsys.readouterr().out) and str(file) in shown

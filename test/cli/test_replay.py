@@ -202,7 +202,7 @@ def test_given_effort_of_zero_when_replayed_then_it_is_input_at_fault(simulate, 
 
 def test_contact_lists_each_alarm_with_joint_time_and_share(simulate, tmp_path, capsys):
     # Given a recording in which joint 3 feels 6 N m more from 6 s on for 0.3 s.
-    recording = simulate(FER, rate=200.0)
+    recording = simulate(FER, rate=200.0, friction=FER.friction)
     effort = recording.effort.copy()
     effort[(recording.time > 6.0) & (recording.time < 6.3), 2] += 6.0
     write_recording(replace(recording, effort=effort), tmp_path / 'pushed')
@@ -240,3 +240,23 @@ def test_contact_says_so_where_there_is_none(bag, capsys):
         == 0
     )
     assert 'Contact: no alarms in' in capsys.readouterr().out
+
+
+def test_efforts_in_amperes_are_scaled(simulate, tmp_path, capsys):
+    constants = np.array([11.0, -9.0, 8.0, 6.0, 2.5, 2.0, 1.5])
+    torques = simulate(FER, friction=FER.friction, noise=0.1)
+    write_recording(torques, tmp_path / 'torques')
+    write_recording(replace(torques, effort=torques.effort / constants), tmp_path / 'currents')
+    figures = []
+    for name, scale in (('torques', []), ('currents', ['--effort-scale', *map(str, constants)])):
+        path = tmp_path / f'{name}.json'
+        bag = str(tmp_path / name)
+        assert (
+            main(['replay', bag, '--no-plots', '--set', 'gaz2019', '--json', str(path), *scale])
+            == 0
+        )
+        figures.append(json.loads(path.read_text())['fits'])
+    for one, other in zip(*figures):
+        assert one['whole']['E'] == pytest.approx(other['whole']['E'], rel=1e-9)
+    assert main(['replay', bag, '--no-plots', '--effort-scale', '1', '2']) == INPUT_AT_FAULT
+    assert 'give one number that is not zero for each of the 7 joints' in capsys.readouterr().err
