@@ -12,6 +12,7 @@ write them is searched for.
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -88,11 +89,12 @@ def reference_torques(q: np.ndarray, dq: np.ndarray, ddq: np.ndarray) -> np.ndar
     return out
 
 
-def main() -> None:
+def main(argv: Sequence[str] | None = None) -> None:
     """Find, compare, print and write."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument('--output', type=Path, help='folder for the C header')
-    arguments = parser.parse_args()
+    arguments = parser.parse_args(argv)
+    print('two FR3 on a waist that turns, 15 joints; 200 random states', flush=True)
     tree = dual_arm()
     states = np.random.default_rng(0).uniform(-2.0, 2.0, (3, 200, tree.n))
     expected = reference_torques(*states)

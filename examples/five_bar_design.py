@@ -12,6 +12,7 @@ seconds and writes `five_bar_design.png`.
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,6 +21,8 @@ from scipy.optimize import minimize, OptimizeResult
 from franka_dynamics.dynamics.closed_chain import ClosedChain
 from franka_dynamics.dynamics.closed_chain_derivatives import motor_derivatives
 from franka_dynamics.dynamics.mechanisms import five_bar_meshes, quintic, spherical_five_bar
+from franka_dynamics.errors import OutputError
+from franka_dynamics.files import writable_file
 from franka_dynamics.mesh.mesh import (
     in_parameter_order,
     mesh_inertia,
@@ -219,11 +222,20 @@ def draw(objective: Objective, u: np.ndarray, path: str) -> None:
     figure.savefig(path, dpi=110)
 
 
-def main() -> None:
+def main(argv: Sequence[str] | None = None) -> None:
     """Optimise, check the gradient, print and draw."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument('--picture', default='five_bar_design.png')
-    arguments = parser.parse_args()
+    parser.add_argument('--picture', default='five_bar_design.png', metavar='FILE')
+    parser.add_argument(
+        '--iterations', type=int, default=200, help='at most (default: %(default)s)'
+    )
+    arguments = parser.parse_args(argv)
+    if arguments.iterations < 1:
+        parser.error(f'--iterations is {arguments.iterations}; it must be at least 1.')
+    try:
+        writable_file(arguments.picture)
+    except OutputError as error:
+        parser.error(f'{error}')
     objective = Objective()
     start = np.zeros(objective.size)
     print(
@@ -231,7 +243,7 @@ def main() -> None:
         f'and {len(AXES)} axes'
     )
     print(f'gradient against central differences: {gradient_error(objective, start):.1e} relative')
-    result = optimise(objective)
+    result = optimise(objective, arguments.iterations)
     before, after = (
         np.sqrt((torques(objective, u)[1] ** 2).sum(axis=1).mean()) for u in (start, result.x)
     )

@@ -4,20 +4,25 @@
 Joint impedance control that takes the arm's dynamics from the feedforward node's topics.
 
 tau = K (q_d - q) + D (dq_d - dq) + M(q) ddq_d + C(q, dq) dq, for an arm that carries itself, as
-one behind FCI does. Elsewhere, subscribe to feedforward/gravity likewise.
-See docs/howto/examples.md.
+one behind FCI does. Elsewhere, subscribe to feedforward/gravity likewise. The gains are a FER's.
+See docs/howto/examples.md. Ctrl-C fades the torque out and ends it.
 """
 
+import argparse
+import sys
 import time
 
 import numpy as np
 import rclpy
+from rclpy.exceptions import InvalidParameterTypeException
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
+from rclpy.utilities import remove_ros_args
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
+from franka_dynamics.errors import JointStateError
 from franka_dynamics.ros.node_process import StopRequest
 from franka_dynamics.ros.stamp_matcher import StampMatcher
 
@@ -25,6 +30,7 @@ STIFFNESS = np.array([200.0, 200.0, 200.0, 200.0, 60.0, 60.0, 30.0])  # N m/rad
 DAMPING = np.array([20.0, 20.0, 20.0, 20.0, 3.0, 3.0, 1.0])  # N m s/rad
 AMPLITUDE = np.array([0.3, 0.2, 0.3, 0.2, 0.4, 0.3, 0.5])  # rad
 FREQUENCY, HOLD_S = 2.0 * np.pi * 0.4, 0.5  # rad/s; standing still before the motion [s]
+PATIENCE_S, REPORT_S = 2.0, 2.5  # until it says what it waits for; between two reports
 
 
 class JointImpedance(Node):
@@ -38,6 +44,7 @@ class JointImpedance(Node):
         topics = {'state': 'joint_states'}
         if self.declare_parameter('terms', True).value:
             topics |= {name: f'feedforward/{name}' for name in ('mass_matrix', 'coriolis')}
+        self.report = Report('joint positions', 'mrad', topics.values())
         self._command = self.create_publisher(Float64MultiArray, 'effort_controller/commands', 1)
         self._desired = self.create_publisher(JointState, '~/desired', 1)
         self._start, self._torque = None, np.zeros(len(self._joints))
@@ -47,7 +54,7 @@ class JointImpedance(Node):
 
     def _answer(self, stamp, messages):
         state = messages['state']
-        order = [state.name.index(joint) for joint in self._joints]
+        order = joint_order(state.name, self._joints)
         q, dq = np.array(state.position)[order], np.array(state.velocity)[order]
         self._start = self._start or (stamp + HOLD_S, q)
         offset, dq_d, ddq_d = (AMPLITUDE * wave for wave in smooth_wave(stamp - self._start[0]))
@@ -57,6 +64,7 @@ class JointImpedance(Node):
             mass_matrix = np.reshape(messages['mass_matrix'].effort, (len(q), len(q)))
             self._torque += mass_matrix @ ddq_d + messages['coriolis'].effort
         self._command.publish(Float64MultiArray(data=self._torque.tolist()))
+        self.report.add(stamp - self._start[0], q_d - q, self._torque)
         self._desired.publish(
             JointState(
                 header=state.header,
@@ -79,18 +87,99 @@ def smooth_wave(since):
     return s**3, FREQUENCY * 3.0 * s**2 * c, FREQUENCY**2 * (6.0 * s * c**2 - 3.0 * s**3)
 
 
-def run(make_node):
-    """Control until interrupted or terminated."""
+def joint_order(names, joints):
+    """Return where the joints are among the names."""
+    if missing := [joint for joint in joints if joint not in names]:
+        raise JointStateError(
+            f"joint_states has no {missing[0]}, but {', '.join(names[:7])}: name the arm's "
+            'joints in their order with --ros-args -p joints:="[..., ...]".'
+        )
+    return [names.index(joint) for joint in joints]
+
+
+class Report:
+    """Prints how well a controller tracks: during the motion, and all of it at the end."""
+
+    def __init__(self, what, unit, topics):
+        self.what, self.unit, self.topics = what, unit, ', '.join(topics)
+        self.count, self._since = 0, None  # of states answered during the motion
+        self._squares, self._part, self._largest, self._torque = 0.0, [], 0.0, 0.0
+
+    def waiting(self):
+        """Say what is waited for, unless it has come."""
+        if self._since is None:
+            print(
+                f'waiting for {self.topics} with one stamp: do the arm and the feedforward node '
+                'run?',
+                flush=True,
+            )
+
+    def add(self, since, error, torque):
+        """Take the error [rad or m] and the torque [N m] of a state, by time in the motion [s]."""
+        if self._since is None:
+            print(f'heard {self.topics}; standing still for {HOLD_S:g} s, then moving', flush=True)
+            self._since = 0.0
+        if since <= 0.0:
+            return
+        square = float(error @ error)
+        self._squares, self.count = self._squares + square, self.count + 1
+        self._largest = max(self._largest, square)
+        self._torque = max(self._torque, float(np.abs(torque).max()))
+        self._part.append(square)
+        if since - self._since >= REPORT_S:
+            self._since = since
+            rms = 1e3 * np.sqrt(np.mean(self._part))
+            print(f'{since:6.1f} s: {self.what} are {rms:.3g} {self.unit} off (rms)', flush=True)
+            self._part.clear()
+
+    def close(self):
+        """Print the whole motion; return the exit code: 1 where there was none."""
+        if not self.count:
+            print(f'no motion: not all of {self.topics} came with one stamp.', file=sys.stderr)
+            return 1
+        rms, largest = 1e3 * np.sqrt([self._squares / self.count, self._largest])
+        print(
+            f'{self.count} states answered: {self.what} were {rms:.3g} {self.unit} off (rms), '
+            f'{largest:.3g} {self.unit} at most; torques up to {self._torque:.1f} N m; now zero',
+            flush=True,
+        )
+        return 0
+
+
+def run(make_node, description):
+    """Control until interrupted or terminated; return the exit code."""
+    parser = argparse.ArgumentParser(
+        description=description,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        epilog='parameters, after --ros-args: -p terms:=false (the same gains by kinematics '
+        'alone),\n-p joints:="[..., ...]" (default: fer_joint1 to fer_joint7)',
+    )
+    parser.parse_args(remove_ros_args(sys.argv)[1:])
     stop = StopRequest()
     rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
-    node = make_node()
+    try:
+        node = make_node()
+    except InvalidParameterTypeException as error:
+        print(f'{error}', file=sys.stderr)
+        return 2
     executor = SingleThreadedExecutor()
     executor.add_node(node)
-    while not stop.requested:
-        executor.spin_once(timeout_sec=0.1)
+    began, failure = time.monotonic(), None
+    while not stop.requested and failure is None:
+        try:
+            executor.spin_once(timeout_sec=0.1)
+        except JointStateError as error:
+            failure = error
+        if began is not None and time.monotonic() - began > PATIENCE_S:
+            began = None
+            node.report.waiting()
     node.let_go()
     rclpy.try_shutdown()
+    if failure is not None:
+        print(failure, file=sys.stderr)
+        return 2
+    return node.report.close()
 
 
 if __name__ == '__main__':
-    run(JointImpedance)
+    sys.exit(run(JointImpedance, __doc__))

@@ -12,6 +12,7 @@ which adds gravity itself, send tau - g.
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,6 +24,8 @@ from franka_dynamics.arm import load
 from franka_dynamics.dynamics.body_tree import BodyTree
 from franka_dynamics.dynamics.derivatives import linearize
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
+from franka_dynamics.errors import OutputError
+from franka_dynamics.files import writable_file
 
 DURATION = 2.0  # s
 # Bryson's rule: what counts as a large error, and as a large torque.
@@ -101,11 +104,16 @@ def draw(result: Trial, path: str) -> None:
     figure.savefig(path, dpi=110)
 
 
-def main() -> None:
+def main(argv: Sequence[str] | None = None) -> None:
     """Try the regulator, print and draw."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument('--picture', default='lqr_at_ready_pose.png')
-    arguments = parser.parse_args()
+    arguments = parser.parse_args(argv)
+    try:
+        writable_file(arguments.picture)
+    except OutputError as error:
+        parser.error(f'{error}')
+    print(f'a linear-quadratic regulator of the FER at its ready pose, {DURATION:g} s simulated')
     for offset in (OFFSET, OFFSET / 10.0):
         result = trial(offset)
         difference = np.abs(result.simulated - result.predicted).max()

@@ -14,6 +14,7 @@ torque rate. Run `python examples/mppi_reach.py`; it prints how long planning ta
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from dataclasses import dataclass
 import time
 
@@ -23,6 +24,8 @@ from franka_dynamics.arm import load
 from franka_dynamics.batch.batch_model import BatchModel
 from franka_dynamics.control.limits import TorqueLimiter
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
+from franka_dynamics.errors import OutputError
+from franka_dynamics.files import writable_file
 from franka_dynamics.simulation.mujoco_model import build_mujoco, import_mujoco
 
 ARM = load('fer')
@@ -150,13 +153,23 @@ def plot(found: Run, file: str) -> None:
     figure.savefig(file, dpi=120)
 
 
-def main() -> None:
+def main(argv: Sequence[str] | None = None) -> None:
     """Run, print, draw."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument('--duration', type=float, default=3.0, help='of the run [s]')
     parser.add_argument('--seed', type=int, default=0)
     parser.add_argument('--plot', default='mppi_reach.png', metavar='FILE')
-    arguments = parser.parse_args()
+    arguments = parser.parse_args(argv)
+    if not EVERY * STEP <= arguments.duration <= 60.0:
+        parser.error(f'--duration is {arguments.duration:g} s; it must be within 0.02 and 60 s.')
+    try:
+        writable_file(arguments.plot)
+    except OutputError as error:
+        parser.error(f'{error}')
+    print(
+        f'the FER reaches for x = {GOAL[0]:g}, y = {GOAL[1]:g}, z = {GOAL[2]:g} m in MuJoCo, for '
+        f'{arguments.duration:g} s'
+    )
     found = run(arguments.duration, arguments.seed)
     p50, p99 = np.percentile(1e3 * found.planning, (50, 99))
     first, last = 1e3 * found.distances[[0, -1]]
@@ -166,7 +179,9 @@ def main() -> None:
         f'there are {1e3 * EVERY * STEP:.0f} ms'
     )
     plot(found, arguments.plot)
-    print(arguments.plot)
+    share = np.abs(found.torques / ARM.limit('effort')).max()
+    print(f'torques of at most {share:.0%} of their limits')
+    print(f'written: {arguments.plot}')
 
 
 if __name__ == '__main__':

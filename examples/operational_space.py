@@ -6,13 +6,15 @@ Operational-space control with M, J and the flange's pose from the feedforward n
 F = K e + D (v_d - v) + Lambda (a_d - dJ/dt dq), Lambda = (J M^-1 J^T)^-1, and tau = J^T F + C dq,
 with the elbow held in the dynamically consistent null space (Khatib 1987, "A Unified Approach for
 Motion and Force Control of Robot Manipulators"). For an arm that carries itself, and the node's
-parameters `frame` and `reference_frame` at their defaults. See docs/howto/examples.md.
+parameters `frame` and `reference_frame` at their defaults. See docs/howto/examples.md. Ctrl-C
+fades the torque out and ends it.
 """
 
+import sys
 import time
 
 from geometry_msgs.msg import PoseStamped
-from joint_impedance import HOLD_S, run, smooth_wave
+from joint_impedance import HOLD_S, joint_order, Report, run, smooth_wave
 import numpy as np
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
@@ -51,6 +53,7 @@ class OperationalSpace(Node):
         terms = self.declare_parameter('terms', True).value
         for name in ('jacobian', *(('mass_matrix', 'coriolis') if terms else ())):
             topics[name] = (JointState, f'feedforward/{name}')
+        self.report = Report('flange positions', 'mm', [topic for _, topic in topics.values()])
         self._command = self.create_publisher(Float64MultiArray, 'effort_controller/commands', 1)
         self._desired = self.create_publisher(PoseStamped, '~/desired', 1)
         self._start = self._last = None
@@ -59,7 +62,7 @@ class OperationalSpace(Node):
 
     def _answer(self, stamp, messages):
         state = messages['state']
-        order = [state.name.index(joint) for joint in self._joints]
+        order = joint_order(state.name, self._joints)
         q, dq = np.array(state.position)[order], np.array(state.velocity)[order]
         jacobian = np.reshape(messages['jacobian'].effort, (6, len(q)))
         x, rotation = pose_arrays(messages['pose'].pose)
@@ -82,6 +85,7 @@ class OperationalSpace(Node):
             elbow -= jacobian.T @ np.linalg.lstsq(jacobian.T, elbow, rcond=None)[0]
         self._torque = jacobian.T @ force + elbow
         self._command.publish(Float64MultiArray(data=self._torque.tolist()))
+        self.report.add(stamp - begin, x_d - x, self._torque)
         self._publish_desired(messages['pose'], x_d)
 
     def _jacobian_rate(self, stamp, jacobian):
@@ -104,4 +108,4 @@ class OperationalSpace(Node):
 
 
 if __name__ == '__main__':
-    run(OperationalSpace)
+    sys.exit(run(OperationalSpace, __doc__))

@@ -10,11 +10,13 @@ The section holds for every direction, for theta1 turns all of it about the vert
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 
 import numpy as np
 
 from franka_dynamics.arm import load
-from franka_dynamics.errors import UnreachableError
+from franka_dynamics.errors import OutputError, UnreachableError
+from franka_dynamics.files import writable_file
 from franka_dynamics.rpr.kinematics import RprKinematics
 
 
@@ -33,12 +35,19 @@ def postures(radius: np.ndarray, height: np.ndarray) -> np.ndarray:
     return counts
 
 
-def main() -> None:
+def main(argv: Sequence[str] | None = None) -> None:
     """Count and draw."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument('--output', default='rpr_workspace.png', help='the picture')
     parser.add_argument('--points', type=int, default=160, help='of the section, each way')
-    arguments = parser.parse_args()
+    arguments = parser.parse_args(argv)
+    if arguments.points < 2:
+        parser.error(f'--points is {arguments.points}; a section needs at least 2 each way.')
+    try:
+        writable_file(arguments.output)
+    except OutputError as error:
+        parser.error(f'{error}')
+    print('counting the postures of the RPR arm over a section through its vertical axis ...')
     from matplotlib.colors import ListedColormap
     from matplotlib.figure import Figure
 
@@ -79,9 +88,11 @@ def main() -> None:
     axes.legend(loc='lower right')
     figure.savefig(arguments.output, dpi=110)
     print(
-        f'{int((counts > 0).sum())} of {counts.size} points reached, at most {counts.max()} '
-        f'postures; written: {arguments.output}'
+        f'{int((counts > 0).sum())} of {counts.size} points reached, out to '
+        f'{radius[counts.any(axis=0)].max():.2f} m from the axis and up to '
+        f'{height[counts.any(axis=1)].max():.2f} m, in at most {counts.max()} postures'
     )
+    print(f'written: {arguments.output}')
 
 
 if __name__ == '__main__':

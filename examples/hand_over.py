@@ -1,0 +1,208 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+Hand over an object: the arm lets go when somebody pulls at it, and not when it is bumped.
+
+An arm in MuJoCo with elastic joints, friction and noisy sensors holds an object that the
+controller knows. The contact monitor says that somebody touches it; the external wrench says how
+hard. A pull of more than 5 N for 0.1 s opens the gripper, and the payload is taken off the model.
+Run `python examples/hand_over.py`; it prints when what happened and writes `hand_over.png`.
+On a real arm `Releaser` is fed by the feedforward node's `/diagnostics` and `~/external_wrench`,
+and opens the gripper by franka_gripper's `move` action. See docs/howto/examples.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from franka_dynamics.arm import LinkInertia, load
+from franka_dynamics.control.contact import ContactMonitor
+from franka_dynamics.control.external_wrench import WrenchEstimator
+from franka_dynamics.control.feedforward import FeedforwardController
+from franka_dynamics.control.settings import Settings
+from franka_dynamics.simulation.arm_simulation import ArmSimulation, Push, SimulationSettings
+from franka_dynamics.simulation.joint_elasticity import franka_elasticity
+
+ARM = load('fer')
+STEP_S = 1e-3
+PULL_N, PULL_S = 5.0, 0.1  # what counts as a pull
+OPENING_S = 0.05  # from the order to the gripper's fingers having let go
+OBJECT = (0.8, 0.0, 0.0, 0.12, 0.002, 0.0, 0.0, 0.002, 0.0, 0.001)  # as setLoad takes it
+KP, KD = (400.0,) * 4 + (100.0,) * 3, (25.0,) * 4 + (5.0,) * 3
+# A bump of 15 N for 30 ms, then a pull that grows to 12 N within 0.2 s, up and away [N].
+BUMP = Push((0.0, 15.0, 0.0), 1.5, 0.03)
+PULL_AT, PULL_RISE_S, PULL = 3.0, 0.2, np.array([10.0, 0.0, 6.6])
+
+
+class Releaser:
+    """
+    Says when to let go: a contact, and more than PULL_N beyond the load for PULL_S.
+
+    Parameters
+    ----------
+    monitor : ContactMonitor
+        Of the arm that holds the object.
+    estimator : WrenchEstimator
+        At the object.
+
+    """
+
+    def __init__(self, monitor: ContactMonitor, estimator: WrenchEstimator) -> None:
+        self._monitor, self._estimator = monitor, estimator
+        self._load = np.zeros(ARM.n)
+        self._since: float | None = None
+        self.pull = np.zeros(3)  # by which the arm is pulled at [N]
+
+    def update(self, stamp: float) -> bool:
+        """Return whether to let go, once the monitor has taken the state of a stamp [s]."""
+        monitor = self._monitor
+        if not monitor.in_contact:
+            self._load = monitor.load
+        change = monitor.load + monitor.fast - self._load
+        # libfranka's sign is that of the arm's force; the person's is the opposite.
+        self.pull = -self._estimator.estimate(monitor.position, change).wrench[:3]
+        if not monitor.in_contact or np.linalg.norm(self.pull) < PULL_N:
+            self._since = None
+        elif self._since is None:
+            self._since = stamp
+        return self._since is not None and stamp - self._since >= PULL_S
+
+
+@dataclass
+class Run:
+    """Times [s], forces (N, 3) [N] and the flange's places (N, 3) [m]; events by name [s]."""
+
+    time: list[float] = field(default_factory=list)
+    pulled: list[np.ndarray] = field(default_factory=list)
+    told: list[np.ndarray] = field(default_factory=list)
+    flange: list[np.ndarray] = field(default_factory=list)
+    events: dict[str, float] = field(default_factory=dict)
+    contacts: int = 0
+
+
+def pulled_at(time: float, released: bool) -> Push:
+    """Return what the person does."""
+    if released or time < PULL_AT:
+        return BUMP
+    force = PULL * min((time - PULL_AT) / PULL_RISE_S, 1.0)
+    return Push((force[0], force[1], force[2]), PULL_AT, 1e9)
+
+
+def run(duration: float = 5.0, seed: int = 0) -> Run:
+    """Hold, be bumped, be pulled at, let go."""
+    settings = Settings(target='mujoco', kp=KP, kd=KD, payload=OBJECT)
+    simulation = ArmSimulation(
+        ARM,
+        SimulationSettings(
+            payload=settings.payload_inertia(),
+            friction=True,
+            elasticity=franka_elasticity(ARM),
+            position_noise=2e-6,
+            velocity_noise=3e-3,
+            effort_noise=0.05,
+            brake_release_after=0.1,
+            seed=seed,
+        ),
+    )
+    controller = FeedforwardController(ARM, settings)
+    controller.enable()
+
+    def watch() -> tuple[ContactMonitor, Releaser]:
+        model = controller.terms.true
+        monitor = ContactMonitor(model, friction=ARM.friction)
+        return monitor, Releaser(monitor, WrenchEstimator(model, offset=settings.payload[1:4]))
+
+    monitor, releaser = watch()
+    found, command, order = Run(), None, float('inf')
+    for step in range(round(duration / STEP_S)):
+        reading = simulation.read()
+        time, state = reading.time, (reading.time, reading.position, reading.velocity)
+        cycle = controller.cycle(*state, time, effort=reading.effort)
+        command = command if cycle.command is None else cycle.command
+        if monitor.update(*state, reading.effort) and monitor.in_contact:
+            found.contacts += 1
+            name = 'bump flagged' if time < PULL_AT else 'pull flagged'
+            found.events.setdefault(name, time)
+        if order > time and releaser.update(time):
+            found.events['gripper told to open'] = order = time
+        if time >= order + OPENING_S and 'object released' not in found.events:
+            found.events['object released'] = time
+            simulation.carry(LinkInertia.zero())
+            controller.apply(replace(settings, payload=(0.0,) * 10))
+            monitor, releaser = watch()
+        released = 'object released' in found.events
+        simulation.push = pulled_at(time, released)
+        if step % 4 == 0:
+            found.time.append(time)
+            active = simulation.push.active(time)
+            found.pulled.append(np.array(simulation.push.force) * active)
+            found.told.append(np.zeros(3) if released else releaser.pull)
+            found.flange.append(controller.terms.true.frames(simulation.position)[-1][:3, 3])
+        simulation.step(command, fresh=cycle.command is not None)
+    return found
+
+
+def report(found: Run) -> str:
+    """Return what happened, in lines."""
+    flange = 1e3 * (np.array(found.flange) - found.flange[np.searchsorted(found.time, 1.4)])
+    away = np.linalg.norm(flange, axis=1)
+    time = np.array(found.time)
+    opened = found.events.get('object released', np.inf)
+    lines = [f'{"pull begins":<22} {PULL_AT:7.3f} s']
+    lines += [f'{name:<22} {at:7.3f} s' for name, at in found.events.items()]
+    lines += [
+        f'the flange gives way by {away[(time > PULL_AT) & (time <= opened)].max():.1f} mm while '
+        'pulled at',
+    ]
+    if np.isfinite(opened):
+        lines.append(
+            f'and moves by {away[time > opened].max():.1f} mm after it has let go of '
+            f'{OBJECT[0]} kg; {away[-1]:.1f} mm from where it was at the end'
+        )
+    return '\n'.join(lines)
+
+
+def draw(found: Run, path: str) -> None:
+    """Draw the pull as it is and as it is told, and the flange."""
+    import matplotlib
+
+    matplotlib.use('Agg')
+    from matplotlib import pyplot
+
+    figure, (force, place) = pyplot.subplots(
+        2, 1, figsize=(8, 5.5), sharex=True, layout='constrained'
+    )
+    force.plot(found.time, np.linalg.norm(found.pulled, axis=1), label='pull', color='black')
+    force.plot(found.time, np.linalg.norm(found.told, axis=1), label='told', color='tab:red')
+    force.axhline(PULL_N, color='0.6', lw=0.8)
+    force.set_ylabel('force [N]')
+    flange = 1e3 * (np.array(found.flange) - found.flange[np.searchsorted(found.time, 1.4)])
+    place.plot(found.time, flange, label=['x', 'y', 'z'])
+    place.set(ylabel='flange [mm]', xlabel='time [s]', xlim=(1.0, found.time[-1]))
+    for axis in (force, place):
+        for name, at in found.events.items():
+            axis.axvline(at, color='tab:blue', lw=0.8, ls=':' if 'flagged' in name else '-')
+        axis.legend(loc='upper right')
+        axis.grid(alpha=0.3)
+    force.set_title('Simulation: flagged (dotted), told to open and released (lines)')
+    figure.savefig(path, dpi=110)
+
+
+def main() -> None:
+    """Run, print, draw."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument('--plot', default='hand_over.png', metavar='FILE')
+    parser.add_argument('--seed', type=int, default=0, help='of the noise')
+    arguments = parser.parse_args()
+    found = run(seed=arguments.seed)
+    print(report(found))
+    draw(found, arguments.plot)
+
+
+if __name__ == '__main__':
+    main()

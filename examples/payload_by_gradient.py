@@ -1,0 +1,69 @@
+#!/usr/bin/env python3
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+A payload's mass and centre of mass from torques at rest, by gradients in JAX.
+
+The torques are Pinocchio's, of an arm that carries a load the fit is not told, with noise. The
+payload adds the derivative of its potential energy; JAX takes that derivative through the
+flange's pose, and the residual's by the four unknowns.
+"""
+
+import argparse
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+import franka_dynamics as fd
+from franka_dynamics.batch.jax_model import JaxModel
+
+LOAD = (0.73, 0.01, -0.02, 0.06)  # [kg, m, m, m] in the flange frame
+NOISE = 0.05  # [N m]
+
+
+def fit(count: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return (mass, x, y, z) and its standard deviations from `count` poses at rest."""
+    jax.config.update('jax_enable_x64', True)
+    arm = fd.load('fer')
+    q = fd.sample_states(arm, count, seed=seed).q
+    body = fd.LinkInertia.from_center_of_mass(LOAD[0], LOAD[1:], 1e-3 * np.eye(3))
+    loaded = fd.Model(arm.with_payload(body))
+    noise = NOISE * np.random.default_rng(seed).standard_normal(q.shape)
+    measured = loaded.gravity(q) + noise
+
+    model = JaxModel(arm)
+    own = model.gravity(q)
+
+    def energy(q, load):  # of the payload, m g (height of the flange + the lever's part of it)
+        pose = model.flange_pose(q)
+        moment = load[0] * pose[..., 2, 3] + pose[..., 2, :3] @ load[1:]
+        return 9.81 * moment.sum()
+
+    @jax.jit
+    def residual(load):  # load: mass and first moment, in which torques are linear
+        return (own + jax.grad(energy)(q, load) - measured).ravel()
+
+    load = jnp.zeros(4)
+    slope = jax.jacfwd(residual)(load)
+    load = load - jnp.linalg.lstsq(slope, residual(load))[0]
+    spread = NOISE * jnp.sqrt(jnp.diag(jnp.linalg.inv(slope.T @ slope)))
+    mass = load[0]
+    return np.array([mass, *load[1:] / mass]), np.array([spread[0], *spread[1:] / mass])
+
+
+def main() -> int:
+    """Print what was found beside what is there; 1 if it is off by more than five deviations."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[1])
+    parser.add_argument('--poses', type=int, default=100, help='at rest (default: 100)')
+    parser.add_argument('--seed', type=int, default=0, help='of poses and noise (default: 0)')
+    arguments = parser.parse_args()
+    found, spread = fit(arguments.poses, arguments.seed)
+    names = ('mass [kg]', 'x [m]', 'y [m]', 'z [m]')
+    for name, value, deviation, true in zip(names, found, spread, LOAD):
+        print(f'{name}: {value:.4f} +- {deviation:.4f}, in truth {true:g}')
+    return int((np.abs(found - LOAD) > 5.0 * spread).any())
+
+
+if __name__ == '__main__':
+    raise SystemExit(main())

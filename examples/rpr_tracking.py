@@ -1,0 +1,158 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+Let the RPR arm draw an ellipse in MuJoCo, by its closed-form kinematics and dynamics.
+
+Positions come from `RprKinematics.inverse_within` (of the postures within the limits the one
+nearest to the last), velocities and accelerations from the analytical Jacobian, torques from
+`RprDynamics`: computed torque, tau = B (ddq_d + Kd de + Kp e) + C dq + g. The arm is MuJoCo's,
+from the MJCF that `urdf.mjcf_writer` writes, so that nothing of the closed form is in it; it has
+no friction. Run `python examples/rpr_tracking.py`.
+"""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from franka_dynamics.arm import load
+from franka_dynamics.rpr.dynamics import RprDynamics
+from franka_dynamics.rpr.kinematics import RprKinematics
+from franka_dynamics.simulation.mujoco_model import import_mujoco
+from franka_dynamics.urdf.mjcf_writer import write_mjcf
+
+CENTRE = np.array([0.25, -0.40, 0.35])  # m
+WIDTHS = np.array([0.15, 0.08, 0.12])  # m, of the ellipse, x and y together
+TURNS, DURATION = 2, 4.0  # s
+GAIN, DAMPING = 400.0, 40.0  # 1/s^2, 1/s: errors decay as two equal poles at 20/s
+PERIOD, PARTS = 1e-3, 10  # s between two torques, and steps of the physics in it
+OFF = np.array([0.02, 0.01, -0.02])  # how far from the ellipse the arm begins [rad, m, rad]
+WAYS = ('computed torque', 'gravity and the same gains', 'torques alone, from the ellipse')
+
+
+@dataclass(frozen=True)
+class Desired:
+    """Times (N,) [s], end effector (N, 3) [m], joint positions, velocities, accelerations."""
+
+    times: np.ndarray
+    position: np.ndarray
+    q: np.ndarray
+    dq: np.ndarray
+    ddq: np.ndarray
+
+
+@dataclass(frozen=True)
+class Followed:
+    """What the arm did: joint positions (N, 3), end effector (N, 3) [m], torques (N, 3)."""
+
+    q: np.ndarray
+    position: np.ndarray
+    tau: np.ndarray
+
+
+def ellipse(kinematics: RprKinematics, duration: float = DURATION) -> Desired:
+    """Return an ellipse, from rest to rest, in joint coordinates by the closed form."""
+    arm = load('rpr')
+    times = PERIOD * np.arange(round(duration / PERIOD) + 1)
+    s = times / duration
+    # Quintic progress: velocity and acceleration are zero at both ends.
+    turn = 2.0 * np.pi * TURNS
+    angle = turn * s**3 * (10.0 - 15.0 * s + 6.0 * s**2)
+    rate = turn * 30.0 * s**2 * (1.0 - s) ** 2 / duration
+    push = turn * 60.0 * s * (1.0 - s) * (1.0 - 2.0 * s) / duration**2
+    along, across = WIDTHS * [1.0, 1.0, 0.0], WIDTHS * [0.0, 0.0, 1.0]
+    sine, cosine = np.sin(angle)[:, None], np.cos(angle)[:, None]
+    position = CENTRE + cosine * along + sine * across
+    by_angle = cosine * across - sine * along
+    velocity = by_angle * rate[:, None]
+    acceleration = by_angle * push[:, None] - (position - CENTRE) * rate[:, None] ** 2
+    lower, upper = arm.limit('lower'), arm.limit('upper')
+    q, dq, ddq = np.zeros((3, len(times), 3))
+    last = None
+    for k, point in enumerate(position):
+        postures = kinematics.inverse_within(point, lower, upper)
+        nearest = 0 if last is None else np.abs(postures - last).max(axis=1).argmin()
+        q[k] = last = postures[nearest]
+        jacobian = kinematics.analytical_jacobian(q[k])
+        dq[k] = np.linalg.solve(jacobian, velocity[k])
+        ahead, behind = (
+            kinematics.analytical_jacobian(q[k] + sign * 1e-6 * dq[k]) for sign in (1.0, -1.0)
+        )
+        ddq[k] = np.linalg.solve(jacobian, acceleration[k] - (ahead - behind) / 2e-6 @ dq[k])
+    return Desired(times, position, q, dq, ddq)
+
+
+def follow(way: str, desired: Desired) -> Followed:
+    """Follow the ellipse in MuJoCo, in one of WAYS."""
+    mujoco = import_mujoco()
+    arm = load('rpr')
+    rpr = replace(RprDynamics.from_description(arm), friction=None)
+    model = mujoco.MjModel.from_xml_string(write_mjcf(arm))
+    model.opt.timestep = PERIOD / PARTS
+    model.opt.integrator = mujoco.mjtIntegrator.mjINT_RK4
+    data = mujoco.MjData(model)
+    alone = way == WAYS[2]
+    data.qpos[:] = desired.q[0] + (0.0 if alone else OFF)
+    followed, torques = [], []
+    for k in range(len(desired.times)):
+        q, dq = data.qpos.copy(), data.qvel.copy()
+        correction = GAIN * (desired.q[k] - q) + DAMPING * (desired.dq[k] - dq)
+        if alone:  # the middle of the cycle, for the torque is held over it
+            n = min(k + 1, len(desired.times) - 1)
+            middle = (0.5 * (each[k] + each[n]) for each in (desired.q, desired.dq, desired.ddq))
+            tau = rpr.inverse_dynamics(*middle)
+        elif way == WAYS[0]:
+            tau = rpr.inverse_dynamics(q, dq, desired.ddq[k] + correction)
+        else:
+            tau = rpr.gravity(q) + np.diag(rpr.mass_matrix(desired.q[0])) * correction
+        followed.append(q)
+        torques.append(tau)
+        data.ctrl[:] = tau
+        for _ in range(PARTS):
+            mujoco.mj_step(model, data)
+    q = np.array(followed)
+    return Followed(q, rpr.kinematics.forward(q)[:, :3, 3], np.array(torques))
+
+
+def draw(desired: Desired, found: dict[str, Followed], file: str) -> None:
+    """Draw the ellipse, the errors and the torques."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(10.0, 4.5), layout='constrained')
+    path, error = figure.subplots(1, 2)
+    path.plot(desired.position[:, 0], desired.position[:, 2], 'k--', lw=1.0, label='desired')
+    for way in WAYS:
+        path.plot(found[way].position[:, 0], found[way].position[:, 2], lw=1.0, label=way)
+        off = np.linalg.norm(found[way].position - desired.position, axis=1)
+        error.semilogy(desired.times, np.maximum(1e3 * off, 1e-6), label=way)
+    path.set(xlabel='x [m]', ylabel='z [m]', title='RPR arm in MuJoCo', aspect='equal')
+    error.set(xlabel='time [s]', ylabel='end effector off the ellipse [mm]')
+    path.legend(fontsize=7, loc='center')
+    for axes in (path, error):
+        axes.grid(True, alpha=0.3)
+    figure.savefig(file, dpi=110)
+
+
+def main() -> None:
+    """Follow in each way, print and draw."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument('--plot', default='rpr_tracking.png', metavar='FILE')
+    arguments = parser.parse_args()
+    desired = ellipse(RprKinematics.from_description(load('rpr')))
+    found = {way: follow(way, desired) for way in WAYS}
+    for way, followed in found.items():
+        off = 1e3 * np.linalg.norm(followed.position - desired.position, axis=1)
+        half = len(off) // 2
+        print(
+            f'{way}: {off[0]:.2f} mm off at first, RMS {np.sqrt(np.mean(off[half:] ** 2)):.2g} mm '
+            f'in the second half, {off[-1]:.2g} mm at the end; torques up to '
+            f'{np.abs(followed.tau).max(axis=0).round(1).tolist()} (N m, N, N m)'
+        )
+    draw(desired, found, arguments.plot)
+    print(f'written: {arguments.plot}')
+
+
+if __name__ == '__main__':
+    main()

@@ -1,0 +1,61 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The arm hands an object over when it is pulled at, and not when it is bumped."""
+
+import importlib.util
+from pathlib import Path
+import sys
+
+import numpy as np
+import pytest
+
+pytest.importorskip('mujoco', reason='the [sim] extra is not installed')
+
+
+@pytest.fixture(scope='module')
+def example():
+    """Return the example as a module."""
+    path = Path(__file__).parents[2] / 'examples' / 'hand_over.py'
+    spec = importlib.util.spec_from_file_location('hand_over', path)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # dataclass looks the module up by name
+    spec.loader.exec_module(module)
+    yield module
+    del sys.modules[spec.name]
+
+
+@pytest.fixture(scope='module')
+def found(example):
+    return example.run(4.0)
+
+
+def test_a_bump_is_flagged_and_a_pull_releases(example, found):
+    events = found.events
+    assert example.BUMP.start < events['bump flagged'] < example.BUMP.start + 0.05
+    assert events['pull flagged'] > example.PULL_AT
+    # The pull reaches 5 N after 83 ms, and must last for 100 ms.
+    told = events['gripper told to open'] - example.PULL_AT
+    assert 0.18 < told < 0.30
+    assert events['object released'] - events['gripper told to open'] < 0.06
+
+
+def test_the_pull_is_told_as_it_is(example, found):
+    time, told = np.array(found.time), np.array(found.told)
+    last = np.searchsorted(time, found.events['object released']) - 1
+    # 12 N that have just been reached; the observer is 20 ms late, in which the pull grows 1.2 N.
+    pulled = np.array(found.pulled)[last]
+    assert np.linalg.norm(pulled) > 10.0
+    assert np.linalg.norm(told[last] - pulled) < 3.0
+
+
+def test_the_arm_stays_where_it_is_without_its_load(found):
+    time, flange = np.array(found.time), np.array(found.flange)
+    before = flange[np.searchsorted(time, 2.9)]
+    assert np.linalg.norm(flange - before, axis=1)[time > 2.9].max() < 0.012
+    assert np.linalg.norm(flange[-1] - before) < 0.002
+
+
+def test_without_a_pull_nothing_is_released(example, monkeypatch):
+    monkeypatch.setattr(example, 'PULL_AT', 1e9)
+    found = example.run(2.2)
+    assert set(found.events) == {'bump flagged'}

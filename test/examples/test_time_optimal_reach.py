@@ -1,0 +1,86 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The fastest reach keeps every limit, and MuJoCo's arm ends where it was planned to."""
+
+import importlib.util
+from pathlib import Path
+import sys
+
+import numpy as np
+import pytest
+
+pytest.importorskip('mujoco', reason='the [sim] extra is not installed')
+pytest.importorskip('numba', reason='the [batch] extra is not installed')
+pytest.importorskip('clarabel', reason='the [identify] extra is not installed')
+
+# With 30 intervals instead of 40. A plan that ignores Coriolis terms
+# or the load ends hundreds of mrad away.
+NEAR_RAD = 0.01
+ROUNDING = 1e-6  # of a limit; the programs are solved to 1e-8
+
+
+@pytest.fixture(scope='module')
+def example():
+    """Return the example as a module."""
+    path = Path(__file__).parents[2] / 'examples' / 'time_optimal_reach.py'
+    spec = importlib.util.spec_from_file_location('time_optimal_reach', path)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # dataclass looks the module up by name
+    spec.loader.exec_module(module)
+    yield module
+    del sys.modules[spec.name]
+
+
+@pytest.fixture(scope='module', params=['fer', 'fr3'])
+def solved(request, example):
+    """Return a reach with its plan; kernels of any arm, since generated ones take long."""
+    reach = example.Reach(example.loaded_arm(request.param), 30, generated=False)
+    return reach, reach.solve(reach.steps.derivatives)
+
+
+def test_given_a_reach_when_solved_then_it_keeps_every_limit(example, solved):
+    reach, plan = solved
+    arm = reach.arm
+    q, dq, tau = np.split(plan.x, 3, axis=1)
+    np.testing.assert_allclose(q[[0, -1]], [example.START, example.GOAL], atol=1e-7)
+    np.testing.assert_allclose(dq[[0, -1]], 0.0, atol=1e-6)
+    low, high = arm.velocity_bounds(q)
+    share = example.SHARE * (1.0 + ROUNDING)
+    assert ((dq >= share * low - 1e-6) & (dq <= share * high + 1e-6)).all()
+    assert (np.abs(tau) <= share * arm.limit('effort')).all()
+    assert (np.abs(plan.u) <= share * arm.limit('effort_rate')).all()
+    ddq = reach.steps.accelerations(plan.x)
+    # Linearised, so that what is closed last may leave it a little beyond.
+    assert (np.abs(ddq) <= (share + 0.01) * arm.limit('acceleration')).all()
+    assert plan.defect < example.CLOSE
+    # Fast: one joint at the full speed allowed needs nearly as long.
+    alone = np.abs(example.GOAL - example.START) / (example.SHARE * arm.limit('velocity'))
+    assert alone.max() < plan.duration < 1.5 * alone.max()
+
+
+def test_given_a_plan_when_played_to_mujoco_then_it_ends_there(example, solved):
+    reach, plan = solved
+    end = example.play(reach.arm, plan)
+    assert np.abs(end.off_position).max() < NEAR_RAD
+    assert (np.abs(end.tau) <= reach.arm.limit('effort')).all()
+    assert (np.abs(end.dq) <= reach.arm.limit('velocity')).all()
+    # The engine is no mirror: with the hand's load left out it ends elsewhere.
+    bare = example.loaded_arm(reach.arm.name, 1e-9)
+    assert np.abs(example.play(bare, plan).off_position).max() > 10.0 * NEAR_RAD
+
+
+def test_another_load_when_fed_back_then_it_ends_much_nearer(example, solved):
+    reach, plan = solved
+    heavier = example.loaded_arm(reach.arm.name, example.LOAD_KG + 0.2)
+    alone = example.play(heavier, plan)
+    held = example.play(heavier, plan, example.gains(reach.arm, plan))
+    assert np.abs(held.off_position).max() < 0.1 * np.abs(alone.off_position).max()
+
+
+def test_differences_solve_it_too_in_few_intervals(example):
+    reach = example.Reach(example.loaded_arm('fer'), 10, generated=False)
+    found = example.compare(reach, rounds=1)
+    durations = [way.plan.duration for way in found.values()]
+    np.testing.assert_allclose(durations, durations[0], rtol=1e-3)
+    analytic, central, forward = (way.error for way in found.values())
+    assert 100.0 * analytic < central < 0.1 * forward
