@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import numpy as np
 from rich.console import Console
 from rich.progress import track
 from rich.table import Table
+import yaml
 
 from franka_dynamics.arm import ArmDescription, load
 from franka_dynamics.control.default_gains import (
@@ -32,14 +33,25 @@ from franka_dynamics.control.supervision import SupervisionLimits
 from franka_dynamics.dynamics.body_tree import BodyTree
 from franka_dynamics.dynamics.derivatives import linearize
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
+from franka_dynamics.resources import share_directory
 from franka_dynamics.simulation.arm_simulation import ArmSimulation, SimulationSettings
 
-TIMEOUT_S = 0.21  # state_timeout of the simulated targets
 STEP_S = 1e-3
-# As config/feedforward/mujoco.yaml has them.
+# Of an arm in Gazebo, as its parameter file has them.
+_FILE = share_directory() / 'config' / 'feedforward' / 'gz_ros2_control.yaml'
+_GIVEN = yaml.safe_load(_FILE.read_text(encoding='utf-8'))['/**']['ros__parameters']
 LIMITS = SupervisionLimits(
-    state_timeout=TIMEOUT_S, max_state_age=0.0, min_input_rate=50.0, max_restarts=1000
+    **{
+        field.name: _GIVEN[field.name]
+        for field in fields(SupervisionLimits)
+        if field.name in _GIVEN
+    }
 )
+TIMEOUT_S, OLDEST_S = LIMITS.state_timeout, LIMITS.max_state_age
+
+
+class NeverCommandedError(Exception):
+    """The controller gave no torque at all."""
 
 
 def simulate(
@@ -73,6 +85,11 @@ def simulate(
     disturbed : float
         Distance of the start from home [rad].
 
+    Raises
+    ------
+    NeverCommandedError
+        If all states were too old, so that no torque was given.
+
     """
     start = home_pose(arm)
     controller = FeedforwardController(
@@ -93,7 +110,9 @@ def simulate(
         now = STEP_S * k
         if not any(at <= now < at + gap for at in gaps) and k >= late:
             q, dq, effort = readings[k - late]
-            cycle = controller.cycle(STEP_S * (k - late), q, dq, now, effort=effort)
+            cycle = controller.cycle(
+                STEP_S * (k - late), q, dq, now, effort=effort, age=STEP_S * late
+            )
             command = cycle.command if cycle.command is not None else command
             controller.update_monitors(cycle)
             if planned is None and motion and now > 0.2 + delay:
@@ -107,13 +126,15 @@ def simulate(
             simulation.step(command)
         desired = planned.sample(STEP_S * (k - late)).q if planned is not None else start
         errors.append(float(np.abs(simulation.position - desired).max()))
+    if command is None:
+        raise NeverCommandedError(f'no state was taken: {controller.counters}')
     return max(errors), errors[-1], controller.counters.stops
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Print the tables."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument('--arms', nargs='+', default=['fer', 'fr3', 'fr3v2'])
+    parser.add_argument('--arms', nargs='+', default=['fer', 'fr3', 'fr3v2', 'fr3v2_1'])
     parser.add_argument('--hands', nargs='+', default=['none', 'franka_hand'])
     options = parser.parse_args(argv)
     linear = Table(
@@ -127,7 +148,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     )
     simulated = Table(
         'arm',
-        'hold, 100 ms old, 10 mrad off: after 10 s',
+        f'hold, {1e3 * OLDEST_S:.0f} ms old, 10 mrad off: after 10 s',
         'motion, 200 ms hiccup: largest, at the end',
         'stops',
         'motion, 20 ms old: largest, at the end',
@@ -154,7 +175,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         )
         if hand != options.hands[0]:
             continue
-        _, held, _ = simulate(arm, gains, motion=False, seconds=11.0, delay=0.1, disturbed=0.01)
+        _, held, _ = simulate(
+            arm, gains, motion=False, seconds=11.0, delay=OLDEST_S, disturbed=0.01
+        )
         most, end, stops = simulate(arm, gains, motion=True, seconds=16.0, gaps=(3.3, 7.7))
         old_most, old_end, _ = simulate(arm, gains, motion=True, seconds=16.0, delay=0.02)
         simulated.add_row(

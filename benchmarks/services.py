@@ -1,49 +1,65 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-How long services, parameters and references hold up the feedforward node's torque.
+How long services, parameters and references hold up the torque.
 
-    python benchmarks/services.py [--rounds 5] [--json FILE]
+    python benchmarks/services.py [--fci] [--rounds 5] [--json FILE]
 
 The node runs as a process of its own. A driver publishes joint states at 1 kHz and notes how long
-each waits for the next command; a client, a third process, makes one request at a time. What is
-reported is the longest wait around each request, of all rounds, beside the longest of as many
-seconds without any. A state that the driver itself sent late is not counted as waiting.
+each waits for the next command; a client, a third process, makes one request at a time. With
+--fci the driver is a relay between franka-sim and the FCI node, which notes how long each state
+of the robot waits for a torque.
+
+Reported is the longest wait around each request, of all rounds, beside the longest of as many
+seconds without any. A state that was sent late is not counted as waiting. The last column leaves
+out what no program answers: while a processor stood still for everybody (stalls.py).
 """
 
 from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, ExitStack
 import json
+import os
 from pathlib import Path
 import subprocess
 import sys
+import tempfile
 import time
 from typing import Any
 
 import numpy as np
+from stalls import net_of, StallMeter
 from timing import machine
 
 from franka_dynamics.ros.isolated_network import use_loopback
 
-REQUESTS = (
-    'nothing',
+_ROOT = Path(__file__).resolve().parents[1]
+_PARAMETERS = (
+    '1 parameter',
     '13 parameters',
     '100 parameters',
     '1000 parameters',
     '1000 parameters atomically',
     'trajectory of 10000 points',
+    'all parameters listed and described',
 )
+REQUESTS = {
+    'feedforward': ('nothing', *_PARAMETERS, 'clear_fault', 'lifecycle, illegal transition'),
+    'fci': ('nothing', *_PARAMETERS, 'enable'),
+}
 _RATE_HZ, _ROUND_S, _START_S = 1000.0, 1.0, 30.0
-_NODE = 'feedforward'
 
 
 class Driver:
     """Publishes states that stand still, and notes when commands come."""
 
     def __init__(self) -> None:
+        from franka_dynamics.ros.realtime import request_realtime
+
+        # Before rclpy.init: the middleware's threads, which bring the commands, inherit it.
+        request_realtime()
         import rclpy
         from rclpy.experimental import EventsExecutor
         from rclpy.qos import QoSProfile, ReliabilityPolicy
@@ -74,14 +90,14 @@ class Driver:
         self._arrivals: list[float] = []
         self._node.create_subscription(
             Float64MultiArray,
-            f'{_NODE}/command',
+            'feedforward/command',
             lambda _: self._arrivals.append(time.perf_counter()),
             QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT),
             raw=True,
         )
 
-    def drive(self, seconds: float) -> np.ndarray:
-        """Return how long each state of some seconds waited for the next command [s]."""
+    def drive(self, seconds: float) -> tuple[np.ndarray, np.ndarray]:
+        """Return when each state of some seconds was sent, and when the next command came [s]."""
         sent = []
         self._arrivals.clear()
         deadline = time.perf_counter()
@@ -95,87 +111,179 @@ class Driver:
             self._publisher.publish(bytes(self._state))
             while (left := deadline - time.perf_counter()) > 0.0:
                 self._executor.spin_once(timeout_sec=left)
-        arrivals = np.array([*self._arrivals, np.inf])
-        waits = arrivals[np.searchsorted(arrivals, sent)] - np.array(sent)
-        return waits[np.isfinite(waits)]
+        return answered(sent, self._arrivals)
 
     def wait_for_commands(self) -> None:
         """Drive until commands come."""
         give_up = time.monotonic() + _START_S
-        while len(self.drive(0.2)) < 100:
+        while len(self.drive(0.2)[0]) < 100:
             if time.monotonic() > give_up:
                 raise SystemExit('the node does not command; see its output above')
 
 
-def client() -> None:
-    """Make the requests that are named on standard input, one a line; answer when done."""
-    from rcl_interfaces.srv import SetParameters, SetParametersAtomically
-    import rclpy
-    from rclpy.parameter import Parameter
-    from trajectory_msgs.msg import JointTrajectory
+class Relay:
+    """Stands between franka-sim and the FCI node, and notes when states and torques pass."""
 
-    from franka_dynamics.arm import load
-    from franka_dynamics.ros.messages import trajectory_message
+    def __init__(self, folder: Path) -> None:
+        from franka_dynamics.ros.realtime import request_realtime
 
-    arm = load('fer')
-    rclpy.init()
-    node = rclpy.create_node('client')
-    each = node.create_client(SetParameters, f'{_NODE}/set_parameters')
-    atomic = node.create_client(SetParametersAtomically, f'{_NODE}/set_parameters_atomically')
-    reference = node.create_publisher(JointTrajectory, f'{_NODE}/reference', 10)
-    each.wait_for_service()
-    atomic.wait_for_service()
-    times = np.linspace(0.01, 100.0, 10000)
-    still = trajectory_message(
-        list(arm.joint_names),
-        times,
-        np.tile(arm.home, (10000, 1)),
-        np.zeros((10000, 7)),
-        np.zeros((10000, 7)),
-    )
-    print('ready', flush=True)
-    for line in sys.stdin:
+        sys.path += [str(_ROOT / 'test' / 'fci')]
+        from lossy_link import LossyLink
+        from simulated_robot import FrankaSim, loopback_address
+
+        first, *rest = loopback_address().split('.')
+        self._robot = FrankaSim(folder, enforce_comm_constraints=False)
+        # The relay's threads inherit it. The robot goes without: it keeps a processor busy, and
+        # under SCHED_FIFO all of them together may use 95 % of one, then stand still for 50 ms.
+        request_realtime()
+        self.link = LossyLink('.'.join([first, *rest[:2], '2']), self._robot.address)
+
+    def drive(self, seconds: float) -> tuple[np.ndarray, np.ndarray]:
+        """Return when each state of some seconds passed, and when the next torque did [s]."""
+        self.link.states_at.clear()
+        self.link.commands_at.clear()
+        time.sleep(seconds)
+        return answered(list(self.link.states_at), list(self.link.commands_at))
+
+    def wait_for_commands(self) -> None:
+        """Wait until torques pass."""
+        give_up = time.monotonic() + _START_S
+        while len(self.drive(0.2)[0]) < 100:
+            if time.monotonic() > give_up:
+                raise SystemExit('the node does not command; see its output above')
+
+    def close(self) -> None:
+        """End the robot."""
+        self.link.close()
+        self._robot.kill()
+
+
+def answered(sent: Sequence[float], arrivals: Sequence[float]) -> tuple[np.ndarray, np.ndarray]:
+    """Return the times of what was answered, and of the answers, each the next that came."""
+    later = np.array([*arrivals, np.inf])
+    answers = later[np.searchsorted(later, sent)]
+    known = np.isfinite(answers)
+    return np.array(sent)[known], answers[known]
+
+
+class Client:
+    """Makes the requests that are named on standard input, one a line; answers when done."""
+
+    def __init__(self, name: str, robot_type: str) -> None:
+        from lifecycle_msgs.srv import ChangeState
+        from rcl_interfaces.srv import (
+            DescribeParameters,
+            ListParameters,
+            SetParameters,
+            SetParametersAtomically,
+        )
+        import rclpy
+        from std_srvs.srv import SetBool, Trigger
+        from trajectory_msgs.msg import JointTrajectory
+
+        rclpy.init()
+        self._rclpy, self._node = rclpy, rclpy.create_node('client')
+        kinds = {
+            'set_parameters': SetParameters,
+            'set_parameters_atomically': SetParametersAtomically,
+            'list_parameters': ListParameters,
+            'describe_parameters': DescribeParameters,
+            **(
+                {'enable': SetBool}
+                if name == 'fci'
+                else {'clear_fault': Trigger, 'change_state': ChangeState}
+            ),
+        }
+        self._kinds = kinds
+        self._clients = {
+            service: self._node.create_client(kind, f'{name}/{service}')
+            for service, kind in kinds.items()
+        }
+        self._reference = self._node.create_publisher(JointTrajectory, f'{name}/reference', 10)
+        for client in self._clients.values():
+            client.wait_for_service()
+        self._still = standing_still(robot_type)
+
+    def _call(self, service: str, **fields: Any) -> Any:
+        future = self._clients[service].call_async(self._kinds[service].Request(**fields))
+        self._rclpy.spin_until_future_complete(self._node, future, timeout_sec=20.0)
+        if future.result() is None:
+            raise SystemExit(f'no answer of {service}')
+        return future.result()
+
+    def request(self, line: str) -> None:
+        """Make one request; raise if it is not answered, or refused that should be taken."""
+        from lifecycle_msgs.msg import Transition
+        from rclpy.parameter import Parameter
+
         words = line.split()
         if words[0] == 'nothing':
             time.sleep(0.5)
         elif words[0] == 'trajectory':
-            reference.publish(still)
+            self._reference.publish(self._still)
             time.sleep(0.5)
+        elif words[0] == 'all':
+            names = self._call('list_parameters').result.names
+            self._call('describe_parameters', names=names)
+        elif words[0] == 'clear_fault':
+            self._call('clear_fault')
+        elif words[0] == 'enable':
+            self._call('enable', data=True)
+        elif words[0] == 'lifecycle,':
+            illegal = Transition(id=Transition.TRANSITION_CONFIGURE)  # it is active
+            self._call('change_state', transition=illegal)
         else:
             entries = [
                 Parameter('scale', value=1.0 - 1e-6 * k).to_parameter_msg()
                 for k in range(int(words[0]))
             ]
-            call: Any = (
-                atomic.call_async(SetParametersAtomically.Request(parameters=entries))
-                if words[-1] == 'atomically'
-                else each.call_async(SetParameters.Request(parameters=entries))
+            atomically = words[-1] == 'atomically'
+            answer = self._call(
+                'set_parameters_atomically' if atomically else 'set_parameters', parameters=entries
             )
-            rclpy.spin_until_future_complete(node, call, timeout_sec=20.0)
-        print('done', flush=True)
+            results = [answer.result] if atomically else answer.results
+            if not all(result.successful for result in results):
+                raise SystemExit(f'{line}: {results[-1].reason}')
+
+
+def standing_still(robot_type: str) -> Any:
+    """Return a trajectory of 10,000 points where the arm is."""
+    from franka_dynamics.arm import load
+    from franka_dynamics.ros.messages import trajectory_message
+
+    arm = load(robot_type)
+    times, still = np.linspace(0.01, 100.0, 10000), np.zeros((10000, 7))
+    if robot_type == 'fr3':
+        sys.path += [str(_ROOT / 'test' / 'fci')]
+        from simulated_robot import START as place
+    else:
+        place = arm.home
+    return trajectory_message(
+        list(arm.joint_names), times, np.tile(place, (10000, 1)), still, still
+    )
+
+
+def serve_requests(name: str) -> None:
+    """Be the client, under ordinary scheduling: it stands for somebody's other machine."""
+    os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
+    client = Client(name, 'fr3' if name == 'fci' else 'fer')
+    print('ready', flush=True)
+    for line in sys.stdin:
+        began = time.perf_counter()
+        client.request(line)
+        print(time.perf_counter() - began, flush=True)
 
 
 @contextmanager
-def processes() -> Iterator[subprocess.Popen[str]]:
+def processes(name: str, arguments: Sequence[str]) -> Iterator[subprocess.Popen[str]]:
     """Run the node and the client; yield the client."""
     node = subprocess.Popen(
-        [
-            sys.executable,
-            '-m',
-            'franka_dynamics.ros.feedforward_node',
-            '--ros-args',
-            '-p',
-            'target:=mujoco',
-            '-p',
-            'listen_before_activation:=0.0',
-            '-p',
-            'max_restarts:=1000',
-            '--log-level',
-            'error',
-        ]
+        [sys.executable, '-m', f'franka_dynamics.ros.{name}_node', '--ros-args']
+        + [word for argument in arguments for word in ('-p', argument)]
+        + ['--log-level', 'error']
     )
     asking = subprocess.Popen(
-        [sys.executable, __file__, '--client'],
+        [sys.executable, __file__, '--client', name],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
@@ -189,47 +297,85 @@ def processes() -> Iterator[subprocess.Popen[str]]:
             process.wait()
 
 
-def run(rounds: int) -> dict[str, list[float]]:
-    """Return the longest wait of each round around each request [s]."""
-    from franka_dynamics.ros.realtime import request_realtime
-
-    driver = Driver()
-    longest: dict[str, list[float]] = {name: [] for name in REQUESTS}
-    with processes() as asking:
+def run(fci: bool, rounds: int) -> dict[str, dict[str, list[float]]]:
+    """Return the longest wait of each round around each request [s], and net of stalls."""
+    name = 'fci' if fci else 'feedforward'
+    kinds = ('longest', 'net', 'answer')
+    figures: dict[str, dict[str, list[float]]] = {
+        request: {kind: [] for kind in kinds} for request in REQUESTS[name]
+    }
+    spans: list[tuple[str, np.ndarray, np.ndarray]] = []
+    with ExitStack() as stack:
+        driver: Driver | Relay
+        if fci:
+            driver = Relay(Path(stack.enter_context(tempfile.TemporaryDirectory())))
+            stack.callback(driver.close)
+            arguments = [
+                f'robot_ip:={driver.link.address}',
+                'control:=feedforward',
+                'autostart:=true',
+            ]
+        else:
+            driver = Driver()
+            arguments = [
+                'target:=mujoco',
+                'listen_before_activation:=0.0',
+                'max_restarts:=1000',
+            ]
+        asking = stack.enter_context(processes(name, arguments))
         assert asking.stdin is not None and asking.stdout is not None
         asking.stdout.readline()
-        request_realtime()
         driver.wait_for_commands()
+        meter = StallMeter()
+        driver.drive(_ROUND_S)  # without a break, after which the node would count states anew
         for _ in range(rounds):
-            for name in REQUESTS:
-                asking.stdin.write(name + '\n')
+            for request in REQUESTS[name]:
+                asking.stdin.write(request + '\n')
                 asking.stdin.flush()
-                longest[name].append(float(driver.drive(_ROUND_S).max()))
-                asking.stdout.readline()
-    return longest
+                spans.append((request, *driver.drive(_ROUND_S)))
+                taken = asking.stdout.readline()
+                if not taken:
+                    raise SystemExit(f'{request}: the client has ended; see its output above')
+                figures[request]['answer'].append(float(taken))
+                if not len(spans[-1][1]):
+                    raise SystemExit(f'{request}: no torque came; see the node above')
+        stalls = meter.read()
+    for request, sent, came in spans:
+        figures[request]['longest'].append(float((came - sent).max()))
+        figures[request]['net'].append(float(net_of(stalls, sent, came).max()))
+    return figures
+
+
+def table(figures: dict[str, dict[str, list[float]]], rounds: int) -> Iterator[str]:
+    """Yield the lines of a table: median and largest of each request's rounds [ms]."""
+    yield f'longest wait for a torque, and for the answer [ms]; median, largest of {rounds} rounds'
+    yield f'{"request":36}{"as it was":>15}{"net of stalls":>16}{"its answer":>16}'
+    for request, kinds in figures.items():
+        numbers = ''.join(
+            f'{1e3 * pick(kinds[kind]):{width}.1f}'
+            for kind in kinds
+            for pick, width in ((np.median, 9), (max, 7))
+        )
+        yield f'{request:36}{numbers}'
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure, print a table, and write JSON where asked."""
-    parser = argparse.ArgumentParser(description=__doc__.split('\n')[1])
+    parser = argparse.ArgumentParser(description=(__doc__ or '').strip().split('\n')[0])
+    parser.add_argument('--fci', action='store_true', help='the FCI node, against franka-sim')
     parser.add_argument('--rounds', type=int, default=5, help='default: %(default)s')
     parser.add_argument('--json', type=Path, metavar='FILE', help='write all figures there')
-    parser.add_argument('--client', action='store_true', help=argparse.SUPPRESS)
+    parser.add_argument('--client', metavar='NODE', help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
     if options.client:
-        client()
+        serve_requests(options.client)
         return 0
     use_loopback()
-    longest = run(options.rounds)
+    figures = run(options.fci, options.rounds)
     print(machine())
-    print(
-        f'{"request":30} longest wait for a command [ms]: median and largest of '
-        f'{options.rounds} rounds'
-    )
-    for name, waits in longest.items():
-        print(f'{name:30} {1e3 * np.median(waits):6.1f} {1e3 * max(waits):6.1f}')
+    print('\n'.join(table(figures, options.rounds)))
     if options.json is not None:
-        options.json.write_text(json.dumps({'machine': machine(), 'longest_s': longest}, indent=1))
+        options.json.write_text(json.dumps({'machine': machine(), 'waits_s': figures}, indent=1))
     return 0
 
 

@@ -39,9 +39,9 @@ def test_given_the_motion_when_differenced_then_its_derivatives_hold_and_limits_
     assert (np.abs(dq) <= benchmark.SPEED_SHARE * FER.limit('velocity')).all()
 
 
-@pytest.mark.parametrize('row', ['nothing carried', '0.2 kg unknown'])
+@pytest.mark.parametrize('row', ['elastic, nothing carried', 'elastic, 0.2 kg unknown'])
 def test_given_nobody_touches_the_moving_arm_when_watched_then_there_is_no_alarm(benchmark, row):
-    outcome = benchmark.run(FER, 40.0, seed=5, **benchmark.ROWS[row])
+    outcome = benchmark.run(FER, 15.0, seed=5, **benchmark.ROWS[row])
     assert outcome.fastest > 0.5
     assert outcome.alarms == 0
     assert np.nanmean(outcome.masses) == pytest.approx(
@@ -50,8 +50,8 @@ def test_given_nobody_touches_the_moving_arm_when_watched_then_there_is_no_alarm
 
 
 def test_given_pushes_when_the_arm_moves_slowly_then_strong_ones_are_flagged_in_time(benchmark):
-    outcome = benchmark.run(FER, 40.0, seed=5, **benchmark.ROWS['pushed with 10 N, slow'])
+    outcome = benchmark.run(FER, 16.0, seed=5, **benchmark.ROWS['elastic, pushed with 10 N, slow'])
     figures = benchmark.summary(outcome)
-    assert figures['pushes'] >= 12
+    assert figures['pushes'] >= 5
     assert figures['of these flagged within 50 ms [%]'] == 100.0
     assert figures['false alarms'] == 0

@@ -44,6 +44,10 @@ def test_given_the_stand_in_when_checked_then_all_bounds_are_kept(tmp_path):
         'track',
         'pause',
         'reset',
+        'load',
+        'paces',
+        '--factors',
+        '5',
     )
     assert done.returncode == 0, done.stdout + done.stderr
     figures = {
@@ -51,6 +55,7 @@ def test_given_the_stand_in_when_checked_then_all_bounds_are_kept(tmp_path):
     }
     with_terms = figures['track ±0.3 rad, g + M ddq + C dq + PD']
     assert 20.0 * with_terms < figures['track ±0.3 rad, g + PD alone']
+    assert figures['real-time factor 5: stops'] == 0
     # 1e-11 rad is what a real physics of Gazebo's kept over 62 s.
     assert figures['hold: away from home'] < 1e-9
 

@@ -21,14 +21,8 @@ def benchmark():
     return module
 
 
-def test_the_elastic_arms_torque_has_the_real_ones_spectrum(benchmark, fer_recording_path):
-    folder = fer_recording_path.parent
-    if not (folder / 'fer_gaz2019_1khz').exists():
-        pytest.skip(
-            'the folder of recordings lacks fer_gaz2019_1khz, which is public at '
-            'https://github.com/marcocognetti/FrankaEmikaPandaDynModel'
-        )
-    q, real = benchmark.recorded(folder)
+def test_the_elastic_arms_torque_has_the_real_ones_spectrum(benchmark, fer_1khz_recording_path):
+    q, real = benchmark.recorded(fer_1khz_recording_path.parent)
     assert len(q) > 20_000
     shown = slice(benchmark.BANDS.index((8, 15)), benchmark.BANDS.index((100, 200)) + 1)
     ratio, rigid = (

@@ -1,0 +1,83 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The study's detector is the monitor's, and its statistics are what they say."""
+
+import importlib.util
+from pathlib import Path
+import sys
+
+import numpy as np
+import pytest
+
+from franka_dynamics.arm import load
+from franka_dynamics.control.contact import ContactLimits, ContactMonitor
+from franka_dynamics.control.external_torque import DAMPING
+from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
+
+pytest.importorskip('numba', reason='the [batch] extra is not installed')
+
+FER = load('fer')
+
+
+@pytest.fixture(scope='module')
+def study():
+    """Return the benchmark as a module."""
+    folder = Path(__file__).parents[2] / 'benchmarks'
+    sys.path.insert(0, str(folder))
+    spec = importlib.util.spec_from_file_location('contact_study', folder / 'contact_study.py')
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    yield module
+    sys.path.remove(str(folder))
+    del sys.modules[spec.name]
+
+
+def test_its_shares_are_those_of_the_monitor(study, tmp_path):
+    # Given four seconds of a moving arm's states.
+    motion = study.excitation(FER, 3, 0.4, 6.0)
+    rng = np.random.default_rng(0)
+    q, dq = motion[:, 0], motion[:, 1]
+    stamp = 1e-3 * np.arange(len(q))
+    effort = PinocchioModel(FER).inverse_dynamics(q, dq, motion[:, 2])
+    effort = effort + FER.friction.torque(dq) + rng.normal(0.0, 0.5, q.shape)
+    # When both judge them.
+    rows = study.external(FER, stamp, q, dq, effort)
+    np.savez(tmp_path / 'free.npz', rows=rows, pushes=np.zeros((0, 2)), level=0.4)
+    minute = study.Minute(tmp_path / 'free.npz')
+    filtered = study.second_order(ContactLimits.bandwidth, DAMPING)
+    torque = np.abs(study.fast(filtered(minute.torque, minute.seconds), minute.seconds))
+    expected = study.shares(minute, torque, study.shipped(FER))
+    monitor = ContactMonitor(PinocchioModel(FER), friction=FER.friction)
+    found = {}
+    for at, *state in zip(stamp, q, dq, effort):
+        monitor.update(at, *state)
+        if monitor.largest_share:
+            found[at] = monitor.largest_share
+        monitor.largest_share = 0.0
+    # Then, once the monitor has settled and forgotten how, their shares are alike.
+    late = [k for k, at in enumerate(minute.stamp) if at > 5.0 and at in found]
+    assert len(late) > 200
+    np.testing.assert_allclose(
+        expected[late], [found[minute.stamp[k]] for k in late], rtol=0.01, atol=0.003
+    )
+
+
+def test_the_excitation_reaches_its_level_within_the_limits(study):
+    motion = study.excitation(FER, 1, 1.0, 60.0)
+    share = np.abs(motion[:, 1]).max(axis=0) / FER.limit('velocity')
+    assert share.max() == pytest.approx(1.0)
+    assert (motion[:, 0] > FER.limit('lower')).all()
+    assert (motion[:, 0] < FER.limit('upper')).all()
+    assert (np.abs(motion[:, 2]) <= FER.limit('acceleration')).all()
+
+
+def test_the_threshold_for_a_rate_holds_for_exponential_values(study):
+    largest = np.random.default_rng(0).exponential(0.1, 20000)
+    # One in 3600 seconds exceeds 0.1 ln(3600).
+    assert study.for_rate(largest, 1.0) == pytest.approx(0.1 * np.log(3600.0), rel=0.05)
+
+
+def test_the_interval_of_a_share_is_clopper_and_pearsons(study):
+    # Their table: 8 of 10 lies within 44.4 and 97.5 %.
+    assert study.share_within(8, 10) == pytest.approx((0.4439, 0.9748), abs=1e-4)
