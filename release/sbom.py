@@ -1,0 +1,100 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Write what this package depends on, with versions and licences, as CycloneDX JSON."""
+
+import argparse
+from collections import deque
+from importlib.metadata import distribution, PackageNotFoundError
+import json
+from pathlib import Path
+import re
+import sys
+
+PACKAGE = 'franka_dynamics'
+# Apt's names for what PyPI has no wheel of, or what comes with ROS.
+_ROS = re.compile(r'<(?:exec_)?depend>([\w-]+)</(?:exec_)?depend>')
+
+
+def required(name: str, extras: bool = False) -> list[str]:
+    """Return the names that a distribution requires; those of its extras too if asked."""
+    try:
+        lines = distribution(name).requires or []
+    except PackageNotFoundError:
+        return []
+    return [
+        re.split(r'[\s;<>=!~\[(]', line, maxsplit=1)[0]
+        for line in lines
+        if extras or 'extra ==' not in line
+    ]
+
+
+def licence(name: str) -> str:
+    """Return a distribution's licence as its metadata states it, in one line."""
+    metadata = distribution(name).metadata
+    classified = [
+        line.rsplit('::', 1)[1].strip()
+        for line in metadata.get_all('Classifier') or []
+        if line.startswith('License ::')
+    ]
+    # Some put the licence's whole text into the older field: then the classifier says it.
+    stated = (metadata.get('License') or '').strip()
+    short = stated if '\n' not in stated and stated.upper() != 'UNKNOWN' else ''
+    return metadata.get('License-Expression') or short or ', '.join(classified)
+
+
+def component(name: str) -> dict[str, object]:
+    """Return one entry of the bill; without a version where it is not installed here."""
+    entry: dict[str, object] = {'type': 'library', 'name': name}
+    try:
+        version = distribution(name).version
+    except PackageNotFoundError:
+        return entry | {'purl': f'pkg:pypi/{name.lower()}'}
+    stated = licence(name)
+    entry |= {'version': version, 'purl': f'pkg:pypi/{name.lower().replace("_", "-")}@{version}'}
+    return entry | ({'licenses': [{'license': {'name': stated}}]} if stated else {})
+
+
+def bill(root: Path) -> dict[str, object]:
+    """Return the whole bill: direct and indirect requirements, and ROS packages by name."""
+    found, queue = {}, deque(required(PACKAGE, extras=True))
+    while queue:
+        name = queue.popleft()
+        key = re.sub(r'[-_.]+', '-', name).lower()
+        if key not in found:
+            found[key] = component(name)
+            queue.extend(required(name))
+    ros = [
+        {'type': 'library', 'name': name, 'group': 'ros'}
+        for name in sorted(set(_ROS.findall((root / 'package.xml').read_text(encoding='utf-8'))))
+    ]
+    own = distribution(PACKAGE)
+    return {
+        'bomFormat': 'CycloneDX',
+        'specVersion': '1.5',
+        'version': 1,
+        'metadata': {
+            'component': {
+                'type': 'library',
+                'name': PACKAGE,
+                'version': own.version,
+                'licenses': [{'license': {'id': 'Apache-2.0'}}],
+            }
+        },
+        'components': [found[key] for key in sorted(found)] + ros,
+    }
+
+
+def main() -> None:
+    """Write the bill to a file or the screen."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument('--output', type=Path, help='write there, not to the screen')
+    arguments = parser.parse_args()
+    text = json.dumps(bill(Path(__file__).resolve().parents[1]), indent=2) + '\n'
+    if arguments.output is None:
+        sys.stdout.write(text)
+    else:
+        arguments.output.write_text(text, encoding='utf-8')
+
+
+if __name__ == '__main__':
+    main()
