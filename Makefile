@@ -29,7 +29,7 @@ PIP := -m pip install --disable-pip-version-check --progress-bar off
 SHOWN := | sed -u -n -e 's/^Collecting \([^ ]*\).*/  \1/p' -e 's/^Installing collected.*/  unpacking .../p'
 .SHELLFLAGS := -o pipefail -c
 
-.PHONY: help demo docs fuzz gazebo-check soak test test-numpy1 lint setup clean
+.PHONY: help demo docs fuzz gazebo-check sbom soak test test-numpy1 lint setup clean
 .DEFAULT_GOAL := help
 
 help:
@@ -40,6 +40,7 @@ help:
 	@echo 'make soak         ten minutes at 1 kHz: does the node grow?'
 	@echo 'make docs         set up, then make the pages in docs/_build; warnings are errors'
 	@echo 'make gazebo-check hold, track, pause, reset in real Gazebo, where gz is installed'
+	@echo 'make sbom         what this depends on, with versions and licences, in sbom.json (CycloneDX)'
 	@echo 'make lint         ruff and mypy'
 	@echo 'make clean        remove the environments and what runs left behind'
 	@echo 'PYTHON=... names the Python (3.11 or 3.12) of an environment that is yet to be made;'
@@ -115,8 +116,12 @@ gazebo-check:
 		echo 'gazebo-check: skipped, because gz or ros2 is not installed here;' \
 		'docs/howto/gazebo.md says how to install them and runs the same checks on MuJoCo.'; fi
 
+sbom: setup
+	@$(BIN)/python release/sbom.py --output sbom.json && echo 'wrote sbom.json'
+
 lint: setup
 	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check --quiet . || { echo "Not formatted as ruff does: run ruff format ." >&2; exit 1; }
 	@$(BIN)/mypy
 
 clean:

@@ -18,12 +18,18 @@ EXTRAS = {
     'completion': ['argcomplete>=3.0'],
     'fci': ['pylibfranka>=0.21; platform_machine == "x86_64"'],
     'mesh': ['trimesh>=4.0', 'libigl>=2.6', 'networkx', 'scipy', 'matplotlib'],
+    'ruckig': ['ruckig>=0.12'],
     'sim': ['mujoco>=3.2'],
     'symbolic': ['sympy>=1.12'],
     'view': ['matplotlib', 'viser>=1.0', 'rosbags>=0.11', 'scipy'],
     'cluster': ['distributed', 'rosbags>=0.11', 'scipy', 'cvxpy>=1.5'],
     'identify': ['rosbags>=0.11', 'scipy', 'matplotlib', 'cvxpy>=1.5'],
     'replay': ['rosbags>=0.11', 'scipy', 'matplotlib'],
+}
+# Gigabytes that only those need who work in these libraries: no part of `all`.
+LIBRARIES = {
+    'jax': ['jax>=0.5', 'numba>=0.60'],
+    'torch': ['torch>=2.4', 'numba>=0.60'],
 }
 
 
@@ -49,7 +55,11 @@ setup(
     package_data={NAME: ['py.typed']},
     data_files=shared_files(),
     install_requires=['setuptools', 'numpy>=1.26', 'PyYAML', 'pin>=3.0', 'rich'],
-    extras_require={**EXTRAS, 'all': sorted({r for reqs in EXTRAS.values() for r in reqs})},
+    extras_require={
+        **EXTRAS,
+        **LIBRARIES,
+        'all': sorted({r for reqs in EXTRAS.values() for r in reqs}),
+    },
     python_requires='>=3.11',
     zip_safe=True,
     maintainer='The franka_dynamics authors',

@@ -2,8 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """What all tests share: a ROS domain of their own, recordings real and simulated."""
 
+import fcntl
 import os
 from pathlib import Path
+import socket
+import tempfile
 
 # What is under test does not need the machine before everything else.
 os.environ['FRANKA_DYNAMICS_REALTIME'] = 'off'
@@ -17,11 +20,52 @@ import pytest
 
 from franka_dynamics.ros.isolated_network import DOMAINS, use_loopback
 
-# Each xdist worker is a process.
-use_loopback(DOMAINS[os.getpid() % len(DOMAINS)])
+from .processes import descendants, kill_all, still_running, take_charge
 
+
+def _is_free(domain: int) -> bool:
+    """Whether no node of another process listens for others in a ROS domain."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.bind(('', 7400 + 250 * domain))  # where DDS announces itself (RTPS 2.5, 9.6.2)
+        except OSError:
+            return False
+    return True
+
+
+def _own_domain() -> int:
+    """Return a ROS domain that no other test process on this machine has, and keep it."""
+    for step in range(len(DOMAINS)):
+        domain = DOMAINS[(os.getpid() + step) % len(DOMAINS)]
+        file = Path(tempfile.gettempdir()) / f'{domain}.ros_domain'
+        lock = os.open(file, os.O_CREAT | os.O_RDWR)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)  # until this process ends
+        except OSError:
+            os.close(lock)
+            continue
+        if _is_free(domain):
+            return domain
+        os.close(lock)
+    raise RuntimeError('Every ROS domain is in use; end the nodes that are left over.')
+
+
+# Each xdist worker is a process.
+use_loopback(_own_domain())
+
+take_charge()
 RECORDINGS = 'FRANKA_DYNAMICS_RECORDINGS'
 PUBLIC_SOURCE = 'https://github.com/unisa-acg/inverse-dynamics-solver'
+
+
+@pytest.fixture(scope='module', autouse=True)
+def nothing_is_left_running():
+    """Require that a module's processes end with it; what does not is killed."""
+    before = set(descendants(os.getpid()))
+    yield
+    left = still_running(before)
+    kill_all(left)
+    assert not left, f'still running: {left}'
 
 
 @pytest.fixture(scope='session')

@@ -17,6 +17,10 @@ ROOT = Path(__file__).parents[1]
 ELSEWHERE = {'docs/theory/codegen.md', 'docs/theory/references.md', 'docs/theory/rpr.md'}
 
 
+# What the code of a page needs besides what make test installs.
+NEEDED = {'docs/howto/gradients.md': ('jax', 'torch')}
+
+
 def blocks(page):
     """Return a page's Python blocks as one program."""
     return '\n'.join(re.findall(r'```python\n(.*?)```', (ROOT / page).read_text('utf-8'), re.S))
@@ -52,7 +56,7 @@ def run(page, **names):
 @pytest.mark.parametrize('page', PAGES)
 def test_the_code_of_a_page_runs(page, folder, simulate):
     # Given what pages take for granted: a bag of the arm, a tool's mesh, a received message.
-    for library in ('cvxpy', 'igl', 'numba', 'rosbags', 'trimesh'):
+    for library in ('cvxpy', 'igl', 'numba', 'rosbags', 'trimesh', *NEEDED.get(page, ())):
         pytest.importorskip(library)
     import trimesh
 

@@ -3,6 +3,7 @@
 """`import franka_dynamics` offers every name it promises and loads nothing heavy for it."""
 
 import ast
+from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 import pkgutil
@@ -15,10 +16,11 @@ import pytest
 
 import franka_dynamics as fd
 from franka_dynamics import _lazy
+from franka_dynamics.errors import MissingDependencyError
 
 ROOMS = [name for _, name, is_package in pkgutil.iter_modules(fd.__path__) if is_package]
-# The command line and the nodes are run, not imported.
-OFFERING = [name for name in ROOMS if name not in ('cli', 'ros', 'symbolic', 'report')]
+# The command line and the nodes are run, not imported; reports are what verbs print.
+OFFERING = [name for name in ROOMS if name not in ('cli', 'ros', 'report')]
 
 
 def offered(package):
@@ -40,6 +42,17 @@ def test_every_name_of_a_room_resolves_and_is_no_module(room):
         assert name not in offered(package), 'importing the module would hide what is offered'
     for name in offered(package):
         assert not isinstance(getattr(import_module(package), name), ModuleType)
+
+
+@pytest.mark.parametrize('room', OFFERING)
+def test_completion_lists_what_is_promised_and_no_module(room):
+    package = import_module(f'franka_dynamics.{room}')
+    for _, name, _ in pkgutil.iter_modules(package.__path__):
+        with suppress(MissingDependencyError):  # of a library that is not installed here
+            import_module(f'franka_dynamics.{room}.{name}')
+    assert [name for name in dir(package) if not name.startswith('__')] == offered(
+        package.__name__
+    )
 
 
 @pytest.mark.parametrize(

@@ -87,7 +87,9 @@ def test_given_franka_ros2s_controllers_when_read_then_they_are_those_the_launch
     assert list(trajectory['gains']) == names
     assert {key: entry['ros__parameters']['type'] for key, entry in table.items()} == {
         '/**/effort_controller': 'forward_command_controller/ForwardCommandController',
-        '/**/feedforward_trajectory_controller': 'joint_trajectory_controller/JointTrajectoryController',
+        '/**/feedforward_trajectory_controller': (
+            'joint_trajectory_controller/JointTrajectoryController'
+        ),
     }
 
 

@@ -58,9 +58,7 @@ def simulation(monkeypatch):
     return lambda **given: {node.executable: node for node in launching.run(description, **given)}
 
 
-@pytest.mark.parametrize(
-    'path', sorted((SHARE / 'launch').iterdir()), ids=lambda path: path.name.split('.')[0]
-)
+@pytest.mark.parametrize('path', ALL, ids=lambda path: path.name.split('.')[0])
 def test_given_any_launch_file_when_read_then_it_compiles_and_its_executables_exist(
     path, setup_script
 ):
@@ -184,7 +182,9 @@ def test_given_a_receiver_when_launched_then_a_keeper_knows_where_to_stop(
     )
     node, keeper = nodes
     assert (keeper.executable, keeper.namespace) == ('keeper_node', 'left')
-    assert keeper.parameters == {'target': target}
+    # Silence tells of a stalled node only where time cannot stand still.
+    silence = {} if target == 'fci' else {'silence': 0.0}
+    assert keeper.parameters == {'target': target, **silence}
     assert keeper.remappings == {
         '~/command': node.remappings['~/command'],
         '~/gravity': 'feedforward/gravity',
@@ -225,6 +225,27 @@ def test_given_no_world_when_gazebo_is_launched_then_nothing_starts(
         world.write_text(content)
     with pytest.raises(SettingsError, match=r'^world: .*typo.sdf.* Nothing is started'):
         launching.run(launching.load(GAZEBO, monkeypatch), world=str(world))
+
+
+@pytest.mark.parametrize('control', ['direct', 'ros2_control'])
+def test_given_gazebo_when_launched_then_a_keeper_stands_by(control, monkeypatch, tmp_path):
+    monkeypatch.setattr('tempfile.mkdtemp', lambda prefix: str(tmp_path))
+    monkeypatch.setattr(launching.FindPackageShare, 'perform', lambda self, context: str(SHARE))
+    description = launching.load(GAZEBO, monkeypatch)
+    context = launching.context_of(launching.arguments(description), {'control': control})
+    everything = description.args[0][-1].kwargs['function']
+    monkeypatch.setitem(everything.__globals__, 'require_packages', lambda control: None)
+    nodes = {
+        one.kwargs['executable']: one.kwargs
+        for one in everything(context)
+        if isinstance(one, launching.Node)
+    }
+    keeper, node = nodes['keeper_node'], nodes['feedforward_node']
+    assert keeper['parameters'] == [{'target': 'gz_ros2_control', 'silence': 0.0}]
+    assert dict(keeper['remappings']) == {
+        **dict(node['remappings']),
+        '~/gravity': 'feedforward/gravity',
+    }
 
 
 @pytest.mark.parametrize(

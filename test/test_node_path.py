@@ -24,10 +24,11 @@ MESSAGES = {'builtin_interfaces', 'diagnostic_msgs', 'geometry_msgs', 'lifecycle
             'trajectory_msgs'}
 OURS = 'franka_dynamics'
 ROOMS = ('arm', 'dynamics', 'control', 'ros')
-# Tools around the node: the simulated arm, the demonstration, its recorder, the monitor.
+# Tools around the node: the simulated arm, the demonstration, its recorder, the monitor, what a
+# launch file asks of its machine.
 NOT_THE_NODE = {'simulator_node', 'simulator_parameters', 'demo_session', 'bag_recorder',
                 'parameter_pages',
-                'monitor_feed'}
+                'monitor_feed', 'installed_packages'}
 original = builtins.__import__
 
 

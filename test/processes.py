@@ -1,0 +1,69 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""What tests start ends with them, whatever shell they were started in."""
+
+import ctypes
+import os
+from pathlib import Path
+import signal
+import time
+
+# Only waited out where something is left; a browser's processes end after it.
+GRACE_S = float(os.environ.get('FRANKA_DYNAMICS_GRACE', '20.0'))  # [s]
+_PR_SET_CHILD_SUBREAPER = 36  # linux/prctl.h
+# Helpers that Python keeps for the life of a process.
+_PYTHONS_OWN = ('multiprocessing.resource_tracker', 'multiprocessing.forkserver')
+
+
+def take_charge():
+    """
+    Let children begin with Ctrl-C at work, and let orphans among them come to this process.
+
+    A background shell ignores SIGINT, and children inherit that; a signal that is handled here
+    is back at its default in them.
+    """
+    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+def descendants(of):
+    """Return the running processes below one: their command lines by number."""
+    parents, commands = {}, {}
+    for entry in Path('/proc').iterdir():
+        if not entry.name.isdecimal():
+            continue
+        try:
+            state, parent = (entry / 'stat').read_text().rpartition(')')[2].split()[:2]
+            command = (entry / 'cmdline').read_text().replace('\0', ' ').strip()
+        except OSError:
+            continue  # it has just ended
+        if state != 'Z':
+            parents[int(entry.name)], commands[int(entry.name)] = int(parent), command
+    found, new = set(), {of}
+    while new := {number for number, parent in parents.items() if parent in new} - found:
+        found |= new
+    return {
+        number: commands[number]
+        for number in found
+        if not any(name in commands[number] for name in _PYTHONS_OWN)
+    }
+
+
+def still_running(before, grace=GRACE_S):
+    """Return what runs below this process and did not before, once it has had time to end."""
+    give_up = time.monotonic() + grace
+    while True:
+        left = {n: text for n, text in descendants(os.getpid()).items() if n not in before}
+        if not left or time.monotonic() > give_up:
+            return left
+        time.sleep(0.05)
+
+
+def kill_all(processes):
+    """Kill processes; those that have ended meanwhile are passed over."""
+    for number in processes:
+        try:
+            os.kill(number, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
