@@ -40,6 +40,8 @@ def command(beacon: bool) -> None:
     lit = ProcessBeacon(publisher.topic_name) if beacon else None
     assert lit is None or lit.lit, 'another process commands this topic'
     message = Float64MultiArray(data=[TORQUE_NM] * 7)
+    while publisher.get_subscription_count() < 2:  # the keeper and the listener
+        time.sleep(1e-2)
     while True:
         publisher.publish(message)
         time.sleep(1e-3)
@@ -74,7 +76,7 @@ def kill_once(listener: Listener, beacon: bool) -> tuple[float, float, float] | 
     try:
         listener.until(lambda: listener.heard and listener.heard[-1][1] == TORQUE_NM)
         began = time.monotonic()
-        listener.until(lambda: time.monotonic() > began + _SETTLE_S)  # the keeper finds it too
+        listener.until(lambda: time.monotonic() > began + _SETTLE_S)  # the keeper hears it too
         listener.heard.clear()
         killed = time.time()
         process.send_signal(signal.SIGKILL)

@@ -2,11 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What all tests share: a ROS domain of their own, recordings real and simulated."""
 
-import fcntl
 import os
 from pathlib import Path
-import socket
-import tempfile
 
 # What is under test does not need the machine before everything else.
 os.environ['FRANKA_DYNAMICS_REALTIME'] = 'off'
@@ -18,40 +15,12 @@ os.environ.setdefault('OPENBLAS_NUM_THREADS', '1')
 import numpy as np
 import pytest
 
-from franka_dynamics.ros.isolated_network import DOMAINS, use_loopback
+from franka_dynamics.ros.isolated_network import use_loopback
 
 from .processes import descendants, kill_all, still_running, take_charge
 
-
-def _is_free(domain: int) -> bool:
-    """Whether no node of another process listens for others in a ROS domain."""
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-        try:
-            probe.bind(('', 7400 + 250 * domain))  # where DDS announces itself (RTPS 2.5, 9.6.2)
-        except OSError:
-            return False
-    return True
-
-
-def _own_domain() -> int:
-    """Return a ROS domain that no other test process on this machine has, and keep it."""
-    for step in range(len(DOMAINS)):
-        domain = DOMAINS[(os.getpid() + step) % len(DOMAINS)]
-        file = Path(tempfile.gettempdir()) / f'{domain}.ros_domain'
-        lock = os.open(file, os.O_CREAT | os.O_RDWR)
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)  # until this process ends
-        except OSError:
-            os.close(lock)
-            continue
-        if _is_free(domain):
-            return domain
-        os.close(lock)
-    raise RuntimeError('Every ROS domain is in use; end the nodes that are left over.')
-
-
-# Each xdist worker is a process.
-use_loopback(_own_domain())
+# Each xdist worker is a process, in a ROS domain of its own.
+use_loopback()
 
 take_charge()
 RECORDINGS = 'FRANKA_DYNAMICS_RECORDINGS'

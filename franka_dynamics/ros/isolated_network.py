@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import os
 import random
+import socket
 
 from ..resources import share_directory
 
@@ -14,7 +15,9 @@ _RANGE, _MIDDLEWARE = 'ROS_AUTOMATIC_DISCOVERY_RANGE', 'RMW_IMPLEMENTATION'
 _PROFILES = ('FASTRTPS_DEFAULT_PROFILES_FILE', 'FASTDDS_DEFAULT_PROFILES_FILE')
 _OVERRULING = ('ROS_LOCALHOST_ONLY', 'ROS_STATIC_PEERS', 'ROS_DISCOVERY_SERVER')
 # 1..101 are free of the ephemeral port range on Linux.
-DOMAINS = range(1, 102)
+_DOMAINS = range(1, 102)
+# The kernel takes the claims away with the process; children do not inherit them.
+_claims: list[socket.socket] = []
 
 
 def use_loopback(domain: int | None = None) -> None:
@@ -30,16 +33,38 @@ def use_loopback(domain: int | None = None) -> None:
     Parameters
     ----------
     domain : int, optional
-        The ROS domain; one by chance if not given.
+        The ROS domain; if not given one by chance that no other process has claimed in this way
+        and in which no node listens. It is kept until this process ends.
+
+    Raises
+    ------
+    OSError
+        If every domain is in use.
 
     """
     profiles = share_directory() / 'config' / 'fastdds_loopback.xml'
-    os.environ['ROS_DOMAIN_ID'] = str(
-        random.SystemRandom().choice(DOMAINS) if domain is None else domain
-    )
+    os.environ['ROS_DOMAIN_ID'] = str(_free_domain() if domain is None else domain)
     os.environ[_MIDDLEWARE] = 'rmw_fastrtps_cpp'
     os.environ[_RANGE] = 'SYSTEM_DEFAULT'
     for name in _PROFILES:
         os.environ[name] = str(profiles)
     for name in _OVERRULING:
         os.environ.pop(name, None)
+
+
+def _free_domain() -> int:
+    domains = list(_DOMAINS)
+    random.SystemRandom().shuffle(domains)
+    for domain in domains:
+        claim = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        try:
+            claim.bind(f'\0franka_dynamics/domain/{domain}')
+            with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+                # Where DDS announces itself (RTPS 2.5, 9.6.2): bound by every node there.
+                probe.bind(('', 7400 + 250 * domain))
+        except OSError:
+            claim.close()
+            continue
+        _claims.append(claim)
+        return domain
+    raise OSError('Every ROS domain is in use; end the nodes that are left over.')

@@ -39,3 +39,21 @@ def test_given_the_loopback_network_when_a_node_starts_then_it_binds_nothing_els
     assert LOOPBACK in addresses
     assert addresses <= {LOOPBACK, GROUP}
     assert lines[-1] == ['shared', '0']
+
+
+def test_processes_side_by_side_get_a_domain_each():
+    script = (
+        'import os; from franka_dynamics.ros.isolated_network import use_loopback; '
+        "use_loopback(); print(os.environ['ROS_DOMAIN_ID'], flush=True); input()"
+    )
+    command = [sys.executable, '-c', script]
+    # Of two domains by chance among 101, one in a hundred pairs is alike; of thirty, 99 % hold
+    # such a pair.
+    many = [
+        subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        for _ in range(30)
+    ]
+    domains = [process.stdout.readline() for process in many]
+    for process in many:
+        process.communicate('\n')
+    assert len(set(domains)) == 30
