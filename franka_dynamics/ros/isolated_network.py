@@ -16,8 +16,6 @@ _PROFILES = ('FASTRTPS_DEFAULT_PROFILES_FILE', 'FASTDDS_DEFAULT_PROFILES_FILE')
 _OVERRULING = ('ROS_LOCALHOST_ONLY', 'ROS_STATIC_PEERS', 'ROS_DISCOVERY_SERVER')
 # 1..101 are free of the ephemeral port range on Linux.
 _DOMAINS = range(1, 102)
-# The kernel takes the claims away with the process; children do not inherit them.
-_claims: list[socket.socket] = []
 
 
 def use_loopback(domain: int | None = None) -> None:
@@ -65,6 +63,6 @@ def _free_domain() -> int:
         except OSError:
             claim.close()
             continue
-        _claims.append(claim)
+        claim.detach()  # the kernel closes it with this process; children do not inherit it
         return domain
     raise OSError('Every ROS domain is in use; end the nodes that are left over.')

