@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 import math
 
@@ -180,17 +180,8 @@ class ArmDescription:
 
         """
         vector = np.asarray(values, dtype=float)
-        if vector.shape != (self.n,):
-            raise JointVectorError(
-                f'{name} has shape {vector.shape}, expected ({self.n},): one value per joint of '
-                f'{self.name}, ordered {", ".join(self.joint_names)}.'
-            )
-        if not np.isfinite(vector).all():
-            bad = int(np.flatnonzero(~np.isfinite(vector))[0])
-            raise JointVectorError(
-                f'{name} of joint {self.joint_names[bad]} is {vector[bad]}; every value must be '
-                'a finite number.'
-            )
+        if vector.shape != (self.n,) or not np.isfinite(vector).all():
+            raise joint_vector_error(vector, name, self.joint_names, self.name, stack=False)
         return vector
 
     def joint_transforms(self, q: ArrayLike) -> list[NDArray[np.float64]]:
@@ -271,3 +262,41 @@ class ArmDescription:
                 'physically consistent parameters where the set states its rounding '
                 '(repair: nearest_within_rounding).'
             )
+
+
+def joint_vector_error(
+    vector: NDArray[np.float64],
+    name: str,
+    joints: Sequence[str],
+    arm: str = '',
+    *,
+    stack: bool = True,
+) -> JointVectorError:
+    """
+    Return the error that says what is wrong with joint values.
+
+    Parameters
+    ----------
+    vector : ndarray
+        The values, of a wrong shape or not all finite.
+    name : str
+        What they are.
+    joints : sequence of str, length n
+        The joints in order.
+    arm : str
+        Whose joints they are; without it `joints` are taken as they read.
+    stack : bool
+        Whether (..., n) is expected, not (n,).
+
+    """
+    n = len(joints)
+    if vector.shape != (n,) and not (stack and vector.shape[-1:] == (n,)):
+        return JointVectorError(
+            f'{name} has shape {vector.shape}, expected {f"(..., {n})" if stack else (n,)}: one '
+            f'value per joint{arm and f" of {arm}"}, ordered {", ".join(joints)}.'
+        )
+    at = tuple(np.argwhere(~np.isfinite(vector))[0])
+    return JointVectorError(
+        f'{name} of {arm and "joint "}{joints[at[-1]]} is {vector[at]}; every value must be a '
+        'finite number.'
+    )

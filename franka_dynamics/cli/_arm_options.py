@@ -12,6 +12,15 @@ from ..arm.arm_file import alias_note, AS_LISTED
 from ..arm.consistency import REPAIRS
 from ..arm.payload import read_payload
 
+# Spellings of what `add_arm_options` adds, by the names of the values: for `refuse`.
+ARM_OPTIONS = {
+    'arm': '--arm',
+    'hand': '--hand',
+    'inertial_set': '--set',
+    'repair': '--repair',
+    'payload': '--payload',
+}
+
 
 def add_arm_options(
     parser: argparse.ArgumentParser,

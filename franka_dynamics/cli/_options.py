@@ -67,6 +67,30 @@ def add_gravity_option(
     )
 
 
+def add_output_option(container: Any, what: str, **settings: Any) -> None:
+    """Add --output FILE; `what` is its help, `settings` are as for `add_argument`."""
+    settings.setdefault('type', output_file)
+    settings.setdefault('metavar', 'FILE')
+    add_option(container, '--output', '--out', help=what, **settings)
+
+
+def add_plot_option(container: Any, what: str) -> None:
+    """Add --plot FILE: `what` is drawn into a picture."""
+    add_option(
+        container,
+        '--plot',
+        '--picture',
+        type=picture_file,
+        metavar='FILE',
+        help=f'draw {what} ({", ".join(PICTURES)})',
+    )
+
+
+def add_shipped_files_option(container: Any, what: str) -> None:
+    """Add --all FOLDER: the files that the package ships, `what` says which and where."""
+    add_option(container, '--all', type=output_folder, metavar='FOLDER', help=f'write {what}')
+
+
 def add_json_option(container: Any) -> None:
     """Add --json FILE: all figures of what is printed."""
     add_option(

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TYPE_CHECKING
 
 from ._arm_options import add_arm_options, load_arm
-from ._options import add_option, output_file
+from ._options import add_option, add_output_option, output_file
 from ._trees import add_tree_option, load_tree
 
 if TYPE_CHECKING:
@@ -65,13 +65,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help='write the relations in letters, D3 and RL4 for the lengths, '
         'instead of the table (modified rows; default format: %(const)s)',
     )
-    add_option(
-        parser,
-        '--output',
-        type=output_file,
-        metavar='FILE',
-        help='write the letters there instead of to the terminal',
-    )
+    add_output_option(parser, 'write the letters there instead of to the terminal')
     add_option(
         parser,
         '--json',

@@ -12,7 +12,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from . import compare, explain_torques
-from ._arm_options import add_arm_options, load_arm
+from ._arm_options import add_arm_options, ARM_OPTIONS, load_arm
 from ._options import add_gravity_option, add_json_option, add_option, output_file, refuse
 from ._trees import add_tree_option
 from ..errors import SettingsError
@@ -27,6 +27,15 @@ GROUP = 'check a model'
 DEFAULT_ARM = 'fer'
 GRAVITY = (0.0, 0.0, -9.81)
 _STATES, _STATES_OF_A_RANDOM_ARM = 1000, 20
+# What is for the verb compare alone, by the names of the values.
+_COMPARE_OPTIONS = {
+    'against_set': '--against-set',
+    'against_gravity': '--against-gravity',
+    'tolerance': '--tolerance',
+    'prefix': '--prefix',
+    'accept_unknown_inertials': '--accept-unknown-inertials',
+    'all_differences': '--all-differences',
+}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -98,12 +107,7 @@ def run(arguments: argparse.Namespace) -> int:
     refuse(
         arguments,
         'crosscheck alone: it belongs to the verb compare',
-        against_set='--against-set',
-        against_gravity='--against-gravity',
-        tolerance='--tolerance',
-        prefix='--prefix',
-        accept_unknown_inertials='--accept-unknown-inertials',
-        all_differences='--all-differences',
+        **_COMPARE_OPTIONS,
     )
     if given == ['tree']:
         return _check_tree(arguments, console)
@@ -126,12 +130,7 @@ def _former(arguments: argparse.Namespace, option: str, console: Console) -> int
         refuse(
             arguments,
             '--torques',
-            against_set='--against-set',
-            prefix='--prefix',
-            against_gravity='--against-gravity',
-            tolerance='--tolerance',
-            accept_unknown_inertials='--accept-unknown-inertials',
-            all_differences='--all-differences',
+            **_COMPARE_OPTIONS,
         )
         return explain_torques.run(arguments)
     arguments.other = getattr(arguments, option)
@@ -211,11 +210,7 @@ def _check_tree(arguments: argparse.Namespace, console: Console) -> int:
     refuse(
         arguments,
         '--tree: a URDF is compared with Pinocchio, no page is written',
-        arm='--arm',
-        hand='--hand',
-        inertial_set='--set',
-        repair='--repair',
-        payload='--payload',
+        **ARM_OPTIONS,
         report='--report',
     )
     found = compare_tree(
@@ -254,11 +249,7 @@ def _check_random(arguments: argparse.Namespace, console: Console) -> int:
     refuse(
         arguments,
         '--random: those arms, their gravity and no page about one are drawn',
-        arm='--arm',
-        hand='--hand',
-        inertial_set='--set',
-        repair='--repair',
-        payload='--payload',
+        **ARM_OPTIONS,
         gravity='--gravity',
         report='--report',
     )

@@ -9,7 +9,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from ._arm_options import add_arm_options, load_arm
-from ._options import add_option, output_file
+from ._options import add_output_option
 from ..arm import ArmDescription
 from ..errors import DescriptionError, SettingsError
 
@@ -52,13 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help='text that assigns as Python does, a LaTeX document, or one HTML '
         'page with MathML, which needs no scripts (default: %(default)s)',
     )
-    add_option(
-        parser,
-        '--output',
-        type=output_file,
-        metavar='FILE',
-        help='write there instead of to the terminal',
-    )
+    add_output_option(parser, 'write there instead of to the terminal')
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._arm_options import add_arm_options, load_arm
-from ._options import add_option, add_printed_json_option, picture_file, print_or_write, PRINTED
+from ._options import add_plot_option, add_printed_json_option, print_or_write, PRINTED
 from ..arm import ArmDescription
 from ..errors import DescriptionError
 
@@ -56,13 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help='reference point of the inertia; space_origin needs --frame space '
         '(default: %(default)s)',
     )
-    add_option(
-        parser,
-        '--plot',
-        type=picture_file,
-        metavar='FILE',
-        help='draw {S}, the frames and the centres of mass at the pose (.png, .svg, .pdf)',
-    )
+    add_plot_option(parser, '{S}, the frames and the centres of mass at the pose')
     add_printed_json_option(parser, 'the tables')
 
 

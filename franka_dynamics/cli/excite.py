@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ._arm_options import add_arm_options, load_arm
-from ._options import add_option, output_file, output_folder, picture_file, refuse
+from ._options import add_option, add_output_option, add_plot_option, output_folder, refuse
 from ..arm import ArmDescription, load
 from ..errors import IdentificationError
 
@@ -36,13 +36,10 @@ _PERIODS = 2  # the first trains, the second tests
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the verb's options."""
     add_arm_options(parser)
-    add_option(
+    add_output_option(
         parser,
-        '--output',
-        type=output_file,
+        'trajectory_msgs/JointTrajectory as YAML (default: %(default)s)',
         default='excitation.yaml',
-        metavar='FILE',
-        help='trajectory_msgs/JointTrajectory as YAML (default: %(default)s)',
     )
     parser.add_argument(
         '--period',
@@ -138,14 +135,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help='of the optimisation (default: %(default)s)',
     )
     parser.add_argument('--seed', type=int, default=0, help='(default: %(default)s)')
-    add_option(
-        parser,
-        '--plot',
-        '--picture',
-        type=picture_file,
-        metavar='FILE',
-        help='draw the motion within its limits (.png, .svg, .pdf)',
-    )
+    add_plot_option(parser, 'the motion within its limits')
     add_option(
         parser,
         '--rehearse',

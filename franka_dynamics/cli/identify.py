@@ -12,7 +12,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ._arm_options import add_hand_option, load_arm
-from ._options import add_gravity_option, add_json_option, add_option, output_file
+from ._options import (
+    add_gravity_option,
+    add_json_option,
+    add_option,
+    add_output_option,
+    output_file,
+)
 from ._recording_options import (
     add_recording_options,
     joint_names,
@@ -58,13 +64,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         'whether the result is better; without them parts of the bags are left '
         'out in turn',
     )
-    add_option(
+    add_output_option(
         parser,
-        '--output',
-        '--out',
-        type=output_file,
-        metavar='FILE',
-        help='write the identified arm to this file, fitted to all bags, if it is better '
+        'write the identified arm to this file, fitted to all bags, if it is better '
         'than the best published set',
     )
     parser.add_argument(

@@ -9,7 +9,7 @@ import json
 from typing import TYPE_CHECKING
 
 from ._arm_options import add_hand_option, load_arm
-from ._options import add_gravity_option, add_json_option, add_option, output_file, refuse
+from ._options import add_gravity_option, add_json_option, add_output_option, refuse
 from ._recording_options import (
     add_recording_options,
     progress_bar,
@@ -66,13 +66,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar='RAD_PER_S',
         help='where Coulomb friction has turned over (default: %(default)s)',
     )
-    add_option(
-        parser,
-        '--output',
-        type=output_file,
-        metavar='FILE',
-        help='write a ROS parameter file for the feedforward node',
-    )
+    add_output_option(parser, 'write a ROS parameter file for the feedforward node')
     add_json_option(parser)
 
 

@@ -8,7 +8,7 @@ import argparse
 from dataclasses import replace
 from pathlib import Path
 
-from ._options import add_option, output_file
+from ._options import add_option, add_output_option
 from ..arm.denavit_hartenberg import Convention
 
 SUMMARY = "Turn a URDF into an arm file: DH rows, inertials, limits; checked against Pinocchio's."
@@ -21,15 +21,7 @@ TOLERANCE = 1e-6
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the verb's options."""
     parser.add_argument('urdf', type=Path, metavar='URDF', help='the URDF (xacro expanded)')
-    add_option(
-        parser,
-        '--output',
-        '--out',
-        type=output_file,
-        required=True,
-        metavar='FILE',
-        help='the arm file to write (.yaml)',
-    )
+    add_output_option(parser, 'the arm file to write (.yaml)', required=True)
     parser.add_argument('--name', help="of the arm (default: the URDF's robot name)")
     parser.add_argument(
         '--joints',

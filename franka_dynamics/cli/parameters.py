@@ -7,9 +7,8 @@ from __future__ import annotations
 import argparse
 
 from ._options import (
-    add_option,
-    output_file,
-    output_folder,
+    add_output_option,
+    add_shipped_files_option,
     print_or_write,
     refuse,
     write_files,
@@ -26,20 +25,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs='?',
         help='feedforward, fci, simulator, reference_player or keeper (default: feedforward)',
     )
-    add_option(
-        parser,
-        '--output',
-        '--out',
-        type=output_file,
-        metavar='FILE',
-        help='write there, not to the screen',
-    )
-    add_option(
-        parser,
-        '--all',
-        type=output_folder,
-        metavar='FOLDER',
-        help='write the parameter files and the page that the package ships below a folder',
+    add_output_option(parser, 'write there, not to the screen')
+    add_shipped_files_option(
+        parser, 'the parameter files and the page that the package ships below a folder'
     )
 
 

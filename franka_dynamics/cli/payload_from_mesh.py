@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ._options import add_option, output_file, picture_file
+from ._options import add_output_option, add_plot_option
 
 SUMMARY = "Compute a tool's payload parameters from its mesh (STL, OBJ, PLY)."
 GROUP = 'generate'
@@ -70,21 +70,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help='do not look for faces that cross or touch: right for parts that '
         'touch; volume in which parts overlap counts twice',
     )
-    add_option(
-        parser,
-        '--output',
-        type=output_file,
-        metavar='FILE',
-        help='write a ROS parameter file for the feedforward node',
-    )
-    add_option(
-        parser,
-        '--plot',
-        '--picture',
-        type=picture_file,
-        metavar='FILE',
-        help='draw mesh, centre of mass and inertia ellipsoid (.png, .svg, .pdf)',
-    )
+    add_output_option(parser, 'write a ROS parameter file for the feedforward node')
+    add_plot_option(parser, 'mesh, centre of mass and inertia ellipsoid')
 
 
 def mesh_pose(mount: str, xyz: ArrayLike, rpy_angles: ArrayLike) -> NDArray[np.float64]:

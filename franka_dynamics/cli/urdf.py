@@ -6,11 +6,11 @@ from __future__ import annotations
 
 import argparse
 
-from ._arm_options import add_arm_options
+from ._arm_options import add_arm_options, ARM_OPTIONS
 from ._options import (
     add_option,
-    output_file,
-    output_folder,
+    add_output_option,
+    add_shipped_files_option,
     print_or_write,
     refuse,
     write_files,
@@ -36,21 +36,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help='put in front of every joint and link, verbatim',
     )
     parser.add_argument('--format', choices=FORMATS, help=f'of the output (default: {FORMATS[0]})')
-    add_option(
-        parser,
-        '--output',
-        '--out',
-        type=output_file,
-        metavar='FILE',
-        help='write there, not to the screen',
-    )
-    add_option(
-        parser,
-        '--all',
-        type=output_folder,
-        metavar='FOLDER',
-        help='write the files that the package ships under urdf/ into a folder',
-    )
+    add_output_option(parser, 'write there, not to the screen')
+    add_shipped_files_option(parser, 'the files that the package ships under urdf/ into a folder')
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -59,11 +46,7 @@ def run(arguments: argparse.Namespace) -> int:
         refuse(
             arguments,
             '--all, which writes the shipped files as they are',
-            arm='--arm',
-            inertial_set='--set',
-            hand='--hand',
-            repair='--repair',
-            payload='--payload',
+            **ARM_OPTIONS,
             arm_prefix='--arm-prefix',
             format='--format',
             output='--output',

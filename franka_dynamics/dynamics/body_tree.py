@@ -12,7 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from .product_of_exponentials import spatial_inertia
 from ..arm import ArmDescription, Convention, LinkInertia
-from ..errors import JointVectorError, TreeError
+from ..arm.description import joint_vector_error
+from ..errors import TreeError
 from ..spatial import adjoint, exp6, hat, joint_twist, rigid_transform
 from ..typing import Array
 
@@ -197,17 +198,8 @@ class BodyTree:
 
         """
         vector = np.asarray(values, dtype=float)
-        if vector.ndim < 1 or vector.shape[-1] != self.n:
-            raise JointVectorError(
-                f'{name} has shape {vector.shape}, expected (..., {self.n}): '
-                f'one value per joint, ordered {", ".join(self.names)}.'
-            )
-        if not np.isfinite(vector).all():
-            at = tuple(np.argwhere(~np.isfinite(vector))[0])
-            raise JointVectorError(
-                f'{name} of {self.names[at[-1]]} is {vector[at]}; every value '
-                'must be a finite number.'
-            )
+        if vector.shape[-1:] != (self.n,) or not np.isfinite(vector).all():
+            raise joint_vector_error(vector, name, self.names)
         return vector
 
     def supports(self) -> NDArray[np.bool_]:

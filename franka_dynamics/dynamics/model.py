@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..arm import ArmDescription
+from ..arm.description import joint_vector_error
 from ..errors import FrameError, InertiaError, JointVectorError
 from ..typing import Array
 
@@ -166,18 +167,8 @@ def joint_stack(description: ArmDescription, values: ArrayLike, name: str) -> ND
 
     """
     vector = np.asarray(values, dtype=float)
-    if vector.ndim < 1 or vector.shape[-1] != description.n:
-        raise JointVectorError(
-            f'{name} has shape {vector.shape}, expected (..., {description.n}): one value per '
-            f'joint of {description.name}, ordered {", ".join(description.joint_names)}.'
-        )
-    finite = np.isfinite(vector)
-    if not finite.all():
-        at = tuple(np.argwhere(~finite)[0])
-        raise JointVectorError(
-            f'{name} of joint {description.joint_names[at[-1]]} is {vector[at]}; every value must '
-            'be a finite number.'
-        )
+    if vector.shape[-1:] != (description.n,) or not np.isfinite(vector).all():
+        raise joint_vector_error(vector, name, description.joint_names, description.name)
     return vector
 
 

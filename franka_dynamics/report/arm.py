@@ -11,12 +11,11 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .plotting import save
+from .plotting import figure_of_size, save
 from ..arm import ArmDescription
 from ..arm.inertia import six_from_tensor, TENSOR_ORDER
 from ..dynamics.newton_euler import NewtonEulerModel
 from ..dynamics.space_inertia import space_inertias
-from ..errors import MissingDependencyError
 
 _AXIS_COLOURS = ('tab:red', 'tab:green', 'tab:blue')
 _TRIAD = 0.08  # length of a drawn axis, of the arm's longest side
@@ -47,17 +46,11 @@ def draw_arm(description: ArmDescription, q: ArrayLike, path: str | Path) -> Non
         If q does not fit the arm.
 
     """
-    try:
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise MissingDependencyError(
-            "Drawing an arm needs matplotlib: pip install 'franka_dynamics[view]'."
-        ) from error
     position = description.joint_vector(q, 'q')
     poses = np.concatenate((np.eye(4)[None], NewtonEulerModel(description).frames(position)))
     links = space_inertias(description, position)
     centers = np.array([link.center_of_mass for link in links])
-    figure = Figure(figsize=(8.0, 9.0), layout='constrained')
+    figure = figure_of_size((8.0, 9.0), 'Drawing an arm needs', 'view', '')
     axes = figure.add_subplot(projection='3d')
     size = _set_bounds(axes, np.concatenate((poses[:, :3, 3], centers)))
     _draw_skeleton(axes, description, poses)

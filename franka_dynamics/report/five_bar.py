@@ -11,10 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .plotting import save
+from .plotting import figure_of_size, save
 from ..dynamics.closed_chain import ClosedChain
 from ..dynamics.mechanisms import Reaching
-from ..errors import MissingDependencyError
 from ..mesh.mesh import TriangleMesh
 
 _LINK_COLOURS = ('tab:blue', 'tab:green', 'gold', 'tab:orange')
@@ -44,13 +43,7 @@ def draw_five_bar(
         If matplotlib is not installed.
 
     """
-    try:
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise MissingDependencyError(
-            "Drawing the five-bar needs matplotlib: pip install 'franka_dynamics[view]'."
-        ) from error
-    figure = Figure(figsize=(15.0, 5.0), layout='constrained')
+    figure = figure_of_size((15.0, 5.0), 'Drawing the five-bar needs', 'view', '')
     _draw_links(figure.add_subplot(1, 3, 1, projection='3d'), chain, meshes, reaching)
     torque = figure.add_subplot(1, 3, 2)
     for motor, (joint, torques) in enumerate(zip(chain.active, reaching.torques.T)):

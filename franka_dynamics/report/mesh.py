@@ -9,9 +9,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from .plotting import save
+from .plotting import figure_of_size, save
 from ..arm import LinkInertia
-from ..errors import MissingDependencyError
 from ..mesh.mesh import TriangleMesh
 
 _AXIS_COLOURS = ('tab:red', 'tab:green', 'tab:blue')
@@ -60,14 +59,9 @@ def draw_payload(mesh: TriangleMesh, inertia: LinkInertia, path: str | Path, tit
         If matplotlib is not installed.
 
     """
-    try:
-        from matplotlib.figure import Figure
-        from mpl_toolkits.mplot3d.art3d import Poly3DCollection
-    except ImportError as error:
-        raise MissingDependencyError(
-            "Drawing a payload needs matplotlib: pip install 'franka_dynamics[mesh]'."
-        ) from error
-    figure = Figure(figsize=(9.0, 7.0), layout='constrained')
+    figure = figure_of_size((9.0, 7.0), 'Drawing a payload needs', 'mesh', '')
+    from mpl_toolkits.mplot3d.art3d import Poly3DCollection
+
     axes = figure.add_subplot(projection='3d')
     shown = mesh.faces[:: max(1, len(mesh.faces) // _MOST_FACES)]
     axes.add_collection3d(

@@ -37,15 +37,37 @@ def save(figure: Any, path: str | Path) -> None:
         figure.savefig(scratch, dpi=120)
 
 
-def figure_of_size(size: tuple[float, float]) -> Any:
-    """Return an empty figure that belongs to no window system."""
+def figure_of_size(
+    size: tuple[float, float],
+    what: str = 'Plots need',
+    extra: str = 'replay',
+    otherwise: str = ', or leave them out with --no-plots',
+) -> Any:
+    """
+    Return an empty figure that belongs to no window system.
+
+    Parameters
+    ----------
+    size : tuple of 2 float
+        Width and height [in].
+    what : str
+        For the message if matplotlib is not installed: what needs it, with the verb.
+    extra : str
+        The extra that brings it.
+    otherwise : str
+        What else one can do.
+
+    Raises
+    ------
+    MissingDependencyError
+        If matplotlib is not installed.
+
+    """
     try:
         from matplotlib.figure import Figure
     except ImportError as error:
         raise MissingDependencyError(
-            'Plots need matplotlib: pip install '
-            "'franka_dynamics[replay]', or leave them out with "
-            '--no-plots.'
+            f"{what} matplotlib: pip install 'franka_dynamics[{extra}]'{otherwise}."
         ) from error
     return Figure(figsize=size, layout='constrained')
 

@@ -18,17 +18,10 @@ from franka_dynamics.dynamics.derivatives import differentiate
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 from franka_dynamics.errors import JointVectorError
 
+from .quantities import ARGUMENTS
+
 ATOL = 1e-10
 ARM = load('fer')
-ARGUMENTS = {
-    'inverse_dynamics': 3,
-    'nonlinear_effects': 2,
-    'coriolis': 2,
-    'gravity': 1,
-    'mass_matrix': 1,
-    'forward_dynamics': 3,
-    'flange_pose': 1,
-}
 
 
 @pytest.fixture(scope='module')
