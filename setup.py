@@ -89,6 +89,7 @@ setup(
             'keeper_node = franka_dynamics.ros.keeper_node:main',
             'simulator_node = franka_dynamics.ros.simulator_node:main',
             'reference_player_node = franka_dynamics.ros.reference_player_node:main',
+            'trajectory_action_node = franka_dynamics.ros.trajectory_action_node:main',
             'gazebo_direct_node = franka_dynamics.ros.gazebo_direct_node:main',
         ],
     },

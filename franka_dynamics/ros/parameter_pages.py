@@ -15,6 +15,7 @@ from .keeper_parameters import KEEPER_PARAMETERS
 from .parameters import constraints, ParameterSpec
 from .reference_player_parameters import PLAYER_PARAMETERS
 from .simulator_parameters import SIMULATOR_PARAMETERS
+from .trajectory_action_parameters import TRAJECTORY_ACTION_PARAMETERS
 from ..control.settings import TargetProfile, TARGETS
 
 TABLES = {
@@ -23,6 +24,7 @@ TABLES = {
     'reference_player': PLAYER_PARAMETERS,
     'fci': FCI_PARAMETERS,
     'keeper': KEEPER_PARAMETERS,
+    'trajectory_action': TRAJECTORY_ACTION_PARAMETERS,
 }
 EXECUTABLES = {name: f'{name}_node' for name in TABLES}
 GENERATOR = 'franka-dynamics parameters --all .'

@@ -289,7 +289,9 @@ def launching(folder: Path):
     processes: list[NodeProcess] = []
 
     def start(module: str, **parameters) -> NodeProcess:
-        process = NodeProcess(module, folder / f'{len(processes)}-{module}.log', **parameters)
+        process = NodeProcess(
+            module, folder / f'{len(processes)}-{Path(module).name}.log', **parameters
+        )
         processes.append(process)
         return process
 

@@ -23,6 +23,9 @@ from franka_dynamics.ros.parameter_pages import generated_files, TABLES  # noqa:
 from franka_dynamics.ros.parameters import declare, ranges, refuse_unknown, values  # noqa: E402
 from franka_dynamics.ros.reference_player_node import ReferencePlayerNode  # noqa: E402
 from franka_dynamics.ros.simulator_node import SimulatorNode  # noqa: E402
+from franka_dynamics.ros.trajectory_action_parameters import (  # noqa: E402
+    TRAJECTORY_ACTION_PARAMETERS,
+)
 
 FILES = generated_files()
 
@@ -36,12 +39,22 @@ class WithoutRobot(Node):
         refuse_unknown(self, FCI_PARAMETERS)
 
 
+class WithoutControlMsgs(Node):
+    """The action node's parameters; the node itself needs control_msgs."""
+
+    def __init__(self, **node_options):
+        super().__init__('trajectory_action', **node_options)
+        declare(self, TRAJECTORY_ACTION_PARAMETERS)
+        refuse_unknown(self, TRAJECTORY_ACTION_PARAMETERS)
+
+
 NODES = {
     'feedforward': FeedforwardNode,
     'fci': WithoutRobot,
     'simulator': SimulatorNode,
     'reference_player': ReferencePlayerNode,
     'keeper': KeeperNode,
+    'trajectory_action': WithoutControlMsgs,
 }
 PARAMETER_FILES = [name for name in FILES if name.endswith('.yaml')]
 

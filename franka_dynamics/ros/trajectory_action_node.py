@@ -1,0 +1,360 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+An action server in front of joint_trajectory_controller that fills in feedforward torques.
+
+A client such as MoveIt sends its FollowJointTrajectory goal here; the goal goes on to the
+controller's own action with `effort` at every point, and the controller's feedback, result and
+error codes come back. A goal that cannot be followed is aborted with a sentence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from queue import Empty, SimpleQueue
+import sys
+import threading
+import time
+from typing import Any
+
+from action_msgs.msg import GoalStatus
+import numpy as np
+from rclpy.action import ActionClient, ActionServer, CancelResponse, GoalResponse
+from rclpy.callback_groups import ReentrantCallbackGroup
+from rclpy.executors import MultiThreadedExecutor
+from rclpy.node import Node
+from rclpy.serialization import serialize_message
+from sensor_msgs.msg import JointState
+from trajectory_msgs.msg import JointTrajectory
+
+from .arm_parameters import load_arm
+from .messages import JointStateReader, trajectory_message
+from .node_process import run_node, StopRequest
+from .parameters import declare, refuse_unknown, values
+from .qos import STATE_QOS
+from .realtime import OFF
+from .serialized import read_trajectory
+from .trajectory_action_parameters import (
+    TORQUE_PARAMETERS,
+    torque_settings,
+    TRAJECTORY_ACTION_PARAMETERS,
+)
+from ..control.control_law import ControlLaw
+from ..control.reference import ReferencePoint, Trajectory
+from ..control.trajectory_goal import code_of_refusal, fill, FilledGoal, GoalError
+from ..errors import (
+    FrankaDynamicsError,
+    JointStateError,
+    MissingDependencyError,
+    ReferenceRefusedError,
+)
+from ..typing import Array
+
+NODE_NAME = 'trajectory_action'
+ACTION = '~/follow_joint_trajectory'
+# One that is followed and some that take each other's place; each has a thread.
+_MOST_GOALS = 4
+_THREADS = _MOST_GOALS + 3  # besides: states, the controller's answers, cancelling
+_LOOK_S, _SPIN_S = 0.1, 0.1
+_LAST_WORDS_S = 0.5  # for the results of goals to be sent before the process ends
+_TOLERANCES = (
+    'path_tolerance',
+    'component_path_tolerance',
+    'goal_tolerance',
+    'component_goal_tolerance',
+    'goal_time_tolerance',
+)
+
+
+def action_type() -> Any:
+    """
+    Return control_msgs' FollowJointTrajectory.
+
+    Raises
+    ------
+    MissingDependencyError
+        If control_msgs is not installed.
+
+    """
+    try:
+        from control_msgs.action import FollowJointTrajectory
+    except ImportError as error:
+        raise MissingDependencyError(
+            'control_msgs is not installed, whose FollowJointTrajectory this node serves; '
+            'install it by apt install ros-$ROS_DISTRO-control-msgs.'
+        ) from error
+    return FollowJointTrajectory
+
+
+class _Relay:
+    """One goal on its way: what happened to it elsewhere, in order, and its motion once filled."""
+
+    def __init__(self) -> None:
+        self.events: SimpleQueue[tuple[str, Any]] = SimpleQueue()
+        self.motion: Trajectory | None = None
+
+
+class TrajectoryActionNode(Node):
+    """Serves ~/follow_joint_trajectory; every goal has a thread that waits for its end."""
+
+    def __init__(self, **node_options: Any) -> None:
+        super().__init__(NODE_NAME, **node_options)
+        declare(self, TRAJECTORY_ACTION_PARAMETERS)
+        refuse_unknown(self, TRAJECTORY_ACTION_PARAMETERS)
+        parameters = values(self, TRAJECTORY_ACTION_PARAMETERS)
+        self._description = load_arm(parameters)
+        self._description.require_physical('commanding torques')
+        ControlLaw(self._description, torque_settings(parameters))  # refused now, not by a goal
+        self._type = action_type()
+        self._wait = parameters['wait']
+        self._controller_action = parameters['controller_action']
+        self._lock = threading.Lock()
+        self._relays: dict[bytes, _Relay] = {}
+        self._followed: _Relay | None = None
+        self._group = ReentrantCallbackGroup()
+        self._client = ActionClient(
+            self, self._type, self._controller_action, callback_group=self._group
+        )
+        self._server = ActionServer(
+            self,
+            self._type,
+            ACTION,
+            self._execute,
+            goal_callback=self._on_goal,
+            handle_accepted_callback=self._on_accepted,
+            cancel_callback=self._on_cancel,
+            callback_group=self._group,
+        )
+
+    @property
+    def busy(self) -> bool:
+        """Whether a goal is under way."""
+        return bool(self._relays)
+
+    def cancel_all(self) -> None:
+        """Have the controller cancel every goal, as if its client had asked."""
+        for relay in list(self._relays.values()):
+            relay.events.put(('cancel', None))
+
+    def destroy_node(self) -> None:
+        """Take the action down first."""
+        self._server.destroy()
+        self._client.destroy()
+        super().destroy_node()
+
+    # The client's side -------------------------------------------------------------------------
+
+    def _on_goal(self, _: Any) -> GoalResponse:
+        if len(self._relays) >= _MOST_GOALS:
+            self.get_logger().warning(f'a goal was rejected: {_MOST_GOALS} are under way')
+            return GoalResponse.REJECT
+        return GoalResponse.ACCEPT
+
+    def _on_accepted(self, handle: Any) -> None:
+        self._relays[bytes(handle.goal_id.uuid)] = _Relay()
+        handle.execute()
+
+    def _on_cancel(self, handle: Any) -> CancelResponse:
+        relay = self._relays.get(bytes(handle.goal_id.uuid))
+        if relay is None:
+            return CancelResponse.REJECT
+        relay.events.put(('cancel', None))
+        return CancelResponse.ACCEPT
+
+    def _execute(self, handle: Any) -> Any:
+        """Follow one goal to its end; return its result."""
+        key = bytes(handle.goal_id.uuid)
+        relay = self._relays[key]
+        try:
+            return self._pass_on(handle, relay)
+        finally:
+            with self._lock:
+                if self._followed is relay:
+                    self._followed = None
+                del self._relays[key]
+
+    def _refused(self, handle: Any, code: GoalError, sentence: str) -> Any:
+        self.get_logger().warning(f'a goal was aborted: {sentence}')
+        handle.abort()
+        return self._type.Result(error_code=int(code), error_string=sentence)
+
+    def _pass_on(self, handle: Any, relay: _Relay) -> Any:
+        goal = handle.request
+        if goal.multi_dof_trajectory.joint_names or goal.multi_dof_trajectory.points:
+            return self._refused(
+                handle,
+                GoalError.INVALID_JOINTS,
+                'The goal has a multi_dof_trajectory; leave it empty, this arm has single joints.',
+            )
+        if not self._client.wait_for_server(self._wait):
+            return self._refused(
+                handle,
+                GoalError.INVALID_GOAL,
+                f'Nobody serves {self._controller_action}; load and activate the '
+                'joint_trajectory_controller, or set controller_action.',
+            )
+        try:
+            filled, code = self._fill(goal.trajectory, relay)
+        except FrankaDynamicsError as error:
+            return self._refused(handle, GoalError.INVALID_GOAL, str(error))
+        if isinstance(filled, str):
+            return self._refused(handle, code, filled)
+        passed_on = self._type.Goal(trajectory=self._message(filled))
+        for name in _TOLERANCES:
+            setattr(passed_on, name, getattr(goal, name))
+        sent = self._client.send_goal_async(
+            passed_on, lambda message: self._on_feedback(handle, message)
+        )
+        sent.add_done_callback(lambda future: relay.events.put(('answer', future.result())))
+        return self._follow(handle, relay)
+
+    def _on_feedback(self, handle: Any, message: Any) -> None:
+        if handle.is_active:
+            handle.publish_feedback(message.feedback)
+
+    def _follow(self, handle: Any, relay: _Relay) -> Any:
+        """Wait for the controller's result, and tell it of a wish to cancel."""
+        theirs, cancelled, seen = None, False, time.monotonic()
+        while True:
+            try:
+                event, value = relay.events.get(timeout=_LOOK_S)
+            except Empty:
+                if self._client.server_is_ready():
+                    seen = time.monotonic()
+                elif time.monotonic() - seen > self._wait:
+                    return self._refused(
+                        handle,
+                        GoalError.INVALID_GOAL,
+                        f'{self._controller_action} is gone; nobody tells how the motion ended.',
+                    )
+                continue
+            if event == 'answer':
+                if not value.accepted:
+                    return self._refused(
+                        handle,
+                        GoalError.INVALID_GOAL,
+                        f'{self._controller_action} rejected the goal; its log says why.',
+                    )
+                theirs = value
+                with self._lock:
+                    self._followed = relay
+                theirs.get_result_async().add_done_callback(
+                    lambda future: relay.events.put(('result', future.result()))
+                )
+            elif event == 'result':
+                return self._ended(handle, value)
+            cancelled |= event == 'cancel'
+            if cancelled and theirs is not None:
+                theirs.cancel_goal_async()
+                cancelled = False
+
+    def _ended(self, handle: Any, answer: Any) -> Any:
+        """Pass on the controller's result, under the status that it has here."""
+        if answer.status == GoalStatus.STATUS_SUCCEEDED:
+            handle.succeed()
+        elif answer.status == GoalStatus.STATUS_CANCELED and handle.is_cancel_requested:
+            handle.canceled()
+        else:  # also one whose place another goal took: nobody asked us to cancel it
+            handle.abort()
+        return answer.result
+
+    # The torques -------------------------------------------------------------------------------
+
+    def _fill(
+        self, trajectory: JointTrajectory, relay: _Relay
+    ) -> tuple[FilledGoal | str, GoalError]:
+        """Return the goal with torques, or the sentence and code of its refusal."""
+        request = read_trajectory(serialize_message(trajectory))
+        law = ControlLaw(self._description, torque_settings(values(self, TORQUE_PARAMETERS)))
+        stamp, q = self._state()
+        begin = stamp if request.start is None else max(stamp, request.start)
+        try:
+            filled = fill(request, law, stamp, q, self._desired(begin))
+        except ReferenceRefusedError as error:
+            return str(error), code_of_refusal(request, self._description, stamp)
+        relay.motion = filled.motion
+        return filled, GoalError.SUCCESSFUL
+
+    def _desired(self, stamp: float) -> ReferencePoint | None:
+        """Return what the motion under way desires at a stamp, or None where there is none."""
+        with self._lock:
+            motion = None if self._followed is None else self._followed.motion
+        return motion.sample(stamp) if motion is not None and stamp >= motion.times[0] else None
+
+    def _message(self, filled: FilledGoal) -> JointTrajectory:
+        motion = filled.motion
+        return trajectory_message(
+            list(self._description.joint_names),
+            motion.times - motion.times[0],
+            motion.positions,
+            motion.velocities,
+            motion.accelerations,
+            filled.efforts,
+            filled.start,
+        )
+
+    def _state(self) -> tuple[float, Array]:
+        """
+        Return stamp [s] and position of a joint state that comes now.
+
+        Listened to only while a goal waits for it: at 1 kHz that is work for nothing otherwise.
+        """
+        reader, got = JointStateReader(self._description.joint_names), threading.Event()
+        found: list[Any] = []
+        problems: list[str] = []
+
+        def on_state(message: JointState) -> None:
+            if found:
+                return
+            try:
+                reading = reader.read(message)
+            except JointStateError as error:
+                problems[:] = [str(error)]
+                return
+            if not np.isfinite(reading.position).all():
+                problems[:] = ['The joint state holds a position that is not finite.']
+                return
+            found.append(reading)
+            got.set()
+
+        subscription = self.create_subscription(
+            JointState, 'joint_states', on_state, STATE_QOS, callback_group=self._group
+        )
+        try:
+            if not got.wait(self._wait):
+                raise ReferenceRefusedError(
+                    problems[0]
+                    if problems
+                    else f'No joint state came on {subscription.topic_name} within '
+                    f'{self._wait:g} s; remap joint_states to the topic of the arm.'
+                )
+        finally:
+            self.destroy_subscription(subscription)
+        return found[0].stamp, found[0].position
+
+
+def _run(node: TrajectoryActionNode, stop: StopRequest) -> int:
+    executor = MultiThreadedExecutor(_THREADS)
+    executor.add_node(node)
+    try:
+        while not stop.requested:
+            executor.spin_once(timeout_sec=_SPIN_S)
+        node.cancel_all()
+        until = time.monotonic() + node.get_parameter('wait').value
+        while node.busy and time.monotonic() < until:
+            executor.spin_once(timeout_sec=_SPIN_S)
+        until = time.monotonic() + _LAST_WORDS_S
+        while time.monotonic() < until:
+            executor.spin_once(timeout_sec=_SPIN_S)
+        return 0
+    finally:
+        executor.shutdown(_SPIN_S)
+
+
+def main(args: Sequence[str] | None = None) -> int:
+    """Serve until SIGINT or SIGTERM; 2 for a bad parameter or where control_msgs is missing."""
+    return run_node(TrajectoryActionNode, _run, args, OFF)
+
+
+if __name__ == '__main__':
+    sys.exit(main())
