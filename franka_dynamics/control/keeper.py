@@ -58,6 +58,13 @@ class Keeper:
         """The torque that the receiver holds, shape (n,) [N m]; None before the first."""
         return self._last
 
+    @property
+    def lacks(self) -> str:
+        """What a stop sequence needs and was never heard, or an empty text."""
+        if self._last is None:
+            return 'command'
+        return '' if self._goal() is not None else 'gravity torque'
+
     def note_command(self, torque: Array, now: float) -> None:
         """
         Take a command of somebody else, shape (n,) [N m], heard at `now` (steady clock, [s]).

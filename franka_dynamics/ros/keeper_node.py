@@ -62,12 +62,15 @@ class KeeperNode(Node):
         self._sent: deque[bytes] = deque(maxlen=_REMEMBERED)
         self._bytes: CommandBytes | None = None
         self._stepped = self._began = 0.0
+        self._gravity_heard = False
         self._publisher = self.create_publisher(Float64MultiArray, '~/command', PUBLISHER_QOS)
         self.create_subscription(
             Float64MultiArray, '~/command', self._on_command, STATE_QOS, raw=True
         )
         if stop is Stop.HOLD_GRAVITY:
-            self.create_subscription(JointState, '~/gravity', self._on_gravity, STATE_QOS)
+            self._gravity_topic = self.create_subscription(
+                JointState, '~/gravity', self._on_gravity, STATE_QOS
+            ).topic_name
         steady = Clock(clock_type=ClockType.STEADY_TIME)
         self._step_timer = self.create_timer(LONGEST_STEP_S, self._on_step, clock=steady)
         self._step_timer.cancel()
@@ -93,6 +96,12 @@ class KeeperNode(Node):
         if self._died.is_set():
             self._died.clear()
             self._begin(self._keeper.note_death())
+            if self._keeper.lacks:
+                self.get_logger().warning(
+                    f'the process that commands {self._publisher.topic_name} has ended before a '
+                    f'{self._keeper.lacks} of it was heard: no stop sequence is published; if its '
+                    'receiver may hold a torque, deactivate that'
+                )
         if self._born.is_set():
             self._born.clear()
             self._keeper.note_birth()
@@ -110,6 +119,9 @@ class KeeperNode(Node):
         )
 
     def _on_gravity(self, message: JointState) -> None:
+        if not self._gravity_heard:
+            self._gravity_heard = True
+            self.get_logger().info(f'gravity is heard on {self._gravity_topic}')
         self._keeper.note_gravity(np.array(message.effort), time.monotonic())
 
     def _on_check(self) -> None:
@@ -118,11 +130,11 @@ class KeeperNode(Node):
     def _begin(self, begins: bool) -> None:
         if not begins:
             return
+        torque = self._keeper.torque
+        assert torque is not None, 'a stop begins from a torque'
         self._began = self._stepped = time.monotonic()
         self._step_timer.reset()
         self._publish_step(LONGEST_STEP_S)
-        torque = self._keeper.torque
-        assert torque is not None, 'a stop begins from a torque'
         self.get_logger().error(
             f'{self._keeper.reason}: publishing the stop sequence on '
             f'{self._publisher.topic_name} from {np.round(torque, 3).tolist()} N m'

@@ -50,6 +50,15 @@ def test_given_no_command_ever_then_nothing_is_published():
     assert not keeper.check_silence(10.0)
 
 
+def test_what_was_never_heard_is_named():
+    keeper = Keeper(Stop.HOLD_GRAVITY, SILENCE_S)
+    assert keeper.lacks == 'command'
+    keeper.note_command(HELD, 1.0)
+    assert keeper.lacks == 'gravity torque'
+    keeper.note_gravity(GRAVITY, 1.0)
+    assert keeper.lacks == ''
+
+
 def test_given_silence_then_a_stalled_node_is_stopped_too(keeper):
     assert not keeper.check_silence(1.0 + 0.9 * SILENCE_S)
     assert keeper.check_silence(1.0 + 1.1 * SILENCE_S)

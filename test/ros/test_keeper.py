@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A node killed by SIGKILL: the keeper, a process of its own, takes its torque back over DDS."""
 
+import re
 import signal
 import time
 
@@ -101,12 +102,43 @@ def test_sigkill_of_the_node_then_its_torque_ramps_to_zero(
     assert steps(heard[count:]) <= 10.0
 
 
+def test_sigkill_of_the_node_at_80_newton_metres_then_zero(
+    arm, probe, start_node, start_keeper, heard
+):
+    keeper = start_keeper()
+    node = start_node(target='fci', kp='[900.0,900.0,900.0,900.0,0.0,0.0,0.0]', ramp_time=0.0)
+    arm.until(lambda: len(heard) > 300 and watched(keeper), 'commands')
+
+    # Somebody moves the arm away from where the gains hold it.
+    def further():
+        arm.q[1] += 5e-4
+        arm.send(1, velocity=[0.0, 0.5, *[0.0] * 5])
+        return heard[-1][1].min() < -80.0
+
+    probe.until(further, 'eighty newton metres')
+    count = len(heard)
+    node.end(signal.SIGKILL)
+    wait_for_resting(probe, heard, np.zeros(7))
+    probe.until(lambda: 'the stop sequence ended' in keeper.text, 'the end')
+    assert steps(heard[count - 1 :]) <= 10.0
+    # Said is what acted, and not where the ramp had come to by then.
+    assert re.search(r'from \[.*-8\d\.', keeper.text), keeper.text
+
+
 def test_an_end_at_80_newton_metres_then_none_is_left(probe, start_keeper, commander, heard):
     keeper = start_keeper()
     commander.until_watched(keeper, np.array([80.0, -80.0, 0.0, 40.0, 5.0, 0.0, 0.0]))
     commander.beacon.close()
     probe.until(lambda: np.array_equal(heard[-1][1], np.zeros(7)), 'zero')
     assert steps(heard) <= 10.0
+
+
+def test_an_end_before_a_command_was_heard_is_told(probe, start_keeper, commander):
+    keeper = start_keeper()
+    probe.until(lambda: 'is watched' in keeper.text, 'the keeper watches')
+    commander.beacon.close()
+    probe.until(lambda: 'before a command of it was heard' in keeper.text, 'a warning')
+    assert 'publishing the stop sequence' not in keeper.text
 
 
 def test_an_orderly_end_of_the_node_then_the_keeper_stays_silent(
@@ -139,7 +171,7 @@ def test_sigkill_where_nobody_carries_then_g_is_left(arm, probe, start_node, sta
         lambda: (
             len(heard) > 300
             and watched(keeper)
-            and probe.count_subscribers('feedforward/gravity') > 0
+            and 'gravity is heard on /feedforward/gravity' in keeper.text
         ),
         'commands',
     )

@@ -62,6 +62,7 @@ def test_given_a_payload_when_put_on_and_taken_off_then_the_very_same_torques_re
         ({'gravity_vector': [0.0, -9.81]}, 'gravity_vector must be three numbers'),
         ({'scale': 0.5, 'kd': [-1.0]}, 'kd must be within 0'),
         ({'payload': [100.0, 0.0, 0.0, 100.0, *LOAD[4:]]}, '100 m from the flange'),
+        ({'payload': [100.0, *LOAD[1:]]}, 'more than the rated load of fer (3 kg)'),
         ({'kp': [1e5]}, 'kp must be within 0 and 2175 at fer_joint1'),
         ({'target': 'fci', 'terms.friction': True}, 'while the node is active'),
     ],

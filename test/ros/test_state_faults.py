@@ -50,7 +50,14 @@ def seen_before(world):
     world.arm.until(lambda: STATES in world.probe.diagnostics, 'diagnostics')
     counts = {
         condition: times(world, condition)
-        for condition in ('stale', 'clock_jumped', 'jumped', 'interleaved', 'too_slow')
+        for condition in (
+            'stale',
+            'clock_jumped',
+            'jumped',
+            'interleaved',
+            'too_slow',
+            'contradictory',
+        )
     }
     world.arm.until(lambda: commanding(world), 'commands')
     return counts
@@ -112,6 +119,22 @@ def test_given_a_joint_that_leaps_when_observed_then_the_arm_is_stopped_and_reco
 ):
     world.arm.send(1, position=list(FER.home + [0, 0, 0.2, 0, 0, 0, 0]))
     assert_stopped_then_recovers(world, 'jumped', seen_before, latches=True)
+
+
+def test_a_speed_without_motion_stops_before_it_matters(world, seen_before):
+    count = len(world.commands)
+
+    def contradicted():
+        world.arm.send(1, velocity=[4.3] * 7)
+        return any(not np.any(command.data) for command in world.commands[count:])
+
+    world.probe.until(contradicted, 'zero torque after a speed without motion')
+    # C dq alone would be tens of newton-metres. Some ten states at 1000 N m/s of stamps, of which
+    # a millisecond counts however many were lost: 11 N m were seen.
+    largest = np.abs(np.array([c.data for c in world.commands[count:]]) - RUNNING)
+    allowed = np.maximum(np.abs(RUNNING), 15.0)
+    assert (largest <= allowed).all()
+    assert_stopped_then_recovers(world, 'contradictory', seen_before, latches=True)
 
 
 def test_given_two_publishers_when_interleaved_then_the_arm_is_stopped_and_recovers(
