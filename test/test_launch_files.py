@@ -8,6 +8,7 @@ from pathlib import Path
 import re
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import pytest
 
@@ -246,6 +247,46 @@ def test_given_gazebo_when_launched_then_a_keeper_stands_by(control, monkeypatch
         **dict(node['remappings']),
         '~/gravity': 'feedforward/gravity',
     }
+
+
+def test_given_franka_ros2_when_launched_then_its_guards_stand_by(monkeypatch):
+    monkeypatch.setattr(launching.FindPackageShare, 'perform', lambda self, context: str(SHARE))
+    description = launching.load(SHARE / 'launch' / 'franka_ros2.launch.py', monkeypatch)
+    context = launching.context_of(launching.arguments(description), {'namespace': '/left'})
+    everything = description.args[0][-1].kwargs['function']
+    monkeypatch.setitem(everything.__globals__, 'require_controller_manager', lambda: None)
+    starts = [
+        one.args[0].kwargs['on_exit']
+        for one in everything(context)
+        if type(one).__name__ == 'RegisterEventHandler'
+    ]
+    assert len(starts) == 2  # one for each controller there is
+    for start in starts:
+        # Without its controller nothing is started.
+        (end,) = start(SimpleNamespace(returncode=1, process_name='spawner'), context)
+        assert isinstance(end, launching.Shutdown)
+        nodes = {
+            one.kwargs['executable']: one.kwargs
+            for one in start(SimpleNamespace(returncode=0, process_name='spawner'), context)
+        }
+        keeper, node = nodes['keeper_node'], nodes['feedforward_node']
+        # The target stays, whatever a file says.
+        assert node['parameters'][-1]['target'] == 'fci'
+        assert keeper['parameters'] == [{'target': 'fci'}]
+        assert dict(keeper['remappings'])['~/command'] == dict(node['remappings'])['~/command']
+        assert {launching.performed(one['namespace'], context) for one in (keeper, node)} == {
+            '/left'
+        }
+        # When the node ends, its controller is deactivated, and then all ends.
+        (deactivation,) = node['on_exit']
+        assert deactivation.kwargs['executable'] == 'unspawner'
+        arguments = [launching.performed(one, context) for one in deactivation.kwargs['arguments']]
+        assert arguments == [
+            'effort_controller',
+            '--controller-manager',
+            '/left/controller_manager',
+        ]
+        assert isinstance(deactivation.kwargs['on_exit'], launching.Shutdown)
 
 
 @pytest.mark.parametrize(

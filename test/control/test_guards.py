@@ -12,11 +12,14 @@ from franka_dynamics.control.braking import LONGEST_BRAKING_S, REST_SPEED
 from franka_dynamics.control.cycle import Mode
 from franka_dynamics.control.faults import ClearedBy, FaultLatch, RESTART_WINDOW_S
 from franka_dynamics.control.feedforward import FeedforwardController
-from franka_dynamics.control.limits import LONGEST_STEP_S
+from franka_dynamics.control.gravity_guard import FirstTorque, GravityGuard
+from franka_dynamics.control.gravity_monitor import GravityState
+from franka_dynamics.control.limits import LimitedTorque, LONGEST_STEP_S
 from franka_dynamics.control.multisine import multisine
 from franka_dynamics.control.reference_request import TrajectoryRequest
 from franka_dynamics.control.settings import Settings, Terms
 from franka_dynamics.control.supervision import Condition, SupervisionLimits
+from franka_dynamics.control.terms import TermModel
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.errors import ReferenceRefusedError, SettingsError
 
@@ -36,6 +39,17 @@ def test_a_carried_arm_is_never_given_gravity(settings):
     loop = Loop(settings, gravity_compensation=True, brake_release_after=0.0).run(0.5)
     assert loop.published == []
     assert 'the arm is compensated' in loop.controller.conflict
+
+
+def test_the_first_torque_waits_for_ever_where_the_arm_is_carried():
+    # Beside the conflict, which is latched: neither alone lets g(q) out.
+    guard = GravityGuard(MUJOCO, TermModel(FER, MUJOCO))
+    still = np.zeros(7)
+    assert guard.first_torque() is FirstTorque.NOT_YET
+    for k in range(300):
+        guard.add(1.0 + 1e-3 * k, FER.home, still, GRAVITY, still, GRAVITY, running=False)
+    assert guard.monitor.evidence.state is GravityState.COMPENSATED
+    assert guard.first_torque() is FirstTorque.NOT_YET
 
 
 def test_a_braked_arm_is_given_gravity_at_once():
@@ -184,6 +198,15 @@ def test_a_trajectory_must_begin_within_reach_of_the_measured_state():
         )
 
 
+def test_a_motion_planned_before_a_stop_is_not_followed_after_it():
+    loop = Loop(replace(MUJOCO, kp=KP, kd=KD)).run(0.3)
+    request = far_away(FER.home, distance=0.1)
+    planned = loop.controller.plan(request, loop.controller.planning_basis(request))
+    loop.controller.disable('test')
+    loop.controller.follow(planned)
+    assert not loop.controller.reference.active
+
+
 # Faults. --------------------------------------------------------------------------------------
 
 
@@ -259,6 +282,29 @@ def test_what_needs_more_than_a_word_says_what_it_needs(until, way):
     assert not cleared
     assert way in sentence
     assert controller.conflict == 'a reason'
+
+
+@pytest.mark.parametrize(
+    ('owner', 'method', 'answer', 'sentence'),
+    [
+        ('_law', 'feedforward', np.full(7, np.nan), 'the computed torque is not finite'),
+        ('_output', 'glide', np.full(7, np.inf), 'the limited torque is not finite'),
+    ],
+)
+def test_a_torque_that_is_not_finite_is_not_published(
+    monkeypatch, owner, method, answer, sentence
+):
+    controller = running()
+    assert controller.mode is Mode.RUNNING
+    monkeypatch.setattr(getattr(controller, owner), method, lambda *_: answer)
+    # As of an arm that states no limits, which lets an infinity through.
+    monkeypatch.setattr(
+        controller._output, 'limited', lambda _, desired: LimitedTorque(desired, desired, desired)
+    )
+    cycle = controller.cycle(10.03, FER.home, np.zeros(7), 0.03)
+    assert cycle.command is None
+    assert controller.mode is Mode.STOPPING
+    assert controller.stop_reason == sentence
 
 
 def test_a_speed_without_motion_is_contradictory_before_it_matters():

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Exceptions nobody foresaw, in a transition and in a callback: the arm is stopped first."""
 
+import functools
 import os
 import signal
 
@@ -13,9 +14,11 @@ from rclpy.lifecycle import TransitionCallbackReturn
 from rclpy.parameter import Parameter
 
 from franka_dynamics.arm import load
+from franka_dynamics.ros import fci_node
 from franka_dynamics.ros.feedforward_node import FeedforwardNode
 from franka_dynamics.ros.node_process import run_lifecycle_node, SIGNALS
 from franka_dynamics.ros.realtime import OFF, SWITCH
+from franka_dynamics.validation.crosscheck import crosscheck
 
 FER = load('fer')
 # An inclined base, so that the target fci has a torque to command and to take back.
@@ -94,6 +97,19 @@ def test_given_an_exception_in_configure_when_nobody_foresaw_it_then_it_is_logge
     assert run_lifecycle_node(RecordingNode, []) == 1
     output = ''.join(capfd.readouterr())
     assert 'ZeroDivisionError' in output
+
+
+def test_two_models_that_differ_then_no_node_starts(monkeypatch, capfd):
+    # No two recursions agree to less than rounding.
+    severe = functools.partial(crosscheck, tolerance=1e-20)
+    monkeypatch.setattr('franka_dynamics.ros.feedforward_node.crosscheck', severe)
+    monkeypatch.setattr('franka_dynamics.ros.fci_node.crosscheck', severe)
+    assert run_lifecycle_node(RecordingNode, []) == 1
+    assert 'The two models of fer' in ''.join(capfd.readouterr())
+    # Nobody is at this address, and nobody is asked.
+    arguments = ['fci_node', '--ros-args', '-p', 'robot_ip:=127.9.9.9']
+    assert fci_node.main(arguments) == 1
+    assert 'The two models of fr3' in ''.join(capfd.readouterr())
 
 
 def test_given_an_exception_in_a_callback_when_commanding_then_the_arm_is_stopped_and_it_ends():
