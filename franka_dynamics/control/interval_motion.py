@@ -182,7 +182,8 @@ class IntervalMotion:
         lower, upper = sorted(
             (by_stamps, told if abs(told - by_stamps) < _MOST_LATE else by_stamps)
         )
-        multiples = np.arange(max(0, int(lower)), int(upper) + 2)
+        # The raster may be ahead of the stamps by more than has passed: 0 and 1 at least.
+        multiples = np.arange(max(0, int(lower)), max(0, int(upper)) + 2)
         chance = (
             np.exp(-0.5 * (told - multiples) ** 2 / scatter)
             / (1.0 + 0.5 * ((by_stamps - multiples) / jitter) ** 2) ** 1.5

@@ -139,3 +139,28 @@ def test_time_passes_for_an_arm_that_is_stopped_or_thrown(after):
     found = run(time, q, speed[:, None] * np.array([1.0, 0.5, -0.2]))
     assert sum(one.seconds for _, one in found) == pytest.approx(3.0, abs=0.02)
     assert found[-1][1].dq[0] == pytest.approx(after, abs=1e-6)
+
+
+@pytest.mark.parametrize('period', [0.003, 0.004, 0.005])
+@pytest.mark.parametrize('seed', [3, 5, 14, 33])
+def test_stamps_behind_the_time_the_motion_told_are_borne(seed, period):
+    # A topic thinned out, an arm that is thrown: positions go ways that stamps do not explain, and
+    # the time told by the motion runs ahead of the stamps.
+    rng = np.random.default_rng(seed)
+    steps, ways = np.ones(600), np.ones(600)
+    for values, choices in (
+        (ways, [0.0, 2.0, 3.0, 4.0, -4.0, 8.0, 50.0, -50.0]),
+        (steps, [0.3, 0.77, 1.0, 2.0, 3.0, 5.0]),
+    ):
+        hit = np.flatnonzero(rng.random(250) < 0.2) + 150
+        hit = hit[hit < 400]
+        values[hit] = rng.choice(choices, len(hit))
+    stamps = period * np.cumsum(steps)
+    q = np.column_stack([0.5 * period * np.cumsum(ways)] * 3)
+    found = run(stamps, q, np.full_like(q, 0.5))
+    seconds = np.array([one.seconds for _, one in found])
+    assert (seconds > 0.0).all()
+    # As much time as the stamps', up to what the arm's throws made of it; and none is lost since.
+    began = next(k for k, (index, _) in enumerate(found) if index > 500)
+    before = found[began - 1][0]
+    assert seconds[began:].sum() == pytest.approx(stamps[found[-1][0]] - stamps[before], rel=0.02)

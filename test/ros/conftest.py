@@ -30,7 +30,7 @@ from std_msgs.msg import Float64MultiArray  # noqa: E402
 from std_srvs.srv import Trigger  # noqa: E402
 
 # Only reached when something is broken; nothing is decided by how long a step takes.
-TIMEOUT_S = 60.0
+TIMEOUT_S = 180.0
 ANSWER_S = 20.0  # of a service; a transition may publish a stop sequence or wait first
 COMMAND = 'effort_controller/commands'
 

@@ -2,15 +2,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the live view takes from a running system."""
 
+import time
+
 import numpy as np
 import pytest
 import rclpy
+from rclpy.qos import DurabilityPolicy, QoSProfile
 from sensor_msgs.msg import JointState
+from std_msgs.msg import String
 
 from franka_dynamics.arm import load
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
-from franka_dynamics.ros.live_view import LiveView
+from franka_dynamics.ros.live_view import LiveView, watch
+from franka_dynamics.urdf.writer import write_urdf
 from franka_dynamics.view.scene import EXTERNAL, GRAVITY, MEASURED
+
+from .conftest import TIMEOUT_S
 
 FER = load('fer')
 ATOL_NM = 1e-12  # two formulations: 2e-14 measured
@@ -59,3 +66,33 @@ def test_given_another_arm_when_read_then_the_page_would_say_which_joint_lacks(v
     arm.names = [f'panda_joint{i}' for i in range(1, 8)]
     arm.wait_for_listener()
     arm.until(lambda: view.read() is None and 'lacks fer_joint1' in view.problem, 'the sentence')
+
+
+def test_given_a_urdf_without_its_package_then_capsules_stay(arm, probe):
+    pytest.importorskip('viser', reason='viser is not installed')
+    from franka_dynamics.view.window import Window
+
+    mesh = '<visual><geometry><mesh filename="package://absent_arm/0.stl"/></geometry></visual>'
+    latched = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+    publisher = probe.create_publisher(String, 'robot_description', latched)
+    publisher.publish(String(data=write_urdf(FER).replace('</link>', f'{mesh}</link>')))
+    give_up = time.monotonic() + TIMEOUT_S
+    with Window(FER, port=0) as window:
+
+        def go_on():
+            arm.send(1)
+            assert time.monotonic() < give_up, window.remark.content
+            return not (window.remark.content and window._table.content)
+
+        watch(window, FER, 'joint_states', 'feedforward', go_on, look_for_meshes=True)
+        assert 'package absent_arm, which has the meshes' in window.remark.content
+        shapes = window._scene._links
+        assert sorted(shapes) == list(range(8))
+        assert all(parts and all(part.visible for part in parts) for parts in shapes.values())
+        # They are where the arm is: the seventh frame of the model, at the state shown.
+        np.testing.assert_allclose(
+            window._scene._frames[7].position,
+            NewtonEulerModel(FER).frames(FER.home)[6, :3, 3],
+            rtol=0.0,
+            atol=1e-9,
+        )

@@ -194,7 +194,7 @@ def test_given_one_late_message_then_it_is_counted_and_commands_go_on(world, see
             break
     else:
         pytest.fail('none of 30 late messages was counted')
-    assert commanding(world)
+    world.arm.until(lambda: commanding(world), 'commands go on')
     assert times(world, 'interleaved') == seen_before['interleaved']
 
 
