@@ -12,6 +12,7 @@ import re
 import signal
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -24,10 +25,14 @@ from std_srvs.srv import SetBool
 
 from franka_dynamics.arm import load
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
+from franka_dynamics.fci.preflight import Verdict
+from franka_dynamics.ros.fci_node import FciNode
 
 from .conftest import ROOT
 from .fci_robots import assert_safe, Commander, FCI, MODEL, pairs, robots, start_fci
 from ..fci.simulated_robot import START
+from ..fci.test_preflight import carried, check, verdict
+from ..fci.test_preflight import reading as at_rest
 
 __all__ = ['robots', 'start_fci']  # fixtures
 AT_REST, ERROR = 'fci: Check at rest', 2
@@ -222,6 +227,36 @@ def test_gravity_is_not_changed_while_torques_are_commanded(robots, start_fci, p
     # And then the check at rest finds that it is not so.
     assert probe.call(SetBool, 'fci/enable', SetBool.Request(data=True)).success
     probe.until(lambda: probe.says(AT_REST, 'with no payload it would fit'), 'refusal')
+
+
+def test_other_gravity_used_as_torques_begin_ends_them_first():
+    # Judged while nothing was commanded; torques began before it was used.
+    done = []
+    node = SimpleNamespace(
+        _commanding=True,
+        _loop=SimpleNamespace(disable=done.append),
+        _controller=SimpleNamespace(use=done.append),
+        _note_model=done.append,
+    )
+    FciNode._use(node, 'law', 'difference')
+    assert done == ['gravity was set otherwise as torques began', 'law', 'difference']
+    done.clear()
+    FciNode._use(node, 'law', None)
+    assert done == ['law']
+
+
+def test_a_model_the_robot_does_not_serve_is_refused_at_rest():
+    preflight = check()
+    difference = SimpleNamespace(refusal=lambda: 'M differs by 2 kg m^2', sentence=lambda: '')
+    node = SimpleNamespace(
+        _preflight=preflight,
+        _diagnostics=SimpleNamespace(note_model=lambda _: None),
+        get_logger=lambda: SimpleNamespace(info=lambda _: None),
+    )
+    FciNode._note_model(node, difference)
+    result = verdict(preflight, at_rest(carried(START), START))
+    assert result.verdict is Verdict.REFUSED
+    assert result.sentence == 'M differs by 2 kg m^2'
 
 
 def test_the_running_cross_check_runs_inside_the_loop(robots, start_fci, probe):
