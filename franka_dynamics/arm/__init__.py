@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What an arm is: facts and rigid-body data; no ROS and no Pinocchio in here."""
 
-from .arm_file import available_arms, available_hands, available_sets, load, load_hand
+from .arm_file import available_arms, available_sets, load
 from .denavit_hartenberg import Convention, DHRow
 from .description import ArmDescription, Joint, JointLimits
 from .friction import (
@@ -11,6 +11,7 @@ from .friction import (
     SigmoidFriction,
     ViscousCoulombFriction,
 )
+from .hand_file import available_hands, load_hand
 from .inertia import LinkInertia
 from ..spatial import JointKind
 

@@ -1,152 +1,38 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""YAML files in `config/arms` and `config/hands` -> descriptions, with every field checked."""
+"""YAML files in `config/arms` -> descriptions, with every field checked."""
 
 from __future__ import annotations
 
 from dataclasses import fields, MISSING, replace
-from enum import Enum
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .consistency import repaired, REPAIRS
 from .denavit_hartenberg import Convention, DHRow
 from .description import ArmDescription, Joint, JointLimits
 from .friction import FRICTION_MODELS, FrictionModel
-from .inertia import LinkInertia, tensor_from_six
+from .hand_file import (
+    available_hands,
+    hand_file,
+    inertia_about,
+    InertiaAbout,
+    is_file_name,
+    load_hand,
+    NO_HAND,
+    read_body,
+)
+from .inertia import LinkInertia
 from .strict_yaml import YamlTable
 from ..errors import DescriptionError, FrictionError, UnknownArmError
 from ..resources import share_directory
 from ..spatial import JointKind, pose_from_xyz_rpy
 
-_PUBLISHED = {'mass', 'center_of_mass', 'first_moment', 'inertia'}
 # Franka's first arm was sold as Panda; its joints carry that name in older drivers.
 ALIASES = {'panda': 'fer'}
-_FILE_ENDINGS = ('.yaml', '.yml')
-# How far a tensor written out as 3 x 3 may be from symmetric, relative to its largest entry.
-_SYMMETRY = 1e-12
-
-
-class InertiaAbout(str, Enum):
-    """Which point a published inertia tensor belongs to."""
-
-    FRAME_ORIGIN = 'frame_origin'
-    CENTER_OF_MASS = 'center_of_mass'
-
-
-class _Shape(str, Enum):
-    CYLINDER = 'cylinder'
-    BOX = 'box'
-
-
-class _Axis(str, Enum):
-    X = 'x'
-    Y = 'y'
-    Z = 'z'
-
-
-def read_body(
-    table: YamlTable,
-    about: InertiaAbout | None,
-    other_keys: set[str],
-) -> LinkInertia:
-    """
-    Return a body from its `primitive`, or from mass, centre of mass and inertia.
-
-    Parameters
-    ----------
-    table : YamlTable
-        The body's entry.
-    about : InertiaAbout or None
-        What `inertia` refers to; None if the file does not say, which only a primitive allows.
-    other_keys : set of str
-        Fields of the entry that the caller reads itself.
-
-    Raises
-    ------
-    DescriptionError
-        Naming file, entry and field.
-
-    """
-    if 'primitive' in table:
-        table.only({'primitive', *other_keys})
-        return _primitive(table.table('primitive'))
-    table.only(_PUBLISHED | other_keys)
-    mass = table.number('mass')
-    if mass < 0.0:
-        raise table.error('mass', f'is {mass} kg; a mass cannot be negative')
-    moment = _first_moment(table, mass)
-    inertia = _tensor(table)
-    if about is None:
-        raise table.error(
-            'inertia',
-            'is about the frame_origin or the center_of_mass: say which with inertia_about',
-        )
-    if about is InertiaAbout.FRAME_ORIGIN:
-        return LinkInertia(mass, moment, inertia)
-    center = moment / mass if mass else np.zeros(3)
-    return LinkInertia.from_center_of_mass(mass, center, inertia)
-
-
-def _first_moment(table: YamlTable, mass: float) -> NDArray[np.float64]:
-    if ('center_of_mass' in table) == ('first_moment' in table):
-        raise table.error('center_of_mass', 'and first_moment: give exactly one of the two')
-    if 'center_of_mass' in table:
-        return mass * table.numbers('center_of_mass', 3)
-    moment = table.numbers('first_moment', 3)
-    if mass == 0.0 and moment.any():
-        raise table.error('first_moment', 'is not zero although the mass is')
-    return moment
-
-
-def _tensor(table: YamlTable) -> NDArray[np.float64]:
-    """Read xx, xy, xz, yy, yz, zz, or the three rows of a symmetric matrix."""
-    value = table.values.get('inertia')
-    if not (
-        isinstance(value, list) and len(value) == 3 and all(isinstance(row, list) for row in value)
-    ):
-        return tensor_from_six(table.numbers('inertia', 6))
-    rows = table.nested('inertia', {f'row {i + 1}': row for i, row in enumerate(value)})
-    tensor = np.array([rows.numbers(f'row {i + 1}', 3) for i in range(3)])
-    skew = np.abs(tensor - tensor.T)
-    if skew.max() > _SYMMETRY * np.abs(tensor).max():
-        i, j = np.unravel_index(int(np.argmax(skew)), (3, 3))
-        raise table.error(
-            'inertia',
-            f'is not symmetric: {"xyz"[i]}{"xyz"[j]} is {tensor[i, j]:g} '
-            f'and {"xyz"[j]}{"xyz"[i]} is {tensor[j, i]:g}',
-        )
-    return 0.5 * (tensor + tensor.T)
-
-
-def _primitive(table: YamlTable) -> LinkInertia:
-    shape = table.choice('shape', _Shape)
-    own = {'radius', 'length', 'axis'} if shape is _Shape.CYLINDER else {'size'}
-    table.only({'shape', 'center', 'mass', 'density', *own})
-    if ('mass' in table) == ('density' in table):
-        raise table.error('density', 'and mass: give exactly one of the two')
-    amount = 'mass' if 'mass' in table else 'density'
-    quantity = {amount: table.positive(amount)}
-    center = table.numbers('center', 3) if 'center' in table else np.zeros(3)
-    if shape is _Shape.BOX:
-        sides = table.numbers('size', 3)
-        if sides.min() <= 0.0:
-            raise table.error('size', f'is {sides.tolist()}; its sides [m] must be positive')
-        return LinkInertia.from_box(sides, center=center, **quantity)
-    return LinkInertia.from_cylinder(
-        table.positive('radius'),
-        table.positive('length'),
-        axis=table.choice('axis', _Axis).value,
-        center=center,
-        **quantity,
-    )
-
-
 AS_LISTED = 'as_listed'  # the hand that the inertial set was published with, if any
-NO_HAND = 'none'
 _ARM_KEYS = {
     'name',
     'title',
@@ -166,11 +52,6 @@ _ARM_KEYS = {
 def available_arms() -> tuple[str, ...]:
     """Return the names of the arms that are shipped."""
     return tuple(sorted(path.stem for path in (share_directory() / 'config/arms').glob('*.yaml')))
-
-
-def available_hands() -> tuple[str, ...]:
-    """Return the names of the hands that are shipped."""
-    return tuple(sorted(path.stem for path in (share_directory() / 'config/hands').glob('*.yaml')))
 
 
 def available_sets(arm: str | Path) -> tuple[str, ...]:
@@ -283,64 +164,9 @@ def alias_note(arm: str | Path) -> str:
     )
 
 
-def load_hand(name: str) -> LinkInertia:
-    """
-    Return a hand's inertia about the flange's origin, in the flange frame.
-
-    Parameters
-    ----------
-    name : str
-        A shipped hand, or the path of a file of the same form.
-
-    Raises
-    ------
-    UnknownArmError
-        If there is no such hand.
-    DescriptionError
-        If the file cannot be read or contradicts itself; the message names file and field.
-
-    """
-    path = _hand_file(name)
-    if not path.is_file():
-        raise UnknownArmError(
-            f'There is no hand {name!r}; shipped are {", ".join(available_hands())}, '
-            f'{NO_HAND!r} takes the hand off, and a hand of your own is given by the path of its '
-            'YAML file.'
-        )
-    table = YamlTable.read(path)
-    table.only({'name', 'source', 'notes', 'bodies'})
-    total = LinkInertia.zero()
-    for body in table.tables('bodies'):
-        inertia = read_body(body, _about(body), {'name', 'xyz', 'rpy', 'inertia_about'})
-        total = total + inertia.expressed_in(
-            pose_from_xyz_rpy(body.numbers('xyz', 3), body.angles('rpy', 3))
-        )
-    if not total.is_physical():
-        raise table.error(
-            'bodies',
-            'add up to a body that cannot exist: its pseudo-inertia has '
-            f'an eigenvalue of {total.consistency_margin():.3g}; check units and '
-            'which point the inertia is about',
-        )
-    return total
-
-
-def is_file_name(name: str | Path) -> bool:
-    """Return whether an arm or a hand is given as a path rather than by its shipped name."""
-    return str(name).endswith(_FILE_ENDINGS) or '/' in str(name)
-
-
-def _hand_file(name: str) -> Path:
-    return (
-        Path(name).expanduser()
-        if is_file_name(name)
-        else share_directory() / 'config' / 'hands' / f'{name}.yaml'
-    )
-
-
 def _with_hand(description: ArmDescription, hand: str) -> ArmDescription:
     # A path is kept whole, so that an arm file that names the hand can be read from anywhere.
-    hand = str(_hand_file(hand).resolve()) if is_file_name(hand) else hand
+    hand = str(hand_file(hand).resolve()) if is_file_name(hand) else hand
     if hand in (AS_LISTED, description.hand):
         return description
     if description.hand != NO_HAND:
@@ -362,7 +188,7 @@ def _repaired(
         return description
     if requested not in REPAIRS:
         raise inertial.error('repair', f'is {requested!r}; it must be {" or ".join(REPAIRS)}')
-    about_origin = _about(inertial) is InertiaAbout.FRAME_ORIGIN and all(
+    about_origin = inertia_about(inertial) is InertiaAbout.FRAME_ORIGIN and all(
         'first_moment' in entry for entry in inertial.tables('links')
     )
     return repaired(description, tensor_only=not about_origin)
@@ -449,7 +275,7 @@ def _listed_hand(table: YamlTable) -> str:
     if 'hand' not in table:
         return NO_HAND
     hand = table.text('hand')
-    if hand != NO_HAND and not _hand_file(hand).is_file():
+    if hand != NO_HAND and not hand_file(hand).is_file():
         raise table.error(
             'hand',
             f'is {hand!r}; there are {", ".join(available_hands())}, or the path of a hand file',
@@ -474,7 +300,7 @@ def _links(
             'notes',
         }
     )
-    about = _about(table)
+    about = inertia_about(table)
     entries = table.tables('links')
     if len(entries) != len(joints):
         raise table.error(
@@ -487,10 +313,6 @@ def _links(
         read_body(entry.labelled(f'moved by {joint}'), about, {'name'})
         for entry, joint in zip(entries, joints)
     ), base
-
-
-def _about(table: YamlTable) -> InertiaAbout | None:
-    return table.choice('inertia_about', InertiaAbout) if 'inertia_about' in table else None
 
 
 def _friction(table: YamlTable, n: int) -> FrictionModel:
@@ -528,14 +350,3 @@ def _base(table: YamlTable) -> np.ndarray:
     base = table.table('base')
     base.only({'xyz', 'rpy'})
     return pose_from_xyz_rpy(base.numbers('xyz', 3), base.angles('rpy', 3))
-
-
-__all__ = [
-    'AS_LISTED',
-    'NO_HAND',
-    'available_arms',
-    'available_hands',
-    'available_sets',
-    'load',
-    'load_hand',
-]

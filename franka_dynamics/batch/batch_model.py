@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from . import array_flange, array_layout, array_regressor, array_torques
+from . import array_layout, array_recursions
 from .generated_kernels import kernel_source, LANES, load_kernel
 from .threads import available_threads, share_out
 from ..arm import ArmDescription, Convention, DHRow, LinkInertia
@@ -215,7 +215,7 @@ class BatchModel:
         states, shape = self._states(q=q, dq=dq, ddq=ddq)
         n = self.description.n
         result = self._output(out, (*shape, n, 10 * n))
-        kernel = functools.partial(array_regressor.regressor, self._rows, self._gravity)
+        kernel = functools.partial(array_recursions.regressor, self._rows, self._gravity)
         rows = self._run(kernel, states, _flat(result, 2))
         if self.description.convention is Convention.STANDARD:
             _to_standard_frames(self.description, rows)
@@ -246,7 +246,7 @@ class BatchModel:
         return _generated_kernel(self.description, quantity, tuple(self._given_gravity))
 
     def _array_kernel(self, gravity: Array) -> Kernel:
-        return functools.partial(array_torques.inverse_dynamics, self._rows, gravity)
+        return functools.partial(array_recursions.inverse_dynamics, self._rows, gravity)
 
     def _run(self, kernel: Kernel, inputs: Sequence[Array], *outputs: Array) -> Array:
         """Fill the outputs block by block, what is left over in a block filled up with zeros."""
@@ -265,7 +265,7 @@ class BatchModel:
 
     def _flange(self, with_jacobians: bool) -> Kernel:
         return functools.partial(
-            array_flange.flange, self._rows, self._chain.root, self._chain.tip, with_jacobians
+            array_recursions.flange, self._rows, self._chain.root, self._chain.tip, with_jacobians
         )
 
     def _states(self, **arrays: ArrayLike) -> tuple[list[Array], tuple[int, ...]]:

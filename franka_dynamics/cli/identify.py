@@ -27,7 +27,8 @@ from ._recording_options import (
     signal_options,
 )
 from ..arm import ArmDescription, available_hands, available_sets
-from ..arm.arm_file import AS_LISTED, NO_HAND
+from ..arm.arm_file import AS_LISTED
+from ..arm.hand_file import NO_HAND
 from ..arm.shapes import FRANKA_ARMS
 from ..errors import IdentificationError
 
@@ -178,7 +179,8 @@ def run(arguments: argparse.Namespace) -> int:
     from rich.console import Console
 
     from ..files import write_text
-    from ..report.identification import identification_as_data, identification_page
+    from ..report.identification import identification_as_data
+    from ..report.identification_page import identification_page
 
     console = Console()
     start = load_arm(arguments)

@@ -19,7 +19,8 @@ from ._recording_options import (
     signal_options,
 )
 from ..arm import ArmDescription, available_hands, available_sets
-from ..arm.arm_file import AS_LISTED, NO_HAND
+from ..arm.arm_file import AS_LISTED
+from ..arm.hand_file import NO_HAND
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -97,8 +98,7 @@ def run(arguments: argparse.Namespace) -> int:
     from ..recordings.plausibility import suspicions
     from ..recordings.preprocessing import prepare
     from ..recordings.replay import fit_all, friction_column
-    from ..report.contact import contact_as_data, contact_lines
-    from ..report.replay import replay_as_data
+    from ..report.replay import contact_as_data, contact_lines, replay_as_data
 
     if arguments.no_plots:
         refuse(arguments, '--no-plots: the folder holds plots alone', output='--output')

@@ -20,7 +20,7 @@ from ..resources import share_directory
 from ..typing import Array
 
 QUANTITIES = (Quantity.GRAVITY, Quantity.CORIOLIS, Quantity.MASS_MATRIX, Quantity.INVERSE_DYNAMICS)
-# As control.braking and control.friction_feedforward have them.
+# As control.braking and control.terms have them.
 BRAKE_ACCELERATION = 10.0  # [rad/s^2] of a joint whose file states no limit
 DEVIATIONS_LEFT = 2.0  # standard deviations of each coefficient
 _PACKAGE_NAME = re.compile(r'[a-z][a-z0-9_]*[a-z0-9]')

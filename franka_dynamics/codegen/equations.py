@@ -21,10 +21,9 @@ from .chain import (
 from .differentiation import gradient
 from .expression import Expression, Graph, Number
 from .plan import FEWER_MULTIPLICATIONS, find_plan, Plan
-from .program import Output, Program, write_program
+from .program import Output, Program, solved_for_acceleration, write_program
 from .recursion import Inputs, inverse_dynamics, joint_turn
 from .regrouping import RegroupedChain
-from .solution import solved_for_acceleration
 from .vectors import (
     add,
     apply,

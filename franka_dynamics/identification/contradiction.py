@@ -15,7 +15,7 @@ from .prior import Prior
 from .qr_factors import BagSummary, QRFactors, total
 from .torque_model import TorqueModel
 from ..arm import ArmDescription, LinkInertia
-from ..arm.arm_file import NO_HAND
+from ..arm.hand_file import NO_HAND
 from ..recordings.replay import hand_verdict
 from ..typing import Array
 

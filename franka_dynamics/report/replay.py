@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from .plotting import broken, figure_of_size, MEASURED, PREDICTED, RESIDUAL, save
+from ..control.contact_replay import ContactReplay
 from ..recordings.preprocessing import Motion
 from ..recordings.recording import Recording
 from ..recordings.replay import Errors, Fit, judge_hand, tied
@@ -257,3 +258,35 @@ def plot_errors(
     right.set_title('rms per joint, filtered effort [N m]', fontsize=10)
     figure.suptitle(title, fontsize=11)
     save(figure, path)
+
+
+def contact_lines(found: ContactReplay, joint_names: Sequence[str]) -> Iterator[str]:
+    """Yield a sentence on the whole, and a line per contact: time, joint, share, link."""
+    count = len(found.contacts)
+    yield (
+        f'Contact: {count or "no"} alarm{"s" * (count != 1)} in {found.watched:.1f} s; at most '
+        f'{found.largest_share:.0%} of the threshold was used.'
+    )
+    for contact in found.contacts:
+        yield (
+            f'  {contact.stamp:9.3f} s  {joint_names[contact.joint]}  {contact.peak:.2f} N m, '
+            f'{contact.share:.0%} of the threshold, link {contact.link} or beyond'
+        )
+
+
+def contact_as_data(found: ContactReplay, joint_names: Sequence[str]) -> dict[str, Any]:
+    """Return the same in types that JSON has; times in s, torques in N m."""
+    return {
+        'watched': found.watched,
+        'largest_share': found.largest_share,
+        'alarms': [
+            {
+                'time': contact.stamp,
+                'joint': joint_names[contact.joint],
+                'peak': contact.peak,
+                'share': contact.share,
+                'link': contact.link,
+            }
+            for contact in found.contacts
+        ],
+    }

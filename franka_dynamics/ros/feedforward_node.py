@@ -31,13 +31,12 @@ from .feedforward_parameters import (
     settings_from,
     supervision_from,
 )
-from .guarded_lifecycle import GuardedLifecycleNode
 from .live_parameters import LiveParameters
 from .messages import effort_message, JointReading, trajectory_message
 from .model_source import DESCRIPTION_QOS, resolve_model
 from .monitors import CommandWatch, ContactWatch, MissingStates, StatePublishers
 from .node_parts import CycleCalls, NodePart
-from .node_process import run_lifecycle_node
+from .node_process import GuardedLifecycleNode, run_lifecycle_node
 from .parameters import declare, refuse_unknown, values
 from .process_beacon import ProcessBeacon
 from .qos import PUBLISHER_QOS, qos_overriding_options, REFERENCE_QOS, STATE_QOS

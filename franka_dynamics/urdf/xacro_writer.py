@@ -9,7 +9,8 @@ import xml.etree.ElementTree as ElementTree
 
 from .mjcf_writer import write_mjcf
 from .writer import add_inertial, add_shapes, link_names, write_urdf
-from ..arm.arm_file import AS_LISTED, available_hands, available_sets, load, load_hand, NO_HAND
+from ..arm.arm_file import AS_LISTED, available_sets, load
+from ..arm.hand_file import available_hands, load_hand, NO_HAND
 from ..arm.inertia import LinkInertia
 from ..arm.shapes import load_hand_shapes, load_shapes
 

@@ -21,7 +21,7 @@ from .published_inertials import (
 )
 from .torque_effect import effect_of_links, TorqueEffect
 from ..arm import ArmDescription, available_hands, LinkInertia, load_hand
-from ..arm.arm_file import NO_HAND
+from ..arm.hand_file import NO_HAND
 from ..arm.inertia import six_from_tensor, TENSOR_ORDER
 from ..spatial import pose_from_xyz_rpy
 from ..urdf.finding import Finding

@@ -18,7 +18,7 @@ from ..arm import (
     LinkInertia,
     load,
 )
-from ..arm.arm_file import NO_HAND
+from ..arm.hand_file import NO_HAND
 
 # Equal but for the decimals of a text: relative to the mass and the tensor, absolute [m].
 EXACT = 1e-6

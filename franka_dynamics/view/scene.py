@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from .meshes import ArmMeshes
 from ..arm import ArmDescription
-from ..arm.arm_file import NO_HAND
+from ..arm.hand_file import NO_HAND
 from ..arm.shapes import load_hand_shapes, load_shapes, Shape, ShapeKind
 from ..dynamics.newton_euler import NewtonEulerModel
 from ..typing import Array

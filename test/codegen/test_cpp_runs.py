@@ -10,9 +10,9 @@ import pytest
 from franka_dynamics.arm import load, MaxwellSlipFriction, ViscousCoulombFriction
 from franka_dynamics.control.cycle import Mode
 from franka_dynamics.control.feedforward import FeedforwardController
-from franka_dynamics.control.friction_feedforward import FrictionFeedforward
 from franka_dynamics.control.reference_request import TrajectoryRequest
 from franka_dynamics.control.settings import Settings, StateSource, Terms
+from franka_dynamics.control.terms import FrictionFeedforward
 
 from .cpp_core import (
     ATOL,

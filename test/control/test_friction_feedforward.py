@@ -14,16 +14,16 @@ from franka_dynamics.arm import (
     ViscousCoulombFriction,
 )
 from franka_dynamics.arm.friction import slip_states
-from franka_dynamics.control import friction_feedforward as under_test
+from franka_dynamics.control import terms as under_test
 from franka_dynamics.control.cycle import Mode
 from franka_dynamics.control.feedforward import FeedforwardController
-from franka_dynamics.control.friction_feedforward import (
+from franka_dynamics.control.reference_request import TrajectoryRequest
+from franka_dynamics.control.settings import Settings, Terms
+from franka_dynamics.control.terms import (
     FrictionFeedforward,
     FULL_SPEED,
     REST_SPEED,
 )
-from franka_dynamics.control.reference_request import TrajectoryRequest
-from franka_dynamics.control.settings import Settings, Terms
 from franka_dynamics.simulation.arm_simulation import ArmSimulation, SimulationSettings
 from franka_dynamics.simulation.joint_elasticity import franka_elasticity
 
