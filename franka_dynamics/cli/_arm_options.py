@@ -20,6 +20,8 @@ ARM_OPTIONS = {
     'repair': '--repair',
     'payload': '--payload',
 }
+# Of these, what changes masses alone.
+MASS_OPTIONS = {name: ARM_OPTIONS[name] for name in ('hand', 'inertial_set', 'repair', 'payload')}
 
 
 def add_arm_options(

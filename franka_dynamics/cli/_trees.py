@@ -8,6 +8,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ._arm_options import ARM_OPTIONS
 from ..errors import SettingsError
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ def load_tree(arguments: argparse.Namespace, *without: str) -> BodyTree:
     Parameters
     ----------
     arguments : Namespace
-        With `tree`.
+        With `tree` and `options_given`.
     without : str
         Names of options that are for arms alone and are refused beside it.
 
@@ -47,8 +48,8 @@ def load_tree(arguments: argparse.Namespace, *without: str) -> BodyTree:
     from ..dynamics.urdf_tree import tree_from_urdf
     from ..urdf.document import read_urdf
 
-    for name in ('inertial_set', 'repair', 'payload', *without):
-        if getattr(arguments, name, None):
-            option = {'inertial_set': 'set'}.get(name, name).replace('_', '-')
-            raise SettingsError(f'--{option} is for arms; leave it out beside --tree.')
+    options = {**ARM_OPTIONS, **{name: f'--{name.replace("_", "-")}' for name in without}}
+    for name, option in options.items():
+        if name in arguments.options_given:
+            raise SettingsError(f'{option} is for arms; leave it out beside --tree.')
     return tree_from_urdf(read_urdf(arguments.tree), str(arguments.tree))

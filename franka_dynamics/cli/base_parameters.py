@@ -10,8 +10,8 @@ import json
 from pathlib import Path
 from typing import Any, NamedTuple, TYPE_CHECKING
 
-from ._arm_options import add_arm_options, load_arm
-from ._options import add_option, add_output_option, output_file
+from ._arm_options import add_arm_options, load_arm, MASS_OPTIONS
+from ._options import add_option, add_output_option, output_file, refuse
 from ._trees import add_tree_option, load_tree
 
 if TYPE_CHECKING:
@@ -94,6 +94,15 @@ def run(arguments: argparse.Namespace) -> int:
 
     if arguments.output and not arguments.letters:
         raise SettingsError('--output is for --letters; the table has --json FILE.')
+    if arguments.letters and arguments.tree is None:
+        refuse(arguments, '--letters: the relations hold for any masses', **MASS_OPTIONS)
+    if arguments.letters:
+        refuse(
+            arguments,
+            "--letters, which writes the closed form's relations alone",
+            method='--method',
+            json='--json',
+        )
     gravity = np.array(
         {'vertical': [GRAVITY], 'tilted': ANY_GRAVITY, 'none': [NO_GRAVITY]}[arguments.gravity]
     )

@@ -8,8 +8,8 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
-from ._arm_options import add_arm_options, load_arm
-from ._options import add_output_option
+from ._arm_options import add_arm_options, load_arm, MASS_OPTIONS
+from ._options import add_output_option, refuse
 from ..arm import ArmDescription
 from ..errors import DescriptionError, SettingsError
 
@@ -70,14 +70,22 @@ def run(arguments: argparse.Namespace) -> int:
         )
     if arguments.reference_frame and not arguments.kinematics:
         raise SettingsError('--reference-frame is for the Jacobians of --kinematics.')
+    if arguments.kinematics:
+        refuse(arguments, '--kinematics, which knows no masses', **MASS_OPTIONS)
     description = load_arm(arguments)
+    rpr = _is_rpr(description)
+    if rpr and not arguments.steps:
+        refuse(arguments, 'the equations of an RPR arm, whose masses are letters', **MASS_OPTIONS)
     checked: CheckedDerivation | None = None
     sections: list[Section]
     with Console(stderr=True).status('deriving ...'):
         if arguments.steps:
-            checked = _checked(description)
+            from ..symbolic.checked import step_by_step
+            from ..symbolic.checked_rpr import rpr_step_by_step
+
+            checked = (rpr_step_by_step if rpr else step_by_step)(description)
             sections = checked.sections
-        elif _is_rpr(description) and not arguments.kinematics:
+        elif rpr and not arguments.kinematics:
             sections = derivations.rpr_report()
         elif arguments.kinematics:
             sections = derivations.kinematics(
@@ -91,13 +99,6 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         write_text(arguments.output, text)
     return 0 if checked is None else _verdict(checked)
-
-
-def _checked(description: ArmDescription) -> CheckedDerivation:
-    from ..symbolic.checked import step_by_step
-    from ..symbolic.checked_rpr import rpr_step_by_step
-
-    return (rpr_step_by_step if _is_rpr(description) else step_by_step)(description)
 
 
 def _verdict(checked: CheckedDerivation) -> int:

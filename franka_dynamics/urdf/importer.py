@@ -117,6 +117,12 @@ def _choose_joints(
     prefix: str,
 ) -> tuple[tuple[str, ...], list[str]]:
     if joint_names:
+        for name in joint_names:
+            if not name.startswith(prefix):
+                raise UrdfError(
+                    f'{document.source}: {name} does not begin with the prefix {prefix!r}; leave '
+                    '--arm-prefix out, or name joints that do.'
+                )
         return tuple(joint_names), []
     chains = {
         _without_gripper(document, chain): chain

@@ -155,3 +155,12 @@ def test_given_joints_and_a_tip_when_imported_then_only_these_count(tmp_path):
     np.testing.assert_allclose(
         np.linalg.norm(other[:3, 3] - tip[:3, 3]), 0.1, rtol=0.0, atol=1e-14
     )
+
+
+def test_named_joints_without_the_prefix_are_refused(tmp_path, capsys):
+    text = write_urdf(load('rpr', prefix='left_'))
+    names = ['left_' + joint.name for joint in load('rpr').joints]
+    assert run(tmp_path, text, '--arm-prefix', 'right_', '--joints', *names) == 2
+    assert f"{names[0]} does not begin with the prefix 'right_'" in capsys.readouterr().err
+    assert run(tmp_path, text, '--arm-prefix', 'left_', '--joints', *names) == 0
+    assert load(tmp_path / 'a.yaml').joint_names == load('rpr').joint_names

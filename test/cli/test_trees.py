@@ -133,7 +133,11 @@ def test_given_a_joint_that_is_none_when_read_then_it_is_named(change, sentence)
 def test_options_of_arms_beside_a_tree_when_run_then_refused(file, capsys):
     for command in (
         ['base-parameters', '--tree', str(file), '--set', 'gaz2019'],
+        ['base-parameters', '--tree', str(file), '--arm', 'fer'],
+        ['base-parameters', '--tree', str(file), '--hand', 'as_listed'],
         ['codegen', '--tree', str(file), '--friction'],
+        ['codegen', '--tree', str(file), '--arm', 'fer'],
+        ['codegen', '--tree', str(file), '--hand', 'none'],
         ['crosscheck', '--tree', str(file), '--report', 'page.html'],
     ):
         assert main(command) == INPUT_AT_FAULT
