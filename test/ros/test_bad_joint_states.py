@@ -80,6 +80,10 @@ BAD = {
         {'velocity': with_value(6, np.nan, [0.0] * 7)},
         'fer_joint7 has position 0.785',
     ),
+    'an effort is NaN': (
+        {'effort': with_value(4, np.nan, [0.0] * 7)},
+        'fer_joint5 has a measured effort of nan',
+    ),
     'degrees': ({'position': list(np.rad2deg(HOME))}, 'is it in degrees'),
 }
 
