@@ -126,6 +126,11 @@ class ReferenceSource:
         """Whether a stream or a trajectory is being followed."""
         return self._streamed is not None or self._trajectory is not None
 
+    @property
+    def motion(self) -> Trajectory | None:
+        """The trajectory that is followed, or that will be."""
+        return self._trajectory if self._next is None else self._next
+
     def clear(self) -> None:
         """Forget everything; nothing is desired until `hold` or a reference comes."""
         self._held: ReferencePoint | None = None

@@ -11,7 +11,8 @@ from .control_law import ControlLaw
 from .cycle import Mode
 from .faults import FaultLatch
 from .reference import ReferencePoint, ReferenceSource, Trajectory
-from .reference_request import plan, TrajectoryRequest
+from .reference_request import plan, Stream, TrajectoryRequest
+from .streaming import LEAD_S, StreamedMotion
 from .supervision import Condition, StateSupervisor
 from ..arm import ArmDescription
 from ..errors import ReferenceRefusedError
@@ -24,6 +25,7 @@ class PlanningBasis(NamedTuple):
     stamp: float
     q: Array
     current: ReferencePoint
+    stream: Stream | None = None
 
 
 class ReferenceFollower:
@@ -56,7 +58,12 @@ class ReferenceFollower:
             )
         stamp, q, _ = self._latest
         begin = stamp if request.start is None else max(stamp, request.start)
-        return PlanningBasis(stamp, q, self.reference.at(begin) or ReferencePoint.at_rest(q))
+        stream = None
+        period = self._law.settings.stream_period
+        if period > 0.0 and request.is_set_point and request.velocities is None:
+            stream, begin = Stream(period, self.reference.motion), stamp + LEAD_S
+        current = self.reference.at(begin) or ReferencePoint.at_rest(q)
+        return PlanningBasis(stamp, q, current, stream)
 
     def plan(
         self,
@@ -72,7 +79,7 @@ class ReferenceFollower:
             If it cannot be followed.
 
         """
-        return plan(request, self.description, basis.stamp, basis.current, basis.q)
+        return plan(request, self.description, basis.stamp, basis.current, basis.q, basis.stream)
 
     def follow(self, planned: Trajectory | ReferencePoint) -> None:
         """Follow a planned motion from now on, if torques are being commanded."""
@@ -85,7 +92,9 @@ class ReferenceFollower:
         else:
             self.reference.stream(planned, stamp)
         # A stream follows on itself; anything else may begin with a step that is to be faded.
-        self._output.blend_wanted |= not (continues and isinstance(planned, ReferencePoint))
+        self._output.blend_wanted |= not (
+            continues and isinstance(planned, (ReferencePoint, StreamedMotion))
+        )
 
     def set_reference(self, request: TrajectoryRequest) -> Trajectory | ReferencePoint:
         """

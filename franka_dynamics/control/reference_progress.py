@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .reference import ReferencePoint, STREAM_TIMEOUT_S, Trajectory
+from .streaming import StreamedMotion
 from ..typing import Array
 
 
@@ -71,6 +72,10 @@ class _Current(NamedTuple):
         return ReferenceEvent(self.number, state, stamp, reason, error, max(0.0, self.end - stamp))
 
 
+def _is_streamed(planned: Trajectory | ReferencePoint) -> bool:
+    return isinstance(planned, (ReferencePoint, StreamedMotion))
+
+
 class ReferenceProgress:
     """
     Follows references from outside: told what was accepted and refused, it sees the rest.
@@ -118,8 +123,8 @@ class ReferenceProgress:
             Where the arm is.
 
         """
-        before, streamed = self._current, isinstance(planned, ReferencePoint)
-        if before is not None and streamed and isinstance(before.planned, ReferencePoint):
+        before, streamed = self._current, _is_streamed(planned)
+        if before is not None and streamed and _is_streamed(before.planned):
             self._current = before._replace(planned=planned, since=stamp)
             return []
         events = []

@@ -5,10 +5,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
 from .reference import ReferencePoint, Trajectory
+from .streaming import continue_stream, StreamedMotion
 from .upsampling import upsample
 from ..arm import ArmDescription
 from ..errors import listed, ReferenceRefusedError
@@ -28,6 +30,13 @@ LIMIT_SLACK = 1e-6
 _SAMPLES, _LEAST_PER_SEGMENT, _MOST_PER_SEGMENT = 2000, 2, 10
 
 
+class Stream(NamedTuple):
+    """Time between two set-points [s], and what is followed when one comes."""
+
+    period: float
+    before: Trajectory | None
+
+
 @dataclass(frozen=True, eq=False)
 class TrajectoryRequest:
     """
@@ -44,6 +53,11 @@ class TrajectoryRequest:
     accelerations: Array | None = None
     start: float | None = None
 
+    @property
+    def is_set_point(self) -> bool:
+        """Whether it is one point at time zero, to be followed until the next comes."""
+        return len(self.times) == 1 and bool(self.times[0] == 0.0)
+
 
 def plan(
     request: TrajectoryRequest,
@@ -51,6 +65,7 @@ def plan(
     now: float,
     current: ReferencePoint,
     measured: Array | None = None,
+    stream: Stream | None = None,
 ) -> Trajectory | ReferencePoint:
     """
     Return what the request means for the arm.
@@ -70,6 +85,8 @@ def plan(
         Where the arm is, if not where `current` has it. A set-point must be near it, or a stream
         could run away from the arm; and so must the beginning of a trajectory, or what it begins
         with is a step for the arm.
+    stream : Stream, optional
+        Makes a smooth motion of set-points that have positions alone.
 
     Raises
     ------
@@ -90,14 +107,15 @@ def plan(
             f'The reference should have started {now - start:.3g} s ago, which is later than '
             f'{MOST_LATENESS_S} s; send it in time, or with a zero stamp to start it on arrival.'
         )
-    is_point = len(request.times) == 1 and request.times[0] == 0.0
-    if start > now + (MOST_LATENESS_S if is_point else MOST_LEAD_S):
+    if start > now + (MOST_LATENESS_S if request.is_set_point else MOST_LEAD_S):
         raise ReferenceRefusedError(
             f'The reference is stamped {start - now:.3g} s ahead of the joint states; leave its '
             'stamp zero to start it on arrival, or stamp it in the clock of the joint states.'
         )
-    if is_point:
+    if request.is_set_point:
         point = _single_point(request)
+        if stream is not None and request.velocities is None:
+            return _streamed(point, start, now, current, description, measured, stream)
         _require_reachable(description, point.q, current.q if measured is None else measured)
         _require_within_limits(description, np.zeros(1), _stacked(point), accelerations=True)
         return point
@@ -113,6 +131,24 @@ def plan(
         description, times - start, points, accelerations=trajectory.velocities is not None
     )
     return trajectory
+
+
+def _streamed(
+    point: ReferencePoint,
+    start: float,
+    now: float,
+    current: ReferencePoint,
+    description: ArmDescription,
+    measured: Array | None,
+    stream: Stream,
+) -> Trajectory:
+    """Return the motion that goes on to one more point of a stream."""
+    if measured is not None:
+        _require_reachable(description, current.q, measured)
+    if not isinstance(stream.before, StreamedMotion):
+        _require_reachable(description, point.q, current.q)
+    _require_within_limits(description, np.zeros(1), _stacked(point), accelerations=False)
+    return continue_stream(point.q, start, now, current, description, stream.period, stream.before)
 
 
 def _in_arm_order(request: TrajectoryRequest, description: ArmDescription) -> TrajectoryRequest:

@@ -113,7 +113,8 @@ class Settings:
     mass [m], inertia about it [kg m^2] in the order xx, xy, xz, yy, yz, zz. `kp` [N m/rad] and
     `kd` [N m s/rad] belong to the optional joint PD. `max_tracking_error` [rad or m per joint] and
     `max_flange_error` [m] stop the arm; 0 checks nothing. `max_payload` [kg] overrides the arm's
-    rated load; 0 does not.
+    rated load; 0 does not. `stream_period` [s] is the time between two set-points
+    that have positions alone, of which a smooth motion is then made; 0 follows each as it is.
     """
 
     target: str = DEFAULT_TARGET
@@ -129,6 +130,7 @@ class Settings:
     max_payload: float = 0.0
     scale: float = 1.0
     ramp_time: float = 0.2
+    stream_period: float = 0.0
 
     @property
     def profile(self) -> TargetProfile:
@@ -261,6 +263,10 @@ class Settings:
             raise SettingsError(f'scale must be within 0 and 1; got {self.scale}.')
         if not 0.0 <= self.ramp_time <= 10.0:
             raise SettingsError(f'ramp_time must be within 0 and 10 s; got {self.ramp_time}.')
+        if not 0.0 <= self.stream_period <= 0.5:
+            raise SettingsError(
+                f'stream_period must be within 0 and 0.5 s; got {self.stream_period}.'
+            )
         if self.terms.friction and description.friction is None:
             raise SettingsError(
                 f'terms.friction is on, but {description.file or description.name} has no '

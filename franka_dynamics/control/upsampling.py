@@ -78,10 +78,10 @@ def upsample(
         ending(times, positions, now, current, description) for ending in (_at_rest, _in_motion)
     ]
     for motion in whole:
-        if _within_limits(motion, description) and _within_jerk(motion, description):
+        if within_limits(motion, description) and within_jerk(motion, description):
             return motion
     if not any(
-        _within_limits(_by_themselves(times, positions, description, ending), description)
+        within_limits(_by_themselves(times, positions, description, ending), description)
         for ending in (_at_rest, _in_motion)
     ):
         return whole[0]
@@ -97,7 +97,7 @@ def upsample(
             if jerk_limited
             else ending(times[left_out:], positions[left_out:], now, current, description)
         )
-        if joined is not None and _within_limits(joined, description):
+        if joined is not None and within_limits(joined, description):
             return joined
     return whole[0]
 
@@ -118,12 +118,12 @@ def _first_blend(
             # A quintic has nearly the true motion's acceleration, a profile of shortest time has
             # not: that is for where the quintic would be too harsh.
             motion = ending(times[left_out:], positions[left_out:], now, current, description)
-            if _within_limits(motion, description):
-                if _within_jerk(motion, description):
+            if within_limits(motion, description):
+                if within_jerk(motion, description):
                     return left_out, False
                 within = (left_out, False) if within is None else within
             blended = _jerk_limited(times, positions, left_out, now, current, description, ending)
-            if blended is not None and _within_limits(blended, description):
+            if blended is not None and within_limits(blended, description):
                 return left_out, True
     return within
 
@@ -241,7 +241,8 @@ def _per_segment(motion: Trajectory) -> int:
     return min(max(share, _LEAST_PER_SEGMENT), _MOST_PER_SEGMENT)
 
 
-def _within_limits(motion: Trajectory, description: ArmDescription) -> bool:
+def within_limits(motion: Trajectory, description: ArmDescription) -> bool:
+    """Return whether position, velocity and acceleration keep to an arm's limits throughout."""
     _, points = motion.sample_many(_per_segment(motion))
     low, high = description.velocity_bounds(points.q)
     reach = description.limit('acceleration')
@@ -255,7 +256,8 @@ def _within_limits(motion: Trajectory, description: ArmDescription) -> bool:
     return bool(inside.all())
 
 
-def _within_jerk(motion: Trajectory, description: ArmDescription) -> bool:
+def within_jerk(motion: Trajectory, description: ArmDescription) -> bool:
+    """Return whether the jerk keeps to an arm's limits throughout."""
     times, points = motion.sample_many(_per_segment(motion))
     jerk = np.abs(np.diff(points.ddq, axis=0)) / np.diff(times)[:, None]
     return bool((jerk <= description.limit('jerk') * _SLACK).all())

@@ -125,6 +125,17 @@ LIVE_PARAMETERS = (
         maximum=10.0,
         unit='s',
     ),
+    ParameterSpec(
+        'stream_period',
+        'double',
+        0.0,
+        'Time between two set-points on ~/reference '
+        'that have positions alone: a motion with continuous acceleration is made of them, '
+        'three periods and 8 ms behind. 0: each is followed as it is.',
+        minimum=0.0,
+        maximum=0.5,
+        unit='s',
+    ),
 )
 
 FIXED_PARAMETERS = (
@@ -323,6 +334,7 @@ def settings_from(values: dict[str, Any]) -> Settings:
         max_payload=values['max_payload'],
         scale=values['scale'],
         ramp_time=values['ramp_time'],
+        stream_period=values['stream_period'],
     )
 
 

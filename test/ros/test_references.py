@@ -129,3 +129,20 @@ def test_given_a_reference_at_fault_when_sent_then_the_reason_is_told_and_comman
     count = len(world.commands)
     world.arm.until(lambda: len(world.commands) > count + 20, 'commands go on')
     assert not np.any(world.commands[-1].data)
+
+
+def test_given_a_stream_of_positions_alone_then_m_ddq_of_it_is_found(world):
+    inertia = world.probe.collect(JointState, '/feedforward/inertia_torque')
+    assert world.probe.set_parameter('/feedforward', 'stream_period', 0.05).successful
+    begin = world.arm.stamp_ns
+
+    def found():
+        phase = 6.0 * 1e-9 * (world.arm.stamp_ns - begin)
+        point = JointTrajectoryPoint(positions=list(FER.home + 0.02 * (1.0 - np.cos(phase))))
+        world.references.publish(JointTrajectory(joint_names=NAMES, points=[point]))
+        world.arm.send(50)
+        return len(inertia) > 1 and np.abs(inertia[-1].effort).max() > 0.1
+
+    world.probe.until(found, 'M ddq of the stream')
+    world.arm.until(lambda: not np.any(inertia[-1].effort), 'rest after the stream')
+    assert world.probe.set_parameter('/feedforward', 'stream_period', 0.0).successful

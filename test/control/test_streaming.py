@@ -1,0 +1,149 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Positions that come one by one, against the motion that they were taken from."""
+
+import numpy as np
+import pytest
+
+from franka_dynamics.arm import load
+from franka_dynamics.control.feedforward import FeedforwardController
+from franka_dynamics.control.reference import ReferencePoint, ReferenceSource
+from franka_dynamics.control.reference_request import TrajectoryRequest
+from franka_dynamics.control.settings import Settings
+from franka_dynamics.control.streaming import continue_stream, delay, LEAD_S
+from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
+from franka_dynamics.errors import ReferenceRefusedError
+
+ARM = load('fr3')
+RATE = np.array([2.4, 2.6, 2.9, 3.1, 3.6, 4.0, 4.4])  # rad/s
+AMPLITUDE = 0.35
+
+
+def swing(times):
+    """Return position and acceleration of a smooth motion, known in closed form."""
+    t = np.asarray(times)[:, None] * np.ones(7)
+    return (
+        ARM.home + AMPLITUDE * np.sin(RATE * t),
+        -AMPLITUDE * RATE**2 * np.sin(RATE * t),
+    )
+
+
+def run(arrivals, points, seconds, period, stamps=None):
+    """Feed points as they arrive; return what is desired every millisecond, and steps."""
+    source, k, steps, refused = ReferenceSource(), 0, [], 0
+    source.hold(ARM.home)
+    found = []
+    stamps = arrivals if stamps is None else stamps
+    for tick in range(round(1e3 * seconds)):
+        now = 1e-3 * tick
+        while k < len(arrivals) and arrivals[k] <= now:
+            begin = now + LEAD_S
+            current = source.at(begin)
+            try:
+                motion = continue_stream(
+                    points[k], stamps[k], now, current, ARM, period, source.motion
+                )
+                steps.append(
+                    np.abs(np.array(motion.sample(motion.times[0])) - np.array(current)).max()
+                )
+                source.follow(motion, now)
+            except ReferenceRefusedError:
+                refused += 1
+            k += 1
+        found.append(source.sample(now))
+    return ReferencePoint(*(np.array(rows) for rows in zip(*found))), max(steps), refused
+
+
+# The figures that docs/howto/positions-alone.md has for chunks.
+@pytest.mark.parametrize(('rate', 'share'), [(10.0, 0.02), (20.0, 0.005), (50.0, 0.001)])
+def test_the_torque_is_nearly_the_true_motions(rate, share):
+    period = 1.0 / rate
+    arrivals = np.arange(0.0, 4.0, period)
+    desired, step, refused = run(arrivals, swing(arrivals)[0], 4.0, period)
+    inner = np.arange(1500, 3900)
+    q, ddq = swing(1e-3 * inner - delay(period))
+    inertia = NewtonEulerModel(ARM, (0.0, 0.0, 0.0)).mass_matrix(q)
+    true, found = (np.einsum('kij,kj->ki', inertia, a) for a in (ddq, desired.ddq[inner]))
+    assert np.abs(true).max() > 1.0
+    assert refused == 0
+    assert np.abs(found - true).max() < share * np.abs(true).max()
+    assert step < 1e-9
+    np.testing.assert_allclose(desired.q[inner], q, rtol=0.0, atol=1e-3)
+
+
+def test_points_that_arrive_with_jitter_are_taken_as_even():
+    period, rng = 0.05, np.random.default_rng(3)
+    taken = np.arange(0.0, 4.0, period)
+    arrivals = taken + rng.uniform(0.0, 4e-3, len(taken))
+    desired, step, _ = run(arrivals, swing(taken)[0], 4.0, period)
+    inner = np.arange(2000, 3900)
+    # Behind by the mean jitter too, which nobody can know.
+    ddq = swing(1e-3 * inner - delay(period) - 2e-3)[1]
+    assert np.abs(desired.ddq[inner] - ddq).max() < 0.05 * np.abs(ddq).max()
+    assert step < 1e-9
+
+
+@pytest.mark.parametrize('seed', range(6))
+def test_whatever_comes_it_is_smooth_within_limits_and_ends_at_rest(seed):
+    # Points that wander, jump, are missing, and come late.
+    rng = np.random.default_rng(seed)
+    period = (0.1, 0.05, 0.02)[seed % 3]
+    count = round(3.0 / period)
+    points = ARM.home + np.cumsum(rng.normal(0.0, 0.4 * period, (count, 7)), axis=0)
+    points[count // 2 :] += rng.uniform(-0.08, 0.08, 7)
+    arrivals = np.arange(count) * period + rng.uniform(0.0, 0.4 * period, count)
+    kept = np.flatnonzero(rng.random(count) > 0.1)
+    desired, step, refused = run(arrivals[kept], points[kept], 6.0, period)
+    assert step < 1e-9  # where one motion takes over from another
+    assert refused < 0.2 * len(kept)
+    for values, name in ((desired.dq, 'velocity'), (desired.ddq, 'acceleration')):
+        assert (np.abs(values) <= ARM.limit(name) * (1.0 + 1e-5)).all()
+    # Each is the integral of the next: nothing jumps in between either.
+    for values, slopes, atol in (
+        (desired.q, desired.dq, 2e-6),
+        (desired.dq, desired.ddq, 1.5e-3),
+    ):
+        means = 0.5 * (slopes[1:] + slopes[:-1])
+        np.testing.assert_allclose(np.diff(values, axis=0), 1e-3 * means, rtol=0.0, atol=atol)
+    assert not desired.dq[-1].any()
+    assert np.abs(desired.q[-1] - points[kept][-1]).max() < 0.5
+
+
+def test_the_controller_feeds_a_streams_inertia_forward():
+    # Given an arm that is where it should be, and its controller without gains.
+    period, start, begin = 0.05, 1.0, 1.1
+    controller = FeedforwardController(
+        ARM, Settings(target='fci', ramp_time=0.0, stream_period=period)
+    )
+    controller.enable()
+    model, rate = NewtonEulerModel(ARM, (0.0, 0.0, 0.0)), 3.0
+
+    def motion(stamp):
+        phase = rate * max(stamp - begin, 0.0)
+        turn = 0.5 * np.ones(7)
+        return (
+            ARM.home + turn * (phase - np.sin(phase)) / (2.0 * np.pi),
+            turn * rate * (1.0 - np.cos(phase)) / (2.0 * np.pi),
+            turn * rate**2 * np.sin(phase) / (2.0 * np.pi),
+        )
+
+    found, expected = [], []
+    for k in range(2500):
+        stamp = start + 1e-3 * k
+        q, dq, ddq = motion(stamp - delay(period))
+        cycle = controller.cycle(stamp, q, dq, stamp)
+        if k >= 100 and k % 50 == 0:
+            request = TrajectoryRequest(ARM.joint_names, np.zeros(1), motion(stamp)[0][None])
+            controller.set_reference(request)
+        if k > 500:
+            found.append(cycle.command)
+            expected.append(model.inverse_dynamics(q, dq, ddq))
+    found, expected = np.array(found), np.array(expected)
+    assert np.abs(expected).max() > 0.5
+    assert np.abs(found - expected).max() < 0.01 * np.abs(expected).max()
+
+
+def test_points_at_twice_the_stated_rate_are_refused_in_words():
+    arrivals = np.arange(0.0, 1.0, 0.01)
+    _, _, refused = run(arrivals, np.tile(ARM.home, (100, 1)), 1.0, 0.02)
+    assert refused > 30
