@@ -18,10 +18,6 @@ from ..control.gravity_monitor import GravityState
 from ..control.reference_progress import ReferenceState
 from ..control.statistics import Durations
 from ..control.supervision import Condition
-from ..fci.connection import FciReading
-from ..fci.model_difference import ModelDifference
-from ..fci.preflight import Preflight, Verdict
-from ..fci.torque_loop import LoopState, TorqueLoop
 
 OK, WARN, ERROR, STALE = (
     DiagnosticStatus.OK,
@@ -54,7 +50,7 @@ def diagnostic_array(node: Any, statuses: list[DiagnosticStatus]) -> DiagnosticA
     return message
 
 
-class _NodeDiagnostics:
+class NodeDiagnostics:
     """What the statuses of every node that commands an arm name: the node and the arm."""
 
     _node: Any
@@ -77,7 +73,7 @@ class _NodeDiagnostics:
         )
 
 
-class FeedforwardDiagnostics(_NodeDiagnostics):
+class FeedforwardDiagnostics(NodeDiagnostics):
     """Publishes states, rates, latencies, margins and who compensates gravity."""
 
     def __init__(
@@ -315,129 +311,5 @@ class FeedforwardDiagnostics(_NodeDiagnostics):
             {
                 f'torque limit, {joint.name} [N m]': float(joint.limits.effort)
                 for joint in description.joints
-            },
-        )
-
-
-_CYCLE_S = 1e-3
-
-
-class FciDiagnostics(_NodeDiagnostics):
-    """Publishes the loop's state, its periods, lost packets and the models' differences."""
-
-    def __init__(
-        self, node: Any, loop: TorqueLoop, controller: FeedforwardController, preflight: Preflight
-    ) -> None:
-        self._node, self._loop, self._controller = node, loop, controller
-        self._preflight = preflight
-        self._periods, self._answers = Durations(1 << 14), Durations(1 << 14)
-        self._arrival: float | None = None
-        self._reading: FciReading | None = None
-        self._lost = self._unanswered = 0
-        self._difference: ModelDifference | None = None
-        self.refused = 0
-        self._publisher = node.create_publisher(DiagnosticArray, '/diagnostics', 10)
-
-    def note_cycle(self, reading: FciReading, arrival: float, answered: float | None) -> None:
-        """
-        Take note of a cycle.
-
-        Parameters
-        ----------
-        reading : FciReading
-            Its state.
-        arrival, answered : float
-            When the state was read and the torque was out (steady clock, [s]); the latter None
-            where no torque was commanded.
-
-        """
-        lost = 0
-        if self._reading is not None:
-            lost = max(0, round((reading.time - self._reading.time) / _CYCLE_S) - 1)
-        self._reading = reading
-        self._lost += lost
-        if answered is None:
-            self._arrival = None
-            return
-        if self._arrival is not None:
-            self._periods.add(arrival - self._arrival)
-            self._unanswered += lost
-        self._arrival = arrival
-        self._answers.add(answered - arrival)
-
-    def note_model(self, difference: ModelDifference) -> None:
-        """Remember how our model differs from the robot's."""
-        self._difference = difference
-
-    def summary(self) -> str:
-        """Return what became of the robot's states while torques were commanded."""
-        return (
-            f'{self._loop.written} torques were sent, each in answer to another state; '
-            f'{self._unanswered} states between them were not answered'
-        )
-
-    def publish(self) -> None:
-        """Publish all statuses."""
-        statuses = [self._link(), self._start_check()]
-        if self._difference is not None:
-            statuses.append(self._model(self._difference))
-        self._publisher.publish(diagnostic_array(self._node, statuses))
-
-    def _link(self) -> DiagnosticStatus:
-        loop, reading = self._loop, self._reading
-        level = ERROR if loop.latched else OK if loop.state is LoopState.CONTROLLING else WARN
-        pairs: dict[str, Any] = {'state': loop.state.value, 'last stop': loop.last_stop}
-        if reading is not None:
-            pairs.update(
-                {
-                    'robot mode': reading.mode,
-                    'robot errors': reading.errors,
-                    'commands received by the robot [%]': 100.0 * reading.received,
-                }
-            )
-        return self._status(
-            'FCI',
-            level,
-            loop.reason,
-            {
-                **pairs,
-                'states lost': self._lost,
-                'states lost while commanding': self._unanswered,
-                'commands': loop.written,
-                'cut by a limit': loop.cut,
-                'messages refused': self.refused,
-                'loop period p50 [ms]': 1e3 * self._periods.percentile(50),
-                'loop period p99 [ms]': 1e3 * self._periods.percentile(99),
-                'answer time p50 [us]': 1e6 * self._answers.percentile(50),
-                'answer time p99 [us]': 1e6 * self._answers.percentile(99),
-            },
-        )
-
-    def _start_check(self) -> DiagnosticStatus:
-        result = self._preflight.result
-        level = {Verdict.REFUSED: ERROR, Verdict.NO_EVIDENCE: WARN}.get(result.verdict, OK)
-        return self._status(
-            'Check at rest',
-            level,
-            result.sentence,
-            {'verdict': result.verdict.value, 'largest |tau_J - g| [N m]': result.largest},
-        )
-
-    def _model(self, difference: ModelDifference) -> DiagnosticStatus:
-        terms = {
-            'M [kg m^2]': difference.mass,
-            'C dq [N m]': difference.coriolis,
-            'g [N m]': difference.gravity,
-        }
-        refusal = self._preflight.model_refusal
-        checked = self._controller.crosscheck
-        return self._status(
-            'Model',
-            ERROR if refusal else OK,
-            refusal or difference.sentence(),
-            {
-                **{f'largest difference of {name}': term.largest for name, term in terms.items()},
-                'running cross-check: largest difference [N m]': checked.largest,
-                'running cross-check: checks': checked.checks,
             },
         )

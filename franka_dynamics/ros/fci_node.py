@@ -27,7 +27,7 @@ from std_srvs.srv import SetBool
 from trajectory_msgs.msg import JointTrajectory
 
 from .arm_parameters import load_arm
-from .diagnostics import FciDiagnostics
+from .fci_diagnostics import FciDiagnostics
 from .fci_parameters import (
     collision_thresholds_from,
     COMMAND,

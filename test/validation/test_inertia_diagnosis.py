@@ -8,8 +8,8 @@ import pytest
 from franka_dynamics.arm import LinkInertia, load, load_hand
 from franka_dynamics.arm.inertia import six_from_tensor
 from franka_dynamics.spatial import pose_from_xyz_rpy
+from franka_dynamics.validation.error_patterns import likeliest_error_pattern
 from franka_dynamics.validation.inertia_diagnosis import (
-    likeliest_error_pattern,
     mounting_angle,
     tool_on,
 )
