@@ -12,7 +12,8 @@ velocities. The model errs anew in every minute: its inertias by 5 %, its fricti
 which the detector uses as much of its threshold as on the recording of a real FER. `compare` runs
 observers of first and second order (a stationary Kalman filter of a momentum and a torque that
 walk at random is one of these) and filters made for the vibration's spectrum over them, with
-thresholds that are constant, by speed, or by joint and speed, sets each for the same rate of
+thresholds that are constant, by speed, by joint and speed, or by joint and the deviation that the
+covariance of the model's parameters predicts, sets each for the same rate of
 false alarms by the tail of its largest values, and tells how soon pushes of 10 N at the flange
 are found that make 2.5 N m or more at some joint. `as shipped` are the monitor's own thresholds,
 which are those by joint and speed for the observer of second order at 120 rad/s, raised where a
@@ -24,6 +25,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
 from itertools import pairwise
 import json
 from pathlib import Path
@@ -37,6 +39,7 @@ from scipy import signal
 from scipy.stats import beta
 
 from franka_dynamics.arm import ArmDescription, load, SigmoidFriction
+from franka_dynamics.batch import BatchModel
 from franka_dynamics.control.contact import ContactLimits, joint_shares
 from franka_dynamics.control.external_wrench import strength
 from franka_dynamics.control.interval_motion import IntervalMotion
@@ -98,7 +101,9 @@ def external(
     model: ArmDescription, stamp: np.ndarray, q: np.ndarray, dq: np.ndarray, effort: np.ndarray
 ) -> np.ndarray:
     """
-    Return stamps, seconds, unfiltered external torque and velocity of each interval (N, 2 + 2 n).
+    Return stamps, seconds, unfiltered external torque and velocity of each interval.
+
+    Shape (N, 2 + 3 n): the position comes last.
 
     The torque is that whose integral the momentum observer filters: -(dp/dt - rate).
     """
@@ -119,9 +124,43 @@ def external(
         rate -= model.friction.torque(interval.dq)
         if last is not None:
             torque = rate - (momentum - last) / interval.seconds
-            rows.append(np.concatenate([[at, interval.seconds], torque, interval.dq]))
+            rows.append(np.concatenate([[at, interval.seconds], torque, interval.dq, interval.q]))
         last = momentum
     return np.array(rows)
+
+
+_DRAWN = 400  # models from which the covariance of their parameters is taken
+
+
+@cache
+def covariances(arm: ArmDescription) -> tuple[np.ndarray, ...]:
+    """Return the covariance of each link's ten parameters among the models that err, (10, 10)."""
+    drawn = [draw_plant(arm, seed, INERTIA_DEVIATION).arm.links for seed in range(_DRAWN)]
+    return tuple(
+        np.cov(np.array([links[k].parameters() for links in drawn]), rowvar=False)
+        for k in range(arm.n)
+    )
+
+
+def deviation(arm: ArmDescription, q: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """
+    Return the standard deviation of the model's torque by the covariance of its parameters.
+
+    Shape (N, n) [N m]: sqrt(diag(Y cov Y^T)) of the inertias, with accelerations differenced over
+    five intervals, and the share by which friction errs; what `identify` would predict if it knew
+    its parameters to just that.
+    """
+    n = arm.n
+    dq = rows[:, 2 + n : 2 + 2 * n]
+    padded, stamp = np.pad(dq, ((2, 2), (0, 0)), 'edge'), np.pad(rows[:, 0], 2, 'edge')
+    ddq = (padded[4:] - padded[:-4]) / np.maximum(stamp[4:] - stamp[:-4], PERIOD_S)[:, None]
+    regressor = BatchModel(arm).regressor(q, dq, ddq).reshape(len(q), n, n, 10)
+    variance = sum(
+        np.einsum('tji,ik,tjk->tj', regressor[:, :, link], covariance, regressor[:, :, link])
+        for link, covariance in enumerate(covariances(arm))
+    )
+    assert arm.friction is not None
+    return np.sqrt(variance + (FRICTION_DEVIATION * arm.friction.torque(dq)) ** 2)
 
 
 def as_sent(states: States, seed: int) -> tuple[np.ndarray, ...]:
@@ -172,10 +211,11 @@ def simulate(folder: Path, counts: dict[str, int], arm: ArmDescription) -> None:
             motion = excitation(arm, seed, level, PIECE_S)
         force, table = (None, np.zeros((0, 2))) if kind == 'free' else pushes(arm, motion, seed)
         sent = as_sent(plant.run(motion, seed, push=force), seed)
+        rows = external(erring_model(arm, seed), *sent)
         np.savez(
             path,
-            rows=external(erring_model(arm, seed), *sent).astype('f4'),
-            exact=external(arm, *sent).astype('f4'),
+            rows=rows[:, : 2 + 2 * arm.n].astype('f4'),
+            deviation=deviation(arm, rows[:, 2 + 2 * arm.n :], rows).astype('f4'),
             pushes=table,
             level=level,
         )
@@ -184,14 +224,20 @@ def simulate(folder: Path, counts: dict[str, int], arm: ArmDescription) -> None:
 class Minute:
     """One file: stamps, seconds, torques and velocities of the intervals, and its pushes."""
 
-    def __init__(self, path: Path, field: str = 'rows') -> None:
+    def __init__(self, path: Path) -> None:
         with np.load(path) as file:
-            rows = file[field].astype(float)
+            rows = file['rows'].astype(float)
             self.pushes, self.level = file['pushes'], float(file['level'])
+            deviation = file['deviation'].astype(float) if 'deviation' in file else None
         n = (rows.shape[1] - 2) // 2
         self.stamp, self.seconds = rows[:, 0].copy(), rows[:, 1].copy()
         self.torque = rows[:, 2 : 2 + n].copy()
         self.speed = _held(np.abs(rows[:, 2 + n :]).max(axis=1), self.seconds)
+        self.deviation = (
+            None
+            if deviation is None
+            else np.column_stack([_held(column, self.seconds) for column in deviation.T])
+        )
 
 
 Filter = Callable[[np.ndarray, np.ndarray], np.ndarray]  # torques, seconds -> torques
@@ -316,8 +362,26 @@ def share_within(count: int, of: int) -> tuple[float, float]:
 
 SPEEDS = (0.0, 0.25, 0.5, 0.8, 1.1, 1.5, 2.0, 2.7)  # [rad/s] between which quantiles are taken
 QUANTILE = 0.9995
+DEVIATION_QUANTILES = (0.0, 0.1, 0.25, 0.5, 0.7, 0.85, 0.95, 0.99)
 
-Thresholds = tuple[np.ndarray, np.ndarray]  # at rest [N m] and per speed [N m s/rad], (n,) each
+Thresholds = Callable[[Minute], np.ndarray]  # of each interval and joint [N m], (N, n)
+
+
+def by_speed(rest: np.ndarray, moving: np.ndarray) -> Thresholds:
+    """Return thresholds from those at rest [N m] and per speed [N m s/rad], shape (n,) each."""
+    return lambda minute: rest + moving * minute.speed[:, None]
+
+
+def line(measure: np.ndarray, torque: np.ndarray, edges: np.ndarray) -> tuple[float, float]:
+    """Return slope and value at zero of a line through a torque's high quantile over a measure."""
+    points = []
+    for low, high in pairwise(edges):
+        inside = (measure >= low) & (measure < high)
+        if np.count_nonzero(inside) > 1.0 / (1.0 - QUANTILE):
+            points.append((measure[inside].mean(), np.quantile(torque[inside], QUANTILE)))
+    x, y = np.array(points).T
+    slope, rest = np.polyfit(x, y, 1)
+    return max(float(slope), 0.02), max(float(rest), 0.05)
 
 
 def fitted(minutes: list[Minute], torques: list[np.ndarray]) -> Thresholds:
@@ -325,27 +389,30 @@ def fitted(minutes: list[Minute], torques: list[np.ndarray]) -> Thresholds:
     kept = [minute.stamp >= START_S for minute in minutes]
     torque = np.concatenate([row[k] for row, k in zip(torques, kept)])
     speed = np.concatenate([minute.speed[k] for minute, k in zip(minutes, kept)])
-    points = []
-    for low, high in pairwise(SPEEDS):
-        inside = (speed >= low) & (speed < high)
-        if np.count_nonzero(inside) > 1.0 / (1.0 - QUANTILE):
-            points.append((speed[inside].mean(), *np.quantile(torque[inside], QUANTILE, axis=0)))
-    x, *columns = np.array(points).T
-    slope, rest = np.array([np.polyfit(x, column, 1) for column in columns]).T
-    return np.maximum(rest, 0.05), np.maximum(slope, 0.02)
+    slope, rest = np.array([line(speed, column, SPEEDS) for column in torque.T]).T
+    return by_speed(rest, slope)
+
+
+def by_deviation(minutes: list[Minute], torques: list[np.ndarray]) -> Thresholds:
+    """Return lines over the deviation that the parameters' covariance predicts, joint by joint."""
+    kept = [minute.stamp >= START_S for minute in minutes]
+    torque = np.concatenate([row[k] for row, k in zip(torques, kept)])
+    measure = np.concatenate([minute.deviation[k] for minute, k in zip(minutes, kept)])
+    edges = np.quantile(measure, DEVIATION_QUANTILES, axis=0)
+    slope, rest = np.array([line(*columns) for columns in zip(measure.T, torque.T, edges.T)]).T
+    return lambda minute: rest + slope * minute.deviation
 
 
 def shipped(arm: ArmDescription) -> Thresholds:
     """Return the monitor's own thresholds."""
     rest, moving = joint_shares(arm)
     limits = ContactLimits()
-    return limits.threshold * rest, limits.threshold_per_speed * moving
+    return by_speed(limits.threshold * rest, limits.threshold_per_speed * moving)
 
 
 def shares(minute: Minute, torque: np.ndarray, thresholds: Thresholds) -> np.ndarray:
     """Return the largest share of its threshold that any joint had, shape (N,)."""
-    rest, moving = thresholds
-    return (torque / (rest + moving * minute.speed[:, None])).max(axis=1)
+    return (torque / thresholds(minute)).max(axis=1)
 
 
 def compare(folder: Path, arm: ArmDescription) -> dict[str, dict[str, float]]:
@@ -370,12 +437,15 @@ def compare(folder: Path, arm: ArmDescription) -> dict[str, dict[str, float]]:
             ]
             for kind, minutes in sets.items()
         }
-        for shape, thresholds in {
-            'constant': (alike, np.zeros(arm.n)),
-            'by speed': (alike, 0.5 * alike),
+        shapes = {
+            'constant': by_speed(alike, np.zeros(arm.n)),
+            'by speed': by_speed(alike, 0.5 * alike),
             'by joint and speed': fitted(sets['free'], torques['free']),
             'as shipped': shipped(arm),
-        }.items():
+        }
+        if all(minute.deviation is not None for minutes in sets.values() for minute in minutes):
+            shapes['by covariance'] = by_deviation(sets['free'], torques['free'])
+        for shape, thresholds in shapes.items():
             figures[f'{name}; {shape}'] = figures_of(
                 sets, torques, thresholds, fixed=shape == 'as shipped'
             )

@@ -43,7 +43,7 @@ def test_its_shares_are_those_of_the_monitor(study, tmp_path):
     effort = effort + FER.friction.torque(dq) + rng.normal(0.0, 0.5, q.shape)
     # When both judge them.
     rows = study.external(FER, stamp, q, dq, effort)
-    np.savez(tmp_path / 'free.npz', rows=rows, pushes=np.zeros((0, 2)), level=0.4)
+    np.savez(tmp_path / 'free.npz', rows=rows[:, : 2 + 2 * FER.n], pushes=np.zeros((0, 2)), level=0.4)
     minute = study.Minute(tmp_path / 'free.npz')
     filtered = study.second_order(ContactLimits.bandwidth, DAMPING)
     torque = np.abs(study.fast(filtered(minute.torque, minute.seconds), minute.seconds))
@@ -81,3 +81,21 @@ def test_the_threshold_for_a_rate_holds_for_exponential_values(study):
 def test_the_interval_of_a_share_is_clopper_and_pearsons(study):
     # Their table: 8 of 10 lies within 44.4 and 97.5 %.
     assert study.share_within(8, 10) == pytest.approx((0.4439, 0.9748), abs=1e-4)
+
+
+def test_the_predicted_deviation_is_that_of_drawn_models(study):
+    # Given one moving state, as often as the differences of velocities need it.
+    motion = study.excitation(FER, 2, 0.6, 2.0)[1000:1005]
+    q, dq = motion[:, 0], motion[:, 1]
+    stamp = 1e-3 * np.arange(5)
+    rows = np.column_stack([stamp, np.full(5, 1e-3), np.zeros_like(q), dq])
+    found = study.deviation(FER, q, rows)[2]
+    # When models are drawn about the arm, other ones than those of the covariance.
+    ddq = (dq[4] - dq[0]) / 4e-3
+    seeds = range(1000, 1300)
+    drawn = [study.draw_plant(FER, seed, study.INERTIA_DEVIATION).arm for seed in seeds]
+    torques = [PinocchioModel(arm).inverse_dynamics(q[2], dq[2], ddq) for arm in drawn]
+    friction = study.FRICTION_DEVIATION * FER.friction.torque(dq[2])
+    expected = np.hypot(np.std(torques, axis=0), friction)
+    # Then its deviations are theirs, within three deviations of one estimated from 300 (4 %).
+    np.testing.assert_allclose(found, expected, rtol=0.15)
