@@ -151,7 +151,7 @@ def run(arguments: argparse.Namespace) -> int:
         console.print(f'[red]error:[/] {sentence}', highlight=False)
     console.print(
         _table(
-            'second act: inertias 10 % off, friction, vibration, noise and 0.2 kg '
+            'second act: inertias 10 % off, friction, elastic gears, noise and 0.2 kg '
             'that nobody declared',
             second,
         )

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from .arm_simulation import SimulationSettings
+from .joint_elasticity import franka_elasticity
 from ..arm import ArmDescription, LinkInertia, ViscousCoulombFriction
 
 # How far a real arm's links are from the published ones: identified from the public recording of
@@ -21,6 +22,7 @@ _OFFSET = (-0.13, -0.02, 0.09, -0.09, -0.01, 0.08, -0.002)
 _LOAD = LinkInertia.from_center_of_mass(0.2, (0.05, 0.0, 0.05), np.zeros(6))
 # Of that arm's joint 2 between 15 and 40 Hz, per band of 5 Hz [N m rms].
 _VIBRATION = 0.5
+_FRANKA_JOINTS = 7  # of the arms whose gears are known
 # Of sensors [rad, rad/s, N m], standard deviations.
 _POSITION_NOISE, _VELOCITY_NOISE, _EFFORT_NOISE = 1e-5, 1e-3, 0.2
 
@@ -31,7 +33,7 @@ class Plant:
     An arm in simulation that no published set describes.
 
     `arm` is what MuJoCo is given, its friction included; the settings hold the load that nobody
-    declares, vibration and sensor noise.
+    declares, elastic joints, vibration and sensor noise.
     """
 
     arm: ArmDescription
@@ -46,7 +48,8 @@ def draw_plant(published: ArmDescription, seed: int = 0, deviation: float = DEVI
     whose standard deviation is `deviation` on its diagonal and that over the square root of two
     beside it: the distribution to which the log-determinant divergence of identification is a
     prior (Lee, Wensing and Park 2020, "Geometric robot dynamic identification", IEEE T-RO 36(2)),
-    every member of which a real body can have.
+    every member of which a real body can have. An arm of seven joints has a Franka arm's elastic
+    gears: the motors' inertia then takes torque that no sensor behind the gears sees.
 
     Parameters
     ----------
@@ -73,6 +76,7 @@ def draw_plant(published: ArmDescription, seed: int = 0, deviation: float = DEVI
         payload=_LOAD,
         friction=True,
         vibration=_VIBRATION,
+        elasticity=franka_elasticity(published) if n == _FRANKA_JOINTS else None,
         position_noise=_POSITION_NOISE,
         velocity_noise=_VELOCITY_NOISE,
         effort_noise=_EFFORT_NOISE,

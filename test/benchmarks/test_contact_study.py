@@ -43,7 +43,9 @@ def test_its_shares_are_those_of_the_monitor(study, tmp_path):
     effort = effort + FER.friction.torque(dq) + rng.normal(0.0, 0.5, q.shape)
     # When both judge them.
     rows = study.external(FER, stamp, q, dq, effort)
-    np.savez(tmp_path / 'free.npz', rows=rows[:, : 2 + 2 * FER.n], pushes=np.zeros((0, 2)), level=0.4)
+    np.savez(
+        tmp_path / 'free.npz', rows=rows[:, : 2 + 2 * FER.n], pushes=np.zeros((0, 2)), level=0.4
+    )
     minute = study.Minute(tmp_path / 'free.npz')
     filtered = study.second_order(ContactLimits.bandwidth, DAMPING)
     torque = np.abs(study.fast(filtered(minute.torque, minute.seconds), minute.seconds))
