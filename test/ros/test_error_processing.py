@@ -104,8 +104,15 @@ def test_two_models_that_differ_then_no_node_starts(monkeypatch, capfd):
     severe = functools.partial(crosscheck, tolerance=1e-20)
     monkeypatch.setattr('franka_dynamics.ros.feedforward_node.crosscheck', severe)
     monkeypatch.setattr('franka_dynamics.ros.fci_node.crosscheck', severe)
-    assert run_lifecycle_node(RecordingNode, []) == 1
-    assert 'The two models of fer' in ''.join(capfd.readouterr())
+    context = Context()
+    rclpy.init(context=context)
+    node = RecordingNode(context=context)
+    try:
+        assert node.trigger_configure() is TransitionCallbackReturn.FAILURE
+        assert 'The two models of fer' in node.refusal
+    finally:
+        node.destroy_node()
+        context.try_shutdown()
     # Nobody is at this address, and nobody is asked.
     arguments = ['fci_node', '--ros-args', '-p', 'robot_ip:=127.9.9.9']
     assert fci_node.main(arguments) == 1
