@@ -4,9 +4,11 @@
 
 SHELL := /bin/bash
 VENV ?= .venv
-# Two at a time; a file's tests stay together, because they share the nodes they start. A worker
-# that crashes ends the run: another one would begin with the test that it crashed in.
-TEST_ARGS ?= -q -n 2 --dist loadfile --max-worker-restart=0
+# Two at a time; a file's tests stay together, because they share the nodes they start. By default
+# xdist begins with the files of most tests, and the slowest, of one or two tests, would come last,
+# one worker idle: test/conftest.py puts them first. A worker that crashes ends the run: another
+# one would begin with the test that it crashed in.
+TEST_ARGS ?= -q -n 2 --dist loadfile --no-loadscope-reorder --max-worker-restart=0
 SOAK_SECONDS ?= 600
 FUZZ_EXAMPLES ?= 30000
 # The first of these that starts and is new enough; override with PYTHON=...
@@ -62,6 +64,10 @@ endef
 $(VENV)/ready: $(REQUIREMENTS) setup.py
 	$(call make_venv,$(VENV))
 	@$(BIN)/python $(PIP) $(addprefix -r ,$(REQUIREMENTS)) -e '.[all]' $(SHOWN)
+	@$(BIN)/python -c 'import mujoco, pinocchio, rclpy' 2>$(VENV)/loads || { \
+		tail -n 1 $(VENV)/loads; echo 'What was installed does not load, most likely for want of a' \
+		'library of the system: apt install libgomp1 (Debian and Ubuntu), then make again.'; \
+		exit 2; } >&2
 	@touch $@
 
 # apt's versions. The wheel of pin 4.1.0 computes with numpy 1.26, but a library beneath it asks

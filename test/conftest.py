@@ -25,6 +25,22 @@ use_loopback()
 take_charge()
 RECORDINGS = 'FRANKA_DYNAMICS_RECORDINGS'
 PUBLIC_SOURCE = 'https://github.com/unisa-acg/inverse-dynamics-solver'
+# Files that take longest, to begin with: what comes last leaves the other worker without work.
+SLOWEST_FILES = (
+    'ros/test_tutorial.py',
+    'benchmarks/test_gazebo_check.py',
+    'benchmarks/test_soak.py',
+    'ros/test_fci_guards.py',
+    'ros/test_stopping.py',
+    'ros/test_security.py',
+)
+
+
+def pytest_collection_modifyitems(items):
+    """Put the slowest files first; all else stays in order."""
+    here = Path(__file__).parent
+    order = {here / name: k for k, name in enumerate(SLOWEST_FILES)}
+    items.sort(key=lambda item: order.get(item.path, len(order)))
 
 
 @pytest.fixture(scope='module', autouse=True)

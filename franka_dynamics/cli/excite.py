@@ -130,9 +130,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         '--iterations',
         type=int,
-        default=60,
+        default=500,
         metavar='N',
-        help='of the optimisation (default: %(default)s)',
+        help='of the optimisation at most; where it has converged, it ends (default: %(default)s)',
     )
     parser.add_argument('--seed', type=int, default=0, help='(default: %(default)s)')
     add_plot_option(parser, 'the motion within its limits')
@@ -289,7 +289,7 @@ def _print(
         f'{found.left_open.max():.0%} is left open: {said}. The worst of each of '
         f'{len(found.random_worst)} random trajectories within the same limits is '
         f'{found.random_worst.min():.0%} to {found.random_worst.max():.0%}; the condition number '
-        f'in units of the starting set is {found.condition_number:.0f}.',
+        f'in units of the starting set is {found.condition_number:.2g}.',
         highlight=False,
     )
 

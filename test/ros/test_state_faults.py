@@ -171,10 +171,21 @@ def test_given_a_topic_that_becomes_slow_when_observed_then_terms_go_on_and_comm
 def test_given_a_gap_in_the_stamps_when_observed_then_the_arm_is_stopped_and_recovers(
     world, seen_before
 ):
-    before = int(world.probe.diagnostics[STATES][2]['dropped'])
-    world.arm.send(1, step_ns=400 * 10**6)
-    assert_stopped_then_recovers(world, 'stale', seen_before)
-    assert int(world.probe.diagnostics[STATES][2]['dropped']) >= before + 399
+    def dropped():
+        return int(world.probe.diagnostics[STATES][2]['dropped'])
+
+    before = dropped()
+    # Where a busy machine made the node stop for silence just before, the gap is none of a
+    # trusted stream's: then another is made.
+    for _ in range(10):
+        world.arm.send(1, step_ns=400 * 10**6)
+        assert_stopped_then_recovers(world, 'stale', seen_before)
+        if dropped() >= before + 399:
+            break
+        world.probe.clear_fault('feedforward')
+        world.arm.until(lambda: commanding(world), 'commands')
+    else:
+        pytest.fail(f'{dropped() - before} states were counted as dropped, not 399')
 
 
 def test_given_one_late_message_then_it_is_counted_and_commands_go_on(world, seen_before):
