@@ -37,6 +37,8 @@ def test_given_the_stand_in_when_checked_then_all_bounds_are_kept(tmp_path):
         '0.2',
         '--seconds',
         '2',
+        '--recovery',
+        '4',
         '--json',
         str(tmp_path / 'figures.json'),
         '--checks',
