@@ -36,7 +36,11 @@ CONFIGURATIONS = {
     'keeper': [{'target': 'mujoco', **SIMULATED}],
     'reference_player': [{'wait': 60.0, **SIMULATED}],
     'simulator': [{'publish_clock': True}],
+    'trajectory_action': [SIMULATED],
 }
+# What an action is made of: https://design.ros2.org/articles/actions.html
+ACTION_TOPICS = ('feedback', 'status')
+ACTION_SERVICES = ('send_goal', 'cancel_goal', 'get_result')
 
 
 def allowed(node):
@@ -50,13 +54,25 @@ def allowed(node):
     for group in profile:
         ((rule, verdict),) = group.attrib.items()
         assert verdict == 'ALLOW'
+        if group.tag == 'actions':
+            topics, services = {
+                'execute': ('publisher', 'service'),
+                'call': ('subscriber', 'client'),
+            }[rule]
+            for kind, parts in ((topics, ACTION_TOPICS), (services, ACTION_SERVICES)):
+                names.setdefault(kind, set()).update(
+                    f'{resolved(entry.text, node)}/_action/{part}'
+                    for entry in group
+                    for part in parts
+                )
+            continue
         kind = {
             'publish': 'publisher',
             'subscribe': 'subscriber',
             'reply': 'service',
             'request': 'client',
         }[rule]
-        names[kind] = {resolved(entry.text, node) for entry in group}
+        names.setdefault(kind, set()).update(resolved(entry.text, node) for entry in group)
     return names
 
 
@@ -92,6 +108,8 @@ def robot(request, tmp_path):
 
 @pytest.mark.parametrize('node', NODES)
 def test_a_policy_allows_exactly_what_the_node_has(node, robot, launch, probe):
+    if node == 'trajectory_action':
+        pytest.importorskip('control_msgs.action', reason='control_msgs is not installed')
     description = probe.create_publisher(
         String,
         'robot_description',
@@ -102,6 +120,8 @@ def test_a_policy_allows_exactly_what_the_node_has(node, robot, launch, probe):
     probe.create_publisher(Float64MultiArray, 'feedforward/command', 1)
     policy = allowed(node)
     found = {kind: set() for kind in ('publisher', 'subscriber', 'service', 'client')}
+    if node == 'trajectory_action':
+        found['subscriber'].add('/joint_states')  # subscribed to while a goal is looked at
 
     def missing():
         """Return what the policy allows and the node has not shown yet."""
