@@ -241,7 +241,12 @@ class FeedforwardDiagnostics(NodeDiagnostics):
         monitor = watch.monitor
         mass, unexplained = monitor.load_mass()
         level, message = OK, 'no contact'
-        if not watch.effort_seen:
+        if watch.failure:
+            level = ERROR
+            message = (
+                f'not watched any more: {watch.failure}; configure the node anew, and report this'
+            )
+        elif not watch.effort_seen:
             message = 'not known: the joint states carry no measured effort'
         elif not monitor.settled:
             message = 'not known yet: too few joint states'

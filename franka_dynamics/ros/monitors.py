@@ -20,6 +20,7 @@ from ..control.external_wrench import ExternalWrench, WrenchEstimator
 from ..control.feedforward import FeedforwardController
 from ..control.terms import TermModel
 from ..dynamics.model import FLANGE
+from ..errors import shortened
 
 _REMEMBERED = 256  # commands of ours that may still come back to us
 # Fast DDS lists a publisher whose process was killed for twenty seconds; and some more.
@@ -269,6 +270,7 @@ class ContactWatch:
         self.monitor = self._new_monitor()
         self.listening = False
         self.effort_seen = False
+        self.failure = ''  # why nothing is watched any more
 
     def _new_monitor(self) -> ContactMonitor:
         controller = self._controller
@@ -284,7 +286,7 @@ class ContactWatch:
         """Watch from now on, or no longer; nothing is computed while nobody listens."""
         if requested and not self.listening:
             self.monitor.restart()
-        self.listening = requested
+        self.listening = requested and not self.failure
 
     def wrench(self) -> ExternalWrench | None:
         """Return the external wrench now; None while it is not known."""
@@ -294,12 +296,25 @@ class ContactWatch:
         return self._wrench.estimate(monitor.position, monitor.load + monitor.fast)
 
     def run(self, cycle: Cycle) -> bool:
-        """Take a cycle while listening; return whether the contact flag changed."""
+        """
+        Take a cycle while listening; return whether the contact flag changed.
+
+        A monitor that fails ends with a sentence in `failure`: the arm needs the commands more.
+        """
         self.effort_seen = cycle.effort is not None
         if cycle.effort is None:
             return False
+        try:
+            return self._update(cycle)
+        except Exception as error:
+            self.failure = shortened(repr(error), 200)
+            self.listening = False
+            return True
+
+    def _update(self, cycle: Cycle) -> bool:
         if self._controller.terms is not self._terms:
             contacts = self.monitor.contacts
             self.monitor = self._new_monitor()
             self.monitor.contacts = contacts
+        assert cycle.effort is not None
         return self.monitor.update(cycle.stamp, cycle.q, cycle.dq, cycle.effort)

@@ -28,6 +28,7 @@ from ..control.external_wrench import ExternalWrench, WrenchEstimator
 from ..control.feedforward import FeedforwardController
 from ..control.terms import TermModel
 from ..dynamics.model import frame_index
+from ..errors import shortened
 
 _TWIST_ROWS = ('vx', 'vy', 'vz', 'wx', 'wy', 'wz')
 _WRENCH_ROWS = ('fx', 'fy', 'fz', 'mx', 'my', 'mz')
@@ -109,11 +110,14 @@ class TermPublishers:
         self._renew_estimators()  # which refuses a tool centre that is none
         self._node = node
         self._wanted: list[tuple[Any, Callable[[Cycle, Time], Any]]] = []
+        self._given_up: set[str] = set()  # topics whose terms could not be computed
 
     def refresh(self) -> None:
         """Look who listens; called a few times per second, not per cycle."""
         self._wanted = [
-            entry for entry in self._publishers if entry[0].get_subscription_count() > 0
+            entry
+            for entry in self._publishers
+            if entry[0].get_subscription_count() > 0 and entry[0].topic_name not in self._given_up
         ]
 
     @property
@@ -122,9 +126,23 @@ class TermPublishers:
         return bool(self._wanted)
 
     def publish(self, cycle: Cycle, stamp: Time) -> None:
-        """Publish what is listened to, stamped as the joint state it belongs to."""
+        """
+        Publish what is listened to, stamped as the joint state it belongs to.
+
+        A term that cannot be computed is given up with an error in the log: the arm needs the
+        command that was published before it.
+        """
         for publisher, make in self._wanted:
-            term = make(cycle, stamp)
+            try:
+                term = make(cycle, stamp)
+            except Exception as error:
+                self._given_up.add(publisher.topic_name)
+                self._node.get_logger().error(
+                    f'{publisher.topic_name} is not published any more: '
+                    f'{shortened(repr(error), 200)}; configure the node anew, and report this'
+                )
+                self.refresh()
+                continue
             if term is not None:
                 publisher.publish(term)
 
