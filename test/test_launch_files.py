@@ -249,7 +249,7 @@ def test_given_gazebo_when_launched_then_a_keeper_stands_by(control, monkeypatch
     }
 
 
-def test_given_franka_ros2_when_launched_then_its_guards_stand_by(monkeypatch):
+def test_franka_ros2_is_launched_with_its_guards(monkeypatch):
     monkeypatch.setattr(launching.FindPackageShare, 'perform', lambda self, context: str(SHARE))
     description = launching.load(SHARE / 'launch' / 'franka_ros2.launch.py', monkeypatch)
     context = launching.context_of(launching.arguments(description), {'namespace': '/left'})

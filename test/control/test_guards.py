@@ -41,7 +41,7 @@ def test_a_carried_arm_is_never_given_gravity(settings):
     assert 'the arm is compensated' in loop.controller.conflict
 
 
-def test_the_first_torque_waits_for_ever_where_the_arm_is_carried():
+def test_the_first_torque_never_comes_where_the_arm_is_carried():
     # Beside the conflict, which is latched: neither alone lets g(q) out.
     guard = GravityGuard(MUJOCO, TermModel(FER, MUJOCO))
     still = np.zeros(7)

@@ -84,7 +84,7 @@ def test_points_that_arrive_with_jitter_are_taken_as_even():
 
 
 @pytest.mark.parametrize('seed', range(6))
-def test_whatever_comes_it_is_smooth_within_limits_and_ends_at_rest(seed):
+def test_any_stream_is_smooth_within_limits_and_ends_at_rest(seed):
     # Points that wander, jump, are missing, and come late.
     rng = np.random.default_rng(seed)
     period = (0.1, 0.05, 0.02)[seed % 3]

@@ -95,7 +95,7 @@ def test_bytes_that_are_no_joint_state_are_refused_in_a_sentence(world, data, se
     assert len(world.probe.diagnostics[STATES][1]) < LONGEST_REASON
 
 
-def test_big_endian_joint_states_are_answered_like_little_endian_ones(world):
+def test_big_endian_states_are_answered_as_little_endian_ones(world):
     expected = list(world.commands[-1].data)
     count = len(world.commands)
 

@@ -131,7 +131,7 @@ def test_given_a_reference_at_fault_when_sent_then_the_reason_is_told_and_comman
     assert not np.any(world.commands[-1].data)
 
 
-def test_given_a_stream_of_positions_alone_then_m_ddq_of_it_is_found(world):
+def test_a_stream_of_positions_alone_gets_its_m_ddq(world):
     inertia = world.probe.collect(JointState, '/feedforward/inertia_torque')
     assert world.probe.set_parameter('/feedforward', 'stream_period', 0.05).successful
     begin = world.arm.stamp_ns

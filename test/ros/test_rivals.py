@@ -82,7 +82,7 @@ class Graph:
         self.callbacks.remove(callback)
 
 
-def test_a_rival_is_told_at_the_first_look_after_its_first_message():
+def test_a_rival_is_told_at_the_first_look_after_a_message():
     graph = Graph()
     watch = CommandWatch(graph, SimpleNamespace(topic_name='/command'))
     watch.sent(b'ours')
