@@ -106,8 +106,9 @@ def run(arguments: argparse.Namespace) -> int:
     with Window(description, arguments.host, arguments.port) as window:
         if meshes is not None:
             window.show_meshes(meshes)
-        _announce(console, window.address)
-        _until_interrupted(
+        _serve(
+            console,
+            window.address,
             lambda: watch(
                 window,
                 description,
@@ -115,7 +116,7 @@ def run(arguments: argparse.Namespace) -> int:
                 arguments.node,
                 lambda: True,
                 look_for_meshes=arguments.urdf is None,
-            )
+            ),
         )
     return 0
 
@@ -153,17 +154,13 @@ def _play(
     with Window(description, arguments.host, arguments.port) as window:
         if meshes is not None:
             window.show_meshes(meshes)
-        _announce(console, window.address)
-        _until_interrupted(lambda: play(window, playback, lambda: True))
+        _serve(console, window.address, lambda: play(window, playback, lambda: True))
     return 0
 
 
-def _announce(console: Console, address: str) -> None:
-    console.print(f'open {address} in a browser; Ctrl-C ends', highlight=False)
-
-
-def _until_interrupted(work: Callable[[], None]) -> None:
+def _serve(console: Console, address: str, work: Callable[[], None]) -> None:
     try:
+        console.print(f'open {address} in a browser; Ctrl-C ends', highlight=False)
         work()
     except KeyboardInterrupt:
-        pass  # the way to end it
+        pass  # the way to end it, from the moment that it is told

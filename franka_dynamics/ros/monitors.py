@@ -12,7 +12,7 @@ from typing import Any
 from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
 from std_msgs.msg import Float64MultiArray
 
-from .qos import STATE_QOS
+from .qos import STATE_QOS, WATCH_QOS
 from ..control.contact import ContactLimits, ContactMonitor
 from ..control.cycle import Cycle
 from ..control.external_torque import friction_in_effort
@@ -105,7 +105,7 @@ class CommandWatch:
                 Float64MultiArray,
                 self._publisher.topic_name,
                 self._on_command,
-                STATE_QOS,
+                WATCH_QOS,
                 raw=True,
             )
             return ''

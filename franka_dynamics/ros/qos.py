@@ -11,6 +11,9 @@ PUBLISHER_QOS = QoSProfile(depth=1, reliability=ReliabilityPolicy.RELIABLE)
 # Best effort with depth 1 always hands over the freshest state and never turns a stall into a
 # queue.
 STATE_QOS = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
+# Our own commands come back as well, a thousand a second: none of them must push out the one of
+# somebody else before it is looked at.
+WATCH_QOS = QoSProfile(depth=64, reliability=ReliabilityPolicy.BEST_EFFORT)
 # References must not be lost, and a few may come in a burst.
 REFERENCE_QOS = QoSProfile(depth=10, reliability=ReliabilityPolicy.RELIABLE)
 # Whoever comes later hears what became of the last references.

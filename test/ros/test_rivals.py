@@ -9,6 +9,7 @@ from lifecycle_msgs.msg import Transition
 from lifecycle_msgs.srv import ChangeState
 import numpy as np
 import pytest
+from rclpy.serialization import serialize_message
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory
@@ -95,6 +96,25 @@ def test_a_rival_is_told_at_the_first_look_after_a_message():
     graph.publishers = 1
     assert watch.check() == ''
     assert graph.callbacks == []
+
+
+def test_our_own_commands_do_not_push_out_a_rivals_one(probe):
+    publisher = probe.create_publisher(Float64MultiArray, 'watched', 1)
+    rival = probe.create_publisher(Float64MultiArray, 'watched', 1)
+    watch = CommandWatch(probe, publisher)
+    probe.until(lambda: watch.check() == '' and watch.heard_publishers == 2, 'both are heard')
+    probe.until(lambda: publisher.get_subscription_count() == 1, 'ours is connected')
+    probe.until(lambda: rival.get_subscription_count() == 1, 'the other is connected')
+    # Given one message of the other and then twenty of ours, before any is looked at.
+    ours = bytes(serialize_message(Float64MultiArray(data=[1.0] * 7)))
+    watch.sent(ours)
+    rival.publish(Float64MultiArray(data=[0.5] * 7))
+    for _ in range(20):
+        publisher.publish(ours)
+    for _ in range(100):
+        probe.spin()
+    assert '(1 messages that are not ours)' in watch.check()
+    watch.close()
 
 
 def test_rivals_are_looked_for_five_times_in_a_tenth_of_a_second(monkeypatch):
