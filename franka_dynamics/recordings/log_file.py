@@ -314,7 +314,7 @@ def _read_mat(file: Path, remarks: list[str]) -> Iterator[tuple[str, Array]]:
         ) from error
     try:
         content = loadmat(file, squeeze_me=False, struct_as_record=False)
-    except NotImplementedError as error:
+    except NotImplementedError as error:  # as scipy says of v7.3 files
         raise RecordingError(
             f'{file} is a MATLAB v7.3 file, which is HDF5; save it again in '
             "MATLAB with save(..., '-v7')."
