@@ -217,7 +217,7 @@ class Settings:
             raise SettingsError(f'payload: {error}') from error
         if not body.is_physical():
             raise SettingsError(
-                f'payload inertia {list(inertia)} (xx, xy, xz, yy, yz, zz about the centre of '
+                f'payload inertia {inertia.tolist()} (xx, xy, xz, yy, yz, zz about the centre of '
                 f'mass) belongs to no real body: its principal moments miss the triangle '
                 f'inequality A + B >= C by {-body.triangle_margin():.3g} kg m^2.'
             )

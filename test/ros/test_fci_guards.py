@@ -223,6 +223,9 @@ def test_gravity_is_not_changed_while_torques_are_commanded(robots, start_fci, p
     assert probe.set_parameters('fci', scale=0.5).successful
     assert probe.call(SetBool, 'fci/enable', SetBool.Request(data=False)).success
     probe.until(lambda: probe.says(FCI, 'idle'), 'the stop')
+    heavy = probe.set_parameters('fci', payload=[100.0, *ball[1:]])
+    assert not heavy.successful
+    assert 'payload.mass is 100 kg, more than the rated load of fr3 (3 kg)' in heavy.reason
     assert probe.set_parameters('fci', payload=ball, payload_known_to_robot=False).successful
     # And then the check at rest finds that it is not so.
     assert probe.call(SetBool, 'fci/enable', SetBool.Request(data=True)).success
