@@ -30,7 +30,8 @@ class ReferenceEvent(NamedTuple):
 
     `number` counts references since the node was configured, `stamp` is of the joint state [s],
     `error` is how far the arm is from where the reference ends, shape (n,) [rad or m], None where
-    nothing was followed; `remaining` is how much of the motion is left [s].
+    nothing was followed; `remaining` is how much of the motion is left [s]; `mark` is what its
+    sender marked it with.
     """
 
     number: int
@@ -39,6 +40,7 @@ class ReferenceEvent(NamedTuple):
     reason: str = ''
     error: Array | None = None
     remaining: float = 0.0
+    mark: str = ''
 
 
 class _Current(NamedTuple):
@@ -46,6 +48,7 @@ class _Current(NamedTuple):
     planned: Trajectory | ReferencePoint
     since: float  # of a streamed point
     following: bool
+    mark: str
 
     @property
     def goal(self) -> Array:
@@ -69,7 +72,9 @@ class _Current(NamedTuple):
         reason: str = '',
     ) -> ReferenceEvent:
         error = None if q is None else np.abs(q - self.goal)
-        return ReferenceEvent(self.number, state, stamp, reason, error, max(0.0, self.end - stamp))
+        return ReferenceEvent(
+            self.number, state, stamp, reason, error, max(0.0, self.end - stamp), self.mark
+        )
 
 
 def _is_streamed(planned: Trajectory | ReferencePoint) -> bool:
@@ -94,21 +99,20 @@ class ReferenceProgress:
         """Whether a reference has been accepted whose end is still to be told."""
         return self._current is not None
 
-    def refused(self, stamp: float, reason: str) -> list[ReferenceEvent]:
+    def refused(self, stamp: float, reason: str, mark: str = '') -> list[ReferenceEvent]:
         """Note a reference that is not followed; what was followed before goes on."""
-        self._number += 1
-        return self._told(ReferenceEvent(self._number, ReferenceState.REFUSED, stamp, reason))
+        return self._passing(ReferenceState.REFUSED, stamp, reason, mark)
 
-    def passed_on(self, stamp: float, reason: str) -> list[ReferenceEvent]:
+    def passed_on(self, stamp: float, reason: str, mark: str = '') -> list[ReferenceEvent]:
         """Note a reference that somebody else follows: nothing more will be told of it."""
-        self._number += 1
-        return self._told(ReferenceEvent(self._number, ReferenceState.ACCEPTED, stamp, reason))
+        return self._passing(ReferenceState.ACCEPTED, stamp, reason, mark)
 
     def accepted(
         self,
         planned: Trajectory | ReferencePoint,
         stamp: float,
         q: Array | None,
+        mark: str = '',
     ) -> list[ReferenceEvent]:
         """
         Note a reference that is followed from now on, or from its first time on.
@@ -121,6 +125,8 @@ class ReferenceProgress:
             Of the latest joint state [s].
         q : ndarray, shape (n,)
             Where the arm is.
+        mark : str
+            What its sender marked it with; of a stream, its first point.
 
         """
         before, streamed = self._current, _is_streamed(planned)
@@ -135,7 +141,7 @@ class ReferenceProgress:
                 )
             )
         self._number += 1
-        self._current = _Current(self._number, planned, stamp, following=False)
+        self._current = _Current(self._number, planned, stamp, following=False, mark=mark)
         return [
             *events,
             *self._told(self._current.progress(ReferenceState.ACCEPTED, stamp, q)),
@@ -179,6 +185,12 @@ class ReferenceProgress:
             self._current = None
             events += self._told(current.progress(ReferenceState.FINISHED, stamp, q))
         return events
+
+    def _passing(
+        self, state: ReferenceState, stamp: float, reason: str, mark: str
+    ) -> list[ReferenceEvent]:
+        self._number += 1
+        return self._told(ReferenceEvent(self._number, state, stamp, reason, mark=mark))
 
     def _told(self, event: ReferenceEvent) -> list[ReferenceEvent]:
         self.counts[event.state] += 1

@@ -42,7 +42,7 @@ from .process_beacon import ProcessBeacon
 from .qos import PUBLISHER_QOS, qos_overriding_options, REFERENCE_QOS, STATE_QOS
 from .reference_intake import take_reference
 from .reference_reports import ReferenceReports
-from .serialized import CommandBytes, RawJointStateReader
+from .serialized import CommandBytes, RawJointStateReader, trajectory_mark
 from .state_log import ClockLog, StateLog
 from .term_publishers import TermPublishers
 from ..arm import ArmDescription
@@ -518,16 +518,17 @@ class FeedforwardNode(GuardedLifecycleNode):
     # References, parameters, diagnostics -------------------------------------------------------
 
     def _on_reference(self, data: bytes) -> None:
+        mark = trajectory_mark(data)
         try:
             planned = take_reference(self.controller, self._lock, data)
         except ReferenceRefusedError as error:
             self._diagnostics.note_refused_reference(str(error))
             with self._lock:
-                self._references.refused(str(error))
+                self._references.refused(str(error), mark)
             return
         self._diagnostics.note_refused_reference('')
         with self._lock:
-            self._references.accepted(planned)
+            self._references.accepted(planned, mark)
         if (
             isinstance(planned, Trajectory)
             and self._trajectory_publisher.get_subscription_count() > 0

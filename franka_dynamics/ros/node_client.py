@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable
 import time
 from typing import Any
+import uuid
 
 from builtin_interfaces.msg import Duration
 from diagnostic_msgs.msg import DiagnosticArray
@@ -128,6 +129,8 @@ class NodeClient:
         """
         Send a reference trajectory, wait until it has ended, and return how.
 
+        The message's frame id is set to a mark that the node's reports repeat.
+
         Raises
         ------
         NodeClientError
@@ -136,10 +139,14 @@ class NodeClient:
 
         """
         said: dict[str, str] = {}
+        # Reports of motions before this one come too, and of others' beside it.
+        mark = message.header.frame_id = str(uuid.uuid4())
 
         def on_state(report: DiagnosticArray) -> None:
             for entry in report.status:
-                said.update({pair.key: pair.value for pair in entry.values})
+                pairs = {pair.key: pair.value for pair in entry.values}
+                if pairs.get('frame_id') == mark:
+                    said.update(pairs)
 
         self._node.create_subscription(
             DiagnosticArray, f'{self._name}/reference_state', on_state, REFERENCE_STATE_QOS
@@ -148,9 +155,7 @@ class NodeClient:
         publisher = self._node.create_publisher(JointTrajectory, topic, REFERENCE_QOS)
         if not self._until(lambda: publisher.get_subscription_count() > 0, _PATIENCE_S):
             raise NodeClientError(f'nobody listens to {topic}; is the node running, and active?')
-        # What is said about an earlier motion comes first.
         self._until(lambda: False, _DISCOVERY_S)
-        said.clear()
         for _ in range(_ATTEMPTS):
             # A listener that has not found this publisher yet hears nothing of it.
             publisher.publish(message)

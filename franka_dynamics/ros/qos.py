@@ -20,8 +20,6 @@ REFERENCE_QOS = QoSProfile(depth=10, reliability=ReliabilityPolicy.RELIABLE)
 REFERENCE_STATE_QOS = QoSProfile(
     depth=10, reliability=ReliabilityPolicy.RELIABLE, durability=DurabilityPolicy.TRANSIENT_LOCAL
 )
-# For who sends a reference and is not to take news of an earlier one for news of it.
-REFERENCE_NEWS_QOS = QoSProfile(depth=10, reliability=ReliabilityPolicy.RELIABLE)
 
 
 def qos_overriding_options() -> QoSOverridingOptions:

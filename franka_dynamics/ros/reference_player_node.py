@@ -14,6 +14,7 @@ from collections.abc import Sequence
 import sys
 import time
 from typing import Any
+import uuid
 
 from diagnostic_msgs.msg import DiagnosticArray
 import numpy as np
@@ -28,7 +29,7 @@ from .arm_parameters import load_arm
 from .messages import JointReading, JointStateReader, trajectory_message
 from .node_process import start_node
 from .parameters import declare, refuse_unknown, values
-from .qos import REFERENCE_NEWS_QOS, REFERENCE_QOS, STATE_QOS
+from .qos import REFERENCE_QOS, REFERENCE_STATE_QOS, STATE_QOS
 from .reference_player_parameters import PLAYER_PARAMETERS
 from ..control.multisine import multisine
 from ..control.reference_request import TrajectoryRequest
@@ -55,12 +56,11 @@ class ReferencePlayerNode(Node):
         self._latest: JointReading | None = None
         self._arrival = 0.0
         self._refused = self._interrupted = ''
-        self._published = False
-        self._number: str | None = None  # of the reference that was accepted
+        self._mark = ''  # of the motion that is reported of
         self._publisher = self.create_publisher(JointTrajectory, REFERENCE_TOPIC, REFERENCE_QOS)
         self.create_subscription(JointState, 'joint_states', self._on_state, STATE_QOS)
         self.create_subscription(
-            DiagnosticArray, REFERENCE_STATE_TOPIC, self._on_reference_state, REFERENCE_NEWS_QOS
+            DiagnosticArray, REFERENCE_STATE_TOPIC, self._on_reference_state, REFERENCE_STATE_QOS
         )
 
     def play(self) -> int:
@@ -89,19 +89,18 @@ class ReferencePlayerNode(Node):
     def _follow(self, request: TrajectoryRequest) -> bool:
         """Publish the motion and wait for its end, or until it is known not to be followed."""
         assert self._latest is not None
-        self._refused = ''
+        self._refused, self._mark = '', str(uuid.uuid4())
         # A zero stamp starts it on arrival, and the node leads the arm to its first point.
         times = self._plan['lead_in'] + request.times
-        self._publisher.publish(
-            trajectory_message(
-                list(request.joint_names),
-                times,
-                request.positions,
-                request.velocities,
-                request.accelerations,
-            )
+        message = trajectory_message(
+            list(request.joint_names),
+            times,
+            request.positions,
+            request.velocities,
+            request.accelerations,
         )
-        self._published = True
+        message.header.frame_id = self._mark
+        self._publisher.publish(message)
         # By the arm's own stamps: whether they are simulated or fall behind, the node goes by
         # them too.
         end = self._latest.stamp + float(times[-1]) + self._plan['settle']
@@ -157,15 +156,14 @@ class ReferencePlayerNode(Node):
     def _on_reference_state(self, message: DiagnosticArray) -> None:
         for entry in message.status:
             pairs = {pair.key: pair.value for pair in entry.values}
-            state, number = pairs.get('state'), pairs.get('number')
-            told = f'{state}, {pairs.get("reason", "")}'.rstrip(' .,')
-            if not self._published:
+            # Reports of motions before this one come too, and of others' beside it.
+            if not self._mark or pairs.get('frame_id') != self._mark:
                 continue
-            if self._number is None and state == 'accepted':
-                self._number = number
-            elif self._number is None and state == 'refused':
+            state = pairs.get('state')
+            told = f'{state}, {pairs.get("reason", "")}'.rstrip(' .,')
+            if state == 'refused':
                 self._refused = told
-            elif number == self._number and state == 'interrupted':
+            elif state == 'interrupted':
                 self._interrupted = told
 
 

@@ -47,21 +47,22 @@ class ReferenceReports:
         """How often each station was reached."""
         return self._progress.counts
 
-    def refused(self, reason: str) -> None:
-        """Tell of a reference that is not followed."""
-        self._tell(self._progress.refused(self._state()[0], reason))
+    def refused(self, reason: str, mark: str) -> None:
+        """Tell of a reference that is not followed; `mark` as `trajectory_mark` reads it."""
+        self._tell(self._progress.refused(self._state()[0], reason, mark))
 
-    def accepted(self, planned: Trajectory | ReferencePoint) -> None:
+    def accepted(self, planned: Trajectory | ReferencePoint, mark: str) -> None:
         """Tell of a reference that is followed, or that only has torques added to it."""
         stamp, q = self._state()
         if self._controller.mode is Mode.RUNNING:
-            self._tell(self._progress.accepted(planned, stamp, q))
+            self._tell(self._progress.accepted(planned, stamp, q, mark))
         else:
             self._tell(
                 self._progress.passed_on(
                     stamp,
                     'torques were added to it, but it is not followed here: '
                     f'{self._controller.supervisor.reason}',
+                    mark,
                 )
             )
 
@@ -90,6 +91,7 @@ class ReferenceReports:
             pairs: dict[str, Any] = {
                 'state': event.state.value,
                 'number': event.number,
+                'frame_id': event.mark,
                 'reason': event.reason,
                 'remaining [s]': event.remaining,
             }

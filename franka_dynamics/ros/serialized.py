@@ -38,6 +38,8 @@ MOST_NANOSECONDS = 10**9 - 1
 MOST_STATE_BYTES = 1 << 16
 # MOST_POINTS of nine joints with positions, velocities, accelerations and efforts.
 MOST_TRAJECTORY_BYTES = 1 << 22
+# Of a trajectory's frame id; it goes into reports.
+MOST_MARK = 64
 _STAMP = {order: struct.Struct(order + 'iI') for order in '<>'}
 _AFTER_STAMP = BODY + 8
 _DOUBLE = 8
@@ -274,6 +276,21 @@ def _fits(layout: _Layout, data: bytes) -> bool:
         )
         and all(data[begin:end] == kept for begin, end, kept in layout.counts)
     )
+
+
+def trajectory_mark(data: bytes) -> str:
+    """
+    Return the frame id of a serialized trajectory, at most MOST_MARK characters.
+
+    Torques and joint positions are of no frame: it is free for the sender to mark a trajectory
+    with, and to know by it what is reported of it. Empty where it cannot be read.
+    """
+    try:
+        reader = CdrReader(data, MOST_TRAJECTORY_BYTES)
+        reader.time()
+        return reader.text()[:MOST_MARK]
+    except CdrError:
+        return ''
 
 
 _FIELDS = ('positions', 'velocities', 'accelerations', 'effort')

@@ -68,3 +68,21 @@ def test_given_a_stream_when_points_come_then_it_is_one_reference(progress):
     assert states(told) == ['accepted', 'following']
     assert states(progress.update(0.2, HOME, running=True)) == ['finished']
     assert sum(progress.counts.values()) == 3
+
+
+def test_each_report_has_the_mark_of_its_own_motion(progress):
+    events = [
+        *progress.accepted(MOTION, 1.0, HOME, mark='a'),
+        *progress.refused(1.5, 'too far', 'b'),
+        *progress.accepted(MOTION, 2.0, HOME, mark='c'),
+        *progress.update(3.0, HOME, running=True),
+    ]
+    assert [(event.state.value, event.mark) for event in events] == [
+        ('accepted', 'a'),
+        ('following', 'a'),
+        ('refused', 'b'),
+        ('interrupted', 'a'),
+        ('accepted', 'c'),
+        ('following', 'c'),
+        ('finished', 'c'),
+    ]

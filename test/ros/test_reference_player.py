@@ -28,14 +28,18 @@ def played(probe):
     states = probe.create_publisher(JointState, 'joint_states', STATE_QOS)
     motions = probe.collect(JointTrajectory, 'feedforward/reference', reliable=True)
 
-    def tell(state, number):
-        pairs = {'state': state, 'number': str(number), 'reason': f'as number {number}'}
+    def tell(state, mark):
+        pairs = {'state': state, 'reason': 'another took its place', 'frame_id': mark}
         values = [KeyValue(key=key, value=value) for key, value in pairs.items()]
         reports.publish(DiagnosticArray(status=[DiagnosticStatus(values=values)]))
 
     def play(*answers):
-        """Answer the k-th motion with the k-th list of states and numbers."""
-        tell('refused', 1)
+        """
+        Answer the k-th motion with the k-th list.
+
+        Of states, each with the number of the motion that it is of; None: of somebody else's.
+        """
+        tell('refused', '')
         answers, stamp = list(answers), 0.0
         player = subprocess.Popen(
             [
@@ -62,8 +66,8 @@ def played(probe):
             states.publish(message)
             probe.spin()
             if answered < min(len(motions), len(answers)):
-                for state, number in answers[answered]:
-                    tell(state, number)
+                for state, whose in answers[answered]:
+                    tell(state, 'other' if whose is None else motions[whose].header.frame_id)
                 answered += 1
         text, _ = player.communicate(timeout=TIMEOUT_S)
         return player.returncode, text, len(motions)
@@ -73,13 +77,14 @@ def played(probe):
 
 def test_news_of_other_motions_decide_nothing(played):
     status, text, count = played(
-        [('refused', 2)], [('interrupted', 1), ('accepted', 3), ('interrupted', 2)]
+        [('accepted', None), ('refused', 0)],
+        [('interrupted', None), ('refused', None), ('accepted', 1), ('interrupted', 0)],
     )
     assert (status, count) == (0, 2), text
     assert 'error at the end' in text
 
 
 def test_its_own_motion_interrupted_is_answered_with_no(played):
-    status, text, count = played([('accepted', 2), ('interrupted', 2)])
+    status, text, count = played([('accepted', 0), ('interrupted', 0)])
     assert (status, count) == (1, 1), text
-    assert 'interrupted, as number 2' in text
+    assert 'not followed to its end: interrupted, another took its place (the arm' in text

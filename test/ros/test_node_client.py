@@ -1,0 +1,73 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""A motion played by NodeClient: only what is reported of it decides how it ended."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
+import pytest
+from trajectory_msgs.msg import JointTrajectory
+
+from franka_dynamics.ros.node_client import NodeClient, NodeClientError
+from franka_dynamics.ros.qos import REFERENCE_STATE_QOS
+
+
+@pytest.fixture
+def play(probe):
+    """Return a function that plays to a node that answers as told, and how the motion ended."""
+    reports = probe.create_publisher(
+        DiagnosticArray, 'feedforward/reference_state', REFERENCE_STATE_QOS
+    )
+    motions = probe.collect(JointTrajectory, 'feedforward/reference', reliable=True)
+
+    def tell(state, mark):
+        pairs = {'state': state, 'reason': 'as told', 'frame_id': mark}
+        values = [KeyValue(key=key, value=value) for key, value in pairs.items()]
+        reports.publish(DiagnosticArray(status=[DiagnosticStatus(values=values)]))
+
+    def played():
+        with NodeClient('feedforward') as client:
+            return client.play(JointTrajectory(), 5.0)
+
+    def play(*answers):
+        """Answer with states, each of this motion or of another one."""
+        tell('refused', '')
+        with ThreadPoolExecutor(1) as pool:
+            future, told = pool.submit(played), False
+            while not future.done():
+                probe.spin()
+                if motions and not told:
+                    for state, own in answers:
+                        tell(state, motions[0].header.frame_id if own else 'another')
+                    told = True
+            return future.result()
+
+    return play
+
+
+def test_a_motion_before_it_interrupted_says_nothing(play):
+    assert play(('interrupted', False), ('accepted', True), ('finished', True)) == 'finished'
+
+
+def test_a_motion_before_it_finished_says_nothing(play):
+    with pytest.raises(NodeClientError, match='the motion was refused: as told'):
+        play(('accepted', False), ('finished', False), ('refused', True))
+
+
+def test_the_node_repeats_the_mark_of_a_motion(node_world):
+    world = node_world(robot_type='fer', target='fci')
+    world.arm.until(lambda: len(world.commands) > 50, 'commands')
+    told = world.probe.collect(DiagnosticArray, '/feedforward/reference_state', reliable=True)
+    references = world.probe.create_publisher(JointTrajectory, '/feedforward/reference', 10)
+    world.probe.until(lambda: references.get_subscription_count() > 0, 'a listener')
+    message = JointTrajectory()
+    message.header.frame_id = 'x' * 100
+
+    def refused():
+        references.publish(message)
+        world.arm.send(20)
+        return told
+
+    world.probe.until(refused, 'the refusal')
+    pairs = {pair.key: pair.value for pair in told[0].status[0].values}
+    assert (pairs['state'], pairs['frame_id']) == ('refused', 'x' * 64)
