@@ -22,7 +22,7 @@ TURN_Z = (0.0, 0.0, 0.0, 0.0, 0.0, 1.0)
     [load('fer'), load('rpr'), random_arm(np.random.default_rng(0))],
     ids=lambda arm: arm.name,
 )
-def test_given_an_arm_when_made_a_tree_then_its_flange_pose_and_torques_stay(arm):
+def test_a_tree_of_an_arm_keeps_flange_pose_and_torques(arm):
     tree, model = BodyTree.from_description(arm), NewtonEulerModel(arm)
     q, dq, ddq = np.random.default_rng(1).normal(size=(3, arm.n))
     motion = tree_motion(tree, q, dq, ddq)
@@ -34,7 +34,7 @@ def test_given_an_arm_when_made_a_tree_then_its_flange_pose_and_torques_stay(arm
     )
 
 
-def test_given_large_corrections_when_repeated_then_twists_stay_unit_and_without_pitch():
+def test_repeated_corrections_keep_twists_unit_and_without_pitch():
     # (6) keeps |omega| = 1 and omega . v = 0 without being told to: 1e-15 per step measured.
     tree, rng = random_tree(2, (-1, 0, 1, 1)), np.random.default_rng(3)
     for _ in range(100):
@@ -63,7 +63,7 @@ def test_given_large_corrections_when_repeated_then_twists_stay_unit_and_without
         ({'rotor_inertias': [1.0, 2.0]}, r'rotor_inertias of shape \(1,\); got \(2,\)'),
     ],
 )
-def test_given_a_contradiction_when_a_tree_is_made_then_it_is_named(change, message):
+def test_a_tree_that_contradicts_itself_is_refused_by_name(change, message):
     good = {
         'parents': (-1,),
         'placements': [np.eye(4)],
@@ -74,6 +74,6 @@ def test_given_a_contradiction_when_a_tree_is_made_then_it_is_named(change, mess
         BodyTree(**{**good, **change})
 
 
-def test_given_corrections_for_too_few_joints_when_applied_then_the_shape_is_told():
+def test_corrections_for_too_few_joints_name_the_shape():
     with pytest.raises(TreeError, match=r'Corrections need shape \(3, 6\).* got \(2, 6\)'):
         random_tree(0, (-1, 0)).with_twist_corrections(np.zeros((2, 6)))

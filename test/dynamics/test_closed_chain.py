@@ -52,14 +52,14 @@ def rotation(axis, angle):
 
 
 @pytest.mark.parametrize('seed', range(3))
-def test_given_motor_positions_when_assembled_then_equation_11_holds(seed):
+def test_an_assembled_five_bar_satisfies_equation_11(seed):
     q = five_bar_state(seed).q
     left = rotation(AXES[0], q[0]) @ rotation(AXES[1], q[1]) @ rotation(AXES[2], q[2])
     right = rotation(AXES[3], q[3]) @ rotation(AXES[4], q[4])
     np.testing.assert_allclose(left, right, rtol=0.0, atol=1e-13)
 
 
-def test_given_moving_motors_when_assembled_anew_then_equation_12_is_their_slope():
+def test_equation_12_is_the_slope_of_the_assembled_positions():
     q, step = five_bar_state(0).q, 1e-5
     slope = np.stack(
         [
@@ -76,7 +76,7 @@ def test_given_moving_motors_when_assembled_anew_then_equation_12_is_their_slope
     np.testing.assert_allclose(FIVE_BAR.passive_jacobian(q), slope[[1, 2, 4]], rtol=0.0, atol=1e-9)
 
 
-def test_given_joint_5_cut_when_the_tree_moves_then_its_torque_is_zero():
+def test_a_five_bar_cut_at_joint_5_has_no_torque_there():
     tau = FIVE_BAR.tree_dynamics(five_bar_state(1)).tau
     assert tau[4] == 0.0
     assert np.abs(tau[[1, 2]]).min() > 1e-3  # what (13) has to take to the motors
@@ -114,7 +114,7 @@ def constrained_acceleration(model, constraint, q, dq, tau):
 
 
 @pytest.mark.parametrize('seed', range(3))
-def test_given_motor_torques_when_moved_then_pinocchios_constrained_dynamics_agree(seed):
+def test_five_bar_agrees_with_pinocchios_constrained_dynamics(seed):
     motion = five_bar_state(seed)
     tau = FIVE_BAR.inverse_dynamics(motion)
     tree = [0, 1, 2, 3]
@@ -166,7 +166,7 @@ def five_bar_energies(q_a):
 
 
 @pytest.mark.parametrize('seed', range(3))
-def test_given_a_motion_when_derived_from_the_lagrangian_then_the_torques_agree(seed):
+def test_five_bar_torques_agree_with_a_lagrangian_derivation(seed):
     # tau = M ddq + dM/dt dq - 1/2 d(dq^T M dq)/dq + dU/dq in the two motors' coordinates.
     motion = five_bar_state(seed)
     q, dq, ddq = motors(motion)
@@ -190,7 +190,7 @@ def test_given_a_motion_when_derived_from_the_lagrangian_then_the_torques_agree(
 
 
 @pytest.mark.parametrize('crank', np.radians([-150.0, -20.0, 45.0, 100.0, 175.0]))
-def test_given_a_four_bar_when_assembled_then_the_circle_intersection_agrees(crank):
+def test_an_assembled_four_bar_agrees_with_intersecting_circles(crank):
     chain = four_bar()
     path = chain.follow(np.linspace(np.radians(60.0), crank, 30)[:, None], ELBOW_UP)
     q = path[-1]
@@ -209,7 +209,7 @@ def test_given_a_four_bar_when_assembled_then_the_circle_intersection_agrees(cra
     np.testing.assert_allclose(np.sin(q[1:3] - [coupler, rocker]), 0.0, rtol=0.0, atol=1e-12)
 
 
-def test_given_a_four_bar_when_moved_then_power_equals_the_change_of_energy():
+def test_a_moving_four_bars_power_is_its_change_of_energy():
     chain, step = four_bar(), 1e-4
     rate, spin_up = np.array([3.0]), np.array([5.0])
     q = chain.assemble([1.0], ELBOW_UP)
@@ -232,7 +232,7 @@ def test_given_a_four_bar_when_moved_then_power_equals_the_change_of_energy():
     np.testing.assert_allclose(torque @ rate, power, rtol=1e-6, atol=0.0)
 
 
-def test_given_a_four_bar_when_driven_then_pinocchios_constrained_dynamics_agree():
+def test_four_bar_agrees_with_pinocchios_constrained_dynamics():
     chain, (a, b, c, d) = four_bar(), LENGTHS
     motion = chain.motion(chain.assemble([1.0], ELBOW_UP), [2.0], [-4.0])
     tau = chain.inverse_dynamics(motion)
@@ -261,7 +261,7 @@ def test_given_a_four_bar_when_driven_then_pinocchios_constrained_dynamics_agree
     np.testing.assert_allclose(acceleration, motion.ddq[:3], rtol=0.0, atol=1e-11)
 
 
-def test_given_a_stack_of_positions_when_moved_then_each_is_as_on_its_own():
+def test_a_stack_of_five_bar_motions_equals_each_on_its_own():
     motions = [five_bar_state(seed) for seed in range(4)]
     q, dq, ddq = (np.stack([getattr(m, name) for m in motions]) for name in ('q', 'dq', 'ddq'))
     together = FIVE_BAR.motion(q, dq[:, [0, 3]], ddq[:, [0, 3]])
@@ -274,7 +274,7 @@ def test_given_a_stack_of_positions_when_moved_then_each_is_as_on_its_own():
     )
 
 
-def test_given_a_crank_out_of_reach_when_assembled_then_it_says_how_far_open():
+def test_a_crank_out_of_reach_says_how_far_open_it_is():
     # Given a crank's end 0.6 m from the pivot, which coupler and rocker of 0.1 m cannot bridge.
     chain = planar_four_bar((0.3, 0.1, 0.1, 0.3), [rod(1.0, 0.1)] * 3)
     with pytest.raises(
@@ -285,7 +285,7 @@ def test_given_a_crank_out_of_reach_when_assembled_then_it_says_how_far_open():
         chain.assemble([np.pi - 1e-3], (0.0, 0.5, 2.0, 0.2))
 
 
-def test_given_lined_up_links_when_differentiated_then_the_singularity_is_named():
+def test_lined_up_links_are_named_as_a_singularity():
     # Given a four-bar with crank and coupler along one line with the rocker's end: g_p is
     # regular there; singular is the coupler along the rocker.
     chain = planar_four_bar((0.2, 0.3, 0.1, 0.4), [rod(1.0, 0.1)] * 3)
@@ -314,22 +314,22 @@ def tiny_tree():
         ((0,), [Loop(0, 7, SPATIAL[5:])], r'joins bodies 0 and 7; the bodies are 0\.\.1'),
     ],
 )
-def test_given_loops_that_do_not_fit_when_a_chain_is_made_then_it_is_named(active, loops, message):
+def test_loops_that_do_not_fit_their_chain_are_refused_by_name(active, loops, message):
     with pytest.raises(TreeError, match=message):
         ClosedChain(tiny_tree(), active, loops)
 
 
-def test_given_directions_of_a_point_when_a_loop_is_made_then_the_shape_is_told():
+def test_a_loop_with_directions_of_a_point_names_the_shape():
     with pytest.raises(TreeError, match=r'directions have shape \(3, 3\), expected \(k, 6\)'):
         Loop(0, 1, np.eye(3))
 
 
-def test_given_velocities_of_all_joints_when_motors_are_meant_then_the_shape_is_told():
+def test_velocities_of_all_joints_for_motors_name_the_shape():
     with pytest.raises(TreeError, match=r'dq_active has shape \(5,\), expected \(\.\.\., 2\)'):
         FIVE_BAR.motion(HOME, np.zeros(5), np.zeros(2))
 
 
-def test_given_random_bodies_when_the_five_bar_is_made_then_they_are_its_links():
+def test_bodies_given_to_the_five_bar_become_its_links():
     rng = np.random.default_rng(5)
     links = [random_link(rng) for _ in range(4)]
     chain = spherical_five_bar(links)

@@ -63,9 +63,7 @@ def equation_13(motion):
     return difference(torque, 9 * N + 6)
 
 
-def test_given_the_five_bar_when_differentiated_then_corrected_14_is_the_slope_of_13(
-    motion, equation_13
-):
+def test_the_five_bars_torque_derivative_is_the_slope_of_13(motion, equation_13):
     np.testing.assert_allclose(
         reduced_torque_derivative(FIVE_BAR, motion).full, equation_13, rtol=0.0, atol=ATOL
     )
@@ -92,19 +90,17 @@ def equation_14(motion, sign_of_w4, row_3):
     return -G_a - J_p.T @ G_p + S[ACTIVE] + J_p.T @ S[PASSIVE]
 
 
-def test_given_14_written_out_when_corrected_then_it_is_the_slope_of_13(motion, equation_13):
+def test_equation_14_corrected_by_hand_is_the_slope_of_13(motion, equation_13):
     np.testing.assert_allclose(equation_14(motion, -1, 1), equation_13, rtol=0.0, atol=ATOL)
 
 
 @pytest.mark.parametrize('printed', [(+1, 1), (-1, 0)], ids=['row 2 of G_a', 'row 3 of G_p'])
-def test_given_14_as_printed_when_evaluated_then_it_is_not_the_slope_of_13(
-    motion, equation_13, printed
-):
+def test_equation_14_as_printed_is_not_the_slope_of_13(motion, equation_13, printed):
     # N m per radian of some axis or joint, against torques of 0.2 N m.
     assert np.abs(equation_14(motion, *printed) - equation_13).max() > 0.05
 
 
-def test_given_tau_hat_as_printed_when_formed_then_five_torques_do_not_fit_three_equations(motion):
+def test_tau_hat_as_printed_has_five_torques_for_three_equations(motion):
     # Printed, tau_hat is g_p^{-T} tau^tr; it is tau_p that g_p^{-T} takes.
     g_p, _ = FIVE_BAR.split(FIVE_BAR.loop_jacobian(motion.q))
     tau = FIVE_BAR.tree_dynamics(motion).tau
@@ -122,7 +118,7 @@ def motor_torque(motion, change, tree=FIVE_BAR.tree):
     return chain.inverse_dynamics(chain.motion(chain.assemble(q, motion.q), dq, ddq))
 
 
-def test_given_moving_motors_when_the_loops_follow_then_their_derivatives_hold(motion):
+def test_five_bar_motor_derivatives_agree_with_differences(motion):
     expected = difference(lambda change: motor_torque(motion, change), 6)
     actual = motor_derivatives(FIVE_BAR, motion)
     np.testing.assert_allclose(
@@ -131,7 +127,7 @@ def test_given_moving_motors_when_the_loops_follow_then_their_derivatives_hold(m
     np.testing.assert_allclose(actual.by_ddq, FIVE_BAR.mass_matrix(motion.q), rtol=0.0, atol=1e-15)
 
 
-def test_given_other_axes_when_the_loops_follow_then_the_derivative_by_twists_holds(motion):
+def test_five_bar_derivatives_by_twists_agree_with_differences(motion):
     # Turning the axes about the origin keeps the mechanism spherical and movable.
     def torque(change):
         eta = np.zeros((6, 6))
@@ -144,7 +140,7 @@ def test_given_other_axes_when_the_loops_follow_then_the_derivative_by_twists_ho
     assert np.abs(actual[:, :5]).max() > 0.1
 
 
-def test_given_other_bodies_when_exchanged_then_motor_torques_change_by_the_derivative(motion):
+def test_parameter_derivatives_give_other_bodies_motor_torques(motion):
     rng = np.random.default_rng(0)
     links = [random_link(rng) for _ in five_bar_meshes()]
     other = spherical_five_bar(links)
@@ -163,7 +159,7 @@ def test_given_other_bodies_when_exchanged_then_motor_torques_change_by_the_deri
     )
 
 
-def test_given_a_four_bar_when_pivots_and_crank_move_then_its_motor_derivatives_hold():
+def test_four_bar_motor_derivatives_agree_with_differences():
     # Shifting an axis in the plane changes link lengths; the chain stays planar.
     links = [
         LinkInertia.from_center_of_mass(m, (0.1, 0.02, 0.0), np.diag([1e-3, 2e-3, 3e-3]))
@@ -195,7 +191,7 @@ def test_given_a_four_bar_when_pivots_and_crank_move_then_its_motor_derivatives_
     )
 
 
-def test_given_a_stack_of_motions_when_differentiated_then_each_is_as_on_its_own(motion):
+def test_closed_chain_derivatives_of_a_stack_equal_each_alone(motion):
     q = FIVE_BAR.follow([[0.1, 0.0], [0.4, -0.3]], np.zeros(N))
     dq, ddq = [[0.3, 0.2], [1.0, -0.7]], [[0.0, 1.0], [2.0, 1.5]]
     stack = motor_derivatives(FIVE_BAR, FIVE_BAR.motion(q, dq, ddq))

@@ -48,7 +48,7 @@ def case(request):
 @pytest.mark.parametrize(
     'name', ['twist', 'acceleration', 'wrench', 'tau', 'tool_twist', 'tool_acceleration']
 )
-def test_given_a_tree_with_a_tool_wrench_when_differentiated_then_complex_steps_agree(case, name):
+def test_tree_derivatives_agree_with_complex_steps(case, name):
     _, _, ours, expected = case
     assert_close(getattr(ours, name).full, expected[name])
 
@@ -56,7 +56,7 @@ def test_given_a_tree_with_a_tool_wrench_when_differentiated_then_complex_steps_
 @pytest.mark.parametrize(
     ('name', 'pose'), [('displacement', 'pose'), ('tool_displacement', 'tool_pose')]
 )
-def test_given_a_tree_when_poses_are_differentiated_then_complex_steps_agree(case, name, pose):
+def test_pose_derivatives_of_a_tree_agree_with_complex_steps(case, name, pose):
     tree, (q, dq, ddq, wrench), ours, expected = case
     still = slow_dynamics(tree, np.zeros((tree.n + 1, 6)), q, dq, ddq, TILTED, wrench)[pose]
     change = np.moveaxis(np.linalg.inv(still) @ np.moveaxis(expected[pose], -1, 0), 0, -1)
@@ -65,7 +65,7 @@ def test_given_a_tree_when_poses_are_differentiated_then_complex_steps_agree(cas
     assert_close(getattr(ours, name).full, twists)
 
 
-def test_given_a_tree_when_its_motion_is_computed_then_the_slow_sums_agree(case):
+def test_tree_motion_agrees_with_the_slow_sums(case):
     tree, (q, dq, ddq, wrench), ours, _ = case
     expected = slow_dynamics(tree, np.zeros((tree.n + 1, 6)), q, dq, ddq, TILTED, wrench)
     for actual, name in (
@@ -79,7 +79,7 @@ def test_given_a_tree_when_its_motion_is_computed_then_the_slow_sums_agree(case)
 
 @pytest.mark.parametrize('seed', range(4))
 @pytest.mark.parametrize('parents', [CHAIN, TREE], ids=['chain', 'tree'])
-def test_given_a_random_tree_when_differentiated_then_pinocchio_agrees(seed, parents):
+def test_random_tree_derivatives_agree_with_pinocchio(seed, parents):
     tree = random_tree(seed, parents)
     q, dq, ddq, wrench = state(tree, seed + 10)
     ours = differentiate(tree, q, dq, ddq, tool_wrench=wrench)
@@ -109,7 +109,7 @@ ARMS = {
 
 
 @pytest.mark.parametrize('name', ARMS)
-def test_given_an_arm_from_dh_rows_when_differentiated_then_pinocchio_agrees(name):
+def test_derivatives_of_an_arm_from_dh_rows_agree_with_pinocchio(name):
     # Both conventions, revolute and prismatic: the RPR arm has standard rows.
     arm = ARMS[name]
     tree, backend = BodyTree.from_description(arm), PinocchioModel(arm, TILTED)
@@ -123,7 +123,7 @@ def test_given_an_arm_from_dh_rows_when_differentiated_then_pinocchio_agrees(nam
         assert_close(ours.tau.by_ddq, backend.mass_matrix(q), PINOCCHIO_RTOL)
 
 
-def test_given_no_tool_wrench_when_differentiated_then_torques_ignore_the_tool():
+def test_torques_without_a_tool_wrench_ignore_the_tools_pose():
     tree = random_tree(5, CHAIN)
     q, dq, ddq, wrench = state(tree, 6)
     free = differentiate(tree, q, dq, ddq).tau.by_eta[:, tree.n]
@@ -132,7 +132,7 @@ def test_given_no_tool_wrench_when_differentiated_then_torques_ignore_the_tool()
     assert np.abs(loaded).max() > 1.0  # N m per rad or m
 
 
-def test_given_a_stack_of_states_when_differentiated_then_each_is_as_on_its_own():
+def test_a_stack_of_states_derivatives_equals_each_on_its_own():
     tree = random_tree(7, TREE)
     rng = np.random.default_rng(8)
     q, dq, ddq = rng.normal(size=(3, 4, 2, tree.n))
@@ -153,7 +153,7 @@ def test_given_a_stack_of_states_when_differentiated_then_each_is_as_on_its_own(
         assert_close(getattr(stack, name).full[2, 1], getattr(one, name).full, 1e-14)
 
 
-def test_given_a_stack_of_wrenches_at_one_state_when_differentiated_then_each_counts():
+def test_each_of_several_wrenches_at_one_state_is_differentiated():
     tree = random_tree(7, TREE)
     q, dq, ddq, _ = state(tree, 8)
     wrenches = np.random.default_rng(9).normal(size=(3, 6))
@@ -164,13 +164,13 @@ def test_given_a_stack_of_wrenches_at_one_state_when_differentiated_then_each_co
         assert_close(stack.tau.full[k], one.tau.full, 1e-14)
 
 
-def test_given_a_wrench_of_three_numbers_when_differentiated_then_it_is_named():
+def test_a_tool_wrench_of_three_numbers_is_refused_by_name():
     tree = random_tree(7, TREE)
     with pytest.raises(JointVectorError, match='tool_wrench must be six finite numbers, force'):
         differentiate(tree, *np.zeros((3, tree.n)), tool_wrench=[0.0, 0.0, -20.0])
 
 
-def test_given_equation_10_when_a_and_f_change_places_then_it_holds():
+def test_equation_10_holds_with_a_and_f_exchanged():
     rng = np.random.default_rng(9)
     A, F = rng.normal(size=(2, 5, 6))
     assert_close(np.einsum('kji,kj->ki', ad(A), F), np.einsum('kij,kj->ki', ad_dual(F), A), 1e-15)

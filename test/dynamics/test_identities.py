@@ -58,9 +58,7 @@ def gradient(function, q):
 
 @every_formulation
 @every_case
-def test_given_a_moving_arm_when_m_is_differenced_then_it_is_c_plus_its_transpose(
-    formulation, case
-):
+def test_slope_of_m_is_c_plus_its_transpose(formulation, case):
     arm, gravity, q, dq, _ = case
     model = formulation(arm, gravity)
     c = model.coriolis_matrix(q, dq)
@@ -69,9 +67,7 @@ def test_given_a_moving_arm_when_m_is_differenced_then_it_is_c_plus_its_transpos
 
 @every_formulation
 @every_case
-def test_given_a_moving_arm_when_m_is_differenced_then_c_holds_its_christoffel_symbols(
-    formulation, case
-):
+def test_c_is_made_of_the_christoffel_symbols_of_m(formulation, case):
     arm, gravity, q, dq, _ = case
     model = formulation(arm, gravity)
     slopes = np.moveaxis(gradient(model.mass_matrix, q), 0, -1)  # dM_ij/dq_k
@@ -81,9 +77,7 @@ def test_given_a_moving_arm_when_m_is_differenced_then_c_holds_its_christoffel_s
 
 @every_formulation
 @every_case
-def test_given_an_arm_when_its_potential_is_differenced_then_it_is_the_gravity_torque(
-    formulation, case
-):
+def test_gravity_torque_is_the_slope_of_the_potential_energy(formulation, case):
     arm, gravity, q, _, _ = case
     model = formulation(arm, gravity)
     assert_near(model.gravity(q), gradient(model.potential_energy, q), DIFFERENCES)
@@ -91,7 +85,7 @@ def test_given_an_arm_when_its_potential_is_differenced_then_it_is_the_gravity_t
 
 @every_formulation
 @every_case
-def test_given_a_moving_arm_when_its_energy_is_differenced_then_it_is_the_power(formulation, case):
+def test_joint_power_is_the_slope_of_the_energy(formulation, case):
     # dE/dt = tau . dq along the motion that tau brings about.
     arm, gravity, q, dq, ddq = case
     model = formulation(arm, gravity)
@@ -108,9 +102,7 @@ def test_given_a_moving_arm_when_its_energy_is_differenced_then_it_is_the_power(
 
 @every_formulation
 @every_case
-def test_given_an_arm_when_its_poses_are_differenced_then_they_are_the_jacobians(
-    formulation, case
-):
+def test_jacobians_are_the_slopes_of_the_poses(formulation, case):
     arm, gravity, q, _, _ = case
     model = formulation(arm, gravity)
     slopes = np.array([central(model.frames, q, unit) for unit in np.eye(arm.n)])
@@ -126,9 +118,7 @@ def test_given_an_arm_when_its_poses_are_differenced_then_they_are_the_jacobians
 
 @every_formulation
 @every_case
-def test_given_an_arm_when_its_center_of_mass_is_differenced_then_it_carries_the_weight(
-    formulation, case
-):
+def test_the_slope_of_the_center_of_mass_carries_the_weight(formulation, case):
     # The weight's torque is the mass times gravity through the centre of mass's slope.
     arm, gravity, q, _, _ = case
     model = formulation(arm, gravity)
@@ -138,9 +128,7 @@ def test_given_an_arm_when_its_center_of_mass_is_differenced_then_it_carries_the
 
 @every_formulation
 @every_case
-def test_given_an_acceleration_when_its_torque_drives_the_arm_then_it_comes_back(
-    formulation, case
-):
+def test_forward_dynamics_returns_the_acceleration_of_its_torque(formulation, case):
     arm, gravity, q, dq, ddq = case
     model, wrench = formulation(arm, gravity), np.arange(1.0, 7.0)
     tau = model.inverse_dynamics(q, dq, ddq, wrench=wrench)
@@ -151,7 +139,7 @@ def test_given_an_acceleration_when_its_torque_drives_the_arm_then_it_comes_back
 
 @every_formulation
 @every_case
-def test_given_a_wrench_when_it_acts_then_its_torque_is_the_jacobians_transpose(formulation, case):
+def test_a_wrenchs_torque_is_by_the_transposed_jacobian(formulation, case):
     arm, gravity, q, dq, ddq = case
     model, wrench = formulation(arm, gravity), np.arange(1.0, 7.0)
     felt = model.inverse_dynamics(q, dq, ddq) - model.inverse_dynamics(q, dq, ddq, wrench=wrench)
@@ -160,7 +148,7 @@ def test_given_a_wrench_when_it_acts_then_its_torque_is_the_jacobians_transpose(
 
 @every_formulation
 @every_case
-def test_given_an_arm_when_moving_then_its_kinetic_energy_is_the_mass_matrixs(formulation, case):
+def test_kinetic_energy_is_the_mass_matrixs_quadratic_form(formulation, case):
     arm, gravity, q, dq, _ = case
     model = formulation(arm, gravity)
     assert_near(model.kinetic_energy(q, dq), 0.5 * dq @ model.mass_matrix(q) @ dq, CLOSED_FORM)
@@ -169,9 +157,7 @@ def test_given_an_arm_when_moving_then_its_kinetic_energy_is_the_mass_matrixs(fo
 @every_formulation
 @given(seed=st.integers(0, 2**32 - 1))
 @settings(max_examples=50, derandomize=True, deadline=None)
-def test_given_any_physical_arm_when_its_mass_matrix_is_taken_then_it_is_positive_definite(
-    formulation, seed
-):
+def test_any_physical_arms_mass_matrix_is_positive_definite(formulation, seed):
     arm = random_arm(np.random.default_rng(seed))
     mass = formulation(arm).mass_matrix(sample_states(arm, 1, seed).q[0])
     np.testing.assert_array_equal(mass, mass.T)
@@ -179,7 +165,7 @@ def test_given_any_physical_arm_when_its_mass_matrix_is_taken_then_it_is_positiv
 
 
 @every_formulation
-def test_given_a_rotor_when_accelerated_then_it_adds_to_its_own_joint_only(formulation):
+def test_a_rotor_adds_torque_to_its_own_joint_only(formulation):
     arm = random_arm(np.random.default_rng(5), joints=4)
     rotor = 0.37
     joints = tuple(

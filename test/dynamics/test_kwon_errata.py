@@ -107,7 +107,7 @@ def difference(S, expected):
     return np.abs(np.delete(S - expected, tool, axis=1)).max()
 
 
-def test_given_the_corrections_when_algorithm_1_runs_then_complex_steps_agree(case):
+def test_corrected_algorithm_1_agrees_with_complex_steps(case):
     tree, states, expected = case
     assert difference(algorithm_1(tree, *states, FORCE), expected) < RTOL * np.abs(expected).max()
 
@@ -121,12 +121,12 @@ def test_given_the_corrections_when_algorithm_1_runs_then_complex_steps_agree(ca
     ],
     ids=['line_30', 'own_term', 'cumulative'],
 )
-def test_given_a_misprint_when_algorithm_1_runs_then_it_is_off_by_newton_metres(case, misprint):
+def test_a_misprint_in_algorithm_1_is_off_by_newton_metres(case, misprint):
     tree, states, expected = case
     assert difference(algorithm_1(tree, *states, FORCE, **misprint), expected) > 1.0
 
 
-def test_given_the_tools_columns_when_printed_then_zero_where_a_tool_transform_has_torque(case):
+def test_the_tools_columns_as_printed_are_zero_despite_a_torque(case):
     tree, states, expected = case
     tool = slice(6 * N, 6 * N + 6)
     np.testing.assert_array_equal(algorithm_1(tree, *states, FORCE)[:, tool], 0.0)
@@ -135,7 +135,7 @@ def test_given_the_tools_columns_when_printed_then_zero_where_a_tool_transform_h
     np.testing.assert_allclose(ours, expected, rtol=0.0, atol=RTOL * np.abs(expected).max())
 
 
-def test_given_lines_3_and_4_when_printed_then_they_repeat_line_7_and_miss_3n_columns(case):
+def test_printed_lines_3_and_4_repeat_line_7_and_lack_3n_columns(case):
     # Given the printed P_1 and Q_1 for a base at rest with acceleration -g.
     tree, (q, dq, ddq), _ = case
     A, dV_0 = tree.twists[0], np.concatenate((-np.array(GRAVITY), np.zeros(3)))

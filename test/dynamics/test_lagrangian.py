@@ -15,7 +15,7 @@ STEP, DIFFERENCES = 1e-6, 1e-6  # of central differences of M: step^2 and eps/st
 
 
 @pytest.mark.parametrize('convention', list(Convention))
-def test_given_any_arm_when_its_partial_jacobians_are_taken_then_they_are_pinocchios(convention):
+def test_partial_jacobians_agree_with_pinocchio(convention):
     arm = random_arm(np.random.default_rng(3), joints=6, convention=convention)
     q = sample_states(arm, 1, 3).q[0]
     linear, angular = LagrangianModel(arm).partial_jacobians(q)
@@ -31,7 +31,7 @@ def test_given_any_arm_when_its_partial_jacobians_are_taken_then_they_are_pinocc
 
 
 @pytest.mark.parametrize('convention', list(Convention))
-def test_given_any_arm_when_m_is_differenced_then_the_slopes_by_hand_are_met(convention):
+def test_slopes_of_m_agree_with_differences_of_pinocchios_m(convention):
     arm = random_arm(np.random.default_rng(4), joints=6, convention=convention)
     q = sample_states(arm, 1, 4).q[0]
     model, backend = LagrangianModel(arm), PinocchioModel(arm)
@@ -43,7 +43,7 @@ def test_given_any_arm_when_m_is_differenced_then_the_slopes_by_hand_are_met(con
         np.testing.assert_allclose(slopes[..., k], expected, rtol=0.0, atol=DIFFERENCES)
 
 
-def test_given_the_rpr_arm_when_its_potential_is_taken_then_it_is_the_corrected_closed_form():
+def test_rpr_potential_energy_is_the_corrected_closed_form():
     # Busellato 2023, section 2.2, corrected: the sign of the third link's height.
     arm, g = load('rpr'), 9.81
     masses = [link.mass for link in arm.links]

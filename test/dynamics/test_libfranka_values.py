@@ -69,13 +69,13 @@ def libfranka_arm(*, loaded):
         (True, (0.0, -4.22568, 0.0, -3.33154, 0.0, 2.33543, 0.0)),
     ],
 )
-def test_given_libfrankas_urdf_when_at_zero_then_its_gravity_is_met(formulation, loaded, expected):
+def test_libfrankas_urdf_at_zero_has_libfrankas_gravity(formulation, loaded, expected):
     actual = formulation(libfranka_arm(loaded=loaded)).gravity(ZERO)
     np.testing.assert_allclose(actual, expected, rtol=0.0, atol=PRINTED)
 
 
 @every_formulation
-def test_given_the_shipped_fr3_when_at_zero_then_libfrankas_gravity_is_met(formulation):
+def test_the_shipped_fr3_at_zero_has_libfrankas_gravity(formulation):
     expected = (0.0, -3.52387, 0.0, -3.44254, 0.0, 1.63362, 0.0)
     np.testing.assert_allclose(
         formulation(load('fr3')).gravity(ZERO), expected, rtol=0.0, atol=PRINTED
@@ -83,7 +83,7 @@ def test_given_the_shipped_fr3_when_at_zero_then_libfrankas_gravity_is_met(formu
 
 
 @every_formulation
-def test_given_libfrankas_urdf_and_load_when_moving_then_its_coriolis_is_met(formulation):
+def test_libfrankas_urdf_with_load_has_libfrankas_coriolis(formulation):
     expected = (0.223409, -2.07416, 0.224134, 1.05834, 0.0876554, -0.222425, -0.00102552)
     actual = formulation(libfranka_arm(loaded=True)).coriolis(ZERO, ONES)
     np.testing.assert_allclose(actual, expected, rtol=0.0, atol=PRINTED)
@@ -161,9 +161,7 @@ def test_given_libfrankas_urdf_and_load_when_moving_then_its_coriolis_is_met(for
         ),
     ],
 )
-def test_given_libfrankas_urdf_when_at_zero_then_its_mass_matrix_is_met(
-    formulation, loaded, upper
-):
+def test_libfrankas_urdf_at_zero_has_libfrankas_mass_matrix(formulation, loaded, upper):
     actual = formulation(libfranka_arm(loaded=loaded)).mass_matrix(ZERO)
     np.testing.assert_allclose(actual, symmetric(*upper), rtol=0.0, atol=PRINTED)
 
@@ -175,7 +173,7 @@ def test_given_libfrankas_urdf_when_at_zero_then_its_mass_matrix_is_met(
         (True, MOVED, (0.0, -28.2417, 0.0, 20.7531, 0.5095, 2.3446, 0.0)),
     ],
 )
-def test_given_the_shipped_fr3_when_in_work_then_its_gravity_is_near_a_robots(loaded, q, expected):
+def test_the_shipped_fr3s_gravity_at_work_is_near_a_robots(loaded, q, expected):
     arm = load('fr3').with_payload(LOAD) if loaded else load('fr3')
     np.testing.assert_allclose(
         NewtonEulerModel(arm).gravity(q), expected, rtol=0.0, atol=ROBOT_GRAVITY_NM
@@ -189,7 +187,7 @@ def test_given_the_shipped_fr3_when_in_work_then_its_gravity_is_near_a_robots(lo
         (True, MOVED, (3.1468, -0.6225, 3.1439, -3.1063, -0.0658, -0.5416, 0.0089)),
     ],
 )
-def test_given_the_shipped_fr3_when_moving_then_its_coriolis_is_near_a_robots(loaded, q, expected):
+def test_the_shipped_fr3s_coriolis_in_motion_is_near_a_robots(loaded, q, expected):
     arm = load('fr3').with_payload(LOAD) if loaded else load('fr3')
     np.testing.assert_allclose(
         NewtonEulerModel(arm).coriolis(q, ONES), expected, rtol=0.0, atol=ROBOT_CORIOLIS_NM
@@ -269,9 +267,7 @@ def test_given_the_shipped_fr3_when_moving_then_its_coriolis_is_near_a_robots(lo
         ),
     ],
 )
-def test_given_the_shipped_fr3_when_in_work_then_its_mass_matrix_is_near_a_robots(
-    loaded, q, upper
-):
+def test_the_shipped_fr3s_mass_matrix_at_work_is_near_a_robots(loaded, q, upper):
     arm = load('fr3').with_payload(LOAD) if loaded else load('fr3')
     np.testing.assert_allclose(
         NewtonEulerModel(arm).mass_matrix(q), symmetric(*upper), rtol=0.0, atol=ROBOT_INERTIA_KGM2

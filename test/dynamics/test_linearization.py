@@ -34,7 +34,7 @@ def simulate(x, tau):
     return solve_ivp(rate, (0.0, DURATION), x, method='DOP853', rtol=1e-12, atol=1e-13).y[:, -1]
 
 
-def test_given_an_arm_held_still_when_nudged_then_the_simulation_follows_the_linear_system():
+def test_a_nudged_arm_at_rest_follows_its_linear_system():
     # Given the ready pose held by its gravity torque: an equilibrium, so A and B stay constant.
     tau = BACKEND.gravity(ARM.home)
     here = linearize(TREE, ARM.home, np.zeros(7), tau)
@@ -61,7 +61,7 @@ def test_given_an_arm_held_still_when_nudged_then_the_simulation_follows_the_lin
 
 
 @pytest.mark.parametrize('parents', [(-1, 0, 1, 2, 3), (-1, 0, 0, 2, -1)], ids=['chain', 'tree'])
-def test_given_a_moving_tree_when_linearised_then_pinocchios_aba_derivatives_agree(parents):
+def test_a_moving_trees_linearization_agrees_with_pinocchios_aba(parents):
     tree, rng = random_tree(1, parents), np.random.default_rng(2)
     q, dq, tau = rng.normal(size=(3, tree.n))
     here = linearize(tree, q, dq, tau)
@@ -78,6 +78,6 @@ def test_given_a_moving_tree_when_linearised_then_pinocchios_aba_derivatives_agr
     np.testing.assert_allclose(here.B, np.vstack((np.zeros((n, n)), by_tau)), rtol=0.0, atol=atol)
 
 
-def test_given_a_torque_of_the_wrong_length_when_linearised_then_it_is_named():
+def test_linearizing_at_a_torque_of_wrong_length_names_its_shape():
     with pytest.raises(JointVectorError, match=r'tau has shape \(6,\), expected \(\.\.\., 7\)'):
         linearize(TREE, ARM.home, np.zeros(7), np.zeros(6))

@@ -189,7 +189,7 @@ def test_given_a_published_arm_when_computed_then_mujoco_agrees(arm, gravity):
 
 
 @pytest.mark.parametrize('arm', ['fer', 'fr3'])
-def test_given_an_arm_with_its_hand_when_computed_then_mujoco_agrees(arm):
+def test_an_arm_with_its_hand_agrees_with_mujoco(arm):
     description, gravity = load(arm, hand='franka_hand'), (0.0, 0.0, -9.81)
     assert_mujoco_agrees(
         [formulation(description, gravity) for formulation in FORMULATIONS],
@@ -210,7 +210,7 @@ def test_given_any_arm_when_computed_then_mujoco_agrees(seed):
     )
 
 
-def test_given_the_table_read_the_wrong_way_when_computed_then_mujoco_disagrees():
+def test_a_table_read_about_a_wrong_point_departs_from_mujoco():
     # The oracle can fail: the same numbers, read about the wrong point.
     description = load('fer')
     wrong = description.map_links(

@@ -40,7 +40,7 @@ def pendulum(convention):
 
 @pytest.mark.parametrize('convention', list(Convention))
 @pytest.mark.parametrize('angle', [0.0, 0.3, -1.2, np.pi / 2])
-def test_given_a_pendulum_when_held_then_gravity_is_the_closed_form(convention, angle):
+def test_a_pendulums_gravity_torque_is_the_closed_form(convention, angle):
     # A turn by q about +y lowers the rod: V = -m g l sin q.
     torque = NewtonEulerModel(pendulum(convention)).gravity([angle])
     np.testing.assert_allclose(
@@ -49,7 +49,7 @@ def test_given_a_pendulum_when_held_then_gravity_is_the_closed_form(convention, 
 
 
 @pytest.mark.parametrize('convention', list(Convention))
-def test_given_a_pendulum_when_accelerated_then_inertia_is_steiners(convention):
+def test_a_pendulums_inertia_is_by_steiners_theorem(convention):
     mass = NewtonEulerModel(pendulum(convention)).mass_matrix([0.7])
     np.testing.assert_allclose(mass, [[TENSOR_KGM2 + MASS_KG * LENGTH_M**2]], rtol=0.0, atol=ATOL)
 
@@ -68,7 +68,7 @@ def planar_two_link(convention):
 
 
 @pytest.mark.parametrize('convention', list(Convention))
-def test_given_a_planar_two_link_arm_when_moving_then_m_and_c_are_the_textbooks(convention):
+def test_a_planar_two_link_arm_has_the_textbooks_m_and_c(convention):
     # Spong, Hutchinson, Vidyasagar 2006, section 7.4.3: point masses at the ends.
     model, q2, (dq1, dq2) = NewtonEulerModel(planar_two_link(convention)), 0.8, (1.3, -0.6)
     unit = MASS_KG * LENGTH_M**2
@@ -100,9 +100,7 @@ def test_given_a_planar_two_link_arm_when_moving_then_m_and_c_are_the_textbooks(
     ],
 )
 @pytest.mark.parametrize('convention', list(Convention))
-def test_given_a_stack_of_states_when_asked_then_it_is_the_states_one_by_one(
-    convention, quantity, inputs
-):
+def test_a_stack_of_states_equals_the_states_one_by_one(convention, quantity, inputs):
     arm = random_arm(np.random.default_rng(3), joints=5, convention=convention)
     model, states = NewtonEulerModel(arm), sample_states(arm, 6, 3)[:inputs]
     grid = [stack.reshape(2, 3, 5) for stack in states]
@@ -112,7 +110,7 @@ def test_given_a_stack_of_states_when_asked_then_it_is_the_states_one_by_one(
     np.testing.assert_allclose(actual.reshape(expected.shape), expected, rtol=STACK, atol=STACK)
 
 
-def test_given_another_gravity_when_asked_then_the_torque_is_linear_in_it():
+def test_gravity_torque_is_linear_in_the_gravity_vector():
     arm, q = load('fer'), load('fer').home
     units = [NewtonEulerModel(arm, unit).gravity(q) for unit in np.eye(3)]
     tilted = NewtonEulerModel(arm, (1.0, -2.0, 3.0)).gravity(q)
@@ -121,7 +119,7 @@ def test_given_another_gravity_when_asked_then_the_torque_is_linear_in_it():
     )
 
 
-def test_given_a_tilted_base_when_held_then_it_is_gravity_tilted_the_other_way():
+def test_a_tilted_base_acts_as_gravity_tilted_the_other_way():
     arm, q = load('fer'), load('fer').home
     base = np.eye(4)
     base[:3, :3] = [[0.0, 0.0, 1.0], [0.0, 1.0, 0.0], [-1.0, 0.0, 0.0]]
@@ -130,7 +128,7 @@ def test_given_a_tilted_base_when_held_then_it_is_gravity_tilted_the_other_way()
     np.testing.assert_allclose(mounted, upright, rtol=0.0, atol=ATOL)
 
 
-def test_given_regrouped_parameters_when_a_link_has_a_moment_but_no_mass_then_it_computes():
+def test_a_link_with_a_first_moment_but_no_mass_is_computed():
     arm = load('fer')
     link = LinkInertia(0.0, (0.1, 0.2, 0.3), np.eye(3))
     regrouped = replace(arm, links=(*arm.links[:-1], link))
@@ -145,7 +143,7 @@ def test_given_regrouped_parameters_when_a_link_has_a_moment_but_no_mass_then_it
     )
 
 
-def test_given_a_vector_of_the_wrong_length_when_asked_then_the_joints_are_named():
+def test_a_joint_vector_of_wrong_length_names_the_joints():
     with pytest.raises(
         JointVectorError,
         match=r'q has shape \(6,\), expected \(..., 7\).*'
@@ -155,7 +153,7 @@ def test_given_a_vector_of_the_wrong_length_when_asked_then_the_joints_are_named
 
 
 @pytest.mark.parametrize('bad', [np.nan, np.inf])
-def test_given_a_value_that_is_not_finite_when_asked_then_its_joint_is_named(bad):
+def test_a_joint_value_that_is_not_finite_names_its_joint(bad):
     dq = np.zeros((2, 7))
     dq[1, 3] = bad
     with pytest.raises(JointVectorError, match=f'dq of joint fer_joint4 is {bad}'):
@@ -163,17 +161,17 @@ def test_given_a_value_that_is_not_finite_when_asked_then_its_joint_is_named(bad
 
 
 @pytest.mark.parametrize('frame', [0, 9, 'hand', 1.5])
-def test_given_an_unknown_frame_when_its_jacobian_is_asked_then_the_frames_are_listed(frame):
+def test_an_unknown_frame_lists_the_frames(frame):
     with pytest.raises(FrameError, match=r"frames are 1\.\.7 \(joints\) and 8 or 'flange'"):
         NewtonEulerModel(load('fer')).jacobian(np.zeros(7), frame)
 
 
-def test_given_an_unknown_reference_frame_when_asked_then_the_choices_are_listed():
+def test_an_unknown_reference_frame_lists_the_choices():
     with pytest.raises(FrameError, match='LOCAL, WORLD, LOCAL_WORLD_ALIGNED'):
         NewtonEulerModel(load('fer')).jacobian(np.zeros(7), 1, 'BODY')
 
 
 @pytest.mark.parametrize('gravity', [(0.0, 9.81), (0.0, 0.0, np.nan)])
-def test_given_a_malformed_gravity_when_a_model_is_made_then_it_is_refused(gravity):
+def test_a_malformed_gravity_vector_is_refused(gravity):
     with pytest.raises(JointVectorError, match='gravity vector must be three finite numbers'):
         NewtonEulerModel(load('fer'), gravity)

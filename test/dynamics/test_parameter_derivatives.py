@@ -17,7 +17,7 @@ PARENTS = [(-1, 0, 1, 2), (-1, 0, 0, 2, -1)]
 
 
 @pytest.mark.parametrize('parents', PARENTS, ids=['chain', 'tree'])
-def test_given_other_bodies_when_exchanged_then_wrenches_and_torques_change_by_the_derivative(
+def test_other_bodies_change_wrenches_and_torques_as_derived(
     parents,
 ):
     tree, rng = random_tree(0, parents), np.random.default_rng(1)
@@ -41,7 +41,7 @@ def test_given_other_bodies_when_exchanged_then_wrenches_and_torques_change_by_t
 
 
 @pytest.mark.parametrize('parents', PARENTS, ids=['chain', 'tree'])
-def test_given_a_tree_when_differentiated_then_pinocchios_regressor_agrees(parents):
+def test_parameter_derivatives_agree_with_pinocchios_regressor(parents):
     # Given joint frames at the body frames, so that both mean the same parameters.
     source = random_tree(2, parents)
     spin = np.hstack((np.zeros((source.n, 3)), np.tile((0.0, 0.6, 0.8), (source.n, 1))))
@@ -57,7 +57,7 @@ def test_given_a_tree_when_differentiated_then_pinocchios_regressor_agrees(paren
     np.testing.assert_allclose(ours, theirs, rtol=0.0, atol=ATOL)
 
 
-def test_given_a_stack_of_states_when_differentiated_then_each_is_as_on_its_own():
+def test_parameter_derivatives_of_a_stack_equal_each_on_its_own():
     tree = random_tree(4, PARENTS[1])
     q, dq, ddq = np.random.default_rng(5).normal(size=(3, 6, tree.n))
     stack = differentiate_by_parameters(tree, q, dq, ddq)
@@ -66,7 +66,7 @@ def test_given_a_stack_of_states_when_differentiated_then_each_is_as_on_its_own(
     np.testing.assert_allclose(stack.wrench[3], one.wrench, rtol=0.0, atol=1e-13)
 
 
-def test_given_all_bodies_when_multiplied_out_then_the_torque_but_for_rotors_comes_back():
+def test_derivatives_times_parameters_are_torque_less_rotors():
     tree = random_tree(6, PARENTS[0])
     q, dq, ddq = np.random.default_rng(7).normal(size=(3, tree.n))
     phi = np.array([LinkInertia.parameters(body) for body in tree.inertias])

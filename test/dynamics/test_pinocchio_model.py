@@ -39,9 +39,7 @@ ARMS = [
 @pytest.mark.parametrize('gravity', GRAVITIES)
 @pytest.mark.parametrize('hand', ['none', 'franka_hand'])
 @pytest.mark.parametrize(('arm', 'inertial_set'), ARMS)
-def test_given_a_franka_arm_when_computed_then_the_recursion_agrees_to_rounding(
-    arm, inertial_set, hand, gravity
-):
+def test_franka_arms_agree_with_the_recursion_to_rounding(arm, inertial_set, hand, gravity):
     description = load(arm, inertial_set, hand=hand)
     states = sample_states(description, STATES, 11)
     backend, independent = (
@@ -54,7 +52,7 @@ def test_given_a_franka_arm_when_computed_then_the_recursion_agrees_to_rounding(
         np.testing.assert_allclose(actual, expected, rtol=0.0, atol=ATOL, err_msg=quantity)
 
 
-def test_given_the_other_reading_of_the_table_when_computed_then_the_recursion_follows_it():
+def test_inertias_read_the_other_way_agree_with_the_recursion():
     # The same numbers taken about the centre of mass are another arm, for both alike.
     description = load('fer', 'ledezma2021')
     other = description.map_links(
@@ -85,7 +83,7 @@ def test_given_the_other_reading_of_the_table_when_computed_then_the_recursion_f
         ('joint_wrenches', 3),
     ],
 )
-def test_given_a_result_when_the_next_is_asked_then_the_first_stays(quantity, inputs):
+def test_a_result_is_not_changed_by_the_next_call(quantity, inputs):
     # Pinocchio's own arrays are views of its workspace; the caller must own what it gets.
     model = PinocchioModel(load('fer'))
     first, second = list(zip(*sample_states(load('fer'), 2, 13)[:inputs]))
@@ -95,12 +93,12 @@ def test_given_a_result_when_the_next_is_asked_then_the_first_stays(quantity, in
     np.testing.assert_array_equal(result, kept)
 
 
-def test_given_an_arm_of_one_joint_when_its_jacobian_is_asked_then_it_is_a_column():
+def test_the_jacobian_of_one_joint_is_a_column():
     arm = random_arm(np.random.default_rng(14), joints=1)
     assert PinocchioModel(arm).jacobian([0.3]).shape == (6, 1)
 
 
-def test_given_limits_and_rotors_when_built_then_pinocchio_holds_them():
+def test_the_pinocchio_model_holds_limits_rotors_and_joint_names():
     arm = load('fer')
     joints = tuple(replace(joint, rotor_inertia=0.1 * i) for i, joint in enumerate(arm.joints))
     model = build_pinocchio(replace(arm, joints=joints))
@@ -112,14 +110,14 @@ def test_given_limits_and_rotors_when_built_then_pinocchio_holds_them():
     assert list(model.names)[1:] == list(arm.joint_names)
 
 
-def test_given_a_moment_without_mass_when_built_then_the_joint_is_named():
+def test_a_first_moment_without_mass_is_refused_naming_the_joint():
     arm = load('fer')
     odd = replace(arm, links=(*arm.links[:-1], LinkInertia(0.0, (0.1, 0.0, 0.0), np.eye(3))))
     with pytest.raises(InertiaError, match='behind fer_joint7 of fer has no mass but the first'):
         PinocchioModel(odd)
 
 
-def test_given_a_malformed_wrench_when_asked_then_its_form_is_named():
+def test_a_malformed_wrench_is_refused_naming_its_form():
     zero = np.zeros(7)
     with pytest.raises(JointVectorError, match='six finite numbers, force'):
         PinocchioModel(load('fer')).inverse_dynamics(zero, zero, zero, wrench=(1.0, 2.0, 3.0))

@@ -15,7 +15,7 @@ def five_bar_reach(samples):
     return reach(FIVE_BAR, START, END, DURATION, samples, np.zeros(5))
 
 
-def test_given_a_quintic_when_evaluated_then_it_rests_at_both_ends_and_integrates_to_the_path():
+def test_a_quintic_rests_at_both_ends_and_its_rates_are_slopes():
     times = np.linspace(0.0, 2.0, 4001)
     q, dq, ddq = quintic([0.2], [1.0], 2.0, times)
     np.testing.assert_allclose(q[[0, -1], 0], [0.2, 1.0], rtol=0.0, atol=1e-15)
@@ -27,7 +27,7 @@ def test_given_a_quintic_when_evaluated_then_it_rests_at_both_ends_and_integrate
     )
 
 
-def test_given_a_reach_when_assembled_then_loops_stay_closed_and_rates_are_slopes():
+def test_a_reach_keeps_loops_closed_and_rates_are_slopes():
     result = five_bar_reach(401)
     assert result.closure.max() < 1e-12
     slope = np.gradient(result.motion.q, result.times, axis=0)[1:-1]
@@ -36,14 +36,14 @@ def test_given_a_reach_when_assembled_then_loops_stay_closed_and_rates_are_slope
     np.testing.assert_allclose(result.motion.ddq[1:-1], slope, rtol=0.0, atol=1e-3)
 
 
-def test_given_half_the_step_when_integrated_then_the_drift_falls_by_two_to_the_fourth():
+def test_drift_of_integrated_loops_falls_with_the_fourth_power():
     # Given Runge and Kutta's rule of fourth order, whose drift no projection takes back.
     coarse, fine = (five_bar_reach(samples).drift[-1] for samples in (21, 41))
     assert 1e-12 < fine < coarse < 1e-5
     np.testing.assert_allclose(np.log2(coarse / fine), 4.0, rtol=0.0, atol=0.5)
 
 
-def test_given_a_reach_when_its_power_is_integrated_then_it_is_the_energy_gained():
+def test_a_reachs_integrated_power_is_the_energy_gained():
     # At rest at both ends, so that all work is height.
     result = five_bar_reach(801)
     power = (result.torques * result.motion.dq[:, [0, 3]]).sum(axis=1)

@@ -33,7 +33,7 @@ def case(convention, seed=6):
 
 
 @pytest.mark.parametrize('arm', ['fer', 'fr3'])
-def test_given_a_franka_arm_when_at_zero_then_its_origins_are_franka_s(arm):
+def test_a_franka_arms_origins_at_zero_are_those_franka_gives(arm):
     model = ExponentialsModel(load(arm))
     np.testing.assert_allclose(
         model.zero_transforms[:, :3, 3], ORIGINS_AT_ZERO, rtol=0.0, atol=ATOL
@@ -41,7 +41,7 @@ def test_given_a_franka_arm_when_at_zero_then_its_origins_are_franka_s(arm):
     np.testing.assert_array_equal(model.frames(np.zeros(7)), model.zero_transforms)
 
 
-def test_given_the_fer_when_at_zero_then_its_twists_are_those_of_the_notebook():
+def test_the_fers_twists_at_zero_are_those_of_the_notebook():
     # omega_i and v_i = -omega_i x r_i of cells 7 and 8, in the notebook's names.
     z1, y3, x4, x5, y5, x7 = 0.333, -0.316, 0.0825, -0.0825, 0.384, 0.088
     up = z1 - y3
@@ -60,7 +60,7 @@ def test_given_the_fer_when_at_zero_then_its_twists_are_those_of_the_notebook():
 
 
 @every_convention
-def test_given_any_arm_when_posed_then_frames_are_the_product_of_exponentials(convention):
+def test_frames_are_the_product_of_exponentials(convention):
     arm, model, (q, _, _) = case(convention)
     product = np.eye(4)
     for i in range(arm.n):
@@ -72,7 +72,7 @@ def test_given_any_arm_when_posed_then_frames_are_the_product_of_exponentials(co
 
 
 @every_convention
-def test_given_any_arm_when_moving_then_every_frames_twist_is_pinocchios(convention):
+def test_twists_of_all_frames_agree_with_pinocchio(convention):
     arm, model, (q, dq, _) = case(convention)
     backend = PinocchioModel(arm)
     for frame in range(1, arm.n + 2):
@@ -86,7 +86,7 @@ def test_given_any_arm_when_moving_then_every_frames_twist_is_pinocchios(convent
 
 
 @every_convention
-def test_given_any_arm_when_moving_then_j_m_carries_its_centers_of_mass(convention):
+def test_j_m_is_the_slope_of_the_centers_of_mass(convention):
     arm, model, (q, _, _) = case(convention)
 
     def centers(position):
@@ -104,7 +104,7 @@ def test_given_any_arm_when_moving_then_j_m_carries_its_centers_of_mass(conventi
         np.testing.assert_allclose(jacobians[:, :3, j], slope, rtol=0.0, atol=DIFFERENCES)
 
 
-def test_given_the_transform_to_a_center_of_mass_when_taken_then_it_is_a_pure_translation():
+def test_a_transform_to_a_center_of_mass_is_a_pure_translation():
     arm, model, (q, _, _) = case(Convention.MODIFIED)
     transforms, poses = model.center_of_mass_transforms(q), model.frames(q)
     for transform, pose, link in zip(transforms, poses, arm.links):
@@ -115,7 +115,7 @@ def test_given_the_transform_to_a_center_of_mass_when_taken_then_it_is_a_pure_tr
 
 
 @every_convention
-def test_given_any_arm_when_m_is_differenced_then_the_brackets_give_its_slopes(convention):
+def test_slopes_of_m_by_brackets_agree_with_differences(convention):
     arm, model, (q, _, _) = case(convention)
     slopes = model.mass_matrix_derivatives(q)
     for k, unit in enumerate(np.eye(arm.n)):
@@ -125,14 +125,14 @@ def test_given_any_arm_when_m_is_differenced_then_the_brackets_give_its_slopes(c
         np.testing.assert_allclose(slopes[..., k], expected, rtol=0.0, atol=100 * DIFFERENCES)
 
 
-def test_given_a_link_when_its_spatial_inertia_is_taken_then_it_is_pinocchios():
+def test_a_links_spatial_inertia_agrees_with_pinocchio():
     link = load('fer').links[3]
     np.testing.assert_allclose(
         spatial_inertia(link), pinocchio_inertia(link).matrix(), rtol=0.0, atol=ATOL
     )
 
 
-def test_given_a_spatial_inertia_when_moved_by_the_adjoint_then_it_is_the_links_elsewhere():
+def test_a_spatial_inertia_is_moved_by_the_adjoint():
     link, pose = load('fer').links[3], exp6((0.1, -0.2, 0.3, 0.4, 0.5, -0.6))
     back = adjoint(np.linalg.inv(pose))
     np.testing.assert_allclose(

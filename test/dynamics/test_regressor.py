@@ -28,7 +28,7 @@ CONVENTIONS = list(Convention)
 
 
 @pytest.mark.parametrize('name', ['fer', 'fr3'])
-def test_given_a_franka_when_regressed_then_columns_equal_pinocchios(name):
+def test_regressor_columns_of_a_franka_arm_equal_pinocchios(name):
     description = load(name)
     q, dq, ddq = sample_states(description, 20, seed=1)
     actual = torque_regressor(description, q, dq, ddq).reshape(20, 7, 7, 10)
@@ -44,9 +44,7 @@ def test_given_a_franka_when_regressed_then_columns_equal_pinocchios(name):
 
 @pytest.mark.parametrize('convention', CONVENTIONS)
 @pytest.mark.parametrize('seed', range(30))
-def test_given_a_random_arm_when_regressed_then_torque_equals_newton_euler(
-    random_arm, convention, seed
-):
+def test_a_random_arms_regressor_gives_newton_eulers_torque(random_arm, convention, seed):
     # Revolute and prismatic joints, a tilted base, and rotors, in both conventions.
     arm = random_arm(seed, convention=convention, rotors=True)
     states = sample_states(arm, 10, seed)
@@ -59,9 +57,7 @@ def test_given_a_random_arm_when_regressed_then_torque_equals_newton_euler(
 
 @pytest.mark.parametrize('convention', CONVENTIONS)
 @pytest.mark.parametrize('seed', range(8))
-def test_given_a_random_arm_when_regressed_then_torque_equals_pinocchio(
-    random_arm, convention, seed
-):
+def test_a_random_arms_regressor_gives_pinocchios_torque(random_arm, convention, seed):
     arm = random_arm(100 + seed, convention=convention)
     states = sample_states(arm, 5, seed)
     torque = torque_regressor(arm, *states, TILTED) @ parameter_vector(arm)
@@ -70,14 +66,14 @@ def test_given_a_random_arm_when_regressed_then_torque_equals_pinocchio(
     np.testing.assert_allclose(torque, expected, rtol=0.0, atol=ATOL_TORQUE)
 
 
-def test_given_link_j_when_regressed_then_joints_behind_it_do_not_feel_it():
+def test_joints_behind_a_link_do_not_feel_its_parameters():
     description = load('fer')
     columns = torque_regressor(description, *sample_states(description, 3, 0))
     for link in range(7):
         np.testing.assert_array_equal(columns[:, link + 1 :, 10 * link : 10 * (link + 1)], 0.0)
 
 
-def test_given_rotors_when_regressed_then_their_columns_are_the_joints_accelerations():
+def test_rotor_columns_are_the_joint_accelerations():
     description = load('fer')
     states = sample_states(description, 3, 0)
     columns = torque_regressor(description, *states, rotor_inertia=True)[..., 70:]
@@ -85,7 +81,7 @@ def test_given_rotors_when_regressed_then_their_columns_are_the_joints_accelerat
 
 
 @pytest.mark.parametrize('convention', CONVENTIONS)
-def test_given_a_wrench_when_regressed_then_the_torque_is_the_models(random_arm, convention):
+def test_the_wrench_regressor_gives_the_models_torque(random_arm, convention):
     for seed in range(6):
         arm = random_arm(seed, convention=convention)
         states = sample_states(arm, 4, seed)
@@ -98,7 +94,7 @@ def test_given_a_wrench_when_regressed_then_the_torque_is_the_models(random_arm,
         np.testing.assert_allclose(torque, expected, rtol=0.0, atol=ATOL_TORQUE)
 
 
-def test_given_a_weight_at_the_flange_when_regressed_then_it_equals_a_point_mass():
+def test_a_weight_at_the_flange_equals_a_point_mass():
     # 2 kg at the flange's origin, at rest: its surroundings pull the flange down with m g.
     arm = load('fer')
     q = sample_states(arm, 5, 3).q
@@ -108,7 +104,7 @@ def test_given_a_weight_at_the_flange_when_regressed_then_it_equals_a_point_mass
     np.testing.assert_allclose(actual, expected, rtol=0.0, atol=ATOL_TORQUE)
 
 
-def test_given_more_states_than_a_block_when_regressed_then_rows_equal_single_states(monkeypatch):
+def test_a_regressor_in_blocks_equals_single_states(monkeypatch):
     monkeypatch.setattr(regressor, '_BLOCK', 4)
     description = load('fer')
     q, dq, ddq = sample_states(description, 10, 0)
@@ -117,7 +113,7 @@ def test_given_more_states_than_a_block_when_regressed_then_rows_equal_single_st
     np.testing.assert_allclose(whole, single, rtol=0.0, atol=ATOL_COLUMN)
 
 
-def test_given_columns_when_regressed_then_only_these_come_in_their_order():
+def test_chosen_columns_come_alone_and_in_their_order():
     description = load('fer')
     states = sample_states(description, 3, 0)
     whole = torque_regressor(description, *states)
@@ -125,7 +121,7 @@ def test_given_columns_when_regressed_then_only_these_come_in_their_order():
     np.testing.assert_array_equal(chosen, whole[..., [69, 5, 18]])
 
 
-def test_given_one_position_and_many_accelerations_when_regressed_then_they_broadcast():
+def test_one_position_broadcasts_over_many_accelerations():
     description = load('fer')
     columns = torque_regressor(description, description.home, np.zeros(7), np.eye(7))
     assert columns.shape == (7, 7, 70)
@@ -139,17 +135,17 @@ def test_given_one_position_and_many_accelerations_when_regressed_then_they_broa
         (np.zeros((4, 7)), r'do not broadcast: q \(4, 7\), dq \(3, 7\), ddq \(7,\)'),
     ],
 )
-def test_given_bad_input_when_regressed_then_the_sentence_names_it(q, sentence):
+def test_bad_joint_vectors_are_refused_by_name(q, sentence):
     with pytest.raises(JointVectorError, match=sentence):
         torque_regressor(load('fer'), q, np.zeros((3, 7)), np.zeros(7))
 
 
-def test_given_a_rotor_column_without_rotors_when_regressed_then_the_sentence_says_how():
+def test_a_rotor_column_without_rotors_says_how_to_have_them():
     with pytest.raises(BaseParameterError, match=r'Column 70 does not exist.*rotor_inertia=True'):
         torque_regressor(load('fer'), np.zeros(7), np.zeros(7), np.zeros(7), columns=[70])
 
 
-def test_given_the_random_arms_when_drawn_then_both_kinds_of_joint_occur(random_arm):
+def test_random_arms_have_both_kinds_of_joint(random_arm):
     # The tests above would lose half their worth if the draw were lopsided.
     kinds = [joint.kind for seed in range(30) for joint in random_arm(seed).joints]
     assert min(kinds.count(kind) for kind in JointKind) > 20

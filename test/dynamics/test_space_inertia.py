@@ -20,7 +20,7 @@ def tensor_of(masses, points):
 
 
 @pytest.mark.parametrize('name', ['fer', 'fr3', 'rpr'])
-def test_given_links_of_point_masses_when_mapped_then_tensors_are_those_of_the_moved_points(name):
+def test_space_tensors_are_those_of_the_moved_point_masses(name):
     rng = np.random.default_rng(0)
     arm = load(name, hand='none')
     clouds = [(rng.uniform(0.1, 1.0, 6), rng.uniform(-0.3, 0.3, (6, 3))) for _ in arm.links]
@@ -42,7 +42,7 @@ def test_given_links_of_point_masses_when_mapped_then_tensors_are_those_of_the_m
             np.testing.assert_allclose(actual, expected, rtol=0.0, atol=ATOL)
 
 
-def test_given_the_zero_pose_when_mapped_then_links_1_3_and_5_keep_the_tables_tensors():
+def test_fer_links_1_3_and_5_at_zero_keep_the_tables_tensors():
     # Frames 1, 3 and 5 of the FER are parallel to {S} at q = 0.
     arm = load('fer', 'ledezma2021')
     mapped = space_inertias(arm, np.zeros(7))
@@ -52,6 +52,6 @@ def test_given_the_zero_pose_when_mapped_then_links_1_3_and_5_keep_the_tables_te
         )
 
 
-def test_given_a_pose_of_another_length_when_mapped_then_it_is_refused():
+def test_a_pose_of_another_length_is_refused():
     with pytest.raises(JointVectorError, match=r'q has shape \(6,\), expected \(7,\)'):
         space_inertias(load('fer'), np.zeros(6))

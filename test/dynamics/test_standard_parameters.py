@@ -21,7 +21,7 @@ from franka_dynamics.errors import InertiaError
 ATOL_STEINER = 1e-14
 
 
-def test_given_a_link_when_written_as_a_vector_then_each_symbol_has_its_place():
+def test_each_symbol_has_its_place_in_a_links_parameter_vector():
     link = load('fer').links[3]
     expected = {
         'XX': link.inertia[0, 0],
@@ -38,7 +38,7 @@ def test_given_a_link_when_written_as_a_vector_then_each_symbol_has_its_place():
     assert dict(zip(PARAMETER_SYMBOLS, link.parameters())) == expected
 
 
-def test_given_a_link_when_pinocchio_lists_it_then_the_named_places_reorder_it():
+def test_named_places_reorder_pinocchios_parameters_to_ours():
     description = load('fer')
     model = build_pinocchio(description)
     for i, link in enumerate(description.links):
@@ -53,20 +53,20 @@ def test_a_link_is_rebuilt_from_its_parameters():
     assert LinkInertia.from_parameters(link.parameters()) == link
 
 
-def test_given_an_arm_vector_when_put_back_then_links_and_rotors_are_the_same(random_arm):
+def test_an_arm_is_rebuilt_from_its_vector_with_links_and_rotors(random_arm):
     arm = random_arm(4, n=3, rotors=True)
     other = with_parameter_vector(random_arm(5, n=3), parameter_vector(arm, rotor_inertia=True))
     assert other.links == arm.links
     assert [j.rotor_inertia for j in other.joints] == [j.rotor_inertia for j in arm.joints]
 
 
-def test_given_ten_parameters_per_link_when_put_back_then_rotors_are_kept(random_arm):
+def test_ten_parameters_per_link_leave_the_rotors_as_they_were(random_arm):
     arm = random_arm(4, n=2, rotors=True)
     other = with_parameter_vector(arm, np.zeros(20))
     assert other.joints == arm.joints
 
 
-def test_given_two_joints_when_named_then_links_come_first_and_rotors_behind():
+def test_names_list_links_first_and_rotors_behind():
     names = parameter_names(2, rotor_inertia=True)
     assert names[0] == 'XX_1' and names[19] == 'm_2' and names[20:] == ('Ia_1', 'Ia_2')
 
@@ -78,17 +78,17 @@ def test_given_two_joints_when_named_then_links_come_first_and_rotors_behind():
         (np.r_[np.zeros(13), np.nan, np.zeros(56)], r'YY_2 of fer is nan'),
     ],
 )
-def test_given_a_bad_arm_vector_when_put_back_then_the_sentence_names_it(vector, sentence):
+def test_a_bad_arm_vector_is_refused_by_name(vector, sentence):
     with pytest.raises(InertiaError, match=sentence):
         with_parameter_vector(load('fer'), vector)
 
 
-def test_given_nine_numbers_when_made_a_link_then_the_sentence_names_the_order():
+def test_a_link_of_nine_numbers_is_refused_naming_the_order():
     with pytest.raises(InertiaError, match='XX, XY, XZ, YY, YZ, ZZ, mX, mY, mZ, m'):
         LinkInertia.from_parameters(np.zeros(9))
 
 
-def test_given_a_massless_link_with_a_first_moment_when_given_to_pinocchio_then_it_is_refused():
+def test_pinocchio_is_refused_a_massless_link_with_a_moment():
     # Regrouped parameters look so; Pinocchio stores a centre of mass and would drop the moment.
     arm = with_parameter_vector(load('fer'), np.ones(70) * (np.arange(70) % 10 != 9))
     with pytest.raises(InertiaError, match='first moment'):
