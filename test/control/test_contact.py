@@ -62,7 +62,7 @@ def torque(joint, value):
     return value * np.eye(7)[joint]
 
 
-def test_given_a_step_above_the_threshold_when_felt_then_joint_time_and_peak_are_reported():
+def test_a_step_above_the_threshold_tells_joint_time_and_peak():
     bench = Bench()
     bench.hold(np.zeros(7), 1.0)
     monitor = bench.hold(torque(2, -4.0), 0.2)
@@ -78,7 +78,7 @@ def test_given_a_step_above_the_threshold_when_felt_then_joint_time_and_peak_are
     assert monitor.latest.peak == pytest.approx(4.0, rel=0.05)
 
 
-def test_given_a_step_below_the_threshold_when_felt_then_it_is_load():
+def test_a_step_below_the_threshold_is_load_and_no_contact():
     bench = Bench()
     bench.hold(np.zeros(7), 1.0)
     monitor = bench.hold(torque(2, 1.0), 3.0)
@@ -86,7 +86,7 @@ def test_given_a_step_below_the_threshold_when_felt_then_it_is_load():
     np.testing.assert_allclose(monitor.load, torque(2, 1.0), rtol=0, atol=0.01)
 
 
-def test_given_a_push_that_stays_when_long_enough_then_the_contact_ends_and_it_is_load():
+def test_a_push_that_stays_ends_as_contact_and_becomes_load():
     bench = Bench()
     bench.hold(np.zeros(7), 1.0)
     monitor = bench.hold(torque(0, 4.0), 5.0)
@@ -99,7 +99,7 @@ def test_given_a_push_that_stays_when_long_enough_then_the_contact_ends_and_it_i
     np.testing.assert_allclose(monitor.load, torque(0, 4.0), rtol=0, atol=0.01)
 
 
-def test_given_a_torque_that_flutters_about_the_threshold_when_felt_then_the_flag_does_not():
+def test_torque_fluttering_about_the_threshold_sets_one_flag():
     bench = Bench(ContactLimits(high_pass=60.0))
     bench.hold(np.zeros(7), 1.0)
     for _ in range(20):
@@ -108,13 +108,13 @@ def test_given_a_torque_that_flutters_about_the_threshold_when_felt_then_the_fla
     assert [flag for _, flag in bench.changes] == [True]
 
 
-def test_given_a_torque_from_the_start_when_settled_then_it_is_load_from_the_start():
+def test_a_torque_there_from_the_start_is_load_and_no_contact():
     monitor = Bench().hold(torque(3, 8.0), 2.0)
     assert monitor.contacts == 0
     np.testing.assert_allclose(monitor.load, torque(3, 8.0), rtol=0, atol=0.05)
 
 
-def test_given_a_gap_in_the_states_when_in_contact_then_the_flag_falls_and_it_settles_anew():
+def test_a_gap_in_the_states_ends_the_contact_and_settles_anew():
     bench = Bench()
     bench.hold(np.zeros(7), 1.0)
     bench.hold(torque(2, 4.0), 0.1)
@@ -125,7 +125,7 @@ def test_given_a_gap_in_the_states_when_in_contact_then_the_flag_falls_and_it_se
     assert np.isnan(monitor.load_mass()).all()
 
 
-def test_given_states_between_two_evaluations_when_taken_then_the_model_is_not_asked(monkeypatch):
+def test_the_contact_model_runs_once_a_period_not_every_state(monkeypatch):
     monitor = ContactMonitor(PinocchioModel(FER))
     asked = []
     monkeypatch.setattr(
@@ -170,14 +170,14 @@ class Loop:
 
 
 @pytest.mark.parametrize('direction', [*np.eye(3), *-np.eye(3)])
-def test_given_ten_newtons_at_the_flange_when_they_begin_then_they_are_flagged_in_time(direction):
+def test_ten_newtons_at_the_flange_are_flagged_in_time(direction):
     begun = 1.1
     loop = Loop(push=Push(tuple(10.0 * direction), begun, 1.0)).run(1.5)
     assert len(loop.flagged) == 1
     assert 0.0 < loop.flagged[0] - begun < WITHIN_S
 
 
-def test_given_friction_when_the_arm_moves_then_it_trips_nothing_and_leaves_room():
+def test_friction_the_model_knows_is_no_contact_and_leaves_room():
     told, untold = Loop().move(), Loop(friction=None).move()
     assert not told.flagged
     # Half as much of the threshold is used where the model knows the friction.
@@ -191,7 +191,7 @@ def payload(mass):
     ).payload_inertia()
 
 
-def test_given_the_largest_stated_payload_error_when_moving_then_it_is_load_not_contact():
+def test_the_largest_stated_payload_error_is_load_not_contact():
     loop = Loop(payload=payload(LARGEST_LOAD_KG)).move()
     assert not loop.flagged
     mass, unexplained = loop.monitor.load_mass()
@@ -200,11 +200,11 @@ def test_given_the_largest_stated_payload_error_when_moving_then_it_is_load_not_
     assert unexplained < 1.0
 
 
-def test_given_several_times_the_stated_payload_error_when_moving_then_it_is_flagged():
+def test_a_motion_with_12_times_the_payload_error_is_flagged():
     assert Loop(payload=payload(12.0 * LARGEST_LOAD_KG)).move().flagged
 
 
-def test_given_a_real_arm_in_motion_when_nobody_touches_it_then_nothing_is_flagged(
+def test_a_real_arm_in_motion_that_nobody_touches_is_not_flagged(
     fer_recording_path,
 ):
     recording = read_recording(fer_recording_path, FER.joint_names)

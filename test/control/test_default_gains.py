@@ -53,7 +53,7 @@ def one_joint(square):
     )
 
 
-def test_given_a_double_integrator_when_damped_then_margin_is_closed_form():
+def test_delay_margin_of_a_double_integrator_is_the_closed_form():
     # Critically damped, w = 3: the loop gain is 1 at w sqrt(2 + sqrt(5)), where the phase margin
     # is atan(2 sqrt(2 + sqrt(5))).
     crossing = np.sqrt(2.0 + np.sqrt(5.0))
@@ -61,17 +61,17 @@ def test_given_a_double_integrator_when_damped_then_margin_is_closed_form():
     np.testing.assert_allclose(delay_margin(one_joint(0.0), [9.0], [6.0]), expected, rtol=1e-9)
 
 
-def test_given_a_toppling_joint_when_gains_vanish_then_margin_is_kd_over_g():
+def test_delay_margin_of_a_toppling_joint_tends_to_kd_over_g():
     # As kp goes to zero the crossing goes to w = 0, where the delay is kd / g, while kd^2 < 2 g.
     margin = delay_margin(one_joint(31.0), [1e-2], [5.0])
     np.testing.assert_allclose(margin, 5.0 / 31.0, rtol=1e-3)
 
 
-def test_given_a_loop_without_damping_when_asked_then_it_has_no_margin():
+def test_a_loop_without_damping_has_no_delay_margin():
     assert delay_margin(one_joint(31.0), [1.0], [0.0]) == 0.0
 
 
-def test_given_a_double_integrator_when_held_then_radius_is_closed_form():
+def test_hold_radius_of_a_double_integrator_is_the_closed_form():
     # x' = x + T v + T^2/2 u, v' = v + T u with u = -9 x - 6 v.
     T = 0.2
     closed = np.array([[1.0 - 4.5 * T**2, T - 3.0 * T**2], [-9.0 * T, 1.0 - 6.0 * T]])
@@ -89,7 +89,7 @@ def limits(target):
 
 @pytest.mark.parametrize(('name', 'hand'), ARMS)
 @pytest.mark.parametrize('target', ['gz_ros2_control', 'franka_gazebo'])
-def test_given_an_arm_at_home_when_states_are_old_then_loop_is_stable(name, hand, target):
+def test_an_arm_at_home_is_stable_with_states_as_old_as_allowed(name, hand, target):
     oldest, silent = limits(target)
     assert 0.0 < oldest < silent
     linear, gains = at_home(load(name, hand=hand))
@@ -100,7 +100,7 @@ def test_given_an_arm_at_home_when_states_are_old_then_loop_is_stable(name, hand
     assert gains.per_step < 0.01
 
 
-def test_given_an_arm_when_gains_are_stiff_then_old_states_are_unstable():
+def test_stiff_gains_are_unstable_with_old_states():
     arm = load('fer')
     linear, gains = at_home(arm)
     stiff = 10.0 * gains.kd
@@ -108,7 +108,7 @@ def test_given_an_arm_when_gains_are_stiff_then_old_states_are_unstable():
     assert hold_radius(linear, 5.0 * stiff, stiff, 0.2) > 1.0
 
 
-def test_given_a_delay_beyond_the_margin_when_simulated_then_it_grows():
+def test_the_simulated_loop_turns_unstable_at_the_delay_margin():
     # The margin is where an integration of the linear loop with a delay line turns.
     linear, gains = at_home(load('fr3'))
     margin, n, dt = delay_margin(linear, gains.kp, gains.kd), 7, 1e-3
@@ -131,7 +131,7 @@ def test_given_a_delay_beyond_the_margin_when_simulated_then_it_grows():
 
 
 @pytest.mark.parametrize('name', SHIPPED)
-def test_given_a_motion_when_node_is_away_for_200_ms_then_it_goes_on(name, benchmark):
+def test_a_motion_goes_on_when_the_node_is_away_for_200_ms(name, benchmark):
     arm = load(name)
     gains = default_gains(NewtonEulerModel(arm))
     largest, last, stops = benchmark.simulate(arm, gains, motion=True, seconds=6.0, gaps=(2.0,))
@@ -161,7 +161,7 @@ def test_states_older_than_allowed_are_not_commanded_on(benchmark):
         benchmark.simulate(arm, gains, motion=False, seconds=1.0, delay=oldest + 2e-3)
 
 
-def test_given_gains_when_computed_then_one_joint_alone_decays_at_rate():
+def test_default_gains_decay_one_joint_alone_at_the_stated_rate():
     arm = load('fer')
     gains = default_gains(NewtonEulerModel(arm))
     for joint in range(arm.n):
@@ -173,14 +173,14 @@ def test_given_gains_when_computed_then_one_joint_alone_decays_at_rate():
         np.testing.assert_allclose(ddq[joint], -RATE, rtol=1e-12)
 
 
-def test_given_a_rate_beyond_the_step_when_asked_then_refused_with_bound():
+def test_a_rate_too_high_for_the_time_step_is_refused_with_bound():
     with pytest.raises(SettingsError, match='make the rate smaller than'):
         default_gains(NewtonEulerModel(load('fer')), rate=2000.0)
     with pytest.raises(SettingsError, match='ratio must be a positive number; got 0'):
         default_gains(NewtonEulerModel(load('fer')), ratio=0.0)
 
 
-def test_given_an_arm_without_home_when_asked_then_nearest_to_zero_counts():
+def test_without_a_home_the_allowed_pose_nearest_zero_is_taken():
     arm = replace(load('fer'), home=None)
     np.testing.assert_array_equal(home_pose(arm), [0, 0, 0, -0.0698, 0, 0, 0])
     assert (default_gains(NewtonEulerModel(arm)).kp > 0.0).all()

@@ -44,7 +44,7 @@ def test_given_nobody_touches_when_observed_then_nothing_is_felt():
     assert max(np.abs(torque).max() for *_, torque in observe(Push(), 0.3)) < 1e-9
 
 
-def test_given_a_push_at_the_flange_when_observed_then_it_is_minus_jacobian_transpose_force():
+def test_a_flange_push_is_observed_as_minus_j_transpose_force():
     jacobian = NewtonEulerModel(FER).jacobian
     *_, (q, torque) = observe(Push(FORCE, PUSH_AT, 10.0), LONG_AFTER)
     expected = -jacobian(q)[:3].T @ np.array(FORCE)
@@ -52,7 +52,7 @@ def test_given_a_push_at_the_flange_when_observed_then_it_is_minus_jacobian_tran
     np.testing.assert_allclose(torque, expected, rtol=0, atol=0.05 * np.abs(expected).max())
 
 
-def test_given_a_push_when_it_begins_then_the_estimate_rises_with_the_stated_bandwidth():
+def test_the_observer_shows_63_percent_of_a_push_after_1_over_k():
     jacobian = NewtonEulerModel(FER).jacobian
     joint = 3
     *_, (q, torque) = observe(Push(FORCE, PUSH_AT, 10.0), PUSH_AT + 1.0 / OBSERVER_GAIN)
@@ -61,7 +61,7 @@ def test_given_a_push_when_it_begins_then_the_estimate_rises_with_the_stated_ban
     assert torque[joint] / expected == pytest.approx(1 - np.exp(-1), abs=0.05)
 
 
-def test_given_a_gap_in_the_states_when_observed_then_it_starts_over():
+def test_a_gap_in_the_states_starts_the_observer_over_at_zero():
     model = PinocchioModel(FER)
     observer = MomentumObserver(model)
     dq = np.zeros(7)
@@ -95,7 +95,7 @@ def largest(estimator, **changes):
 
 
 @pytest.mark.parametrize('estimator', [MomentumObserver, TorqueResidual])
-def test_given_friction_in_the_effort_when_moving_then_the_model_takes_it_out(estimator):
+def test_friction_told_to_the_model_is_taken_out_of_the_estimate(estimator):
     model = PinocchioModel(FER)
     untold = largest(estimator(model), friction=True)
     told = largest(estimator(model, friction=FER.friction), friction=True)
@@ -129,7 +129,7 @@ def test_slip_elements_are_followed_and_taken_out(estimator):
     assert felt['followed'] < 0.1 * felt['Coulomb']
 
 
-def test_given_a_push_when_the_plain_residual_is_taken_then_it_shows_it_at_once():
+def test_the_plain_residual_shows_a_push_one_step_later():
     jacobian = NewtonEulerModel(FER).jacobian(FER.home)[:3]
     simulation = ArmSimulation(
         FER, SimulationSettings(push=Push(FORCE, PUSH_AT, 10.0), brake_release_after=0.0)
@@ -151,7 +151,7 @@ def test_given_a_push_when_the_plain_residual_is_taken_then_it_shows_it_at_once(
     np.testing.assert_allclose(after, -jacobian.T @ np.array(FORCE), rtol=0, atol=1e-2)
 
 
-def test_given_a_gap_when_the_plain_residual_is_taken_then_there_is_none():
+def test_the_plain_residual_is_none_across_a_gap():
     residual = TorqueResidual(PinocchioModel(FER))
     still = (FER.home, np.zeros(7), np.zeros(7))
     assert residual.update(0.0, *still) is None
@@ -170,13 +170,11 @@ def test_given_a_gap_when_the_plain_residual_is_taken_then_there_is_none():
         ('excluded', 'fci', False),
     ],
 )
-def test_given_a_choice_of_friction_when_asked_then_it_is_the_arm_files_or_none(
-    choice, target, taken_out
-):
+def test_friction_in_effort_is_the_arm_files_or_none_by_choice(choice, target, taken_out):
     found = friction_in_effort(choice, FER, TARGETS[target])
     assert found is (FER.friction if taken_out else None)
 
 
-def test_given_an_arm_without_friction_when_it_is_said_to_be_included_then_it_is_refused():
+def test_effort_friction_of_an_arm_without_friction_is_refused():
     with pytest.raises(SettingsError, match=r'effort_friction is included, but .*fr3.* has no'):
         friction_in_effort('included', load('fr3'), TARGETS['fci'])

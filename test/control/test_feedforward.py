@@ -48,7 +48,7 @@ KP, KD = (60.0, 60.0, 60.0, 60.0, 15.0, 15.0, 10.0), (6.0, 6.0, 6.0, 6.0, 1.0, 1
         ),
     ],
 )
-def test_given_an_arm_at_rest_when_fed_forward_then_it_stays_where_it_is(settings, simulation):
+def test_an_arm_at_rest_stays_there_under_feedforward_alone(settings, simulation):
     if 'payload' in simulation:
         simulation = {**simulation, 'payload': simulation['payload'].payload_inertia()}
     # Without feedback the arm is unstable: an error of one part in 1e16 grows, to 1e-12 rad in
@@ -61,14 +61,14 @@ def test_given_an_arm_at_rest_when_fed_forward_then_it_stays_where_it_is(setting
     np.testing.assert_allclose(loop.arm.position, start, rtol=0, atol=1e-9)
 
 
-def test_given_a_payload_nobody_was_told_of_when_held_then_the_arm_sinks():
+def test_an_arm_sinks_under_a_payload_the_settings_do_not_have():
     loop = Loop(payload=Settings(payload=LOAD).payload_inertia())
     start = loop.arm.position
     loop.run(0.6)
     assert np.abs(loop.arm.position - start).max() > 0.05
 
 
-def test_given_a_motion_when_followed_then_the_feedforward_leaves_little_to_the_weak_pd():
+def test_feedforward_leaves_a_weak_pd_1_percent_of_the_error():
     def error_of(terms):
         loop = Loop(replace(MUJOCO, terms=terms, kp=KP, kd=KD)).run(0.3)
         loop.controller.set_reference(multisine(FER, 4.0, 0.4))
@@ -87,7 +87,7 @@ def test_given_a_motion_when_followed_then_the_feedforward_leaves_little_to_the_
     assert without > 0.01
 
 
-def test_given_the_state_source_reference_when_followed_then_terms_come_from_the_reference():
+def test_state_source_reference_tracks_with_the_references_terms():
     motion = multisine(FER, 4.0, 0.4)
     loop = Loop(replace(MUJOCO, state_source=StateSource.REFERENCE, kp=KP, kd=KD)).run(0.5)
     loop.controller.set_reference(motion)
@@ -101,7 +101,7 @@ def test_given_the_state_source_reference_when_followed_then_terms_come_from_the
     assert np.abs(errors).max() < 2e-3
 
 
-def test_given_gravity_added_twice_when_watched_then_the_arm_is_let_go_before_it_flies():
+def test_gravity_added_twice_is_let_go_before_the_arm_flies_up():
     # Said to be carried by a dead node's command, so that the first torque is given at all.
     loop = Loop(
         MUJOCO, controller={'take_over': True}, gravity_compensation=True, brake_release_after=0.0
@@ -123,7 +123,7 @@ def test_given_gravity_added_twice_when_watched_then_the_arm_is_let_go_before_it
     assert np.abs(silent_at[0] - start).max() < 0.05
 
 
-def test_given_gravity_added_twice_when_nobody_watches_then_the_arm_flies_up():
+def test_gravity_added_twice_makes_an_arm_nobody_watches_fly_up():
     arm = ArmSimulation(
         FER, SimulationSettings(gravity_compensation=True, brake_release_after=0.0)
     )
@@ -134,13 +134,13 @@ def test_given_gravity_added_twice_when_nobody_watches_then_the_arm_flies_up():
     assert model.frames(arm.position)[-1, 2, 3] > height + 0.05
 
 
-def test_given_a_weightless_arm_when_gravity_is_added_then_it_is_let_go():
+def test_a_weightless_arm_given_gravity_is_let_go():
     loop = Loop(MUJOCO, gravity=(0.0, 0.0, 0.0), brake_release_after=0.0).run(1.0)
     assert 'the arm is no gravity' in loop.controller.conflict
     np.testing.assert_array_equal(loop.command, np.zeros(7))
 
 
-def test_given_a_reference_during_a_stop_when_it_comes_then_it_is_refused():
+def test_a_reference_during_a_stop_is_refused_and_the_arm_stays():
     loop = Loop(replace(MUJOCO, kp=KP, kd=KD)).run(0.5)
     start = loop.arm.position
     loop.controller.supervisor.reject(Condition.STALE, 'test')
@@ -152,7 +152,7 @@ def test_given_a_reference_during_a_stop_when_it_comes_then_it_is_refused():
     np.testing.assert_allclose(loop.arm.position, start, rtol=0, atol=1e-6)
 
 
-def test_given_gains_off_and_on_when_moved_by_hand_between_then_the_arm_does_not_spring_back():
+def test_gains_back_on_after_hand_guiding_do_not_spring_back():
     loop = Loop(Settings(target='fci', kp=KP, kd=KD), gravity_compensation=True).run(0.5)
     loop.controller.apply(Settings(target='fci'))
     loop.run(0.1)
@@ -176,9 +176,7 @@ def test_given_gains_off_and_on_when_moved_by_hand_between_then_the_arm_does_not
         (ClearedBy.CONFIGURATION, False, False),
     ],
 )
-def test_given_a_conflict_when_something_else_changes_then_it_stays(
-    until, by_settings, by_activation
-):
+def test_a_conflict_is_cleared_only_by_what_it_is_about(until, by_settings, by_activation):
     def conflict_after(change):
         controller = FeedforwardController(FER, MUJOCO)
         controller.inhibit('a reason', until, touched_by=frozenset({'terms.gravity'}))
@@ -192,7 +190,7 @@ def test_given_a_conflict_when_something_else_changes_then_it_stays(
     assert (conflict_after(lambda c: c.enable()) == '') == by_activation
 
 
-def test_given_a_graver_conflict_when_a_lesser_one_follows_then_the_graver_is_told():
+def test_a_lesser_conflict_does_not_replace_a_graver_one():
     controller = FeedforwardController(FER, MUJOCO)
     controller.inhibit('another description', ClearedBy.CONFIGURATION)
     controller.inhibit('doubled gravity', ClearedBy.SETTINGS)
@@ -200,14 +198,14 @@ def test_given_a_graver_conflict_when_a_lesser_one_follows_then_the_graver_is_to
     assert controller.conflict == 'another description'
 
 
-def test_given_a_gravity_vector_that_is_wrong_when_measured_then_nothing_is_commanded():
+def test_a_wrong_gravity_vector_is_named_and_nothing_commanded():
     wrong = Settings(target='fci', gravity_vector=(0.0, 0.0, 9.81))
     loop = Loop(wrong, gravity_compensation=True, brake_release_after=60.0).run(0.5)
     assert 'gravity_vector is [0.0, 0.0, 9.81]' in loop.controller.conflict
     assert loop.published == []
 
 
-def test_given_an_effort_that_is_not_finite_when_measured_then_joint_and_value_are_named():
+def test_an_effort_not_finite_stops_the_arm_and_names_its_joint():
     loop = Loop().run(0.5)
     effort = np.zeros(7)
     effort[3] = np.nan
@@ -217,7 +215,7 @@ def test_given_an_effort_that_is_not_finite_when_measured_then_joint_and_value_a
     assert loop.controller.mode is Mode.STOPPING
 
 
-def test_given_an_arm_moved_by_another_while_silent_when_enabled_then_it_begins_with_its_gravity():
+def test_after_silence_the_first_torque_is_gravity_of_a_new_pose():
     loop = Loop().run(0.5)
     loop.controller.disable('test')
     loop.run(0.2)
@@ -237,7 +235,7 @@ def test_given_an_arm_moved_by_another_while_silent_when_enabled_then_it_begins_
     np.testing.assert_allclose(first, NewtonEulerModel(FER).gravity(elsewhere), rtol=0, atol=1e-12)
 
 
-def test_given_a_conflict_when_the_target_is_put_right_then_it_runs_again():
+def test_putting_the_target_right_clears_the_conflict_and_runs():
     loop = Loop(MUJOCO, gravity_compensation=True).run(0.5)
     assert loop.controller.conflict
     loop.controller.disable('test')
@@ -250,7 +248,7 @@ def test_given_a_conflict_when_the_target_is_put_right_then_it_runs_again():
 
 
 @pytest.mark.parametrize(('target', 'compensation'), [('fci', True), ('mujoco', False)])
-def test_given_a_stop_when_it_ends_then_it_ends_where_the_target_can_be_left(target, compensation):
+def test_a_stop_ends_at_zero_on_fci_and_at_gravity_elsewhere(target, compensation):
     loop = Loop(Settings(target=target, kp=KP, kd=KD), gravity_compensation=compensation).run(1.0)
     loop.controller.disable('test')
     loop.run(0.5)
@@ -262,7 +260,7 @@ def test_given_a_stop_when_it_ends_then_it_ends_where_the_target_can_be_left(tar
     assert len(loop.published) == count
 
 
-def test_given_a_start_on_fci_when_first_published_then_it_is_zero_and_ramps():
+def test_the_first_torque_on_fci_is_zero_and_ramps_by_the_rate():
     loop = Loop(
         Settings(target='fci', gravity_vector=(5.0, 0.0, -8.44)),
         gravity_compensation=True,
@@ -272,7 +270,7 @@ def test_given_a_start_on_fci_when_first_published_then_it_is_zero_and_ramps():
     assert np.abs(np.diff(loop.published, axis=0)).max() <= 1.0 + 1e-12
 
 
-def test_given_an_arm_without_stated_limits_when_commanded_then_torques_are_finite_and_slow():
+def test_an_arm_without_limits_gets_finite_torques_within_a_rate():
     joints = tuple(replace(joint, limits=JointLimits()) for joint in FER.joints)
     controller = FeedforwardController(replace(FER, joints=joints), MUJOCO)
     controller.enable()
@@ -294,7 +292,7 @@ def test_given_an_arm_without_stated_limits_when_commanded_then_torques_are_fini
     assert np.abs(np.diff(torques, axis=0)).max() <= 1.0 + 1e-12
 
 
-def test_given_a_live_change_when_applied_then_the_torque_glides_over_the_ramp_time():
+def test_a_live_payload_change_glides_over_the_ramp_time():
     # The brakes stay closed, or the arm would rise under a load it does not carry.
     loop = Loop(replace(MUJOCO, ramp_time=0.5), brake_release_after=60.0).run(0.3)
     before = loop.command
@@ -309,7 +307,7 @@ def test_given_a_live_change_when_applied_then_the_torque_glides_over_the_ramp_t
     assert np.abs(steps).max() < 3.0 * whole / 500
 
 
-def test_given_settings_at_fault_when_applied_then_the_old_ones_stay_whole():
+def test_settings_at_fault_leave_the_old_ones_whole():
     controller = FeedforwardController(FER, MUJOCO)
     terms = controller.terms
     with pytest.raises(SettingsError):
@@ -318,12 +316,12 @@ def test_given_settings_at_fault_when_applied_then_the_old_ones_stay_whole():
     assert controller.terms is terms
 
 
-def test_given_a_reference_before_any_state_when_set_then_it_is_refused():
+def test_a_reference_before_any_joint_state_is_refused():
     with pytest.raises(ReferenceRefusedError, match='before any joint state'):
         FeedforwardController(FER).set_reference(multisine(FER, 1.0, 0.1))
 
 
-def test_given_a_refused_reference_when_following_another_then_that_one_goes_on():
+def test_a_refused_reference_leaves_the_one_being_followed():
     loop = Loop(replace(MUJOCO, kp=KP, kd=KD)).run(0.3)
     loop.controller.set_reference(multisine(FER, 2.0, 0.1))
     loop.run(0.5)
@@ -332,14 +330,14 @@ def test_given_a_refused_reference_when_following_another_then_that_one_goes_on(
     assert loop.controller.reference.active
 
 
-def test_given_gains_and_no_reference_when_trusted_then_the_arm_is_held_where_it_stands():
+def test_gains_without_a_reference_hold_the_arm_where_it_stands():
     loop = Loop(Settings(target='fci', kp=KP, kd=KD), gravity_compensation=True)
     start = loop.arm.position
     loop.run(1.0)
     np.testing.assert_allclose(loop.controller.reference.sample(0.9).q, start, rtol=0, atol=1e-12)
 
 
-def test_given_a_trajectory_when_its_efforts_are_asked_then_they_are_inverse_dynamics():
+def test_efforts_of_a_planned_trajectory_are_inverse_dynamics():
     controller = FeedforwardController(FER, MUJOCO)
     controller.cycle(1.0, FER.home, np.zeros(7), 1.0)
     motion = multisine(FER, 2.0, 0.2)
@@ -415,9 +413,7 @@ def reference(kind, stamp):
 
 @hypothesis_settings(derandomize=True, deadline=None, max_examples=300)
 @given(events=HOSTILE, seed=strategies.integers(0, 2**16))
-def test_given_any_hostile_inputs_when_published_then_torques_are_finite_limited_and_slow(
-    events, seed
-):
+def test_torques_of_hostile_inputs_are_finite_limited_and_slow(events, seed):
     rng = np.random.default_rng(seed)
     controller = FeedforwardController(
         FER, MUJOCO, SupervisionLimits(recovery_samples=3, max_state_age=0.0)

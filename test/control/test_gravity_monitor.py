@@ -52,7 +52,7 @@ def verdict(command_share, **settings):
         (0.0, {'effort_noise': 0.05}, GravityState.UNCOMPENSATED),
     ],
 )
-def test_given_a_simulated_arm_when_watched_then_the_truth_is_told(share, settings, expected):
+def test_a_simulated_arm_gets_the_right_verdict_on_its_gravity(share, settings, expected):
     evidence = verdict(share, **settings)
     assert evidence.state is expected, evidence.sentence
     assert evidence.commanded == pytest.approx(share, abs=0.01)
@@ -84,13 +84,13 @@ def test_a_still_arm_without_effort_shows_nothing(effort, sentence):
     assert verdicts[-1].sentence == sentence
 
 
-def test_given_a_pose_without_lever_when_judged_then_it_is_unknown():
+def test_a_pose_without_gravity_torque_gives_an_unknown_verdict():
     assert judge(np.ones(7), np.zeros(7), np.full(7, 0.5), np.zeros(7)).state is (
         GravityState.UNKNOWN
     )
 
 
-def test_given_an_effort_across_gravity_when_judged_then_it_is_unknown():
+def test_an_effort_across_gravity_gives_an_unknown_verdict():
     gravity = MODEL.gravity(FER.home)
     contact = np.zeros(7)
     contact[0] = 30.0  # joint 1's axis is vertical: no gravity torque is ever along it

@@ -138,7 +138,7 @@ def far_away(q, joint=1, distance=1.0, seconds=1.0):
     )
 
 
-def test_a_held_arm_is_let_go_when_the_reference_leaves_it_behind():
+def test_a_held_arm_is_let_go_when_the_reference_leaves_it():
     # Braked for ever, as an arm is that somebody holds.
     settings = replace(MUJOCO, kp=(100.0,), kd=(10.0,))
     loop = Loop(settings, brake_release_after=60.0).run(0.3)
@@ -183,7 +183,7 @@ def test_a_motion_that_is_followed_is_no_tracking_error():
     assert loop.controller.mode is Mode.RUNNING
 
 
-def test_a_trajectory_must_begin_within_reach_of_the_measured_state():
+def test_a_trajectory_must_begin_near_the_measured_position():
     settings = replace(MUJOCO, kp=(5.0,), max_tracking_error=(0.0,))
     loop = Loop(settings, brake_release_after=60.0).run(0.3)
     loop.controller.set_reference(far_away(FER.home))
@@ -307,7 +307,7 @@ def test_a_torque_that_is_not_finite_is_not_published(
     assert controller.stop_reason == sentence
 
 
-def test_a_speed_without_motion_is_contradictory_before_it_matters():
+def test_velocity_without_motion_is_found_while_torque_is_small():
     settings = Settings(target='fci', kd=(5.0,))
     controller = FeedforwardController(FER, settings)
     controller.enable()

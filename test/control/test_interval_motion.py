@@ -59,7 +59,7 @@ def test_jittering_stamps_do_not_reach_time_or_velocity(seed):
     assert np.std(errors) < 2e-3
 
 
-def test_states_sent_again_and_states_lost_are_told_by_the_motion():
+def test_repeated_and_lost_states_are_told_by_the_motion():
     rng = np.random.default_rng(0)
     time = PERIOD_S * np.arange(6000)
     # Given states of which every tenth is sent in place of the next, whose news come one later.

@@ -16,7 +16,7 @@ def limiter():
     return TorqueLimiter(EFFORT, RATE)
 
 
-def test_given_no_previous_torque_when_limited_then_only_the_torque_limit_counts(limiter):
+def test_without_a_previous_torque_only_the_torque_limit_cuts(limiter):
     limited = limiter.limit(np.array([50.0, -40.0]), None, 0.0)
     np.testing.assert_array_equal(limited.torque, [50.0, -12.0])
     np.testing.assert_array_equal(limited.cut_by_limit, [False, True])
@@ -26,9 +26,7 @@ def test_given_no_previous_torque_when_limited_then_only_the_torque_limit_counts
     ('elapsed', 'step'),
     [(-1.0, 0.0), (0.0, 0.0), (0.4e-3, 0.4), (1e-3, 1.0), (5e-3, 1.0), (1e3, 1.0)],
 )
-def test_given_a_step_when_limited_then_at_most_a_millisecond_of_rate_passes(
-    limiter, elapsed, step
-):
+def test_a_torque_step_passes_at_most_one_millisecond_of_rate(limiter, elapsed, step):
     limited = limiter.limit(np.array([80.0, -10.0]), np.zeros(2), elapsed)
     np.testing.assert_allclose(limited.torque, [step, -step], rtol=0.0, atol=1e-15)
     assert limited.cut_by_rate.all()
@@ -43,7 +41,7 @@ def test_given_a_small_change_when_limited_then_it_passes_uncut(limiter):
 
 
 @pytest.mark.parametrize('elapsed', [0.0, 0.5e-3, 1.0])
-def test_given_limits_that_are_infinite_when_limited_then_a_rate_is_kept_all_the_same(elapsed):
+def test_infinite_limits_still_keep_a_finite_torque_rate(elapsed):
     unlimited = TorqueLimiter(np.full(2, np.inf), np.full(2, np.inf))
     torque = unlimited.limit(np.array([500.0, -500.0]), np.zeros(2), elapsed).torque
     allowed = 1000.0 * min(elapsed, 1e-3)

@@ -14,9 +14,7 @@ from franka_dynamics.errors import SettingsError
 
 @pytest.mark.parametrize('name', ['fer', 'fr3'])
 @pytest.mark.parametrize(('duration', 'amplitude'), [(10.0, 0.5), (4.0, 3.0)])
-def test_given_any_size_when_made_then_it_is_a_motion_the_arm_can_follow(
-    name, duration, amplitude
-):
+def test_a_multisine_of_any_size_is_a_motion_the_arm_can_follow(name, duration, amplitude):
     arm = load(name)
     motion = multisine(arm, duration, amplitude)
     # plan() compares it with every limit, between the points too.
@@ -26,7 +24,7 @@ def test_given_any_size_when_made_then_it_is_a_motion_the_arm_can_follow(
     assert np.abs(motion.positions - arm.home).max() <= amplitude
 
 
-def test_given_the_motion_when_differentiated_then_velocity_and_acceleration_are_its_own():
+def test_a_multisines_derivatives_match_finite_differences():
     arm = load('fer')
     motion = multisine(arm, 10.0, 0.5)
     trajectory = Trajectory(

@@ -32,7 +32,7 @@ def derivatives(polynomial, time):
     return [polynomial(time), polynomial.derivative()(time), polynomial.derivative(2)(time)]
 
 
-def test_given_velocities_when_sampled_then_segments_are_cubic_hermite(points):
+def test_positions_and_velocities_make_cubic_hermite_segments(points):
     times, positions, velocities, _ = points
     trajectory = Trajectory(times, positions, velocities)
     oracle = CubicHermiteSpline(times, positions, velocities)
@@ -41,7 +41,7 @@ def test_given_velocities_when_sampled_then_segments_are_cubic_hermite(points):
             np.testing.assert_allclose(actual, expected, rtol=0.0, atol=ATOL)
 
 
-def test_given_accelerations_when_sampled_then_segments_are_quintic(points):
+def test_positions_to_accelerations_make_quintic_segments(points):
     times, positions, velocities, accelerations = points
     trajectory = Trajectory(times, positions, velocities, accelerations)
     values = np.stack([positions, velocities, accelerations], axis=1)
@@ -51,7 +51,7 @@ def test_given_accelerations_when_sampled_then_segments_are_quintic(points):
             np.testing.assert_allclose(actual, expected, rtol=0.0, atol=1e3 * ATOL)
 
 
-def test_given_positions_alone_when_sampled_then_segments_are_straight(points):
+def test_positions_alone_make_straight_segments(points):
     times, positions, _, _ = points
     sample = Trajectory(times, positions).sample(0.5 * (times[1] + times[2]))
     np.testing.assert_allclose(sample.q, 0.5 * (positions[1] + positions[2]), rtol=0.0, atol=ATOL)
@@ -61,7 +61,7 @@ def test_given_positions_alone_when_sampled_then_segments_are_straight(points):
     np.testing.assert_array_equal(sample.ddq, np.zeros(N))
 
 
-def test_given_a_trajectory_when_sampled_outside_then_the_ends_are_held_at_rest(points):
+def test_outside_its_times_a_trajectory_holds_its_ends_at_rest(points):
     times, positions, velocities, _ = points
     trajectory = Trajectory(times, positions, velocities)
     for time, row in ((times[0] - 1.0, 0), (times[-1], -1), (times[-1] + 1.0, -1)):
@@ -70,7 +70,7 @@ def test_given_a_trajectory_when_sampled_outside_then_the_ends_are_held_at_rest(
         np.testing.assert_array_equal(sample.dq, np.zeros(N))
 
 
-def test_given_many_samples_when_compared_then_they_are_the_single_ones(points):
+def test_sampling_many_times_gives_the_single_samples(points):
     times, positions, velocities, accelerations = points
     trajectory = Trajectory(times, positions, velocities, accelerations)
     sampled, states = trajectory.sample_many(7)
@@ -84,7 +84,7 @@ def test_given_nothing_when_sampled_then_nothing_is_desired():
     assert ReferenceSource().sample(0.0) is None
 
 
-def test_given_a_stream_that_stops_when_sampled_then_its_last_position_is_held_at_rest():
+def test_a_stream_that_stops_is_held_at_its_last_position():
     source = ReferenceSource()
     point = ReferencePoint(np.ones(N), np.full(N, 0.5), np.full(N, 2.0))
     source.stream(point, 10.0)
@@ -95,7 +95,7 @@ def test_given_a_stream_that_stops_when_sampled_then_its_last_position_is_held_a
     assert not source.active
 
 
-def test_given_a_trajectory_that_has_not_begun_when_sampled_then_the_old_wish_stays(points):
+def test_before_a_trajectory_begins_the_old_reference_is_held(points):
     times, positions, velocities, _ = points
     source = ReferenceSource()
     source.hold(np.full(N, 7.0))
@@ -104,7 +104,7 @@ def test_given_a_trajectory_that_has_not_begun_when_sampled_then_the_old_wish_st
     np.testing.assert_allclose(source.sample(times[0]).q, positions[0], rtol=0.0, atol=ATOL)
 
 
-def test_given_a_trajectory_that_ended_when_sampled_then_its_end_is_held(points):
+def test_after_a_trajectory_its_end_is_held_and_it_is_inactive(points):
     times, positions, velocities, _ = points
     source = ReferenceSource()
     source.follow(Trajectory(times, positions, velocities), times[0])
@@ -112,7 +112,7 @@ def test_given_a_trajectory_that_ended_when_sampled_then_its_end_is_held(points)
     assert not source.active
 
 
-def test_given_a_motion_under_way_when_another_is_stamped_ahead_then_the_first_goes_on(points):
+def test_a_trajectory_stamped_ahead_lets_the_current_one_go_on(points):
     times, positions, velocities, _ = points
     first = Trajectory(times, positions, velocities)
     later = Trajectory(times + 1.0 + times[1] - times[0], positions + 5.0, velocities)

@@ -21,7 +21,7 @@ def states(events):
     return [event.state.value for event in events]
 
 
-def test_given_a_motion_when_followed_then_each_station_is_told_once(progress):
+def test_a_followed_motion_tells_each_station_once(progress):
     assert states(progress.accepted(MOTION, 0.5, HOME)) == ['accepted']
     assert progress.update(0.9, HOME, running=True) == []
     (event,) = progress.update(1.0, HOME, running=True)
@@ -34,7 +34,7 @@ def test_given_a_motion_when_followed_then_each_station_is_told_once(progress):
     assert progress.update(4.0, HOME, running=False, reason='silence') == []
 
 
-def test_given_a_stop_when_in_motion_then_rest_is_told_with_reason(progress):
+def test_a_stop_in_motion_tells_its_reason_and_the_time_left(progress):
     progress.accepted(MOTION, 1.0, HOME)
     (event,) = progress.update(2.0, HOME, running=False, reason='stale: no new joint state')
     assert event.state.value == 'interrupted'
@@ -44,7 +44,7 @@ def test_given_a_stop_when_in_motion_then_rest_is_told_with_reason(progress):
     assert not progress.under_way
 
 
-def test_given_another_motion_when_in_motion_then_first_is_interrupted(progress):
+def test_another_motion_interrupts_the_one_under_way(progress):
     progress.accepted(MOTION, 1.0, HOME)
     later = Trajectory(MOTION.times + 5.0, MOTION.positions)
     events = progress.accepted(later, 2.0, HOME)
@@ -60,7 +60,7 @@ def test_given_a_refusal_when_in_motion_then_first_goes_on(progress):
     assert states(progress.update(3.0, HOME, running=True)) == ['finished']
 
 
-def test_given_a_stream_when_points_come_then_it_is_one_reference(progress):
+def test_a_stream_of_points_counts_as_one_reference(progress):
     told = []
     for k in range(50):
         told += progress.accepted(ReferencePoint.at_rest(HOME), 1e-3 * k, HOME)

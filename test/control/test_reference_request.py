@@ -36,7 +36,7 @@ def test_given_a_gentle_motion_when_planned_then_it_starts_now():
     np.testing.assert_array_equal(planned.times, NOW + np.array([0.0, 1.0, 2.0]))
 
 
-def test_given_joints_in_another_order_when_planned_then_columns_follow_the_names():
+def test_joints_in_another_order_are_planned_by_their_names():
     order = [3, 1, 0, 2, 6, 5, 4]
     gentle = request()
     shuffled = replace(
@@ -48,13 +48,13 @@ def test_given_joints_in_another_order_when_planned_then_columns_follow_the_name
     np.testing.assert_array_equal(planned.positions, gentle.positions)
 
 
-def test_given_a_first_point_in_the_future_when_planned_then_the_arm_is_led_there():
+def test_the_arm_is_led_to_a_first_point_in_the_future():
     planned = plan(request(times=np.array([1.0, 2.0, 3.0])), FER, NOW, at_home())
     np.testing.assert_array_equal(planned.times, NOW + np.array([0.0, 1.0, 2.0, 3.0]))
     np.testing.assert_array_equal(planned.sample(NOW).q, FER.home)
 
 
-def test_given_one_point_at_time_zero_when_planned_then_it_is_a_set_point():
+def test_one_point_at_time_zero_is_planned_as_a_set_point():
     point = TrajectoryRequest(
         FER.joint_names,
         np.zeros(1),
@@ -121,12 +121,12 @@ def with_value(rows, value):
         ),
     ],
 )
-def test_given_a_motion_at_fault_when_planned_then_it_is_refused_by_name(changes, sentence):
+def test_a_motion_at_fault_is_refused_with_the_fault_named(changes, sentence):
     with pytest.raises(ReferenceRefusedError, match=sentence):
         plan(request(**changes), FER, NOW, at_home())
 
 
-def test_given_an_fr3_near_its_limit_when_planned_then_its_velocity_limit_is_the_local_one():
+def test_an_fr3_near_its_stop_has_the_local_velocity_limit():
     # Joint 1 at 2.6 rad/s is within the constant limit of 2.62 rad/s, but 0.1 rad from its stop
     # an FR3 may go no faster than -0.6599 + sqrt(2 * 6 * 0.1) = 0.4356 rad/s.
     q = FR3.home.copy()
@@ -139,7 +139,7 @@ def test_given_an_fr3_near_its_limit_when_planned_then_its_velocity_limit_is_the
     plan(replace(point, positions=FR3.home[None]), FR3, NOW, at_home(FR3))
 
 
-def test_given_a_stamp_a_little_late_when_planned_then_transport_is_forgiven():
+def test_a_stamp_50_ms_late_is_planned_all_the_same():
     planned = plan(request(start=NOW - 0.05), FER, NOW, at_home())
     assert planned.times[0] == NOW - 0.05
 
@@ -151,7 +151,7 @@ def test_given_a_stamp_a_little_late_when_planned_then_transport_is_forgiven():
         (None, FER.home + 0.11, r'starts 0.11 rad from where fer_joint'),
     ],
 )
-def test_given_a_set_point_far_off_when_planned_then_it_is_refused(start, q, sentence):
+def test_a_set_point_far_from_the_measured_arm_is_refused(start, q, sentence):
     # Near what was desired last, but not near the arm: a stream must not run away from it.
     desired = ReferencePoint.at_rest(q)
     point = TrajectoryRequest(FER.joint_names, np.zeros(1), q[None], start=start)

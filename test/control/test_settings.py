@@ -15,7 +15,7 @@ FER, FR3 = load('fer'), load('fr3')
 LOAD = (1.0, 0.0, 0.0, 0.05, 1e-3, 0.0, 0.0, 1e-3, 0.0, 1e-3)
 
 
-def test_given_defaults_when_validated_then_they_are_safe_on_every_arm():
+def test_default_settings_are_valid_and_safe_on_every_arm():
     for arm in (FER, FR3):
         Settings().validate(arm)
     assert Settings().profile.receiver_adds_gravity
@@ -70,12 +70,12 @@ def test_given_a_value_at_fault_when_validated_then_it_is_named(changes, sentenc
         replace(Settings(), **changes).validate(FER)
 
 
-def test_given_an_arm_without_friction_model_when_validated_then_friction_is_refused():
+def test_friction_is_refused_for_an_arm_without_friction_model():
     with pytest.raises(SettingsError, match=r'fr3\.yaml has no friction model'):
         Settings(target='mujoco', terms=Terms(friction=True)).validate(FR3)
 
 
-def test_given_a_payload_when_read_then_it_is_set_load_in_the_flange_frame():
+def test_a_payload_is_read_as_set_load_in_the_flange_frame():
     body = Settings(payload=LOAD).payload_inertia()
     assert body.mass == 1.0
     np.testing.assert_allclose(body.center_of_mass, [0.0, 0.0, 0.05], rtol=0, atol=1e-16)
@@ -83,6 +83,6 @@ def test_given_a_payload_when_read_then_it_is_set_load_in_the_flange_frame():
     np.testing.assert_allclose(np.diag(body.inertia), [3.5e-3, 3.5e-3, 1e-3], rtol=0, atol=1e-15)
 
 
-def test_given_targets_when_listed_then_only_those_that_carry_the_arm_end_at_zero():
+def test_only_targets_that_carry_the_arm_stop_at_zero():
     for profile in TARGETS.values():
         assert (profile.stop.value == 'zero') == profile.receiver_adds_gravity

@@ -48,7 +48,7 @@ def test_given_a_fresh_supervisor_when_asked_then_it_waits():
     assert StateSupervisor(FER, LIMITS).condition is Condition.WAITING
 
 
-def test_given_good_states_when_counted_then_trust_comes_after_enough_in_a_row():
+def test_states_are_trusted_after_enough_good_ones_in_a_row():
     stream = Stream()
     observations = [stream.send() for _ in range(LIMITS.recovery_samples + 1)]
     assert [o.trusted for o in observations] == [False] * LIMITS.recovery_samples + [True]
@@ -58,9 +58,7 @@ def test_given_good_states_when_counted_then_trust_comes_after_enough_in_a_row()
 
 @pytest.mark.parametrize('value', [np.nan, np.inf, -np.inf])
 @pytest.mark.parametrize('field', ['q', 'dq'])
-def test_given_a_value_that_is_not_finite_when_observed_then_joint_and_value_are_named(
-    field, value
-):
+def test_a_value_that_is_not_finite_is_named_with_its_joint(field, value):
     stream = Stream().trusted()
     vector = FER.home.copy() if field == 'q' else np.zeros(7)
     vector[4] = value
@@ -71,13 +69,13 @@ def test_given_a_value_that_is_not_finite_when_observed_then_joint_and_value_are
     stream.assert_recovers()
 
 
-def test_given_degrees_when_observed_then_the_position_is_out_of_range():
+def test_positions_in_degrees_are_out_of_range_and_said_so():
     observation = Stream().send(q=np.rad2deg(FER.home))
     assert observation.condition is Condition.OUT_OF_RANGE
     assert 'is it in degrees' in observation.reason
 
 
-def test_given_a_joint_that_leaps_when_observed_then_it_jumped_and_the_new_place_is_taken():
+def test_a_joint_that_leaps_is_a_jump_and_recovers_where_it_is():
     stream = Stream().trusted()
     stream.q = stream.q + [0, 0, 0.05, 0, 0, 0, 0]
     observation = stream.send()
@@ -86,14 +84,14 @@ def test_given_a_joint_that_leaps_when_observed_then_it_jumped_and_the_new_place
     stream.assert_recovers()
 
 
-def test_given_an_impossible_velocity_when_observed_then_it_jumped():
+def test_an_impossible_velocity_is_a_jump():
     stream = Stream().trusted()
     observation = stream.send(dq=np.full(7, 6.0))
     assert observation.condition is Condition.JUMPED
     assert 'reads 6 rad/s' in observation.reason
 
 
-def test_given_the_fastest_legal_motion_when_observed_then_it_is_trusted():
+def test_the_fastest_legal_motion_stays_trusted():
     stream = Stream().trusted()
     speed = FER.limit('velocity')
     for _ in range(100):
@@ -102,7 +100,7 @@ def test_given_the_fastest_legal_motion_when_observed_then_it_is_trusted():
         assert stream.send(dq=velocity).trusted
 
 
-def test_given_a_repeated_stamp_when_observed_then_nothing_may_change_and_trust_stays():
+def test_a_repeated_stamp_is_not_valid_and_trust_stays():
     stream = Stream().trusted()
     observation = stream.send(advance=0.0)
     assert not observation.valid
@@ -110,7 +108,7 @@ def test_given_a_repeated_stamp_when_observed_then_nothing_may_change_and_trust_
     assert stream.send().trusted
 
 
-def test_given_one_late_message_when_observed_then_it_is_passed_over():
+def test_one_late_message_is_passed_over_and_trust_stays():
     stream = Stream().trusted()
     assert not stream.send(advance=-2.5 * STEP).valid
     assert stream.supervisor.out_of_order == 1
@@ -128,7 +126,7 @@ def test_a_clock_that_begins_again_is_not_two_publishers():
     assert conditions[-1] is Condition.TRUSTED
 
 
-def test_given_two_publishers_with_their_own_clocks_when_observed_then_they_are_interleaved():
+def test_two_publishers_with_own_clocks_are_told_as_interleaved():
     stream = Stream().trusted()
     conditions = []
     for _ in range(10):
@@ -141,13 +139,13 @@ def test_given_two_publishers_with_their_own_clocks_when_observed_then_they_are_
 
 
 @pytest.mark.parametrize('leap', [-30.0, 30.0])
-def test_given_stamps_that_leap_when_observed_then_the_clock_jumped(leap):
+def test_stamps_that_leap_are_a_jump_of_the_clock(leap):
     stream = Stream().trusted()
     assert stream.send(advance=leap).condition is Condition.CLOCK_JUMPED
     stream.assert_recovers()
 
 
-def test_given_a_clock_set_back_a_little_when_observed_then_it_is_found_out_and_recovers():
+def test_a_clock_set_back_half_a_second_is_found_and_recovers():
     stream = Stream().trusted()
     stream.stamp -= 0.5  # a simulation that was restarted half a second after its start
     stream.send(30)
@@ -155,7 +153,7 @@ def test_given_a_clock_set_back_a_little_when_observed_then_it_is_found_out_and_
     assert stream.send(30).trusted
 
 
-def test_given_a_gap_when_observed_then_the_state_is_stale_and_the_lost_ones_are_counted():
+def test_a_gap_makes_the_state_stale_and_counts_the_lost_ones():
     stream = Stream().trusted()
     observation = stream.send(advance=0.05, arrive=0.05)
     assert observation.condition is Condition.STALE
@@ -190,7 +188,7 @@ def test_forgiveness_is_for_one_gap_alone():
     assert stream.send(advance=0.049, arrive=0.049).condition is Condition.STALE
 
 
-def test_given_silence_when_checked_then_the_state_is_stale_after_the_timeout():
+def test_silence_makes_the_state_stale_after_the_timeout():
     stream = Stream().trusted()
     assert stream.supervisor.check_silence(stream.arrival + 0.019) is Condition.TRUSTED
     assert stream.supervisor.check_silence(stream.arrival + 0.021) is Condition.STALE
@@ -198,13 +196,13 @@ def test_given_silence_when_checked_then_the_state_is_stale_after_the_timeout():
     stream.assert_recovers()
 
 
-def test_given_stamps_that_stand_still_when_checked_then_the_state_is_stale():
+def test_stamps_that_stand_still_make_the_state_stale():
     stream = Stream().trusted()
     stream.send(30, advance=0.0)
     assert stream.supervisor.check_silence(stream.arrival) is Condition.STALE
 
 
-def test_given_a_slow_topic_when_observed_then_terms_may_be_computed_but_nothing_commanded():
+def test_a_slow_topics_states_are_valid_but_never_trusted():
     stream = Stream(period=1.0 / 30.0)
     observations = [stream.send() for _ in range(60)]
     assert all(observation.valid for observation in observations)
@@ -214,7 +212,7 @@ def test_given_a_slow_topic_when_observed_then_terms_may_be_computed_but_nothing
     assert 'franka/joint_states' in observations[-1].reason
 
 
-def test_given_a_slow_topic_and_hasty_recovery_when_observed_then_it_is_never_trusted():
+def test_a_slow_topic_with_hasty_recovery_is_never_trusted():
     stream = Stream(SupervisionLimits(recovery_samples=2), period=1.0 / 30.0)
     assert not any(stream.send().trusted for _ in range(60))
 
@@ -223,18 +221,18 @@ def test_given_a_slow_topic_and_hasty_recovery_when_observed_then_it_is_never_tr
     ('age', 'expected'),
     [(0.05, Condition.TRUSTED), (0.2, Condition.TOO_OLD), (-0.2, Condition.TOO_OLD)],
 )
-def test_given_the_age_of_a_stamp_when_observed_then_an_old_one_is_not_trusted(age, expected):
+def test_a_stamp_is_trusted_or_not_by_its_age(age, expected):
     stream = Stream().trusted()
     assert stream.send(age=age).condition is expected
 
 
-def test_given_no_limit_of_age_when_observed_then_any_age_is_trusted():
+def test_without_a_limit_of_age_any_age_is_trusted():
     stream = Stream(SupervisionLimits(max_state_age=0.0)).trusted()
     assert stream.send(age=1e6).trusted
 
 
 @pytest.mark.parametrize('real_time_factor', [0.02, 0.04, 0.25, 1.0, 5.0])
-def test_given_simulated_time_when_it_runs_slow_or_fast_then_silence_is_in_it(real_time_factor):
+def test_silence_is_measured_in_simulated_time_at_any_pace(real_time_factor):
     # A check of silence every 0.02 s of the steady clock, states every 1 ms of simulated time.
     stream = Stream()
     wall = STEP / real_time_factor
@@ -258,7 +256,7 @@ def test_given_simulated_time_when_it_runs_slow_or_fast_then_silence_is_in_it(re
     assert '21 ms of simulated time' in stream.supervisor.reason
 
 
-def test_given_simulated_time_that_stands_when_checked_then_nothing_is_silent():
+def test_simulated_time_that_stands_still_is_no_silence():
     stream = Stream().trusted()
     stream.send(age=0.0)
     for wait in (0.1, 1.0, 1000.0):

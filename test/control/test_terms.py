@@ -36,7 +36,7 @@ def models(**changes):
         {'payload': LOAD, 'gravity_vector': TILTED},
     ],
 )
-def test_given_settings_when_evaluated_then_each_term_is_that_of_the_independent_model(changes):
+def test_each_term_is_that_of_the_independent_model(changes):
     terms, independent = models(**changes)
     weightless = NewtonEulerModel(independent.description, (0.0, 0.0, 0.0))
     for q, dq, ddq in zip(*STATES):
@@ -50,15 +50,13 @@ def test_given_settings_when_evaluated_then_each_term_is_that_of_the_independent
 
 @pytest.mark.parametrize('target', ['fci', 'franka_gazebo'])
 @pytest.mark.parametrize('payload', [(0.0,) * 10, LOAD])
-def test_given_a_receiver_that_carries_the_arm_when_asked_then_no_gravity_is_left_at_all(
-    target, payload
-):
+def test_a_receiver_that_carries_the_arm_leaves_no_gravity_to_us(target, payload):
     terms, _ = models(target=target, payload=payload)
     for q in STATES.q:
         np.testing.assert_array_equal(terms.gravity_left_to_us(q, terms.gravity(q)), np.zeros(7))
 
 
-def test_given_fci_on_an_inclined_base_when_asked_then_true_minus_assumed_gravity_is_left():
+def test_fci_on_a_tilted_base_leaves_true_minus_assumed_gravity():
     terms, independent = models(gravity_vector=TILTED)
     assumed = NewtonEulerModel(FER, GRAVITY)
     for q in STATES.q:
@@ -70,7 +68,7 @@ def test_given_fci_on_an_inclined_base_when_asked_then_true_minus_assumed_gravit
         )
 
 
-def test_given_fci_and_an_unknown_payload_when_asked_then_the_payloads_gravity_is_left():
+def test_fci_not_told_of_a_payload_leaves_the_payloads_gravity():
     terms, independent = models(payload=LOAD, payload_known_to_robot=False)
     bare = NewtonEulerModel(FER, GRAVITY)
     for q in STATES.q:
@@ -83,7 +81,7 @@ def test_given_fci_and_an_unknown_payload_when_asked_then_the_payloads_gravity_i
 
 
 @pytest.mark.parametrize('target', ['gz_ros2_control', 'mujoco'])
-def test_given_a_receiver_that_carries_nothing_when_asked_then_all_gravity_is_left(target):
+def test_a_receiver_that_carries_nothing_leaves_all_gravity(target):
     terms, independent = models(target=target, payload=LOAD)
     for q in STATES.q:
         np.testing.assert_allclose(
@@ -94,7 +92,7 @@ def test_given_a_receiver_that_carries_nothing_when_asked_then_all_gravity_is_le
         )
 
 
-def test_given_a_payload_put_on_and_taken_off_when_evaluated_then_torques_are_the_very_same():
+def test_a_payload_put_on_and_taken_off_leaves_torques_unchanged():
     before, _ = models(target='mujoco')
     models(target='mujoco', payload=LOAD)
     after, _ = models(target='mujoco')
@@ -104,7 +102,7 @@ def test_given_a_payload_put_on_and_taken_off_when_evaluated_then_torques_are_th
         np.testing.assert_array_equal(after.inertia(q, ddq), before.inertia(q, ddq))
 
 
-def test_given_the_arm_files_friction_when_evaluated_then_it_is_gazs_formula():
+def test_the_arm_files_friction_is_gazs_formula():
     terms, _ = models(target='mujoco')
     dq = STATES.dq[0]
     # Gaz et al. 2019, joint 1: A 0.54615, slope 5.1181, offset 0.039533.
