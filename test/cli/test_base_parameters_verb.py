@@ -19,7 +19,7 @@ def wide_terminal(monkeypatch):
 
 
 @pytest.mark.parametrize('gravity, count', [('vertical', 43), ('tilted', 45), ('none', 39)])
-def test_given_the_franka_when_listed_then_count_bound_and_rank_are_told(gravity, count, capsys):
+def test_the_frankas_count_bound_and_rank_are_told_and_agree(gravity, count, capsys):
     assert main(['base-parameters', '--arm', 'fer', '--gravity', gravity]) == 0
     out = capsys.readouterr().out
     assert (
@@ -29,7 +29,7 @@ def test_given_the_franka_when_listed_then_count_bound_and_rank_are_told(gravity
     assert 'MISMATCH' not in out and 'note:' not in out
 
 
-def test_given_the_table_of_the_derivation_when_listed_then_values_stand_beside_relations(capsys):
+def test_the_derivation_tables_values_stand_beside_relations(capsys):
     assert main(['base-parameters', '--arm', 'fer', '--set', 'ledezma2021']) == 0
     rows = [
         ' '.join(line.replace('│', ' ').split()) for line in capsys.readouterr().out.splitlines()
@@ -39,13 +39,13 @@ def test_given_the_table_of_the_derivation_when_listed_then_values_stand_beside_
     assert 'XY_2 -0.004000 kg m²' in rows
 
 
-def test_given_rotors_when_listed_then_they_are_counted_and_the_bound_is_not_quoted(capsys):
+def test_rotors_are_counted_and_the_bound_is_not_quoted(capsys):
     assert main(['base-parameters', '--arm', 'fer', '--rotors']) == 0
     out = capsys.readouterr().out
     assert '48 base parameters of 77 standard ones; rank' in ' '.join(out.split())
 
 
-def test_given_a_rounded_twist_when_listed_then_a_note_says_how_to_write_it(tmp_path, capsys):
+def test_a_rounded_twist_gets_a_note_how_to_write_it(tmp_path, capsys):
     path = tmp_path / 'arm.yaml'
     path.write_text(
         'name: nearly\nconvention: modified\ndefault_set: only\njoints:\n'
@@ -61,12 +61,12 @@ def test_given_a_rounded_twist_when_listed_then_a_note_says_how_to_write_it(tmp_
     assert 'write it as pi/2 in the arm file' in ' '.join(capsys.readouterr().out.split())
 
 
-def test_given_an_unknown_arm_when_listed_then_one_sentence_says_so(capsys):
+def test_an_unknown_arm_is_refused_in_one_sentence(capsys):
     assert main(['base-parameters', '--arm', 'ur5']) == INPUT_AT_FAULT
     assert capsys.readouterr().err.count('\n') == 1
 
 
-def test_given_a_json_file_when_written_then_its_map_gives_its_values(tmp_path):
+def test_the_json_files_map_gives_its_values(tmp_path):
     path = tmp_path / 'base.json'
     assert main(['base-parameters', '--arm', 'scemi', '--json', str(path)]) == 0
     content = json.loads(path.read_text(encoding='utf-8'))
@@ -78,7 +78,7 @@ def test_given_a_json_file_when_written_then_its_map_gives_its_values(tmp_path):
     assert content['standard_parameters'][9] == 'm_1' and 'm_1' in content['no_effect']
 
 
-def test_given_a_rank_that_disagrees_when_listed_then_the_answer_is_no(monkeypatch, capsys):
+def test_a_rank_that_disagrees_exits_with_1_and_mismatch(monkeypatch, capsys):
     # No arm is known to do it; a check of one state sees fewer columns than there are.
     honest = numerical_base_parameters.numerical_base_parameters
     monkeypatch.setattr(
@@ -91,7 +91,7 @@ def test_given_a_rank_that_disagrees_when_listed_then_the_answer_is_no(monkeypat
 
 
 @pytest.mark.parametrize('gravity, count', [('vertical', 43), ('tilted', 45), ('none', 39)])
-def test_given_the_closed_form_when_listed_then_the_elimination_agrees(gravity, count, capsys):
+def test_the_closed_form_agrees_with_the_elimination(gravity, count, capsys):
     assert (
         main(['base-parameters', '--arm', 'fer', '--gravity', gravity, '--method', 'closed-form'])
         == 0
@@ -101,14 +101,14 @@ def test_given_the_closed_form_when_listed_then_the_elimination_agrees(gravity, 
     assert f'by the other method (elimination): {count}, maps apart by' in out
 
 
-def test_given_standard_rows_when_the_closed_form_is_asked_then_frames_are_told(capsys):
+def test_the_closed_form_of_standard_rows_tells_its_frames(capsys):
     assert main(['base-parameters', '--arm', 'rpr', '--method', 'closed-form']) == 0
     captured = capsys.readouterr()
     assert '11 base parameters of 30' in ' '.join(captured.out.split())
     assert 'frames of its modified ones' in captured.err
 
 
-def test_given_letters_when_written_then_the_papers_line_is_there(tmp_path, capsys):
+def test_letters_give_the_papers_line_and_a_latex_file(tmp_path, capsys):
     assert main(['base-parameters', '--arm', 'scemi', '--letters']) == 0
     assert 'XZR_2 = XZ_2 - D3*mZ_3\n' in capsys.readouterr().out
     path = tmp_path / 'scemi.tex'
@@ -120,7 +120,7 @@ def test_given_letters_when_written_then_the_papers_line_is_there(tmp_path, caps
     capsys.readouterr()
 
 
-def test_given_a_method_that_disagrees_when_listed_then_the_exit_status_is_1(monkeypatch, capsys):
+def test_a_closed_form_that_disagrees_exits_with_1_and_mismatch(monkeypatch, capsys):
     from franka_dynamics.identification import base_parameters
 
     # Relations that keep every parameter: the closed form then has 70.
@@ -135,6 +135,6 @@ def test_given_a_method_that_disagrees_when_listed_then_the_exit_status_is_1(mon
     assert 'MISMATCH' in capsys.readouterr().out
 
 
-def test_given_output_without_letters_when_asked_then_one_sentence_refuses(capsys):
+def test_output_without_letters_is_refused_in_one_sentence(capsys):
     assert main(['base-parameters', '--output', 'x.txt']) == INPUT_AT_FAULT
     assert '--output is for --letters' in capsys.readouterr().err

@@ -11,7 +11,7 @@ from franka_dynamics.cli.main import INPUT_AT_FAULT, main
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 
 
-def test_given_python_when_written_then_the_module_computes_gravity(tmp_path, capsys):
+def test_a_written_python_module_computes_gravity(tmp_path, capsys):
     assert (
         main(
             [
@@ -40,9 +40,7 @@ def test_given_python_when_written_then_the_module_computes_gravity(tmp_path, ca
     assert 'scemi_dynamics.py' in capsys.readouterr().out
 
 
-def test_given_no_folder_when_run_then_counts_stand_beside_the_tables(
-    tmp_path, capsys, monkeypatch
-):
+def test_without_a_folder_counts_are_told_and_nothing_written(tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert main(['codegen', '--arm', 'stanford', '--quantity', 'inverse_dynamics']) == 0
     out = capsys.readouterr().out
@@ -51,20 +49,18 @@ def test_given_no_folder_when_run_then_counts_stand_beside_the_tables(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_given_a_folder_that_is_a_file_when_run_then_one_sentence_says_so(tmp_path, capsys):
+def test_an_output_folder_that_is_a_file_is_refused(tmp_path, capsys):
     (tmp_path / 'taken').write_text('')
     assert main(['codegen', '--arm', 'rpr', '--out', str(tmp_path / 'taken')]) == INPUT_AT_FAULT
     assert 'cannot be written' in capsys.readouterr().err
 
 
-def test_given_a_gravity_that_is_no_number_when_run_then_one_sentence_says_so(capsys):
+def test_a_gravity_that_is_no_number_is_refused(capsys):
     assert main(['codegen', '--arm', 'rpr', '--gravity', '0', '0', 'nan']) == INPUT_AT_FAULT
     assert 'three finite numbers' in capsys.readouterr().err
 
 
-def test_given_rotors_and_a_wrench_when_counted_then_the_simplified_row_stands_beside(
-    capsys, monkeypatch
-):
+def test_counts_with_rotors_and_wrench_show_the_simplified_row(capsys, monkeypatch):
     monkeypatch.setenv('COLUMNS', '160')
     assert (
         main(
@@ -88,6 +84,6 @@ def test_given_rotors_and_a_wrench_when_counted_then_the_simplified_row_stands_b
     assert '159' in out and '253' not in out
 
 
-def test_given_a_wrench_and_gravity_when_asked_then_one_sentence_refuses(capsys):
+def test_a_terminal_wrench_is_refused_for_gravity_alone(capsys):
     assert main(['codegen', '--terminal-wrench', '--quantity', 'gravity']) == INPUT_AT_FAULT
     assert 'input of inverse_dynamics alone' in capsys.readouterr().err

@@ -30,7 +30,7 @@ def faulty_lagrange(monkeypatch):
     monkeypatch.setitem(formulations.FORMULATIONS, 'Lagrange', Faulty)
 
 
-def test_given_a_sound_arm_when_checked_then_all_formulations_pass(capsys):
+def test_a_sound_arm_passes_with_all_formulations(capsys):
     assert main(['crosscheck', '--arm', 'fr3', '--states', '20']) == 0
     out = capsys.readouterr().out
     for name in (
@@ -46,9 +46,7 @@ def test_given_a_sound_arm_when_checked_then_all_formulations_pass(capsys):
     assert 'pass: largest difference of any two' in words(out)
 
 
-def test_given_a_faulty_formulation_when_checked_then_it_is_named_and_the_status_is_one(
-    capsys, faulty_lagrange
-):
+def test_a_faulty_formulation_is_named_and_exits_with_1(capsys, faulty_lagrange):
     assert main(['crosscheck', '--states', '5']) == 1
     out = words(capsys.readouterr().out)
     assert 'MISMATCH' in out
@@ -58,7 +56,7 @@ def test_given_a_faulty_formulation_when_checked_then_it_is_named_and_the_status
     ) in out
 
 
-def test_given_files_to_write_when_checked_then_json_and_page_hold_the_figures(tmp_path, capsys):
+def test_json_and_html_page_hold_the_figures_of_the_check(tmp_path, capsys):
     paths = tmp_path / 'out' / 'check.json', tmp_path / 'out' / 'check.html'
     assert (
         main(['crosscheck', '--states', '5', '--json', str(paths[0]), '--html', str(paths[1])])
@@ -80,9 +78,7 @@ def test_given_files_to_write_when_checked_then_json_and_page_hold_the_figures(t
     capsys.readouterr()
 
 
-def test_given_a_faulty_formulation_when_a_page_is_written_then_its_cells_are_marked(
-    tmp_path, capsys, faulty_lagrange
-):
+def test_a_faulty_formulations_cells_are_marked_on_the_page(tmp_path, capsys, faulty_lagrange):
     path = tmp_path / 'check.html'
     assert main(['crosscheck', '--states', '5', '--html', str(path)]) == 1
     page = path.read_text()
@@ -91,22 +87,20 @@ def test_given_a_faulty_formulation_when_a_page_is_written_then_its_cells_are_ma
     capsys.readouterr()
 
 
-def test_given_random_arms_when_checked_then_their_number_and_worst_are_printed(capsys):
+def test_random_arms_print_their_number_and_largest_difference(capsys):
     assert main(['crosscheck', '--random', '5', '--seed', '3']) == 0
     out = words(capsys.readouterr().out)
     assert out.startswith('pass: 5 random arms, seeds 3 to 7, 0 failed; largest difference')
 
 
-def test_given_random_arms_and_a_faulty_formulation_when_checked_then_the_seeds_are_named(
-    capsys, faulty_lagrange
-):
+def test_random_arms_name_the_seeds_of_a_faulty_formulation(capsys, faulty_lagrange):
     assert main(['crosscheck', '--random', '2']) == 1
     out = words(capsys.readouterr().out)
     assert 'seed 0: Lagrange: ' in out and 'seed 1: Lagrange: ' in out
     assert '2 failed' in out
 
 
-def test_given_gaz_against_the_table_when_compared_then_only_what_no_motion_shows_differs(capsys):
+def test_gaz_and_the_table_differ_only_in_what_no_motion_shows(capsys):
     # "Derivation of Franka's Inertia Parameters" against Gaz et al. 2019: four decimals.
     assert (
         main(
@@ -129,7 +123,7 @@ def test_given_gaz_against_the_table_when_compared_then_only_what_no_motion_show
     assert 'no effect on torque. fer (gaz2019, hand hand_ledezma2021) against fer: 1 diff' in out
 
 
-def test_given_another_set_when_compared_then_the_status_is_one_and_json_has_all(tmp_path, capsys):
+def test_against_another_set_exits_with_1_and_json_lists_all(tmp_path, capsys):
     path = tmp_path / 'differences.json'
     assert (
         main(
@@ -158,9 +152,7 @@ def test_given_another_set_when_compared_then_the_status_is_one_and_json_has_all
     assert f'Together they change the torque by up to {data["together"]["largest"]:.3g} N m' in out
 
 
-def test_given_a_urdf_when_compared_then_its_arm_is_found_and_its_faults_are_named(
-    tmp_path, capsys
-):
+def test_against_a_urdf_its_arm_is_found_and_its_fault_named(tmp_path, capsys):
     path = tmp_path / 'robot.urdf'
     path.write_text(write_urdf(load('fr3')).replace('0.0825 ', '0.0925 ', 1))
     assert main(['crosscheck', '--against', str(path)]) == 1
@@ -182,7 +174,7 @@ def torque_file(tmp_path, **changes):
     return str(path)
 
 
-def test_given_torques_of_a_black_box_when_asked_then_the_suspects_are_listed(tmp_path, capsys):
+def test_torques_of_a_black_box_list_the_suspects(tmp_path, capsys):
     result = tmp_path / 'suspects.json'
     assert (
         main(
@@ -203,7 +195,7 @@ def test_given_torques_of_a_black_box_when_asked_then_the_suspects_are_listed(tm
     assert json.loads(result.read_text())['suspects'][0]['parameter'] == 'gravity y'
 
 
-def test_given_torques_of_the_arm_itself_when_asked_then_the_status_is_zero(tmp_path, capsys):
+def test_torques_of_the_arm_itself_exit_with_0(tmp_path, capsys):
     arm = load('rpr')
     states = sample_states(arm, 6, 0)
     tau = np.array([PinocchioModel(arm).inverse_dynamics(*state) for state in zip(*states)])
@@ -222,9 +214,7 @@ def test_given_torques_of_the_arm_itself_when_asked_then_the_status_is_zero(tmp_
         ({'tau': np.full((6, 3), np.nan)}, 'tau of joint rpr_joint1 is nan'),
     ],
 )
-def test_given_a_torque_file_at_fault_when_asked_then_one_sentence_says_so(
-    tmp_path, capsys, changes, sentence
-):
+def test_a_torque_file_at_fault_is_refused_in_one_sentence(tmp_path, capsys, changes, sentence):
     assert main(['crosscheck', '--arm', 'rpr', '--torques', torque_file(tmp_path, **changes)]) == 2
     captured = capsys.readouterr()
     assert sentence in captured.err
@@ -244,9 +234,7 @@ def write_single_array(path):
         write_single_array,
     ],
 )
-def test_given_a_file_that_is_no_archive_when_asked_then_one_sentence_says_so(
-    tmp_path, capsys, write
-):
+def test_a_torque_file_that_is_no_npz_archive_is_refused(tmp_path, capsys, write):
     path = tmp_path / 'box.npz'
     write(path)
     assert main(['crosscheck', '--torques', str(path)]) == 2
@@ -263,7 +251,7 @@ def test_given_a_file_that_is_no_archive_when_asked_then_one_sentence_says_so(
         ('--repair', 'guess'),
     ],
 )
-def test_given_an_option_out_of_range_when_checked_then_usage_is_printed(options, capsys):
+def test_an_option_out_of_range_prints_its_usage(options, capsys):
     with pytest.raises(SystemExit) as exit_info:
         main(['crosscheck', *options])
     assert exit_info.value.code == 2

@@ -13,14 +13,14 @@ def run(tmp_path, text, *options):
     return main(['crosscheck', '--urdf', str(path), *options])
 
 
-def test_given_a_sound_urdf_when_checked_then_it_passes_and_names_set_and_hand(tmp_path, capsys):
+def test_a_sound_urdf_passes_with_its_set_and_hand_named(tmp_path, capsys):
     assert run(tmp_path, write_urdf(load('fr3', hand='franka_hand'))) == 0
     out = capsys.readouterr().out
     assert out.startswith('pass: ')
     assert 'inertials of fr3 franka_description, franka_hand, exactly' in out
 
 
-def test_given_a_missing_hand_when_checked_then_it_exits_one_with_one_line_each(tmp_path, capsys):
+def test_a_missing_hand_exits_with_1_and_names_link_7(tmp_path, capsys):
     assert run(tmp_path, write_urdf(load('fr3')), '--hand', 'franka_hand') == 1
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith('MISMATCH: ')
@@ -28,7 +28,7 @@ def test_given_a_missing_hand_when_checked_then_it_exits_one_with_one_line_each(
     assert len(lines) == 2
 
 
-def test_given_a_text_at_fault_when_checked_then_it_exits_two_with_one_sentence(tmp_path, capsys):
+def test_a_urdf_text_at_fault_exits_with_2_and_one_sentence(tmp_path, capsys):
     assert run(tmp_path, write_urdf(load('fr3'))[:900]) == 2
     captured = capsys.readouterr()
     assert captured.out == ''
@@ -36,7 +36,7 @@ def test_given_a_text_at_fault_when_checked_then_it_exits_two_with_one_sentence(
     assert captured.err.count('\n') == 1
 
 
-def test_given_no_such_file_or_a_set_when_checked_then_it_exits_two(tmp_path, capsys):
+def test_a_missing_urdf_file_or_a_set_with_a_urdf_exits_with_2(tmp_path, capsys):
     assert main(['crosscheck', '--urdf', str(tmp_path / 'none.urdf')]) == 2
     assert run(tmp_path, write_urdf(load('fr3')), '--set', 'gaz2019') == 2
     assert '--set has no meaning with a URDF' in capsys.readouterr().err

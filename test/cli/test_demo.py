@@ -17,7 +17,7 @@ pytest.importorskip('rclpy', reason='ROS 2 is not installed')
         (['--amplitude', '100'], '--amplitude is 100.0; it must be above 0 and at most 3'),
     ],
 )
-def test_given_a_number_at_fault_when_asked_for_then_it_is_named_at_once(
+def test_a_number_at_fault_is_named_before_anything_is_written(
     options, sentence, capsys, tmp_path
 ):
     assert main(['demo', '--output', str(tmp_path / 'out'), *options]) == INPUT_AT_FAULT
@@ -25,7 +25,7 @@ def test_given_a_number_at_fault_when_asked_for_then_it_is_named_at_once(
     assert not (tmp_path / 'out').exists()
 
 
-def test_given_a_file_as_output_when_asked_for_then_another_place_is_asked_for(capsys, tmp_path):
+def test_an_output_that_is_a_file_is_refused_and_left_alone(capsys, tmp_path):
     taken = tmp_path / 'taken'
     taken.write_text('something')
     assert main(['demo', '--output', str(taken)]) == INPUT_AT_FAULT
@@ -33,7 +33,7 @@ def test_given_a_file_as_output_when_asked_for_then_another_place_is_asked_for(c
     assert taken.read_text() == 'something'
 
 
-def test_given_an_arm_it_does_not_run_when_asked_for_then_the_choices_are_told(capsys):
+def test_an_arm_the_demo_does_not_run_is_refused_with_choices(capsys):
     with pytest.raises(SystemExit) as exit_info:
         main(['demo', '--arm', 'rpr'])
     assert exit_info.value.code == INPUT_AT_FAULT

@@ -11,7 +11,7 @@ from franka_dynamics.cli.main import INPUT_AT_FAULT, main
 pytest.importorskip('sympy', reason='the [symbolic] extra is not installed')
 
 
-def test_given_the_fer_when_its_kinematics_are_derived_then_r_3_and_the_numbers_are_printed(
+def test_kinematics_of_the_fer_print_r_3_and_its_numbers(
     capsys,
 ):
     assert main(['derive', '--arm', 'fer', '--kinematics']) == 0
@@ -22,7 +22,7 @@ def test_given_the_fer_when_its_kinematics_are_derived_then_r_3_and_the_numbers_
         assert any(line.startswith(f'J_{frame} = ') for line in lines)
 
 
-def test_given_the_rpr_arm_when_derived_then_its_report_is_printed_with_section_4(capsys):
+def test_the_rpr_arms_report_is_printed_with_section_4(capsys):
     assert main(['derive', '--arm', 'rpr']) == 0
     printed = capsys.readouterr().out
     assert 'B33 = m3*(a3**2 + h3**2/3 + r3**2/4)' in printed
@@ -30,7 +30,7 @@ def test_given_the_rpr_arm_when_derived_then_its_report_is_printed_with_section_
     assert '# 4 recursive Newton-Euler formulation, outward' in printed
 
 
-def test_given_an_output_file_when_derived_then_it_holds_what_is_printed(tmp_path, capsys):
+def test_an_output_file_holds_what_would_be_printed(tmp_path, capsys):
     main(['derive', '--arm', 'rpr', '--format', 'latex'])
     printed = capsys.readouterr().out
     file = tmp_path / 'new' / 'rpr.tex'
@@ -39,7 +39,7 @@ def test_given_an_output_file_when_derived_then_it_holds_what_is_printed(tmp_pat
     assert capsys.readouterr().out == ''
 
 
-def test_given_no_sympy_when_deriving_then_one_sentence_names_the_extra(monkeypatch, capsys):
+def test_without_sympy_one_sentence_names_the_extra(monkeypatch, capsys):
     for name in list(sys.modules):
         if name.startswith('franka_dynamics.symbolic'):
             monkeypatch.delitem(sys.modules, name)
@@ -51,7 +51,7 @@ def test_given_no_sympy_when_deriving_then_one_sentence_names_the_extra(monkeypa
     )
 
 
-def test_given_steps_when_derived_then_the_count_is_told_and_a_page_written(tmp_path, capsys):
+def test_steps_count_the_formulas_compared_and_write_a_page(tmp_path, capsys):
     file = tmp_path / 'rpr.html'
     assert (
         main(['derive', '--arm', 'rpr', '--steps', '--format', 'html', '--output', str(file)]) == 0
@@ -60,9 +60,7 @@ def test_given_steps_when_derived_then_the_count_is_told_and_a_page_written(tmp_
     assert file.read_text(encoding='utf-8').startswith('<!DOCTYPE html>')
 
 
-def test_given_a_formula_that_is_wrong_when_derived_by_steps_then_the_status_is_1(
-    monkeypatch, capsys
-):
+def test_a_wrong_formula_among_the_steps_exits_with_1(monkeypatch, capsys):
     from franka_dynamics.rpr import symbolic
 
     right = symbolic.analytical_jacobian()
@@ -72,7 +70,7 @@ def test_given_a_formula_that_is_wrong_when_derived_by_steps_then_the_status_is_
 
 
 @pytest.mark.parametrize('reference', ['WORLD', 'LOCAL'])
-def test_given_a_reference_frame_when_derived_then_the_header_names_it(reference, capsys):
+def test_the_header_names_the_reference_frame(reference, capsys):
     assert main(['derive', '--arm', 'rpr', '--kinematics', '--reference-frame', reference]) == 0
     printed = capsys.readouterr().out
     assert f'J_i are {reference} as Pinocchio names it' in printed.replace('#   ', '')
@@ -86,6 +84,6 @@ def test_given_a_reference_frame_when_derived_then_the_header_names_it(reference
         (['--reference-frame', 'LOCAL'], 'is for the Jacobians of --kinematics'),
     ],
 )
-def test_given_options_that_clash_when_derived_then_one_sentence_refuses(words, sentence, capsys):
+def test_options_that_clash_are_refused_in_one_sentence(words, sentence, capsys):
     assert main(['derive', *words]) == INPUT_AT_FAULT
     assert sentence in capsys.readouterr().err

@@ -17,7 +17,7 @@ def printed(capsys, *words):
     return capsys.readouterr().out
 
 
-def test_given_the_fer_when_described_then_rows_and_published_numbers_are_printed(capsys):
+def test_the_fers_rows_and_published_numbers_are_printed(capsys):
     out = printed(capsys, '--arm', 'fer', '--about', 'center_of_mass')
     assert 'modified Denavit-Hartenberg rows' in out
     assert '-0.0825' in out
@@ -26,19 +26,19 @@ def test_given_the_fer_when_described_then_rows_and_published_numbers_are_printe
     assert 'total mass of the moving links 16.0621 kg' in out
 
 
-def test_given_an_unphysical_set_when_described_then_a_warning_names_the_link(capsys):
+def test_an_unphysical_set_is_warned_of_with_its_link(capsys):
     out = printed(capsys, '--set', 'franka_description')
     assert 'warning: the link behind fer_joint4 is not physical' in out
 
 
-def test_given_space_when_described_then_the_origins_of_the_pose_are_printed(capsys):
+def test_frame_space_prints_the_origins_at_the_pose(capsys):
     out = printed(capsys, '--frame', 'space', '--q', 'zero')
     assert 'origins in {S} at q = (0, 0, 0, 0, 0, 0, 0)' in out
     flange = next(line for line in out.splitlines() if 'flange' in line and '0.926' in line)
     assert '0.088000' in flange
 
 
-def test_given_json_when_described_then_it_parses_and_holds_the_pose(capsys):
+def test_json_output_parses_and_holds_the_pose(capsys):
     data = json.loads(
         printed(capsys, '--arm', 'rpr', '--frame', 'space', '--json', '--q', '0.5', '-0.1', '0.7')
     )
@@ -62,7 +62,7 @@ def test_given_a_plot_when_described_then_the_picture_is_written(tmp_path, capsy
         (['0', '1', '2', '3', '4', '5', '-6'], [0, 1, 2, 3, 4, 5, -6]),
     ],
 )
-def test_given_pose_words_when_read_then_they_are_joint_positions(words, expected):
+def test_pose_words_are_read_as_joint_positions(words, expected):
     np.testing.assert_array_equal(pose(load('fer'), words), expected)
 
 
@@ -77,7 +77,7 @@ def test_given_pose_words_when_read_then_they_are_joint_positions(words, expecte
         (['--set', 'gaz'], "no inertial set 'gaz'"),
     ],
 )
-def test_given_input_at_fault_when_described_then_one_sentence_says_so(words, sentence, capsys):
+def test_input_at_fault_is_refused_in_one_sentence(words, sentence, capsys):
     assert main(['describe', *words]) == INPUT_AT_FAULT
     captured = capsys.readouterr()
     assert sentence in captured.err

@@ -16,9 +16,7 @@ from franka_dynamics.recordings.rosbag_writer import write_recording
 QUICK = ['--draws', '3', '--iterations', '2', '--period', '8']
 
 
-def test_given_the_message_when_planned_by_the_node_then_it_is_accepted_and_followed(
-    tmp_path, capsys
-):
+def test_the_node_accepts_and_follows_the_written_message(tmp_path, capsys):
     out = tmp_path / 'excitation.yaml'
     picture = tmp_path / 'excitation.png'
     assert main(['excite', '--output', str(out), '--picture', str(picture), *QUICK]) == 0
@@ -71,7 +69,7 @@ def test_given_bags_are_complemented_by_the_motion(simulate, tmp_path, capsys):
     assert 'after 10 times 8 s and 1 given bags' in ' '.join(capsys.readouterr().out.split())
 
 
-def test_given_a_rehearsal_when_run_then_the_hidden_hand_is_identified(tmp_path, capsys):
+def test_a_rehearsal_identifies_the_hidden_hand(tmp_path, capsys):
     folder = tmp_path / 'rehearsal'
     assert (
         main(
@@ -106,9 +104,7 @@ def test_given_a_rehearsal_when_run_then_the_hidden_hand_is_identified(tmp_path,
         (['--draws', '0'], '--draws and --iterations must be at least 1'),
     ],
 )
-def test_given_an_option_at_fault_when_excited_then_one_sentence_says_so(
-    tmp_path, capsys, options, sentence
-):
+def test_an_option_at_fault_is_refused_and_nothing_written(tmp_path, capsys, options, sentence):
     assert (
         main(['excite', '--output', str(tmp_path / 'x.yaml'), *QUICK, *options]) == INPUT_AT_FAULT
     )

@@ -11,9 +11,7 @@ from franka_dynamics.dynamics.mechanisms import spherical_five_bar
 pytest.importorskip('matplotlib')
 
 
-def test_given_the_default_motion_when_run_then_the_table_holds_the_computed_torques(
-    tmp_path, capsys
-):
+def test_the_default_motions_table_holds_its_computed_torques(tmp_path, capsys):
     assert main(['five-bar', '--samples', '21', '--output', str(tmp_path)]) == 0
     out = capsys.readouterr().out
     assert 'loop open by at most' in out
@@ -41,7 +39,7 @@ def test_given_the_default_motion_when_run_then_the_table_holds_the_computed_tor
     )
 
 
-def test_given_a_path_out_of_reach_when_run_then_one_sentence_says_where(tmp_path, capsys):
+def test_a_path_out_of_reach_is_refused_in_one_sentence(tmp_path, capsys):
     status = main(['five-bar', '--end', '120', '20', '--samples', '21', '--output', str(tmp_path)])
     assert status == INPUT_AT_FAULT
     error = capsys.readouterr().err

@@ -33,9 +33,7 @@ def bag(simulate, tmp_path):
     return path
 
 
-def test_given_a_real_arm_when_identified_then_the_file_predicts_what_was_reported(
-    fer_recording_path, tmp_path, capsys
-):
+def test_a_real_arms_file_predicts_the_reported_torques(fer_recording_path, tmp_path, capsys):
     out, page, figures = (tmp_path / name for name in ('my_arm.yaml', 'page.html', 'all.json'))
     assert (
         main(
@@ -85,7 +83,7 @@ def test_given_a_real_arm_when_identified_then_the_file_predicts_what_was_report
     assert 'friction parameters, which are smaller than their own deviation' in printed
 
 
-def test_given_a_written_arm_when_replayed_then_the_verb_says_the_same(bag, tmp_path, capsys):
+def test_replaying_a_written_arm_tells_the_error_identify_told(bag, tmp_path, capsys):
     out, figures = tmp_path / 'my_arm.yaml', tmp_path / 'all.json'
     assert main(['identify', str(bag), '--out', str(out), '--json', str(figures)]) == 0
     assert main(['crosscheck', '--arm', str(out), '--states', '20']) == 0
@@ -119,7 +117,7 @@ def test_given_a_written_arm_when_replayed_then_the_verb_says_the_same(bag, tmp_
     )
 
 
-def test_given_sigmoid_friction_when_identified_then_the_file_holds_it(bag, tmp_path, capsys):
+def test_sigmoid_friction_is_written_to_the_arm_file(bag, tmp_path, capsys):
     out = tmp_path / 'my_arm.yaml'
     assert main(['identify', str(bag), '--out', str(out), '--friction', 'sigmoid']) == 0
     assert isinstance(load(out).friction, SigmoidFriction)
@@ -203,7 +201,7 @@ def test_a_hand_that_was_not_named_ends_it_with_one_sentence(simulate, tmp_path,
     assert main(['replay', str(bag), '--arm', str(out), '--no-plots', '--require', '0.35']) == 0
 
 
-def test_given_a_bound_on_e_when_missed_then_no_arm_file_is_written(bag, tmp_path, capsys):
+def test_a_missed_bound_on_e_writes_no_arm_file(bag, tmp_path, capsys):
     out = tmp_path / 'my_arm.yaml'
     assert main(['identify', str(bag), '--out', str(out), '--require', '0.01']) == 1
     assert not out.exists()
@@ -222,9 +220,7 @@ def test_given_several_bags_when_identified_then_all_are_counted(simulate, bag, 
     assert data['scores'][0]['test_at_other_cutoffs'] == {}
 
 
-def test_given_bags_of_two_arms_when_identified_then_both_are_named(
-    simulate, bag, tmp_path, capsys
-):
+def test_bags_of_two_arms_are_refused_with_both_named(simulate, bag, tmp_path, capsys):
     panda = tuple(f'panda_joint{i}' for i in range(1, 8))
     write_recording(replace(simulate(FER), joint_names=panda), tmp_path / 'panda')
     assert main(['identify', str(bag), str(tmp_path / 'panda')]) == INPUT_AT_FAULT
@@ -243,16 +239,14 @@ def test_given_bags_of_two_arms_when_identified_then_both_are_named(
         (['--out', '.'], 'is a folder; give the name of a file to be written'),
     ],
 )
-def test_given_an_option_at_fault_when_identified_then_one_sentence_says_so(
-    bag, capsys, options, sentence
-):
+def test_an_option_at_fault_is_refused_in_one_sentence(bag, capsys, options, sentence):
     assert main(['identify', str(bag), *options]) == INPUT_AT_FAULT
     captured = capsys.readouterr()
     assert sentence in captured.err
     assert captured.err.count('\n') == 1
 
 
-def test_given_a_bag_cut_short_when_identified_then_nothing_is_written(bag, tmp_path, capsys):
+def test_a_bag_cut_short_is_refused_and_nothing_written(bag, tmp_path, capsys):
     file = bag / 'bag.mcap'
     file.write_bytes(file.read_bytes()[:-1000])
     out = tmp_path / 'my_arm.yaml'

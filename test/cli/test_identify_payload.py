@@ -26,9 +26,7 @@ def bags(simulate, tmp_path):
     return ['--without', str(tmp_path / 'without'), '--with', str(tmp_path / 'loaded')]
 
 
-def test_given_two_bags_when_identified_then_the_parameter_file_holds_the_payload(
-    bags, tmp_path, capsys
-):
+def test_the_payload_of_two_bags_is_in_the_parameter_file(bags, tmp_path, capsys):
     out, figures = tmp_path / 'payload.yaml', tmp_path / 'all.json'
     assert main(['identify-payload', *bags, '--output', str(out), '--json', str(figures)]) == 0
     payload = yaml.safe_load(out.read_text())['/**']['ros__parameters']['payload']
@@ -40,7 +38,7 @@ def test_given_two_bags_when_identified_then_the_parameter_file_holds_the_payloa
     assert 'payload: [' in capsys.readouterr().out
 
 
-def test_given_bags_swapped_when_identified_then_one_sentence_asks(bags, tmp_path, capsys):
+def test_swapped_bags_are_asked_about_and_nothing_written(bags, tmp_path, capsys):
     without, loaded = bags[1], bags[3]
     assert (
         main(
@@ -62,6 +60,6 @@ def test_given_bags_swapped_when_identified_then_one_sentence_asks(bags, tmp_pat
     assert not (tmp_path / 'payload.yaml').exists()
 
 
-def test_given_no_rest_when_static_poses_are_asked_for_then_it_says_so(bags, capsys):
+def test_static_poses_without_rest_are_refused(bags, capsys):
     assert main(['identify-payload', *bags, '--static']) == INPUT_AT_FAULT
     assert 'the arm never stood still for 0.5 s' in capsys.readouterr().err

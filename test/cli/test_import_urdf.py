@@ -55,9 +55,7 @@ def run(tmp_path, text, *options):
 
 
 @BOTH
-def test_given_another_makers_arm_when_imported_then_it_moves_and_weighs_as_pinocchio_says(
-    convention, tmp_path, capsys
-):
+def test_another_makers_arm_moves_and_weighs_as_in_pinocchio(convention, tmp_path, capsys):
     text = six_axes()
     assert run(tmp_path, text, '--convention', convention) == 0
     assert 'pass: ' in capsys.readouterr().out
@@ -79,7 +77,7 @@ def test_given_another_makers_arm_when_imported_then_it_moves_and_weighs_as_pino
         )
 
 
-def test_given_a_shipped_arm_when_imported_then_its_own_table_comes_back(tmp_path):
+def test_a_shipped_arms_own_table_comes_back(tmp_path):
     fr3 = load('fr3')
     assert run(tmp_path, write_urdf(fr3, tool=('fr3_hand', load_hand('franka_hand')))) == 0
     imported = load(tmp_path / 'a.yaml')
@@ -96,7 +94,7 @@ def test_given_an_imported_arm_when_crosschecked_then_it_passes(tmp_path):
     assert main(['crosscheck', '--arm', str(tmp_path / 'a.yaml'), '--states', '50']) == 0
 
 
-def test_given_angles_of_five_digits_when_imported_then_the_deviation_is_said(tmp_path, capsys):
+def test_angles_of_five_digits_are_a_mismatch_told_in_rad(tmp_path, capsys):
     nearly = six_axes().replace('xyz="0.5 0 0" rpy="0 0 0"', 'xyz="0.5 0 0" rpy="3.14159 0 0"')
     assert run(tmp_path, nearly) == 1
     out = capsys.readouterr().out
@@ -104,7 +102,7 @@ def test_given_angles_of_five_digits_when_imported_then_the_deviation_is_said(tm
     assert 'MISMATCH: ' in out
 
 
-def test_given_a_gripper_when_imported_then_it_is_carried_and_said(tmp_path, capsys):
+def test_a_gripper_is_carried_by_the_last_link_and_noted(tmp_path, capsys):
     finger = (
         f'<link name="left_finger">{INERTIAL}</link><joint name="drive" type="prismatic">'
         '<parent link="tool0"/><child link="left_finger"/><axis xyz="0 1 0"/>'
@@ -115,14 +113,14 @@ def test_given_a_gripper_when_imported_then_it_is_carried_and_said(tmp_path, cap
     np.testing.assert_allclose(load(tmp_path / 'a.yaml').links[-1].mass, 4.0, rtol=0.0, atol=1e-14)
 
 
-def test_given_joints_without_limits_when_imported_then_none_are_assumed(tmp_path, capsys):
+def test_joints_without_limits_get_none_and_a_note(tmp_path, capsys):
     free = six_axes(limits='').replace('type="revolute"', 'type="continuous"')
     assert run(tmp_path, free) == 0
     assert 'note: joint r_axis3 has no limits; none are assumed.' in capsys.readouterr().out
     assert np.isinf(load(tmp_path / 'a.yaml').limit('effort')).all()
 
 
-def test_given_a_link_that_no_body_could_be_when_imported_then_it_is_said(tmp_path, capsys):
+def test_a_link_that_no_body_could_be_is_noted(tmp_path, capsys):
     assert run(tmp_path, six_axes().replace('ixx="0.02"', 'ixx="0.2"', 1)) == 0
     assert 'note: the link behind r_axis1 is not physical' in capsys.readouterr().out
 
@@ -132,7 +130,7 @@ def test_given_no_mass_when_imported_then_it_is_said(tmp_path, capsys):
     assert 'note: the link link1 and what is fixed to it have no mass.' in capsys.readouterr().out
 
 
-def test_given_two_arms_when_imported_then_the_prefix_chooses_and_is_taken_off(tmp_path, capsys):
+def test_of_two_arms_the_prefix_chooses_one_and_is_taken_off(tmp_path, capsys):
     right = write_urdf(load('fr3', prefix='right_'))
     both = (
         write_urdf(load('fr3', prefix='left_')).replace('</robot>', '')
@@ -146,7 +144,7 @@ def test_given_two_arms_when_imported_then_the_prefix_chooses_and_is_taken_off(t
     assert (imported.name, imported.joint_names) == ('mine', load('fr3').joint_names)
 
 
-def test_given_joints_and_a_tip_when_imported_then_only_these_count(tmp_path):
+def test_joints_and_a_tip_choose_the_part_of_the_chain(tmp_path):
     names = [f'r_axis{i}' for i in range(1, 7)]
     assert run(tmp_path, six_axes(), '--joints', *names, '--tip', 'link6') == 0
     tip, other = (NewtonEulerModel(load(tmp_path / 'a.yaml')).frames(np.zeros(6))[-1], None)

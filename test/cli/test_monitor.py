@@ -33,6 +33,6 @@ def test_given_nobody_when_asked_once_then_the_answer_is_no(options, sentence, c
         (['--once', '--timeout', 'nan'], '--timeout is nan'),
     ],
 )
-def test_given_options_at_fault_when_asked_then_one_sentence_says_so(options, sentence, capsys):
+def test_options_at_fault_are_refused_with_a_sentence(options, sentence, capsys):
     assert main(['monitor', *options]) == 2
     assert sentence in capsys.readouterr().err

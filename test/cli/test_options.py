@@ -76,7 +76,7 @@ def test_every_output_is_checked_before_the_work(verb):
             assert action.type in CHECKED or action.nargs == 0, action.option_strings
 
 
-def test_an_output_that_cannot_be_is_refused_before_the_input_is_read(tmp_path, capsys):
+def test_an_impossible_output_is_refused_before_input_is_read(tmp_path, capsys):
     file = tmp_path / 'file'
     file.write_text('')
     assert main(['identify', 'no_such_bag', '--output', str(file / 'arm.yaml')]) == 2

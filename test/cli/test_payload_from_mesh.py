@@ -35,9 +35,7 @@ def printed_payload(output):
 
 
 @pytest.mark.parametrize('weight', [('--density', '2700'), ('--mass', repr(MASS))])
-def test_given_a_bar_on_the_flange_when_asked_then_the_textbook_payload_is_printed(
-    bar, capsys, weight
-):
+def test_a_bar_on_the_flange_prints_the_textbook_payload(bar, capsys, weight):
     # Given the bar 50 mm in front of the flange, turned by a quarter about z.
     status = main(
         [
@@ -63,7 +61,7 @@ def test_given_a_bar_on_the_flange_when_asked_then_the_textbook_payload_is_print
     )
 
 
-def test_given_the_hand_as_mount_when_asked_then_its_turn_and_length_count(bar, capsys):
+def test_a_mount_on_the_hand_adds_its_turn_and_its_length(bar, capsys):
     main(
         ['payload-from-mesh', bar, '--mass', '1', '--mount', 'hand_tcp', '--xyz', '0.1', '0', '0']
     )
@@ -72,7 +70,7 @@ def test_given_the_hand_as_mount_when_asked_then_its_turn_and_length_count(bar, 
     np.testing.assert_allclose(payload[1:4], [half, -half, 0.1034], rtol=0.0, atol=1e-8)
 
 
-def test_given_an_output_file_when_read_back_then_it_sets_the_nodes_parameter(bar, tmp_path):
+def test_the_output_file_sets_the_nodes_parameter(bar, tmp_path):
     output, picture = tmp_path / 'payload.yaml', tmp_path / 'payload.png'
     assert (
         main(
@@ -100,7 +98,7 @@ def test_given_an_output_file_when_read_back_then_it_sets_the_nodes_parameter(ba
     ]
 
 
-def test_given_a_printed_payload_when_the_node_takes_it_then_it_is_the_same_body(bar, capsys):
+def test_the_node_takes_a_printed_payload_for_the_same_body(bar, capsys):
     main(['payload-from-mesh', bar, '--density', '2700', '--xyz', '0.01', '-0.02', '0.05'])
     payload = printed_payload(capsys.readouterr().out)
     body = Settings(payload=tuple(payload)).payload_inertia()
@@ -108,7 +106,7 @@ def test_given_a_printed_payload_when_the_node_takes_it_then_it_is_the_same_body
     np.testing.assert_allclose(body.parameters(), expected.parameters(), rtol=1e-6, atol=1e-9)
 
 
-def test_given_an_open_mesh_when_asked_then_it_is_refused_unless_repaired(tmp_path, capsys):
+def test_an_open_mesh_is_refused_unless_repaired(tmp_path, capsys):
     box = trimesh.creation.box((30, 20, 10))
     path = tmp_path / 'open.stl'
     trimesh.Trimesh(box.vertices, box.faces[1:], process=False).export(path)
@@ -120,7 +118,7 @@ def test_given_an_open_mesh_when_asked_then_it_is_refused_unless_repaired(tmp_pa
     assert 'repair: holes were closed by 1 faces' in capsys.readouterr().out
 
 
-def test_given_an_unlikely_weight_when_asked_then_it_is_warned_of(bar, capsys):
+def test_an_unlikely_weight_is_warned_of(bar, capsys):
     main(['payload-from-mesh', bar, '--mass', '5'])
     out = capsys.readouterr().out
     assert 'warning: 5 kg is more than the arm may carry (3 kg)' in out
@@ -128,12 +126,12 @@ def test_given_an_unlikely_weight_when_asked_then_it_is_warned_of(bar, capsys):
 
 
 @pytest.mark.parametrize('option', ['--mass', '--density'])
-def test_given_a_weight_that_is_not_positive_when_asked_then_it_is_refused(bar, capsys, option):
+def test_a_weight_that_is_not_positive_is_refused(bar, capsys, option):
     assert main(['payload-from-mesh', bar, option, '-2']) == INPUT_AT_FAULT
     assert f'{option} is -2.0; it must be a positive number.' in capsys.readouterr().err
 
 
-def test_given_tiny_and_whole_numbers_when_written_then_yaml_reads_floats():
+def test_tiny_and_whole_numbers_are_read_from_yaml_as_floats():
     body = LinkInertia.from_center_of_mass(1.0, (0.0, 0.0, 0.1), np.diag([1e-5, 2e-5, 2e-5]))
     text = payload_parameter_file(payload_array(body), 'a test')
     numbers = yaml.safe_load(text)['/**']['ros__parameters']['payload']
@@ -143,7 +141,7 @@ def test_given_tiny_and_whole_numbers_when_written_then_yaml_reads_floats():
     assert [type(number) for number in numbers] == [float] * 10
 
 
-def test_given_a_mesh_when_its_vertices_are_handed_out_then_they_cannot_be_changed():
+def test_a_meshs_vertices_cannot_be_changed():
     mesh = TriangleMesh(np.eye(3), [[0, 1, 2]])
     with pytest.raises(ValueError, match='read-only'):
         mesh.vertices[0, 0] = 2.0

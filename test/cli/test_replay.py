@@ -22,9 +22,7 @@ def bag(simulate, tmp_path):
     return path
 
 
-def test_given_a_real_arm_when_replayed_then_table_plots_json_and_verdict_agree(
-    fer_recording_path, tmp_path, capsys
-):
+def test_a_real_arms_table_plots_json_and_verdict_agree(fer_recording_path, tmp_path, capsys):
     output = tmp_path / 'output'
     assert (
         main(
@@ -59,9 +57,7 @@ def test_given_a_real_arm_when_replayed_then_table_plots_json_and_verdict_agree(
     assert all(path.read_bytes().startswith(b'\x89PNG') for path in output.iterdir())
 
 
-def test_given_a_simulated_bag_when_replayed_then_its_set_and_hand_are_found(
-    bag, tmp_path, capsys
-):
+def test_a_simulated_bags_set_and_hand_are_found(bag, tmp_path, capsys):
     assert (
         main(
             [
@@ -86,7 +82,7 @@ def test_given_a_simulated_bag_when_replayed_then_its_set_and_hand_are_found(
     assert (tmp_path / 'output' / 'torques.png').is_file()
 
 
-def test_given_sets_hands_and_filter_when_replayed_then_just_those_are_used(bag, tmp_path, capsys):
+def test_only_the_sets_hands_and_filter_asked_for_are_used(bag, tmp_path, capsys):
     figures = tmp_path / 'figures.json'
     assert (
         main(
@@ -119,14 +115,14 @@ def test_given_sets_hands_and_filter_when_replayed_then_just_those_are_used(bag,
     assert sorted(path.name for path in tmp_path.iterdir()) == ['bag', 'figures.json']
 
 
-def test_given_a_bound_on_e_when_missed_then_the_exit_status_is_one(bag, capsys):
+def test_a_missed_bound_on_e_exits_with_1(bag, capsys):
     quick = ['replay', str(bag), '--set', 'gaz2019', '--hand', 'none', '--no-plots']
     assert main([*quick, '--require', '3.0']) == 0
     assert main([*quick, '--require', '0.1']) == 1
     assert 'E is above the required 0.1 N m' in capsys.readouterr().out
 
 
-def test_given_a_set_that_is_not_physical_when_replayed_then_it_warns(bag, capsys):
+def test_a_set_that_is_not_physical_is_warned_of(bag, capsys):
     assert main(['replay', str(bag), '--set', 'franka_description', '--no-plots']) == 0
     printed = ' '.join(capsys.readouterr().out.split())
     assert 'warning: franka_description: the link behind fer_joint4 is not physical' in printed
@@ -168,7 +164,7 @@ def cutoff_too_high(bag):
         (cutoff_too_high, 'The cut-off is 20.0 Hz; it must lie between 0 and half'),
     ],
 )
-def test_given_bad_input_when_replayed_then_one_sentence_and_nothing_written(
+def test_bad_input_is_refused_in_one_sentence_nothing_written(
     bag, tmp_path, capsys, spoil, sentence
 ):
     options = spoil(bag) or []
@@ -193,7 +189,7 @@ def test_given_bad_input_when_replayed_then_one_sentence_and_nothing_written(
     assert [path.name for path in tmp_path.iterdir()] == ['bag']
 
 
-def test_given_effort_of_zero_when_replayed_then_it_is_input_at_fault(simulate, tmp_path, capsys):
+def test_effort_of_zero_is_refused_as_input_at_fault(simulate, tmp_path, capsys):
     recording = simulate(FER)
     write_recording(replace(recording, effort=np.zeros_like(recording.effort)), tmp_path / 'bag')
     assert main(['replay', str(tmp_path / 'bag'), '--no-plots']) == INPUT_AT_FAULT

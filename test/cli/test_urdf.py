@@ -10,7 +10,7 @@ from franka_dynamics.urdf.xacro_writer import generated_files
 from franka_dynamics.validation.urdf_check import model_from_urdf
 
 
-def test_given_an_arm_and_a_hand_when_written_then_the_check_recognises_both(tmp_path, capsys):
+def test_a_written_arm_and_hand_are_recognised_by_the_check(tmp_path, capsys):
     path = tmp_path / 'left.urdf'
     assert (
         main(
@@ -33,12 +33,12 @@ def test_given_an_arm_and_a_hand_when_written_then_the_check_recognises_both(tmp
     assert capsys.readouterr().out == f'{path}\n'
 
 
-def test_given_no_file_when_written_then_the_text_is_the_shipped_one(capsys):
+def test_without_a_file_the_printed_text_is_the_shipped_one(capsys):
     assert main(['urdf', '--arm', 'rpr', '--format', 'mjcf']) == 0
     assert capsys.readouterr().out == generated_files()['rpr.xml']
 
 
-def test_given_a_set_that_is_not_physical_when_written_then_one_sentence_offers_the_mend(capsys):
+def test_a_set_that_is_not_physical_is_refused_with_the_repair(capsys):
     assert main(['urdf', '--set', 'ledezma2021']) == 2
     captured = capsys.readouterr()
     assert captured.out == ''
@@ -46,7 +46,7 @@ def test_given_a_set_that_is_not_physical_when_written_then_one_sentence_offers_
     assert 'nearest_within_rounding' in captured.err
 
 
-def test_given_the_repair_when_written_then_the_set_is_recognised_within_rounding(capsys):
+def test_a_repaired_set_is_recognised_within_rounding(capsys):
     pytest.importorskip('cvxpy')
     assert main(['urdf', '--set', 'ledezma2021', '--repair', 'nearest_within_rounding']) == 0
     verdict = model_from_urdf(capsys.readouterr().out, load('fer')).verdict
@@ -54,7 +54,7 @@ def test_given_the_repair_when_written_then_the_set_is_recognised_within_roundin
     assert not verdict.exact
 
 
-def test_given_a_folder_when_all_are_written_then_every_shipped_file_is_there(tmp_path):
+def test_all_writes_every_shipped_file_into_the_folder(tmp_path):
     assert main(['urdf', '--all', str(tmp_path)]) == 0
     for name, text in generated_files().items():
         assert (tmp_path / name).read_text('utf-8') == text
