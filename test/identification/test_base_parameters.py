@@ -49,7 +49,7 @@ def assert_torques_equal(actual, expected):
         ('rpr', (11, 13, 11)),
     ],
 )
-def test_given_a_known_arm_when_counted_then_it_equals_the_known_number(name, counts):
+def test_a_known_arm_has_the_known_number_of_base_parameters(name, counts):
     for gravity, count in zip(GRAVITIES.values(), counts):
         assert len(base_parameters(load(name), gravity)) == count
     assert len(base_parameters(load(name), ANY_GRAVITY)) == counts[1]
@@ -58,16 +58,14 @@ def test_given_a_known_arm_when_counted_then_it_equals_the_known_number(name, co
 @pytest.mark.parametrize('rotors', [False, True])
 @pytest.mark.parametrize('gravity', [*GRAVITIES.values(), ANY_GRAVITY])
 @pytest.mark.parametrize('name', ['fer', 'scemi', 'rpr'])
-def test_given_a_known_arm_when_found_by_qr_then_the_parameters_are_the_same(
-    name, gravity, rotors
-):
+def test_base_parameters_by_qr_are_those_of_the_direct_method(name, gravity, rotors):
     direct = base_parameters(load(name), gravity, rotor_inertia=rotors)
     numerical = numerical_base_parameters(load(name), gravity, rotor_inertia=rotors)
     assert direct.columns == numerical.columns
     np.testing.assert_allclose(direct.matrix, numerical.matrix, rtol=0.0, atol=ATOL_COEFFICIENT)
 
 
-def test_given_the_franka_of_the_derivation_when_regrouped_then_the_quoted_values_come_out():
+def test_the_fers_regrouped_values_are_those_quoted():
     found = base_parameters(load('fer', 'ledezma2021'))
     values = dict(zip(found.names, found.values()))
     quoted = {
@@ -87,7 +85,7 @@ def test_given_the_franka_of_the_derivation_when_regrouped_then_the_quoted_value
     )
 
 
-def test_given_the_franka_when_its_relations_are_written_then_they_read_as_in_the_paper():
+def test_the_fers_relations_read_as_in_the_paper():
     written = {relation.name: str(relation) for relation in base_parameters(load('fer')).relations}
     assert written['ZZR_1'] == 'ZZR_1 = ZZ_1 + YY_2'
     assert written['XXR_5'] == 'XXR_5 = XX_5 - YY_5 + YY_6 + 0.007744 m_7'
@@ -97,7 +95,7 @@ def test_given_the_franka_when_its_relations_are_written_then_they_read_as_in_th
     assert written['XXR_3'] == 'XXR_3 = XX_3 - YY_3 + YY_4 - 0.00680625 m_4'
 
 
-def test_given_the_franka_when_sorted_then_every_standard_parameter_is_somewhere():
+def test_every_standard_parameter_of_the_fer_is_sorted_somewhere():
     found = base_parameters(load('fer'))
     names = found.standard_names
     assert [names[k] for k in found.no_effect] == [
@@ -118,9 +116,7 @@ def test_given_the_franka_when_sorted_then_every_standard_parameter_is_somewhere
 
 @pytest.mark.parametrize('convention', CONVENTIONS)
 @pytest.mark.parametrize('seed', range(120))
-def test_given_a_random_arm_when_counted_then_it_equals_the_regressors_rank(
-    random_arm, convention, seed
-):
+def test_a_random_arms_base_parameters_are_as_many_as_the_rank(random_arm, convention, seed):
     arm = random_arm(seed, convention=convention)
     rotors = seed % 4 == 0
     for gravity in GRAVITIES.values():
@@ -131,9 +127,7 @@ def test_given_a_random_arm_when_counted_then_it_equals_the_regressors_rank(
 
 @pytest.mark.parametrize('convention', CONVENTIONS)
 @pytest.mark.parametrize('seed', range(60))
-def test_given_a_random_arm_when_its_torque_comes_from_base_parameters_then_it_is_the_same(
-    random_arm, convention, seed
-):
+def test_base_parameters_of_a_random_arm_keep_its_torque(random_arm, convention, seed):
     # Every second arm has odd angles and lengths only, where (20) and (21) have all their terms.
     arm = random_arm(seed, convention=convention, special=0.6 * (seed % 2), rotors=seed % 3 == 0)
     states = sample_states(arm, 10, seed)
@@ -147,7 +141,7 @@ def test_given_a_random_arm_when_its_torque_comes_from_base_parameters_then_it_i
 
 
 @pytest.mark.parametrize('name', ['fer', 'fr3', 'scemi'])
-def test_given_a_known_arm_when_its_torque_comes_from_base_parameters_then_it_is_pinocchios(name):
+def test_base_parameters_of_a_known_arm_give_pinocchios_torque(name):
     arm = load(name)
     found = base_parameters(arm)
     states = sample_states(arm, 200, 0)
@@ -156,7 +150,7 @@ def test_given_a_known_arm_when_its_torque_comes_from_base_parameters_then_it_is
     assert_torques_equal(found.regressor(*states) @ found.values(), expected)
 
 
-def test_given_any_gravity_when_regressed_under_one_then_the_torque_is_the_same():
+def test_parameters_for_any_gravity_give_each_gravitys_torque():
     arm = load('fer')
     found = base_parameters(arm, ANY_GRAVITY)
     states = sample_states(arm, 10, 0)
@@ -167,7 +161,7 @@ def test_given_any_gravity_when_regressed_under_one_then_the_torque_is_the_same(
         )
 
 
-def test_given_a_payload_when_its_values_are_asked_then_they_predict_the_loaded_arm():
+def test_values_with_a_payload_predict_the_loaded_arm():
     arm = load('fer')
     found = base_parameters(arm)
     loaded = load('fer', hand='franka_hand')
@@ -178,30 +172,30 @@ def test_given_a_payload_when_its_values_are_asked_then_they_predict_the_loaded_
     )
 
 
-def test_given_a_base_on_a_wall_when_counted_then_gravity_is_tilted():
+def test_a_base_on_a_wall_is_counted_under_tilted_gravity():
     pose = np.eye(4)
     pose[:3, :3] = [[0.0, 0.0, 1.0], [0.0, 1.0, 0.0], [-1.0, 0.0, 0.0]]
     assert len(base_parameters(replace(load('fer'), base=pose))) == 45
 
 
-def test_given_a_rotor_behind_joint_1_when_regrouped_then_it_joins_the_links_own_inertia():
+def test_the_rotor_of_joint_1_joins_link_1s_own_inertia():
     # Both turn with dq_1 about one axis; behind the wrist nothing else does.
     found = base_parameters(load('fer'), rotor_inertia=True)
     assert 'ZZR_1 = ZZ_1 + YY_2 + Ia_1' in map(str, found.relations)
     assert {'Ia_3', 'Ia_4', 'Ia_5', 'Ia_6', 'Ia_7'} < set(found.names)
 
 
-def test_given_an_arm_with_rotors_when_not_told_otherwise_then_they_are_parameters(random_arm):
+def test_an_arms_rotors_are_parameters_unless_told_otherwise(random_arm):
     assert base_parameters(random_arm(3, n=3, rotors=True)).matrix.shape[1] == 33
     assert base_parameters(random_arm(3, n=3)).matrix.shape[1] == 30
 
 
-def test_given_a_regrouped_arm_when_handed_to_pinocchio_then_it_is_refused():
+def test_a_regrouped_arm_is_refused_by_the_pinocchio_model():
     with pytest.raises(InertiaError, match='first moment'):
         PinocchioModel(base_parameters(load('fer')).grouped())
 
 
-def test_given_lengths_in_millimetres_when_counted_then_nothing_changes():
+def test_lengths_in_millimetres_keep_the_base_parameters():
     # The rank decision must not depend on the unit of length.
     arm = load('fer')
     small = replace(
@@ -214,14 +208,14 @@ def test_given_lengths_in_millimetres_when_counted_then_nothing_changes():
     assert base_parameters(small).columns == base_parameters(arm).columns
 
 
-def test_given_an_arm_far_from_the_space_frame_when_counted_then_nothing_changes():
+def test_an_arm_far_from_the_space_frame_keeps_its_rank_gap():
     pose = np.eye(4)
     pose[:3, 3] = (3e6, -2e6, 5e6)
     far = replace(load('scemi'), base=pose)
     assert base_parameters(far).rank_gap == base_parameters(load('scemi')).rank_gap
 
 
-def test_given_a_twist_typed_with_four_decimals_when_found_then_the_rank_gap_shows_it():
+def test_a_twist_rounded_to_four_decimals_shows_in_the_rank_gap():
     # -1.5708 instead of -pi/2 is another arm, if a similar one: by 3.7e-6.
     arm = load('scemi')
     rounded = replace(
@@ -248,7 +242,7 @@ def test_given_bad_gravity_when_asked_then_the_sentence_names_it(gravity, senten
         base_parameters(load('fer'), gravity)
 
 
-def test_given_vertical_parameters_when_used_under_tilted_gravity_then_they_refuse():
+def test_vertical_parameters_are_refused_under_tilted_gravity():
     found = base_parameters(load('fer'), VERTICAL)
     states = sample_states(load('fer'), 1, 0)
     with pytest.raises(BaseParameterError, match=r'under \[3.0, -5.0, -7.0\] more parameters'):
@@ -257,23 +251,23 @@ def test_given_vertical_parameters_when_used_under_tilted_gravity_then_they_refu
     assert found.regressor(*states, NO_GRAVITY).shape == (1, 7, 43)
 
 
-def test_given_parameters_for_any_gravity_when_regressed_without_one_then_they_ask():
+def test_parameters_for_any_gravity_ask_for_one_to_regress():
     found = base_parameters(load('fer'), ANY_GRAVITY)
     with pytest.raises(BaseParameterError, match='say which one'):
         found.regressor(*sample_states(load('fer'), 1, 0))
 
 
-def test_given_another_geometry_when_values_are_asked_then_it_is_refused():
+def test_values_of_another_geometry_are_refused():
     with pytest.raises(BaseParameterError, match='scemi has another geometry than fer'):
         base_parameters(load('fer')).values(load('scemi'))
 
 
-def test_given_too_few_values_when_put_back_then_the_sentence_says_how_many():
+def test_too_few_values_put_back_say_how_many_are_needed():
     with pytest.raises(BaseParameterError, match=r'43 base parameters .* ZZR_1.* shape \(42,\)'):
         base_parameters(load('fer')).standard_vector(np.zeros(42))
 
 
-def test_given_the_documented_example_when_run_then_it_prints_what_it_says(capsys):
+def test_the_documented_example_prints_what_it_says(capsys):
     page = PAGE.read_text(encoding='utf-8')
     example = page.split('```python\n')[1].split('```')[0]
     names = {}
@@ -283,7 +277,7 @@ def test_given_the_documented_example_when_run_then_it_prints_what_it_says(capsy
     assert names['tau'].shape == (1000, 7) and names['beta'].shape == (43,)
 
 
-def test_given_the_documented_table_when_counted_then_every_number_is_right():
+def test_the_documented_table_has_the_counted_numbers():
     page = PAGE.read_text(encoding='utf-8')
     rows = page.split('| arm | vertical |')[1].split('\n\n')[0].splitlines()[2:]
     assert len(rows) == 3

@@ -29,7 +29,7 @@ def calibrated(name, seed=0, size=2e-3):
 
 
 @pytest.mark.parametrize('name', ARMS)
-def test_given_corrected_axes_when_described_by_rows_then_poses_and_torques_stay(name):
+def test_rows_of_corrected_axes_keep_poses_and_torques(name):
     nominal, tree = calibrated(name)
     result = calibrated_arm(nominal, tree)
     q, dq, ddq = np.random.default_rng(1).normal(size=(3, 20, tree.n))
@@ -49,7 +49,7 @@ def test_given_corrected_axes_when_described_by_rows_then_poses_and_torques_stay
     assert np.abs(nominal_poses - model.frames(q)[:, -1]).max() > 1e-3
 
 
-def test_given_a_calibrated_arm_when_written_and_loaded_then_it_is_the_same_arm(tmp_path):
+def test_a_calibrated_arm_is_the_same_when_loaded_from_its_file(tmp_path):
     nominal, tree = calibrated('fer')
     arm = calibrated_arm(nominal, tree).description
     path = tmp_path / 'my_fer.yaml'
@@ -71,7 +71,7 @@ def test_given_a_calibrated_arm_when_written_and_loaded_then_it_is_the_same_arm(
     assert loaded.joint_names == nominal.joint_names
 
 
-def test_given_a_flange_tilted_by_less_than_rows_hold_when_described_then_it_is_told():
+def test_a_flange_tilt_too_small_for_rows_is_told_as_deviation():
     nominal = ARMS['fer']
     tree = BodyTree.from_description(nominal)
     eta = np.zeros((8, 6))
@@ -81,7 +81,7 @@ def test_given_a_flange_tilted_by_less_than_rows_hold_when_described_then_it_is_
     assert translation < 1e-5
 
 
-def test_given_another_arms_tree_when_described_then_both_are_named():
+def test_another_arms_tree_is_refused_naming_both():
     _, tree = calibrated('rpr')
     with pytest.raises(CalibrationError, match='is not fer with its joints fer_joint1'):
         calibrated_arm(ARMS['fer'], tree)

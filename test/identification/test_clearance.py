@@ -11,7 +11,7 @@ from franka_dynamics.identification.clearance import _bar_distance, Skeleton
 FER = load('fer')
 
 
-def test_given_random_bars_when_measured_then_no_pair_of_their_points_is_nearer():
+def test_no_points_of_two_bars_are_nearer_than_their_distance():
     rng = np.random.default_rng(0)
     ends = rng.normal(size=(20, 4, 3))
     parts = np.linspace(0.0, 1.0, 301)[:, None]
@@ -24,7 +24,7 @@ def test_given_random_bars_when_measured_then_no_pair_of_their_points_is_nearer(
         assert distance == pytest.approx(brute, abs=5e-3)
 
 
-def test_given_parallel_and_touching_bars_when_measured_then_the_distance_is_exact():
+def test_distances_of_parallel_and_touching_bars_are_exact():
     a, b = np.zeros(3), np.array([1.0, 0.0, 0.0])
     up = np.array([0.0, 0.0, 0.4])
     assert _bar_distance(a, b, a + up, b + up) == pytest.approx(0.4, abs=1e-12)
@@ -32,7 +32,7 @@ def test_given_parallel_and_touching_bars_when_measured_then_the_distance_is_exa
     assert _bar_distance(a, b, b, b + up) == pytest.approx(0.0, abs=1e-12)
 
 
-def test_given_the_upright_arm_when_measured_then_its_height_is_the_sum_of_its_rows():
+def test_the_upright_arms_height_is_the_sum_of_its_rows():
     upright = np.zeros(7)
     points = Skeleton(FER, tool=0.1).points(upright)
     # d1 + d3 + d5 to the wrist; the flange then points down by 0.107, the tool by 0.1 more.
@@ -43,13 +43,13 @@ def test_given_the_upright_arm_when_measured_then_its_height_is_the_sum_of_its_r
     assert Skeleton(FER).height(upright, table=0.2) == pytest.approx(elbow - 0.2, abs=1e-12)
 
 
-def test_given_an_arm_that_bends_over_when_measured_then_the_tool_is_the_lowest():
+def test_the_tool_of_an_arm_bent_over_is_its_lowest_point():
     skeleton = Skeleton(FER, tool=0.1)
     q = np.array([0.0, 1.2, 0.0, -0.8, 0.0, 1.8, 0.0])
     assert skeleton.height(q) == pytest.approx(skeleton.points(q)[-1, 2], abs=1e-12)
 
 
-def test_given_a_folded_arm_when_measured_then_it_is_nearer_to_itself_than_at_home():
+def test_a_folded_arm_is_nearer_to_itself_than_at_home():
     skeleton = Skeleton(FER, tool=0.1)
     folded = np.array([0.0, -0.8, 0.0, -3.0, 0.0, 0.8, 0.0])
     stack = np.array([FER.home, folded])

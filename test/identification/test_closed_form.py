@@ -87,7 +87,7 @@ def test_given_a_random_tree_when_found_then_three_methods_agree(seed):
 
 
 @pytest.mark.parametrize('seed', range(0, 40, 4))
-def test_given_a_tree_when_torques_come_from_few_parameters_then_they_stay(seed):
+def test_base_parameters_of_a_tree_keep_its_torques(seed):
     tree = random_tree_of_rows(seed)
     states = states_of(tree)
     for gravity in (GRAVITIES['vertical'], GRAVITIES['tilted'], NO_GRAVITY):
@@ -102,7 +102,7 @@ def test_given_a_tree_when_torques_come_from_few_parameters_then_they_stay(seed)
         )
 
 
-def test_given_an_arm_as_a_tree_when_found_then_the_parameters_are_the_arms():
+def test_an_arm_as_a_tree_has_the_arms_base_parameters():
     arm = load('fer')
     assert_same(
         tree_base_parameters(BodyTree.from_description(arm), method=Method.CLOSED_FORM),
@@ -110,7 +110,7 @@ def test_given_an_arm_as_a_tree_when_found_then_the_parameters_are_the_arms():
     )
 
 
-def test_given_trees_when_written_in_rows_then_placements_come_back():
+def test_placements_of_trees_come_back_from_their_rows():
     for seed in range(40):
         tree = random_tree_of_rows(seed)
         for row, placement in zip(tree_rows(tree), tree.placements):
@@ -145,7 +145,7 @@ def test_given_axes_elsewhere_when_moved_to_z_then_torques_stay():
     assert base.rotor_inertia and rotors.any()
 
 
-def test_given_a_torso_with_two_arms_when_counted_then_the_number_is_the_papers():
+def test_a_torso_with_two_arms_has_the_papers_number():
     # One vertical torso joint and two Frankas behind it, mounted askew: both first links hang on
     # a link that turns about one direction, so each loses only what (20) takes, YY, mZ and m.
     fer = BodyTree.from_description(load('fer'))
@@ -169,18 +169,18 @@ def test_given_a_torso_with_two_arms_when_counted_then_the_number_is_the_papers(
     assert numerical_base_parameters(tree).rank == 99
 
 
-def test_given_a_standard_arm_when_the_closed_form_is_asked_then_one_sentence_refuses():
+def test_a_standard_arm_is_refused_the_closed_form():
     with pytest.raises(TreeError, match='rpr has rows of the standard convention'):
         base_parameters(load('rpr'), method=Method.CLOSED_FORM)
 
 
-def test_given_another_tree_when_values_are_asked_then_it_is_refused():
+def test_values_of_another_tree_are_refused():
     found = tree_base_parameters(random_tree_of_rows(1))
     with pytest.raises(BaseParameterError, match='parents, placements and twists'):
         found.values(random_tree_of_rows(2))
 
 
-def test_given_a_tree_when_regressed_then_it_is_pinocchios_up_to_the_order():
+def test_a_trees_regressor_is_pinocchios_up_to_the_order():
     import pinocchio as pin
 
     from franka_dynamics.dynamics.regressor import PLACE_IN_PINOCCHIO

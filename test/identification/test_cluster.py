@@ -78,9 +78,7 @@ def assert_same(actual, expected):
         )
 
 
-def test_given_a_worker_killed_in_mid_run_when_identified_then_the_result_is_one_process_own(
-    cluster, bags
-):
+def test_a_worker_killed_in_mid_run_does_not_change_the_result(cluster, bags):
     killed = []
 
     def kill_once(done, total):
@@ -98,9 +96,7 @@ def test_given_a_worker_killed_in_mid_run_when_identified_then_the_result_is_one
     assert_same(result, in_this_process(bags))
 
 
-def test_given_a_bag_cut_short_when_identified_then_it_is_named_and_skipped_only_if_asked(
-    cluster, bags
-):
+def test_a_bag_cut_short_is_named_and_skipped_only_if_asked(cluster, bags):
     file = bags[2] / 'bag2.mcap'
     file.write_bytes(file.read_bytes()[:-1000])
     with connect(cluster.scheduler_address) as client:
@@ -114,9 +110,7 @@ def test_given_a_bag_cut_short_when_identified_then_it_is_named_and_skipped_only
     assert_same(result, in_this_process([bag for bag in bags if bag.name != 'bag2']))
 
 
-def test_given_the_verb_when_pointed_at_a_cluster_then_it_writes_the_same_arm(
-    cluster, bags, tmp_path, capsys
-):
+def test_identify_on_a_cluster_writes_the_same_arm(cluster, bags, tmp_path, capsys):
     names = [str(bag) for bag in bags[:2]]
     here, there = tmp_path / 'here.yaml', tmp_path / 'there.yaml'
     assert main(['identify', *names, '--out', str(here)]) == 0
@@ -140,9 +134,7 @@ def test_given_the_verb_when_pointed_at_a_cluster_then_it_writes_the_same_arm(
         np.testing.assert_allclose(one.parameters(), other.parameters(), rtol=0.0, atol=1e-5)
 
 
-def test_given_options_that_need_samples_when_asked_of_a_cluster_then_they_are_refused(
-    cluster, bags
-):
+def test_options_that_need_samples_are_refused_on_a_cluster(cluster, bags):
     with (
         connect(cluster.scheduler_address) as client,
         pytest.raises(IdentificationError, match='need the samples themselves'),
@@ -152,9 +144,7 @@ def test_given_options_that_need_samples_when_asked_of_a_cluster_then_they_are_r
         )
 
 
-def test_given_an_address_where_nobody_listens_when_connected_then_one_sentence_says_so(
-    monkeypatch, capsys
-):
+def test_an_address_where_nobody_listens_is_refused_by_name(monkeypatch, capsys):
     monkeypatch.setattr('franka_dynamics.identification.cluster._CONNECT_S', 0.5)
     with (
         pytest.raises(ClusterError, match='No Dask scheduler answers at tcp://127'),

@@ -37,9 +37,7 @@ def factors_of(simulate, model, arm, friction=FRICTION, **kwargs):
 
 
 @pytest.mark.parametrize('rotor_inertia', [False, True])
-def test_given_torques_of_a_physical_arm_when_fitted_then_its_base_parameters_come_back(
-    simulate, rotor_inertia
-):
+def test_a_physical_arms_torques_give_its_base_parameters_back(simulate, rotor_inertia):
     truth = replace(
         load('fer', hand='franka_hand'),
         joints=tuple(
@@ -64,7 +62,7 @@ def test_given_torques_of_a_physical_arm_when_fitted_then_its_base_parameters_co
     )
 
 
-def test_given_torques_of_an_arm_that_cannot_be_when_fitted_then_the_fit_can_be(simulate):
+def test_an_impossible_arms_torques_give_a_possible_arm(simulate):
     impossible = load('fer', 'franka_description')
     assert impossible.inconsistencies()
     model = TorqueModel.of(FER)
@@ -74,7 +72,7 @@ def test_given_torques_of_an_arm_that_cannot_be_when_fitted_then_the_fit_can_be(
     assert min(link.consistency_margin() for link in fit.arm.links) > 0.0
 
 
-def test_given_a_heavier_arm_when_fitted_then_masses_stop_at_their_bound(simulate):
+def test_masses_of_a_heavier_arm_stop_at_their_bound(simulate):
     model = TorqueModel.of(FER)
     heavy = FER.map_links(lambda link: link + link + link)
     factors, _ = factors_of(simulate, model, heavy)
@@ -102,7 +100,7 @@ def test_centres_of_mass_stop_where_their_links_end(simulate):
     assert distances[6] > -2e-3
 
 
-def test_given_friction_that_would_drive_when_fitted_then_it_brakes_or_is_zero(simulate):
+def test_friction_that_would_drive_is_fitted_as_braking_or_zero(simulate):
     model = TorqueModel.of(FER)
     driving = ViscousCoulombFriction(np.full(7, -0.2), np.full(7, -0.3), np.full(7, -0.1))
     factors, _ = factors_of(simulate, model, FER, driving)
@@ -112,7 +110,7 @@ def test_given_friction_that_would_drive_when_fitted_then_it_brakes_or_is_zero(s
     assert (fit.arm.friction.offset < 0.0).any()
 
 
-def test_given_no_information_when_fitted_then_the_reference_comes_back(simulate):
+def test_without_information_the_fit_is_the_reference(simulate):
     model = TorqueModel.of(FER)
     prior = Prior.towards(FER, model)
     factors, _ = factors_of(simulate, model, load('fer', hand='franka_hand'))
@@ -123,7 +121,7 @@ def test_given_no_information_when_fitted_then_the_reference_comes_back(simulate
 
 
 @pytest.mark.parametrize('factor', [1.0, 0.5, float('nan')])
-def test_given_a_mass_factor_that_bounds_nothing_when_fitted_then_it_is_refused(simulate, factor):
+def test_a_mass_factor_that_bounds_nothing_is_refused(simulate, factor):
     model = TorqueModel.of(FER)
     factors, _ = factors_of(simulate, model, FER)
     with pytest.raises(IdentificationError, match=r'mass factor is .*; it must be above 1'):
@@ -139,9 +137,7 @@ def test_given_a_mass_factor_that_bounds_nothing_when_fitted_then_it_is_refused(
         {'tol_gap_abs': 1e-20, 'tol_gap_rel': 1e-20, 'tol_feas': 1e-20},  # at reduced accuracy
     ],
 )
-def test_given_settings_that_do_not_reach_the_optimum_when_fitted_then_the_next_are_taken(
-    simulate, monkeypatch, first
-):
+def test_settings_short_of_the_optimum_give_way_to_the_next(simulate, monkeypatch, first):
     model = TorqueModel.of(FER)
     factors, _ = factors_of(simulate, model, load('fer', hand='franka_hand'), duration=30.0)
     prior = Prior.towards(FER, model)

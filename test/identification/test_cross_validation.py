@@ -23,7 +23,7 @@ def folds_of(recording):
     return [part.factors for part in Summary.of(MODEL, prepare(recording), 5).parts]
 
 
-def test_given_a_good_start_when_validated_then_the_pull_is_strong_and_with_a_bad_one_weak(
+def test_the_pull_is_strong_to_a_good_start_and_weak_to_a_bad(
     simulate,
 ):
     folds = folds_of(simulate(FER, duration=60.0, noise=0.5))
@@ -35,7 +35,7 @@ def test_given_a_good_start_when_validated_then_the_pull_is_strong_and_with_a_ba
     assert bad.chosen < 99.0
 
 
-def test_given_folds_when_validated_then_the_error_is_that_of_left_out_predictions(simulate):
+def test_the_error_is_that_of_predicting_the_left_out_folds(simulate):
     folds = folds_of(simulate(FER, duration=20.0, noise=0.5))
     prior = Prior.towards(FER, MODEL)
     actual = cross_validate(folds, NOISE, prior, [3.0]).errors[0]
@@ -58,7 +58,7 @@ def test_of_errors_that_are_alike_the_strongest_prior_is_chosen():
     assert found((0.300, 0.310, 0.301), (0.9, 0.9, 0.9)).chosen == 1000.0
 
 
-def test_a_strength_whose_rigid_part_is_worse_than_the_start_is_no_candidate():
+def test_a_strength_whose_rigid_part_is_worse_is_no_candidate():
     assert found((0.3, 0.35, 0.4), (1.1, 0.9, 0.9)).chosen == 100.0
     assert found((0.3, 0.35, 0.4), (1.1, 1.2, 1.3)).chosen == 1000.0
 

@@ -41,9 +41,7 @@ CONVENTIONS = list(Convention)
 
 @pytest.mark.parametrize('convention', CONVENTIONS)
 @pytest.mark.parametrize('seed', range(15))
-def test_given_a_random_arm_when_its_energies_are_linear_then_they_equal_pinocchios(
-    random_arm, convention, seed
-):
+def test_energies_of_a_random_arm_equal_pinocchios(random_arm, convention, seed):
     arm = random_arm(seed, convention=convention)
     q, dq, _ = sample_states(arm, 5, seed)
     kinetic, potential = energy_regressors(arm, q, dq, TILTED)
@@ -67,7 +65,7 @@ def test_given_a_random_arm_when_its_energies_are_linear_then_they_equal_pinocch
 
 
 @pytest.mark.parametrize('name', ['fer', 'scemi', 'rpr'])
-def test_given_a_known_arm_when_its_energies_are_linear_then_they_equal_the_lagrangians(name):
+def test_energies_of_a_known_arm_equal_the_lagrangians(name):
     arm = load(name)
     q, dq, _ = sample_states(arm, 50, 4)
     kinetic, potential = energy_regressors(arm, q, dq)
@@ -86,7 +84,7 @@ def test_given_a_known_arm_when_its_energies_are_linear_then_they_equal_the_lagr
     )
 
 
-def test_given_the_franka_when_lagranges_equation_is_applied_then_torques_come_out():
+def test_lagranges_equation_on_the_energies_gives_torques():
     # Eq. (5) with dq = 0: -dE/dq vanishes, and d/dt(dE/d(dq)) = M ddq with M from E.
     arm = load('fer')
     q = sample_states(arm, 1, 2).q[0]
@@ -109,9 +107,7 @@ def test_given_the_franka_when_lagranges_equation_is_applied_then_torques_come_o
 
 
 @pytest.mark.parametrize('convention', CONVENTIONS)
-def test_given_a_link_when_moved_by_lambda_then_it_is_the_same_body_in_the_frame_before(
-    random_arm, convention
-):
+def test_lambda_moves_a_link_into_the_frame_before(random_arm, convention):
     for seed in range(10):
         arm = random_arm(seed, n=1, convention=convention)
         pose = arm.joint_transforms([0.7])[0]
@@ -124,7 +120,7 @@ def test_given_a_link_when_moved_by_lambda_then_it_is_the_same_body_in_the_frame
 # The errata on eq. (2) and the appendix: the corrected form holds, the printed fails.
 
 
-def test_given_eq_2_when_the_joint_is_prismatic_then_sigma_picks_r_and_not_theta():
+def test_sigma_in_eq_2_picks_r_for_a_prismatic_joint():
     # Corrected: q = (1 - sigma) theta + sigma r. Printed: sigma theta + sigma f.
     row = DHRow(a=0.1, alpha=0.4, d=0.2, theta=0.3)
     for sigma, kind in ((0, JointKind.REVOLUTE), (1, JointKind.PRISMATIC)):
@@ -141,7 +137,7 @@ def test_given_eq_2_when_the_joint_is_prismatic_then_sigma_picks_r_and_not_theta
         assert np.abs(pose - printed.transform(Convention.MODIFIED)).max() > 0.1
 
 
-def test_given_de_7_to_9_when_the_minus_signs_are_put_back_then_the_energy_holds(random_arm):
+def test_de_7_to_9_hold_with_the_minus_signs_put_back(random_arm):
     arm = random_arm(3, n=4, kinds='RRPR')
     q, dq, _ = sample_states(arm, 1, 0)
     entries = energy_regressors(arm, q, dq)[0][0, 30:]
@@ -170,7 +166,7 @@ def test_given_de_7_to_9_when_the_minus_signs_are_put_back_then_the_energy_holds
 
 
 @pytest.mark.parametrize('revolute', [True, False])
-def test_given_f_j_when_dq_multiplies_both_brackets_then_the_energy_holds(revolute):
+def test_f_j_holds_when_dq_multiplies_both_brackets(revolute):
     rng = np.random.default_rng(7)
     alpha, d, theta, r, dq = rng.uniform(-1.0, 1.0, 5)
     before, X = rng.uniform(-1.0, 1.0, 6), rng.uniform(-1.0, 1.0, 10)

@@ -33,13 +33,13 @@ def excitation(request):
     return arm, optimise(ExcitationProblem(arm, LIMITS), arm.home, draws=8, iterations=iterations)
 
 
-def test_given_a_few_steps_when_optimised_then_it_is_better_than_any_random_one(excitation):
+def test_a_few_steps_beat_any_random_trajectory(excitation):
     _, found = excitation
     assert found.left_open.max() < found.random_worst.min()
     assert len(found.deviations) == 64
 
 
-def test_predicted_deviations_are_those_of_estimates_under_that_noise():
+def test_predicted_deviations_are_those_of_estimates():
     arm = load('fer')
     problem = ExcitationProblem(arm, LIMITS, duration=20.0)
     trajectory = random_trajectory(problem, arm.home, 10.0, 5, np.random.default_rng(2))
@@ -75,7 +75,7 @@ def test_bags_that_are_given_are_complemented():
     assert given.criterion(*states) < problem.criterion(*states)
 
 
-def test_given_the_trajectory_when_checked_densely_then_every_limit_is_kept(excitation):
+def test_the_optimised_trajectory_keeps_every_limit(excitation):
     arm, found = excitation
     q, dq, ddq = found.trajectory.at(DENSE)
     slack = 1e-3  # between two of the 2000 points of its own check
@@ -93,7 +93,7 @@ def test_given_the_trajectory_when_checked_densely_then_every_limit_is_kept(exci
     assert skeleton.clearance(q).min() > LIMITS.clearance - slack
 
 
-def test_given_a_motion_when_judged_then_the_condition_number_is_that_of_its_scaled_rows():
+def test_condition_number_is_that_of_the_scaled_regressor():
     arm = load('fer')
     problem = ExcitationProblem(arm, LIMITS)
     trajectory = random_trajectory(problem, arm.home, 10.0, 5, np.random.default_rng(1))
@@ -108,7 +108,7 @@ def test_given_a_motion_when_judged_then_the_condition_number_is_that_of_its_sca
     )
 
 
-def test_given_a_table_when_raised_then_the_motion_stays_above_it():
+def test_motion_stays_above_a_raised_table():
     arm = load('fer')
     problem = ExcitationProblem(arm, ExcitationLimits(table=0.2))
     trajectory = random_trajectory(problem, arm.home, 10.0, 5, np.random.default_rng(0))
@@ -124,12 +124,12 @@ def test_given_a_table_when_raised_then_the_motion_stays_above_it():
         ExcitationLimits(position_margin=1.0),
     ],
 )
-def test_given_a_start_beyond_a_limit_when_optimised_then_it_says_so(limits):
+def test_a_start_beyond_a_limit_is_refused(limits):
     arm = load('fer')
     with pytest.raises(IdentificationError, match='The start pose is beyond a limit or too near'):
         optimise(ExcitationProblem(arm, limits), arm.home)
 
 
-def test_given_a_fraction_that_is_none_when_made_then_it_is_refused():
+def test_a_fraction_of_the_limits_above_one_is_refused():
     with pytest.raises(IdentificationError, match=r'fraction of the limits is 1\.2; it must lie'):
         ExcitationLimits(fraction=1.2)

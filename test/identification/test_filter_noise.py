@@ -11,7 +11,7 @@ from franka_dynamics.recordings.preprocessing import SignalOptions
 
 
 @pytest.mark.parametrize('cutoff', [1.0, 3.0, 5.0, 8.0])
-def test_given_the_filters_impulse_response_when_summed_then_the_inflation_is_its_ratio(cutoff):
+def test_inflation_is_that_of_the_filters_impulse_response(cutoff):
     # With weights h, white noise has the variance sum(h^2) after the filter and sum(h)^2 = 1 at
     # frequency zero; the inflation is the ratio, by Parseval.
     options = SignalOptions(cutoff=cutoff)
@@ -23,7 +23,7 @@ def test_given_the_filters_impulse_response_when_summed_then_the_inflation_is_it
     )
 
 
-def test_given_filtered_noise_when_its_correlation_is_summed_then_it_is_the_filters():
+def test_correlation_summed_in_filtered_noise_is_the_filters():
     options = SignalOptions(cutoff=3.0)
     noise = np.random.default_rng(0).standard_normal((200_000, 2))
     filtered = filtfilt(*butter(2, 3.0, fs=30.0), noise, axis=0)
@@ -36,13 +36,13 @@ def test_given_filtered_noise_when_its_correlation_is_summed_then_it_is_the_filt
     )
 
 
-def test_given_independent_samples_when_summed_then_the_inflation_is_one():
+def test_independent_samples_have_an_inflation_of_one():
     noise = np.random.default_rng(0).standard_normal((200_000, 1))
     found = residual_inflation(lag_sums([noise], SignalOptions(), 1))
     np.testing.assert_allclose(found, 1.0, rtol=0.0, atol=0.05)
 
 
-def test_given_pieces_when_summed_then_no_correlation_is_seen_across_their_ends():
+def test_no_correlation_is_seen_across_the_ends_of_pieces():
     ramp = np.repeat([[1.0], [-1.0]], 2, axis=0)
     pieces = [ramp[:2], ramp[2:]] * 50
     # Within a piece both samples are equal: 1 + 2 (1 - 1/31) / 2.

@@ -17,7 +17,7 @@ def trajectory(harmonics=5):
 
 
 @pytest.mark.parametrize('harmonics', [2, 5, 9])
-def test_given_any_coefficients_when_a_period_ends_then_the_arm_rests_at_the_start(harmonics):
+def test_any_coefficients_rest_at_the_start_after_a_period(harmonics):
     for time in (0.0, 8.0, 16.0):
         position, velocity, acceleration = trajectory(harmonics).at(time)
         np.testing.assert_allclose(position, START, rtol=0.0, atol=1e-13)
@@ -25,7 +25,7 @@ def test_given_any_coefficients_when_a_period_ends_then_the_arm_rests_at_the_sta
         np.testing.assert_allclose(acceleration, 0.0, rtol=0.0, atol=1e-11)
 
 
-def test_given_a_time_when_differentiated_then_velocity_and_acceleration_are_the_derivatives():
+def test_velocity_and_acceleration_are_the_derivatives():
     one, time, step = trajectory(), np.linspace(0.3, 7.0, 11), 1e-4
     before, here, after = (one.at(time + shift) for shift in (-step, 0.0, step))
     # Central differences: the error is the third derivative (some 50 rad/s^3) times h^2 / 6.
@@ -35,7 +35,7 @@ def test_given_a_time_when_differentiated_then_velocity_and_acceleration_are_the
         )
 
 
-def test_given_coefficients_when_scaled_then_the_deflection_scales():
+def test_the_deflection_scales_with_the_coefficients():
     one = trajectory()
     double = FourierTrajectory(START, 8.0, 2.0 * one.coefficients)
     np.testing.assert_allclose(
@@ -43,7 +43,7 @@ def test_given_coefficients_when_scaled_then_the_deflection_scales():
     )
 
 
-def test_given_one_harmonic_or_no_period_when_made_then_it_is_refused():
+def test_one_harmonic_or_no_period_is_refused():
     with pytest.raises(IdentificationError, match='1 harmonics leave no motion'):
         FourierTrajectory(START, 8.0, np.zeros((3, 0))).at(1.0)
     with pytest.raises(IdentificationError, match=r'period is 0\.0 s; it must be positive'):

@@ -9,7 +9,7 @@ from franka_dynamics.errors import IdentificationError
 from franka_dynamics.identification.friction import FrictionTerms
 
 
-def test_given_values_when_multiplied_by_the_columns_then_they_are_the_models_torque():
+def test_friction_columns_times_values_are_the_models_torque():
     rng = np.random.default_rng(0)
     terms = FrictionTerms(3, width=0.05)
     values, dq = rng.uniform(0.1, 1.0, 9), rng.uniform(-2.0, 2.0, (50, 3))
@@ -55,7 +55,7 @@ def test_prior_of_friction_has_the_scale_of_the_joint():
     np.testing.assert_allclose(second, [0.24, 0.24, 0.024, 0.24, 0.24], rtol=1e-12, atol=0.0)
 
 
-def test_given_a_joint_when_it_moves_then_only_its_own_torque_has_friction():
+def test_friction_columns_act_on_their_own_joint_only():
     terms, dq = FrictionTerms(3), np.array([[0.0, 1.0, 0.0]])
     columns = terms.regressor(terms.columns(dq, dq))
     assert columns.shape == (1, 3, 9)

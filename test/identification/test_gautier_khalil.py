@@ -139,7 +139,7 @@ def test_given_a_revolute_link_when_regrouped_then_eq_20_holds():
     )
 
 
-def test_given_eq_20s_first_line_when_it_is_of_link_j_then_it_holds():
+def test_eq_20s_first_line_holds_for_link_j_and_not_as_printed():
     # Corrected: XXR_j = XX_j - YY_j. Printed: XXR_{j-1} = XX_j - YY_j.
     arm, found, x = last_link(JointKind.REVOLUTE)
     yy, mz, m = (PLACE[symbol] for symbol in ('YY', 'mZ', 'm'))
@@ -157,7 +157,7 @@ def test_given_eq_20s_first_line_when_it_is_of_link_j_then_it_holds():
     assert not is_regrouping_free_of_torque(arm, x, printed_within, printed_onto)
 
 
-def test_given_eq_21_when_its_three_first_terms_are_corrected_then_it_holds():
+def test_eq_21_holds_with_its_first_three_terms_corrected():
     arm, found, x = last_link(JointKind.PRISMATIC)
     row = arm.joints[-1].row
     assert [PARAMETER_SYMBOLS[place] for place in found.places] == list(PARAMETER_SYMBOLS[:6])
@@ -173,7 +173,7 @@ def test_given_eq_21_when_its_three_first_terms_are_corrected_then_it_holds():
     )
 
 
-def test_given_eq_22_when_j_is_turned_from_both_sides_then_it_is_eq_21():
+def test_eq_22_with_j_turned_from_both_sides_is_eq_21():
     # Corrected: JR = J_{j-1} + (j-1)A_j J_j jA_{j-1}. The print has (j-1)A_{j-1}, which is the
     # identity, in the last place; its superscripts can also be read as inverses of J.
     arm, _, x = last_link(JointKind.PRISMATIC)
@@ -197,7 +197,7 @@ def test_given_eq_22_when_j_is_turned_from_both_sides_then_it_is_eq_21():
 # --- (23) and the theorems
 
 
-def test_given_an_arm_of_only_a_slide_when_bounded_then_the_corrected_bound_holds():
+def test_the_corrected_bound_holds_for_an_arm_of_only_a_slide():
     # Printed: 7 n_r + 4 n_t - 3 - sigma_1, with sigma = 1 for a prismatic joint: one too few here.
     slide = replace(
         load('scemi'),
@@ -209,12 +209,12 @@ def test_given_an_arm_of_only_a_slide_when_bounded_then_the_corrected_bound_hold
     assert count > 7 * 0 + 4 * 1 - 3 - 1
 
 
-def test_given_seven_revolute_joints_when_bounded_then_tilted_gravity_reaches_it():
+def test_seven_revolute_joints_reach_the_bound_in_tilted_gravity():
     # Printed, the bound is 46 where joint 1 is revolute; 45 is enough, and is reached.
     assert upper_bound(load('fer')) == 45 == len(base_parameters(load('fer'), TILTED))
 
 
-def test_given_theorem_1s_condition_for_every_combination_when_applied_then_20_and_21_are_all(
+def test_under_theorem_1s_condition_20_and_21_find_all(
     random_arm,
 ):
     usual = {JointKind.REVOLUTE: ('YY', 'mZ', 'm'), JointKind.PRISMATIC: PARAMETER_SYMBOLS[:6]}
@@ -242,7 +242,7 @@ def skew_slides():
     )
 
 
-def test_given_theorem_1_as_printed_when_a_combination_is_idle_then_21_does_not_find_all():
+def test_theorem_1_as_printed_misses_an_idle_combination():
     # Every single parameter of link 2 has an effect, which is all that the print asks for; yet of
     # its tensor only the inertia about axis 1 is felt, and link 3 loses a seventh parameter.
     arm = skew_slides()
@@ -254,7 +254,7 @@ def test_given_theorem_1_as_printed_when_a_combination_is_idle_then_21_does_not_
     assert len(found) == numerical_base_parameters(arm).rank
 
 
-def test_given_theorem_2_when_a_parameter_goes_then_the_link_before_takes_it(random_arm):
+def test_by_theorem_2_the_link_before_takes_what_is_eliminated(random_arm):
     # The column of an eliminated parameter is a combination of those of its link and the one
     # before: nothing skips a link.
     for seed in range(30):
@@ -275,7 +275,7 @@ def test_given_theorem_2_when_a_parameter_goes_then_the_link_before_takes_it(ran
                 np.testing.assert_allclose(near @ fit, columns[:, place], rtol=0.0, atol=1e-9)
 
 
-def test_given_theorem_3_when_joint_1_turns_then_what_it_names_has_no_effect(random_arm):
+def test_theorem_3_names_what_has_no_effect_when_joint_1_turns(random_arm):
     idle = {'XX_1', 'XY_1', 'XZ_1', 'YY_1', 'YZ_1', 'mZ_1', 'm_1'}
     for seed in range(20):
         arm = random_arm(seed, n=3, kinds='RPR', base=False)
@@ -284,7 +284,7 @@ def test_given_theorem_3_when_joint_1_turns_then_what_it_names_has_no_effect(ran
         assert no_effect_of_link_1(arm, VERTICAL) == idle | {'mX_1', 'mY_1'}
 
 
-def test_given_theorem_4_when_joint_1_slides_then_only_its_mass_has_an_effect(random_arm):
+def test_theorem_4_leaves_only_the_mass_when_joint_1_slides(random_arm):
     for seed in range(20):
         arm = random_arm(seed, n=3, kinds='PRR')
         assert no_effect_of_link_1(arm, TILTED) == {
@@ -310,7 +310,7 @@ def no_effect_of_link_1(arm, gravity):
     return names
 
 
-def test_given_theorems_5_and_6_when_applied_then_at_least_those_parameters_go(random_arm):
+def test_theorems_5_and_6_name_parameters_that_are_eliminated(random_arm):
     tensor = set(PARAMETER_SYMBOLS[:6])
     named = {JointKind.REVOLUTE: {'YY', 'mZ', 'm'}, JointKind.PRISMATIC: tensor}
     for seed in range(60):
@@ -370,7 +370,7 @@ def scemi_relations(*, printed):
     return {**regrouped, **{name: one(name) for name in alone}}
 
 
-def test_given_scemi_when_regrouped_then_every_corrected_relation_of_the_example_holds():
+def test_scemis_relations_are_the_corrected_ones_of_the_example():
     found = {
         relation.name: {name: weight for weight, name in relation.terms}
         for relation in base_parameters(load('scemi')).relations
@@ -381,7 +381,7 @@ def test_given_scemi_when_regrouped_then_every_corrected_relation_of_the_example
         assert found[name] == pytest.approx(terms, rel=0.0, abs=ATOL), name
 
 
-def test_given_scemi_as_printed_when_regrouped_then_torques_differ_and_corrected_they_agree():
+def test_scemis_relations_keep_torques_corrected_not_as_printed():
     arm = load('scemi')
     states = sample_states(arm, 20, 0)
     X = dict(
@@ -406,14 +406,14 @@ def test_given_scemi_as_printed_when_regrouped_then_torques_differ_and_corrected
     assert np.abs(torque(scemi_relations(printed=True)) - expected).max() > 0.1  # N m
 
 
-def test_given_scemis_step_a_when_it_is_done_then_the_same_eleven_have_no_effect():
+def test_scemis_step_a_finds_the_same_eleven_without_effect():
     found = base_parameters(load('scemi'))
     assert [found.standard_names[k] for k in found.no_effect] == (
         'XX_1 XY_1 XZ_1 YY_1 YZ_1 mX_1 mY_1 mZ_1 m_1 mZ_2 m_2'
     ).split()
 
 
-def test_given_scemi_without_gravity_when_found_then_step_a_grows_by_the_first_moments_of_link_2():
+def test_scemi_without_gravity_loses_two_more_parameters():
     lost = set(base_parameters(load('scemi')).names) - set(
         base_parameters(load('scemi'), NO_GRAVITY).names
     )

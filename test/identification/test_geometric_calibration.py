@@ -70,7 +70,7 @@ def noisy():
     return results
 
 
-def test_given_noisy_poses_when_calibrated_then_corrections_come_back_within_three_sigma(noisy):
+def test_corrections_from_noisy_poses_are_within_three_sigma(noisy):
     sigmas = np.array([error / np.sqrt(np.diag(result.covariance)) for result, error in noisy])
     # Of 6 x 34 normal numbers 0.55 lie beyond 3 on average, and more than 3 in one case of 400.
     assert sigmas.shape == (6, 4 * 7 + 6)
@@ -78,7 +78,7 @@ def test_given_noisy_poses_when_calibrated_then_corrections_come_back_within_thr
     assert np.abs(sigmas).max() < 4.0
 
 
-def test_given_noisy_poses_when_calibrated_then_the_covariance_is_that_of_the_errors(noisy):
+def test_the_covariance_from_noisy_poses_is_that_of_the_errors(noisy):
     # Given the errors' squared Mahalanobis length and the residual's weighted squares, both
     # chi-square: each stays within 3 of its standard deviations.
     for result, error in noisy:
@@ -87,7 +87,7 @@ def test_given_noisy_poses_when_calibrated_then_the_covariance_is_that_of_the_er
             assert abs(value - freedom) < 3 * np.sqrt(2 * freedom)
 
 
-def test_given_noisy_poses_when_calibrated_then_the_residual_falls_to_the_noise(noisy):
+def test_the_residual_of_noisy_poses_falls_to_the_noise(noisy):
     for result, _ in noisy:
         assert result.translation_rms[0] > 20 * TRANSLATION
         assert result.translation_rms[1] < 1.1 * np.sqrt(3) * TRANSLATION
@@ -95,7 +95,7 @@ def test_given_noisy_poses_when_calibrated_then_the_residual_falls_to_the_noise(
 
 
 @pytest.mark.parametrize('nominal', [NOMINAL, RPR], ids=['fer', 'rpr'])
-def test_given_exact_poses_when_calibrated_then_the_arm_comes_back_exactly(nominal):
+def test_exact_poses_give_the_arm_back_exactly(nominal):
     # The RPR arm has a prismatic joint, of which two directions are identifiable.
     rng = np.random.default_rng(7)
     true = nominal.with_twist_corrections(SIZE * rng.normal(size=(nominal.n + 1, 6)))
@@ -123,7 +123,7 @@ def test_given_exact_poses_when_calibrated_then_the_arm_comes_back_exactly(nomin
     np.testing.assert_allclose((omega * v).sum(axis=1), 0.0, rtol=0.0, atol=1e-12)
 
 
-def test_given_encoder_offsets_and_a_turned_base_when_calibrated_then_the_poses_are_explained():
+def test_encoder_offsets_and_a_turned_base_are_explained():
     # Neither is a parameter of its own; both lie within the twists and the tool.
     rng = np.random.default_rng(8)
     q, offsets = positions(NOMINAL, 60, rng), 0.01 * rng.normal(size=7)
@@ -144,7 +144,7 @@ def test_given_encoder_offsets_and_a_turned_base_when_calibrated_then_the_poses_
     )
 
 
-def test_given_gauge_directions_when_applied_then_no_pose_changes():
+def test_gauge_directions_change_no_pose():
     # Given eta in the complement of the identifiable basis, large.
     rng = np.random.default_rng(9)
     for tree in (NOMINAL, RPR):
@@ -158,7 +158,7 @@ def test_given_gauge_directions_when_applied_then_no_pose_changes():
         )
 
 
-def test_given_a_calibration_when_its_gauge_is_asked_for_then_each_joint_is_told():
+def test_a_calibrations_gauge_is_told_joint_by_joint():
     rng = np.random.default_rng(10)
     q = positions(RPR, 40, rng)
     result = calibrate(
@@ -171,7 +171,7 @@ def test_given_a_calibration_when_its_gauge_is_asked_for_then_each_joint_is_told
     ]
 
 
-def test_given_a_joint_that_never_moves_when_calibrated_then_it_is_named():
+def test_a_joint_that_never_moves_is_named():
     q = positions(NOMINAL, 50, np.random.default_rng(11))
     q[:, 2] = 0.4
     with pytest.raises(CalibrationError, match=r'leave \d+ combination\(s\).*fer_joint3'):
@@ -192,9 +192,7 @@ def test_given_a_joint_that_never_moves_when_calibrated_then_it_is_named():
         ),
     ],
 )
-def test_given_unfit_input_when_calibrated_then_the_message_says_what_to_mend(
-    count, change, message
-):
+def test_unfit_input_is_refused_with_what_to_mend(count, change, message):
     q = positions(NOMINAL, count, np.random.default_rng(12))
     arguments = {
         'poses': flange_poses(NOMINAL, q),
@@ -207,7 +205,7 @@ def test_given_unfit_input_when_calibrated_then_the_message_says_what_to_mend(
 
 
 @pytest.mark.parametrize('fault', [np.nan, 1.1])
-def test_given_a_pose_that_is_none_when_calibrated_then_it_is_named(fault):
+def test_a_measured_pose_that_is_no_rigid_motion_is_named(fault):
     q = positions(NOMINAL, 10, np.random.default_rng(14))
     poses = flange_poses(NOMINAL, q)
     poses[3, 0, 0] = fault
@@ -215,7 +213,7 @@ def test_given_a_pose_that_is_none_when_calibrated_then_it_is_named(fault):
         calibrate(NOMINAL, q, poses, rotation_deviation=1.0, translation_deviation=1.0)
 
 
-def test_given_reversed_joints_when_calibrated_then_frames_and_order_are_suspected():
+def test_reversed_joints_are_suspected_of_another_order():
     q = positions(NOMINAL, 50, np.random.default_rng(13))
     with pytest.raises(CalibrationError, match='check the order of the joints'):
         calibrate(

@@ -50,7 +50,7 @@ def exact_motion(simulate, **kwargs):
     return replace(motion, effort=torque, effort_unfiltered=torque)
 
 
-def test_given_exact_torques_when_estimated_then_every_parameter_comes_back(simulate):
+def test_exact_torques_give_every_parameter_back(simulate):
     factors = QRFactors.of(MODEL, exact_motion(simulate, duration=30.0))
     result = estimate(factors, Noise(np.ones(7), np.ones(7)), PULL, 0.0)
     # Rounding times the condition number, some 100 with columns scaled.
@@ -76,7 +76,7 @@ class Repeated:
         return QRFactors(r_factors, 3, len(effort))
 
 
-def test_given_torque_noise_behind_the_filter_when_estimated_then_three_sigma_cover_the_truth(
+def test_three_sigma_under_filtered_noise_cover_the_truth(
     simulate,
 ):
     recording = simulate(FER, duration=60.0, friction=FRICTION, seed=3)
@@ -99,7 +99,7 @@ def test_given_torque_noise_behind_the_filter_when_estimated_then_three_sigma_co
     assert 0.6 * low <= np.sum(size > 2.0) <= high
 
 
-def test_given_encoder_noise_when_identified_then_the_predicted_bias_is_the_real_one(simulate):
+def test_the_bias_predicted_for_encoder_noise_is_the_real_one(simulate):
     # 0.05 rad/s is hundreds of times a good encoder's noise: its bias shows in a few runs.
     motion = exact_motion(simulate, duration=40.0)
     noise = Noise(np.full(7, 0.1), np.full(7, filter_inflation(OPTIONS)))
@@ -127,7 +127,7 @@ def test_given_encoder_noise_when_identified_then_the_predicted_bias_is_the_real
     assert np.linalg.norm((predicted - actual) / scale) < 0.4 * np.linalg.norm(actual / scale)
 
 
-def test_given_a_pull_when_stronger_then_parameters_go_from_the_datas_to_the_starts(simulate):
+def test_a_stronger_pull_moves_parameters_from_data_to_start(simulate):
     heavier = FER.map_links(lambda link: link + link)
     prior = Prior.towards(heavier, MODEL)
     factors = QRFactors.of(MODEL, exact_motion(simulate))
@@ -166,7 +166,7 @@ def test_a_joint_that_rests_is_refused_without_a_prior(simulate):
         estimate(QRFactors.of(MODEL, one_joint), noise, PULL, 0.0)
 
 
-def test_given_noise_of_each_joint_when_found_then_it_is_that_of_the_filtered_effort(simulate):
+def test_each_joints_noise_is_that_of_its_filtered_effort(simulate):
     recording = simulate(FER, duration=120.0, friction=FRICTION)
     rng = np.random.default_rng(5)
     noisy = replace(
@@ -179,7 +179,7 @@ def test_given_noise_of_each_joint_when_found_then_it_is_that_of_the_filtered_ef
     np.testing.assert_allclose(found.deviation, NOISE_NM / np.sqrt(inflation), rtol=0.12, atol=0.0)
 
 
-def test_given_too_few_samples_when_noise_is_sought_then_it_says_how_many_there_are(simulate):
+def test_too_few_samples_for_noise_say_how_many_there_are(simulate):
     factors = QRFactors.of(MODEL, prepare(simulate(FER, duration=2.0), OPTIONS))
     with pytest.raises(
         IdentificationError,
@@ -189,7 +189,7 @@ def test_given_too_few_samples_when_noise_is_sought_then_it_says_how_many_there_
         find_noise(factors, PULL, np.full(7, 30.0))
 
 
-def test_given_a_published_set_when_friction_is_fitted_then_its_inertias_are_untouched(simulate):
+def test_friction_fitted_to_a_published_set_keeps_its_inertias(simulate):
     factors = QRFactors.of(MODEL, exact_motion(simulate))
     noise = Noise(np.full(7, 1e-5), np.ones(7))
     values = MODEL.base.values(FER)
@@ -199,7 +199,7 @@ def test_given_a_published_set_when_friction_is_fitted_then_its_inertias_are_unt
     np.testing.assert_allclose(theta, TRUTH, rtol=0.0, atol=1e-6)
 
 
-def test_friction_of_a_published_set_brakes_and_leaves_out_what_is_not_there(simulate):
+def test_a_published_sets_friction_brakes_or_is_left_out(simulate):
     truth = np.array(TRUTH)
     fc_3, fv_4, fo_5 = (MODEL.names.index(name) for name in ('fc_3', 'fv_4', 'fo_5'))
     truth[fc_3], truth[fv_4], truth[fo_5] = -0.3, 0.0, 0.0
@@ -241,6 +241,6 @@ def test_friction_below_its_own_deviation_is_held_at_zero(simulate):
     assert loose.deviations[place] > abs(loose.theta[place])
 
 
-def test_no_joint_outweighs_the_others_however_small_its_residual():
+def test_no_joint_outweighs_others_by_its_small_residual():
     noise = Noise(np.array([0.1, 0.1, 0.1, 1e-6]), np.ones(4))
     assert noise.weights.max() <= 2.4 * noise.weights.min()

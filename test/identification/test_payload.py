@@ -58,7 +58,7 @@ def played(motion, duration, **settings):
     return play(FER, motion, duration, SimulationSettings(**{**SENSORS, **settings}))
 
 
-def test_given_a_kilogram_on_the_simulator_when_identified_then_it_comes_back():
+def test_a_kilogram_on_the_simulator_is_identified():
     without = prepare(played(swing, 20.0, seed=1))
     loaded = prepare(played(swing, 20.0, seed=2, payload=ONE_KG))
     found = identify_payload([without], [loaded], FER)
@@ -71,7 +71,7 @@ def test_given_a_kilogram_on_the_simulator_when_identified_then_it_comes_back():
     assert body.is_physical()
 
 
-def test_given_still_poses_when_identified_then_mass_and_centre_come_back_without_inertia():
+def test_still_poses_give_mass_and_centre_without_inertia():
     motion, duration = from_pose_to_pose(10, seed=4)
     without = static_samples(played(motion, duration, seed=1))
     loaded = static_samples(played(motion, duration, seed=2, payload=ONE_KG))
@@ -84,7 +84,7 @@ def test_given_still_poses_when_identified_then_mass_and_centre_come_back_withou
     np.testing.assert_array_equal(found.payload[4:], 0.0)
 
 
-def test_given_exact_torques_and_another_arm_file_when_identified_then_the_load_is_still_found(
+def test_a_payload_is_found_with_another_arm_file(
     simulate,
 ):
     # Friction and the arm's own inertias are estimated along: a wrong set costs nothing.
@@ -105,7 +105,7 @@ def test_given_exact_torques_and_another_arm_file_when_identified_then_the_load_
     np.testing.assert_allclose(found.values[:4], payload_array(ONE_KG)[:4], rtol=0.0, atol=0.005)
 
 
-def test_given_recordings_swapped_when_identified_then_no_payload_is_seen(simulate):
+def test_swapped_recordings_show_no_payload(simulate):
     light = prepare(simulate(FER, noise=0.1))
     heavy = prepare(simulate(FER.with_payload(ONE_KG), noise=0.1))
     with pytest.raises(IdentificationError, match='No payload is seen: its mass comes out as -'):
@@ -113,18 +113,18 @@ def test_given_recordings_swapped_when_identified_then_no_payload_is_seen(simula
 
 
 @pytest.mark.parametrize(('without', 'loaded'), [(0, 1), (1, 0)])
-def test_given_one_of_two_recordings_when_identified_then_it_is_refused(simulate, without, loaded):
+def test_one_of_two_recordings_is_refused(simulate, without, loaded):
     motion = prepare(simulate(FER))
     with pytest.raises(IdentificationError, match='needs recordings without and with it'):
         identify_payload([motion] * without, [motion] * loaded, FER)
 
 
-def test_given_an_arm_that_never_rests_when_poses_are_sought_then_it_says_so(simulate):
+def test_an_arm_that_never_rests_has_no_still_poses(simulate):
     with pytest.raises(IdentificationError, match=r'the arm never stood still for 0\.5 s'):
         static_samples(simulate(FER))
 
 
-def test_given_an_impossible_body_when_mended_then_no_possible_one_is_likelier():
+def test_no_possible_body_is_likelier_than_a_mended_one():
     body = LinkInertia.from_center_of_mass(
         1.0, [0.0, 0.0, 0.1], [0.001, 0.0, 0.0, 0.001, 0.0, 0.004]
     )

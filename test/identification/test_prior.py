@@ -23,7 +23,7 @@ def divergence(link, reference):
     return np.trace(relative) - np.linalg.slogdet(relative)[1] - 4.0
 
 
-def test_given_a_small_change_when_measured_then_it_is_twice_the_divergence():
+def test_the_distance_of_a_small_change_is_twice_the_divergence():
     prior = Prior.towards(FER, MODEL)
     rng = np.random.default_rng(0)
     for i, link in enumerate(prior.reference.links):
@@ -36,7 +36,7 @@ def test_given_a_small_change_when_measured_then_it_is_twice_the_divergence():
         assert 2.0 * divergence(changed, link) == pytest.approx(1e-8, rel=1e-3)
 
 
-def test_given_strength_one_when_read_as_a_prior_then_every_mass_is_known_to_a_hundred_percent():
+def test_a_prior_of_strength_one_knows_masses_to_100_percent():
     prior = Prior.towards(FER, MODEL)
     masses = np.arange(9, 70, 10)
     np.testing.assert_allclose(
@@ -47,7 +47,7 @@ def test_given_strength_one_when_read_as_a_prior_then_every_mass_is_known_to_a_h
     )
 
 
-def test_given_base_parameters_when_pulled_then_it_is_the_least_over_all_arms_with_them():
+def test_the_pull_is_the_least_over_arms_with_these_parameters():
     prior = Prior.towards(FER, MODEL)
     rng = np.random.default_rng(1)
     change = 0.01 * rng.standard_normal(len(MODEL.base)) * prior.deviations
@@ -62,7 +62,7 @@ def test_given_base_parameters_when_pulled_then_it_is_the_least_over_all_arms_wi
 
 
 @pytest.mark.parametrize('name', ['gaz2019', 'ledezma2021', 'franka_description'])
-def test_given_any_set_when_thickened_then_it_is_physical_with_its_masses_and_centres(name):
+def test_a_thickened_set_is_physical_with_its_masses_and_centres(name):
     arm = load('fer', name)
     for link, own in zip(arm.map_links(with_minimum_gyration).links, arm.links):
         central = link.inertia_at_center_of_mass
@@ -79,12 +79,12 @@ def test_given_a_link_that_is_thick_when_thickened_then_it_stays():
     )
 
 
-def test_given_a_link_without_mass_when_thickened_then_it_is_refused():
+def test_a_link_without_mass_cannot_be_thickened():
     with pytest.raises(IdentificationError, match='A link without mass cannot start'):
         with_minimum_gyration(LinkInertia.zero())
 
 
-def test_given_rotors_when_asked_for_then_they_have_a_scale_of_their_own():
+def test_rotors_have_a_prior_scale_of_their_own():
     model = TorqueModel.of(FER, rotor_inertia=True)
     prior = Prior.towards(FER, model)
     assert prior.covariance.shape == (77, 77)

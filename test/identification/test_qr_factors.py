@@ -29,7 +29,7 @@ def theta():
     return np.random.default_rng(3).normal(size=len(MODEL.names))
 
 
-def test_given_a_motion_when_factored_then_residual_squares_are_the_regressors(motion, theta):
+def test_residual_squares_of_factors_are_the_regressors(motion, theta):
     factors = QRFactors.of(MODEL, motion)
     predicted = MODEL.regressor(motion) @ theta
     for unfiltered, effort in ((False, motion.effort), (True, motion.effort_unfiltered)):
@@ -42,9 +42,7 @@ def test_given_a_motion_when_factored_then_residual_squares_are_the_regressors(m
     assert factors.samples == len(motion)
 
 
-def test_given_pieces_in_any_order_and_bracket_when_joined_then_the_squares_are_the_same(
-    motion, theta
-):
+def test_joined_pieces_have_the_same_squares_in_any_order(motion, theta):
     edges = [0, 3, 500, 517, 1100, len(motion)]
     parts = [QRFactors.of(MODEL, motion.part(slice(a, b))) for a, b in pairwise(edges)]
     whole = QRFactors.of(MODEL, motion)
@@ -57,7 +55,7 @@ def test_given_pieces_in_any_order_and_bracket_when_joined_then_the_squares_are_
         )
 
 
-def test_given_weights_when_solved_then_it_is_the_weighted_least_squares_of_all_rows(motion):
+def test_weighted_factors_solve_as_all_rows_do_weighted(motion):
     weights = np.array([1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0])
     triangle, effort = QRFactors.of(MODEL, motion).weighted(weights)
     rows = (MODEL.regressor(motion) * weights[:, None]).reshape(-1, len(MODEL.names))
@@ -74,7 +72,7 @@ def test_given_no_samples_when_joined_then_nothing_changes(motion, theta):
     )
 
 
-def test_given_few_samples_when_factored_then_the_size_is_the_same(motion):
+def test_factors_of_few_samples_have_the_same_size(motion):
     assert (
         QRFactors.of(MODEL, motion.part(slice(0, 2))).r_factors.shape
         == QRFactors.of(MODEL, motion).r_factors.shape

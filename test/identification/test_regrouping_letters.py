@@ -51,7 +51,7 @@ def matrix_of(letters, names):
     return matrix
 
 
-def test_given_scemi_when_written_in_letters_then_it_is_the_papers_section_9():
+def test_scemi_in_letters_is_the_papers_section_9():
     letters = regrouping_in_letters(load('scemi'))
     written = {
         relation.name: relation.as_text().split(' = ')[-1]
@@ -69,7 +69,7 @@ def test_given_scemi_when_written_in_letters_then_it_is_the_papers_section_9():
 
 @pytest.mark.parametrize('gravity', [(0, 0, -9.81), ANY_GRAVITY, NO_GRAVITY])
 @pytest.mark.parametrize('name', ['fer', 'stanford', 'scemi'])
-def test_given_an_arm_when_numbers_are_put_in_then_the_map_is_the_eliminations(name, gravity):
+def test_letters_with_numbers_are_an_arms_eliminations(name, gravity):
     found = base_parameters(load(name), gravity, rotor_inertia=True)
     letters = regrouping_in_letters(load(name), gravity, rotor_inertia=True)
     assert tuple(relation.name for relation in letters.relations) == found.names
@@ -79,7 +79,7 @@ def test_given_an_arm_when_numbers_are_put_in_then_the_map_is_the_eliminations(n
 
 
 @pytest.mark.parametrize('seed', range(8))
-def test_given_a_random_arm_when_numbers_are_put_in_then_the_map_is_the_same(random_arm, seed):
+def test_letters_with_numbers_are_a_random_arms_eliminations(random_arm, seed):
     arm = random_arm(seed, n=4, special=0.5)
     for gravity in ((3.0, -5.0, -7.0), NO_GRAVITY):
         found = base_parameters(arm, gravity)
@@ -90,7 +90,7 @@ def test_given_a_random_arm_when_numbers_are_put_in_then_the_map_is_the_same(ran
 
 
 @pytest.mark.parametrize('seed', [3, 8, 11])
-def test_given_a_random_tree_when_numbers_are_put_in_then_the_map_is_the_same(seed):
+def test_letters_with_numbers_are_a_random_trees_eliminations(seed):
     tree = random_tree_of_rows(seed, special=0.7)
     found = tree_base_parameters(tree, rotor_inertia=False)
     letters = regrouping_in_letters(tree)
@@ -99,7 +99,7 @@ def test_given_a_random_tree_when_numbers_are_put_in_then_the_map_is_the_same(se
     )
 
 
-def test_given_the_python_form_when_run_then_values_are_those_of_the_arm():
+def test_the_python_form_gives_the_arms_values():
     arm = load('fer', 'ledezma2021')
     names = {}
     exec(compile(regrouping_in_letters(arm).as_python(), 'letters', 'exec'), names)

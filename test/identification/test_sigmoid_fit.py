@@ -8,7 +8,7 @@ from franka_dynamics.arm import load, SigmoidFriction
 from franka_dynamics.identification.friction import fit_sigmoid
 
 
-def test_given_exact_torques_of_published_friction_when_fitted_then_its_parameters_come_back():
+def test_exact_torques_give_published_friction_back():
     truth = load('fer').friction
     dq = np.random.default_rng(0).uniform(-1.5, 1.5, (400, 7))
     found = fit_sigmoid(dq, truth.torque(dq))
@@ -18,7 +18,7 @@ def test_given_exact_torques_of_published_friction_when_fitted_then_its_paramete
     np.testing.assert_allclose(found.offset, truth.offset, rtol=0.0, atol=1e-5)
 
 
-def test_given_noisy_torques_when_fitted_then_no_other_curve_nearby_is_closer():
+def test_no_curve_near_the_fit_is_closer_to_noisy_torques():
     truth = SigmoidFriction(np.array([1.0]), np.array([20.0]), np.array([0.02]))
     rng = np.random.default_rng(1)
     dq = rng.uniform(-1.0, 1.0, (300, 1))
@@ -35,7 +35,7 @@ def test_given_noisy_torques_when_fitted_then_no_other_curve_nearby_is_closer():
         assert best < cost(found.amplitude, factor * found.slope, found.offset)
 
 
-def test_given_a_step_when_fitted_then_the_slope_stops_where_a_controller_must():
+def test_the_slope_fitted_to_a_step_stops_at_a_controllers_limit():
     dq = np.linspace(-1.0, 1.0, 201)[:, None]
     found = fit_sigmoid(dq, 0.5 * np.sign(dq))
     assert found.slope[0] <= 100.0
