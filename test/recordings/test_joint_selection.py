@@ -20,7 +20,7 @@ FER = tuple(f'fer_joint{i}' for i in range(1, 8))
         [f'my_joint{i}' for i in range(1, 8)],
     ],
 )
-def test_given_any_family_of_names_when_selected_then_columns_follow_the_arms_order(names):
+def test_columns_follow_the_arms_order_for_any_family_of_names(names):
     present = [*reversed(names), 'finger']
     selection = select_joints(present, FER, where='here')
     assert selection.names == tuple(names)
@@ -28,16 +28,16 @@ def test_given_any_family_of_names_when_selected_then_columns_follow_the_arms_or
 
 
 @pytest.mark.parametrize('present', [[], ['finger'], ['panda_joint1', 'panda_joint2']])
-def test_given_names_of_something_else_when_selected_then_there_is_no_selection(present):
+def test_names_of_something_else_give_no_selection(present):
     assert select_joints(present, FER, where='here') is None
 
 
-def test_given_own_and_foreign_names_when_selected_then_the_own_ones_are_taken():
+def test_own_names_are_taken_before_foreign_ones():
     present = [*(f'left_fer_joint{i}' for i in range(1, 8)), *FER]
     assert select_joints(present, FER, where='here').names == FER
 
 
-def test_given_two_families_when_selected_then_neither_is_guessed():
+def test_two_families_of_names_are_offered_and_neither_guessed():
     present = [f'{arm}_joint{i}' for arm in ('a', 'b') for i in range(1, 8)]
     with pytest.raises(RecordingError, match=r'here has none of fer_joint1 .* 2 arms \(a_joint1'):
         select_joints(present, FER, where='here')
@@ -50,6 +50,6 @@ def test_given_two_families_when_selected_then_neither_is_guessed():
         ('fr3', [f'fr3_joint{i}' for i in range(1, 8)]),
     ],
 )
-def test_given_another_shipped_arm_when_selected_then_it_is_not_taken_for_ours(arm, wanted):
+def test_another_shipped_arms_joints_are_not_taken_for_ours(arm, wanted):
     with pytest.raises(RecordingError, match=r'has the joints of fer, .* give --arm fer'):
         select_joints(FER, wanted, where='here')

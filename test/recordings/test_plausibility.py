@@ -16,11 +16,11 @@ from franka_dynamics.recordings.replay import recorded_terms
 FER = load('fer')
 
 
-def test_given_a_sound_recording_when_looked_at_then_nothing_is_suspected(simulate):
+def test_nothing_is_suspected_in_a_sound_simulated_recording(simulate):
     assert suspicions(simulate(FER, friction=FER.friction, noise=0.1), FER) == ()
 
 
-def test_given_a_real_arms_recording_when_looked_at_then_nothing_is_suspected(fer_recording_path):
+def test_nothing_is_suspected_in_a_real_arms_recording(fer_recording_path):
     recording = read_recording(fer_recording_path, FER.joint_names)
     assert suspicions(recording, FER) == ()
     assert suspicions(recording, load('fer', 'franka_description')) == ()
@@ -35,7 +35,7 @@ def test_given_degrees_when_looked_at_then_the_joint_is_named(simulate):
     )
 
 
-def test_given_effort_without_gravity_when_looked_at_then_it_is_said(simulate):
+def test_effort_without_gravity_is_suspected(simulate):
     recording = simulate(FER, noise=0.1)
     g = recorded_terms(FER, recording).gravity
     found = suspicions(replace(recording, effort=recording.effort - g), FER)
@@ -44,7 +44,7 @@ def test_given_effort_without_gravity_when_looked_at_then_it_is_said(simulate):
     ]
 
 
-def test_given_clipped_torque_when_looked_at_then_joint_limit_and_share_are_named(simulate):
+def test_clipped_torque_is_told_with_joint_limit_and_share(simulate):
     recording = simulate(FER)
     effort = recording.effort.copy()
     effort[:100, 5] = 12.0

@@ -33,7 +33,7 @@ def truth(motion, frequency=SLOW_HZ):
 
 
 @pytest.mark.parametrize('rate', [30.0, 40.0, 100.0, 1000.0])
-def test_given_a_slow_sinusoid_when_prepared_then_state_and_acceleration_are_its_own(rate):
+def test_a_slow_sinusoids_state_and_acceleration_are_its_own(rate):
     motion = prepare(sinusoid(rate=rate))
     inside = slice(30, -30)  # the filter's ends reach further than the default trim
     # 1e-4 from the filter, as above; 7e-4 from differences over 2/30 s: (w h)^2 / 6.
@@ -44,7 +44,7 @@ def test_given_a_slow_sinusoid_when_prepared_then_state_and_acceleration_are_its
     np.testing.assert_allclose(motion.effort, 5.0 * motion.q, rtol=0.0, atol=1e-12)
 
 
-def test_given_the_defaults_when_prepared_then_samples_are_even_and_the_ends_trimmed():
+def test_by_default_samples_are_even_and_the_ends_trimmed():
     motion = prepare(sinusoid(duration=20.0))
     assert len(motion) == 601 - 2 * 9
     np.testing.assert_allclose(
@@ -52,7 +52,7 @@ def test_given_the_defaults_when_prepared_then_samples_are_even_and_the_ends_tri
     )
 
 
-def test_given_uneven_stamps_when_prepared_then_states_are_still_those_of_their_time():
+def test_uneven_stamps_leave_each_state_at_its_own_time():
     even = sinusoid()
     rng = np.random.default_rng(0)
     stamp_ns = even.stamp_ns + rng.integers(0, 10_000_000, len(even))
@@ -64,7 +64,7 @@ def test_given_uneven_stamps_when_prepared_then_states_are_still_those_of_their_
     np.testing.assert_allclose(motion.q[30:-30], np.sin(omega * at), rtol=0.0, atol=1e-3)
 
 
-def test_given_a_frequency_at_the_cutoff_when_filtered_then_half_the_amplitude_is_left():
+def test_half_the_amplitude_is_left_at_the_cutoff_frequency():
     motion = prepare(sinusoid(frequency=3.0, rate=30.0))
     # Forwards and backwards: (1 / sqrt 2)^2 at the cut-off, exactly.
     np.testing.assert_allclose(
@@ -75,7 +75,7 @@ def test_given_a_frequency_at_the_cutoff_when_filtered_then_half_the_amplitude_i
     )
 
 
-def test_given_fast_noise_in_a_fast_recording_when_thinned_then_it_is_not_folded_back():
+def test_noise_above_half_the_new_rate_is_not_folded_back():
     disturbed = sinusoid(rate=1000.0)
     hum = 0.5 * np.sin(2.0 * np.pi * 29.0 * disturbed.time)[:, None]  # would alias to 1 Hz
     clean = prepare(disturbed)
@@ -86,7 +86,7 @@ def test_given_fast_noise_in_a_fast_recording_when_thinned_then_it_is_not_folded
     assert np.abs(folded).max() > 0.4
 
 
-def test_given_a_gap_when_prepared_then_nothing_is_made_up_inside_it():
+def test_no_samples_are_made_up_inside_a_gap():
     whole = sinusoid()
     outside = (whole.time < 8.0) | (whole.time > 9.5)
     gappy = Recording(
@@ -125,7 +125,7 @@ def test_given_one_lost_message_when_prepared_then_it_is_no_gap():
     assert motion.piece.max() == 0
 
 
-def test_given_a_short_piece_when_prepared_then_it_is_left_out_and_said():
+def test_a_short_piece_between_gaps_is_left_out_and_said():
     whole = sinusoid()
     kept = np.flatnonzero((whole.time < 10.0) | ((whole.time > 12.0) & (whole.time < 12.5)))
     motion = prepare(
@@ -161,9 +161,7 @@ def test_given_a_short_piece_when_prepared_then_it_is_left_out_and_said():
         ),
     ],
 )
-def test_given_a_recording_too_slow_or_short_when_prepared_then_it_says_so(
-    recording, options, sentence
-):
+def test_a_recording_too_slow_or_too_short_is_refused(recording, options, sentence):
     with pytest.raises(RecordingError, match=sentence):
         prepare(recording, SignalOptions(**options))
 
@@ -178,12 +176,12 @@ def test_given_a_recording_too_slow_or_short_when_prepared_then_it_says_so(
         ({'trim': -0.1}, r'trim is -0\.1 s; it cannot be negative'),
     ],
 )
-def test_given_options_no_filter_can_have_when_made_then_each_is_refused(options, sentence):
+def test_options_that_no_filter_can_have_are_refused(options, sentence):
     with pytest.raises(RecordingError, match=sentence):
         SignalOptions(**options)
 
 
-def test_given_a_motion_when_halved_then_the_halves_are_consecutive_and_complete():
+def test_halves_of_a_motion_are_consecutive_and_complete():
     motion = prepare(sinusoid())
     first, second = motion.halves()
     np.testing.assert_array_equal(np.concatenate([first.time, second.time]), motion.time)

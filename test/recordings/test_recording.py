@@ -27,7 +27,7 @@ def assert_same_states(actual, expected):
 
 @pytest.mark.parametrize(('storage', 'suffix'), [('mcap', 'mcap'), ('sqlite3', 'db3')])
 @pytest.mark.parametrize('single_file', [False, True])
-def test_given_a_written_bag_when_read_then_every_number_is_the_same(
+def test_a_written_bag_is_read_with_every_number_the_same(
     simulate, tmp_path, storage, suffix, single_file
 ):
     recording = simulate(FER, duration=2.0)
@@ -40,7 +40,7 @@ def test_given_a_written_bag_when_read_then_every_number_is_the_same(
     assert actual.remarks == ()
 
 
-def test_given_shuffled_and_extra_joints_when_read_then_they_are_mapped_by_name(
+def test_shuffled_and_extra_joints_are_mapped_by_name(
     simulate, as_messages, write_joint_states, tmp_path
 ):
     recording = simulate(FER, duration=2.0)
@@ -58,7 +58,7 @@ def test_given_shuffled_and_extra_joints_when_read_then_they_are_mapped_by_name(
     assert_same_states(read_recording(bag, FER.joint_names), recording)
 
 
-def test_given_a_gripper_on_the_same_topic_when_read_then_its_messages_are_counted(
+def test_a_grippers_messages_on_the_same_topic_are_counted(
     simulate, as_messages, write_joint_states, tmp_path
 ):
     recording = simulate(FER, duration=2.0)
@@ -80,7 +80,7 @@ def test_given_a_gripper_on_the_same_topic_when_read_then_its_messages_are_count
     )
 
 
-def test_given_panda_names_when_read_as_fer_then_they_are_taken_and_named(
+def test_panda_names_are_read_as_fer_and_named_in_a_remark(
     simulate, as_messages, write_joint_states, tmp_path
 ):
     recording = simulate(FER, duration=2.0)
@@ -95,7 +95,7 @@ def test_given_panda_names_when_read_as_fer_then_they_are_taken_and_named(
     )
 
 
-def test_given_received_stamps_when_asked_for_then_they_order_the_motion(
+def test_received_stamps_order_a_motion_whose_own_are_frozen(
     messages, write_joint_states, tmp_path
 ):
     frozen = [{**message, 'stamp_ns': 0} for message in messages]
@@ -172,9 +172,7 @@ FAULTS = {
 
 
 @pytest.mark.parametrize('fault', FAULTS)
-def test_given_one_faulty_message_when_read_then_message_and_value_are_named(
-    messages, write_joint_states, tmp_path, fault
-):
+def test_a_faulty_message_is_named_with_its_value(messages, write_joint_states, tmp_path, fault):
     change, sentence = FAULTS[fault]
     messages[4] = change(messages[4])
     # Bags are in the recorder's order, whatever the messages' own stamps say.
@@ -185,9 +183,7 @@ def test_given_one_faulty_message_when_read_then_message_and_value_are_named(
     assert str(bag) in str(raised.value)
 
 
-def test_given_two_arms_when_read_by_a_name_of_neither_then_both_are_offered(
-    messages, write_joint_states, tmp_path
-):
+def test_a_bag_of_two_other_arms_offers_both(messages, write_joint_states, tmp_path):
     both = [
         {
             **message,
@@ -203,9 +199,7 @@ def test_given_two_arms_when_read_by_a_name_of_neither_then_both_are_offered(
     assert right.joint_names[0] == 'right_fer_joint1'
 
 
-def test_given_no_such_topic_when_read_then_those_with_joint_states_are_listed(
-    messages, write_joint_states, tmp_path
-):
+def test_a_topic_not_there_lists_those_with_joint_states(messages, write_joint_states, tmp_path):
     bag = write_joint_states(tmp_path / 'bag', messages, topic='/left/joint_states')
     assert read_recording(bag, FER.joint_names).topic == '/left/joint_states'
     with pytest.raises(
@@ -216,9 +210,7 @@ def test_given_no_such_topic_when_read_then_those_with_joint_states_are_listed(
         read_recording(bag, FER.joint_names, topic='other')
 
 
-def test_given_another_arms_bag_when_read_then_the_names_there_are_listed(
-    messages, write_joint_states, tmp_path
-):
+def test_another_arms_bag_lists_the_names_found_there(messages, write_joint_states, tmp_path):
     names = ['shoulder', 'elbow', 'a', 'b', 'c', 'd', 'e']
     bag = write_joint_states(tmp_path / 'bag', [{**m, 'name': names} for m in messages])
     with pytest.raises(
@@ -270,7 +262,7 @@ def test_given_broken_metadata_when_read_then_it_says_so(simulate, tmp_path, met
         read_recording(bag, FER.joint_names)
 
 
-def test_given_paths_that_are_no_bags_when_read_then_each_is_told(tmp_path):
+def test_paths_that_are_no_bags_are_refused_each_by_its_reason(tmp_path):
     with pytest.raises(RecordingError, match='does not exist; give the folder of a rosbag2'):
         read_recording(tmp_path / 'absent', FER.joint_names)
     (tmp_path / 'notes.txt').write_text('no bag')

@@ -37,7 +37,7 @@ TERMS_ATOL = 1e-12  # N m; the crosscheck's own bound between Pinocchio and Newt
         ('ledezma2021', 'as_listed', 3.0, 3.115, None),
     ],
 )
-def test_given_a_real_arm_when_replayed_then_metric_e_has_its_published_value(
+def test_a_real_arms_metric_e_has_its_published_value(
     fer_recording_path, inertial_set, hand, cutoff, filtered, unfiltered
 ):
     arm = load('fer', inertial_set, hand=hand)
@@ -51,7 +51,7 @@ def test_given_a_real_arm_when_replayed_then_metric_e_has_its_published_value(
         assert left == pytest.approx(unfiltered, abs=1e-3)
 
 
-def test_given_a_real_arm_when_every_set_is_tried_then_the_bare_arm_fits_best(fer_recording_path):
+def test_a_real_arms_recording_is_fitted_best_by_the_bare_arm(fer_recording_path):
     arms = [
         (load('fer', name, hand=hand), False)
         for name in ('ledezma2021', 'gaz2019')
@@ -67,7 +67,7 @@ def test_given_a_real_arm_when_every_set_is_tried_then_the_bare_arm_fits_best(fe
     assert [one.name for one in tied(fits, motion)] == ['gaz2019 bare', 'ledezma2021 bare']
 
 
-def test_given_a_simulated_arm_when_replayed_then_only_the_filter_is_left_of_the_error(simulate):
+def test_a_simulated_arm_leaves_only_the_filters_error(simulate):
     arm = replace(load('fer'), friction=None)
     result = fit(arm, prepare(simulate(arm, rate=100.0)))
     # Effort and states are filtered alike but torque is not linear in the state; 0.07 seen.
@@ -75,7 +75,7 @@ def test_given_a_simulated_arm_when_replayed_then_only_the_filter_is_left_of_the
     assert fit(load('fer', hand='franka_hand'), prepare(simulate(arm))).whole.whole > 1.0
 
 
-def test_given_friction_in_the_arm_when_replayed_then_the_files_own_friction_takes_it_off(
+def test_the_arm_files_friction_takes_off_a_simulated_arms(
     simulate,
 ):
     arm = load('fer')
@@ -83,13 +83,13 @@ def test_given_friction_in_the_arm_when_replayed_then_the_files_own_friction_tak
     assert result.whole.whole < 0.4 * result.rigid.whole
 
 
-def test_given_an_arm_without_friction_when_replayed_then_none_is_counted(simulate):
+def test_no_friction_is_counted_for_an_arm_without_its_model(simulate):
     arm = load('fr3')
     result = fit(arm, prepare(simulate(arm)))
     assert result.whole.whole == result.rigid.whole
 
 
-def test_given_halves_of_a_motion_when_fitted_then_they_make_up_the_whole(simulate):
+def test_the_halves_errors_make_up_that_of_the_whole_motion(simulate):
     # E is a root of a mean: squares of the halves add up by their numbers of samples.
     motion = prepare(simulate(load('fer'), noise=0.5))
     result = fit(load('fer'), motion)
@@ -102,7 +102,7 @@ def test_given_halves_of_a_motion_when_fitted_then_they_make_up_the_whole(simula
     )
 
 
-def test_given_braked_seconds_when_replayed_then_they_are_named_and_left_out(simulate):
+def test_braked_seconds_are_named_and_left_out(simulate):
     # As the demonstration's own bag begins: a second behind brakes, effort zero.
     arm = replace(load('fer'), friction=None)
     recording = simulate(arm, rate=100.0)
@@ -126,7 +126,7 @@ def test_given_braked_seconds_when_replayed_then_they_are_named_and_left_out(sim
     assert fits[0].name == 'gaz2019 bare'
 
 
-def test_given_a_lone_zero_reading_when_prepared_then_nothing_is_left_out(simulate):
+def test_no_second_is_left_out_for_a_lone_zero_effort_reading(simulate):
     recording = simulate(load('fer'), rate=100.0)
     effort = recording.effort.copy()
     effort[300] = 0.0
@@ -153,14 +153,14 @@ def test_given_a_simulated_hand_when_judged_then_it_is_noticed(simulate, mounted
     assert judge_hand(fit_all(arms, motion)).startswith(verdict)
 
 
-def test_given_one_hand_only_when_judged_then_it_says_what_was_not_tried(simulate):
+def test_a_fit_with_one_hand_alone_says_what_was_not_tried(simulate):
     fits = fit_all([(load('fer'), True)], prepare(simulate(load('fer'))))
     assert judge_hand(fits) == (
         'Whether a hand is on cannot be told: gaz2019 was not tried with a hand.'
     )
 
 
-def test_given_a_still_arm_on_its_axis_when_judged_then_a_hand_cannot_be_told(simulate):
+def test_a_still_upright_arm_cannot_tell_whether_a_hand_is_on(simulate):
     # Straight up, no joint feels a hand's weight but for its small offset.
     arm = load('fer')
     recording = simulate(arm)
@@ -175,9 +175,7 @@ def test_given_a_still_arm_on_its_axis_when_judged_then_a_hand_cannot_be_told(si
 
 @pytest.mark.parametrize('gravity', [(0.0, 0.0, -9.81), (3.0, -4.0, 5.0)])
 @pytest.mark.parametrize('hand', ['none', 'franka_hand'])
-def test_given_recorded_states_when_terms_are_asked_then_they_are_the_dh_recursions(
-    simulate, gravity, hand
-):
+def test_terms_of_recorded_states_agree_with_the_dh_recursion(simulate, gravity, hand):
     arm = load('fer', hand=hand)
     recording = simulate(arm)
     terms = recorded_terms(arm, recording, gravity=gravity)
@@ -192,7 +190,7 @@ def test_given_recorded_states_when_terms_are_asked_then_they_are_the_dh_recursi
     np.testing.assert_array_equal(alone.coriolis[0], terms.coriolis[5])
 
 
-def test_given_a_residual_when_measured_then_it_is_the_root_mean_squared_norm():
+def test_the_residuals_measure_is_its_root_mean_squared_norm():
     residual = np.array([[3.0, 4.0], [0.0, 0.0]])
     assert whole_vector_error(residual) == pytest.approx(np.sqrt(12.5), rel=1e-15)
 
