@@ -15,14 +15,14 @@ from franka_dynamics.report import arm as arm_picture
 matplotlib = pytest.importorskip('matplotlib', reason='the [view] extra is not installed')
 
 
-def test_given_the_fer_at_zero_when_named_then_frames_at_one_place_share_a_label():
+def test_frames_of_the_fer_at_one_place_share_a_label():
     poses = np.concatenate((np.eye(4)[None], NewtonEulerModel(load('fer')).frames(np.zeros(7))))
     places, names = arm_picture._named_places(poses)
     assert names == ['{S}', '{1}, {2}', '{3}', '{4}', '{5}, {6}', '{7}', '{flange}']
     np.testing.assert_allclose(places[-1], [0.088, 0.0, 0.926], rtol=0.0, atol=1e-15)
 
 
-def test_given_labels_too_near_when_spread_then_they_keep_order_mean_and_distance():
+def test_spread_labels_keep_order_and_mean_and_are_far_enough():
     heights = np.array([10.0, 10.5, 40.0, 9.0])
     spread = arm_picture._spread(heights, 13.0)
     assert list(np.argsort(spread)) == list(np.argsort(heights))
@@ -33,14 +33,14 @@ def test_given_labels_too_near_when_spread_then_they_keep_order_mean_and_distanc
 @pytest.mark.parametrize(
     ('suffix', 'magic'), [('png', b'\x89PNG'), ('pdf', b'%PDF'), ('svg', b'<?xml')]
 )
-def test_given_an_arm_when_drawn_then_the_file_is_of_its_suffixs_kind(tmp_path, suffix, magic):
+def test_an_arms_picture_is_of_the_kind_its_suffix_says(tmp_path, suffix, magic):
     path = tmp_path / f'arm.{suffix}'
     arm_picture.draw_arm(load('rpr'), [0.5, 0.1, 0.7], path)
     assert path.read_bytes().startswith(magic)
     assert [file.name for file in tmp_path.iterdir()] == [path.name]
 
 
-def test_given_an_svg_when_drawn_then_every_frame_and_center_of_mass_is_written_in_it(tmp_path):
+def test_an_svg_names_every_frame_and_center_of_mass(tmp_path):
     with matplotlib.rc_context({'svg.fonttype': 'none'}):
         arm_picture.draw_arm(load('fer'), load('fer').home, tmp_path / 'arm.svg')
     text = (tmp_path / 'arm.svg').read_text()
@@ -61,13 +61,13 @@ def test_given_an_svg_when_drawn_then_every_frame_and_center_of_mass_is_written_
     ('name', 'sentence'),
     [('arm.xyz', "'xyz' is no picture format; use one of .*png"), ('arm', 'no suffix')],
 )
-def test_given_no_picture_suffix_when_drawn_then_the_formats_are_listed(tmp_path, name, sentence):
+def test_a_file_name_without_a_picture_suffix_lists_formats(tmp_path, name, sentence):
     with pytest.raises(OutputError, match=sentence):
         arm_picture.draw_arm(load('rpr'), np.zeros(3), tmp_path / name)
     assert not list(tmp_path.iterdir())
 
 
-def test_given_a_pose_of_another_length_when_drawn_then_it_is_refused(tmp_path):
+def test_a_pose_of_another_length_is_refused(tmp_path):
     with pytest.raises(JointVectorError, match='q has shape'):
         arm_picture.draw_arm(load('rpr'), np.zeros(7), tmp_path / 'arm.png')
 

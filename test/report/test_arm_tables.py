@@ -22,7 +22,7 @@ def test_given_the_fer_when_listed_then_rows_are_frankas():
     assert rows[-1]['kind'] == 'fixed'
 
 
-def test_given_q_zero_when_origins_are_listed_then_they_are_the_derivations_figure():
+def test_origins_at_zero_are_those_of_the_derivations_figure():
     expected = [
         (0, 0, 0.333),
         (0, 0, 0.333),
@@ -36,7 +36,7 @@ def test_given_q_zero_when_origins_are_listed_then_they_are_the_derivations_figu
     np.testing.assert_allclose(origins(load('fer'), np.zeros(7)), expected, rtol=0.0, atol=1e-15)
 
 
-def test_given_the_printed_table_when_listed_in_body_frames_then_it_is_the_table():
+def test_body_rows_of_the_printed_table_are_the_table():
     row = body_rows(load('fer', 'ledezma2021'))[3]
     assert row.mass == 3.5879
     np.testing.assert_allclose(
@@ -45,7 +45,7 @@ def test_given_the_printed_table_when_listed_in_body_frames_then_it_is_the_table
     np.testing.assert_array_equal(row.inertia, [0.0677, 0.0277, 0.0039, 0.0324, -0.0016, 0.0776])
 
 
-def test_given_gaz_when_listed_about_the_center_of_mass_then_it_is_the_published_tensor():
+def test_gaz_about_the_center_of_mass_is_the_published_tensor():
     row = body_rows(load('fer'), 'center_of_mass')[1]
     np.testing.assert_allclose(
         row.inertia,
@@ -55,7 +55,7 @@ def test_given_gaz_when_listed_about_the_center_of_mass_then_it_is_the_published
     )
 
 
-def test_given_space_rows_when_summed_then_they_are_the_arms_center_of_mass():
+def test_space_rows_sum_to_pinocchios_center_of_mass():
     arm, q = load('fer'), np.random.default_rng(0).uniform(-1.0, 1.0, 7)
     rows = space_rows(arm, q)
     mean = sum(row.mass * row.center_of_mass for row in rows) / sum(row.mass for row in rows)
@@ -63,7 +63,7 @@ def test_given_space_rows_when_summed_then_they_are_the_arms_center_of_mass():
 
 
 @pytest.mark.parametrize('about', ['frame_origin', 'center_of_mass', 'space_origin'])
-def test_given_a_reference_point_when_listed_in_space_then_steiner_relates_it(about):
+def test_steiner_relates_space_rows_about_each_reference_point(about):
     arm, q = load('fer'), np.random.default_rng(1).uniform(-1.0, 1.0, 7)
     points = {'frame_origin': origins(arm, q)[:-1], 'space_origin': np.zeros((7, 3))}
     for i, (row, central) in enumerate(
@@ -76,7 +76,7 @@ def test_given_a_reference_point_when_listed_in_space_then_steiner_relates_it(ab
         np.testing.assert_allclose(tensor_from_six(row.inertia), expected, rtol=0.0, atol=1e-13)
 
 
-def test_given_tables_when_written_as_json_then_they_read_back_to_the_last_digit():
+def test_tables_read_back_from_json_to_the_last_digit():
     arm, q = load('fer', 'ledezma2021'), np.full(7, 0.1)
     data = json.loads(
         json.dumps(as_json(arm, space_rows(arm, q), frame='space', about='frame_origin', q=q))

@@ -38,7 +38,7 @@ def parse(text):
     return parser
 
 
-def test_given_hostile_text_when_a_page_is_made_then_it_stays_text():
+def test_hostile_text_stays_text_on_a_page():
     whole = page(
         HOSTILE,
         [
@@ -52,7 +52,7 @@ def test_given_hostile_text_when_a_page_is_made_then_it_stays_text():
     assert parse(whole).text.count(HOSTILE) == 9
 
 
-def test_given_a_cell_out_of_bounds_when_tabled_then_only_it_is_marked():
+def test_only_a_cell_out_of_bounds_is_marked():
     text = table(['a', 'b'], [['1', Cell('2')]])
     assert re.findall(r'<td[^>]*>[^<]*</td>', text) == ['<td>1</td>', '<td class="bad">2</td>']
 

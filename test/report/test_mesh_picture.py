@@ -12,7 +12,7 @@ from franka_dynamics.report.mesh import draw_payload, ellipsoid_axes
 from ..mesh.meshes import cuboid
 
 
-def test_given_a_solid_ellipsoid_when_asked_then_its_own_half_axes_come_back():
+def test_a_solid_ellipsoids_own_half_axes_come_back():
     a, b, c = 0.3, 0.2, 0.1
     moments = 0.2 * 2.0 * np.array([b * b + c * c, a * a + c * c, a * a + b * b])
     body = LinkInertia.from_center_of_mass(2.0, (0.1, 0.2, 0.3), np.diag(moments))
@@ -22,7 +22,7 @@ def test_given_a_solid_ellipsoid_when_asked_then_its_own_half_axes_come_back():
 
 
 @pytest.mark.parametrize('suffix', ['png', 'svg'])
-def test_given_a_payload_when_drawn_then_the_file_has_the_format_of_its_name(tmp_path, suffix):
+def test_a_payloads_picture_has_the_format_of_its_name(tmp_path, suffix):
     pytest.importorskip('matplotlib')
     mesh = cuboid((0.1, 0.05, 0.02), (0.0, 0.0, 0.05))
     path = tmp_path / f'payload.{suffix}'

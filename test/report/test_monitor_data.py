@@ -41,12 +41,12 @@ def arm(now=10.0):
         ('', ''),
     ],
 )
-def test_given_a_diagnostic_value_when_parsed_then_it_is_what_it_stands_for(text, expected):
+def test_a_diagnostic_value_is_parsed_to_what_it_stands_for(text, expected):
     assert parsed(text) == expected
     assert type(parsed(text)) is type(expected)
 
 
-def test_given_two_counts_when_taken_then_the_command_rate_is_their_difference_over_time():
+def test_the_command_rate_is_the_counts_difference_over_time():
     view = arm(now=10.0)
     assert math.isnan(view.command_rate)
     view.take('Command', command(1500), 11.0)
@@ -56,13 +56,13 @@ def test_given_two_counts_when_taken_then_the_command_rate_is_their_difference_o
     assert view.command_rate == pytest.approx(1000.0)
 
 
-def test_given_a_node_activated_anew_when_its_count_falls_then_no_rate_is_negative():
+def test_no_rate_is_negative_when_a_node_is_activated_anew():
     view = arm(now=10.0)
     view.take('Command', command(3), 11.0)
     assert view.command_rate == 0.0
 
 
-def test_given_a_view_when_written_as_json_then_numbers_are_numbers_and_unknown_is_null():
+def test_a_views_json_has_numbers_and_null_for_unknown():
     data = json.loads(json.dumps(arm().as_dict(10.5), allow_nan=False))
     assert data['node'] == 'left/feedforward'
     assert data['torque_limits'] == {'a': 87.0, 'b': 12.0}
@@ -72,7 +72,7 @@ def test_given_a_view_when_written_as_json_then_numbers_are_numbers_and_unknown_
     assert data['silent'] is False
 
 
-def test_given_a_silent_node_and_an_error_when_judged_then_each_is_told():
+def test_a_silent_node_and_an_error_are_each_told():
     silent, broken, fine = arm(now=1.0), arm(), arm()
     broken.take('Command', command(1, 'ERROR', 'somebody else commands'), 10.0)
     assert at_fault([fine, broken, silent], 10.0) == [
@@ -81,7 +81,7 @@ def test_given_a_silent_node_and_an_error_when_judged_then_each_is_told():
     ]
 
 
-def test_given_nodes_of_others_when_heard_then_they_are_not_taken_for_ours():
+def test_nodes_of_others_are_not_taken_for_ours():
     other = NodeView('controller_manager')
     other.take('Controllers Activity', Status('OK', 'all active', {}), 1.0)
     simulator = NodeView('simulator')

@@ -60,7 +60,7 @@ def rendered(renderable, width):
 
 
 @pytest.mark.parametrize('width', [80, 100, 130, 200])
-def test_given_an_arm_when_drawn_then_every_figure_is_there_in_full_at_any_width(width):
+def test_every_figure_is_drawn_in_full_at_any_width(width):
     text = rendered(monitor_view([arm()], 10.5, width), width)
     for figure in (
         '1000 Hz',
@@ -78,7 +78,7 @@ def test_given_an_arm_when_drawn_then_every_figure_is_there_in_full_at_any_width
     assert max(map(len, text.splitlines())) <= width
 
 
-def test_given_room_when_drawn_then_there_are_bars_and_without_there_are_none():
+def test_bars_are_drawn_only_where_there_is_room():
     assert '█' in rendered(monitor_view([arm()], 10.5, 160), 160)
     assert '█' not in rendered(monitor_view([arm()], 10.5, 80), 80)
 
@@ -94,9 +94,7 @@ def test_given_room_when_drawn_then_there_are_bars_and_without_there_are_none():
         (float('nan'), '          '),
     ],
 )
-def test_given_a_torque_when_drawn_then_its_bar_reaches_from_the_middle_by_its_share(
-    torque, expected
-):
+def test_a_torque_bar_reaches_from_the_middle_by_its_share(torque, expected):
     assert rendered(torque_bar(torque, 12.0, 10), 10) == expected + '\n'
 
 
@@ -104,5 +102,5 @@ def test_given_no_diagnostics_when_drawn_then_the_wait_is_told():
     assert 'waiting for diagnostics' in rendered(monitor_view([], 0.0, 80), 80)
 
 
-def test_given_a_silent_node_when_drawn_then_its_title_says_since_when():
+def test_a_silent_nodes_title_says_for_how_long():
     assert 'left/feedforward (silent for 20 s)' in rendered(monitor_view([arm()], 30.0, 80), 80)
