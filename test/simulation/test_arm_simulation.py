@@ -21,7 +21,7 @@ def arm(**changes):
     return ArmSimulation(FER, SimulationSettings(**changes))
 
 
-def test_given_no_commands_when_stepped_then_brakes_hold_and_time_passes():
+def test_brakes_hold_and_time_passes_without_commands():
     simulation = arm()
     for _ in range(100):
         simulation.step(None)
@@ -30,7 +30,7 @@ def test_given_no_commands_when_stepped_then_brakes_hold_and_time_passes():
     np.testing.assert_array_equal(simulation.position, FER.home)
 
 
-def test_given_commands_without_a_gap_when_counted_then_brakes_open_after_the_stated_time():
+def test_brakes_open_the_stated_time_after_the_first_command():
     simulation = arm(brake_release_after=0.2)
     gravity = MODEL.gravity(FER.home)
     opened = None
@@ -41,14 +41,14 @@ def test_given_commands_without_a_gap_when_counted_then_brakes_open_after_the_st
     assert opened == pytest.approx(0.2, abs=STEP)
 
 
-def test_given_commands_with_gaps_when_counted_then_brakes_stay_closed():
+def test_brakes_stay_closed_while_commands_have_gaps():
     simulation = arm(brake_release_after=0.2)
     for k in range(1000):
         simulation.step(np.zeros(7), fresh=k % 100 < 60)  # 60 ms of commands, 40 ms of none
     assert simulation.braked
 
 
-def test_given_open_brakes_when_no_torque_comes_then_the_arm_falls():
+def test_an_arm_with_open_brakes_and_no_torque_falls():
     simulation = arm(brake_release_after=0.0)
     height = MODEL.frames(simulation.position)[-1, 2, 3]
     for _ in range(200):
@@ -56,7 +56,7 @@ def test_given_open_brakes_when_no_torque_comes_then_the_arm_falls():
     assert MODEL.frames(simulation.position)[-1, 2, 3] < height - 0.05
 
 
-def test_given_own_compensation_when_uncommanded_then_the_arm_stays_and_measures_gravity():
+def test_an_arm_with_own_compensation_stays_and_measures_gravity():
     simulation = arm(gravity_compensation=True, brake_release_after=0.0)
     for _ in range(1000):
         simulation.step(np.zeros(7))
@@ -67,7 +67,7 @@ def test_given_own_compensation_when_uncommanded_then_the_arm_stays_and_measures
     )
 
 
-def test_given_friction_when_moving_then_it_brakes_by_the_arm_files_model():
+def test_friction_brakes_a_coasting_joint_as_its_model_says():
     coasting = {}
     for friction in (False, True):
         simulation = arm(friction=friction, gravity=(0.0, 0.0, 0.0), brake_release_after=0.0)
@@ -81,7 +81,7 @@ def test_given_friction_when_moving_then_it_brakes_by_the_arm_files_model():
     assert abs(coasting[True]) < 0.2 * coasting[False]
 
 
-def test_given_friction_when_moving_then_the_effort_sensors_see_it_as_the_real_arms_do():
+def test_effort_sensors_see_friction_as_the_real_arms_do():
     simulation = arm(friction=True, brake_release_after=0.0)
     torque = MODEL.gravity(FER.home) + np.array([0.0, 0.0, 0.0, 0.0, 0.3, 0.0, 0.3])
     for _ in range(100):
@@ -101,7 +101,7 @@ def test_given_friction_when_moving_then_the_effort_sensors_see_it_as_the_real_a
 
 
 @pytest.mark.parametrize('push_nm', [0.35, 0.5])
-def test_steep_friction_neither_chatters_nor_drives_a_light_joint(push_nm):
+def test_steep_friction_neither_chatters_nor_drives_light_joints(push_nm):
     # Joint 7 alone: 0.4 N m of Coulomb friction turned over at 0.01 rad/s on about 0.01 kg m^2
     # is 40 N m s/rad, which an explicit step of 1 ms would overshoot four times over.
     friction = MaxwellSlipFriction(
@@ -142,7 +142,7 @@ def test_slip_elements_hold_the_arm_like_springs_until_they_slip():
     assert simulation.read().velocity[6] == pytest.approx(0.1 / 2.0, rel=1e-3)
 
 
-def test_given_noise_when_read_then_it_has_the_stated_deviation_and_is_repeatable():
+def test_noise_has_the_stated_deviation_and_is_repeatable():
     def readings(seed):
         simulation = arm(position_noise=1e-4, effort_noise=0.2, seed=seed)
         return np.array([simulation.read().position for _ in range(2000)])
@@ -152,7 +152,7 @@ def test_given_noise_when_read_then_it_has_the_stated_deviation_and_is_repeatabl
     assert np.std(readings(1) - FER.home) == pytest.approx(1e-4, rel=0.03)
 
 
-def test_given_a_push_when_it_acts_then_the_arm_accelerates_as_the_jacobian_says():
+def test_a_push_accelerates_the_arm_as_the_jacobian_says():
     force = np.array([0.0, 10.0, 0.0])
     simulation = arm(
         push=Push(tuple(force), 0.0, 1.0), brake_release_after=0.0, gravity=(0.0, 0.0, 0.0)
@@ -170,19 +170,17 @@ def test_given_a_push_when_it_acts_then_the_arm_accelerates_as_the_jacobian_says
         (np.zeros(6), JointVectorError, r'start has shape \(6,\), expected \(7,\)'),
     ],
 )
-def test_given_a_start_at_fault_when_made_then_the_joint_is_named(start, error, sentence):
+def test_a_start_at_fault_names_the_joint(start, error, sentence):
     with pytest.raises(error, match=sentence):
         arm(start=start)
 
 
-def test_given_an_arm_without_friction_model_when_friction_is_asked_then_it_is_refused():
+def test_friction_is_refused_for_an_arm_without_its_model():
     with pytest.raises(SettingsError, match='fr3 has no friction model'):
         ArmSimulation(load('fr3'), SimulationSettings(friction=True))
 
 
-def test_given_torques_that_throw_the_arm_when_stepped_then_it_is_braked_where_it_was_last_seen(
-    tmp_path, monkeypatch
-):
+def test_an_arm_that_runs_away_is_braked_where_last_seen(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)  # MuJoCo writes its warnings to a file
     simulation = arm(brake_release_after=0.0)
     # Far beyond what the arm itself can give: its stops hold against that.
@@ -199,7 +197,7 @@ def test_given_torques_that_throw_the_arm_when_stepped_then_it_is_braked_where_i
     np.testing.assert_array_equal(simulation.read().velocity, 0.0)
 
 
-def test_given_a_torque_for_ever_when_stepped_then_the_joint_stays_at_its_stop():
+def test_a_joint_under_lasting_torque_stays_at_its_stop():
     simulation = arm(brake_release_after=0.0, gravity=(0.0, 0.0, 0.0))
     torque = np.zeros(7)
     torque[0] = FER.limit('effort')[0]

@@ -26,7 +26,7 @@ CONFIG = share_directory() / 'config'
 
 
 @pytest.mark.parametrize('arm', ['fer', 'fr3', 'rpr'])
-def test_given_the_direct_model_when_pinocchio_reads_it_then_its_zero_is_the_start_pose(arm):
+def test_the_direct_models_zero_is_the_start_pose_by_pinocchio(arm):
     description = load(arm)
     start = gazebo.start_of(description)
     model = PinocchioUrdf(gazebo.direct_urdf(description, start.position), description.joint_names)
@@ -36,7 +36,7 @@ def test_given_the_direct_model_when_pinocchio_reads_it_then_its_zero_is_the_sta
     np.testing.assert_allclose(actual, expected, rtol=0.0, atol=TORQUE)
 
 
-def test_given_an_arm_when_its_start_is_asked_for_then_it_is_home_with_pinocchios_gravity():
+def test_a_start_is_home_with_pinocchios_gravity_torque():
     description = load('fr3', hand='franka_hand')
     start = gazebo.start_of(description)
     np.testing.assert_array_equal(start.position, description.home)
@@ -44,7 +44,7 @@ def test_given_an_arm_when_its_start_is_asked_for_then_it_is_home_with_pinocchio
     np.testing.assert_allclose(start.torque, expected, rtol=0.0, atol=TORQUE)
 
 
-def test_given_no_home_when_started_then_the_pose_is_nearest_to_zero_within_limits():
+def test_an_arm_without_home_starts_nearest_to_zero_in_limits():
     from dataclasses import replace
 
     fer = replace(load('fer'), home=None)
@@ -53,7 +53,7 @@ def test_given_no_home_when_started_then_the_pose_is_nearest_to_zero_within_limi
     )
 
 
-def test_given_the_direct_model_when_read_then_limits_move_with_the_zero():
+def test_limits_of_the_direct_model_move_with_its_zero():
     fer = load('fer')
     text = gazebo.direct_urdf(fer, fer.home)
     limit = ElementTree.fromstring(text).find("joint[@name='fer_joint4']/limit")
@@ -65,7 +65,7 @@ def test_given_the_direct_model_when_read_then_limits_move_with_the_zero():
     )
 
 
-def test_given_joints_when_bridged_then_topics_are_those_of_gazebos_systems():
+def test_bridged_topics_are_those_of_gazebos_systems():
     names = load('fr3').joint_names
     table = gazebo.bridges(names)
     assert [entry['gz_topic_name'] for entry in table[:2]] == [
@@ -84,7 +84,7 @@ def test_given_joints_when_bridged_then_topics_are_those_of_gazebos_systems():
     assert gazebo.bridges() == table[:1]
 
 
-def test_given_the_controllers_when_filled_in_then_names_and_rates_fit_world_and_launch():
+def test_the_controllers_names_and_rates_fit_world_and_launch():
     table = yaml.safe_load(gazebo.controllers_text(['a', 'b']))
     manager = table['controller_manager']['ros__parameters']
     effort = table['effort_controller']['ros__parameters']
@@ -97,19 +97,19 @@ def test_given_the_controllers_when_filled_in_then_names_and_rates_fit_world_and
     assert manager['update_rate'] * step == 1.0
 
 
-def test_given_the_world_when_read_then_gravity_and_name_are_ours():
+def test_the_worlds_gravity_and_name_are_ours():
     world = ElementTree.parse(CONFIG / 'gazebo_world.sdf').find('world')
     assert world.get('name') == gazebo.WORLD
     assert tuple(float(word) for word in world.findtext('gravity').split()) == GRAVITY
 
 
-def test_given_numbers_when_written_for_xacro_then_none_is_rounded():
+def test_numbers_written_for_xacro_are_not_rounded():
     values = [0.1, -1 / 3, 1e-17]
     np.testing.assert_array_equal([float(word) for word in gazebo.numbers(values).split()], values)
 
 
 @pytest.mark.parametrize('what', ['world', 'model'])
-def test_given_what_gazebo_reads_when_sdformat_checks_it_then_it_is_valid(what, tmp_path):
+def test_sdformat_finds_what_gazebo_reads_valid(what, tmp_path):
     tool = shutil.which('ign') or shutil.which('gz')
     if tool is None:
         pytest.skip('no sdformat command line (Debian: ignition-tools and libsdformat-dev)')

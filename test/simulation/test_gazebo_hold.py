@@ -59,7 +59,7 @@ def drift(arm, seconds, age, **gains):
 
 @pytest.mark.parametrize('name', ['fer', 'fr3', 'fr3v2', 'fr3v2_1'])
 @pytest.mark.parametrize('hand', ['none', 'franka_hand'])
-def test_given_a_lost_cycle_when_node_takes_over_then_arm_is_brought_back(name, hand):
+def test_the_node_brings_the_arm_back_after_a_lost_cycle(name, hand):
     arm = load(name, hand=hand)
     for age in (1, 20):  # of the states the node sees [cycles]
         largest, last = drift(arm, 4.0, age, **gains_of(arm))
@@ -67,7 +67,7 @@ def test_given_a_lost_cycle_when_node_takes_over_then_arm_is_brought_back(name, 
         assert last < 0.5 * largest  # the slowest motion decays by 0.47 1/s
 
 
-def test_given_a_lost_cycle_when_ten_seconds_pass_then_gains_keep_the_arm():
+def test_the_gains_hold_the_arm_ten_seconds_after_a_lost_cycle():
     arm = load('fer', hand='franka_hand')
     largest, last = drift(arm, 10.0, 1, **gains_of(arm))
     assert largest < MOST_RAD

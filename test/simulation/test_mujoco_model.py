@@ -41,7 +41,7 @@ def oracle(arm, q, dq):
 
 @pytest.mark.parametrize('name', ARMS)
 @pytest.mark.parametrize('formulation', [PinocchioModel, NewtonEulerModel])
-def test_given_an_arm_when_mujoco_computes_it_then_bias_mass_and_pose_agree(name, formulation):
+def test_bias_mass_matrix_and_pose_agree_with_mujocos(name, formulation):
     arm = ARMS[name]
     ours = formulation(arm, GRAVITY)
     for q, dq, _ in zip(*sample_states(arm, 20, seed=11)):
@@ -54,13 +54,13 @@ def test_given_an_arm_when_mujoco_computes_it_then_bias_mass_and_pose_agree(name
         np.testing.assert_allclose(ours.frames(q)[-1], pose, rtol=0, atol=1e-12)
 
 
-def test_given_a_set_that_is_not_physical_when_built_then_link_and_mend_are_named():
+def test_a_set_that_is_not_physical_is_refused_with_its_link():
     with pytest.raises(InertiaError, match=r'ledezma2021.* the simulator.*fer_joint2'):
         build_mujoco(load('fer', 'ledezma2021'))
 
 
 @pytest.mark.parametrize('name', ['fer', 'fr3', 'fr3v2', 'fr3v2_1'])
-def test_given_full_torque_when_a_joint_meets_its_stop_then_it_stays(name):
+def test_a_joint_at_full_torque_is_held_at_its_stop(name):
     arm = load(name)
     most = arm.limit('effort')
     for joint in range(arm.n):
@@ -79,7 +79,7 @@ def test_given_full_torque_when_a_joint_meets_its_stop_then_it_stays(name):
             assert abs(beyond[-1]) < 1e-3
 
 
-def test_given_an_arm_within_limits_when_stepped_then_stops_change_nothing():
+def test_stops_change_nothing_for_an_arm_within_its_limits():
     arm, states = load('fr3'), []
     for stops in (False, True):
         model = build_mujoco(arm, stops=stops)

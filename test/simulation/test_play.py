@@ -24,7 +24,7 @@ def nod(time):
     )
 
 
-def test_given_a_motion_when_played_then_it_is_followed_and_its_torques_are_the_models():
+def test_a_played_motion_is_followed_with_the_models_torques():
     recording = play(FER, nod, 4.0)
     assert len(recording) == 801
     desired = np.array([nod(time) for time in recording.time])
@@ -38,12 +38,12 @@ def test_given_a_motion_when_played_then_it_is_followed_and_its_torques_are_the_
     ('rate', 'sentence'),
     [(300.0, 'no whole number of time steps'), (5000.0, 'no whole number of time steps')],
 )
-def test_given_a_rate_between_steps_when_played_then_it_is_refused(rate, sentence):
+def test_a_rate_between_simulation_steps_is_refused(rate, sentence):
     with pytest.raises(SettingsError, match=sentence):
         play(FER, nod, 0.1, rate=rate)
 
 
-def test_given_a_load_beyond_its_controller_when_played_then_it_says_where_it_was_lost():
+def test_a_load_too_heavy_to_hold_says_where_motion_was_lost():
     iron = LinkInertia.from_center_of_mass(80.0, [0.0, 0.0, 0.2], [1.0, 0.0, 0.0, 1.0, 0.0, 1.0])
     with pytest.raises(SettingsError, match=r'lost the motion at \d+\.\d\d s'):
         play(FER, nod, 2.0, SimulationSettings(payload=iron))
