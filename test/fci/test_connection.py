@@ -45,7 +45,7 @@ library = pytest.importorskip('pylibfranka', reason="libfranka's bindings are no
         (RuntimeError('Net Exception'), COMMUNICATION, 'Net Exception'),  # Poco's own
     ],
 )
-def test_given_what_libfranka_raises_when_reading_then_the_fault_is_named(raised, fault, sentence):
+def test_what_libfranka_raises_on_reading_is_named_as_a_fault(raised, fault, sentence):
     connection = FciConnection.__new__(FciConnection)
     connection._library, connection.address = library, 'robot'
     connection._motion = connection._socket = None
@@ -59,7 +59,7 @@ def test_given_what_libfranka_raises_when_reading_then_the_fault_is_named(raised
     assert caught.value.fault == fault
 
 
-def test_given_no_answer_when_connecting_then_another_client_is_suspected():
+def test_no_answer_on_connecting_suspects_another_client():
     def hang(command, timeout, **_):
         raise subprocess.TimeoutExpired(command, timeout)
 
@@ -67,13 +67,13 @@ def test_given_no_answer_when_connecting_then_another_client_is_suspected():
         _require_answer('robot', 3.0, hang)
 
 
-def test_given_no_library_when_connecting_then_the_extra_is_named(monkeypatch):
+def test_a_missing_pylibfranka_names_the_extra_to_install(monkeypatch):
     monkeypatch.setitem(__import__('sys').modules, 'pylibfranka', None)
     with pytest.raises(MissingDependencyError, match=r"pip install 'franka_dynamics\[fci\]'"):
         FciConnection('robot')
 
 
-def test_given_no_thresholds_when_asked_then_they_are_those_of_libfrankas_examples():
+def test_default_thresholds_are_those_of_libfrankas_examples():
     thresholds = CollisionThresholds()
     assert thresholds.lower_torque == thresholds.upper_torque == (20, 20, 18, 18, 16, 14, 12)
     assert thresholds.lower_force == thresholds.upper_force == (20, 20, 20, 25, 25, 25)
@@ -91,12 +91,12 @@ def test_given_no_thresholds_when_asked_then_they_are_those_of_libfrankas_exampl
         ),
     ],
 )
-def test_given_thresholds_at_fault_when_made_then_the_parameter_is_named(wrong, sentence):
+def test_thresholds_at_fault_name_the_parameter(wrong, sentence):
     with pytest.raises(SettingsError, match=sentence):
         CollisionThresholds(**wrong)
 
 
-def test_given_thresholds_when_set_then_libfranka_is_called_in_its_order():
+def test_thresholds_are_passed_in_the_order_of_libfranka():
     connection = FciConnection.__new__(FciConnection)
     connection._library, calls = library, []
     connection._robot = SimpleNamespace(set_collision_behavior=lambda *args: calls.append(args))

@@ -35,13 +35,13 @@ class LoadedModel:
         return self._model.gravity(np.array(state.q)).tolist()
 
 
-def test_given_the_same_arm_when_compared_then_all_differences_are_rounding():
+def test_the_same_arm_differs_by_rounding_alone():
     difference = compare_models(LoadedModel(), SimpleNamespace(), PinocchioModel(FR3), count=20)
     for term in (difference.mass, difference.coriolis, difference.gravity):
         assert term.largest < ATOL < term.scale
 
 
-def test_given_a_wrong_inertia_when_compared_then_its_size_and_joint_are_named():
+def test_a_wrong_inertia_is_told_with_its_size_and_joint():
     difference = compare_models(
         LoadedModel(0.01), SimpleNamespace(), PinocchioModel(FR3), count=20
     )
@@ -50,7 +50,7 @@ def test_given_a_wrong_inertia_when_compared_then_its_size_and_joint_are_named()
     assert 'M differs by up to 1.00e-02 kg m^2' in difference.sentence()
 
 
-def test_given_a_wrong_inertia_when_judged_then_only_a_large_one_refuses():
+def test_only_a_large_inertia_error_refuses():
     small, large = (
         compare_models(LoadedModel(extra), SimpleNamespace(), PinocchioModel(FR3), count=20)
         for extra in (0.1, 5.0)
@@ -59,7 +59,7 @@ def test_given_a_wrong_inertia_when_judged_then_only_a_large_one_refuses():
     assert 'M differs by 5 kg m^2' in large.refusal()
 
 
-def test_given_a_hand_the_robot_does_not_know_when_judged_then_g_refuses():
+def test_a_hand_the_robot_does_not_know_refuses_by_gravity():
     arm = load('fr3', hand='franka_hand')
     difference = compare_models(
         LoadedModel(), SimpleNamespace(), PinocchioModel(arm), count=50, allowed=np.full(7, 2.0)
