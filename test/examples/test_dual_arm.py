@@ -34,7 +34,7 @@ def states():
     return np.random.default_rng(0).uniform(-2.0, 2.0, (3, 20, 15))
 
 
-def test_given_two_arms_on_a_waist_when_moved_then_pinocchio_agrees(example, states):
+def test_torques_of_two_arms_on_a_waist_agree_with_pinocchio(example, states):
     tree = example.dual_arm()
     expected = example.reference_torques(*states)
     np.testing.assert_allclose(tree_motion(tree, *states).tau, expected, rtol=0.0, atol=ATOL_NM)
@@ -45,7 +45,7 @@ def test_given_two_arms_on_a_waist_when_moved_then_pinocchio_agrees(example, sta
     )
 
 
-def test_given_the_arms_base_links_when_left_out_then_the_waist_misses_them(example, states):
+def test_leaving_out_base_links_changes_the_waist_torque_alone(example, states):
     tree = example.dual_arm()
     bare = tree.with_inertias((example.WAIST, *tree.inertias[1:]))
     missed = np.abs(tree_motion(bare, *states).tau - example.reference_torques(*states))
@@ -53,7 +53,7 @@ def test_given_the_arms_base_links_when_left_out_then_the_waist_misses_them(exam
     assert missed[:, 1:].max() < ATOL_NM
 
 
-def test_given_arms_on_the_ground_when_assembled_then_they_are_independent():
+def test_arms_mounted_on_the_ground_are_independent():
     fer, rpr = load('fer'), load('rpr')
     pose = np.eye(4)
     pose[:3, 3] = 1.0, 0.5, 0.2
@@ -78,6 +78,6 @@ def test_given_arms_on_the_ground_when_assembled_then_they_are_independent():
         ([Mount(load('rpr')), Mount(load('rpr'))], 'Two joints are called rpr_joint1'),
     ],
 )
-def test_given_mounts_that_do_not_fit_when_assembled_then_it_is_told(mounts, sentence):
+def test_mounts_that_do_not_fit_are_refused_each_by_its_reason(mounts, sentence):
     with pytest.raises(TreeError, match=sentence):
         assemble(mounts)

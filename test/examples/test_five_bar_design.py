@@ -27,7 +27,7 @@ def example():
     del sys.modules[spec.name]
 
 
-def test_given_a_changed_design_when_differenced_then_the_gradient_holds(example):
+def test_the_designs_gradient_is_that_of_central_differences(example):
     # Away from the start, where the axes are turned and the mesh has no symmetry left.
     objective = example.Objective(samples=5)
     u = np.random.default_rng(1).uniform(-0.8, 0.8, objective.size)
@@ -35,7 +35,7 @@ def test_given_a_changed_design_when_differenced_then_the_gradient_holds(example
     assert example.gradient_error(objective, u) < 1e-6
 
 
-def test_given_a_turn_when_perturbed_then_the_left_jacobian_holds(example):
+def test_the_left_jacobian_is_that_of_a_perturbed_turn(example):
     turn, step = np.array([0.3, -0.5, 0.2]), 1e-6
     for unit in np.eye(3):
         change = exp3(turn + step * unit) @ exp3(turn - step * unit).T
@@ -45,7 +45,7 @@ def test_given_a_turn_when_perturbed_then_the_left_jacobian_holds(example):
         )
 
 
-def test_given_a_few_iterations_when_optimised_then_torques_fall_and_the_mass_stays(example):
+def test_optimising_lowers_torques_and_keeps_the_mass(example):
     objective = example.Objective(samples=7)
     start = np.zeros(objective.size)
     result = example.optimise(objective, iterations=6)

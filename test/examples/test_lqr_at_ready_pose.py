@@ -24,13 +24,13 @@ def example():
     del sys.modules[spec.name]
 
 
-def test_given_an_arm_off_its_pose_when_regulated_then_it_comes_home(example):
+def test_the_regulator_brings_an_arm_off_its_pose_home(example):
     result = example.trial()
     assert np.abs(result.simulated[-1]).max() < 0.05 * example.OFFSET
     assert (np.abs(result.torques) < example.LIMIT).all()
 
 
-def test_given_a_tenth_of_the_offset_when_predicted_then_the_relative_error_falls_tenfold(example):
+def test_a_tenth_of_the_offset_has_a_tenth_of_the_relative_error(example):
     # What a linear model leaves out is quadratic: a tenth of it relative to a tenth of the way.
     errors = []
     for offset in (0.02, 0.002):

@@ -25,7 +25,7 @@ def example():
     del sys.modules[spec.name]
 
 
-def test_given_a_goal_when_sampled_for_then_mujocos_arm_gets_there(example, monkeypatch):
+def test_the_sampled_control_takes_mujocos_arm_to_its_goal(example, monkeypatch):
     monkeypatch.setattr(example, 'ROLLOUTS', 500)
     found = example.run(duration=2.0, seed=0)
     # With a quarter of the rollouts that the example takes: 410 mm at first, 59 to 65 mm after 2 s

@@ -11,7 +11,7 @@ from franka_dynamics.arm import load
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 
 
-def test_given_positions_within_limits_when_drawn_then_each_is_reached():
+def test_positions_within_limits_lie_in_the_drawn_workspace():
     path = Path(__file__).parents[2] / 'examples' / 'rpr_workspace.py'
     spec = importlib.util.spec_from_file_location('rpr_workspace', path)
     example = importlib.util.module_from_spec(spec)
