@@ -27,7 +27,7 @@ def benchmark():
     del sys.modules[spec.name]
 
 
-def test_given_the_motion_when_differenced_then_its_derivatives_hold_and_limits_are_kept(
+def test_the_motion_keeps_its_derivatives_and_the_limits(
     benchmark,
 ):
     times = np.linspace(0.0, 100.0, 100001)
@@ -40,7 +40,7 @@ def test_given_the_motion_when_differenced_then_its_derivatives_hold_and_limits_
 
 
 @pytest.mark.parametrize('row', ['elastic, nothing carried', 'elastic, 0.2 kg unknown'])
-def test_given_nobody_touches_the_moving_arm_when_watched_then_there_is_no_alarm(benchmark, row):
+def test_an_untouched_moving_arm_raises_no_alarm(benchmark, row):
     outcome = benchmark.run(FER, 15.0, seed=5, **benchmark.ROWS[row])
     assert outcome.fastest > 0.5
     assert outcome.alarms == 0
@@ -49,7 +49,7 @@ def test_given_nobody_touches_the_moving_arm_when_watched_then_there_is_no_alarm
     )
 
 
-def test_given_pushes_when_the_arm_moves_slowly_then_strong_ones_are_flagged_in_time(benchmark):
+def test_strong_pushes_on_a_slow_arm_are_flagged_in_time(benchmark):
     outcome = benchmark.run(FER, 16.0, seed=5, **benchmark.ROWS['elastic, pushed with 10 N, slow'])
     figures = benchmark.summary(outcome)
     assert figures['pushes'] >= 5

@@ -28,7 +28,7 @@ def run(*arguments, **environment):
     )
 
 
-def test_given_the_stand_in_when_checked_then_all_bounds_are_kept(tmp_path):
+def test_the_stand_in_of_gazebo_keeps_all_bounds(tmp_path):
     # In lockstep, so that the load of this machine does not decide: a message that is lost costs
     # a step of 1 ms on the torque before it.
     done = run(

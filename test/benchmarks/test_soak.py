@@ -9,7 +9,7 @@ import sys
 BENCHMARKS = Path(__file__).resolve().parents[2] / 'benchmarks'
 
 
-def test_given_half_a_minute_at_a_kilohertz_when_soaked_then_memory_does_not_grow():
+def test_memory_does_not_grow_in_half_a_minute_at_a_kilohertz():
     done = subprocess.run(
         [sys.executable, str(BENCHMARKS / 'soak.py'), '--seconds', '30'],
         capture_output=True,
