@@ -89,7 +89,7 @@ BAD = {
 
 
 @pytest.mark.parametrize('fault', BAD)
-def test_given_a_state_at_fault_when_sent_then_it_is_named_and_the_arm_is_stopped(world, fault):
+def test_a_state_at_fault_is_named_and_the_arm_stopped(world, fault):
     changes, sentence = BAD[fault]
     send_until_running(world)
     world.probe.until(
@@ -118,9 +118,7 @@ GOOD = {
 
 
 @pytest.mark.parametrize('kind', GOOD)
-def test_given_a_state_of_another_form_when_sent_then_gravity_is_that_of_the_same_pose(
-    world, kind
-):
+def test_states_of_another_form_give_the_same_poses_gravity(world, kind):
     gravity = world.probe.collect(JointState, '/feedforward/gravity')
 
     def answered():
@@ -132,7 +130,7 @@ def test_given_a_state_of_another_form_when_sent_then_gravity_is_that_of_the_sam
     np.testing.assert_allclose(gravity[-1].effort, world.gravity, rtol=0, atol=1e-12)
 
 
-def test_given_a_listener_when_commanded_then_names_frame_and_the_states_stamp_go_with_it(world):
+def test_a_command_carries_names_frame_and_its_states_stamp(world):
     named = world.probe.collect(JointState, '/feedforward/feedforward')
     states = world.probe.collect(JointState, '/joint_states')
     assert world.probe.clear_fault('feedforward').success  # of the tests before

@@ -44,9 +44,7 @@ def test_given_a_simulated_arm_when_fed_forward_then_it_is_held(
     )
 
 
-def test_given_an_arm_that_is_carried_when_run_then_no_torque_is_ever_added(
-    probe, start_arm, start_node
-):
+def test_no_torque_is_ever_added_to_an_arm_that_is_carried(probe, start_arm, start_node):
     states = probe.collect(JointState, 'joint_states')
     commands = probe.collect(Float64MultiArray, COMMAND)
     start_arm(gravity_compensation=True, brake_release_after=0.0)

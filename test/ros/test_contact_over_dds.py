@@ -22,9 +22,7 @@ WITHIN_S = 0.05
 CONTACT = 'feedforward: Contact'
 
 
-def test_given_a_push_when_it_acts_then_topics_show_its_torques_and_diagnostics_flag_it_in_time(
-    probe, start_arm, start_node
-):
+def test_a_pushs_torques_are_published_and_it_is_flagged_in_time(probe, start_arm, start_node):
     begun, given_way = 3.0, 4.5
     states = probe.collect(JointState, 'joint_states', depth=1)
     topics = {
@@ -81,7 +79,7 @@ def cycle_of(controller, stamp, effort):
     return controller.cycle(stamp, FER.home, np.zeros(7), stamp, effort=effort)
 
 
-def test_given_nobody_listens_again_when_somebody_does_then_it_settles_anew():
+def test_a_contact_monitor_listened_to_again_settles_anew():
     controller, contact = watch()
     gravity = NewtonEulerModel(FER).gravity(FER.home)
     contact.listen(True)
@@ -96,9 +94,7 @@ def test_given_nobody_listens_again_when_somebody_does_then_it_settles_anew():
 
 
 @pytest.mark.parametrize(('target', 'subtracted'), [('fci', True), ('mujoco', False)])
-def test_given_a_change_of_target_when_watched_on_then_model_and_friction_follow(
-    target, subtracted
-):
+def test_a_change_of_target_takes_model_and_friction_along(target, subtracted):
     controller, contact = watch()
     contact.listen(True)
     contact.monitor.contacts = 3
@@ -109,7 +105,7 @@ def test_given_a_change_of_target_when_watched_on_then_model_and_friction_follow
     assert contact.monitor._model is controller.terms.true
 
 
-def test_given_no_measured_effort_when_watched_then_that_is_known():
+def test_states_without_measured_effort_are_known_as_such():
     controller, contact = watch()
     contact.listen(True)
     assert contact.run(cycle_of(controller, 0.0, None)) is False

@@ -69,7 +69,7 @@ def assert_stopped_in_steps(published):
     assert np.abs(np.diff(published, axis=0)).max() <= 1.0 + 1e-12
 
 
-def test_given_an_exception_in_a_transition_when_commanding_then_the_arm_is_stopped():
+def test_an_exception_in_a_transition_stops_the_arm():
     class Broken(RecordingNode):
         def on_deactivate(self, state):
             raise RuntimeError('nobody foresaw this')
@@ -90,9 +90,7 @@ def test_given_an_exception_in_a_transition_when_commanding_then_the_arm_is_stop
         context.try_shutdown()
 
 
-def test_given_an_exception_in_configure_when_nobody_foresaw_it_then_it_is_logged(
-    monkeypatch, capfd
-):
+def test_an_unforeseen_exception_in_configure_is_logged(monkeypatch, capfd):
     monkeypatch.setattr('franka_dynamics.ros.feedforward_node.crosscheck', lambda *_, **__: 1 / 0)
     assert run_lifecycle_node(RecordingNode, []) == 1
     output = ''.join(capfd.readouterr())
@@ -119,7 +117,7 @@ def test_two_models_that_differ_then_no_node_starts(monkeypatch, capfd):
     assert 'The two models of fr3' in ''.join(capfd.readouterr())
 
 
-def test_given_an_exception_in_a_callback_when_commanding_then_the_arm_is_stopped_and_it_ends():
+def test_an_exception_in_a_callback_stops_arm_and_node():
     made = []
 
     class Broken(RecordingNode):

@@ -88,15 +88,13 @@ def track(probe, start_arm, start_node, launch):
 
 
 @pytest.mark.parametrize('name', EXAMPLES)
-def test_given_an_example_when_it_uses_the_terms_then_it_tracks_better_by_the_stated_factor(
-    track, name
-):
+def test_the_terms_improve_an_examples_tracking_by_its_factor(track, name):
     without, with_terms = track(name, terms=False), track(name, terms=True)
     print(f'{name}: {without:.3g} without, {with_terms:.3g} with, {without / with_terms:.0f}')
     assert without / with_terms > EXAMPLES[name][3]
 
 
-def test_given_an_interrupt_when_an_example_ends_then_its_last_torque_is_zero(
+def test_an_interrupted_examples_last_torque_is_zero(
     probe, start_arm, start_node, launch, commands
 ):
     start_arm(gravity_compensation=True)

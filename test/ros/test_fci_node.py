@@ -45,9 +45,7 @@ def lossy():
         link.close()
 
 
-def test_given_a_robot_when_connected_then_our_model_is_the_one_libfranka_loads(
-    robots, start_fci, probe
-):
+def test_our_model_is_the_one_libfranka_loads_from_the_robot(robots, start_fci, probe):
     start_fci(robots(), control='states_only')
     states = probe.collect(JointState, 'joint_states')
     probe.until(lambda: probe.says(MODEL, 'differs') and len(states) > 200, 'states and model')
@@ -105,9 +103,7 @@ def test_ten_seconds_of_torques_are_safe_and_all_accounted_for(
         record_property(name, figures[name])
 
 
-def test_given_a_reference_when_feedforward_runs_in_the_loop_then_torque_is_that_of_the_model(
-    robots, start_fci, probe
-):
+def test_feedforward_in_the_loop_sends_the_models_torque(robots, start_fci, probe):
     robot = robots()
     node = start_fci(robot, control='feedforward', ramp_time=0.0)
     sent = probe.collect(JointState, 'fci/feedforward')
@@ -148,9 +144,7 @@ def test_given_a_reference_when_feedforward_runs_in_the_loop_then_torque_is_that
     assert 0.1 < np.abs(torques).max() < 5.0 < np.abs(model.gravity(START)).max()
 
 
-def test_given_commands_cease_when_stale_then_torque_ramps_to_zero_and_it_is_said(
-    robots, start_fci, probe
-):
+def test_a_stale_command_ramps_to_zero_and_is_said(robots, start_fci, probe):
     robot = robots()
     node = start_fci(robot, command_timeout=0.2)
     commander = Commander(probe)
@@ -164,9 +158,7 @@ def test_given_commands_cease_when_stale_then_torque_ramps_to_zero_and_it_is_sai
     assert 'stopping: stale command' in node.text
 
 
-def test_given_a_command_that_carries_gravity_when_sent_then_control_does_not_begin(
-    robots, start_fci, probe
-):
+def test_a_command_that_carries_gravity_does_not_begin_control(robots, start_fci, probe):
     robot = robots()
     start_fci(robot)
     gravity = PinocchioModel(load('fr3')).gravity(START)
@@ -174,9 +166,7 @@ def test_given_a_command_that_carries_gravity_when_sent_then_control_does_not_be
     assert robot.cycles == 0
 
 
-def test_given_the_server_is_killed_when_controlling_then_the_node_ends_and_names_the_link(
-    robots, start_fci, probe
-):
+def test_a_killed_server_ends_the_node_which_names_the_link(robots, start_fci, probe):
     robot = robots()
     node = start_fci(robot)
     Commander(probe).until_controlling()
@@ -186,9 +176,7 @@ def test_given_the_server_is_killed_when_controlling_then_the_node_ends_and_name
     assert re.search(r'communication error: the connection to .* failed: UDP receive', node.text)
 
 
-def test_given_a_few_states_are_lost_when_the_robot_bears_it_then_control_goes_on(
-    robots, start_fci, lossy, probe
-):
+def test_control_goes_on_when_a_few_states_are_lost(robots, start_fci, lossy, probe):
     # This robot counts no losses, so that those of a busy machine do not end the test.
     link = lossy(robots(enforce_comm_constraints=False))
     node = start_fci(link.address)
@@ -206,9 +194,7 @@ def test_given_a_few_states_are_lost_when_the_robot_bears_it_then_control_goes_o
     assert node.text.count('controlling: torques are commanded') == 1
 
 
-def test_given_many_states_are_lost_when_the_robot_stops_then_the_node_says_why(
-    robots, start_fci, lossy, probe
-):
+def test_the_node_says_why_the_robot_stops_at_many_lost_states(robots, start_fci, lossy, probe):
     # This robot stops after 20 losses in a row; a busy machine may lose them before we do.
     robot = robots(enforce_comm_constraints=True)
     link = lossy(robot)
@@ -225,7 +211,7 @@ def test_given_many_states_are_lost_when_the_robot_stops_then_the_node_says_why(
     assert 'reflex: the robot stopped' in node.text
 
 
-def test_given_a_reflex_when_asked_to_recover_then_control_begins_again(robots, start_fci, probe):
+def test_control_begins_again_after_a_reflex_and_recovery(robots, start_fci, probe):
     robot = robots(enforce_comm_constraints=True)
     node = start_fci(robot)
     commander = Commander(probe)
@@ -254,9 +240,7 @@ def test_given_a_reflex_when_asked_to_recover_then_control_begins_again(robots, 
     )
 
 
-def test_given_a_second_client_when_it_connects_then_it_is_told_and_the_first_goes_on(
-    robots, start_fci, launch, probe
-):
+def test_a_second_client_is_told_and_the_first_goes_on(robots, start_fci, launch, probe):
     robot = robots()
     start_fci(robot)
     commander = Commander(probe)
@@ -282,7 +266,7 @@ def test_given_a_second_client_when_it_connects_then_it_is_told_and_the_first_go
         ({'robot_ip': '127.0.0.1', 'target': 'mujoco'}, 2, 'target: no such parameter'),
     ],
 )
-def test_given_a_parameter_at_fault_when_started_then_it_ends_with_one_sentence(
+def test_a_parameter_at_fault_ends_the_node_with_one_sentence(
     launch, parameters, status, sentence
 ):
     node = launch('fci_node', **parameters)

@@ -86,15 +86,13 @@ def until_holding(probe, gazebo, direct):
     probe.until(holding, 'the direct node holding the arm')
 
 
-def test_given_paused_gazebo_when_nobody_commands_then_gravity_torque_is_held(
-    probe, gazebo, direct
-):
+def test_gravity_torque_is_held_in_paused_gazebo(probe, gazebo, direct):
     until_holding(probe, gazebo, direct)
     expected = start_of(load('fr3', hand='franka_hand')).torque
     np.testing.assert_array_equal([force[-1].data for force in gazebo.forces], expected)
 
 
-def test_given_the_feedforward_node_when_gazebo_is_unpaused_then_the_arm_stays(
+def test_the_feedforward_node_holds_the_arm_in_unpaused_gazebo(
     probe, gazebo, direct, start_node, commands
 ):
     start_node(robot_type='fr3', hand='franka_hand', target='gz_ros2_control', take_over=True)
@@ -105,7 +103,7 @@ def test_given_the_feedforward_node_when_gazebo_is_unpaused_then_the_arm_stays(
     assert gazebo.drift <= DRIFT_RAD
 
 
-def test_given_states_when_passed_on_then_the_start_pose_is_added(probe, gazebo, direct):
+def test_the_start_pose_is_added_to_states_passed_on(probe, gazebo, direct):
     states = probe.collect(JointState, 'joint_states')
     gazebo.publish()
     probe.until(lambda: gazebo.publish() or states, 'joint states')
@@ -113,7 +111,7 @@ def test_given_states_when_passed_on_then_the_start_pose_is_added(probe, gazebo,
     np.testing.assert_array_equal(states[-1].position, load('fr3').home)
 
 
-def test_given_a_command_when_it_is_malformed_then_the_last_forces_stay(probe, gazebo, direct):
+def test_a_malformed_command_leaves_the_last_forces(probe, gazebo, direct):
     until_holding(probe, gazebo, direct)
     publisher = probe.create_publisher(Float64MultiArray, COMMAND, 1)
     probe.until(lambda: publisher.get_subscription_count() > 0, 'the direct node listening')
@@ -124,9 +122,7 @@ def test_given_a_command_when_it_is_malformed_then_the_last_forces_stay(probe, g
     assert [force[-1].data for force in gazebo.forces] == [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0]
 
 
-def test_given_another_arms_states_when_read_then_the_missing_joint_is_named(
-    probe, gazebo, direct
-):
+def test_another_arms_states_name_the_missing_joint(probe, gazebo, direct):
     gazebo.names = tuple(name.replace('fr3', 'fer') for name in gazebo.names)
 
     def told() -> bool:

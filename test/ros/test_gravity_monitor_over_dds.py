@@ -29,9 +29,7 @@ def world(node_world):
     ],
     ids=['carried', 'weightless', 'zeros', 'missing', 'contact'],
 )
-def test_given_a_still_arm_when_its_effort_is_read_then_diagnostics_tell_who_carries_it(
-    world, effort, state, sentence
-):
+def test_diagnostics_tell_who_carries_a_still_arm(world, effort, state, sentence):
     def told():
         world.arm.send(5, effort=effort)
         _, message, pairs = world.probe.diagnostics.get(SUBJECT, (0, '', {}))
@@ -42,7 +40,7 @@ def test_given_a_still_arm_when_its_effort_is_read_then_diagnostics_tell_who_car
     assert not np.any(world.commands[-1].data)
 
 
-def test_given_an_arm_that_falls_when_the_target_should_carry_it_then_a_warning_is_given(world):
+def test_a_falling_arm_that_its_target_should_carry_warns(world):
     # One joint state every millisecond of a fall from rest, from the independent model.
     model = NewtonEulerModel(FER)
     fall = np.linalg.solve(model.mass_matrix(FER.home), -GRAVITY)

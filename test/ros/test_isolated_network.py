@@ -30,7 +30,7 @@ os._exit(0)
 LOOPBACK, GROUP = '0100007F', '0100FFEF'
 
 
-def test_given_the_loopback_network_when_a_node_starts_then_it_binds_nothing_else():
+def test_a_node_on_the_loopback_network_binds_nothing_else():
     answer = subprocess.run(
         [sys.executable, '-u', '-c', SCRIPT], check=True, capture_output=True, text=True
     )

@@ -155,9 +155,7 @@ def play(*parameters):
 
 
 @pytest.mark.parametrize('robot_type', ['fer', 'fr3', 'fr3v2'])
-def test_given_the_first_commands_when_launched_then_motion_ends_where_it_should(
-    probe, launched, robot_type
-):
+def test_the_first_commands_end_the_motion_where_it_should(probe, launched, robot_type):
     session = launched('simulation.launch.py', robot_type=robot_type)
     probe.until(lambda: probe.says('simulator: Simulated arm', 'False'), 'brakes open')
     status, text = play('-p', f'robot_type:={robot_type}')
@@ -173,7 +171,7 @@ def test_given_nobody_when_played_then_the_answer_is_no():
     assert 'joint_states of this arm did not appear within 0.3 s' in text
 
 
-def test_given_a_motion_that_is_stopped_when_played_then_the_answer_is_no(probe, launched):
+def test_a_stopped_motions_player_answers_no(probe, launched):
     launched('simulation.launch.py', robot_type='fer')
     probe.until(lambda: probe.says('simulator: Simulated arm', 'False'), 'brakes open')
     player = subprocess.Popen(
@@ -198,9 +196,7 @@ def test_given_a_motion_that_is_stopped_when_played_then_the_answer_is_no(probe,
     assert 'the motion was not followed to its end: interrupted, ' in text
 
 
-def test_given_a_node_that_stalls_when_patient_then_simulated_arm_waits(
-    probe, start_arm, start_node
-):
+def test_a_patient_simulated_arm_waits_for_a_stalled_node(probe, start_arm, start_node):
     start_arm(pacing='wall', command_patience=1.0)
     node = start_node(target='mujoco')
     probe.until(lambda: probe.says('simulator: Simulated arm', 'False'), 'brakes open')

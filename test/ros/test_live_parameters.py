@@ -38,7 +38,7 @@ def settle(world, expected):
     )
 
 
-def test_given_a_payload_when_put_on_and_taken_off_then_the_very_same_torques_return(world):
+def test_a_payload_put_on_and_taken_off_leaves_torques_the_same(world):
     settle(world, BARE)
     before = list(world.commands[-1].data)
     assert world.probe.set_parameter(NODE, 'payload', LOAD).successful
@@ -67,9 +67,7 @@ def test_given_a_payload_when_put_on_and_taken_off_then_the_very_same_torques_re
         ({'target': 'fci', 'terms.friction': True}, 'while the node is active'),
     ],
 )
-def test_given_values_at_fault_when_set_together_then_none_is_taken_and_the_reason_is_given(
-    world, values, reason
-):
+def test_of_values_at_fault_none_is_taken_and_the_reason_is_told(world, values, reason):
     settle(world, BARE)
     result = world.probe.set_parameters(NODE, **values)
     assert not result.successful
@@ -82,7 +80,7 @@ def test_given_a_fixed_parameter_when_set_then_it_is_refused(world):
     assert not world.probe.set_parameter(NODE, 'robot_type', 'fr3').successful
 
 
-def test_given_two_changes_that_need_each_other_when_set_together_then_both_are_taken(world):
+def test_changes_that_need_each_other_are_taken_together(world):
     heavy = [4.0, *LOAD[1:]]
     assert not world.probe.set_parameters(NODE, payload=heavy).successful
     assert world.probe.set_parameters(NODE, payload=heavy, max_payload=5.0).successful
@@ -97,7 +95,7 @@ def test_the_target_of_an_active_node_is_fixed(world):
     assert 'target is mujoco and cannot become gz_ros2_control' in result.reason
 
 
-def test_given_the_table_when_described_over_the_service_then_it_says_the_same(world):
+def test_the_parameter_service_describes_what_the_table_says(world):
     request = DescribeParameters.Request(names=[spec.name for spec in FEEDFORWARD_PARAMETERS])
     described = world.probe.call(
         DescribeParameters, f'{NODE}/describe_parameters', request
@@ -108,7 +106,7 @@ def test_given_the_table_when_described_over_the_service_then_it_says_the_same(w
         assert descriptor.read_only == spec.read_only
 
 
-def test_given_all_changes_when_commands_are_compared_then_no_step_was_above_the_rate(world):
+def test_no_change_made_a_command_step_above_the_rate(world):
     steps = np.abs(np.diff([message.data for message in world.commands], axis=0)).max()
     # One newton-metre per millisecond; messages lost on the way here may hide a few steps. The
     # load alone is worth more than twice the bound.

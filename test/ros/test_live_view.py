@@ -32,7 +32,7 @@ def view():
     rclpy.try_shutdown()
 
 
-def test_given_joint_states_alone_when_read_then_gravity_is_our_own_models(view, arm, probe):
+def test_gravity_from_joint_states_alone_is_our_own_models(view, arm, probe):
     arm.wait_for_listener()
     measured = [1.0] * 7  # all zeros would be no effort
     probe.until(lambda: (arm.send(2, effort=measured), view.read())[1], 'a state')
@@ -45,9 +45,7 @@ def test_given_joint_states_alone_when_read_then_gravity_is_our_own_models(view,
     assert state.time >= 0.0
 
 
-def test_given_a_nodes_terms_in_another_order_when_read_then_they_are_taken_by_name(
-    view, arm, probe
-):
+def test_a_nodes_terms_in_another_order_are_taken_by_name(view, arm, probe):
     publisher = probe.create_publisher(JointState, 'feedforward/external_torque', 1)
     torque = np.arange(7.0)
     message = JointState(name=list(FER.joint_names)[::-1], effort=list(torque[::-1]))
@@ -62,7 +60,7 @@ def test_given_a_nodes_terms_in_another_order_when_read_then_they_are_taken_by_n
     np.testing.assert_allclose(view.read().torques[EXTERNAL], torque, rtol=0.0, atol=0.0)
 
 
-def test_given_another_arm_when_read_then_the_page_would_say_which_joint_lacks(view, arm, probe):
+def test_another_arms_states_say_which_joint_lacks(view, arm, probe):
     arm.names = [f'panda_joint{i}' for i in range(1, 8)]
     arm.wait_for_listener()
     arm.until(lambda: view.read() is None and 'lacks fer_joint1' in view.problem, 'the sentence')

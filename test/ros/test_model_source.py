@@ -33,7 +33,7 @@ def settle(probe, arm, start_node, **parameters):
     return gravity
 
 
-def test_given_a_robot_description_when_configured_then_its_torques_are_those_of_the_arm(
+def test_a_robot_descriptions_torques_are_those_of_the_arm(
     probe, arm, start_node, describe, commands
 ):
     describe(write_urdf(FER))
@@ -44,9 +44,7 @@ def test_given_a_robot_description_when_configured_then_its_torques_are_those_of
     arm.until(lambda: commands, 'a command')
 
 
-def test_given_a_description_that_comes_late_when_waited_for_then_the_node_starts(
-    probe, arm, start_node, describe
-):
+def test_a_robot_description_that_comes_late_is_waited_for(probe, arm, start_node, describe):
     node = start_node(target='mujoco', model_source='robot_description')
     count = 0
 
@@ -61,9 +59,7 @@ def test_given_a_description_that_comes_late_when_waited_for_then_the_node_start
     arm.wait_for_listener()
 
 
-def test_given_a_description_that_changes_when_commanding_then_the_arm_is_stopped(
-    probe, arm, start_node, describe, commands
-):
+def test_a_changed_robot_description_stops_the_arm(probe, arm, start_node, describe, commands):
     urdf = write_urdf(FER)
     describe(urdf)
     settle(probe, arm, start_node, model_source='robot_description')
@@ -117,7 +113,7 @@ def heavier(text):
         ),
     ],
 )
-def test_given_a_source_at_fault_when_started_then_it_is_refused_by_name(
+def test_a_model_source_at_fault_is_refused_by_name(
     start_node, describe, commands, parameters, change, status, sentence
 ):
     if change is not None:

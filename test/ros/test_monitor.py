@@ -68,9 +68,7 @@ def asked_once(capsys):
         assert time.monotonic() < give_up, nodes
 
 
-def test_given_two_arms_when_asked_once_then_each_ones_torques_and_limits_come_as_json(
-    two_arms, capsys
-):
+def test_json_of_two_arms_has_each_ones_torques_and_limits(two_arms, capsys):
     nodes = asked_once(capsys)
     for side, arm in SIDES.items():
         node = seen_by(nodes, side)
@@ -94,7 +92,7 @@ def read_until(terminal, texts):
     return shown
 
 
-def test_given_one_namespace_when_watched_live_then_only_it_is_shown_until_interrupted(two_arms):
+def test_one_namespace_is_shown_alone_until_interrupted(two_arms):
     terminal, screen = os.openpty()
     monitor = subprocess.Popen(
         [sys.executable, '-m', 'franka_dynamics', 'monitor', '--namespace', '/right'],

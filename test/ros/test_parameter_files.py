@@ -103,14 +103,12 @@ def sentence(tmp_path):
         'no file',
     ],
 )
-def test_given_a_parameter_file_at_fault_when_the_node_starts_then_it_ends_with_one_sentence(
-    fault, sentence
-):
+def test_a_parameter_file_at_fault_ends_a_node_with_one_sentence(fault, sentence):
     text, expected = FAULTS[fault]
     assert re.search(expected, sentence(text))
 
 
-def test_given_an_argument_ros_cannot_read_when_the_node_starts_then_it_ends_with_one_sentence(
+def test_an_argument_ros_cannot_read_ends_a_node_with_a_sentence(
     sentence,
 ):
     text = sentence(section('scale: 0.5'), '-p', 'scale:=')
@@ -119,7 +117,7 @@ def test_given_an_argument_ros_cannot_read_when_the_node_starts_then_it_ends_wit
     assert '.c:' not in text  # places in C sources help nobody
 
 
-def test_given_a_command_line_when_read_then_its_parameter_files_are_listed_in_order():
+def test_a_command_lines_parameter_files_are_listed_in_order():
     assert given_files(
         [
             'node',
@@ -145,9 +143,7 @@ def test_given_a_command_line_when_read_then_its_parameter_files_are_listed_in_o
         or 'mapping' in expected
     ],
 )
-def test_given_a_file_of_another_form_when_read_then_the_sentence_names_file_and_mend(
-    fault, tmp_path
-):
+def test_a_file_of_another_form_is_named_with_what_mends_it(fault, tmp_path):
     text, expected = FAULTS[fault]
     path = tmp_path / 'parameters.yaml'
     path.write_text(text)
@@ -165,7 +161,7 @@ def test_given_a_file_of_another_form_when_read_then_the_sentence_names_file_and
         'a value out of range',
     ],
 )
-def test_given_a_wrong_parameter_when_the_node_is_made_then_it_is_named(fault, tmp_path):
+def test_a_wrong_parameter_is_named_when_the_node_is_made(fault, tmp_path):
     from rclpy.context import Context
 
     from franka_dynamics.ros.feedforward_node import FeedforwardNode
@@ -182,7 +178,7 @@ def test_given_a_wrong_parameter_when_the_node_is_made_then_it_is_named(fault, t
         context.try_shutdown()
 
 
-def test_given_nested_and_dotted_groups_when_read_then_they_are_the_same(tmp_path):
+def test_nested_and_dotted_groups_are_read_the_same(tmp_path):
     path = tmp_path / 'parameters.yaml'
     path.write_text(
         'left:\n  feedforward:\n    ros__parameters:\n      terms:\n'
@@ -208,9 +204,7 @@ def test_given_nested_and_dotted_groups_when_read_then_they_are_the_same(tmp_pat
         ('/left/*', '/left', False),
     ],
 )
-def test_given_a_section_when_matched_then_it_is_as_ros_matches_it(
-    pattern, node, expected, tmp_path
-):
+def test_sections_match_nodes_as_ros_matches_them(pattern, node, expected, tmp_path):
     # Given a file with one section; ROS's own answer is whether the parameter arrives.
     from rclpy.context import Context
     from rclpy.node import Node
@@ -234,7 +228,7 @@ def test_given_a_section_when_matched_then_it_is_as_ros_matches_it(
     assert matches(pattern, node) == arrived == expected
 
 
-def test_given_a_file_for_a_node_elsewhere_when_required_then_the_mend_names_both_ways(tmp_path):
+def test_a_file_for_a_node_elsewhere_names_both_ways_to_mend_it(tmp_path):
     path = tmp_path / 'parameters.yaml'
     path.write_text(section('scale: 0.5', 'feedforward'))
     require_section(path, '/feedforward')

@@ -52,7 +52,7 @@ def load(tmp_path, capfd):
     return run
 
 
-def test_given_a_running_node_when_files_are_loaded_then_all_or_nothing(probe, start_node, load):
+def test_files_are_loaded_into_a_running_node_all_or_nothing(probe, start_node, load):
     start_node()
     probe.until(lambda: probe.get_publishers_info_by_topic('/diagnostics'), 'the node')
     # A whole dump, read-only parameters and ROS's own among them, changes nothing.
@@ -77,7 +77,7 @@ def test_given_a_running_node_when_files_are_loaded_then_all_or_nothing(probe, s
     assert (status, "scale is 'half', but must be float" in text) == (2, True), text
 
 
-def test_given_no_node_when_a_file_is_loaded_then_the_answer_is_no(tmp_path, capsys):
+def test_loading_into_an_absent_node_answers_no(tmp_path, capsys):
     path = tmp_path / 'own.yaml'
     path.write_text('/**:\n  ros__parameters:\n    scale: 0.5\n')
     assert main(['load-parameters', '/nobody', str(path), '--timeout', '0.3']) == 1

@@ -81,13 +81,13 @@ def make_node():
 
 
 @pytest.mark.parametrize('name', sorted(FILES))
-def test_given_a_committed_file_when_generated_again_then_nothing_changes(name):
+def test_committed_files_are_what_is_generated(name):
     assert (share_directory() / name).read_text(encoding='utf-8') == FILES[name], (
         'run: franka-dynamics parameters --all .'
     )
 
 
-def test_given_the_shipped_parameter_files_when_listed_then_all_are_generated():
+def test_all_shipped_parameter_files_are_generated():
     folder = share_directory() / 'config'
     found = {
         path.relative_to(folder.parent).as_posix()
@@ -98,7 +98,7 @@ def test_given_the_shipped_parameter_files_when_listed_then_all_are_generated():
 
 
 @pytest.mark.parametrize('name', PARAMETER_FILES)
-def test_given_a_shipped_file_when_a_node_loads_it_then_every_parameter_arrives(name, make_node):
+def test_every_parameter_of_a_shipped_file_arrives_in_its_node(name, make_node):
     path = share_directory() / name
     node = make_node(path.parent.name, path)
     for parameter, value in read_sections(path)['/**'].items():
@@ -107,7 +107,7 @@ def test_given_a_shipped_file_when_a_node_loads_it_then_every_parameter_arrives(
 
 
 @pytest.mark.parametrize('name', sorted(TABLES))
-def test_given_a_complete_file_when_read_then_it_has_every_parameter_and_its_default(name):
+def test_a_complete_file_has_every_parameter_with_its_default(name):
     text = FILES[f'config/{name}/default.yaml']
     flat = {}
 
@@ -123,16 +123,14 @@ def test_given_a_complete_file_when_read_then_it_has_every_parameter_and_its_def
 
 
 @pytest.mark.parametrize('target', sorted(TARGETS))
-def test_given_a_targets_file_when_loaded_then_the_node_serves_that_target(target, make_node):
+def test_a_targets_file_makes_the_node_serve_that_target(target, make_node):
     node = make_node('feedforward', share_directory() / f'config/feedforward/{target}.yaml')
     assert node.get_parameter('target').value == target
     assert node.get_parameter('use_sim_time').value == target.startswith(('franka_g', 'gz'))
 
 
 @pytest.mark.parametrize('name', sorted(TABLES))
-def test_given_a_table_when_a_node_declares_it_then_type_text_and_changeability_are_its(
-    name, make_node, tmp_path
-):
+def test_nodes_declare_type_text_and_changeability_of_the_table(name, make_node, tmp_path):
     path = tmp_path / 'none.yaml'
     path.write_text('/**:\n  ros__parameters:\n    use_sim_time: false\n')
     node = make_node(name, path)
@@ -146,7 +144,7 @@ def test_given_a_table_when_a_node_declares_it_then_type_text_and_changeability_
     assert values(node, TABLES[name]).keys() == {spec.name for spec in TABLES[name]}
 
 
-def test_given_a_running_node_when_all_parameters_are_asked_for_then_all_have_a_value(make_node):
+def test_every_parameter_of_a_running_node_has_a_value(make_node):
     # As `ros2 param dump` asks: one parameter without a value would leave it nothing to print.
     node = make_node('feedforward', share_directory() / 'config/feedforward/fci.yaml')
     client = AsyncParameterClient(node, 'feedforward')
@@ -163,9 +161,7 @@ def test_given_a_running_node_when_all_parameters_are_asked_for_then_all_have_a_
 
 
 @pytest.mark.parametrize('name', sorted(TABLES))
-def test_given_a_dump_of_a_running_node_when_another_loads_it_then_it_is_taken(
-    name, make_node, tmp_path
-):
+def test_a_running_nodes_dump_is_taken_by_another_node(name, make_node, tmp_path):
     # Given what `ros2 param dump` writes, with ROS's own parameters among it.
     node = make_node(name, share_directory() / f'config/{name}/default.yaml')
     names = node.list_parameters([], depth=0).names
@@ -182,12 +178,12 @@ def test_given_a_dump_of_a_running_node_when_another_loads_it_then_it_is_taken(
         assert again.get_parameter(one.name).value == node.get_parameter(one.name).value
 
 
-def test_given_the_verb_when_a_node_is_named_then_its_complete_file_is_printed(capsys):
+def test_the_verb_prints_a_named_nodes_complete_file(capsys):
     assert main(['parameters', 'simulator']) == 0
     assert capsys.readouterr().out == FILES['config/simulator/default.yaml']
 
 
-def test_given_the_verb_when_no_such_node_is_named_then_one_sentence_lists_them(capsys):
+def test_the_verb_lists_the_nodes_when_there_is_none_of_the_name(capsys):
     assert main(['parameters', 'gazebo']) == 2
     assert capsys.readouterr().err == (
         f"franka-dynamics: There is no node 'gazebo'; there are {', '.join(TABLES)}.\n"

@@ -11,7 +11,7 @@ from franka_dynamics.ros.serialized import CommandBytes
 
 
 @pytest.mark.parametrize('n', [1, 3, 7, 14])
-def test_given_a_torque_when_serialized_then_the_bytes_are_the_middlewares(n):
+def test_a_serialized_torques_bytes_are_the_middlewares(n):
     command = CommandBytes(n)
     assert command.direct
     for torque in np.random.default_rng(n).normal(0, 50, (20, n)):
@@ -27,7 +27,7 @@ def test_given_a_torque_when_serialized_then_the_bytes_are_the_middlewares(n):
         )
 
 
-def test_given_a_middleware_of_another_form_when_serialized_then_it_does_the_work():
+def test_a_middleware_of_another_form_does_the_serializing():
     command = CommandBytes(2)
     command.direct = False
     torque = np.array([1.5, -2.5])

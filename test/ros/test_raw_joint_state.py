@@ -71,9 +71,7 @@ MESSAGES = strategies.builds(
 @given(
     sequence=strategies.lists(MESSAGES, min_size=1, max_size=6), repeats=strategies.integers(1, 3)
 )
-def test_given_any_sequence_of_messages_when_read_raw_then_it_is_what_rclpy_decodes(
-    sequence, repeats
-):
+def test_any_sequence_read_raw_is_what_rclpy_decodes(sequence, repeats):
     raw, decoded = RawJointStateReader(WANTED), JointStateReader(WANTED)
     for original in sequence * repeats:
         assert_same(raw, decoded, bytes(serialize_message(original)), original)
@@ -88,7 +86,7 @@ def test_given_any_sequence_of_messages_when_read_raw_then_it_is_what_rclpy_deco
         {'name': [*WANTED, WANTED[0]], 'position': [0.0] * 4, 'velocity': [0.0] * 4, 'effort': []},
     ],
 )
-def test_given_arrays_that_do_not_fit_when_read_after_good_ones_then_the_error_is_the_same(
+def test_arrays_that_do_not_fit_give_the_same_error_read_raw(
     changes,
 ):
     raw, decoded = RawJointStateReader(WANTED), JointStateReader(WANTED)
@@ -138,7 +136,7 @@ def big_endian(names, values, stamp=(1, 2)):
     return b'\x00\x00\x00\x00' + data
 
 
-def test_given_big_endian_bytes_when_read_then_the_values_are_the_same():
+def test_big_endian_bytes_give_the_same_values():
     values = [float(k) for k in range(1, 10)]
     raw = RawJointStateReader(WANTED)
     little = raw.read(bytes(serialize_message(message(WANTED, values))))
@@ -179,7 +177,7 @@ GOOD = bytes(serialize_message(message(WANTED, [float(k) for k in range(9)])))
     # Not the bytes: what pads them is left to chance, and workers must agree on names.
     ids=lambda value: value if isinstance(value, str) else 'bytes',
 )
-def test_given_bytes_at_fault_when_read_then_refused_in_a_bounded_sentence(data, sentence):
+def test_bytes_at_fault_are_refused_in_a_bounded_sentence(data, sentence):
     raw = RawJointStateReader(WANTED)
     raw.read(GOOD)
     with pytest.raises(JointStateError, match=sentence) as caught:

@@ -43,7 +43,7 @@ def permitted():
         pytest.skip('this user may not use SCHED_FIFO')
 
 
-def test_given_permission_when_asked_then_fast_dds_is_kept_from_shared_memory(permitted):
+def test_realtime_keeps_fast_dds_from_shared_memory(permitted):
     assert ask() == ['True', 'False', 'UDPv4']
 
 
@@ -55,17 +55,15 @@ def test_given_permission_when_asked_then_fast_dds_is_kept_from_shared_memory(pe
         ({'FASTRTPS_DEFAULT_PROFILES_FILE': 'mine.xml'}, 'None'),
     ],
 )
-def test_given_transports_of_the_users_own_when_asked_then_they_stay(
-    permitted, environment, transports
-):
+def test_realtime_leaves_transports_of_the_users_own(permitted, environment, transports):
     assert ask(**environment) == ['True', 'False', transports]
 
 
-def test_given_it_is_switched_off_when_asked_then_nothing_changes():
+def test_realtime_switched_off_changes_nothing():
     assert ask(FRANKA_DYNAMICS_REALTIME='off') == ['False', 'False', 'None']
 
 
-def test_given_no_permission_when_asked_then_it_says_why_and_nothing_changes():
+def test_without_permission_realtime_says_why_and_stays_off():
     # What an ordinary account has: a limit of zero, which root is above.
     forbid = (
         'resource.setrlimit(resource.RLIMIT_RTPRIO, (0, 0)); os.getuid() or os.setuid(65534); '
@@ -73,7 +71,7 @@ def test_given_no_permission_when_asked_then_it_says_why_and_nothing_changes():
     assert ask(before=forbid) == ['False', 'True', 'None']
 
 
-def test_given_permission_when_asked_then_pages_are_locked_as_they_are_touched(permitted):
+def test_realtime_locks_pages_as_they_are_touched(permitted):
     kept = {name: value for name, value in os.environ.items() if name not in OURS}
     locked = (
         'request_realtime(); block = bytearray(1 << 24); print(next(line for line in '

@@ -73,9 +73,7 @@ class Player:
         return stamp_ns
 
 
-def test_given_a_recording_when_played_into_the_node_then_terms_equal_the_offline_ones(
-    probe, start_node, commands, recording
-):
+def test_a_played_recordings_terms_equal_the_offline_ones(probe, start_node, commands, recording):
     start_node(target='mujoco', use_sim_time=True)
     terms = {
         name: probe.collect(JointState, f'/feedforward/{name}', reliable=True)

@@ -27,7 +27,7 @@ def world(node_world):
     return world
 
 
-def test_given_a_set_point_with_acceleration_when_streamed_then_m_ddq_is_commanded(world):
+def test_a_set_point_with_acceleration_commands_m_ddq(world):
     ddq = np.array([0.5, -1.0, 0.8, 1.0, -2.0, 1.5, 3.0])
     point = JointTrajectoryPoint(
         positions=list(FER.home), velocities=[0.0] * 7, accelerations=list(ddq)
@@ -44,7 +44,7 @@ def test_given_a_set_point_with_acceleration_when_streamed_then_m_ddq_is_command
     world.arm.until(lambda: not np.any(world.commands[-1].data), 'zero after the stream')
 
 
-def test_given_a_trajectory_when_followed_then_it_is_passed_on_with_inverse_dynamics(world):
+def test_a_trajectory_is_passed_on_with_inverse_dynamics(world):
     planned = world.probe.collect(
         JointTrajectory, '/feedforward/feedforward_trajectory', reliable=True
     )
@@ -115,9 +115,7 @@ def in_the_past():
     ],
     ids=['wrong names', 'no points', 'no positions', 'half velocities', 'limits', 'past'],
 )
-def test_given_a_reference_at_fault_when_sent_then_the_reason_is_told_and_commands_go_on(
-    world, make, reason
-):
+def test_a_reference_at_fault_is_told_why_and_commands_go_on(world, make, reason):
     message = make()
 
     def told():

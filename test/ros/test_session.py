@@ -54,9 +54,7 @@ def commanding(probe, arm, commands, start_node):
     return start
 
 
-def test_given_motions_when_followed_stopped_or_silent_then_each_end_is_told(
-    probe, arm, commanding
-):
+def test_a_motions_end_is_told_when_followed_stopped_or_silent(probe, arm, commanding):
     node = commanding()
     told = reference_states(probe)
     references = probe.create_publisher(JointTrajectory, f'{NODE}/reference', 10)
@@ -106,7 +104,7 @@ def test_given_motions_when_followed_stopped_or_silent_then_each_end_is_told(
     arm.until(counted, 'the counts in diagnostics')
 
 
-def test_given_default_gains_when_configured_then_kp_and_kd_are_set(probe, commanding):
+def test_default_gains_set_kp_and_kd(probe, commanding):
     node = commanding(default_gains=True)
     expected = default_gains(NewtonEulerModel(FER))
     assert 'default gains from M at home' in node.text
@@ -119,9 +117,7 @@ def test_given_default_gains_when_configured_then_kp_and_kd_are_set(probe, comma
     np.testing.assert_allclose(kp, expected.kp, rtol=1e-3)
 
 
-def test_given_a_timeout_when_active_then_it_is_refused_and_when_inactive_taken(
-    probe, arm, commands, commanding
-):
+def test_a_timeout_is_refused_while_active_and_taken_inactive(probe, arm, commands, commanding):
     node = commanding()
     result = probe.set_parameters(NODE, state_timeout=0.5)
     assert not result.successful
@@ -160,7 +156,7 @@ def test_given_zero_efforts_when_read_then_no_load_is_inferred(probe, arm, comma
 
 
 @pytest.mark.parametrize('real_time_factor', [0.04, 0.5])
-def test_given_slow_simulated_time_when_run_and_paused_then_commands_go_on(
+def test_commands_go_on_through_slow_and_paused_simulated_time(
     probe, arm, commands, start_node, real_time_factor
 ):
     clock = probe.create_publisher(Clock, '/clock', 1)

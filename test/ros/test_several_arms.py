@@ -13,7 +13,7 @@ from ..messages import stamp
 DRIFT_RAD = 1e-6  # as in the closed loop of one arm
 
 
-def test_given_two_arms_of_their_own_namespaces_when_run_then_both_are_held(probe, launch):
+def test_two_arms_of_their_own_namespaces_are_both_held(probe, launch):
     sides = {'left': 'fer', 'right': 'fr3'}
     states = {}
     for side, arm in sides.items():
@@ -54,9 +54,7 @@ def test_given_two_arms_of_their_own_namespaces_when_run_then_both_are_held(prob
         assert states[side][-1].name[0] == f'{side}_{arm}_joint1'
 
 
-def test_given_both_arms_in_one_message_when_two_nodes_listen_then_each_takes_its_own(
-    probe, launch
-):
+def test_each_of_two_nodes_takes_its_own_arm_from_one_message(probe, launch):
     left, right = load('fer', prefix='left_'), load('fr3', prefix='right_')
     torques = {}
     for side, arm in (('left', 'fer'), ('right', 'fr3')):

@@ -56,15 +56,13 @@ def play(matcher, text):
         ('a9000 b9000 c9000 a5 b5 c5', [9000, 5]),  # a simulation that was reset
     ],
 )
-def test_given_messages_when_matched_then_each_complete_stamp_is_handed_over_once(
-    matched, text, expected
-):
+def test_each_complete_stamp_is_handed_over_once(matched, text, expected):
     matcher, found = matched
     play(matcher, text)
     assert found == [(stamp, 'abc') for stamp in expected]
 
 
-def test_given_a_topic_that_is_silent_when_others_go_on_then_memory_does_not_grow(matched):
+def test_memory_does_not_grow_while_a_topic_is_silent(matched):
     matcher, found = matched
     play(matcher, ' '.join(f'a{ms} b{ms}' for ms in range(1, 1000)))
     assert not found

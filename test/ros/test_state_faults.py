@@ -78,14 +78,12 @@ def assert_stopped_then_recovers(world, condition, seen_before, *, latches=False
     world.arm.until(lambda: commanding(world), f'recovery from {condition}')
 
 
-def test_given_silence_when_it_lasts_then_the_arm_is_stopped_until_states_return(
-    world, seen_before
-):
+def test_silence_stops_the_arm_until_states_return(world, seen_before):
     world.probe.until(lambda: world.probe.says(COMMAND, 'no new joint state for'), 'silence told')
     assert_stopped_then_recovers(world, 'stale', seen_before)
 
 
-def test_given_stamps_that_stand_still_when_it_lasts_then_the_arm_is_stopped(world, seen_before):
+def test_stamps_that_stand_still_stop_the_arm(world, seen_before):
     def stuck():
         world.arm.send(5, step_ns=0)
         return world.probe.says(COMMAND, 'do its stamps advance')
@@ -94,7 +92,7 @@ def test_given_stamps_that_stand_still_when_it_lasts_then_the_arm_is_stopped(wor
     assert_stopped_then_recovers(world, 'stale', seen_before)
 
 
-def test_given_repeated_stamps_when_they_pass_then_the_command_stays_the_same(world):
+def test_repeated_stamps_leave_the_command_the_same(world):
     before = list(world.commands[-1].data)
     world.arm.send(50, step_ns=0, pause=0.0)  # within state_timeout, or time would stop the arm
     world.arm.send(5)
@@ -106,17 +104,13 @@ def test_given_repeated_stamps_when_they_pass_then_the_command_stays_the_same(wo
 
 
 @pytest.mark.parametrize('seconds', [-50, 50])
-def test_given_a_clock_that_leaps_when_observed_then_the_arm_is_stopped_and_recovers(
-    world, seen_before, seconds
-):
+def test_a_clock_that_leaps_stops_the_arm_which_recovers(world, seen_before, seconds):
     world.arm.stamp_ns += seconds * 10**9
     world.arm.send(1)
     assert_stopped_then_recovers(world, 'clock_jumped', seen_before)
 
 
-def test_given_a_joint_that_leaps_when_observed_then_the_arm_is_stopped_and_recovers(
-    world, seen_before
-):
+def test_a_joint_that_leaps_stops_the_arm_which_recovers(world, seen_before):
     world.arm.send(1, position=list(FER.home + [0, 0, 0.2, 0, 0, 0, 0]))
     assert_stopped_then_recovers(world, 'jumped', seen_before, latches=True)
 
@@ -137,9 +131,7 @@ def test_a_speed_without_motion_stops_before_it_matters(world, seen_before):
     assert_stopped_then_recovers(world, 'contradictory', seen_before, latches=True)
 
 
-def test_given_two_publishers_when_interleaved_then_the_arm_is_stopped_and_recovers(
-    world, seen_before
-):
+def test_interleaved_publishers_stop_the_arm_which_recovers(world, seen_before):
     # The reader keeps only the latest message: pairs are sent, each message by itself, until
     # enough of them were seen, however busy the machine is.
     def interleaved():
@@ -151,9 +143,7 @@ def test_given_two_publishers_when_interleaved_then_the_arm_is_stopped_and_recov
     assert_stopped_then_recovers(world, 'interleaved', seen_before, latches=True)
 
 
-def test_given_a_topic_that_becomes_slow_when_observed_then_terms_go_on_and_commands_cease(
-    world, seen_before
-):
+def test_a_slow_topic_stops_commands_while_terms_go_on(world, seen_before):
     gravity = world.probe.collect(JointState, '/feedforward/gravity')
 
     def slow():
@@ -168,9 +158,7 @@ def test_given_a_topic_that_becomes_slow_when_observed_then_terms_go_on_and_comm
     assert_stopped_then_recovers(world, 'too_slow', seen_before)
 
 
-def test_given_a_gap_in_the_stamps_when_observed_then_the_arm_is_stopped_and_recovers(
-    world, seen_before
-):
+def test_a_gap_in_the_stamps_stops_the_arm_which_recovers(world, seen_before):
     def dropped():
         return int(world.probe.diagnostics[STATES][2]['dropped'])
 
@@ -188,7 +176,7 @@ def test_given_a_gap_in_the_stamps_when_observed_then_the_arm_is_stopped_and_rec
         pytest.fail(f'{dropped() - before} states were counted as dropped, not 399')
 
 
-def test_given_one_late_message_then_it_is_counted_and_commands_go_on(world, seen_before):
+def test_one_late_message_is_counted_and_commands_go_on(world, seen_before):
     def out_of_order():
         """Return the count that diagnostics tell next, while good states go on."""
         world.probe.diagnostics.clear()
@@ -209,9 +197,7 @@ def test_given_one_late_message_then_it_is_counted_and_commands_go_on(world, see
     assert times(world, 'interleaved') == seen_before['interleaved']
 
 
-def test_given_stamps_of_another_clock_when_observed_then_nothing_is_ever_commanded(
-    probe, launch, make_arm
-):
+def test_stamps_of_another_clock_never_command_anything(probe, launch, make_arm):
     arm = make_arm(FER.joint_names, FER.home, 'old/joint_states')
     commands = probe.collect(Float64MultiArray, 'old_ff/command')
     launch(

@@ -25,7 +25,7 @@ NODE, COMMANDS = 'feedforward', 'feedforward: Command'
     ('target', 'parameters', 'resting'), [('fci', INCLINED, ZERO), ('mujoco', {}, GRAVITY)]
 )
 @pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_given_a_signal_when_commanding_then_the_last_torque_can_be_left_and_exit_is_zero(
+def test_a_signal_ends_at_the_resting_torque_and_exits_zero(
     arm, probe, start_node, commands, target, parameters, resting, number
 ):
     node = start_node(target=target, **parameters)
@@ -41,9 +41,7 @@ def test_given_a_signal_when_commanding_then_the_last_torque_can_be_left_and_exi
     assert steps <= 10.0
 
 
-def test_given_ctrl_c_twice_when_commanding_then_the_end_is_as_orderly_as_after_one(
-    arm, probe, start_node, commands
-):
+def test_ctrl_c_twice_ends_as_orderly_as_once(arm, probe, start_node, commands):
     node = start_node(target='fci', **INCLINED)
     arm.until(lambda: len(commands) > 300, 'commands')
     node.send(signal.SIGINT)
@@ -55,9 +53,7 @@ def test_given_ctrl_c_twice_when_commanding_then_the_end_is_as_orderly_as_after_
     probe.until(lambda: np.array_equal(commands[-1].data, ZERO), 'zero torque')
 
 
-def test_given_deactivation_when_commanding_then_it_stops_and_activation_brings_it_back(
-    arm, probe, start_node, commands
-):
+def test_deactivation_stops_and_activation_brings_back(arm, probe, start_node, commands):
     node = start_node(target='fci', **INCLINED)
     arm.until(lambda: len(commands) > 300, 'commands')
     assert probe.transition(NODE, Transition.TRANSITION_DEACTIVATE)
@@ -79,9 +75,7 @@ def test_given_deactivation_when_commanding_then_it_stops_and_activation_brings_
     assert node.end() == 0
 
 
-def test_given_no_autostart_when_started_then_it_waits_for_its_transitions(
-    arm, probe, start_node, commands
-):
+def test_a_node_without_autostart_waits_for_its_transitions(arm, probe, start_node, commands):
     node = start_node(target='mujoco', autostart=False)
     assert probe.lifecycle_state(NODE) == 'unconfigured'
     assert probe.transition(NODE, Transition.TRANSITION_CONFIGURE)
@@ -110,7 +104,7 @@ def test_given_no_autostart_when_started_then_it_waits_for_its_transitions(
         ({'scale': 'much'}, 2, 'scale must be of type double'),
     ],
 )
-def test_given_a_parameter_at_fault_when_started_then_one_sentence_and_a_status(
+def test_a_parameter_at_fault_ends_with_one_sentence_and_status(
     start_node, parameters, status, sentence
 ):
     node = start_node(**parameters)
@@ -119,9 +113,7 @@ def test_given_a_parameter_at_fault_when_started_then_one_sentence_and_a_status(
     assert 'Traceback' not in node.text
 
 
-def test_given_an_arm_whose_node_is_killed_when_restarted_then_it_is_held_again(
-    probe, start_arm, start_node
-):
+def test_a_killed_and_restarted_node_holds_the_arm_again(probe, start_arm, start_node):
     states = probe.collect(JointState, 'joint_states')
     start_arm(lockstep_timeout=0.002)
     first = start_node(target='mujoco')
@@ -139,7 +131,7 @@ def test_given_an_arm_whose_node_is_killed_when_restarted_then_it_is_held_again(
     np.testing.assert_allclose(states[-1].position, FER.home, rtol=0, atol=1e-6)
 
 
-def test_given_somebody_who_commands_when_activated_then_the_node_refuses(arm, probe, start_node):
+def test_activation_is_refused_while_somebody_else_commands(arm, probe, start_node):
     rival = probe.create_publisher(Float64MultiArray, 'effort_controller/commands', 1)
     timer = probe.create_timer(0.005, lambda: rival.publish(Float64MultiArray(data=[0.5] * 7)))
     node = start_node(target='mujoco', listen_before_activation=10.0, autostart=False)
@@ -150,9 +142,7 @@ def test_given_somebody_who_commands_when_activated_then_the_node_refuses(arm, p
     probe.destroy_timer(timer)
 
 
-def test_given_bad_states_without_pause_when_stopping_then_zero_is_reached_all_the_same(
-    arm, probe, start_node, commands
-):
+def test_zero_is_reached_while_bad_states_come_without_a_pause(arm, probe, start_node, commands):
     start_node(target='fci', **INCLINED)
     arm.until(lambda: len(commands) > 300, 'commands')
     bad = {'position': [float('nan')] * 7}
@@ -166,9 +156,7 @@ def test_given_bad_states_without_pause_when_stopping_then_zero_is_reached_all_t
     probe.until(at_zero, 'zero torque while bad states come')
 
 
-def test_given_somebody_who_commands_when_started_by_itself_then_it_ends_with_a_status(
-    probe, start_node
-):
+def test_an_autostarted_node_ends_while_somebody_else_commands(probe, start_node):
     rival = probe.create_publisher(Float64MultiArray, 'effort_controller/commands', 1)
     node = start_node(target='mujoco', listen_before_activation=10.0)
     while node.running:
@@ -178,9 +166,7 @@ def test_given_somebody_who_commands_when_started_by_itself_then_it_ends_with_a_
     assert 'somebody else commands /effort_controller/commands' in node.text
 
 
-def test_given_somebody_who_commands_later_when_heard_then_the_node_stops_and_says_who(
-    arm, probe, start_node, commands
-):
+def test_somebody_who_commands_later_stops_the_node(arm, probe, start_node, commands):
     start_node(target='fci', **INCLINED)
     arm.until(lambda: len(commands) > 100, 'commands')
     rival = probe.create_publisher(Float64MultiArray, 'effort_controller/commands', 1)
@@ -196,9 +182,7 @@ def test_given_somebody_who_commands_later_when_heard_then_the_node_stops_and_sa
     np.testing.assert_array_equal(own[-1].data, ZERO)
 
 
-def test_given_a_simulator_that_is_killed_and_restarted_when_back_then_the_arm_is_held_again(
-    probe, start_arm, start_node
-):
+def test_the_arm_is_held_again_after_its_simulator_is_restarted(probe, start_arm, start_node):
     first = start_arm(publish_clock=True)
     start_node(target='mujoco', state_timeout=0.3, use_sim_time=True, max_state_age=0.1)
     probe.until(lambda: probe.says('simulator: Simulated arm', 'False'), 'brakes open')
