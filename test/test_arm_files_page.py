@@ -16,7 +16,7 @@ PAGE = (Path(__file__).parents[1] / 'docs' / 'howto' / 'arm-files.md').read_text
 (EXAMPLE,) = re.findall(r'```yaml\n(.*?)```', PAGE, re.DOTALL)
 
 
-def test_given_the_pages_arm_file_when_loaded_then_its_formulations_agree(tmp_path):
+def test_the_pages_arm_file_loads_and_its_formulations_agree(tmp_path):
     path = tmp_path / 'my_arm.yaml'
     path.write_text(EXAMPLE)
     arm = load(path)
@@ -24,7 +24,7 @@ def test_given_the_pages_arm_file_when_loaded_then_its_formulations_agree(tmp_pa
     assert crosscheck(arm, count=20).passed
 
 
-def test_given_the_pages_example_of_an_error_when_provoked_then_that_is_the_sentence(tmp_path):
+def test_the_pages_example_of_an_error_is_the_error_raised(tmp_path):
     path = tmp_path / 'my_arm.yaml'
     path.write_text(
         EXAMPLE.replace(

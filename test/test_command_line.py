@@ -11,14 +11,14 @@ from franka_dynamics.cli.main import INPUT_AT_FAULT, main, READER_GONE, verbs
 
 
 @pytest.mark.parametrize('verb', sorted(verbs()))
-def test_given_a_verb_when_asked_for_help_then_it_prints_usage_and_exits_zero(verb, capsys):
+def test_a_verbs_help_prints_its_usage_and_exits_zero(verb, capsys):
     with pytest.raises(SystemExit) as exit_info:
         main([verb, '--help'])
     assert exit_info.value.code == 0
     assert f'usage: franka-dynamics {verb}' in capsys.readouterr().out
 
 
-def test_given_an_unknown_arm_when_crosschecked_then_one_sentence_lists_the_arms(capsys):
+def test_crosscheck_of_an_unknown_arm_lists_the_arms_there_are(capsys):
     assert main(['crosscheck', '--arm', 'ur5']) == INPUT_AT_FAULT
     captured = capsys.readouterr()
     assert captured.out == ''
@@ -26,7 +26,7 @@ def test_given_an_unknown_arm_when_crosschecked_then_one_sentence_lists_the_arms
     assert captured.err.count('\n') == 1
 
 
-def test_given_a_reader_that_stops_when_a_verb_prints_then_no_traceback_follows():
+def test_no_traceback_follows_when_a_verbs_reader_stops():
     process = subprocess.Popen(
         [sys.executable, '-m', 'franka_dynamics', 'describe', '--arm', 'rpr', '--json'],
         stdout=subprocess.PIPE,

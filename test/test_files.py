@@ -10,7 +10,7 @@ from franka_dynamics.errors import OutputError
 from franka_dynamics.files import complete_or_absent, write_text
 
 
-def test_given_a_path_in_a_new_folder_when_written_then_only_the_file_is_there(tmp_path):
+def test_a_file_written_to_a_new_folder_is_alone_there(tmp_path):
     target = tmp_path / 'a' / 'b.json'
     write_text(target, 'content')
     assert [path.name for path in target.parent.iterdir()] == ['b.json']
@@ -20,7 +20,7 @@ def test_given_a_path_in_a_new_folder_when_written_then_only_the_file_is_there(t
     assert target.stat().st_mode & 0o777 == 0o666 & ~mask
 
 
-def test_given_a_writer_that_fails_when_half_done_then_the_older_file_is_as_it_was(tmp_path):
+def test_a_writer_failing_halfway_leaves_the_older_file(tmp_path):
     target = tmp_path / 'arm.yaml'
     write_text(target, 'older')
     with pytest.raises(ZeroDivisionError), complete_or_absent(target) as scratch:
@@ -31,7 +31,7 @@ def test_given_a_writer_that_fails_when_half_done_then_the_older_file_is_as_it_w
     assert target.read_text() == 'older'
 
 
-def test_given_places_that_cannot_be_written_when_asked_then_each_is_one_sentence(tmp_path):
+def test_places_that_cannot_be_written_are_one_sentence_each(tmp_path):
     with pytest.raises(OutputError, match='is a folder; give the name of a file'):
         write_text(tmp_path, '')
     (tmp_path / 'file').write_text('')

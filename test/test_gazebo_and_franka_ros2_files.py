@@ -38,7 +38,7 @@ def calls(tree, function):
 
 
 @pytest.mark.parametrize('name', LAUNCH)
-def test_given_a_launch_file_when_read_then_every_argument_it_uses_is_declared_and_described(name):
+def test_every_argument_a_launch_file_uses_is_declared_with_text(name):
     tree = ast.parse(source(name))
     declared = {
         call.args[0].value: {k.arg for k in call.keywords}
@@ -58,7 +58,7 @@ def test_given_a_launch_file_when_read_then_every_argument_it_uses_is_declared_a
 
 
 @pytest.mark.parametrize('name', LAUNCH)
-def test_given_a_launch_file_when_it_names_our_executables_and_files_then_they_exist(name):
+def test_executables_and_files_a_launch_file_names_exist(name):
     text = source(name)
     executables = set(re.findall(r"package='franka_dynamics',\s+executable='(\w+)'", text))
     scripts = (SHARE / 'setup.py').read_text(encoding='utf-8')
@@ -74,7 +74,7 @@ def test_given_a_launch_file_when_it_names_our_executables_and_files_then_they_e
         assert "b'holding the arm' not in event.text" in text
 
 
-def test_given_franka_ros2s_controllers_when_read_then_they_are_those_the_launch_file_loads():
+def test_the_franka_ros2_controllers_are_those_launched():
     table = yaml.safe_load((SHARE / 'config' / 'franka_ros2_controllers.yaml').read_text('utf-8'))
     names = list(load('fr3').joint_names)
     text = source('franka_ros2.launch.py')
@@ -93,7 +93,7 @@ def test_given_franka_ros2s_controllers_when_read_then_they_are_those_the_launch
     }
 
 
-def test_given_the_xacro_when_gz_ros2_control_reads_it_then_interfaces_are_the_controllers():
+def test_the_xacros_interfaces_are_the_controllers():
     xacro = pytest.importorskip('xacro')
     text = xacro.process_file(
         str(SHARE / 'urdf' / 'franka.urdf.xacro'),
@@ -105,7 +105,7 @@ def test_given_the_xacro_when_gz_ros2_control_reads_it_then_interfaces_are_the_c
         assert len(re.findall(f'<state_interface name="{interface}"', text)) == 7
 
 
-def test_given_the_controllers_when_loaded_then_package_xml_names_their_packages():
+def test_package_xml_names_the_controllers_packages():
     catkin = pytest.importorskip('catkin_pkg.package', reason='requirements/test.txt is missing')
     declared = {one.name for one in catkin.parse_package(SHARE / 'package.xml').exec_depends}
     types = set()

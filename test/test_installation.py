@@ -100,7 +100,7 @@ def installed(request):
     )
 
 
-def test_given_an_installation_when_listed_then_executables_lie_where_they_are_looked_for(
+def test_installed_executables_lie_where_they_are_looked_for(
     installed,
 ):
     _, _, folder = installed
@@ -108,7 +108,7 @@ def test_given_an_installation_when_listed_then_executables_lie_where_they_are_l
     assert all(os.access(folder / name, os.X_OK) for name in EXECUTABLES)
 
 
-def test_given_an_installation_when_listed_then_no_shared_file_is_missing(installed, setup_script):
+def test_no_shared_file_is_missing_in_an_installation(installed, setup_script):
     prefix, _, _ = installed
     share = prefix / 'share' / 'franka_dynamics'
     for folder in setup_script['SHARED_FOLDERS']:
@@ -123,7 +123,7 @@ def test_given_an_installation_when_listed_then_no_shared_file_is_missing(instal
     assert (share / 'package.xml').is_file()
 
 
-def test_given_an_installation_when_the_ament_index_is_asked_then_it_knows_the_package(installed):
+def test_the_ament_index_knows_the_installed_package(installed):
     ament = pytest.importorskip('ament_index_python', reason='ROS 2 is not installed')
     prefix, _, _ = installed
     name = 'AMENT_PREFIX_PATH'
@@ -138,7 +138,7 @@ def test_given_an_installation_when_the_ament_index_is_asked_then_it_knows_the_p
     assert Path(share) == prefix / 'share' / 'franka_dynamics'
 
 
-def test_given_an_installation_when_a_verb_runs_then_it_uses_the_installed_files(installed):
+def test_an_installed_verb_uses_the_installed_files(installed):
     prefix, environment, folder = installed
     code = 'from franka_dynamics.resources import share_directory; print(share_directory())'
     where = succeed([sys.executable, '-c', code], env=environment, cwd=prefix)
@@ -147,7 +147,7 @@ def test_given_an_installation_when_a_verb_runs_then_it_uses_the_installed_files
     assert printed == (SOURCE / 'config/feedforward/default.yaml').read_text(encoding='utf-8')
 
 
-def test_given_an_installation_when_its_nodes_run_then_the_arm_is_given_its_gravity_torque(
+def test_installed_nodes_give_the_arm_its_gravity_torque(
     installed,
 ):
     # Given a simulated arm and the node, both started from where the installation put them.
@@ -217,7 +217,7 @@ def test_given_an_installation_when_its_nodes_run_then_the_arm_is_given_its_grav
     assert [process.returncode for process in processes] == [0, 0], ends
 
 
-def test_given_package_xml_when_read_by_catkin_pkg_then_it_is_valid_and_agrees_with_setup_py(
+def test_package_xml_is_valid_and_agrees_with_setup_py(
     setup_script,
 ):
     catkin = pytest.importorskip('catkin_pkg.package', reason='requirements/test.txt is missing')
@@ -234,7 +234,7 @@ def test_given_package_xml_when_read_by_catkin_pkg_then_it_is_valid_and_agrees_w
     ]
 
 
-def test_given_package_xml_when_held_against_the_sources_then_every_ros_import_is_a_dependency():
+def test_package_xml_lists_every_ros_import_as_a_dependency():
     catkin = pytest.importorskip('catkin_pkg.package', reason='requirements/test.txt is missing')
     declared = {one.name for one in catkin.parse_package(SOURCE / 'package.xml').exec_depends}
     imported = set()
@@ -250,7 +250,7 @@ def test_given_package_xml_when_held_against_the_sources_then_every_ros_import_i
     assert {'rclpy', 'sensor_msgs', 'launch_ros'} <= ros <= declared
 
 
-def test_given_requirements_when_held_against_package_xml_then_the_wheels_are_its_packages():
+def test_required_ros_wheels_are_packages_of_package_xml():
     catkin = pytest.importorskip('catkin_pkg.package', reason='requirements/test.txt is missing')
     declared = {one.name for one in catkin.parse_package(SOURCE / 'package.xml').exec_depends}
     text = (SOURCE / 'requirements' / 'ros-jazzy.txt').read_text()

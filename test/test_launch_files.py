@@ -60,9 +60,7 @@ def simulation(monkeypatch):
 
 
 @pytest.mark.parametrize('path', ALL, ids=lambda path: path.name.split('.')[0])
-def test_given_any_launch_file_when_read_then_it_compiles_and_its_executables_exist(
-    path, setup_script
-):
+def test_every_launch_file_compiles_and_its_executables_exist(path, setup_script):
     scripts = setup_script['arguments']['entry_points']['console_scripts']
     named = re.findall(
         r"package=(?:'franka_dynamics'|PACKAGE),\s*executable='(\w+)'",
@@ -72,29 +70,27 @@ def test_given_any_launch_file_when_read_then_it_compiles_and_its_executables_ex
     compile(path.read_text(encoding='utf-8'), str(path), 'exec')
 
 
-def test_given_a_launch_file_when_its_arguments_are_shown_then_each_is_described(description):
+def test_each_launch_argument_is_described(description):
     for name, argument in launching.arguments(description).items():
         assert argument.kwargs['description'].endswith('.'), name
         assert 'default_value' in argument.kwargs, name
 
 
-def test_given_a_launch_file_when_run_then_executables_are_installed_ones(
-    description, setup_script
-):
+def test_launched_executables_are_installed_ones(description, setup_script):
     scripts = setup_script['arguments']['entry_points']['console_scripts']
     for node in launching.run(description):
         assert node.package == 'franka_dynamics'
         assert node.executable in {script.split(' = ')[0] for script in scripts}
 
 
-def test_given_the_source_tree_when_colcon_installs_it_then_executables_go_where_ros_looks():
+def test_colcon_installs_executables_where_ros_looks():
     settings = configparser.ConfigParser(interpolation=None)
     settings.read(SHARE / 'setup.cfg')
     assert settings['install']['install_scripts'] == '$base/lib/franka_dynamics'
     assert settings['develop']['script_dir'] == '$base/lib/franka_dynamics'
 
 
-def test_given_a_launch_file_when_run_then_its_parameters_are_declared_ones(description):
+def test_launched_parameters_are_declared_ones(description):
     everything = {
         'robot_type': 'fr3',
         'arm_prefix': 'left_',
@@ -113,9 +109,7 @@ def test_given_a_launch_file_when_run_then_its_parameters_are_declared_ones(desc
 
 
 @pytest.mark.parametrize('target', sorted(TARGETS))
-def test_given_a_target_when_launched_then_its_file_exists_and_the_parameter_is_set(
-    target, feedforward
-):
+def test_a_targets_file_exists_and_sets_its_parameter(target, feedforward):
     node = feedforward(target=target)
     (file,) = node.files
     assert (SHARE / file.removeprefix('<share of franka_dynamics>/')).is_file()
@@ -123,21 +117,19 @@ def test_given_a_target_when_launched_then_its_file_exists_and_the_parameter_is_
     assert node.parameters['target'] == target
 
 
-def test_given_the_targets_there_are_when_the_argument_is_shown_then_it_offers_them(monkeypatch):
+def test_the_target_argument_offers_the_targets_there_are(monkeypatch):
     declared = launching.arguments(launching.load(FEEDFORWARD, monkeypatch))
     assert declared['target'].kwargs['choices'] == ['', *TARGETS]
 
 
-def test_given_no_arguments_when_the_node_is_launched_then_it_moves_nothing(feedforward):
+def test_a_node_launched_without_arguments_moves_nothing(feedforward):
     node = feedforward()
     assert node.parameters == {}
     assert node.files[0].endswith(f'/{DEFAULT_TARGET}.yaml')
     assert node.remappings['~/command'] == '~/command'
 
 
-def test_given_a_file_and_arguments_when_launched_then_later_ones_win_in_this_order(
-    feedforward, tmp_path
-):
+def test_launched_files_and_arguments_win_in_their_order(feedforward, tmp_path):
     own = tmp_path / 'own.yaml'
     own.write_text('/**:\n  ros__parameters:\n    scale: 0.5\n')
     node = feedforward(params_file=str(own), robot_type='fr3')
@@ -146,7 +138,7 @@ def test_given_a_file_and_arguments_when_launched_then_later_ones_win_in_this_or
     assert node.parameters == {'robot_type': 'fr3'}
 
 
-def test_given_topics_and_a_namespace_when_launched_then_the_node_is_connected_to_them(
+def test_a_launched_node_has_the_topics_and_namespace_given(
     feedforward,
 ):
     node = feedforward(
@@ -169,7 +161,7 @@ def test_given_topics_and_a_namespace_when_launched_then_the_node_is_connected_t
         ('target: mujoco', {'target': 'gz_ros2_control'}, 'gz_ros2_control'),
     ],
 )
-def test_given_a_receiver_when_launched_then_a_keeper_knows_where_to_stop(
+def test_a_keeper_launched_for_a_receiver_knows_where_to_stop(
     content, given, target, monkeypatch, tmp_path
 ):
     own = tmp_path / 'own.yaml'
@@ -194,9 +186,7 @@ def test_given_a_receiver_when_launched_then_a_keeper_knows_where_to_stop(
 
 @pytest.mark.parametrize('path', ALL, ids=lambda path: path.name.split('.')[0])
 @pytest.mark.parametrize('content', [None, '', '\n# nothing\n', '/**:\n  robot_type: fer\n'])
-def test_given_a_file_that_is_no_use_when_launched_then_nothing_starts(
-    path, content, monkeypatch, tmp_path
-):
+def test_a_file_that_is_no_use_starts_nothing(path, content, monkeypatch, tmp_path):
     description = launching.load(path, monkeypatch)
     given = tmp_path / 'typo.yaml'
     if content is not None:
@@ -218,9 +208,7 @@ def test_given_a_file_that_is_no_use_when_launched_then_nothing_starts(
 
 
 @pytest.mark.parametrize('content', [None, ''])
-def test_given_no_world_when_gazebo_is_launched_then_nothing_starts(
-    content, monkeypatch, tmp_path
-):
+def test_gazebo_without_its_world_starts_nothing(content, monkeypatch, tmp_path):
     world = tmp_path / 'typo.sdf'
     if content is not None:
         world.write_text(content)
@@ -296,9 +284,7 @@ def test_franka_ros2_is_launched_with_its_guards(monkeypatch):
         ('franka_ros2', 'ros-jazzy-ros2-controllers'),
     ],
 )
-def test_given_no_gazebo_or_controllers_when_launched_then_apt_line_is_named(
-    name, packages, monkeypatch, tmp_path
-):
+def test_missing_gazebo_or_controllers_name_the_apt_line(name, packages, monkeypatch, tmp_path):
     monkeypatch.delenv('ROS_DISTRO', raising=False)
     monkeypatch.setenv('AMENT_PREFIX_PATH', str(tmp_path))
     monkeypatch.setattr(launching.FindPackageShare, 'perform', lambda self, context: str(SHARE))
@@ -307,7 +293,7 @@ def test_given_no_gazebo_or_controllers_when_launched_then_apt_line_is_named(
         launching.run(description)
 
 
-def test_given_the_simulation_when_launched_then_both_nodes_have_one_arm_and_one_clock(simulation):
+def test_both_nodes_of_the_simulation_have_one_arm_and_clock(simulation):
     nodes = simulation(robot_type='fr3', arm_prefix='on', use_sim_time='true', namespace='left')
     simulator, node = nodes['simulator_node'], nodes['feedforward_node']
     for one in nodes.values():
@@ -316,9 +302,7 @@ def test_given_the_simulation_when_launched_then_both_nodes_have_one_arm_and_one
     assert simulator.parameters['publish_clock'] is node.parameters['use_sim_time'] is True
 
 
-def test_given_the_simulation_when_launched_then_the_target_is_mujoco_whatever_a_file_says(
-    simulation, tmp_path
-):
+def test_the_simulations_target_is_mujoco_whatever_a_file_says(simulation, tmp_path):
     own = tmp_path / 'own.yaml'
     own.write_text('/**:\n  ros__parameters:\n    scale: 0.5\n')
     node = simulation(params_file=str(own))['feedforward_node']
@@ -326,7 +310,7 @@ def test_given_the_simulation_when_launched_then_the_target_is_mujoco_whatever_a
     assert node.parameters['target'] == 'mujoco'
 
 
-def test_given_the_simulation_when_launched_then_torques_go_where_the_simulated_arm_listens(
+def test_the_simulated_arm_listens_where_torques_go(
     simulation,
 ):
     from franka_dynamics.ros.simulator_node import COMMAND_TOPIC
@@ -341,7 +325,7 @@ def test_given_the_simulation_when_a_process_ends_then_all_ends(simulation):
 
 
 @pytest.mark.parametrize('path', LAUNCH_FILES, ids=lambda path: path.name.split('.')[0])
-def test_given_ros_own_launch_when_arguments_are_shown_then_the_file_is_taken(path):
+def test_ros_own_launch_takes_the_file_and_shows_its_arguments(path):
     pytest.importorskip('ros2launch', reason="ROS's own ros2launch is not installed")
     shown = subprocess.run(
         ['ros2', 'launch', str(path), '--show-args'], capture_output=True, text=True, check=True
@@ -361,7 +345,7 @@ def test_given_two_arms_when_launched_then_each_is_a_simulation(monkeypatch):
         assert left[argument] != right[argument]
 
 
-def test_given_two_arms_when_one_argument_is_given_then_both_have_it(monkeypatch):
+def test_an_argument_given_once_is_for_both_arms(monkeypatch):
     two_arms = launching.load(TWO_ARMS, monkeypatch)
     (_, left), (_, right) = launching.included(two_arms, robot_type='fr3')
     assert left['robot_type'] == right['robot_type'] == 'fr3'
@@ -371,7 +355,7 @@ def test_given_two_arms_when_one_argument_is_given_then_both_have_it(monkeypatch
     assert (left['robot_type'], right['robot_type']) == ('fr3', 'fr3v2')
 
 
-def test_given_two_arms_with_simulated_time_when_launched_then_one_clock_is_published(monkeypatch):
+def test_two_arms_in_simulated_time_have_one_clock(monkeypatch):
     two_arms = launching.load(TWO_ARMS, monkeypatch)
     simulation = launching.load(SIMULATION, monkeypatch)
     sides = [

@@ -112,7 +112,7 @@ ABSENT = (
 )
 
 
-def test_given_only_what_apt_brings_when_the_node_runs_then_nothing_else_is_imported():
+def test_the_node_imports_only_what_apt_brings():
     done = subprocess.run(
         [sys.executable, '-c', PROGRAM, ','.join(ABSENT)],
         capture_output=True,
@@ -124,7 +124,7 @@ def test_given_only_what_apt_brings_when_the_node_runs_then_nothing_else_is_impo
     assert done.stdout.splitlines()[-1] == 'ran'
 
 
-def test_given_a_library_outside_when_our_code_imports_it_then_the_guard_names_who_did():
+def test_the_import_guard_names_who_imports_a_library_outside():
     # Given the guard, which must be able to fail: a module of ours that imports rich.
     program = PROGRAM.split('for room in ROOMS')[0] + (
         "exec(\"import rich\", {'__name__': 'franka_dynamics.arm.somewhere'})"

@@ -87,7 +87,7 @@ def parts_named(where, kind):
 
 
 @pytest.mark.parametrize('title', CONTENTS)
-def test_given_a_document_when_its_parts_are_counted_then_none_is_missing(title):
+def test_no_part_of_a_document_is_missing(title):
     for kind, parts in CONTENTS[title].items():
         named = set().union(*(parts_named(where, kind) for where, *_ in rows_of(title)))
         missing = {str(part) for part in parts} - named
@@ -109,7 +109,7 @@ def test_given_a_row_when_its_code_is_looked_up_then_it_exists(title, where, cod
 
 
 @pytest.mark.parametrize('title, where, code, call, tests', ROWS, ids=IDS)
-def test_given_a_row_when_its_tests_are_looked_up_then_they_exist(title, where, code, call, tests):
+def test_the_tests_that_a_row_names_exist(title, where, code, call, tests):
     named = re.findall(r'(test_\w+\.py): ([^;|]*?)(?=, test_\w+\.py|$)', tests)
     assert named
     for file, fragments in named:

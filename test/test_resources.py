@@ -14,9 +14,7 @@ def place(monkeypatch, package):
     monkeypatch.setattr(share, '__file__', str(package / 'share.py'))
 
 
-def test_given_a_source_tree_when_asked_then_it_is_the_folder_beside_the_package(
-    monkeypatch, tmp_path
-):
+def test_share_of_a_source_tree_is_the_folder_beside_the_package(monkeypatch, tmp_path):
     place(monkeypatch, tmp_path / 'checkout' / 'franka_dynamics')
     (tmp_path / 'checkout' / 'package.xml').touch()
     (tmp_path / 'checkout' / 'config').mkdir()
@@ -26,25 +24,21 @@ def test_given_a_source_tree_when_asked_then_it_is_the_folder_beside_the_package
 @pytest.mark.parametrize(
     'lib', ['lib/python3.12/site-packages', 'local/lib/python3.12/dist-packages']
 )
-def test_given_an_installed_package_when_asked_then_it_is_share_below_the_prefix(
-    monkeypatch, tmp_path, lib
-):
+def test_share_of_an_installation_is_below_its_prefix(monkeypatch, tmp_path, lib):
     place(monkeypatch, tmp_path / lib / 'franka_dynamics')
     expected = tmp_path / 'share' / 'franka_dynamics'
     (expected / 'config').mkdir(parents=True)
     assert share_directory() == expected
 
 
-def test_given_two_prefixes_when_asked_then_the_nearer_one_is_taken(monkeypatch, tmp_path):
+def test_the_nearer_of_two_prefixes_is_taken(monkeypatch, tmp_path):
     place(monkeypatch, tmp_path / 'venv' / 'lib' / 'franka_dynamics')
     for prefix in (tmp_path, tmp_path / 'venv'):
         (prefix / 'share' / 'franka_dynamics' / 'config').mkdir(parents=True)
     assert share_directory() == tmp_path / 'venv' / 'share' / 'franka_dynamics'
 
 
-def test_given_modules_without_data_when_asked_then_the_sentence_names_the_mend(
-    monkeypatch, tmp_path
-):
+def test_modules_without_data_say_how_to_install_them(monkeypatch, tmp_path):
     place(monkeypatch, tmp_path / 'franka_dynamics')
     with pytest.raises(DescriptionError, match='Install the package with colcon or pip'):
         share_directory()

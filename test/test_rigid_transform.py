@@ -18,7 +18,7 @@ def changed(row, column, value):
     return pose
 
 
-def test_given_a_rigid_motion_when_checked_then_it_is_returned_unchanged():
+def test_a_rigid_motion_is_returned_unchanged():
     np.testing.assert_array_equal(rigid_transform(POSE), POSE)
 
 
@@ -34,7 +34,7 @@ def test_given_a_rigid_motion_when_checked_then_it_is_returned_unchanged():
         changed(1, 1, np.inf),
     ],
 )
-def test_given_no_rigid_motion_when_checked_then_the_matrix_is_shown(matrix):
+def test_the_matrix_of_no_rigid_motion_is_shown(matrix):
     with pytest.raises(InertiaError, match='must be a rigid motion'):
         rigid_transform(matrix)
 

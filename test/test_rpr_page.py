@@ -14,7 +14,7 @@ from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 PAGE = (Path(__file__).parents[1] / 'docs' / 'theory' / 'rpr.md').read_text(encoding='utf-8')
 
 
-def test_given_the_pages_python_when_run_then_four_branches_and_the_models_torque_come_out():
+def test_the_pages_python_gives_four_branches_and_the_torque():
     (code,) = re.findall(r'```python\n(.*?)```', PAGE, re.DOTALL)
     names = {}
     exec(code, names)
@@ -27,7 +27,7 @@ def test_given_the_pages_python_when_run_then_four_branches_and_the_models_torqu
     np.testing.assert_allclose(names['tau'], expected, rtol=0.0, atol=1e-12)
 
 
-def test_given_the_pages_two_boxes_when_weighed_then_b11_is_as_stated():
+def test_the_pages_two_boxes_give_b11_as_stated():
     for size in ((0.06, 0.05, 0.3), (0.3, 0.05, 0.06)):
         links = (
             LinkInertia.from_cylinder(0.03, 0.2, axis='x', center=(0.1, 0, 0), mass=1.3),

@@ -38,13 +38,13 @@ def random_twist(seed, angle=None):
 
 
 @pytest.mark.parametrize('angle', ANGLES)
-def test_given_a_rotation_vector_when_exponentiated_then_it_is_the_matrix_exponential(angle):
+def test_exp3_is_the_matrix_exponential_of_a_rotation_vector(angle):
     omega = random_twist(1, angle)[3:]
     np.testing.assert_allclose(exp3(omega), expm(hat(omega)), rtol=0.0, atol=ATOL)
 
 
 @pytest.mark.parametrize('angle', ANGLES)
-def test_given_a_twist_when_exponentiated_then_it_is_the_matrix_exponential(angle):
+def test_exp6_is_the_matrix_exponential_of_a_twist(angle):
     twist = random_twist(2, angle)
     np.testing.assert_allclose(exp6(twist), expm(hat(twist)), rtol=0.0, atol=ATOL)
 
@@ -55,12 +55,12 @@ def test_given_a_twist_when_exponentiated_then_pinocchio_agrees(angle):
     np.testing.assert_allclose(exp6(twist), pin.exp6(twist).homogeneous, rtol=0.0, atol=ATOL)
 
 
-def test_given_a_unit_twist_and_an_angle_when_exponentiated_then_the_angle_scales_it():
+def test_exp6_scales_a_unit_twist_by_its_angle():
     twist = random_twist(4, 1.0)
     np.testing.assert_allclose(exp6(twist, -0.7), expm(-0.7 * hat(twist)), rtol=0.0, atol=ATOL)
 
 
-def test_given_a_stack_of_angles_when_exponentiated_then_each_is_its_own():
+def test_exp6_of_a_stack_of_angles_takes_each_on_its_own():
     twist, angles = random_twist(5, 1.0), np.array([[0.0, 1e-7, 0.3], [-2.0, 3.0, 4.0]])
     stack = exp6(twist, angles)
     assert stack.shape == (2, 3, 4, 4)
@@ -74,47 +74,47 @@ def test_given_a_vector_when_hatted_and_veed_then_it_comes_back(size):
     np.testing.assert_array_equal(vee(hat(vector)), vector)
 
 
-def test_given_two_vectors_when_hatted_then_the_product_is_the_cross_product():
+def test_the_product_with_a_hatted_vector_is_the_cross_product():
     a, b = np.random.default_rng(7).normal(size=(2, 3))
     np.testing.assert_allclose(hat(a) @ b, np.cross(a, b), rtol=0.0, atol=ATOL)
 
 
 @pytest.mark.parametrize(('function', 'shape'), [(hat, (4,)), (vee, (3, 4))])
-def test_given_a_wrong_shape_when_hatted_or_veed_then_the_shape_is_named(function, shape):
+def test_a_wrong_shape_hatted_or_veed_is_named(function, shape):
     with pytest.raises(RigidMotionError, match=r'takes shape .* got \(' + str(shape[0])):
         function(np.zeros(shape))
 
 
-def test_given_a_pose_when_its_adjoint_acts_then_twists_transform_by_conjugation():
+def test_the_adjoint_transforms_twists_by_conjugation():
     pose, twist = exp6(random_twist(8)), random_twist(9)
     conjugated = pose @ hat(twist) @ np.linalg.inv(pose)
     np.testing.assert_allclose(hat(adjoint(pose) @ twist), conjugated, rtol=0.0, atol=ATOL)
 
 
-def test_given_a_pose_when_its_adjoint_is_taken_then_pinocchio_agrees():
+def test_the_adjoint_agrees_with_pinocchio():
     pose = exp6(random_twist(10))
     np.testing.assert_allclose(adjoint(pose), pin.SE3(pose).action, rtol=0.0, atol=ATOL)
 
 
-def test_given_a_pose_when_the_inverse_adjoint_is_taken_then_it_is_the_matrix_inverse():
+def test_the_inverse_adjoint_is_the_matrix_inverse():
     pose = exp6(random_twist(11))
     np.testing.assert_allclose(
         adjoint_inverse(pose), np.linalg.inv(adjoint(pose)), rtol=0.0, atol=ATOL
     )
 
 
-def test_given_a_pose_when_inverted_then_it_is_the_matrix_inverse():
+def test_the_inverse_transform_is_the_matrix_inverse():
     pose = exp6(random_twist(12))
     np.testing.assert_allclose(inverse_transform(pose), np.linalg.inv(pose), rtol=0.0, atol=ATOL)
 
 
-def test_given_two_twists_when_bracketed_then_it_is_the_commutator_of_their_matrices():
+def test_the_bracket_of_twists_is_their_matrices_commutator():
     a, b = random_twist(13), random_twist(14)
     commutator = hat(a) @ hat(b) - hat(b) @ hat(a)
     np.testing.assert_allclose(hat(bracket(a, b)), commutator, rtol=0.0, atol=ATOL)
 
 
-def test_given_an_axis_off_the_origin_when_its_twist_moves_points_then_the_axis_stays():
+def test_an_axis_off_the_origin_stays_under_its_twist():
     axis, foot = np.array([0.6, 0.0, 0.8]), np.array([0.3, -0.2, 0.5])
     motion = exp6(joint_twist(axis, foot), 1.1)
     for point in (foot, foot + 2.0 * axis):
@@ -123,7 +123,7 @@ def test_given_an_axis_off_the_origin_when_its_twist_moves_points_then_the_axis_
         )
 
 
-def test_given_a_prismatic_joint_when_its_twist_moves_then_it_slides_along_its_axis():
+def test_a_prismatic_joints_twist_slides_along_its_axis():
     axis = np.array([0.6, 0.0, 0.8])
     motion = exp6(joint_twist(axis, [1.0, 2.0, 3.0], JointKind.PRISMATIC), 0.25)
     expected = np.eye(4)
@@ -131,14 +131,14 @@ def test_given_a_prismatic_joint_when_its_twist_moves_then_it_slides_along_its_a
     np.testing.assert_allclose(motion, expected, rtol=0.0, atol=ATOL)
 
 
-def test_given_roll_pitch_yaw_when_turned_into_a_matrix_then_scipy_agrees():
+def test_roll_pitch_yaw_agrees_with_scipys_matrix():
     angles = (0.4, -1.1, 2.3)
     expected = Rotation.from_euler('xyz', angles).as_matrix()  # lower case: about fixed axes
     np.testing.assert_allclose(rpy(*angles), expected, rtol=0.0, atol=ATOL)
 
 
 @pytest.mark.parametrize('angle', (0.0, 1e-300, 1e-9, 1e-4, 0.5, 3.0, 3.14))
-def test_given_a_rotation_when_its_logarithm_is_taken_then_the_vector_comes_back(angle):
+def test_the_logarithm_of_a_rotation_gives_its_vector_back(angle):
     omega = random_twist(4, angle)[3:]
     # Near pi the sine loses digits: eps / (pi - angle) is 1.4e-13 at 3.14.
     np.testing.assert_allclose(log3(exp3(omega)), omega, rtol=0.0, atol=1e-12)

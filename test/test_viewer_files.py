@@ -30,12 +30,12 @@ def panels_of(layout):
     return panels_of(layout['first']) + panels_of(layout['second'])
 
 
-def test_given_the_layout_when_laid_out_then_every_panel_has_its_place_once():
+def test_every_panel_of_the_layout_has_its_place_once():
     assert sorted(panels_of(LAYOUT['layout'])) == sorted(LAYOUT['configById'])
 
 
 @pytest.mark.parametrize('name', [name for name in LAYOUT['configById'] if 'Plot' in name])
-def test_given_a_plot_when_read_then_its_seven_joints_are_on_a_topic_of_the_node(name):
+def test_a_plots_seven_joints_are_on_a_topic_of_the_node(name):
     paths = [path['value'] for path in LAYOUT['configById'][name]['paths']]
     found = [re.fullmatch(r'(/[a-z_/]+)\.effort\[(\d)\]', path).groups() for path in paths]
     assert {topic for topic, _ in found} <= TOPICS | OTHERS
@@ -44,7 +44,7 @@ def test_given_a_plot_when_read_then_its_seven_joints_are_on_a_topic_of_the_node
     assert LAYOUT['configById'][name]['foxglovePanelTitle'].endswith('[N m]')
 
 
-def test_given_the_panels_when_read_then_their_other_topics_exist():
+def test_other_topics_of_the_panels_exist():
     arm = LAYOUT['configById']['3D!arm']
     assert set(arm['topics']) <= TOPICS
     layer = arm['layers']['arm']
@@ -52,7 +52,7 @@ def test_given_the_panels_when_read_then_their_other_topics_exist():
     assert LAYOUT['configById']['DiagnosticSummary!all']['topicToRender'] in OTHERS
 
 
-def test_given_the_rviz_configuration_when_read_then_topics_and_frame_exist():
+def test_topics_and_frame_of_the_rviz_configuration_exist():
     manager = RVIZ['Visualization Manager']
     topics = {
         display[key]['Value']
