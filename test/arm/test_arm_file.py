@@ -257,9 +257,7 @@ def test_given_a_valid_file_when_loaded_then_every_field_arrives(tmp_path):
         ),
     ],
 )
-def test_given_a_field_at_fault_when_loaded_then_file_joint_and_field_are_named(
-    tmp_path, path, value, sentence
-):
+def test_a_field_at_fault_is_refused_naming_file_joint_and_field(tmp_path, path, value, sentence):
     file = write(tmp_path, changed(*path, value=value))
     with pytest.raises(DescriptionError, match=sentence) as error:
         load(file)
@@ -293,25 +291,25 @@ def test_given_a_missing_field_when_loaded_then_it_is_named(tmp_path, path, sent
 
 
 @pytest.mark.parametrize('name', ['ur5', 'fer2'])
-def test_given_an_unknown_arm_when_loaded_then_the_shipped_ones_are_listed(name):
+def test_an_unknown_arm_lists_the_shipped_ones(name):
     message = f"no arm '{name}'; shipped are fer, fr3, fr3v2, fr3v2_1, "
     with pytest.raises(UnknownArmError, match=message):
         load(name)
 
 
-def test_given_a_path_that_is_not_there_when_loaded_then_the_sentence_says_so(tmp_path):
+def test_a_missing_arm_file_is_refused_by_its_path(tmp_path):
     with pytest.raises(DescriptionError, match=re.escape(f'{tmp_path}/no.yaml does not exist')):
         load(tmp_path / 'no.yaml')
 
 
-def test_given_an_unknown_set_or_hand_when_loaded_then_those_there_are_are_listed():
+def test_an_unknown_set_or_hand_lists_those_there_are():
     with pytest.raises(UnknownArmError, match="no inertial set 'gaz'; it has gaz2019, ledezma"):
         load('fer', 'gaz')
     with pytest.raises(UnknownArmError, match="no hand 'claw'; shipped are franka_hand, "):
         load('fer', hand='claw')
 
 
-def test_given_a_primitive_when_loaded_then_it_is_the_shape_of_that_density(tmp_path):
+def test_a_primitive_is_loaded_as_the_shape_of_that_density(tmp_path):
     file = write(
         tmp_path, changed(*LINKS, 0, value={'primitive': {**CYLINDER, 'center': [0.1, 0.0, 0.2]}})
     )
@@ -320,7 +318,7 @@ def test_given_a_primitive_when_loaded_then_it_is_the_shape_of_that_density(tmp_
     )
 
 
-def test_given_only_primitives_when_inertia_about_is_absent_then_none_is_needed(tmp_path):
+def test_only_primitives_need_no_inertia_about(tmp_path):
     content = changed('inertial_sets', 'guess', 'inertia_about', remove=True)
     content['inertial_sets']['guess']['links'] = [{'primitive': CYLINDER}] * 2
     assert load(write(tmp_path, content)).links[0].mass == pytest.approx(
@@ -328,7 +326,7 @@ def test_given_only_primitives_when_inertia_about_is_absent_then_none_is_needed(
     )
 
 
-def test_given_a_tensor_as_three_rows_when_loaded_then_it_is_that_of_six_numbers(tmp_path):
+def test_a_tensor_of_three_rows_is_that_of_six_numbers(tmp_path):
     rows = [[0.1, 0.01, 0.02], [0.01, 0.2, 0.03], [0.02, 0.03, 0.2]]
     six = [0.1, 0.01, 0.02, 0.2, 0.03, 0.2]
     from_rows = load(write(tmp_path, changed(*LINKS, 0, 'inertia', value=rows))).links[0]
@@ -336,7 +334,7 @@ def test_given_a_tensor_as_three_rows_when_loaded_then_it_is_that_of_six_numbers
     assert from_rows == from_six
 
 
-def test_given_the_two_references_when_loaded_then_they_describe_the_same_body(tmp_path):
+def test_both_inertia_references_describe_the_same_body(tmp_path):
     about_center = load(write(tmp_path, VALID)).links[0]
     content = changed('inertial_sets', 'guess', 'inertia_about', value='frame_origin')
     content['inertial_sets']['guess']['links'][0] = {
@@ -350,7 +348,7 @@ def test_given_the_two_references_when_loaded_then_they_describe_the_same_body(t
     )
 
 
-def test_given_the_shipped_files_when_listed_then_sets_start_with_the_default():
+def test_listed_sets_start_with_the_default():
     assert {'fer', 'fr3', 'rpr'} <= set(available_arms())
     assert set(available_hands()) == {
         'franka_hand',
@@ -366,7 +364,7 @@ def test_given_the_shipped_files_when_listed_then_sets_start_with_the_default():
     ('arm', 'inertial_set'),
     [(arm, chosen) for arm in ('fer', 'fr3', 'rpr') for chosen in available_sets(arm)],
 )
-def test_given_a_shipped_set_when_its_hand_is_taken_off_then_no_hand_is_left(arm, inertial_set):
+def test_a_shipped_set_without_its_hand_has_no_hands_mass_left(arm, inertial_set):
     bare = load(arm, inertial_set, hand='none')
     listed = load(arm, inertial_set)
     expected = load_hand(listed.hand).mass if listed.hand != 'none' else 0.0
@@ -377,7 +375,7 @@ def test_given_a_shipped_set_when_its_hand_is_taken_off_then_no_hand_is_left(arm
 
 
 @pytest.mark.parametrize('hand', ['franka_hand', 'hand_ledezma2021'])
-def test_given_a_hand_when_put_on_and_off_again_then_the_arm_is_as_before(hand):
+def test_a_hand_put_on_and_off_leaves_the_arm_as_before(hand):
     bare = load('fer')
     carried = load_hand(hand).expressed_in(bare.flange_transform())
     with_hand = load('fer', hand=hand)
@@ -390,7 +388,7 @@ def test_given_a_hand_when_put_on_and_off_again_then_the_arm_is_as_before(hand):
     )
 
 
-def test_given_frankas_hand_when_loaded_then_its_three_bodies_weigh_712_6_g():
+def test_frankas_hand_weighs_its_three_bodies_712_6_g():
     hand = load_hand('franka_hand')
     np.testing.assert_allclose(hand.mass, 0.6544 + 2 * 0.0291, rtol=1e-15, atol=0.0)
     # The fingers mirror each other, so the centre of mass leaves the hand's plane only by its own.
@@ -420,5 +418,5 @@ def test_given_frankas_hand_when_loaded_then_its_three_bodies_weigh_712_6_g():
         ('fr3', ('effort_rate',), [1000.0] * 7),
     ],
 )
-def test_given_a_shipped_arm_when_limits_are_read_then_they_are_frankas(arm, path, published):
+def test_a_shipped_arms_limits_are_frankas(arm, path, published):
     np.testing.assert_array_equal(load(arm).limit(*path), published)

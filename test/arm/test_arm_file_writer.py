@@ -124,7 +124,7 @@ LIMITS = {
 
 @pytest.mark.parametrize('limits', LIMITS)
 @pytest.mark.parametrize('friction', FRICTIONS)
-def test_given_any_limits_and_friction_when_saved_then_all_return(friction, limits, tmp_path):
+def test_any_limits_and_friction_return_from_a_saved_arm(friction, limits, tmp_path):
     fer = load('fer')
     arm = replace(
         fer,
@@ -150,7 +150,7 @@ def test_given_a_random_arm_when_saved_then_every_field_returns(seed, tmp_path):
     np.testing.assert_allclose(back.base, arm.base, rtol=0.0, atol=ROUNDING)
 
 
-def test_given_all_models_of_friction_when_listed_then_this_test_saves_each():
+def test_every_friction_model_is_among_those_saved_here():
     assert {type(one) for one in FRICTIONS.values() if one is not None} == set(
         FRICTION_MODELS.values()
     )
@@ -177,14 +177,14 @@ def test_given_a_tilted_base_when_saved_then_the_dynamics_stay(rpy, tmp_path):
     )
 
 
-def test_given_tiny_numbers_when_saved_then_yaml_reads_them_as_numbers(tmp_path):
+def test_tiny_numbers_saved_are_read_as_numbers(tmp_path):
     arm = load('fer').map_links(lambda link: type(link).from_parameters(1e-7 * link.parameters()))
     back = written_and_read(arm, tmp_path, source='a "quoted" source', notes='of: two')
     assert_same(back.links, arm.links, 'links')
     assert back.source == 'a "quoted" source'
 
 
-def test_given_an_unknown_friction_model_when_saved_then_it_says_which_exist():
+def test_an_unknown_friction_model_is_refused_naming_the_known():
     class Sticky:
         def torque(self, dq):
             return np.ones_like(dq)

@@ -37,14 +37,14 @@ def table_link():
     return load('fer', 'ledezma2021').links[1]
 
 
-def test_given_the_table_when_its_margins_are_taken_then_only_link_2_is_beyond():
+def test_only_link_2_of_the_table_has_a_margin_below_zero():
     found = margins(load('fer', 'ledezma2021'))
     assert [margin.physical for margin in found] == [True, False, True, True, True, True, True]
     np.testing.assert_allclose(found[1].pseudo_inertia, -1.8e-5, rtol=0.0, atol=5e-7)
     assert [margin.joint for margin in found] == [f'fer_joint{i}' for i in range(1, 8)]
 
 
-def test_given_franka_descriptions_fer_when_its_margins_are_taken_then_link_4_misses_by_1_1e_3():
+def test_link_4_of_franka_descriptions_fer_misses_by_1_1e_3():
     found = margins(load('fer', 'franka_description'))
     assert [margin.physical for margin in found].index(False) == 3
     np.testing.assert_allclose(found[3].triangle, -1.1e-3, rtol=0.0, atol=5e-6)
@@ -53,16 +53,14 @@ def test_given_franka_descriptions_fer_when_its_margins_are_taken_then_link_4_mi
 @pytest.mark.parametrize(
     ('arm', 'inertial_set'), [('fer', 'gaz2019'), ('fr3', 'franka_description')]
 )
-def test_given_a_set_of_real_bodies_when_its_margins_are_taken_then_all_are_positive(
-    arm, inertial_set
-):
+def test_margins_of_sets_of_real_bodies_are_positive(arm, inertial_set):
     for margin in margins(load(arm, inertial_set)):
         assert margin.physical
         assert margin.pseudo_inertia > 0.0 and margin.triangle > 0.0 and margin.mass > 0.0
 
 
 @needs_solver
-def test_given_the_tables_link_2_when_repaired_then_it_is_physical_and_within_its_rounding():
+def test_the_tables_repaired_link_2_is_physical_within_rounding():
     link = table_link()
     repaired = nearest_physical(link, np.full(10, ROUNDING))
     assert not link.is_physical()
@@ -72,7 +70,7 @@ def test_given_the_tables_link_2_when_repaired_then_it_is_physical_and_within_it
 
 
 @needs_solver
-def test_given_the_tables_link_2_when_repaired_then_another_solver_finds_no_nearer_one():
+def test_another_solver_finds_no_nearer_repair_of_link_2():
     link = table_link()
     printed = link.parameters()
     repaired = nearest_physical(link, np.full(10, ROUNDING))
@@ -99,7 +97,7 @@ def test_given_the_tables_link_2_when_repaired_then_another_solver_finds_no_near
 
 
 @needs_solver
-def test_given_numbers_that_may_not_move_when_repaired_then_they_stay():
+def test_numbers_that_may_not_move_stay_in_a_repair():
     link = table_link()
     box = np.full(10, ROUNDING)
     box[6:] = 0.0
@@ -114,7 +112,7 @@ def test_given_numbers_that_may_not_move_when_repaired_then_they_stay():
 
 
 @needs_solver
-def test_given_a_box_without_a_body_when_repaired_then_it_is_said():
+def test_a_box_without_a_real_body_is_refused_by_its_link():
     with pytest.raises(
         InertiaError,
         match=r'No real body lies within the rounding of link X: '
@@ -123,7 +121,7 @@ def test_given_a_box_without_a_body_when_repaired_then_it_is_said():
         nearest_physical(table_link(), np.full(10, 1e-6), name='link X')
 
 
-def test_given_a_physical_link_when_repaired_then_it_comes_back_as_it_is():
+def test_a_physical_link_is_returned_by_the_repair_itself():
     link = load('fer').links[0]
     assert nearest_physical(link, np.full(10, ROUNDING)) is link
 
@@ -136,7 +134,7 @@ def test_given_a_malformed_box_when_repaired_then_it_is_refused(box):
 
 @needs_solver
 @pytest.mark.parametrize('hand', ['as_listed', 'none', 'franka_hand'])
-def test_given_the_table_when_loaded_with_its_repair_then_it_can_be_used_and_says_so(hand):
+def test_the_table_loaded_with_its_repair_says_so_and_is_usable(hand):
     arm = load('fer', 'ledezma2021', hand=hand, repair=NEAREST_WITHIN_ROUNDING)
     arm.require_physical('a test')
     printed = load('fer', 'ledezma2021', hand=hand)
@@ -152,7 +150,7 @@ def test_given_the_table_when_loaded_with_its_repair_then_it_can_be_used_and_say
 
 
 @needs_solver
-def test_given_the_repaired_table_when_mujoco_builds_it_then_it_no_longer_refuses():
+def test_mujoco_builds_the_table_repaired_and_not_as_printed():
     mujoco = pytest.importorskip('mujoco')
 
     def build(link):
@@ -173,7 +171,7 @@ def test_given_the_repaired_table_when_mujoco_builds_it_then_it_no_longer_refuse
 
 @needs_solver
 @pytest.mark.parametrize('kind', ['urdf', 'mjcf'])
-def test_given_the_table_when_written_then_it_is_refused_unless_repaired_and_says_so(kind):
+def test_the_table_is_written_only_repaired_and_says_so(kind):
     with pytest.raises(InertiaError, match='repair: nearest_within_rounding'):
         robot_text('fer', kind, 'ledezma2021')
     text = robot_text('fer', kind, 'ledezma2021', repair=NEAREST_WITHIN_ROUNDING)
@@ -181,7 +179,7 @@ def test_given_the_table_when_written_then_it_is_refused_unless_repaired_and_say
 
 
 @needs_solver
-def test_given_the_table_when_simulated_then_it_is_refused_unless_repaired():
+def test_the_table_is_simulated_only_repaired():
     pytest.importorskip('mujoco')
     with pytest.raises(InertiaError, match='cannot be used for the simulator'):
         build_mujoco(load('fer', 'ledezma2021'))
@@ -189,7 +187,7 @@ def test_given_the_table_when_simulated_then_it_is_refused_unless_repaired():
 
 
 @needs_solver
-def test_given_the_table_when_a_node_loads_it_then_its_parameter_repairs_it():
+def test_a_nodes_parameter_repairs_the_table_it_loads():
     values = {spec.name: spec.default for spec in ARM_PARAMETERS}
     values['inertial_set'] = 'ledezma2021'
     with pytest.raises(InertiaError):
@@ -197,13 +195,13 @@ def test_given_the_table_when_a_node_loads_it_then_its_parameter_repairs_it():
     load_arm({**values, 'repair': NEAREST_WITHIN_ROUNDING}).require_physical('commanding torques')
 
 
-def test_given_a_physical_set_when_loaded_with_a_repair_then_nothing_changes():
+def test_a_repair_changes_nothing_in_a_physical_set():
     arm = load('fer', repair=NEAREST_WITHIN_ROUNDING)
     assert arm.links == load('fer').links
     assert arm.repairs == ()
 
 
-def test_given_a_set_without_rounding_when_repaired_then_it_is_said():
+def test_a_repair_without_a_stated_rounding_is_refused():
     with pytest.raises(
         InertiaError,
         match=r"'franka_description' of fer states no rounding.*"
@@ -212,7 +210,7 @@ def test_given_a_set_without_rounding_when_repaired_then_it_is_said():
         load('fer', 'franka_description', repair=NEAREST_WITHIN_ROUNDING)
 
 
-def test_given_an_unknown_repair_when_loaded_then_the_known_ones_are_named():
+def test_an_unknown_repair_names_the_known_ones():
     with pytest.raises(
         DescriptionError,
         match=r"ledezma2021\.repair is 'guess'; it must be "
@@ -252,7 +250,7 @@ def own_file(tmp_path, **changes):
 
 
 @needs_solver
-def test_given_a_table_about_the_center_of_mass_when_repaired_then_only_its_tensor_moves(tmp_path):
+def test_a_repair_about_the_center_of_mass_moves_only_the_tensor(tmp_path):
     path = own_file(tmp_path)
     printed, repaired = load(path).links[0], load(path, repair=NEAREST_WITHIN_ROUNDING).links[0]
     assert repaired.mass == printed.mass
@@ -266,18 +264,18 @@ def test_given_a_table_about_the_center_of_mass_when_repaired_then_only_its_tens
 
 
 @needs_solver
-def test_given_a_file_that_asks_for_its_repair_when_loaded_then_it_is_done(tmp_path):
+def test_a_file_that_asks_for_its_repair_is_repaired(tmp_path):
     path = own_file(tmp_path, repair=NEAREST_WITHIN_ROUNDING)
     assert load(path).links[0].is_physical()
 
 
-def test_given_no_solver_when_a_repair_is_asked_for_then_the_extra_is_named(monkeypatch):
+def test_a_repair_without_its_solver_names_the_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, 'cvxpy', None)
     with pytest.raises(MissingDependencyError, match=r"pip install 'franka_dynamics\[identify\]'"):
         load('fer', 'ledezma2021', repair=NEAREST_WITHIN_ROUNDING)
 
 
-def test_given_no_repair_when_a_set_is_loaded_then_the_solver_is_not_imported():
+def test_a_set_without_a_repair_does_not_import_the_solver():
     code = (
         "import sys; from franka_dynamics.arm import load; load('fer', 'ledezma2021'); "
         "sys.exit('cvxpy' in sys.modules)"
@@ -285,6 +283,6 @@ def test_given_no_repair_when_a_set_is_loaded_then_the_solver_is_not_imported():
     assert subprocess.run([sys.executable, '-c', code]).returncode == 0
 
 
-def test_given_two_repairs_when_done_then_the_arm_keeps_both_sentences():
+def test_repairing_a_physical_arm_keeps_its_former_repairs():
     arm = replace(load('fer'), repairs=('first',))
     assert repaired(arm).repairs == ('first',)

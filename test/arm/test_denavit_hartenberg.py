@@ -35,7 +35,7 @@ def elementary(convention, row, theta=0.0, d=0.0):
 
 @pytest.mark.parametrize('convention', Convention)
 @pytest.mark.parametrize('seed', range(10))
-def test_given_a_row_when_transformed_then_it_is_the_product_of_four_motions(convention, seed):
+def test_a_rows_transform_is_the_product_of_four_motions(convention, seed):
     rng = np.random.default_rng(seed)
     row = DHRow(*rng.uniform(-2.0, 2.0, 4))
     theta, d = rng.uniform(-3.0, 3.0, 2)
@@ -48,7 +48,7 @@ def test_given_a_row_when_transformed_then_it_is_the_product_of_four_motions(con
 
 
 @pytest.mark.parametrize('convention', Convention)
-def test_given_a_stack_of_positions_when_transformed_then_each_is_the_single_one(convention):
+def test_a_stack_of_transforms_holds_the_single_ones(convention):
     row = DHRow(a=0.3, alpha=-0.4, d=0.2, theta=0.9)
     thetas = np.random.default_rng(0).uniform(-3.0, 3.0, (4, 5))
     stack = row.transform(convention, theta_offset=thetas)
@@ -79,15 +79,13 @@ def test_a_row_is_the_matrix_printed_in_the_derivation(theta):
     [(0.0, (1.0, 0.0)), (np.pi / 2, (0.0, 1.0)), (np.pi, (-1.0, 0.0)), (-np.pi / 2, (0.0, -1.0))],
 )
 @pytest.mark.parametrize('convention', Convention)
-def test_given_a_quarter_turn_of_twist_when_transformed_then_zeros_are_zeros(
-    convention, alpha, expected
-):
+def test_a_quarter_turn_of_twist_has_exact_zeros(convention, alpha, expected):
     matrix = DHRow(alpha=alpha).transform(convention)
     assert (matrix[2, 2], matrix[2, 1]) == expected
 
 
 @pytest.mark.parametrize('convention', Convention)
-def test_given_a_quarter_turn_of_theta_when_transformed_then_zeros_are_zeros(convention):
+def test_a_quarter_turn_of_theta_has_exact_zeros(convention):
     # Busellato 2023's T_1^2 has whole numbers only, its d2 apart.
     matrix = DHRow(alpha=-np.pi / 2, theta=np.pi / 2).transform(convention, d_offset=0.35)
     rotation = matrix[:3, :3]
@@ -95,6 +93,6 @@ def test_given_a_quarter_turn_of_theta_when_transformed_then_zeros_are_zeros(con
 
 
 @pytest.mark.parametrize('field', ['a', 'alpha', 'd', 'theta'])
-def test_given_a_value_that_is_no_number_when_a_row_is_made_then_the_field_is_named(field):
+def test_a_row_value_that_is_no_number_is_refused_by_its_field(field):
     with pytest.raises(DescriptionError, match=f'^{field} of a Denavit-Hartenberg row is nan'):
         DHRow(**{field: float('nan')})

@@ -46,17 +46,17 @@ def two_joints(**changes):
         ({'base': np.eye(3)}, 'base pose of toy is at fault'),
     ],
 )
-def test_given_parts_that_do_not_fit_when_described_then_one_sentence_says_so(changes, sentence):
+def test_parts_that_do_not_fit_are_refused_in_one_sentence(changes, sentence):
     with pytest.raises(DescriptionError, match=sentence):
         two_joints(**changes)
 
 
-def test_given_a_home_of_another_length_when_described_then_it_is_refused():
+def test_a_home_of_another_length_is_refused():
     with pytest.raises(JointVectorError, match=r'home pose has shape \(3,\), expected \(2,\)'):
         two_joints(home=np.zeros(3))
 
 
-def test_given_a_description_when_its_base_or_home_is_written_then_numpy_refuses():
+def test_base_and_home_of_a_description_are_read_only():
     arm = two_joints(home=np.zeros(2))
     for array in (arm.base, arm.home):
         with pytest.raises(ValueError, match='read-only'):
@@ -73,22 +73,22 @@ def test_given_a_description_when_its_base_or_home_is_written_then_numpy_refuses
         ({'velocity_offset': 0.2}, 'belong together'),
     ],
 )
-def test_given_contradicting_limits_when_made_then_one_sentence_says_so(limits, sentence):
+def test_contradicting_limits_are_refused_in_one_sentence(limits, sentence):
     with pytest.raises(DescriptionError, match=sentence):
         JointLimits(**limits)
 
 
-def test_given_a_joint_vector_of_another_length_when_checked_then_the_joints_are_listed():
+def test_a_joint_vector_of_another_length_lists_the_joints():
     with pytest.raises(JointVectorError, match=r'q has shape \(3,\), expected \(2,\).*first, sec'):
         two_joints().joint_vector(np.zeros(3), 'q')
 
 
-def test_given_a_nan_when_a_joint_vector_is_checked_then_its_joint_is_named():
+def test_a_nan_in_a_joint_vector_is_refused_naming_the_joint():
     with pytest.raises(JointVectorError, match='dq of joint second is nan'):
         two_joints().joint_vector([0.0, np.nan], 'dq')
 
 
-def test_given_the_fr3_in_mid_range_when_velocity_bounds_then_they_are_the_plain_limits():
+def test_fr3_velocity_bounds_in_mid_range_are_the_plain_limits():
     arm = load('fr3')
     middle = 0.5 * (arm.limit('lower') + arm.limit('upper'))
     lower, upper = arm.velocity_bounds(middle)
@@ -96,7 +96,7 @@ def test_given_the_fr3_in_mid_range_when_velocity_bounds_then_they_are_the_plain
     np.testing.assert_array_equal(lower, -upper)
 
 
-def test_given_the_fr3_near_its_limits_when_velocity_bounds_then_they_are_frankas_formula():
+def test_fr3_velocity_bounds_near_limits_are_frankas_formula():
     arm = load('fr3')
     q_max, q_min = arm.limit('upper'), arm.limit('lower')
     off = np.array([0.6599, 0.2517, 0.2000, 0.3533, 0.5757, 0.4878, 0.4628])
@@ -112,21 +112,21 @@ def test_given_the_fr3_near_its_limits_when_velocity_bounds_then_they_are_franka
 
 
 @pytest.mark.parametrize('beyond', [0.0, 0.2])
-def test_given_the_fr3_at_or_past_its_limit_when_velocity_bounds_then_only_back_is_allowed(beyond):
+def test_fr3_velocity_bounds_at_a_limit_allow_only_the_way_back(beyond):
     arm = load('fr3')
     lower, upper = arm.velocity_bounds(arm.limit('upper') + beyond)
     np.testing.assert_array_equal(upper, np.zeros(7))
     assert (lower < -2.0).all()
 
 
-def test_given_an_arm_without_braking_figures_when_velocity_bounds_then_they_are_constant():
+def test_velocity_bounds_without_braking_figures_are_constant():
     arm = load('fer')
     lower, upper = arm.velocity_bounds(arm.limit('upper'))
     np.testing.assert_array_equal(upper, arm.limit('velocity'))
     np.testing.assert_array_equal(lower, -arm.limit('velocity'))
 
 
-def test_given_a_payload_when_put_on_then_the_last_link_carries_it_at_the_flange():
+def test_the_last_link_carries_a_payload_at_the_flange():
     arm = load('fer')
     point = LinkInertia.from_center_of_mass(2.0, (0.0, 0.0, 0.1), np.zeros(6))
     loaded = arm.with_payload(point, name='load')
@@ -137,7 +137,7 @@ def test_given_a_payload_when_put_on_then_the_last_link_carries_it_at_the_flange
     assert loaded.hand == 'load'
 
 
-def test_given_a_stack_of_positions_when_joint_transforms_then_each_row_gives_a_stack():
+def test_joint_transforms_of_a_stack_equal_the_single_ones():
     arm = load('rpr')
     q = np.random.default_rng(0).uniform(-0.3, 0.3, (4, 3))
     stacked = arm.joint_transforms(q)
@@ -145,7 +145,7 @@ def test_given_a_stack_of_positions_when_joint_transforms_then_each_row_gives_a_
         np.testing.assert_array_equal(np.broadcast_to(step, (4, 4, 4))[2], single)
 
 
-def test_given_franka_descriptions_link_4_when_checked_then_it_is_named_with_its_margin():
+def test_franka_descriptions_link_4_is_named_with_its_margin():
     # Publicly known: its principal moments break the triangle inequality by 1.1e-3.
     sentences = load('fer', 'franka_description').inconsistencies()
     assert len(sentences) == 1
@@ -153,7 +153,7 @@ def test_given_franka_descriptions_link_4_when_checked_then_it_is_named_with_its
     assert 'miss the triangle inequality by 0.0011' in sentences[0]
 
 
-def test_given_an_unphysical_set_when_required_for_a_purpose_then_the_mend_is_named():
+def test_an_unphysical_set_is_refused_with_purpose_and_mend():
     with pytest.raises(
         InertiaError,
         match=r"ledezma2021' of fer cannot be used for the simulator"
@@ -166,13 +166,13 @@ def test_given_an_unphysical_set_when_required_for_a_purpose_then_the_mend_is_na
     ('arm', 'inertial_set'),
     [('fer', 'gaz2019'), ('fr3', 'franka_description'), ('rpr', 'aluminium')],
 )
-def test_given_a_default_set_when_required_to_be_physical_then_it_is(arm, inertial_set):
+def test_a_default_set_is_physical(arm, inertial_set):
     description = load(arm)
     assert description.inertial_set == inertial_set
     description.require_physical('anything')
 
 
-def test_given_a_change_of_every_link_when_mapped_then_all_else_stays():
+def test_mapping_the_links_leaves_all_else_as_it_was():
     arm = two_joints()
     doubled = arm.map_links(lambda link: link + link)
     assert [link.mass for link in doubled.links] == [2.0, 2.0]

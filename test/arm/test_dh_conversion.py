@@ -27,7 +27,7 @@ def assert_near(actual, expected):
 
 @pytest.mark.parametrize('convention', list(Convention))
 @pytest.mark.parametrize('seed', range(8))
-def test_given_any_arm_when_a_joint_is_reversed_then_its_torque_is_too(convention, seed):
+def test_a_reversed_joint_reverses_its_torque(convention, seed):
     rng = np.random.default_rng(seed)
     arm = random_arm(rng, convention=convention)
     joint = int(rng.integers(arm.n))
@@ -46,7 +46,7 @@ def test_given_any_arm_when_a_joint_is_reversed_then_its_torque_is_too(conventio
     )
 
 
-def test_given_a_franka_arm_when_reversed_twice_then_limits_home_and_friction_come_back():
+def test_reversing_twice_restores_limits_home_and_friction():
     arm = load('fer')
     back = with_joint_reversed(with_joint_reversed(arm, 3), 3)
     assert [joint.limits for joint in back.joints] == [joint.limits for joint in arm.joints]
@@ -56,7 +56,7 @@ def test_given_a_franka_arm_when_reversed_twice_then_limits_home_and_friction_co
         assert row.row == expected.row
 
 
-def test_given_friction_when_its_joint_is_reversed_then_it_is_odd():
+def test_friction_of_a_reversed_joint_is_odd():
     arm, dq = load('fer'), np.linspace(-2.0, 2.0, 7)
     turned = with_joint_reversed(arm, 3)
     sign = np.where(np.arange(7) == 3, -1.0, 1.0)
@@ -66,7 +66,7 @@ def test_given_friction_when_its_joint_is_reversed_then_it_is_odd():
 
 
 @pytest.mark.parametrize('seed', range(8))
-def test_given_standard_rows_when_rewritten_then_torques_and_flange_are_the_same(seed):
+def test_rows_made_modified_keep_torques_and_flange(seed):
     rng = np.random.default_rng(seed)
     arm = random_arm(rng, convention=Convention.STANDARD)
     arm = replace(arm, flange=replace(arm.flange, a=0.0, alpha=0.0))
@@ -90,7 +90,7 @@ def test_given_modified_rows_when_rewritten_then_nothing_changes():
     assert in_modified_convention(arm) is arm
 
 
-def test_given_a_flange_that_no_modified_row_holds_when_rewritten_then_it_is_said():
+def test_a_flange_that_no_modified_row_holds_is_refused():
     arm = random_arm(np.random.default_rng(0), convention=Convention.STANDARD)
     with pytest.raises(DescriptionError, match=r'the flange has a = 0\.1 and alpha = 0'):
         in_modified_convention(replace(arm, flange=DHRow(a=0.1)))

@@ -15,18 +15,18 @@ D = np.array([0.039533, 0.025882, -0.04607, 0.036194, 0.026226, -0.021047, 0.003
 ATOL_NM = 1e-14  # amplitudes are near 1 N m
 
 
-def test_given_the_fer_when_its_friction_is_evaluated_then_it_is_gazs_formula():
+def test_the_fers_friction_is_gazs_formula():
     dq = np.random.default_rng(0).uniform(-2.6, 2.6, (200, 7))
     expected = A / (1 + np.exp(-SLOPE * (dq + D))) - A / (1 + np.exp(-SLOPE * D))
     np.testing.assert_allclose(load('fer').friction.torque(dq), expected, rtol=0.0, atol=ATOL_NM)
 
 
-def test_given_rest_when_sigmoid_friction_is_evaluated_then_it_is_exactly_zero():
+def test_sigmoid_friction_at_rest_is_exactly_zero():
     np.testing.assert_array_equal(SigmoidFriction(A, SLOPE, D).torque(np.zeros(7)), np.zeros(7))
 
 
 @pytest.mark.parametrize('sign', [-1.0, 1.0])
-def test_given_a_huge_velocity_when_sigmoid_friction_is_evaluated_then_it_saturates(sign):
+def test_sigmoid_friction_saturates_at_a_huge_velocity(sign):
     # The direct formula overflows in exp here, which pytest would turn into an error.
     at_rest = A / (1 + np.exp(-SLOPE * D))
     expected = (A if sign > 0 else 0.0) - at_rest
@@ -34,7 +34,7 @@ def test_given_a_huge_velocity_when_sigmoid_friction_is_evaluated_then_it_satura
     np.testing.assert_allclose(torque, expected, rtol=0.0, atol=ATOL_NM)
 
 
-def test_given_velocities_away_from_zero_when_coulomb_friction_then_the_sign_is_exact():
+def test_coulomb_friction_away_from_zero_has_the_exact_sign():
     model = ViscousCoulombFriction([0.4, 6.0], [0.5, 3.0], [0.1, -0.2])
     torque = model.torque([0.5, -0.5])  # 25 widths: tanh is 1 to the last bit
     np.testing.assert_allclose(
@@ -42,19 +42,19 @@ def test_given_velocities_away_from_zero_when_coulomb_friction_then_the_sign_is_
     )
 
 
-def test_given_zero_velocity_when_coulomb_friction_then_only_the_offset_is_left():
+def test_coulomb_friction_at_rest_leaves_only_the_offset():
     model = ViscousCoulombFriction([0.4, 6.0], [0.5, 3.0], [0.1, -0.2])
     np.testing.assert_array_equal(model.torque([0.0, 0.0]), [0.1, -0.2])
 
 
-def test_given_friction_without_offset_when_moving_then_it_never_drives_the_joint():
+def test_friction_without_offset_never_drives_the_joint():
     model = ViscousCoulombFriction([0.4], [0.5], [0.0])
     dq = np.linspace(-1.0, 1.0, 201)[:, None]
     assert (model.torque(dq) * dq >= 0.0).all()
     assert (model.torque(dq)[dq != 0.0] != 0.0).all()
 
 
-def test_given_a_model_when_the_callers_array_changes_then_the_model_does_not():
+def test_a_friction_model_keeps_values_if_their_array_changes():
     viscous = np.array([0.4])
     model = ViscousCoulombFriction(viscous, [0.5], [0.0])
     viscous[0] = 99.0
@@ -70,12 +70,12 @@ def test_given_a_model_when_the_callers_array_changes_then_the_model_does_not():
         (lambda: ViscousCoulombFriction([0.1], [0.1], [0.1], width=0.0), 'width .* is 0.0'),
     ],
 )
-def test_given_malformed_parameters_when_built_then_one_sentence_says_so(build, sentence):
+def test_malformed_friction_is_refused_in_one_sentence(build, sentence):
     with pytest.raises(FrictionError, match=sentence):
         build()
 
 
 @pytest.mark.parametrize('dq', [0.1, np.zeros(6), np.zeros((7, 3))])
-def test_given_velocities_of_another_length_when_evaluated_then_they_are_not_broadcast(dq):
+def test_velocities_of_another_length_are_not_broadcast(dq):
     with pytest.raises(JointVectorError, match='the friction model has 7 joints'):
         SigmoidFriction(A, SLOPE, D).torque(dq)

@@ -48,7 +48,7 @@ def test_given_a_hand_file_when_loaded_then_its_weight_is_felt(hand):
     np.testing.assert_allclose(extra, expected, rtol=0.0, atol=1e-8)
 
 
-def test_given_an_arm_with_a_hand_file_when_written_then_it_comes_off_again(hand, tmp_path):
+def test_a_hand_file_comes_off_an_arm_that_was_written_with_it(hand, tmp_path):
     path = tmp_path / 'arm.yaml'
     path.write_text(arm_file_text(load('fer', hand=hand)))
     bare = load(path, hand='none')
@@ -67,7 +67,7 @@ def test_given_an_arm_with_a_hand_file_when_written_then_it_comes_off_again(hand
         (HAND.replace('inertia_about: center_of_mass,', ''), 'say which with inertia_about'),
     ],
 )
-def test_given_a_bad_hand_file_when_loaded_then_file_and_field_are_named(text, sentence, tmp_path):
+def test_a_bad_hand_file_is_refused_naming_file_and_field(text, sentence, tmp_path):
     path = tmp_path / 'bad.yaml'
     path.write_text(text)
     with pytest.raises(DescriptionError, match=sentence) as caught:
@@ -75,12 +75,12 @@ def test_given_a_bad_hand_file_when_loaded_then_file_and_field_are_named(text, s
     assert str(path) in str(caught.value)
 
 
-def test_given_no_such_hand_file_when_asked_for_then_the_way_out_is_told():
+def test_a_hand_file_that_is_missing_lists_the_shipped_hands():
     with pytest.raises(DescriptionError, match=r"no hand '\S*nowhere.yaml'; shipped are"):
         load('fer', hand='./nowhere.yaml')
 
 
-def test_given_panda_when_loaded_then_it_is_the_fer_by_another_name():
+def test_panda_is_the_fer_by_another_name():
     panda, fer = load('panda', prefix='left_'), load('fer')
     assert panda.joint_names == tuple(f'left_panda_joint{i}' for i in range(1, 8))
     q = fer.home
@@ -91,7 +91,7 @@ def test_given_panda_when_loaded_then_it_is_the_fer_by_another_name():
     assert alias_note('fr3') == ''
 
 
-def test_given_a_fers_bag_when_read_as_panda_then_it_is_the_same_arm(simulate, tmp_path):
+def test_a_fers_bag_read_as_panda_is_the_same_arm(simulate, tmp_path):
     fer = load('fer')
     write_recording(simulate(fer, duration=2.0), tmp_path / 'bag')
     assert (
@@ -123,7 +123,7 @@ def test_given_a_bad_payload_when_read_then_one_bounded_sentence(given):
     assert len(str(caught.value)) < 400
 
 
-def test_given_a_payload_when_described_then_the_last_link_has_it(capsys):
+def test_describe_shows_a_payload_on_the_last_link(capsys):
     assert main(['describe', '--arm', 'panda', '--payload', '1.0,0,0,0']) == 0
     captured = capsys.readouterr()
     assert '1.73552' in captured.out  # 0.735522 kg and 1 kg

@@ -41,7 +41,7 @@ def integrated(points, weights):
 
 
 @pytest.mark.parametrize('seed', range(5))
-def test_given_point_masses_when_moved_to_another_frame_then_parameters_are_those_of_the_moved(
+def test_parameters_moved_are_those_of_the_moved_point_masses(
     seed,
 ):
     masses, points = point_masses(seed)
@@ -51,7 +51,7 @@ def test_given_point_masses_when_moved_to_another_frame_then_parameters_are_thos
     np.testing.assert_allclose(moved.parameters(), expected.parameters(), rtol=RTOL, atol=ATOL)
 
 
-def test_given_two_bodies_when_added_then_parameters_are_those_of_the_union():
+def test_two_bodies_added_are_their_union():
     masses, points = point_masses(1)
     union = from_points(masses[:8], points[:8]) + from_points(masses[8:], points[8:])
     np.testing.assert_allclose(
@@ -59,7 +59,7 @@ def test_given_two_bodies_when_added_then_parameters_are_those_of_the_union():
     )
 
 
-def test_given_a_body_when_one_part_is_taken_off_then_the_other_is_left():
+def test_a_body_less_one_part_is_the_other():
     masses, points = point_masses(2)
     rest = from_points(masses, points) - from_points(masses[:8], points[:8])
     np.testing.assert_allclose(
@@ -67,7 +67,7 @@ def test_given_a_body_when_one_part_is_taken_off_then_the_other_is_left():
     )
 
 
-def test_given_point_masses_when_inertia_at_center_of_mass_then_it_is_the_central_sum():
+def test_inertia_at_the_center_of_mass_is_the_central_sum():
     masses, points = point_masses(3)
     body = from_points(masses, points)
     center = masses @ points / masses.sum()
@@ -78,7 +78,7 @@ def test_given_point_masses_when_inertia_at_center_of_mass_then_it_is_the_centra
     )
 
 
-def test_given_a_tensor_about_the_center_of_mass_when_read_then_it_is_moved_to_the_origin():
+def test_a_tensor_at_the_center_of_mass_is_moved_to_the_origin():
     masses, points = point_masses(4)
     body = from_points(masses, points)
     six = six_from_tensor(body.inertia_at_center_of_mass)
@@ -86,7 +86,7 @@ def test_given_a_tensor_about_the_center_of_mass_when_read_then_it_is_moved_to_t
     np.testing.assert_allclose(read.parameters(), body.parameters(), rtol=RTOL, atol=ATOL)
 
 
-def test_given_point_masses_when_pseudo_inertia_then_it_is_the_sum_of_homogeneous_squares():
+def test_pseudo_inertia_is_the_sum_of_homogeneous_squares():
     masses, points = point_masses(5)
     homogeneous = np.column_stack((points, np.ones(len(points))))
     expected = np.einsum('k,ki,kj->ij', masses, homogeneous, homogeneous)
@@ -96,13 +96,13 @@ def test_given_point_masses_when_pseudo_inertia_then_it_is_the_sum_of_homogeneou
 
 
 @pytest.mark.parametrize('seed', range(20))
-def test_given_any_positive_masses_when_asked_then_they_are_physical(seed):
+def test_any_positive_masses_are_physical(seed):
     body = from_points(*point_masses(seed, count=4))
     assert body.is_physical()
     assert body.triangle_margin() > 0.0
 
 
-def test_given_masses_in_a_plane_when_asked_then_the_margins_are_zero_and_it_is_physical():
+def test_masses_in_a_plane_are_physical_with_margins_of_zero():
     masses, points = point_masses(6)
     points[:, 2] = 0.0
     body = from_points(masses, points)
@@ -111,39 +111,39 @@ def test_given_masses_in_a_plane_when_asked_then_the_margins_are_zero_and_it_is_
     np.testing.assert_allclose(body.consistency_margin(), 0.0, rtol=0.0, atol=1e-13)
 
 
-def test_given_moments_1_2_4_when_asked_then_no_body_has_them_and_the_margin_is_minus_one():
+def test_moments_1_2_4_are_of_no_body_and_miss_by_one():
     body = LinkInertia.from_center_of_mass(1.0, (0.3, 0.2, 0.1), (1.0, 0.0, 0.0, 2.0, 0.0, 4.0))
     assert not body.is_physical()
     np.testing.assert_allclose(body.triangle_margin(), -1.0, rtol=0.0, atol=1e-13)
     assert body.consistency_margin() < -0.4  # about half the triangle's margin
 
 
-def test_given_a_negative_mass_when_asked_then_it_is_not_physical():
+def test_a_negative_mass_is_not_physical():
     assert not (LinkInertia.zero() - from_points(*point_masses(7))).is_physical()
 
 
-def test_given_nothing_when_asked_then_it_is_physical_and_changes_no_sum():
+def test_nothing_is_physical_and_changes_no_sum():
     body = from_points(*point_masses(8))
     assert LinkInertia.zero().is_physical()
     assert body + LinkInertia.zero() == body
     np.testing.assert_array_equal(LinkInertia.zero().center_of_mass, np.zeros(3))
 
 
-def test_given_parameters_when_rebuilt_then_they_are_the_same_numbers():
+def test_a_body_is_rebuilt_from_its_parameters():
     body = from_points(*point_masses(9))
     again = LinkInertia.from_parameters(body.parameters())
     assert again == body
     assert hash(again) == hash(body)
 
 
-def test_given_equal_links_with_zeros_of_either_sign_when_hashed_then_hashes_are_equal():
+def test_links_equal_but_for_the_sign_of_zero_have_equal_hashes():
     plus = LinkInertia(1.0, (0.0, 0.0, 0.0), np.eye(3))
     minus = LinkInertia(1.0, (-0.0, 0.0, 0.0), np.eye(3))
     assert plus == minus
     assert hash(plus) == hash(minus)
 
 
-def test_given_a_link_when_its_arrays_are_written_then_numpy_refuses():
+def test_arrays_of_a_link_are_read_only():
     body = from_points(*point_masses(10))
     with pytest.raises(ValueError, match='read-only'):
         body.inertia[0, 0] = 1.0
@@ -152,7 +152,7 @@ def test_given_a_link_when_its_arrays_are_written_then_numpy_refuses():
 
 
 @pytest.mark.parametrize('axis', 'xyz')
-def test_given_a_cylinder_when_integrated_over_its_volume_then_parameters_agree(axis):
+def test_a_cylinder_agrees_with_the_integral_over_its_volume(axis):
     radius, length, density, center = 0.12, 0.7, 2710.0, np.array([0.3, -0.2, 0.1])
     # Gauss along the axis and in r^2, equal steps around: exact for polynomials of degree 3.
     nodes, weights = np.polynomial.legendre.leggauss(3)
@@ -169,7 +169,7 @@ def test_given_a_cylinder_when_integrated_over_its_volume_then_parameters_agree(
     )
 
 
-def test_given_a_box_when_integrated_over_its_volume_then_parameters_agree():
+def test_a_box_agrees_with_the_integral_over_its_volume():
     size, density, center = np.array([0.3, 0.05, 0.06]), 2710.0, np.array([0.02, 0.1, 0.15])
     nodes, weights = np.polynomial.legendre.leggauss(2)
     axes = [0.5 * side * nodes for side in size]
@@ -205,7 +205,7 @@ def test_given_a_box_when_integrated_over_its_volume_then_parameters_agree():
         ),
     ],
 )
-def test_given_a_primitive_when_mujoco_weighs_its_geom_then_parameters_agree(geom, body):
+def test_a_primitive_agrees_with_mujocos_geom(geom, body):
     mujoco = pytest.importorskip('mujoco', reason='the [sim] extra is not installed')
     model = mujoco.MjModel.from_xml_string(
         f'<mujoco><worldbody><body><freejoint/><geom {geom} density="2710"/></body></worldbody>'
@@ -222,7 +222,7 @@ def test_given_a_primitive_when_mujoco_weighs_its_geom_then_parameters_agree(geo
     np.testing.assert_allclose(body.parameters(), expected.parameters(), rtol=1e-12, atol=1e-14)
 
 
-def test_given_a_mass_instead_of_a_density_when_built_then_the_mass_is_that():
+def test_a_body_by_its_mass_is_that_by_its_density():
     heavy = LinkInertia.from_box((0.3, 0.05, 0.06), mass=1.1)
     dense = LinkInertia.from_box((0.3, 0.05, 0.06), density=1.1 / (0.3 * 0.05 * 0.06))
     assert heavy.mass == 1.1
@@ -264,18 +264,18 @@ def test_given_a_mass_instead_of_a_density_when_built_then_the_mass_is_that():
         (lambda: LinkInertia.zero().expressed_in(np.diag([1, 1, 1.001, 1])), 'R a rotation'),
     ],
 )
-def test_given_a_malformed_body_when_built_then_one_sentence_says_what_is_wrong(build, sentence):
+def test_a_malformed_body_is_refused_in_one_sentence(build, sentence):
     with pytest.raises(InertiaError, match=sentence):
         build()
 
 
-def test_given_six_numbers_when_made_a_tensor_then_the_order_is_xx_xy_xz_yy_yz_zz():
+def test_six_numbers_of_a_tensor_are_xx_xy_xz_yy_yz_zz():
     np.testing.assert_array_equal(
         tensor_from_six([1, 2, 3, 4, 5, 6]), [[1, 2, 3], [2, 4, 5], [3, 5, 6]]
     )
 
 
-def test_given_a_point_mass_when_steiner_then_it_is_the_inertia_of_that_point():
+def test_steiners_term_is_the_inertia_of_a_point_mass():
     np.testing.assert_allclose(
         steiner(2.0, (0.0, 0.0, 3.0)), np.diag([18.0, 18.0, 0.0]), rtol=0.0, atol=0.0
     )

@@ -64,7 +64,7 @@ def integrated_slip(reach, joint, time):
 
 
 @pytest.mark.parametrize(('element', 'joint'), [(0, 1), (1, 0)])
-def test_given_a_motion_when_sampled_then_z_is_the_integrated_equation(element, joint):
+def test_sampled_slip_states_agree_with_the_integrated_equation(element, joint):
     time = np.arange(0.0, 4.0, 1e-3)
     states = slip_states(positions(time), REACH)
     expected = integrated_slip(REACH[element], joint, time)
@@ -73,7 +73,7 @@ def test_given_a_motion_when_sampled_then_z_is_the_integrated_equation(element, 
     np.testing.assert_allclose(states[:, element, joint], expected, rtol=0.0, atol=0.02)
 
 
-def test_given_another_rate_when_no_turn_falls_between_then_z_is_alike():
+def test_slip_states_are_alike_at_rates_without_a_turn_between():
     time = np.linspace(0.0, 1.0, 2001)
     q = np.where(time < 0.5, time, 1.0 - time)[:, None]  # turns at a sample of both rates
     np.testing.assert_allclose(
@@ -81,7 +81,7 @@ def test_given_another_rate_when_no_turn_falls_between_then_z_is_alike():
     )
 
 
-def test_given_a_closed_loop_when_driven_then_the_work_is_the_hysteresis_area():
+def test_work_of_a_closed_loop_is_the_hysteresis_area():
     # To and fro between -A and A past the reach d: a spring of stiffness a/d that slips loses
     # 4 a (A - d) per cycle (the loop's parallelogram, worked out by hand).
     amplitude, slip, reach = 0.02, 0.3, 0.004
@@ -101,7 +101,7 @@ def test_given_no_state_when_evaluated_then_it_is_steady_sliding():
     np.testing.assert_allclose(MODEL.torque(dq), expected, rtol=0.0, atol=1e-13)
 
 
-def test_given_a_motion_when_followed_then_it_is_the_evaluation_at_once():
+def test_a_motion_followed_in_steps_is_evaluated_as_at_once():
     time = np.arange(0.0, 2.0, 1e-3)
     q, dq = positions(time), velocities(time)
     state = FrictionState(MODEL)
@@ -112,7 +112,7 @@ def test_given_a_motion_when_followed_then_it_is_the_evaluation_at_once():
     np.testing.assert_allclose(followed, MODEL.torque_along(q, dq), rtol=0.0, atol=1e-12)
 
 
-def test_given_coefficients_when_multiplied_by_terms_then_it_is_the_torque():
+def test_coefficients_times_terms_are_the_torque():
     rng = np.random.default_rng(0)
     dq, z = rng.uniform(-1.0, 1.0, (5, 2)), rng.uniform(-1.0, 1.0, (5, 2, 2))
     viscous, coulomb, stribeck, offset = MODEL.coefficients[:4]
@@ -128,7 +128,7 @@ def test_given_coefficients_when_multiplied_by_terms_then_it_is_the_torque():
 
 
 @pytest.mark.parametrize('begin', [-1.0, -0.3, 0.0, 1.0])
-def test_given_an_unknown_start_when_moved_then_the_bounds_hold_the_truth(begin):
+def test_bounds_from_an_unknown_start_hold_the_true_state(begin):
     time = np.arange(0.0, 3.0, 1e-3)
     q = positions(time)
     truth = slip_states(q, REACH, np.full((2, 2), begin))
@@ -142,7 +142,7 @@ def test_given_an_unknown_start_when_moved_then_the_bounds_hold_the_truth(begin)
 
 
 @pytest.mark.parametrize('gap', [0.051, -0.01])
-def test_given_a_gap_when_followed_then_the_state_is_unknown_again(gap):
+def test_a_gap_makes_the_state_unknown_again(gap):
     state = FrictionState(MODEL)
     for step in range(100):
         state.follow(0.001 * step, np.full(2, 0.02 * step))
@@ -161,7 +161,7 @@ def test_given_encoder_noise_at_rest_when_followed_then_z_stays():
     assert np.abs(state.slip_state).max() < 8 * np.sqrt(2.0) * 1e-5 / REACH[0]
 
 
-def test_given_a_path_when_forgotten_then_it_decays_with_the_way_and_not_with_time():
+def test_a_path_is_forgotten_with_the_way_and_not_with_time():
     q = np.array([[0.0], [0.005], [0.005], [0.0]])
     np.testing.assert_allclose(forgotten(q)[:, 0], np.exp([0.0, -1.0, -1.0, -2.0]), rtol=1e-12)
 
@@ -180,12 +180,12 @@ def test_given_a_path_when_forgotten_then_it_decays_with_the_way_and_not_with_ti
         ({'deviations': np.full((6, 2), -1.0)}, 'finite and not negative'),
     ],
 )
-def test_given_malformed_parameters_when_built_then_one_sentence_says_so(change, sentence):
+def test_malformed_slip_friction_is_refused_in_one_sentence(change, sentence):
     with pytest.raises(FrictionError, match=sentence) as caught:
         replace(MODEL, **change)
     assert len(str(caught.value)) < 300
 
 
-def test_given_velocities_of_another_arm_when_evaluated_then_they_are_refused():
+def test_velocities_of_another_arm_are_refused():
     with pytest.raises(JointVectorError, match='the friction model has 2 joints'):
         MODEL.torque(np.zeros(7))

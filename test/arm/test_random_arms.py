@@ -8,7 +8,7 @@ from franka_dynamics.arm import Convention, JointKind
 from franka_dynamics.arm.sampling import random_arm
 
 
-def test_given_fifty_seeds_when_drawn_then_all_lengths_conventions_and_kinds_occur():
+def test_fifty_seeds_give_all_lengths_conventions_and_kinds():
     arms = [random_arm(np.random.default_rng(seed)) for seed in range(50)]
     assert {arm.n for arm in arms} == set(range(1, 9))
     assert {arm.convention for arm in arms} == set(Convention)
@@ -17,7 +17,7 @@ def test_given_fifty_seeds_when_drawn_then_all_lengths_conventions_and_kinds_occ
     assert sum(abs(arm.base[2, 2]) < 0.99 for arm in arms) > 40
 
 
-def test_given_a_random_arm_when_its_links_are_judged_then_all_are_physical():
+def test_links_of_random_arms_are_physical():
     for seed in range(20):
         arm = random_arm(np.random.default_rng(seed))
         assert arm.inconsistencies() == ()

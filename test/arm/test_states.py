@@ -12,7 +12,7 @@ from franka_dynamics.arm.sampling import sample_states
 
 
 @pytest.mark.parametrize('arm', ['fer', 'fr3'])
-def test_given_an_arm_when_sampled_then_the_states_fill_its_limits_and_stay_within(arm):
+def test_states_fill_an_arms_limits_and_stay_within(arm):
     description = load(arm)
     q, dq, ddq = sample_states(description, 2000, 0)
     lower, upper = description.limit('lower'), description.limit('upper')
@@ -29,14 +29,14 @@ def test_given_an_arm_when_sampled_then_the_states_fill_its_limits_and_stay_with
         assert (values.max(axis=0) > high - 0.01 * (high - low)).all()
 
 
-def test_given_a_seed_when_sampled_twice_then_the_states_are_the_same():
+def test_a_seed_gives_the_same_states_twice():
     first, again, other = (sample_states(load('fer'), 5, seed) for seed in (1, 1, 2))
     for a, b, c in zip(first, again, other):
         np.testing.assert_array_equal(a, b)
         assert (a != c).all()
 
 
-def test_given_an_arm_without_limits_when_sampled_then_the_states_are_finite():
+def test_states_of_an_arm_without_limits_are_finite():
     arm = load('fer')
     free = replace(arm, joints=tuple(replace(j, limits=JointLimits()) for j in arm.joints))
     for values in sample_states(free, 100, 3):

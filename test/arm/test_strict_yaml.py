@@ -60,24 +60,24 @@ def test_given_a_scalar_when_read_then_it_is_what_a_person_means(tmp_path, text,
         ('a: 1\n---\nb: 2\n', r'cannot be read as YAML'),
     ],
 )
-def test_given_a_file_at_fault_when_read_then_one_sentence_names_it(tmp_path, text, sentence):
+def test_a_file_at_fault_is_refused_in_one_sentence(tmp_path, text, sentence):
     with pytest.raises(DescriptionError, match=sentence) as error:
         read_mapping(written(tmp_path, text))
     assert '\n' not in str(error.value)
 
 
-def test_given_a_folder_or_nothing_when_read_then_the_sentence_says_so(tmp_path):
+def test_a_folder_or_a_missing_file_is_refused(tmp_path):
     for path in (tmp_path, tmp_path / 'missing.yaml'):
         with pytest.raises(DescriptionError, match=f'{path} cannot be read'):
             read_mapping(path)
 
 
-def test_given_a_merge_key_when_a_field_is_overridden_then_that_is_no_repetition(tmp_path):
+def test_a_field_that_overrides_a_merge_key_is_no_repetition(tmp_path):
     path = written(tmp_path, 'base: &b {a: 1, d: 2}\nrow: {<<: *b, d: 3}\n')
     assert read_mapping(path)['row'] == {'a': 1, 'd': 3}
 
 
-def test_given_a_file_that_changed_when_read_again_then_the_new_content_is_seen(tmp_path):
+def test_a_changed_file_is_read_anew(tmp_path):
     path = written(tmp_path, 'a: 1\n')
     assert read_mapping(path) == {'a': 1}
     written(tmp_path, 'a: 2\n')

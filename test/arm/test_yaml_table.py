@@ -60,9 +60,7 @@ def test_given_an_angle_when_read_then_it_is_in_radians(text, expected):
         ('tables', {'a': 1}, 'must be a list of mappings'),
     ],
 )
-def test_given_a_value_of_another_kind_when_read_then_field_and_value_are_named(
-    read, value, sentence
-):
+def test_a_value_of_another_kind_is_refused_naming_its_field(read, value, sentence):
     with pytest.raises(DescriptionError, match=rf'^arm.yaml: joints\[2\].field {sentence}'):
         getattr(table(field=value), read)('field')
 
@@ -72,7 +70,7 @@ def test_given_no_such_field_when_read_then_it_is_missing():
         table().number('mass')
 
 
-def test_given_a_default_when_the_field_is_absent_then_it_is_taken_and_not_otherwise():
+def test_a_default_is_taken_only_for_an_absent_field():
     assert table().number('a', 0.5) == 0.5
     assert table(a=1).number('a', 0.5) == 1.0
 
@@ -91,29 +89,29 @@ def test_given_a_list_at_fault_when_read_then_the_entry_is_named(value, sentence
         table(limits=value).numbers('limits', 3)
 
 
-def test_given_an_unknown_choice_when_read_then_the_choices_are_listed():
+def test_an_unknown_choice_lists_the_choices():
     assert table(colour='red').choice('colour', Colour) is Colour.RED
     with pytest.raises(DescriptionError, match="colour is 'green'; it must be red or blue"):
         table(colour='green').choice('colour', Colour)
 
 
-def test_given_a_misspelt_field_when_only_known_ones_are_allowed_then_it_is_named():
+def test_a_misspelt_field_is_refused_by_name():
     with pytest.raises(DescriptionError, match='aplha is not a known field; known here are a, al'):
         table(aplha=0.0).only({'alpha', 'a'})
 
 
-def test_given_a_list_of_tables_when_one_is_no_mapping_then_its_place_is_named():
+def test_an_entry_that_is_no_mapping_is_refused_by_its_place():
     with pytest.raises(DescriptionError, match=r'links\[2\] must be a mapping, not 3'):
         table(links=[{}, 3]).tables('links')
 
 
-def test_given_named_entries_when_read_then_errors_carry_the_name():
+def test_errors_in_a_named_entry_carry_its_name():
     entry = table(links=[{'name': 'upper'}]).tables('links')[0]
     with pytest.raises(DescriptionError, match=r'links\[1\] \(upper\).mass is missing'):
         entry.number('mass')
 
 
-def test_given_joint_positions_of_several_turns_when_read_then_they_are_allowed():
+def test_joint_positions_of_several_turns_are_allowed():
     np.testing.assert_allclose(
         table(home=[7.0, '-pi/2']).positions('home', 2), [7.0, -np.pi / 2], rtol=0.0, atol=0.0
     )
