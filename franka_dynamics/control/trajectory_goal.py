@@ -17,10 +17,13 @@ import numpy as np
 
 from .control_law import ControlLaw
 from .reference import ReferencePoint, Trajectory
-from .reference_request import MOST_LATENESS_S, plan, TrajectoryRequest
+from .reference_request import LIMIT_SLACK, MOST_LATENESS_S, plan, TrajectoryRequest
 from ..arm import ArmDescription
 from ..errors import ReferenceRefusedError
 from ..typing import Array
+
+# MoveIt sends plans that start this far from the arm (allowed_start_tolerance's default) [rad].
+MOST_STEP = 0.01
 
 
 class GoalError(IntEnum):
@@ -51,7 +54,8 @@ def fill(
     Return the motion that a goal asks for, with torques.
 
     Positions and velocities without accelerations get accelerations that are continuous, so that
-    M ddq is fed forward; positions alone become a spline.
+    M ddq is fed forward; positions alone become a spline. One point at time zero is taken where
+    the arm already is.
 
     Parameters
     ----------
@@ -80,12 +84,33 @@ def fill(
         q,
     )
     if isinstance(planned, ReferencePoint):
-        raise ReferenceRefusedError(
-            'The goal is one point at time_from_start zero, which is a step; give it a '
-            'time_from_start above zero, and the arm is led there.'
-        )
+        planned = _rest_here(planned, law.description, stamp, q)
     start = 0.0 if request.start is None else float(planned.times[0])
     return FilledGoal(planned, law.trajectory_efforts(planned), start)
+
+
+def _rest_here(
+    point: ReferencePoint, description: ArmDescription, stamp: float, q: Array
+) -> Trajectory:
+    """
+    Return the motion of a goal that is one point at time zero: to stay where the arm is.
+
+    MoveIt's time parametrisation makes such a plan where start and goal are the same.
+    """
+    away = np.abs(point.q - q)
+    joint = int(away.argmax())
+    if away[joint] > MOST_STEP:
+        raise ReferenceRefusedError(
+            f'The goal is one point at time_from_start zero, which is a step of '
+            f'{away[joint]:.3g} rad at {description.joint_names[joint]}; give it a '
+            'time_from_start above zero, and the arm is led there.'
+        )
+    if np.abs(point.dq).max() > LIMIT_SLACK:
+        raise ReferenceRefusedError(
+            'The goal is one point at time_from_start zero that is not at rest; leave its '
+            'velocities zero, or send a motion that comes to rest.'
+        )
+    return Trajectory(np.array([stamp]), *(values[None, :] for values in point))
 
 
 def with_accelerations(request: TrajectoryRequest) -> TrajectoryRequest:

@@ -87,9 +87,64 @@ def test_what_references_refuse_is_refused_with_its_code(changes, code, words):
     assert code_of_refusal(request, ARM, 5.0) is code
 
 
-def test_one_point_at_time_zero_is_no_goal():
-    with pytest.raises(ReferenceRefusedError, match='a step'):
-        fill(TrajectoryRequest(ARM.joint_names, np.zeros(1), Q[:1]), LAW, 5.0, Q[0])
+def test_one_point_at_time_zero_must_be_where_the_arm_is():
+    here = TrajectoryRequest(ARM.joint_names, np.zeros(1), Q[:1] + 0.009)
+    filled = fill(here, LAW, 5.0, Q[0])
+    assert filled.start == 0.0 and len(filled.motion.times) == 1
+    np.testing.assert_array_equal(filled.motion.positions, here.positions)
+    np.testing.assert_array_equal(filled.motion.velocities, np.zeros((1, 7)))
+    heavy = ControlLaw(ARM, Settings(target='mujoco'))
+    np.testing.assert_allclose(
+        fill(here, heavy, 5.0, Q[0]).efforts[0],
+        NewtonEulerModel(ARM).gravity(here.positions[0]),
+        rtol=0.0,
+        atol=1e-9,
+    )
+    with pytest.raises(ReferenceRefusedError, match=r'a step of 0\.011 rad at fr3_joint'):
+        fill(replace(here, positions=Q[:1] + 0.011), LAW, 5.0, Q[0])
+    moving = replace(here, velocities=np.full((1, 7), 0.1))
+    with pytest.raises(ReferenceRefusedError, match='not at rest'):
+        fill(moving, LAW, 5.0, Q[0])
+
+
+def trapezoid(goal, scale):
+    """
+    Return a plan as MoveIt's time parametrisation makes it: a point each 0.1 s.
+
+    Straight in joint space, with the velocity limits of the FR3 and the acceleration limits of
+    franka_fr3_moveit_config, both scaled.
+    """
+    away = goal - ARM.home
+    speed = scale * np.min(ARM.limit('velocity') / np.abs(away))
+    rate = scale * np.min(np.array([3.75, 1.875, 2.5, 3.125, 3.75, 5.0, 5.0]) / np.abs(away))
+    speed = min(speed, np.sqrt(rate))
+    rise, end = speed / rate, speed / rate + 1.0 / speed
+    t = np.append(np.arange(0.0, end, 0.1), end)
+    part = [t < rise, t > end - rise]
+    s = np.select(
+        part, [0.5 * rate * t**2, 1.0 - 0.5 * rate * (end - t) ** 2], speed * (t - rise / 2)
+    )
+    ds = np.select(part, [rate * t, rate * (end - t)], speed)
+    dds = np.select(part, [rate, -rate], 0.0)
+    rows = [np.outer(values, away) for values in (s, ds, dds)]
+    return TrajectoryRequest(ARM.joint_names, t, ARM.home + rows[0], *rows[1:])
+
+
+def test_moveits_plans_are_taken_below_full_speed():
+    low, high = ARM.limit('lower'), ARM.limit('upper')
+    goals = low + (high - low) * np.random.default_rng(0).uniform(0.1, 0.9, (50, 7))
+    for goal in goals:
+        filled = fill(trapezoid(goal, 0.9), LAW, 5.0, ARM.home)
+        np.testing.assert_allclose(filled.motion.positions[-1], goal, rtol=0.0, atol=1e-12)
+    # At full speed the quintics between its points pass the limit of some.
+    refused = 0
+    for goal in goals:
+        try:
+            fill(trapezoid(goal, 1.0), LAW, 5.0, ARM.home)
+        except ReferenceRefusedError as error:
+            refused += 1
+            assert 'to a velocity of' in str(error)
+    assert 0 < refused < len(goals) // 10
 
 
 def test_one_later_point_is_led_to():

@@ -25,6 +25,7 @@ class FakeController(Node):
         super().__init__('feedforward_trajectory_controller')
         self.received = self.create_publisher(JointTrajectory, '~/received', 10)
         self.cancelled = threading.Event()
+        self.replaced = threading.Event()  # of the goal that is followed
         self.server = ActionServer(
             self,
             FollowJointTrajectory,
@@ -45,14 +46,25 @@ class FakeController(Node):
 
     def follow(self, handle):
         goal = handle.request
+        self.replaced.set()
+        replaced = self.replaced = threading.Event()
         self.received.publish(goal.trajectory)
         feedback = FollowJointTrajectory.Feedback(joint_names=goal.trajectory.joint_names)
         feedback.actual.positions = [0.25] * 7
         handle.publish_feedback(feedback)
         wish = goal.goal_time_tolerance.sec
-        result = FollowJointTrajectory.Result(error_string=goal.path_tolerance[0].name)
+        tolerances = goal.path_tolerance
+        result = FollowJointTrajectory.Result(
+            error_string=tolerances[0].name if tolerances else 'no tolerances'
+        )
         if wish == UNTIL_CANCELLED:
-            self.cancelled.wait()
+            while not self.cancelled.wait(1e-3):
+                if replaced.is_set():
+                    # As joint_trajectory_controller ends a goal that another one replaces.
+                    handle.abort()
+                    result.error_code = FollowJointTrajectory.Result.INVALID_GOAL
+                    result.error_string = 'preempted'
+                    return result
             self.cancelled.clear()
             while not handle.is_cancel_requested:  # set once the callback has returned
                 time.sleep(1e-3)
