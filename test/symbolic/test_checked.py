@@ -40,7 +40,7 @@ def report():
     return checked_rpr.rpr_step_by_step(load('rpr'))
 
 
-def test_given_the_fer_when_derived_step_by_step_then_each_formula_holds(franka):
+def test_every_formula_of_the_fers_derivation_holds(franka):
     assert franka.worst < WORST
     found = formulas_of(franka)
     # Rows, transforms and poses of 7 joints and the flange; xi, J, J_m; M and C in full; g.
@@ -53,7 +53,7 @@ def test_given_the_fer_when_derived_step_by_step_then_each_formula_holds(franka)
     assert franka.compared == sum(bool(formula.note) for formula in found.values())
 
 
-def test_given_the_rpr_report_when_checked_then_each_section_has_compared_lines(report):
+def test_every_section_of_the_rpr_report_has_compared_lines(report):
     assert report.worst < WORST
     for section in report.sections[1:]:
         assert any(formula.note for formula in section.formulas), section.title
@@ -63,12 +63,12 @@ def test_given_the_rpr_report_when_checked_then_each_section_has_compared_lines(
 
 
 @pytest.mark.parametrize('seed', range(3))
-def test_given_a_random_arm_when_derived_step_by_step_then_it_holds(seed):
+def test_every_formula_of_a_random_arms_derivation_holds(seed):
     arm = random_arm(np.random.default_rng(seed), joints=3, convention=tuple(Convention)[seed % 2])
     assert checked.step_by_step(arm, count=2).worst < WORST
 
 
-def test_given_a_wrong_sign_in_a_pose_when_checked_then_the_formula_shows_it(monkeypatch):
+def test_a_wrong_sign_in_a_pose_shows_in_its_formula(monkeypatch):
     right = Kinematics.pose
 
     def wrong(self, frame):
@@ -84,7 +84,7 @@ def test_given_a_wrong_sign_in_a_pose_when_checked_then_the_formula_shows_it(mon
     assert float(found['J_3'].note.split(': ')[1]) < WORST
 
 
-def test_given_the_reports_printed_jacobian_when_checked_then_it_is_noticed(monkeypatch):
+def test_the_reports_printed_jacobian_is_noticed_as_wrong(monkeypatch):
     printed = sp.Matrix(rpr_symbolic.geometric_jacobian())
     printed[2, 2] = -printed[2, 2]  # the report prints -a3 C3
     monkeypatch.setattr(rpr_symbolic, 'geometric_jacobian', lambda: printed)
@@ -109,7 +109,7 @@ class Balanced(HTMLParser):
         self.text.append(data)
 
 
-def test_given_a_page_when_read_then_tags_close_and_it_needs_no_network(report):
+def test_a_pages_tags_close_and_it_needs_no_network(report):
     page = as_html(report.sections)
     reader = Balanced()
     reader.feed(page)
@@ -121,7 +121,7 @@ def test_given_a_page_when_read_then_tags_close_and_it_needs_no_network(report):
         assert formula.note in text
 
 
-def test_given_a_checked_derivation_when_written_then_notes_stand_beside(report):
+def test_a_written_derivation_has_its_notes_beside(report):
     text = as_text(report.sections)
     assert '  # Pinocchio: ' in text
     compile(text, 'derivation', 'exec')
@@ -130,6 +130,6 @@ def test_given_a_checked_derivation_when_written_then_notes_stand_beside(report)
     assert latex.count('{') == latex.count('}')
 
 
-def test_given_an_unchecked_derivation_when_a_page_then_it_is_written_too():
+def test_an_unchecked_derivation_is_written_as_a_page_too():
     page = as_html(derivations.kinematics(load('stanford'), 'LOCAL'))
     assert 'axes of the frame' in page and page.count('<math') == page.count('</math>')

@@ -45,7 +45,7 @@ def any_arm(seed):
 
 
 @pytest.mark.parametrize(('arm', 'hand'), [('fer', 'franka_hand'), ('fr3', 'none')])
-def test_given_a_shipped_arm_when_its_printed_equations_run_then_they_are_pinocchios(arm, hand):
+def test_a_shipped_arms_printed_equations_agree_with_pinocchio(arm, hand):
     description = load(arm, hand=hand)
     text = as_text(derivations.equations(description))
     model, recursion = PinocchioModel(description), NewtonEulerModel(description)
@@ -58,7 +58,7 @@ def test_given_a_shipped_arm_when_its_printed_equations_run_then_they_are_pinocc
 
 
 @pytest.mark.parametrize('seed', range(6))
-def test_given_a_random_arm_when_its_printed_equations_run_then_they_are_the_recursions(seed):
+def test_a_random_arms_printed_equations_are_the_recursions(seed):
     # Slides, tilted bases, oblique twists and rotors, none of which the FER has.
     description = any_arm(seed)
     text = as_text(derivations.equations(description))
@@ -70,7 +70,7 @@ def test_given_a_random_arm_when_its_printed_equations_run_then_they_are_the_rec
     np.testing.assert_allclose(gravity, model.gravity(q), rtol=0.0, atol=ATOL)
 
 
-def test_given_the_fer_when_derived_then_no_expression_has_two_letters_and_none_is_idle():
+def test_the_fers_lines_have_one_letter_each_and_none_is_idle():
     description = load('fer')
     forms = derive(chain_of(description), description, (0.0, 0.0, -9.81))
     values = [value for _, value in forms.lines]
@@ -86,7 +86,7 @@ def test_given_the_fer_when_derived_then_no_expression_has_two_letters_and_none_
     assert {letter for letter, _ in forms.lines} <= used
 
 
-def test_given_the_fer_when_derived_then_every_line_uses_earlier_letters_only():
+def test_every_line_of_the_fer_uses_earlier_letters_only():
     description = load('fer')
     forms = derive(chain_of(description), description, (0.0, 0.0, -9.81))
     later = [letter for letter, _ in forms.lines]
@@ -94,7 +94,7 @@ def test_given_the_fer_when_derived_then_every_line_uses_earlier_letters_only():
         assert not value.free_symbols & set(later[i:])
 
 
-def test_given_an_expression_and_its_opposite_when_kept_then_they_share_a_letter():
+def test_an_expression_and_its_opposite_share_a_letter():
     a, b = sp.symbols('a b')
     program = Program()
     assert program.keep(a - b) == -program.keep(b - a)

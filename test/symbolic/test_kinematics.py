@@ -66,7 +66,7 @@ def exchanged(jacobian):
 
 
 @pytest.mark.parametrize('frame', range(1, 9))
-def test_given_the_fer_when_derived_then_poses_and_jacobians_are_the_recursions(frame):
+def test_poses_and_jacobians_of_the_fer_are_the_recursions(frame):
     model = NewtonEulerModel(FER)
     for q in np.random.default_rng(frame).uniform(-2.5, 2.5, (5, 7)):
         np.testing.assert_allclose(
@@ -81,7 +81,7 @@ def test_given_the_fer_when_derived_then_poses_and_jacobians_are_the_recursions(
 
 
 @pytest.mark.parametrize('link', range(1, 8))
-def test_given_the_fer_when_derived_then_center_of_mass_jacobians_are_those_of_t_com(link):
+def test_center_of_mass_jacobians_of_the_fer_are_those_of_t_com(link):
     model = ExponentialsModel(FER)
     q = np.random.default_rng(link).uniform(-2.5, 2.5, 7)
     actual = evaluated(FORMS.center_of_mass_jacobian(link), CHAIN, q, description=FER)
@@ -91,7 +91,7 @@ def test_given_the_fer_when_derived_then_center_of_mass_jacobians_are_those_of_t
 
 
 @pytest.mark.parametrize('seed', range(6))
-def test_given_a_random_arm_when_derived_then_poses_and_jacobians_are_the_recursions(seed):
+def test_poses_and_jacobians_of_a_random_arm_are_the_recursions(seed):
     arm = craig_arm(seed)
     chain, model = chain_of(arm), NewtonEulerModel(arm)
     forms = Kinematics(chain)
@@ -114,7 +114,7 @@ def test_given_the_fer_when_derived_then_r_3_is_the_notebooks():
     assert (FORMS.position(3) - expected).expand() == sp.zeros(3, 1)
 
 
-def test_given_the_fer_when_derived_then_the_letters_are_the_notebooks_with_their_numbers():
+def test_letters_of_the_fer_are_the_notebooks_with_their_numbers():
     assert {str(letter): value for letter, value in CHAIN.values.items()} == {
         'z1': 0.333,
         'y3': -0.316,
@@ -127,7 +127,7 @@ def test_given_the_fer_when_derived_then_the_letters_are_the_notebooks_with_thei
 
 
 @pytest.mark.parametrize('frame', [3, 7, 8])
-def test_given_the_fer_when_moving_then_the_space_twist_is_pinocchios_world_one(frame):
+def test_space_twists_of_the_fer_are_pinocchios_world_ones(frame):
     rng = np.random.default_rng(frame)
     q, v = rng.uniform(-2.0, 2.0, (2, 7))
     expected = PinocchioModel(FER).jacobian(q, frame, 'WORLD') @ v
@@ -140,7 +140,7 @@ def test_given_the_fer_when_moving_then_the_space_twist_is_pinocchios_world_one(
 
 
 @pytest.mark.parametrize('frame', [3, 5])
-def test_given_the_fer_when_positions_are_differentiated_then_rates_are_the_jacobians(frame):
+def test_rates_of_the_fers_positions_are_its_jacobians(frame):
     rate = FORMS.position(frame).applyfunc(CHAIN.rate)
     moved = sp.Matrix(FORMS.notebook_velocity(frame)[3:])
     rest = (rate - moved).applyfunc(lambda entry: sp.expand(CHAIN.as_functions(entry)))
@@ -148,7 +148,7 @@ def test_given_the_fer_when_positions_are_differentiated_then_rates_are_the_jaco
 
 
 @pytest.mark.parametrize('joint', range(1, 8))
-def test_given_the_fer_when_twists_are_derived_then_they_are_columns_of_the_space_jacobian(joint):
+def test_joint_twists_of_the_fer_are_the_space_jacobians_columns(joint):
     q = np.random.default_rng(joint).uniform(-2.5, 2.5, 7)
     column = ExponentialsModel(FER).space_jacobian(q)[:, joint - 1]
     np.testing.assert_allclose(
@@ -158,7 +158,7 @@ def test_given_the_fer_when_twists_are_derived_then_they_are_columns_of_the_spac
 
 @pytest.mark.parametrize('reference', REFERENCE_FRAMES)
 @pytest.mark.parametrize('seed', range(6))
-def test_given_any_rows_when_derived_then_jacobians_are_the_recursions(seed, reference):
+def test_jacobians_of_any_rows_in_any_frame_are_the_recursions(seed, reference):
     # Both conventions, constant theta on every joint, slides among them.
     convention = tuple(Convention)[seed % 2]
     arm = random_arm(np.random.default_rng(seed), joints=4, convention=convention)
@@ -180,7 +180,7 @@ def test_given_any_rows_when_derived_then_jacobians_are_the_recursions(seed, ref
     [load('rpr'), random_arm(np.random.default_rng(4), joints=3, convention=Convention.STANDARD)],
     ids=lambda arm: arm.name,
 )
-def test_given_standard_rows_when_derived_then_frames_are_the_rows_own(arm):
+def test_frames_of_standard_rows_are_the_rows_own(arm):
     arm = replace(arm, base=np.eye(4))
     chain = chain_of(arm)
     forms = Kinematics(chain)
@@ -202,7 +202,7 @@ def test_given_standard_rows_when_derived_then_frames_are_the_rows_own(arm):
         np.testing.assert_allclose(jacobian, exchanged(expected), rtol=0.0, atol=ATOL)
 
 
-def test_given_the_rpr_arm_when_derived_then_its_letters_are_those_of_its_rows():
+def test_letters_of_the_rpr_arm_are_those_of_its_rows():
     chain = chain_of(load('rpr'))
     assert {str(letter): value for letter, value in chain.values.items()} == {
         'a1': 0.2,
@@ -211,6 +211,6 @@ def test_given_the_rpr_arm_when_derived_then_its_letters_are_those_of_its_rows()
     }
 
 
-def test_given_an_unknown_reference_frame_when_asked_then_the_choices_are_listed():
+def test_an_unknown_reference_frame_lists_the_choices():
     with pytest.raises(FrameError, match="'BODY' is no reference frame; there are LOCAL_WORLD"):
         FORMS.jacobian(1, 'BODY')

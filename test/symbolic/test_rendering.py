@@ -30,13 +30,13 @@ def structure(matrix_text, name):
     raise AssertionError(f'{name} is not assigned')
 
 
-def test_given_a_derivation_when_written_as_text_then_every_line_is_an_assignment(sections):
+def test_every_line_of_a_derivations_text_is_an_assignment(sections):
     tree = ast.parse(as_text(sections))
     assert len(tree.body) > 20
     assert all(isinstance(statement, ast.Assign) for statement in tree.body)
 
 
-def test_given_a_wide_matrix_when_written_as_text_then_it_reads_back_as_it_was():
+def test_a_wide_matrix_reads_back_from_its_text():
     long = sum(sp.symbols('a0:40'))
     matrix = sp.Matrix([[long, 1], [2, long]])
     text = as_text([Section('wide', ('a sentence',), (Formula('M', matrix),))])
@@ -45,12 +45,12 @@ def test_given_a_wide_matrix_when_written_as_text_then_it_reads_back_as_it_was()
     assert sp.Matrix([list(row) for row in read]) == matrix
 
 
-def test_given_a_column_when_written_as_text_then_it_is_one_line_in_parentheses():
+def test_a_column_in_text_is_one_line_in_parentheses():
     text = as_text([Section('r', (), (Formula('r_3', sp.Matrix(sp.symbols('x y z'))),))])
     assert text == '# r\nr_3 = (x, y, z)\n'
 
 
-def test_given_a_derivation_when_written_as_latex_then_groups_and_environments_close(sections):
+def test_groups_and_environments_of_a_derivations_latex_close(sections):
     latex = as_latex(sections)
     opened = []
     for kind, environment in re.findall(r'\\(begin|end)\{([a-z*0-9]+)\}', latex):
@@ -80,17 +80,17 @@ def test_given_a_derivation_when_written_as_latex_then_groups_and_environments_c
         ('fex', 'f_{ex}'),
     ],
 )
-def test_given_a_letter_when_written_as_latex_then_its_index_is_a_subscript(name, latex):
+def test_a_letters_index_is_a_subscript_in_latex(name, latex):
     text = as_latex([Section('one', (), (Formula('omega_3', sp.Symbol(name)),))])
     assert rf'\omega_{{3}} &= {latex}' in text
 
 
-def test_given_text_with_tex_signs_when_written_as_latex_then_they_are_escaped():
+def test_tex_signs_of_text_are_escaped_in_latex():
     text = as_latex([Section('a_b & c', ('x < 1, {S}', '100 %'), ())])
     assert r'\section*{a\_b \& c}' in text
     assert r'x \textless{} 1, \{S\} 100 \%' in text
 
 
-def test_given_a_name_with_two_indices_when_written_as_latex_then_they_share_one_subscript():
+def test_two_indices_of_a_name_share_one_subscript_in_latex():
     text = as_latex([Section('one', (), (Formula('I2x_printed', sp.Symbol('m2')),))])
     assert r'I_{2x,printed} &= m_{2}' in text
