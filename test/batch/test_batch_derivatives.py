@@ -27,7 +27,7 @@ def stacks(name, count=70, seed=0):
 
 @pytest.mark.parametrize('generated', [True, False])
 @pytest.mark.parametrize('name', ARMS)
-def test_given_states_when_differentiated_then_slopes_are_pinocchios(name, generated):
+def test_torque_derivatives_of_a_batch_agree_with_pinocchio(name, generated):
     arm, states = stacks(name)
     found = BatchModel(arm, GRAVITY, generated=generated).inverse_dynamics_derivatives(*states)
     model = PinocchioModel(arm, GRAVITY)
@@ -42,7 +42,7 @@ def test_given_states_when_differentiated_then_slopes_are_pinocchios(name, gener
 
 @pytest.mark.parametrize('generated', [True, False])
 @pytest.mark.parametrize('name', ARMS)
-def test_given_torques_when_applied_then_accelerations_are_the_articulated_bodys(name, generated):
+def test_accelerations_of_a_batch_agree_with_articulated_bodies(name, generated):
     # Pinocchio's articulated-body algorithm never forms M.
     arm, (q, dq, _) = stacks(name, seed=1)
     tau = np.random.default_rng(2).uniform(-1.0, 1.0, q.shape) * 20.0
@@ -64,7 +64,7 @@ def test_given_leading_axes_when_differentiated_then_they_stay():
 
 
 @pytest.mark.parametrize('generated', [True, False])
-def test_given_a_state_that_is_not_finite_then_only_its_row_is_nan(generated):
+def test_a_state_that_is_not_finite_makes_only_its_row_nan(generated):
     arm, states = stacks('fer', 40)
     model = BatchModel(arm, generated=generated)
     clean = model.inverse_dynamics_derivatives(*states)

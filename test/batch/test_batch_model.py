@@ -62,14 +62,14 @@ def close(actual, expected, tolerance):
     )
 
 
-def test_given_the_franka_when_generated_then_torques_are_those_of_rnea(fer):
+def test_generated_torques_of_the_franka_agree_with_rnea(fer):
     states = sample_states(fer.description, 1000, seed=0)
     model = PinocchioModel(fer.description)
     expected = [pin.rnea(model.model, model.data, *state) for state in zip(*states)]
     np.testing.assert_allclose(fer.inverse_dynamics(*states), expected, rtol=0.0, atol=ATOL_FRANKA)
 
 
-def test_given_the_franka_when_generated_then_gravity_and_mass_matrix_are_pinocchios(fer):
+def test_generated_gravity_and_mass_matrix_agree_with_pinocchio(fer):
     q = sample_states(fer.description, COUNT, seed=1).q
     model = PinocchioModel(fer.description)
     np.testing.assert_allclose(
@@ -81,7 +81,7 @@ def test_given_the_franka_when_generated_then_gravity_and_mass_matrix_are_pinocc
 
 
 @pytest.mark.parametrize('name', ARMS)
-def test_given_any_arm_when_not_generated_then_all_quantities_are_pinocchios(name):
+def test_any_arm_not_generated_agrees_with_pinocchio(name):
     description = ARMS[name]
     states = sample_states(description, COUNT, seed=2)
     ours = BatchModel(description, TILTED, generated=False)
@@ -98,14 +98,14 @@ def test_given_any_arm_when_not_generated_then_all_quantities_are_pinocchios(nam
 
 
 @pytest.mark.parametrize('name', ARMS)
-def test_given_any_arm_when_the_regressor_is_asked_then_it_is_the_recursions(name):
+def test_the_regressor_of_any_arm_is_the_recursions(name):
     description = ARMS[name]
     states = sample_states(description, COUNT, seed=3)
     ours = BatchModel(description, TILTED, generated=False).regressor(*states)
     close(ours, torque_regressor(description, *states, gravity=TILTED), RTOL)
 
 
-def test_given_a_tilted_base_when_asked_for_the_flange_then_it_stands_in_the_space_frame():
+def test_the_flange_on_a_tilted_base_stands_in_the_space_frame():
     base = np.array(
         [[0.0, 0.0, 1.0, 0.5], [1.0, 0.0, 0.0, -0.2], [0.0, 1.0, 0.0, 0.7], [0.0, 0.0, 0.0, 1.0]]
     )
@@ -120,7 +120,7 @@ def test_given_a_tilted_base_when_asked_for_the_flange_then_it_stands_in_the_spa
 
 @pytest.mark.parametrize('generated', [True, False])
 @pytest.mark.parametrize('bad', [np.nan, np.inf, -np.inf])
-def test_given_a_value_that_is_not_finite_when_run_then_its_row_alone_is_nan(fer, generated, bad):
+def test_a_torque_row_that_is_not_finite_is_nan_alone(fer, generated, bad):
     model = fer if generated else BatchModel(fer.description, generated=False)
     states = [np.array(array) for array in sample_states(fer.description, COUNT, seed=5)]
     clean = model.inverse_dynamics(*states)
@@ -133,7 +133,7 @@ def test_given_a_value_that_is_not_finite_when_run_then_its_row_alone_is_nan(fer
     np.testing.assert_array_equal(found[~nan_mask], clean[~nan_mask])
 
 
-def test_given_nan_when_kinematics_and_regressor_are_asked_then_its_row_alone_is_nan():
+def test_nan_in_kinematics_and_regressor_stays_in_its_row():
     model = BatchModel(load('fer'), generated=False)
     states = [np.array(array) for array in sample_states(model.description, 40, seed=6)]
     states[0][35, 3] = np.nan
@@ -147,7 +147,7 @@ def test_given_nan_when_kinematics_and_regressor_are_asked_then_its_row_alone_is
         assert np.isfinite(np.delete(flat, 35, axis=0)).all()
 
 
-def test_given_any_memory_layout_and_real_type_when_run_then_the_result_is_the_same(fer):
+def test_memory_layout_and_real_type_do_not_change_the_result(fer):
     q, dq, ddq = sample_states(fer.description, COUNT, seed=7)
     expected = fer.inverse_dynamics(q, dq, ddq)
     strided = np.full((2 * COUNT, 9), np.nan)
@@ -161,7 +161,7 @@ def test_given_any_memory_layout_and_real_type_when_run_then_the_result_is_the_s
     np.testing.assert_array_equal(fer.gravity(np.float32(whole)), fer.gravity(whole * 1.0))
 
 
-def test_given_many_states_when_shared_out_over_threads_then_nothing_changes(fer, monkeypatch):
+def test_sharing_states_over_threads_changes_nothing(fer, monkeypatch):
     monkeypatch.setattr(batch, 'SERIAL_BELOW', 100)
     monkeypatch.setattr(threads, '_SMALLEST_PIECE', 50)
     states = sample_states(fer.description, 1003, seed=8)
@@ -170,7 +170,7 @@ def test_given_many_states_when_shared_out_over_threads_then_nothing_changes(fer
     np.testing.assert_array_equal(several, serial)
 
 
-def test_given_pieces_when_cut_then_every_row_is_handed_over_once(monkeypatch):
+def test_every_row_is_handed_over_once_in_pieces(monkeypatch):
     monkeypatch.setattr(threads, '_SMALLEST_PIECE', 10)
     seen = np.zeros(1003)
 
@@ -181,7 +181,7 @@ def test_given_pieces_when_cut_then_every_row_is_handed_over_once(monkeypatch):
     np.testing.assert_array_equal(seen, np.ones(1003))
 
 
-def test_given_a_failing_piece_when_shared_out_then_the_caller_hears_of_it(monkeypatch):
+def test_a_failing_piece_raises_its_error_to_the_caller(monkeypatch):
     monkeypatch.setattr(threads, '_SMALLEST_PIECE', 10)
 
     def kernel(rows):
@@ -220,7 +220,7 @@ def test_given_an_output_when_run_then_it_is_filled_and_returned(fer):
 
 @pytest.mark.parametrize('generated', [True, False])
 @pytest.mark.parametrize('count', [1, 32, 33, 77])
-def test_given_an_input_as_output_when_run_then_it_is_overwritten(fer, generated, count):
+def test_an_input_given_as_output_is_overwritten(fer, generated, count):
     model = fer if generated else BatchModel(fer.description, generated=False)
     states = [np.array(array) for array in sample_states(fer.description, count, seed=10)]
     expected = model.inverse_dynamics(*states)
@@ -255,7 +255,7 @@ def test_given_wrong_input_when_run_then_one_sentence_names_it(arrays, sentence)
 @pytest.mark.parametrize(
     'out', [np.zeros((4, 7)), np.zeros((5, 7), np.float32), np.zeros((7, 5)).T, [[0.0] * 7] * 5]
 )
-def test_given_an_output_that_cannot_be_filled_when_run_then_it_is_refused(out):
+def test_an_output_that_cannot_be_filled_is_refused(out):
     with pytest.raises(JointVectorError, match=r'float64 array of shape \(5, 7\)'):
         BatchModel(load('fer'), generated=False).gravity(np.zeros((5, 7)), out)
 

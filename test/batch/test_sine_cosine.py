@@ -24,23 +24,23 @@ def both(x):
     return out
 
 
-def test_given_joint_angles_when_computed_then_they_are_the_c_librarys():
+def test_sine_and_cosine_of_joint_angles_are_the_c_librarys():
     x = np.random.default_rng(0).uniform(-100.0, 100.0, 200_000)
     np.testing.assert_allclose(both(x), [np.sin(x), np.cos(x)], rtol=0.0, atol=ATOL)
 
 
-def test_given_quarter_turns_and_their_neighbours_when_computed_then_no_quadrant_is_mistaken():
+def test_no_quadrant_is_mistaken_next_to_quarter_turns():
     x = np.arange(-40, 41) * (np.pi / 4.0)
     x = np.concatenate([x, np.nextafter(x, np.inf), np.nextafter(x, -np.inf)])
     np.testing.assert_allclose(both(x), [np.sin(x), np.cos(x)], rtol=0.0, atol=ATOL)
 
 
-def test_given_many_turns_when_computed_then_the_error_grows_slowly():
+def test_the_error_grows_slowly_with_many_turns():
     x = np.random.default_rng(1).uniform(-1e5, 1e5, 10_000)
     np.testing.assert_allclose(both(x), [np.sin(x), np.cos(x)], rtol=0.0, atol=1e-15)
 
 
-def test_given_more_digits_when_compared_then_the_error_is_what_the_page_says():
+def test_the_error_against_more_digits_is_what_the_page_says():
     x = np.random.default_rng(2).uniform(-1e5, 1e5, 200_000)
     exact = x.astype(np.longdouble)  # 64 bits of mantissa or more
     if np.finfo(np.longdouble).eps > 1e-18:
@@ -48,11 +48,11 @@ def test_given_more_digits_when_compared_then_the_error_is_what_the_page_says():
     assert np.abs(both(x) - [np.sin(exact), np.cos(exact)]).max() < 1.6e-16
 
 
-def test_given_what_is_not_finite_when_computed_then_both_are_nan():
+def test_sine_and_cosine_of_what_is_not_finite_are_nan():
     assert np.isnan(both(np.array([np.nan, np.inf, -np.inf]))).all()
 
 
-def test_given_no_numba_when_batches_are_imported_then_one_sentence_names_the_extra():
+def test_batches_without_numba_name_the_extra_to_install():
     script = (
         "import sys; sys.modules['numba'] = None\n"
         'from franka_dynamics.errors import MissingDependencyError\n'

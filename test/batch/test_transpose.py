@@ -19,7 +19,7 @@ def turned(source, columns, target):
 
 
 @pytest.mark.parametrize('n', range(TILE, 14))
-def test_given_rows_when_turned_tile_by_tile_then_every_column_is_there(n):
+def test_rows_turned_tile_by_tile_are_numpys_transpose(n):
     source = np.arange(float(TILE * n)).reshape(TILE, n)
     target = np.full((n, TILE), np.nan)
     turned(source, np.array(tile_columns(n)), target)
@@ -27,7 +27,7 @@ def test_given_rows_when_turned_tile_by_tile_then_every_column_is_there(n):
 
 
 @pytest.mark.parametrize('n', range(TILE, 14))
-def test_given_a_number_of_columns_when_tiled_then_no_tile_leaves_them(n):
+def test_tiles_cover_every_column_and_no_more_than_needed(n):
     columns = tile_columns(n)
     covered = {k + i for k in columns for i in range(TILE)}
     assert covered == set(range(n))
