@@ -39,7 +39,7 @@ def spatial(inertia):
 
 
 @pytest.mark.parametrize('seed', range(3))
-def test_given_a_moved_body_when_differenced_then_the_ten_by_six_matrix_holds(seed):
+def test_the_ten_by_six_matrix_is_the_slope_of_a_moved_body(seed):
     inertia = body(seed)
     expected = np.empty((10, 6))
     for column, unit in enumerate(np.eye(6)):
@@ -53,7 +53,7 @@ def test_given_a_moved_body_when_differenced_then_the_ten_by_six_matrix_holds(se
     np.testing.assert_allclose(actual, expected[list(DIAGONAL_FIRST)], rtol=0.0, atol=ATOL)
 
 
-def test_given_a_rigid_motion_when_a_body_is_moved_then_equation_29_holds():
+def test_equation_29_moves_a_body_by_a_rigid_motion():
     inertia, motion = body(4), pose([0.3, -0.5, 0.9], [0.2, 0.1, -0.4])
     rotation, origin = motion[:3, :3], motion[:3, 3]
     adjoint = np.block([[rotation, np.zeros((3, 3))], [skew(origin) @ rotation, rotation]])
@@ -66,7 +66,7 @@ def test_given_a_rigid_motion_when_a_body_is_moved_then_equation_29_holds():
     )
 
 
-def test_given_a_direction_when_a_body_is_moved_then_equation_30_and_the_columns_agree():
+def test_equation_30_agrees_with_the_matrixs_columns():
     inertia = body(5)
     omega, v = np.array([0.4, -0.2, 0.7]), np.array([-0.3, 0.6, 0.1])
     ad = np.block([[skew(omega), np.zeros((3, 3))], [skew(v), skew(omega)]])

@@ -27,7 +27,7 @@ def assert_inertias_close(actual, expected, rtol):
 
 
 @pytest.mark.parametrize('center', [(0.0, 0.0, 0.0), (0.4, -0.3, 0.2)])
-def test_given_a_cuboid_when_integrated_then_it_has_the_textbook_inertia(center):
+def test_a_cuboid_has_the_textbook_inertia(center):
     # Given a box of 0.1 x 0.2 x 0.3 m somewhere.
     a, b, c = size = np.array([0.1, 0.2, 0.3])
     # When its surface is integrated.
@@ -39,7 +39,7 @@ def test_given_a_cuboid_when_integrated_then_it_has_the_textbook_inertia(center)
     assert_inertias_close(actual, expected, RTOL)
 
 
-def test_given_a_corner_tetrahedron_when_integrated_then_products_of_inertia_match_the_integral():
+def test_a_corner_tetrahedron_has_the_integrals_products():
     # Given the tetrahedron x, y, z >= 0, x + y + z <= 1, for which the integral of x y is 1/120,
     # of x^2 1/60, of x 1/24 and of 1 is 1/6.
     mesh = TriangleMesh(
@@ -53,7 +53,7 @@ def test_given_a_corner_tetrahedron_when_integrated_then_products_of_inertia_mat
 
 
 @pytest.mark.parametrize('seed', range(4))
-def test_given_an_irregular_mesh_when_integrated_then_trimesh_agrees(seed):
+def test_an_irregular_mesh_agrees_with_trimesh(seed):
     trimesh = pytest.importorskip('trimesh')
     mesh = bumpy_cuboid(seed)
     other = trimesh.Trimesh(mesh.vertices, mesh.faces, process=False)
@@ -65,7 +65,7 @@ def test_given_an_irregular_mesh_when_integrated_then_trimesh_agrees(seed):
     assert_inertias_close(mesh_inertia(mesh, DENSITY), expected, RTOL)
 
 
-def test_given_many_chunks_of_faces_when_integrated_then_trimesh_agrees():
+def test_many_chunks_of_faces_agree_with_trimesh():
     # Given 81920 faces, many times what is handled at once, and no multiple of it.
     trimesh = pytest.importorskip('trimesh')
     ball = trimesh.creation.icosphere(6)
@@ -79,7 +79,7 @@ def test_given_many_chunks_of_faces_when_integrated_then_trimesh_agrees():
     assert_inertias_close(actual, expected, RTOL_LARGE)
 
 
-def test_given_a_mesh_far_away_when_integrated_then_the_central_inertia_keeps_its_digits():
+def test_a_mesh_far_away_keeps_its_central_inertias_digits():
     # Given a 6 cm part described 5 m from its frame's origin, as CAD exports sometimes are.
     near = bumpy_cuboid(1)
     far = near.moved([[1, 0, 0, 3.0], [0, 1, 0, 4.0], [0, 0, 1, 0], [0, 0, 0, 1]])
@@ -102,7 +102,7 @@ def test_given_a_cavity_when_integrated_then_it_is_taken_off():
     assert_inertias_close(actual, expected, RTOL)
 
 
-def test_given_a_moved_mesh_when_integrated_then_the_inertia_moves_along():
+def test_a_moved_mesh_has_the_moved_inertia():
     # (29) in the form LinkInertia.expressed_in, which shares no code with the surface sums.
     angle = 0.7
     pose = np.array(
@@ -121,7 +121,7 @@ def test_given_a_moved_mesh_when_integrated_then_the_inertia_moves_along():
     )
 
 
-def test_given_normals_inwards_when_integrated_then_it_is_refused():
+def test_a_mesh_with_normals_inwards_is_refused():
     box = cuboid((0.1, 0.1, 0.1))
     inside_out = TriangleMesh(box.vertices, box.faces[:, ::-1])
     np.testing.assert_allclose(mesh_volume(inside_out), -1e-3, rtol=RTOL, atol=0.0)
@@ -130,7 +130,7 @@ def test_given_normals_inwards_when_integrated_then_it_is_refused():
 
 
 @pytest.mark.parametrize('density', [0.0, -1.0, np.nan, np.inf])
-def test_given_an_impossible_density_when_integrated_then_it_is_refused(density):
+def test_an_impossible_density_is_refused(density):
     with pytest.raises(MeshError, match=r'density is .* must be a positive number'):
         mesh_inertia(cuboid((1, 1, 1)), density)
 
@@ -145,6 +145,6 @@ def test_given_an_impossible_density_when_integrated_then_it_is_refused(density)
         ([[0, 0, 0], [1, np.nan, 0], [0, 1, 0]], [[0, 1, 2]], 'Mesh vertex 1 is'),
     ],
 )
-def test_given_malformed_arrays_when_a_mesh_is_made_then_it_says_which(vertices, faces, message):
+def test_malformed_mesh_arrays_are_refused_by_name(vertices, faces, message):
     with pytest.raises(MeshError, match=message):
         TriangleMesh(vertices, faces)

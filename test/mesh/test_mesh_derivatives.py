@@ -41,7 +41,7 @@ def row_scale(derivative):
 
 
 @pytest.mark.parametrize('seed', range(3))
-def test_given_a_closed_mesh_when_vertices_move_then_equations_18_21_23_27_hold(seed):
+def test_vertex_derivatives_hold_equations_18_21_23_and_27(seed):
     mesh = bumpy_cuboid(seed)
     expected = finite_differences(mesh)
     scale = row_scale(expected)
@@ -52,7 +52,7 @@ def test_given_a_closed_mesh_when_vertices_move_then_equations_18_21_23_27_hold(
 @pytest.mark.parametrize(
     ('equation', 'rows'), [('18', slice(0, 1)), ('23', [4, 7, 9]), ('27', [5, 6, 8])]
 )
-def test_given_the_sum_over_corners_as_printed_when_vertices_move_then_it_is_wrong(equation, rows):
+def test_the_sum_over_corners_as_printed_is_wrong(equation, rows):
     # Printed, the index i is summed over 1..3 and so leaves no vertex free: every vertex would
     # have the sum of all vertices' derivatives, which for the mass of a closed mesh is zero.
     mesh = bumpy_cuboid(0)
@@ -62,7 +62,7 @@ def test_given_the_sum_over_corners_as_printed_when_vertices_move_then_it_is_wro
     assert np.abs(printed - expected).max() > 0.5 * np.abs(expected).max(), equation
 
 
-def test_given_all_vertices_when_shifted_together_then_the_parallel_axis_theorem_holds():
+def test_shifting_all_vertices_obeys_the_parallel_axis_theorem():
     # dm = 0 and dh = m dv, from the closed form rather than from the surface sums.
     mesh = bumpy_cuboid(5)
     inertia = mesh_inertia(mesh, DENSITY)
@@ -74,7 +74,7 @@ def test_given_all_vertices_when_shifted_together_then_the_parallel_axis_theorem
     )
 
 
-def test_given_the_two_orders_when_converted_then_names_stay_with_their_rows():
+def test_rows_keep_their_names_when_the_order_is_converted():
     ours = np.array(['xx', 'xy', 'xz', 'yy', 'yz', 'zz', 'hx', 'hy', 'hz', 'm'])
     theirs = ours[list(DIAGONAL_FIRST)]
     assert theirs.tolist() == ['m', 'hx', 'hy', 'hz', 'xx', 'yy', 'zz', 'xy', 'xz', 'yz']

@@ -39,7 +39,7 @@ def test_given_each_format_when_loaded_then_the_inertia_survives(tmp_path, suffi
     assert find_defects(loaded).sentences() == ()
 
 
-def test_given_an_stl_when_loaded_then_notes_tell_unit_and_merged_vertices(tmp_path):
+def test_an_stls_notes_tell_its_unit_and_merged_vertices(tmp_path):
     loaded = load_mesh(write(MILLIMETRES, tmp_path / 'tool.stl'))
     assert loaded.unit == 'mm'
     assert loaded.notes == (
@@ -49,7 +49,7 @@ def test_given_an_stl_when_loaded_then_notes_tell_unit_and_merged_vertices(tmp_p
 
 
 @pytest.mark.parametrize(('size', 'unit'), [(0.03, 'm'), (1.5, 'm'), (10.0, 'mm'), (900.0, 'mm')])
-def test_given_evident_sizes_when_no_unit_is_given_then_it_is_detected(tmp_path, size, unit):
+def test_the_unit_of_an_evident_size_is_detected(tmp_path, size, unit):
     path = write(cuboid((size, size / 2, size / 3)), tmp_path / 'tool.stl')
     assert load_mesh(path).unit == unit
 
@@ -63,7 +63,7 @@ def test_given_a_unit_when_loaded_then_lengths_are_in_metres(tmp_path, unit, met
     assert loaded.notes[0] == f'unit: {unit}, as given'
 
 
-def test_given_an_ambiguous_size_when_no_unit_is_given_then_it_is_asked_for(tmp_path):
+def test_an_ambiguous_size_asks_for_its_unit(tmp_path):
     path = write(cuboid((4.0, 2.0, 1.0)), tmp_path / 'tool.stl')
     with pytest.raises(MeshError, match='largest extent of 4, which could be metres or'):
         load_mesh(path)
@@ -90,9 +90,7 @@ def broken(kind):
         ('inverted', 'repair: all 12 faces of 1 part(s) pointed the wrong way and were turned'),
     ],
 )
-def test_given_a_broken_mesh_when_repair_is_asked_for_then_it_is_whole_and_told(
-    tmp_path, kind, told
-):
+def test_a_broken_mesh_is_repaired_and_the_repair_told(tmp_path, kind, told):
     path = write(broken(kind), tmp_path / 'tool.stl')
     assert find_defects(load_mesh(path).mesh).sentences() != ()
     repaired = load_mesh(path, repair=True)

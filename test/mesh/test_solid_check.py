@@ -17,17 +17,17 @@ BOX = cuboid((0.2, 0.2, 0.2))
 SMALL = cuboid((0.05, 0.05, 0.05))
 
 
-def test_given_a_solid_with_a_cavity_and_a_second_part_when_checked_then_nothing_is_found():
+def test_a_solid_of_two_parts_with_a_cavity_has_no_defects():
     beside = cuboid((0.1, 0.1, 0.1), (0.5, 0.0, 0.0))
     assert find_defects(joined(BOX, SMALL, beside, flip=(1,))).sentences() == ()
 
 
-def test_given_a_missing_face_when_checked_then_its_three_edges_are_open():
+def test_a_missing_face_opens_three_edges():
     defects = find_defects(TriangleMesh(BOX.vertices, np.delete(BOX.faces, 4, axis=0)))
     assert (defects.open_edges, defects.flipped_edges) == (3, 0)
 
 
-def test_given_one_flipped_face_when_checked_then_its_three_edges_disagree():
+def test_one_flipped_face_makes_three_edges_disagree():
     faces = BOX.faces.copy()
     faces[4] = faces[4, ::-1]
     defects = find_defects(TriangleMesh(BOX.vertices, faces))
@@ -44,29 +44,29 @@ def test_given_one_flipped_face_when_checked_then_its_three_edges_disagree():
         (TriangleMesh(BOX.vertices, np.vstack((BOX.faces, BOX.faces))), (), (0,)),
     ],
 )
-def test_given_wrongly_wound_parts_when_checked_then_they_are_named(mesh, inverted, doubled):
+def test_wrongly_wound_parts_are_named(mesh, inverted, doubled):
     defects = find_defects(mesh)
     assert (defects.inverted_parts, defects.doubled_parts) == (inverted, doubled)
 
 
-def test_given_a_folded_sheet_when_checked_then_it_encloses_nothing():
+def test_a_folded_sheet_encloses_no_volume():
     sheet = TriangleMesh([[0, 0, 0], [1, 0, 0], [0, 1, 0]], [[0, 1, 2], [0, 2, 1]])
     assert find_defects(sheet).sentences() == ('it encloses no volume',)
 
 
-def test_given_parts_that_touch_when_checked_then_none_is_misplaced_but_the_contact_is_told():
+def test_parts_that_touch_are_well_placed_but_intersect():
     defects = find_defects(joined(BOX, cuboid((0.2, 0.2, 0.2), (0.2, 0.0, 0.0))))
     assert (defects.inverted_parts, defects.doubled_parts) == ((), ())
     assert defects.intersecting_faces > 0
 
 
-def test_given_two_boxes_that_overlap_when_checked_then_crossing_faces_are_counted():
+def test_crossing_faces_of_overlapping_boxes_are_counted():
     mesh = joined(BOX, cuboid((0.2, 0.21, 0.19), (0.13, 0.02, 0.03)))
     assert find_defects(mesh).intersecting_faces > 0
     assert find_defects(mesh, self_intersection=False).intersecting_faces == 0
 
 
-def test_given_defects_when_a_solid_is_required_then_one_sentence_names_file_defect_and_mend():
+def test_a_required_solids_refusal_names_file_defect_and_mend():
     mesh = TriangleMesh(BOX.vertices, BOX.faces[1:])
     with pytest.raises(MeshError) as caught:
         require_solid(mesh, 'tool.stl')
@@ -82,9 +82,7 @@ def test_given_defects_when_a_solid_is_required_then_one_sentence_names_file_def
     ('point', 'expected'),
     [((0.03, 0.02, 0.05), 1.0), ((0.3, 0.1, 0.0), 0.0), ((10.0, 0.0, 0.0), 0.0)],
 )
-def test_given_a_point_when_wound_around_then_the_number_tells_inside_from_outside(
-    point, expected
-):
+def test_the_winding_number_tells_inside_from_outside(point, expected):
     mesh = bumpy_cuboid(0)
     np.testing.assert_allclose(
         winding_number(mesh, np.array(point)), expected, rtol=0.0, atol=1e-12
