@@ -31,7 +31,7 @@ def each(method, *arguments):
 
 
 @pytest.mark.parametrize('formulation', FORMULATIONS)
-def test_given_random_states_when_a_formulation_runs_the_arm_file_then_it_is_the_closed_form(
+def test_each_formulation_on_the_arm_file_is_the_closed_form(
     formulation,
 ):
     model = formulation(ARM)
@@ -51,7 +51,7 @@ def test_given_random_states_when_a_formulation_runs_the_arm_file_then_it_is_the
 
 
 @pytest.mark.parametrize('formulation', [NewtonEulerModel, LagrangianModel])
-def test_given_random_states_when_christoffel_matrices_then_they_are_the_closed_form(formulation):
+def test_christoffel_matrices_are_the_closed_form(formulation):
     q, dq, _ = STATES
     np.testing.assert_allclose(
         formulation(ARM).coriolis_matrix(q, dq), RPR.coriolis_matrix(q, dq), rtol=0.0, atol=ATOL
@@ -59,7 +59,7 @@ def test_given_random_states_when_christoffel_matrices_then_they_are_the_closed_
 
 
 @pytest.mark.parametrize('formulation', FORMULATIONS)
-def test_given_a_contact_when_solved_either_way_then_the_arm_bears_minus_h(formulation):
+def test_an_arm_in_contact_bears_minus_h_in_every_formulation(formulation):
     model = formulation(ARM)
     rng = np.random.default_rng(1)
     for q, dq, ddq in zip(*(part[:20] for part in STATES)):
@@ -76,7 +76,7 @@ def test_given_a_contact_when_solved_either_way_then_the_arm_bears_minus_h(formu
         )
 
 
-def test_given_friction_when_moving_then_the_motors_give_viscous_and_coulomb_torque():
+def test_friction_torque_is_viscous_and_coulomb():
     q, _, ddq = (part[0] for part in STATES)
     dq = np.array([0.7, -0.5, 0.6])  # 25 widths and more: tanh is the sign to the last bit
     friction = RPR.inverse_dynamics(q, dq, ddq) - FRICTIONLESS.inverse_dynamics(q, dq, ddq)
@@ -84,7 +84,7 @@ def test_given_friction_when_moving_then_the_motors_give_viscous_and_coulomb_tor
     np.testing.assert_allclose(friction, expected, rtol=0.0, atol=ATOL)
 
 
-def test_given_friction_when_free_then_the_arms_energy_falls_by_what_friction_takes():
+def test_the_energy_falls_by_what_friction_takes():
     rng = np.random.default_rng(2)
     for q, dq, _ in zip(*(part[:20] for part in STATES)):
         tau = rng.uniform(-5.0, 5.0, 3)
@@ -101,7 +101,7 @@ def test_given_friction_when_free_then_the_arms_energy_falls_by_what_friction_ta
         np.testing.assert_allclose(slope, power, rtol=1e-7, atol=1e-7)
 
 
-def test_given_mujoco_when_it_weighs_the_same_solids_then_its_dynamics_are_the_closed_form():
+def test_mujoco_of_the_same_solids_agrees_with_the_closed_form():
     mujoco = pytest.importorskip('mujoco', reason='the [sim] extra is not installed')
     # The arm of the report's figure, written as nested bodies; MuJoCo computes every inertia from
     # the geoms. quat entries are quarter turns: of T_0^1 about x, of T_1^2 about (-1, -1, 1).
@@ -137,9 +137,7 @@ def test_given_mujoco_when_it_weighs_the_same_solids_then_its_dynamics_are_the_c
         ((0.06, 0.05, 0.3), 0.855180 + 1.1 * (0.3**2 - 0.06**2) / 12.0, 6),
     ],
 )
-def test_given_the_errata_numbers_when_mass_matrix_then_b11_is_the_stated_one(
-    size, expected, decimals
-):
+def test_b11_from_the_errata_numbers_is_the_stated_one(size, expected, decimals):
     links = (
         LinkInertia.from_cylinder(0.03, 0.2, axis='x', center=(0.1, 0, 0), mass=1.3),
         LinkInertia.from_box(size, center=(0, 0, 0.15), mass=1.1),
@@ -154,7 +152,7 @@ def test_given_the_errata_numbers_when_mass_matrix_then_b11_is_the_stated_one(
     np.testing.assert_allclose(general[0, 0], b11, rtol=0.0, atol=1e-14)
 
 
-def test_given_an_unsymmetric_link_when_read_then_the_closed_form_refuses_it():
+def test_an_unsymmetric_link_is_refused_by_the_closed_form():
     skew = LinkInertia.from_box((0.1, 0.1, 0.1), center=(0.0, 0.05, 0.1), mass=1.0)
     with pytest.raises(DescriptionError, match="needs link 2's centre of mass on z of its frame"):
         RprDynamics.from_description(replace(ARM, links=(ARM.links[0], skew, ARM.links[2])))
@@ -174,6 +172,6 @@ def test_given_an_unsymmetric_link_when_read_then_the_closed_form_refuses_it():
         ),
     ],
 )
-def test_given_malformed_vectors_when_asked_then_the_vector_is_named(call, sentence):
+def test_malformed_vectors_are_refused_by_name(call, sentence):
     with pytest.raises(JointVectorError, match=sentence):
         call()

@@ -35,21 +35,21 @@ def test_given_the_arm_file_when_read_then_the_lengths_are_its():
     assert RPR == RprKinematics(d0=0.3, a1=0.2, d2bar=0.3, a3=0.4)
 
 
-def test_given_any_position_when_forward_then_it_is_the_chain_of_dh_rows():
+def test_the_flange_pose_is_the_chain_of_dh_rows():
     q = positions(500)
     np.testing.assert_allclose(
         RPR.forward(q), NewtonEulerModel(ARM).frames(q)[:, -1], rtol=0.0, atol=ATOL
     )
 
 
-def test_given_any_position_when_geometric_jacobian_then_it_is_the_general_one():
+def test_the_geometric_jacobian_is_the_general_one():
     q = positions(500, seed=1)
     np.testing.assert_allclose(
         RPR.geometric_jacobian(q), NewtonEulerModel(ARM).jacobian(q), rtol=0.0, atol=ATOL
     )
 
 
-def test_given_any_position_when_analytical_jacobian_then_it_is_the_slope_of_the_position():
+def test_the_analytical_jacobian_is_the_slope_of_the_position():
     step, q = 1e-6, positions(200, seed=2)
     slopes = [
         (RPR.forward(q + step * unit) - RPR.forward(q - step * unit))[..., :3, 3] / (2.0 * step)
@@ -62,7 +62,7 @@ def test_given_any_position_when_analytical_jacobian_then_it_is_the_slope_of_the
 
 
 @pytest.mark.parametrize('q', positions(60, seed=3))
-def test_given_a_reached_position_when_inverted_then_all_four_branches_reach_it(q):
+def test_all_four_branches_reach_a_reached_position(q):
     target = RPR.forward(q)[:3, 3]
     branches = RPR.inverse(target)
     assert branches.shape == (4, 3)
@@ -72,7 +72,7 @@ def test_given_a_reached_position_when_inverted_then_all_four_branches_reach_it(
 
 
 @pytest.mark.parametrize('q', positions(60, seed=4))
-def test_given_a_reached_position_when_inverted_then_one_branch_is_where_it_came_from(q):
+def test_one_branch_is_where_a_position_came_from(q):
     branches = RPR.inverse(RPR.forward(q)[:3, 3])
     misses = np.column_stack(
         (wrapped(branches[:, 0] - q[0]), branches[:, 1] - q[1], wrapped(branches[:, 2] - q[2]))
@@ -81,7 +81,7 @@ def test_given_a_reached_position_when_inverted_then_one_branch_is_where_it_came
     assert np.abs(misses).max(axis=1).min() < 1e-7
 
 
-def test_given_positions_inside_the_reach_when_inverted_then_the_branches_are_four_different():
+def test_four_branches_inside_the_reach_are_different():
     for q in positions(60, seed=5):
         branches = RPR.inverse(RPR.forward(q)[:3, 3])
         gaps = [
@@ -90,7 +90,7 @@ def test_given_positions_inside_the_reach_when_inverted_then_the_branches_are_fo
         assert min(gaps) > 1e-4
 
 
-def test_given_a_grid_of_joint_positions_when_searched_then_no_fifth_branch_reaches_the_target():
+def test_no_fifth_branch_reaches_a_target_in_a_grid_search():
     # Every (theta1, d2, theta3) that reaches p has S3 = (pz - d0)/a3, which two theta3 have; each
     # leaves two w. A fine search over theta1 and theta3 with d2 eliminated finds no other.
     target = np.array([0.35, 0.45, 0.5])
@@ -119,9 +119,7 @@ def test_given_a_grid_of_joint_positions_when_searched_then_no_fifth_branch_reac
         ((0.5, 0.1, -0.11), r'height above the shoulder, -0.41 m, exceeds a3 = 0.4 m'),
     ],
 )
-def test_given_a_target_out_of_reach_when_inverted_then_the_error_says_by_which_length(
-    target, sentence
-):
+def test_a_target_out_of_reach_says_by_which_length_it_is(target, sentence):
     with pytest.raises(UnreachableError, match=sentence):
         RPR.inverse(target)
 
@@ -135,7 +133,7 @@ def test_given_a_target_out_of_reach_when_inverted_then_the_error_says_by_which_
         (2.0, -0.3 - 0.4 * np.cos(0.5), 0.5),
     ],
 )
-def test_given_the_edge_of_the_reach_when_inverted_then_rounding_does_not_refuse_it(q):
+def test_rounding_at_the_edge_of_the_reach_does_not_refuse_it(q):
     target = RPR.forward(q)[:3, 3]
     reached = RPR.forward(RPR.inverse(target))[:, :3, 3]
     # The square root of the rounding, 1e-8, is what the edge leaves of a position.
@@ -143,7 +141,7 @@ def test_given_the_edge_of_the_reach_when_inverted_then_rounding_does_not_refuse
 
 
 @pytest.mark.parametrize('values', [(0.1, 0.2), (0.1, np.nan, 0.2), ((0.1, 0.2, 0.3),) * 2])
-def test_given_no_single_point_when_inverted_then_the_value_is_shown(values):
+def test_a_target_that_is_no_single_point_is_refused_with_it(values):
     with pytest.raises(JointVectorError, match='position must be three finite numbers; got'):
         RPR.inverse(values)
 
@@ -157,13 +155,13 @@ def test_given_another_arm_when_read_as_rpr_then_it_is_refused():
         RprKinematics.from_description(replace(ARM, base=tilted))
 
 
-def test_given_no_offset_from_the_axis_when_made_then_it_is_refused():
+def test_an_arm_without_offset_from_the_axis_is_refused():
     with pytest.raises(DescriptionError, match='needs a1 other than zero'):
         RprKinematics(d0=0.3, a1=0.0, d2bar=0.3, a3=0.4)
 
 
 @pytest.mark.parametrize('seed', range(20))
-def test_given_limits_when_inverted_then_the_branches_are_those_within(seed):
+def test_inverse_within_limits_gives_just_the_branches_within(seed):
     arm = load('rpr')
     kinematics = RprKinematics.from_description(arm)
     rng = np.random.default_rng(seed)
@@ -184,14 +182,14 @@ def test_given_limits_when_inverted_then_the_branches_are_those_within(seed):
     assert (np.diff(margins.min(axis=1)) <= 1e-12).all()
 
 
-def test_given_a_point_beyond_the_limits_when_inverted_then_the_joint_is_named():
+def test_a_point_beyond_the_limits_is_refused_naming_the_joint():
     arm = load('rpr')
     kinematics = RprKinematics.from_description(arm)
     with pytest.raises(UnreachableError, match=r'branch needs d2 = .*, outside -0\.3 to 0\.3'):
         kinematics.inverse_within([1.5, 0.0, 0.3], arm.limit('lower'), arm.limit('upper'))
 
 
-def test_given_any_position_when_singular_then_the_determinant_says_so():
+def test_the_determinant_is_pinocchios_and_zero_when_singular():
     kinematics = RprKinematics.from_description(load('rpr'))
     q = np.random.default_rng(3).uniform(-1.0, 1.0, (20, 3))
     model = PinocchioModel(load('rpr'))

@@ -55,7 +55,7 @@ def evaluated(matrix, q, v=(0, 0, 0), w=(0, 0, 0)):
     )
 
 
-def test_given_the_definitions_when_derived_then_the_closed_forms_are_them():
+def test_closed_forms_are_those_derived_from_the_definitions():
     derived = rpr.lagrange()
     for form, definition in (
         (FORMS.inertia, derived.inertia),
@@ -68,7 +68,7 @@ def test_given_the_definitions_when_derived_then_the_closed_forms_are_them():
 
 
 @pytest.mark.parametrize('seed', range(5))
-def test_given_the_arm_file_when_letters_get_its_numbers_then_it_is_the_numeric_closed_form(seed):
+def test_letters_with_the_arms_numbers_are_the_numeric_form(seed):
     numeric = RprDynamics.from_description(load('rpr'))
     rng = np.random.default_rng(seed)
     q, v = rng.uniform(-0.9, 0.9, (2, 3))
@@ -96,18 +96,18 @@ def test_given_the_arm_file_when_letters_get_its_numbers_then_it_is_the_numeric_
     )
 
 
-def test_given_the_closed_forms_when_b_is_differentiated_by_time_then_it_is_c_plus_c_transposed():
+def test_the_rate_of_b_is_c_plus_its_transpose():
     slope = FORMS.inertia.applyfunc(lambda entry: (rpr.by_joint(entry) * rpr.RATES)[0])
     rest = slope - FORMS.coriolis - FORMS.coriolis.T
     assert rest.applyfunc(rpr.reduced) == sp.zeros(3, 3)
 
 
-def test_given_the_potential_when_differentiated_by_the_joints_then_it_is_g():
+def test_the_slope_of_the_potential_is_g():
     rest = rpr.by_joint(FORMS.potential).T - FORMS.gravity
     assert rest.applyfunc(rpr.reduced) == sp.zeros(3, 1)
 
 
-def test_given_the_newton_euler_recursion_when_put_together_then_it_is_lagranges_torque():
+def test_newton_euler_in_letters_is_lagranges_torque():
     rotation = rpr.poses()[3][:3, :3]
     contact = (rotation * rpr_newton_euler.END_FORCE).col_join(
         rotation * rpr_newton_euler.END_MOMENT
@@ -123,14 +123,14 @@ def test_given_the_newton_euler_recursion_when_put_together_then_it_is_lagranges
 
 
 @pytest.mark.parametrize('seed', range(3))
-def test_given_the_recursion_in_letters_when_numbered_then_it_is_the_numeric_recursion(seed):
+def test_the_recursion_in_letters_is_the_numeric_recursion(seed):
     q, v, w = np.random.default_rng(seed).uniform(-0.9, 0.9, (3, 3))
     torque = evaluated(sp.Matrix(rpr_newton_euler.joint_torques()), q, v, w)[:, 0]
     expected = NewtonEulerModel(load('rpr')).inverse_dynamics(q, v, w)
     np.testing.assert_allclose(torque, expected, rtol=0.0, atol=1e-13)
 
 
-def test_given_the_outward_recursion_when_numbered_then_link_twists_are_the_general_ones():
+def test_link_twists_in_letters_are_the_general_ones():
     q, v, w = np.random.default_rng(9).uniform(-0.9, 0.9, (3, 3))
     model = NewtonEulerModel(load('rpr'))
     frames = model.frames(q)
@@ -139,7 +139,7 @@ def test_given_the_outward_recursion_when_numbered_then_link_twists_are_the_gene
         np.testing.assert_allclose(omega, model.link_twists(q, v)[i, 3:], rtol=0.0, atol=1e-14)
 
 
-def test_given_the_two_readings_of_the_box_when_numbered_then_each_is_a_box_of_that_size():
+def test_both_readings_of_the_box_are_boxes_of_that_size():
     mass, numbers = 1.1, {'a2': 0.3, 'b2': 0.05, 'c2': 0.06, 'm2': 1.1}
     for form, size in (
         (rpr.BOX_A2_ALONG_Z, (0.06, 0.05, 0.3)),
@@ -150,6 +150,6 @@ def test_given_the_two_readings_of_the_box_when_numbered_then_each_is_a_box_of_t
         np.testing.assert_allclose(value, expected, rtol=1e-14, atol=0.0)
 
 
-def test_given_expressions_equal_by_pythagoras_when_reduced_then_they_are_the_same():
+def test_expressions_equal_by_pythagoras_reduce_to_the_same():
     assert rpr.reduced(rpr.S1**4 + rpr.C1**2 * (1 + rpr.S1**2)) == 1
     assert rpr.reduced(rpr.C3**3 - rpr.C3 + rpr.C3 * rpr.S3**2) == 0
