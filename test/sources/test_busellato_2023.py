@@ -62,11 +62,11 @@ def center_slope(link, step=1e-6):
 # --- section 1: transforms (right), inverse kinematics, Jacobians
 
 
-def test_given_the_arm_file_when_its_lengths_are_read_then_they_are_this_files():
+def test_the_arm_files_lengths_are_those_of_this_file():
     assert KINEMATICS == RprKinematics(D0, A1, D2BAR, A3)
 
 
-def test_given_the_printed_transforms_when_chained_then_they_are_right():
+def test_the_printed_transforms_chained_are_right():
     first = np.array(
         [[COS1, 0, S1, A1 * COS1], [S1, 0, -COS1, A1 * S1], [0, 1, 0, D0], [0, 0, 0, 1]]
     )
@@ -78,7 +78,7 @@ def test_given_the_printed_transforms_when_chained_then_they_are_right():
         np.testing.assert_allclose(pose, expected, rtol=0.0, atol=ATOL)
 
 
-def test_given_the_first_clean_t_b_3_when_compared_then_it_is_right():
+def test_the_first_clean_t_b_3_is_right_as_printed():
     printed = [
         [S1 * COS3, -S1 * S3, -COS1, D * S1 + A1 * COS1 + A3 * S1 * COS3],
         [-COS1 * COS3, COS1 * S3, -S1, -D * COS1 + A1 * S1 - A3 * COS1 * COS3],
@@ -88,12 +88,12 @@ def test_given_the_first_clean_t_b_3_when_compared_then_it_is_right():
     np.testing.assert_allclose(FRAMES[2], printed, rtol=0.0, atol=ATOL)
 
 
-def test_given_the_identity_behind_d2_when_evaluated_then_it_is_right():
+def test_the_identity_behind_d2_is_right_as_printed():
     printed = D**2 + 2 * A3 * D * COS3 + A1**2 + A3**2 * COS3**2
     np.testing.assert_allclose(P[0] ** 2 + P[1] ** 2, printed, rtol=0.0, atol=ATOL)
 
 
-def test_given_theta_1_when_inverted_then_atan2_of_w_is_right_and_the_printed_signs_are_not():
+def test_atan2_of_w_gives_theta_1_and_the_printed_signs_miss():
     reach = D + A3 * COS3
     theta1 = np.arctan2(reach * P[0] + A1 * P[1], A1 * P[0] - reach * P[1])
     np.testing.assert_allclose(theta1, Q[0], rtol=0.0, atol=ATOL)
@@ -105,7 +105,7 @@ def test_given_theta_1_when_inverted_then_atan2_of_w_is_right_and_the_printed_si
     misses(np.arctan2(-sine, cosine), Q[0], 2)
 
 
-def test_given_a_position_when_inverted_then_the_branches_are_exactly_four():
+def test_inverting_a_position_gives_exactly_four_branches():
     branches = KINEMATICS.inverse(P)
     assert branches.shape == (4, 3)
     for branch in branches:
@@ -114,7 +114,7 @@ def test_given_a_position_when_inverted_then_the_branches_are_exactly_four():
     np.testing.assert_allclose(branches[0], Q, rtol=0.0, atol=ATOL)
 
 
-def test_given_j_a_when_differentiated_then_column_3_is_corrected_and_the_printed_one_misses():
+def test_j_a_has_column_3_corrected_and_the_printed_one_misses():
     true = MODEL.jacobian(Q)[:3]
     corrected = np.array(
         [
@@ -133,7 +133,7 @@ def test_given_j_a_when_differentiated_then_column_3_is_corrected_and_the_printe
     misses(gradient, true, 0.338)
 
 
-def test_given_j_g_when_compared_then_columns_1_and_3_are_corrected_and_printed_ones_miss():
+def test_j_g_has_columns_1_and_3_corrected_and_printed_ones_miss():
     true = MODEL.jacobian(Q)
     np.testing.assert_allclose(KINEMATICS.geometric_jacobian(Q), true, rtol=0.0, atol=ATOL)
     printed = true.copy()
@@ -159,7 +159,7 @@ def test_given_p_l1_and_p_l3_when_compared_then_they_are_right():
     np.testing.assert_allclose(center(2), printed, rtol=0.0, atol=ATOL)
 
 
-def test_given_p_l2_when_compared_then_it_has_a2_and_the_printed_c2_misses():
+def test_p_l2_has_a2_and_the_printed_c2_misses():
     def at(length):
         return [D * S1 + (A1 - length / 2) * COS1, -D * COS1 + (A1 - length / 2) * S1, D0]
 
@@ -167,14 +167,14 @@ def test_given_p_l2_when_compared_then_it_has_a2_and_the_printed_c2_misses():
     misses(at(C2), center(1), 0.1105)
 
 
-def test_given_j_p_l2_when_differentiated_then_the_printed_column_lacks_a1():
+def test_j_p_l2_as_printed_lacks_a1_in_column_1():
     true = center_slope(1)[:, 0]
     printed = np.array([D * COS1 + A2 / 2 * S1, D * S1 - A2 / 2 * COS1, 0])
     np.testing.assert_allclose(printed + [-A1 * S1, A1 * COS1, 0], true, rtol=0.0, atol=1e-9)
     misses(printed, true, 0.1842)
 
 
-def test_given_j_p_l3_when_differentiated_then_the_printed_column_lacks_d_and_a1():
+def test_j_p_l3_as_printed_lacks_d_and_a1_in_column_1():
     true = center_slope(2)[:, 0]
     kappa = A3 * COS3 + H3 / 2 * S3
     printed = np.array([COS1 * kappa, S1 * kappa, 0])
@@ -184,7 +184,7 @@ def test_given_j_p_l3_when_differentiated_then_the_printed_column_lacks_d_and_a1
     misses(printed, true, 0.3205)
 
 
-def test_given_link_3_along_y3_when_its_tensor_is_written_then_r_squared_half_belongs_to_iyy():
+def test_link_3_along_y3_has_m_r_squared_half_in_iyy():
     true = CYLINDER_3.inertia_at_center_of_mass
     across = M3 * (3 * R3**2 + H3**2) / 12
     np.testing.assert_allclose(
@@ -196,15 +196,13 @@ def test_given_link_3_along_y3_when_its_tensor_is_written_then_r_squared_half_be
 @pytest.mark.parametrize(
     ('radius', 'length', 'mass', 'by'), [(R1, H1, M1, 0.0231), (R3, H3, M3, 0.0607)]
 )
-def test_given_a_cylinder_when_its_moment_across_is_written_then_a_twelfth_is_right_not_a_half(
-    radius, length, mass, by
-):
+def test_a_cylinders_moment_across_is_a_twelfth_not_a_half(radius, length, mass, by):
     true = LinkInertia.from_cylinder(radius, length, axis='x', mass=mass).inertia[1, 1]
     np.testing.assert_allclose(mass * (3 * radius**2 + length**2) / 12, true, rtol=0.0, atol=ATOL)
     misses(mass * (3 * radius**2 + length**2) / 2, true, by)
 
 
-def test_given_the_box_when_its_printed_tensor_is_read_then_a2_is_along_x_unlike_p_l2():
+def test_the_box_tensor_as_printed_has_a2_on_x_unlike_p_l2():
     printed = M2 / 12 * np.diag([B2**2 + C2**2, A2**2 + C2**2, A2**2 + B2**2])
     np.testing.assert_allclose(
         BOX_AS_PRINTED.inertia_at_center_of_mass, printed, rtol=0.0, atol=ATOL
@@ -223,7 +221,7 @@ def by_definition(tensors):
     return total
 
 
-def test_given_central_tensors_when_b_is_summed_then_it_is_right_and_steiner_twice_misses():
+def test_b_of_central_tensors_is_right_and_steiner_twice_misses():
     true = MODEL.mass_matrix(Q)
     central = [link.inertia_at_center_of_mass for link in ARM.links]
     np.testing.assert_allclose(by_definition(central), true, rtol=0.0, atol=1e-9)
@@ -234,14 +232,14 @@ def test_given_central_tensors_when_b_is_summed_then_it_is_right_and_steiner_twi
     misses(by_definition(twice), true, 0.0527)
 
 
-def test_given_b33_when_compared_then_it_is_corrected_and_both_printed_ones_miss():
+def test_b33_is_corrected_and_both_printed_ones_miss():
     true = MODEL.mass_matrix(Q)[2, 2]
     np.testing.assert_allclose(M3 * (A3**2 + H3**2 / 3 + R3**2 / 4), true, rtol=0.0, atol=ATOL)
     misses(M3 * (A3**2 + H3**2 + 1.5 * R3**2), true, 0.0967)
     misses(M2 * (A3**2 + H3**2 + R3**2), true, 0.1605)  # section 2 has m2 and 3/3
 
 
-def test_given_b12_and_b13_when_compared_then_they_are_corrected_and_the_printed_ones_miss():
+def test_b12_and_b13_are_corrected_and_the_printed_ones_miss():
     true = MODEL.mass_matrix(Q)
     np.testing.assert_allclose(M2 * A2 / 2 - A1 * (M2 + M3), true[0, 1], rtol=0.0, atol=ATOL)
     np.testing.assert_allclose(
@@ -251,7 +249,7 @@ def test_given_b12_and_b13_when_compared_then_they_are_corrected_and_the_printed
     misses(0.0, true[0, 2], 0.01885)
 
 
-def test_given_b22_and_b23_when_compared_then_the_printed_ones_are_right():
+def test_b22_and_b23_are_right_as_printed():
     true = MODEL.mass_matrix(Q)
     np.testing.assert_allclose(
         [M2 + M3, M3 * (H3 * COS3 / 2 - A3 * S3)], true[1, 1:], rtol=0.0, atol=ATOL
@@ -272,7 +270,7 @@ def printed_k():
     )
 
 
-def test_given_errata_numbers_when_b11_then_it_is_0_855180_and_the_printed_k_0_498083():
+def test_b11_is_0_855180_and_the_printed_k_is_0_498083():
     corrected = (
         M1 * ((A1 + H1 / 2) ** 2 + (3 * R1**2 + H1**2) / 12)
         + M2 * (D**2 + (A1 - A2 / 2) ** 2 + (B2**2 + C2**2) / 12)
@@ -289,7 +287,7 @@ def test_given_errata_numbers_when_b11_then_it_is_0_855180_and_the_printed_k_0_4
     np.testing.assert_allclose(printed_k(), 0.498083, rtol=0.0, atol=0.5e-6)
 
 
-def test_given_t_when_expanded_then_cross_terms_are_products_and_the_printed_squares_miss():
+def test_t_has_products_as_cross_terms_and_printed_squares_miss():
     true = 0.5 * DQ @ MODEL.mass_matrix(Q) @ DQ
     np.testing.assert_allclose(CLOSED.kinetic_energy(Q, DQ), true, rtol=0.0, atol=ATOL)
     v1, v2, v3 = DQ
@@ -307,7 +305,7 @@ def test_given_t_when_expanded_then_cross_terms_are_products_and_the_printed_squ
     misses(printed, 0.5 * DQ @ own @ DQ, 0.0624)
 
 
-def test_given_u_when_compared_then_its_sign_is_corrected_and_the_printed_one_misses():
+def test_u_has_its_sign_corrected_and_the_printed_one_misses():
     true = G * sum(link.mass * center(i)[2] for i, link in enumerate(ARM.links))
     corrected = G * ((M1 + M2 + M3) * D0 + M3 * (A3 * S3 - H3 * COS3 / 2))
     np.testing.assert_allclose(corrected, true, rtol=0.0, atol=ATOL)
@@ -328,7 +326,7 @@ def slope_of_b(joint, step=1e-6):
     return (MODEL.mass_matrix(Q + step * unit) - MODEL.mass_matrix(Q - step * unit)) / (2 * step)
 
 
-def test_given_the_slope_of_b_by_q2_when_compared_then_the_printed_one_lacks_m3():
+def test_the_slope_of_b_by_q2_as_printed_lacks_m3():
     true = slope_of_b(1)[0, 0]
     energy = (M2 + M3) * D + M3 * (A3 * COS3 + H3 * S3 / 2)
     np.testing.assert_allclose(2 * energy, true, rtol=0.0, atol=1e-9)
@@ -339,7 +337,7 @@ def printed_slope_by_q3():
     return M3 * (A3 * H3 * (COS3**2 - S3**2) - 2 * (A3**2 + R3**2) * COS3 * S3)
 
 
-def test_given_the_slope_of_b_by_q3_when_compared_then_the_printed_first_entry_misses():
+def test_the_slope_of_b_by_q3_as_printed_misses_in_entry_11():
     true = slope_of_b(2)
     rho, sigma = D + A3 * COS3 + H3 * S3 / 2, A3 * S3 - H3 * COS3 / 2
     corrected = 2 * M3 * (-rho * sigma + (H3**2 - 3 * R3**2) * S3 * COS3 / 12)
@@ -348,7 +346,7 @@ def test_given_the_slope_of_b_by_q3_when_compared_then_the_printed_first_entry_m
     np.testing.assert_allclose(-M3 * (H3 * S3 / 2 + A3 * COS3), true[1, 2], rtol=0.0, atol=1e-9)
 
 
-def test_given_c_when_compared_then_its_entries_are_corrected_and_it_is_not_symmetric():
+def test_c_has_its_entries_corrected_and_is_not_symmetric():
     true = MODEL.coriolis_matrix(Q, DQ)
     energy = (M2 + M3) * D + M3 * (A3 * COS3 + H3 * S3 / 2)
     np.testing.assert_allclose(
@@ -363,7 +361,7 @@ def test_given_c12_when_compared_then_the_printed_one_lacks_m3():
     misses(M2 * D * DQ[0], MODEL.coriolis_matrix(Q, DQ)[0, 1], 0.565)
 
 
-def test_given_c13_when_compared_then_it_has_a_term_of_theta_3s_rate_that_the_print_lacks():
+def test_c13_as_printed_lacks_a_term_of_theta_3s_rate():
     true = MODEL.coriolis_matrix(Q, DQ)[0, 2]
     half_slope = 0.5 * slope_of_b(2)[0, 0]
     lost = A1 * M3 * (A3 * COS3 + H3 * S3 / 2) * DQ[2]
@@ -380,7 +378,7 @@ def test_given_c23_when_compared_then_the_printed_one_is_right():
     )
 
 
-def test_given_the_printed_equations_when_they_move_the_arm_then_torques_miss():
+def test_the_printed_equations_of_motion_miss_the_torques():
     ddq = np.array([1.0, -2.0, 3.0])
     b12, b23 = M2 * A2**2 / 2, M3 * (H3 * COS3 / 2 - A3 * S3)
     inertia = np.array(

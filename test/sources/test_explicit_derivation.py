@@ -122,7 +122,7 @@ def as_center_of_mass_inertia():
 
 
 @pytest.mark.parametrize('link', [2, 3, 4, 5, 6])
-def test_given_gaz_moved_to_the_frame_origin_when_compared_then_it_is_the_printed_tensor(link):
+def test_gaz_moved_to_the_frame_origin_is_the_printed_tensor(link):
     np.testing.assert_allclose(
         TABLE[link - 1][2], six_from_tensor(about_origin(GAZ[link - 1])), rtol=0.0, atol=ROUNDING
     )
@@ -131,23 +131,23 @@ def test_given_gaz_moved_to_the_frame_origin_when_compared_then_it_is_the_printe
 @pytest.mark.parametrize(
     ('link', 'by'), [(2, 5.4e-4), (3, 1.93e-2), (4, 4.93e-2), (5, 3.85e-3), (6, 6.37e-3)]
 )
-def test_given_gaz_at_the_center_of_mass_when_compared_then_the_printed_text_misses(link, by):
+def test_gaz_at_the_center_of_mass_misses_the_printed_tensor(link, by):
     misses(TABLE[link - 1][2], GAZ[link - 1][2], by)
 
 
-def test_given_link_1_with_the_tables_c_z_when_moved_to_the_origin_then_it_is_the_table_too():
+def test_link_1_moved_with_the_tables_c_z_is_the_table_too():
     mass, (cx, cy, _), six = GAZ[0]
     moved = about_origin((mass, (cx, cy, -0.4654 / 4.9707), six))
     np.testing.assert_allclose(TABLE[0][2], six_from_tensor(moved), rtol=0.0, atol=ROUNDING)
     misses(TABLE[0][2], six_from_tensor(about_origin(GAZ[0])), 3.24e-2)
 
 
-def test_given_the_arm_file_when_loaded_then_it_reads_the_table_about_the_origin():
+def test_the_arm_file_reads_the_table_about_the_frame_origin():
     for link, (mass, moment, six) in zip(load('fer', 'ledezma2021').links, TABLE):
         np.testing.assert_array_equal(link.parameters(), [*six, *moment, mass])
 
 
-def test_given_the_printed_reading_when_moving_then_m_is_off_by_10_percent_and_tau_by_1_nm():
+def test_the_printed_reading_puts_m_off_by_10_percent_tau_1_nm():
     right, wrong = (
         NewtonEulerModel(arm) for arm in (load('fer', 'ledezma2021'), as_center_of_mass_inertia())
     )
@@ -161,7 +161,7 @@ def test_given_the_printed_reading_when_moving_then_m_is_off_by_10_percent_and_t
 
 
 @pytest.mark.parametrize('link', [2, 3, 4, 5, 6])
-def test_given_the_middle_column_when_divided_by_the_mass_then_it_is_gazs_center(link):
+def test_the_middle_column_over_the_mass_is_gazs_center(link):
     mass, moment, _ = TABLE[link - 1]
     np.testing.assert_allclose(
         np.array(moment) / mass, GAZ[link - 1][1], rtol=0.0, atol=(ROUNDING + 1e-6) / mass
@@ -171,7 +171,7 @@ def test_given_the_middle_column_when_divided_by_the_mass_then_it_is_gazs_center
 @pytest.mark.parametrize(
     ('link', 'by'), [(2, 1.01e-2), (3, 1.48e-1), (4, 2.70e-1), (5, 9.2e-3), (6, 4.0e-2)]
 )
-def test_given_the_middle_column_when_read_as_c_i_then_it_misses_gazs_center(link, by):
+def test_the_middle_column_read_as_c_i_misses_gazs_center(link, by):
     misses(TABLE[link - 1][1], GAZ[link - 1][1], by)
 
 
@@ -189,7 +189,7 @@ def on_link_7(payload):
     return LinkInertia.from_center_of_mass(*GAZ[6]) + payload.expressed_in(flange)
 
 
-def test_given_gazs_link_7_with_a_hand_when_compared_then_it_is_the_tables_link_7():
+def test_gazs_link_7_with_a_hand_is_the_tables_link_7():
     mass, moment, six = TABLE[6]
     np.testing.assert_allclose(
         on_link_7(hand_inertia()).parameters(), [*six, *moment, mass], rtol=0.0, atol=ROUNDING
@@ -197,7 +197,7 @@ def test_given_gazs_link_7_with_a_hand_when_compared_then_it_is_the_tables_link_
     misses(mass, GAZ[6][0], 0.73)
 
 
-def test_given_the_shipped_hands_when_put_on_gaz_then_only_the_tables_own_gives_the_table():
+def test_of_the_shipped_hands_only_the_tables_gives_the_table():
     mass, moment, six = TABLE[6]
     printed = [*six, *moment, mass]
     np.testing.assert_allclose(
@@ -207,7 +207,7 @@ def test_given_the_shipped_hands_when_put_on_gaz_then_only_the_tables_own_gives_
     misses(on_link_7(load_hand('franka_hand')).parameters(), printed, 1.74e-2)
 
 
-def test_given_the_table_without_its_hand_when_loaded_then_it_is_gazs_bare_arm():
+def test_the_table_without_its_hand_is_gazs_bare_link_7():
     bare = load('fer', 'ledezma2021', hand='none').links[6]
     np.testing.assert_allclose(
         bare.parameters(),
@@ -217,7 +217,7 @@ def test_given_the_table_without_its_hand_when_loaded_then_it_is_gazs_bare_arm()
     )
 
 
-def test_given_link_2_rounded_when_checked_then_its_pseudo_inertia_has_minus_1_8e_5():
+def test_link_2_rounded_has_an_eigenvalue_of_minus_1_8e_5():
     mass, moment, six = TABLE[1]
     link = LinkInertia(mass, moment, tensor_from_six(six))
     np.testing.assert_allclose(link.consistency_margin(), -1.8e-5, rtol=0.0, atol=0.05e-5)
@@ -235,7 +235,7 @@ def body_xml(link):
     )
 
 
-def test_given_link_2_rounded_when_mujoco_loads_it_then_it_refuses_and_takes_gazs():
+def test_link_2_rounded_is_refused_by_mujoco_and_gazs_is_not():
     mujoco = pytest.importorskip('mujoco', reason='the [sim] extra is not installed')
     mass, moment, six = TABLE[1]
     with pytest.raises(ValueError, match='inertia'):
@@ -244,7 +244,7 @@ def test_given_link_2_rounded_when_mujoco_loads_it_then_it_refuses_and_takes_gaz
 
 
 @pytest.mark.parametrize('gravity', [(0.0, 0.0, -9.81), (3.0, -4.0, 8.0)])
-def test_given_any_c_z_of_link_1_when_moving_then_no_torque_changes(gravity):
+def test_any_c_z_of_link_1_leaves_every_torque_as_it_is(gravity):
     arm = load('fer', 'ledezma2021')
     first = arm.links[0]
     moved = LinkInertia(first.mass, first.first_moment + [0.0, 0.0, 0.7], first.inertia)
@@ -258,7 +258,7 @@ def test_given_any_c_z_of_link_1_when_moving_then_no_torque_changes(gravity):
     )
 
 
-def test_given_c_x_of_link_1_when_changed_then_torque_shows_it_so_the_check_can_fail():
+def test_c_x_of_link_1_changes_torque_so_the_check_can_fail():
     arm = load('fer', 'ledezma2021')
     first = arm.links[0]
     moved = LinkInertia(first.mass, first.first_moment + [0.7, 0.0, 0.0], first.inertia)
@@ -270,12 +270,12 @@ def test_given_c_x_of_link_1_when_changed_then_torque_shows_it_so_the_check_can_
     assert abs(gap[0]) > 1.0
 
 
-def test_given_the_rows_when_read_as_craigs_with_the_flange_then_it_is_where_franka_has_it():
+def test_the_rows_read_as_craigs_end_at_frankas_flange():
     flange = NewtonEulerModel(load('fer')).frames(np.zeros(7))[-1, :3, 3]
     np.testing.assert_allclose(flange, [0.088, 0.0, 0.926], rtol=0.0, atol=1e-15)
 
 
-def test_given_the_rows_when_read_as_standard_ones_then_frame_7_is_0_7_m_off():
+def test_the_rows_read_as_standard_ones_put_frame_7_0_7_m_off():
     arm = load('fer')
     craig = NewtonEulerModel(arm).frames(np.zeros(7))[6, :3, 3]
     standard = NewtonEulerModel(replace(arm, convention=Convention.STANDARD)).frames(np.zeros(7))[
@@ -284,12 +284,12 @@ def test_given_the_rows_when_read_as_standard_ones_then_frame_7_is_0_7_m_off():
     misses(standard, craig, 0.7)
 
 
-def test_given_the_rows_without_the_flanges_when_the_arm_ends_then_it_is_107_mm_short():
+def test_the_rows_without_the_flanges_end_107_mm_short():
     frames = NewtonEulerModel(load('fer')).frames(np.zeros(7))
     misses(frames[6, :3, 3], frames[7, :3, 3], 0.107)
 
 
-def test_given_r_i_r_transposed_when_compared_then_it_is_about_the_frame_and_no_other_point():
+def test_r_i_r_transposed_is_about_the_frame_and_no_other_point():
     # A cloud of masses in frame 4 answers for every reference point at once.
     rng = np.random.default_rng(2)
     masses, points = rng.uniform(0.1, 1.0, 8), rng.uniform(-0.2, 0.2, (8, 3))
@@ -320,7 +320,7 @@ def test_given_r_i_r_transposed_when_compared_then_it_is_about_the_frame_and_no_
     assert np.abs(turned - tensor_about(np.zeros(3))).max() > 0.1
 
 
-def test_given_the_zero_pose_when_mapped_to_s_then_it_is_what_the_authors_page_lists():
+def test_the_zero_pose_mapped_to_s_is_as_on_the_authors_page():
     mapped = space_inertias(load('fer', 'ledezma2021'), np.zeros(7))
     np.testing.assert_allclose(
         [link.center_of_mass for link in mapped], PUBLISHED_CENTERS, rtol=0.0, atol=ROUNDING
@@ -333,14 +333,14 @@ def test_given_the_zero_pose_when_mapped_to_s_then_it_is_what_the_authors_page_l
     )
 
 
-def test_given_the_authors_page_when_its_tensors_are_read_about_the_center_then_they_miss():
+def test_the_authors_pages_tensors_about_the_center_miss():
     mapped = space_inertias(load('fer', 'ledezma2021'), np.zeros(7))
     misses(
         PUBLISHED_TENSORS, [six_from_tensor(link.about_center_of_mass) for link in mapped], 0.0493
     )
 
 
-def test_given_the_joints_when_their_twists_are_taken_then_2_4_and_6_turn_against_the_page():
+def test_twists_of_joints_2_4_and_6_turn_against_the_page():
     signs = np.array([1, -1, 1, -1, 1, -1, 1])[:, None]
     twists = ExponentialsModel(load('fer')).space_twists
     np.testing.assert_allclose(twists * signs, PUBLISHED_TWISTS, rtol=0.0, atol=1e-15)

@@ -143,7 +143,7 @@ V_M3 = OMEGA_3.col_join(rate(R_M3))
 T_COM = T_3 * (T_M3 - sp.eye(4)) + sp.eye(4)
 
 
-def test_given_cell_6_when_evaluated_then_the_origins_are_the_published_ones():
+def test_cell_6_gives_the_published_origins():
     origins = [
         [float(part.subs(CHAIN.values)) for part in zero_pose(i)[:3, 3]] for i in range(1, 9)
     ]
@@ -164,7 +164,7 @@ def test_given_cell_6_when_evaluated_then_the_origins_are_the_published_ones():
     )
 
 
-def test_given_cell_7_on_the_fer_when_axes_are_multiplied_in_reverse_then_it_happens_to_hold():
+def test_cell_7_on_the_fer_happens_to_hold_with_axes_in_reverse():
     rolls = (0.0, -np.pi / 2, np.pi / 2, np.pi / 2, -np.pi / 2, np.pi / 2, np.pi / 2)
     axis = np.array([0.0, 0.0, 1.0])
     poses = ExponentialsModel(FER).zero_transforms
@@ -173,7 +173,7 @@ def test_given_cell_7_on_the_fer_when_axes_are_multiplied_in_reverse_then_it_hap
         np.testing.assert_allclose(axis, poses[i, :3, 2], rtol=0.0, atol=1e-15)
 
 
-def test_given_turns_about_two_axes_when_cell_7_multiplies_in_reverse_then_it_is_wrong():
+def test_turns_about_two_axes_make_cell_7s_reverse_order_wrong():
     first, second = rpy(0.7, 0.0, 0.0), rpy(0.0, 0.9, 0.0)
     z = np.array([0.0, 0.0, 1.0])
     pose = np.eye(4)
@@ -186,21 +186,21 @@ def test_given_turns_about_two_axes_when_cell_7_multiplies_in_reverse_then_it_is
 
 
 @pytest.mark.parametrize('joint', range(1, 8))
-def test_given_cell_8_when_evaluated_then_twists_are_those_of_the_formulation(joint):
+def test_cell_8s_twists_are_those_of_the_formulation(joint):
     expected = ExponentialsModel(FER).space_twists[joint - 1]
     actual = np.array(zero_twist(joint).subs(CHAIN.values).tolist(), dtype=float)[:, 0]
     np.testing.assert_allclose(actual, [*expected[3:], *expected[:3]], rtol=0.0, atol=1e-15)
 
 
 @pytest.mark.parametrize('frame', range(1, 5))
-def test_given_cell_9_when_expanded_then_exponentials_give_the_chains_pose(frame):
+def test_cell_9s_exponentials_expand_to_the_chains_pose(frame):
     product = sp.eye(4)
     for i in range(1, frame + 1):
         product = product * motion_exp(zero_twist(i), *sp.symbols(f's{i} c{i}', real=True))
     assert is_zero(product * zero_pose(frame) - FORMS.pose(frame))
 
 
-def test_given_cell_9_when_evaluated_then_all_eight_poses_are_those_of_dh_rows():
+def test_cell_9s_eight_poses_are_those_of_the_dh_rows():
     for q in np.random.default_rng(0).uniform(-2.5, 2.5, (20, 7)):
         np.testing.assert_allclose(
             ExponentialsModel(FER).frames(q), NewtonEulerModel(FER).frames(q), rtol=0.0, atol=ATOL
@@ -208,7 +208,7 @@ def test_given_cell_9_when_evaluated_then_all_eight_poses_are_those_of_dh_rows()
 
 
 @pytest.mark.parametrize('joint', range(1, 5))
-def test_given_cell_10_when_expanded_then_the_axis_is_the_poses_third_column(joint):
+def test_cell_10s_axis_is_the_third_column_of_the_pose(joint):
     axis = zero_pose(joint)[:3, 2]
     for i in range(joint, 0, -1):
         turn = zero_pose(i)[:3, 2]
@@ -217,7 +217,7 @@ def test_given_cell_10_when_expanded_then_the_axis_is_the_poses_third_column(joi
 
 
 @pytest.mark.parametrize('joint', range(1, 5))
-def test_given_cell_11_when_expanded_then_the_twist_is_the_adjoint_of_that_at_zero(joint):
+def test_cell_11s_twist_is_the_adjoint_of_that_at_zero(joint):
     product = sp.eye(4)
     for i in range(1, joint):
         product = product * motion_exp(zero_twist(i), *sp.symbols(f's{i} c{i}', real=True))
@@ -225,7 +225,7 @@ def test_given_cell_11_when_expanded_then_the_twist_is_the_adjoint_of_that_at_ze
     assert is_zero(carried - hat(FORMS.joint_twist(joint)))
 
 
-def test_given_cell_12_when_evaluated_then_centers_of_mass_are_pinocchios():
+def test_cell_12s_centers_of_mass_are_pinocchios():
     model = PinocchioModel(FER)
     poses = model.frames(Q)
     for i, link in enumerate(FER.links):
@@ -234,23 +234,23 @@ def test_given_cell_12_when_evaluated_then_centers_of_mass_are_pinocchios():
         np.testing.assert_allclose(actual, expected, rtol=0.0, atol=ATOL)
 
 
-def test_given_cell_13_when_expanded_then_the_angular_part_is_that_of_the_rotation():
+def test_cell_13s_angular_part_is_that_of_the_rotation():
     rotation = T_3[:3, :3]
     assert is_zero(rate(rotation) * rotation.T - hat3(OMEGA_3))
 
 
-def test_given_cell_14_when_expanded_then_true_is_false_and_the_difference_is_omega_cross_r():
+def test_cell_14s_true_is_false_and_differs_by_omega_cross_r():
     difference = rate(T_3) * inverse(T_3) - hat(V_3)
     assert not is_zero(difference)
     assert is_zero(difference - hat(sp.zeros(3, 1).col_join(-OMEGA_3.cross(R_3))))
     misses(number(difference), 0.0, 0.338)  # m/s
 
 
-def test_given_cell_14_corrected_when_expanded_then_the_true_space_twist_is_the_poses():
+def test_cell_14_corrected_gives_the_poses_space_twist():
     assert is_zero(rate(T_3) * inverse(T_3) - hat(FORMS.space_twist(3)))
 
 
-def test_given_cell_16_when_expanded_then_its_residual_is_omega_3_cross_r_3_entry_by_entry():
+def test_cell_16s_residual_is_omega_3_cross_r_3_by_entries():
     twists = zero_twist(1), zero_twist(2), zero_twist(3)
     e1, e2 = motion_exp(twists[0], S1, C1), motion_exp(twists[1], S2, C2)
     residual = (
@@ -270,7 +270,7 @@ def test_given_cell_16_when_expanded_then_its_residual_is_omega_3_cross_r_3_entr
     assert is_zero(printed - OMEGA_3.cross(R_3))
 
 
-def test_given_cell_18_when_expanded_then_true_is_false_and_the_difference_is_omega_cross_r_m():
+def test_cell_18s_true_is_false_and_differs_by_omega_cross_r_m():
     pose = T_3 * T_M3
     difference = rate(pose) * inverse(pose) - hat(V_M3)
     assert not is_zero(difference)
@@ -278,12 +278,12 @@ def test_given_cell_18_when_expanded_then_true_is_false_and_the_difference_is_om
     misses(number(difference), 0.0, 0.394)  # m/s
 
 
-def test_given_cell_19_when_expanded_then_the_true_residual_is_zero():
+def test_cell_19s_true_residual_is_zero():
     pose = T_3 * T_M3
     assert is_zero(rate(pose) * inverse(pose) - rate(T_3) * inverse(T_3))
 
 
-def test_given_cell_19_when_its_printed_first_entry_is_read_then_it_is_omega_cross_the_lever():
+def test_cell_19s_printed_first_entry_is_omega_cross_the_lever():
     printed = (
         -XC
         * (S1 * C2 * C3 * V1 + S1 * C3 * V3 + S2 * C1 * C3 * V2 + S3 * C1 * C2 * V3 + S3 * C1 * V1)
@@ -296,17 +296,17 @@ def test_given_cell_19_when_its_printed_first_entry_is_read_then_it_is_omega_cro
     misses(number([printed]), 0.0, 0.0562)  # m/s, printed where the true residual is 0
 
 
-def test_given_cell_20_when_expanded_then_a_fixed_transform_comes_out_of_the_derivative():
+def test_cell_20_takes_a_fixed_transform_out_of_the_derivative():
     assert is_zero(rate(T_3) * T_M3 - rate(T_3 * T_M3))
 
 
-def test_given_cell_21_when_expanded_then_both_of_its_checks_hold():
+def test_cell_21s_two_checks_hold():
     assert is_zero(FORMS.center_of_mass_jacobian(5)[:3, :] - FORMS.jacobian(5)[:3, :])
     lever = R_M3 - R_3
     assert is_zero(hat3(lever) * OMEGA_3 + sp.Matrix(V_M3[3:]) - sp.Matrix(V_3[3:]))
 
 
-def test_given_cell_21s_text_when_c_is_not_turned_then_it_misses_and_with_r_3_it_holds():
+def test_cell_21s_text_misses_with_c_unturned_and_holds_with_r_3():
     relative = sp.Matrix(V_M3[3:]) - sp.Matrix(V_3[3:])
     center = center_in_link(3)
     assert is_zero(relative - OMEGA_3.cross(T_3[:3, :3] * center))
@@ -314,25 +314,25 @@ def test_given_cell_21s_text_when_c_is_not_turned_then_it_misses_and_with_r_3_it
     misses(number(OMEGA_3.cross(center)), number(relative), 0.0445)  # m/s
 
 
-def test_given_cell_22_when_expanded_then_t_com_carries_the_velocity_to_the_center_of_mass():
+def test_cell_22s_t_com_carries_velocity_to_the_center_of_mass():
     assert is_zero(T_COM[:3, :3] - sp.eye(3))
     assert is_zero(T_COM[:3, 3] - (R_M3 - R_3))
     assert is_zero(adjoint_inverse(T_COM) * V_3 - V_M3)
 
 
-def test_given_cell_23_when_unit_velocities_are_put_in_then_columns_are_the_jacobians():
+def test_cell_23s_unit_velocities_give_the_jacobians_columns():
     for j in range(1, 8):
         unit = {velocity(i): int(i == j) for i in range(1, 8)}
         assert is_zero(V_3.subs(unit) - FORMS.jacobian(3)[:, j - 1])
         assert is_zero(V_M3.subs(unit) - FORMS.center_of_mass_jacobian(3)[:, j - 1])
 
 
-def test_given_cell_24_when_expanded_then_j_m_is_the_adjoint_of_t_com_times_j():
+def test_cell_24s_j_m_is_the_adjoint_of_t_com_times_j():
     assert is_zero(FORMS.center_of_mass_jacobian(3) - adjoint_inverse(T_COM) * FORMS.jacobian(3))
 
 
 @pytest.mark.parametrize('frame', range(1, 9))
-def test_given_the_notebooks_jacobians_when_compared_then_they_are_local_world_aligned(frame):
+def test_the_notebooks_jacobians_are_local_world_aligned(frame):
     actual = number(FORMS.jacobian(frame))
     expected = PinocchioModel(FER).jacobian(Q, frame, 'LOCAL_WORLD_ALIGNED')
     np.testing.assert_allclose(
@@ -340,11 +340,11 @@ def test_given_the_notebooks_jacobians_when_compared_then_they_are_local_world_a
     )
 
 
-def test_given_the_notebooks_jacobian_when_taken_for_the_spatial_one_then_it_misses():
+def test_the_notebooks_jacobian_taken_for_the_spatial_one_misses():
     world = PinocchioModel(FER).jacobian(Q, 3, 'WORLD')
     misses(number(FORMS.jacobian(3)), np.concatenate((world[3:], world[:3])), 0.529)
 
 
-def test_given_the_checker_when_an_identity_is_false_by_one_sign_then_it_says_so():
+def test_an_identity_false_by_one_sign_is_found_by_the_checker():
     assert is_zero(sp.Matrix([S1**2 + C1**2 - 1]))
     assert not is_zero(sp.Matrix([S1**2 - C1**2 - 1]))
