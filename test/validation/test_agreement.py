@@ -23,7 +23,7 @@ from franka_dynamics.validation.formulations import (
 
 
 @pytest.mark.parametrize('seed', range(8))
-def test_given_a_random_arm_when_compared_then_all_formulations_agree(seed):
+def test_all_formulations_agree_on_a_random_arm(seed):
     rng = np.random.default_rng(seed)
     agreement = compare_formulations(random_arm(rng), gravity=rng.normal(size=3) * 9.81, count=20)
     assert agreement.passed
@@ -31,7 +31,7 @@ def test_given_a_random_arm_when_compared_then_all_formulations_agree(seed):
     assert 0.0 < agreement.largest <= AGREEMENT
 
 
-def test_given_an_arm_when_compared_then_the_figures_are_the_largest_differences():
+def test_the_reported_figures_are_the_largest_differences():
     arm = load('fer')
     agreement = compare_formulations(arm, count=15, seed=2)
     states, models = sample_states(arm, 15, 2), build(arm)
@@ -50,9 +50,7 @@ def test_given_an_arm_when_compared_then_the_figures_are_the_largest_differences
 
 @pytest.mark.parametrize('altered', list(FORMULATIONS))
 @pytest.mark.parametrize('link', [1, 4, 7])
-def test_given_one_formulation_of_another_mass_when_compared_then_it_and_the_link_are_named(
-    altered, link
-):
+def test_a_formulation_of_another_mass_is_named_with_the_link(altered, link):
     arm = load('fer')
     links = list(arm.links)
     links[link - 1] = replace(links[link - 1], mass=links[link - 1].mass + 1e-6)
@@ -67,7 +65,7 @@ def test_given_one_formulation_of_another_mass_when_compared_then_it_and_the_lin
     )
 
 
-def test_given_a_formulation_that_assembles_wrongly_when_compared_then_its_links_are_cleared():
+def test_a_wrongly_assembled_coriolis_clears_the_links():
     class Faulty(LagrangianModel):
         def coriolis_matrix(self, q, dq):
             return np.swapaxes(super().coriolis_matrix(q, dq), -1, -2)
@@ -80,7 +78,7 @@ def test_given_a_formulation_that_assembles_wrongly_when_compared_then_its_links
     )
 
 
-def test_given_a_formulation_that_returns_nan_when_compared_then_it_fails_and_is_named():
+def test_a_formulation_that_returns_nan_fails_and_alone_is_named():
     class Faulty(LagrangianModel):
         def gravity(self, q):
             return np.full(np.shape(q), np.nan)
@@ -94,7 +92,7 @@ def test_given_a_formulation_that_returns_nan_when_compared_then_it_fails_and_is
     assert 'gravity, inverse_dynamics, forward_dynamics' in agreement.findings[0]
 
 
-def test_given_no_formulation_that_has_a_number_when_compared_then_it_fails():
+def test_formulations_that_all_return_nan_fail():
     class Faulty(LagrangianModel):
         def gravity(self, q):
             return np.full(np.shape(q), np.nan)
@@ -105,7 +103,7 @@ def test_given_no_formulation_that_has_a_number_when_compared_then_it_fails():
     assert len(agreement.findings) == 3
 
 
-def test_given_only_two_that_differ_when_compared_then_neither_is_the_culprit_alone():
+def test_of_only_two_that_differ_neither_is_the_culprit_alone():
     arm = load('fer')
     other = arm.map_links(lambda link: replace(link, mass=1.1 * link.mass))
     agreement = compare_formulations(
@@ -117,18 +115,18 @@ def test_given_only_two_that_differ_when_compared_then_neither_is_the_culprit_al
     assert agreement.findings[-1].startswith('More than one formulation departs')
 
 
-def test_given_a_set_that_is_not_physical_when_compared_then_the_report_warns():
+def test_a_set_that_is_not_physical_is_warned_of_with_its_link():
     agreement = compare_formulations(load('fer', 'ledezma2021'), count=5)
     assert any('fer_joint2 is not physical' in sentence for sentence in agreement.warnings)
 
 
-def test_given_a_progress_callback_when_compared_then_it_hears_of_every_quantity():
+def test_the_progress_callback_hears_of_every_quantity():
     calls = []
     compare_formulations(load('fer'), count=2, progress=lambda: calls.append(1))
     assert len(calls) == len(QUANTITIES)
 
 
-def test_given_a_wrong_wrench_behind_right_torques_when_compared_then_it_fails_all_the_same():
+def test_a_wrong_wrench_behind_right_torques_fails_and_is_named():
     class Faulty(LagrangianModel):
         def joint_wrenches(self, q, dq, ddq):
             wrenches = super().joint_wrenches(q, dq, ddq)

@@ -69,7 +69,7 @@ def torque_change(arm, other, gravity, seed):
 
 
 @pytest.mark.parametrize('arm', ['fer', 'fr3'])
-def test_given_random_single_faults_when_compared_then_all_are_named_and_nothing_else(arm):
+def test_each_single_fault_of_a_shipped_arm_is_named_alone(arm):
     description = load(arm)
     unnoticed = 0
     for seed in range(FAULTS):
@@ -84,7 +84,7 @@ def test_given_random_single_faults_when_compared_then_all_are_named_and_nothing
 
 
 @pytest.mark.parametrize('convention', list(Convention))
-def test_given_faults_in_random_arms_when_compared_then_all_are_named(convention):
+def test_each_single_fault_of_a_random_arm_is_named_alone(convention):
     for seed in range(50):
         rng = np.random.default_rng(seed)
         arm = random_arm(rng, convention=convention)
@@ -93,7 +93,7 @@ def test_given_faults_in_random_arms_when_compared_then_all_are_named(convention
         assert [(one.place, one.parameter) for one in found] == [(place, parameter)], seed
 
 
-def test_given_two_faults_when_compared_then_the_larger_effect_comes_first():
+def test_of_two_faults_the_larger_torque_effect_comes_first():
     arm = load('fer')
     faulty = with_row_shifted(with_joint_reversed(arm, 4), 1, d=0.02)
     found = compare_descriptions(arm, faulty)
@@ -104,7 +104,7 @@ def test_given_two_faults_when_compared_then_the_larger_effect_comes_first():
     assert found[0].torque_effect > found[1].torque_effect > 0.0
 
 
-def test_given_a_table_about_the_frame_origin_when_one_number_is_wrong_then_it_alone_is_named():
+def test_one_wrong_first_moment_of_a_table_is_named_alone():
     arm = load('fer', 'ledezma2021')
     link = arm.links[2]
     moment = link.first_moment + (0.0, 0.01, 0.0)
@@ -114,7 +114,7 @@ def test_given_a_table_about_the_frame_origin_when_one_number_is_wrong_then_it_a
     assert [one.parameter for one in found] == ['first moment y']
 
 
-def test_given_a_fault_when_its_effect_is_measured_then_it_is_the_torque_that_changes():
+def test_the_effect_of_a_fault_is_pinocchios_torque_change():
     arm = load('fer')
     faulty = with_row_shifted(arm, 3, a=0.01)
     (found,) = compare_descriptions(arm, faulty, seed=9)
@@ -131,13 +131,13 @@ def test_given_a_fault_when_its_effect_is_measured_then_it_is_the_torque_that_ch
     )
 
 
-def test_given_one_arm_in_two_conventions_when_compared_then_nothing_is_named():
+def test_one_arm_in_two_conventions_differs_in_nothing():
     arm = random_arm(np.random.default_rng(4), convention=Convention.STANDARD, joints=6)
     arm = replace(arm, flange=replace(arm.flange, a=0.0, alpha=0.0))
     assert compare_descriptions(arm, in_modified_convention(arm)) == ()
 
 
-def test_given_an_angle_a_whole_turn_off_when_compared_then_it_is_the_same():
+def test_an_angle_a_whole_turn_off_is_no_difference():
     arm = load('fr3')
     assert compare_descriptions(arm, with_row_shifted(arm, 2, alpha=2.0 * np.pi)) == ()
 
@@ -170,7 +170,7 @@ def test_given_another_joint_when_compared_then_it_is_named(change, place, param
     assert (found.place, found.parameter, found.has_effect) == (place, parameter, effect)
 
 
-def test_given_another_mounting_when_compared_then_only_the_tilt_has_an_effect():
+def test_of_another_mounting_only_the_tilt_has_an_effect():
     arm = load('fer')
     base = np.eye(4)
     base[:3, :3] = [
@@ -187,7 +187,7 @@ def test_given_another_mounting_when_compared_then_only_the_tilt_has_an_effect()
 
 
 @pytest.mark.parametrize('first', ['fer', 'standard'])
-def test_given_all_differences_at_once_then_the_torque_is_the_others(first):
+def test_all_differences_put_in_at_once_give_the_others_torque(first):
     # Gravity, friction, a reversed joint, rows and inertias at once, against Pinocchio. Numbers
     # within 1e-9 count as equal and are not named.
     gravity = (1.0, -2.0, -9.0)
@@ -219,13 +219,13 @@ def test_given_all_differences_at_once_then_the_torque_is_the_others(first):
     assert together.joint == start.joint_names[int(apart.argmax())]
 
 
-def test_given_another_flange_when_compared_then_no_torque_knows_it():
+def test_another_flange_is_named_without_effect_on_torque():
     arm = load('fer')
     (found,) = compare_descriptions(arm, replace(arm, flange=replace(arm.flange, d=0.11)))
     assert str(found) == ('flange: d is 0.107 here and 0.11 there [m]; no effect on torque.')
 
 
-def test_given_another_friction_when_compared_then_its_joint_and_field_are_named():
+def test_another_friction_is_named_with_its_joint_and_field():
     arm = load('fer')
     amplitude = np.array(arm.friction.amplitude)
     amplitude[5] += 0.1
@@ -238,7 +238,7 @@ def test_given_another_friction_when_compared_then_its_joint_and_field_are_named
     )
 
 
-def test_given_no_friction_or_another_model_when_compared_then_the_model_is_named():
+def test_no_friction_or_another_model_names_the_friction_model():
     arm = load('fer')
     rubbed = ViscousCoulombFriction(np.ones(7), np.zeros(7), np.zeros(7))
     for friction in (None, rubbed):
@@ -250,7 +250,7 @@ def test_given_no_friction_or_another_model_when_compared_then_the_model_is_name
     assert (width.place, width.parameter, width.has_effect) == ('arm', 'friction width', False)
 
 
-def test_given_a_limit_that_only_one_states_when_compared_then_it_is_named():
+def test_a_limit_that_only_one_arm_states_is_named():
     arm = load('fer')
     limits = replace(arm.joints[2].limits, velocity_offset=0.5, velocity_deceleration=6.0)
     joints = tuple(
@@ -263,7 +263,7 @@ def test_given_a_limit_that_only_one_states_when_compared_then_it_is_named():
     ]
 
 
-def test_given_arms_of_unequal_length_when_compared_then_both_lengths_are_named():
+def test_arms_of_unequal_length_are_refused_with_both_lengths():
     arm = load('fer')
     shorter = replace(arm, joints=arm.joints[:6], links=arm.links[:6], home=None, friction=None)
     with pytest.raises(DescriptionError, match=r'has 7 joints and .* has 6'):

@@ -28,7 +28,7 @@ def test_given_a_shipped_set_when_crosschecked_then_it_passes(arm, inertial_set)
 
 @pytest.mark.parametrize('arm', available_arms())
 @pytest.mark.parametrize('hand', available_hands())
-def test_given_any_arm_with_any_hand_when_crosschecked_then_it_passes(arm, hand):
+def test_any_shipped_arm_with_any_hand_passes_the_crosscheck(arm, hand):
     crosscheck(load(arm, hand=hand), count=50).require()
 
 
@@ -50,7 +50,7 @@ def test_given_any_arm_with_any_hand_when_crosschecked_then_it_passes(arm, hand)
         ),
     ],
 )
-def test_given_two_arms_that_differ_when_compared_then_the_quantity_shows_it(quantity, change):
+def test_two_arms_that_differ_show_it_in_the_quantity_changed(quantity, change):
     arm = load('fer')
     states = sample_states(arm, 20, 5)
     same = compare(PinocchioModel(arm), NewtonEulerModel(arm), states)
@@ -58,7 +58,7 @@ def test_given_two_arms_that_differ_when_compared_then_the_quantity_shows_it(qua
     assert same[quantity] <= TOLERANCE < other[quantity]
 
 
-def test_given_a_wrong_coriolis_when_compared_then_only_what_holds_it_differs():
+def test_a_wrong_coriolis_differs_in_coriolis_alone():
     class Faulty(NewtonEulerModel):
         def coriolis(self, q, dq):
             return 1.01 * super().coriolis(q, dq)
@@ -73,7 +73,7 @@ def report(**differences):
     return CrosscheckReport('fer', 'gaz2019', 'none', 300, 1e-12, differences)
 
 
-def test_given_a_mismatch_when_required_then_the_worst_quantity_and_its_size_are_named():
+def test_a_mismatch_raises_with_the_worst_quantity_and_its_size():
     failed = report(gravity=1e-3, coriolis=2e-2, frames=1e-16)
     assert not failed.passed
     with pytest.raises(
@@ -98,7 +98,7 @@ def test_given_agreement_when_required_then_nothing_is_raised():
     assert passed.largest == 1e-13
 
 
-def test_given_an_arm_of_another_length_when_crosschecked_then_it_passes():
+def test_random_arms_of_another_length_pass_the_crosscheck():
     for seed in range(10):
         arm = random_arm(np.random.default_rng(seed))
         # Twice the mass and length of a Franka arm's links: the bound is absolute.

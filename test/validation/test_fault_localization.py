@@ -38,9 +38,7 @@ def hold(model, reference_arm):
 @every_formulation
 @every_link
 @pytest.mark.parametrize('change', [{'a': 1e-6}, {'alpha': 1e-6}, {'d': 1e-6}, {'theta': 1e-6}])
-def test_given_a_wrong_row_when_held_against_the_right_one_then_its_frame_is_named(
-    formulation, link, change
-):
+def test_a_wrong_row_is_named_by_the_first_frame_that_differs(formulation, link, change):
     arm = load('fer')
     verdict = hold(formulation(with_row_shifted(arm, link - 1, **change)), arm)
     assert (verdict.link, verdict.frame_link) == (link, link)
@@ -62,9 +60,7 @@ UNFELT_AT_LINK_1 = (0, 1, 3, 8)
         if link > 1 or parameter not in UNFELT_AT_LINK_1
     ],
 )
-def test_given_a_wrong_inertial_parameter_when_held_then_the_first_wrench_is_named(
-    formulation, link, parameter
-):
+def test_a_wrong_inertial_is_named_by_the_wrench_that_differs(formulation, link, parameter):
     arm = load('fr3')
     verdict = hold(formulation(with_link(arm, link, 1e-6 * np.eye(10)[parameter])), arm)
     assert verdict.frame_link is None
@@ -74,14 +70,14 @@ def test_given_a_wrong_inertial_parameter_when_held_then_the_first_wrench_is_nam
 
 
 @pytest.mark.parametrize('parameter', UNFELT_AT_LINK_1)
-def test_given_a_wrong_parameter_that_no_wrench_knows_when_held_then_nobody_is_named(parameter):
+def test_a_wrong_parameter_no_wrench_shows_names_nobody(parameter):
     arm = load('fr3')
     verdict = hold(NewtonEulerModel(with_link(arm, 1, 1e-6 * np.eye(10)[parameter])), arm)
     assert verdict.agrees
 
 
 @every_link
-def test_given_twists_that_go_wrong_at_a_link_when_held_then_the_twist_is_named(link):
+def test_twists_that_go_wrong_at_a_link_name_its_twist(link):
     class Faulty(NewtonEulerModel):
         def link_twists(self, q, dq):
             twists = super().link_twists(q, dq)
@@ -102,7 +98,7 @@ def test_given_the_same_arm_when_held_then_every_link_agrees(formulation):
     assert verdict.link is None
 
 
-def test_given_wrenches_that_are_not_numbers_when_held_then_they_do_not_agree():
+def test_wrenches_that_are_nan_do_not_agree_and_name_their_link():
     class Faulty(NewtonEulerModel):
         def joint_wrenches(self, q, dq, ddq):
             wrenches = super().joint_wrenches(q, dq, ddq)

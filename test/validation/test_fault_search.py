@@ -57,7 +57,7 @@ def planted(name):
 @pytest.mark.parametrize(
     'name', ['gravity', 'sign', 'a', 'd', 'alpha', 'theta', 'mass', 'center', 'tensor']
 )
-def test_given_one_fault_in_a_black_box_when_asked_then_it_heads_the_suspects(name):
+def test_one_fault_in_a_black_box_heads_the_suspects(name):
     arm, faulty, gravity, what, value = planted(name)
     states = sample_states(arm, STATES, 1)
     verdict = search_faults(arm, states, black_box(faulty, states, gravity))
@@ -72,7 +72,7 @@ def test_given_one_fault_in_a_black_box_when_asked_then_it_heads_the_suspects(na
     assert lefts == sorted(lefts)
 
 
-def test_given_a_franka_arm_with_a_heavier_wrist_when_asked_then_both_doubles_are_named():
+def test_a_heavier_wrist_of_a_franka_names_both_its_doubles():
     # Frames 5 and 6 share their origin: a mass there, at a fixed first moment, belongs to either.
     arm = load('fer')
     link = arm.links[4]
@@ -99,7 +99,7 @@ def test_given_a_franka_arm_with_a_heavier_wrist_when_asked_then_both_doubles_ar
     assert verdict.rank < verdict.parameters - len(verdict.unidentifiable)
 
 
-def test_given_a_twist_far_off_when_asked_then_it_is_found_all_the_same():
+def test_a_twist_angle_wrong_by_2_5_rad_is_found_all_the_same():
     arm = planted('alpha')[0]
     states = sample_states(arm, STATES, 3)
     far = arm.joints[1].row.alpha + 2.5
@@ -108,7 +108,7 @@ def test_given_a_twist_far_off_when_asked_then_it_is_found_all_the_same():
     assert verdict.suspects[0].left < EXPLAINED
 
 
-def test_given_a_black_box_that_is_right_when_asked_then_nobody_is_suspected():
+def test_a_black_box_that_is_right_has_no_suspects():
     arm = load('fr3')
     states = sample_states(arm, STATES, 4)
     verdict = search_faults(arm, states, black_box(arm, states))
@@ -117,14 +117,14 @@ def test_given_a_black_box_that_is_right_when_asked_then_nobody_is_suspected():
     assert verdict.difference < 1e-12
 
 
-def test_given_a_suspect_when_printed_then_the_sentence_holds_value_share_and_doubles():
+def test_a_printed_suspect_tells_both_values_and_the_share_left():
     arm, faulty, gravity, _, _ = planted('gravity')
     states = sample_states(arm, STATES, 1)
     text = str(search_faults(arm, states, black_box(faulty, states, gravity)).suspects[0])
     assert text.startswith('arm: gravity y 0.5 m/s^2 instead of 0 m/s^2 leaves 0.00% of')
 
 
-def test_given_a_progress_callback_when_asked_then_it_hears_of_every_felt_parameter():
+def test_the_progress_callback_hears_of_every_felt_parameter():
     arm, faulty, gravity, _, _ = planted('gravity')
     states, calls = sample_states(arm, 3, 1), []
     verdict = search_faults(
@@ -133,14 +133,14 @@ def test_given_a_progress_callback_when_asked_then_it_hears_of_every_felt_parame
     assert len(calls) == verdict.parameters - len(verdict.unidentifiable)
 
 
-def test_given_torques_of_another_shape_when_asked_then_both_shapes_are_named():
+def test_torques_of_another_shape_are_refused_with_both_shapes():
     arm = load('fer')
     states = sample_states(arm, 3, 0)
     with pytest.raises(JointVectorError, match=r'tau has shape \(2, 7\), expected \(3, 7\)'):
         search_faults(arm, states, np.zeros((2, 7)))
 
 
-def test_given_another_gravity_when_asked_then_a_tilted_base_is_told_from_it():
+def test_another_gravity_is_told_from_a_tilted_base():
     # To first order both are one; that gravity has become longer tells them apart.
     arm = replace(planted('gravity')[0], base=np.eye(4))
     states = sample_states(arm, STATES, 5)

@@ -69,7 +69,7 @@ def random_case(seed):
 @pytest.mark.parametrize('own', OWN)
 @given(seed=st.integers(0, 2**32 - 1))
 @settings(max_examples=50, derandomize=True, deadline=None)
-def test_given_any_arm_when_formulated_on_its_own_then_pinocchio_agrees(own, seed):
+def test_each_formulation_of_any_arm_agrees_with_pinocchio(own, seed):
     arm, gravity, states = random_case(seed)
     backend, model = PinocchioModel(arm, gravity), own(arm, gravity)
     for quantity, inputs in QUANTITIES.items():
@@ -81,9 +81,7 @@ def test_given_any_arm_when_formulated_on_its_own_then_pinocchio_agrees(own, see
 @pytest.mark.parametrize('reference_frame', REFERENCE_FRAMES)
 @given(seed=st.integers(0, 2**32 - 1))
 @settings(max_examples=15, derandomize=True, deadline=None)
-def test_given_any_arm_when_any_frame_moves_then_the_jacobians_are_the_same(
-    own, reference_frame, seed
-):
+def test_jacobians_of_any_frame_of_any_arm_are_pinocchios(own, reference_frame, seed):
     arm, gravity, states = random_case(seed)
     backend, model = PinocchioModel(arm, gravity), own(arm, gravity)
     for frame in (*range(1, arm.n + 2), FLANGE):
@@ -112,7 +110,7 @@ def assert_same_acceleration(model, backend, states, wrench=None):
 @pytest.mark.parametrize('own', OWN)
 @given(seed=st.integers(0, 2**32 - 1))
 @settings(max_examples=50, derandomize=True, deadline=None)
-def test_given_any_arm_when_driven_then_it_accelerates_as_pinocchio_says(own, seed):
+def test_forward_dynamics_of_any_arm_accelerates_as_pinocchio(own, seed):
     arm, gravity, states = random_case(seed)
     assert_same_acceleration(own(arm, gravity), PinocchioModel(arm, gravity), states)
 
@@ -120,7 +118,7 @@ def test_given_any_arm_when_driven_then_it_accelerates_as_pinocchio_says(own, se
 @pytest.mark.parametrize('own', OWN)
 @given(seed=st.integers(0, 2**32 - 1))
 @settings(max_examples=15, derandomize=True, deadline=None)
-def test_given_a_wrench_on_the_flange_when_asked_then_every_formulation_feels_it(own, seed):
+def test_a_wrench_on_the_flange_is_felt_as_in_pinocchio(own, seed):
     arm, gravity, states = random_case(seed)
     wrench = np.random.default_rng(seed).normal(size=6) * 20.0
     backend, model = PinocchioModel(arm, gravity), own(arm, gravity)
@@ -143,9 +141,7 @@ def test_given_a_wrench_on_the_flange_when_asked_then_every_formulation_feels_it
         ('scemi', 'none'),
     ],
 )
-def test_given_a_shipped_arm_when_formulated_on_its_own_then_pinocchio_agrees(
-    own, arm, hand, base_tilt
-):
+def test_each_formulation_of_a_shipped_arm_agrees_with_pinocchio(own, arm, hand, base_tilt):
     base = np.eye(4)
     base[:3, :3] = rpy(base_tilt, -0.5 * base_tilt, 0.0)
     description = replace(load(arm, hand=hand), base=base)
@@ -158,9 +154,7 @@ def test_given_a_shipped_arm_when_formulated_on_its_own_then_pinocchio_agrees(
 
 
 @pytest.mark.parametrize('convention', list(Convention))
-def test_given_a_wrong_dh_matrix_when_poses_are_computed_then_two_formulations_do_not_share_it(
-    convention, monkeypatch
-):
+def test_a_wrong_dh_matrix_leaves_two_formulations_right(convention, monkeypatch):
     # Rows enter the exponentials and Lagrange by other ways than the DH matrix.
     arm = random_arm(np.random.default_rng(2), joints=5, convention=convention)
     q = sample_states(arm, 1, 2).q[0]
@@ -181,7 +175,7 @@ def test_given_a_wrong_dh_matrix_when_poses_are_computed_then_two_formulations_d
     assert changed == {NewtonEulerModel, PinocchioModel}
 
 
-def test_given_a_wrong_center_of_mass_when_computed_then_one_formulation_does_not_share_it(
+def test_a_wrong_center_of_mass_leaves_newton_euler_right(
     monkeypatch,
 ):
     # Newton-Euler takes first moments as they are; the others divide by the mass.
@@ -198,7 +192,7 @@ def test_given_a_wrong_center_of_mass_when_computed_then_one_formulation_does_no
     assert np.abs(ExponentialsModel(arm).gravity(q) - right).max() > 0.1
 
 
-def test_given_no_pinocchio_when_the_other_formulations_are_used_then_they_do_not_miss_it():
+def test_the_other_formulations_run_without_pinocchio():
     code = (
         "import sys; sys.modules['pinocchio'] = None\n"
         'from franka_dynamics.arm import load\n'
@@ -213,7 +207,7 @@ def test_given_no_pinocchio_when_the_other_formulations_are_used_then_they_do_no
 
 
 @pytest.mark.parametrize('own', OWN)
-def test_given_an_arm_of_one_joint_when_asked_then_shapes_are_kept(own):
+def test_an_arm_of_one_joint_keeps_the_shapes(own):
     arm = random_arm(np.random.default_rng(1), joints=1)
     model = own(arm)
     assert model.frames([0.1]).shape == (2, 4, 4)
@@ -224,7 +218,7 @@ def test_given_an_arm_of_one_joint_when_asked_then_shapes_are_kept(own):
 
 
 @pytest.mark.parametrize('own', [ExponentialsModel, LagrangianModel])
-def test_given_regrouped_parameters_when_a_center_of_mass_is_needed_then_it_is_said(own):
+def test_a_link_without_mass_but_with_moments_is_refused(own):
     arm = load('fer')
     odd = replace(arm.links[2], mass=0.0)
     arm = replace(arm, links=(*arm.links[:2], odd, *arm.links[3:]))
@@ -233,14 +227,14 @@ def test_given_regrouped_parameters_when_a_center_of_mass_is_needed_then_it_is_s
 
 
 @pytest.mark.parametrize('model', [*OWN, PinocchioModel])
-def test_given_an_arm_without_mass_when_its_center_is_asked_then_it_is_said(model):
+def test_the_center_of_mass_of_an_arm_without_mass_is_refused(model):
     arm = load('fer').map_links(lambda link: LinkInertia.zero())
     with pytest.raises(InertiaError, match='has no mass, so it has no centre of mass'):
         model(arm).center_of_mass(np.zeros(7))
 
 
 @pytest.mark.parametrize('own', OWN)
-def test_given_an_arm_without_mass_when_accelerated_then_the_mass_matrix_is_said_to_be_singular(
+def test_accelerating_an_arm_without_mass_says_m_is_singular(
     own,
 ):
     arm = load('fer').map_links(lambda link: LinkInertia.zero())

@@ -75,7 +75,7 @@ MADE = {
 
 @pytest.mark.parametrize('seed', range(5))
 @pytest.mark.parametrize('words', MADE)
-def test_given_a_mistake_when_explained_then_it_is_that_one_and_certain(words, seed):
+def test_a_known_mistake_is_explained_as_that_one_and_certain(words, seed):
     known = random_link(seed)
     mistake = likeliest_error_pattern(MADE[words](known), known, {'the next': random_link(99)})
     assert words in mistake.cause
@@ -104,19 +104,19 @@ def test_given_a_mistake_when_explained_then_it_is_that_one_and_certain(words, s
         (lambda k: LinkInertia.from_parameters(1.3 * k.parameters()), 'scaled by 1.3'),
     ],
 )
-def test_given_one_quantity_changed_when_explained_then_it_may_be_meant(make, words):
+def test_one_quantity_changed_is_explained_but_not_certain(make, words):
     known = random_link(1)
     mistake = likeliest_error_pattern(make(known), known, {})
     assert words in mistake.cause
     assert not mistake.certain
 
 
-def test_given_two_unrelated_links_when_explained_then_there_is_no_cause():
+def test_two_unrelated_links_are_explained_by_no_cause():
     assert likeliest_error_pattern(random_link(1), random_link(2), {}) is None
 
 
 @pytest.mark.parametrize('degrees', [-180, -90, -45, 15, 120])
-def test_given_a_hand_turned_on_the_flange_when_measured_then_the_angle_is_found(degrees):
+def test_a_hand_turned_on_the_flange_has_its_angle_found(degrees):
     fr3, hand = load('fr3'), load_hand('franka_hand')
     turn = pose_from_xyz_rpy(np.zeros(3), (0.0, 0.0, np.radians(degrees)))
     flange = fr3.flange_transform()

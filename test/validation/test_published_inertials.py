@@ -33,11 +33,11 @@ def moved(link, mass=0.0, center=0.0, tensor=0.0):
         ({'tensor': 6e-5}, Match.DIFFERENT),
     ],
 )
-def test_given_a_change_when_matched_then_four_decimals_are_the_border(change, expected):
+def test_four_decimals_are_the_border_between_rounded_and_other(change, expected):
     assert match(moved(GAZ.links[3], **change), GAZ.links[3]) is expected
 
 
-def test_given_a_small_link_when_its_tensor_is_rounded_coarsely_then_it_is_another():
+def test_a_small_link_rounded_to_four_decimals_is_another():
     fr3 = load('fr3').links[6]  # 2e-4 kg m^2: four decimals are a quarter of it
     coarse = LinkInertia.from_center_of_mass(
         fr3.mass, fr3.center_of_mass, six_from_tensor(fr3.inertia_at_center_of_mass).round(4)
@@ -45,7 +45,7 @@ def test_given_a_small_link_when_its_tensor_is_rounded_coarsely_then_it_is_anoth
     assert match(coarse, fr3) is Match.DIFFERENT
 
 
-def test_given_the_printed_table_of_2021_when_identified_then_it_is_gaz_2019_rounded_too():
+def test_the_table_of_2021_is_near_gaz_2019_but_found_as_itself():
     """Its links 2 to 6 are Gaz's to the rounding (docs/theory/errata.md): both sets are near."""
     table = load('fer', 'ledezma2021')
     for i in range(1, 6):
@@ -66,5 +66,5 @@ def test_given_every_known_set_when_identified_then_it_is_itself():
         )
 
 
-def test_given_an_arm_of_another_geometry_when_sets_are_listed_then_only_its_own_are():
+def test_an_arm_of_another_geometry_lists_only_its_own_sets():
     assert {known.arm for known in known_sets(load('rpr'))} == {'rpr'}

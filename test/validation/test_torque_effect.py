@@ -31,7 +31,7 @@ def gap(one, other, gravity):
 
 
 @pytest.mark.parametrize('i', range(7))
-def test_given_a_heavier_link_when_judged_then_the_effect_is_that_of_two_models(i):
+def test_a_heavier_links_effect_is_that_of_two_models(i):
     fr3 = load('fr3')
     links = changed(fr3, i, LinkInertia.from_parameters(1.1 * fr3.links[i].parameters()))
     effect = effect_of_links(fr3, links, fr3.links)
@@ -44,7 +44,7 @@ def test_given_a_heavier_link_when_judged_then_the_effect_is_that_of_two_models(
     assert effect.joint == fr3.joint_names[int(upright.argmax())]
 
 
-def test_given_a_number_that_no_motion_shows_when_judged_then_the_effect_is_none():
+def test_a_number_that_no_motion_shows_has_no_effect():
     fr3 = load('fr3')
     raised = LinkInertia(
         fr3.links[0].mass + 3.0,
@@ -56,7 +56,7 @@ def test_given_a_number_that_no_motion_shows_when_judged_then_the_effect_is_none
     assert str(effect) == 'none; no motion shows this number'
 
 
-def test_given_a_number_that_only_a_tilted_base_shows_when_judged_then_both_are_told():
+def test_a_number_only_a_tilted_base_shows_tells_both_effects():
     fr3 = load('fr3')
     shifted = LinkInertia(
         fr3.links[0].mass, fr3.links[0].first_moment + [0.05, 0.0, 0.0], fr3.links[0].inertia
@@ -72,7 +72,7 @@ def test_given_a_rotor_when_links_are_compared_then_it_cancels():
     assert effect_of_links(geared, fr3.links, fr3.links).none
 
 
-def test_given_a_longer_forearm_when_judged_then_the_effect_is_that_of_two_models():
+def test_a_longer_forearms_effect_is_that_of_two_models():
     fr3 = load('fr3')
     joints = list(fr3.joints)
     joints[4] = replace(joints[4], row=replace(joints[4].row, d=0.39))

@@ -47,7 +47,7 @@ def swap(link, order):
         ('rpr', 'aluminium', 'none'),
     ],
 )
-def test_given_a_published_set_when_read_then_set_and_hand_are_recognised(arm, inertial_set, hand):
+def test_a_published_set_is_recognised_with_its_hand(arm, inertial_set, hand):
     description = load(arm, inertial_set, hand=hand)
     model = model_from_urdf(write_urdf(description), load(arm))
     assert (model.verdict.inertial_set, model.verdict.hand) == (inertial_set, hand)
@@ -58,12 +58,12 @@ def test_given_a_published_set_when_read_then_set_and_hand_are_recognised(arm, i
         )
 
 
-def test_given_the_hand_as_a_link_of_its_own_when_read_then_it_is_recognised():
+def test_a_hand_as_a_link_of_its_own_is_recognised():
     text = write_urdf(load('fr3'), tool=('fr3_hand', load_hand('franka_hand')))
     assert model_from_urdf(text, load('fr3')).verdict.hand == 'franka_hand'
 
 
-def test_given_four_decimals_when_read_then_the_set_passes_as_rounded_with_its_effect():
+def test_a_set_of_four_decimals_passes_as_rounded_with_effect():
     gaz = load('fer', 'gaz2019')
     rounded = gaz.map_links(
         lambda link: LinkInertia.from_center_of_mass(
@@ -83,7 +83,7 @@ def test_given_four_decimals_when_read_then_the_set_passes_as_rounded_with_its_e
     np.testing.assert_allclose(stated, np.abs(tau[0] - tau[1]).max(), rtol=0.05, atol=0.0)
 
 
-def test_given_numbers_that_no_motion_shows_when_read_then_they_pass_and_it_is_said():
+def test_numbers_that_no_motion_shows_pass_with_a_note():
     gaz = load('fer', 'gaz2019')
     first = gaz.links[0]
     moved = LinkInertia(
@@ -150,7 +150,7 @@ MISTAKES = {
 
 
 @pytest.mark.parametrize('name', MISTAKES)
-def test_given_a_mistake_in_link_3_when_read_then_link_cause_and_effect_are_named(name):
+def test_a_mistake_in_link_3_is_named_with_cause_and_effect(name):
     make, cause = MISTAKES[name]
     gaz = load('fer', 'gaz2019')
     wrong = with_link(gaz, 2, make(gaz.links[2]))
@@ -187,7 +187,7 @@ def rewritten(text, link_name, link):
     )
 
 
-def test_given_a_steiner_term_left_out_when_read_then_that_is_the_cause():
+def test_a_steiner_term_left_out_is_named_as_the_cause():
     gaz = load('fer', 'gaz2019')
     link = gaz.links[3]
     wrong = LinkInertia(link.mass, link.first_moment, link.inertia_at_center_of_mass)
@@ -198,7 +198,7 @@ def test_given_a_steiner_term_left_out_when_read_then_that_is_the_cause():
         model_from_urdf(rewritten(write_urdf(gaz), 'fer_link4', wrong), gaz)
 
 
-def test_given_a_swap_beneath_the_hand_when_read_then_it_is_found_in_link_7():
+def test_axes_swapped_beneath_the_hand_are_found_in_link_7():
     fr3 = load('fr3')
     wrong = with_link(fr3, 6, swap(fr3.links[6], [0, 2, 1]))
     text = write_urdf(wrong, tool=('fr3_hand', load_hand('franka_hand')))
@@ -210,7 +210,7 @@ def test_given_a_swap_beneath_the_hand_when_read_then_it_is_found_in_link_7():
         model_from_urdf(text, fr3)
 
 
-def test_given_a_swap_smaller_than_rounding_when_read_then_it_is_still_a_swap():
+def test_a_swap_smaller_than_the_rounding_is_still_a_swap():
     fer = load('fer', 'franka_description')
     link = fer.links[6]
     wrong = rewritten(write_urdf(load('fer')), 'fer_link7', swap(link, [1, 0, 2]))
@@ -220,7 +220,7 @@ def test_given_a_swap_smaller_than_rounding_when_read_then_it_is_still_a_swap():
         model_from_urdf(wrong, fer)
 
 
-def test_given_a_wrong_mass_when_read_then_both_numbers_are_named_and_it_may_be_accepted():
+def test_a_wrong_mass_is_named_with_both_and_may_be_accepted():
     gaz = load('fer', 'gaz2019')
     link = gaz.links[2]
     wrong = with_link(
@@ -244,7 +244,7 @@ def test_given_a_wrong_mass_when_read_then_both_numbers_are_named_and_it_may_be_
     np.testing.assert_allclose(accepted.description.links[2].mass, 3.8286, rtol=0.0, atol=1e-15)
 
 
-def test_given_a_missing_hand_when_one_is_expected_then_its_mass_and_effect_are_named():
+def test_a_missing_hand_is_named_with_its_mass_and_effect():
     (finding,) = findings_of(load('fr3'), expected_hand='franka_hand')
     assert finding.cause == 'the hand franka_hand is missing'
     assert (finding.found, finding.expected) == ('0.627143 kg', '1.33974 kg')
@@ -261,13 +261,13 @@ def test_given_a_hand_where_none_is_expected_then_it_is_refused():
     assert finding.cause == 'the hand franka_hand is mounted, but none was expected'
 
 
-def test_given_a_hand_link_without_mass_when_read_then_its_mass_is_said_to_be_missing():
+def test_a_hand_link_without_mass_is_said_to_miss_its_mass():
     text = write_urdf(load('fr3'), tool=('fr3_hand', LinkInertia.zero()))
     with pytest.raises(UrdfMismatchError, match=r'a hand \(fr3_hand\), but its mass is missing'):
         model_from_urdf(text, load('fr3'))
 
 
-def test_given_a_hand_mounted_unturned_when_read_then_the_angle_is_the_cause():
+def test_a_hand_mounted_unturned_has_the_angle_as_the_cause():
     turned = load_hand('franka_hand').expressed_in(
         pose_from_xyz_rpy((0.0, 0.0, 0.0), (0.0, 0.0, np.pi / 4))
     )
@@ -276,7 +276,7 @@ def test_given_a_hand_mounted_unturned_when_read_then_the_angle_is_the_cause():
         model_from_urdf(text, load('fr3'))
 
 
-def test_given_an_unknown_tool_when_read_then_its_mass_and_place_are_the_cause():
+def test_an_unknown_tool_is_named_with_its_mass_and_place():
     tool = LinkInertia.from_center_of_mass(1.2, (0.01, 0.02, 0.08), 0.002 * np.eye(3))
     text = write_urdf(load('fr3'), tool=('gripper', tool))
     with pytest.raises(
@@ -289,14 +289,14 @@ def test_given_an_unknown_tool_when_read_then_its_mass_and_place_are_the_cause()
     assert accepted.verdict.inertial_set == 'unknown'
 
 
-def test_given_another_arms_inertials_when_read_then_that_arm_is_named():
+def test_the_inertials_of_another_arm_name_that_arm():
     fr3 = load('fr3')
     as_fer = replace(fr3, joints=load('fer').joints)
     (finding,) = findings_of(as_fer, load('fer'))
     assert finding.cause == 'the URDF is that of a fr3'
 
 
-def test_given_a_link_that_no_body_could_be_when_accepting_unknown_then_it_is_still_refused():
+def test_a_link_no_body_could_be_is_refused_even_as_unknown():
     gaz = load('fer', 'gaz2019')
     link = gaz.links[4]
     thin = LinkInertia.from_center_of_mass(
@@ -311,7 +311,7 @@ def test_given_a_link_that_no_body_could_be_when_accepting_unknown_then_it_is_st
     ]
 
 
-def test_given_a_published_set_that_is_not_physical_when_read_then_it_passes_with_a_note():
+def test_a_published_set_that_is_not_physical_passes_with_a_note():
     published = load('fer', 'franka_description')
     text = write_urdf(load('fer'))
     for i, link in enumerate(published.links):
@@ -321,7 +321,7 @@ def test_given_a_published_set_that_is_not_physical_when_read_then_it_passes_wit
     assert verdict.notes[0].startswith('the link behind fer_joint4 is not physical')
 
 
-def test_given_wrong_geometry_when_read_then_its_effect_on_torque_is_that_of_the_longer_arm():
+def test_wrong_geometry_has_the_longer_arms_effect_on_torque():
     gaz = load('fer')
     text = write_urdf(gaz).replace('0 -0.316 0', '0 -0.32 0')
     with pytest.raises(UrdfMismatchError) as raised:
@@ -338,7 +338,7 @@ def test_given_wrong_geometry_when_read_then_its_effect_on_torque_is_that_of_the
     assert first.effect.startswith(f'up to {np.abs(tau[0] - tau[1]).max():.2g} N m')
 
 
-def test_given_no_inertials_or_limits_when_read_then_the_link_or_joint_is_named():
+def test_missing_inertials_or_limits_name_the_link_or_joint():
     text = write_urdf(load('fer'))
     bare = re.sub(
         r'(<link name="fer_link3">\s*)<inertial>.*?</inertial>', r'\1', text, flags=re.DOTALL
@@ -350,7 +350,7 @@ def test_given_no_inertials_or_limits_when_read_then_the_link_or_joint_is_named(
         model_from_urdf(free, load('fer'))
 
 
-def test_given_a_prefix_and_own_names_when_read_then_the_description_has_the_urdfs_names():
+def test_a_prefix_and_own_joint_names_are_the_descriptions_too():
     left = load('fr3', prefix='left_')
     assert model_from_urdf(write_urdf(left), left).description.joint_names == left.joint_names
     panda = tuple(f'panda_joint{i}' for i in range(1, 8))
@@ -358,7 +358,7 @@ def test_given_a_prefix_and_own_names_when_read_then_the_description_has_the_urd
     assert model_from_urdf(text, load('fer'), joint_names=panda).description.joint_names == panda
 
 
-def test_given_tighter_limits_when_read_then_they_hold_and_looser_ones_do_not():
+def test_tighter_limits_are_taken_over_and_looser_ones_are_not():
     text = write_urdf(load('fer')).replace(
         'lower="-2.8973" upper="2.8973" effort="87"', 'lower="-2" upper="3" effort="50"', 1
     )
@@ -369,7 +369,7 @@ def test_given_tighter_limits_when_read_then_they_hold_and_looser_ones_do_not():
     assert 'fer_joint1 (lower -2 for -2.8973, effort 50 for 87)' in model.verdict.notes[-1]
 
 
-def test_given_a_tilted_mount_when_read_then_gravity_in_the_base_is_told():
+def test_a_tilted_mount_tells_the_gravity_in_the_base():
     text = write_urdf(load('fer')).replace(
         '<origin xyz="0 0 0" rpy="0 0 0" />', '<origin xyz="0 0 1" rpy="0.5 0 0" />', 1
     )
@@ -379,7 +379,7 @@ def test_given_a_tilted_mount_when_read_then_gravity_in_the_base_is_told():
     assert any('tilted' in note and 'Set gravity_vector' in note for note in model.verdict.notes)
 
 
-def test_given_a_refusal_of_many_links_when_raised_then_the_message_counts_the_others():
+def test_a_refusal_of_many_links_counts_the_others():
     gaz = load('fer', 'gaz2019')
     heavier = gaz.map_links(lambda link: LinkInertia.from_parameters(1.1 * link.parameters()))
     with pytest.raises(

@@ -35,12 +35,12 @@ def test_given_a_sound_urdf_when_compared_then_nothing_is_named(arm):
         if (joint, name) != (0, 'alpha')
     ],
 )
-def test_given_a_wrong_origin_when_compared_then_the_row_is_named(joint, name):
+def test_a_wrong_origin_is_named_by_its_row(joint, name):
     faulty = with_row_shifted(load('fr3'), joint, **{name: 0.01})
     assert named(faulty) == [(f'fr3_joint{joint + 1}', name)]
 
 
-def test_given_a_tilted_first_axis_when_compared_then_its_twist_is_among_what_is_named():
+def test_a_tilted_first_axis_names_its_twist_among_others():
     # The common normal of nearly parallel axes may lie anywhere, so the tilt shows in a as well.
     found = named(with_row_shifted(load('fr3'), 0, alpha=0.01))
     assert ('fr3_joint1', 'alpha') in found
@@ -48,7 +48,7 @@ def test_given_a_tilted_first_axis_when_compared_then_its_twist_is_among_what_is
 
 
 @pytest.mark.parametrize('joint', range(6))
-def test_given_a_reversed_axis_when_compared_then_the_sign_is_named(joint):
+def test_a_reversed_axis_is_named_as_the_joints_sign(joint):
     assert named(with_joint_reversed(load('fr3'), joint)) == [
         (f'fr3_joint{joint + 1}', 'joint sign')
     ]
@@ -58,7 +58,7 @@ def test_given_a_reversed_axis_when_compared_then_the_sign_is_named(joint):
 @pytest.mark.parametrize(
     'parameter', ['mass', 'centre of mass x', 'inertia yz about the centre of mass']
 )
-def test_given_a_wrong_inertial_when_compared_then_its_number_is_named(link, parameter):
+def test_a_wrong_inertial_is_named_by_its_number(link, parameter):
     arm = load('fer')
     body = arm.links[link]
     mass, center, tensor = body.mass, body.center_of_mass, body.inertia_at_center_of_mass.copy()
@@ -73,7 +73,7 @@ def test_given_a_wrong_inertial_when_compared_then_its_number_is_named(link, par
     assert named(replace(arm, links=tuple(links))) == [(f'fer_joint{link + 1}', parameter)]
 
 
-def test_given_a_wrong_limit_when_compared_then_it_is_named_without_effect():
+def test_a_wrong_limit_is_named_without_effect():
     arm = load('fer')
     limits = replace(arm.joints[3].limits, upper=0.0)
     joints = tuple(
