@@ -58,7 +58,7 @@ def assert_same_kinematics(text, convention, tip, atol=KINEMATICS):
 
 @BOTH
 @pytest.mark.parametrize('seed', range(20))
-def test_given_a_random_chain_when_rows_are_recovered_then_its_tip_moves_alike(convention, seed):
+def test_rows_recovered_of_a_random_chain_move_its_tip_alike(convention, seed):
     rng = np.random.default_rng(seed)
     kinds = rng.choice(['revolute', 'revolute', 'prismatic'], size=rng.integers(1, 8))
     assert_same_kinematics(random_chain(rng, kinds), convention, f'link{len(kinds)}')
@@ -66,14 +66,14 @@ def test_given_a_random_chain_when_rows_are_recovered_then_its_tip_moves_alike(c
 
 @BOTH
 @pytest.mark.parametrize('arm', ['fer', 'rpr'])
-def test_given_parallel_and_crossing_axes_when_recovered_then_the_tip_moves_alike(convention, arm):
+def test_rows_of_parallel_and_crossing_axes_move_the_tip_alike(convention, arm):
     description = load(arm)
     tip = f'{arm}_link{description.n + 1}'
     assert_same_kinematics(write_urdf(description), convention, tip, atol=1e-14)
 
 
 @BOTH
-def test_given_pi_written_as_3_1416_when_recovered_then_nearly_parallel_axes_are_parallel(
+def test_with_pi_as_3_1416_nearly_parallel_axes_are_parallel(
     convention,
 ):
     chain = read_chain(PARALLEL, [f'joint{i}' for i in range(1, 5)])
@@ -84,7 +84,7 @@ def test_given_pi_written_as_3_1416_when_recovered_then_nearly_parallel_axes_are
     np.testing.assert_allclose(rows.deviation[0], 3.1416 - np.pi, rtol=1e-3, atol=0.0)
 
 
-def test_given_frankas_urdf_when_recovered_then_frankas_own_table_comes_back():
+def test_rows_recovered_of_frankas_urdf_are_frankas_own_table():
     description = load('fer')
     chain = read_chain(write_urdf(description), description.joint_names)
     rows = recover_rows(chain, Convention.MODIFIED, 'fer_link8')
@@ -93,7 +93,7 @@ def test_given_frankas_urdf_when_recovered_then_frankas_own_table_comes_back():
     np.testing.assert_array_equal(rows.base, np.eye(4))
 
 
-def test_given_a_link_frame_moved_along_its_axis_when_recovered_then_rows_are_the_same():
+def test_a_link_frame_moved_along_its_axis_leaves_the_rows():
     description = load('fer')
     text = write_urdf(description)
     turned = edited(text, "joint[@name='fer_joint1']/origin", xyz='0 0 0.1')
@@ -103,13 +103,13 @@ def test_given_a_link_frame_moved_along_its_axis_when_recovered_then_rows_are_th
     assert rows.rows == tuple(joint.row for joint in description.joints)
 
 
-def test_given_a_tip_that_moves_when_recovered_then_the_sentence_lists_those_that_do_not():
+def test_a_tip_that_moves_is_refused_with_the_fixed_ones_listed():
     chain = read_chain(write_urdf(load('fer')), load('fer').joint_names)
     with pytest.raises(UrdfError, match=r"'fer_link3' is not fixed to 'fer_link7'; .*fer_link8"):
         recover_rows(chain, Convention.MODIFIED, 'fer_link3')
 
 
-def test_given_a_prefixed_arm_when_recovered_then_names_do_not_matter():
+def test_rows_recovered_do_not_depend_on_the_joints_names():
     description = load('fr3')
     names = tuple(replace(joint, name=f'j{i}') for i, joint in enumerate(description.joints))
     renamed = replace(description, joints=names)

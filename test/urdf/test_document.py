@@ -59,13 +59,13 @@ JOINT3, LINK3 = "joint[@name='fer_joint3']", "link[@name='fer_link3']"
         (with_elements(FER, '<link name="other"/>'), r'has 2 root links \(base, other\)'),
     ],
 )
-def test_given_a_text_at_fault_when_parsed_then_one_sentence_names_it(text, sentence):
+def test_a_text_at_fault_is_refused_in_one_sentence(text, sentence):
     with pytest.raises(UrdfError, match=f'(?s)^F: .*{sentence.removeprefix("F: ")}') as raised:
         parse_urdf(text, 'F')
     assert '\n' not in str(raised.value)
 
 
-def test_given_a_rotated_inertial_when_parsed_then_it_is_what_pinocchio_reads():
+def test_a_rotated_inertial_is_what_pinocchio_reads():
     text = (
         f'<robot name="a"><link name="base"/><link name="b">{inertial(2.5)}</link>'
         '<joint name="j" type="continuous"><parent link="base"/><child link="b"/></joint>'
@@ -80,7 +80,7 @@ def test_given_a_rotated_inertial_when_parsed_then_it_is_what_pinocchio_reads():
     )
 
 
-def test_given_defaults_left_out_when_parsed_then_they_are_those_of_the_format():
+def test_defaults_left_out_are_those_of_the_format():
     joint = parse_urdf(
         '<robot name="a"><link name="a"/><link name="b"/><joint name="j" '
         'type="revolute"><parent link="a"/><child link="b"/>'
@@ -92,7 +92,7 @@ def test_given_defaults_left_out_when_parsed_then_they_are_those_of_the_format()
     assert joint.limits.velocity == math.inf
 
 
-def test_given_an_axis_of_length_two_when_parsed_then_it_is_normalised_and_said():
+def test_an_axis_of_length_two_is_normalised_with_a_note():
     document = parse_urdf(edited(FER, f'{JOINT3}/axis', xyz='0 0 2'))
     np.testing.assert_array_equal(document.joints['fer_joint3'].axis, [0.0, 0.0, 1.0])
     assert document.notes == (
@@ -100,7 +100,7 @@ def test_given_an_axis_of_length_two_when_parsed_then_it_is_normalised_and_said(
     )
 
 
-def test_given_an_encoding_declaration_when_parsed_then_the_text_is_read():
+def test_a_text_with_an_encoding_declaration_is_read():
     text = FER.replace('<?xml version="1.0"?>', '<?xml version="1.0" encoding="utf-8"?>')
     assert parse_urdf(text).root == 'base'
 
@@ -115,9 +115,7 @@ def test_given_an_encoding_declaration_when_parsed_then_the_text_is_read():
         ),
     ],
 )
-def test_given_a_file_that_cannot_be_read_when_read_then_one_sentence_says_why(
-    tmp_path, content, sentence
-):
+def test_a_file_that_cannot_be_read_is_refused_in_one_sentence(tmp_path, content, sentence):
     path = tmp_path / 'arm.urdf'
     if content is not None:
         path.write_bytes(content)

@@ -28,21 +28,21 @@ def committed(name):
 
 
 @pytest.mark.parametrize('name', sorted(FILES))
-def test_given_a_committed_file_when_generated_again_then_nothing_changes(name):
+def test_a_committed_file_is_what_is_generated_again(name):
     assert committed(name).read_text(encoding='utf-8') == FILES[name], (
         'run: franka-dynamics urdf --all urdf'
     )
 
 
 @ARMS
-def test_given_a_committed_urdf_when_pinocchio_loads_it_then_it_is_silent(arm, capfd):
+def test_pinocchio_loads_a_committed_urdf_in_silence(arm, capfd):
     model = pin.buildModelFromUrdf(str(committed(f'{arm}.urdf')))
     assert model.nv == load(arm).n
     captured = capfd.readouterr()
     assert captured.out + captured.err == ''
 
 
-def test_given_a_broken_urdf_when_pinocchio_loads_it_then_capfd_would_have_heard_it(capfd):
+def test_capfd_hears_pinocchio_load_a_broken_urdf(capfd):
     with pytest.raises(ValueError, match='valid URDF'):
         pin.buildModelFromXML('<robot><link')
     assert capfd.readouterr().err != ''
@@ -50,9 +50,7 @@ def test_given_a_broken_urdf_when_pinocchio_loads_it_then_capfd_would_have_heard
 
 @ARMS
 @pytest.mark.parametrize('suffix', ['urdf', 'xml'])
-def test_given_a_committed_file_when_mujoco_loads_it_then_torques_are_those_of_the_rows(
-    arm, suffix, capfd
-):
+def test_mujoco_loads_a_committed_file_with_the_rows_torques(arm, suffix, capfd):
     mujoco = pytest.importorskip('mujoco')
     with warnings.catch_warnings():
         warnings.simplefilter('error')
@@ -72,7 +70,7 @@ def test_given_a_committed_file_when_mujoco_loads_it_then_torques_are_those_of_t
 
 
 @pytest.mark.parametrize('arm', ['fer', 'fr3', 'fr3v2', 'fr3v2_1'])
-def test_given_the_home_pose_when_mujoco_looks_for_contacts_then_no_link_touches_another(arm):
+def test_mujoco_finds_no_links_touching_in_the_home_pose(arm):
     mujoco = pytest.importorskip('mujoco')
     model = mujoco.MjModel.from_xml_path(str(committed(f'{arm}.urdf')))
     data = mujoco.MjData(model)
@@ -93,7 +91,7 @@ def test_given_the_home_pose_when_mujoco_looks_for_contacts_then_no_link_touches
     assert touching(folded) > neighbours
 
 
-def test_given_an_mjcf_when_loaded_then_motors_limits_and_home_are_the_described_ones():
+def test_an_mjcfs_motors_limits_and_home_are_the_described_ones():
     mujoco = pytest.importorskip('mujoco')
     model = mujoco.MjModel.from_xml_path(str(committed('fr3.xml')))
     fr3 = load('fr3')
@@ -107,7 +105,7 @@ def test_given_an_mjcf_when_loaded_then_motors_limits_and_home_are_the_described
 
 
 @ARMS
-def test_given_a_committed_urdf_when_check_urdf_reads_it_then_it_finds_nothing(arm):
+def test_check_urdf_finds_nothing_in_a_committed_urdf(arm):
     tool = shutil.which('check_urdf')
     if tool is None:
         pytest.skip('check_urdf is not installed (Debian: liburdfdom-tools)')
@@ -124,7 +122,7 @@ def test_given_a_committed_urdf_when_check_urdf_reads_it_then_it_finds_nothing(a
 
 
 @ARMS
-def test_given_a_committed_urdf_when_sdformat_reads_it_then_every_moving_link_is_kept(arm):
+def test_sdformat_keeps_every_moving_link_of_a_committed_urdf(arm):
     tool = shutil.which('ign') or shutil.which('gz')
     if tool is None:
         pytest.skip('no sdformat command line (Debian: ignition-tools and libsdformat-dev)')
@@ -152,7 +150,7 @@ def test_given_a_committed_urdf_when_sdformat_reads_it_then_every_moving_link_is
     )
 
 
-def test_given_shapes_when_written_then_every_moving_link_can_be_seen_and_touched():
+def test_every_moving_link_has_a_visual_and_a_collision_shape():
     for arm in SHIPPED:
         robot = ElementTree.fromstring(FILES[f'{arm}.urdf'])
         for i in range(1, load(arm).n + 1):
@@ -161,14 +159,14 @@ def test_given_shapes_when_written_then_every_moving_link_can_be_seen_and_touche
             assert link.find('collision') is not None
 
 
-def test_given_a_hand_and_a_prefix_when_written_then_the_hand_is_a_prefixed_link():
+def test_a_hand_with_a_prefix_is_written_as_a_prefixed_link():
     robot = ElementTree.fromstring(robot_text('fr3', 'urdf', hand='franka_hand', prefix='left_'))
     hand = robot.find("link[@name='left_fr3_hand']")
     assert float(hand.find('inertial/mass').get('value')) == pytest.approx(0.7126, abs=1e-12)
     assert hand.find('visual') is not None
 
 
-def test_given_a_hand_when_written_as_mjcf_then_the_last_body_carries_it():
+def test_a_hand_in_mjcf_is_carried_by_the_last_body():
     mujoco = pytest.importorskip('mujoco')
     model = mujoco.MjModel.from_xml_string(robot_text('fr3', 'mjcf', hand='franka_hand'))
     np.testing.assert_allclose(
@@ -179,5 +177,5 @@ def test_given_a_hand_when_written_as_mjcf_then_the_last_body_carries_it():
     )
 
 
-def test_given_the_urdf_share_folder_when_listed_then_it_lies_beside_config():
+def test_the_urdf_folder_lies_beside_config_in_share():
     assert Path(share_directory() / 'urdf').is_dir()

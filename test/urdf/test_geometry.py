@@ -27,7 +27,7 @@ def origin(joint):
 
 
 @ARMS
-def test_given_a_generated_urdf_when_compared_then_links_come_back_in_dh_frames(arm):
+def test_links_of_a_generated_urdf_come_back_in_dh_frames(arm):
     description = load(arm)
     chain = read_chain(write_urdf(description), description.joint_names)
     geometry = compare_geometry(chain, description)
@@ -38,7 +38,7 @@ def test_given_a_generated_urdf_when_compared_then_links_come_back_in_dh_frames(
         )
 
 
-def test_given_link_frames_off_the_dh_frames_when_compared_then_links_are_converted():
+def test_links_in_frames_off_the_dh_frames_are_converted():
     # Link 1's frame is put 0.1 m lower on axis 1, so what is at z is at z + 0.1 in it.
     text = edited(FER, origin(1), xyz='0 0 0.233')
     text = edited(text, origin(2), xyz='0 0 0.1')
@@ -97,9 +97,7 @@ def test_given_link_frames_off_the_dh_frames_when_compared_then_links_are_conver
         (origin(1), {'rpy': '0 0 0.5'}, ('joint fer_joint1', 'theta', '0.5 rad', '0 rad')),
     ],
 )
-def test_given_one_edited_origin_when_compared_then_joint_quantity_and_numbers_are_named(
-    path, attributes, expected
-):
+def test_one_edited_origin_names_joint_quantity_and_numbers(path, attributes, expected):
     findings = compare(edited(FER, path, **attributes)).findings
     first = (findings[0].place, findings[0].quantity, findings[0].found, findings[0].expected)
     assert first[0::3] == expected[0::3]
@@ -117,9 +115,7 @@ def test_given_one_edited_origin_when_compared_then_joint_quantity_and_numbers_a
         (4, '1.57 0 0', False),
     ],
 )
-def test_given_pi_half_with_fewer_digits_when_compared_then_rounding_passes_and_1_57_does_not(
-    joint, rpy, passes
-):
+def test_pi_half_of_fewer_digits_passes_as_rounded_1_57_does_not(joint, rpy, passes):
     findings = compare(edited(FER, origin(joint), rpy=rpy)).findings
     assert (findings == ()) is passes
     if not passes:
@@ -129,7 +125,7 @@ def test_given_pi_half_with_fewer_digits_when_compared_then_rounding_passes_and_
 
 
 @pytest.mark.parametrize('joint', range(1, 8))
-def test_given_a_reversed_axis_when_compared_then_it_is_named_as_the_cause(joint):
+def test_a_reversed_axis_is_named_as_the_cause(joint):
     text = edited(FER, f"joint[@name='fer_joint{joint}']/axis", xyz='0 0 -1')
     findings = compare(text).findings
     assert findings
@@ -138,12 +134,12 @@ def test_given_a_reversed_axis_when_compared_then_it_is_named_as_the_cause(joint
     }
 
 
-def test_given_millimetres_when_compared_then_they_are_the_likeliest_cause():
+def test_millimetres_are_named_as_the_likeliest_cause():
     findings = compare(edited(FER, origin(3), xyz='0 -316 0')).findings
     assert findings[0].cause == 'millimetres in place of metres'
 
 
-def test_given_another_flange_when_compared_then_the_link_is_named():
+def test_another_flange_is_named_by_its_link():
     text = edited(
         FER, "joint[@name='fer_link8_joint']/origin", xyz='0 0 0.1', rpy='0 0 -0.7853981633974483'
     )
@@ -156,7 +152,7 @@ def test_given_another_flange_when_compared_then_the_link_is_named():
     assert findings[1].found == '45 deg off'
 
 
-def test_given_another_kind_of_joint_when_compared_then_it_is_named():
+def test_another_kind_of_joint_is_named():
     text = edited(FER, "joint[@name='fer_joint3']", type='prismatic')
     assert any(
         str(f).startswith('joint fer_joint3: kind is prismatic, expected revolute')
@@ -164,7 +160,7 @@ def test_given_another_kind_of_joint_when_compared_then_it_is_named():
     )
 
 
-def test_given_wrong_lengths_when_put_into_rows_then_they_are_the_urdfs():
+def test_wrong_lengths_put_into_rows_are_those_of_the_urdf():
     geometry = compare(edited(FER, origin(3), xyz='0 -0.32 0'))
     rows = [joint.row for joint in geometry.description(load('fer')).joints]
     expected = [joint.row.d for joint in load('fer').joints]

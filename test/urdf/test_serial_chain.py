@@ -62,17 +62,17 @@ def assert_links_equal(chain, expected):
     [FER, with_elements(FER, HAND + CAMERA + SECOND)],
     ids=['bare', 'hand, camera and second arm'],
 )
-def test_given_bodies_along_the_arm_when_read_then_links_are_pinocchios(text):
+def test_links_with_bodies_along_the_arm_are_pinocchios(text):
     assert_links_equal(read_chain(text, NAMES), pinocchio_inertias(text, NAMES))
 
 
-def test_given_fixed_joints_in_between_when_read_then_links_are_pinocchios():
+def test_links_with_fixed_joints_in_between_are_pinocchios():
     names = tuple(f'joint{i}' for i in range(1, 7))
     text = random_chain(np.random.default_rng(4), ['revolute', 'prismatic'] * 3)
     assert_links_equal(read_chain(text, names), pinocchio_inertias(text, names))
 
 
-def test_given_fingers_when_read_then_notes_say_what_is_held_and_what_is_left_out():
+def test_fingers_get_notes_of_what_is_held_and_what_left_out():
     chain = read_chain(with_elements(FER, HAND + SECOND), NAMES)
     assert chain.held_joints == ('finger_joint1', 'finger_joint2')
     assert [note.split(':')[0] for note in chain.notes] == [
@@ -82,7 +82,7 @@ def test_given_fingers_when_read_then_notes_say_what_is_held_and_what_is_left_ou
     assert set(chain.tool_frames) == {'fer_link8', 'fer_hand', 'tcp'}
 
 
-def test_given_a_held_joint_away_from_zero_when_read_then_it_stands_at_its_nearest_limit():
+def test_a_held_joint_stands_at_its_limit_nearest_zero():
     text = with_elements(FER, HAND)
     opened = edited(text, "joint[@name='finger_joint1']/limit", lower='0.01')
     moved = edited(text, "joint[@name='finger_joint1']/origin", xyz='0 0.01 0.0584')
@@ -94,7 +94,7 @@ def test_given_a_held_joint_away_from_zero_when_read_then_it_stands_at_its_neare
     )
 
 
-def test_given_tool_frames_when_read_then_the_flange_is_where_the_rows_put_it():
+def test_a_tool_frame_is_where_the_rows_put_the_flange():
     description = load('fer')
     pose = np.eye(4)
     for step in (*description.joint_transforms(np.zeros(7)), description.flange_transform()):
@@ -139,17 +139,17 @@ def test_given_tool_frames_when_read_then_the_flange_is_where_the_rows_put_it():
         ),
     ],
 )
-def test_given_another_chain_when_read_then_one_sentence_says_which(text, names, sentence):
+def test_another_chain_is_refused_in_one_sentence(text, names, sentence):
     with pytest.raises(UrdfError, match=sentence):
         read_chain(text, names)
 
 
-def test_given_arm_hand_and_second_arm_when_chains_are_found_then_each_run_is_listed():
+def test_arm_with_hand_and_a_second_arm_are_listed_as_chains():
     document = parse_urdf(with_elements(FER, HAND + SECOND))
     assert find_chains(document) == [('other_joint1',), (*NAMES, 'finger_joint1')]
 
 
-def test_given_a_tool_link_when_written_and_read_then_it_is_the_payload_in_the_flange_frame():
+def test_a_tool_link_read_back_is_the_hand_on_the_last_link():
     bare, hand = load('fr3'), load_hand('franka_hand')
     chain = read_chain(write_urdf(bare, tool=('fr3_hand', hand)), bare.joint_names)
     expected = load('fr3', hand='franka_hand').links[-1]

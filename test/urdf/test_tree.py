@@ -7,7 +7,7 @@ import pytest
 from franka_dynamics.urdf.document import root_link, TreeError
 
 
-def test_given_a_tree_in_any_order_when_searched_then_its_root_is_found():
+def test_the_root_of_a_tree_in_any_order_is_found():
     edges = [('j2', 'b', 'c'), ('j1', 'a', 'b'), ('j3', 'b', 'd')]
     assert root_link(['d', 'c', 'b', 'a'], edges) == 'a'
 
@@ -28,8 +28,6 @@ def test_given_a_tree_in_any_order_when_searched_then_its_root_is_found():
         (['a'], [('j', 'a', 'a')], 'its joints form a loop'),
     ],
 )
-def test_given_no_tree_when_searched_then_the_sentence_names_links_and_joints(
-    links, edges, sentence
-):
+def test_what_is_no_tree_is_refused_with_links_and_joints_named(links, edges, sentence):
     with pytest.raises(TreeError, match=sentence):
         root_link(links, edges)

@@ -31,7 +31,7 @@ def two_arms():
         (write_urdf(load('fr3v2')), 'fr3v2', 'fr3v2_joint1'),
     ],
 )
-def test_given_joint_names_when_detected_then_arm_and_prefix_follow(text, arm, first):
+def test_arm_and_prefix_are_detected_from_the_joint_names(text, arm, first):
     description, names = detect_arm(parse_urdf(text))
     assert (description.name, names[0], len(names)) == (arm, first, description.n)
 
@@ -47,7 +47,7 @@ def test_given_two_arms_when_detected_then_the_prefix_chooses():
     assert detect_arm(document, prefix='right_')[1][0] == 'right_fr3_joint1'
 
 
-def test_given_unknown_names_when_detected_then_the_arm_must_be_said():
+def test_with_unknown_joint_names_the_arm_must_be_said():
     document = parse_urdf(FR3.replace('fr3_joint', 'axis'), 'F')
     with pytest.raises(
         UrdfError,
@@ -58,7 +58,7 @@ def test_given_unknown_names_when_detected_then_the_arm_must_be_said():
     assert detect_arm(document, arm='fr3')[1][6] == 'axis7'
 
 
-def test_given_too_short_a_chain_when_an_arm_is_asked_for_then_chains_are_listed():
+def test_too_short_a_chain_is_refused_with_the_chains_listed():
     document = parse_urdf(write_urdf(load('rpr')), 'F')
     with pytest.raises(
         UrdfError,

@@ -20,13 +20,13 @@ TORQUE = 1e-12  # N m; 5e-14 was seen
 
 
 @ARMS
-def test_given_an_arm_when_pinocchio_reads_its_urdf_then_torques_are_those_of_the_rows(arm):
+def test_pinocchio_reads_a_written_urdf_with_the_rows_torques(arm):
     description = load(arm)
     assert largest_difference(write_urdf(description), description, np.eye(4)) <= TORQUE
 
 
 @ARMS
-def test_given_an_arm_when_mujoco_reads_its_urdf_then_torques_are_those_of_the_rows(arm):
+def test_mujoco_reads_a_written_urdf_with_the_rows_torques(arm):
     mujoco = pytest.importorskip('mujoco')
     description = load(arm)
     spec = mujoco.MjSpec.from_string(write_urdf(description))
@@ -43,13 +43,13 @@ def test_given_an_arm_when_mujoco_reads_its_urdf_then_torques_are_those_of_the_r
         np.testing.assert_allclose(data.qfrc_inverse, torque, rtol=0.0, atol=TORQUE)
 
 
-def test_given_rotor_inertia_when_compared_with_the_urdf_then_it_is_left_out():
+def test_rotor_inertia_is_left_out_of_a_urdfs_comparison():
     fer = load('fer')
     geared = replace(fer, joints=tuple(replace(j, rotor_inertia=0.5) for j in fer.joints))
     assert largest_difference(write_urdf(geared), geared, np.eye(4)) <= TORQUE
 
 
-def test_given_unknown_limits_when_written_then_readers_still_take_the_joint():
+def test_joints_of_unknown_limits_are_read_by_pinocchio():
     rpr = load('rpr')
     free = replace(
         rpr, joints=tuple(replace(joint, limits=type(joint.limits)()) for joint in rpr.joints)
@@ -63,7 +63,7 @@ def test_given_unknown_limits_when_written_then_readers_still_take_the_joint():
     np.testing.assert_allclose(actual, expected, rtol=0.0, atol=TORQUE)
 
 
-def test_given_joint_names_when_links_are_named_then_frankas_pattern_is_kept():
+def test_links_are_named_by_frankas_pattern_or_by_their_joints():
     assert link_names(load('fr3', prefix='left_').joint_names).moving[0] == 'left_fr3_link1'
     names = link_names(('shoulder', 'elbow'))
     assert (names.base, names.moving, names.flange) == (
@@ -73,12 +73,12 @@ def test_given_joint_names_when_links_are_named_then_frankas_pattern_is_kept():
     )
 
 
-def test_given_a_set_that_is_not_physical_when_written_then_it_is_refused():
+def test_a_set_that_is_not_physical_is_refused():
     with pytest.raises(InertiaError, match='for a URDF: the link behind fer_joint4'):
         write_urdf(load('fer', 'franka_description'))
 
 
-def test_given_numbers_when_written_then_they_are_the_published_ones():
+def test_numbers_are_written_as_they_were_published():
     robot = ElementTree.fromstring(write_urdf(load('fer')))
     inertia = robot.find("link[@name='fer_link6']/inertial/inertia").attrib
     assert inertia == {
@@ -91,7 +91,7 @@ def test_given_numbers_when_written_then_they_are_the_published_ones():
     }
 
 
-def test_given_a_tool_when_written_then_it_is_a_link_fixed_to_the_flange():
+def test_a_tool_is_written_as_a_link_fixed_to_the_flange():
     robot = ElementTree.fromstring(
         write_urdf(load('fr3'), tool=('fr3_hand', load_hand('franka_hand')))
     )

@@ -29,9 +29,7 @@ def expanded(**arguments):
 
 
 @pytest.mark.parametrize(('arm', 'inertial_set', 'hand'), COMBINATIONS)
-def test_given_arm_set_and_hand_when_expanded_then_links_are_the_described_ones(
-    arm, inertial_set, hand
-):
+def test_xacros_links_of_arm_set_and_hand_are_the_described_ones(arm, inertial_set, hand):
     text = expanded(robot_type=arm, inertial_set=inertial_set, hand=hand, arm_prefix='p_')
     expected = load(arm, inertial_set, hand=hand, prefix='p_')
     chain = read_chain(text, expected.joint_names)
@@ -42,7 +40,7 @@ def test_given_arm_set_and_hand_when_expanded_then_links_are_the_described_ones(
         np.testing.assert_allclose(found.parameters(), link.parameters(), rtol=0.0, atol=ROUNDING)
 
 
-def test_given_no_argument_when_expanded_then_it_is_a_fer_with_its_default_set():
+def test_xacro_without_arguments_is_a_fer_with_its_default_set():
     chain = read_chain(expanded(), load('fer').joint_names)
     assert chain.joints[2].inertia.mass == load('fer').links[2].mass
 
@@ -54,15 +52,13 @@ def test_given_no_argument_when_expanded_then_it_is_a_fer_with_its_default_set()
         ({'hand': 'claw'}, 'hand must be one of franka_hand, '),
     ],
 )
-def test_given_an_unphysical_set_or_unknown_hand_when_expanded_then_xacro_stops(
-    arguments, sentence, capsys
-):
+def test_xacro_stops_at_an_unphysical_set_or_an_unknown_hand(arguments, sentence, capsys):
     with pytest.raises((SystemExit, xacro.XacroException)) as raised:
         expanded(robot_type='fer', **arguments)
     assert sentence in capsys.readouterr().err + str(raised.value)
 
 
-def test_given_meshes_when_expanded_then_links_refer_to_them_instead_of_shapes():
+def test_xacro_with_meshes_refers_to_them_instead_of_shapes():
     folder = 'package://franka_description/meshes/robot_arms/fr3'
     link = ElementTree.fromstring(expanded(robot_type='fr3', meshes=folder)).find(
         "link[@name='fr3_link3']"
@@ -74,14 +70,14 @@ def test_given_meshes_when_expanded_then_links_refer_to_them_instead_of_shapes()
     assert link.find('.//cylinder') is None
 
 
-def test_given_a_world_and_a_mount_when_expanded_then_the_base_stands_there():
+def test_xacro_puts_the_base_on_the_mount_in_the_world():
     text = expanded(robot_type='fr3', connected_to='world', xyz='0 0 1', rpy='0.5 0 0')
     chain = read_chain(text, load('fr3').joint_names)
     np.testing.assert_allclose(chain.mount[:3, 3], [0.0, 0.0, 1.0], rtol=0.0, atol=0.0)
     np.testing.assert_allclose(chain.mount[2, 1], np.sin(0.5), rtol=0.0, atol=1e-15)
 
 
-def test_given_ros2_control_when_expanded_then_each_joint_has_effort_and_initial_values():
+def test_xacros_ros2_control_has_effort_and_initial_values():
     robot = ElementTree.fromstring(
         expanded(
             robot_type='rpr',
@@ -109,7 +105,7 @@ def test_given_ros2_control_when_expanded_then_each_joint_has_effort_and_initial
     )
 
 
-def test_given_another_ros2_control_system_when_expanded_then_gazebo_is_left_out():
+def test_xacro_for_another_ros2_control_leaves_gazebo_out():
     robot = ElementTree.fromstring(
         expanded(robot_type='fr3', ros2_control='mock_components/GenericSystem')
     )
