@@ -74,7 +74,7 @@ def compiled(folder, source, *options):
     return ctypes.CDLL(str(folder / 'run.so')).run
 
 
-def test_given_the_baked_header_when_compiled_then_all_quantities_are_pinocchios(tmp_path):
+def test_a_compiled_baked_header_gives_all_pinocchios_quantities(tmp_path):
     description = load('fer')
     run = compiled(tmp_path, BAKED)
     run.argtypes = [ctypes.c_int, *[DOUBLES] * 7]
@@ -96,7 +96,7 @@ def test_given_the_baked_header_when_compiled_then_all_quantities_are_pinocchios
         np.testing.assert_allclose(found, reference, rtol=0.0, atol=ATOL)
 
 
-def test_given_run_time_parameters_when_compiled_then_another_arm_can_be_set(tmp_path):
+def test_run_time_parameters_set_another_arm_in_compiled_code(tmp_path):
     # Given code for the bare arm, when the parameters are those of another set with a hand.
     other, gravity = load('fer', 'ledezma2021'), (0.0, 4.905, -8.495)
     run = compiled(
@@ -133,7 +133,7 @@ void run(int count, const double *q, const double *dq, const double *ddq, double
 """
 
 
-def test_given_slopes_and_solution_in_c_when_run_then_they_are_pinocchios(tmp_path):
+def test_compiled_derivatives_and_accelerations_are_pinocchios(tmp_path):
     run = compiled(
         tmp_path, DERIVED, '--quantity', 'derivatives', '--quantity', 'forward_dynamics'
     )

@@ -14,9 +14,7 @@ from franka_dynamics.codegen.equations import customised_equations, Quantity
 PAGE = (Path(__file__).parents[2] / 'docs' / 'theory' / 'codegen.md').read_text(encoding='utf-8')
 
 
-def test_given_the_pages_python_when_run_then_the_arrays_have_the_shapes_it_says(
-    tmp_path, monkeypatch
-):
+def test_the_pages_python_gives_arrays_of_the_shapes_it_says(tmp_path, monkeypatch):
     pytest.importorskip('numba', reason="numba (extra 'batch') is not installed")
     monkeypatch.setenv('XDG_CACHE_HOME', str(tmp_path))
     (code,) = re.findall(r'```python\n(.*?)```', PAGE, re.S)
@@ -26,7 +24,7 @@ def test_given_the_pages_python_when_run_then_the_arrays_have_the_shapes_it_says
     assert names['M'].shape == (100_000, 7, 7)
 
 
-def test_given_the_pages_counts_when_counted_again_then_they_are_the_same():
+def test_the_pages_counts_are_those_counted_again():
     (row,) = re.findall(r'\| fer, fr3: baked in \| (.*?) \|\n', PAGE)
     figures = [tuple(map(int, cell.split(' (')[0].split(' / '))) for cell in row.split(' | ')]
     assert figures == [

@@ -46,7 +46,7 @@ SETTINGS = {
 
 @needs_compiler
 @pytest.mark.parametrize('name', SETTINGS)
-def test_given_random_states_when_compiled_then_terms_are_the_nodes(built, name):
+def test_the_compiled_controller_has_the_terms_of_the_node(built, name):
     arm, library = built
     settings, count = SETTINGS[name], STATES // len(SETTINGS)
     states = sample_states(arm, count, seed=3)
@@ -67,7 +67,7 @@ def test_given_random_states_when_compiled_then_terms_are_the_nodes(built, name)
 
 
 @needs_compiler
-def test_given_random_torques_when_limited_then_bits_are_the_nodes(built):
+def test_the_compiled_limiter_gives_the_nodes_torques_bit_by_bit(built):
     arm, library = built
     rng = np.random.default_rng(5)
     desired, previous = rng.uniform(-120.0, 120.0, (2, 20_000, arm.n))
@@ -115,7 +115,7 @@ def test_given_a_state_when_not_to_be_trusted_then_no_torque(built, joint, value
         ({'payload': PAYLOAD}, None),
     ],
 )
-def test_given_settings_when_impossible_then_one_sentence_says_so(built, change, message):
+def test_impossible_settings_are_refused_in_one_sentence(built, change, message):
     arm, library = built
     answer = library.refusal(packed(replace(Settings(), **change)))
     if message is None:
@@ -128,17 +128,17 @@ def test_given_settings_when_impossible_then_one_sentence_says_so(built, change,
 
 
 @pytest.mark.parametrize('name', ['My_arm', '9arm', 'a__b', 'arm-x', ''])
-def test_given_no_name_of_a_package_when_asked_then_it_is_refused(name):
+def test_a_package_name_that_ros_does_not_take_is_refused(name):
     with pytest.raises(DescriptionError, match='cannot be the name of a ROS package'):
         cpp_package(load('fer'), name)
 
 
-def test_given_an_arm_without_torque_limits_when_packed_then_it_says_which():
+def test_an_arm_without_torque_limits_is_refused_by_joint():
     with pytest.raises(DescriptionError, match='joint1 has no torque limit'):
         cpp_package(load('scemi'), 'scemi')
 
 
-def test_given_a_package_when_written_then_no_placeholder_is_left():
+def test_a_written_package_has_its_files_and_no_placeholder():
     files = cpp_package(load('fr3'), 'my_fr3')
     assert {
         'package.xml',

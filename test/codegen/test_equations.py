@@ -70,9 +70,7 @@ def expected(model, quantity, q, dq, ddq):
 
 
 @pytest.mark.parametrize(('name', 'quantity', 'parameters'), CASES)
-def test_given_an_arm_when_its_equations_are_run_then_they_are_pinocchios(
-    name, quantity, parameters
-):
+def test_the_equations_of_an_arm_give_pinocchios_quantities(name, quantity, parameters):
     description = ARMS[name]
     equations = customised_equations(description, quantity, TILTED, parameters=parameters)
     functions = runnable(equations)
@@ -93,7 +91,7 @@ def test_given_an_arm_when_its_equations_are_run_then_they_are_pinocchios(
         )
 
 
-def test_given_new_parameters_when_prepared_again_then_no_code_need_be_generated():
+def test_new_parameters_at_run_time_need_no_new_code():
     description = load('fer')
     functions = runnable(
         customised_equations(description, Quantity.GRAVITY, parameters=Parameters.RUN_TIME)
@@ -139,14 +137,14 @@ def test_given_a_terminal_wrench_when_run_then_joints_carry_it(name, frame):
             np.testing.assert_allclose(out, own, rtol=RTOL, atol=RTOL * np.abs(own).max())
 
 
-def test_given_one_arm_when_written_twice_then_the_code_is_the_same():
+def test_one_arm_written_twice_gives_the_same_code():
     first, second = (
         python_function(customised_equations(load('scemi')).program) for _ in range(2)
     )
     assert first == second
 
 
-def test_given_n_joints_when_parameters_are_listed_then_gravity_comes_last():
+def test_parameter_names_list_each_joint_and_gravity_last():
     names = parameter_names(2)
     assert len(names) == 2 * 11 + 3
     assert names[:2] == ('X1_xx', 'X1_xy')
@@ -154,7 +152,7 @@ def test_given_n_joints_when_parameters_are_listed_then_gravity_comes_last():
     assert names[-3:] == ('gx', 'gy', 'gz')
 
 
-def test_given_a_massless_arm_when_written_then_no_torque_is_left():
+def test_a_massless_arms_equations_give_zero_torque():
     description = random_arm(7)
     empty = replace(
         description.map_links(lambda link: link - link),

@@ -43,13 +43,13 @@ def trees(draw):
 
 @settings(derandomize=True, deadline=None, max_examples=150)
 @given(trees(), st.lists(st.floats(-2.0, 2.0), min_size=3, max_size=3))
-def test_given_any_formula_when_emitted_then_it_has_the_formulas_value(tree, numbers):
+def test_an_emitted_formula_has_the_value_of_the_formula(tree, numbers):
     graph = Graph()
     value = graph.lift(tree([graph.variable(f'x{i + 1}') for i in range(3)]))
     np.testing.assert_allclose(run(graph, value, numbers), tree(numbers), rtol=1e-12, atol=ATOL)
 
 
-def test_given_equal_values_written_twice_when_made_then_they_are_one_node():
+def test_equal_values_written_twice_are_one_node():
     graph = Graph()
     x, y = graph.variable('x1'), graph.variable('x2')
     assert (x - y).node is (y - x).node
@@ -57,7 +57,7 @@ def test_given_equal_values_written_twice_when_made_then_they_are_one_node():
     assert operations([x - y, y - x]) == (0, 1)
 
 
-def test_given_what_algebra_removes_when_made_then_no_operation_is_left():
+def test_what_algebra_removes_leaves_no_operation():
     graph = Graph()
     x, y, p = graph.variable('x1'), graph.variable('x2'), graph.parameter('X1_m')
     assert operations([x * 0.0 + y * 1.0]) == (0, 0)
@@ -68,7 +68,7 @@ def test_given_what_algebra_removes_when_made_then_no_operation_is_left():
     assert operations([(p * p + p) * (p * x)]) == (1, 0)  # parameters are computed once
 
 
-def test_given_negative_values_when_emitted_then_sums_absorb_the_signs():
+def test_negative_values_are_absorbed_by_sums():
     graph = Graph()
     x, y, z = (graph.variable(f'x{i}') for i in (1, 2, 3))
     program = write_program('f', graph, [Output('out', ((0,),), -(x * y) - (-z))], ('x',))

@@ -49,9 +49,7 @@ def as_description(description, regrouped):
 
 @pytest.mark.parametrize('cancellations', [(), (ELBOW,), (Cancellation((6,), ((5, 0),)), ELBOW)])
 @pytest.mark.parametrize('arm', ['fer', 'fr3'])
-def test_given_a_franka_when_regrouped_then_every_base_parameter_keeps_its_value(
-    arm, cancellations
-):
+def test_a_regrouped_franka_keeps_every_base_parameter(arm, cancellations):
     description = load(arm)
     regrouped = regroup(build_chain(description, GRAVITY), cancellations)
     base = base_parameters(description, np.array([GRAVITY]))
@@ -64,7 +62,7 @@ def test_given_a_franka_when_regrouped_then_every_base_parameter_keeps_its_value
 
 
 @pytest.mark.parametrize('arm', ['scemi', 'stanford'])
-def test_given_other_arms_when_regrouped_then_every_base_parameter_keeps_its_value(arm):
+def test_other_regrouped_arms_keep_every_base_parameter(arm):
     description = load(arm)
     regrouped = regroup(build_chain(description, GRAVITY))
     base = base_parameters(description, np.array([GRAVITY]))
@@ -76,7 +74,7 @@ def test_given_other_arms_when_regrouped_then_every_base_parameter_keeps_its_val
     )
 
 
-def test_given_the_franka_when_regrouped_then_as_many_numbers_remain_as_base_parameters():
+def test_a_regrouped_fer_has_as_many_numbers_as_base_parameters():
     regrouped = regroup(build_chain(load('fer'), GRAVITY))
     numbers = sum(
         np.count_nonzero([joint.moments.mass, *joint.moments.first, *joint.moments.second])
@@ -86,7 +84,7 @@ def test_given_the_franka_when_regrouped_then_as_many_numbers_remain_as_base_par
     assert numbers + zz1 == len(base_parameters(load('fer'), np.array([GRAVITY]))) == 43
 
 
-def test_given_a_cancellation_when_regrouped_then_those_elements_are_zero_at_one_mass_each():
+def test_a_cancellation_zeroes_its_elements_at_one_mass_each():
     chain = with_shifted_origins(
         build_chain(load('fer'), GRAVITY), (0.0, 0.0, 0.0, 0.0, -0.384, 0.0, 0.0)
     )
@@ -96,7 +94,7 @@ def test_given_a_cancellation_when_regrouped_then_those_elements_are_zero_at_one
     assert [j for j, mass in enumerate(cancelled.kept) if mass] == [4, 5]
 
 
-def test_given_axes_that_meet_when_asked_then_no_mass_can_cancel_a_first_moment():
+def test_where_axes_meet_no_mass_cancels_a_first_moment():
     # Axes 5 and 6 of the Franka intersect in frame 5's origin: a mass there has no moment.
     chain = build_chain(load('fer'), GRAVITY)
     assert solvable(chain, (ELBOW,))

@@ -32,7 +32,7 @@ from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from .arms import with_rotors
 
 
-def test_given_the_franka_when_written_then_tau_takes_no_more_than_documented():
+def test_tau_of_the_fer_takes_no_more_operations_than_documented():
     multiplications, additions = operation_count(customised_equations(load('fer')))
     assert multiplications <= 257
     assert additions <= 251
@@ -42,9 +42,7 @@ def test_given_the_franka_when_written_then_tau_takes_no_more_than_documented():
 @pytest.mark.parametrize(
     ('inertial_set', 'inertia'), [('chosen', GENERAL), ('simplified', SIMPLIFIED)]
 )
-def test_given_the_tables_arms_when_written_then_no_more_is_needed_than_printed(
-    arm, inertial_set, inertia
-):
+def test_the_tables_arms_need_no_more_operations_than_printed(arm, inertial_set, inertia):
     # With rotors and a terminal wrench, which the table has in its simplified rows only.
     description = with_rotors(load(arm, inertial_set))
     found = operation_count(
@@ -60,7 +58,7 @@ def test_given_the_tables_arms_when_written_then_no_more_is_needed_than_printed(
     assert found.additions <= entry.additions
 
 
-def test_given_seven_joints_when_the_tables_formulas_are_asked_then_they_give_its_numbers():
+def test_the_tables_formulas_of_seven_joints_give_its_numbers():
     assert general_robot(7, CLASSICAL) == (580, 512)
     assert general_robot(7, MINIMUM) == (517, 450)
     # The table prints 477 where its own formula gives 479.
@@ -68,7 +66,7 @@ def test_given_seven_joints_when_the_tables_formulas_are_asked_then_they_give_it
     assert general_robot(6, MINIMUM) == (425, 369)
 
 
-def test_given_python_source_when_counted_then_only_products_and_sums_count():
+def test_in_python_source_only_products_and_sums_are_counted():
     source = """
 def f(q, out):
     a = q[2 - 1]*3.0 + cos(q[0])
@@ -87,7 +85,7 @@ def test_given_a_power_when_counted_then_it_is_refused():
 
 
 @pytest.mark.parametrize('quantity', Quantity)
-def test_given_c_code_when_its_operators_are_counted_then_python_has_as_many(quantity):
+def test_c_code_has_as_many_operators_as_counted_for_python(quantity):
     equations = customised_equations(load('scemi'), quantity)
     body = c_functions(equations.program, 'scemi', 6).split('{', 1)[1]
     body = re.sub(r'e[-+]\d+', '', body)
@@ -111,7 +109,7 @@ def page_rows():
     }
 
 
-def test_given_the_pages_table_when_compared_with_the_printed_one_then_every_case_is_there():
+def test_the_pages_table_has_every_case_of_the_printed_one():
     rows = page_rows()
     assert len(rows) == len(CASES) == 12
     for case in CASES:
@@ -124,7 +122,7 @@ def test_given_the_pages_table_when_compared_with_the_printed_one_then_every_cas
     [case for case in CASES if case.inertia == SIMPLIFIED],
     ids=lambda case: f'{case.robot} {case.parameters}',
 )
-def test_given_the_pages_table_when_counted_again_then_figures_are_the_same(case):
+def test_the_pages_table_has_the_figures_counted_again(case):
     _, ours, fewer = page_rows()[case.robot, case.inertia, case.parameters.split()[0], case.loaded]
     assert count(case) == ours
     assert count(case, fewer_additions=True) == fewer
@@ -133,7 +131,7 @@ def test_given_the_pages_table_when_counted_again_then_figures_are_the_same(case
 
 
 @pytest.mark.parametrize('arm', ['scemi', 'stanford', 'rpr'])
-def test_given_classical_parameters_when_written_then_torques_are_the_models(arm):
+def test_classical_parameters_give_the_models_torques(arm):
     # Nothing is regrouped: the same torque from other code.
     description = with_rotors(load(arm))
     equations = customised_equations(description, classical=True)

@@ -32,7 +32,7 @@ def assert_same(actual, expected):
 
 
 @pytest.mark.parametrize('seed', range(10))
-def test_given_a_random_tree_when_written_plainly_then_its_dynamics_come_out(seed):
+def test_a_random_tree_written_plainly_has_its_own_dynamics(seed):
     # Several roots, slides, branches askew: gamma and b are not zero.
     tree = random_tree_of_rows(seed, special=(0.6, 0.9)[seed % 2])
     gravity = ((0.0, 0.0, -9.81), TILTED)[seed % 2]
@@ -53,7 +53,7 @@ def test_given_a_random_tree_when_written_plainly_then_its_dynamics_come_out(see
 
 
 @pytest.mark.parametrize('seed', [1, 5])
-def test_given_a_random_tree_when_the_plan_is_searched_then_torques_stay(seed):
+def test_the_searched_plan_of_a_random_tree_keeps_its_torques(seed):
     tree = random_tree_of_rows(seed, special=0.9)
     q, dq, ddq = np.random.default_rng(seed).uniform(-2.0, 2.0, (3, tree.n))
     tau = np.empty(tree.n)
@@ -61,7 +61,7 @@ def test_given_a_random_tree_when_the_plan_is_searched_then_torques_stay(seed):
     assert_same(tau, tree_motion(tree, q, dq, ddq, gravity=TILTED).tau)
 
 
-def test_given_other_bodies_at_run_time_when_prepared_then_the_tree_has_them():
+def test_other_bodies_at_run_time_give_the_other_trees_torques():
     tree = random_tree_of_rows(3)
     rng = np.random.default_rng(0)
     other = tree.with_inertias(random_tree_of_rows(3, special=0.5).inertias[::-1])
@@ -84,9 +84,7 @@ def test_given_other_bodies_at_run_time_when_prepared_then_the_tree_has_them():
     assert_same(tau, tree_motion(other, q, dq, ddq, gravity=TILTED).tau)
 
 
-def test_given_stacks_of_a_tree_when_run_as_a_batch_then_rows_are_the_states(
-    tmp_path, monkeypatch
-):
+def test_stacks_of_a_trees_states_run_as_a_batch_row_by_row(tmp_path, monkeypatch):
     pytest.importorskip('numba', reason="numba (extra 'batch') is not installed")
     from franka_dynamics.batch.tree_batch import TreeBatchModel
 
@@ -114,7 +112,7 @@ def test_given_stacks_of_a_tree_when_run_as_a_batch_then_rows_are_the_states(
         TreeBatchModel(tree, threads=0)
 
 
-def test_given_an_arm_as_a_tree_when_counted_then_it_costs_no_more_than_as_an_arm():
+def test_an_arm_as_a_tree_costs_no_more_than_as_an_arm():
     from franka_dynamics.arm import load
     from franka_dynamics.codegen.emit import operation_count
 
