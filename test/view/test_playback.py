@@ -18,7 +18,7 @@ FER = load('fer')
 ATOL_NM = 1e-11
 
 
-def test_given_a_motion_when_played_then_terms_are_the_models_and_external_is_the_rest(simulate):
+def test_played_terms_are_the_models_and_external_is_the_rest(simulate):
     push = np.array([0.0, 4.0, 0.0, -3.0, 0.0, 1.0, 0.0])
     recording = simulate(FER, duration=8.0)
     motion = prepare(recording)
@@ -42,7 +42,7 @@ def test_given_a_motion_when_played_then_terms_are_the_models_and_external_is_th
     np.testing.assert_allclose(difference, push, rtol=0.0, atol=1e-9)  # a filter of gain 1
 
 
-def test_given_a_time_beyond_the_end_when_asked_then_the_last_state_is_shown(simulate):
+def test_a_time_beyond_the_end_shows_the_last_state(simulate):
     motion = prepare(simulate(FER, duration=4.0))
     playback = Playback(FER, motion, GRAVITY_VECTOR)
     np.testing.assert_allclose(playback.state(1e9).q, motion.q[-1], rtol=0.0, atol=0.0)

@@ -26,7 +26,7 @@ def cells(state):
     return [re.findall('<td.*?>(.*?)</td>', row) for row in rows[1:]]
 
 
-def test_given_some_torques_when_shown_then_they_stand_in_their_columns():
+def test_torques_stand_in_their_columns():
     state = ViewState(1.0, FER.home, {MEASURED: np.arange(7.0), COMMANDED: -np.arange(7.0)})
     row = cells(state)[3]
     column = {name: row[2 + i] for i, name in enumerate(COLUMNS)}
@@ -35,7 +35,7 @@ def test_given_some_torques_when_shown_then_they_stand_in_their_columns():
     assert row[1] == f'{FER.home[3]:.2f}'
 
 
-def test_given_a_command_and_a_measurement_when_shared_then_the_command_counts():
+def test_the_share_of_the_limit_is_the_commands_if_there_is_one():
     state = ViewState(0.0, FER.home, {MEASURED: np.zeros(7), COMMANDED: np.full(7, -6.0)})
     np.testing.assert_allclose(
         share_of_limit(state, FER), [6 / 87] * 4 + [0.5] * 3, rtol=1e-15, atol=0.0
@@ -54,5 +54,5 @@ def test_given_shares_when_coloured_then_near_and_full_stand_out():
     ]
 
 
-def test_given_a_torque_just_below_zero_when_shown_then_it_has_no_sign():
+def test_a_torque_just_below_zero_is_shown_without_a_sign():
     assert cells(ViewState(0.0, FER.home, {MEASURED: np.full(7, -0.01)}))[0][5] == '0.0'

@@ -66,9 +66,7 @@ def served(server, lines):
     assert server.wait(60.0) == 0
 
 
-def test_given_a_bag_when_viewed_then_the_browser_shows_arm_and_torques_in_motion(
-    address, tmp_path
-):
+def test_the_browser_shows_a_bags_arm_and_torques_in_motion(address, tmp_path):
     with Browser(address, tmp_path / 'profile') as browser:
         seen = browser.wait_for(r't = (\d+\.\d+) s')
         assert 'M ddq' in browser.text()
@@ -79,7 +77,7 @@ def test_given_a_bag_when_viewed_then_the_browser_shows_arm_and_torques_in_motio
         browser._until(lambda: (browser.picture() != before).any(), 'another picture')
 
 
-def test_given_the_default_host_when_viewed_then_only_this_machine_is_served(address):
+def test_the_default_host_serves_this_machine_only(address):
     host, port = address.removeprefix('http://').split(':')
     assert host == '127.0.0.1'
     socket.create_connection((host, int(port))).close()
