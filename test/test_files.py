@@ -63,7 +63,7 @@ def test_no_tests_name_is_too_long():
     assert {path: names for path, names in found.items() if names} == {}
 
 
-def test_a_name_too_long_by_one_is_found_in_a_function_and_method():
+def test_a_name_too_long_by_one_is_found_in_methods_too():
     fits, long = 'test_'.ljust(LONGEST_NAME, 'x'), 'test_'.ljust(LONGEST_NAME + 1, 'x')
     text = f'def {fits}(): ...\nasync def {long}(): ...\nclass TestA:\n    def {long}(self): ...\n'
     assert too_long(text) == [long, long]
