@@ -28,6 +28,7 @@ from franka_dynamics.control.default_gains import (
 )
 from franka_dynamics.control.feedforward import FeedforwardController
 from franka_dynamics.control.multisine import multisine
+from franka_dynamics.control.reference_following import follow_request
 from franka_dynamics.control.settings import Settings
 from franka_dynamics.control.supervision import SupervisionLimits
 from franka_dynamics.dynamics.body_tree import BodyTree
@@ -117,7 +118,7 @@ def simulate(
             controller.update_monitors(cycle)
             if planned is None and motion and now > 0.2 + delay:
                 request = multisine(arm, 12.0, 0.5)
-                planned = controller.set_reference(replace(request, times=1.0 + request.times))
+                planned = follow_request(controller, replace(request, times=1.0 + request.times))
         if (torque := controller.stop_step(STEP_S)) is not None:
             command = torque
         if disturbed and k == 1000:

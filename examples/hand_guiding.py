@@ -24,6 +24,7 @@ from franka_dynamics.arm import load, MaxwellSlipFriction
 from franka_dynamics.control.cycle import Mode
 from franka_dynamics.control.feedforward import FeedforwardController
 from franka_dynamics.control.interval_motion import IntervalMotion
+from franka_dynamics.control.reference_following import follow_request
 from franka_dynamics.control.reference_request import TrajectoryRequest
 from franka_dynamics.control.settings import Settings, Terms
 from franka_dynamics.simulation.arm_simulation import ArmSimulation, Push, SimulationSettings
@@ -129,10 +130,11 @@ class Follower:
         self._velocity = self._velocity + share * (interval.dq - self._velocity)
         at = np.clip(q, LOWER, UPPER)
         velocity = np.clip(self._velocity, -FASTEST, FASTEST)
-        self._controller.set_reference(
+        follow_request(
+            self._controller,
             TrajectoryRequest(
                 ARM.joint_names, np.zeros(1), at[None], velocity[None], np.zeros((1, ARM.n))
-            )
+            ),
         )
 
 

@@ -75,7 +75,7 @@ for step in range(3):
     message.header.stamp = node.get_clock().now().to_msg()
     message.position = list(map(float, node.controller.description.home))
     message.velocity = [0.0] * 7
-    node._on_joint_state(bytes(serialize_message(message)))
+    node.cycle.on_joint_state(bytes(serialize_message(message)))
 assert node.trigger_shutdown() == TransitionCallbackReturn.SUCCESS
 node.destroy_node()
 rclpy.shutdown()

@@ -20,7 +20,7 @@ from ..arm.payload import read_payload
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from ..validation.comparison import Difference
+    from ..validation.torque_effect import Difference
 
 SUMMARY = 'Name every number in which another description, or a URDF, departs from an arm.'
 GROUP = 'check a model'
@@ -98,7 +98,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 def compare_with_arm(arguments: argparse.Namespace, console: Console) -> int:
     """Compare with a shipped arm or an arm file."""
-    from ..validation.comparison import compare_descriptions, effect_together
+    from ..validation.comparison import compare_descriptions
+    from ..validation.torque_effect import effect_together
 
     refuse(
         arguments,

@@ -33,7 +33,6 @@ from ..arm.shapes import FRANKA_ARMS
 from ..errors import IdentificationError
 
 if TYPE_CHECKING:
-    from rich.console import Console
     from rich.progress import Progress
 
     from ..identification.bag_job import BagJob, BagNote
@@ -179,7 +178,7 @@ def run(arguments: argparse.Namespace) -> int:
     from rich.console import Console
 
     from ..files import write_text
-    from ..report.identification import identification_as_data
+    from ..report.identification import identification_as_data, print_identification
     from ..report.identification_page import identification_page
 
     console = Console()
@@ -187,7 +186,7 @@ def run(arguments: argparse.Namespace) -> int:
     with progress_bar(console) as bar:
         found = (_here if arguments.dask is None else _on_cluster)(arguments, start, bar)
     result = found.result
-    _print(console, found)
+    print_identification(console, result, found.bags, found.failures)
     if arguments.json:
         data = identification_as_data(result, found.bags, found.signal, found.failures)
         write_text(arguments.json, json.dumps(data, indent=2) + '\n')
@@ -392,73 +391,3 @@ def _options(arguments: argparse.Namespace) -> IdentificationOptions:
         if arguments.encoder_noise is None
         else (arguments.encoder_noise[0], arguments.encoder_noise[1]),
     )
-
-
-def _print(console: Console, found: _Found) -> None:
-    from rich.table import Table
-
-    from ..report.identification import doubts, verdict
-
-    result = found.result
-    cutoffs = list(result.scores[0].other_cutoffs)
-    table = Table(
-        title='E over the whole vector [N m], friction of published sets fitted alike; '
-        'rigid alone: without friction and offset',
-        title_justify='left',
-    )
-    table.add_column('parameters', no_wrap=True)
-    for heading in (
-        'all data',
-        'unseen',
-        'rigid alone',
-        'unfiltered',
-        *(f'{c:g} Hz' for c in cutoffs),
-    ):
-        table.add_column(heading, justify='right')
-    for one in result.scores:
-        table.add_row(
-            one.name,
-            f'{one.train.whole:.3f}',
-            f'[bold]{one.test.whole:.3f}[/]',
-            f'{one.test_rigid.whole:.3f}',
-            f'{one.test_unfiltered.whole:.3f}',
-            *(f'{one.other_cutoffs[cutoff].whole:.3f}' for cutoff in cutoffs),
-        )
-    console.print(table)
-    joints = Table(
-        title='root mean square per joint on what was left out [N m], '
-        f'{result.start.joint_names[0]} to {result.start.joint_names[-1]}',
-        title_justify='left',
-    )
-    joints.add_column('parameters', no_wrap=True)
-    for number in range(1, result.start.n + 1):
-        joints.add_column(str(number), justify='right')
-    for one in result.scores:
-        joints.add_row(one.name, *(f'{value:.2f}' for value in one.test.joints))
-    console.print(joints)
-    parts = Table(title='E of what was left out, part by part [N m]', title_justify='left')
-    for heading in ('left out', 'identified', 'rigid alone', result.verdict.best or '-'):
-        parts.add_column(heading, justify='left' if heading == 'left out' else 'right')
-    best = next((one for one in result.published if one.name == result.verdict.best), None)
-    for k, own in enumerate(result.arm_score.parts):
-        parts.add_row(
-            own.name,
-            f'{own.error:.3f}',
-            f'{own.rigid_error:.3f}',
-            '-' if best is None else f'{best.parts[k].error:.3f}',
-        )
-    console.print(parts)
-    if len(result.bags) > 1:
-        table = Table(
-            title='residual of each bag under the final fit to all of them [N m]',
-            title_justify='left',
-        )
-        table.add_column('bag')
-        table.add_column('root mean square', justify='right')
-        for name, error in result.bags:
-            table.add_row(name, f'{error:.3f}')
-        console.print(table)
-    for sentence in doubts(result, found.bags, found.failures):
-        console.print(f'[yellow]warning:[/] {sentence}', highlight=False)
-    for sentence in verdict(result):
-        console.print(sentence, highlight=False)

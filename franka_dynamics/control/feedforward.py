@@ -11,20 +11,20 @@ from __future__ import annotations
 
 import numpy as np
 
-from .braking import Braking
-from .command_output import all_finite, CommandOutput
+from .command_output import all_finite
+from .command_state import CommandState
 from .control_law import ControlLaw
-from .cycle import Counters, Cycle, Mode
-from .faults import ClearedBy, FaultLatch
+from .cycle import Cycle, Mode
+from .faults import ClearedBy
 from .gravity_guard import FirstTorque
 from .gravity_monitor import GravityMonitor
 from .limits import LimitedTorque
-from .reference import ReferencePoint, ReferenceSource
-from .reference_following import ReferenceFollower
+from .possible_motion import Condition
+from .reference import ReferencePoint, Trajectory
 from .running_crosscheck import RunningCrosscheck
 from .settings import Settings, Start
-from .stopping import Stopper
-from .supervision import Condition, Observation, StateSupervisor, SupervisionLimits
+from .streaming import StreamedMotion
+from .supervision import Observation, SupervisionLimits
 from .terms import TermModel
 from ..arm import ArmDescription
 from ..errors import SettingsError
@@ -35,7 +35,7 @@ from ..typing import Array
 _MOVED_SINCE = 0.1
 
 
-class FeedforwardController(ReferenceFollower, Stopper):
+class FeedforwardController(CommandState):
     """
     Computes feedforward torques for one arm, with every guard that can stop it.
 
@@ -72,28 +72,10 @@ class FeedforwardController(ReferenceFollower, Stopper):
         crosscheck: RunningCrosscheck | None = None,
         take_over: bool = False,
     ) -> None:
-        self.description = description
-        supervision = supervision or SupervisionLimits()
-        self.supervisor = StateSupervisor(description, supervision)
-        self.reference = ReferenceSource()
-        self.counters = Counters(largest_share=np.zeros(description.n))
-        self.faults = FaultLatch(supervision.max_restarts)
+        super().__init__(description, supervision or SupervisionLimits())
         self.crosscheck = crosscheck or RunningCrosscheck(0.0, 0.0)
-        self.mode = Mode.SILENT
-        self.stop_reason = ''
-        self.enabled = False
         self._take_over = take_over
-        self._effort = description.limit('effort')
-        self._output = CommandOutput(self._effort, description.limit('effort_rate'))
-        self._braking = Braking(description)
-        self._zero = np.zeros(description.n)
-        self._last_gravity = self._zero  # the part of it that held the arm
-        self._latest: tuple[float, Array, Array] | None = None
-        self._arrival = 0.0
         self._first_torque = FirstTorque.RAMPED
-        self._stop_goal, self._stop_holds = self._zero, False
-        self._stopped_by_state = False
-        self._rest: Array | None = None  # where the arm was left by the last stop
         self._law = self.prepare(settings or Settings())
 
     @property
@@ -110,26 +92,6 @@ class FeedforwardController(ReferenceFollower, Stopper):
     def gravity_monitor(self) -> GravityMonitor:
         """Who carries the arm, as its measurements show."""
         return self._law.gravity_guard.monitor
-
-    @property
-    def conflict(self) -> str:
-        """The fault that keeps this silent, or an empty text."""
-        return self.faults.reason
-
-    @property
-    def holds_gravity(self) -> bool:
-        """Whether the last stop sequence ends, or ended, at the gravity torque."""
-        return self._stop_holds
-
-    @property
-    def latest(self) -> tuple[float, Array, Array] | None:
-        """Stamp [s], positions and velocities, shape (n,), of the last valid joint state."""
-        return self._latest
-
-    @property
-    def stopping(self) -> bool:
-        """Whether the stop sequence is under way, which needs no state."""
-        return self.mode is Mode.STOPPING
 
     # Settings ----------------------------------------------------------------------------------
 
@@ -204,13 +166,6 @@ class FeedforwardController(ReferenceFollower, Stopper):
             or self._law.gravity_guard.first_torque() is not FirstTorque.NOT_YET
         )
 
-    def enable(self) -> None:
-        """Allow commands; they begin once the state is trusted."""
-        self.enabled = True
-        self.faults.activated()
-        self._stopped_by_state = False
-        self.counters = Counters(largest_share=np.zeros(self.description.n))
-
     def cycle(
         self,
         stamp: float,
@@ -284,6 +239,29 @@ class FeedforwardController(ReferenceFollower, Stopper):
         )
         if failure:
             self.inhibit(failure, ClearedBy.CONFIGURATION)
+
+    # References --------------------------------------------------------------------------------
+
+    def follow(self, planned: Trajectory | ReferencePoint) -> None:
+        """Follow a planned motion from now on, if torques are being commanded."""
+        if self.mode is not Mode.RUNNING or self._latest is None:
+            return  # for whoever adds the efforts himself; nothing is commanded here
+        stamp = self._latest[0]
+        continues = self.reference.active
+        if isinstance(planned, Trajectory):
+            self.reference.follow(planned, stamp)
+        else:
+            self.reference.stream(planned, stamp)
+        # A stream follows on itself; anything else may begin with a step that is to be faded.
+        self._output.blend_wanted |= not (
+            continues and isinstance(planned, (ReferencePoint, StreamedMotion))
+        )
+
+    def trajectory_efforts(self, trajectory: Trajectory) -> Array:
+        """Return the feedforward torque at every point of a trajectory, shape (k, n) [N m]."""
+        return self._law.trajectory_efforts(trajectory)
+
+    # States at fault, changes of mode -----------------------------------------------------------
 
     def reject(self, condition: Condition, reason: str) -> Observation:
         """Take note of a message that is no state of this arm."""

@@ -6,31 +6,11 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass
-from enum import Enum
 from typing import NamedTuple
 
-import numpy as np
-
+from .possible_motion import Condition, ORDER_WINDOW, PossibleMotion
 from ..arm import ArmDescription
 from ..typing import Array
-
-
-class Condition(str, Enum):
-    """What is known about the stream of joint states."""
-
-    WAITING = 'waiting'  # none has come yet
-    ACQUIRING = 'acquiring'  # good ones come, not yet enough in a row
-    TRUSTED = 'trusted'
-    STALE = 'stale'  # silence, or stamps that stand still
-    TOO_OLD = 'too_old'  # stamps that lag behind the clock
-    TOO_SLOW = 'too_slow'  # the topic's rate is below min_input_rate
-    NOT_FINITE = 'not_finite'  # NaN or infinity in the arm's own joints
-    MISMATCHED = 'mismatched'  # a joint missing, doubled, or arrays of the wrong length
-    CONTRADICTORY = 'contradictory'  # positions that do not move as the velocities say
-    OUT_OF_RANGE = 'out_of_range'  # a position no such arm can have
-    JUMPED = 'jumped'  # a joint moved faster than it can
-    CLOCK_JUMPED = 'clock_jumped'  # stamps leapt: a reset simulation, a changed clock
-    INTERLEAVED = 'interleaved'  # stamps go back and forth: more than one publisher
 
 
 @dataclass(frozen=True)
@@ -71,21 +51,9 @@ class Observation(NamedTuple):
 
 # A leap of the stamps in either direction that no lost message explains.
 _CLOCK_LEAP_S = 1.0
-# This many messages out of order within the last _ORDER_WINDOW are two publishers, not a network;
+# This many messages out of order within the last ORDER_WINDOW are two publishers, not a network;
 # and this many without a single newer one between them are a clock that was set back a little.
-_MOST_OUT_OF_ORDER, _ORDER_WINDOW, _ALL_BEHIND = 3, 50, 20
-# How far past a limit a real arm's encoder may read, and how much faster than its limit it may go.
-_POSITION_SLACK = 0.2
-_SPEED_FACTOR, _JUMP_SLACK = 2.0, 1e-2
-# How far positions may be from the integral of the velocities [rad], forgotten with a time
-# constant [s], and how much of it per speed [s] is a matter of when either was measured. On a real
-# FER at up to 2 rad/s and 1 kHz 0.007 rad is seen, at 30 Hz 0.036.
-_DRIFT, _DRIFT_TIME_S, _DELAY_S = 0.02, 0.2, 0.005
-# Across a longer gap than this [s] two velocities do not tell how far a joint has moved.
-_LONGEST_STEP_S = 0.04
-# The same from one state to the next, and how often within _ORDER_WINDOW states: two arms whose
-# states alternate, with stamps in order. Encoders dither by 1e-4 rad.
-_STEP, _MOST_STEPS = 3e-3, 3
+_MOST_OUT_OF_ORDER, _ALL_BEHIND = 3, 20
 # A stall of this process that is taken for no silence of the arm: more than a slice of work that
 # is bounded elsewhere ever takes, and little enough for an arm to coast in.
 MOST_FORGIVEN_S = 0.05
@@ -108,13 +76,7 @@ class StateSupervisor:
 
     def __init__(self, description: ArmDescription, limits: SupervisionLimits) -> None:
         self._limits = limits
-        self._names = description.joint_names
-        self._lower = description.limit('lower') - _POSITION_SLACK
-        self._upper = description.limit('upper') + _POSITION_SLACK
-        self._speed = _SPEED_FACTOR * description.limit('velocity')
-        # As plain numbers: on seven joints Python compares faster than numpy is called, the more
-        # so in a process that has just been woken up.
-        self._bounds = tuple(zip(self._lower.tolist(), self._upper.tolist(), self._speed.tolist()))
+        self._motion = PossibleMotion(description)
         self._slow_period = 1.0 / limits.min_input_rate
         self.counts = dict.fromkeys(Condition, 0)
         self.repeated = self.out_of_order = self.dropped = 0
@@ -133,14 +95,9 @@ class StateSupervisor:
         self._forgiven = False
         self._periods: deque[float] = deque()
         self._slow_periods = 0
-        self._order: deque[bool] = deque(maxlen=_ORDER_WINDOW)
+        self._order: deque[bool] = deque(maxlen=ORDER_WINDOW)
         self._behind = 0
-        self._forget_motion()
-
-    def _forget_motion(self) -> None:
-        self._dq: list[float] = []
-        self._drift = [0.0] * len(self._names)
-        self._steps: deque[bool] = deque(maxlen=_ORDER_WINDOW)
+        self._motion.forget()
 
     @property
     def period(self) -> float:
@@ -174,7 +131,7 @@ class StateSupervisor:
         """
         self.age = float('nan') if age is None else age
         self._clock_now = None if age is None else stamp + age
-        problem = self._impossible(q, dq)
+        problem = self._motion.impossible(q, dq)
         if problem is not None:
             return self._fail(*problem)
         if self._stamp is None or self._q is None:
@@ -191,14 +148,14 @@ class StateSupervisor:
             return self._fail(
                 Condition.CLOCK_JUMPED, f'the stamps leapt {elapsed:.3g} s ahead at once'
             )
-        jump = self._jump(q, self._q, elapsed)
-        contradiction = self._contradiction(q.tolist(), self._q.tolist(), dq.tolist(), elapsed)
+        jump = self._motion.jump(q, self._q, elapsed)
+        contradiction = self._motion.contradiction(q, self._q, dq, elapsed)
         self._accept(stamp, q, arrival, elapsed)
         if jump:
-            self._forget_motion()
+            self._motion.forget()
             return self._fail(Condition.JUMPED, jump)
         if contradiction:
-            self._forget_motion()
+            self._motion.forget()
             return self._fail(Condition.CONTRADICTORY, contradiction)
         return self._judge(elapsed, age)
 
@@ -245,92 +202,12 @@ class StateSupervisor:
             )
         return self.condition
 
-    def _impossible(self, q: Array, dq: Array) -> tuple[Condition, str] | None:
-        """Return what is wrong with the values themselves."""
-        for position, velocity, (lower, upper, speed) in zip(
-            q.tolist(), dq.tolist(), self._bounds
-        ):
-            # A NaN compares false.
-            if not (lower <= position <= upper and -speed <= velocity <= speed):
-                return self._what_is_impossible(q, dq)
-        return None
-
-    def _what_is_impossible(self, q: Array, dq: Array) -> tuple[Condition, str]:
-        """Return what is wrong with a state that is known to be at fault."""
-        finite = np.isfinite(q) & np.isfinite(dq)
-        if not finite.all():
-            joint = int(np.flatnonzero(~finite)[0])
-            return (
-                Condition.NOT_FINITE,
-                f'{self._names[joint]} has position {q[joint]} and '
-                f'velocity {dq[joint]}; check its driver',
-            )
-        outside = (q < self._lower) | (q > self._upper)
-        if outside.any():
-            joint = int(np.flatnonzero(outside)[0])
-            return (
-                Condition.OUT_OF_RANGE,
-                f'{self._names[joint]} reads {q[joint]:.4g} rad, '
-                'which this arm cannot reach; is it in degrees, or another arm?',
-            )
-        joint = int(np.flatnonzero(np.abs(dq) > self._speed)[0])
-        return (
-            Condition.JUMPED,
-            f'{self._names[joint]} reads {dq[joint]:.4g} rad/s, faster than it can move',
-        )
-
-    def _jump(self, q: Array, before: Array, elapsed: float) -> str:
-        """Return which joint moved faster than it can, if one did."""
-        for name, position, last, (_, _, speed) in zip(
-            self._names, q.tolist(), before.tolist(), self._bounds
-        ):
-            if not abs(position - last) <= speed * elapsed + _JUMP_SLACK:
-                return (
-                    f'{name} moved {abs(position - last):.3g} rad in {elapsed:.3g} s, faster '
-                    'than it can'
-                )
-        return ''
-
-    def _contradiction(
-        self, q: list[float], before: list[float], dq: list[float], elapsed: float
-    ) -> str:
-        """Return which joint does not move as its velocity says, if one does not."""
-        if elapsed > _LONGEST_STEP_S:
-            self._forget_motion()
-            self._dq = dq
-            return ''
-        previous, self._dq = self._dq or dq, dq
-        keep = max(0.0, 1.0 - elapsed / _DRIFT_TIME_S)
-        delay = _DELAY_S + elapsed
-        stepped = False
-        for joint, (position, last, speed, speed_before) in enumerate(
-            zip(q, before, dq, previous)
-        ):
-            step = position - last - 0.5 * (speed + speed_before) * elapsed
-            drift = self._drift[joint] = keep * self._drift[joint] + step
-            timing = delay * abs(speed)
-            if not abs(drift) <= _DRIFT + timing:
-                return (
-                    f'{self._names[joint]} is {abs(drift):.3g} rad from where its velocity '
-                    f'({speed:.3g} rad/s) takes it; position and velocity contradict each '
-                    'other, check its driver'
-                )
-            stepped = stepped or abs(step) > _STEP + timing
-        self._steps.append(stepped)
-        if sum(self._steps) > _MOST_STEPS:
-            return (
-                f'{sum(self._steps)} of the last {len(self._steps)} positions were off what '
-                "their velocities say; more than one publisher seems to send this arm's "
-                'states, or its encoders are faulty'
-            )
-        return ''
-
     def _first(self, stamp: float, q: Array, arrival: float) -> Observation:
         self._periods.clear()
         self._slow_periods = 0
         self._order.clear()
         self._good = self._behind = 0
-        self._forget_motion()
+        self._motion.forget()
         self._stamp, self._q, self._arrival = stamp, q, arrival
         self._clock_arrival = self._clock_now
         self.condition, self.reason = Condition.ACQUIRING, 'the first joint state has arrived'

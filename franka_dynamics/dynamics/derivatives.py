@@ -153,18 +153,13 @@ def differentiate(
     """
     Return every body's motion and wrench, the torques, and their derivatives by lambda.
 
-    Parameters as in `tree_motion`; the cost grows with n^2. Derivatives by the inertial
-    parameters are in `parameter_derivatives`.
+    Parameters and errors are those of `tree_motion`; the cost grows with n^2. Derivatives by the
+    inertial parameters are in `parameter_derivatives`.
 
     Returns
     -------
     DynamicsDerivatives
         Kwon, Algorithm 1 with the corrections named in this module's docstring.
-
-    Raises
-    ------
-    JointVectorError
-        If a vector or the wrench has the wrong shape or is not finite.
 
     """
     return _Recursion(tree, q, dq, ddq, gravity, tool_wrench).derivatives()
@@ -183,7 +178,12 @@ class _Recursion:
         tool_wrench: ArrayLike | None,
     ) -> None:
         self.tree = tree
-        exerted = _tool_wrench(tool_wrench)
+        exerted = np.zeros(6) if tool_wrench is None else np.asarray(tool_wrench, dtype=float)
+        if exerted.ndim < 1 or exerted.shape[-1] != 6 or not np.isfinite(exerted).all():
+            raise JointVectorError(
+                'tool_wrench must be six finite numbers, force [N] then moment [N m], in the axes '
+                f"of the tool's frame; got {exerted.tolist()}."
+            )
         vectors = [
             tree.joint_vector(values, name)
             for values, name in ((q, 'q'), (dq, 'dq'), (ddq, 'ddq'))
@@ -231,7 +231,7 @@ class _Recursion:
         """Run (4) from the tips to the base."""
         momentum = _apply(self.inertias, self.V)
         self.ad_dual_momentum = ad_dual(momentum)
-        self.F = _apply(self.inertias, self.dV) - _apply(_transposed(self.ad_V), momentum)
+        self.F = _apply(self.inertias, self.dV) - _apply(np.swapaxes(self.ad_V, -1, -2), momentum)
         # What the surroundings exert on the tool is not left for the joints to provide.
         self.tool_load = -tool_wrench @ self.tool_inverse
         self.F[..., self.tree.tool_body, :] += self.tool_load
@@ -239,7 +239,7 @@ class _Recursion:
             parent = self.tree.parents[i]
             if parent != BASE:
                 self.F[..., parent, :] += _apply(
-                    _transposed(self.inverse[..., i, :, :]), self.F[..., i, :]
+                    np.swapaxes(self.inverse[..., i, :, :], -1, -2), self.F[..., i, :]
                 )
 
     def motion(self) -> TreeMotion:
@@ -306,7 +306,7 @@ class _Recursion:
 
     def _inwards(self, P: Array, Q: Array) -> Array:
         """Return the wrenches by lambda (lines 21 to 31)."""
-        gyroscopic = _transposed(self.ad_V) @ self.inertias + self.ad_dual_momentum
+        gyroscopic = np.swapaxes(self.ad_V, -1, -2) @ self.inertias + self.ad_dual_momentum
         R = self.inertias @ Q - gyroscopic @ P
         tool = R[..., self.tree.tool_body, :, 6 * self.n : 6 * self.n + 6]
         tool -= ad_dual(self.tool_load)
@@ -314,7 +314,7 @@ class _Recursion:
             parent = self.tree.parents[i]
             if parent == BASE:
                 continue
-            back = _transposed(self.inverse[..., i, :, :])
+            back = np.swapaxes(self.inverse[..., i, :, :], -1, -2)
             dual = ad_dual(self.F[..., i, :])
             block = back @ dual
             here = R[..., parent, :, :]
@@ -336,23 +336,9 @@ class _Recursion:
         return out
 
 
-def _tool_wrench(tool_wrench: ArrayLike | None) -> Array:
-    wrench = np.zeros(6) if tool_wrench is None else np.asarray(tool_wrench, dtype=float)
-    if wrench.ndim < 1 or wrench.shape[-1] != 6 or not np.isfinite(wrench).all():
-        raise JointVectorError(
-            'tool_wrench must be six finite numbers, force [N] then moment [N m], in the axes of '
-            f"the tool's frame; got {wrench.tolist()}."
-        )
-    return wrench
-
-
 def _apply(matrix: Array, vector: Array) -> Array:
     """Return matrix times vector for stacks of both."""
     return (matrix @ vector[..., None])[..., 0]
-
-
-def _transposed(matrix: Array) -> Array:
-    return np.swapaxes(matrix, -1, -2)
 
 
 @dataclass(frozen=True, eq=False)
@@ -390,10 +376,8 @@ def linearize(
         `BodyTree.from_description(arm)` for a serial arm.
     q, dq, tau : array_like, shape (n,)
         Position, velocity, torque [rad or m, per s, N m or N].
-    gravity : array_like, shape (3,)
-        In the space frame [m/s^2].
-    tool_wrench : array_like, shape (6,), optional
-        What the surroundings exert on the tool, constant in the tool's frame.
+    gravity, tool_wrench
+        As in `tree_motion`; the wrench is constant in the tool's frame.
 
     Raises
     ------

@@ -208,18 +208,13 @@ class NewtonEulerModel:
         poses = self.frames(q)
         point = poses[..., target, :3, 3]
         jacobian = np.zeros((*poses.shape[:-3], 6, n))
-        modified = self.description.convention is Convention.MODIFIED
+        # A joint turns about z of frame i (modified) or of frame i-1 (standard).
+        carriers = poses
+        if self.description.convention is not Convention.MODIFIED:
+            base = np.broadcast_to(self._base, poses[..., :1, :, :].shape)
+            carriers = np.concatenate((base, poses), axis=-3)
         for i, joint in enumerate(self.description.joints[: target + 1]):
-            # The joint turns about z of frame i (modified) or of frame i-1 (standard).
-            if modified:
-                carrier = poses[..., i, :, :]
-            else:
-                carrier = (
-                    poses[..., i - 1, :, :]
-                    if i
-                    else np.broadcast_to(self._base, poses[..., 0, :, :].shape)
-                )
-            axis, foot = carrier[..., :3, 2], carrier[..., :3, 3]
+            axis, foot = carriers[..., i, :3, 2], carriers[..., i, :3, 3]
             if joint.kind is JointKind.REVOLUTE:
                 to = -foot if reference == 'WORLD' else point - foot
                 jacobian[..., :3, i] = cross(axis, to)
@@ -348,14 +343,8 @@ class NewtonEulerModel:
         """Return pairs of vectors in link axes as (..., n, 6) in the axes of {S}."""
         rotations = self.frames(q)[..., :-1, :3, :3]
         rows = [
-            np.concatenate(
-                (
-                    to_parent(rotations[..., i, :, :], first),
-                    to_parent(rotations[..., i, :, :], second),
-                ),
-                axis=-1,
-            )
-            for i, (first, second) in enumerate(pairs)
+            np.concatenate([to_parent(rotations[..., i, :, :], one) for one in pair], axis=-1)
+            for i, pair in enumerate(pairs)
         ]
         return np.stack(rows, axis=-2)
 

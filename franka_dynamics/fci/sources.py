@@ -12,7 +12,7 @@ from .connection import FciReading
 from ..control.cycle import Cycle, Mode
 from ..control.feedforward import FeedforwardController
 from ..control.limits import LONGEST_STEP_S
-from ..control.supervision import Condition
+from ..control.possible_motion import Condition
 from ..errors import CommandRefusedError
 from ..typing import Array
 

@@ -1,12 +1,12 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The figures of an identification as data for JSON and as sentences for people."""
+"""The figures of an identification: data for JSON, sentences and tables for people."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict
-from typing import Any
+from typing import Any, TYPE_CHECKING
 
 import numpy as np
 
@@ -18,6 +18,9 @@ from ..identification.qr_factors import BY_BAG
 from ..identification.result import Identification, Score
 from ..recordings.preprocessing import SignalOptions
 from ..recordings.replay import Errors
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 _NAMES = 5  # so many names a sentence lists
 
@@ -283,3 +286,76 @@ def advice(names: Sequence[str]) -> str:
             'first moments'
         )
     return '; '.join(said) + '.' if said else ''
+
+
+def print_identification(
+    console: Console,
+    result: Identification,
+    bags: Sequence[BagNote],
+    failures: Sequence[str] = (),
+) -> None:
+    """Print the figures as tables, then what is doubtful and the verdict."""
+    from rich.table import Table
+
+    cutoffs = list(result.scores[0].other_cutoffs)
+    table = Table(
+        title='E over the whole vector [N m], friction of published sets fitted alike; '
+        'rigid alone: without friction and offset',
+        title_justify='left',
+    )
+    table.add_column('parameters', no_wrap=True)
+    for heading in (
+        'all data',
+        'unseen',
+        'rigid alone',
+        'unfiltered',
+        *(f'{c:g} Hz' for c in cutoffs),
+    ):
+        table.add_column(heading, justify='right')
+    for one in result.scores:
+        table.add_row(
+            one.name,
+            f'{one.train.whole:.3f}',
+            f'[bold]{one.test.whole:.3f}[/]',
+            f'{one.test_rigid.whole:.3f}',
+            f'{one.test_unfiltered.whole:.3f}',
+            *(f'{one.other_cutoffs[cutoff].whole:.3f}' for cutoff in cutoffs),
+        )
+    console.print(table)
+    joints = Table(
+        title='root mean square per joint on what was left out [N m], '
+        f'{result.start.joint_names[0]} to {result.start.joint_names[-1]}',
+        title_justify='left',
+    )
+    joints.add_column('parameters', no_wrap=True)
+    for number in range(1, result.start.n + 1):
+        joints.add_column(str(number), justify='right')
+    for one in result.scores:
+        joints.add_row(one.name, *(f'{value:.2f}' for value in one.test.joints))
+    console.print(joints)
+    parts = Table(title='E of what was left out, part by part [N m]', title_justify='left')
+    for heading in ('left out', 'identified', 'rigid alone', result.verdict.best or '-'):
+        parts.add_column(heading, justify='left' if heading == 'left out' else 'right')
+    best = next((one for one in result.published if one.name == result.verdict.best), None)
+    for k, own in enumerate(result.arm_score.parts):
+        parts.add_row(
+            own.name,
+            f'{own.error:.3f}',
+            f'{own.rigid_error:.3f}',
+            '-' if best is None else f'{best.parts[k].error:.3f}',
+        )
+    console.print(parts)
+    if len(result.bags) > 1:
+        table = Table(
+            title='residual of each bag under the final fit to all of them [N m]',
+            title_justify='left',
+        )
+        table.add_column('bag')
+        table.add_column('root mean square', justify='right')
+        for name, error in result.bags:
+            table.add_row(name, f'{error:.3f}')
+        console.print(table)
+    for sentence in doubts(result, bags, failures):
+        console.print(f'[yellow]warning:[/] {sentence}', highlight=False)
+    for sentence in verdict(result):
+        console.print(sentence, highlight=False)

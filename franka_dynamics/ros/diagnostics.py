@@ -15,9 +15,9 @@ from ..control.contact import LOAD_WARNING_KG
 from ..control.cycle import Mode
 from ..control.feedforward import FeedforwardController
 from ..control.gravity_monitor import GravityState
+from ..control.possible_motion import Condition
 from ..control.reference_progress import ReferenceState
 from ..control.statistics import Durations
-from ..control.supervision import Condition
 
 OK, WARN, ERROR, STALE = (
     DiagnosticStatus.OK,

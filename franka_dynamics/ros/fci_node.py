@@ -42,15 +42,15 @@ from .fci_parameters import (
 )
 from .live_parameters import LiveParameters
 from .messages import doubles, effort_message, stamp_from_seconds
+from .model_source import checked_controller
 from .node_parts import CycleCalls, NodePart, ServiceThread
 from .node_process import REFUSED, run_node, StopRequest
 from .parameters import declare, refuse_unknown, values
 from .qos import PUBLISHER_QOS, qos_overriding_options, REFERENCE_QOS, STATE_QOS
-from .reference_intake import take_reference
+from .serialized import read_trajectory
 from ..arm import ArmDescription
 from ..control.control_law import ControlLaw
-from ..control.feedforward import FeedforwardController
-from ..control.running_crosscheck import RunningCrosscheck
+from ..control.reference_following import follow_request
 from ..control.settings import Settings
 from ..dynamics import GRAVITY
 from ..dynamics.pinocchio_model import PinocchioModel
@@ -67,7 +67,6 @@ from ..fci.model_difference import compare_models, ModelDifference
 from ..fci.preflight import known_to_robot, Preflight
 from ..fci.sources import CommandSource, FeedforwardSource
 from ..fci.torque_loop import LoopState, TorqueLoop
-from ..validation.crosscheck import crosscheck, TOLERANCE
 
 NODE_NAME = 'fci'
 _LOG_PERIOD_S, _DIAGNOSTICS_PERIOD_S = 1.0, 1.0
@@ -109,22 +108,16 @@ class FciNode(Node):
         if not parameters['robot_ip']:
             raise SettingsError('robot_ip is empty; give the address of the control unit.')
         description = _arm(parameters)
-        self._controller = FeedforwardController(
+        self._controller, _ = checked_controller(
             description,
             fci_settings_from(parameters),
             fci_supervision_from(parameters),
-            crosscheck=RunningCrosscheck(parameters['crosscheck_period'], TOLERANCE),
+            parameters,
         )
         collision, threshold = (
             collision_thresholds_from(parameters),
             preflight_torque_from(parameters),
         )
-        report = crosscheck(
-            self._controller.terms.loaded,
-            count=parameters['crosscheck_states'],
-            gravity=self._controller.settings.gravity_vector,
-        )
-        report.require()
         self._names = list(description.joint_names)
         self._mode = parameters['control']
         self._connection = FciConnection(
@@ -134,7 +127,6 @@ class FciNode(Node):
         )
         if self._mode != STATES_ONLY:
             self._connection.set_collision_thresholds(collision)
-        self._controller.crosscheck.at_configure = report.largest
         self._source = (
             FeedforwardSource(self._controller)
             if self._mode == FEEDFORWARD
@@ -160,7 +152,7 @@ class FciNode(Node):
             self,
             FCI_PARAMETERS,
             FCI_LIVE_PARAMETERS,
-            self._judge_settings,
+            self._require_usable,
             self._apply_settings,
         )
         self._diagnostics = FciDiagnostics(self, self._loop, self._controller, self._preflight)
@@ -292,7 +284,7 @@ class FciNode(Node):
     def _commanding(self) -> bool:
         return self._loop.state in (LoopState.CONTROLLING, LoopState.STOPPING)
 
-    def _judge_settings(self, merged: dict[str, Any]) -> None:
+    def _require_usable(self, merged: dict[str, Any]) -> None:
         settings = fci_settings_from(merged)
         settings.validate(self._controller.description)
         if self._commanding:
@@ -368,7 +360,7 @@ class FciNode(Node):
 
     def _on_reference(self, data: bytes) -> None:
         try:
-            take_reference(self._controller, self._lock, data)
+            follow_request(self._controller, read_trajectory(data), self._lock)
         except FrankaDynamicsError as error:
             self._diagnostics.refused += 1
             self.get_logger().warning(

@@ -1,6 +1,10 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Where the node's model comes from: an arm file, a URDF file or the running system."""
+"""
+From parameters to a controller whose models agree.
+
+The arm comes from an arm file, a URDF file or the running system.
+"""
 
 from __future__ import annotations
 
@@ -10,15 +14,24 @@ from pathlib import Path
 import time
 from typing import Any
 
+from rclpy.parameter import Parameter
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from rclpy.wait_for_message import wait_for_message
 from std_msgs.msg import String
 
 from .arm_parameters import DESCRIPTION, load_arm, ROBOT_DESCRIPTION, URDF_FILE
+from .feedforward_parameters import settings_from, supervision_from
 from ..arm import ArmDescription
 from ..arm.arm_file import AS_LISTED
+from ..control.default_gains import default_gains
+from ..control.feedforward import FeedforwardController
+from ..control.running_crosscheck import RunningCrosscheck
+from ..control.settings import Settings
+from ..control.supervision import SupervisionLimits
+from ..dynamics.newton_euler import NewtonEulerModel
 from ..errors import DescriptionError, SettingsError, UrdfError
 from ..urdf.document import read_urdf
+from ..validation.crosscheck import crosscheck, CrosscheckReport, TOLERANCE
 from ..validation.urdf_check import model_from_urdf
 
 # As robot_state_publisher offers it: the last one is kept for who comes later.
@@ -75,6 +88,114 @@ def resolve_model(
         accept_unknown_inertials=values['accept_unknown_inertials'],
     )
     return ResolvedModel(model.description, (model.verdict.summary(), *model.verdict.notes), text)
+
+
+def checked_controller(
+    description: ArmDescription,
+    settings: Settings,
+    supervision: SupervisionLimits,
+    parameters: dict[str, Any],
+    *,
+    take_over: bool = False,
+) -> tuple[FeedforwardController, CrosscheckReport]:
+    """
+    Return a controller whose model agrees with the independent one, and by how much.
+
+    Parameters
+    ----------
+    description, settings, supervision, take_over
+        As FeedforwardController takes them.
+    parameters : dict
+        A node's, with crosscheck_states and crosscheck_period.
+
+    Raises
+    ------
+    SettingsError
+        If the settings cannot be used on this arm.
+    CrosscheckError
+        If the two models disagree.
+
+    """
+    controller = FeedforwardController(
+        description,
+        settings,
+        supervision,
+        crosscheck=RunningCrosscheck(parameters['crosscheck_period'], TOLERANCE),
+        take_over=take_over,
+    )
+    report = crosscheck(
+        controller.terms.loaded,
+        gravity=controller.settings.gravity_vector,
+        count=parameters['crosscheck_states'],
+    )
+    report.require()
+    controller.crosscheck.at_configure = report.largest
+    return controller, report
+
+
+def make_controller(
+    node: Any, parameters: dict[str, Any], model: ResolvedModel
+) -> FeedforwardController:
+    """
+    Return a controller for an arm, its two models compared, and say in the log what it is.
+
+    Parameters
+    ----------
+    node : Node
+        Whose log it is, and whose kp and kd are set where `default_gains` asks for them.
+    parameters : dict
+        The feedforward node's, by name; kp and kd are changed likewise.
+    model : ResolvedModel
+        The arm.
+
+    Raises
+    ------
+    InertiaError
+        If no real body could have the arm's inertias.
+    SettingsError
+        If the parameters cannot be used on this arm.
+    CrosscheckError
+        If the two models disagree.
+
+    """
+    description = model.description
+    for sentence in model.sentences:
+        node.get_logger().info(sentence)
+    description.require_physical('commanding torques')
+    for sentence in description.repairs:
+        node.get_logger().warning(sentence)
+    _set_default_gains(node, parameters, description)
+    controller, report = checked_controller(
+        description,
+        settings_from(parameters),
+        supervision_from(parameters),
+        parameters,
+        take_over=parameters['take_over'],
+    )
+    node.get_logger().info(
+        f'{description.name} ({description.inertial_set}, hand {description.hand}): Pinocchio '
+        f'and Newton-Euler in DH frames agree to {report.largest:.1e} over {report.states} '
+        f'states; target {controller.settings.target}'
+    )
+    return controller
+
+
+def _set_default_gains(node: Any, parameters: dict[str, Any], description: ArmDescription) -> None:
+    """Give kp and kd their values where none are given and default_gains asks for them."""
+    if not parameters['default_gains'] or any(parameters['kp']) or any(parameters['kd']):
+        return
+    payload = settings_from(parameters).payload_inertia()
+    loaded = description.with_payload(payload) if payload.mass else description
+    gains = default_gains(NewtonEulerModel(loaded))
+    given = {
+        name: [float(f'{value:.4g}') for value in rows]
+        for name, rows in (('kp', gains.kp), ('kd', gains.kd))
+    }
+    parameters.update(given)
+    node.set_parameters([Parameter(name, value=value) for name, value in given.items()])
+    node.get_logger().info(
+        f'default gains from M at home: kp {given["kp"]} N m/rad, kd {given["kd"]} N m s/rad'
+    )
 
 
 def _require_no_contradiction(values: dict[str, Any]) -> None:

@@ -23,6 +23,7 @@ from ..control.default_gains import home_pose
 from ..control.feedforward import FeedforwardController
 from ..control.multisine import multisine
 from ..control.reference import ReferencePoint, Trajectory
+from ..control.reference_following import follow_request
 from ..control.reference_request import TrajectoryRequest
 from ..control.settings import Settings, Terms
 from ..control.supervision import SupervisionLimits
@@ -185,7 +186,7 @@ def _follow(
         reading = simulation.read()
         cycle = controller.cycle(time, reading.position, reading.velocity, time)
         if planned is None and time >= _SETTLE_S:
-            planned = controller.set_reference(replace(request, start=time + step))
+            planned = follow_request(controller, replace(request, start=time + step))
         if isinstance(planned, Trajectory) and time >= planned.times[0]:
             times.append(time - float(planned.times[0]))
             errors.append(planned.sample(time).q - simulation.position)

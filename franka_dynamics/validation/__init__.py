@@ -10,13 +10,13 @@ if TYPE_CHECKING:  # for editors and type checkers
     from .agreement import Agreement as Agreement
     from .agreement import compare_formulations as compare_formulations
     from .comparison import compare_descriptions as compare_descriptions
-    from .comparison import Difference as Difference
     from .crosscheck import CrosscheckReport as CrosscheckReport
     from .fault_search import FaultSearch as FaultSearch
     from .fault_search import search_faults as search_faults
     from .formulations import build as build
     from .formulations import consensus as consensus
     from .formulations import evaluate as evaluate
+    from .torque_effect import Difference as Difference
     from .urdf_check import model_from_urdf as model_from_urdf
     from .urdf_check import UrdfModel as UrdfModel
     from .urdf_check import UrdfVerdict as UrdfVerdict
@@ -27,10 +27,11 @@ __getattr__, __dir__, __all__ = lazy_exports(
     __name__,
     {
         'agreement': ('Agreement', 'compare_formulations'),
-        'comparison': ('compare_descriptions', 'Difference'),
+        'comparison': ('compare_descriptions',),
         'crosscheck': ('CrosscheckReport',),
         'fault_search': ('FaultSearch', 'search_faults'),
         'formulations': ('build', 'consensus', 'evaluate'),
+        'torque_effect': ('Difference',),
         'urdf_check': ('model_from_urdf', 'UrdfModel', 'UrdfVerdict'),
         'urdf_comparison': ('compare_urdf', 'UrdfComparison'),
     },

@@ -9,8 +9,8 @@ difference, not eight, and a link is read in whichever form of its ten numbers t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, fields, replace
+from collections.abc import Sequence
+from dataclasses import fields, replace
 from functools import partial
 import math
 
@@ -24,6 +24,7 @@ from .parameters import (
     limit_parameters,
     Parameter,
 )
+from .torque_effect import Change, Difference, JOINT_SIGN, on_arm, Situation
 from ..arm import ArmDescription
 from ..arm.dh_conversion import in_modified_convention, with_joint_reversed
 from ..arm.sampling import JointStates, sample_states
@@ -38,86 +39,6 @@ SAME = 1e-9
 # What rounding leaves of a torque, of max(1, |tau|).
 _UNFELT = 1e-11
 _STATES = 200
-_SIGN = 'joint sign'
-
-
-@dataclass(frozen=True, eq=False)
-class Situation:
-    """An arm and the gravity [m/s^2] that it is used with."""
-
-    arm: ArmDescription
-    gravity: Array
-
-
-Change = Callable[[Situation], Situation]
-
-
-@dataclass(frozen=True)
-class JointEffect:
-    """The largest change of a joint torque over random states, of which joint, and its rms."""
-
-    largest: float
-    joint: str
-    rms: float
-
-    def __str__(self) -> str:
-        """Return the effect in words."""
-        return (
-            f'up to {self.largest:.3g} N m (at {self.joint}), {self.rms:.3g} N m rms over '
-            'the joint vector'
-        )
-
-
-@dataclass(frozen=True)
-class Difference:
-    """
-    One parameter in which two descriptions differ.
-
-    `place` is a joint's name (its row, or the link behind it), 'base', 'flange' or 'arm'.
-    `torque_effect` is the largest change of a joint torque [N m or N] that replacing this one
-    parameter brings about over random states within the limits; 0.0 if no torque shows it.
-    `cause` is the likeliest one, where one is known.
-    """
-
-    place: str
-    parameter: str
-    first: float | str
-    second: float | str
-    unit: str
-    torque_effect: float
-    change: Change = field(default=lambda before: before, repr=False, compare=False)
-    cause: str = ''
-
-    @property
-    def has_effect(self) -> bool:
-        """Whether a joint torque depends on it."""
-        return self.torque_effect > 0.0
-
-    def __str__(self) -> str:
-        """Return the difference as one sentence."""
-        effect = (
-            f'torque changes by up to {self.torque_effect:.3g} N m'
-            if self.has_effect
-            else 'no effect on torque'
-        )
-        cause = f'; likeliest cause: {self.cause}' if self.cause else ''
-        return (
-            f'{self.place}: {self.parameter} is {_text(self.first)} here and '
-            f'{_text(self.second)} there'
-            f'{f" [{self.unit}]" if self.unit else ""}; {effect}{cause}.'
-        )
-
-    def as_data(self) -> dict[str, float | str]:
-        """Return the difference as plain data."""
-        return {
-            'place': self.place,
-            'parameter': self.parameter,
-            'first': self.first,
-            'second': self.second,
-            'unit': self.unit,
-            'torque_effect': self.torque_effect,
-            'cause': self.cause,
-        }
 
 
 def compare_descriptions(
@@ -184,50 +105,6 @@ def compare_descriptions(
     return tuple(sorted(found, key=lambda one: (-one.torque_effect, order[one.place])))
 
 
-def effect_together(
-    first: ArmDescription,
-    found: Sequence[Difference],
-    *,
-    gravity: ArrayLike = GRAVITY,
-    seed: int = 0,
-) -> JointEffect:
-    """
-    Return what several differences do to the torques of the first arm at once.
-
-    Parameters
-    ----------
-    first : ArmDescription
-        The arm of which `compare_descriptions` found the differences.
-    found : sequence of Difference
-        All of them, or those that are shown.
-    gravity : array_like, shape (3,)
-        Gravity that the first is used with [m/s^2].
-    seed : int
-        Of the random states within the limits.
-
-    """
-    arm = first
-    before = after = Situation(arm, gravity_vector(gravity))
-    # Reversed joints last: the other changes are said in the first arm's own signs.
-    for one in sorted(found, key=lambda one: one.parameter == _SIGN):
-        after = one.change(after)
-    states = sample_states(arm, _STATES, seed)
-    apart = _torque(after, states) - _torque(before, states)
-    worst = np.abs(apart).max(axis=0)
-    return JointEffect(
-        float(worst.max()),
-        arm.joint_names[int(worst.argmax())],
-        float(np.sqrt(np.mean(np.sum(apart * apart, axis=1)))),
-    )
-
-
-def _torque(situation: Situation, states: JointStates) -> Array:
-    """Return rigid-body torque and friction at some states, shape (N, n)."""
-    arm = situation.arm
-    rigid = NewtonEulerModel(arm, situation.gravity).inverse_dynamics(*states)
-    return rigid if arm.friction is None else rigid + arm.friction.torque(states.dq)
-
-
 class _Probe:
     """Measures what a change of the first description does to its torques."""
 
@@ -264,12 +141,12 @@ def _align_signs(
             found.append(
                 Difference(
                     joint.name,
-                    _SIGN,
+                    JOINT_SIGN,
                     '+',
                     '-',
                     '',
                     probe.effect(with_joint_reversed(first, i)),
-                    _on_arm(partial(with_joint_reversed, joint=i)),
+                    on_arm(partial(with_joint_reversed, joint=i)),
                 )
             )
     return second, found
@@ -338,16 +215,12 @@ def _measured(
         there,
         parameter.unit,
         effect,
-        _on_arm(lambda arm: parameter.write(arm, there)),
+        on_arm(lambda arm: parameter.write(arm, there)),
     )
 
 
 def _after_rewriting(change: Change, before: Situation) -> Situation:
     return change(replace(before, arm=in_modified_convention(before.arm)))
-
-
-def _on_arm(change: Callable[[ArmDescription], ArmDescription]) -> Change:
-    return lambda before: replace(before, arm=change(before.arm))
 
 
 def _gravity_difference(probe: _Probe, other: Array, tolerance: float) -> list[Difference]:
@@ -400,7 +273,7 @@ def _kind_differences(
                     b.kind.value,
                     '',
                     probe.effect(change(first)),
-                    _on_arm(change),
+                    on_arm(change),
                 )
             )
     return found
@@ -425,7 +298,7 @@ def _friction_differences(
                 type(b).__name__,
                 '',
                 probe.of_torque(apart),
-                _on_arm(lambda arm: replace(arm, friction=b)),
+                on_arm(lambda arm: replace(arm, friction=b)),
             )
         ]
     found = []
@@ -463,7 +336,7 @@ def _friction_differences(
                     float(there[at]),
                     '',
                     probe.of_torque(changed.torque(dq) - a.torque(dq)),
-                    _on_arm(change),
+                    on_arm(change),
                 )
             )
     return found
@@ -471,7 +344,3 @@ def _friction_differences(
 
 def _name(description: ArmDescription) -> str:
     return description.file or description.name
-
-
-def _text(value: float | str) -> str:
-    return value if isinstance(value, str) else f'{value:.10g}'

@@ -1,25 +1,155 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What a difference between two sets of inertial parameters does to joint torques."""
+"""A difference between two descriptions of an arm, and what it does to joint torques."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike
 
 from ..arm import ArmDescription, LinkInertia
-from ..arm.sampling import sample_states
-from ..dynamics.model import GRAVITY
+from ..arm.sampling import JointStates, sample_states
+from ..dynamics.model import GRAVITY, gravity_vector
 from ..dynamics.newton_euler import NewtonEulerModel
+from ..typing import Array
 
 # A torque below this [N m] is rounding of sums of torques of up to 100 N m.
 NO_EFFECT = 1e-11
 _STATES = 200
 # A base tilted about two axes lets every parameter act that acts in any mounting.
 _TILTED = (3.0, -5.0, -7.9)
+JOINT_SIGN = 'joint sign'
+
+
+@dataclass(frozen=True, eq=False)
+class Situation:
+    """An arm and the gravity [m/s^2] that it is used with."""
+
+    arm: ArmDescription
+    gravity: Array
+
+
+Change = Callable[[Situation], Situation]
+
+
+@dataclass(frozen=True)
+class JointEffect:
+    """The largest change of a joint torque over random states, of which joint, and its rms."""
+
+    largest: float
+    joint: str
+    rms: float
+
+    def __str__(self) -> str:
+        """Return the effect in words."""
+        return (
+            f'up to {self.largest:.3g} N m (at {self.joint}), {self.rms:.3g} N m rms over '
+            'the joint vector'
+        )
+
+
+@dataclass(frozen=True)
+class Difference:
+    """
+    One parameter in which two descriptions differ.
+
+    `place` is a joint's name (its row, or the link behind it), 'base', 'flange' or 'arm'.
+    `torque_effect` is the largest change of a joint torque [N m or N] that replacing this one
+    parameter brings about over random states within the limits; 0.0 if no torque shows it.
+    `cause` is the likeliest one, where one is known.
+    """
+
+    place: str
+    parameter: str
+    first: float | str
+    second: float | str
+    unit: str
+    torque_effect: float
+    change: Change = field(default=lambda before: before, repr=False, compare=False)
+    cause: str = ''
+
+    @property
+    def has_effect(self) -> bool:
+        """Whether a joint torque depends on it."""
+        return self.torque_effect > 0.0
+
+    def __str__(self) -> str:
+        """Return the difference as one sentence."""
+        effect = (
+            f'torque changes by up to {self.torque_effect:.3g} N m'
+            if self.has_effect
+            else 'no effect on torque'
+        )
+        cause = f'; likeliest cause: {self.cause}' if self.cause else ''
+        return (
+            f'{self.place}: {self.parameter} is {_text(self.first)} here and '
+            f'{_text(self.second)} there'
+            f'{f" [{self.unit}]" if self.unit else ""}; {effect}{cause}.'
+        )
+
+    def as_data(self) -> dict[str, float | str]:
+        """Return the difference as plain data."""
+        return {
+            'place': self.place,
+            'parameter': self.parameter,
+            'first': self.first,
+            'second': self.second,
+            'unit': self.unit,
+            'torque_effect': self.torque_effect,
+            'cause': self.cause,
+        }
+
+
+def on_arm(change: Callable[[ArmDescription], ArmDescription]) -> Change:
+    """Return a change of the arm as one of the arm and its gravity."""
+    return lambda before: replace(before, arm=change(before.arm))
+
+
+def effect_together(
+    first: ArmDescription,
+    found: Sequence[Difference],
+    *,
+    gravity: ArrayLike = GRAVITY,
+    seed: int = 0,
+) -> JointEffect:
+    """
+    Return what several differences do to the torques of the first arm at once.
+
+    Parameters
+    ----------
+    first : ArmDescription
+        The arm of which `compare_descriptions` found the differences.
+    found : sequence of Difference
+        All of them, or those that are shown.
+    gravity : array_like, shape (3,)
+        Gravity that the first is used with [m/s^2].
+    seed : int
+        Of the random states within the limits.
+
+    """
+    arm = first
+    before = after = Situation(arm, gravity_vector(gravity))
+    # Reversed joints last: the other changes are said in the first arm's own signs.
+    for one in sorted(found, key=lambda one: one.parameter == JOINT_SIGN):
+        after = one.change(after)
+    states = sample_states(arm, _STATES, seed)
+    apart = _torque(after, states) - _torque(before, states)
+    worst = np.abs(apart).max(axis=0)
+    return JointEffect(
+        float(worst.max()),
+        arm.joint_names[int(worst.argmax())],
+        float(np.sqrt(np.mean(np.sum(apart * apart, axis=1)))),
+    )
+
+
+def _torque(situation: Situation, states: JointStates) -> Array:
+    """Return rigid-body torque and friction at some states, shape (N, n)."""
+    arm = situation.arm
+    rigid = NewtonEulerModel(arm, situation.gravity).inverse_dynamics(*states)
+    return rigid if arm.friction is None else rigid + arm.friction.torque(states.dq)
 
 
 @dataclass(frozen=True)
@@ -82,7 +212,7 @@ def effect_of_rows(reference: ArmDescription, other: ArmDescription) -> TorqueEf
     """Return what other DH rows do to the torques of an arm with the same links."""
     states = sample_states(reference, _STATES, 0)
 
-    def gap(gravity: tuple[float, float, float]) -> NDArray[np.float64]:
+    def gap(gravity: tuple[float, float, float]) -> Array:
         tau = [
             NewtonEulerModel(arm, gravity).inverse_dynamics(*states) for arm in (reference, other)
         ]
@@ -99,7 +229,11 @@ def effect_of_rows(reference: ArmDescription, other: ArmDescription) -> TorqueEf
 def _peaks(
     description: ArmDescription,
     gravity: tuple[float, float, float],
-) -> NDArray[np.float64]:
+) -> Array:
     """Return the largest torque of each joint over the states, shape (n,)."""
     states = sample_states(description, _STATES, 0)
     return np.abs(NewtonEulerModel(description, gravity).inverse_dynamics(*states)).max(axis=0)
+
+
+def _text(value: float | str) -> str:
+    return value if isinstance(value, str) else f'{value:.10g}'

@@ -14,8 +14,9 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from .comparison import compare_descriptions, Difference, effect_together, JointEffect
+from .comparison import compare_descriptions
 from .published_inertials import identify, known_sets
+from .torque_effect import Difference, effect_together, JointEffect
 from .urdf_check import model_from_urdf, UrdfVerdict
 from ..arm import ArmDescription
 from ..dynamics.model import GRAVITY

@@ -10,6 +10,7 @@ import pytest
 from franka_dynamics.arm import load, MaxwellSlipFriction, ViscousCoulombFriction
 from franka_dynamics.control.cycle import Mode
 from franka_dynamics.control.feedforward import FeedforwardController
+from franka_dynamics.control.reference_following import follow_request
 from franka_dynamics.control.reference_request import TrajectoryRequest
 from franka_dynamics.control.settings import Settings, StateSource, Terms
 from franka_dynamics.control.terms import FrictionFeedforward
@@ -148,14 +149,15 @@ def go(offset, seconds):
     def ask(loop):
         arm = loop.controller.description
         rest = np.zeros((2, arm.n))
-        loop.controller.set_reference(
+        follow_request(
+            loop.controller,
             TrajectoryRequest(
                 arm.joint_names,
                 np.array([0.0, seconds]),
                 np.stack([loop.controller.reference.at(loop.arm.time).q, arm.home + offset]),
                 rest,
                 rest,
-            )
+            ),
         )
 
     return ask

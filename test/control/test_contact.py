@@ -20,6 +20,7 @@ from franka_dynamics.control.contact_replay import replay_contact
 from franka_dynamics.control.external_torque import DAMPING
 from franka_dynamics.control.feedforward import FeedforwardController
 from franka_dynamics.control.multisine import multisine
+from franka_dynamics.control.reference_following import follow_request
 from franka_dynamics.control.settings import Settings
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
@@ -165,7 +166,7 @@ class Loop:
         """Start up, then follow a multisine about the home pose."""
         self.run(1.0)
         self.monitor.largest_share = 0.0
-        self.controller.set_reference(multisine(FER, seconds, 0.4))
+        follow_request(self.controller, multisine(FER, seconds, 0.4))
         return self.run(seconds)
 
 

@@ -15,9 +15,11 @@ from franka_dynamics.control.faults import ClearedBy
 from franka_dynamics.control.feedforward import FeedforwardController
 from franka_dynamics.control.limits import LONGEST_STEP_S
 from franka_dynamics.control.multisine import multisine
+from franka_dynamics.control.possible_motion import Condition
+from franka_dynamics.control.reference_following import follow_request, plan_from, planning_basis
 from franka_dynamics.control.reference_request import TrajectoryRequest
 from franka_dynamics.control.settings import Settings, StateSource, Terms
-from franka_dynamics.control.supervision import Condition, SupervisionLimits
+from franka_dynamics.control.supervision import SupervisionLimits
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.errors import ReferenceRefusedError, SettingsError
 from franka_dynamics.simulation.arm_simulation import ArmSimulation, SimulationSettings
@@ -71,7 +73,7 @@ def test_an_arm_sinks_under_a_payload_the_settings_do_not_have():
 def test_feedforward_leaves_a_weak_pd_1_percent_of_the_error():
     def error_of(terms):
         loop = Loop(replace(MUJOCO, terms=terms, kp=KP, kd=KD)).run(0.3)
-        loop.controller.set_reference(multisine(FER, 4.0, 0.4))
+        follow_request(loop.controller, multisine(FER, 4.0, 0.4))
         errors = []
 
         def note(reading, cycle):
@@ -90,7 +92,7 @@ def test_feedforward_leaves_a_weak_pd_1_percent_of_the_error():
 def test_state_source_reference_tracks_with_the_references_terms():
     motion = multisine(FER, 4.0, 0.4)
     loop = Loop(replace(MUJOCO, state_source=StateSource.REFERENCE, kp=KP, kd=KD)).run(0.5)
-    loop.controller.set_reference(motion)
+    follow_request(loop.controller, motion)
     errors = []
     loop.run(
         4.0,
@@ -146,7 +148,7 @@ def test_a_reference_during_a_stop_is_refused_and_the_arm_stays():
     loop.controller.supervisor.reject(Condition.STALE, 'test')
     loop.controller.stop('test')
     with pytest.raises(ReferenceRefusedError, match=r'No torque is being commanded.*test.*again'):
-        loop.controller.set_reference(multisine(FER, 2.0, 0.5))
+        follow_request(loop.controller, multisine(FER, 2.0, 0.5))
     loop.run(2.5)
     assert loop.controller.mode is Mode.RUNNING
     np.testing.assert_allclose(loop.arm.position, start, rtol=0, atol=1e-6)
@@ -318,15 +320,15 @@ def test_settings_at_fault_leave_the_old_ones_whole():
 
 def test_a_reference_before_any_joint_state_is_refused():
     with pytest.raises(ReferenceRefusedError, match='before any joint state'):
-        FeedforwardController(FER).set_reference(multisine(FER, 1.0, 0.1))
+        follow_request(FeedforwardController(FER), multisine(FER, 1.0, 0.1))
 
 
 def test_a_refused_reference_leaves_the_one_being_followed():
     loop = Loop(replace(MUJOCO, kp=KP, kd=KD)).run(0.3)
-    loop.controller.set_reference(multisine(FER, 2.0, 0.1))
+    follow_request(loop.controller, multisine(FER, 2.0, 0.1))
     loop.run(0.5)
     with pytest.raises(ReferenceRefusedError):
-        loop.controller.set_reference(multisine(FER, 2.0, 0.1, around=FER.home + 1.0))
+        follow_request(loop.controller, multisine(FER, 2.0, 0.1, around=FER.home + 1.0))
     assert loop.controller.reference.active
 
 
@@ -341,7 +343,7 @@ def test_efforts_of_a_planned_trajectory_are_inverse_dynamics():
     controller = FeedforwardController(FER, MUJOCO)
     controller.cycle(1.0, FER.home, np.zeros(7), 1.0)
     motion = multisine(FER, 2.0, 0.2)
-    planned = controller.plan(motion, controller.planning_basis(motion))
+    planned = plan_from(controller, motion, planning_basis(controller, motion))
     independent = NewtonEulerModel(FER)
     expected = independent.inverse_dynamics(
         planned.positions, planned.velocities, planned.accelerations
@@ -468,7 +470,7 @@ def test_torques_of_hostile_inputs_are_finite_limited_and_slow(events, seed):
                 assert controller.enabled
         elif kind == 'reference':
             try:
-                controller.set_reference(reference(values[0], stamp))
+                follow_request(controller, reference(values[0], stamp))
             except ReferenceRefusedError:
                 pass
         elif values[0] == 'enable':

@@ -17,6 +17,7 @@ from franka_dynamics.arm.friction import slip_states
 from franka_dynamics.control import terms as under_test
 from franka_dynamics.control.cycle import Mode
 from franka_dynamics.control.feedforward import FeedforwardController
+from franka_dynamics.control.reference_following import follow_request
 from franka_dynamics.control.reference_request import TrajectoryRequest
 from franka_dynamics.control.settings import Settings, Terms
 from franka_dynamics.control.terms import (
@@ -237,8 +238,8 @@ def held_by_a_noisy_stream(name, friction, seconds=1.2):
         cycle = controller.cycle(reading.time, reading.position, reading.velocity, reading.time)
         if step % 10 == 0 and controller.mode is Mode.RUNNING:
             noise = rng.uniform(-REST_SPEED, REST_SPEED, (1, 7))
-            controller.set_reference(
-                TrajectoryRequest(arm.joint_names, np.zeros(1), arm.home[None], noise)
+            follow_request(
+                controller, TrajectoryRequest(arm.joint_names, np.zeros(1), arm.home[None], noise)
             )
         command = cycle.command if cycle.command is not None else command
         simulation.step(command, fresh=cycle.command is not None)

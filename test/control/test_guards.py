@@ -16,9 +16,11 @@ from franka_dynamics.control.gravity_guard import FirstTorque, GravityGuard
 from franka_dynamics.control.gravity_monitor import GravityState
 from franka_dynamics.control.limits import LimitedTorque, LONGEST_STEP_S
 from franka_dynamics.control.multisine import multisine
+from franka_dynamics.control.possible_motion import Condition
+from franka_dynamics.control.reference_following import follow_request, plan_from, planning_basis
 from franka_dynamics.control.reference_request import TrajectoryRequest
 from franka_dynamics.control.settings import Settings, Terms
-from franka_dynamics.control.supervision import Condition, SupervisionLimits
+from franka_dynamics.control.supervision import SupervisionLimits
 from franka_dynamics.control.terms import TermModel
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.errors import ReferenceRefusedError, SettingsError
@@ -142,7 +144,7 @@ def test_a_held_arm_is_let_go_when_the_reference_leaves_it():
     # Braked for ever, as an arm is that somebody holds.
     settings = replace(MUJOCO, kp=(100.0,), kd=(10.0,))
     loop = Loop(settings, brake_release_after=60.0).run(0.3)
-    loop.controller.set_reference(far_away(FER.home))
+    follow_request(loop.controller, far_away(FER.home))
     loop.run(2.0)
     assert 'fer_joint2 is 0.20' in loop.controller.conflict
     assert loop.controller.mode is Mode.SILENT
@@ -163,7 +165,7 @@ def test_a_held_arm_is_let_go_when_the_reference_leaves_it():
 def test_the_flange_may_be_watched_as_well():
     settings = replace(MUJOCO, kp=(100.0,), kd=(10.0,), max_flange_error=0.02)
     loop = Loop(settings, brake_release_after=60.0).run(0.3)
-    loop.controller.set_reference(far_away(FER.home))
+    follow_request(loop.controller, far_away(FER.home))
     loop.run(1.0)
     assert 'the flange is 0.02' in loop.controller.conflict
 
@@ -171,14 +173,14 @@ def test_the_flange_may_be_watched_as_well():
 def test_an_error_of_zero_switches_tracking_off():
     settings = replace(MUJOCO, kp=(20.0,), max_tracking_error=(0.0,))
     loop = Loop(settings, brake_release_after=60.0).run(0.3)
-    loop.controller.set_reference(far_away(FER.home))
+    follow_request(loop.controller, far_away(FER.home))
     loop.run(1.5)
     assert loop.controller.mode is Mode.RUNNING
 
 
 def test_a_motion_that_is_followed_is_no_tracking_error():
     loop = Loop(replace(MUJOCO, kp=KP, kd=KD)).run(0.3)
-    loop.controller.set_reference(multisine(FER, 4.0, 0.4))
+    follow_request(loop.controller, multisine(FER, 4.0, 0.4))
     loop.run(4.0)
     assert loop.controller.mode is Mode.RUNNING
 
@@ -186,22 +188,22 @@ def test_a_motion_that_is_followed_is_no_tracking_error():
 def test_a_trajectory_must_begin_near_the_measured_position():
     settings = replace(MUJOCO, kp=(5.0,), max_tracking_error=(0.0,))
     loop = Loop(settings, brake_release_after=60.0).run(0.3)
-    loop.controller.set_reference(far_away(FER.home))
+    follow_request(loop.controller, far_away(FER.home))
     loop.run(2.0)
     # The reference stands 1 rad from the arm; what begins there is a step for the arm.
     goal = FER.home + [0, 1.0, 0, 0, 0, 0, 0]
     with pytest.raises(ReferenceRefusedError, match='1 rad from where fer_joint2'):
-        loop.controller.set_reference(far_away(goal, distance=0.1))
+        follow_request(loop.controller, far_away(goal, distance=0.1))
     with pytest.raises(ReferenceRefusedError, match='1 rad from where fer_joint2'):
-        loop.controller.set_reference(
-            TrajectoryRequest(FER.joint_names, np.array([1.0]), goal[None])
+        follow_request(
+            loop.controller, TrajectoryRequest(FER.joint_names, np.array([1.0]), goal[None])
         )
 
 
 def test_a_motion_planned_before_a_stop_is_not_followed_after_it():
     loop = Loop(replace(MUJOCO, kp=KP, kd=KD)).run(0.3)
     request = far_away(FER.home, distance=0.1)
-    planned = loop.controller.plan(request, loop.controller.planning_basis(request))
+    planned = plan_from(loop.controller, request, planning_basis(loop.controller, request))
     loop.controller.disable('test')
     loop.controller.follow(planned)
     assert not loop.controller.reference.active
@@ -340,7 +342,7 @@ def moving(name, target='mujoco', **simulation):
         target=target, kp=(60.0,) * 4 + (15.0, 15.0, 10.0), kd=(6.0,) * 4 + (0.5, 0.5, 0.05)
     )
     loop = Loop(settings, description=description, **simulation).run(0.3)
-    loop.controller.set_reference(multisine(description, 4.0, 0.4))
+    follow_request(loop.controller, multisine(description, 4.0, 0.4))
     speed = 0.0
     while speed < 0.5:
         loop.run(0.01)

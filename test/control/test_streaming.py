@@ -8,6 +8,7 @@ import pytest
 from franka_dynamics.arm import load
 from franka_dynamics.control.feedforward import FeedforwardController
 from franka_dynamics.control.reference import ReferencePoint, ReferenceSource
+from franka_dynamics.control.reference_following import follow_request
 from franka_dynamics.control.reference_request import TrajectoryRequest
 from franka_dynamics.control.settings import Settings
 from franka_dynamics.control.streaming import continue_stream, delay, LEAD_S
@@ -134,7 +135,7 @@ def test_the_controller_feeds_a_streams_inertia_forward():
         cycle = controller.cycle(stamp, q, dq, stamp)
         if k >= 100 and k % 50 == 0:
             request = TrajectoryRequest(ARM.joint_names, np.zeros(1), motion(stamp)[0][None])
-            controller.set_reference(request)
+            follow_request(controller, request)
         if k > 500:
             found.append(cycle.command)
             expected.append(model.inverse_dynamics(q, dq, ddq))

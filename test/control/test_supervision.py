@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from franka_dynamics.arm import load
-from franka_dynamics.control.supervision import Condition, StateSupervisor, SupervisionLimits
+from franka_dynamics.control.possible_motion import Condition
+from franka_dynamics.control.supervision import StateSupervisor, SupervisionLimits
 
 FER = load('fer')
 STEP = 1e-3

@@ -13,6 +13,7 @@ from franka_dynamics.arm import load
 from franka_dynamics.control import upsampling
 from franka_dynamics.control.feedforward import FeedforwardController
 from franka_dynamics.control.reference import ReferencePoint, Trajectory
+from franka_dynamics.control.reference_following import follow_request
 from franka_dynamics.control.reference_request import plan, TrajectoryRequest
 from franka_dynamics.control.settings import Settings
 from franka_dynamics.control.upsampling import LONGEST_BLEND_S, spline_derivatives, upsample
@@ -215,8 +216,9 @@ def test_the_controller_feeds_a_chunks_inertia_forward():
         cycle = controller.cycle(stamp, q, dq, stamp)
         if k == 100:
             positions = np.array([begun_at_rest(time - chunk[0])[0] for time in chunk])
-            controller.set_reference(
-                TrajectoryRequest(ARM.joint_names, chunk - stamp, positions, start=stamp)
+            follow_request(
+                controller,
+                TrajectoryRequest(ARM.joint_names, chunk - stamp, positions, start=stamp),
             )
         if k > 400:
             found.append(cycle.command)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from franka_dynamics.errors import RecordingError
-from franka_dynamics.recordings.recording import select_joints
+from franka_dynamics.recordings.rosbag import select_joints
 
 FER = tuple(f'fer_joint{i}' for i in range(1, 8))
 

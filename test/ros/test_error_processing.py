@@ -51,16 +51,24 @@ class RecordingNode(FeedforwardNode):
         super().__init__(parameter_overrides=OVERRIDES, **options)
         self.published = []
 
-    def _publish_command(self, torque):
-        self.published.append(np.array(torque))
-        super()._publish_command(torque)
+    def on_configure(self, state):
+        result = super().on_configure(state)
+        if result is TransitionCallbackReturn.SUCCESS:
+            publish = self.cycle.publish_command
+
+            def record_and_publish(torque):
+                self.published.append(np.array(torque))
+                publish(torque)
+
+            self.cycle.publish_command = record_and_publish
+        return result
 
     def command(self):
         with self._lock:  # against the thread that checks for silence
             for k in range(300):
                 cycle = self.controller.cycle(100.0 + 1e-3 * k, FER.home, np.zeros(7), 1e-3 * k)
                 if cycle.command is not None:
-                    self._publish_command(cycle.command)
+                    self.cycle.publish_command(cycle.command)
         assert np.abs(self.published[-1]).max() > 1.0
 
 
@@ -91,7 +99,7 @@ def test_an_exception_in_a_transition_stops_the_arm():
 
 
 def test_an_unforeseen_exception_in_configure_is_logged(monkeypatch, capfd):
-    monkeypatch.setattr('franka_dynamics.ros.feedforward_node.crosscheck', lambda *_, **__: 1 / 0)
+    monkeypatch.setattr('franka_dynamics.ros.model_source.crosscheck', lambda *_, **__: 1 / 0)
     assert run_lifecycle_node(RecordingNode, []) == 1
     output = ''.join(capfd.readouterr())
     assert 'ZeroDivisionError' in output
@@ -100,8 +108,7 @@ def test_an_unforeseen_exception_in_configure_is_logged(monkeypatch, capfd):
 def test_two_models_that_differ_then_no_node_starts(monkeypatch, capfd):
     # No two recursions agree to less than rounding.
     severe = functools.partial(crosscheck, tolerance=1e-20)
-    monkeypatch.setattr('franka_dynamics.ros.feedforward_node.crosscheck', severe)
-    monkeypatch.setattr('franka_dynamics.ros.fci_node.crosscheck', severe)
+    monkeypatch.setattr('franka_dynamics.ros.model_source.crosscheck', severe)
     context = Context()
     rclpy.init(context=context)
     node = RecordingNode(context=context)

@@ -14,7 +14,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from franka_dynamics.arm import load
 from franka_dynamics.control.feedforward import FeedforwardController
-from franka_dynamics.control.supervision import Condition
+from franka_dynamics.control.possible_motion import Condition
 from franka_dynamics.errors import JointStateError, ReferenceRefusedError
 from franka_dynamics.ros.serialized import RawJointStateReader, read_trajectory
 

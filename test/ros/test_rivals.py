@@ -18,8 +18,8 @@ from franka_dynamics.arm import load
 from franka_dynamics.control.braking import REST_SPEED
 from franka_dynamics.control.cycle import Mode
 from franka_dynamics.control.multisine import multisine
-from franka_dynamics.ros import feedforward_node
-from franka_dynamics.ros.feedforward_node import FeedforwardNode
+from franka_dynamics.ros import feedforward_cycle
+from franka_dynamics.ros.feedforward_cycle import FeedforwardCycle
 from franka_dynamics.ros.messages import trajectory_message
 from franka_dynamics.ros.monitors import CommandWatch
 
@@ -121,19 +121,18 @@ def test_rivals_are_looked_for_five_times_in_a_tenth_of_a_second(monkeypatch):
     # Required is 0.1 s; by a clock of the test's own, since how soon a busy machine gets round
     # to it is its affair.
     clock = 100.0
-    monkeypatch.setattr(feedforward_node.time, 'monotonic', lambda: clock)
+    monkeypatch.setattr(feedforward_cycle.time, 'monotonic', lambda: clock)
     looks = []
     node = SimpleNamespace(
         controller=SimpleNamespace(stopping=False),
-        _subscriptions_of_activation=[None],
         _silence_period=0.05,
         _next_check=clock,
-        _next_house=clock,
+        _next_housekeeping=clock,
         _check_silence=lambda: None,
-        _keep_house=lambda: looks.append(clock),
+        _run_housekeeping=lambda: looks.append(clock),
     )
     while clock < 101.0:
-        wait = FeedforwardNode.run_due(node)
+        wait = FeedforwardCycle.run_due(node)
         assert wait <= 0.1 / 5
         clock += max(wait, 1e-3)
     assert np.diff(looks).max() <= 0.1 / 4
@@ -226,4 +225,4 @@ def test_states_do_not_age_by_a_clock_that_nobody_serves(mode, simulated, age):
     node = SimpleNamespace(
         controller=SimpleNamespace(mode=mode), _simulated_time=simulated, _now=lambda: 103.0
     )
-    assert FeedforwardNode._age(node, 100.0) == age
+    assert FeedforwardCycle._age(node, 100.0) == age

@@ -14,7 +14,8 @@ from franka_dynamics.arm.sampling import random_arm, sample_states
 from franka_dynamics.dynamics.model import GRAVITY
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 from franka_dynamics.errors import DescriptionError
-from franka_dynamics.validation.comparison import compare_descriptions, effect_together
+from franka_dynamics.validation.comparison import compare_descriptions
+from franka_dynamics.validation.torque_effect import effect_together
 
 from ..arms import with_link, with_row_shifted
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""How a controller takes its torque back: braking, the stop sequence, and what is latched."""
+"""Whether a controller commands: enabled, braking, in its stop sequence, silent, at fault."""
 
 from __future__ import annotations
 
@@ -11,9 +11,11 @@ from .command_output import CommandOutput
 from .control_law import ControlLaw
 from .cycle import Counters, Mode
 from .faults import ClearedBy, FaultLatch
+from .possible_motion import Condition
 from .reference import ReferenceSource
 from .settings import Stop
-from .supervision import Condition, StateSupervisor
+from .supervision import StateSupervisor, SupervisionLimits
+from ..arm import ArmDescription
 from ..typing import Array
 
 # What no arm does while its sensors and their driver are sound.
@@ -28,27 +30,72 @@ _LATCHING = frozenset(
 )
 
 
-class Stopper:
-    """The part of a FeedforwardController that stops it; it has no state of its own."""
+class CommandState:
+    """
+    Whether torques are commanded, and how they are taken back; what torques is its heir's affair.
 
-    supervisor: StateSupervisor
-    reference: ReferenceSource
-    counters: Counters
-    faults: FaultLatch
-    mode: Mode
-    stop_reason: str
-    enabled: bool
-    _arrival: float
-    _braking: Braking
-    _last_gravity: Array
-    _latest: tuple[float, Array, Array] | None
-    _law: ControlLaw
-    _output: CommandOutput
-    _rest: Array | None
-    _stop_goal: Array
-    _stop_holds: bool
-    _stopped_by_state: bool
-    _zero: Array
+    Parameters
+    ----------
+    description : ArmDescription
+        The arm.
+    supervision : SupervisionLimits
+        When a state is no longer trusted.
+
+    """
+
+    _law: ControlLaw  # which the heir makes and changes
+
+    def __init__(self, description: ArmDescription, supervision: SupervisionLimits) -> None:
+        self.description = description
+        self.supervisor = StateSupervisor(description, supervision)
+        self.reference = ReferenceSource()
+        self.counters = Counters(largest_share=np.zeros(description.n))
+        self.faults = FaultLatch(supervision.max_restarts)
+        self.mode = Mode.SILENT
+        self.stop_reason = ''
+        self.enabled = False
+        self._effort = description.limit('effort')
+        self._output = CommandOutput(self._effort, description.limit('effort_rate'))
+        self._braking = Braking(description)
+        self._zero = np.zeros(description.n)
+        self._last_gravity = self._zero  # the part of the last torque that held the arm
+        self._latest: tuple[float, Array, Array] | None = None
+        self._arrival = 0.0
+        self._stop_goal, self._stop_holds = self._zero, False
+        self._stopped_by_state = False
+        self._rest: Array | None = None  # where the arm was left by the last stop
+
+    @property
+    def conflict(self) -> str:
+        """The fault that keeps this silent, or an empty text."""
+        return self.faults.reason
+
+    @property
+    def holds_gravity(self) -> bool:
+        """Whether the last stop sequence ends, or ended, at the gravity torque."""
+        return self._stop_holds
+
+    @property
+    def latest(self) -> tuple[float, Array, Array] | None:
+        """Stamp [s], positions and velocities, shape (n,), of the last valid joint state."""
+        return self._latest
+
+    @property
+    def stopping(self) -> bool:
+        """Whether the stop sequence is under way, which needs no state."""
+        return self.mode is Mode.STOPPING
+
+    def enable(self) -> None:
+        """Allow commands; they begin once the state is trusted."""
+        self.enabled = True
+        self.faults.activated()
+        self._stopped_by_state = False
+        self.counters = Counters(largest_share=np.zeros(self.description.n))
+
+    def disable(self, reason: str, *, brake: bool = True) -> None:
+        """Stop, and stay silent until enabled again."""
+        self.enabled = False
+        self.stop(reason, brake=brake)
 
     def stop(self, reason: str, *, to_zero: bool = False, brake: bool = True) -> None:
         """
@@ -103,11 +150,6 @@ class Stopper:
     def clear_fault(self) -> tuple[bool, str]:
         """Acknowledge the latched fault; return whether there is none now, and a sentence."""
         return self.faults.acknowledge()
-
-    def disable(self, reason: str, *, brake: bool = True) -> None:
-        """Stop, and stay silent until enabled again."""
-        self.enabled = False
-        self.stop(reason, brake=brake)
 
     def stop_step(self, elapsed: float) -> Array | None:
         """

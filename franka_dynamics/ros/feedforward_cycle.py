@@ -1,0 +1,363 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The feedforward node's cycle: a joint state in, torques out, then what may wait."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+import time
+from typing import Any
+
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
+from trajectory_msgs.msg import JointTrajectory
+
+from .diagnostics import FeedforwardDiagnostics
+from .feedforward_parameters import contact_limits_from
+from .messages import effort_message, JointReading, trajectory_message
+from .monitors import CommandWatch, ContactWatch, MissingStates, StatePublishers
+from .process_beacon import ProcessBeacon
+from .qos import PUBLISHER_QOS, qos_overriding_options
+from .reference_reports import ReferenceReports
+from .serialized import CommandBytes, RawJointStateReader, read_trajectory, trajectory_mark
+from .state_log import ClockLog, StateLog
+from .term_publishers import TermPublishers
+from ..control.cycle import Cycle, Mode
+from ..control.faults import ClearedBy
+from ..control.feedforward import FeedforwardController
+from ..control.limits import LONGEST_STEP_S
+from ..control.possible_motion import Condition
+from ..control.reference import Trajectory
+from ..control.reference_following import follow_request
+from ..control.statistics import Durations
+from ..errors import JointStateError, ReferenceRefusedError
+
+_SILENCE_CHECKS_PER_TIMEOUT = 2
+_SIMULATED_SILENCE_PERIOD_S = 0.02
+# A rival is to be noticed within 0.1 s, of which its discovery takes some.
+_REFRESH_PERIOD_S, _DIAGNOSTICS_PERIOD_S = 0.02, 1.0
+_FLOWING_S = 0.2
+
+
+class FeedforwardCycle:
+    """
+    Serves one configured arm, from the node's configuration to its release.
+
+    The thread of the cycles calls `on_joint_state` and `run_due`; the other thread calls
+    `on_reference`. What both touch is touched under the lock.
+
+    Parameters
+    ----------
+    node : FeedforwardNode
+        Whose topics these are; asked for its clock, and woken where entities come or go.
+    controller : FeedforwardController
+        Of the arm, whose models have been compared.
+    parameters : dict
+        The node's parameters by name.
+    lock : context manager
+        Held while the controller is touched.
+
+    Raises
+    ------
+    SettingsError
+        If friction is said to be included that the arm file does not hold, or the tool centre is
+        no point.
+    FrameError
+        If there is no such frame.
+
+    """
+
+    def __init__(
+        self,
+        node: Any,
+        controller: FeedforwardController,
+        parameters: dict[str, Any],
+        lock: AbstractContextManager[Any],
+    ) -> None:
+        self._node, self._lock = node, lock
+        self.controller = controller
+        self._names = list(controller.description.joint_names)
+        self._reader = RawJointStateReader(self._names)
+        self._command_bytes = CommandBytes(controller.description.n)
+        self._latency = Durations()
+        # These first, because they may refuse (no friction model, a frame that does not exist).
+        frame = parameters['frame']
+        self._contact = ContactWatch(
+            controller,
+            contact_limits_from(parameters),
+            parameters['effort_friction'],
+            int(frame) if frame.isdigit() else frame,
+            parameters['tool_center'],
+        )
+        self._terms = TermPublishers(
+            node,
+            controller,
+            parameters['frame'],
+            parameters['reference_frame'],
+            parameters['effort_friction'],
+            parameters['tool_center'],
+        )
+        self._command_publisher, self._feedforward_publisher, self._trajectory_publisher = (
+            node.create_lifecycle_publisher(
+                kind, topic, PUBLISHER_QOS, qos_overriding_options=qos_overriding_options()
+            )
+            for kind, topic in (
+                (Float64MultiArray, '~/command'),
+                (JointState, '~/feedforward'),
+                (JointTrajectory, '~/feedforward_trajectory'),
+            )
+        )
+        self.command_watch = CommandWatch(node, self._command_publisher)
+        self._beacon = ProcessBeacon(self._command_publisher.topic_name)
+        self._state_publishers = StatePublishers(node)
+        self._missing_states = MissingStates(node)
+        self._diagnostics = FeedforwardDiagnostics(
+            node, controller, self._latency, self.command_watch, self._contact
+        )
+        self._state_log, self._clock_log = StateLog(node, controller), ClockLog(node)
+        self._references = ReferenceReports(node, controller)
+        self._diagnostics.references = self._references.counts
+        self._last_publication = self._last_arrival = 0.0
+        self.read_clock()
+
+    def read_clock(self) -> None:
+        """Take note of which clock the node goes by."""
+        self._simulated_time = self._node.get_parameter('use_sim_time').value
+
+    def begin(self, topic: str) -> None:
+        """Begin an activation: allow commands, and listen to the states of a topic."""
+        timeout = self._node.get_parameter('state_timeout').value
+        self._silence_period = timeout / _SILENCE_CHECKS_PER_TIMEOUT
+        if self._simulated_time:  # which may run faster than the steady clock
+            self._silence_period = min(self._silence_period, _SIMULATED_SILENCE_PERIOD_S)
+        now = time.monotonic()
+        self._silence_checked, self._skipped_check = now, False
+        self._next_check = now + self._silence_period
+        self._next_housekeeping = now + _REFRESH_PERIOD_S
+        self._next_stop_step, self._next_diagnostics = now, now + _DIAGNOSTICS_PERIOD_S
+        self.controller.reset()
+        self.controller.enable()
+        self._state_publishers.begin(topic)
+        self._missing_states.begin(topic, time.monotonic())
+        self._refresh_subscribers()
+        self._state_log.activated(topic)
+
+    def finish(self) -> None:
+        """Publish the rest of the stop sequence, at rest or not; no state is read any more."""
+        self.controller.stop('it would not come to rest', brake=False)
+        while self.publish_stop_step():
+            time.sleep(LONGEST_STEP_S)
+        self.note_state()
+
+    def wait_until_delivered(self, timeout: Any) -> None:
+        """Wait until the last commands have arrived, and stop watching for others'."""
+        self._command_publisher.wait_for_all_acked(timeout)
+        self.command_watch.close()
+
+    def destroy(self) -> None:
+        """Take the topics down."""
+        self._beacon.close()
+        self._terms.destroy()
+        self._diagnostics.destroy()
+        self._references.destroy()
+        for publisher in (
+            self._command_publisher,
+            self._feedforward_publisher,
+            self._trajectory_publisher,
+        ):
+            self._node.destroy_lifecycle_publisher(publisher)
+
+    def on_joint_state(self, data: bytes) -> None:
+        """Answer a serialized joint state with a command, where there is to be one."""
+        began = time.perf_counter()
+        self._last_arrival = time.monotonic()
+        try:
+            reading = self._reader.read(data)
+        except JointStateError as error:
+            with self._lock:
+                self.controller.reject(Condition.MISMATCHED, str(error))
+            self._after_cycle(None, None)
+            return
+        with self._lock:
+            cycle = self.controller.cycle(
+                reading.stamp,
+                reading.position,
+                reading.velocity,
+                time.monotonic(),
+                effort=reading.effort,
+                age=self._age(reading.stamp),
+            )
+        if cycle.command is not None:
+            self.publish_command(cycle.command)
+            self._latency.add(time.perf_counter() - began)
+        self._after_cycle(cycle, reading)
+
+    def _age(self, stamp: float) -> float | None:
+        """
+        Return how old a stamp is by the node's clock [s], or None where that cannot be said.
+
+        Simulated time comes by a message that nobody takes while the arm is braked before the
+        node stops: its thread waits for just that.
+        """
+        if self._simulated_time and self.controller.mode is Mode.BRAKING:
+            return None
+        return self._now() - stamp
+
+    def _now(self) -> float:
+        """Return the node's time [s]; asking the operating system is a third of the price."""
+        return (
+            self._node.get_clock().now().nanoseconds * 1e-9
+            if self._simulated_time
+            else time.time()
+        )
+
+    def _after_cycle(self, cycle: Cycle | None, reading: JointReading | None) -> None:
+        """Do what may wait until the command is out."""
+        if cycle is not None and reading is not None:
+            with self._lock:
+                self.controller.update_monitors(cycle)
+            self._publish_terms(cycle, reading)
+        self.note_state()
+
+    def _publish_terms(self, cycle: Cycle, reading: JointReading) -> None:
+        if cycle.command is not None and self._feedforward_publisher.get_subscription_count() > 0:
+            self._feedforward_publisher.publish(
+                effort_message(
+                    reading.stamp_message, self._names, cycle.command, self._terms.base_frame
+                )
+            )
+        if cycle.gravity is None:
+            return
+        if self._terms.has_listeners:
+            self._terms.publish(cycle, reading.stamp_message)
+        if self._contact.listening and self._contact.run(cycle):
+            self._diagnostics.publish_contact()
+
+    def _refresh_subscribers(self) -> None:
+        self._terms.refresh()
+        self._contact.listen(self._diagnostics.listened_to)
+
+    def publish_command(self, torque: Any) -> None:
+        """Publish a torque [N m]."""
+        data = self._command_bytes.serialize(torque)
+        # First, because the message may be back before `publish` returns.
+        self.command_watch.sent(data)
+        self._command_publisher.publish(data)
+        self._last_publication = time.monotonic()
+
+    def publish_stop_step(self) -> bool:
+        """Publish the next torque of the stop sequence; return whether there was one."""
+        with self._lock:
+            torque = self.controller.stop_step(time.monotonic() - self._last_publication)
+        if torque is None:
+            return False
+        self.publish_command(torque)
+        return True
+
+    def run_due(self) -> float:
+        """
+        Do what is due by the steady clock; return for how long nothing will be [s].
+
+        Called by the thread of the cycles after each event. Not left to timers of
+        executors: on a busy machine such checks of silence were seen to stay away, for a cause
+        that is not known.
+        """
+        now = time.monotonic()
+        if self.controller.stopping and now >= self._next_stop_step:
+            self._next_stop_step = now + LONGEST_STEP_S
+            if not self.publish_stop_step():
+                self.note_state()
+        if now >= self._next_check:
+            self._next_check = now + self._silence_period
+            self._check_silence()
+        if now >= self._next_housekeeping:
+            self._next_housekeeping = now + _REFRESH_PERIOD_S
+            self._run_housekeeping()
+        due = (
+            LONGEST_STEP_S
+            if self.controller.stopping
+            else min(self._next_check, self._next_housekeeping) - time.monotonic()
+        )
+        return max(0.0, due)
+
+    def _check_silence(self) -> None:
+        now = time.monotonic()
+        since = now - self._silence_checked
+        if since < 0.5 * self._silence_period:
+            return  # ticks that have queued up while this process stalled say nothing new
+        self._silence_checked = now
+        # A stall of this process is no silence of the arm: messages may be waiting to be read.
+        # Two in a row are no stall any more, but a process that cannot keep up.
+        late = since > 2.0 * self._silence_period
+        skip, self._skipped_check = late and not self._skipped_check, late
+        if skip:
+            return
+        simulated = self._now() if self._simulated_time else None
+        with self._lock:
+            self.controller.check_silence(now, simulated)
+        if simulated is not None:
+            self._clock_log.note(simulated, now)
+            self._diagnostics.clock = (
+                'simulated, stands still' if self._clock_log.stands else 'simulated'
+            )
+        self.note_state()
+
+    def note_state(self) -> None:
+        """Tell what has changed: the controller's state, and what became of a reference."""
+        with self._lock:
+            self._state_log.note()
+            self._references.note()
+
+    def on_reference(self, data: bytes) -> None:
+        """Follow a serialized trajectory, and publish it with its torques."""
+        mark = trajectory_mark(data)
+        try:
+            planned = follow_request(self.controller, read_trajectory(data), self._lock)
+        except ReferenceRefusedError as error:
+            self._diagnostics.note_refused_reference(str(error))
+            with self._lock:
+                self._references.refused(str(error), mark)
+            return
+        self._diagnostics.note_refused_reference('')
+        with self._lock:
+            self._references.accepted(planned, mark)
+        if (
+            isinstance(planned, Trajectory)
+            and self._trajectory_publisher.get_subscription_count() > 0
+        ):
+            start = float(planned.times[0])
+            self._trajectory_publisher.publish(
+                trajectory_message(
+                    self._names,
+                    planned.times - start,
+                    planned.positions,
+                    planned.velocities,
+                    planned.accelerations,
+                    self.controller.trajectory_efforts(planned),
+                    start,
+                )
+            )
+
+    def _run_housekeeping(self) -> None:
+        self._refresh_subscribers()
+        now = time.monotonic()
+        # A killed simulator takes its clock along, and then no silence is counted.
+        flowing = (
+            self.controller.supervisor.condition is Condition.TRUSTED
+            and now - self._last_arrival < _FLOWING_S
+        )
+        rival = self.command_watch.check() or self._state_publishers.check(flowing, now)
+        if rival and not self.controller.conflict:
+            with self._lock:
+                self.controller.inhibit(rival, ClearedBy.ACTIVATION)
+        if self.command_watch.opened:
+            self._node.wake()
+        now = time.monotonic()
+        missing = self._missing_states.check(
+            self.controller.supervisor.condition is Condition.WAITING, now
+        )
+        if missing:
+            self._node.get_logger().warning(missing)
+        if now >= self._next_diagnostics:
+            self._next_diagnostics = now + _DIAGNOSTICS_PERIOD_S
+            self._diagnostics.publish()
