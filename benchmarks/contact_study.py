@@ -45,7 +45,7 @@ from franka_dynamics.control.external_wrench import strength
 from franka_dynamics.control.interval_motion import IntervalMotion
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 from franka_dynamics.simulation.joint_elasticity import franka_elasticity
-from franka_dynamics.simulation.plant import draw_plant
+from franka_dynamics.simulation.model_trial import draw_plant
 
 STEP_S, PIECE_S, PERIOD_S = 1e-3, 60, 0.004
 JITTER_S, MOST_JITTER_S = 2e-4, 4e-4

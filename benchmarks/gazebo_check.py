@@ -42,8 +42,8 @@ from franka_dynamics.control.default_gains import home_pose
 from franka_dynamics.control.multisine import multisine
 from franka_dynamics.control.reference import Trajectory
 from franka_dynamics.resources import share_directory
-from franka_dynamics.ros.isolated_network import use_loopback
 from franka_dynamics.ros.messages import seconds, trajectory_message
+from franka_dynamics.ros.node_group import use_loopback
 from franka_dynamics.ros.qos import REFERENCE_QOS, STATE_QOS
 
 ROOT = Path(__file__).parents[1]

@@ -24,7 +24,7 @@ import rclpy
 from rclpy.qos import QoSProfile
 from std_msgs.msg import Float64MultiArray
 
-from franka_dynamics.ros.isolated_network import use_loopback
+from franka_dynamics.ros.node_group import use_loopback
 from franka_dynamics.ros.process_beacon import ProcessBeacon
 
 TOPIC, TORQUE_NM = '/effort_controller/commands', 80.0

@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 from timing import busy_seconds, machine
 
-from franka_dynamics.ros.isolated_network import use_loopback
+from franka_dynamics.ros.node_group import use_loopback
 
 DEVICES = ('node', 'relay')
 HOME = Path(__file__).resolve().parent
@@ -276,7 +276,7 @@ def main() -> int:
     parser.add_argument('--plot', type=Path, help='histogram as PNG')
     arguments = parser.parse_args()
     use_loopback()
-    from franka_dynamics.ros.realtime import request_realtime
+    from franka_dynamics.ros.node_parts import request_realtime
 
     no_realtime = request_realtime()
     rounds: dict[tuple[str, float], list[Round]] = {}

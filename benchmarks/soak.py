@@ -19,7 +19,7 @@ import time
 
 from latency import devices, Probe
 
-from franka_dynamics.ros.isolated_network import use_loopback
+from franka_dynamics.ros.node_group import use_loopback
 
 MOST_GROWTH_MIB = 1.0
 _RATE_HZ = 1000.0

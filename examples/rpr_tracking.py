@@ -6,7 +6,7 @@ Let the RPR arm draw an ellipse in MuJoCo, by its closed-form kinematics and dyn
 Positions come from `RprKinematics.inverse_within` (of the postures within the limits the one
 nearest to the last), velocities and accelerations from the analytical Jacobian, torques from
 `RprDynamics`: computed torque, tau = B (ddq_d + Kd de + Kp e) + C dq + g. The arm is MuJoCo's,
-from the MJCF that `urdf.mjcf_writer` writes, so that nothing of the closed form is in it; it has
+from the MJCF that `urdf.writer` writes, so that nothing of the closed form is in it; it has
 no friction. Run `python examples/rpr_tracking.py`.
 """
 
@@ -21,7 +21,7 @@ from franka_dynamics.arm import load
 from franka_dynamics.rpr.dynamics import RprDynamics
 from franka_dynamics.rpr.kinematics import RprKinematics
 from franka_dynamics.simulation.mujoco_model import import_mujoco
-from franka_dynamics.urdf.mjcf_writer import write_mjcf
+from franka_dynamics.urdf.writer import write_mjcf
 
 CENTRE = np.array([0.25, -0.40, 0.35])  # m
 WIDTHS = np.array([0.15, 0.08, 0.12])  # m, of the ellipse, x and y together

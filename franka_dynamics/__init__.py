@@ -56,10 +56,10 @@ if TYPE_CHECKING:  # for editors and type checkers
     from .recordings.preprocessing import SignalOptions as SignalOptions
     from .recordings.recording import read_recording as read_recording
     from .recordings.recording import Recording as Recording
-    from .recordings.rosbag_writer import write_recording as write_recording
+    from .recordings.recording import write_recording as write_recording
     from .urdf.document import read_urdf as read_urdf
     from .urdf.importer import import_urdf as import_urdf
-    from .urdf.mjcf_writer import write_mjcf as write_mjcf
+    from .urdf.writer import write_mjcf as write_mjcf
     from .urdf.writer import write_urdf as write_urdf
     from .validation.agreement import compare_formulations as compare_formulations
     from .validation.comparison import compare_descriptions as compare_descriptions
@@ -103,12 +103,10 @@ __getattr__, __dir__, __all__ = lazy_exports(
         'mesh.mesh': ('mesh_inertia',),
         'mesh.mesh_file': ('load_mesh',),
         'recordings.preprocessing': ('prepare', 'SignalOptions'),
-        'recordings.recording': ('read_recording', 'Recording'),
-        'recordings.rosbag_writer': ('write_recording',),
+        'recordings.recording': ('read_recording', 'Recording', 'write_recording'),
         'urdf.document': ('read_urdf',),
         'urdf.importer': ('import_urdf',),
-        'urdf.mjcf_writer': ('write_mjcf',),
-        'urdf.writer': ('write_urdf',),
+        'urdf.writer': ('write_mjcf', 'write_urdf'),
         'validation.agreement': ('compare_formulations',),
         'validation.comparison': ('compare_descriptions',),
         'validation.crosscheck': ('crosscheck',),

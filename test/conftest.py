@@ -15,7 +15,7 @@ os.environ.setdefault('OPENBLAS_NUM_THREADS', '1')
 import numpy as np
 import pytest
 
-from franka_dynamics.ros.isolated_network import use_loopback
+from franka_dynamics.ros.node_group import use_loopback
 
 from .processes import descendants, kill_all, still_running, take_charge
 

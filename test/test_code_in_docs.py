@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from franka_dynamics.arm import load
-from franka_dynamics.recordings.rosbag_writer import write_recording
+from franka_dynamics.recordings.recording import write_recording
 
 ROOT = Path(__file__).parents[1]
 # These have tests of their own, which also look at what their code returns.

@@ -26,8 +26,7 @@ import numpy as np
 
 from . import array_layout as at
 from .array_layout import L, L2, LANES
-from .compiler import numba
-from .simd import sine_cosine, TILE, transpose_tile
+from .simd import numba, sine_cosine, TILE, transpose_tile
 
 COMPILE: dict[str, Any] = {
     'fastmath': {'contract'},

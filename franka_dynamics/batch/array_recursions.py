@@ -28,8 +28,7 @@ from .array_kernels import (
     vector_to_link,
 )
 from .array_layout import L, L2, LANES
-from .compiler import numba
-from .simd import TILE, transpose_tile
+from .simd import numba, TILE, transpose_tile
 
 
 @numba.njit(**COMPILE)

@@ -21,8 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from . import array_layout, array_recursions
-from .generated_kernels import kernel_source, LANES, load_kernel
-from .threads import available_threads, share_out
+from .generated_kernels import available_threads, kernel_source, LANES, load_kernel, share_out
 from ..arm import ArmDescription, Convention, DHRow, LinkInertia
 from ..codegen.chain import build_chain
 from ..codegen.equations import customised_equations, Quantity

@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Four by four numbers turned over in vector registers, for kernels that numba compiles.
+numba, and four by four numbers turned over in vector registers for its kernels.
 
 Arrays of states come by rows, kernels compute by columns. Copied number by number, that takes a
 quarter of the time of a batch of torques; neither numba nor LLVM makes shuffles of such loops.
@@ -14,7 +14,20 @@ from typing import Any
 
 import numpy as np
 
-from .compiler import cgutils, intrinsic, ir, numba
+from ..errors import MissingDependencyError
+
+try:
+    from llvmlite import ir
+    import numba
+    from numba.core import cgutils
+    from numba.extending import intrinsic
+except ImportError as error:
+    raise MissingDependencyError(
+        "Batches need numba: pip install 'franka_dynamics[batch]'"
+    ) from error
+
+__all__ = ['cgutils', 'intrinsic', 'ir', 'numba']
+
 
 TILE = 4
 _VECTOR = ir.VectorType(ir.DoubleType(), TILE)

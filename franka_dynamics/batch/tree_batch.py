@@ -10,12 +10,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .batch_model import Kernel, SERIAL_BELOW, TorqueDerivatives
-from .generated_kernels import kernel_source, LANES, load_kernel
-from .threads import available_threads, share_out
+from .generated_kernels import available_threads, kernel_source, LANES, load_kernel, share_out
 from ..codegen.equations import customised_equations, Quantity
 from ..dynamics.body_tree import BodyTree
 from ..dynamics.model import GRAVITY
-from ..dynamics.tree_regressor import tree_regressor
+from ..dynamics.regressor import tree_regressor
 from ..errors import JointVectorError
 from ..typing import Array
 

@@ -1,16 +1,28 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The options by which every verb is told its arm."""
+"""
+The options by which every verb is told its arm, or a tree in place of one.
+
+What verbs that start nodes share: telling nodes the arm, and naming this command.
+"""
 
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterable
+from pathlib import Path
+import shlex
 import sys
+from typing import TYPE_CHECKING
 
 from ..arm import ArmDescription, load
 from ..arm.arm_file import alias_note, AS_LISTED
 from ..arm.consistency import REPAIRS
-from ..arm.payload import read_payload
+from ..arm.payload import payload_array, read_payload, yaml_number
+from ..errors import SettingsError
+
+if TYPE_CHECKING:
+    from ..dynamics.body_tree import BodyTree
 
 # Spellings of what `add_arm_options` adds, by the names of the values: for `refuse`.
 ARM_OPTIONS = {
@@ -112,3 +124,77 @@ def load_arm(
     if getattr(arguments, 'payload', None) is None:
         return arm
     return arm.with_payload(read_payload(arguments.payload))
+
+
+def node_arguments(arguments: argparse.Namespace) -> tuple[str, ...]:
+    """Return the ROS arguments that tell every node of this package a verb's arm."""
+    given = {
+        'robot_type': arguments.arm,
+        'hand': arguments.hand,
+        'inertial_set': getattr(arguments, 'inertial_set', None),
+        'repair': getattr(arguments, 'repair', None),
+        'arm_prefix': getattr(arguments, 'arm_prefix', None),
+    }
+    texts = {name: f'{value}' for name, value in given.items() if value}
+    return tuple(part for name, text in texts.items() for part in ('-p', f'{name}:={text}'))
+
+
+def payload_arguments(arguments: argparse.Namespace) -> tuple[str, ...]:
+    """Return the ROS arguments for --payload, for nodes that have the parameter."""
+    if arguments.payload is None:
+        return ()
+    numbers = payload_array(read_payload(arguments.payload))
+    return ('-p', f'payload:={ros_array(numbers)}')
+
+
+def ros_array(numbers: Iterable[float]) -> str:
+    """Return numbers as a ROS argument; rcl takes no integer among floats."""
+    return f'[{", ".join(yaml_number(number) for number in numbers)}]'
+
+
+def this_command() -> str:
+    """Return how this command can be started again from the same folder, as a shell takes it."""
+    started = Path(sys.argv[0])
+    if started.name == '__main__.py' or not started.exists():
+        return f'{shlex.quote(sys.executable)} -m franka_dynamics'
+    return shlex.quote(str(started))
+
+
+def add_tree_option(parser: argparse.ArgumentParser) -> None:
+    """Add --tree."""
+    parser.add_argument(
+        '--tree',
+        type=Path,
+        metavar='URDF',
+        help='instead of an arm: a URDF whose joints may branch, such as a torso with two arms; '
+        'its joints as the URDF lists them, one branch after the other',
+    )
+
+
+def load_tree(arguments: argparse.Namespace, *without: str) -> BodyTree:
+    """
+    Return the tree that --tree names.
+
+    Parameters
+    ----------
+    arguments : Namespace
+        With `tree` and `options_given`.
+    without : str
+        Names of options that are for arms alone and are refused beside it.
+
+    Raises
+    ------
+    SettingsError
+        If one of those was given.
+    UrdfError
+        If the file is no URDF of a tree.
+
+    """
+    from ..dynamics.assembly import tree_from_urdf
+    from ..urdf.document import read_urdf
+
+    options = {**ARM_OPTIONS, **{name: f'--{name.replace("_", "-")}' for name in without}}
+    for name, option in options.items():
+        if name in arguments.options_given:
+            raise SettingsError(f'{option} is for arms; leave it out beside --tree.')
+    return tree_from_urdf(read_urdf(arguments.tree), str(arguments.tree))

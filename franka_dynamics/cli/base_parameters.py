@@ -10,9 +10,8 @@ import json
 from pathlib import Path
 from typing import Any, NamedTuple, TYPE_CHECKING
 
-from ._arm_options import add_arm_options, load_arm, MASS_OPTIONS
+from ._arm_options import add_arm_options, add_tree_option, load_arm, load_tree, MASS_OPTIONS
 from ._options import add_option, add_output_option, output_file, refuse
-from ._trees import add_tree_option, load_tree
 
 if TYPE_CHECKING:
     from rich.console import Console

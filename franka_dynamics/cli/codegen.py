@@ -8,9 +8,8 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ._arm_options import add_arm_options, load_arm
+from ._arm_options import add_arm_options, add_tree_option, load_arm, load_tree
 from ._options import add_gravity_option, add_option, output_folder, refuse
-from ._trees import add_tree_option, load_tree
 from ..errors import SettingsError
 
 if TYPE_CHECKING:
@@ -324,12 +323,12 @@ def _friction(description: ArmDescription) -> FrictionCode:
 def _print_counts(console: Console, description: ArmDescription, listed: list[Equations]) -> None:
     from rich.table import Table
 
-    from ..codegen.emit import operation_count
-    from ..codegen.operation_counts import (
+    from ..codegen.emit import (
         CLASSICAL,
         GENERAL,
         general_robot,
         MINIMUM,
+        operation_count,
         printed,
         SIMPLIFIED,
     )

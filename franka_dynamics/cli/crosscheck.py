@@ -12,9 +12,8 @@ import sys
 from typing import TYPE_CHECKING
 
 from . import compare, explain_torques
-from ._arm_options import add_arm_options, ARM_OPTIONS, load_arm
+from ._arm_options import add_arm_options, add_tree_option, ARM_OPTIONS, load_arm
 from ._options import add_gravity_option, add_json_option, add_option, output_file, refuse
-from ._trees import add_tree_option
 from ..errors import SettingsError
 
 if TYPE_CHECKING:
@@ -154,7 +153,7 @@ def _check_formulations(arguments: argparse.Namespace, console: Console) -> int:
         matrix_table,
     )
     from ..validation.agreement import compare_formulations
-    from ..validation.formulations import QUANTITIES
+    from ..validation.crosscheck import QUANTITIES
 
     description = load_arm(arguments)
     with progress_bar(console) as bar:
@@ -205,7 +204,7 @@ def _check_tree(arguments: argparse.Namespace, console: Console) -> int:
 
     from ..files import write_text
     from ..urdf.document import read_urdf
-    from ..validation.tree_agreement import compare_tree
+    from ..validation.pinocchio_urdf import compare_tree
 
     refuse(
         arguments,

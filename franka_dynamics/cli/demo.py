@@ -10,9 +10,15 @@ from pathlib import Path
 import shlex
 from typing import TYPE_CHECKING
 
-from ._arm_options import add_hand_option, add_payload_option, load_arm
+from ._arm_options import (
+    add_hand_option,
+    add_payload_option,
+    load_arm,
+    node_arguments,
+    payload_arguments,
+    this_command,
+)
 from ._options import add_option, output_folder
-from ._processes import node_arguments, payload_arguments, this_command
 from ..errors import MissingDependencyError, OutputError, SettingsError
 
 if TYPE_CHECKING:
@@ -74,7 +80,7 @@ def run(arguments: argparse.Namespace) -> int:
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-    from ..recordings.rosbag_writer import write_recording
+    from ..recordings.recording import write_recording
     from ..report.demo import (
         demo_figures,
         demo_report,

@@ -1,21 +1,178 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""`franka-dynamics doctor`: whether a machine, and what runs on it, is as it should be."""
+"""
+`franka-dynamics doctor`: whether a machine, and what runs on it, is as it should be.
+
+What a machine must be to run a controller: versions, real-time permission, processor, DDS.
+"""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from importlib.metadata import PackageNotFoundError, version
 import json
+import os
+from pathlib import Path
+import platform
+import resource
 import sys
 from typing import TYPE_CHECKING
 
-from ._machine_checks import Check, Level, machine_checks
 from ._options import add_topic_options, output_file
 from ..errors import SettingsError
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+
+class Level(str, Enum):
+    """How a check ended."""
+
+    GOOD = 'good'
+    NOTE = 'note'  # works, but could be better
+    BAD = 'to do'  # must be repaired before a real arm
+
+
+@dataclass(frozen=True)
+class Check:
+    """One line: what was looked at, how it ended, and what to do."""
+
+    subject: str
+    level: Level
+    text: str
+
+
+def machine_checks(environment: Mapping[str, str] | None = None) -> Iterator[Check]:
+    """Yield what can be said without ROS."""
+    variables = os.environ if environment is None else environment
+    yield _python()
+    yield from _libraries()
+    yield _realtime()
+    yield _kernel()
+    yield from _processor()
+    yield _buffers()
+    yield from dds_settings(variables)
+
+
+def _python() -> Check:
+    text = f'Python {platform.python_version()} on {platform.system()} {platform.machine()}'
+    known = platform.python_version_tuple()[:2] in (('3', '11'), ('3', '12'))
+    return Check(
+        'Python',
+        Level.GOOD if known else Level.NOTE,
+        text if known else f'{text}; 3.11 and 3.12 are tested',
+    )
+
+
+def _libraries() -> Iterator[Check]:
+    found, missing = [], []
+    for name in _LIBRARIES:
+        try:
+            found.append(f'{name} {version(name)}')
+        except PackageNotFoundError:
+            missing.append(name)
+    yield Check('libraries', Level.GOOD, ', '.join(found) or 'none by pip')
+    for name in missing:
+        if name in _WITHOUT:
+            yield Check(
+                name,
+                Level.NOTE,
+                'not installed by pip; what needs it says so: pip '
+                f"install 'franka_dynamics[{_WITHOUT[name]}]'",
+            )
+
+
+def _realtime() -> Check:
+    soft, _ = resource.getrlimit(resource.RLIMIT_RTPRIO)
+    if os.geteuid() == 0 or soft in (-1, resource.RLIM_INFINITY) or soft >= _PRIORITY:
+        return Check('real-time permission', Level.GOOD, 'SCHED_FIFO is allowed')
+    return Check(
+        'real-time permission',
+        Level.BAD,
+        f'priority {_PRIORITY} is not allowed (rtprio {soft}): add "@realtime - rtprio '
+        '99" and "@realtime - memlock unlimited" to /etc/security/limits.conf, you to '
+        'the group realtime, and log in anew',
+    )
+
+
+def _kernel() -> Check:
+    if Path('/sys/kernel/realtime').exists() or 'PREEMPT_RT' in platform.version():
+        return Check('kernel', Level.GOOD, f'{platform.release()} is PREEMPT_RT')
+    return Check(
+        'kernel',
+        Level.NOTE,
+        f'{platform.release()} is not PREEMPT_RT: enough for '
+        'simulation, not for FCI, which wants one for every controller',
+    )
+
+
+def _processor() -> Iterator[Check]:
+    cores, load = os.cpu_count() or 1, os.getloadavg()[0]
+    busy = load > 0.75 * cores
+    yield Check(
+        'processor',
+        Level.NOTE if busy else Level.GOOD,
+        f'{cores} cores, load {load:.1f}' + ('; other work will delay cycles' if busy else ''),
+    )
+    governors = {
+        path.read_text().strip()
+        for path in Path('/sys/devices/system/cpu').glob('cpu[0-9]*/cpufreq/scaling_governor')
+    }
+    if governors and governors != {'performance'}:
+        yield Check(
+            'frequency',
+            Level.NOTE,
+            f'the governor is {", ".join(sorted(governors))}; '
+            'set performance (cpupower frequency-set -g performance) for even cycles',
+        )
+
+
+def _buffers() -> Check:
+    try:
+        size = int(Path('/proc/sys/net/core/rmem_max').read_text())
+    except (OSError, ValueError):
+        return Check('receive buffer', Level.NOTE, 'net.core.rmem_max cannot be read here')
+    if size >= _RECEIVE_BUFFER:
+        return Check('receive buffer', Level.GOOD, f'net.core.rmem_max is {size}')
+    return Check(
+        'receive buffer',
+        Level.NOTE,
+        f'net.core.rmem_max is {size}; sysctl -w '
+        f'net.core.rmem_max={_RECEIVE_BUFFER} keeps bursts of large messages whole',
+    )
+
+
+def dds_settings(variables: Mapping[str, str]) -> Iterator[Check]:
+    """Yield what the environment says about the ROS network."""
+    domain, reach = (
+        variables.get('ROS_DOMAIN_ID', '0'),
+        variables.get('ROS_AUTOMATIC_DISCOVERY_RANGE', 'SUBNET'),
+    )
+    middleware = variables.get('RMW_IMPLEMENTATION', 'the default middleware')
+    yield Check('network', Level.GOOD, f'domain {domain}, discovery {reach}, {middleware}')
+    if variables.get('ROS_LOCALHOST_ONLY', '0') == '1':
+        yield Check(
+            'network',
+            Level.NOTE,
+            'ROS_LOCALHOST_ONLY=1 overrules the discovery range; '
+            'unset it and use ROS_AUTOMATIC_DISCOVERY_RANGE=LOCALHOST',
+        )
+    if not domain.isdigit() or int(domain) > 101:
+        yield Check(
+            'network', Level.BAD, f'ROS_DOMAIN_ID is {domain[:20]!r}; choose one from 0 to 101'
+        )
+    for name in ('FASTDDS_DEFAULT_PROFILES_FILE', 'FASTRTPS_DEFAULT_PROFILES_FILE'):
+        profile = variables.get(name)
+        if profile and not Path(profile).is_file():
+            yield Check(
+                'network',
+                Level.BAD,
+                f'{name} names {profile[:200]}, which does not exist; unset it',
+            )
+
 
 SUMMARY = 'Check permissions, versions, DDS, topics, clock and who carries gravity, a line each.'
 GROUP = 'while it runs'
@@ -94,3 +251,16 @@ def _checks(arguments: argparse.Namespace, console: Console) -> Iterator[Check]:
         )
     )
     yield from (Check(subject, Level(level), text) for subject, level, text in lines)
+
+
+# Of real-time nodes (ros/node_parts.py), and the receive buffer that a burst of large messages
+# asks for [bytes].
+_PRIORITY, _RECEIVE_BUFFER = 50, 2 * 1024**2
+_LIBRARIES = ('numpy', 'pin', 'mujoco', 'numba', 'rosbags', 'viser', 'pylibfranka')
+_WITHOUT = {
+    'mujoco': 'sim',
+    'numba': 'batch',
+    'rosbags': 'replay',
+    'viser': 'view',
+    'pylibfranka': 'fci',
+}

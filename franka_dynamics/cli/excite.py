@@ -256,7 +256,7 @@ def _print(
     from rich.table import Table
 
     from ..identification.excitation_problem import IDENTIFIABLE
-    from ..report.rounding import rounded
+    from ..report.elements import rounded
 
     problem = _problem(arm, arguments)
     names, values = problem.model.base.names, problem.model.base.values(arm)
@@ -299,7 +299,7 @@ def _rehearse(
 ) -> int:
     """Play, record and identify; the answer is no unless the simulated arm is predicted."""
     from . import main as command_line
-    from ..recordings.rosbag_writer import write_recording
+    from ..recordings.recording import write_recording
     from ..simulation.arm_simulation import SimulationSettings
     from ..simulation.play import play
 

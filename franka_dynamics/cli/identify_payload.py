@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress
 
-    from ..identification.payload_estimate import PayloadEstimate
+    from ..identification.payload import PayloadEstimate
     from ..recordings.preprocessing import Motion
 
 SUMMARY = 'Identify what hangs on the flange from recordings with and without it.'
@@ -132,7 +132,7 @@ def _motions(
 def _print(console: Console, found: PayloadEstimate) -> None:
     from rich.table import Table
 
-    from ..report.rounding import rounded
+    from ..report.elements import rounded
 
     table = Table(
         title='payload in the flange frame, inertia about its centre of mass', title_justify='left'

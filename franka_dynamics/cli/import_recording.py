@@ -108,7 +108,7 @@ def run(arguments: argparse.Namespace) -> int:
     from ..recordings.log_file import read_log
     from ..recordings.log_import import ColumnMap, import_log
     from ..recordings.plausibility import suspicions
-    from ..recordings.rosbag_writer import write_recording
+    from ..recordings.recording import write_recording
 
     console = Console()
     if arguments.list:

@@ -12,9 +12,8 @@ import time
 from types import FrameType
 from typing import TYPE_CHECKING
 
-from ._arm_options import add_arm_options, load_arm
+from ._arm_options import add_arm_options, load_arm, this_command
 from ._options import add_topic_options, output_folder
-from ._processes import this_command
 from ..arm import ArmDescription
 from ..errors import FrankaDynamicsError, MissingDependencyError, OutputError, SettingsError
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress
 
-    from ..control.contact_replay import ContactReplay
+    from ..control.contact import ContactReplay
     from ..recordings.preprocessing import Motion
     from ..recordings.recording import Recording
     from ..recordings.replay import Fit
@@ -138,7 +138,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _contact(
     arguments: argparse.Namespace, recording: Recording, arm: ArmDescription, bar: Progress
 ) -> ContactReplay:
-    from ..control.contact_replay import replay_contact
+    from ..control.contact import replay_contact
 
     task = bar.add_task('watching for contact', total=len(recording))
     return replay_contact(

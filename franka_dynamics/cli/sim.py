@@ -13,9 +13,15 @@ import tempfile
 import time
 from typing import TYPE_CHECKING
 
-from ._arm_options import add_arm_options, load_arm
+from ._arm_options import (
+    add_arm_options,
+    load_arm,
+    node_arguments,
+    payload_arguments,
+    ros_array,
+    this_command,
+)
 from ._options import output_folder, refuse
-from ._processes import node_arguments, payload_arguments, ros_array, this_command
 from ..arm import ArmDescription
 from ..arm.payload import yaml_number
 from ..errors import MissingDependencyError
@@ -190,7 +196,7 @@ def _drawn_plant(arm: ArmDescription, folder: Path) -> list[str]:
     from ..arm.arm_file_writer import arm_file_text
     from ..arm.payload import payload_array
     from ..files import write_text
-    from ..simulation.plant import draw_plant
+    from ..simulation.model_trial import draw_plant
 
     plant = draw_plant(arm)
     write_text(folder / 'plant.yaml', arm_file_text(plant.arm, source='drawn about its model'))

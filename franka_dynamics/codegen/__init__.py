@@ -8,24 +8,38 @@ from .._lazy import lazy_exports
 
 if TYPE_CHECKING:  # for editors and type checkers
     from .emit import c_header as c_header
+    from .emit import count_operations as count_operations
     from .emit import operation_count as operation_count
+    from .emit import OperationCount as OperationCount
     from .emit import Origin as Origin
     from .emit import python_module as python_module
     from .equations import customised_equations as customised_equations
     from .equations import Equations as Equations
     from .equations import Parameters as Parameters
     from .equations import Quantity as Quantity
-    from .operation_counts import count_operations as count_operations
-    from .operation_counts import OperationCount as OperationCount
     from .plan import find_plan as find_plan
     from .plan import Plan as Plan
 
 __getattr__, __dir__, __all__ = lazy_exports(
     __name__,
     {
-        'emit': ('c_header', 'Origin', 'python_module', 'operation_count'),
-        'equations': ('customised_equations', 'Equations', 'Parameters', 'Quantity'),
-        'operation_counts': ('count_operations', 'OperationCount'),
-        'plan': ('find_plan', 'Plan'),
+        'emit': (
+            'c_header',
+            'count_operations',
+            'operation_count',
+            'OperationCount',
+            'Origin',
+            'python_module',
+        ),
+        'equations': (
+            'customised_equations',
+            'Equations',
+            'Parameters',
+            'Quantity',
+        ),
+        'plan': (
+            'find_plan',
+            'Plan',
+        ),
     },
 )

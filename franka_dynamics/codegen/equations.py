@@ -18,8 +18,7 @@ from .chain import (
     link_parameter_names,
     Moments,
 )
-from .differentiation import gradient
-from .expression import Expression, Graph, Number
+from .expression import Expression, gradient, Graph, Number
 from .plan import FEWER_MULTIPLICATIONS, find_plan, Plan
 from .program import Output, Program, solved_for_acceleration, write_program
 from .recursion import Inputs, inverse_dynamics, joint_turn

@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Arithmetic expressions as a graph in which no value is written down twice.
+Arithmetic expressions as a graph that writes nothing down twice, and their derivatives.
 
 Every expression is a sign and a node; equal nodes are one object (hash consing), so common
 subexpressions never arise, and a sign never costs an operation because sums absorb it. Constants
@@ -11,7 +11,7 @@ it is computed once, when the parameters are set.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 import math
 from typing import Union
@@ -232,3 +232,63 @@ class Graph:
             node = Node(len(self._nodes), kind, operands, name, value, constant)
             self._nodes[key] = node
         return node
+
+
+def gradient(
+    graph: Graph,
+    value: Expression,
+    variables: Sequence[Expression],
+) -> list[Expression]:
+    """
+    Return the derivatives of a value by some of its inputs, as expressions of the same graph.
+
+    Reverse accumulation (Griewank and Walther 2008, "Evaluating Derivatives", section 3.2): each
+    node hands its adjoint on to its operands, outputs first. What several derivatives share is
+    held once, because equal expressions are one node.
+
+    Parameters
+    ----------
+    graph : Graph
+        The graph of all expressions.
+    value : Expression
+        What to differentiate.
+    variables : sequence of Expression
+        Inputs, as `Graph.variable` returns them.
+
+    """
+    adjoints: dict[int, Expression] = {value.node.number: graph.lift(float(value.sign))}
+
+    def add(node: Node, contribution: Expression) -> None:
+        if not node.constant:
+            adjoints[node.number] = adjoints.get(node.number, graph.zero) + contribution
+
+    for node in reversed(reachable([value], into_constants=False)):
+        adjoint = adjoints.get(node.number, graph.zero)
+        if adjoint.is_zero or not node.operands:
+            continue
+        first, last = node.operands[0], node.operands[-1]
+        if node.kind in (ADD, SUBTRACT):
+            add(first, adjoint)
+            add(last, adjoint if node.kind == ADD else -adjoint)
+        elif node.kind == MULTIPLY:
+            add(first, adjoint * Expression(graph, 1, last))
+            add(last, adjoint * Expression(graph, 1, first))
+        else:
+            sine, cosine = graph.sin_cos(Expression(graph, 1, first))
+            add(first, adjoint * cosine if node.kind == SIN else -(adjoint * sine))
+    return [
+        variable.sign * adjoints.get(variable.node.number, graph.zero) for variable in variables
+    ]
+
+
+def reachable(outputs: Iterable[Expression], *, into_constants: bool = True) -> list[Node]:
+    """Return the nodes that outputs need, in an order in which they can be computed."""
+    found: dict[int, Node] = {}
+    pending = [output.node for output in outputs]
+    while pending:
+        node = pending.pop()
+        if node.number not in found:
+            found[node.number] = node
+            if into_constants or not node.constant:
+                pending.extend(node.operands)
+    return [found[number] for number in sorted(found)]

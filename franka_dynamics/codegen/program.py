@@ -24,6 +24,7 @@ from .expression import (
     MULTIPLY,
     Node,
     PARAMETER,
+    reachable,
     SIN,
     SUBTRACT,
     VARIABLE,
@@ -76,19 +77,6 @@ class Output:
     array: str
     places: tuple[tuple[int, ...], ...]
     value: Expression
-
-
-def reachable(outputs: Iterable[Expression], *, into_constants: bool = True) -> list[Node]:
-    """Return the nodes that outputs need, in an order in which they can be computed."""
-    found: dict[int, Node] = {}
-    pending = [output.node for output in outputs]
-    while pending:
-        node = pending.pop()
-        if node.number not in found:
-            found[node.number] = node
-            if into_constants or not node.constant:
-                pending.extend(node.operands)
-    return [found[number] for number in sorted(found)]
 
 
 def operations(outputs: Iterable[Expression]) -> tuple[int, int]:

@@ -16,17 +16,17 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from .emit import operation_count
-from .equations import customised_equations, WrenchFrame
-from .operation_counts import (
+from .emit import (
     CLASSICAL,
     GENERAL,
     general_robot,
     MINIMUM,
+    operation_count,
     OperationCount,
     printed,
     SIMPLIFIED,
 )
+from .equations import customised_equations, WrenchFrame
 from .plan import FEWER_ADDITIONS, FEWER_MULTIPLICATIONS
 from ..arm import ArmDescription, Convention, DHRow, JointKind, load
 from ..arm.sampling import random_arm

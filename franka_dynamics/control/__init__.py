@@ -28,15 +28,32 @@ if TYPE_CHECKING:  # for editors and type checkers
 __getattr__, __dir__, __all__ = lazy_exports(
     __name__,
     {
-        'contact': ('Contact', 'ContactLimits', 'ContactMonitor'),
-        'external_torque': ('MomentumObserver', 'TorqueResidual'),
+        'contact': (
+            'Contact',
+            'ContactLimits',
+            'ContactMonitor',
+        ),
+        'external_torque': (
+            'MomentumObserver',
+            'TorqueResidual',
+        ),
         'feedforward': ('FeedforwardController',),
         'gravity_monitor': ('GravityState',),
         'limits': ('TorqueLimiter',),
-        'reference': ('ReferencePoint', 'Trajectory'),
+        'reference': (
+            'ReferencePoint',
+            'Trajectory',
+        ),
         'reference_request': ('TrajectoryRequest',),
-        'settings': ('Settings', 'target_profile', 'TargetProfile'),
-        'supervision': ('StateSupervisor', 'SupervisionLimits'),
+        'settings': (
+            'Settings',
+            'target_profile',
+            'TargetProfile',
+        ),
+        'supervision': (
+            'StateSupervisor',
+            'SupervisionLimits',
+        ),
         'terms': ('TermModel',),
     },
 )

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .gravity_guard import GravityGuard
+from .gravity_monitor import GravityGuard
 from .reference import ReferencePoint, Trajectory
 from .settings import Settings, StateSource
 from .terms import TermModel

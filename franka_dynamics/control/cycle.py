@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What the controller is doing, what one joint state gave, and what is counted."""
+"""What the controller is doing, what one joint state gave, and what is counted and timed."""
 
 from __future__ import annotations
 
@@ -69,3 +69,29 @@ class Counters:
             np.abs(limited.torque) / effort,
             out=self.largest_share,
         )
+
+
+class Durations:
+    """
+    A ring of the latest durations [s]; adding one allocates nothing.
+
+    Parameters
+    ----------
+    size : int
+        How many are kept.
+
+    """
+
+    def __init__(self, size: int = 4096) -> None:
+        self._ring = np.zeros(size)
+        self._count = 0
+
+    def add(self, seconds: float) -> None:
+        """Add one."""
+        self._ring[self._count % len(self._ring)] = seconds
+        self._count += 1
+
+    def percentile(self, percent: float) -> float:
+        """Return a percentile of those kept [s]; NaN if there are none."""
+        kept = self._ring[: min(self._count, len(self._ring))]
+        return float(np.percentile(kept, percent)) if len(kept) else float('nan')

@@ -11,14 +11,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from .command_output import all_finite
 from .command_state import CommandState
 from .control_law import ControlLaw
 from .cycle import Cycle, Mode
 from .faults import ClearedBy
-from .gravity_guard import FirstTorque
-from .gravity_monitor import GravityMonitor
-from .limits import LimitedTorque
+from .gravity_monitor import FirstTorque, GravityMonitor
+from .limits import all_finite, LimitedTorque
 from .possible_motion import Condition
 from .reference import ReferencePoint, Trajectory
 from .running_crosscheck import RunningCrosscheck

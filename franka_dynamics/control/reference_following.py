@@ -1,18 +1,31 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""A requested motion -> one that a controller follows, planned beside its cycles."""
+"""
+A requested motion -> one that a controller follows, planned beside its cycles.
+
+A goal for a trajectory controller -> the same motion with feedforward torques, or a refusal.
+
+The rules are those of references (`reference_request.plan`), the torques those of
+`ControlLaw.trajectory_efforts`. The error codes are those of control_msgs/FollowJointTrajectory.
+"""
 
 from __future__ import annotations
 
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
+from enum import IntEnum
 from typing import Any, NamedTuple
 
+import numpy as np
+
+from .control_law import ControlLaw
 from .cycle import Mode
 from .feedforward import FeedforwardController
 from .possible_motion import Condition
 from .reference import ReferencePoint, Trajectory
-from .reference_request import plan, Stream, TrajectoryRequest
+from .reference_request import LIMIT_SLACK, MOST_LATENESS_S, plan, Stream, TrajectoryRequest
 from .streaming import LEAD_S
+from ..arm import ArmDescription
 from ..errors import ReferenceRefusedError
 from ..typing import Array
 
@@ -124,3 +137,129 @@ def require_following(controller: FeedforwardController) -> None:
         f'No torque is being commanded ({controller.mode.value}; {why}), so that nothing would '
         'follow the reference; send it again once commands go out.'
     )
+
+
+# MoveIt sends plans that start this far from the arm (allowed_start_tolerance's default) [rad].
+MOST_STEP = 0.01
+
+
+class GoalError(IntEnum):
+    """Error codes of a FollowJointTrajectory result."""
+
+    SUCCESSFUL = 0
+    INVALID_GOAL = -1
+    INVALID_JOINTS = -2
+    OLD_HEADER_TIMESTAMP = -3
+
+
+class FilledGoal(NamedTuple):
+    """A motion, the torque at each point, shape (k, n) [N m], and its start [s]; 0: now."""
+
+    motion: Trajectory
+    efforts: Array
+    start: float
+
+
+def fill(
+    request: TrajectoryRequest,
+    law: ControlLaw,
+    stamp: float,
+    q: Array,
+    current: ReferencePoint | None = None,
+) -> FilledGoal:
+    """
+    Return the motion that a goal asks for, with torques.
+
+    Positions and velocities without accelerations get accelerations that are continuous, so that
+    M ddq is fed forward; positions alone become a spline. One point at time zero is taken where
+    the arm already is.
+
+    Parameters
+    ----------
+    request : TrajectoryRequest
+        The goal's trajectory.
+    law : ControlLaw
+        Whose arm, limits and terms count.
+    stamp : float
+        Of the latest joint state [s].
+    q : ndarray, shape (n,)
+        Where the arm is.
+    current : ReferencePoint, optional
+        What is desired when the goal starts, if a motion is under way; the arm at rest otherwise.
+
+    Raises
+    ------
+    ReferenceRefusedError
+        If the motion cannot be followed.
+
+    """
+    planned = plan(
+        with_accelerations(request),
+        law.description,
+        stamp,
+        ReferencePoint.at_rest(q) if current is None else current,
+        q,
+    )
+    if isinstance(planned, ReferencePoint):
+        planned = _rest_here(planned, law.description, stamp, q)
+    start = 0.0 if request.start is None else float(planned.times[0])
+    return FilledGoal(planned, law.trajectory_efforts(planned), start)
+
+
+def _rest_here(
+    point: ReferencePoint, description: ArmDescription, stamp: float, q: Array
+) -> Trajectory:
+    """
+    Return the motion of a goal that is one point at time zero: to stay where the arm is.
+
+    MoveIt's time parametrisation makes such a plan where start and goal are the same.
+    """
+    away = np.abs(point.q - q)
+    joint = int(away.argmax())
+    if away[joint] > MOST_STEP:
+        raise ReferenceRefusedError(
+            f'The goal is one point at time_from_start zero, which is a step of '
+            f'{away[joint]:.3g} rad at {description.joint_names[joint]}; give it a '
+            'time_from_start above zero, and the arm is led there.'
+        )
+    if np.abs(point.dq).max() > LIMIT_SLACK:
+        raise ReferenceRefusedError(
+            'The goal is one point at time_from_start zero that is not at rest; leave its '
+            'velocities zero, or send a motion that comes to rest.'
+        )
+    return Trajectory(np.array([stamp]), *(values[None, :] for values in point))
+
+
+def with_accelerations(request: TrajectoryRequest) -> TrajectoryRequest:
+    """
+    Return a request with positions and velocities completed by accelerations.
+
+    At each inner point the mean of those of the two cubics that meet there; at rest at either
+    end zero. What has accelerations, or no velocities, is returned as it is.
+    """
+    t, q, dq = request.times, request.positions, request.velocities
+    if dq is None or request.accelerations is not None or dq.shape != q.shape or len(t) < 2:
+        return request
+    h = np.diff(t)[:, None]
+    if not np.isfinite(h).all() or (h <= 0.0).any():
+        return request  # to be refused
+    with np.errstate(over='ignore', invalid='ignore'):
+        slope = np.diff(q, axis=0) / h
+        begin = (6.0 * slope - 4.0 * dq[:-1] - 2.0 * dq[1:]) / h
+        end = (-6.0 * slope + 2.0 * dq[:-1] + 4.0 * dq[1:]) / h
+        ddq = np.vstack((begin[:1], 0.5 * (end[:-1] + begin[1:]), end[-1:]))
+    for row in (0, -1):
+        if not dq[row].any():
+            ddq[row] = 0.0
+    return replace(request, accelerations=ddq)
+
+
+def code_of_refusal(
+    request: TrajectoryRequest, description: ArmDescription, stamp: float
+) -> GoalError:
+    """Return the code that goes with the refusal of a request at a stamp [s]."""
+    if sorted(request.joint_names) != sorted(description.joint_names):
+        return GoalError.INVALID_JOINTS
+    if request.start is not None and request.start < stamp - MOST_LATENESS_S:
+        return GoalError.OLD_HEADER_TIMESTAMP
+    return GoalError.INVALID_GOAL

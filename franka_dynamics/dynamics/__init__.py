@@ -48,7 +48,11 @@ __getattr__, __dir__, __all__ = lazy_exports(
     __name__,
     {
         'body_tree': ('BodyTree',),
-        'closed_chain': ('ChainMotion', 'ClosedChain', 'Loop'),
+        'closed_chain': (
+            'ChainMotion',
+            'ClosedChain',
+            'Loop',
+        ),
         'closed_chain_derivatives': (
             'differentiate_by_parameters',
             'motor_derivatives',
@@ -64,11 +68,25 @@ __getattr__, __dir__, __all__ = lazy_exports(
             'tree_motion',
             'TreeMotion',
         ),
-        'lagrangian': ('LagrangianModel', 'PartialKinematics'),
-        'mechanisms': ('planar_four_bar', 'reach', 'Reaching', 'spherical_five_bar'),
-        'model': ('DynamicsModel', 'GRAVITY'),
+        'lagrangian': (
+            'LagrangianModel',
+            'PartialKinematics',
+        ),
+        'mechanisms': (
+            'planar_four_bar',
+            'reach',
+            'Reaching',
+            'spherical_five_bar',
+        ),
+        'model': (
+            'DynamicsModel',
+            'GRAVITY',
+        ),
         'newton_euler': ('NewtonEulerModel',),
-        'pinocchio_model': ('build_pinocchio', 'PinocchioModel'),
+        'pinocchio_model': (
+            'build_pinocchio',
+            'PinocchioModel',
+        ),
         'product_of_exponentials': ('ExponentialsModel',),
         'regressor': (
             'parameter_names',
@@ -77,6 +95,9 @@ __getattr__, __dir__, __all__ = lazy_exports(
             'with_parameter_vector',
             'wrench_regressor',
         ),
-        'space_inertia': ('space_inertias', 'SpaceInertia'),
+        'space_inertia': (
+            'space_inertias',
+            'SpaceInertia',
+        ),
     },
 )

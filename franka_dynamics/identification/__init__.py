@@ -13,10 +13,11 @@ if TYPE_CHECKING:  # for editors and type checkers
     from .energy_regressors import link_step as link_step
     from .energy_regressors import LinkStep as LinkStep
     from .excitation import Excitation as Excitation
+    from .excitation import FourierTrajectory as FourierTrajectory
     from .excitation import optimise as optimise
     from .excitation_problem import ExcitationLimits as ExcitationLimits
     from .excitation_problem import ExcitationProblem as ExcitationProblem
-    from .fourier_trajectory import FourierTrajectory as FourierTrajectory
+    from .friction import TorqueModel as TorqueModel
     from .geometric_calibration import calibrate as calibrate
     from .geometric_calibration import calibrated_arm as calibrated_arm
     from .geometric_calibration import CalibratedArm as CalibratedArm
@@ -24,20 +25,32 @@ if TYPE_CHECKING:  # for editors and type checkers
     from .identify import identify_summary as identify_summary
     from .options import IdentificationOptions as IdentificationOptions
     from .payload import identify_payload as identify_payload
-    from .payload_estimate import PayloadEstimate as PayloadEstimate
+    from .payload import PayloadEstimate as PayloadEstimate
     from .result import Identification as Identification
     from .result import Score as Score
-    from .torque_model import TorqueModel as TorqueModel
 
 __getattr__, __dir__, __all__ = lazy_exports(
     __name__,
     {
         'base_parameters': ('BaseParameters',),
-        'cluster': ('connect', 'identify_on_cluster'),
-        'energy_regressors': ('link_step', 'LinkStep'),
-        'excitation': ('Excitation', 'optimise'),
-        'excitation_problem': ('ExcitationLimits', 'ExcitationProblem'),
-        'fourier_trajectory': ('FourierTrajectory',),
+        'cluster': (
+            'connect',
+            'identify_on_cluster',
+        ),
+        'energy_regressors': (
+            'link_step',
+            'LinkStep',
+        ),
+        'excitation': (
+            'Excitation',
+            'FourierTrajectory',
+            'optimise',
+        ),
+        'excitation_problem': (
+            'ExcitationLimits',
+            'ExcitationProblem',
+        ),
+        'friction': ('TorqueModel',),
         'geometric_calibration': (
             'calibrate',
             'calibrated_arm',
@@ -46,9 +59,13 @@ __getattr__, __dir__, __all__ = lazy_exports(
         ),
         'identify': ('identify_summary',),
         'options': ('IdentificationOptions',),
-        'payload': ('identify_payload',),
-        'payload_estimate': ('PayloadEstimate',),
-        'result': ('Identification', 'Score'),
-        'torque_model': ('TorqueModel',),
+        'payload': (
+            'identify_payload',
+            'PayloadEstimate',
+        ),
+        'result': (
+            'Identification',
+            'Score',
+        ),
     },
 )

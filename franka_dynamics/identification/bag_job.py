@@ -10,8 +10,8 @@ from pathlib import Path
 
 from numpy.typing import ArrayLike
 
+from .friction import TorqueModel
 from .qr_factors import residual_lag_sums, Summary
-from .torque_model import TorqueModel
 from ..arm import ArmDescription
 from ..dynamics.model import GRAVITY
 from ..errors import FrankaDynamicsError, IdentificationError

@@ -38,9 +38,10 @@ from ..dynamics.model import GRAVITY
 from ..dynamics.regressor import (
     parameter_vector,
     torque_regressor,
+    tree_parameter_vector,
+    tree_regressor,
     with_parameter_vector,
 )
-from ..dynamics.tree_regressor import tree_parameter_vector, tree_regressor
 from ..errors import BaseParameterError
 from ..typing import Array
 

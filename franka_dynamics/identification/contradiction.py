@@ -10,10 +10,10 @@ from itertools import combinations
 
 import numpy as np
 
+from .friction import TorqueModel
 from .least_squares import Noise, solve_quickly
 from .prior import Prior
 from .qr_factors import BagSummary, QRFactors, total
-from .torque_model import TorqueModel
 from ..arm import ArmDescription, LinkInertia
 from ..arm.hand_file import NO_HAND
 from ..recordings.replay import hand_verdict

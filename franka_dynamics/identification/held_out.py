@@ -20,6 +20,7 @@ import numpy as np
 from .consistent_fit import ConsistentFit, fit_consistent
 from .cross_validation import cross_validate, CrossValidation
 from .effort_scale import EffortScale, find_effort_scale, relative_scale
+from .friction import TorqueModel
 from .least_squares import (
     Estimate,
     find_noise,
@@ -31,7 +32,6 @@ from .least_squares import (
 from .options import IdentificationOptions
 from .prior import Prior
 from .qr_factors import Part, QRFactors, STRETCH, total
-from .torque_model import TorqueModel
 from ..arm import ArmDescription
 from ..recordings.replay import Errors
 from ..typing import Array

@@ -22,8 +22,7 @@ from ..arm import ArmDescription, JointKind
 from ..arm.sampling import sample_states
 from ..dynamics.body_tree import BodyTree, joint_twists
 from ..dynamics.model import GRAVITY
-from ..dynamics.regressor import PER_LINK, torque_regressor
-from ..dynamics.tree_regressor import tree_regressor
+from ..dynamics.regressor import PER_LINK, torque_regressor, tree_regressor
 from ..typing import Array
 
 # Between the smallest singular value that counts (1e-5 for odd geometries; 0.1 for real arms) and

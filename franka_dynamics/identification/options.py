@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .cross_validation import STRENGTHS
-from .friction import DRIVE_FRICTION_PART, FRICTION_PART
-from .torque_model import TorqueModel
+from .friction import DRIVE_FRICTION_PART, FRICTION_PART, TorqueModel
 from ..arm import ArmDescription
 from ..dynamics.model import GRAVITY
 from ..errors import IdentificationError

@@ -19,7 +19,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from .torque_model import TorqueModel
+from .friction import TorqueModel
 from ..arm import ArmDescription, LinkInertia
 from ..arm.inertia import steiner
 from ..dynamics.regressor import PER_LINK

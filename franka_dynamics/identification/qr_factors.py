@@ -22,8 +22,8 @@ from operator import add
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .friction import TorqueModel
 from .noise import lag_sums
-from .torque_model import TorqueModel
 from ..recordings.preprocessing import Motion
 from ..typing import Array
 

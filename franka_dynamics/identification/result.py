@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 from .consistent_fit import ConsistentFit
 from .cross_validation import CrossValidation
 from .effort_scale import EffortScale
+from .friction import TorqueModel
 from .held_out import PartScore, pooled, Verdict
 from .least_squares import Estimate, Noise
 from .options import IdentificationOptions
 from .prior import Prior
-from .torque_model import TorqueModel
 from ..arm import ArmDescription
 from ..recordings.replay import Errors
 from ..typing import Array

@@ -13,20 +13,33 @@ if TYPE_CHECKING:  # for editors and type checkers
     from .preprocessing import SignalOptions as SignalOptions
     from .recording import read_recording as read_recording
     from .recording import Recording as Recording
+    from .recording import write_recording as write_recording
     from .replay import Fit as Fit
     from .replay import fit as fit
     from .replay import fit_all as fit_all
     from .replay import predicted_torque as predicted_torque
     from .replay import recorded_terms as recorded_terms
-    from .rosbag_writer import write_recording as write_recording
 
 __getattr__, __dir__, __all__ = lazy_exports(
     __name__,
     {
         'plausibility': ('suspicions',),
-        'preprocessing': ('Motion', 'prepare', 'SignalOptions'),
-        'recording': ('read_recording', 'Recording'),
-        'replay': ('Fit', 'fit', 'fit_all', 'predicted_torque', 'recorded_terms'),
-        'rosbag_writer': ('write_recording',),
+        'preprocessing': (
+            'Motion',
+            'prepare',
+            'SignalOptions',
+        ),
+        'recording': (
+            'read_recording',
+            'Recording',
+            'write_recording',
+        ),
+        'replay': (
+            'fit',
+            'Fit',
+            'fit_all',
+            'predicted_torque',
+            'recorded_terms',
+        ),
     },
 )

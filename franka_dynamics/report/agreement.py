@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .html_page import Cell, heading, page, paragraph, picture, table
-from .plotting import figure_of_size
+from .elements import Cell, figure_of_size, heading, page, paragraph, picture, table
 from ..arm.consistency import LinkMargins
 from ..validation.agreement import Agreement
 

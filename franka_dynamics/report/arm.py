@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .plotting import figure_of_size, save
+from .elements import figure_of_size, save
 from ..arm import ArmDescription
 from ..arm.inertia import six_from_tensor, TENSOR_ORDER
 from ..dynamics.newton_euler import NewtonEulerModel

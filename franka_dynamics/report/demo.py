@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from .plotting import figure_of_size, MEASURED, PREDICTED, RESIDUAL, save
+from .elements import figure_of_size, MEASURED, PREDICTED, RESIDUAL, save
 from ..arm import ArmDescription
 from ..control.reference import Trajectory
 from ..errors import MissingDependencyError, RecordingError

@@ -10,11 +10,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .plotting import figure_of_size, MEASURED, save
+from .elements import figure_of_size, MEASURED, save
 from ..dynamics.newton_euler import NewtonEulerModel
-from ..identification.clearance import Skeleton
-from ..identification.excitation_problem import ExcitationProblem
-from ..identification.fourier_trajectory import FourierTrajectory
+from ..identification.excitation import FourierTrajectory
+from ..identification.excitation_problem import ExcitationProblem, Skeleton
 
 _SAMPLES = 500
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .plotting import figure_of_size, save
+from .elements import figure_of_size, save
 from ..dynamics.closed_chain import ClosedChain
 from ..dynamics.mechanisms import Reaching
 from ..mesh.mesh import TriangleMesh

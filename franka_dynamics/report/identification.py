@@ -10,7 +10,7 @@ from typing import Any, TYPE_CHECKING
 
 import numpy as np
 
-from .rounding import rounded
+from .elements import rounded
 from ..identification.bag_job import BagNote
 from ..identification.effort_scale import SCALE_NOT_SHOWN
 from ..identification.held_out import LEAST_GAIN, Verdict

@@ -9,10 +9,21 @@ from typing import Any
 
 import numpy as np
 
-from .html_page import heading, page, paragraph, picture, table
+from .elements import (
+    broken,
+    figure_of_size,
+    heading,
+    MEASURED,
+    page,
+    paragraph,
+    picture,
+    plus_minus,
+    PREDICTED,
+    RESIDUAL,
+    rounded,
+    table,
+)
 from .identification import doubts, verdict
-from .plotting import broken, figure_of_size, MEASURED, PREDICTED, RESIDUAL
-from .rounding import plus_minus, rounded
 from ..identification.bag_job import BagNote
 from ..identification.link_room import CENTER_MARGIN_M
 from ..identification.result import Identification

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from .plotting import figure_of_size, save
+from .elements import figure_of_size, save
 from ..arm import LinkInertia
 from ..mesh.mesh import TriangleMesh
 

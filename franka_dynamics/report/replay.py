@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from .plotting import broken, figure_of_size, MEASURED, PREDICTED, RESIDUAL, save
-from ..control.contact_replay import ContactReplay
+from .elements import broken, figure_of_size, MEASURED, PREDICTED, RESIDUAL, save
+from ..control.contact import ContactReplay
 from ..recordings.preprocessing import Motion
 from ..recordings.recording import Recording
 from ..recordings.replay import Errors, Fit, judge_hand, tied

@@ -30,10 +30,9 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory
 
-from .isolated_network import use_loopback
-from .node_group import default_signals, last_line
-from .realtime import ON, request_realtime, SWITCH
-from .recorder import BagRecorder
+from .node_group import default_signals, last_line, use_loopback
+from .node_parts import ON, request_realtime, SWITCH
+from .recording_session import BagRecorder
 from ..arm import ArmDescription
 from ..errors import FrankaDynamicsError
 from ..simulation.model_trial import weak_gains

@@ -12,12 +12,11 @@ import numpy as np
 
 from .monitors import CommandWatch, ContactWatch
 from ..control.contact import LOAD_WARNING_KG
-from ..control.cycle import Mode
+from ..control.cycle import Durations, Mode
 from ..control.feedforward import FeedforwardController
 from ..control.gravity_monitor import GravityState
 from ..control.possible_motion import Condition
 from ..control.reference_progress import ReferenceState
-from ..control.statistics import Durations
 
 OK, WARN, ERROR, STALE = (
     DiagnosticStatus.OK,

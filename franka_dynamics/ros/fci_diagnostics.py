@@ -9,8 +9,8 @@ from typing import Any
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 
 from .diagnostics import diagnostic_array, ERROR, NodeDiagnostics, OK, WARN
+from ..control.cycle import Durations
 from ..control.feedforward import FeedforwardController
-from ..control.statistics import Durations
 from ..fci.connection import FciReading
 from ..fci.model_difference import ModelDifference
 from ..fci.preflight import Preflight, Verdict

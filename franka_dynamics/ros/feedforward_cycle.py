@@ -18,18 +18,16 @@ from .messages import effort_message, JointReading, trajectory_message
 from .monitors import CommandWatch, ContactWatch, MissingStates, StatePublishers
 from .process_beacon import ProcessBeacon
 from .qos import PUBLISHER_QOS, qos_overriding_options
-from .reference_reports import ReferenceReports
+from .reference_reports import ClockLog, ReferenceReports, StateLog
 from .serialized import CommandBytes, RawJointStateReader, read_trajectory, trajectory_mark
-from .state_log import ClockLog, StateLog
 from .term_publishers import TermPublishers
-from ..control.cycle import Cycle, Mode
+from ..control.cycle import Cycle, Durations, Mode
 from ..control.faults import ClearedBy
 from ..control.feedforward import FeedforwardController
 from ..control.limits import LONGEST_STEP_S
 from ..control.possible_motion import Condition
 from ..control.reference import Trajectory
 from ..control.reference_following import follow_request
-from ..control.statistics import Durations
 from ..errors import JointStateError, ReferenceRefusedError
 
 _SILENCE_CHECKS_PER_TIMEOUT = 2

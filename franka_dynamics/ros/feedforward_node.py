@@ -34,7 +34,7 @@ from .node_parts import CycleCalls, NodePart
 from .node_process import GuardedLifecycleNode, run_lifecycle_node
 from .parameters import declare, refuse_unknown, values
 from .qos import qos_overriding_options, REFERENCE_QOS, STATE_QOS
-from ..control.braking import LONGEST_BRAKING_S
+from ..control.command_state import LONGEST_BRAKING_S
 from ..control.cycle import Mode
 from ..control.faults import ClearedBy
 from ..control.feedforward import FeedforwardController

@@ -25,10 +25,10 @@ from std_msgs.msg import Float64, Float64MultiArray
 
 from .arm_parameters import ARM_PARAMETERS, load_arm
 from .messages import doubles, JointStateReader
+from .node_parts import OFF
 from .node_process import run_node, StopRequest
 from .parameters import declare, refuse_unknown, values
 from .qos import PUBLISHER_QOS, STATE_QOS
-from .realtime import OFF
 from ..control.limits import finite_command
 from ..errors import CommandRefusedError, JointStateError
 from ..simulation.gazebo import start_of

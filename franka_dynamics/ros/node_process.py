@@ -21,9 +21,8 @@ from rclpy.lifecycle import LifecycleNode, TransitionCallbackReturn
 from rclpy.signals import SignalHandlerOptions
 from rclpy.utilities import get_rmw_implementation_identifier
 
-from .node_parts import ServiceThread
-from .parameter_files import given_files, read_sections, require_section
-from .realtime import ON, request_realtime
+from .node_parts import ON, request_realtime, ServiceThread
+from .parameters import given_files, read_sections, require_section
 from ..errors import FrankaDynamicsError, SettingsError, shortened
 
 _NO_NODE = 'error creating node'  # how rcl says it

@@ -11,11 +11,9 @@ import yaml
 
 from .fci_parameters import FCI_PARAMETERS
 from .feedforward_parameters import FEEDFORWARD_PARAMETERS
-from .keeper_parameters import KEEPER_PARAMETERS
+from .keeper_parameters import KEEPER_PARAMETERS, PLAYER_PARAMETERS, TRAJECTORY_ACTION_PARAMETERS
 from .parameters import constraints, ParameterSpec
-from .reference_player_parameters import PLAYER_PARAMETERS
 from .simulator_parameters import SIMULATOR_PARAMETERS
-from .trajectory_action_parameters import TRAJECTORY_ACTION_PARAMETERS
 from ..control.settings import TargetProfile, TARGETS
 
 TABLES = {

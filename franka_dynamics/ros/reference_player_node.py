@@ -26,11 +26,11 @@ from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory
 
 from .arm_parameters import load_arm
+from .keeper_parameters import PLAYER_PARAMETERS
 from .messages import JointReading, JointStateReader, trajectory_message
 from .node_process import start_node
 from .parameters import declare, refuse_unknown, values
 from .qos import REFERENCE_QOS, REFERENCE_STATE_QOS, STATE_QOS
-from .reference_player_parameters import PLAYER_PARAMETERS
 from ..control.multisine import multisine
 from ..control.reference_request import TrajectoryRequest
 from ..errors import FrankaDynamicsError, JointStateError

@@ -22,13 +22,13 @@ from std_msgs.msg import Float64MultiArray
 from .arm_parameters import load_arm
 from .diagnostics import diagnostic_array, ERROR, OK, status, WARN
 from .messages import doubles, stamp_from_seconds
+from .node_parts import OFF
 from .node_process import run_node, StopRequest
 from .parameters import declare, refuse_unknown, values
 from .qos import PUBLISHER_QOS, qos_overriding_options
-from .realtime import OFF
 from .simulator_parameters import simulation_settings, SIMULATOR_PARAMETERS
+from ..control.cycle import Durations
 from ..control.limits import finite_command
-from ..control.statistics import Durations
 from ..errors import CommandRefusedError, SettingsError
 from ..simulation.arm_simulation import ArmSimulation
 

@@ -28,20 +28,20 @@ from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory
 
 from .arm_parameters import load_arm
-from .messages import JointStateReader, trajectory_message
-from .node_process import run_node, StopRequest
-from .parameters import declare, refuse_unknown, values
-from .qos import STATE_QOS
-from .realtime import OFF
-from .serialized import read_trajectory
-from .trajectory_action_parameters import (
+from .keeper_parameters import (
     TORQUE_PARAMETERS,
     torque_settings,
     TRAJECTORY_ACTION_PARAMETERS,
 )
+from .messages import JointStateReader, trajectory_message
+from .node_parts import OFF
+from .node_process import run_node, StopRequest
+from .parameters import declare, refuse_unknown, values
+from .qos import STATE_QOS
+from .serialized import read_trajectory
 from ..control.control_law import ControlLaw
 from ..control.reference import ReferencePoint, Trajectory
-from ..control.trajectory_goal import code_of_refusal, fill, FilledGoal, GoalError
+from ..control.reference_following import code_of_refusal, fill, FilledGoal, GoalError
 from ..errors import (
     FrankaDynamicsError,
     JointStateError,

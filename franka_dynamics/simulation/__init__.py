@@ -16,7 +16,14 @@ if TYPE_CHECKING:  # for editors and type checkers
 __getattr__, __dir__, __all__ = lazy_exports(
     __name__,
     {
-        'arm_simulation': ('ArmSimulation', 'Push', 'SimulationSettings'),
-        'mujoco_model': ('build_mujoco', 'build_spec'),
+        'arm_simulation': (
+            'ArmSimulation',
+            'Push',
+            'SimulationSettings',
+        ),
+        'mujoco_model': (
+            'build_mujoco',
+            'build_spec',
+        ),
     },
 )

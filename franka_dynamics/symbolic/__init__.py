@@ -14,9 +14,9 @@ from ..errors import MissingDependencyError
 
 if TYPE_CHECKING:  # for editors and type checkers
     from .chain import chain_of as chain_of
+    from .chain import Kinematics as Kinematics
     from .equations import derive as derive
     from .equations import Equations as Equations
-    from .kinematics import Kinematics as Kinematics
 
 try:
     import sympy as _sympy  # noqa: F401
@@ -28,8 +28,13 @@ except ImportError as error:
 __getattr__, __dir__, __all__ = lazy_exports(
     __name__,
     {
-        'chain': ('chain_of',),
-        'equations': ('Equations', 'derive'),
-        'kinematics': ('Kinematics',),
+        'chain': (
+            'chain_of',
+            'Kinematics',
+        ),
+        'equations': (
+            'derive',
+            'Equations',
+        ),
     },
 )

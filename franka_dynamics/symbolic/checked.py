@@ -20,10 +20,9 @@ import numpy as np
 import sympy as sp
 
 from . import derivations
-from .chain import chain_of, position
+from .chain import center_in_link, chain_of, Kinematics, position
+from .derivations import CheckedDerivation, evaluated, Expected, FormulaChecker, numeric_model
 from .equations import Body, derive
-from .formula_check import CheckedDerivation, evaluated, Expected, FormulaChecker, numeric_model
-from .kinematics import center_in_link, Kinematics
 from .rendering import Formula, Section
 from ..arm import ArmDescription, Convention, DHRow, JointKind, LinkInertia
 from ..arm.dh_conversion import in_modified_convention

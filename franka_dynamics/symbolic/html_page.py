@@ -15,8 +15,7 @@ import re
 import sympy as sp
 from sympy.printing.mathml import MathMLPresentationPrinter
 
-from .line_breaking import Piece
-from .rendering import fits, Formula, is_number, lines_of, Section
+from .rendering import fits, Formula, is_number, lines_of, Piece, Section
 
 _STYLE = """
 @page { size: A4 landscape; margin: 12mm; }

@@ -16,22 +16,40 @@ if TYPE_CHECKING:  # for editors and type checkers
     from .importer import detect_arm as detect_arm
     from .importer import import_urdf as import_urdf
     from .importer import ImportedArm as ImportedArm
-    from .mjcf_writer import write_mjcf as write_mjcf
     from .serial_chain import find_chains as find_chains
     from .serial_chain import read_chain as read_chain
     from .serial_chain import SerialChain as SerialChain
+    from .writer import write_mjcf as write_mjcf
     from .writer import write_urdf as write_urdf
     from .xacro_writer import robot_text as robot_text
 
 __getattr__, __dir__, __all__ = lazy_exports(
     __name__,
     {
-        'document': ('parse_urdf', 'read_urdf', 'UrdfDocument'),
-        'geometry': ('compare_geometry', 'description_from_urdf', 'GeometryComparison'),
-        'importer': ('detect_arm', 'import_urdf', 'ImportedArm'),
-        'mjcf_writer': ('write_mjcf',),
-        'serial_chain': ('find_chains', 'read_chain', 'SerialChain'),
-        'writer': ('write_urdf',),
+        'document': (
+            'parse_urdf',
+            'read_urdf',
+            'UrdfDocument',
+        ),
+        'geometry': (
+            'compare_geometry',
+            'description_from_urdf',
+            'GeometryComparison',
+        ),
+        'importer': (
+            'detect_arm',
+            'import_urdf',
+            'ImportedArm',
+        ),
+        'serial_chain': (
+            'find_chains',
+            'read_chain',
+            'SerialChain',
+        ),
+        'writer': (
+            'write_mjcf',
+            'write_urdf',
+        ),
         'xacro_writer': ('robot_text',),
     },
 )

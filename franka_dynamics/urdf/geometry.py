@@ -1,6 +1,10 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""A chain read from a URDF against the DH rows of a described arm."""
+"""
+A chain read from a URDF against the DH rows of a described arm.
+
+One difference between what a file says and what is known.
+"""
 
 from __future__ import annotations
 
@@ -13,13 +17,39 @@ from numpy.typing import NDArray
 
 from .dh_recovery import AxisSequence, follow_axes, Line, lines_of, sequence_of
 from .document import parse_urdf
-from .finding import Finding
 from .importer import detect_arm
 from .serial_chain import ChainJoint, read_chain, SerialChain
 from ..arm.denavit_hartenberg import Convention
 from ..arm.description import ArmDescription, Joint, JointLimits
 from ..arm.inertia import LinkInertia
 from ..spatial import inverse_transform
+
+
+@dataclass(frozen=True)
+class Finding:
+    """
+    A difference, ready to be read: where, what, both numbers, why, and what it does to torque.
+
+    `certain` is True where the difference can only be a mistake (axes swapped, an inertia about
+    the wrong point), False where it may be meant (another mass).
+    """
+
+    place: str
+    quantity: str
+    found: str
+    expected: str
+    cause: str
+    effect: str = ''
+    certain: bool = True
+
+    def __str__(self) -> str:
+        """Return the finding as one sentence."""
+        effect = f' Effect on torque: {self.effect}.' if self.effect else ''
+        return (
+            f'{self.place}: {self.quantity} is {self.found}, expected {self.expected}; '
+            f'likeliest cause: {self.cause}.{effect}'
+        )
+
 
 # Rounding of the text: pi/2 written as 1.5708 is 3.7e-6 rad off. On a FER 1e-5 rad in a joint
 # axis changes no torque by more than 8e-4 N m, 1e-6 m none by more than 3e-4 N m.

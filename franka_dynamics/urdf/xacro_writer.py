@@ -7,8 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 import xml.etree.ElementTree as ElementTree
 
-from .mjcf_writer import write_mjcf
-from .writer import add_inertial, add_shapes, link_names, write_urdf
+from .writer import add_inertial, add_shapes, link_names, write_mjcf, write_urdf
 from ..arm.arm_file import AS_LISTED, available_sets, load
 from ..arm.hand_file import available_hands, load_hand, NO_HAND
 from ..arm.inertia import LinkInertia

@@ -10,12 +10,12 @@ if TYPE_CHECKING:  # for editors and type checkers
     from .agreement import Agreement as Agreement
     from .agreement import compare_formulations as compare_formulations
     from .comparison import compare_descriptions as compare_descriptions
+    from .crosscheck import build as build
+    from .crosscheck import consensus as consensus
     from .crosscheck import CrosscheckReport as CrosscheckReport
+    from .crosscheck import evaluate as evaluate
     from .fault_search import FaultSearch as FaultSearch
     from .fault_search import search_faults as search_faults
-    from .formulations import build as build
-    from .formulations import consensus as consensus
-    from .formulations import evaluate as evaluate
     from .torque_effect import Difference as Difference
     from .urdf_check import model_from_urdf as model_from_urdf
     from .urdf_check import UrdfModel as UrdfModel
@@ -26,13 +26,30 @@ if TYPE_CHECKING:  # for editors and type checkers
 __getattr__, __dir__, __all__ = lazy_exports(
     __name__,
     {
-        'agreement': ('Agreement', 'compare_formulations'),
+        'agreement': (
+            'Agreement',
+            'compare_formulations',
+        ),
         'comparison': ('compare_descriptions',),
-        'crosscheck': ('CrosscheckReport',),
-        'fault_search': ('FaultSearch', 'search_faults'),
-        'formulations': ('build', 'consensus', 'evaluate'),
+        'crosscheck': (
+            'build',
+            'consensus',
+            'CrosscheckReport',
+            'evaluate',
+        ),
+        'fault_search': (
+            'FaultSearch',
+            'search_faults',
+        ),
         'torque_effect': ('Difference',),
-        'urdf_check': ('model_from_urdf', 'UrdfModel', 'UrdfVerdict'),
-        'urdf_comparison': ('compare_urdf', 'UrdfComparison'),
+        'urdf_check': (
+            'model_from_urdf',
+            'UrdfModel',
+            'UrdfVerdict',
+        ),
+        'urdf_comparison': (
+            'compare_urdf',
+            'UrdfComparison',
+        ),
     },
 )

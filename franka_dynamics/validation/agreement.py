@@ -11,7 +11,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .formulations import build, consensus, evaluate, PER_LINK, QUANTITIES, Quantity, scaled
+from .crosscheck import build, consensus, evaluate, PER_LINK, QUANTITIES, Quantity, scaled
 from ..arm import ArmDescription
 from ..arm.sampling import JointStates, sample_states
 from ..dynamics.model import DynamicsModel, GRAVITY

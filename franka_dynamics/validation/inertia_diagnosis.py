@@ -9,12 +9,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from .error_patterns import ErrorPattern, likeliest_error_pattern
 from .published_inertials import (
+    ErrorPattern,
     Identification,
     identify,
     known_sets,
     KnownSet,
+    likeliest_error_pattern,
     Match,
     match,
 )
@@ -23,7 +24,7 @@ from ..arm import ArmDescription, available_hands, LinkInertia, load_hand
 from ..arm.hand_file import NO_HAND
 from ..arm.inertia import six_from_tensor, TENSOR_ORDER
 from ..spatial import pose_from_xyz_rpy
-from ..urdf.finding import Finding
+from ..urdf.geometry import Finding
 
 
 def tool_on(found: LinkInertia, bare: LinkInertia, flange: np.ndarray) -> LinkInertia:

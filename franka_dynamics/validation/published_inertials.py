@@ -1,12 +1,13 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Which published inertial set, and which hand, a set of links is."""
+"""Which published inertial set a set of links is, or which mistake makes one of the other."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
+from itertools import permutations, product
 
 import numpy as np
 
@@ -19,6 +20,7 @@ from ..arm import (
     load,
 )
 from ..arm.hand_file import NO_HAND
+from ..arm.inertia import six_from_tensor
 
 # Equal but for the decimals of a text: relative to the mass and the tensor, absolute [m].
 EXACT = 1e-6
@@ -157,3 +159,171 @@ def _same_geometry(arm: ArmDescription, reference: ArmDescription) -> bool:
 
 def _gap(a: np.ndarray, b: np.ndarray) -> float:
     return float(np.abs(a - b).max())
+
+
+_AXES = 'xyz'
+# Other orders in which libraries keep the six elements, as places in xx xy xz yy yz zz.
+_ELEMENT_ORDERS = {
+    "Pinocchio's order xx xy yy xz yz zz": (0, 1, 3, 2, 4, 5),
+    'the order xx yy zz xy xz yz': (0, 3, 5, 1, 2, 4),
+    'the order xx yy zz xy yz xz': (0, 3, 5, 1, 4, 2),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class ErrorPattern:
+    """A way to write a link wrongly: in words, what came of it, and whether it can be meant."""
+
+    cause: str
+    link: LinkInertia
+    certain: bool = True
+
+
+def likeliest_error_pattern(
+    found: LinkInertia, known: LinkInertia, neighbours: dict[str, LinkInertia]
+) -> ErrorPattern | None:
+    """
+    Return the mistake that turns a known link into the one found, if one does.
+
+    Parameters
+    ----------
+    found, known : LinkInertia
+        Both in the same frame.
+    neighbours : dict of str to LinkInertia
+        The other links of the known set, by name: rows of a table slip.
+
+    """
+    made = list(_error_patterns(known, neighbours))
+    for nearness in (Match.EXACT, Match.ROUNDED):
+        for mistake in made:
+            if match(found, mistake.link) <= nearness and match(mistake.link, known) > nearness:
+                return mistake
+    return _single_quantity(found, known)
+
+
+def _error_patterns(
+    known: LinkInertia, neighbours: dict[str, LinkInertia]
+) -> Iterator[ErrorPattern]:
+    m, c, h = known.mass, known.center_of_mass, known.first_moment
+    at_center, at_origin = known.inertia_at_center_of_mass, known.inertia
+    about_center = LinkInertia.from_center_of_mass
+    yield ErrorPattern(
+        'the inertia given is the one about the frame origin, but URDF means the one '
+        'about the centre of mass',
+        about_center(m, c, at_origin),
+    )
+    yield ErrorPattern(
+        'a centre-of-mass inertia is passed off as one about the frame origin (the '
+        'term m (|c|^2 1 - c c^T) is missing)',
+        LinkInertia(m, h, at_center),
+    )
+    yield ErrorPattern(
+        'the centre of mass is left out (no <origin> in <inertial>)',
+        LinkInertia(m, np.zeros(3), at_center),
+    )
+    yield ErrorPattern(
+        'the centre of mass is left out, the inertia is about the frame origin',
+        LinkInertia(m, np.zeros(3), at_origin),
+    )
+    yield ErrorPattern(
+        'the first moment m c is given as the centre of mass', about_center(m, h, at_center)
+    )
+    yield ErrorPattern(
+        'the first moment m c is given as the centre of mass, and the inertia about '
+        'the frame origin as the one about it',
+        about_center(m, h, at_origin),
+    )
+    yield from _turned(known)
+    yield from _reordered(known)
+    yield from _units(known)
+    for name, other in neighbours.items():
+        yield ErrorPattern(f'these are the figures of {name}: the rows have slipped', other)
+
+
+def _turned(known: LinkInertia) -> Iterator[ErrorPattern]:
+    """Yield axes swapped or turned around: in the tensor, in the centre of mass, in both."""
+    m, c, tensor = known.mass, known.center_of_mass, known.inertia_at_center_of_mass
+    about_center = LinkInertia.from_center_of_mass
+    orders = sorted(permutations(range(3)), key=lambda p: sum(a != b for a, b in zip(p, range(3))))
+    for order, signs in product(orders, product((1.0, -1.0), repeat=3)):
+        turn = np.diag(signs) @ np.eye(3)[list(order)]
+        if np.array_equal(turn, np.eye(3)):
+            continue
+        words = ' '.join(
+            f'{"-" if sign < 0 else ""}{_AXES[axis]}' for axis, sign in zip(order, signs)
+        )
+        new_tensor = turn @ tensor @ turn.T
+        yield ErrorPattern(
+            f'the axes of the inertia are swapped or turned (x y z taken as {words})',
+            about_center(m, c, new_tensor),
+        )
+        yield ErrorPattern(
+            f'the axes of the centre of mass are swapped or turned (x y z taken as {words})',
+            about_center(m, turn @ c, tensor),
+        )
+        yield ErrorPattern(
+            f'the axes of the link are swapped or turned (x y z taken as {words}): another frame',
+            about_center(m, turn @ c, new_tensor),
+        )
+
+
+def _reordered(known: LinkInertia) -> Iterator[ErrorPattern]:
+    """Yield tensors whose six elements were read in another order, or with other signs."""
+    m, c, six = (
+        known.mass,
+        known.center_of_mass,
+        six_from_tensor(known.inertia_at_center_of_mass),
+    )
+    about_center = LinkInertia.from_center_of_mass
+    for words, order in _ELEMENT_ORDERS.items():
+        yield ErrorPattern(
+            f'the elements of the inertia are in {words}', about_center(m, c, six[list(order)])
+        )
+        yield ErrorPattern(
+            f'the elements of the inertia were read as if in {words}',
+            about_center(m, c, six[np.argsort(order)]),
+        )
+    yield ErrorPattern(
+        'the products of inertia have the opposite sign',
+        about_center(m, c, six * [1.0, -1.0, -1.0, 1.0, -1.0, 1.0]),
+    )
+    for i, j in ((a, b) for a in range(6) for b in range(a)):
+        swapped = six.copy()
+        swapped[[i, j]] = swapped[[j, i]]
+        names = ('ixx', 'ixy', 'ixz', 'iyy', 'iyz', 'izz')
+        yield ErrorPattern(f'{names[j]} and {names[i]} are swapped', about_center(m, c, swapped))
+
+
+def _units(known: LinkInertia) -> Iterator[ErrorPattern]:
+    m, c, tensor = known.mass, known.center_of_mass, known.inertia_at_center_of_mass
+    about_center = LinkInertia.from_center_of_mass
+    yield ErrorPattern('the mass is in grams', about_center(1e3 * m, c, tensor))
+    yield ErrorPattern('the centre of mass is in millimetres', about_center(m, 1e3 * c, tensor))
+    yield ErrorPattern('the inertia is in kg mm^2', about_center(m, c, 1e6 * tensor))
+    yield ErrorPattern('the inertia is in g mm^2', about_center(m, c, 1e9 * tensor))
+
+
+def _single_quantity(found: LinkInertia, known: LinkInertia) -> ErrorPattern | None:
+    """Return which one of mass, centre of mass and inertia differs, if it is only one."""
+    about_center = LinkInertia.from_center_of_mass
+    tensor = known.inertia_at_center_of_mass
+    candidates = {
+        'only the mass differs: a wrong mass': about_center(
+            found.mass, known.center_of_mass, tensor
+        ),
+        'only the mass differs, first moment and inertia about the frame origin do not: a wrong '
+        'mass': LinkInertia(found.mass, known.first_moment, known.inertia),
+        'only the centre of mass differs': about_center(known.mass, found.center_of_mass, tensor),
+        'only the inertia differs': about_center(
+            known.mass, known.center_of_mass, found.inertia_at_center_of_mass
+        ),
+    }
+    for cause, link in candidates.items():
+        if match(found, link) is Match.EXACT:
+            return ErrorPattern(cause, link, certain=False)
+    ratio = found.mass / known.mass if known.mass else 0.0
+    if ratio > 0.0 and abs(ratio - 1.0) > EXACT:
+        scaled = LinkInertia.from_parameters(ratio * known.parameters())
+        if match(found, scaled) is Match.EXACT:
+            return ErrorPattern(f'all parameters are scaled by {ratio:.6g}', scaled, certain=False)
+    return None

@@ -21,8 +21,7 @@ from .published_inertials import Match
 from .torque_effect import effect_of_rows
 from ..arm import ArmDescription, Joint, JointLimits
 from ..errors import UrdfError, UrdfMismatchError
-from ..urdf.finding import Finding
-from ..urdf.geometry import compare_geometry, GeometryComparison, inertias_in_dh_frames
+from ..urdf.geometry import compare_geometry, Finding, GeometryComparison, inertias_in_dh_frames
 from ..urdf.serial_chain import ChainJoint, read_chain, SerialChain
 
 UNKNOWN = 'unknown'

@@ -22,8 +22,7 @@ from ..arm import ArmDescription
 from ..dynamics.model import GRAVITY
 from ..errors import UrdfMismatchError
 from ..urdf.document import parse_urdf
-from ..urdf.finding import Finding
-from ..urdf.geometry import description_from_urdf
+from ..urdf.geometry import description_from_urdf, Finding
 from ..urdf.importer import detect_arm
 from ..urdf.serial_chain import read_chain
 

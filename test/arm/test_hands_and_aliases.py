@@ -12,8 +12,7 @@ from franka_dynamics.arm.payload import payload_array, payload_parameter_file, r
 from franka_dynamics.cli.main import INPUT_AT_FAULT, main
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.errors import DescriptionError, InertiaError
-from franka_dynamics.recordings.recording import read_recording
-from franka_dynamics.recordings.rosbag_writer import write_recording
+from franka_dynamics.recordings.recording import read_recording, write_recording
 
 HAND = """name: mine
 source: weighed

@@ -19,7 +19,7 @@ from ..codegen.arms import random_arm, with_rotors
 numba = pytest.importorskip('numba', reason="numba (extra 'batch') is not installed")
 
 from franka_dynamics.batch import batch_model as batch  # noqa: E402
-from franka_dynamics.batch import threads  # noqa: E402
+from franka_dynamics.batch import generated_kernels  # noqa: E402
 from franka_dynamics.batch.batch_model import BatchModel  # noqa: E402
 
 ATOL_FRANKA = 1e-12  # N m; measured 6e-14
@@ -163,7 +163,7 @@ def test_memory_layout_and_real_type_do_not_change_the_result(fer):
 
 def test_sharing_states_over_threads_changes_nothing(fer, monkeypatch):
     monkeypatch.setattr(batch, 'SERIAL_BELOW', 100)
-    monkeypatch.setattr(threads, '_SMALLEST_PIECE', 50)
+    monkeypatch.setattr(generated_kernels, '_SMALLEST_PIECE', 50)
     states = sample_states(fer.description, 1003, seed=8)
     serial = BatchModel(fer.description, threads=1).inverse_dynamics(*states)
     several = BatchModel(fer.description, threads=3).inverse_dynamics(*states)
@@ -171,24 +171,24 @@ def test_sharing_states_over_threads_changes_nothing(fer, monkeypatch):
 
 
 def test_every_row_is_handed_over_once_in_pieces(monkeypatch):
-    monkeypatch.setattr(threads, '_SMALLEST_PIECE', 10)
+    monkeypatch.setattr(generated_kernels, '_SMALLEST_PIECE', 10)
     seen = np.zeros(1003)
 
     def kernel(rows):
         rows += 1.0
 
-    threads.share_out(kernel, [seen], threads=3, lanes=32)
+    generated_kernels.share_out(kernel, [seen], threads=3, lanes=32)
     np.testing.assert_array_equal(seen, np.ones(1003))
 
 
 def test_a_failing_piece_raises_its_error_to_the_caller(monkeypatch):
-    monkeypatch.setattr(threads, '_SMALLEST_PIECE', 10)
+    monkeypatch.setattr(generated_kernels, '_SMALLEST_PIECE', 10)
 
     def kernel(rows):
         raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
-        threads.share_out(kernel, [np.zeros(1003)], threads=2, lanes=32)
+        generated_kernels.share_out(kernel, [np.zeros(1003)], threads=2, lanes=32)
 
 
 @pytest.mark.parametrize('generated', [True, False])

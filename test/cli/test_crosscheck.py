@@ -13,7 +13,7 @@ from franka_dynamics.cli.main import main
 from franka_dynamics.dynamics.lagrangian import LagrangianModel
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 from franka_dynamics.urdf.writer import write_urdf
-from franka_dynamics.validation import formulations
+from franka_dynamics.validation import crosscheck
 
 
 def words(text):
@@ -27,7 +27,7 @@ def faulty_lagrange(monkeypatch):
         def gravity(self, q):
             return 1.001 * super().gravity(q)
 
-    monkeypatch.setitem(formulations.FORMULATIONS, 'Lagrange', Faulty)
+    monkeypatch.setitem(crosscheck.FORMULATIONS, 'Lagrange', Faulty)
 
 
 def test_a_sound_arm_passes_with_all_formulations(capsys):

@@ -11,7 +11,7 @@ from franka_dynamics.cli.main import INPUT_AT_FAULT, main
 from franka_dynamics.control.reference import ReferencePoint
 from franka_dynamics.control.reference_request import plan, TrajectoryRequest
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
-from franka_dynamics.recordings.rosbag_writer import write_recording
+from franka_dynamics.recordings.recording import write_recording
 
 QUICK = ['--draws', '3', '--iterations', '2', '--period', '8']
 

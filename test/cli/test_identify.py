@@ -13,9 +13,8 @@ from franka_dynamics.arm.payload import read_payload
 from franka_dynamics.cli.main import INPUT_AT_FAULT, main
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.recordings.preprocessing import prepare
-from franka_dynamics.recordings.recording import read_recording
+from franka_dynamics.recordings.recording import read_recording, write_recording
 from franka_dynamics.recordings.replay import fit, friction_column
-from franka_dynamics.recordings.rosbag_writer import write_recording
 from franka_dynamics.simulation.arm_simulation import ArmSimulation, SimulationSettings
 
 from ..arms import drawn_around

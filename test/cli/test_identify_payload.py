@@ -11,7 +11,7 @@ import yaml
 from franka_dynamics.arm import LinkInertia, load
 from franka_dynamics.arm.payload import payload_array
 from franka_dynamics.cli.main import INPUT_AT_FAULT, main
-from franka_dynamics.recordings.rosbag_writer import write_recording
+from franka_dynamics.recordings.recording import write_recording
 
 FER = load('fer')
 ONE_KG = LinkInertia.from_center_of_mass(

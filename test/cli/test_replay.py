@@ -10,7 +10,7 @@ import pytest
 
 from franka_dynamics.arm import available_hands, available_sets, load
 from franka_dynamics.cli.main import INPUT_AT_FAULT, main
-from franka_dynamics.recordings.rosbag_writer import write_recording
+from franka_dynamics.recordings.recording import write_recording
 
 FER = load('fer')
 

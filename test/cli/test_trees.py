@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from franka_dynamics.cli.main import main
+from franka_dynamics.dynamics.assembly import tree_from_urdf
 from franka_dynamics.dynamics.derivatives import differentiate, tree_motion
-from franka_dynamics.dynamics.urdf_tree import tree_from_urdf
 from franka_dynamics.errors import UrdfError
-from franka_dynamics.validation.pinocchio_urdf import PinocchioUrdf
-from franka_dynamics.validation.tree_agreement import compare_tree
+from franka_dynamics.validation import pinocchio_urdf
+from franka_dynamics.validation.pinocchio_urdf import compare_tree, PinocchioUrdf
 
 INPUT_AT_FAULT = 2
 ATOL = 1e-12  # N m, of torques up to 60; measured 2e-14
@@ -69,9 +69,8 @@ def test_a_urdf_with_two_arms_when_read_then_pinocchio_agrees():
 def test_given_a_lost_hand_when_compared_then_the_reading_is_off(monkeypatch):
     assert compare_tree(two_arms(), count=5).passed
     without = two_arms().replace('value="0.7"', 'value="0.0"')
-    from franka_dynamics.validation import tree_agreement
 
-    monkeypatch.setattr(tree_agreement, 'tree_from_urdf', lambda *_: tree_from_urdf(without))
+    monkeypatch.setattr(pinocchio_urdf, 'tree_from_urdf', lambda *_: tree_from_urdf(without))
     assert not compare_tree(two_arms(), count=5).passed
 
 

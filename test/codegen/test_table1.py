@@ -9,21 +9,24 @@ import numpy as np
 import pytest
 
 from franka_dynamics.arm import load
-from franka_dynamics.codegen.emit import c_functions, operation_count, Origin, python_module
-from franka_dynamics.codegen.equations import (
-    customised_equations,
-    Parameters,
-    Quantity,
-    WrenchFrame,
-)
-from franka_dynamics.codegen.operation_counts import (
+from franka_dynamics.codegen.emit import (
+    c_functions,
     CLASSICAL,
     count_operations,
     GENERAL,
     general_robot,
     MINIMUM,
+    operation_count,
+    Origin,
     printed,
+    python_module,
     SIMPLIFIED,
+)
+from franka_dynamics.codegen.equations import (
+    customised_equations,
+    Parameters,
+    Quantity,
+    WrenchFrame,
 )
 from franka_dynamics.codegen.plan import FEWER_ADDITIONS
 from franka_dynamics.codegen.table1 import CASES, count

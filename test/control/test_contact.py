@@ -15,8 +15,8 @@ from franka_dynamics.control.contact import (
     joint_shares,
     LARGEST_LOAD_KG,
     LOAD_WARNING_KG,
+    replay_contact,
 )
-from franka_dynamics.control.contact_replay import replay_contact
 from franka_dynamics.control.external_torque import DAMPING
 from franka_dynamics.control.feedforward import FeedforwardController
 from franka_dynamics.control.multisine import multisine

@@ -6,8 +6,13 @@ import numpy as np
 import pytest
 
 from franka_dynamics.arm import load
-from franka_dynamics.control.gravity_guard import GravityGuard
-from franka_dynamics.control.gravity_monitor import GravityMonitor, GravityState, judge, WINDOW
+from franka_dynamics.control.gravity_monitor import (
+    GravityGuard,
+    GravityMonitor,
+    GravityState,
+    judge,
+    WINDOW,
+)
 from franka_dynamics.control.settings import Settings
 from franka_dynamics.control.terms import TermModel
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel

@@ -8,12 +8,11 @@ import numpy as np
 import pytest
 
 from franka_dynamics.arm import load
-from franka_dynamics.control.braking import LONGEST_BRAKING_S, REST_SPEED
+from franka_dynamics.control.command_state import LONGEST_BRAKING_S, REST_SPEED
 from franka_dynamics.control.cycle import Mode
 from franka_dynamics.control.faults import ClearedBy, FaultLatch, RESTART_WINDOW_S
 from franka_dynamics.control.feedforward import FeedforwardController
-from franka_dynamics.control.gravity_guard import FirstTorque, GravityGuard
-from franka_dynamics.control.gravity_monitor import GravityState
+from franka_dynamics.control.gravity_monitor import FirstTorque, GravityGuard, GravityState
 from franka_dynamics.control.limits import LimitedTorque, LONGEST_STEP_S
 from franka_dynamics.control.multisine import multisine
 from franka_dynamics.control.possible_motion import Condition

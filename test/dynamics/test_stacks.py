@@ -9,7 +9,7 @@ from franka_dynamics.arm import load
 from franka_dynamics.arm.sampling import sample_states
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 from franka_dynamics.errors import JointVectorError
-from franka_dynamics.validation.formulations import build, PER_LINK, QUANTITIES
+from franka_dynamics.validation.crosscheck import build, PER_LINK, QUANTITIES
 
 # Stacked sums are in another order than single ones: rounding, of values up to 100.
 ATOL = 1e-12

@@ -9,7 +9,7 @@ from franka_dynamics.arm import load
 from franka_dynamics.arm.dh_conversion import in_modified_convention
 from franka_dynamics.dynamics.body_tree import BASE, BodyTree
 from franka_dynamics.dynamics.derivatives import tree_motion
-from franka_dynamics.dynamics.tree_regressor import tree_parameter_vector, tree_regressor
+from franka_dynamics.dynamics.regressor import tree_parameter_vector, tree_regressor
 from franka_dynamics.dynamics.tree_rows import tree_rows, with_axes_along_z
 from franka_dynamics.errors import BaseParameterError, TreeError
 from franka_dynamics.identification.base_parameters import (

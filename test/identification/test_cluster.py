@@ -15,7 +15,7 @@ from franka_dynamics.identification.bag_job import BagJob
 from franka_dynamics.identification.cluster import connect, identify_on_cluster
 from franka_dynamics.identification.identify import identify
 from franka_dynamics.identification.options import IdentificationOptions
-from franka_dynamics.recordings.rosbag_writer import write_recording
+from franka_dynamics.recordings.recording import write_recording
 
 from ..arms import drawn_around
 

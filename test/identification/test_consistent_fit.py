@@ -11,11 +11,11 @@ from franka_dynamics.arm import LinkInertia, load, ViscousCoulombFriction
 from franka_dynamics.errors import IdentificationError
 from franka_dynamics.identification import consistent_fit
 from franka_dynamics.identification.consistent_fit import fit_consistent
+from franka_dynamics.identification.friction import TorqueModel
 from franka_dynamics.identification.least_squares import Noise
 from franka_dynamics.identification.link_room import link_rooms
 from franka_dynamics.identification.prior import Prior
 from franka_dynamics.identification.qr_factors import QRFactors
-from franka_dynamics.identification.torque_model import TorqueModel
 from franka_dynamics.recordings.preprocessing import prepare
 
 FER = load('fer')

@@ -8,10 +8,10 @@ import pytest
 from franka_dynamics.arm import load, MaxwellSlipFriction
 from franka_dynamics.errors import IdentificationError
 from franka_dynamics.identification.cross_validation import cross_validate, CrossValidation
+from franka_dynamics.identification.friction import TorqueModel
 from franka_dynamics.identification.least_squares import estimate, Noise
 from franka_dynamics.identification.prior import Prior
 from franka_dynamics.identification.qr_factors import QRFactors, Summary
-from franka_dynamics.identification.torque_model import TorqueModel
 from franka_dynamics.recordings.preprocessing import prepare
 
 FER = load('fer')

@@ -10,12 +10,12 @@ import pytest
 from franka_dynamics.arm import load
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 from franka_dynamics.errors import IdentificationError
-from franka_dynamics.identification.clearance import Skeleton
 from franka_dynamics.identification.excitation import optimise, random_trajectory
 from franka_dynamics.identification.excitation_problem import (
     bag_information,
     ExcitationLimits,
     ExcitationProblem,
+    Skeleton,
 )
 from franka_dynamics.identification.least_squares import estimate, Noise
 from franka_dynamics.identification.prior import Prior

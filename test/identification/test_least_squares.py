@@ -10,8 +10,9 @@ from scipy.stats import binom
 
 from franka_dynamics.arm import load, ViscousCoulombFriction
 from franka_dynamics.errors import IdentificationError
-from franka_dynamics.identification.errors_in_variables import errors_in_variables_bias
+from franka_dynamics.identification.friction import TorqueModel
 from franka_dynamics.identification.least_squares import (
+    errors_in_variables_bias,
     estimate,
     find_noise,
     fit_friction_alone,
@@ -21,7 +22,6 @@ from franka_dynamics.identification.least_squares import (
 from franka_dynamics.identification.noise import filter_inflation
 from franka_dynamics.identification.prior import Prior
 from franka_dynamics.identification.qr_factors import QRFactors
-from franka_dynamics.identification.torque_model import TorqueModel
 from franka_dynamics.recordings.preprocessing import prepare, SignalOptions
 
 FER = load('fer')

@@ -10,8 +10,7 @@ import pytest
 from franka_dynamics.arm import LinkInertia, load
 from franka_dynamics.arm.payload import payload_array
 from franka_dynamics.errors import IdentificationError
-from franka_dynamics.identification.payload import identify_payload, static_samples
-from franka_dynamics.identification.payload_estimate import nearest_body
+from franka_dynamics.identification.payload import identify_payload, nearest_body, static_samples
 from franka_dynamics.recordings.preprocessing import prepare
 from franka_dynamics.simulation.arm_simulation import SimulationSettings
 from franka_dynamics.simulation.play import play

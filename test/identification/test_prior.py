@@ -11,8 +11,8 @@ from franka_dynamics.dynamics.regressor import (
     with_parameter_vector,
 )
 from franka_dynamics.errors import IdentificationError
+from franka_dynamics.identification.friction import TorqueModel
 from franka_dynamics.identification.prior import Prior, with_minimum_gyration
-from franka_dynamics.identification.torque_model import TorqueModel
 
 FER = load('fer')
 MODEL = TorqueModel.of(FER)

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from franka_dynamics.arm import load
+from franka_dynamics.identification.friction import TorqueModel
 from franka_dynamics.identification.qr_factors import QRFactors
-from franka_dynamics.identification.torque_model import TorqueModel
 from franka_dynamics.recordings.preprocessing import prepare
 
 FER = load('fer')

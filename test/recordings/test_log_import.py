@@ -10,8 +10,7 @@ from franka_dynamics.arm import load
 from franka_dynamics.errors import MissingDependencyError, RecordingError
 from franka_dynamics.recordings.log_file import read_log
 from franka_dynamics.recordings.log_import import ColumnMap, import_log, recording_from_arrays
-from franka_dynamics.recordings.recording import read_recording
-from franka_dynamics.recordings.rosbag_writer import write_recording
+from franka_dynamics.recordings.recording import read_recording, write_recording
 
 NAMES = load('fer').joint_names
 ROWS = 50

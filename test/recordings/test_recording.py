@@ -7,8 +7,7 @@ import pytest
 
 from franka_dynamics.arm import load
 from franka_dynamics.errors import RecordingError
-from franka_dynamics.recordings.recording import read_recording
-from franka_dynamics.recordings.rosbag_writer import write_recording
+from franka_dynamics.recordings.recording import read_recording, write_recording
 
 FER = load('fer')
 

@@ -8,7 +8,7 @@ import re
 
 import pytest
 
-from franka_dynamics.report.html_page import Cell, heading, page, paragraph, picture, table
+from franka_dynamics.report.elements import Cell, heading, page, paragraph, picture, table
 
 VOID = {'meta', 'img'}
 HOSTILE = '<script>alert("&")</script>'

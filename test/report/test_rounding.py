@@ -7,7 +7,7 @@ from decimal import Decimal
 import numpy as np
 import pytest
 
-from franka_dynamics.report.rounding import plus_minus, rounded
+from franka_dynamics.report.elements import plus_minus, rounded
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from franka_dynamics.cli import _machine_checks as machine
-from franka_dynamics.cli._machine_checks import Level
+from franka_dynamics.cli import doctor as machine
+from franka_dynamics.cli.doctor import Level
 from franka_dynamics.cli.main import main
 from franka_dynamics.ros import system_checks as system
 from franka_dynamics.ros.system_checks import BAD, GOOD, NOTE

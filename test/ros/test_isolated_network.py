@@ -9,7 +9,7 @@ import sys
 SCRIPT = """
 from pathlib import Path
 import os
-from franka_dynamics.ros.isolated_network import use_loopback
+from franka_dynamics.ros.node_group import use_loopback
 use_loopback()
 import rclpy
 rclpy.init()
@@ -43,7 +43,7 @@ def test_a_node_on_the_loopback_network_binds_nothing_else():
 
 def test_processes_side_by_side_get_a_domain_each():
     script = (
-        'import os; from franka_dynamics.ros.isolated_network import use_loopback; '
+        'import os; from franka_dynamics.ros.node_group import use_loopback; '
         "use_loopback(); print(os.environ['ROS_DOMAIN_ID'], flush=True); input()"
     )
     command = [sys.executable, '-c', script]

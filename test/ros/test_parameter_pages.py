@@ -18,14 +18,19 @@ from franka_dynamics.resources import share_directory  # noqa: E402
 from franka_dynamics.ros.fci_parameters import FCI_PARAMETERS  # noqa: E402
 from franka_dynamics.ros.feedforward_node import FeedforwardNode  # noqa: E402
 from franka_dynamics.ros.keeper_node import KeeperNode  # noqa: E402
-from franka_dynamics.ros.parameter_files import read_sections  # noqa: E402
-from franka_dynamics.ros.parameter_pages import generated_files, TABLES  # noqa: E402
-from franka_dynamics.ros.parameters import declare, ranges, refuse_unknown, values  # noqa: E402
-from franka_dynamics.ros.reference_player_node import ReferencePlayerNode  # noqa: E402
-from franka_dynamics.ros.simulator_node import SimulatorNode  # noqa: E402
-from franka_dynamics.ros.trajectory_action_parameters import (  # noqa: E402
+from franka_dynamics.ros.keeper_parameters import (  # noqa: E402
     TRAJECTORY_ACTION_PARAMETERS,
 )
+from franka_dynamics.ros.parameter_pages import generated_files, TABLES  # noqa: E402
+from franka_dynamics.ros.parameters import (  # noqa: E402
+    declare,
+    ranges,
+    read_sections,
+    refuse_unknown,
+    values,
+)
+from franka_dynamics.ros.reference_player_node import ReferencePlayerNode  # noqa: E402
+from franka_dynamics.ros.simulator_node import SimulatorNode  # noqa: E402
 
 FILES = generated_files()
 

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-IMPORT = 'import os, resource; from franka_dynamics.ros.realtime import request_realtime; '
+IMPORT = 'import os, resource; from franka_dynamics.ros.node_parts import request_realtime; '
 ASK = (
     'why = request_realtime(); '
     'print(os.sched_getscheduler(0) == os.SCHED_FIFO, bool(why), '

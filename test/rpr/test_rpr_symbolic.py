@@ -11,8 +11,8 @@ from franka_dynamics.rpr.dynamics import RprDynamics
 
 sp = pytest.importorskip('sympy', reason='the [symbolic] extra is not installed')
 
-from franka_dynamics.rpr import newton_euler as rpr_newton_euler  # noqa: E402
 from franka_dynamics.rpr import symbolic as rpr  # noqa: E402
+from franka_dynamics.rpr import symbolic as rpr_newton_euler  # noqa: E402
 
 FORMS = rpr.closed_forms()
 # The letters' numbers in config/arms/rpr.yaml, with the box along z2.

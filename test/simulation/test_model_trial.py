@@ -15,8 +15,7 @@ from franka_dynamics.simulation.arm_simulation import (
     SimulationSettings,
     VIBRATION_BANDS,
 )
-from franka_dynamics.simulation.model_trial import run_trial, weak_gains
-from franka_dynamics.simulation.plant import draw_plant
+from franka_dynamics.simulation.model_trial import draw_plant, run_trial, weak_gains
 
 
 @pytest.mark.parametrize('arm', ['fer', 'fr3', 'fr3v2'])

@@ -19,8 +19,7 @@ from franka_dynamics.spatial import rpy
 
 sp = pytest.importorskip('sympy', reason='the [symbolic] extra is not installed')
 
-from franka_dynamics.symbolic.chain import chain_of, velocity  # noqa: E402
-from franka_dynamics.symbolic.kinematics import center_in_link, Kinematics  # noqa: E402
+from franka_dynamics.symbolic.chain import center_in_link, chain_of, Kinematics, velocity  # noqa: E402  # noqa: E402
 
 FER = load('fer')
 CHAIN = chain_of(FER)

@@ -15,8 +15,8 @@ sp = pytest.importorskip('sympy', reason='the [symbolic] extra is not installed'
 
 from franka_dynamics.rpr import symbolic as rpr_symbolic  # noqa: E402
 from franka_dynamics.symbolic import checked, checked_rpr, derivations  # noqa: E402
+from franka_dynamics.symbolic.chain import Kinematics  # noqa: E402
 from franka_dynamics.symbolic.html_page import as_html  # noqa: E402
-from franka_dynamics.symbolic.kinematics import Kinematics  # noqa: E402
 from franka_dynamics.symbolic.rendering import as_latex, as_text  # noqa: E402
 
 # Relative to max(1, |value|); measured 2e-14 for potential energies of some 100 J.

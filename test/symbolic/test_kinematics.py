@@ -16,8 +16,13 @@ from franka_dynamics.errors import FrameError
 
 sp = pytest.importorskip('sympy', reason='the [symbolic] extra is not installed')
 
-from franka_dynamics.symbolic.chain import chain_of, position, velocity  # noqa: E402
-from franka_dynamics.symbolic.kinematics import Kinematics, REFERENCE_FRAMES  # noqa: E402
+from franka_dynamics.symbolic.chain import (  # noqa: E402  # noqa: E402
+    chain_of,
+    Kinematics,
+    position,
+    REFERENCE_FRAMES,
+    velocity,
+)
 
 ATOL = 1e-14  # lengths below 2 m, some twenty products
 FER = load('fer')

@@ -8,8 +8,12 @@ sp = pytest.importorskip('sympy', reason='the [symbolic] extra is not installed'
 
 from franka_dynamics.arm import load  # noqa: E402
 from franka_dynamics.symbolic import derivations  # noqa: E402
-from franka_dynamics.symbolic.line_breaking import broken, LINE_WIDTH, width  # noqa: E402
-from franka_dynamics.symbolic.rendering import as_latex  # noqa: E402
+from franka_dynamics.symbolic.rendering import (  # noqa: E402
+    as_latex,
+    broken,
+    LINE_WIDTH,
+    width,
+)
 
 a, b, c, d = sp.symbols('a b c d')
 FEW = 20

@@ -13,7 +13,7 @@ from franka_dynamics.dynamics.lagrangian import LagrangianModel
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 from franka_dynamics.validation.agreement import AGREEMENT, compare_formulations
-from franka_dynamics.validation.formulations import (
+from franka_dynamics.validation.crosscheck import (
     build,
     evaluate,
     FORMULATIONS,

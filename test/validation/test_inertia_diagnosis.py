@@ -8,11 +8,11 @@ import pytest
 from franka_dynamics.arm import LinkInertia, load, load_hand
 from franka_dynamics.arm.inertia import six_from_tensor
 from franka_dynamics.spatial import pose_from_xyz_rpy
-from franka_dynamics.validation.error_patterns import likeliest_error_pattern
 from franka_dynamics.validation.inertia_diagnosis import (
     mounting_angle,
     tool_on,
 )
+from franka_dynamics.validation.published_inertials import likeliest_error_pattern
 
 about_center = LinkInertia.from_center_of_mass
 

@@ -21,7 +21,6 @@ from franka_dynamics.view.meshes import (
     package_folders,
     urdf_meshes,
 )
-from franka_dynamics.view.plots import SHARES, TorqueHistory
 from franka_dynamics.view.scene import (
     COMMANDED,
     EXTERNAL,
@@ -30,7 +29,7 @@ from franka_dynamics.view.scene import (
     MEASURED,
     ViewState,
 )
-from franka_dynamics.view.window import Window
+from franka_dynamics.view.window import SHARES, TorqueHistory, Window
 
 FER = load('fer')
 Q = np.array([0.3, -0.5, 0.2, -1.9, 0.4, 1.7, 0.6])

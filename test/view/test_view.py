@@ -14,7 +14,7 @@ import pytest
 pytest.importorskip('viser', reason='viser is not installed')
 
 from franka_dynamics.arm import load
-from franka_dynamics.recordings.rosbag_writer import write_recording
+from franka_dynamics.recordings.recording import write_recording
 
 from .browser import Browser
 

@@ -1,0 +1,177 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+What reports share: rounded numbers, pieces of an HTML page, and the looks of plots.
+
+Numbers with as many digits as their standard deviations leave them.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterable, Sequence
+from html import escape
+import io
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import MissingDependencyError, OutputError
+from ..files import complete_or_absent
+
+_DIGITS = 2  # of a deviation
+_MOST_PLACES = 12
+
+
+def rounded(value: float, deviation: float) -> tuple[str, str]:
+    """
+    Return a number and its standard deviation as texts that end at the same decimal place.
+
+    The deviation keeps two significant digits, and no digit of the number stands behind them. A
+    deviation that is zero or not finite rounds nothing: the number keeps four digits.
+    """
+    if not (math.isfinite(value) and math.isfinite(deviation) and deviation > 0.0):
+        return f'{value:.4g}', f'{deviation:.2g}'
+    # By way of its text, because rounding may carry into another place: 0.0996 is 0.10.
+    exponent = int(f'{deviation:.{_DIGITS - 1}e}'.partition('e')[2])
+    places = _DIGITS - 1 - exponent
+    if places > _MOST_PLACES:
+        return f'{value:.{_MOST_PLACES}g}', f'{deviation:.2g}'
+    texts = (f'{round(number, places) + 0.0:.{max(places, 0)}f}' for number in (value, deviation))
+    shown, spread = texts
+    return shown, spread
+
+
+def plus_minus(value: float, deviation: float) -> str:
+    """Return a number and its standard deviation as one text: 1.234 ± 0.056."""
+    return ' ± '.join(rounded(value, deviation))
+
+
+MEASURED, PREDICTED, RESIDUAL = '#222222', '#0072b2', '#d55e00'
+
+
+def save(figure: Any, path: str | Path) -> None:
+    """
+    Write a figure so that it appears complete or not at all; the suffix chooses the format.
+
+    Raises
+    ------
+    OutputError
+        If the suffix is no picture format or the file cannot be written.
+
+    """
+    suffix = Path(path).suffix.lstrip('.').lower()
+    formats = figure.canvas.get_supported_filetypes()
+    if suffix not in formats:
+        raise OutputError(
+            f'{path} cannot be written: {suffix or "no suffix"!r} is no picture '
+            f'format; use one of {", ".join(sorted(formats))}.'
+        )
+    with complete_or_absent(path) as scratch:
+        figure.savefig(scratch, dpi=120)
+
+
+def figure_of_size(
+    size: tuple[float, float],
+    what: str = 'Plots need',
+    extra: str = 'replay',
+    otherwise: str = ', or leave them out with --no-plots',
+) -> Any:
+    """
+    Return an empty figure that belongs to no window system.
+
+    Parameters
+    ----------
+    size : tuple of 2 float
+        Width and height [in].
+    what : str
+        For the message if matplotlib is not installed: what needs it, with the verb.
+    extra : str
+        The extra that brings it.
+    otherwise : str
+        What else one can do.
+
+    Raises
+    ------
+    MissingDependencyError
+        If matplotlib is not installed.
+
+    """
+    try:
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise MissingDependencyError(
+            f"{what} matplotlib: pip install 'franka_dynamics[{extra}]'{otherwise}."
+        ) from error
+    return Figure(figsize=size, layout='constrained')
+
+
+def broken(values: NDArray[np.float64], piece: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return a curve with a NaN between pieces, so that no line bridges a gap."""
+    return np.asarray(np.insert(values, np.flatnonzero(np.diff(piece)) + 1, np.nan))
+
+
+_STYLE = """
+body { font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 75rem;
+       padding: 0 1rem; color: #222 }
+table { border-collapse: collapse; margin: 1rem 0 }
+th, td { border-bottom: 1px solid #ddd; padding: .2rem .7rem; text-align: right;
+         font-variant-numeric: tabular-nums }
+th:first-child, td:first-child { text-align: left }
+img { max-width: 100%; height: auto }
+code { background: #f4f4f4; padding: .1rem .3rem }
+caption { text-align: left; color: #555; padding-bottom: .3rem }
+.doubt { background: #fff3cd; padding: .5rem 1rem }
+.good { background: #d9f2e3; padding: .5rem 1rem }
+.bad { background: #f8d7da; padding: .5rem 1rem }
+td.bad { background: #f8d7da; padding: .2rem .7rem }
+"""
+
+
+class Cell(str):
+    """The text of a table's cell that is out of bounds."""
+
+
+def page(title: str, parts: Iterable[str]) -> str:
+    """Return a whole page; `parts` are HTML, the title is text."""
+    return (
+        f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
+        f'<title>{escape(title)}</title><style>{_STYLE}</style></head>\n<body>\n'
+        f'<h1>{escape(title)}</h1>\n' + '\n'.join(parts) + '\n</body></html>\n'
+    )
+
+
+def heading(text: str) -> str:
+    """Return a heading of a section."""
+    return f'<h2>{escape(text)}</h2>'
+
+
+def paragraph(text: str, style: str = '') -> str:
+    """Return a paragraph of text; style is '', 'doubt', 'good' or 'bad'."""
+    return f'<p class="{style}">{escape(text)}</p>' if style else f'<p>{escape(text)}</p>'
+
+
+def table(headings: Sequence[str], rows: Iterable[Sequence[str]], caption: str = '') -> str:
+    """Return a table of texts; a `Cell` is marked as out of bounds."""
+    head = ''.join(f'<th>{escape(text)}</th>' for text in headings)
+    body = '\n'.join('<tr>' + ''.join(_cell(text) for text in row) + '</tr>' for row in rows)
+    return (
+        f'<table><caption>{escape(caption)}</caption><thead><tr>{head}</tr></thead>'
+        f'<tbody>{body}</tbody></table>'
+    )
+
+
+def picture(figure: Any, description: str) -> str:
+    """Return a matplotlib figure as an image within the page; `description` is its alt text."""
+    data = io.BytesIO()
+    figure.savefig(data, format='png', dpi=100)
+    text = base64.b64encode(data.getvalue()).decode('ascii')
+    return f'<img alt="{escape(description)}" src="data:image/png;base64,{text}">'
+
+
+def _cell(text: str) -> str:
+    style = ' class="bad"' if isinstance(text, Cell) else ''
+    return f'<td{style}>{escape(text)}</td>'
