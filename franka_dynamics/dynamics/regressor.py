@@ -271,33 +271,15 @@ def tree_regressor(
     columns: Sequence[int] | None = None,
 ) -> Array:
     """
-    Return H with tau = H X for a tree, as `regressor.torque_regressor` does for an arm.
+    Return H with tau = H X for a tree, as `torque_regressor` does for an arm.
 
-    Parameters
-    ----------
-    tree : BodyTree
-        Only its geometry is used.
-    q, dq, ddq : array_like, shape (..., n)
-        Positions, velocities and accelerations in joint order (rad or m, and per s, s^2).
-    gravity : array_like, shape (3,)
-        Gravity in the space frame [m/s^2].
-    rotor_inertia : bool
-        Append n columns for the rotor inertias Ia_1..Ia_n, whose torque is Ia_i ddq_i.
-    columns : sequence of int, optional
-        Only these columns, in this order.
+    Its parameters and errors are those of `torque_regressor`.
 
     Returns
     -------
     ndarray, shape (..., n, p)
         p = 10 n (11 n with rotors): XX, XY, XZ, YY, YZ, ZZ, mX, mY, mZ, m of each body about the
         origin and in the axes of its frame; or len(columns).
-
-    Raises
-    ------
-    JointVectorError
-        If a vector has the wrong shape or is not finite.
-    BaseParameterError
-        If a column does not exist.
 
     """
     n = tree.n

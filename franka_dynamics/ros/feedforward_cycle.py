@@ -57,11 +57,8 @@ class FeedforwardCycle:
 
     Raises
     ------
-    SettingsError
-        If friction is said to be included that the arm file does not hold, or the tool centre is
-        no point.
-    FrameError
-        If there is no such frame.
+    SettingsError, FrameError
+        As ContactWatch and TermPublishers.
 
     """
 

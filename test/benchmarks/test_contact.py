@@ -2,29 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """The contact benchmark in small: minutes there, seconds here."""
 
-import importlib.util
-from pathlib import Path
-import sys
-
 import numpy as np
 import pytest
 
 from franka_dynamics.arm import load
 
 FER = load('fer')
-
-
-@pytest.fixture(scope='module')
-def benchmark():
-    """Return the benchmark as a module."""
-    path = Path(__file__).parents[2] / 'benchmarks' / 'contact.py'
-    spec = importlib.util.spec_from_file_location('contact_benchmark', path)
-    module = importlib.util.module_from_spec(spec)
-    # dataclass looks the module up by name.
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    yield module
-    del sys.modules[spec.name]
 
 
 def test_the_motion_keeps_its_derivatives_and_the_limits(

@@ -3,9 +3,6 @@
 """The compiled elastic arm moves as the simulator's does in MuJoCo."""
 
 from dataclasses import replace
-import importlib.util
-from pathlib import Path
-import sys
 
 import numpy as np
 import pinocchio as pin
@@ -22,19 +19,7 @@ FER = load('fer')
 FORCE, FROM_STEP = (3.0, -5.0, 4.0), 100
 
 
-@pytest.fixture(scope='module')
-def plant():
-    """Return the benchmark's module."""
-    path = Path(__file__).parents[2] / 'benchmarks' / 'elastic_plant.py'
-    spec = importlib.util.spec_from_file_location('elastic_plant', path)
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    yield module
-    del sys.modules[spec.name]
-
-
-def test_the_compiled_arm_moves_as_mujocos(plant):
+def test_the_compiled_arm_moves_as_mujocos(benchmark):
     # Given a motion at up to 1.5 rad/s, a push from 0.1 s on, and no noise.
     time = 1e-3 * np.arange(300)[:, None]
     w = np.linspace(2.0, 5.0, 7)
@@ -50,8 +35,8 @@ def test_the_compiled_arm_moves_as_mujocos(plant):
     force[FROM_STEP:] = FORCE
     gears = replace(franka_elasticity(FER), noise=np.zeros(7))
     # When both follow it.
-    found = plant.ElasticPlant(FER, FER, gears).run(
-        motion, 0, push=force, noise=plant.SensorNoise(0.0, 0.0, 0.0)
+    found = benchmark.ElasticPlant(FER, FER, gears).run(
+        motion, 0, push=force, noise=benchmark.SensorNoise(0.0, 0.0, 0.0)
     )
     simulation = ArmSimulation(
         FER,
@@ -68,8 +53,8 @@ def test_the_compiled_arm_moves_as_mujocos(plant):
     for at, speed, acceleration in motion:
         reading = simulation.read()
         expected.append([reading.position, reading.velocity, reading.effort])
-        wanted = acceleration + plant.STIFFNESS * (at - reading.position)
-        wanted += plant.DAMPING * (speed - reading.velocity)
+        wanted = acceleration + benchmark.STIFFNESS * (at - reading.position)
+        wanted += benchmark.DAMPING * (speed - reading.velocity)
         simulation.step(
             pin.rnea(model.model, model.data, reading.position, reading.velocity, wanted)
         )

@@ -2,23 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The simulated arm vibrates as a real one does, band by band."""
 
-import importlib.util
-from pathlib import Path
-
 import numpy as np
-import pytest
 
 WITHIN = 2.0  # the fit of one arm's gears; measured 0.60 to 1.58
-
-
-@pytest.fixture(scope='module')
-def benchmark():
-    """Return the benchmark as a module."""
-    path = Path(__file__).parents[2] / 'benchmarks' / 'vibration.py'
-    spec = importlib.util.spec_from_file_location('vibration_benchmark', path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 def test_the_elastic_arms_torque_has_the_real_ones_spectrum(benchmark, fer_1khz_recording_path):

@@ -2,9 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The dual-arm example against Pinocchio's model made from the arm's URDF."""
 
-import importlib.util
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -17,16 +14,6 @@ from franka_dynamics.identification.base_parameters import Method, tree_base_par
 
 # Torques up to some 70 N m; measured 1e-13.
 ATOL_NM = 1e-11
-
-
-@pytest.fixture(scope='module')
-def example():
-    """Return the example as a module."""
-    path = Path(__file__).parents[2] / 'examples' / 'dual_arm.py'
-    spec = importlib.util.spec_from_file_location('dual_arm', path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 @pytest.fixture(scope='module')

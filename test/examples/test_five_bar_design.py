@@ -2,29 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """The design example's gradient, and that following it lowers the torques."""
 
-import importlib.util
-from pathlib import Path
-import sys
-
 import numpy as np
 import pytest
 
 from franka_dynamics.spatial import exp3, log3
 
 pytest.importorskip('scipy')
-
-
-@pytest.fixture(scope='module')
-def example():
-    """Return the example as a module."""
-    path = Path(__file__).parents[2] / 'examples' / 'five_bar_design.py'
-    spec = importlib.util.spec_from_file_location('five_bar_design', path)
-    module = importlib.util.module_from_spec(spec)
-    # dataclass looks the module up by name.
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    yield module
-    del sys.modules[spec.name]
 
 
 def test_the_designs_gradient_is_that_of_central_differences(example):

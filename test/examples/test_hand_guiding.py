@@ -2,10 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Guiding takes less force with payload and friction compensated, and the arm then stays."""
 
-import importlib.util
-from pathlib import Path
-import sys
-
 import numpy as np
 import pytest
 
@@ -13,16 +9,10 @@ pytest.importorskip('mujoco', reason='the [sim] extra is not installed')
 
 
 @pytest.fixture(scope='module')
-def example():
-    """Return the example as a module."""
-    path = Path(__file__).parents[2] / 'examples' / 'hand_guiding.py'
-    spec = importlib.util.spec_from_file_location('hand_guiding', path)
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # dataclass looks the module up by name
-    spec.loader.exec_module(module)
-    module.CYCLES, module.LET_GO_S, module.START_S = 1, 1.2, 0.5
-    yield module
-    del sys.modules[spec.name]
+def example(example):
+    """Return the example, made short."""
+    example.CYCLES, example.LET_GO_S, example.START_S = 1, 1.2, 0.5
+    return example
 
 
 @pytest.fixture(scope='module')

@@ -2,26 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The arm hands an object over when it is pulled at, and not when it is bumped."""
 
-import importlib.util
-from pathlib import Path
-import sys
-
 import numpy as np
 import pytest
 
 pytest.importorskip('mujoco', reason='the [sim] extra is not installed')
-
-
-@pytest.fixture(scope='module')
-def example():
-    """Return the example as a module."""
-    path = Path(__file__).parents[2] / 'examples' / 'hand_over.py'
-    spec = importlib.util.spec_from_file_location('hand_over', path)
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # dataclass looks the module up by name
-    spec.loader.exec_module(module)
-    yield module
-    del sys.modules[spec.name]
 
 
 @pytest.fixture(scope='module')

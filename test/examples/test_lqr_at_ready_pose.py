@@ -2,26 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The regulator example brings the arm home as its linear model says."""
 
-import importlib.util
-from pathlib import Path
-import sys
-
 import numpy as np
 import pytest
 
 pytest.importorskip('scipy')
-
-
-@pytest.fixture(scope='module')
-def example():
-    """Return the example as a module."""
-    path = Path(__file__).parents[2] / 'examples' / 'lqr_at_ready_pose.py'
-    spec = importlib.util.spec_from_file_location('lqr_at_ready_pose', path)
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # dataclass looks the module up by name
-    spec.loader.exec_module(module)
-    yield module
-    del sys.modules[spec.name]
 
 
 def test_the_regulator_brings_an_arm_off_its_pose_home(example):

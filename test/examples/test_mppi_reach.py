@@ -2,27 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The sampling controller reaches in MuJoCo's physics, within the arm's limits."""
 
-import importlib.util
-from pathlib import Path
-import sys
-
 import numpy as np
 import pytest
 
 pytest.importorskip('mujoco', reason='the [sim] extra is not installed')
 pytest.importorskip('numba', reason='the [batch] extra is not installed')
-
-
-@pytest.fixture(scope='module')
-def example():
-    """Return the example as a module."""
-    path = Path(__file__).parents[2] / 'examples' / 'mppi_reach.py'
-    spec = importlib.util.spec_from_file_location('mppi_reach', path)
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # dataclass looks the module up by name
-    spec.loader.exec_module(module)
-    yield module
-    del sys.modules[spec.name]
 
 
 def test_the_sampled_control_takes_mujocos_arm_to_its_goal(example, monkeypatch):

@@ -3,9 +3,6 @@
 """The RPR arm of MuJoCo, from this package's MJCF, follows the closed form's torques."""
 
 from dataclasses import replace
-import importlib.util
-from pathlib import Path
-import sys
 
 import numpy as np
 import pytest
@@ -18,18 +15,6 @@ from franka_dynamics.rpr.kinematics import RprKinematics
 
 # In 2 s, twice as fast as the example; measured 9e-6 m.
 NEAR_M = 5e-5
-
-
-@pytest.fixture(scope='module')
-def example():
-    """Return the example as a module."""
-    path = Path(__file__).parents[2] / 'examples' / 'rpr_tracking.py'
-    spec = importlib.util.spec_from_file_location('rpr_tracking', path)
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # dataclass looks the module up by name
-    spec.loader.exec_module(module)
-    yield module
-    del sys.modules[spec.name]
 
 
 @pytest.fixture(scope='module')

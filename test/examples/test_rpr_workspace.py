@@ -2,20 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """The drawn reach against positions that the arm takes."""
 
-import importlib.util
-from pathlib import Path
-
 import numpy as np
 
 from franka_dynamics.arm import load
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 
 
-def test_positions_within_limits_lie_in_the_drawn_workspace():
-    path = Path(__file__).parents[2] / 'examples' / 'rpr_workspace.py'
-    spec = importlib.util.spec_from_file_location('rpr_workspace', path)
-    example = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(example)
+def test_positions_within_limits_lie_in_the_drawn_workspace(example):
     arm = load('rpr')
     q = np.random.default_rng(0).uniform(arm.limit('lower'), arm.limit('upper'), (60, 3))
     # The recursion in DH frames knows nothing of the inverse.

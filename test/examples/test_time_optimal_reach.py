@@ -2,10 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The fastest reach keeps every limit, and MuJoCo's arm ends where it was planned to."""
 
-import importlib.util
-from pathlib import Path
-import sys
-
 import numpy as np
 import pytest
 
@@ -17,18 +13,6 @@ pytest.importorskip('clarabel', reason='the [identify] extra is not installed')
 # or the load ends hundreds of mrad away.
 NEAR_RAD = 0.01
 ROUNDING = 1e-6  # of a limit; the programs are solved to 1e-8
-
-
-@pytest.fixture(scope='module')
-def example():
-    """Return the example as a module."""
-    path = Path(__file__).parents[2] / 'examples' / 'time_optimal_reach.py'
-    spec = importlib.util.spec_from_file_location('time_optimal_reach', path)
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # dataclass looks the module up by name
-    spec.loader.exec_module(module)
-    yield module
-    del sys.modules[spec.name]
 
 
 @pytest.fixture(scope='module', params=['fer', 'fr3'])

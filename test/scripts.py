@@ -1,0 +1,31 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Files of examples/ and benchmarks/ as modules, for tests of what they compute."""
+
+from contextlib import contextmanager
+import importlib.util
+from pathlib import Path
+import sys
+
+ROOT = Path(__file__).parents[1]
+
+
+@contextmanager
+def loaded(path):
+    """Load a Python file as a module that finds its neighbours, for as long as it is needed."""
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # dataclass looks the module up by name
+    sys.path.insert(0, str(path.parent))
+    try:
+        spec.loader.exec_module(module)
+        yield module
+    finally:
+        sys.path.remove(str(path.parent))
+        del sys.modules[spec.name]
+
+
+def tested_by(request):
+    """Load the file that a test file and its folder are named after."""
+    folder, name = request.path.parent.name, request.path.stem.removeprefix('test_')
+    return loaded(ROOT / folder / f'{name}.py')
