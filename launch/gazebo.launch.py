@@ -22,7 +22,7 @@ from launch.actions import (
     RegisterEventHandler,
     Shutdown,
 )
-from launch.event_handlers import OnProcessExit, OnProcessIO, OnShutdown
+from launch.event_handlers import OnProcessIO, OnShutdown
 from launch.launch_description_sources import PythonLaunchDescriptionSource
 from launch.substitutions import Command, LaunchConfiguration, PathJoinSubstitution
 from launch_ros.actions import Node
@@ -41,7 +41,7 @@ PACKAGES = {
         'xacro',
         'gz_ros2_control',
         'controller_manager',
-        'effort_controllers',
+        'forward_command_controller',
         'joint_state_broadcaster',
     ),
 }
@@ -192,6 +192,8 @@ def robot_state_publisher(arm, **xacro_arguments):
 
 def ros2_control_way(description, gazebo, folder, arm, feedforward):
     """Spawn the arm, then the broadcaster, then the effort controller, each after the last."""
+    from franka_dynamics.ros.controller_launch import after, spawner
+
     start = gazebo.start_of(description)
     controllers = folder / 'controllers.yaml'
     controllers.write_text(gazebo.controllers_text(description.joint_names), encoding='utf-8')
@@ -217,6 +219,7 @@ def ros2_control_way(description, gazebo, folder, arm, feedforward):
 def direct_way(description, gazebo, folder, arm, feedforward):
     """Spawn the arm into paused Gazebo, send it the holding torque, then let time run."""
     from franka_dynamics.arm.shapes import load_hand_shapes, load_shapes
+    from franka_dynamics.ros.controller_launch import after
 
     shapes = load_shapes(description.name)
     if arm['hand'] != 'none':
@@ -273,24 +276,3 @@ def direct_way(description, gazebo, folder, arm, feedforward):
         OnProcessIO(target_action=direct, on_stdout=when_holding, on_stderr=when_holding)
     )
     return [robot_state_publisher(arm), spawn, started, feedforward, after(spawn, direct)]
-
-
-def spawner(controller, *arguments):
-    """Return the process that loads and activates a controller."""
-    return Node(
-        package='controller_manager',
-        executable='spawner',
-        output='screen',
-        arguments=[controller, *arguments, '--controller-manager-timeout', '30'],
-    )
-
-
-def after(process, following):
-    """Start a process when another has done its work; end everything if it failed."""
-
-    def start(event, context):
-        if event.returncode == 0:
-            return [following]
-        return [Shutdown(reason=f'{event.process_name} failed')]
-
-    return RegisterEventHandler(OnProcessExit(target_action=process, on_exit=start))

@@ -20,7 +20,7 @@ pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 from franka_dynamics.ros.gazebo_direct_node import HOLDING
 
 SHARE = share_directory()
-LAUNCH = ('gazebo.launch.py', 'franka_ros2.launch.py')
+LAUNCH = ('gazebo.launch.py', 'franka_ros2.launch.py', 'mujoco_ros2_control.launch.py')
 
 
 def source(name):

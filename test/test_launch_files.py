@@ -9,8 +9,11 @@ import re
 import subprocess
 import sys
 from types import SimpleNamespace
+from xml.etree import ElementTree
 
+import numpy as np
 import pytest
+import yaml
 
 from franka_dynamics.control.settings import DEFAULT_TARGET, TARGETS
 from franka_dynamics.errors import SettingsError
@@ -237,6 +240,69 @@ def test_given_gazebo_when_launched_then_a_keeper_stands_by(control, monkeypatch
     }
 
 
+def launched_mujoco(monkeypatch, folder, **given):
+    """Return the nodes of mujoco_ros2_control.launch.py by executable; several spawners in one."""
+    monkeypatch.setattr('tempfile.mkdtemp', lambda prefix: str(folder))
+    monkeypatch.setattr(launching.FindPackageShare, 'perform', lambda self, context: str(SHARE))
+    description = launching.load(SHARE / 'launch' / 'mujoco_ros2_control.launch.py', monkeypatch)
+    context = launching.context_of(launching.arguments(description), given)
+    everything = description.args[0][-1].kwargs['function']
+    monkeypatch.setitem(everything.__globals__, 'require_packages', lambda: None)
+    nodes = [one for one in everything(context) if isinstance(one, launching.Node)]
+    return {one.kwargs['executable']: one.kwargs for one in nodes}
+
+
+def test_mujoco_ros2_control_starts_with_torques_that_hold(monkeypatch, tmp_path):
+    mujoco = pytest.importorskip('mujoco')
+    xacro = pytest.importorskip('xacro')
+    nodes = launched_mujoco(monkeypatch, tmp_path, robot_type='fr3v2', hand='franka_hand')
+    words = nodes['robot_state_publisher']['parameters'][0]['robot_description'].args[0].args[0]
+    mappings = dict(word.strip('"').split(':=') for word in words if ':=' in str(word))
+    robot = ElementTree.fromstring(
+        xacro.process_file(str(SHARE / 'urdf' / 'franka.urdf.xacro'), mappings=mappings).toxml()
+    )
+    system = robot.find('ros2_control')
+    hardware = {one.get('name'): one.text for one in system.iter('param') if one.get('name')}
+    assert system.findtext('hardware/plugin') == 'mujoco_ros2_control/MujocoSystemInterface'
+    assert hardware['headless'] == 'false'
+    model = mujoco.MjModel.from_xml_path(hardware['mujoco_model'])
+    data = mujoco.MjData(model)
+    names = [joint.get('name') for joint in system.findall('joint')]
+    for name in names:
+        start, effort = (
+            float(system.find(f"joint[@name='{name}']/state_interface[@name='{kind}']/param").text)
+            for kind in ('position', 'effort')
+        )
+        data.qpos[model.joint(name).qposadr] = start
+        data.actuator(name).ctrl = effort
+    assert len(names) == model.nu == 7
+    mujoco.mj_forward(model, data)
+    np.testing.assert_allclose(data.qacc, 0.0, rtol=0.0, atol=1e-9)
+    # What MuJoCo is given as effort is what the node commands.
+    controllers = yaml.safe_load((tmp_path / 'controllers.yaml').read_text('utf-8'))
+    assert controllers['effort_controller']['ros__parameters']['joints'] == names
+    assert nodes['ros2_control_node']['parameters'][1] == str(tmp_path / 'controllers.yaml')
+
+
+def test_mujoco_ros2_control_is_launched_with_its_guards(monkeypatch, tmp_path):
+    nodes = launched_mujoco(monkeypatch, tmp_path)
+    keeper, node = nodes['keeper_node'], nodes['feedforward_node']
+    assert keeper['parameters'] == [{'target': 'mujoco', 'silence': 0.0}]
+    assert dict(keeper['remappings']) == {
+        **dict(node['remappings']),
+        '~/gravity': 'feedforward/gravity',
+    }
+    assert node['parameters'][-1] == {
+        'robot_type': 'fr3',
+        'hand': 'none',
+        'use_sim_time': True,
+        'target': 'mujoco',
+        'take_over': True,
+    }
+    for name in ('feedforward_node', 'ros2_control_node'):
+        assert isinstance(nodes[name]['on_exit'], launching.Shutdown)
+
+
 def test_franka_ros2_is_launched_with_its_guards(monkeypatch):
     monkeypatch.setattr(launching.FindPackageShare, 'perform', lambda self, context: str(SHARE))
     description = launching.load(SHARE / 'launch' / 'franka_ros2.launch.py', monkeypatch)
@@ -281,6 +347,7 @@ def test_franka_ros2_is_launched_with_its_guards(monkeypatch):
     ('name', 'packages'),
     [
         ('gazebo', 'ros-jazzy-ros-gz-sim ros-jazzy-ros-gz-bridge'),
+        ('mujoco_ros2_control', 'ros-jazzy-mujoco-ros2-control ros-jazzy-controller-manager'),
         ('franka_ros2', 'ros-jazzy-ros2-controllers'),
     ],
 )

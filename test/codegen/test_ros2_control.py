@@ -1,11 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""
-The generated package built by its own CMakeLists, loaded by pluginlib and driven by ros2_control.
-
-FRANKA_DYNAMICS_ROS2_CONTROL names the prefixes in which ros2_control is found, such as
-/opt/ros/jazzy; CONTRIBUTING says what they must hold.
-"""
+"""The generated package built by its own CMakeLists and driven by ros2_control."""
 
 from dataclasses import replace
 import os
@@ -24,8 +19,8 @@ from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 
 from .cpp_core import ATOL, WITH_REFERENCE
 from .test_cpp_runs import ARMS, PAYLOAD, recorded, RUNS
+from ..ros2_control_prefix import environment, made, mock_urdf, PREFIXES
 
-PREFIXES = os.environ.get('FRANKA_DYNAMICS_ROS2_CONTROL', '')
 pytestmark = pytest.mark.skipif(
     not PREFIXES or shutil.which('cmake') is None,
     reason='FRANKA_DYNAMICS_ROS2_CONTROL names no prefix with ros2_control, or there is no cmake',
@@ -46,7 +41,8 @@ target_link_libraries(drive controller_manager::controller_manager pluginlib::pl
   ${trajectory_msgs_TARGETS} my_arm::core)
 if(inverse_dynamics_solver_FOUND)
   target_compile_definitions(drive PRIVATE WITH_SOLVER)
-  target_link_libraries(drive inverse_dynamics_solver::inverse_dynamics_solver)
+  target_include_directories(drive PRIVATE ${inverse_dynamics_solver_INCLUDE_DIRS})
+  target_link_libraries(drive Eigen3::Eigen)
 endif()
 """
 SETTINGS = Settings(
@@ -60,40 +56,6 @@ SETTINGS = Settings(
 )
 
 PLAIN = replace(SETTINGS, terms=Terms(), kp=(0.0,), kd=(0.0,), scale=1.0)
-
-
-def environment(*more):
-    """Return this process's environment with the prefixes in all the paths ROS looks in."""
-    prefixes = [*map(str, more), *PREFIXES.split(os.pathsep)]
-    libraries = [f'{prefix}/lib' for prefix in prefixes]
-    return {
-        **{name: value for name, value in os.environ.items() if name not in _WHEELS},
-        'AMENT_PREFIX_PATH': os.pathsep.join(prefixes),
-        'CMAKE_PREFIX_PATH': os.pathsep.join(prefixes),
-        'LD_LIBRARY_PATH': os.pathsep.join([*libraries, os.environ.get('LD_LIBRARY_PATH', '')]),
-        'PYTHONPATH': os.pathsep.join(
-            f'{prefix}/lib/python3.{sys.version_info.minor}/site-packages' for prefix in prefixes
-        ),
-    }
-
-
-# What the ROS wheels set for their own process.
-_WHEELS = ('_ROS_WHEELS_BOOTSTRAP_COMPLETE', 'LD_LIBRARY_PATH', 'PYTHONPATH')
-
-
-def made(source, build, install, *more):
-    """Configure, build and install a project with its own CMakeLists."""
-    for command in (
-        ['cmake', '-S', source, '-B', build, f'-DCMAKE_INSTALL_PREFIX={install}', *more],
-        ['cmake', '--build', build, '--target', 'install' if install else 'all'],
-    ):
-        done = subprocess.run(
-            [str(word) for word in command],
-            env=environment(*([install] if install else [])),
-            capture_output=True,
-            text=True,
-        )
-        assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-6000:]
 
 
 @pytest.fixture(scope='module')
@@ -110,7 +72,6 @@ def drive(tmp_path_factory):
     tool.mkdir()
     shutil.copy(HARNESS, tool / 'drive.cpp')
     (tool / 'CMakeLists.txt').write_text(PROJECT)
-    (folder / 'top').mkdir()
     for command in (
         ['cmake', '-S', tool, '-B', folder / 'tool', '-DCMAKE_BUILD_TYPE=None', python],
         ['cmake', '--build', folder / 'tool'],
@@ -258,31 +219,6 @@ MANAGED = """
     state_interfaces: [position, velocity]
     allow_nonzero_velocity_at_trajectory_end: false
 """
-
-
-def mock_urdf(arm):
-    """Return a robot description with ros2_control's mock hardware at the arm's home."""
-    links = '<link name="base"/>'
-    joints, interfaces = '', ''
-    for index, (name, start) in enumerate(zip(arm.joint_names, arm.home)):
-        parent = 'base' if not index else f'link{index}'
-        links += f'<link name="link{index + 1}"/>'
-        joints += (
-            f'<joint name="{name}" type="revolute"><parent link="{parent}"/>'
-            f'<child link="link{index + 1}"/><axis xyz="0 0 1"/>'
-            '<limit lower="-7" upper="7" effort="1000" velocity="100"/></joint>'
-        )
-        interfaces += (
-            f'<joint name="{name}"><command_interface name="effort"/>'
-            f'<state_interface name="position"><param name="initial_value">{start!r}</param>'
-            '</state_interface><state_interface name="velocity"><param name="initial_value">0.0'
-            '</param></state_interface><state_interface name="effort"/></joint>'
-        )
-    return (
-        f'<robot name="mock">{links}{joints}<ros2_control name="mock" type="system"><hardware>'
-        f'<plugin>mock_components/GenericSystem</plugin></hardware>{interfaces}'
-        '</ros2_control></robot>'
-    )
 
 
 def test_behind_a_trajectory_controller_it_adds_the_terms(drive):

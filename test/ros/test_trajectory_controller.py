@@ -1,0 +1,294 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+The action node before joint_trajectory_controller itself, in ros2_control_node on mock hardware.
+
+It needs ros2_control (ros2_control_prefix.py) and the Python messages of its control_msgs and
+controller_manager_msgs; elsewhere it is skipped.
+"""
+
+from pathlib import Path
+import subprocess
+
+import pytest
+
+pytest.importorskip('control_msgs', reason='control_msgs is not installed')
+pytest.importorskip('controller_manager_msgs', reason='controller_manager_msgs is not installed')
+
+from action_msgs.msg import GoalStatus
+from control_msgs.action import FollowJointTrajectory
+from control_msgs.msg import JointTolerance
+from controller_manager_msgs.srv import ConfigureController, LoadController, SwitchController
+import numpy as np
+from rclpy.action import ActionClient
+from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray, String
+
+from franka_dynamics.arm import load
+from franka_dynamics.codegen.cpp_package import cpp_package
+from franka_dynamics.control.multisine import multisine
+from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
+from franka_dynamics.ros.messages import trajectory_message
+
+from ..ros2_control_prefix import environment, made, mock_urdf, PREFIXES
+
+pytestmark = pytest.mark.skipif(
+    not PREFIXES, reason='FRANKA_DYNAMICS_ROS2_CONTROL names no prefix with ros2_control'
+)
+
+ARM = load('fr3')
+NAMES = list(ARM.joint_names)
+WEIGHT = NewtonEulerModel(ARM).gravity(ARM.home)
+Result = FollowJointTrajectory.Result
+PARAMETERS = f"""
+/controller_manager:
+  ros__parameters:
+    update_rate: 200
+    joint_state_broadcaster.type: joint_state_broadcaster/JointStateBroadcaster
+    trajectory.type: joint_trajectory_controller/JointTrajectoryController
+    feedforward.type: my_arm/FeedforwardController
+    forward.type: forward_command_controller/ForwardCommandController
+/trajectory:
+  ros__parameters:
+    joints: {NAMES}
+    command_interfaces: [effort]
+    state_interfaces: [position, velocity]
+/feedforward:
+  ros__parameters:
+    target: mujoco
+    reference: torque
+/forward:
+  ros__parameters:
+    joints: {[f'feedforward/{name}' for name in NAMES]}
+    interface_name: effort
+"""
+
+
+class Stack:
+    """A running ros2_control_node, and a probe beside it."""
+
+    def __init__(self, probe, folder, *prefixes):
+        self.probe = probe
+        self.log = folder / 'ros2_control_node.log'
+        (folder / 'parameters.yaml').write_text(PARAMETERS)
+        node = next(
+            path
+            for prefix in PREFIXES.split(':')
+            if (path := Path(prefix, 'lib', 'controller_manager', 'ros2_control_node')).is_file()
+        )
+        with self.log.open('ab') as output:
+            self.process = subprocess.Popen(
+                [node, '--ros-args', '--params-file', str(folder / 'parameters.yaml')],
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                env=environment(*prefixes),
+            )
+        latched = QoSProfile(
+            depth=1,
+            durability=DurabilityPolicy.TRANSIENT_LOCAL,
+            reliability=ReliabilityPolicy.RELIABLE,
+        )
+        self.description = probe.create_publisher(String, 'robot_description', latched)
+        self.description.publish(String(data=mock_urdf(ARM)))
+        self.states = probe.collect(JointState, 'joint_states')
+        self.activate('joint_state_broadcaster')
+        self.until(lambda: self.states, 'a joint state')
+
+    def until(self, done, what):
+        def running():
+            assert self.process.poll() is None, self.log.read_text()[-3000:]
+            return done()
+
+        self.probe.until(running, what)
+
+    def ask(self, kind, service, **fields):
+        answer = self.probe.ask(kind, f'controller_manager/{service}', kind.Request(**fields))
+        assert answer is not None and answer.ok, (service, fields, self.log.read_text()[-3000:])
+
+    def load(self, *controllers):
+        for name in controllers:
+            self.ask(LoadController, 'load_controller', name=name)
+            self.ask(ConfigureController, 'configure_controller', name=name)
+
+    def switch(self, on=(), off=()):
+        self.ask(
+            SwitchController,
+            'switch_controller',
+            activate_controllers=list(on),
+            deactivate_controllers=list(off),
+            strictness=SwitchController.Request.STRICT,
+            activate_asap=True,
+        )
+
+    def activate(self, *controllers):
+        self.load(*controllers)
+        self.switch(on=controllers)
+
+    def efforts(self, since=0):
+        """Return the commands of the states from one on, shape (k, 7) [N m]."""
+        rows = []
+        for state in self.states[since:]:
+            order = [state.name.index(name) for name in NAMES]
+            rows.append([state.effort[k] for k in order])
+        return np.array(rows)
+
+    def close(self):
+        self.process.kill()
+        self.process.wait()
+
+
+@pytest.fixture
+def stack(probe, tmp_path):
+    made_stack = Stack(probe, tmp_path)
+    yield made_stack
+    made_stack.close()
+
+
+class Client:
+    """A client of the action node, which stands before the trajectory controller."""
+
+    def __init__(self, stack, launch):
+        self.stack = stack
+        stack.activate('trajectory')
+        launch(
+            'trajectory_action_node',
+            robot_type='fr3',
+            target='mujoco',
+            controller_action='trajectory/follow_joint_trajectory',
+            wait=20.0,
+        )
+        self.action = ActionClient(
+            stack.probe, FollowJointTrajectory, 'trajectory_action/follow_joint_trajectory'
+        )
+        self.feedback = []
+        stack.until(self.action.server_is_ready, 'the action')
+
+    def send(self, goal):
+        answer = self.action.send_goal_async(goal, self.feedback.append)
+        self.stack.until(answer.done, 'an answer to the goal')
+        return answer.result()
+
+    def end(self, handle):
+        result = handle.get_result_async()
+        self.stack.until(result.done, 'the end of the goal')
+        return result.result()
+
+
+@pytest.fixture
+def client(stack, launch):
+    return Client(stack, launch)
+
+
+MOTION = multisine(ARM, 3.0, 0.2)
+
+
+def goal(stretch=1.0, tolerance=None):
+    message = FollowJointTrajectory.Goal(
+        trajectory=trajectory_message(
+            NAMES,
+            MOTION.times * stretch,
+            MOTION.positions,
+            MOTION.velocities / stretch,
+            MOTION.accelerations / stretch**2,
+        )
+    )
+    if tolerance is not None:
+        message.path_tolerance = [JointTolerance(name=name, position=tolerance) for name in NAMES]
+    return message
+
+
+def away_from_lines(efforts, corners):
+    """Return how far each of (k, 7) efforts is from the nearest line between corners."""
+    start, step = corners[:-1], np.diff(corners, axis=0)
+    length = np.maximum((step**2).sum(axis=1), 1e-30)
+    share = ((efforts[:, None] - start) * step).sum(axis=2) / length
+    nearest = start + np.clip(share, 0.0, 1.0)[..., None] * step
+    return np.abs(efforts[:, None] - nearest).max(axis=2).min(axis=1)
+
+
+def test_a_goal_is_followed_with_our_torques(client):
+    begun = len(client.stack.states)
+    end = client.end(client.send(goal()))
+    assert (end.status, end.result.error_code) == (GoalStatus.STATUS_SUCCEEDED, 0)
+    assert client.feedback
+    efforts = client.stack.efforts(begun)
+    expected = NewtonEulerModel(ARM).inverse_dynamics(
+        MOTION.positions, MOTION.velocities, MOTION.accelerations
+    )
+    followed = efforts[np.abs(efforts).max(axis=1) > 0.0]
+    assert len(followed) > 100
+    # The controller interpolates efforts linearly; on mock hardware its gains of 0 add nothing.
+    assert away_from_lines(followed, expected).max() < 1e-9
+    assert np.ptp(followed, axis=0).max() > 1.0
+
+
+def test_goals_replace_goals_and_are_cancelled_there(client):
+    first = client.send(goal(stretch=20.0))
+    client.stack.until(lambda: client.feedback, 'feedback of the first goal')
+    second = client.send(goal(stretch=20.0))
+    end = client.end(first)
+    assert (end.status, end.result.error_code) == (
+        GoalStatus.STATUS_ABORTED,
+        Result.INVALID_GOAL,
+    )
+    assert 'preempted' in end.result.error_string
+    seen = len(client.feedback)
+    client.stack.until(lambda: len(client.feedback) > seen + 2, 'feedback of the second goal')
+    client.stack.until(second.cancel_goal_async().done, 'an answer to the wish')
+    assert client.end(second).status == GoalStatus.STATUS_CANCELED
+
+
+def test_a_path_tolerance_ends_the_motion_of_an_arm_that_stands(client):
+    # The mock's position never moves; the motion leaves it by more than the tolerance.
+    end = client.end(client.send(goal(tolerance=0.05)))
+    assert end.status == GoalStatus.STATUS_ABORTED
+    assert end.result.error_code == Result.PATH_TOLERANCE_VIOLATED
+    # A point where the arm already is, as MoveIt sends it.
+    here = FollowJointTrajectory.Goal(
+        trajectory=trajectory_message(NAMES, np.zeros(1), ARM.home[None], np.zeros((1, 7)))
+    )
+    end = client.end(client.send(here))
+    assert (end.status, end.result.error_code) == (GoalStatus.STATUS_SUCCEEDED, 0)
+
+
+@pytest.fixture(scope='module')
+def package(tmp_path_factory):
+    """Return where the generated package of the arm is installed."""
+    folder = tmp_path_factory.mktemp('my_arm')
+    for path, text in cpp_package(ARM, 'my_arm').items():
+        (folder / 'source' / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / 'source' / path).write_text(text)
+    made(folder / 'source', folder / 'build', folder / 'install')
+    return folder / 'install'
+
+
+def test_the_generated_controller_runs_behind_another(probe, tmp_path, package):
+    stack = Stack(probe, tmp_path, package)
+    try:
+        stack.load('feedforward', 'forward')
+        stack.switch(on=['feedforward', 'forward'])
+        commands = probe.create_publisher(Float64MultiArray, 'forward/commands', 1)
+        wish = np.linspace(1.0, 4.0, 7)
+
+        def commanded():
+            commands.publish(Float64MultiArray(data=wish.tolist()))
+            return np.abs(stack.efforts(-1) - WEIGHT - wish).max() < 1e-12
+
+        # A newton metre a millisecond at most; then upstream's torque and the arm's weight.
+        stack.until(commanded, 'torque from upstream and gravity')
+        stack.switch(off=['forward'])
+        # Nobody upstream: back to what holds the arm, by the rate limit, and there it stays.
+        stack.until(
+            lambda: np.abs(stack.efforts(-1) - WEIGHT).max() < 1e-12,
+            'the end of the stop sequence',
+        )
+        before = len(stack.states)
+        stack.until(lambda: len(stack.states) > before + 50, 'more states')
+        np.testing.assert_allclose(
+            stack.efforts(before), np.tile(WEIGHT, (len(stack.efforts(before)), 1)), atol=1e-12
+        )
+        stack.switch(on=['forward'])
+        stack.until(commanded, 'torque from upstream again')
+    finally:
+        stack.close()

@@ -1,0 +1,79 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+A ros2_control to test against, and what is built for it.
+
+FRANKA_DYNAMICS_ROS2_CONTROL names the prefixes in which it is found, such as /opt/ros/jazzy;
+CONTRIBUTING says what they must hold.
+"""
+
+import os
+import subprocess
+import sys
+
+PREFIXES = os.environ.get('FRANKA_DYNAMICS_ROS2_CONTROL', '')
+# What the ROS wheels set for their own process.
+_WHEELS = ('_ROS_WHEELS_BOOTSTRAP_COMPLETE', 'LD_LIBRARY_PATH', 'PYTHONPATH')
+
+
+def environment(*more):
+    """Return this process's environment with the prefixes in all the paths ROS looks in."""
+    prefixes = [*map(str, more), *PREFIXES.split(os.pathsep)]
+    libraries = [f'{prefix}/lib' for prefix in prefixes]
+    return {
+        **{name: value for name, value in os.environ.items() if name not in _WHEELS},
+        'AMENT_PREFIX_PATH': os.pathsep.join(prefixes),
+        'CMAKE_PREFIX_PATH': os.pathsep.join(prefixes),
+        'LD_LIBRARY_PATH': os.pathsep.join([*libraries, os.environ.get('LD_LIBRARY_PATH', '')]),
+        'PYTHONPATH': os.pathsep.join(
+            [
+                *(
+                    f'{prefix}/lib/python3.{sys.version_info.minor}/site-packages'
+                    for prefix in prefixes
+                ),
+                # Its build asks Python for ament_package, catkin_pkg and lark.
+                *filter(None, [os.environ.get('PYTHONPATH')]),
+            ]
+        ),
+    }
+
+
+def made(source, build, install, *more):
+    """Configure, build and install a project with its own CMakeLists."""
+    for command in (
+        ['cmake', '-S', source, '-B', build, f'-DCMAKE_INSTALL_PREFIX={install}', *more],
+        ['cmake', '--build', build, '--target', 'install'],
+    ):
+        done = subprocess.run(
+            [str(word) for word in command],
+            env=environment(install),
+            capture_output=True,
+            text=True,
+        )
+        assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-6000:]
+
+
+def mock_urdf(arm):
+    """Return a robot description with ros2_control's mock hardware at the arm's home."""
+    links = '<link name="base"/>'
+    joints, interfaces = '', ''
+    for index, (name, start) in enumerate(zip(arm.joint_names, arm.home)):
+        parent = 'base' if not index else f'link{index}'
+        links += f'<link name="link{index + 1}"/>'
+        joints += (
+            f'<joint name="{name}" type="revolute"><parent link="{parent}"/>'
+            f'<child link="link{index + 1}"/><axis xyz="0 0 1"/>'
+            '<limit lower="-7" upper="7" effort="1000" velocity="100"/></joint>'
+        )
+        interfaces += (
+            f'<joint name="{name}"><command_interface name="effort"/>'
+            '<state_interface name="position">'
+            f'<param name="initial_value">{float(start)!r}</param></state_interface>'
+            '<state_interface name="velocity"><param name="initial_value">0.0'
+            '</param></state_interface><state_interface name="effort"/></joint>'
+        )
+    return (
+        f'<robot name="mock">{links}{joints}<ros2_control name="mock" type="system"><hardware>'
+        f'<plugin>mock_components/GenericSystem</plugin></hardware>{interfaces}'
+        '</ros2_control></robot>'
+    )
