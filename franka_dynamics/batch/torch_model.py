@@ -67,7 +67,7 @@ class TorchModel(LibraryModel):
                     'NumPy arrays.'
                 )
         if all(tensor.device.type == 'cpu' for tensor in tensors):
-            return _Kernel.apply(quantity, *tensors)
+            return _KernelFunction.apply(quantity, *tensors)
         if name == 'flange_pose':
             raise JointVectorError('flange_pose takes tensors of the processor (device cpu).')
         return getattr(self.traced, name)(*tensors)
@@ -111,7 +111,7 @@ class _Slopes(torch.autograd.Function):
         return found, (0,) * len(found)
 
 
-class _Kernel(torch.autograd.Function):
+class _KernelFunction(torch.autograd.Function):
     """A compiled quantity as a node of PyTorch's graph."""
 
     @staticmethod
@@ -139,4 +139,4 @@ class _Kernel(torch.autograd.Function):
 
     @staticmethod
     def vmap(info: Any, in_dims: tuple[Any, ...], quantity: Differentiable, *tensors: Any) -> Any:
-        return _Kernel.apply(quantity, *_stacked(info, in_dims[1:], tensors)), 0
+        return _KernelFunction.apply(quantity, *_stacked(info, in_dims[1:], tensors)), 0

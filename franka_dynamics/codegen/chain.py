@@ -93,7 +93,7 @@ class Moments:
 
 
 @dataclass(frozen=True)
-class ChainJoint:
+class GeneratorJoint:
     """
     One joint of the chain, with the link it moves.
 
@@ -131,7 +131,7 @@ class ChainJoint:
 
 
 @dataclass(frozen=True)
-class Chain:
+class GeneratorChain:
     """
     A serial arm seen from its first joint, or a tree from its first joints.
 
@@ -143,7 +143,7 @@ class Chain:
     """
 
     name: str
-    joints: tuple[ChainJoint, ...]
+    joints: tuple[GeneratorJoint, ...]
     gravity: tuple[Number, Number, Number]
     root: NDArray[np.float64]
     tip: NDArray[np.float64]
@@ -172,7 +172,7 @@ def link_parameter_names(link: int) -> tuple[str, ...]:
 
 def build_chain(
     description: ArmDescription, gravity: ArrayLike, graph: Graph | None = None
-) -> Chain:
+) -> GeneratorChain:
     """
     Return the chain of an arm.
 
@@ -201,7 +201,7 @@ def build_chain(
             tail = DHRow(a=row.a, alpha=row.alpha).transform(Convention.MODIFIED)
             moments = moments.expressed_in(tail[:3, :3].tolist(), tail[:3, 3].tolist())
         joints.append(
-            ChainJoint(
+            GeneratorJoint(
                 joint.kind is JointKind.REVOLUTE,
                 cos_alpha,
                 sin_alpha,
@@ -227,7 +227,7 @@ def build_chain(
     tip = description.flange_transform()
     if standard:
         tip = DHRow(a=before.a, alpha=before.alpha).transform(Convention.MODIFIED) @ tip
-    return Chain(
+    return GeneratorChain(
         description.name,
         tuple(joints),
         (felt[0], felt[1], felt[2]),
@@ -237,7 +237,9 @@ def build_chain(
     )
 
 
-def build_tree_chain(tree: BodyTree, gravity: ArrayLike, graph: Graph | None = None) -> Chain:
+def build_tree_chain(
+    tree: BodyTree, gravity: ArrayLike, graph: Graph | None = None
+) -> GeneratorChain:
     """
     Return a tree of bodies as a chain whose joints name their antecedents.
 
@@ -255,7 +257,7 @@ def build_tree_chain(tree: BodyTree, gravity: ArrayLike, graph: Graph | None = N
         If a joint is not along its frame's z.
 
     """
-    joints: list[ChainJoint] = []
+    joints: list[GeneratorJoint] = []
     falls: dict[int, tuple[Number, Number, Number]] = {}
     space: list[Number] = (
         [graph.parameter(f'g{axis}') for axis in 'xyz']
@@ -268,7 +270,7 @@ def build_tree_chain(tree: BodyTree, gravity: ArrayLike, graph: Graph | None = N
         a, d = row.row.a, row.row.d
         # In the axes behind gamma: a along x, d along the joint.
         y, z = -d * sin_alpha, d * cos_alpha
-        joint = ChainJoint(
+        joint = GeneratorJoint(
             row.kind is JointKind.REVOLUTE,
             cos_alpha,
             sin_alpha,
@@ -292,7 +294,7 @@ def build_tree_chain(tree: BodyTree, gravity: ArrayLike, graph: Graph | None = N
                 origin=(0.0, 0.0, 0.0),
             )
         joints.append(joint)
-    return Chain(
+    return GeneratorChain(
         'tree',
         tuple(joints),
         falls.pop(0),

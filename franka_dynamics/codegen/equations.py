@@ -13,8 +13,8 @@ from numpy.typing import ArrayLike
 from .chain import (
     build_chain,
     build_tree_chain,
-    Chain,
-    ChainJoint,
+    GeneratorChain,
+    GeneratorJoint,
     link_parameter_names,
     Moments,
 )
@@ -81,7 +81,7 @@ def mass_matrix(
     return elements
 
 
-def _effort(graph: Graph, joint: ChainJoint, body: Moments) -> tuple[Vector, Vector]:
+def _effort(graph: Graph, joint: GeneratorJoint, body: Moments) -> tuple[Vector, Vector]:
     """Return force and moment that accelerate a body by one about, or along, z."""
     hx, hy, _ = lifted(graph, body.first)
     xx, _, xz, yy, yz, _ = (graph.lift(entry) for entry in body.second)
@@ -92,7 +92,7 @@ def _effort(graph: Graph, joint: ChainJoint, body: Moments) -> tuple[Vector, Vec
 
 
 def _handed_down(
-    graph: Graph, joint: ChainJoint, turned: Turn, body: Moments, arm: Vector
+    graph: Graph, joint: GeneratorJoint, turned: Turn, body: Moments, arm: Vector
 ) -> Moments:
     """Return a body's moments in the frame before the joint's."""
     body = turned_moments(graph, turned, body)
@@ -257,7 +257,7 @@ def _chain(
     arm: ArmDescription | BodyTree,
     gravity: ArrayLike,
     graph: Graph | None = None,
-) -> Chain:
+) -> GeneratorChain:
     if isinstance(arm, BodyTree):
         return build_tree_chain(arm, gravity, graph)
     return build_chain(arm, gravity, graph)
@@ -274,7 +274,7 @@ def parameter_names(n: int) -> tuple[str, ...]:
 
 
 def _outputs(
-    graph: Graph, chain: Chain, plan: Plan, quantity: Quantity, frame: WrenchFrame | None
+    graph: Graph, chain: GeneratorChain, plan: Plan, quantity: Quantity, frame: WrenchFrame | None
 ) -> list[Output]:
     regrouped = plan.apply(chain)
     q = _variables(graph, 'q', chain.n)
@@ -305,7 +305,7 @@ def _outputs(
 
 
 def _terminal_wrench(
-    graph: Graph, chain: Chain, q: tuple[Expression, ...], frame: WrenchFrame
+    graph: Graph, chain: GeneratorChain, q: tuple[Expression, ...], frame: WrenchFrame
 ) -> tuple[Vector, Vector]:
     """Return what the last link exerts on its surroundings, in its frame, about its origin."""
     force, moment = (scale(-1.0, _vector(graph, array)) for array in ('f', 'm'))

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 import functools
 import math
 
-from .chain import Chain
+from .chain import GeneratorChain
 from .expression import Expression
 from .program import operations
 from .recursion import Style
@@ -59,7 +59,7 @@ class Plan:
     style: Style = field(default_factory=Style)
     classical: bool = False
 
-    def apply(self, chain: Chain) -> RegroupedChain:
+    def apply(self, chain: GeneratorChain) -> RegroupedChain:
         """Return the chain's base parameters as this plan has them."""
         if self.classical:
             return RegroupedChain(chain, (0.0,) * chain.n)
@@ -70,7 +70,7 @@ class Plan:
 
 
 def find_plan(
-    chain: Chain,
+    chain: GeneratorChain,
     write: Callable[[Plan], Sequence[Expression]],
     *,
     turnable_tip: bool,
@@ -83,7 +83,7 @@ def find_plan(
 
     Parameters
     ----------
-    chain : Chain
+    chain : GeneratorChain
         The arm, with numbers for parameters.
     write : callable
         Returns the outputs that a plan leads to; their operations are what is counted.
@@ -121,7 +121,7 @@ def find_plan(
 
 
 def _choices(
-    chain: Chain,
+    chain: GeneratorChain,
     turnable_tip: bool,
     movable_tip: bool,
     classical: bool,
@@ -139,7 +139,7 @@ def _choices(
         yield functools.partial(_other_cancellations, chain, link=link)
 
 
-def _other_shifts(chain: Chain, plan: Plan, *, j: int) -> Iterator[Plan]:
+def _other_shifts(chain: GeneratorChain, plan: Plan, *, j: int) -> Iterator[Plan]:
     """Yield joint j's origin at the common normal behind it, and at the one before it."""
     if chain.joints[j].revolute:
         for shift in (0.0, -_along_axis(chain, plan, j)):
@@ -147,7 +147,7 @@ def _other_shifts(chain: Chain, plan: Plan, *, j: int) -> Iterator[Plan]:
                 yield replace(plan, shifts=(*plan.shifts[:j], shift, *plan.shifts[j + 1 :]))
 
 
-def _along_axis(chain: Chain, plan: Plan, j: int) -> float:
+def _along_axis(chain: GeneratorChain, plan: Plan, j: int) -> float:
     """Return how far joint j's origin lies along its axis from the common normal before it."""
     joint = chain.joints[j]
     parent = chain.parents[j]
@@ -156,7 +156,7 @@ def _along_axis(chain: Chain, plan: Plan, j: int) -> float:
     return sum(a * b for a, b in zip(origin, joint.axis))
 
 
-def _other_units(chain: Chain, plan: Plan) -> Iterator[Plan]:
+def _other_units(chain: GeneratorChain, plan: Plan) -> Iterator[Plan]:
     style = plan.style
     shifted = with_shifted_origins(chain, plan.shifts)
     lengths = {abs(x) for joint in shifted.joints for x in joint.origin if x} | {1.0}
@@ -166,7 +166,7 @@ def _other_units(chain: Chain, plan: Plan) -> Iterator[Plan]:
         yield replace(plan, style=replace(style, force_unit=length))
 
 
-def _other_manners(chain: Chain, plan: Plan, *, j: int) -> Iterator[Plan]:
+def _other_manners(chain: GeneratorChain, plan: Plan, *, j: int) -> Iterator[Plan]:
     """Yield the other manners in which one joint's part of the recursion can be written."""
     style = plan.style
     yield replace(plan, style=replace(style, apart=style.apart ^ {j}))
@@ -185,7 +185,7 @@ def _other_manners(chain: Chain, plan: Plan, *, j: int) -> Iterator[Plan]:
         yield replace(plan, style=replace(style, summed_angles=style.summed_angles ^ {j}))
 
 
-def _other_cancellations(chain: Chain, plan: Plan, *, link: int) -> Iterator[Plan]:
+def _other_cancellations(chain: GeneratorChain, plan: Plan, *, link: int) -> Iterator[Plan]:
     """Yield other ways to cancel a link's first moment, not cancelling it among them."""
     without = tuple(
         c for c in plan.cancellations if all(element[0] != link for element in c.elements)
@@ -199,7 +199,7 @@ def _other_cancellations(chain: Chain, plan: Plan, *, link: int) -> Iterator[Pla
             yield from _other_shifts(chain, changed, j=j)
 
 
-def _cancellations_of(chain: Chain, link: int) -> Iterator[Cancellation]:
+def _cancellations_of(chain: GeneratorChain, link: int) -> Iterator[Cancellation]:
     """Yield what masses on the next joints could cancel of a link's first moment."""
     after = []
     for j in (link + 1, link + 2):

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .chain import Chain, ChainJoint, Moments
+from .chain import GeneratorChain, GeneratorJoint, Moments
 from .expression import Expression, Graph
 from .regrouping import RegroupedChain
 from .vectors import (
@@ -94,7 +94,7 @@ class Spread:
 
 
 @dataclass(frozen=True)
-class Motion:
+class LinkMotion:
     """How a link moves, in its own frame."""
 
     omega: Vector
@@ -105,15 +105,17 @@ class Motion:
     before: tuple[Vector, Vector]  # omega and U's column z before the joint's turn
 
 
-def outward(graph: Graph, chain: Chain, inputs: Inputs, style: Style) -> list[Motion]:
+def outward(graph: Graph, chain: GeneratorChain, inputs: Inputs, style: Style) -> list[LinkMotion]:
     """Return the motion of every link, from the base to the tips."""
     still: Vector = (graph.zero, graph.zero, graph.zero)
-    motions: list[Motion] = []
+    motions: list[LinkMotion] = []
     for j, parent in enumerate(chain.parents):
         if parent == BASE:
             gravity = lifted(graph, chain.other_gravity.get(j, chain.gravity))
             up = still if inputs.weightless else scale(-1.0 / style.length_unit, gravity)
-            last = Motion(still, still, Spread((still, still, still)), up, still, (still, still))
+            last = LinkMotion(
+                still, still, Spread((still, still, still)), up, still, (still, still)
+            )
         else:
             last = motions[parent]
         motion = _through_joint(graph, chain.joints, j, last, inputs, style)
@@ -122,24 +124,24 @@ def outward(graph: Graph, chain: Chain, inputs: Inputs, style: Style) -> list[Mo
     return motions
 
 
-def joint_turn(graph: Graph, joint: ChainJoint, position: Expression) -> Turn:
+def joint_turn(graph: Graph, joint: GeneratorJoint, position: Expression) -> Turn:
     """Return cosine and sine of a joint's turn about its z axis."""
     return turn(graph, position if joint.revolute else graph.zero, joint.theta)
 
 
-def summed_turn(graph: Graph, joints: tuple[ChainJoint, ...], j: int, inputs: Inputs) -> Turn:
+def summed_turn(graph: Graph, joints: tuple[GeneratorJoint, ...], j: int, inputs: Inputs) -> Turn:
     """Return cosine and sine of the turn of joints j - 1 and j together, axes parallel."""
     return turn(graph, inputs.q[j - 1] + inputs.q[j], joints[j - 1].theta + joints[j].theta)
 
 
 def _through_joint(
     graph: Graph,
-    joints: tuple[ChainJoint, ...],
+    joints: tuple[GeneratorJoint, ...],
     j: int,
-    last: Motion,
+    last: LinkMotion,
     inputs: Inputs,
     style: Style,
-) -> Motion:
+) -> LinkMotion:
     joint = joints[j]
     arm = arm_to(graph, joint, inputs.q[j], style.length_unit)
     at_joint = add(last.acceleration, apply(last.spread.rows, arm))
@@ -167,7 +169,7 @@ def _turn_about(
     at_joint: Vector,
     felt: Vector,
     style: Style,
-) -> Motion:
+) -> LinkMotion:
     """Go through a revolute joint whose axis is parallel or perpendicular to the last."""
     x, y, _ = rotate_back(turned, source[0])
     xz_axis, yz_axis, _ = rotate_back(turned, source[1])
@@ -181,7 +183,7 @@ def _turn_about(
         (xy + spin_z, -(xx + zz), yz_axis),
         (zx, zy, zz_axis),
     )
-    return Motion(
+    return LinkMotion(
         (x, y, z),
         (spin_x, spin_y, spin_z),
         Spread(rows, None, xy, spin_z, (xx, zz)),
@@ -192,30 +194,30 @@ def _turn_about(
 
 
 def _turn_skew(
-    joint: ChainJoint,
-    last: Motion,
+    joint: GeneratorJoint,
+    last: LinkMotion,
     at_joint: Vector,
     turned: Turn,
     felt: Vector,
     rates: tuple[Expression, Expression],
-) -> Motion:
+) -> LinkMotion:
     """Go through a revolute joint at any twist: omega and domega, then U from them."""
     rate, push = rates
     x, y, z = rotate_back(turned, untwist(joint, last.omega))
     spin = rotate_back(turned, untwist(joint, last.spin))
     omega: Vector = (x, y, z + rate)
     spin = (spin[0] + y * rate, spin[1] - x * rate, spin[2] + push)
-    return Motion(omega, spin, Spread(_matrix(omega, spin)), felt, at_joint, (omega, spin))
+    return LinkMotion(omega, spin, Spread(_matrix(omega, spin)), felt, at_joint, (omega, spin))
 
 
 def _slide(
-    joint: ChainJoint,
-    last: Motion,
+    joint: GeneratorJoint,
+    last: LinkMotion,
     at_joint: Vector,
     turned: Turn,
     rates: tuple[Expression, Expression],
     style: Style,
-) -> Motion:
+) -> LinkMotion:
     """Go through a prismatic joint: the link turns as the one before it."""
 
     def into(vector: Vector) -> Vector:
@@ -229,7 +231,7 @@ def _slide(
     unit = 1.0 / style.length_unit
     twice = (2.0 * rates[0]) * unit
     moving = add(into(at_joint), (twice * omega[1], -(twice * omega[0]), rates[1] * unit))
-    return Motion(omega, spin, Spread(rows), moving, at_joint, (omega, spin))
+    return LinkMotion(omega, spin, Spread(rows), moving, at_joint, (omega, spin))
 
 
 def _matrix(omega: Vector, spin: Vector) -> Matrix:
@@ -243,7 +245,7 @@ def _matrix(omega: Vector, spin: Vector) -> Matrix:
     )
 
 
-def _name(graph: Graph, j: int, motion: Motion) -> None:
+def _name(graph: Graph, j: int, motion: LinkMotion) -> None:
     graph.name_vector(f'w{j + 1}', motion.omega)
     graph.name_vector(f'dw{j + 1}', motion.spin)
     for row, axis in zip(motion.spread.rows, 'xyz'):
@@ -284,7 +286,7 @@ class _Inward:
         regrouped: RegroupedChain,
         inputs: Inputs,
         style: Style,
-        motions: list[Motion],
+        motions: list[LinkMotion],
     ) -> None:
         self.graph, self.inputs, self.style, self.motions = graph, inputs, style, motions
         self.joints, self.kept = regrouped.chain.joints, regrouped.kept

@@ -23,7 +23,7 @@ import math
 
 import numpy as np
 
-from .chain import Chain, ChainJoint, Moments
+from .chain import GeneratorChain, GeneratorJoint, Moments
 from .expression import Number
 from ..arm import Convention, DHRow
 from ..dynamics.body_tree import BASE
@@ -49,11 +49,11 @@ class RegroupedChain:
     moments.
     """
 
-    chain: Chain
+    chain: GeneratorChain
     kept: tuple[Number, ...]
 
 
-def with_shifted_origins(chain: Chain, shifts: Sequence[float]) -> Chain:
+def with_shifted_origins(chain: GeneratorChain, shifts: Sequence[float]) -> GeneratorChain:
     """Return the same arm with each revolute joint's origin moved along its own axis [m]."""
     joints = []
     for joint, shift, parent in zip(chain.joints, shifts, chain.parents):
@@ -69,7 +69,7 @@ def with_shifted_origins(chain: Chain, shifts: Sequence[float]) -> Chain:
     return replace(chain, joints=tuple(joints))
 
 
-def with_turned_tip(chain: Chain) -> Chain:
+def with_turned_tip(chain: GeneratorChain) -> GeneratorChain:
     """
     Return the same arm with its last frame turned about its axis until hy vanishes.
 
@@ -90,7 +90,7 @@ def with_turned_tip(chain: Chain) -> Chain:
     return replace(chain, joints=(*chain.joints[:-1], tip))
 
 
-def regroup(chain: Chain, cancellations: Sequence[Cancellation] = ()) -> RegroupedChain:
+def regroup(chain: GeneratorChain, cancellations: Sequence[Cancellation] = ()) -> RegroupedChain:
     """Return the chain with its base parameters, masses kept where a cancellation wants them."""
     joints, elements = _flat(cancellations)
     kept = dict(zip(joints, _kept_masses(chain, joints, elements))) if joints else {}
@@ -106,7 +106,7 @@ def regroup(chain: Chain, cancellations: Sequence[Cancellation] = ()) -> Regroup
     return replace(regrouped, chain=replace(regrouped.chain, joints=tuple(found)))
 
 
-def solvable(chain: Chain, cancellations: Sequence[Cancellation]) -> bool:
+def solvable(chain: GeneratorChain, cancellations: Sequence[Cancellation]) -> bool:
     """Return whether masses at those joints can cancel those first moments at all."""
     if not cancellations:
         return True
@@ -127,7 +127,7 @@ def _flat(
     )
 
 
-def _regroup(chain: Chain, kept: Mapping[int, Number]) -> RegroupedChain:
+def _regroup(chain: GeneratorChain, kept: Mapping[int, Number]) -> RegroupedChain:
     joints = list(chain.joints)
     masses: list[Number] = [0.0] * chain.n
     for j in reversed(range(chain.n)):
@@ -164,7 +164,7 @@ def _without_axis(moments: Moments) -> Moments:
     return Moments(0.0, (moments.first[0], moments.first[1], 0.0), (xx, xy, xz, yy, yz, 0.0))
 
 
-def _rotation(joint: ChainJoint) -> list[list[float]]:
+def _rotation(joint: GeneratorJoint) -> list[list[float]]:
     # DHRow's twist is exact at quarter turns, so that zeros stay zeros.
     about_x = DHRow(alpha=joint.theta).transform(Convention.MODIFIED)
     c, s = about_x[1, 1], about_x[2, 1]
@@ -173,7 +173,7 @@ def _rotation(joint: ChainJoint) -> list[list[float]]:
     return rotation
 
 
-def _with_merged_rotor(chain: Chain) -> Chain:
+def _with_merged_rotor(chain: GeneratorChain) -> GeneratorChain:
     """
     Put joint 2's rotor into ZZ2 where axis 1 is perpendicular: no torque tells them apart.
 
@@ -195,7 +195,7 @@ def _with_merged_rotor(chain: Chain) -> Chain:
 
 
 def _kept_masses(
-    chain: Chain,
+    chain: GeneratorChain,
     joints: Sequence[int],
     elements: Sequence[tuple[int, int]],
 ) -> list[Number]:
@@ -213,7 +213,7 @@ def _kept_masses(
 
 
 def _response(
-    chain: Chain,
+    chain: GeneratorChain,
     joints: Sequence[int],
     elements: Sequence[tuple[int, int]],
 ) -> np.ndarray:

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 import math
 
-from .chain import ChainJoint, Moments
+from .chain import GeneratorJoint, Moments
 from .expression import Expression, Graph, Number
 
 Vector = tuple[Expression, Expression, Expression]
@@ -65,7 +65,7 @@ def rotate_back(turned: Turn, vector: Vector) -> Vector:
     return c * x + s * y, c * y - s * x, z
 
 
-def twist(joint: ChainJoint, vector: Vector) -> Vector:
+def twist(joint: GeneratorJoint, vector: Vector) -> Vector:
     """Return Rz(gamma) Rx(alpha) v."""
     (x, y, z), c, s = vector, joint.cos_alpha, joint.sin_alpha
     y, z = y * c - z * s, y * s + z * c
@@ -73,7 +73,7 @@ def twist(joint: ChainJoint, vector: Vector) -> Vector:
     return x * c - y * s, x * s + y * c, z
 
 
-def untwist(joint: ChainJoint, vector: Vector) -> Vector:
+def untwist(joint: GeneratorJoint, vector: Vector) -> Vector:
     """Return Rx(alpha)' Rz(gamma)' v."""
     (x, y, z), c, s = vector, joint.cos_gamma, joint.sin_gamma
     x, y = x * c + y * s, y * c - x * s
@@ -81,7 +81,7 @@ def untwist(joint: ChainJoint, vector: Vector) -> Vector:
     return x, y * c + z * s, z * c - y * s
 
 
-def arm_to(graph: Graph, joint: ChainJoint, position: Expression, unit: float = 1.0) -> Vector:
+def arm_to(graph: Graph, joint: GeneratorJoint, position: Expression, unit: float = 1.0) -> Vector:
     """Return a joint's origin in the frame before it, over a unit of length."""
     arm = [graph.lift(component / unit) for component in joint.origin]
     if not joint.revolute:

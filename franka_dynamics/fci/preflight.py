@@ -36,7 +36,7 @@ _POSES = 20  # at which the loads that robot and node know of are compared
 _GRAVITY_TOLERANCE = 0.5  # [m/s^2] of what the robot reports of its base
 
 
-class Verdict(str, Enum):
+class PreflightVerdict(str, Enum):
     """What the check has found."""
 
     WAITING = 'waiting'
@@ -49,7 +49,7 @@ class Verdict(str, Enum):
 class PreflightResult:
     """A verdict in a sentence, and the largest |tau_J - g(q)| [N m] where there was one."""
 
-    verdict: Verdict
+    verdict: PreflightVerdict
     sentence: str
     largest: float = float('nan')
 
@@ -90,25 +90,25 @@ class Preflight:
         """Forget all; the next verdict rests on new states alone."""
         self._efforts.clear()
         self._age = 0
-        self.result = PreflightResult(Verdict.WAITING, 'no state at rest has been read')
+        self.result = PreflightResult(PreflightVerdict.WAITING, 'no state at rest has been read')
 
-    def observe(self, reading: FciReading) -> Verdict:
+    def observe(self, reading: FciReading) -> PreflightVerdict:
         """
         Take a state at which nothing was commanded; return the verdict so far.
 
         The last `WINDOW` states must have been at rest. A refusal stays until `restart`.
         """
-        if self.result.verdict is Verdict.REFUSED:
-            return Verdict.REFUSED
+        if self.result.verdict is PreflightVerdict.REFUSED:
+            return PreflightVerdict.REFUSED
         speed = float(np.abs(reading.dq).max())
         if not speed <= _REST:
             self.restart()
             self.result = PreflightResult(
-                Verdict.WAITING,
+                PreflightVerdict.WAITING,
                 f'waiting for rest: {self._name(np.abs(reading.dq))} moves at {speed:.3f} rad/s',
             )
-            return Verdict.WAITING
-        if self.result.verdict is not Verdict.WAITING:
+            return PreflightVerdict.WAITING
+        if self.result.verdict is not PreflightVerdict.WAITING:
             self._age += 1
             if self._age <= _VALID:
                 return self.result.verdict
@@ -116,9 +116,10 @@ class Preflight:
         self._efforts.append(reading.effort)
         if len(self._efforts) < WINDOW:
             self.result = PreflightResult(
-                Verdict.WAITING, f'checking tau_J at rest: {len(self._efforts)} of {WINDOW} states'
+                PreflightVerdict.WAITING,
+                f'checking tau_J at rest: {len(self._efforts)} of {WINDOW} states',
             )
-            return Verdict.WAITING
+            return PreflightVerdict.WAITING
         self.result = self._judge(reading, *self._live())
         return self.result.verdict
 
@@ -135,7 +136,7 @@ class Preflight:
             or self._unmeasured(reading, settings, terms)
         )
         if refusal:
-            return PreflightResult(Verdict.REFUSED, refusal)
+            return PreflightResult(PreflightVerdict.REFUSED, refusal)
         efforts = np.array(self._efforts)
         measured = efforts.mean(axis=0)
         gravity = terms.gravity(reading.q)
@@ -143,7 +144,7 @@ class Preflight:
         largest = float(np.abs(apart).max())
         if self._is_no_measurement(reading, efforts):
             return PreflightResult(
-                Verdict.NO_EVIDENCE,
+                PreflightVerdict.NO_EVIDENCE,
                 'tau_J is the last command and no measurement, as a '
                 'simulated robot gives it; it says nothing about the model, so only torque '
                 'without gravity may be commanded',
@@ -151,7 +152,7 @@ class Preflight:
         if (np.abs(apart) > self.threshold).any():
             joint = int(np.argmax(np.abs(apart) / self.threshold))
             return PreflightResult(
-                Verdict.REFUSED,
+                PreflightVerdict.REFUSED,
                 f'at rest tau_J differs from g(q) by {abs(apart[joint]):.3g} N m '
                 f'at {self._description.joint_names[joint]} ({measured[joint]:.3g} measured, '
                 f'{gravity[joint]:.3g} expected, {self.threshold[joint]:.3g} allowed)'
@@ -159,7 +160,9 @@ class Preflight:
                 largest,
             )
         return PreflightResult(
-            Verdict.PASSED, f'at rest tau_J agrees with g(q) to {largest:.2g} N m', largest
+            PreflightVerdict.PASSED,
+            f'at rest tau_J agrees with g(q) to {largest:.2g} N m',
+            largest,
         )
 
     def _base_differs(self, reading: FciReading) -> str:

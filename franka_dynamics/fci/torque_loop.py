@@ -10,7 +10,7 @@ from typing import Protocol
 import numpy as np
 
 from .connection import COMMUNICATION, FciReading
-from .preflight import PreflightResult, Verdict
+from .preflight import PreflightResult, PreflightVerdict
 from ..control.limits import LONGEST_STEP_S, TorqueLimiter
 from ..errors import FciError
 from ..typing import Array
@@ -79,7 +79,7 @@ class StartCheck(Protocol):
     def restart(self) -> None:
         """Forget all that was seen."""
 
-    def observe(self, reading: FciReading) -> Verdict:
+    def observe(self, reading: FciReading) -> PreflightVerdict:
         """Take a state at which nothing is commanded."""
 
 
@@ -134,7 +134,7 @@ class TorqueLoop:
         return (
             self.state is LoopState.FAULT
             or bool(self.source.fault)
-            or self.start_check.result.verdict is Verdict.REFUSED
+            or self.start_check.result.verdict is PreflightVerdict.REFUSED
         )
 
     def read(self) -> FciReading:
@@ -227,11 +227,11 @@ class TorqueLoop:
         if not self.enabled or self.source.fault or self.state is not LoopState.IDLE:
             return
         verdict = self.start_check.observe(reading)
-        if verdict is Verdict.REFUSED:
+        if verdict is PreflightVerdict.REFUSED:
             self._refuse(f'refused: {self.start_check.result.sentence}')
         elif not ready:
             self.reason = self.source.reason
-        elif verdict is Verdict.WAITING:
+        elif verdict is PreflightVerdict.WAITING:
             self.reason = self.start_check.result.sentence
         else:
             self._begin()

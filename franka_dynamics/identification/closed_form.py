@@ -175,7 +175,7 @@ def _regrouping(
 
     `pose` is that of the link's frame in the antecedent's at position zero.
     """
-    build = _Builder()
+    build = _Eliminations()
     if kind is JointKind.REVOLUTE:
         _regroup_revolute(build, before, pose, letters, unit)
     else:
@@ -185,7 +185,7 @@ def _regrouping(
     return build.result()
 
 
-class _Builder:
+class _Eliminations:
     """Collects which parameters go."""
 
     def __init__(self) -> None:
@@ -208,7 +208,7 @@ class _Builder:
 
 
 def _regroup_revolute(
-    build: _Builder, before: Freedom, pose: Array, letters: Letters, unit: float
+    build: _Eliminations, before: Freedom, pose: Array, letters: Letters, unit: float
 ) -> None:
     yy, mz, m = revolute_regrouping(letters).T
     z = pose[:3, 2]
@@ -242,7 +242,9 @@ def _regroup_revolute(
         build.goes('mY')
 
 
-def _regroup_prismatic(build: _Builder, before: Freedom, pose: Array, letters: Letters) -> None:
+def _regroup_prismatic(
+    build: _Eliminations, before: Freedom, pose: Array, letters: Letters
+) -> None:
     tensor = prismatic_regrouping(letters)
     for symbol, onto in zip(PARAMETER_SYMBOLS[:6], tensor.T):
         build.goes(symbol, onto)
@@ -267,7 +269,7 @@ def _regroup_prismatic(build: _Builder, before: Freedom, pose: Array, letters: L
 
 
 def _regroup_rotor(
-    build: _Builder, kind: JointKind, before: Freedom, pose: Array, letters: Letters
+    build: _Eliminations, kind: JointKind, before: Freedom, pose: Array, letters: Letters
 ) -> None:
     """Let Ia join ZZ, or m of a slide, where the link's own motion is all of that inertia."""
     z = pose[:3, 2]

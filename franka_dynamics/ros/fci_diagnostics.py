@@ -13,7 +13,7 @@ from ..control.cycle import Durations
 from ..control.feedforward import FeedforwardController
 from ..fci.connection import FciReading
 from ..fci.model_difference import ModelDifference
-from ..fci.preflight import Preflight, Verdict
+from ..fci.preflight import Preflight, PreflightVerdict
 from ..fci.torque_loop import LoopState, TorqueLoop
 
 _CYCLE_S = 1e-3
@@ -112,7 +112,9 @@ class FciDiagnostics(NodeDiagnostics):
 
     def _start_check(self) -> DiagnosticStatus:
         result = self._preflight.result
-        level = {Verdict.REFUSED: ERROR, Verdict.NO_EVIDENCE: WARN}.get(result.verdict, OK)
+        level = {PreflightVerdict.REFUSED: ERROR, PreflightVerdict.NO_EVIDENCE: WARN}.get(
+            result.verdict, OK
+        )
         return self._status(
             'Check at rest',
             level,

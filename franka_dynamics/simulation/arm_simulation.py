@@ -82,7 +82,7 @@ class SimulationSettings:
 
 
 @dataclass(frozen=True, eq=False)
-class JointReading:
+class SensorReading:
     """What the arm's sensors say: arrays of shape (n,), time in seconds of simulation."""
 
     time: float
@@ -269,7 +269,7 @@ class ArmSimulation:
         # What follows from them; in a scratch copy, because this resets the state it is given.
         self._mujoco.mj_setConst(self.model, self._mujoco.MjData(self.model))
 
-    def read(self) -> JointReading:
+    def read(self) -> SensorReading:
         """Return what the sensors say now, noise included."""
         settings, n = self.settings, self.description.n
 
@@ -277,7 +277,7 @@ class ArmSimulation:
             return self._rng.normal(0.0, deviation, n) if deviation else 0.0
 
         position, velocity, effort = self._readings[0]
-        return JointReading(
+        return SensorReading(
             self.time,
             position + noise(settings.position_noise),
             velocity + noise(settings.velocity_noise),

@@ -29,20 +29,20 @@ _FORCE_SYSTEM = ('gz-sim-apply-joint-force-system', 'gz::sim::systems::ApplyJoin
 
 
 @dataclass(frozen=True, eq=False)
-class Start:
+class GazeboStart:
     """Where an arm starts [rad, m] and the torques [N m, N] that hold it there, shape (n,)."""
 
     position: NDArray[np.float64]
     torque: NDArray[np.float64]
 
 
-def start_of(description: ArmDescription) -> Start:
+def start_of(description: ArmDescription) -> GazeboStart:
     """Return the home pose (or the position nearest to zero) and its gravity torques."""
     nearest = np.clip(
         np.zeros(description.n), description.limit('lower'), description.limit('upper')
     )
     position = nearest if description.home is None else np.array(description.home, dtype=float)
-    return Start(position, NewtonEulerModel(description).gravity(position))
+    return GazeboStart(position, NewtonEulerModel(description).gravity(position))
 
 
 def force_topic(joint: str) -> str:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:  # for editors and type checkers
     from .chain import chain_of as chain_of
     from .chain import Kinematics as Kinematics
     from .equations import derive as derive
-    from .equations import Equations as Equations
+    from .equations import SymbolicEquations as SymbolicEquations
 
 try:
     import sympy as _sympy  # noqa: F401
@@ -34,7 +34,7 @@ __getattr__, __dir__, __all__ = lazy_exports(
         ),
         'equations': (
             'derive',
-            'Equations',
+            'SymbolicEquations',
         ),
     },
 )

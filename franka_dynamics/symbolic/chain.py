@@ -53,7 +53,7 @@ class Link:
 
 
 @dataclass(frozen=True)
-class Chain:
+class SymbolicChain:
     """
     The frames 1..n and the flange of an arm in letters, and the numbers of the letters.
 
@@ -110,7 +110,7 @@ def velocity(joint: int) -> sp.Symbol:
     return sp.Symbol(f'v{joint}', real=True)
 
 
-def chain_of(description: ArmDescription) -> Chain:
+def chain_of(description: ArmDescription) -> SymbolicChain:
     """
     Return an arm in letters, of either convention, whatever constant theta its rows have.
 
@@ -133,7 +133,7 @@ def chain_of(description: ArmDescription) -> Chain:
             offset, tilt = _placement(i, row, values)
             tails.append(sp.eye(4))
         links.append(_moving(i, offset, tilt, row, kind, values))
-    return Chain(
+    return SymbolicChain(
         tuple(links), tuple(joint.kind for joint in description.joints), values, tuple(tails)
     )
 
@@ -228,12 +228,12 @@ class Kinematics:
 
     Parameters
     ----------
-    chain : Chain
+    chain : SymbolicChain
         The arm.
 
     """
 
-    def __init__(self, chain: Chain) -> None:
+    def __init__(self, chain: SymbolicChain) -> None:
         self.chain = chain
         self._poses: list[sp.Matrix] = []
         rotation, origin = sp.eye(3), sp.zeros(3, 1)

@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import sympy as sp
 
-from .chain import Chain, velocity
+from .chain import SymbolicChain, velocity
 from ..arm import ArmDescription
 
 
@@ -30,7 +30,7 @@ class Stage(NamedTuple):
     lines: tuple[tuple[sp.Symbol, sp.Expr], ...]
 
 
-class Program:
+class SymbolicProgram:
     """
     Lines `letter = expression` in the order in which they can be computed.
 
@@ -99,7 +99,7 @@ class Body:
 
 
 @dataclass(frozen=True)
-class Equations:
+class SymbolicEquations:
     """
     M (n, n), C (n, n) and g (n, 1) in letters, and the lines that define those letters.
 
@@ -119,16 +119,16 @@ class Equations:
 
 
 def derive(
-    chain: Chain,
+    chain: SymbolicChain,
     description: ArmDescription,
     gravity: tuple[float, float, float],
-) -> Equations:
+) -> SymbolicEquations:
     """
     Return the equations of motion of an arm.
 
     Parameters
     ----------
-    chain : Chain
+    chain : SymbolicChain
         `chain_of(description)`.
     description : ArmDescription
         Where the numbers of the links come from, and which of them are zero.
@@ -136,7 +136,7 @@ def derive(
         In the space frame [m/s^2]; letters are given to its parts in frame {0}.
 
     """
-    program = Program()
+    program = SymbolicProgram()
     values = dict(chain.values)
     program.begin('links in the frames of their joints')
     bodies = [_body(i + 1, description, values) for i in range(chain.n)]
@@ -149,7 +149,7 @@ def derive(
     fall = sp.Matrix(
         [_letter(f'g{axis}', float(part), values) for axis, part in zip('xyz', falling)]
     )
-    builder = _Builder(program, chain, bodies)
+    builder = _Recursions(program, chain, bodies)
     program.begin('the mass matrix')
     mass = builder.mass_matrix() + sp.diag(*rotors)
     program.begin('gravity')
@@ -157,7 +157,7 @@ def derive(
     program.begin('Coriolis and centrifugal torques')
     coriolis = sp.Matrix.hstack(*(builder.coriolis_column(j) for j in range(chain.n)))
     lines = program.needed_for([*mass, *coriolis, *weight])
-    return Equations(
+    return SymbolicEquations(
         tuple(lines),
         mass,
         coriolis,
@@ -169,10 +169,10 @@ def derive(
     )
 
 
-class _Builder:
+class _Recursions:
     """One arm's recursions; indices count from 0, vectors are in the link's own frame."""
 
-    def __init__(self, program: Program, chain: Chain, bodies: list[Body]) -> None:
+    def __init__(self, program: SymbolicProgram, chain: SymbolicChain, bodies: list[Body]) -> None:
         program.begin('rotations and origins')
         self._keep = program.keep_all
         self._bodies = bodies
@@ -320,7 +320,7 @@ def _symmetric(matrix: sp.Matrix) -> sp.Matrix:
     return sp.Matrix(3, 3, lambda i, j: matrix[min(i, j), max(i, j)])
 
 
-def _in_joint_frame(program: Program, body: Body, tail: sp.Matrix) -> Body:
+def _in_joint_frame(program: SymbolicProgram, body: Body, tail: sp.Matrix) -> Body:
     """Return a body given in the description's frame in that of its joint."""
     if tail == sp.eye(4):
         return body

@@ -23,7 +23,7 @@ _MOST_NAMES = 6  # more link names than this make an error message unreadable
 Edge = tuple[str, str, str]  # joint, parent link, child link
 
 
-class TreeError(ValueError):
+class LinkTreeError(ValueError):
     """Links and joints form no tree; the sentence lacks the name of the file."""
 
 
@@ -40,7 +40,7 @@ def root_link(links: Iterable[str], edges: Sequence[Edge]) -> str:
 
     Raises
     ------
-    TreeError
+    LinkTreeError
         If a joint names a link that is not there, a link hangs on two joints, or there is not
         exactly one root from which every link is reached.
 
@@ -50,11 +50,11 @@ def root_link(links: Iterable[str], edges: Sequence[Edge]) -> str:
     for joint, parent, child in edges:
         for link in (parent, child):
             if link not in names:
-                raise TreeError(
+                raise LinkTreeError(
                     f'joint {joint!r} refers to the link {link!r}, which does not exist.'
                 )
         if child in parents:
-            raise TreeError(
+            raise LinkTreeError(
                 f'the link {child!r} hangs on two joints, {parents[child]!r} and '
                 f'{joint!r}; a URDF is a tree.'
             )
@@ -62,17 +62,19 @@ def root_link(links: Iterable[str], edges: Sequence[Edge]) -> str:
     root = _only_root([name for name in names if name not in parents], bool(names))
     lost = sorted(set(names) - _reached_from(root, edges))
     if lost:
-        raise TreeError(f'the links {", ".join(lost)} form a loop of joints; a URDF is a tree.')
+        raise LinkTreeError(
+            f'the links {", ".join(lost)} form a loop of joints; a URDF is a tree.'
+        )
     return root
 
 
 def _only_root(roots: list[str], any_links: bool) -> str:
     if not any_links:
-        raise TreeError('has no links.')
+        raise LinkTreeError('has no links.')
     if not roots:
-        raise TreeError('its joints form a loop; a URDF is a tree with one root link.')
+        raise LinkTreeError('its joints form a loop; a URDF is a tree with one root link.')
     if len(roots) > 1:
-        raise TreeError(
+        raise LinkTreeError(
             f'has {len(roots)} root links ({", ".join(roots[:_MOST_NAMES])}); join '
             'them with fixed joints, a URDF is one tree.'
         )
@@ -212,7 +214,7 @@ class _Parser:
             root = root_link(
                 links, [(joint.name, joint.parent, joint.child) for joint in joints.values()]
             )
-        except TreeError as error:
+        except LinkTreeError as error:
             raise self._error(str(error)) from None
         return UrdfDocument(
             robot.get('name', ''), self._source, links, joints, root, tuple(self._notes)

@@ -11,7 +11,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .crosscheck import build, consensus, evaluate, PER_LINK, QUANTITIES, Quantity, scaled
+from .crosscheck import build, ComparedQuantity, consensus, evaluate, PER_LINK, QUANTITIES, scaled
 from ..arm import ArmDescription
 from ..arm.sampling import JointStates, sample_states
 from ..dynamics.model import DynamicsModel, GRAVITY
@@ -172,7 +172,7 @@ class Agreement:
     seed: int
     tolerance: float
     formulations: tuple[str, ...]
-    quantities: tuple[Quantity, ...]
+    quantities: tuple[ComparedQuantity, ...]
     pairs: dict[str, Array]
     deviations: Array
     torques: Array
@@ -281,7 +281,10 @@ def compare_formulations(
 
 
 def _value(
-    model: DynamicsModel, quantity: Quantity, states: JointStates, medians: Mapping[str, Array]
+    model: DynamicsModel,
+    quantity: ComparedQuantity,
+    states: JointStates,
+    medians: Mapping[str, Array],
 ) -> Array:
     """Return a quantity for every state; accelerations as the torques that they stand for."""
     if quantity.name != 'forward_dynamics':

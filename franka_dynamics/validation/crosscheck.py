@@ -35,7 +35,7 @@ FORMULATIONS: dict[str, Callable[[ArmDescription, ArrayLike], DynamicsModel]] = 
 }
 
 
-class Quantity(NamedTuple):
+class ComparedQuantity(NamedTuple):
     """
     A method of DynamicsModel: how many of (q, dq, ddq) it takes, and its unit.
 
@@ -48,22 +48,22 @@ class Quantity(NamedTuple):
 
 
 QUANTITIES = (
-    Quantity('frames', 1, 'm'),
-    Quantity('jacobian', 1, 'm'),
-    Quantity('center_of_mass', 1, 'm'),
-    Quantity('mass_matrix', 1, 'kg m^2'),
-    Quantity('coriolis_matrix', 2, 'N m s'),
-    Quantity('coriolis', 2, 'N m'),
-    Quantity('gravity', 1, 'N m'),
-    Quantity('inverse_dynamics', 3, 'N m'),
-    Quantity('forward_dynamics', 3, 'N m'),
-    Quantity('kinetic_energy', 2, 'J'),
-    Quantity('potential_energy', 1, 'J'),
+    ComparedQuantity('frames', 1, 'm'),
+    ComparedQuantity('jacobian', 1, 'm'),
+    ComparedQuantity('center_of_mass', 1, 'm'),
+    ComparedQuantity('mass_matrix', 1, 'kg m^2'),
+    ComparedQuantity('coriolis_matrix', 2, 'N m s'),
+    ComparedQuantity('coriolis', 2, 'N m'),
+    ComparedQuantity('gravity', 1, 'N m'),
+    ComparedQuantity('inverse_dynamics', 3, 'N m'),
+    ComparedQuantity('forward_dynamics', 3, 'N m'),
+    ComparedQuantity('kinetic_energy', 2, 'J'),
+    ComparedQuantity('potential_energy', 1, 'J'),
 )
 PER_LINK = (
-    Quantity('frames', 1, 'm'),
-    Quantity('link_twists', 2, 'm/s'),
-    Quantity('joint_wrenches', 3, 'N m'),
+    ComparedQuantity('frames', 1, 'm'),
+    ComparedQuantity('link_twists', 2, 'm/s'),
+    ComparedQuantity('joint_wrenches', 3, 'N m'),
 )
 
 
@@ -72,7 +72,9 @@ def build(description: ArmDescription, gravity: ArrayLike = GRAVITY) -> dict[str
     return {name: make(description, gravity) for name, make in FORMULATIONS.items()}
 
 
-def evaluate(model: DynamicsModel, quantity: Quantity, states: JointStates) -> NDArray[np.float64]:
+def evaluate(
+    model: DynamicsModel, quantity: ComparedQuantity, states: JointStates
+) -> NDArray[np.float64]:
     """Return a quantity for every state, shape (count, ...)."""
     return np.asarray(getattr(model, quantity.name)(*states[: quantity.inputs]))
 
@@ -96,11 +98,11 @@ def scaled(difference: NDArray[np.float64], reference: NDArray[np.float64]) -> N
 # any torque a sensor resolves.
 TOLERANCE = 1e-12
 _COMPARED = (
-    Quantity('frames', 1, 'm'),
-    Quantity('mass_matrix', 1, 'kg m^2'),
-    Quantity('coriolis', 2, 'N m'),
-    Quantity('gravity', 1, 'N m'),
-    Quantity('inverse_dynamics', 3, 'N m'),
+    ComparedQuantity('frames', 1, 'm'),
+    ComparedQuantity('mass_matrix', 1, 'kg m^2'),
+    ComparedQuantity('coriolis', 2, 'N m'),
+    ComparedQuantity('gravity', 1, 'N m'),
+    ComparedQuantity('inverse_dynamics', 3, 'N m'),
 )
 
 

@@ -11,13 +11,13 @@ import numpy as np
 
 from .published_inertials import (
     ErrorPattern,
-    Identification,
     identify,
     known_sets,
     KnownSet,
     likeliest_error_pattern,
     Match,
     match,
+    NearestSet,
 )
 from .torque_effect import effect_of_links, TorqueEffect
 from ..arm import ArmDescription, available_hands, LinkInertia, load_hand
@@ -54,7 +54,7 @@ _MOUNTED_AT = -45.0  # [deg] about the flange's z, as Franka mounts its hand
 class InertialComparison:
     """The nearest known set, what speaks against the links, and what is only to be said."""
 
-    identification: Identification
+    identification: NearestSet
     total: TorqueEffect
     findings: tuple[Finding, ...]
     notes: tuple[str, ...]
@@ -198,7 +198,7 @@ class _Inspector:
             )
         return mistake
 
-    def unphysical(self, identification: Identification) -> list[Finding]:
+    def unphysical(self, identification: NearestSet) -> list[Finding]:
         """Return links that no real body could be, but for those published so."""
         return [
             Finding(

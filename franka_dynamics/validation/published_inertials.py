@@ -53,7 +53,7 @@ class KnownSet:
 
 
 @dataclass(frozen=True, eq=False)
-class Identification:
+class NearestSet:
     """The known set nearest to some links, with one Match and one distance for each link."""
 
     known: KnownSet
@@ -126,18 +126,18 @@ def identify(
     found: Sequence[LinkInertia],
     known: Sequence[KnownSet],
     arm: str,
-) -> Identification:
+) -> NearestSet:
     """Return the known set with the fewest links that differ, then of `arm`, then the nearest."""
 
-    def judged(candidate: KnownSet) -> Identification:
+    def judged(candidate: KnownSet) -> NearestSet:
         pairs = list(zip(found, candidate.links))
-        return Identification(
+        return NearestSet(
             candidate,
             tuple(match(a, b) for a, b in pairs),
             tuple(distance(a, b) for a, b in pairs),
         )
 
-    def rank(judgement: Identification) -> tuple[int, int, bool, float]:
+    def rank(judgement: NearestSet) -> tuple[int, int, bool, float]:
         return (
             judgement.matches.count(Match.DIFFERENT),
             judgement.matches.count(Match.ROUNDED),

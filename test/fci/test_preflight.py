@@ -16,7 +16,7 @@ from franka_dynamics.control.settings import Settings
 from franka_dynamics.control.terms import TermModel
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.fci.connection import FciReading
-from franka_dynamics.fci.preflight import Preflight, Verdict, WINDOW
+from franka_dynamics.fci.preflight import Preflight, PreflightVerdict, WINDOW
 
 FR3 = load('fr3')
 THRESHOLD = np.array([4.0, 4.0, 4.0, 4.0, 1.5, 1.5, 1.5])
@@ -59,7 +59,7 @@ def verdict(preflight, state, count=WINDOW):
 
 def test_the_arm_itself_then_it_passes():
     result = verdict(check(), reading(carried(FR3.home)))
-    assert result.verdict is Verdict.PASSED
+    assert result.verdict is PreflightVerdict.PASSED
     assert result.largest < 1e-12  # two formulations of one g(q): 2e-14 measured
 
 
@@ -67,7 +67,7 @@ def test_the_arm_itself_then_it_passes():
 def test_given_what_real_sensors_are_off_by_then_it_passes(error):
     # On two real arms at rest tau_J and the best published g(q) part by up to 1.6 N m.
     result = verdict(check(), reading(carried(FR3.home) + error * np.eye(7)[1]))
-    assert (result.verdict, round(result.largest, 6)) == (Verdict.PASSED, 3.9)
+    assert (result.verdict, round(result.largest, 6)) == (PreflightVerdict.PASSED, 3.9)
 
 
 @pytest.mark.parametrize(
@@ -92,7 +92,7 @@ def test_given_what_real_sensors_are_off_by_then_it_passes(error):
 )
 def test_settings_that_are_not_so_then_refused(settings, sentence):
     result = verdict(check(**settings), reading(carried(FR3.home)))
-    assert result.verdict is Verdict.REFUSED
+    assert result.verdict is PreflightVerdict.REFUSED
     assert re.search(sentence, result.sentence), result.sentence
 
 
@@ -106,12 +106,12 @@ def test_settings_that_are_not_so_then_refused(settings, sentence):
 )
 def test_given_settings_that_are_so_when_checked_then_passed(settings, world, told):
     result = verdict(check(**settings), reading(carried(FR3.home, **world), **told))
-    assert result.verdict is Verdict.PASSED, result.sentence
+    assert result.verdict is PreflightVerdict.PASSED, result.sentence
 
 
 def test_a_load_nobody_was_told_of_then_refused_by_measurement():
     result = verdict(check(), reading(carried(FR3.home, payload=3.0)))
-    assert result.verdict is Verdict.REFUSED
+    assert result.verdict is PreflightVerdict.REFUSED
     assert 'at rest tau_J differs from g(q) by' in result.sentence
     assert 'hangs on it' in result.sentence
 
@@ -138,11 +138,14 @@ def test_a_base_the_robot_reports_inclined_then_refused():
 def test_tau_j_that_repeats_the_command_is_no_evidence(effort):
     state = reading(effort, effort_desired=effort)
     result = verdict(check(), state)
-    assert result.verdict is Verdict.NO_EVIDENCE
+    assert result.verdict is PreflightVerdict.NO_EVIDENCE
     assert 'no measurement' in result.sentence
     # And where this node would add gravity, no evidence is not enough.
     refused = verdict(check(**UNKNOWN_BALL), state)
-    assert (refused.verdict, 'nothing bears it out' in refused.sentence) == (Verdict.REFUSED, True)
+    assert (refused.verdict, 'nothing bears it out' in refused.sentence) == (
+        PreflightVerdict.REFUSED,
+        True,
+    )
 
 
 def test_no_lever_then_it_asks_for_another_pose():
@@ -151,30 +154,30 @@ def test_no_lever_then_it_asks_for_another_pose():
     result = verdict(
         check(payload=light, payload_known_to_robot=False), reading(carried(upright), upright)
     )
-    assert result.verdict is Verdict.REFUSED
+    assert result.verdict is PreflightVerdict.REFUSED
     assert 'at this pose it has no lever' in result.sentence
 
 
 def test_an_arm_that_moves_then_it_waits_for_rest():
     preflight, effort = check(), carried(FR3.home)
-    assert verdict(preflight, reading(effort), WINDOW - 1).verdict is Verdict.WAITING
-    assert preflight.observe(reading(effort, dq=0.1)) is Verdict.WAITING
+    assert verdict(preflight, reading(effort), WINDOW - 1).verdict is PreflightVerdict.WAITING
+    assert preflight.observe(reading(effort, dq=0.1)) is PreflightVerdict.WAITING
     assert 'waiting for rest: fr3_joint1 moves at 0.100 rad/s' in preflight.result.sentence
-    assert verdict(preflight, reading(effort), WINDOW - 1).verdict is Verdict.WAITING
-    assert preflight.observe(reading(effort)) is Verdict.PASSED
+    assert verdict(preflight, reading(effort), WINDOW - 1).verdict is PreflightVerdict.WAITING
+    assert preflight.observe(reading(effort)) is PreflightVerdict.PASSED
 
 
 def test_a_verdict_of_a_second_ago_is_found_anew():
     preflight = check()
-    assert verdict(preflight, reading(carried(FR3.home))).verdict is Verdict.PASSED
+    assert verdict(preflight, reading(carried(FR3.home))).verdict is PreflightVerdict.PASSED
     loaded = reading(carried(FR3.home, payload=3.0))
-    assert verdict(preflight, loaded, 2000).verdict is Verdict.REFUSED
+    assert verdict(preflight, loaded, 2000).verdict is PreflightVerdict.REFUSED
     # A refusal stays until it is acknowledged.
-    assert verdict(preflight, reading(carried(FR3.home)), 2000).verdict is Verdict.REFUSED
+    assert verdict(preflight, reading(carried(FR3.home)), 2000).verdict is PreflightVerdict.REFUSED
     preflight.restart()
-    assert verdict(preflight, reading(carried(FR3.home))).verdict is Verdict.PASSED
+    assert verdict(preflight, reading(carried(FR3.home))).verdict is PreflightVerdict.PASSED
 
 
 def test_nan_in_a_velocity_then_no_verdict_is_given():
     state = reading(carried(FR3.home), dq=np.nan)
-    assert verdict(check(), state, 3 * WINDOW).verdict is Verdict.WAITING
+    assert verdict(check(), state, 3 * WINDOW).verdict is PreflightVerdict.WAITING

@@ -7,7 +7,7 @@ import pytest
 
 from franka_dynamics.errors import FciError
 from franka_dynamics.fci.connection import COMMUNICATION, FciReading, REFLEX
-from franka_dynamics.fci.preflight import PreflightResult, Verdict
+from franka_dynamics.fci.preflight import PreflightResult, PreflightVerdict
 from franka_dynamics.fci.torque_loop import LoopState, TorqueLoop
 
 RATE_NM = 1.0  # 1000 N m/s in one cycle
@@ -74,7 +74,7 @@ class StartCheck:
     """Gives the verdict it is told to."""
 
     def __init__(self):
-        self.result, self.restarts = PreflightResult(Verdict.PASSED, 'at rest'), 0
+        self.result, self.restarts = PreflightResult(PreflightVerdict.PASSED, 'at rest'), 0
 
     def restart(self):
         self.restarts += 1
@@ -204,13 +204,13 @@ def test_given_an_exception_in_the_monitor_then_the_ramp_goes_on(world):
 
 def test_given_a_refusal_at_rest_then_no_motion_ever_begins(world, start_check):
     robot, _, loop = world
-    start_check.result = PreflightResult(Verdict.REFUSED, 'tau_J differs')
+    start_check.result = PreflightResult(PreflightVerdict.REFUSED, 'tau_J differs')
     run(loop, 50)
     assert (robot.sent, loop.enabled, loop.stops) == ([], False, 1)
     assert loop.reason == loop.last_stop == 'refused: tau_J differs'
     assert loop.latched
     restarts = start_check.restarts
-    start_check.result = PreflightResult(Verdict.PASSED, 'agrees')
+    start_check.result = PreflightResult(PreflightVerdict.PASSED, 'agrees')
     run(loop, 5)
     assert not robot.sent  # not before it is acknowledged
     loop.enable()
@@ -220,10 +220,10 @@ def test_given_a_refusal_at_rest_then_no_motion_ever_begins(world, start_check):
 
 def test_given_no_verdict_yet_then_the_motion_waits(world, start_check):
     robot, _, loop = world
-    start_check.result = PreflightResult(Verdict.WAITING, '7 of 100 states')
+    start_check.result = PreflightResult(PreflightVerdict.WAITING, '7 of 100 states')
     run(loop, 5)
     assert (robot.sent, loop.reason) == ([], '7 of 100 states')
-    start_check.result = PreflightResult(Verdict.NO_EVIDENCE, 'no measurement')
+    start_check.result = PreflightResult(PreflightVerdict.NO_EVIDENCE, 'no measurement')
     run(loop, 5)
     assert loop.state is LoopState.CONTROLLING
 

@@ -25,7 +25,7 @@ from std_srvs.srv import SetBool
 
 from franka_dynamics.arm import load
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
-from franka_dynamics.fci.preflight import Verdict
+from franka_dynamics.fci.preflight import PreflightVerdict
 from franka_dynamics.ros.fci_node import FciNode
 
 from .conftest import ROOT
@@ -258,7 +258,7 @@ def test_a_model_the_robot_does_not_serve_is_refused_at_rest():
     )
     FciNode._note_model(node, difference)
     result = verdict(preflight, at_rest(carried(START), START))
-    assert result.verdict is Verdict.REFUSED
+    assert result.verdict is PreflightVerdict.REFUSED
     assert result.sentence == 'M differs by 2 kg m^2'
 
 

@@ -16,7 +16,7 @@ sp = pytest.importorskip('sympy', reason='the [symbolic] extra is not installed'
 
 from franka_dynamics.symbolic import derivations  # noqa: E402
 from franka_dynamics.symbolic.chain import chain_of  # noqa: E402
-from franka_dynamics.symbolic.equations import derive, Program  # noqa: E402
+from franka_dynamics.symbolic.equations import derive, SymbolicProgram  # noqa: E402
 from franka_dynamics.symbolic.rendering import as_text  # noqa: E402
 
 ATOL = 1e-12  # torques up to 100 N m; 2e-14 was measured
@@ -96,7 +96,7 @@ def test_every_line_of_the_fer_uses_earlier_letters_only():
 
 def test_an_expression_and_its_opposite_share_a_letter():
     a, b = sp.symbols('a b')
-    program = Program()
+    program = SymbolicProgram()
     assert program.keep(a - b) == -program.keep(b - a)
     assert len(program.lines) == 1
     assert program.keep(a) == a

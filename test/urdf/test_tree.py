@@ -4,7 +4,7 @@
 
 import pytest
 
-from franka_dynamics.urdf.document import root_link, TreeError
+from franka_dynamics.urdf.document import LinkTreeError, root_link
 
 
 def test_the_root_of_a_tree_in_any_order_is_found():
@@ -29,5 +29,5 @@ def test_the_root_of_a_tree_in_any_order_is_found():
     ],
 )
 def test_what_is_no_tree_is_refused_with_links_and_joints_named(links, edges, sentence):
-    with pytest.raises(TreeError, match=sentence):
+    with pytest.raises(LinkTreeError, match=sentence):
         root_link(links, edges)
