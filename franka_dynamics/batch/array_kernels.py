@@ -17,16 +17,35 @@ and in blocks this short the counting takes as long as the arithmetic.
 
 # numba infers the types of kernels from their arguments; all are float64 arrays.
 # mypy: disallow-untyped-defs=False
-
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
 
-from . import array_layout as at
-from .array_layout import L, L2, LANES
+from .generated_kernels import LANES
 from .simd import numba, sine_cosine, TILE, transpose_tile
+
+# Columns of `rows`.
+PRISMATIC, COS, SIN, X, Y, Z, THETA, ROTOR = range(8)
+MASS, HX, HY, HZ, SXX, SXY, SXZ, SYY, SYZ = range(8, 17)
+ROW = 17
+
+# Places in W, each of a vector. Ahead is the acceleration of the next joint's origin.
+OMEGA, SPIN, AHEAD, ACCELERATION, FORCE, MOMENT = (3 * k * LANES for k in range(6))
+SCRATCH = 18 * LANES
+
+# Places in a row of `kept`; the link's force and moment are vectors.
+SINE, COSINE, RATE, PUSH, LINK_FORCE = (k * LANES for k in range(5))
+LINK_MOMENT, KEPT = 7 * LANES, 10 * LANES
+TORQUE = SINE  # a joint's sine has served when its torque is known
+
+# Places in a row of `arms`, which holds y and z of a joint's origin in the frame before.
+ARM_Y, ARM_Z, ARMS = 0, LANES, 2 * LANES
+
+# From one component of a vector to the next.
+L, L2 = LANES, 2 * LANES
+
 
 COMPILE: dict[str, Any] = {
     'fastmath': {'contract'},
@@ -39,9 +58,9 @@ COMPILE: dict[str, Any] = {
 @numba.njit(**COMPILE)
 def resting_arms(rows):
     """Return `arms` with those of revolute joints, which do not change."""
-    arms = np.zeros((rows.shape[0], at.ARMS))
+    arms = np.zeros((rows.shape[0], ARMS))
     for j in range(rows.shape[0]):
-        arms[j, at.ARM_Y : at.ARM_Z], arms[j, at.ARM_Z :] = rows[j, at.Y], rows[j, at.Z]
+        arms[j, ARM_Y:ARM_Z], arms[j, ARM_Z:] = rows[j, Y], rows[j, Z]
     return arms
 
 
@@ -56,9 +75,9 @@ def load(kept, place, array, start):
     else:
         for tile in range((n + TILE - 1) // TILE):
             j = min(tile * TILE, n - TILE)
-            column = j * at.KEPT + place
+            column = j * KEPT + place
             for i in range(0, LANES, TILE):
-                transpose_tile(array, (start + i) * n + j, n, kept, column + i, at.KEPT)
+                transpose_tile(array, (start + i) * n + j, n, kept, column + i, KEPT)
 
 
 @numba.njit(**COMPILE)
@@ -67,45 +86,43 @@ def mark_nonfinite(kept, nan_mask):
     nan_mask[:] = 0.0
     for j in range(kept.shape[0]):
         for i in range(LANES):
-            nan_mask[i] += 0.0 * (
-                kept[j, at.SINE + i] + kept[j, at.RATE + i] + kept[j, at.PUSH + i]
-            )
+            nan_mask[i] += 0.0 * (kept[j, SINE + i] + kept[j, RATE + i] + kept[j, PUSH + i])
 
 
 @numba.njit(**COMPILE)
 def init_joint(rows, kept, arms, j):
     """Put a joint's sine and cosine in place of its position; a prismatic joint moves its arm."""
-    theta = rows[j, at.THETA]
-    if rows[j, at.PRISMATIC] == 0.0:
+    theta = rows[j, THETA]
+    if rows[j, PRISMATIC] == 0.0:
         for i in range(LANES):
-            sine, cosine = sine_cosine(kept[j, at.SINE + i] + theta)
-            kept[j, at.SINE + i], kept[j, at.COSINE + i] = sine, cosine
+            sine, cosine = sine_cosine(kept[j, SINE + i] + theta)
+            kept[j, SINE + i], kept[j, COSINE + i] = sine, cosine
     else:
-        y, z, c, s = rows[j, at.Y], rows[j, at.Z], rows[j, at.COS], rows[j, at.SIN]
+        y, z, c, s = rows[j, Y], rows[j, Z], rows[j, COS], rows[j, SIN]
         sine, cosine = sine_cosine(theta)
         for i in range(LANES):
-            arms[j, at.ARM_Y + i] = y - s * kept[j, at.SINE + i]
-            arms[j, at.ARM_Z + i] = z + c * kept[j, at.SINE + i]
+            arms[j, ARM_Y + i] = y - s * kept[j, SINE + i]
+            arms[j, ARM_Z + i] = z + c * kept[j, SINE + i]
         for i in range(LANES):
-            kept[j, at.SINE + i], kept[j, at.COSINE + i] = sine, cosine
+            kept[j, SINE + i], kept[j, COSINE + i] = sine, cosine
 
 
 @numba.njit(**COMPILE)
 def stand_still(W, gravity):
     """Set the motion of the base: a frame that accelerates upwards feels like gravity."""
     for i in range(6 * LANES):
-        W[at.OMEGA + i] = 0.0
+        W[OMEGA + i] = 0.0
     gx, gy, gz = gravity[0], gravity[1], gravity[2]
     for i in range(LANES):
-        W[at.AHEAD + i], W[at.AHEAD + L + i], W[at.AHEAD + L2 + i] = -gx, -gy, -gz
+        W[AHEAD + i], W[AHEAD + L + i], W[AHEAD + L2 + i] = -gx, -gy, -gz
 
 
 @numba.njit(**COMPILE)
 def take_block(rows, gravity, q, dq, ddq, start, W, kept, arms, nan_mask):
     """Take a block's states over, up to the sines and cosines and the motion of the base."""
-    load(kept, at.SINE, q, start)
-    load(kept, at.RATE, dq, start)
-    load(kept, at.PUSH, ddq, start)
+    load(kept, SINE, q, start)
+    load(kept, RATE, dq, start)
+    load(kept, PUSH, ddq, start)
     mark_nonfinite(kept, nan_mask)
     for j in range(q.shape[1]):
         init_joint(rows, kept, arms, j)
@@ -146,8 +163,8 @@ def tensor(x, y, z, dx, dy, dz):
 def store_motion(W, i, omega, spin, acceleration, u, arm):
     """Store the motion of a link, with the acceleration of the next joint's origin at an arm."""
     px, py, pz = arm
-    W[at.OMEGA + i], W[at.OMEGA + L + i], W[at.OMEGA + L2 + i] = omega
-    W[at.SPIN + i], W[at.SPIN + L + i], W[at.SPIN + L2 + i] = spin
-    W[at.AHEAD + i] = acceleration[0] + u[0] * px + u[1] * py + u[2] * pz
-    W[at.AHEAD + L + i] = acceleration[1] + u[3] * px + u[4] * py + u[5] * pz
-    W[at.AHEAD + L2 + i] = acceleration[2] + u[6] * px + u[7] * py + u[8] * pz
+    W[OMEGA + i], W[OMEGA + L + i], W[OMEGA + L2 + i] = omega
+    W[SPIN + i], W[SPIN + L + i], W[SPIN + L2 + i] = spin
+    W[AHEAD + i] = acceleration[0] + u[0] * px + u[1] * py + u[2] * pz
+    W[AHEAD + L + i] = acceleration[1] + u[3] * px + u[4] * py + u[5] * pz
+    W[AHEAD + L2 + i] = acceleration[2] + u[6] * px + u[7] * py + u[8] * pz

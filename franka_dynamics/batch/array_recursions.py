@@ -14,10 +14,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from . import array_layout as at
+from . import array_kernels as at
 from .array_kernels import (
     COMPILE,
     init_joint,
+    L,
+    L2,
+    LANES,
     load,
     mark_nonfinite,
     resting_arms,
@@ -27,7 +30,6 @@ from .array_kernels import (
     to_link,
     vector_to_link,
 )
-from .array_layout import L, L2, LANES
 from .simd import numba, TILE, transpose_tile
 
 

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from . import array_layout, array_recursions
+from . import array_kernels, array_recursions
 from .generated_kernels import available_threads, kernel_source, LANES, load_kernel, share_out
 from ..arm import ArmDescription, Convention, DHRow, LinkInertia
 from ..codegen.chain import build_chain
@@ -325,7 +325,7 @@ def _generated_kernel(
 
 def _rows(regrouped: RegroupedChain) -> Array:
     """Return the arm as the array kernels read it, shape (n + 1, ROW)."""
-    rows = np.zeros((regrouped.chain.n + 1, array_layout.ROW))
+    rows = np.zeros((regrouped.chain.n + 1, array_kernels.ROW))
     for row, joint in zip(rows, regrouped.chain.joints):
         xx, xy, xz, yy, yz, _ = joint.moments.second
         numbers: list[Any] = [

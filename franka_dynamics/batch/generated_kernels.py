@@ -3,16 +3,14 @@
 """
 Programs as numba kernels over many states, shared out over threads.
 
-States are taken in blocks of 32, turned from rows into columns: each joint's 32 positions lie
-side by side in one flat scratch array that fits the first cache, at places known when the kernel
-is compiled. Then the program's statements run over the block, one loop, one state per lane, and
-the compiler makes vector instructions of them.
+States are taken in blocks of 32, turned from rows into columns: each joint's 32 positions lie side
+by side in one flat scratch array that fits the first cache, at places known when the kernel is
+compiled. Then the program's statements run over the block, one loop, one state per lane, and the
+compiler makes vector instructions of them.
 
-Rows of arrays shared out over threads.
-
-Plain Python threads around kernels that release the GIL: they sleep when there is nothing to do,
-where the pools of compiled loops spin, and a core that is busy with something else only delays
-the piece it has, because there are more pieces than threads.
+Rows of arrays are shared out over plain Python threads around kernels that release the GIL: they
+sleep when there is nothing to do, where the pools of compiled loops spin, and a core that is busy
+with something else only delays the piece it has, because there are more pieces than threads.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 """
 The options by which every verb is told its arm, or a tree in place of one.
 
-What verbs that start nodes share: telling nodes the arm, and naming this command.
+Verbs that start nodes tell these the arm, and name this command, by functions of this module.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from ..arm import ArmDescription
 from ..errors import DescriptionError, SettingsError
 
 if TYPE_CHECKING:
-    from ..symbolic.derivations import CheckedDerivation
+    from ..symbolic.formula_check import CheckedDerivation
     from ..symbolic.rendering import Section
 
 SUMMARY = "Write an arm's kinematics or equations of motion in letters."

@@ -3,7 +3,7 @@
 """
 `franka-dynamics doctor`: whether a machine, and what runs on it, is as it should be.
 
-What a machine must be to run a controller: versions, real-time permission, processor, DDS.
+Of the machine: versions, real-time permission, processor, DDS; of what runs: `ros.system_checks`.
 """
 
 from __future__ import annotations

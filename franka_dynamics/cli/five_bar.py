@@ -64,7 +64,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     from ..dynamics.mechanisms import five_bar_meshes, reach, spherical_five_bar
     from ..files import write_text
-    from ..report.five_bar import draw_five_bar
+    from ..report.bodies import draw_five_bar
 
     chain, meshes = spherical_five_bar(), five_bar_meshes()
     reaching = reach(

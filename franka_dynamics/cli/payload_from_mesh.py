@@ -142,7 +142,7 @@ def run(arguments: argparse.Namespace) -> int:
         write_text(arguments.output, payload_parameter_file(payload, comment))
         console.print(f'written: {arguments.output}')
     if arguments.plot:
-        from ..report.mesh import draw_payload
+        from ..report.bodies import draw_payload
 
         draw_payload(
             mesh,

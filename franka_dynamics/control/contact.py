@@ -7,7 +7,7 @@ The momentum observer's residual is parted by a first-order high-pass. What pass
 with thresholds and sets the contact flag, with hysteresis; what remains is the load: a payload
 that nobody declared, or a push that stays.
 
-The node's contact detection over recorded states.
+The node's detection also runs over recorded states.
 """
 
 from __future__ import annotations

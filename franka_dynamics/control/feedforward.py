@@ -11,10 +11,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from .command_state import CommandState
+from .command_state import ClearedBy, CommandState
 from .control_law import ControlLaw
 from .cycle import Cycle, Mode
-from .faults import ClearedBy
 from .gravity_monitor import FirstTorque, GravityMonitor
 from .limits import all_finite, LimitedTorque
 from .possible_motion import Condition

@@ -3,9 +3,8 @@
 """
 A requested motion -> one that a controller follows, planned beside its cycles.
 
-A goal for a trajectory controller -> the same motion with feedforward torques, or a refusal.
-
-The rules are those of references (`reference_request.plan`), the torques those of
+A goal for a trajectory controller becomes the same motion with feedforward torques. The rules are
+those of references (`reference_request.plan`), the torques those of
 `ControlLaw.trajectory_efforts`. The error codes are those of control_msgs/FollowJointTrajectory.
 """
 

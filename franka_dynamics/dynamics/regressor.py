@@ -8,7 +8,7 @@ parameters, and a joint feels that wrench through its unit twist, carried from l
 functions take stacks of states, arrays of shape (..., n), and work through long ones in blocks
 that fit the cache.
 
-The torques of a tree of bodies as a matrix times their inertial parameters.
+The same for a tree of bodies.
 """
 
 from __future__ import annotations

@@ -3,12 +3,11 @@
 """
 A motion within an arm's limits after which every parameter is known as well as can be.
 
-Periodic joint motion as a Fourier series that starts and ends at rest.
-
-q_j(t) = s_j + sum over k of a_jk sin(k w t) + b_jk (cos(k w t) - 1), with w = 2 pi / period
-(Swevers et al. 1997, "Optimal robot excitation and identification", IEEE T-RA 13(5)). With
-sum k a_jk = 0 and sum k^2 b_jk = 0 the arm is at the start pose s without velocity and
-acceleration at every full period; the free coefficients are those of an orthonormal basis.
+It is periodic, a Fourier series that starts and ends at rest: q_j(t) = s_j + sum over k of a_jk
+sin(k w t) + b_jk (cos(k w t) - 1), with w = 2 pi / period (Swevers et al. 1997, "Optimal robot
+excitation and identification", IEEE T-RA 13(5)). With sum k a_jk = 0 and sum k^2 b_jk = 0 the arm
+is at the start pose s without velocity and acceleration at every full period; the free
+coefficients are those of an orthonormal basis.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ The deviations are predicted before anything moves: the covariance of the estima
 known noise along the motion, under a weak prior (Swevers et al. 1997, "Optimal robot excitation
 and identification", IEEE T-RA 13(5), with the prior and with what earlier bags have shown).
 
-How near an arm comes to the table and to itself, its links taken as straight bars.
+The distance to the table and to itself is that of the links taken as straight bars.
 """
 
 from __future__ import annotations

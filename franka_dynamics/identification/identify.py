@@ -19,7 +19,7 @@ from operator import add
 
 import numpy as np
 
-from .contradiction import contradictions, hand_contradictions, residual_of_bags
+from .bag_job import contradictions, hand_contradictions, residual_of_bags
 from .friction import TorqueModel
 from .held_out import errors_of, FittedSets, judge, leave_out, PartScore, Problem, PublishedFit
 from .least_squares import errors_in_variables_bias, Estimate, estimate
@@ -27,8 +27,7 @@ from .link_room import CENTER_MARGIN_M, link_rooms
 from .noise import filter_inflation, residual_inflation
 from .options import IdentificationOptions, SIGMOID
 from .qr_factors import BagSummary, Part, residual_lag_sums, Summary, total
-from .result import Identification, Score
-from .sigmoid_score import with_sigmoid
+from .result import Identification, Score, with_sigmoid
 from ..arm import ArmDescription
 from ..errors import IdentificationError
 from ..recordings.preprocessing import Motion, prepare, SignalOptions

@@ -3,12 +3,11 @@
 """
 Weighted, regularised least squares for base parameters and friction, with deviations.
 
-By how much encoder noise shifts the estimates, which no amount of data averages away.
-
-Least squares takes the regressor for exact. Noise in positions, velocities and what is
-differentiated from them biases it, to first order by the noise's variance; the deviations of an
-estimate do not cover that. Here the found arm is recorded again without torque noise and with
-encoder noise, and identified again: the mean shift is the bias.
+Encoder noise shifts the estimates, which no amount of data averages away: least squares takes the
+regressor for exact. Noise in positions, velocities and what is differentiated from them biases it,
+to first order by the noise's variance; the deviations of an estimate do not cover that. Here the
+found arm is recorded again without torque noise and with encoder noise, and identified again: the
+mean shift is the bias.
 """
 
 from __future__ import annotations

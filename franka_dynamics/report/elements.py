@@ -1,10 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""
-What reports share: rounded numbers, pieces of an HTML page, and the looks of plots.
-
-Numbers with as many digits as their standard deviations leave them.
-"""
+"""What reports share: rounded numbers, pieces of an HTML page, and the looks of plots."""
 
 from __future__ import annotations
 

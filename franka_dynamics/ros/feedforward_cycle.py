@@ -21,8 +21,8 @@ from .qos import PUBLISHER_QOS, qos_overriding_options
 from .reference_reports import ClockLog, ReferenceReports, StateLog
 from .serialized import CommandBytes, RawJointStateReader, read_trajectory, trajectory_mark
 from .term_publishers import TermPublishers
+from ..control.command_state import ClearedBy
 from ..control.cycle import Cycle, Durations, Mode
-from ..control.faults import ClearedBy
 from ..control.feedforward import FeedforwardController
 from ..control.limits import LONGEST_STEP_S
 from ..control.possible_motion import Condition

@@ -1,10 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""
-The parameters of the small nodes: keeper, reference player, trajectory action.
-
-The parameters of the node that fills torques into goals of a trajectory controller.
-"""
+"""The parameters of the small nodes: keeper, reference player, trajectory action."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ One node on two threads: the control cycle on one, services and parameters on th
 rclpy gives a whole node to one executor. Here each of two executors is given the part of it that
 is in, or not in, one callback group; so that no service, however long, is in the way of a cycle.
 
-Real-time scheduling for a process, where the system permits it.
+The cycle goes before all else where the system permits real-time scheduling.
 """
 
 from __future__ import annotations

@@ -3,11 +3,9 @@
 """
 One table of parameters a node: declarations, YAML files and the docs page come from it.
 
-Parameter files as they are given to a node, read before ROS reads them.
-
-ROS drops a section whose name matches no node, lets the last of two equal keys win, and reports
-a slip of the pen as a traceback with places in its C sources. A file meant for a node that
-commands torques is taken whole or not at all.
+Parameter files are read here before ROS reads them: ROS drops a section whose name matches no
+node, lets the last of two equal keys win, and reports a slip of the pen as a traceback with places
+in its C sources. A file meant for a node that commands torques is taken whole or not at all.
 """
 
 from __future__ import annotations

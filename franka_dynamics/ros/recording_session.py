@@ -3,7 +3,7 @@
 """
 A running system recorded to a bag, and whether what comes is usable, while it comes.
 
-Topics -> rosbag2 (MCAP), messages kept as the bytes they came in.
+The bag is MCAP; messages are kept as the bytes they came in.
 """
 
 from __future__ import annotations

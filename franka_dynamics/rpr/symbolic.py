@@ -8,11 +8,9 @@ report's own definitions: B from the partial Jacobians z x (p - p_j), C from the
 symbols, g from the potential. `newton_euler` is the recursion that the report announces in its
 section 4 and leaves out. D stands for d2bar + d2; S_i, C_i for sin theta_i, cos theta_i.
 
-Section 4 of Busellato 2023, which the report leaves empty: the Newton-Euler recursion in letters.
-
-In the standard convention (Siciliano, Sciavicco, Villani, Oriolo 2009, "Robotics: Modelling,
-Planning and Control", section 7.5.2): every vector of link i is written in frame {i}; r is from
-the origin of {i-1} to that of {i}, c from the origin of {i} to the centre of mass. The end
+The recursion is in the standard convention (Siciliano, Sciavicco, Villani, Oriolo 2009, "Robotics:
+Modelling, Planning and Control", section 7.5.2): every vector of link i is written in frame {i}; r
+is from the origin of {i-1} to that of {i}, c from the origin of {i} to the centre of mass. The end
 effector presses on its surroundings with the force fe and the moment ne, in the axes of {3}.
 """
 

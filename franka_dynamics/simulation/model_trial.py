@@ -8,7 +8,7 @@ set's whole model, and with a model identified from a recording of this very pla
 controller is the one inside the node, one cycle per millisecond, without ROS and without waiting
 for a clock, so that the figures are the same on every machine up to rounding.
 
-A simulated arm that is not its model: other inertias, friction, vibration, noise, a load.
+The plant has other inertias than the model, friction, vibration, noise and a load.
 """
 
 from __future__ import annotations

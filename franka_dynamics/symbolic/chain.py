@@ -3,7 +3,7 @@
 """
 A described arm in letters, and its kinematics: poses, axes, twists and Jacobians of every frame.
 
-The lengths have the Panda notebook's names, and s_i and c_i stand for the joints.
+The lengths have the Panda notebook's names; s_i and c_i stand for the joints.
 Frame i stands, at q = 0, at (x_i, y_i, z_i) in frame i - 1 and is rolled by alpha about x, as a
 URDF writes a modified DH row: (a, -d sin alpha, d cos alpha). Lengths that are zero vanish;
 frame n + 1 is the flange. `values` has the number of each letter.

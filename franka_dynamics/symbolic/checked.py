@@ -21,8 +21,8 @@ import sympy as sp
 
 from . import derivations
 from .chain import center_in_link, chain_of, Kinematics, position
-from .derivations import CheckedDerivation, evaluated, Expected, FormulaChecker, numeric_model
 from .equations import Body, derive
+from .formula_check import CheckedDerivation, evaluated, Expected, FormulaChecker, numeric_model
 from .rendering import Formula, Section
 from ..arm import ArmDescription, Convention, DHRow, JointKind, LinkInertia
 from ..arm.dh_conversion import in_modified_convention

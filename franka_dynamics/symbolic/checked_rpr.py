@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from . import derivations
-from .derivations import CheckedDerivation, Expected, FormulaChecker, numeric_model
+from .formula_check import CheckedDerivation, Expected, FormulaChecker, numeric_model
 from .rendering import Section
 from ..arm import ArmDescription
 from ..arm.sampling import sample_states

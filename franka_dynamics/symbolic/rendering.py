@@ -3,10 +3,9 @@
 """
 Formulas as text (valid Python where it assigns) or as a LaTeX document.
 
-Long expressions cut into lines of a page, before a plus or a minus or behind a factor.
-
-An expression that is short enough stays one piece; a longer sum is opened into its terms, a longer
-product into its factors, a sum among them within parentheses, which may close on another line.
+Long expressions are cut into lines, before a plus or a minus or behind a factor. An expression
+that is short enough stays one piece; a longer sum is opened into its terms, a longer product into
+its factors, a sum among them within parentheses, which may close on another line.
 """
 
 from __future__ import annotations

@@ -1,10 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""
-A chain read from a URDF against the DH rows of a described arm.
-
-One difference between what a file says and what is known.
-"""
+"""A chain read from a URDF against the DH rows of a described arm, difference by difference."""
 
 from __future__ import annotations
 

@@ -3,14 +3,13 @@
 """
 An arm description -> URDF or MJCF.
 
-In the modified convention a link's frame is its DH frame, as in Franka's own URDFs. A standard
-DH frame lies behind the motion of its joint, where a URDF has no frame: there the link's frame is
-the previous DH frame turned or moved by the joint. Kinematics and dynamics are the same.
+In the modified convention a link's frame is its DH frame, as in Franka's own URDFs. A standard DH
+frame lies behind the motion of its joint, where a URDF has no frame: there the link's frame is the
+previous DH frame turned or moved by the joint. Kinematics and dynamics are the same.
 
-An arm description -> MJCF, every number in full: MuJoCo's own writer keeps six digits.
-
-Bodies are the DH frames, the actuators are torque motors. Joints have neither friction nor
-damping and geoms touch nothing, so that what MuJoCo computes is the rigid-body dynamics.
+In MJCF every number is in full, of which MuJoCo's own writer keeps six digits. Bodies are the DH
+frames, the actuators are torque motors. Joints have neither friction nor damping and geoms touch
+nothing, so that what MuJoCo computes is the rigid-body dynamics.
 """
 
 from __future__ import annotations

@@ -3,9 +3,7 @@
 """
 The backend that runs against the recursion in DH frames: the check before every start.
 
-The comparison of all formulations, for people, is in agreement.py.
-
-The four formulations by name, and what can be asked of each for a stack of states.
+The four formulations are known by name here; their comparison, for people, is in agreement.py.
 """
 
 from __future__ import annotations

@@ -1,10 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""
-The page in the browser: an arm's scene and its table of torques.
-
-Torques over time against their limits, in the page of the browser.
-"""
+"""The page in the browser: an arm's scene, and its torques as a table and over time."""
 
 from __future__ import annotations
 

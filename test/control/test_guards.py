@@ -8,9 +8,14 @@ import numpy as np
 import pytest
 
 from franka_dynamics.arm import load
-from franka_dynamics.control.command_state import LONGEST_BRAKING_S, REST_SPEED
+from franka_dynamics.control.command_state import (
+    ClearedBy,
+    FaultLatch,
+    LONGEST_BRAKING_S,
+    REST_SPEED,
+    RESTART_WINDOW_S,
+)
 from franka_dynamics.control.cycle import Mode
-from franka_dynamics.control.faults import ClearedBy, FaultLatch, RESTART_WINDOW_S
 from franka_dynamics.control.feedforward import FeedforwardController
 from franka_dynamics.control.gravity_monitor import FirstTorque, GravityGuard, GravityState
 from franka_dynamics.control.limits import LimitedTorque, LONGEST_STEP_S

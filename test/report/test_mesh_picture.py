@@ -7,7 +7,7 @@ import pytest
 
 from franka_dynamics.arm import LinkInertia
 from franka_dynamics.mesh.mesh import mesh_inertia
-from franka_dynamics.report.mesh import draw_payload, ellipsoid_axes
+from franka_dynamics.report.bodies import draw_payload, ellipsoid_axes
 
 from ..mesh.meshes import cuboid
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The spherical five-bar on its way, its motors' torques and the drift of its loop."""
+"""Pictures of solid bodies: a payload at the flange, and the spherical five-bar on its way."""
 
 from __future__ import annotations
 
@@ -12,9 +12,108 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .elements import figure_of_size, save
+from ..arm import LinkInertia
 from ..dynamics.closed_chain import ClosedChain
 from ..dynamics.mechanisms import Reaching
 from ..mesh.mesh import TriangleMesh
+
+_AXIS_COLOURS = ('tab:red', 'tab:green', 'tab:blue')
+_MOST_FACES = 20000  # matplotlib sorts every triangle; more of them show no more
+
+
+def ellipsoid_axes(inertia: LinkInertia) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """
+    Return the homogeneous ellipsoid that moves like the body.
+
+    A solid ellipsoid of mass m and half axes a, b, c has the principal moments
+    m (b^2 + c^2) / 5, ...; solved for the half axes.
+
+    Returns
+    -------
+    half_axes : ndarray, shape (3,)
+        [m]
+    directions : ndarray, shape (3, 3)
+        Principal directions as columns, right-handed.
+
+    """
+    moments, directions = np.linalg.eigh(inertia.inertia_at_center_of_mass)
+    squares = 2.5 * (moments.sum() - 2.0 * moments) / inertia.mass
+    directions[:, 2] *= np.sign(np.linalg.det(directions))
+    return np.sqrt(np.maximum(squares, 0.0)), directions
+
+
+def draw_payload(mesh: TriangleMesh, inertia: LinkInertia, path: str | Path, title: str) -> None:
+    """
+    Write a picture of a payload in the flange frame; the suffix chooses the format.
+
+    Parameters
+    ----------
+    mesh : TriangleMesh
+        In the flange frame [m].
+    inertia : LinkInertia
+        Of the payload, in the flange frame.
+    path : str or Path
+        .png, .svg, .pdf, ...
+    title : str
+        Above the picture.
+
+    Raises
+    ------
+    MissingDependencyError
+        If matplotlib is not installed.
+
+    """
+    figure = figure_of_size((9.0, 7.0), 'Drawing a payload needs', 'mesh', '')
+    from mpl_toolkits.mplot3d.art3d import Poly3DCollection
+
+    axes = figure.add_subplot(projection='3d')
+    shown = mesh.faces[:: max(1, len(mesh.faces) // _MOST_FACES)]
+    axes.add_collection3d(
+        Poly3DCollection(
+            mesh.vertices[shown] * 1e3,
+            facecolor=(0.6, 0.65, 0.7, 0.25),
+            edgecolor=(0.3, 0.3, 0.35, 0.25),
+            linewidth=0.3,
+        )
+    )
+    half_axes, directions = ellipsoid_axes(inertia)
+    center = inertia.center_of_mass
+    u, v = np.mgrid[0 : 2 * np.pi : 37j, 0 : np.pi : 19j]
+    sphere = np.stack((np.cos(u) * np.sin(v), np.sin(u) * np.sin(v), np.cos(v)))
+    surface = np.einsum('ij,jkl->ikl', directions * half_axes, sphere) + center[:, None, None]
+    axes.plot_wireframe(
+        *(surface * 1e3),
+        color='tab:orange',
+        linewidth=0.6,
+        alpha=0.8,
+        label='inertia ellipsoid (same mass and inertia)',
+    )
+    axes.scatter(*(center * 1e3), color='black', s=40, depthshade=False, label='centre of mass')
+    corners = np.vstack((mesh.vertices, np.zeros(3), surface.reshape(3, -1).T)) * 1e3
+    low, high = corners.min(axis=0), corners.max(axis=0)
+    middle, radius = 0.5 * (low + high), 0.55 * float((high - low).max())
+    for axis, colour in enumerate(_AXIS_COLOURS):
+        tip = np.zeros(3)
+        tip[axis] = 0.5 * radius
+        axes.plot(
+            *np.stack((np.zeros(3), tip)).T,
+            color=colour,
+            linewidth=2.5,
+            label=f'flange {"xyz"[axis]}',
+        )
+    axes.set(
+        xlim=(middle[0] - radius, middle[0] + radius),
+        ylim=(middle[1] - radius, middle[1] + radius),
+        zlim=(middle[2] - radius, middle[2] + radius),
+        xlabel='x [mm]',
+        ylabel='y [mm]',
+        zlabel='z [mm]',
+        title=title,
+    )
+    axes.set_box_aspect((1, 1, 1))
+    axes.legend(loc='upper left', fontsize='small')
+    save(figure, path)
+
 
 _LINK_COLOURS = ('tab:blue', 'tab:green', 'gold', 'tab:orange')
 _ROUNDING = 1e-17  # what a logarithmic axis shows in place of an exact zero
