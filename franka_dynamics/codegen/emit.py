@@ -192,7 +192,7 @@ def python_function(program: Program, docstring: str = '') -> str:
     body += [f'    {name} = p[{k}]' for k, name in enumerate(program.prepared)]
     body += _python_statements(program.statements)
     body += [f'    {_target(result)} = {result.expression}' for result in program.results]
-    arguments = [*program.inputs, *(['p'] if program.parameters else []), _output(program)]
+    arguments = [*program.inputs, *(['p'] if program.parameters else []), program.results[0].array]
     text = _python_function(program.name, arguments, docstring, body)
     if not program.parameters:
         return text
@@ -222,10 +222,6 @@ def _python_statements(statements: Iterable[Statement]) -> list[str]:
         else f'    {s.target} = {s.expression}'
         for s in statements
     ]
-
-
-def _output(program: Program) -> str:
-    return program.results[0].array
 
 
 def _target(result: Result) -> str:

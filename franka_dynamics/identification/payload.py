@@ -279,7 +279,7 @@ def identify_payload(
         factors[1],
         model.base.matrix @ _onto_last_link(arm, model),
     )
-    still = all(_is_still(motion) for motion in (*without, *loaded))
+    still = not any(motion.dq.any() for motion in (*without, *loaded))
     from_filter = 1.0 if still else filter_inflation(without[0].options)
     inflation = np.full(model.n, from_filter)
     solution, covariance, deviation = _reweighted(system, inflation)
@@ -342,10 +342,6 @@ def _residual_inflation(
         for piece in motion.pieces()
     )
     return residual_inflation(lag_sums(residuals, without[0].options, model.n))
-
-
-def _is_still(motion: Motion) -> bool:
-    return not motion.dq.any()
 
 
 STILL_RAD_PER_S = 0.01

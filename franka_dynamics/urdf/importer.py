@@ -223,8 +223,9 @@ def detect_arm(
     if len(found) == 1:
         return found[0]
     if len(found) > 1:
+        first = ' and '.join(names[0] for _, names in found)
         raise UrdfError(
-            f'{document.source}: holds more than one arm ({_first_joints(found)}); say which by '
+            f'{document.source}: holds more than one arm ({first}); say which by '
             'its prefix (--arm-prefix) or name (--arm).'
         )
     if arm is not None and prefix is None:
@@ -278,7 +279,3 @@ def _by_chain(
             f'joints, expected one. Its chains are: {chains}.'
         )
     return description, long_enough[0][: description.n]
-
-
-def _first_joints(found: Sequence[tuple[ArmDescription, tuple[str, ...]]]) -> str:
-    return ' and '.join(names[0] for _, names in found)
