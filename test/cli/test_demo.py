@@ -1,12 +1,58 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Options of the demonstration that cannot be run are refused before anything is started."""
+"""Options of the demonstration are honoured, or refused before anything is started."""
+
+from itertools import combinations
 
 import pytest
 
 from franka_dynamics.cli.main import INPUT_AT_FAULT, main
 
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
+
+OPTIONS = {
+    '--arm': 'fr3',
+    '--hand': 'none',
+    '--payload': '0.3,0,0,0.05',
+    '--hold': '1',
+    '--motion': '2',
+    '--amplitude': '0.2',
+}
+
+
+class Started(Exception):
+    """Raised where the demonstration would start."""
+
+    def __init__(self, plan):
+        super().__init__()
+        arm = plan.arm
+        self.plan = {
+            '--arm': arm.name,
+            '--hand': (arm.hand, *plan.arm_parameters),
+            '--payload': plan.payload,
+            '--hold': plan.hold,
+            '--motion': plan.motion,
+            '--amplitude': plan.amplitude,
+        }
+
+
+@pytest.mark.parametrize('pair', list(combinations(OPTIONS, 2)), ids=' '.join)
+def test_each_of_two_options_of_the_demo_reaches_its_plan(pair, monkeypatch, tmp_path):
+    from franka_dynamics.ros import demo
+
+    def start(plan, folder, show):
+        raise Started(plan)
+
+    def planned(number, *options):
+        arguments = [text for option in options for text in (option, OPTIONS[option])]
+        with pytest.raises(Started) as started:
+            main(['demo', '--output', str(tmp_path / str(number)), *arguments])
+        return started.value.plan
+
+    monkeypatch.setattr(demo, 'run_session', start)
+    both, alone = planned(0, *pair), [planned(k, option) for k, option in enumerate(pair, 1)]
+    for option, other in zip(pair, reversed(alone)):
+        assert both[option] != other[option]
 
 
 @pytest.mark.parametrize(
