@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress
 
     from ..control.contact import ContactReplay
+    from ..recordings.mounted import MountedVerdict
     from ..recordings.preprocessing import Motion
     from ..recordings.recording import Recording
     from ..recordings.replay import Fit
@@ -95,9 +96,10 @@ def run(arguments: argparse.Namespace) -> int:
     from rich.console import Console
 
     from ..files import write_text
+    from ..recordings.mounted import judge_mounted, replay_columns
     from ..recordings.plausibility import suspicions
     from ..recordings.preprocessing import prepare
-    from ..recordings.replay import fit_all, friction_column
+    from ..recordings.replay import fit_all
     from ..report.replay import contact_as_data, contact_lines, replay_as_data
 
     if arguments.no_plots:
@@ -111,17 +113,18 @@ def run(arguments: argparse.Namespace) -> int:
         doubts = suspicions(recording, arms[0][0], gravity=arguments.gravity)
         # Friction belongs to the arm file, so all of its sets have the same.
         motion = prepare(
-            recording, signal_options(arguments), columns=friction_column(arms[0][0].friction)
+            recording, signal_options(arguments), columns=replay_columns(arms[0][0].friction)
         )
         task = bar.add_task('predicting', total=len(arms))
         fits = fit_all(arms, motion, gravity=arguments.gravity, progress=lambda: bar.advance(task))
         found = _contact(arguments, recording, fits[0].arm, bar) if arguments.contact else None
-    _print(console, recording, motion, fits, doubts)
+    mounted = judge_mounted(fits, motion, gravity=arguments.gravity)
+    _print(console, recording, motion, fits, doubts, mounted)
     if found is not None:
         for line in contact_lines(found, recording.joint_names):
             console.print(line, highlight=False, soft_wrap=True)
     if arguments.json:
-        data = replay_as_data(recording, motion, fits, doubts)
+        data = replay_as_data(recording, motion, fits, doubts, mounted)
         if found is not None:
             data['contact'] = contact_as_data(found, recording.joint_names)
         write_text(arguments.json, json.dumps(data, indent=2) + '\n')
@@ -172,8 +175,8 @@ def _print(
     motion: Motion,
     fits: tuple[Fit, ...],
     doubts: tuple[str, ...],
+    mounted: MountedVerdict,
 ) -> None:
-    from ..recordings.replay import judge_hand
     from ..report.replay import joint_table, replay_table, verdict
 
     options = motion.options
@@ -192,7 +195,7 @@ def _print(
     for inertial_set, sentence in _inconsistencies(fits):
         console.print(f'[yellow]warning:[/] {inertial_set}: {sentence}', highlight=False)
     console.print(verdict(fits, motion), style='bold', highlight=False)
-    console.print(judge_hand(fits), highlight=False)
+    console.print(mounted.sentence, highlight=False)
 
 
 def _inconsistencies(fits: tuple[Fit, ...]) -> dict[tuple[str, str], None]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import combinations
 from pathlib import Path
 
@@ -17,17 +18,16 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .friction import TorqueModel
-from .least_squares import Noise, solve_quickly
+from .least_squares import determined_parameters, Noise, solve_quickly
 from .prior import Prior
 from .qr_factors import BagSummary, QRFactors, residual_lag_sums, Summary, total
-from ..arm import ArmDescription, LinkInertia
-from ..arm.hand_file import NO_HAND
+from ..arm import ArmDescription
 from ..dynamics.model import GRAVITY
 from ..errors import FrankaDynamicsError, IdentificationError
+from ..recordings.mounted import mass_on_the_flange, mounted_verdict, unit_loads
 from ..recordings.plausibility import suspicions
 from ..recordings.preprocessing import Motion, prepare, SignalOptions
 from ..recordings.recording import HEADER, read_recording, Recording
-from ..recordings.replay import hand_verdict
 from ..typing import Array
 
 
@@ -165,14 +165,16 @@ def require_one_arm(notes: Sequence[BagNote]) -> None:
             )
 
 
-# Bags that fit together leave at most this much more than each fitted by itself. Halves of one
-# recording of a real FER leave 0.94 to 1.03 times as much, recordings of two FER 1.9 times; runs
-# of one simulated arm whose torque sensors drift 1.1 to 1.4 times.
+# Bags that fit together leave at most this much more than each fitted by itself, per degree of
+# freedom. Of two real FER's recordings halves to seventh parts leave 0.6 to 1.10 times as much,
+# with a load of 0.2 kg added by calculation 1.54 to 3.5 times, both together 1.8 times; runs of
+# simulated arms whose torque sensors drift, or third parts of them, 1.0 to 1.47 times.
 TOGETHER_RATIO = 1.5
+# Few samples tell little: what they leave together must also be beyond what noise alone exceeds
+# with this probability.
+_BY_CHANCE = 1e-3
 _MOST_BAGS = 30  # up to which every pair is looked at
 _MOST_PAIRS = 5  # that are named
-# What weighs more than this part less or more than the known hands is called a load, not a hand.
-_HAND_PART = 0.3
 _STRENGTH = 10.0  # of the prior on inertias: known to 32 %
 
 
@@ -180,7 +182,8 @@ def contradictions(bags: Sequence[BagSummary], noise: Noise, prior: Prior) -> tu
     """
     Return one sentence for each group of bags that cannot be of one arm in one state.
 
-    Two bags contradict each other if one fit to both leaves much more than a fit to each.
+    Two bags contradict each other if one fit to both leaves much more than a fit to each. Both are
+    counted per degree of freedom: a fit to a bag of few seconds takes much of its noise along.
 
     Parameters
     ----------
@@ -203,14 +206,27 @@ def contradictions(bags: Sequence[BagSummary], noise: Noise, prior: Prior) -> tu
     # Bags that do not belong together make all of their noise look large.
     alone = np.median([left(one, noise.weights) / one.samples for one in factors], axis=0)
     weights = replace(noise, deviation=np.sqrt(alone)).weights
-    own = [float(left(one, weights).sum()) for one in factors]
+
+    def fitted(samples: QRFactors) -> _Left:
+        return _Left(
+            float(left(samples, weights).sum()),
+            float(np.sum(samples.samples / noise.inflation)),
+            determined_parameters(samples.weighted(weights), prior, _STRENGTH),
+        )
+
+    own = [fitted(one) for one in factors]
     found = []
     for i, j in combinations(range(len(bags)), 2):
         both = factors[i] + factors[j]
-        together = float(left(both, weights).sum())
-        if together > TOGETHER_RATIO**2 * (own[i] + own[j]):
+        apart, together = own[i] + own[j], fitted(both)
+        if _apart(apart, together):
             found.append(
-                (i, j, np.sqrt(together / both.samples), np.sqrt((own[i] + own[j]) / both.samples))
+                (
+                    i,
+                    j,
+                    np.sqrt(together.squares / both.samples),
+                    np.sqrt(apart.squares / both.samples),
+                )
             )
     against = np.bincount([k for i, j, *_ in found for k in (i, j)], minlength=len(bags))
     odd = [k for k in range(len(bags)) if len(bags) > 2 and against[k] == len(bags) - 1]
@@ -227,6 +243,42 @@ def contradictions(bags: Sequence[BagSummary], noise: Noise, prior: Prior) -> tu
 
 
 _CAUSES = '; another arm, another load or a much warmer one? Identify them apart, or leave one out'
+
+
+@dataclass(frozen=True)
+class _Left:
+    """What fits leave [N^2 m^2], of how many independent samples, by how many parameters."""
+
+    squares: float
+    samples: float
+    parameters: float
+
+    def __add__(self, other: _Left) -> _Left:
+        """Return what two fits leave of their samples."""
+        return _Left(
+            self.squares + other.squares,
+            self.samples + other.samples,
+            self.parameters + other.parameters,
+        )
+
+    @property
+    def freedom(self) -> float:
+        """Degrees of freedom that are left."""
+        return self.samples - self.parameters
+
+
+def _apart(apart: _Left, together: _Left) -> bool:
+    """Return whether one fit to two bags leaves too much beside a fit to each (an F test)."""
+    from scipy.stats import f  # which fitting friction alike has asked for already
+
+    terms = apart.parameters - together.parameters
+    if apart.freedom <= 0.0 or terms <= 0.0:
+        return False  # too short to tell
+    each = apart.squares / apart.freedom
+    if together.squares / together.freedom <= TOGETHER_RATIO**2 * each:
+        return False
+    chance = f.isf(_BY_CHANCE, terms, apart.freedom)
+    return bool((together.squares - apart.squares) / terms > each * chance)
 
 
 def residual_of_bags(bags: Sequence[BagSummary], theta: Array) -> tuple[tuple[str, float], ...]:
@@ -272,58 +324,24 @@ def hand_contradictions(
     for bag in bags:
         whole: QRFactors = total([bag.whole.factors])
         errors = [float(np.sqrt(whole.squares(theta).sum() / whole.samples)) for theta in values]
-        seen = hand_verdict(list(zip(candidates, errors)))
+        seen = mounted_verdict(list(zip(candidates, errors)), partial(_weighed, whole, model))
         if seen.mounted is not None and seen.mounted != (start.hand != 'none'):
             named = 'no hand' if start.hand == 'none' else start.hand
-            load = _no_hand(whole, model, candidates, values, errors) if seen.mounted else ''
+            said = seen.sentence[:-1]
             sentences.append(
-                f'{bag.whole.name}: {load or f"{seen.sentence[:-1]}; but {named} was named"}'
+                f'{bag.whole.name}: {said}{"" if seen.load else f"; but {named} was named"}'
             )
     return tuple(sentences)
 
 
-def _no_hand(
-    samples: QRFactors,
-    model: TorqueModel,
-    candidates: Sequence[ArmDescription],
-    values: Sequence[Array],
-    errors: Sequence[float],
-) -> str:
-    """Return what hangs on the flange in a sentence, where it weighs what no hand does, or ''."""
-    best = candidates[int(np.argmin(errors))].inertial_set
-    same = [k for k, arm in enumerate(candidates) if arm.inertial_set == best]
-    bare = next(k for k in same if candidates[k].hand == NO_HAND)
-    hands = [candidates[k].links[-1].mass - candidates[bare].links[-1].mass for k in same]
-    mass = _mass_on_the_flange(samples, model, candidates[bare], values[bare])
-    lightest, heaviest = min(hand for hand in hands if hand > 0.0), max(hands)
-    if lightest * (1.0 - _HAND_PART) <= mass <= heaviest * (1.0 + _HAND_PART):
-        return ''
-    return (
-        f'about {mass:.1f} kg more than the arm alone hangs on the flange, which is none of the '
-        f'known hands (about {heaviest:.1f} kg): weigh it, and name its mass and where its centre '
-        'is in the flange frame with --payload KG,X,Y,Z, or take it off'
-    )
-
-
-def _mass_on_the_flange(
-    samples: QRFactors, model: TorqueModel, arm: ArmDescription, values: Array
-) -> float:
-    """
-    Return the mass [kg] there that explains the torque best beside friction.
-
-    Its centre is left free. Few motions show that: runs of one real arm with one beam gave masses
-    of 0.31 to 0.39 kg, but centres on all sides.
-    """
+def _weighed(samples: QRFactors, model: TorqueModel, arm: ArmDescription) -> float:
+    """Return the mass [kg] on the flange of a bare arm that explains the samples best."""
     b = len(model.base)
     none = model.base.values(arm)
-    columns = [
-        model.base.values(arm.with_payload(LinkInertia(mass, moment, np.zeros((3, 3))))) - none
-        for mass, moment in ((1.0, np.zeros(3)), *((0.0, axis) for axis in np.eye(3)))
-    ]
-    rows, n = samples.r_factors, model.n
-    rubbing = np.zeros((n, rows.shape[1], 2 * n))
-    for joint in range(n):  # viscous and Coulomb, the first two terms of each joint
-        rubbing[joint, :, 2 * joint : 2 * joint + 2] = rows[joint, :, b : b + 2]
-    matrix = np.concatenate([rows[:, :, :b] @ np.column_stack(columns), rubbing], axis=2)
-    left = rows[:, :, -2] - rows[:, :, :b] @ values[:b]
-    return float(np.linalg.lstsq(matrix.reshape(-1, 4 + 2 * n), left.ravel(), rcond=None)[0][0])
+    columns = np.column_stack([model.base.values(one) - none for one in unit_loads(arm)])
+    rows = samples.r_factors
+    return mass_on_the_flange(
+        rows[:, :, :b] @ columns,
+        rows[:, :, b : b + 2],  # viscous and Coulomb, the first two terms of each joint
+        rows[:, :, -2] - rows[:, :, :b] @ none,
+    )

@@ -142,6 +142,27 @@ def solve_quickly(equations: tuple[Array, Array], prior: Prior, strength: float)
     return theta
 
 
+def determined_parameters(equations: tuple[Array, Array], prior: Prior, strength: float) -> float:
+    """
+    Return how many parameters the samples determine rather than the prior.
+
+    The trace of the matrix that turns what was measured into what is fitted (Hastie, Tibshirani
+    and Friedman 2009, "The Elements of Statistical Learning", section 7.6): the degrees of
+    freedom that a fit under a prior takes from its samples.
+
+    Parameters
+    ----------
+    equations : tuple of ndarray
+        What `QRFactors.weighted` gives.
+    prior, strength
+        As for `estimate`; strength above zero.
+
+    """
+    rows, _ = _with_prior(equations, prior, strength)
+    measured = equations[0][:, prior.active]
+    return float(np.sum(np.linalg.solve(_triangle(rows).T, measured.T) ** 2))
+
+
 def _with_prior(
     equations: tuple[Array, Array],
     prior: Prior,

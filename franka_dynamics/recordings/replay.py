@@ -19,8 +19,6 @@ from ..dynamics.model import GRAVITY
 from ..dynamics.pinocchio_model import PinocchioModel
 from ..typing import Array
 
-# Two fits whose errors differ by less say nothing about which of them is the arm.
-TELLING_RATIO = 0.9
 _ALIKE, _BLOCK_S = 1.01, 1.0
 
 
@@ -237,58 +235,3 @@ def tied(fits: Sequence[Fit], motion: Motion) -> tuple[Fit, ...]:
 def hand_in_words(hand: str) -> str:
     """Return 'bare' for no hand, otherwise 'with' and its name (of a file, its stem)."""
     return 'bare' if hand == 'none' else f'with {Path(hand).stem if "/" in hand else hand}'
-
-
-@dataclass(frozen=True)
-class HandVerdict:
-    """Whether a hand seems to be mounted (None: it cannot be told), and a sentence with why."""
-
-    mounted: bool | None
-    sentence: str
-
-
-def hand_verdict(errors: Sequence[tuple[ArmDescription, float]]) -> HandVerdict:
-    """
-    Return whether a hand seems to be mounted.
-
-    The set that fits best is looked at with and without a hand; only an error that is lower by
-    a tenth or more counts as telling. That a hand is on must not rest on a set that is too light:
-    the best bare arm of any set is told from it by as much.
-
-    Parameters
-    ----------
-    errors : sequence of (ArmDescription, float)
-        Sets with and without hands, each with its error [N m] without friction.
-
-    """
-    ranked = sorted(errors, key=lambda one: one[1])
-    best_set = ranked[0][0].inertial_set
-    same_set = [one for one in ranked if one[0].inertial_set == best_set]
-    bare = next((error for arm, error in same_set if arm.hand == 'none'), None)
-    held = next(((arm, error) for arm, error in same_set if arm.hand != 'none'), None)
-    if bare is None or held is None:
-        missing = 'bare' if bare is None else 'with a hand'
-        return HandVerdict(
-            None, f'Whether a hand is on cannot be told: {best_set} was not tried {missing}.'
-        )
-    figures = (
-        f'{best_set} gives E = {bare:.3f} N m bare and {held[1]:.3f} N m '
-        f'{hand_in_words(held[0].hand)}'
-    )
-    if bare < TELLING_RATIO * held[1]:
-        return HandVerdict(False, f'No hand seems to be on: {figures}.')
-    lightest = next(one for one in ranked if one[0].hand == 'none')
-    if held[1] < TELLING_RATIO * bare and not held[1] < TELLING_RATIO * lightest[1]:
-        return HandVerdict(
-            None,
-            f'Whether a hand is on cannot be told: {figures}, but {lightest[0].inertial_set} bare '
-            f'{lightest[1]:.3f} N m.',
-        )
-    if held[1] < TELLING_RATIO * bare:
-        return HandVerdict(True, f'A hand seems to be on: {figures}.')
-    return HandVerdict(None, f'Whether a hand is on cannot be told from this motion: {figures}.')
-
-
-def judge_hand(fits: Sequence[Fit]) -> str:
-    """Return a sentence on whether a hand seems to be mounted, by `hand_verdict`."""
-    return hand_verdict([(one.arm, one.whole.whole) for one in fits]).sentence

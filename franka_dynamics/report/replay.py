@@ -13,13 +13,18 @@ import numpy as np
 
 from .elements import broken, figure_of_size, MEASURED, PREDICTED, RESIDUAL, save
 from ..control.contact import ContactReplay
+from ..recordings.mounted import MountedVerdict
 from ..recordings.preprocessing import Motion
 from ..recordings.recording import Recording
-from ..recordings.replay import Errors, Fit, judge_hand, tied
+from ..recordings.replay import Errors, Fit, tied
 
 
 def replay_as_data(
-    recording: Recording, motion: Motion, fits: Sequence[Fit], suspicions: Sequence[str]
+    recording: Recording,
+    motion: Motion,
+    fits: Sequence[Fit],
+    suspicions: Sequence[str],
+    mounted: MountedVerdict,
 ) -> dict[str, Any]:
     """Return all figures of a replay in types that JSON has; torques in N m, times in s."""
     return {
@@ -39,7 +44,7 @@ def replay_as_data(
         'best': {'inertial_set': fits[0].arm.inertial_set, 'hand': fits[0].arm.hand},
         'alike': [one.name for one in tied(fits, motion)[1:]],
         'verdict': verdict(fits, motion),
-        'hand': judge_hand(fits),
+        'hand': mounted.sentence,
         'suspicions': list(suspicions),
         'remarks': list(motion.remarks),
     }

@@ -257,7 +257,7 @@ def test_a_load_that_is_no_hand_is_weighed(mass):
     candidates = [load('fr3', hand=hand) for hand in ('none', *available_hands())]
     with pytest.raises(IdentificationError, match=r'which is none of the known hands') as said:
         identify([recording], bare, [bare], hands=candidates)
-    assert abs(float(str(said.value).partition('about ')[2].partition(' kg')[0]) - mass) < 0.15
+    assert abs(float(str(said.value).partition('About ')[2].partition(' kg')[0]) - mass) < 0.15
 
 
 def test_a_hand_that_is_not_there_is_refused():

@@ -1,0 +1,99 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Which bags are said to contradict each other: loads, not the length of a recording."""
+
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from franka_dynamics.arm import LinkInertia, load
+from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
+from franka_dynamics.identification.bag_job import contradictions
+from franka_dynamics.identification.least_squares import (
+    determined_parameters,
+    find_noise,
+    solve_quickly,
+)
+from franka_dynamics.identification.noise import residual_inflation
+from franka_dynamics.identification.options import IdentificationOptions
+from franka_dynamics.identification.prior import Prior
+from franka_dynamics.identification.qr_factors import residual_lag_sums, Summary, total
+from franka_dynamics.recordings.preprocessing import prepare
+from franka_dynamics.recordings.recording import read_recording
+
+FER = load('fer')
+OPTIONS = IdentificationOptions()
+MODEL = OPTIONS.torque_model(FER)
+PRIOR = Prior.towards(FER, MODEL).fitting(MODEL.friction.chosen(OPTIONS.usual_reaches))
+
+
+@pytest.fixture(scope='module')
+def motions(fer_recording_path, fer_1khz_recording_path):
+    """Return both real arms' recordings, prepared."""
+    bags = {'slow': fer_recording_path, 'fast': fer_1khz_recording_path}
+    return {
+        name: prepare(read_recording(bag, FER.joint_names), columns=MODEL.friction.columns)
+        for name, bag in bags.items()
+    }
+
+
+def cut(motion, count):
+    edges = np.linspace(0, len(motion), count + 1).round().astype(int)
+    return [motion.part(slice(*ends)) for ends in pairwise(edges)]
+
+
+def with_load(motion, mass):
+    """Return the motion with the torques that a load at the flange adds by calculation."""
+    link = LinkInertia.from_center_of_mass(mass, (0.0, 0.0, 0.08), 1e-3 * mass * np.eye(3))
+    states = motion.q, motion.dq, motion.ddq
+    more = NewtonEulerModel(FER.with_payload(link)).inverse_dynamics(*states)
+    more = more - NewtonEulerModel(FER).inverse_dynamics(*states)
+    return replace(motion, effort=motion.effort + more)
+
+
+def said(motions):
+    """Return what is said of motions as bags of their own, their noise found as usual."""
+    bags = [
+        bag
+        for k, one in enumerate(motions)
+        for bag in Summary.of(MODEL, one, 2, None, f'{k}').bags
+    ]
+    factors = total(bag.whole.factors for bag in bags)
+    noise = find_noise(factors, PRIOR, np.full(7, 5.0))
+    theta = solve_quickly(factors.weighted(noise.weights), PRIOR, 10.0)
+    sums = np.sum([residual_lag_sums(MODEL, one, theta) for one in motions], axis=0)
+    noise = find_noise(factors, PRIOR, residual_inflation(sums))
+    return contradictions(bags, noise, PRIOR)
+
+
+# Seventh parts of the fast recording last 3 s. Six pairs leave more than 1.5 times together
+# what they leave apart, up to 2.0 times, though nothing changed: each fit takes most of its
+# few samples' noise along.
+@pytest.mark.parametrize('count', [2, 5, 7])
+@pytest.mark.parametrize('name', ['slow', 'fast'])
+def test_stretches_of_one_recording_do_not_contradict(motions, name, count):
+    assert said(cut(motions[name], count)) == ()
+
+
+@pytest.mark.parametrize('count', [2, 5])
+@pytest.mark.parametrize('name', ['slow', 'fast'])
+def test_a_load_of_200_g_contradicts(motions, name, count):
+    first, last = cut(motions[name], count)[0], cut(with_load(motions[name], 0.2), count)[-1]
+    assert said([first, last])[0].startswith('0 and 1 contradict each other')
+
+
+def test_what_samples_determine_is_the_trace_of_the_hat_matrix(motions):
+    equations = Summary.of(MODEL, motions['slow'], 2).bags[0].whole.factors.weighted(np.ones(7))
+    triangle = equations[0][:, PRIOR.active]
+    fitted = [
+        triangle @ solve_quickly((equations[0], unit), PRIOR, 10.0)[PRIOR.active]
+        - triangle @ solve_quickly((equations[0], 0.0 * unit), PRIOR, 10.0)[PRIOR.active]
+        for unit in np.eye(len(triangle))
+    ]
+    found = determined_parameters(equations, PRIOR, 10.0)
+    assert found == pytest.approx(np.trace(fitted), rel=1e-6)
+    assert found < PRIOR.active.sum()
+    # Without a prior to speak of the samples determine all that they can.
+    assert determined_parameters(equations, PRIOR, 1e-6) > found

@@ -1,0 +1,94 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""What hangs on the flange, by recordings of arms bare, with a hand and with a load."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from franka_dynamics.arm import available_hands, LinkInertia, load
+from franka_dynamics.errors import IdentificationError
+from franka_dynamics.identification.identify import identify
+from franka_dynamics.recordings.mounted import judge_mounted, mounted_verdict, replay_columns
+from franka_dynamics.recordings.preprocessing import prepare
+from franka_dynamics.recordings.recording import read_recording
+from franka_dynamics.recordings.replay import fit_all
+
+FER = load('fer')
+
+
+def judged(recording, arms):
+    motion = prepare(recording, columns=replay_columns(FER.friction))
+    return judge_mounted(fit_all([(arm, False) for arm in arms], motion), motion)
+
+
+def test_on_a_real_bare_arm_no_hand_is_seen(fer_recording_path):
+    arms = [load('fer', hand=hand) for hand in ('none', 'franka_hand')]
+    seen = judged(read_recording(fer_recording_path, FER.joint_names), arms)
+    assert seen.sentence == (
+        'No hand seems to be on: gaz2019 without friction gives E = 1.002 N m bare and 3.067 N m '
+        'with franka_hand.'
+    )
+
+
+@pytest.mark.parametrize('mass', [0.4, 1.5])
+def test_a_load_is_said_as_identify_says_it(simulate, mass):
+    body = LinkInertia.from_center_of_mass(mass, [0.01, 0.0, 0.05], 1e-3 * mass * np.eye(3))
+    recording = simulate(FER.with_payload(body), friction=FER.friction, noise=0.1)
+    arms = [load('fer', hand=hand) for hand in ('none', *available_hands())]
+    seen = judged(recording, arms)
+    assert seen.mounted and seen.load
+    assert abs(float(seen.sentence.removeprefix('About ').partition(' kg')[0]) - mass) < 0.15
+    assert 'which is none of the known hands' in seen.sentence
+    with pytest.raises(IdentificationError) as refusal:
+        identify([recording], FER, [FER], hands=arms)
+    assert str(refusal.value).startswith(f'recording 1: {seen.sentence}')
+
+
+@pytest.mark.parametrize(
+    ('mounted', 'verdict'),
+    [
+        ('none', 'No hand seems to be on: gaz2019 without friction gives'),
+        ('franka_hand', 'A hand seems to be on: gaz2019 without friction gives'),
+    ],
+)
+def test_a_simulated_hand_is_noticed(simulate, mounted, verdict):
+    arms = [load('fer', hand=hand) for hand in ('none', 'franka_hand')]
+    seen = judged(simulate(load('fer', hand=mounted), noise=0.05), arms)
+    assert seen.sentence.startswith(verdict)
+
+
+def test_a_fit_with_one_hand_alone_says_what_was_not_tried(simulate):
+    assert judged(simulate(FER), [FER]).sentence == (
+        'Whether a hand is on cannot be told: gaz2019 was not tried with a hand.'
+    )
+
+
+def test_a_still_upright_arm_cannot_tell_whether_a_hand_is_on(simulate):
+    # Straight up, no joint feels a hand's weight but for its small offset.
+    recording = simulate(FER)
+    upright = np.zeros_like(recording.q)
+    noise = np.random.default_rng(0).normal(0.0, 5.0, recording.effort.shape)
+    seen = judged(
+        replace(recording, q=upright, dq=upright, effort=noise),
+        [load('fer', hand=hand) for hand in ('none', 'franka_hand')],
+    )
+    assert seen.sentence.startswith('Whether a hand is on cannot be told from this motion')
+
+
+def test_a_set_that_is_too_light_makes_no_hand():
+    """franka_description's FER fits a bare arm with a hand; another set fits as well without."""
+    errors = {
+        ('gaz2019', 'none'): 1.351,
+        ('gaz2019', 'franka_hand'): 5.490,
+        ('franka_description', 'none'): 5.285,
+        ('franka_description', 'franka_hand'): 1.323,
+    }
+    arms = {key: load('fer', key[0], hand=key[1]) for key in errors}
+    seen = mounted_verdict([(arms[key], error) for key, error in errors.items()])
+    assert seen.mounted is None
+    assert seen.sentence.endswith('but gaz2019 bare 1.351 N m.')
+    # Where no bare arm fits, it is a hand.
+    errors['gaz2019', 'none'] = 2.0
+    assert mounted_verdict([(arms[key], error) for key, error in errors.items()]).mounted is True
