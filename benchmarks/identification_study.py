@@ -22,6 +22,7 @@ from dataclasses import asdict, dataclass
 import json
 from pathlib import Path
 
+from franka_dynamics.simulation.plant import draw_plant
 import mujoco
 import numpy as np
 
@@ -33,7 +34,6 @@ from franka_dynamics.identification.result import Identification
 from franka_dynamics.recordings.preprocessing import Motion, prepare
 from franka_dynamics.recordings.recording import Recording
 from franka_dynamics.simulation.mujoco_model import build_mujoco
-from franka_dynamics.simulation.plant import draw_plant
 
 ARM = load('fr3', hand='franka_hand')
 OPTIONS = IdentificationOptions()
