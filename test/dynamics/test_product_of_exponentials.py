@@ -11,19 +11,11 @@ from franka_dynamics.dynamics.pinocchio_model import pinocchio_inertia, Pinocchi
 from franka_dynamics.dynamics.product_of_exponentials import ExponentialsModel, spatial_inertia
 from franka_dynamics.spatial import adjoint, exp6
 
+from ..arms import FRANKA_ORIGINS_AT_ZERO
+
 ATOL = 1e-12  # m, m/s, kg m^2; ten times the largest seen
 STEP, DIFFERENCES = 1e-6, 1e-8  # of central differences: step^2 and eps/step, times ten
 
-ORIGINS_AT_ZERO = [
-    (0, 0, 0.333),
-    (0, 0, 0.333),
-    (0, 0, 0.649),
-    (0.0825, 0, 0.649),
-    (0, 0, 1.033),
-    (0, 0, 1.033),
-    (0.088, 0, 1.033),
-    (0.088, 0, 0.926),
-]
 every_convention = pytest.mark.parametrize('convention', list(Convention))
 
 
@@ -36,7 +28,7 @@ def case(convention, seed=6):
 def test_a_franka_arms_origins_at_zero_are_those_franka_gives(arm):
     model = ExponentialsModel(load(arm))
     np.testing.assert_allclose(
-        model.zero_transforms[:, :3, 3], ORIGINS_AT_ZERO, rtol=0.0, atol=ATOL
+        model.zero_transforms[:, :3, 3], FRANKA_ORIGINS_AT_ZERO, rtol=0.0, atol=ATOL
     )
     np.testing.assert_array_equal(model.frames(np.zeros(7)), model.zero_transforms)
 

@@ -32,6 +32,12 @@ def truth(motion, frequency=SLOW_HZ):
     )
 
 
+def messages(recording, kept):
+    """Return a recording of some of another's messages."""
+    arrays = {name: getattr(recording, name)[kept] for name in ('stamp_ns', 'q', 'dq', 'effort')}
+    return replace(recording, **arrays)
+
+
 @pytest.mark.parametrize('rate', [30.0, 40.0, 100.0, 1000.0])
 def test_a_slow_sinusoids_state_and_acceleration_are_its_own(rate):
     motion = prepare(sinusoid(rate=rate))
@@ -110,17 +116,7 @@ def test_no_samples_are_made_up_inside_a_gap():
 def test_given_one_lost_message_when_prepared_then_it_is_no_gap():
     whole = sinusoid()
     kept = np.delete(np.arange(len(whole)), 200)
-    motion = prepare(
-        Recording(
-            'bag',
-            '/joint_states',
-            ('joint1',),
-            whole.stamp_ns[kept],
-            whole.q[kept],
-            whole.dq[kept],
-            whole.effort[kept],
-        )
-    )
+    motion = prepare(messages(whole, kept))
     assert motion.remarks == ()
     assert motion.piece.max() == 0
 
@@ -128,17 +124,7 @@ def test_given_one_lost_message_when_prepared_then_it_is_no_gap():
 def test_a_short_piece_between_gaps_is_left_out_and_said():
     whole = sinusoid()
     kept = np.flatnonzero((whole.time < 10.0) | ((whole.time > 12.0) & (whole.time < 12.5)))
-    motion = prepare(
-        Recording(
-            'bag',
-            '/joint_states',
-            ('joint1',),
-            whole.stamp_ns[kept],
-            whole.q[kept],
-            whole.dq[kept],
-            whole.effort[kept],
-        )
-    )
+    motion = prepare(messages(whole, kept))
     assert motion.time.max() < 10.0
     assert motion.remarks[1] == (
         'the piece of 0.43 s at 12.03 s is too short to be filtered and was left out'

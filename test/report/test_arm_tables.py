@@ -12,6 +12,8 @@ from franka_dynamics.arm.inertia import tensor_from_six
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 from franka_dynamics.report.arm import as_json, body_rows, dh_rows, origins, space_rows
 
+from ..arms import FRANKA_ORIGINS_AT_ZERO
+
 
 def test_given_the_fer_when_listed_then_rows_are_frankas():
     rows = dh_rows(load('fer'))
@@ -23,17 +25,9 @@ def test_given_the_fer_when_listed_then_rows_are_frankas():
 
 
 def test_origins_at_zero_are_those_of_the_derivations_figure():
-    expected = [
-        (0, 0, 0.333),
-        (0, 0, 0.333),
-        (0, 0, 0.649),
-        (0.0825, 0, 0.649),
-        (0, 0, 1.033),
-        (0, 0, 1.033),
-        (0.088, 0, 1.033),
-        (0.088, 0, 0.926),
-    ]
-    np.testing.assert_allclose(origins(load('fer'), np.zeros(7)), expected, rtol=0.0, atol=1e-15)
+    np.testing.assert_allclose(
+        origins(load('fer'), np.zeros(7)), FRANKA_ORIGINS_AT_ZERO, rtol=0.0, atol=1e-15
+    )
 
 
 def test_body_rows_of_the_printed_table_are_the_table():

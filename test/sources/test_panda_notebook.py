@@ -19,7 +19,9 @@ from franka_dynamics.spatial import rpy
 
 sp = pytest.importorskip('sympy', reason='the [symbolic] extra is not installed')
 
-from franka_dynamics.symbolic.chain import center_in_link, chain_of, Kinematics, velocity  # noqa: E402  # noqa: E402
+from franka_dynamics.symbolic.chain import center_in_link, chain_of, Kinematics, velocity  # noqa: E402
+
+from ..arms import FRANKA_ORIGINS_AT_ZERO  # noqa: E402
 
 FER = load('fer')
 CHAIN = chain_of(FER)
@@ -146,21 +148,7 @@ def test_cell_6_gives_the_published_origins():
     origins = [
         [float(part.subs(CHAIN.values)) for part in zero_pose(i)[:3, 3]] for i in range(1, 9)
     ]
-    np.testing.assert_allclose(
-        origins,
-        [
-            (0, 0, 0.333),
-            (0, 0, 0.333),
-            (0, 0, 0.649),
-            (0.0825, 0, 0.649),
-            (0, 0, 1.033),
-            (0, 0, 1.033),
-            (0.088, 0, 1.033),
-            (0.088, 0, 0.926),
-        ],
-        rtol=0.0,
-        atol=1e-15,
-    )
+    np.testing.assert_allclose(origins, FRANKA_ORIGINS_AT_ZERO, rtol=0.0, atol=1e-15)
 
 
 def test_cell_7_on_the_fer_happens_to_hold_with_axes_in_reverse():
