@@ -22,7 +22,6 @@ from dataclasses import asdict, dataclass
 import json
 from pathlib import Path
 
-from franka_dynamics.simulation.plant import draw_plant
 import mujoco
 import numpy as np
 
@@ -33,6 +32,7 @@ from franka_dynamics.identification.options import IdentificationOptions
 from franka_dynamics.identification.result import Identification
 from franka_dynamics.recordings.preprocessing import Motion, prepare
 from franka_dynamics.recordings.recording import Recording
+from franka_dynamics.simulation.model_trial import draw_plant
 from franka_dynamics.simulation.mujoco_model import build_mujoco
 
 ARM = load('fr3', hand='franka_hand')
