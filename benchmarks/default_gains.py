@@ -32,7 +32,7 @@ from franka_dynamics.control.reference_following import follow_request
 from franka_dynamics.control.settings import Settings
 from franka_dynamics.control.supervision import SupervisionLimits
 from franka_dynamics.dynamics.body_tree import BodyTree
-from franka_dynamics.dynamics.derivatives import linearize
+from franka_dynamics.dynamics.derivatives import Linearization, linearize
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.resources import share_directory
 from franka_dynamics.simulation.arm_simulation import ArmSimulation, SimulationSettings
@@ -100,6 +100,8 @@ def simulate(
         ),
         LIMITS,
     )
+    # As under use_sim_time: stamps and clock are one time.
+    controller.supervisor.ages_are_delays = True
     controller.enable()
     simulation = ArmSimulation(arm, SimulationSettings(start=start, brake_release_after=0.0))
     planned, command, errors = None, None, []
@@ -132,6 +134,21 @@ def simulate(
     return max(errors), errors[-1], controller.counters.stops
 
 
+def growth(linear: Linearization, gains: DefaultGains) -> float:
+    """
+    Return the largest growth in 1 s of a loop whose torques are held as long as allowed.
+
+    That is `state_timeout` after a fresh state, nothing after one as old as `max_state_age`, and
+    in proportion between them; stable below 1.
+    """
+    shares = np.linspace(0.0, 0.95, 20)
+    periods = TIMEOUT_S * (1.0 - shares)
+    return max(
+        hold_radius(linear, gains.kp, gains.kd, period, age) ** (1.0 / period)
+        for age, period in zip(OLDEST_S * shares, periods)
+    )
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Print the tables."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -144,6 +161,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         'delay margin [ms]',
         'torque held stably up to [ms]',
         f'spectral radius at {1e3 * TIMEOUT_S:.0f} ms',
+        'largest growth in 1 s, any age',
         'M^-1 kd dt',
         title='Linearised at home',
     )
@@ -172,6 +190,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             f'{1e3 * delay_margin(at_home, gains.kp, gains.kd):.0f}',
             f'{1e3 * longest:.0f}',
             f'{hold_radius(at_home, gains.kp, gains.kd, TIMEOUT_S):.3f}',
+            f'{growth(at_home, gains):.3f}',
             f'{gains.per_step:.4f}',
         )
         if hand != options.hands[0]:

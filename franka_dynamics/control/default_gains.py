@@ -161,12 +161,17 @@ def delay_margin(linear: Linearization, kp: ArrayLike, kd: ArrayLike) -> float:
     return margin
 
 
-def hold_radius(linear: Linearization, kp: ArrayLike, kd: ArrayLike, period: float) -> float:
+def hold_radius(
+    linear: Linearization, kp: ArrayLike, kd: ArrayLike, period: float, age: float = 0.0
+) -> float:
     """
     Return the spectral radius when each torque is held for a period [s]; stable below 1.
 
-    That is a loop in which states are fresh when they come, and come once per period: their age
-    grows from 0 to the period, as it does while joint states are silent.
+    That is a loop in which states come once per period, and are that old when they come: the age
+    of the state that a torque belongs to grows from `age` to `age` + `period`, as it does while
+    joint states are silent. Exact: one step takes the state from one sample to the next, through
+    the torque before last and the last one, which the age puts there (Astrom, Wittenmark 1997,
+    Computer-Controlled Systems, section 2.3).
 
     Parameters
     ----------
@@ -176,6 +181,8 @@ def hold_radius(linear: Linearization, kp: ArrayLike, kd: ArrayLike, period: flo
         Gains of tau = g(q) - kp (q - q0) - kd dq.
     period : float
         How long a torque is held [s].
+    age : float
+        How old a state is when its torque begins to act [s].
 
     """
     by_q, _, per_torque = _blocks(linear)
@@ -184,19 +191,33 @@ def hold_radius(linear: Linearization, kp: ArrayLike, kd: ArrayLike, period: flo
     squares, modes = np.linalg.eig(by_q)
     back = np.linalg.inv(modes)
     root = np.sqrt(squares.astype(complex))
-    small = np.abs(root * period) < 1e-4
-    safe = np.where(small, 1.0, root)
-    grow = np.cosh(root * period)
-    drift = np.where(small, period, np.sinh(safe * period) / safe)
-    lift = np.where(small, 0.5 * period**2, (np.cosh(safe * period) - 1.0) / safe**2)
+    gain = np.hstack((stiffness, damping))
 
     def matrix(diagonal: Array) -> Array:
         result: Array = ((modes * diagonal) @ back).real
         return result
 
-    free = np.block([[matrix(grow), matrix(drift)], [matrix(squares * drift), matrix(grow)]])
-    forced = np.vstack((matrix(lift), matrix(drift))) @ per_torque
-    closed = free - forced @ np.hstack((stiffness, damping))
+    def flow(time: float) -> tuple[Array, Array]:
+        """Return what a while makes of a state, and a constant feedback of it."""
+        small = np.abs(root * time) < 1e-4
+        safe = np.where(small, 1.0, root)
+        grow = np.cosh(root * time)
+        drift = np.where(small, time, np.sinh(safe * time) / safe)
+        lift = np.where(small, 0.5 * time**2, (np.cosh(safe * time) - 1.0) / safe**2)
+        free = np.block([[matrix(grow), matrix(drift)], [matrix(squares * drift), matrix(grow)]])
+        return free, -np.vstack((matrix(lift), matrix(drift))) @ per_torque @ gain
+
+    # From one sampled state to the next the torque of the sample `whole` + 1 before acts first,
+    # for `rest`, then that of the sample `whole` before.
+    whole = int(age / period)
+    rest = age - whole * period
+    (free, _), (then, late), (_, early) = flow(period), flow(period - rest), flow(rest)
+    size = len(free)
+    closed = np.eye(size * (whole + 2), k=-size)
+    closed[:size] = 0.0
+    closed[:size, :size] = free
+    closed[:size, size * whole : size * (whole + 1)] += late
+    closed[:size, size * (whole + 1) :] += then @ early
     return float(np.abs(np.linalg.eigvals(closed)).max())
 
 

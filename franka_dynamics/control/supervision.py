@@ -72,6 +72,13 @@ class StateSupervisor:
     limits : SupervisionLimits
         When a state is no longer trusted.
 
+    Attributes
+    ----------
+    ages_are_delays : bool
+        Whether states and clock are of one time, as where it is simulated: an age is then a delay
+        of the loop, and a torque is held the shorter, the older its state was, `state_timeout`
+        after a fresh one and not at all after one as old as `max_state_age`.
+
     """
 
     def __init__(self, description: ArmDescription, limits: SupervisionLimits) -> None:
@@ -81,13 +88,14 @@ class StateSupervisor:
         self.counts = dict.fromkeys(Condition, 0)
         self.repeated = self.out_of_order = self.dropped = 0
         self.age = float('nan')
+        self.ages_are_delays = False
         self.reset()
 
     def reset(self) -> None:
         """Forget the stream; the next state is the first."""
         self.condition, self.reason = Condition.WAITING, 'no joint state has arrived yet'
         self._stamp: float | None = None
-        self._arrival = 0.0
+        self._arrival, self._held_age = 0.0, 0.0  # the latter of the last new state
         self._clock_now: float | None = None  # the ROS clock when a message arrived
         self._clock_arrival: float | None = None  # and when the last new state did
         self._q: Array | None = None
@@ -136,7 +144,7 @@ class StateSupervisor:
             return self._fail(*problem)
         if self._stamp is None or self._q is None:
             return self._first(stamp, q, arrival)
-        elapsed = stamp - self._stamp
+        elapsed, patience, held_age = stamp - self._stamp, self._patience, self._held_age
         if elapsed == 0.0:
             self.repeated += 1
             return Observation(self.condition, 'the stamp did not advance', valid=False)
@@ -157,7 +165,7 @@ class StateSupervisor:
         if contradiction:
             self._motion.forget()
             return self._fail(Condition.CONTRADICTORY, contradiction)
-        return self._judge(elapsed, age)
+        return self._judge(elapsed, age, patience, held_age)
 
     def ignore_next_gap(self) -> None:
         """
@@ -189,7 +197,7 @@ class StateSupervisor:
             if self._clock_arrival is None or simulated < self._clock_arrival:
                 self._clock_arrival = simulated  # not yet known, or the clock was set back
             silence, of_time = simulated - self._clock_arrival, ' of simulated time'
-        patience = max(self._limits.state_timeout, _SILENT_PERIODS * self.period)
+        patience = max(self._patience, _SILENT_PERIODS * self.period)
         if (
             self._stamp is not None
             and silence > patience
@@ -197,8 +205,9 @@ class StateSupervisor:
         ):
             self._fail(
                 Condition.STALE,
-                f'no new joint state for {1e3 * silence:.0f} ms{of_time}; '
-                'is its publisher running, and do its stamps advance?',
+                f'no new joint state for {1e3 * silence:.0f} ms{of_time}'
+                f'{self._because(self._patience, self._held_age)}; is its publisher running, '
+                'and do its stamps advance?',
             )
         return self.condition
 
@@ -220,7 +229,7 @@ class StateSupervisor:
             self._slow_periods -= self._periods.popleft() > self._slow_period
         self._behind = 0
         self._stamp, self._q, self._arrival = stamp, q, arrival
-        self._clock_arrival = self._clock_now
+        self._clock_arrival, self._held_age = self._clock_now, self.age
 
     @property
     def _is_slow(self) -> bool:
@@ -249,7 +258,26 @@ class StateSupervisor:
             self.condition, 'the state is older than the one before it', valid=False
         )
 
-    def _judge(self, elapsed: float, age: float | None) -> Observation:
+    @property
+    def _patience(self) -> float:
+        """How long the torque of the last state may be held [s]."""
+        timeout, oldest = self._limits.state_timeout, self._limits.max_state_age
+        if not (self.ages_are_delays and self._held_age > 0.0 < oldest):
+            return timeout
+        return max(
+            timeout * (1.0 - self._held_age / oldest),
+            min(timeout, _SILENT_PERIODS * self.period),
+        )
+
+    def _because(self, patience: float, age: float) -> str:
+        """Say so where the age of the last state leaves less than the timeout."""
+        if patience == self._limits.state_timeout:
+            return ''
+        return f' ({1e3 * patience:.0f} ms are allowed after a state {1e3 * age:.0f} ms old)'
+
+    def _judge(
+        self, elapsed: float, age: float | None, patience: float, held_age: float
+    ) -> Observation:
         """Judge the stream as a whole, now that the state itself is possible."""
         limits = self._limits
         known = len(self._periods) >= min(_RATE_WINDOW, limits.recovery_samples)
@@ -264,11 +292,12 @@ class StateSupervisor:
                 valid=True,
                 elapsed=elapsed,
             )
-        if not slow and elapsed > limits.state_timeout and not forgiven:
+        if not slow and elapsed > patience and not forgiven:
             self.dropped += round(elapsed * self.rate) - 1
             return self._fail(
                 Condition.STALE,
-                f'{1e3 * elapsed:.0f} ms of joint states are missing',
+                f'{1e3 * elapsed:.0f} ms of joint states are missing'
+                f'{self._because(patience, held_age)}',
                 valid=True,
                 elapsed=elapsed,
             )

@@ -118,6 +118,7 @@ class FeedforwardCycle:
     def read_clock(self) -> None:
         """Take note of which clock the node goes by."""
         self._simulated_time = self._node.get_parameter('use_sim_time').value
+        self.controller.supervisor.ages_are_delays = self._simulated_time
 
     def begin(self, topic: str) -> None:
         """Begin an activation: allow commands, and listen to the states of a topic."""

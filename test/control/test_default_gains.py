@@ -100,6 +100,37 @@ def test_an_arm_at_home_is_stable_with_states_as_old_as_allowed(name, hand, targ
     assert gains.per_step < 0.01
 
 
+@pytest.mark.parametrize(('name', 'hand'), ARMS)
+@pytest.mark.parametrize('target', ['gz_ros2_control', 'franka_gazebo'])
+def test_states_of_any_age_held_as_long_as_allowed_are_stable(name, hand, target):
+    oldest, silent = limits(target)
+    linear, gains = at_home(load(name, hand=hand))
+    for age in oldest * np.linspace(0.0, 0.95, 20):
+        longest = silent * (1.0 - age / oldest)
+        for share in (0.25, 0.5, 1.0):
+            assert hold_radius(linear, gains.kp, gains.kd, share * longest, age) < 1.0
+    # Both bounds at once, as if the one knew nothing of the other, are not.
+    assert hold_radius(linear, gains.kp, gains.kd, silent, oldest) > 1.0
+
+
+@pytest.mark.parametrize(('age', 'period'), [(0.05, 0.1), (0.1, 0.05), (0.07, 0.03)])
+def test_a_radius_of_old_states_is_that_of_an_integration(age, period):
+    # One joint in steps of 0.1 ms of constant acceleration, to where its growth is one of a mode.
+    linear, kp, kd, dt = one_joint(31.0), np.array([6.0]), np.array([4.0]), 1e-4
+    radius = hold_radius(linear, kp, kd, period, age)
+    states, late, each = [np.array([1e-3, 0.0])], round(age / dt), round(period / dt)
+    for k in range(400 * each):
+        if k % each == 0:
+            q, dq = states[max(0, k - late)]
+            torque = -(kp[0] + 31.0) * q - kd[0] * dq
+        q, dq = states[-1]
+        ddq = 31.0 * q + torque
+        states.append(np.array([q + dt * dq + 0.5 * dt**2 * ddq, dq + dt * ddq]))
+    sizes = np.linalg.norm(states, axis=1)
+    blocks = [sizes[i * each : (i + 100) * each].max() for i in (100, 300)]
+    np.testing.assert_allclose((blocks[1] / blocks[0]) ** (1 / 200), radius, rtol=2e-3)
+
+
 def test_stiff_gains_are_unstable_with_old_states():
     arm = load('fer')
     linear, gains = at_home(arm)

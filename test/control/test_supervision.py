@@ -257,6 +257,34 @@ def test_silence_is_measured_in_simulated_time_at_any_pace(real_time_factor):
     assert '21 ms of simulated time' in stream.supervisor.reason
 
 
+@pytest.mark.parametrize(('age', 'allowed'), [(0.0, 0.21), (0.05, 0.105), (0.09, 0.021)])
+def test_the_older_a_state_the_shorter_its_torque_is_held(age, allowed):
+    def stream():
+        limits = SupervisionLimits(min_input_rate=50.0, state_timeout=0.21)
+        stream = Stream(limits)
+        stream.supervisor.ages_are_delays = True
+        assert stream.send(30, age=age).trusted
+        return stream
+
+    before = stream()
+    assert before.send(advance=0.9 * allowed, arrive=0.9 * allowed, age=age).trusted
+    after = stream()
+    after.send(advance=1.1 * allowed, arrive=1.1 * allowed, age=age)
+    assert after.supervisor.condition is Condition.STALE
+    silent = stream()
+    clock = silent.stamp + age  # when the last state came
+    for share, condition in ((0.9, Condition.TRUSTED), (1.1, Condition.STALE)):
+        told = silent.supervisor.check_silence(silent.arrival, clock + share * allowed)
+        assert told is condition
+    assert (f'after a state {1e3 * age:.0f} ms old' in silent.supervisor.reason) == (age > 0.0)
+
+
+def test_ages_by_another_clock_leave_the_timeout_as_it_is():
+    stream = Stream(SupervisionLimits(min_input_rate=50.0, state_timeout=0.21))
+    assert stream.send(30, age=0.09).trusted
+    assert stream.send(advance=0.2, arrive=0.2, age=0.09).trusted
+
+
 def test_simulated_time_that_stands_still_is_no_silence():
     stream = Stream().trusted()
     stream.send(age=0.0)
