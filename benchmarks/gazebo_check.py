@@ -400,6 +400,7 @@ class Session:
                     ]
                 ),
             )
+            self.settle(3.0)  # back to where the motion before it ended
             planned = self.play(self._seconds, 0.3)
             began = time.monotonic()
             states = self.simulate(self._seconds + 0.5)
@@ -417,8 +418,7 @@ class Session:
                 'mrad rms',
                 TRACK_MRAD if with_terms else None,
             )
-            if not with_terms:
-                self.settle(3.0)  # back to where the motion ends
+        self.settle(3.0)
         self.ask(
             SetParametersAtomically,
             'feedforward/set_parameters_atomically',

@@ -122,7 +122,10 @@ def plan(
     trajectory = _trajectory(request, start, now, current, description)
     if measured is not None and start <= now + MOST_LATENESS_S:
         # What begins later is preceded by what is followed until then, whose own error is watched.
-        _require_reachable(description, trajectory.sample(max(start, now)).q, measured)
+        begin = trajectory.sample(max(start, now)).q
+        if trajectory.times[0] < start + request.times[0]:
+            _require_at_desired(description, begin, measured)
+        _require_reachable(description, begin, measured)
     segments = max(1, len(trajectory.times) - 1)
     times, points = trajectory.sample_many(
         min(max(_SAMPLES // segments, _LEAST_PER_SEGMENT), _MOST_PER_SEGMENT)
@@ -277,6 +280,19 @@ def _require_reachable(description: ArmDescription, first: Array, current: Array
             f'{description.joint_names[joint]} is desired or stands ({first[joint]:.4g} instead '
             f'of {current[joint]:.4g}); give its first point a time_from_start above zero, and '
             'the arm is led there.'
+        )
+
+
+def _require_at_desired(description: ArmDescription, desired: Array, measured: Array) -> None:
+    """Refuse to lead an arm on from where it is desired while it is not there."""
+    distance = np.abs(desired - measured)
+    if (distance > MOST_START_DISTANCE).any():
+        joint = int(distance.argmax())
+        raise ReferenceRefusedError(
+            f'{description.joint_names[joint]} stands {distance[joint]:.3g} rad from where it is '
+            f'desired ({measured[joint]:.4g} instead of {desired[joint]:.4g}), more than '
+            f'{MOST_START_DISTANCE:g} rad; send the reference once the arm is there, or '
+            'deactivate and activate the node, which then desires it where it stands.'
         )
 
 

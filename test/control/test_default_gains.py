@@ -113,6 +113,24 @@ def test_states_of_any_age_held_as_long_as_allowed_are_stable(name, hand, target
     assert hold_radius(linear, gains.kp, gains.kd, silent, oldest) > 1.0
 
 
+@pytest.mark.parametrize('name', ['fer', 'fr3', 'fr3v2'])
+def test_old_states_with_gaps_as_long_as_allowed_calm_down(benchmark, name):
+    # All 50 ms old, and silent for 100 of every 130 ms (105 ms are allowed after such states).
+    arm = load(name)
+    most, end, stops = benchmark.simulate(
+        arm,
+        default_gains(NewtonEulerModel(arm)),
+        motion=False,
+        seconds=11.0,
+        delay=0.05,
+        gaps=np.arange(1.5, 11.0, 0.13),
+        gap=0.1,
+        disturbed=0.01,
+    )
+    assert stops == 0
+    assert end < most / 3.0  # 0.024 of 0.099 rad was seen of fr3, 4e-4 of 0.012 of fer
+
+
 @pytest.mark.parametrize(('age', 'period'), [(0.05, 0.1), (0.1, 0.05), (0.07, 0.03)])
 def test_a_radius_of_old_states_is_that_of_an_integration(age, period):
     # One joint in steps of 0.1 ms of constant acceleration, to where its growth is one of a mode.
