@@ -2,8 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Two simulated arms, each with its feedforward node, namespace and prefix, on one clock."""
 
-from launch import LaunchDescription
-from launch.actions import DeclareLaunchArgument, GroupAction, IncludeLaunchDescription
+from launch import LaunchContext, LaunchDescription
+from launch.actions import (
+    DeclareLaunchArgument,
+    GroupAction,
+    IncludeLaunchDescription,
+    OpaqueFunction,
+)
 from launch.launch_description_sources import PythonLaunchDescriptionSource
 from launch.substitutions import LaunchConfiguration, PathJoinSubstitution
 from launch_ros.substitutions import FindPackageShare
@@ -56,7 +61,28 @@ def generate_launch_description() -> LaunchDescription:
         description='Whether the left arm publishes its time on /clock and all nodes, the right '
         'arm too, go by it.',
     )
-    return LaunchDescription([*both, *own, *names, sim_time, *(one_arm(side) for side in SIDES)])
+    return LaunchDescription(
+        [
+            *both,
+            *own,
+            *names,
+            sim_time,
+            OpaqueFunction(function=require_files),
+            *(one_arm(side) for side in SIDES),
+        ]
+    )
+
+
+def require_files(context: LaunchContext) -> list[object]:
+    """Refuse what either arm cannot be given before anything of the other is started."""
+    from franka_dynamics.ros.parameters import given_file
+
+    for side in SIDES:
+        for name in PER_ARM:
+            if name.endswith('_file'):
+                argument = f'{side}_{name}'
+                given_file(argument, LaunchConfiguration(argument).perform(context))
+    return []
 
 
 def sentence_for(sentence: str, arm: str) -> str:
