@@ -56,7 +56,8 @@ def mounted_verdict(
     The set that fits best is looked at with and without a hand; only an error that is lower by
     a tenth or more counts as telling. That a hand is on must not rest on a set that is too light:
     the best bare arm of any set is told from it by as much. What is on is a hand if it weighs
-    what one does.
+    what one does, the least of what the sets weigh: one that is too light takes a part of the arm
+    for load.
 
     Parameters
     ----------
@@ -97,7 +98,7 @@ def mounted_verdict(
     hands = [arm.links[-1].mass - bare[0].links[-1].mass for arm, _ in same_set]
     known = [mass for mass in hands if mass > 0.0]
     if weigh is not None and known:
-        mass = weigh(bare[0])
+        mass = min(weigh(arm) for arm, _ in ranked if arm.hand == NO_HAND)
         if not min(known) * (1.0 - _HAND_PART) <= mass <= max(known) * (1.0 + _HAND_PART):
             return MountedVerdict(True, _load_sentence(mass, max(known)), load=True)
     return MountedVerdict(True, f'A hand seems to be on: {figures}.')
