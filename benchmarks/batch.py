@@ -1,9 +1,11 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Inverse dynamics of many states of the Franka: ours, Pinocchio and MuJoCo, in interleaved rounds.
+Inverse dynamics of many states of the Franka: ours and others', in interleaved rounds.
 
     python benchmarks/batch.py [--largest 1e7] [--plot docs/images/batch.svg]
+
+The others are Pinocchio, MuJoCo and, where it is installed, frax (JAX).
 
 Each round calls every candidate for a while, one after the other, so that what disturbs the
 machine disturbs all; the table gives medians over the rounds, and ratios are medians of the
@@ -16,8 +18,12 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 from dataclasses import dataclass
+import importlib.util
 import os
+from pathlib import Path
+import re
 import resource
+import tempfile
 import time
 
 import mujoco
@@ -29,9 +35,12 @@ from timing import busy_seconds, machine
 from franka_dynamics.arm import load
 from franka_dynamics.arm.sampling import JointStates, sample_states
 from franka_dynamics.batch.batch_model import BatchModel
-from franka_dynamics.batch.generated_kernels import available_threads
+from franka_dynamics.batch.generated_kernels import KERNEL, kernel_source
+from franka_dynamics.batch.pieces import available_threads
+from franka_dynamics.codegen.equations import customised_equations
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 from franka_dynamics.simulation.mujoco_model import build_mujoco
+from franka_dynamics.urdf.writer import write_urdf
 
 LOOPED = 10_000  # a Python loop costs the same per state however many there are
 TURN_SECONDS = 0.03  # of one candidate in a round; at least one call
@@ -39,6 +48,8 @@ ROUNDS_SECONDS = 10.0  # of all rounds at one size; at least three rounds
 QUIET = 0.1  # cores that others may keep busy before the table says so
 LOOP, PARALLEL = 'loop of pin.rnea', 'pin.rneaInParallel'
 OURS, ANY_ARM = 'ours, generated', 'ours, any arm'
+FILLED, SINGLE = 'ours, generated, out=', 'ours, generated, float32'
+FRAX = 'frax (JAX, jit and vmap)'
 MUJOCO, ROLLOUT = 'loop of mj_inverse', 'MuJoCo rollout (forward)'
 
 
@@ -73,6 +84,13 @@ def candidates(states: JointStates, out: np.ndarray) -> dict[str, Candidate]:
         for q, dq, ddq in zip(*rows):
             pin.rnea(model, data, q, dq, ddq)
 
+    singles = [array.astype(np.float32) for array in states]
+    kept: list[object] = [None]
+
+    def ours() -> None:
+        # A user has a result until the next one is there.
+        kept[0] = generated.inverse_dynamics(*states)
+
     def loop_mujoco() -> None:
         for q, dq, ddq in zip(*rows):
             simulation.qpos[:], simulation.qvel[:], simulation.qacc[:] = q, dq, ddq
@@ -84,9 +102,53 @@ def candidates(states: JointStates, out: np.ndarray) -> dict[str, Candidate]:
         PARALLEL: Candidate(lambda: pin.rneaInParallel(threads, pool, *columns), count),
         MUJOCO: Candidate(loop_mujoco, looped),
         ROLLOUT: Candidate(lambda: rollout.rollout(simulated, copies, initial, nstep=1), looped),
-        ANY_ARM: Candidate(lambda: any_arm.inverse_dynamics(*states, out), count),
-        OURS: Candidate(lambda: generated.inverse_dynamics(*states, out), count),
+        **({FRAX: Candidate(with_frax(rows), looped)} if has_frax() else {}),
+        ANY_ARM: Candidate(lambda: any_arm.inverse_dynamics(*states), count),
+        SINGLE: Candidate(lambda: generated.inverse_dynamics(*singles), count),
+        FILLED: Candidate(lambda: generated.inverse_dynamics(*states, out), count),
+        OURS: Candidate(ours, count),
     }
+
+
+def has_frax() -> bool:
+    """Return whether frax is installed."""
+    return importlib.util.find_spec('frax') is not None
+
+
+def with_frax(rows: list[np.ndarray]) -> Callable[[], object]:
+    """Return frax's torques of these states, in float64, once they are ours."""
+    import frax
+    import jax
+
+    jax.config.update('jax_enable_x64', True)
+    arm = load('fer')
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / 'fer.urdf'
+        path.write_text(write_urdf(arm), encoding='utf-8')
+        robot = frax.Robot(str(path))
+    # An arm that rests feels gravity as if its base accelerated the other way.
+    down = np.array([0.0, 0.0, -9.81, 0.0, 0.0, 0.0])
+    torques = jax.jit(jax.vmap(lambda q, dq, ddq: robot.rnea(q, dq, ddq, down, None)))
+    given = [jax.numpy.asarray(array) for array in rows]
+    expected = BatchModel(arm, generated=False).inverse_dynamics(*rows)
+    error = np.abs(np.asarray(torques(*given)) - expected).max()
+    if error > 1e-6:
+        raise SystemExit(f'frax computes another torque than ours, by {error:.3g} N m.')
+    return lambda: torques(*given).block_until_ready()
+
+
+def vectors() -> str:
+    """Return how wide the vectors of the generated kernel are, by its machine code."""
+    program = customised_equations(load('fer')).program
+    names: dict[str, object] = {}
+    exec(kernel_source(program, 7).replace(', cache=True', ''), names)
+    assembly = names[KERNEL]._library.get_asm_str()  # type: ignore[attr-defined]
+    found = {
+        bits: len(re.findall(rf'\tv\w+pd\t[^\n]*%{register}', assembly))
+        for register, bits in (('zmm', 512), ('ymm', 256), ('xmm', 128))
+    }
+    listed = ', '.join(f'{count} of {bits} bits' for bits, count in found.items() if count)
+    return f'vector instructions on float64 in the generated kernel: {listed or "none known"}'
 
 
 def nanoseconds(candidate: Candidate) -> float:
@@ -121,7 +183,8 @@ def main() -> None:
     parser.add_argument('--largest', type=float, default=1e7, help='number of states to end at')
     parser.add_argument('--plot', metavar='FILE', help='where a plot goes (svg, png, pdf)')
     arguments = parser.parse_args()
-    print(f'{machine()}, mujoco {mujoco.__version__}; {available_threads()} threads.\n')
+    print(f'{machine()}, mujoco {mujoco.__version__}; {available_threads()} threads.')
+    print(f'{vectors()}. frax {"is" if has_frax() else "is not"} installed.\n')
     sizes = [10**k for k in range(2, int(np.log10(arguments.largest)) + 1)]
     medians: dict[str, list[float]] = {}
     for count in sizes:
@@ -132,10 +195,10 @@ def main() -> None:
             print(
                 '| states | '
                 + ' | '.join(f'{name} [ns]' for name in listed)
-                + f' | {PARALLEL} / {OURS} | {PARALLEL} / {ANY_ARM} | peak memory [MiB] '
-                '| others busy [cores] |'
+                + f' | {PARALLEL} / {OURS} | {PARALLEL} / {ANY_ARM} | {OURS} / {FILLED} '
+                '| peak memory [MiB] | others busy [cores] |'
             )
-            print('|---' * (len(listed) + 5) + '|')
+            print('|---' * (len(listed) + 6) + '|')
         for name, values in found.items():
             medians.setdefault(name, []).append(float(np.median(values)))
         print(
@@ -144,6 +207,7 @@ def main() -> None:
             + ''.join(
                 f' | {np.median(found[PARALLEL] / found[name]):.1f}' for name in (OURS, ANY_ARM)
             )
+            + f' | {np.median(found[OURS] / found[FILLED]):.2f}'
             + f' | {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:,.0f}'
             f' | {foreign:.2f}{" (not quiet)" if foreign > QUIET else ""} |',
             flush=True,

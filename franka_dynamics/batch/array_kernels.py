@@ -9,7 +9,7 @@ in W; what belongs to one joint and has to wait is in that joint's row of `kept`
 
 An arm comes as `rows`, one of ROW numbers a joint and one of zeros (see `batch`). Its links hold
 base parameters, regrouped: a revolute joint's link has neither m, nor hz, nor Szz, a prismatic
-joint's no second moment. The number of states is a multiple of LANES.
+joint's no second moment. What is left over of a last block is zeros, and not stored.
 
 Functions take whole arrays and the joint's number rather than rows of arrays: views are counted,
 and in blocks this short the counting takes as long as the arithmetic.
@@ -66,12 +66,14 @@ def resting_arms(rows):
 
 @numba.njit(**COMPILE)
 def load(kept, place, array, start):
-    """Turn a block's rows into columns."""
-    n = array.shape[1]
-    if n < TILE:
-        for i in range(LANES):
-            for j in range(n):
+    """Turn a block's rows into columns, zeros where the block has no states."""
+    n, left = array.shape[1], min(LANES, array.shape[0] - start)
+    if n < TILE or left < LANES:
+        for j in range(n):
+            for i in range(left):
                 kept[j, place + i] = array[start + i, j]
+            for i in range(left, LANES):
+                kept[j, place + i] = 0.0
     else:
         for tile in range((n + TILE - 1) // TILE):
             j = min(tile * TILE, n - TILE)

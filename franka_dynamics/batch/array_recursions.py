@@ -169,9 +169,9 @@ def _propagate(W, rows, kept, arms, j, nan_mask):
 @numba.njit(**COMPILE)
 def _store(kept, out, start):
     """Turn a block's torques into rows."""
-    n = out.shape[1]
-    if n < TILE:
-        for i in range(LANES):
+    n, left = out.shape[1], min(LANES, out.shape[0] - start)
+    if n < TILE or left < LANES:
+        for i in range(left):
             for j in range(n):
                 out[start + i, j] = kept[j, at.TORQUE + i]
     else:
@@ -183,14 +183,20 @@ def _store(kept, out, start):
 
 
 @numba.njit(**COMPILE)
-def regressor(rows, gravity, q, dq, ddq, out):
-    """Fill out (N, n, 10 n): torques by XX, XY, XZ, YY, YZ, ZZ, mX, mY, mZ, m of each link."""
+def regressor(rows, gravity, places, q, dq, ddq, out):
+    """
+    Fill out (N, n, b) with torques by XX, XY, XZ, YY, YZ, ZZ, mX, mY, mZ, m of each link.
+
+    `places` (10 n,) says which column of the output each of these is, and is -1 for those that
+    are not asked for.
+    """
     n = q.shape[1]
     W, nan_mask = np.zeros(at.SCRATCH), np.zeros(LANES)
     kept, arms = np.zeros((n, at.KEPT)), resting_arms(rows)
     axes = np.zeros((n, 6 * LANES))  # linear and angular part of each joint's unit twist
     entries = np.zeros(10 * LANES)
     for start in range(0, out.shape[0], LANES):
+        left = min(LANES, out.shape[0] - start)
         take_block(rows, gravity, q, dq, ddq, start, W, kept, arms, nan_mask)
         for j in range(n):
             _advance(W, rows, kept, arms, j)
@@ -205,9 +211,11 @@ def regressor(rows, gravity, q, dq, ddq, out):
                     _entries(W, axes[joint], entries)
                 else:
                     entries[:] = 0.0
-                for i in range(LANES):
-                    for k in range(10):
-                        out[start + i, joint, 10 * j + k] = entries[k * LANES + i] + nan_mask[i]
+                for k in range(10):
+                    column = places[10 * j + k]
+                    if column >= 0:
+                        for i in range(left):
+                            out[start + i, joint, column] = entries[k * LANES + i] + nan_mask[i]
 
 
 @numba.njit(**COMPILE)
@@ -276,41 +284,51 @@ def _entries(W, twist, entries):
 
 
 @numba.njit(**COMPILE)
-def flange(rows, root, tip, with_jacobians, q, poses, jacobians):
-    """
-    Fill poses (N, 4, 4) and, on request, jacobians (N, 6, n).
-
-    Jacobians hold (v, omega) at the flange's origin in the axes of the space frame.
-    """
+def flange_pose(rows, root, tip, q, out):
+    """Fill out (N, 4, 4) with the flange's poses."""
     n = q.shape[1]
-    pose = np.zeros(12 * LANES)  # R by rows, then p
+    pose, axes = np.zeros(12 * LANES), np.zeros((n, 6 * LANES))
     kept, arms, nan_mask = np.zeros((n, at.KEPT)), resting_arms(rows), np.zeros(LANES)
-    axes = np.zeros((n, 6 * LANES))  # z, then origin, of each joint's frame
     for start in range(0, q.shape[0], LANES):
-        load(kept, at.SINE, q, start)
-        mark_nonfinite(kept, nan_mask)
+        _flange(rows, root, tip, q, start, pose, axes, kept, arms, nan_mask)
+        for i in range(min(LANES, q.shape[0] - start)):
+            for a in range(3):
+                for b in range(3):
+                    out[start + i, a, b] = pose[(3 * a + b) * LANES + i]
+                out[start + i, a, 3] = pose[(9 + a) * LANES + i]
+                out[start + i, 3, a] = 0.0
+            out[start + i, 3, 3] = 1.0
+
+
+@numba.njit(**COMPILE)
+def jacobian(rows, root, tip, q, out):
+    """Fill out (N, 6, n) with (v, omega) at the flange's origin, in axes of the space frame."""
+    n = q.shape[1]
+    pose, axes = np.zeros(12 * LANES), np.zeros((n, 6 * LANES))
+    kept, arms, nan_mask = np.zeros((n, at.KEPT)), resting_arms(rows), np.zeros(LANES)
+    for start in range(0, q.shape[0], LANES):
+        _flange(rows, root, tip, q, start, pose, axes, kept, arms, nan_mask)
+        _twists(rows, axes, pose, out[start : start + LANES])
+
+
+@numba.njit(**COMPILE)
+def _flange(rows, root, tip, q, start, pose, axes, kept, arms, nan_mask):
+    """Find a block's poses (R by rows, then p), and z, then the origin, of each joint's frame."""
+    load(kept, at.SINE, q, start)
+    mark_nonfinite(kept, nan_mask)
+    for a in range(3):
+        for i in range(LANES):
+            for b in range(3):
+                pose[(3 * a + b) * LANES + i] = root[a, b] + nan_mask[i]
+            pose[(9 + a) * LANES + i] = root[a, 3] + nan_mask[i]
+    for j in range(q.shape[1]):
+        init_joint(rows, kept, arms, j)
+        _step(rows, kept, arms, j, pose)
         for a in range(3):
             for i in range(LANES):
-                for b in range(3):
-                    pose[(3 * a + b) * LANES + i] = root[a, b] + nan_mask[i]
-                pose[(9 + a) * LANES + i] = root[a, 3] + nan_mask[i]
-        for j in range(n):
-            init_joint(rows, kept, arms, j)
-            _step(rows, kept, arms, j, pose)
-            for a in range(3):
-                for i in range(LANES):
-                    axes[j, a * LANES + i] = pose[(3 * a + 2) * LANES + i]
-                    axes[j, (3 + a) * LANES + i] = pose[(9 + a) * LANES + i]
-        _place(tip, pose)
-        for i in range(LANES):
-            for a in range(3):
-                for b in range(3):
-                    poses[start + i, a, b] = pose[(3 * a + b) * LANES + i]
-                poses[start + i, a, 3] = pose[(9 + a) * LANES + i]
-                poses[start + i, 3, a] = 0.0
-            poses[start + i, 3, 3] = 1.0
-        if with_jacobians:
-            _twists(rows, axes, pose, jacobians[start : start + LANES])
+                axes[j, a * LANES + i] = pose[(3 * a + 2) * LANES + i]
+                axes[j, (3 + a) * LANES + i] = pose[(9 + a) * LANES + i]
+    _place(tip, pose)
 
 
 @numba.njit(**COMPILE)

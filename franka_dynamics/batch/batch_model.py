@@ -12,19 +12,19 @@ Dynamics of many states at once: arrays of shape (..., n) in, arrays out.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-import functools
+from collections.abc import Sequence
 import math
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from . import array_kernels, array_recursions
-from .generated_kernels import available_threads, kernel_source, LANES, load_kernel, share_out
+from . import array_functions, array_kernels
+from .jobs import checked_threads, DOUBLE, Form, forms, generated_job, Job, pool_for, SINGLE
+from .results import empty
 from ..arm import ArmDescription, Convention, DHRow, LinkInertia
 from ..codegen.chain import build_chain
-from ..codegen.equations import customised_equations, Quantity
+from ..codegen.equations import Quantity
 from ..codegen.regrouping import regroup, RegroupedChain
 from ..dynamics.body_tree import BodyTree
 from ..dynamics.derivatives import differentiate
@@ -32,9 +32,18 @@ from ..dynamics.model import GRAVITY
 from ..errors import JointVectorError
 from ..typing import Array
 
-Kernel = Callable[..., object]
-# Below this many states one thread is as fast as two, which have to be woken.
-SERIAL_BELOW = 20_000
+# What code is generated for; terms that others contain come from those with zeros.
+_GENERATED = {
+    'inverse_dynamics': Quantity.INVERSE_DYNAMICS,
+    'nonlinear_effects': Quantity.INVERSE_DYNAMICS,
+    'coriolis': Quantity.CORIOLIS,
+    'gravity': Quantity.GRAVITY,
+    'mass_matrix': Quantity.MASS_MATRIX,
+    'coriolis_matrix': Quantity.CORIOLIS_MATRIX,
+    'forward_dynamics': Quantity.FORWARD_DYNAMICS,
+    'inverse_dynamics_derivatives': Quantity.DERIVATIVES,
+}
+_NAMES = ('q', 'dq', 'ddq')
 
 
 class TorqueDerivatives(NamedTuple):
@@ -51,9 +60,14 @@ class BatchModel:
 
     Stacks have shape (..., n), equal for all arguments of a call; results have the same leading
     axes. A state with a value that is not finite gives NaN in its own result and in no other.
-    Inputs may have any memory layout and any real type; results are new, C-contiguous float64
-    arrays unless `out` is given, which must be one. Rotor inertias are part of torques and mass
-    matrices, not of the regressor.
+    Inputs may have any memory layout and any real type, and are read where they are. Results are
+    C-contiguous arrays, unless `out` is given, which must be one, of the result's type. That is
+    float32 where all inputs are, else float64. Of large results the memory may have been that of
+    earlier ones which nobody has any more. Rotor inertias are part of torques and mass matrices,
+    not of the regressor.
+
+    In float32 generated code computes in float32: torques of a Franka within 1e-4 N m of the
+    exact ones, see docs/performance.md. All else is computed in float64 and rounded.
 
     Parameters
     ----------
@@ -64,10 +78,11 @@ class BatchModel:
     generated : bool
         True generates and compiles code for this arm, quantity by quantity when first asked
         (seconds once; the machine code stays in the user's cache folder). False runs code that
-        reads the arm from arrays: about half as fast, but compiled once for all arms.
+        reads the arm from arrays: about half as fast, but compiled once for all arms. Regressor
+        and kinematics always do.
     threads : int, optional
-        How many to use at most; as many as there are processors if not given. Batches below
-        SERIAL_BELOW states run on the caller's thread.
+        How many to use at most; as many as there are processors if not given. One is taken for
+        every 2,000 states; batches of several callers at a time share none.
 
     Raises
     ------
@@ -84,94 +99,47 @@ class BatchModel:
         generated: bool = True,
         threads: int | None = None,
     ) -> None:
-        if threads is not None and threads < 1:
-            raise JointVectorError(
-                f'threads is {threads}; give at least 1, or None for one per processor.'
-            )
         self.description = description
         self.generated = generated
-        self.threads = available_threads() if threads is None else threads
+        self.threads = checked_threads(threads)
         self._chain = build_chain(description, gravity)
-        self._gravity = np.array(self._chain.gravity, dtype=float)
         self._rows = _rows(regroup(self._chain))
         self._given_gravity = np.array(gravity, dtype=float)
+        self._forms = forms(description.n)
+        self._parameters = tuple(range(10 * description.n))
+        self._jobs: dict[tuple[str, Any], Job] = {}
 
     def inverse_dynamics(
         self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike, out: Array | None = None
     ) -> Array:
         """Return M ddq + C dq + g, shape (..., n) [N m]."""
-        states, shape = self._states(q=q, dq=dq, ddq=ddq)
-        torques = self._output(out, (*shape, self.description.n))
-        kernel = (
-            self._kernel(Quantity.INVERSE_DYNAMICS)
-            if self.generated
-            else self._array_kernel(self._gravity)
-        )
-        self._run(kernel, states, _flat(torques, 1))
-        return torques
+        return self._evaluate('inverse_dynamics', (q, dq, ddq), out)
 
     def nonlinear_effects(self, q: ArrayLike, dq: ArrayLike, out: Array | None = None) -> Array:
         """Return C dq + g, shape (..., n) [N m]."""
-        return self.inverse_dynamics(q, dq, np.zeros(np.shape(q)), out)
+        return self._evaluate('nonlinear_effects', (q, dq), out)
 
     def coriolis(self, q: ArrayLike, dq: ArrayLike, out: Array | None = None) -> Array:
         """Return C dq, shape (..., n) [N m]."""
-        states, shape = self._states(q=q, dq=dq)
-        torques = self._output(out, (*shape, self.description.n))
-        if self.generated:
-            self._run(self._kernel(Quantity.CORIOLIS), states, _flat(torques, 1))
-        else:
-            states.append(np.zeros_like(states[0]))
-            self._run(self._array_kernel(np.zeros(3)), states, _flat(torques, 1))
-        return torques
+        return self._evaluate('coriolis', (q, dq), out)
 
     def gravity(self, q: ArrayLike, out: Array | None = None) -> Array:
         """Return g, shape (..., n) [N m]."""
-        (position,), shape = self._states(q=q)
-        torques = self._output(out, (*shape, self.description.n))
-        if self.generated:
-            self._run(self._kernel(Quantity.GRAVITY), [position], _flat(torques, 1))
-        else:
-            still = np.zeros_like(position)
-            self._run(
-                self._array_kernel(self._gravity), [position, still, still], _flat(torques, 1)
-            )
-        return torques
+        return self._evaluate('gravity', (q,), out)
 
     def mass_matrix(self, q: ArrayLike, out: Array | None = None) -> Array:
         """Return M, shape (..., n, n) [kg m^2]."""
-        (position,), shape = self._states(q=q)
-        n = self.description.n
-        matrices = self._output(out, (*shape, n, n))
-        rows = _flat(matrices, 2)
-        if self.generated:
-            self._run(self._kernel(Quantity.MASS_MATRIX), [position], rows)
-            return matrices
-        still, column = np.zeros_like(position), np.empty_like(position)
-        for j in range(n):  # column j is the torque of a unit acceleration, without gravity
-            push = np.zeros_like(position)
-            push[:, j] = 1.0
-            self._run(self._array_kernel(np.zeros(3)), [position, still, push], column)
-            rows[:, :, j] = column
-        return matrices
+        return self._evaluate('mass_matrix', (q,), out)
+
+    def coriolis_matrix(self, q: ArrayLike, dq: ArrayLike, out: Array | None = None) -> Array:
+        """Return C of Christoffel symbols, dM/dt = C + C^T, shape (..., n, n) [N m s/rad]."""
+        return self._evaluate('coriolis_matrix', (q, dq), out)
 
     def forward_dynamics(
         self, q: ArrayLike, dq: ArrayLike, tau: ArrayLike, out: Array | None = None
     ) -> Array:
         """Return ddq = M^-1 (tau - C dq - g), shape (..., n) [rad/s^2]."""
-        states, shape = self._states(q=q, dq=dq, tau=tau)
-        accelerations = self._output(out, (*shape, self.description.n))
-        rows = _flat(accelerations, 1)
-        if self.generated:
-            self._run(self._kernel(Quantity.FORWARD_DYNAMICS), states, rows)
-            return accelerations
-        position, velocity, torque = states
-        left = torque - self.nonlinear_effects(position, velocity)
-        known = np.isfinite(left).all(axis=-1)
-        rows[~known] = np.nan
-        matrices = self.mass_matrix(position[known])
-        rows[known] = np.linalg.solve(matrices, left[known, :, None])[..., 0]
-        return accelerations
+        return self._evaluate('forward_dynamics', (q, dq, tau), out, ('q', 'dq', 'tau'))
 
     def inverse_dynamics_derivatives(
         self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike, out: Array | None = None
@@ -184,50 +152,58 @@ class BatchModel:
         Without generated code they come from the differentiated recursion of
         `dynamics.derivatives`, state by state slower.
         """
-        states, shape = self._states(q=q, dq=dq, ddq=ddq)
-        n = self.description.n
-        slopes = self._output(out, (*shape, 3, n, n))
-        rows = _flat(slopes, 3)
-        if self.generated:
-            self._run(self._kernel(Quantity.DERIVATIVES), states, rows)
-        else:
-            known = np.isfinite(states).all(axis=(0, -1))
-            rows[~known] = np.nan
-            found = differentiate(
-                BodyTree.from_description(self.description),
-                *(array[known] for array in states),
-                gravity=self._given_gravity,
-            ).tau
-            rows[known] = np.stack([found.by_q, found.by_dq, found.by_ddq], axis=1)
+        slopes = self._evaluate('inverse_dynamics_derivatives', (q, dq, ddq), out)
         return TorqueDerivatives(slopes[..., 0, :, :], slopes[..., 1, :, :], slopes[..., 2, :, :])
 
     def regressor(
-        self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike, out: Array | None = None
+        self,
+        q: ArrayLike,
+        dq: ArrayLike,
+        ddq: ArrayLike,
+        out: Array | None = None,
+        *,
+        columns: Sequence[int] | None = None,
     ) -> Array:
         """
         Return H with tau = H X, shape (..., n, 10 n), as `torque_regressor` does.
 
         Columns are in the order of `dynamics.regressor.parameter_names`: XX, XY, XZ, YY, YZ, ZZ,
         mX, mY, mZ, m of each link, about the origin of its DH frame (Gautier and Khalil 1990,
-        eqs. 3 and 12). At seven joints a state takes 3.9 kB.
+        eqs. 3 and 12). At seven joints a state takes 3.9 kB. `columns` names those that are
+        wanted, shape (..., n, len(columns)): those of `base_parameters(arm).columns` make the
+        regressor of the base parameters.
+
+        Raises
+        ------
+        JointVectorError
+            If a column is not one of the 10 n, or is named twice.
+
         """
-        states, shape = self._states(q=q, dq=dq, ddq=ddq)
         n = self.description.n
-        result = self._output(out, (*shape, n, 10 * n))
-        kernel = functools.partial(array_recursions.regressor, self._rows, self._gravity)
-        rows = self._run(kernel, states, _flat(result, 2))
-        if self.description.convention is Convention.STANDARD:
-            _to_standard_frames(self.description, rows)
-        return result
+        wanted = self._parameters if columns is None else tuple(columns)
+        if wanted is not self._parameters and (
+            not set(wanted) <= set(self._parameters) or len(set(wanted)) < len(wanted)
+        ):
+            raise JointVectorError(
+                f'columns must be different numbers from 0 to {10 * n - 1}, a link parameter '
+                f'each; those of rotors are no part of this regressor.'
+            )
+        if self.description.convention is not Convention.STANDARD:
+            return self._evaluate('regressor', (q, dq, ddq), out, columns=wanted)
+        # Parameters of a link in standard frames are those in modified ones, mixed.
+        links = sorted({column // 10 for column in wanted})
+        whole = [10 * link + k for link in links for k in range(10)]
+        mixed = self._evaluate('regressor', (q, dq, ddq), None, columns=tuple(whole))
+        _to_standard_frames(self.description, links, mixed)
+        if out is None:
+            return mixed if tuple(whole) == wanted else mixed[..., _places(whole, wanted)]
+        filled = self._output(out, (*mixed.shape[:-1], len(wanted)), mixed.dtype)
+        filled[...] = mixed[..., _places(whole, wanted)]
+        return filled
 
     def flange_pose(self, q: ArrayLike, out: Array | None = None) -> Array:
         """Return the flange's poses in the space frame, shape (..., 4, 4)."""
-        (position,), shape = self._states(q=q)
-        poses = self._output(out, (*shape, 4, 4))
-        self._run(
-            self._flange(False), [position], _flat(poses, 2), np.empty((len(position), 0, 0))
-        )
-        return poses
+        return self._evaluate('flange_pose', (q,), out)
 
     def jacobian(self, q: ArrayLike, out: Array | None = None) -> Array:
         """
@@ -235,42 +211,95 @@ class BatchModel:
 
         At the flange's origin, in the axes of the space frame (LOCAL_WORLD_ALIGNED).
         """
-        (position,), shape = self._states(q=q)
-        jacobians = self._output(out, (*shape, 6, self.description.n))
-        poses = np.empty((len(position), 4, 4))
-        self._run(self._flange(True), [position], poses, _flat(jacobians, 2))
-        return jacobians
+        return self._evaluate('jacobian', (q,), out)
 
-    def _kernel(self, quantity: Quantity) -> Kernel:
-        return _generated_kernel(self.description, quantity, tuple(self._given_gravity))
+    def _evaluate(
+        self,
+        name: str,
+        given: tuple[Any, ...],
+        out: Any,
+        names: Sequence[str] = _NAMES,
+        columns: tuple[int, ...] = (),
+    ) -> Array:
+        """Return a quantity of states: at once where nothing needs a second look."""
+        q = given[0]
+        if type(q) is np.ndarray and q.ndim == 2:
+            job = self._jobs.get((name, q.dtype, columns) if columns else (name, q.dtype))
+            if job is not None:
+                found = job.run_rows(pool_for(len(q), self.threads), given, out)
+                if found is not None:
+                    return found
+        return self._evaluate_any(name, given, out, names, columns)
 
-    def _array_kernel(self, gravity: Array) -> Kernel:
-        return functools.partial(array_recursions.inverse_dynamics, self._rows, gravity)
+    def _evaluate_any(
+        self,
+        name: str,
+        given: tuple[Any, ...],
+        out: Any,
+        names: Sequence[str],
+        columns: tuple[int, ...],
+    ) -> Array:
+        states, shape, dtype = self._states(dict(zip(names, given)))
+        n = self.description.n
+        form = Form(3, (n, len(columns))) if columns or name == 'regressor' else self._forms[name]
+        filled = self._output(out, (*shape, *form.result), dtype)
+        single = dtype == SINGLE and self.generated and name in _GENERATED
+        kind = SINGLE if single else DOUBLE
+        rows = filled.reshape(-1, *form.result) if filled.size else filled.reshape(0, *form.result)
+        target = rows if kind == dtype else empty(rows.shape, kind)
+        # What is written must not be read again in place of a state.
+        arrays = [
+            array.astype(kind, copy=bool(np.may_share_memory(array, filled))) for array in states
+        ]
+        if name == 'inverse_dynamics_derivatives' and not self.generated:
+            self._differentiate(arrays, target)
+        elif len(target):
+            job = self._job(name, form, kind, columns)
+            job.run(pool_for(len(target), self.threads), arrays, target)
+        if target is not rows:
+            rows[...] = target
+        return filled
 
-    def _run(self, kernel: Kernel, inputs: Sequence[Array], *outputs: Array) -> Array:
-        """Fill the outputs block by block, what is left over in a block filled up with zeros."""
-        count = len(outputs[-1])
-        whole, left = count - count % LANES, count % LANES
-        threads = 1 if count < SERIAL_BELOW else self.threads
-        share_out(kernel, [array[:whole] for array in (*inputs, *outputs)], threads, LANES)
-        if left:
-            rest = [np.zeros((LANES, *array.shape[1:])) for array in (*inputs, *outputs)]
-            for block, array in zip(rest, inputs):
-                block[:left] = array[whole:]
-            kernel(*rest)
-            for block, array in zip(rest[len(inputs) :], outputs):
-                array[whole:] = block[:left]
-        return outputs[-1]
+    def _job(self, name: str, form: Form, dtype: Any, columns: tuple[int, ...]) -> Job:
+        """Return what computes a quantity; make it when it is first asked for."""
+        key = (name, dtype, columns) if columns else (name, dtype)
+        if key not in self._jobs:
+            n = self.description.n
+            if self.generated and name in _GENERATED:
+                self._jobs[key] = generated_job(
+                    self.description, _GENERATED[name], tuple(self._given_gravity), form, dtype
+                )
+            else:
+                function = _COMPILED_AS.get(name, name)
+                weightless = name == 'coriolis'
+                arm = array_functions.ArmArrays(
+                    self._rows,
+                    np.zeros(3) if weightless else self._chain.gravity,
+                    self._chain.root,
+                    self._chain.tip,
+                    columns if name == 'regressor' else None,
+                )
+                inputs = 3 if function == 'inverse_dynamics' else form.arguments
+                address = array_functions.address(function)
+                self._jobs[key] = Job(address, inputs, n, form, dtype, arm.address, arm)
+        return self._jobs[key]
 
-    def _flange(self, with_jacobians: bool) -> Kernel:
-        return functools.partial(
-            array_recursions.flange, self._rows, self._chain.root, self._chain.tip, with_jacobians
-        )
+    def _differentiate(self, states: Sequence[Array], rows: Array) -> None:
+        known = np.isfinite(states).all(axis=(0, -1))
+        rows[~known] = np.nan
+        found = differentiate(
+            BodyTree.from_description(self.description),
+            *(array[known] for array in states),
+            gravity=self._given_gravity,
+        ).tau
+        rows[known] = np.stack([found.by_q, found.by_dq, found.by_ddq], axis=1)
 
-    def _states(self, **arrays: ArrayLike) -> tuple[list[Array], tuple[int, ...]]:
-        """Return the inputs as C-contiguous float64 arrays (N, n), and their leading axes."""
+    def _states(
+        self, given: dict[str, ArrayLike]
+    ) -> tuple[list[np.ndarray], tuple[int, ...], Any]:
+        """Return the inputs as aligned arrays (N, n), their leading axes, the result's type."""
         n, found = self.description.n, {}
-        for name, values in arrays.items():
+        for name, values in given.items():
             array = np.asarray(values)
             if array.dtype.kind not in 'iuf':
                 raise JointVectorError(
@@ -281,7 +310,7 @@ class BatchModel:
                     f'{name} has shape {array.shape}, expected (..., {n}): a column per joint of '
                     f'{self.description.name}, ordered {", ".join(self.description.joint_names)}.'
                 )
-            found[name] = np.ascontiguousarray(array, dtype=float)
+            found[name] = array
         first, shape = next((name, array.shape) for name, array in found.items())
         for name, array in found.items():
             if array.shape != shape:
@@ -289,38 +318,34 @@ class BatchModel:
                     f'{name} has shape {array.shape} and {first} has {shape}; '
                     'give every state all of its values.'
                 )
-        return [_flat(array, 1) for array in found.values()], shape[:-1]
+        count = math.prod(shape[:-1])
+        single = all(array.dtype == SINGLE for array in found.values())
+        dtype = SINGLE if single else DOUBLE
+        arrays = []
+        for array in found.values():
+            flat = array.reshape(count, n).astype(dtype, copy=False)
+            arrays.append(flat if flat.flags.aligned else flat.copy())
+        return arrays, shape[:-1], dtype
 
     @staticmethod
-    def _output(out: Array | None, shape: tuple[int, ...]) -> Array:
+    def _output(out: Any, shape: tuple[int, ...], dtype: Any) -> Any:
         if out is None:
-            return np.empty(shape)
+            return empty(shape, dtype)
         if (
             not isinstance(out, np.ndarray)
-            or out.dtype != np.float64
+            or out.dtype != dtype
             or out.shape != shape
             or not out.flags.c_contiguous
             or not out.flags.writeable
         ):
             raise JointVectorError(
-                f'out must be a writeable, C-contiguous float64 array of shape {shape}.'
+                f'out must be a writeable, C-contiguous {dtype} array of shape {shape}.'
             )
         return out
 
 
-def _flat(array: Array, axes: int) -> Array:
-    """Return a view of a C-contiguous array with all but its last axes made one, the first."""
-    leading, kept = array.shape[: array.ndim - axes], array.shape[array.ndim - axes :]
-    return array.reshape((math.prod(leading), *kept))
-
-
-@functools.lru_cache(maxsize=64)
-def _generated_kernel(
-    description: ArmDescription, quantity: Quantity, gravity: tuple[float, ...]
-) -> Kernel:
-    equations = customised_equations(description, quantity, gravity)
-    kernel: Kernel = load_kernel(kernel_source(equations.program, description.n)).run
-    return kernel
+# Kernels for any arm that serve other quantities as well, with zeros for what is not given.
+_COMPILED_AS = dict.fromkeys(('nonlinear_effects', 'coriolis', 'gravity'), 'inverse_dynamics')
 
 
 def _rows(regrouped: RegroupedChain) -> Array:
@@ -347,14 +372,22 @@ def _rows(regrouped: RegroupedChain) -> Array:
     return rows
 
 
-def _to_standard_frames(description: ArmDescription, regressor: Array) -> None:
-    """Rewrite columns for parameters in modified frames for those in the standard ones."""
-    for j, joint in enumerate(description.joints):
-        tail = DHRow(a=joint.row.a, alpha=joint.row.alpha).transform(Convention.MODIFIED)
+def _to_standard_frames(
+    description: ArmDescription, links: Sequence[int], regressor: Array
+) -> None:
+    """Rewrite links' columns for parameters in modified frames for those in the standard ones."""
+    for place, link in enumerate(links):
+        row = description.joints[link].row
+        tail = DHRow(a=row.a, alpha=row.alpha).transform(Convention.MODIFIED)
         # Column k of the map: the modified parameters of a unit of standard parameter k.
         columns = [
             LinkInertia.from_parameters(unit).expressed_in(tail).parameters()
             for unit in np.eye(10)
         ]
-        block = regressor[:, :, 10 * j : 10 * (j + 1)]
-        regressor[:, :, 10 * j : 10 * (j + 1)] = block @ np.array(columns).T
+        block = regressor[..., 10 * place : 10 * (place + 1)]
+        regressor[..., 10 * place : 10 * (place + 1)] = block @ np.array(columns).T
+
+
+def _places(whole: Sequence[int], wanted: Sequence[int]) -> list[int]:
+    where = {column: place for place, column in enumerate(whole)}
+    return [where[column] for column in wanted]

@@ -1,26 +1,19 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Programs as numba kernels over many states, shared out over threads.
+Programs as numba kernels over many states.
 
-States are taken in blocks of 32, turned from rows into columns: each joint's 32 positions lie side
-by side in one flat scratch array that fits the first cache, at places known when the kernel is
-compiled. Then the program's statements run over the block, one loop, one state per lane, and the
-compiler makes vector instructions of them.
-
-Rows of arrays are shared out over plain Python threads around kernels that release the GIL: they
-sleep when there is nothing to do, where the pools of compiled loops spin, and a core that is busy
-with something else only delays the piece it has, because there are more pieces than threads.
+States are taken in blocks of 32, turned from rows into columns: each joint's 32 positions lie
+side by side in one flat scratch array that fits the first cache, at places known when the kernel
+is compiled. Then the program's statements run over the block, one loop, one state per lane, and
+the compiler makes vector instructions of them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-import functools
+from collections.abc import Mapping
 import hashlib
 from importlib.util import module_from_spec, spec_from_file_location
-import itertools
 import os
 from pathlib import Path
 import re
@@ -28,76 +21,48 @@ import sys
 import tempfile
 from types import ModuleType
 
-from numpy.typing import NDArray
-
-from . import simd as sine_cosine
+from . import native, simd
 from .simd import TILE, tile_columns
 from .. import __version__
 from ..codegen.program import Program, Statement
-
-_PIECES_PER_THREAD = 2
-_SMALLEST_PIECE = 4096  # states: 0.1 ms of the Franka's torques; to hand them over takes 0.03
-
-
-def available_threads() -> int:
-    """Return the number of processors that this process may use."""
-    return (
-        len(os.sched_getaffinity(0)) if hasattr(os, 'sched_getaffinity') else (os.cpu_count() or 1)
-    )
-
-
-def share_out(
-    kernel: Callable[..., object], arrays: Sequence[NDArray], threads: int, lanes: int
-) -> None:
-    """Call a kernel on all rows of the arrays, in pieces where that pays."""
-    count = len(arrays[0])
-    pieces = min(threads * _PIECES_PER_THREAD, count // _SMALLEST_PIECE)
-    if threads == 1 or pieces < 2:
-        kernel(*arrays)
-        return
-    blocks = -(-count // lanes)
-    edges = [lanes * (blocks * k // pieces) for k in range(pieces)] + [count]
-    futures = [
-        _pool(threads).submit(kernel, *(array[low:high] for array in arrays))
-        for low, high in itertools.pairwise(edges)
-    ]
-    for future in futures:
-        future.result()
-
-
-@functools.cache
-def _pool(threads: int) -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(threads, thread_name_prefix='batch')
-
-
-if hasattr(os, 'register_at_fork'):  # a forked child has the pool, but not its threads
-    os.register_at_fork(after_in_child=_pool.cache_clear)
-
 
 LANES = 32
 KERNEL = 'run'
 _NAME = re.compile(r'\b[A-Za-z_]\w*')
 _INPUT = re.compile(r'\b([a-z]+)(\d+)\b')
+_NUMBER = re.compile(r'(?<![\w.])(?:\d+\.\d*(?:e[-+]?\d+)?|\d+e[-+]?\d+)(?![\w.])')
+_DOUBLE = ('doubles_at', 'sine_cosine')
 
 
-def kernel_source(program: Program, n: int) -> str:
+def kernel_source(program: Program, n: int, *, single: bool = False) -> str:
     """
-    Return a module whose function `run` fills an output array for many states.
+    Return a module whose C function `run` fills an output array for any number of states.
 
-    It takes the program's input arrays, each of shape (N, n), and the output, of shape (N, n) or
-    (N, n, n), all C-contiguous, with N a multiple of LANES. It releases the GIL and starts no
-    threads.
+    Its type is `native.KERNEL_TYPE`; the arrays are the program's inputs, each of shape (N, n),
+    and the output, of shape (N, n), (N, n, n) or (N, 3, n, n), all rows without gaps. It starts
+    no threads.
+
+    Parameters
+    ----------
+    program : Program
+        What to compute.
+    n : int
+        Number of joints.
+    single : bool
+        Whether arrays and arithmetic are float32 instead of float64.
+
     """
-    return _Kernel(program, n).source()
+    return _Kernel(program, n, single).source()
 
 
 class _Kernel:
-    def __init__(self, program: Program, n: int) -> None:
-        self.program, self.n = program, n
+    def __init__(self, program: Program, n: int, single: bool) -> None:
+        self.program, self.n, self.single = program, n, single
         self.places: dict[str, int] = {}
         self.elements = [(array, element + 1) for array in program.inputs for element in range(n)]
         for array, element in self.elements:
             self._place(f'{array}{element}')
+        self.loaded = len(self.places)
         for statement in program.statements:
             if statement.function:
                 self._place(statement.target)
@@ -113,47 +78,73 @@ class _Kernel:
         return f'W[{self.places[name]} + i]'
 
     def source(self) -> str:
-        arguments = ', '.join([*self.program.inputs, 'out'])
+        numbers: dict[str, str] = {}
+
+        def named(found: re.Match[str]) -> str:
+            return numbers.setdefault(found[0], f'number_{len(numbers)}')
+
+        # In single precision a number written in Python would make doubles of all around it.
+        loop = [
+            _NUMBER.sub(named, line) if self.single else line
+            for line in [
+                *self._turns(),
+                f'        for i in range({LANES}):',
+                *(f'            {line}' for line in self._body()),
+            ]
+        ]
+        arrays = [*self.program.inputs, 'out']
+        sizes = [self.n] * len(self.program.inputs) + [self.size]
+        at, turn = ('singles_at', 'sine_cosine_single') if self.single else _DOUBLE
         lines = [
             f'"""{self.program.name} over blocks of {LANES} states; generated."""',
-            'from numba import njit',
+            'from numba import cfunc',
             'import numpy as np',
             '',
-            'from franka_dynamics.batch.simd import sine_cosine',
+            f'from franka_dynamics.batch.native import {at}',
+            'from franka_dynamics.batch.native import KERNEL_TYPE',
+            'from franka_dynamics.batch.native import wide_vectors',
+            'from franka_dynamics.batch.native import words_at',
+            f'from franka_dynamics.batch.simd import {turn}',
             'from franka_dynamics.batch.simd import transpose_tile',
             '',
+            *(f'{name} = np.float32({number})' for number, name in numbers.items()),
             '',
-            "@njit(fastmath={'contract'}, error_model='numpy', nogil=True, cache=True)",
-            f'def {KERNEL}({arguments}):',
-            f'    W = np.empty({len(self.places) * LANES})',
-            f'    for start in range(0, out.shape[0], {LANES}):',
+            "@cfunc(KERNEL_TYPE, fastmath={'contract'}, error_model='numpy', cache=True)",
+            f'def {KERNEL}(pointers, fixed, count):',
+            '    wide_vectors()',
+            f'    addresses = words_at(pointers, {len(arrays)})',
+            *(
+                f'    {array} = {at}(addresses[{k}], count*{size})'
+                for k, (array, size) in enumerate(zip(arrays, sizes))
+            ),
+            f'    W = np.empty({len(self.places) * LANES}, np.float{32 if self.single else 64})',
+            f'    for start in range(0, count, {LANES}):',
+            f'        left = min({LANES}, count - start)',
             *self._load(),
-            *self._turns(),
-            f'        for i in range({LANES}):',
-            *(f'            {line}' for line in self._body()),
+            *loop,
             *self._store(),
         ]
         return '\n'.join(lines) + '\n'
 
     def _load(self) -> list[str]:
+        """Turn rows into columns, by tiles where the block is whole."""
         first = {array: self.places[f'{array}1'] for array in self.program.inputs}
-        if self.n < TILE:
-            return [
-                f'        for i in range({LANES}):',
-                *(
-                    f'            {self._at(f"{array}{k}")} = {array}[start + i, {k - 1}]'
-                    for array, k in self.elements
-                ),
-            ]
-        return [
-            f'        for i in range(0, {LANES}, {TILE}):',
+        by_number = [
+            f'W[:{self.loaded * LANES}] = 0.0',
+            f'for k in range({self.n}):',
+            '    for i in range(left):',
             *(
-                f'            transpose_tile({array}, (start + i)*{self.n} + {k}, {self.n}, '
-                f'W, {place + k * LANES} + i, {LANES})'
+                f'        W[{place} + {LANES}*k + i] = {array}[(start + i)*{self.n} + k]'
                 for array, place in first.items()
-                for k in tile_columns(self.n)
             ),
         ]
+        by_tile = [
+            f'transpose_tile({array}, (start + i)*{self.n} + {k}, {self.n}, '
+            f'W, {place + k * LANES} + i, {LANES})'
+            for array, place in first.items()
+            for k in tile_columns(self.n)
+        ]
+        return _in_blocks(by_tile if self.n >= TILE else [], by_number)
 
     def _turns(self) -> list[str]:
         """Compute the sines and cosines of one angle after the other."""
@@ -167,9 +158,10 @@ class _Kernel:
             text = _opened(angle, defined)
             text = _INPUT.sub(lambda found: self._at(found[0]), text)
             targets = (self._at(pair[f].target) if f in pair else '_' for f in ('sin', 'cos'))
+            turn = 'sine_cosine_single' if self.single else 'sine_cosine'
             lines += [
                 f'        for i in range({LANES}):',
-                f'            {", ".join(targets)} = sine_cosine({text})',
+                f'            {", ".join(targets)} = {turn}({text})',
             ]
         return lines
 
@@ -187,26 +179,32 @@ class _Kernel:
         return lines
 
     def _store(self) -> list[str]:
+        """Turn columns into rows, as `_load` does."""
         first = self.places['result 0']
-        if self.size >= TILE:
-            return [
-                f'        for i in range(0, {LANES}, {TILE}):',
-                *(
-                    f'            transpose_tile(W, {first + k * LANES} + i, {LANES}, '
-                    f'out, (start + i)*{self.size} + {k}, {self.size})'
-                    for k in tile_columns(self.size)
-                ),
-            ]
-        return [
-            f'        for i in range({LANES}):',
-            *(
-                f'            out[start + i, {", ".join(map(str, place))}] = '
-                f'{self._at(f"result {column}")}'
-                for column, k in self.columns.items()
-                for place in self.program.results[k].places
-                if _column(place, self.n) == column
-            ),
+        by_number = [
+            f'for k in range({self.size}):',
+            '    for i in range(left):',
+            f'        out[(start + i)*{self.size} + k] = W[{first} + {LANES}*k + i]',
         ]
+        by_tile = [
+            f'transpose_tile(W, {first + k * LANES} + i, {LANES}, '
+            f'out, (start + i)*{self.size} + {k}, {self.size})'
+            for k in (tile_columns(self.size) if self.size >= TILE else ())
+        ]
+        return _in_blocks(by_tile, by_number)
+
+
+def _in_blocks(by_tile: list[str], by_number: list[str]) -> list[str]:
+    """Return lines of a block: those for whole ones by tiles, if there are, else by number."""
+    if not by_tile:
+        return [f'        {line}' for line in by_number]
+    return [
+        f'        if left == {LANES}:',
+        f'            for i in range(0, {LANES}, {TILE}):',
+        *(f'                {line}' for line in by_tile),
+        '        else:',
+        *(f'            {line}' for line in by_number),
+    ]
 
 
 def _columns(program: Program, n: int) -> dict[int, int]:
@@ -236,7 +234,9 @@ def load_kernel(source: str) -> ModuleType:
     """Return the module of a kernel's source, from a file that stays."""
     import numba
 
-    shared = [Path(file).read_text(encoding='utf-8') for file in (sine_cosine.__file__,) if file]
+    shared = [
+        Path(file).read_text(encoding='utf-8') for file in (native.__file__, simd.__file__) if file
+    ]
     identity = '\n'.join([__version__, numba.__version__, sys.version, *shared, source])
     name = f'kernel_{hashlib.sha256(identity.encode()).hexdigest()[:24]}'
     if name in sys.modules:
@@ -244,8 +244,12 @@ def load_kernel(source: str) -> ModuleType:
     spec = spec_from_file_location(name, _written(f'{name}.py', source))
     assert spec is not None and spec.loader is not None  # a .py file always has both
     module = module_from_spec(spec)
-    spec.loader.exec_module(module)
-    sys.modules[name] = module
+    sys.modules[name] = module  # before it is compiled: numba's cache goes by it
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[name]
+        raise
     return module
 
 

@@ -18,6 +18,7 @@ from ..errors import MissingDependencyError
 
 try:
     from llvmlite import ir
+    from llvmlite.binding import get_host_cpu_features as host_features
     import numba
     from numba.core import cgutils
     from numba.extending import intrinsic
@@ -26,11 +27,10 @@ except ImportError as error:
         "Batches need numba: pip install 'franka_dynamics[batch]'"
     ) from error
 
-__all__ = ['cgutils', 'intrinsic', 'ir', 'numba']
+__all__ = ['cgutils', 'host_features', 'intrinsic', 'ir', 'numba']
 
 
 TILE = 4
-_VECTOR = ir.VectorType(ir.DoubleType(), TILE)
 
 
 def tile_columns(n: int) -> list[int]:
@@ -44,9 +44,9 @@ def _transpose_tile(
     """
     Set target[place + stride*j + i] = source[first + step*i + j] for i, j = 0 .. TILE - 1.
 
-    Called from a kernel with all but the first argument. Both arrays are C-contiguous float64 of
-    any shape, addressed as if flat; nothing checks that the places lie within them. All is read
-    before anything is written.
+    Called from a kernel with all but the first argument. Both arrays are C-contiguous, of float64
+    or of float32 and of any shape, addressed as if flat; nothing checks that the places lie
+    within them. All is read before anything is written.
     """
     del typing_context
     signature = numba.void(source, numba.intp, numba.intp, target, numba.intp, numba.intp)
@@ -56,8 +56,9 @@ def _transpose_tile(
 def _generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
     """Emit the loads, two rounds of shuffles and the stores."""
     source, first, step, target, place, stride = arguments
+    size = signature.args[0].dtype.bitwidth // 8
     rows = [
-        builder.load(at, align=8)
+        builder.load(at, align=size)
         for at in _pointers(context, builder, signature.args[0], source, first, step)
     ]
 
@@ -73,7 +74,7 @@ def _generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any
     ]
     pointers = _pointers(context, builder, signature.args[3], target, place, stride)
     for column, at in zip(columns, pointers):
-        builder.store(column, at, align=8)
+        builder.store(column, at, align=size)
     return context.get_dummy_value()
 
 
@@ -82,11 +83,12 @@ def _pointers(
 ) -> list[Any]:
     """Return pointers to TILE vectors, `step` numbers apart."""
     data = context.make_array(kind)(context, builder, array).data
+    vector = ir.VectorType(context.get_data_type(kind.dtype), TILE)
     indices = [
         builder.add(start, builder.mul(step, ir.Constant(step.type, k))) for k in range(TILE)
     ]
     return [
-        builder.bitcast(cgutils.gep_inbounds(builder, data, index), _VECTOR.as_pointer())
+        builder.bitcast(cgutils.gep_inbounds(builder, data, index), vector.as_pointer())
         for index in indices
     ]
 
@@ -155,8 +157,53 @@ def sine_cosine(x: float) -> tuple[float, float]:
     )
 
 
+# The same in single precision: 1.5 * 2^23, and pi/2 in three parts of few bits (Cody and Waite
+# 1980). The polynomials are those of sinf.c of Moshier's Cephes library.
+_ROUND_SINGLE = np.float32(12582912.0)
+_TWO_OVER_PI_SINGLE = np.float32(0.6366197723675814)
+_HALF_PI_SINGLE = tuple(
+    np.float32(part) for part in (1.5703125, 4.837512969970703125e-4, 7.54978995489188e-8)
+)
+_SINE_SINGLE = tuple(
+    np.float32(part) for part in (-1.6666654611e-1, 8.3321608736e-3, -1.9515295891e-4)
+)
+_COSINE_SINGLE = tuple(
+    np.float32(part)
+    for part in (1.0, -0.5, 4.166664568298827e-2, -1.388731625493765e-3, 2.443315711809948e-5)
+)
+_SIGN_SINGLE = np.int32(-(2**31))
+
+
+@numba.njit(fastmath={'contract'}, inline='always')
+def sine_cosine_single(x: np.float32) -> tuple[np.float32, np.float32]:
+    """Return sin(x) and cos(x) of a float32."""
+    rounded = x * _TWO_OVER_PI_SINGLE + _ROUND_SINGLE
+    k = rounded - _ROUND_SINGLE
+    y = x - k * _HALF_PI_SINGLE[0] - k * _HALF_PI_SINGLE[1] - k * _HALF_PI_SINGLE[2]
+    z = y * y
+    sine = y + z * y * (_SINE_SINGLE[0] + z * (_SINE_SINGLE[1] + z * _SINE_SINGLE[2]))
+    cosine = _COSINE_SINGLE[0] + z * (
+        _COSINE_SINGLE[1]
+        + z * (_COSINE_SINGLE[2] + z * (_COSINE_SINGLE[3] + z * _COSINE_SINGLE[4]))
+    )
+    quarter = np.float32(rounded).view(np.int32)
+    odd = np.int32(quarter & np.int32(1)) != np.int32(0)
+    ahead = np.int32(quarter + np.int32(1))
+    return (
+        _signed_single(cosine if odd else sine, np.int32(quarter << np.int32(30))),
+        _signed_single(sine if odd else cosine, np.int32(ahead << np.int32(30))),
+    )
+
+
 @numba.njit(inline='always')
 def _signed(value: float, flips: np.int64) -> float:
     """Return a value with its sign bit flipped where `flips` has it."""
     flipped = np.int64(np.float64(value).view(np.int64) ^ np.int64(flips & _SIGN))
     return flipped.view(np.float64)
+
+
+@numba.njit(inline='always')
+def _signed_single(value: np.float32, flips: np.int32) -> np.float32:
+    """Return a float32 with its sign bit flipped where `flips` has it."""
+    flipped = np.int32(np.float32(value).view(np.int32) ^ np.int32(flips & _SIGN_SINGLE))
+    return flipped.view(np.float32)

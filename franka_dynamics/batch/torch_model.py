@@ -73,6 +73,12 @@ class TorchModel(LibraryModel):
         return getattr(self.traced, name)(*tensors)
 
 
+def _as_array(tensor: Any) -> np.ndarray:
+    """Return a tensor's numbers as float64: where they are if they are that already."""
+    array: np.ndarray = tensor.detach().to(torch.float64).numpy()
+    return array
+
+
 def _as_tensor(array: np.ndarray, like: Any) -> Any:
     found = torch.from_numpy(array)
     return found if like.dtype == found.dtype else found.to(like.dtype)
@@ -91,7 +97,7 @@ class _Slopes(torch.autograd.Function):
 
     @staticmethod
     def forward(quantity: Differentiable, *tensors: Any) -> tuple[Any, ...]:
-        slopes = quantity.slopes(*(tensor.detach().numpy() for tensor in tensors))
+        slopes = quantity.slopes(*map(_as_array, tensors))
         return tuple(_as_tensor(np.ascontiguousarray(slope), tensors[0]) for slope in slopes)
 
     @staticmethod
@@ -116,8 +122,7 @@ class _KernelFunction(torch.autograd.Function):
 
     @staticmethod
     def forward(quantity: Differentiable, *tensors: Any) -> Any:
-        arrays = [tensor.detach().numpy() for tensor in tensors]
-        return _as_tensor(quantity.value(*arrays), tensors[0])
+        return _as_tensor(quantity.value(*map(_as_array, tensors)), tensors[0])
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:

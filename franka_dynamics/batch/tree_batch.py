@@ -4,14 +4,15 @@
 
 from __future__ import annotations
 
-import functools
+import math
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .batch_model import Kernel, SERIAL_BELOW, TorqueDerivatives
-from .generated_kernels import available_threads, kernel_source, LANES, load_kernel, share_out
-from ..codegen.equations import customised_equations, Quantity
+from .batch_model import TorqueDerivatives
+from .jobs import checked_threads, DOUBLE, forms, generated_job, pool_for
+from .results import empty
+from ..codegen.equations import Quantity
 from ..dynamics.body_tree import BodyTree
 from ..dynamics.model import GRAVITY
 from ..dynamics.regressor import tree_regressor
@@ -49,47 +50,46 @@ class TreeBatchModel:
     def __init__(
         self, tree: BodyTree, gravity: ArrayLike = GRAVITY, *, threads: int | None = None
     ) -> None:
-        if threads is not None and threads < 1:
-            raise JointVectorError(
-                f'threads is {threads}; give at least 1, or None for one per processor.'
-            )
         self.tree = tree
-        self.threads = available_threads() if threads is None else threads
+        self.threads = checked_threads(threads)
         self._gravity = tuple(float(part) for part in np.asarray(gravity, dtype=float))
 
     def inverse_dynamics(self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike) -> Array:
         """Return M ddq + C dq + g, shape (..., n) [N m]."""
-        return self._run(Quantity.INVERSE_DYNAMICS, (self.tree.n,), q=q, dq=dq, ddq=ddq)
+        return self._run(Quantity.INVERSE_DYNAMICS, q=q, dq=dq, ddq=ddq)
 
     def gravity(self, q: ArrayLike) -> Array:
         """Return g, shape (..., n) [N m]."""
-        return self._run(Quantity.GRAVITY, (self.tree.n,), q=q)
+        return self._run(Quantity.GRAVITY, q=q)
 
     def coriolis(self, q: ArrayLike, dq: ArrayLike) -> Array:
         """Return C dq, shape (..., n) [N m]."""
-        return self._run(Quantity.CORIOLIS, (self.tree.n,), q=q, dq=dq)
+        return self._run(Quantity.CORIOLIS, q=q, dq=dq)
 
     def mass_matrix(self, q: ArrayLike) -> Array:
         """Return M, shape (..., n, n) [kg m^2]."""
-        return self._run(Quantity.MASS_MATRIX, (self.tree.n, self.tree.n), q=q)
+        return self._run(Quantity.MASS_MATRIX, q=q)
+
+    def coriolis_matrix(self, q: ArrayLike, dq: ArrayLike) -> Array:
+        """Return C of Christoffel symbols, dM/dt = C + C^T, shape (..., n, n) [N m s/rad]."""
+        return self._run(Quantity.CORIOLIS_MATRIX, q=q, dq=dq)
 
     def forward_dynamics(self, q: ArrayLike, dq: ArrayLike, tau: ArrayLike) -> Array:
         """Return ddq = M^-1 (tau - C dq - g), shape (..., n) [rad/s^2]."""
-        return self._run(Quantity.FORWARD_DYNAMICS, (self.tree.n,), q=q, dq=dq, tau=tau)
+        return self._run(Quantity.FORWARD_DYNAMICS, q=q, dq=dq, tau=tau)
 
     def inverse_dynamics_derivatives(
         self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike
     ) -> TorqueDerivatives:
         """Return the derivatives of `inverse_dynamics`, each (..., n, n), as BatchModel does."""
-        n = self.tree.n
-        slopes = self._run(Quantity.DERIVATIVES, (3, n, n), q=q, dq=dq, ddq=ddq)
+        slopes = self._run(Quantity.DERIVATIVES, q=q, dq=dq, ddq=ddq)
         return TorqueDerivatives(slopes[..., 0, :, :], slopes[..., 1, :, :], slopes[..., 2, :, :])
 
     def regressor(self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike) -> Array:
         """Return H with tau = H X, shape (..., n, 10 n), by `tree_regressor`, in NumPy."""
         return tree_regressor(self.tree, q, dq, ddq, self._gravity)
 
-    def _run(self, quantity: Quantity, result: tuple[int, ...], **values: ArrayLike) -> Array:
+    def _run(self, quantity: Quantity, **values: ArrayLike) -> Array:
         given = [self.tree.joint_vector(array, name) for name, array in values.items()]
         try:
             stacked = np.broadcast_arrays(*given)
@@ -100,27 +100,15 @@ class TreeBatchModel:
                 'state in each of them, or one for all.'
             ) from None
         stack = stacked[0].shape[:-1]
-        count = int(np.prod(stack, dtype=int))
-        # Whole blocks of lanes, the last one filled up with zeros.
-        padded = -(-count // LANES) * LANES
-        inputs = []
-        for array in stacked:
-            rows = np.zeros((padded, self.tree.n))
-            rows[:count] = array.reshape(count, self.tree.n)
-            inputs.append(rows)
-        out = np.empty((padded, *result))
-        if padded:
-            share_out(
-                _kernel(self.tree, quantity, self._gravity),
-                [*inputs, out],
-                1 if count < SERIAL_BELOW else self.threads,
-                LANES,
-            )
-        return out[:count].reshape(*stack, *result)
+        count = math.prod(stack)
+        name = _METHODS.get(quantity, quantity.value)
+        form = forms(self.tree.n)[name]
+        rows = empty((count, *form.result), DOUBLE)
+        if count:
+            job = generated_job(self.tree, quantity, self._gravity, form)
+            states = [array.reshape(count, self.tree.n) for array in stacked]
+            job.run(pool_for(count, self.threads), states, rows)
+        return rows.reshape(*stack, *form.result)
 
 
-@functools.lru_cache(maxsize=32)
-def _kernel(tree: BodyTree, quantity: Quantity, gravity: tuple[float, ...]) -> Kernel:
-    equations = customised_equations(tree, quantity, gravity)
-    kernel: Kernel = load_kernel(kernel_source(equations.program, tree.n)).run
-    return kernel
+_METHODS = {Quantity.DERIVATIVES: 'inverse_dynamics_derivatives'}

@@ -24,7 +24,7 @@ SUMMARY = "Generate an arm's equations of motion as C or Python, and count their
 GROUP = 'generate'
 _LANGUAGES = {'c': '.h', 'python': '.py', 'cuda': '.cu'}
 _QUANTITIES = ('inverse_dynamics', 'gravity', 'coriolis', 'mass_matrix')
-_ON_REQUEST = ('derivatives', 'forward_dynamics')
+_ON_REQUEST = ('derivatives', 'forward_dynamics', 'coriolis_matrix')
 
 
 _ALL_BUT_TABLE1 = {

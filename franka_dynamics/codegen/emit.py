@@ -234,6 +234,7 @@ _MEANING = {
     Quantity.CORIOLIS: 'tau = C(q, dq) dq',
     Quantity.MASS_MATRIX: 'M = M(q), symmetric, rotor inertias on its diagonal',
     Quantity.DERIVATIVES: 'D[0] = dtau/dq, D[1] = dtau/d(dq), D[2] = M, of inverse dynamics',
+    Quantity.CORIOLIS_MATRIX: 'C = C(q, dq) of Christoffel symbols: dM/dt = C + C^T',
     Quantity.FORWARD_DYNAMICS: 'ddq = M(q)^-1 (tau - C(q, dq) dq - g(q)), by L D L^T',
 }
 _NAMES = """Names: w, dw angular velocity and acceleration of a link, U = [dw] + [w][w],

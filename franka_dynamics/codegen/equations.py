@@ -122,6 +122,7 @@ class Quantity(str, Enum):
     MASS_MATRIX = 'mass_matrix'  # M
     DERIVATIVES = 'derivatives'  # of M ddq + C dq + g by q, dq and ddq
     FORWARD_DYNAMICS = 'forward_dynamics'  # M^-1 (tau - C dq - g)
+    CORIOLIS_MATRIX = 'coriolis_matrix'  # C of Christoffel symbols, dM/dt = C + C^T
 
 
 _ARRAYS = {
@@ -131,11 +132,13 @@ _ARRAYS = {
     Quantity.MASS_MATRIX: ('q',),
     Quantity.DERIVATIVES: ('q', 'dq', 'ddq'),
     Quantity.FORWARD_DYNAMICS: ('q', 'dq'),
+    Quantity.CORIOLIS_MATRIX: ('q', 'dq'),
 }
 # Those of one sweep are written as that sweep is cheapest.
 _PLANNED_AS = {
     Quantity.DERIVATIVES: Quantity.INVERSE_DYNAMICS,
     Quantity.FORWARD_DYNAMICS: Quantity.INVERSE_DYNAMICS,
+    Quantity.CORIOLIS_MATRIX: Quantity.CORIOLIS,
 }
 
 
@@ -296,11 +299,13 @@ def _outputs(
         _variables(graph, 'dq', chain.n) if moving else zeros,
         _variables(graph, 'ddq', chain.n) if pushed else zeros,
         *((still, still) if frame is None else _terminal_wrench(graph, regrouped.chain, q, frame)),
-        weightless=quantity is Quantity.CORIOLIS,
+        weightless=quantity in (Quantity.CORIOLIS, Quantity.CORIOLIS_MATRIX),
     )
     torques = inverse_dynamics(graph, regrouped, inputs, plan.style)
     if quantity is Quantity.DERIVATIVES:
         return _derivatives(graph, torques, (inputs.q, inputs.dq, inputs.ddq))
+    if quantity is Quantity.CORIOLIS_MATRIX:
+        return _coriolis_matrix(graph, torques, inputs.dq)
     return [*matrix, *(Output('tau', ((i,),), torque) for i, torque in enumerate(torques))]
 
 
@@ -341,6 +346,22 @@ def _derivatives(
                     Output('D', ((2, i, j), (2, j, i)) if i < j else ((2, i, i),), slope)
                 )
     return outputs
+
+
+def _coriolis_matrix(
+    graph: Graph, torques: Sequence[Expression], rates: Sequence[Expression]
+) -> list[Output]:
+    """
+    Return C = 1/2 d(C dq)/d(dq).
+
+    C dq is a quadratic form of dq, whose symmetric coefficients are the Christoffel symbols of
+    the first kind (Siciliano et al. 2009, "Robotics", eq. 7.45): half its slopes are their C.
+    """
+    return [
+        Output('C', ((i, j),), 0.5 * slope)
+        for i, torque in enumerate(torques)
+        for j, slope in enumerate(gradient(graph, torque, rates))
+    ]
 
 
 def _variables(graph: Graph, array: str, n: int) -> tuple[Expression, ...]:

@@ -52,6 +52,22 @@ def test_accelerations_of_a_batch_agree_with_articulated_bodies(name, generated)
     np.testing.assert_allclose(found, expected, rtol=RTOL, atol=RTOL)
 
 
+@pytest.mark.parametrize('name', ARMS)
+def test_coriolis_matrices_are_pinocchios_and_skew(name):
+    arm, (q, dq, _) = stacks(name, seed=3)
+    batch, model = BatchModel(arm, GRAVITY), PinocchioModel(arm, GRAVITY)
+    found = batch.coriolis_matrix(q, dq)
+    expected = [model.coriolis_matrix(*state) for state in zip(q, dq)]
+    np.testing.assert_allclose(found, expected, rtol=0.0, atol=ATOL)
+    torques = np.einsum('kij,kj->ki', found, dq)
+    np.testing.assert_allclose(torques, batch.coriolis(q, dq), rtol=0.0, atol=1e-10)
+    # dM/dt - 2 C is skew, dM/dt by central differences along dq.
+    step = 1e-5
+    ahead, behind = (batch.mass_matrix(q + sign * step * dq) for sign in (1.0, -1.0))
+    defect = (ahead - behind) / (2.0 * step) - 2.0 * found
+    np.testing.assert_allclose(defect, -np.swapaxes(defect, -1, -2), rtol=0.0, atol=1e-7)
+
+
 def test_given_leading_axes_when_differentiated_then_they_stay():
     arm, states = stacks('fer', 6)
     model = BatchModel(arm)

@@ -2,7 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Batches against Pinocchio, state by state; NaN, layouts, threads and wrong input."""
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+import subprocess
+import sys
 
 import numpy as np
 import pinocchio as pin
@@ -13,14 +16,16 @@ from franka_dynamics.arm.sampling import sample_states
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 from franka_dynamics.dynamics.regressor import torque_regressor
 from franka_dynamics.errors import JointVectorError
+from franka_dynamics.identification.base_parameters import base_parameters
 
 from ..codegen.arms import random_arm, with_rotors
 
 numba = pytest.importorskip('numba', reason="numba (extra 'batch') is not installed")
 
-from franka_dynamics.batch import batch_model as batch  # noqa: E402
-from franka_dynamics.batch import generated_kernels  # noqa: E402
 from franka_dynamics.batch.batch_model import BatchModel  # noqa: E402
+from franka_dynamics.batch.jobs import Form, Job, pool_for  # noqa: E402
+from franka_dynamics.batch.native import doubles_at, KERNEL_TYPE, words_at  # noqa: E402
+from franka_dynamics.batch.pieces import STATES_PER_WORKER  # noqa: E402
 
 ATOL_FRANKA = 1e-12  # N m; measured 6e-14
 RTOL = 1e-11  # of the largest torque, for the random arms
@@ -93,6 +98,16 @@ def test_any_arm_not_generated_agrees_with_pinocchio(name):
     )
     close(ours.gravity(states.q), [model.gravity(q) for q in states.q], RTOL)
     close(ours.mass_matrix(states.q), [model.mass_matrix(q) for q in states.q], RTOL)
+    close(
+        ours.coriolis_matrix(states.q, states.dq),
+        [model.coriolis_matrix(q, dq) for q, dq in zip(states.q, states.dq)],
+        RTOL,
+    )
+    close(
+        ours.forward_dynamics(*states),
+        [pin.aba(model.model, model.data, *state) for state in zip(*states)],
+        1e-9,
+    )
     close(ours.flange_pose(states.q), [model.frames(q)[-1] for q in states.q], RTOL)
     close(ours.jacobian(states.q), [model.jacobian(q) for q in states.q], RTOL)
 
@@ -103,6 +118,36 @@ def test_the_regressor_of_any_arm_is_the_recursions(name):
     states = sample_states(description, COUNT, seed=3)
     ours = BatchModel(description, TILTED, generated=False).regressor(*states)
     close(ours, torque_regressor(description, *states, gravity=TILTED), RTOL)
+
+
+@pytest.mark.parametrize('name', ['fer', 'skew, standard'])
+def test_a_regressor_has_the_columns_that_are_named(name):
+    description = ARMS[name]
+    states = sample_states(description, COUNT, seed=3)
+    model = BatchModel(description, TILTED)
+    listed = base_parameters(description, TILTED)
+    columns = [column for column in listed.columns if column < 10 * description.n]
+    found = model.regressor(*states, columns=columns)
+    whole = torque_regressor(description, *states, gravity=TILTED)
+    close(found, whole[..., columns], RTOL)
+    out = np.full((COUNT, description.n, 3), np.nan)
+    assert model.regressor(*states, out, columns=columns[2::-1]) is out
+    close(out, whole[..., columns[2::-1]], RTOL)
+
+
+def test_base_regressor_times_base_parameters_is_pinocchios_torque(fer):
+    listed = base_parameters(fer.description, rotor_inertia=False)
+    states = sample_states(fer.description, COUNT, seed=3)
+    found = fer.regressor(*states, columns=listed.columns) @ listed.values()
+    joints = tuple(replace(joint, rotor_inertia=0.0) for joint in fer.description.joints)
+    bare = replace(fer.description, joints=joints)
+    close(found, PinocchioModel(bare).inverse_dynamics(*states), RTOL)
+
+
+@pytest.mark.parametrize('columns', [[70], [-1], [3, 3]])
+def test_columns_that_are_none_are_refused(fer, columns):
+    with pytest.raises(JointVectorError, match='different numbers from 0 to 69'):
+        fer.regressor(*np.zeros((3, 2, 7)), columns=columns)
 
 
 def test_the_flange_on_a_tilted_base_stands_in_the_space_frame():
@@ -158,37 +203,71 @@ def test_memory_layout_and_real_type_do_not_change_the_result(fer):
     )
     whole = np.arange(14).reshape(2, 7) % 3
     np.testing.assert_array_equal(fer.gravity(whole), fer.gravity(whole * 1.0))
-    np.testing.assert_array_equal(fer.gravity(np.float32(whole)), fer.gravity(whole * 1.0))
+    mixed = np.float32(q), dq, ddq  # one float64 among them: computed in float64
+    np.testing.assert_array_equal(
+        fer.inverse_dynamics(*mixed), fer.inverse_dynamics(mixed[0] * 1.0, dq, ddq)
+    )
+    swapped = q.astype('>f8')
+    np.testing.assert_array_equal(fer.inverse_dynamics(swapped, dq, ddq), expected)
+    for array in (q, dq, ddq):
+        array.flags.writeable = False
+    np.testing.assert_array_equal(fer.inverse_dynamics(q, dq, ddq), expected)
+    one = np.broadcast_to(q[5], q.shape)
+    np.testing.assert_array_equal(fer.gravity(one), np.broadcast_to(fer.gravity(q[5]), q.shape))
 
 
-def test_sharing_states_over_threads_changes_nothing(fer, monkeypatch):
-    monkeypatch.setattr(batch, 'SERIAL_BELOW', 100)
-    monkeypatch.setattr(generated_kernels, '_SMALLEST_PIECE', 50)
-    states = sample_states(fer.description, 1003, seed=8)
+@pytest.mark.parametrize('count', [2 * STATES_PER_WORKER + 3, 40_001])
+def test_threads_change_nothing(fer, count):
+    states = sample_states(fer.description, count, seed=8)
     serial = BatchModel(fer.description, threads=1).inverse_dynamics(*states)
     several = BatchModel(fer.description, threads=3).inverse_dynamics(*states)
     np.testing.assert_array_equal(several, serial)
 
 
-def test_every_row_is_handed_over_once_in_pieces(monkeypatch):
-    monkeypatch.setattr(generated_kernels, '_SMALLEST_PIECE', 10)
-    seen = np.zeros(1003)
-
-    def kernel(rows):
-        rows += 1.0
-
-    generated_kernels.share_out(kernel, [seen], threads=3, lanes=32)
-    np.testing.assert_array_equal(seen, np.ones(1003))
+@numba.cfunc(KERNEL_TYPE)
+def _count(pointers, fixed, count):
+    """Add one to every row of the output, whatever the input is."""
+    out = doubles_at(words_at(pointers, 2)[1], count)
+    for i in range(count):
+        out[i] += 1.0
 
 
-def test_a_failing_piece_raises_its_error_to_the_caller(monkeypatch):
-    monkeypatch.setattr(generated_kernels, '_SMALLEST_PIECE', 10)
+@pytest.mark.parametrize('count', [1, 100, 2000, 4003, 100_000])
+def test_every_row_is_handed_over_once(count):
+    job = Job(_count.address, 1, 1, Form(1, (1,)), kept=_count)
+    seen = np.zeros((count, 1))
+    for _ in range(20):
+        job.run(pool_for(count, 4), [np.zeros((count, 1))], seen)
+    np.testing.assert_array_equal(seen, np.full((count, 1), 20.0))
 
-    def kernel(rows):
-        raise ZeroDivisionError
 
-    with pytest.raises(ZeroDivisionError):
-        generated_kernels.share_out(kernel, [np.zeros(1003)], threads=2, lanes=32)
+def test_several_callers_at_a_time_get_what_one_gets(fer):
+    model = BatchModel(fer.description, threads=2)
+    given = [sample_states(fer.description, 6000, seed=seed) for seed in range(4)]
+    expected = [model.inverse_dynamics(*states) for states in given]
+    with ThreadPoolExecutor(4) as callers:
+        for _ in range(5):
+            found = list(callers.map(lambda states: model.inverse_dynamics(*states), given))
+            for ours, theirs in zip(found, expected):
+                np.testing.assert_array_equal(ours, theirs)
+
+
+def test_a_forked_process_has_threads_of_its_own():
+    script = (
+        'import os, numpy as np, franka_dynamics as fd\n'
+        "arm = fd.load('rpr')\n"
+        'model = fd.BatchModel(arm, generated=False, threads=2)\n'
+        'q = fd.sample_states(arm, 20_000).q\n'
+        'before = model.gravity(q)\n'
+        'child = os.fork()\n'
+        'if not child:\n'
+        '    os._exit(0 if np.array_equal(model.gravity(q), before) else 1)\n'
+        'print(os.waitpid(child, 0)[1])\n'
+    )
+    done = subprocess.run(
+        [sys.executable, '-W', 'ignore', '-c', script], capture_output=True, text=True, timeout=60
+    )
+    assert (done.stdout, done.returncode) == ('0\n', 0), done.stderr
 
 
 @pytest.mark.parametrize('generated', [True, False])
@@ -226,6 +305,30 @@ def test_an_input_given_as_output_is_overwritten(fer, generated, count):
     expected = model.inverse_dynamics(*states)
     model.inverse_dynamics(*states, out=states[2])
     np.testing.assert_array_equal(states[2], expected)
+
+
+@pytest.mark.parametrize('generated', [True, False])
+@pytest.mark.parametrize(('place', 'read'), [(1, 0), (0, 1), (0, 2)])
+def test_no_state_is_read_after_its_memory_was_filled(fer, generated, place, read):
+    # A result that is written a row below or above what is still to be read.
+    model = fer if generated else BatchModel(fer.description, generated=False)
+    states = sample_states(fer.description, 300, seed=12)
+    expected = model.inverse_dynamics(*states)
+    memory = np.empty((302, 7))
+    ddq, out = memory[read : read + 300], memory[place : place + 300]
+    ddq[:] = states.ddq
+    model.inverse_dynamics(states.q, states.dq, ddq, out)
+    np.testing.assert_array_equal(out, expected)
+    turned = np.array(states.ddq)
+    model.inverse_dynamics(states.q, states.dq, turned[::-1], turned)
+    backwards = model.inverse_dynamics(states.q, states.dq, np.array(states.ddq[::-1]))
+    np.testing.assert_array_equal(turned, backwards)
+
+
+def test_more_states_than_memory_are_refused_in_a_sentence(fer):
+    q = np.broadcast_to(np.zeros(7), (10**13, 7))
+    with pytest.raises(MemoryError, match='Unable to allocate'):
+        fer.gravity(q)
 
 
 @pytest.mark.parametrize(

@@ -48,8 +48,8 @@ def on_host(path, real):
     return ctypes.CDLL(str(library))
 
 
-def call(kernel, inputs, shape, columns=False):
-    """Run a kernel on stacks of states, in rows or in columns."""
+def call(kernel, inputs, shape, columns=False, first=()):
+    """Run a kernel on stacks of states, in rows or in columns; `first` are numbers before."""
     count, n = inputs[0].shape
     out = np.full((count, int(np.prod(shape))), np.nan, dtype=inputs[0].dtype)
     if columns:
@@ -57,7 +57,7 @@ def call(kernel, inputs, shape, columns=False):
     strides = [(1, count), (1, count)] if columns else [(n, 1), (out.shape[1], 1)]
     arrays = [ctypes.c_void_p(array.ctypes.data) for array in (*inputs, out)]
     numbers = [ctypes.c_longlong(number) for pair in strides for number in pair]
-    kernel(ctypes.c_longlong(count), *arrays, *numbers)
+    kernel(*map(ctypes.c_uint, first), ctypes.c_longlong(count), *arrays, *numbers)
     return (out.T if columns else out).reshape(count, *shape)
 
 
@@ -71,6 +71,38 @@ def test_kernels_give_pinocchios_torques(source, columns):
     np.testing.assert_allclose(tau, model.inverse_dynamics(*states), rtol=0.0, atol=ATOL)
     M = call(library.fr3_mass_matrix_batch, states[:1], (7, 7), columns)
     np.testing.assert_allclose(M, model.mass_matrix(states[0]), rtol=0.0, atol=ATOL)
+
+
+# A grid of blocks and threads, one after the other, as a GPU runs them side by side.
+LAUNCH = """
+extern "C" void launch(
+  unsigned blocks, unsigned threads, long long count, const real * q, const real * dq,
+  const real * ddq, real * tau, long long state_stride, long long joint_stride,
+  long long out_state_stride, long long out_element_stride)
+{
+  gridDim.x = blocks;
+  blockDim.x = threads;
+  for (blockIdx.x = 0; blockIdx.x < blocks; ++blockIdx.x) {
+    for (threadIdx.x = 0; threadIdx.x < threads; ++threadIdx.x) {
+      fr3_inverse_dynamics_batch(
+        count, q, dq, ddq, tau, state_stride, joint_stride, out_state_stride, out_element_stride);
+    }
+  }
+}
+"""
+
+
+@needs_compiler
+@pytest.mark.parametrize(('blocks', 'threads'), [(1, 1), (2, 32), (4, 8), (3, 256)])
+def test_a_grid_of_any_size_does_every_state(source, tmp_path, blocks, threads):
+    arm, path = source
+    text = path.read_text().replace('const Index blockIdx{0}', 'Index blockIdx{0}')
+    simulated = tmp_path / 'grid.cu'
+    simulated.write_text(text + LAUNCH)
+    states = sample_states(arm, 77)
+    found = call(on_host(simulated, 'double').launch, states, (7,), first=(blocks, threads))
+    expected = PinocchioModel(arm, GRAVITY).inverse_dynamics(*states)
+    np.testing.assert_allclose(found, expected, rtol=0.0, atol=ATOL)
 
 
 @needs_compiler

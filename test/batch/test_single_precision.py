@@ -1,0 +1,111 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Batches of float32 against Pinocchio in float64, with the errors that the page states."""
+
+import numpy as np
+import pinocchio as pin
+import pytest
+
+from franka_dynamics.arm import load
+from franka_dynamics.arm.sampling import sample_states
+from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
+from franka_dynamics.errors import JointVectorError
+
+numba = pytest.importorskip('numba', reason="numba (extra 'batch') is not installed")
+
+from franka_dynamics.batch.batch_model import BatchModel  # noqa: E402
+from franka_dynamics.batch.simd import sine_cosine_single  # noqa: E402
+
+ARM = load('fer')
+COUNT = 1003  # blocks of 32 and a part
+# Of each state's largest value: some 500 operations that each round by 6e-8, and cancel.
+RTOL = {
+    'inverse_dynamics': 3e-6,
+    'coriolis': 1e-4,  # of small sums of large terms, at rest nearly nothing
+    'gravity': 3e-6,
+    'mass_matrix': 3e-6,
+    'forward_dynamics': 1e-2,  # times the condition of M, up to 2000
+}
+ARGUMENTS = {'gravity': 1, 'mass_matrix': 1, 'coriolis': 2}
+
+
+@pytest.fixture(scope='module')
+def model():
+    return BatchModel(ARM)
+
+
+def states():
+    return [array.astype(np.float32) for array in sample_states(ARM, COUNT, seed=0)]
+
+
+@pytest.mark.parametrize('name', RTOL)
+def test_float32_stays_float32_within_the_stated_error(model, name):
+    given = states()[: ARGUMENTS.get(name, 3)]
+    found = getattr(model, name)(*given)
+    assert found.dtype == np.float32
+    one = PinocchioModel(ARM)
+    rows = list(zip(*(array.astype(float) for array in given)))
+    if name == 'forward_dynamics':
+        expected = np.array([pin.aba(one.model, one.data, *row) for row in rows])
+    else:
+        expected = np.array([getattr(one, name)(*row) for row in rows])
+    error = np.abs(found - expected).reshape(COUNT, -1).max(axis=1)
+    scale = np.abs(expected).reshape(COUNT, -1).max(axis=1)
+    assert (error < RTOL[name] * scale).all(), (error / scale).max()
+    # Not the float64 kernel rounded once, whose error is half a unit in the last place.
+    assert (error / scale).max() > 6.1e-8
+
+
+def test_what_is_not_generated_is_rounded_once(model):
+    q, dq, ddq = states()
+    plain = BatchModel(ARM, generated=False)
+    for found, exact in (
+        (plain.gravity(q), plain.gravity(q.astype(float))),
+        (model.flange_pose(q), model.flange_pose(q.astype(float))),
+        (model.regressor(q, dq, ddq), model.regressor(*(x.astype(float) for x in (q, dq, ddq)))),
+    ):
+        np.testing.assert_array_equal(found, exact.astype(np.float32))
+        assert found.dtype == np.float32
+
+
+def test_rows_that_are_not_finite_are_nan_alone_in_float32(model):
+    q, dq, ddq = states()
+    clean = model.inverse_dynamics(q, dq, ddq)
+    q[7, 0], dq[1002, 6] = np.nan, np.inf
+    found = model.inverse_dynamics(q, dq, ddq)
+    assert np.isnan(found[[7, 1002]]).all()
+    others = np.delete(np.arange(COUNT), [7, 1002])
+    np.testing.assert_array_equal(found[others], clean[others])
+
+
+def test_strides_and_outputs_of_float32_are_served(model):
+    q, dq, ddq = states()
+    expected = model.inverse_dynamics(q, dq, ddq)
+    out = np.empty_like(expected)
+    columns = np.asfortranarray(q)
+    assert model.inverse_dynamics(columns, dq[::-1].copy()[::-1], ddq, out) is out
+    np.testing.assert_array_equal(out, expected)
+    with pytest.raises(JointVectorError, match=r'C-contiguous float32 array of shape \(1003, 7\)'):
+        model.inverse_dynamics(q, dq, ddq, np.empty((COUNT, 7)))
+
+
+@numba.njit
+def both(x):
+    """Return the sines and cosines of an array."""
+    out = np.empty((2, len(x)), np.float32)
+    for i in range(len(x)):
+        out[0, i], out[1, i] = sine_cosine_single(x[i])
+    return out
+
+
+def test_sine_and_cosine_of_float32_are_the_c_librarys():
+    x = np.random.default_rng(0).uniform(-100.0, 100.0, 200_000).astype(np.float32)
+    exact = x.astype(float)
+    # One unit in the last place of values just below 1.
+    np.testing.assert_allclose(both(x), [np.sin(exact), np.cos(exact)], rtol=0.0, atol=1.2e-7)
+    quarters = (np.arange(-40, 41) * (np.pi / 4.0)).astype(np.float32)
+    exact = quarters.astype(float)
+    np.testing.assert_allclose(
+        both(quarters), [np.sin(exact), np.cos(exact)], rtol=0.0, atol=1.2e-7
+    )
+    assert np.isnan(both(np.array([np.nan, np.inf, -np.inf], np.float32))).all()
