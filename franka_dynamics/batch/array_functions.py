@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from . import array_layout as at
+from . import array_kernels as at
 from . import array_recursions
 from .array_kernels import COMPILE
 from .native import doubles_at, KERNEL_TYPE, words_at
