@@ -64,7 +64,7 @@ class GeometricCalibration:
     gauge: tuple[str, ...]
 
     def coordinates(self, eta: ArrayLike) -> Array:
-        """Return the identifiable coordinates (m,) of a correction eta of shape (n + 1, 6)."""
+        """Return what can be identified, shape (m,), of a correction eta of shape (n + 1, 6)."""
         return self.basis.T @ np.asarray(eta, dtype=float).ravel()
 
 

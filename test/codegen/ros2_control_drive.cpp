@@ -5,14 +5,17 @@
 // Rows of numbers come in on standard input, rows go out on standard output.
 //
 // drive controller JOINT...   time, q, dq and 3 n references a row -> effort (chained controller)
-// drive manager JOINT...      steps a row -> reference torque and effort, from a whole
-//                             controller_manager: trajectory controller -> feedforward -> hardware
+// drive alone JOINT... URDF   a motion -> position, velocity, effort in each cycle of a whole
+//                             controller_manager: feedforward -> mock hardware
+// drive behind JOINT... URDF  the same of trajectory controller -> feedforward -> mock hardware
 // drive solver JOINT...       q, dq a row -> C dq, g, friction, M
+#include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <iostream>
 #include <limits>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
@@ -23,6 +26,7 @@
 #include "lifecycle_msgs/msg/state.hpp"
 #include "pluginlib/class_loader.hpp"
 #include "rclcpp/rclcpp.hpp"
+#include "std_msgs/msg/float64_multi_array.hpp"
 #include "trajectory_msgs/msg/joint_trajectory.hpp"
 #ifdef WITH_SOLVER
 #include "inverse_dynamics_solver/inverse_dynamics_solver.h"
@@ -125,54 +129,135 @@ int controller(const std::vector<std::string> & joints)
   return 0;
 }
 
-int manager(const std::vector<std::string> & joints, const std::string & urdf)
+// A controller_manager on mock hardware, with active controllers.
+class Manager
 {
-  const auto executor = std::make_shared<rclcpp::executors::SingleThreadedExecutor>();
-  const auto clock = std::make_shared<rclcpp::Clock>(RCL_ROS_TIME);
-  auto resources = std::make_unique<hardware_interface::ResourceManager>(
-    urdf, clock, rclcpp::get_logger("resources"), true, 1000);
-  auto * hardware = resources.get();
-  auto cm = std::make_shared<controller_manager::ControllerManager>(
-    std::move(resources), executor, "controller_manager");
-  executor->add_node(cm);
-  const std::vector<std::string> names{"feedforward", "trajectory"};
-  for (const auto & name : names) {
-    if (!cm->load_controller(name)) {return fail("load");}
-    if (cm->configure_controller(name) != controller_interface::return_type::OK) {
-      return fail("configure");
+public:
+  Manager(const std::vector<std::string> & joints, const std::string & urdf,
+    const std::vector<std::string> & controllers)
+  {
+    const auto clock = std::make_shared<rclcpp::Clock>(RCL_ROS_TIME);
+    auto resources = std::make_unique<hardware_interface::ResourceManager>(
+      urdf, clock, rclcpp::get_logger("resources"), true, 1000);
+    auto * hardware = resources.get();
+    cm = std::make_shared<controller_manager::ControllerManager>(
+      std::move(resources), executor, "controller_manager");
+    executor->add_node(cm);
+    for (const auto & name : controllers) {
+      if (!cm->load_controller(name)) {throw std::runtime_error("load");}
+      if (cm->configure_controller(name) != controller_interface::return_type::OK) {
+        throw std::runtime_error("configure");
+      }
+    }
+    switch_to(controllers, {});
+    for (const char * kind : {"position", "velocity", "effort"}) {
+      for (const auto & joint : joints) {
+        measured.push_back(hardware->claim_state_interface(joint + "/" + kind));
+      }
     }
   }
-  const auto publisher = cm->create_publisher<trajectory_msgs::msg::JointTrajectory>(
-    "/trajectory/joint_trajectory", 1);
-  int64_t now = 1'000'000'000;
-  const auto period = rclcpp::Duration::from_seconds(1e-3);
-  const auto cycle = [&]() {
-      const rclcpp::Time time(now, cm->get_trigger_clock()->get_clock_type());
-      cm->read(time, period);
-      cm->update(time, period);
-      cm->write(time, period);
-      now += 1'000'000;
-    };
+
+  ~Manager()
+  {
+    measured.clear();
+    executor->remove_node(cm);
+  }
+
+  void cycle()
+  {
+    const auto period = rclcpp::Duration::from_seconds(1e-3);
+    const rclcpp::Time time(now_, cm->get_trigger_clock()->get_clock_type());
+    cm->read(time, period);
+    cm->update(time, period);
+    cm->write(time, period);
+    now_ += 1'000'000;
+  }
+
   // A switch is done by the cycle while another thread waits for it.
-  bool ended = false, switched = false;
-  std::thread asking([&]() {
-      switched = cm->switch_controller(names, {}, 2, true, rclcpp::Duration::from_seconds(5.0)) ==
-        controller_interface::return_type::OK;
-      ended = true;
-    });
-  while (!ended) {
-    cycle();
-    std::this_thread::sleep_for(std::chrono::microseconds(100));
+  void switch_to(const std::vector<std::string> & on, const std::vector<std::string> & off)
+  {
+    std::atomic<bool> ended = false, switched = false;
+    std::thread asking([&]() {
+        switched = cm->switch_controller(on, off, 2, true, rclcpp::Duration::from_seconds(5.0)) ==
+          controller_interface::return_type::OK;
+        ended = true;
+      });
+    while (!ended) {
+      cycle();
+      std::this_thread::sleep_for(std::chrono::microseconds(100));
+    }
+    asking.join();
+    if (!switched) {throw std::runtime_error("switch");}
   }
-  asking.join();
-  if (!switched) {return fail("switch");}
-  std::vector<hardware_interface::LoanedStateInterface> measured;
-  for (const char * kind : {"position", "velocity", "effort"}) {
-    for (const auto & joint : joints) {
-      measured.push_back(hardware->claim_state_interface(joint + "/" + kind));
+
+  template<typename Publisher>
+  void wait_for_listener(const Publisher & publisher)
+  {
+    for (int waited = 0; publisher->get_subscription_count() == 0 && waited < 5000; ++waited) {
+      executor->spin_some();
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
   }
-  std::vector<double> row(1 + 3 * joints.size());  // seconds of the motion; its end; efforts
+
+  void print_states()
+  {
+    for (std::size_t i = 0; i < measured.size(); ++i) {
+      print(
+        measured[i].get_optional().value_or(std::numeric_limits<double>::quiet_NaN()),
+        i + 1 == measured.size());
+    }
+  }
+
+  void say_controllers()
+  {
+    for (const auto & found : cm->get_loaded_controllers()) {
+      std::fprintf(
+        stderr, "%s is %s%s\n", found.info.name.c_str(),
+        found.c->get_lifecycle_state().label().c_str(),
+        found.c->is_chainable() && found.c->is_in_chained_mode() ? ", chained" : "");
+    }
+  }
+
+  const std::shared_ptr<rclcpp::Executor> executor =
+    std::make_shared<rclcpp::executors::SingleThreadedExecutor>();
+  std::shared_ptr<controller_manager::ControllerManager> cm;
+  std::vector<hardware_interface::LoanedStateInterface> measured;
+
+private:
+  int64_t now_ = 1'000'000'000;
+};
+
+int alone(const std::vector<std::string> & joints, const std::string & urdf)
+{
+  Manager manager(joints, urdf, {"feedforward"});
+  const auto publisher = manager.cm->create_publisher<std_msgs::msg::Float64MultiArray>(
+    "/feedforward/reference", 1);
+  manager.wait_for_listener(publisher);
+  std_msgs::msg::Float64MultiArray message;
+  message.data.resize(3 * joints.size());
+  if (!read_row(message.data)) {return fail("input");}
+  manager.say_controllers();
+  // 0.3 s without a reference, 0.6 s with one in every cycle, and 0.6 s without; then no controller.
+  for (int k = 0; k < 1500; ++k) {
+    if (k >= 300 && k < 900) {publisher->publish(message);}
+    manager.executor->spin_some();
+    manager.cycle();
+    manager.print_states();
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  manager.switch_to({}, {"feedforward"});
+  manager.cycle();
+  manager.print_states();
+  manager.say_controllers();
+  return 0;
+}
+
+int behind(const std::vector<std::string> & joints, const std::string & urdf)
+{
+  Manager manager(joints, urdf, {"feedforward", "trajectory"});
+  const auto publisher = manager.cm->create_publisher<trajectory_msgs::msg::JointTrajectory>(
+    "/trajectory/joint_trajectory", 1);
+  std::vector<double> row(1 + 2 * joints.size());  // seconds of the motion; its end; efforts
   if (!read_row(row)) {return fail("input");}
   trajectory_msgs::msg::JointTrajectory message;
   message.joint_names = joints;
@@ -183,36 +268,23 @@ int manager(const std::vector<std::string> & joints, const std::string & urdf)
     point.velocities.assign(joints.size(), 0.0);
     point.accelerations.assign(joints.size(), 0.0);
     for (std::size_t i = 0; i < joints.size(); ++i) {
-      const double start = measured[i].get_optional().value();
-      point.positions.push_back(k == 0 ? start : row[1 + i]);
-      point.effort.push_back(row[1 + (1 + k) * joints.size() + i]);
+      point.positions.push_back(
+        k == 0 ? manager.measured[i].get_optional().value() : row[1 + i]);
+      point.effort.push_back(k == 0 ? 0.0 : row[1 + joints.size() + i]);
     }
   }
-  for (int waited = 0; publisher->get_subscription_count() == 0 && waited < 5000; ++waited) {
-    executor->spin_some();
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  }
+  manager.wait_for_listener(publisher);
   publisher->publish(message);
   for (int k = 0; k < 50; ++k) {  // until it has arrived
-    executor->spin_some();
+    manager.executor->spin_some();
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
   }
   for (int k = 0; k < static_cast<int>(row[0] * 1e3) + 300; ++k) {
-    cycle();
-    for (std::size_t i = 0; i < measured.size(); ++i) {
-      print(
-        measured[i].get_optional().value_or(std::numeric_limits<double>::quiet_NaN()),
-        i + 1 == measured.size());
-    }
+    manager.cycle();
+    manager.print_states();
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));  // controllers see the clock's time
   }
-  for (const auto & found : cm->get_loaded_controllers()) {
-    std::fprintf(
-      stderr, "%s is %s%s\n", found.info.name.c_str(),
-      found.c->get_lifecycle_state().label().c_str(),
-      found.c->is_chainable() && found.c->is_in_chained_mode() ? ", chained" : "");
-  }
-  measured.clear();
-  executor->remove_node(cm);
+  manager.say_controllers();
   return 0;
 }
 
@@ -258,10 +330,10 @@ int main(int argc, char ** argv)
   try {
     if (what == "controller") {
       code = controller(joints);
-    } else if (what == "manager") {
+    } else if (what == "alone" || what == "behind") {
       const std::string urdf = joints.back();
       joints.pop_back();
-      code = manager(joints, urdf);
+      code = what == "alone" ? alone(joints, urdf) : behind(joints, urdf);
 #ifdef WITH_SOLVER
     } else if (what == "solver") {
       code = solver(joints);

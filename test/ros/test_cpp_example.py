@@ -1,0 +1,108 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The example controller in C++, built by its own CMakeLists and run over DDS."""
+
+import subprocess
+
+from builtin_interfaces.msg import Time
+import numpy as np
+import pytest
+from rclpy.qos import QoSProfile, ReliabilityPolicy
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray, Header
+
+from franka_dynamics.arm import load
+from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
+
+from .conftest import ROOT
+from ..ros2_control_prefix import environment, made, PREFIXES
+
+
+@pytest.mark.skipif(
+    not PREFIXES, reason='FRANKA_DYNAMICS_ROS2_CONTROL names no prefix with rclcpp'
+)
+def test_built_and_run_it_gives_the_law_it_states(probe, tmp_path):
+    made(
+        ROOT / 'examples' / 'cpp_controller',
+        tmp_path / 'build',
+        tmp_path / 'install',
+        '-DCMAKE_CXX_FLAGS=-Werror',
+    )
+    program = tmp_path / 'install' / 'lib' / 'franka_dynamics_cpp_controller' / 'hold'
+    arm = load('fr3')
+    model = NewtonEulerModel(arm)
+    latest = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
+    publishers = {
+        name: probe.create_publisher(JointState, f'feedforward/{name}', latest)
+        for name in ('mass_matrix', 'coriolis_matrix', 'gravity')
+    }
+    states = probe.create_publisher(JointState, 'joint_states', latest)
+    commands = probe.collect(Float64MultiArray, 'effort_controller/commands')
+    sent = [0]
+
+    def send(q, dq):
+        """Publish a state, its joints in another order, and before it the terms at it."""
+        sent[0] += 1
+        header = Header(stamp=Time(sec=10, nanosec=sent[0] * 1000))
+        terms = {
+            'mass_matrix': model.mass_matrix(q).ravel(),
+            'coriolis_matrix': model.coriolis_matrix(q, dq).ravel(),
+            'gravity': model.gravity(q),
+        }
+        for name, values in terms.items():
+            message = JointState(header=header, name=list(arm.joint_names), effort=list(values))
+            publishers[name].publish(message)
+        order = [3, 0, 6, 2, 1, 5, 4]
+        states.publish(
+            JointState(
+                header=header,
+                name=[arm.joint_names[k] for k in order],
+                position=list(q[order]),
+                velocity=list(dq[order]),
+            )
+        )
+        probe.spin()
+
+    process = subprocess.Popen(
+        [program, '--ros-args', '-p', 'add_gravity:=true'], env=environment()
+    )
+    try:
+
+        def settled(q, dq, expected):
+            send(q, dq)
+            return bool(commands) and np.abs(np.array(commands[-1].data) - expected).max() < 1e-9
+
+        still = np.zeros(arm.n)
+        # It holds where it finds the arm, and comes there by a newton metre a cycle.
+        probe.until(
+            lambda: settled(arm.home, still, model.gravity(arm.home)), 'the torque that holds'
+        )
+        assert np.abs(np.diff([list(one.data) for one in commands], axis=0)).max() <= 1.0 + 1e-12
+        away, dq = arm.home + 0.02, np.linspace(-0.2, 0.2, arm.n)
+        law = (
+            model.mass_matrix(away) @ (100.0 * (arm.home - away) - 20.0 * dq)
+            + model.coriolis_matrix(away, dq) @ dq
+            + model.gravity(away)
+        )
+        probe.until(lambda: settled(away, dq, law), 'the law away from there')
+        # Terms that belong to another time are not used: then the torque is led to zero.
+        sent[0] = 10**6
+        fading = len(commands)
+
+        def faded():
+            header = Header(stamp=Time(sec=20))
+            states.publish(
+                JointState(
+                    header=header,
+                    name=list(arm.joint_names),
+                    position=list(away),
+                    velocity=list(dq),
+                )
+            )
+            probe.spin()
+            return len(commands) > fading and not np.any(commands[-1].data)
+
+        probe.until(faded, 'no torque')
+    finally:
+        process.kill()
+        process.wait()
