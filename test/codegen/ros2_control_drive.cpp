@@ -9,6 +9,7 @@
 //                             controller_manager: feedforward -> mock hardware
 // drive behind JOINT... URDF  the same of trajectory controller -> feedforward -> mock hardware
 // drive solver JOINT...       q, dq a row -> C dq, g, friction, M
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdio>
@@ -34,6 +35,8 @@
 
 namespace
 {
+std::vector<std::string> arguments;  // of this process, without its name
+
 using hardware_interface::CommandInterface;
 using hardware_interface::InterfaceDescription;
 using hardware_interface::InterfaceInfo;
@@ -140,8 +143,11 @@ public:
     auto resources = std::make_unique<hardware_interface::ResourceManager>(
       urdf, clock, rclcpp::get_logger("resources"), true, 1000);
     auto * hardware = resources.get();
+    // As ros2_control_node does: controllers get parameters from the manager's arguments alone.
+    auto options = controller_manager::get_cm_node_options();
+    options.arguments(arguments);
     cm = std::make_shared<controller_manager::ControllerManager>(
-      std::move(resources), executor, "controller_manager");
+      std::move(resources), executor, "controller_manager", "", options);
     executor->add_node(cm);
     for (const auto & name : controllers) {
       if (!cm->load_controller(name)) {throw std::runtime_error("load");}
@@ -322,6 +328,10 @@ int solver(const std::vector<std::string> & joints)
 
 int main(int argc, char ** argv)
 {
+  arguments.assign(argv + 1, argv + argc);
+  // The manager's node knows ROS arguments only.
+  arguments.erase(
+    arguments.begin(), std::find(arguments.begin(), arguments.end(), "--ros-args"));
   const auto given = rclcpp::init_and_remove_ros_arguments(argc, argv);
   const std::string what = given.size() > 1 ? given[1] : "";
   const auto words = given.begin() + std::min<std::ptrdiff_t>(2, given.end() - given.begin());
