@@ -131,8 +131,8 @@ def with_frax(rows: list[np.ndarray]) -> Callable[[], object]:
         path.write_text(write_urdf(arm), encoding='utf-8')
         robot = frax.Robot(str(path))
     # An arm that rests feels gravity as if its base accelerated the other way.
-    down = np.array([0.0, 0.0, -9.81, 0.0, 0.0, 0.0])
-    torques = jax.jit(jax.vmap(lambda q, dq, ddq: robot.rnea(q, dq, ddq, down, None)))
+    upwards = np.array([0.0, 0.0, 9.81, 0.0, 0.0, 0.0])
+    torques = jax.jit(jax.vmap(lambda q, dq, ddq: robot.rnea(q, dq, ddq, upwards, None)))
     given = [jax.numpy.asarray(array) for array in rows]
     expected = BatchModel(arm, generated=False).inverse_dynamics(*rows)
     error = np.abs(np.asarray(torques(*given)) - expected).max()

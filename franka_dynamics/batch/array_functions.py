@@ -62,8 +62,8 @@ def address(name: str) -> int:
     # Compiled when first asked for, not on import: a second each, kept on disk.
     compiled = numba.cfunc(KERNEL_TYPE, **_OPTIONS)(_FUNCTIONS[name])
     _COMPILED.append(compiled)
-    found: int = compiled.address
-    return found
+    found: Any = compiled.address
+    return int(found)
 
 
 def _inverse_dynamics(pointers, fixed, count):

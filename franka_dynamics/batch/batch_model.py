@@ -107,7 +107,7 @@ class BatchModel:
         self._given_gravity = np.array(gravity, dtype=float)
         self._forms = forms(description.n)
         self._parameters = tuple(range(10 * description.n))
-        self._jobs: dict[tuple[str, Any], Job] = {}
+        self._jobs: dict[tuple[Any, ...], Job] = {}
 
     def inverse_dynamics(
         self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike, out: Array | None = None
@@ -284,7 +284,7 @@ class BatchModel:
                 self._jobs[key] = Job(address, inputs, n, form, dtype, arm.address, arm)
         return self._jobs[key]
 
-    def _differentiate(self, states: Sequence[Array], rows: Array) -> None:
+    def _differentiate(self, states: Sequence[np.ndarray], rows: np.ndarray) -> None:
         known = np.isfinite(states).all(axis=(0, -1))
         rows[~known] = np.nan
         found = differentiate(
