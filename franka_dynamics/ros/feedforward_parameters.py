@@ -165,7 +165,8 @@ FIXED_PARAMETERS = (
         'state_timeout',
         'double',
         0.02,
-        'Joint states silent for longer start the stop sequence.',
+        'Joint states silent for longer start the stop sequence; in simulated time for '
+        'state_timeout * (1 - age of the last state / max_state_age).',
         while_inactive=True,
         minimum=1e-3,
         maximum=10.0,
