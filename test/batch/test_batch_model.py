@@ -135,7 +135,7 @@ def test_a_regressor_has_the_columns_that_are_named(name):
     close(out, whole[..., columns[2::-1]], RTOL)
 
 
-def test_base_regressor_times_base_parameters_is_pinocchios_torque(fer):
+def test_base_regressor_times_parameters_is_pinocchios_torque(fer):
     listed = base_parameters(fer.description, rotor_inertia=False)
     states = sample_states(fer.description, COUNT, seed=3)
     found = fer.regressor(*states, columns=listed.columns) @ listed.values()
