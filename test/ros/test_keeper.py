@@ -54,12 +54,13 @@ class Commander:
         self.beacon = ProcessBeacon(self.publisher.topic_name)
         assert self.beacon.lit
 
-    def until_watched(self, keeper, torque):
+    def until_watched(self, keeper, torque, heard):
+        """Command a torque until the keeper watches, and the test hears commands, too."""
         message = Float64MultiArray(data=[float(value) for value in torque])
 
         def done():
             self.publisher.publish(message)
-            return watched(keeper)
+            return heard and watched(keeper)
 
         self.probe.until(done, 'the keeper watches')
 
@@ -127,7 +128,7 @@ def test_sigkill_of_the_node_at_80_newton_metres_then_zero(
 
 def test_an_end_at_80_newton_metres_then_none_is_left(probe, start_keeper, commander, heard):
     keeper = start_keeper()
-    commander.until_watched(keeper, np.array([80.0, -80.0, 0.0, 40.0, 5.0, 0.0, 0.0]))
+    commander.until_watched(keeper, np.array([80.0, -80.0, 0.0, 40.0, 5.0, 0.0, 0.0]), heard)
     commander.beacon.close()
     probe.until(lambda: np.array_equal(heard[-1][1], np.zeros(7)), 'zero')
     assert steps(heard) <= 10.0
@@ -195,7 +196,7 @@ def test_sigkill_where_nobody_carries_then_g_is_left(arm, probe, start_node, sta
 def test_sigint_in_mid_ramp_then_the_keeper_finishes_it(probe, start_keeper, commander, heard):
     # As launch sends it to every process when one has died.
     keeper = start_keeper()
-    commander.until_watched(keeper, np.full(7, 80.0))
+    commander.until_watched(keeper, np.full(7, 80.0), heard)
     commander.beacon.close()
     probe.until(lambda: heard[-1][1].max() < 80.0, 'the first step')
     assert keeper.end() == 0
