@@ -165,7 +165,7 @@ def start_motion(probe, start_arm, start_node, target, compensation, clock=False
             motion.accelerations,
         )
     )
-    probe.until(lambda: np.abs(states[-1].velocity).max() > 0.4, 'motion')
+    probe.until(lambda: states and np.abs(states[-1].velocity).max() > 0.4, 'motion')
     return node, states
 
 
