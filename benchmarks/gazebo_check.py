@@ -16,9 +16,7 @@ from dataclasses import asdict, dataclass
 import json
 import os
 from pathlib import Path
-import re
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
@@ -26,34 +24,31 @@ import time
 from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticArray
+from gazebo_worlds import ANSWER_S, Gazebo, PROGRAMS, StandIn, START_S
 import numpy as np
-from rcl_interfaces.srv import SetParameters, SetParametersAtomically
+from rcl_interfaces.srv import SetParametersAtomically
 import rclpy
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.parameter import Parameter
 from rich.console import Console
 from rich.table import Table
 from sensor_msgs.msg import JointState
-from std_srvs.srv import SetBool, Trigger
 from trajectory_msgs.msg import JointTrajectory
 
 from franka_dynamics.arm import load
 from franka_dynamics.control.default_gains import home_pose
 from franka_dynamics.control.multisine import multisine
 from franka_dynamics.control.reference import Trajectory
-from franka_dynamics.resources import share_directory
 from franka_dynamics.ros.messages import seconds, trajectory_message
 from franka_dynamics.ros.node_group import use_loopback
 from franka_dynamics.ros.qos import REFERENCE_QOS, STATE_QOS
 
-ROOT = Path(__file__).parents[1]
 NOT_HERE = (
     'gazebo-check: skipped, because {} is not installed here; docs/howto/gazebo.md says '
     'how to install Gazebo. --stand-in runs the same checks on MuJoCo.'
 )
-PROGRAMS = {'gz': 'gz.msgs', 'ign': 'ignition.msgs'}
 COMMAND = 'feedforward: Command'
-START_S, ANSWER_S, ATTEMPTS = 90.0, 30.0, 3
+
 HOLD_RAD, TRACK_MRAD, RECOVERED_RAD = 1e-3, 10.0, 0.05
 STILL_RAD = 1e-4  # that no joint moves in a fifth of a second
 
@@ -77,185 +72,6 @@ class Figure:
     def fine(self) -> bool:
         """Whether the bound, if there is one, is kept; NaN keeps none."""
         return self.most is None or self.value <= self.most
-
-
-class Gazebo:
-    """Gazebo itself, by its launch file and its command line."""
-
-    def __init__(self, robot_type: str, folder: Path, factor: float) -> None:
-        self._log = (folder / 'launch.log').open('wb')
-        # Fortress calls its program and its messages by another name.
-        self._program, self._package = next(
-            (name, package) for name, package in PROGRAMS.items() if shutil.which(name)
-        )
-        # Paced from its first step on: the world as it is installed, with another factor.
-        installed = share_directory() / 'config' / 'gazebo_world.sdf'
-        world = folder / 'world.sdf'
-        world.write_text(
-            re.sub(
-                '(<real_time_factor>).*(</real_time_factor>)',
-                rf'\g<1>{factor:g}\g<2>',
-                installed.read_text(encoding='utf-8'),
-            ),
-            encoding='utf-8',
-        )
-        self._launch = subprocess.Popen(
-            [
-                'ros2',
-                'launch',
-                'franka_dynamics',
-                'gazebo.launch.py',
-                f'robot_type:={robot_type}',
-                'gui:=false',
-                f'world:={world}',
-            ],
-            stdout=self._log,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
-
-    def unpause(self) -> None:
-        """Nothing: the launch file does it once the holding torque is there."""
-
-    def pause(self, on: bool) -> None:
-        """Stop time, or let it go on."""
-        self._ask('control', 'WorldControl', f'pause: {str(on).lower()}')
-
-    def reset(self) -> None:
-        """Put time and joints back to where they began."""
-        self._ask('control', 'WorldControl', 'reset: {all: true}')
-
-    def pace(self, factor: float) -> None:
-        """Ask for a real-time factor."""
-        self._ask('set_physics', 'Physics', f'max_step_size: 0.001, real_time_factor: {factor}')
-
-    def _ask(self, service: str, kind: str, request: str) -> None:
-        command = [
-            self._program,
-            'service',
-            '-s',
-            f'/world/franka/{service}',
-            '--reqtype',
-            f'{self._package}.{kind}',
-            '--reptype',
-            f'{self._package}.Boolean',
-            '--timeout',
-            '5000',
-            '--req',
-            request,
-        ]
-        # On a busy machine Gazebo may not be found within the 5 s that are waited for it.
-        for _ in range(ATTEMPTS):
-            answer = subprocess.run(
-                command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=ANSWER_S
-            )
-            self._log.write(answer.stdout)
-            if b'data: true' in answer.stdout:
-                return
-        raise RuntimeError(f'{service} of Gazebo answered no: {request}')
-
-    def close(self) -> None:
-        """End everything that was launched."""
-        os.killpg(self._launch.pid, signal.SIGINT)
-        try:
-            self._launch.wait(20.0)
-        except subprocess.TimeoutExpired:
-            os.killpg(self._launch.pid, signal.SIGKILL)
-
-
-class StandIn:
-    """The stand-in, and the nodes that gazebo.launch.py starts beside Gazebo."""
-
-    def __init__(
-        self,
-        robot_type: str,
-        folder: Path,
-        ask: Callable[..., Any],
-        factor: float,
-        lockstep: float,
-    ) -> None:
-        self._ask, self._robot_type, self._folder = ask, robot_type, folder
-        self._processes: list[subprocess.Popen[bytes]] = []
-        files = share_directory() / 'config' / 'feedforward' / 'gz_ros2_control.yaml'
-        arm = ['-p', f'robot_type:={robot_type}', '-p', 'hand:=none']
-        self._start(
-            str(ROOT / 'benchmarks' / 'gazebo_stand_in.py'),
-            '--robot-type',
-            robot_type,
-            '--real-time-factor',
-            str(factor),
-            '--lockstep',
-            str(lockstep),
-        )
-        self._start('-m', 'franka_dynamics.ros.gazebo_direct_node', '--ros-args', *arm)
-        self._start(
-            '-m',
-            'franka_dynamics.ros.feedforward_node',
-            '--ros-args',
-            '--params-file',
-            str(files),
-            *arm,
-            '-p',
-            'take_over:=true',
-            # In lockstep /clock may be behind the states of a busy machine; nothing is late there.
-            *(['-p', 'max_state_age:=1.0'] if lockstep else []),
-            '-r',
-            '~/command:=effort_controller/commands',
-        )
-
-    def _start(self, *arguments: str) -> None:
-        log = self._folder / f'{len(self._processes)}.log'
-        with log.open('wb') as output:
-            self._processes.append(
-                subprocess.Popen(
-                    [sys.executable, *arguments],
-                    stdout=output,
-                    stderr=subprocess.STDOUT,
-                    env={
-                        **os.environ,
-                        'PYTHONPATH': os.pathsep.join(
-                            [str(ROOT), *filter(None, [os.environ.get('PYTHONPATH')])]
-                        ),
-                    },
-                )
-            )
-
-    def unpause(self) -> None:
-        """Let time run once the holding torque is there, as the launch file does."""
-        give_up = time.monotonic() + START_S
-        while 'holding the arm' not in (self._folder / '1.log').read_text():
-            if time.monotonic() > give_up:
-                raise RuntimeError('gazebo_direct_node never held the arm')
-            time.sleep(0.05)
-        self.pause(False)
-
-    def pause(self, on: bool) -> None:
-        """Stop time, or let it go on."""
-        self._ask(SetBool, 'gazebo_stand_in/pause', SetBool.Request(data=on))
-
-    def reset(self) -> None:
-        """Put time and joints back to where they began."""
-        self._ask(Trigger, 'gazebo_stand_in/reset', Trigger.Request())
-
-    def pace(self, factor: float) -> None:
-        """Ask for a real-time factor."""
-        self._ask(
-            SetParameters,
-            'gazebo_stand_in/set_parameters',
-            SetParameters.Request(
-                parameters=[Parameter('real_time_factor', value=factor).to_parameter_msg()]
-            ),
-        )
-
-    def close(self) -> None:
-        """End the processes."""
-        for process in self._processes:
-            process.send_signal(signal.SIGINT)
-        for process in self._processes:
-            try:
-                process.wait(20.0)
-            except subprocess.TimeoutExpired:
-                process.kill()
 
 
 class Session:
@@ -519,8 +335,8 @@ def busy(count: int) -> Iterator[None]:
 CHECKS = ('hold', 'track', 'pause', 'reset', 'load', 'paces')
 
 
-def check(options: argparse.Namespace, folder: Path) -> list[Figure]:
-    """Return the figures of all chosen checks."""
+def check(options: argparse.Namespace, folder: Path) -> Iterator[Figure]:
+    """Do the chosen checks, each figure as soon as it is measured."""
     rclpy.init()
     usual = options.real_time_factor
     session = Session(options.robot_type, options.seconds, options.recovery, usual)
@@ -536,19 +352,14 @@ def check(options: argparse.Namespace, folder: Path) -> list[Figure]:
         while session.count('published') == 0:
             if time.monotonic() > give_up:
                 raise RuntimeError(f'no command came: {session.diagnostics[COMMAND]}')
-        figures: list[Figure] = []
         for name in options.checks:
-            parts = (
+            yield from (
                 session.hold('hold')
                 if name == 'hold'
                 else session.paces(world, options.factors, usual)
                 if name == 'paces'
                 else getattr(session, name)(world)
             )
-            for figure in parts:
-                figures.append(figure)
-                print(f'{figure.label}: {figure.value:.3g} {figure.unit}', flush=True)
-        return figures
     finally:
         if world is not None:
             world.close()
@@ -615,17 +426,19 @@ def main(argv: Sequence[str] | None = None) -> int:
             if not found:
                 print(NOT_HERE.format(name))
                 return 0
+    figures: list[Figure] = []
+    failure = ''
     with tempfile.TemporaryDirectory(prefix='gazebo_check_') as folder:
         try:
-            figures = check(options, Path(folder))
+            for figure in check(options, Path(folder)):
+                figures.append(figure)
+                print(f'{figure.label}: {figure.value:.3g} {figure.unit}', flush=True)
         except (RuntimeError, subprocess.SubprocessError) as error:
-            print(f'gazebo-check: {error}', file=sys.stderr)
-            figures = []
-        if not figures or not all(figure.fine for figure in figures):
+            failure = f'gazebo-check: {error}'
+        passed = not failure and all(figure.fine for figure in figures)
+        if not passed:
             for log in sorted(Path(folder).glob('*.log')):
                 print(f'{log.name}: {log.read_text()[-3000:]}', file=sys.stderr)
-        if not figures:
-            return 1
     table = Table('figure', 'value', 'at most', title='Stand-in' if options.stand_in else 'Gazebo')
     for figure in figures:
         table.add_row(
@@ -637,7 +450,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     Console().print(table)
     if options.json:
         options.json.write_text(json.dumps([asdict(figure) for figure in figures], indent=1))
-    return 0 if all(figure.fine for figure in figures) else 1
+    if failure:  # what was measured before it stands in the table
+        print(failure, file=sys.stderr)
+    return 0 if passed else 1
 
 
 if __name__ == '__main__':

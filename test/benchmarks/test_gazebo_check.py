@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The checks of an arm in Gazebo, in small, on MuJoCo's physics behind the same messages."""
 
+import importlib
 import json
 import os
 from pathlib import Path
@@ -67,3 +68,22 @@ def test_given_no_gazebo_when_checked_then_one_sentence_says_so(tmp_path):
     assert done.returncode == 0
     assert done.stdout.startswith('gazebo-check: skipped, because gz is not installed here')
     assert done.stdout.count('\n') == 1
+
+
+def test_figures_before_a_failure_are_kept(tmp_path, monkeypatch, capsys):
+    # A run in real Gazebo takes minutes: what it measured before a check that never ends counts.
+    monkeypatch.syspath_prepend(str(SCRIPT.parent))
+    gazebo_check = importlib.import_module('gazebo_check')
+
+    def check(options, folder):
+        yield gazebo_check.Figure('hold: away from home', 1e-13, 'rad', 1e-3)
+        raise RuntimeError('never happened: the planned motion')
+
+    monkeypatch.setattr(gazebo_check, 'check', check)
+    monkeypatch.setattr(gazebo_check, 'use_loopback', lambda: None)
+    path = tmp_path / 'figures.json'
+    assert gazebo_check.main(['--stand-in', '--json', str(path)]) == 1
+    assert json.loads(path.read_text())[0]['value'] == 1e-13
+    output = capsys.readouterr()
+    assert 'hold: away from home' in output.out.split('Stand-in')[1]
+    assert output.err == 'gazebo-check: never happened: the planned motion\n'
