@@ -302,9 +302,10 @@ class StateSupervisor:
                 elapsed=elapsed,
             )
         if age is not None and 0.0 < limits.max_state_age < abs(age):
+            side = 'behind' if age > 0.0 else 'ahead of'
             return self._fail(
                 Condition.TOO_OLD,
-                f"the stamp is {age:.3g} s behind this node's clock (at most "
+                f"the stamp is {abs(age):.3g} s {side} this node's clock (at most "
                 f'{limits.max_state_age:.3g} s is allowed, either way); synchronise the clocks, '
                 'set use_sim_time where '
                 'time is simulated, or set max_state_age to 0',

@@ -227,6 +227,11 @@ def test_a_stamp_is_trusted_or_not_by_its_age(age, expected):
     assert stream.send(age=age).condition is expected
 
 
+@pytest.mark.parametrize(('age', 'side'), [(0.2, '0.2 s behind'), (-0.2, '0.2 s ahead of')])
+def test_it_is_told_on_which_side_of_the_clock_a_stamp_is(age, side):
+    assert f'the stamp is {side} this' in Stream().trusted().send(age=age).reason
+
+
 def test_without_a_limit_of_age_any_age_is_trusted():
     stream = Stream(SupervisionLimits(max_state_age=0.0)).trusted()
     assert stream.send(age=1e6).trusted
