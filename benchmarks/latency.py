@@ -145,6 +145,8 @@ class Probe:
         load = (busy_seconds() - busy - (time.process_time() - own)) / elapsed
         trips = trips[warm_up:]
         lost = np.isnan(trips)
+        if lost.all():
+            raise SystemExit(f'{device} answered nothing in a round; see its output above')
         return Round(trips[~lost], int(lost.sum()), load)
 
     def _collect(
@@ -187,6 +189,9 @@ def devices(names: Sequence[str] = DEVICES) -> Iterator[dict[str, subprocess.Pop
             'feedforward/command:=/node/command',
             '-p',
             'target:=mujoco',
+            # It stops after each of its rounds, while the relay is measured.
+            '-p',
+            'max_restarts:=1000',
             '--log-level',
             'error',
         ],
