@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The benchmark of a joint state's round trip runs to its end; what it measures decides nothing."""
+"""The benchmark of a joint state's round trip runs to its end; its figures decide nothing."""
 
 import json
 from pathlib import Path
