@@ -55,7 +55,7 @@ def generate_launch_description():
         DeclareLaunchArgument(
             'robot_type',
             default_value='fr3',
-            description='fer, fr3, fr3v2, fr3v2_1 or an arm file.',
+            description='fr3, fr3v2, fr3v2_1 or an arm file of one of them.',
         ),
         DeclareLaunchArgument(
             'arm_prefix',
@@ -101,6 +101,7 @@ def everything(context):
 
     own_file = given_file('params_file', LaunchConfiguration('params_file').perform(context))
     require_file('controllers_file', LaunchConfiguration('controllers_file').perform(context))
+    require_fr3(LaunchConfiguration('robot_type').perform(context))
     require_controller_manager()
     notes = []
     if LaunchConfiguration('controller').perform(context) == TRAJECTORY:
@@ -164,6 +165,19 @@ def everything(context):
         for process in spawners
     ]
     return [*notes, *started, *spawners]
+
+
+def require_fr3(robot_type):
+    """Refuse a FER: libfranka from 0.10 on, which franka_ros2 needs, does not speak to it."""
+    from franka_dynamics.arm import load
+
+    joint = load(robot_type).joint_names[0]
+    if joint.startswith(('fer_', 'panda_')):
+        raise RuntimeError(
+            f'robot_type:={robot_type} is a FER (its first joint is {joint}), and franka_ros2 '
+            'speaks to the FR3 generation only: docs/howto/fer.md has the drivers for it and '
+            'starts feedforward.launch.py beside them. Nothing is started.'
+        )
 
 
 def require_controller_manager():

@@ -6,13 +6,37 @@ import argparse
 from collections import deque
 from importlib.metadata import distribution, PackageNotFoundError
 import json
+import os
 from pathlib import Path
 import re
 import sys
+from xml.etree import ElementTree
 
 PACKAGE = 'franka_dynamics'
 # Apt's names for what PyPI has no wheel of, or what comes with ROS.
 _ROS = re.compile(r'<(?:exec_)?depend>([\w-]+)</(?:exec_)?depend>')
+# Apt's names of what is listed by PyPI's.
+_ALSO_ON_PYPI = {
+    'pinocchio': 'pin',
+    'python3-numpy': 'numpy',
+    'python3-rich': 'rich',
+    'python3-yaml': 'pyyaml',
+}
+# Where nothing is installed to be asked, or its metadata are silent: what the sources state.
+_STATED = {
+    'cmeel-qhull': 'Qhull',
+    'colorama': 'BSD-3-Clause',
+    'control_msgs': 'BSD-3-Clause',
+    'controller_manager': 'Apache-2.0',
+    'forward_command_controller': 'Apache-2.0',
+    'jax': 'Apache-2.0',
+    'joint_trajectory_controller': 'Apache-2.0',
+    'launch': 'Apache-2.0',
+    'launch_ros': 'Apache-2.0',
+    'ros2launch': 'Apache-2.0',
+    'tomli': 'MIT',
+    'torch': 'BSD-3-Clause',
+}
 
 
 def required(name: str, extras: bool = False) -> list[str]:
@@ -42,16 +66,34 @@ def licence(name: str) -> str:
     return metadata.get('License-Expression') or short or ', '.join(classified)
 
 
+def licensed(entry: dict[str, object], stated: str) -> dict[str, object]:
+    """Return an entry with the licence that is known of it, if any."""
+    known = stated or _STATED.get(str(entry['name']), '')
+    return entry | ({'licenses': [{'license': {'name': known}}]} if known else {})
+
+
+def ros_component(name: str) -> dict[str, object]:
+    """Return the entry of a ROS package, by its package.xml where it is installed."""
+    entry: dict[str, object] = {'type': 'library', 'name': name, 'group': 'ros'}
+    prefixes = [sys.prefix, *os.environ.get('AMENT_PREFIX_PATH', '').split(os.pathsep)]
+    for prefix in filter(None, prefixes):
+        manifest = Path(prefix, 'share', name, 'package.xml')
+        if manifest.is_file():
+            tree = ElementTree.parse(manifest)
+            stated = ', '.join(one.text or '' for one in tree.findall('license'))
+            return licensed(entry | {'version': tree.findtext('version', '')}, stated)
+    return licensed(entry, '')
+
+
 def component(name: str) -> dict[str, object]:
     """Return one entry of the bill; without a version where it is not installed here."""
     entry: dict[str, object] = {'type': 'library', 'name': name}
     try:
         version = distribution(name).version
     except PackageNotFoundError:
-        return entry | {'purl': f'pkg:pypi/{name.lower()}'}
-    stated = licence(name)
+        return licensed(entry | {'purl': f'pkg:pypi/{name.lower()}'}, '')
     entry |= {'version': version, 'purl': f'pkg:pypi/{name.lower().replace("_", "-")}@{version}'}
-    return entry | ({'licenses': [{'license': {'name': stated}}]} if stated else {})
+    return licensed(entry, licence(name))
 
 
 def bill(root: Path) -> dict[str, object]:
@@ -63,9 +105,9 @@ def bill(root: Path) -> dict[str, object]:
         if key not in found:
             found[key] = component(name)
             queue.extend(required(name))
+    named = set(_ROS.findall((root / 'package.xml').read_text(encoding='utf-8')))
     ros = [
-        {'type': 'library', 'name': name, 'group': 'ros'}
-        for name in sorted(set(_ROS.findall((root / 'package.xml').read_text(encoding='utf-8'))))
+        ros_component(name) for name in sorted(named) if _ALSO_ON_PYPI.get(name, name) not in found
     ]
     own = distribution(PACKAGE)
     return {

@@ -338,6 +338,18 @@ def test_franka_ros2_is_launched_with_its_guards(monkeypatch):
         assert isinstance(deactivation.kwargs['on_exit'], launching.Shutdown)
 
 
+@pytest.mark.parametrize('robot_type', ['fer', 'panda', 'own'])
+def test_franka_ros2_is_not_launched_for_a_fer(robot_type, monkeypatch, tmp_path):
+    if robot_type == 'own':
+        robot_type = str(tmp_path / 'my_fer.yaml')
+        text = (SHARE / 'config' / 'arms' / 'fer.yaml').read_text(encoding='utf-8')
+        Path(robot_type).write_text(text.replace('name: fer\n', 'name: mine\n'), encoding='utf-8')
+    monkeypatch.setattr(launching.FindPackageShare, 'perform', lambda self, context: str(SHARE))
+    description = launching.load(SHARE / 'launch' / 'franka_ros2.launch.py', monkeypatch)
+    with pytest.raises(RuntimeError, match=r'is a FER .*fer\.md .* Nothing is started'):
+        launching.run(description, robot_type=robot_type)
+
+
 @pytest.mark.parametrize(
     ('name', 'packages'),
     [

@@ -33,6 +33,17 @@ def test_every_direct_dependency_is_in_it(bill):
     assert {'rclpy', 'sensor_msgs', 'launch_ros'} <= names  # of package.xml
 
 
+def test_everything_has_a_licence_and_is_listed_once(bill):
+    assert [one['name'] for one in bill['components'] if 'licenses' not in one] == []
+    names = [one['name'].lower() for one in bill['components']]
+    assert len(names) == len(set(names))
+    by_name = {one['name']: one for one in bill['components']}
+    # Of ROS's wheels by their package.xml; not all of ROS is under one licence.
+    assert by_name['rclpy']['version'].count('.') == 2
+    assert by_name['control_msgs']['licenses'] != by_name['rclpy']['licenses']
+    assert 'python3-numpy' not in by_name and 'pinocchio' not in by_name
+
+
 def test_what_is_installed_has_its_version_and_licence(bill):
     by_name = {component['name'].lower(): component for component in bill['components']}
     assert by_name['numpy']['version'] == np.__version__

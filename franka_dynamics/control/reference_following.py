@@ -10,6 +10,7 @@ those of references (`reference_request.plan`), the torques those of
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from enum import IntEnum
@@ -20,6 +21,7 @@ import numpy as np
 from .control_law import ControlLaw
 from .cycle import Mode
 from .feedforward import FeedforwardController
+from .limits import MOST_RATE
 from .possible_motion import Condition
 from .reference import ReferencePoint, Trajectory
 from .reference_request import LIMIT_SLACK, MOST_LATENESS_S, plan, Stream, TrajectoryRequest
@@ -202,7 +204,48 @@ def fill(
     if isinstance(planned, ReferencePoint):
         planned = _rest_here(planned, law.description, stamp, q)
     start = 0.0 if request.start is None else float(planned.times[0])
-    return FilledGoal(planned, law.trajectory_efforts(planned), start)
+    return FilledGoal(*with_torques(planned, law.trajectory_efforts), start)
+
+
+# A rest is at least this much later than the end of the motion before it [s].
+_SHORTEST_REST_S = 0.001
+_NO_ACCELERATION = 1e-6  # rad/s^2: what rounding leaves of zero
+
+
+def with_torques(
+    motion: Trajectory, torques: Callable[[Trajectory], Array]
+) -> tuple[Trajectory, Array]:
+    """
+    Return a motion for joint_trajectory_controller, and the torque at each point, (k, n) [N m].
+
+    That controller repeats the last point for as long as nothing else comes, its effort included.
+    A motion that ends in a deceleration, as MoveIt's plans do, would leave the arm pushed by
+    M ddq for ever; it gets one more point, at rest where it ends, so much later as the change of
+    torque takes at MOST_RATE.
+
+    Parameters
+    ----------
+    motion : Trajectory
+        Which comes to rest.
+    torques : callable
+        Returns the torque at every point of a motion, as `ControlLaw.trajectory_efforts` does.
+
+    """
+    if motion.velocities is None or motion.accelerations is None:
+        return motion, torques(motion)
+    if np.abs(motion.accelerations[-1]).max() < _NO_ACCELERATION:
+        return motion, torques(motion)
+    still = np.zeros((1, motion.positions.shape[1]))
+    rested = Trajectory(
+        np.append(motion.times, motion.end + _SHORTEST_REST_S),
+        np.vstack((motion.positions, motion.positions[-1:])),
+        np.vstack((motion.velocities, still)),
+        np.vstack((motion.accelerations, still)),
+    )
+    efforts = torques(rested)
+    change = float(np.abs(efforts[-1] - efforts[-2]).max())
+    rested.times[-1] = motion.end + max(_SHORTEST_REST_S, change / MOST_RATE)
+    return rested, efforts
 
 
 def _rest_here(

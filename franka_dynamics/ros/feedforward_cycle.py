@@ -27,7 +27,7 @@ from ..control.feedforward import FeedforwardController
 from ..control.limits import LONGEST_STEP_S
 from ..control.possible_motion import Condition
 from ..control.reference import Trajectory
-from ..control.reference_following import follow_request
+from ..control.reference_following import follow_request, with_torques
 from ..errors import JointStateError, ReferenceRefusedError
 
 _SILENCE_CHECKS_PER_TIMEOUT = 2
@@ -321,15 +321,16 @@ class FeedforwardCycle:
             isinstance(planned, Trajectory)
             and self._trajectory_publisher.get_subscription_count() > 0
         ):
-            start = float(planned.times[0])
+            filled, efforts = with_torques(planned, self.controller.trajectory_efforts)
+            start = float(filled.times[0])
             self._trajectory_publisher.publish(
                 trajectory_message(
                     self._names,
-                    planned.times - start,
-                    planned.positions,
-                    planned.velocities,
-                    planned.accelerations,
-                    self.controller.trajectory_efforts(planned),
+                    filled.times - start,
+                    filled.positions,
+                    filled.velocities,
+                    filled.accelerations,
+                    efforts,
                     start,
                 )
             )

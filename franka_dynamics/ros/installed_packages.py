@@ -26,6 +26,23 @@ def installed_version(package: str) -> tuple[int, ...] | None:
     return tuple(map(int, version.split('.')))
 
 
+def effort_trajectories() -> tuple[bool, str]:
+    """Return whether joint_trajectory_controller may take efforts here, and what is to be said."""
+    version = installed_version('joint_trajectory_controller')
+    needed = '.'.join(map(str, EFFORT_TRAJECTORIES))
+    if version is None:
+        return True, (
+            'The version of joint_trajectory_controller is not known; it takes the effort of a '
+            f'trajectory from {needed} on.'
+        )
+    if version < EFFORT_TRAJECTORIES:
+        return False, (
+            f'joint_trajectory_controller {".".join(map(str, version))} rejects trajectories with '
+            f'efforts; {needed} or later is needed (sudo apt upgrade)'
+        )
+    return True, ''
+
+
 def require_effort_trajectories() -> str:
     """
     Return a note about joint_trajectory_controller's version, empty where nothing is to be said.
@@ -36,17 +53,7 @@ def require_effort_trajectories() -> str:
         If it is installed in a version that rejects every trajectory with efforts.
 
     """
-    version = installed_version('joint_trajectory_controller')
-    needed = '.'.join(map(str, EFFORT_TRAJECTORIES))
-    if version is None:
-        return (
-            'The version of joint_trajectory_controller is not known; it takes the effort of a '
-            f'trajectory from {needed} on.'
-        )
-    if version < EFFORT_TRAJECTORIES:
-        raise RuntimeError(
-            f'joint_trajectory_controller {".".join(map(str, version))} rejects trajectories with '
-            f'efforts; {needed} or later is needed (sudo apt upgrade), or '
-            'controller:=effort_controller. Nothing is started.'
-        )
-    return ''
+    possible, note = effort_trajectories()
+    if not possible:
+        raise RuntimeError(f'{note}, or controller:=effort_controller. Nothing is started.')
+    return note

@@ -28,6 +28,7 @@ from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory
 
 from .arm_parameters import load_arm
+from .installed_packages import effort_trajectories
 from .keeper_parameters import (
     TORQUE_PARAMETERS,
     torque_settings,
@@ -106,6 +107,11 @@ class TrajectoryActionNode(Node):
         self._description.require_physical('commanding torques')
         ControlLaw(self._description, torque_settings(parameters))  # refused now, not by a goal
         self._type = action_type()
+        possible, note = effort_trajectories()
+        if not possible:  # a warning: the controller may run on another machine
+            self.get_logger().warning(f'{note}, unless the controller runs elsewhere.')
+        elif note:
+            self.get_logger().info(note)
         self._wait = parameters['wait']
         self._controller_action = parameters['controller_action']
         self._lock = threading.Lock()

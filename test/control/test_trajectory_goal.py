@@ -36,7 +36,7 @@ GOAL = TrajectoryRequest(ARM.joint_names, TIMES, Q, DQ, DDQ)
 def test_torques_are_inverse_dynamics_and_the_start_is_kept():
     filled = fill(GOAL, LAW, 5.0, Q[0])
     expected = NewtonEulerModel(ARM, (0.0, 0.0, 0.0)).inverse_dynamics(Q, DQ, DDQ)
-    np.testing.assert_allclose(filled.efforts, expected, rtol=0.0, atol=1e-9)
+    np.testing.assert_allclose(filled.efforts[:-1], expected, rtol=0.0, atol=1e-9)
     assert filled.start == 0.0
     assert fill(replace(GOAL, start=6.0), LAW, 5.0, Q[0]).start == 6.0
 
@@ -128,6 +128,27 @@ def trapezoid(goal, scale):
     dds = np.select(part, [rate, -rate], 0.0)
     rows = [np.outer(values, away) for values in (s, ds, dds)]
     return TrajectoryRequest(ARM.joint_names, t, ARM.home + rows[0], *rows[1:])
+
+
+@pytest.mark.parametrize('target', ['fci', 'mujoco'])
+def test_what_is_held_after_a_braking_motion_holds_the_arm(target):
+    # joint_trajectory_controller repeats the last point with its effort. These end braking.
+    law = ControlLaw(ARM, Settings(target=target))
+    gravity = (0.0, 0.0, 0.0 if target == 'fci' else -9.81)
+    for goal in (GOAL, trapezoid(Q[-1] + 0.5, 0.5)):
+        filled = fill(goal, law, 5.0, goal.positions[0])
+        motion, efforts = filled.motion, filled.efforts
+        assert np.abs(efforts[-2] - efforts[-1]).max() > 0.5
+        still = NewtonEulerModel(ARM, gravity).gravity(motion.positions[-1])
+        np.testing.assert_allclose(efforts[-1], still, rtol=0.0, atol=1e-9)
+        np.testing.assert_array_equal(motion.positions[-1], motion.positions[-2])
+        assert not motion.velocities[-1].any() and not motion.accelerations[-1].any()
+        # No faster than FCI tolerates, and no later than that asks for.
+        rate = np.abs(efforts[-1] - efforts[-2]).max() / np.diff(motion.times)[-1]
+        assert rate == pytest.approx(1000.0, rel=1e-6)
+    # What comes to rest by itself gets no more points.
+    gentle = replace(GOAL, accelerations=DDQ * np.sin(PHASE)[:, None])
+    assert len(fill(gentle, law, 5.0, Q[0]).motion.times) == len(TIMES)
 
 
 def test_moveits_plans_are_taken_below_full_speed():

@@ -37,7 +37,7 @@ from launch import LaunchDescription
 service = LaunchService()
 service.include_launch_description(LaunchDescription([IncludeLaunchDescription(
     PythonLaunchDescriptionSource(sys.argv[1]),
-    launch_arguments=[('params_file', sys.argv[2]), ('robot_type', 'fer')])]))
+    launch_arguments=[('params_file', sys.argv[2])])]))
 sys.exit(service.run())
 """
 SPAWNER = """
@@ -111,8 +111,8 @@ class HoldingController:
 def test_a_killed_node_then_its_controller_is_deactivated(prefix, probe, make_arm, tmp_path):
     parameters = tmp_path / 'own.yaml'
     parameters.write_text(PARAMETERS)
-    fer = load('fer')
-    arm = make_arm(fer.joint_names, fer.home, 'franka/joint_states')
+    fr3 = load('fr3')
+    arm = make_arm(fr3.joint_names, fr3.home, 'franka/joint_states')
     controller = HoldingController(probe)
     log = tmp_path / 'launch.log'
     with log.open('wb') as output:

@@ -239,6 +239,50 @@ def test_goals_replace_goals_and_are_cancelled_there(client):
     assert client.end(second).status == GoalStatus.STATUS_CANCELED
 
 
+def braking_goal():
+    """Return a goal as MoveIt's time parametrisation ends one: at rest, still decelerating."""
+    t = np.linspace(0.0, 1.0, 11)
+    away = np.full(7, 0.2)
+    s = np.where(t < 0.5, 2.0 * t**2, 1.0 - 2.0 * (1.0 - t) ** 2)
+    ds = np.where(t < 0.5, 4.0 * t, 4.0 * (1.0 - t))
+    dds = np.where(t < 0.5, 4.0, -4.0)
+    return FollowJointTrajectory.Goal(
+        trajectory=trajectory_message(
+            NAMES, t, ARM.home + np.outer(s, away), np.outer(ds, away), np.outer(dds, away)
+        )
+    )
+
+
+def test_what_the_controller_holds_the_arm_with(client):
+    # The controller's own rules, on which our last point and the pages rely.
+    stack = client.stack
+
+    def held():
+        before = len(stack.states)
+        stack.until(lambda: len(stack.states) > before + 40, 'more states')
+        efforts = stack.efforts(before + 20)
+        np.testing.assert_array_equal(efforts, np.tile(efforts[0], (len(efforts), 1)))
+        return efforts[0]
+
+    def cancelled():
+        seen = len(client.feedback)
+        handle = client.send(goal(stretch=20.0))
+        stack.until(lambda: len(client.feedback) > seen + 2, 'feedback')
+        stack.until(handle.cancel_goal_async().done, 'an answer to the wish')
+        assert client.end(handle).status == GoalStatus.STATUS_CANCELED
+
+    np.testing.assert_array_equal(held(), np.zeros(7))
+    cancelled()
+    np.testing.assert_array_equal(held(), np.zeros(7))
+    braking = braking_goal()
+    assert client.end(client.send(braking)).status == GoalStatus.STATUS_SUCCEEDED
+    weight = NewtonEulerModel(ARM).gravity(np.array(braking.trajectory.points[-1].positions))
+    np.testing.assert_allclose(held(), weight, rtol=0.0, atol=1e-9)
+    # Cancelled later, it holds with the effort of the last success, wherever the arm is.
+    cancelled()
+    np.testing.assert_allclose(held(), weight, rtol=0.0, atol=1e-9)
+
+
 def test_a_path_tolerance_ends_the_motion_of_an_arm_that_stands(client):
     # The mock's position never moves; the motion leaves it by more than the tolerance.
     end = client.end(client.send(goal(tolerance=0.05)))
