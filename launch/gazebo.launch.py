@@ -192,7 +192,7 @@ def robot_state_publisher(arm, **xacro_arguments):
 
 def ros2_control_way(description, gazebo, folder, arm, feedforward):
     """Spawn the arm, then the broadcaster, then the effort controller, each after the last."""
-    from franka_dynamics.ros.controller_launch import after, spawner
+    from franka_dynamics.ros.launch_parts import after, spawner
 
     start = gazebo.start_of(description)
     controllers = folder / 'controllers.yaml'
@@ -219,7 +219,7 @@ def ros2_control_way(description, gazebo, folder, arm, feedforward):
 def direct_way(description, gazebo, folder, arm, feedforward):
     """Spawn the arm into paused Gazebo, send it the holding torque, then let time run."""
     from franka_dynamics.arm.shapes import load_hand_shapes, load_shapes
-    from franka_dynamics.ros.controller_launch import after
+    from franka_dynamics.ros.launch_parts import after
 
     shapes = load_shapes(description.name)
     if arm['hand'] != 'none':
