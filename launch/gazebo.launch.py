@@ -7,12 +7,9 @@ control:=ros2_control drives it through gz_ros2_control's effort interface, cont
 Gazebo's own ApplyJointForce and JointStatePublisher: it starts paused, without ros2_control.
 """
 
-import os
 from pathlib import Path
-import shutil
 import tempfile
 
-from ament_index_python.packages import get_package_prefix, PackageNotFoundError
 from launch import LaunchDescription
 from launch.actions import (
     DeclareLaunchArgument,
@@ -22,13 +19,22 @@ from launch.actions import (
     RegisterEventHandler,
     Shutdown,
 )
-from launch.event_handlers import OnProcessIO, OnShutdown
+from launch.event_handlers import OnProcessIO
 from launch.launch_description_sources import PythonLaunchDescriptionSource
-from launch.substitutions import Command, LaunchConfiguration, PathJoinSubstitution
+from launch.substitutions import LaunchConfiguration, PathJoinSubstitution
 from launch_ros.actions import Node
-from launch_ros.parameter_descriptions import ParameterValue
 from launch_ros.substitutions import FindPackageShare
 import yaml
+
+from franka_dynamics.ros.launch_parts import (
+    after,
+    arm_arguments,
+    feedforward_and_keeper,
+    removal_at_shutdown,
+    require_packages,
+    robot_state_publisher,
+    spawner,
+)
 
 SHARE = FindPackageShare('franka_dynamics')
 # ROS packages that each way needs, as apt names them after ros-<distribution>-.
@@ -50,16 +56,7 @@ PACKAGES = {
 def generate_launch_description():
     """Return the arguments, and what they make of Gazebo, the arm and the node."""
     arguments = [
-        DeclareLaunchArgument(
-            'robot_type',
-            default_value='fr3',
-            description='The arm: fer, fr3, fr3v2 or fr3v2_1.',
-        ),
-        DeclareLaunchArgument(
-            'hand',
-            default_value='none',
-            description='The hand: none, franka_hand, or another of config/hands.',
-        ),
+        *arm_arguments(),
         DeclareLaunchArgument(
             'control',
             default_value='direct',
@@ -100,36 +97,14 @@ def everything(context):
     )
     own_file = given_file('params_file', params_file)
     require_file('world', world)
-    require_packages(control)
+    require_packages(PACKAGES[control], f'control:={control}', 'docs/howto/gazebo.md')
     description = load(robot_type, hand=hand)
     folder = Path(tempfile.mkdtemp(prefix='franka_dynamics_gazebo_'))
     arm = {'robot_type': robot_type, 'hand': hand}
     direct = control == 'direct'
     target_file = share_directory() / 'config' / 'feedforward' / 'gz_ros2_control.yaml'
-    feedforward = Node(
-        package='franka_dynamics',
-        executable='feedforward_node',
-        name='feedforward',
-        output='screen',
-        on_exit=Shutdown(),
-        # Until its first command comes the arm is carried on purpose: by gazebo_direct_node, or by
-        # the effort interface's initial value.
-        parameters=[str(target_file), *own_file, {**arm, 'take_over': True}],
-        remappings=[('~/command', 'effort_controller/commands')],
-    )
-    # Gazebo and its controllers hold the last torque of a node that was killed until they have
-    # ended themselves, which takes seconds.
-    keeper = Node(
-        package='franka_dynamics',
-        executable='keeper_node',
-        name='keeper',
-        output='screen',
-        # Simulated time may stand still: only the end of the node's process counts.
-        parameters=[{'target': 'gz_ros2_control', 'silence': 0.0}],
-        remappings=[
-            ('~/command', 'effort_controller/commands'),
-            ('~/gravity', 'feedforward/gravity'),
-        ],
+    feedforward, keeper = feedforward_and_keeper(
+        [str(target_file), *own_file], arm, 'gz_ros2_control'
     )
     server = IncludeLaunchDescription(
         PythonLaunchDescriptionSource(
@@ -152,57 +127,24 @@ def everything(context):
         parameters=[{'config_file': str(bridge_file)}],
     )
     way = direct_way if direct else ros2_control_way
-    tidy = RegisterEventHandler(
-        OnShutdown(on_shutdown=lambda event, context: shutil.rmtree(folder, ignore_errors=True))
-    )
+    tidy = removal_at_shutdown(folder)
     return [tidy, server, bridge, keeper, *way(description, gazebo, folder, arm, feedforward)]
-
-
-def require_packages(control):
-    """Refuse to start without the packages that a way needs, with the line that installs them."""
-    missing = []
-    for package in PACKAGES[control]:
-        try:
-            get_package_prefix(package)
-        except PackageNotFoundError:
-            missing.append(package)
-    if missing:
-        distribution = os.environ.get('ROS_DISTRO', 'jazzy')
-        names = ' '.join(f'ros-{distribution}-{name.replace("_", "-")}' for name in missing)
-        raise RuntimeError(
-            f'control:={control} needs {", ".join(missing)}: sudo apt install '
-            f'{names}. docs/howto/gazebo.md has the rest. Nothing is started.'
-        )
-
-
-def robot_state_publisher(arm, **xacro_arguments):
-    """Return the publisher of robot_description, expanded from our xacro."""
-    values = {**arm, 'connected_to': 'world', **xacro_arguments}
-    words = [word for name, value in values.items() for word in (' ', f'"{name}:={value}"')]
-    text = Command(['xacro ', PathJoinSubstitution([SHARE, 'urdf', 'franka.urdf.xacro']), *words])
-    return Node(
-        package='robot_state_publisher',
-        executable='robot_state_publisher',
-        output='screen',
-        parameters=[
-            {'robot_description': ParameterValue(text, value_type=str), 'use_sim_time': True}
-        ],
-    )
 
 
 def ros2_control_way(description, gazebo, folder, arm, feedforward):
     """Spawn the arm, then the broadcaster, then the effort controller, each after the last."""
-    from franka_dynamics.ros.launch_parts import after, spawner
-
     start = gazebo.start_of(description)
     controllers = folder / 'controllers.yaml'
     controllers.write_text(gazebo.controllers_text(description.joint_names), encoding='utf-8')
     publisher = robot_state_publisher(
-        arm,
-        ros2_control='gz_ros2_control/GazeboSimSystem',
-        controllers=controllers,
-        initial_positions=gazebo.numbers(start.position),
-        initial_efforts=gazebo.numbers(start.torque),
+        {
+            **arm,
+            'connected_to': 'world',
+            'ros2_control': 'gz_ros2_control/GazeboSimSystem',
+            'controllers': controllers,
+            'initial_positions': gazebo.numbers(start.position),
+            'initial_efforts': gazebo.numbers(start.torque),
+        }
     )
     spawn = Node(
         package='ros_gz_sim',
@@ -219,7 +161,6 @@ def ros2_control_way(description, gazebo, folder, arm, feedforward):
 def direct_way(description, gazebo, folder, arm, feedforward):
     """Spawn the arm into paused Gazebo, send it the holding torque, then let time run."""
     from franka_dynamics.arm.shapes import load_hand_shapes, load_shapes
-    from franka_dynamics.ros.launch_parts import after
 
     shapes = load_shapes(description.name)
     if arm['hand'] != 'none':
@@ -275,4 +216,5 @@ def direct_way(description, gazebo, folder, arm, feedforward):
     started = RegisterEventHandler(
         OnProcessIO(target_action=direct, on_stdout=when_holding, on_stderr=when_holding)
     )
-    return [robot_state_publisher(arm), spawn, started, feedforward, after(spawn, direct)]
+    publisher = robot_state_publisher({**arm, 'connected_to': 'world'})
+    return [publisher, spawn, started, feedforward, after(spawn, direct)]

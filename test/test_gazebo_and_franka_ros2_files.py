@@ -7,11 +7,13 @@ ROS's `launch` is not on PyPI, so the files are read here, not run.
 """
 
 import ast
+from pathlib import Path
 import re
 
 import pytest
 import yaml
 
+import franka_dynamics
 from franka_dynamics.arm import load
 from franka_dynamics.resources import share_directory
 
@@ -23,8 +25,13 @@ SHARE = share_directory()
 LAUNCH = ('gazebo.launch.py', 'franka_ros2.launch.py', 'mujoco_ros2_control.launch.py')
 
 
+PARTS = Path(franka_dynamics.__file__).parent / 'ros' / 'launch_parts.py'
+
+
 def source(name):
-    return (SHARE / 'launch' / name).read_text(encoding='utf-8')
+    """Return a launch file's text, with that of the parts if it takes any."""
+    text = (SHARE / 'launch' / name).read_text(encoding='utf-8')
+    return text + PARTS.read_text('utf-8') if PARTS.stem in text else text
 
 
 def calls(tree, function):

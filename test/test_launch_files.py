@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 import yaml
 
+import franka_dynamics
 from franka_dynamics.control.settings import DEFAULT_TARGET, TARGETS
 from franka_dynamics.errors import SettingsError
 from franka_dynamics.resources import share_directory
@@ -29,6 +30,7 @@ FEEDFORWARD, SIMULATION = (
 LAUNCH_FILES = [FEEDFORWARD, SIMULATION]
 GAZEBO, TWO_ARMS = (SHARE / 'launch' / f'{name}.launch.py' for name in ('gazebo', 'two_arms'))
 ALL = sorted((SHARE / 'launch').glob('*.launch.py'))
+PARTS = Path(franka_dynamics.__file__).parent / 'ros' / 'launch_parts.py'
 
 
 def sibling(name):
@@ -62,7 +64,7 @@ def simulation(monkeypatch):
     return lambda **given: {node.executable: node for node in launching.run(description, **given)}
 
 
-@pytest.mark.parametrize('path', ALL, ids=lambda path: path.name.split('.')[0])
+@pytest.mark.parametrize('path', [*ALL, PARTS], ids=lambda path: path.name.split('.')[0])
 def test_every_launch_file_compiles_and_its_executables_exist(path, setup_script):
     scripts = setup_script['arguments']['entry_points']['console_scripts']
     named = re.findall(
@@ -221,13 +223,15 @@ def test_given_gazebo_when_launched_then_a_keeper_stands_by(control, monkeypatch
     description = launching.load(GAZEBO, monkeypatch)
     context = launching.context_of(launching.arguments(description), {'control': control})
     everything = description.args[0][-1].kwargs['function']
-    monkeypatch.setitem(everything.__globals__, 'require_packages', lambda control: None)
+    monkeypatch.setitem(everything.__globals__, 'require_packages', lambda *_: None)
     nodes = {
         one.kwargs['executable']: one.kwargs
         for one in everything(context)
         if isinstance(one, launching.Node)
     }
     keeper, node = nodes['keeper_node'], nodes['feedforward_node']
+    assert Path(node['parameters'][0]).name == 'gz_ros2_control.yaml'
+    assert node['parameters'][-1] == {'robot_type': 'fr3', 'hand': 'none', 'take_over': True}
     assert keeper['parameters'] == [{'target': 'gz_ros2_control', 'silence': 0.0}]
     assert dict(keeper['remappings']) == {
         **dict(node['remappings']),
@@ -242,7 +246,7 @@ def launched_mujoco(monkeypatch, folder, **given):
     description = launching.load(SHARE / 'launch' / 'mujoco_ros2_control.launch.py', monkeypatch)
     context = launching.context_of(launching.arguments(description), given)
     everything = description.args[0][-1].kwargs['function']
-    monkeypatch.setitem(everything.__globals__, 'require_packages', lambda: None)
+    monkeypatch.setitem(everything.__globals__, 'require_packages', lambda *_: None)
     nodes = [one for one in everything(context) if isinstance(one, launching.Node)]
     return {one.kwargs['executable']: one.kwargs for one in nodes}
 

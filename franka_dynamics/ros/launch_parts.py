@@ -1,10 +1,134 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Parts of launch files that start controllers of ros2_control; ROS's launch is needed here."""
+"""Parts of launch files that run an arm under ros2_control; ROS's launch is needed here."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+import os
+from pathlib import Path
+import shutil
 from typing import Any
+
+from ament_index_python.packages import get_package_prefix, PackageNotFoundError
+
+
+def arm_arguments() -> list[Any]:
+    """Return the arguments that name a simulated arm and its hand."""
+    from launch.actions import DeclareLaunchArgument
+
+    return [
+        DeclareLaunchArgument(
+            'robot_type',
+            default_value='fr3',
+            description='The arm: fer, fr3, fr3v2 or fr3v2_1.',
+        ),
+        DeclareLaunchArgument(
+            'hand',
+            default_value='none',
+            description='The hand: none, franka_hand, or another of config/hands.',
+        ),
+    ]
+
+
+def require_packages(packages: Sequence[str], needed_by: str, page: str) -> None:
+    """
+    Refuse to start without the ROS packages that are needed.
+
+    Raises
+    ------
+    RuntimeError
+        If some are not installed, with the line that installs them and the page about the rest.
+
+    """
+    missing = []
+    for package in packages:
+        try:
+            get_package_prefix(package)
+        except PackageNotFoundError:
+            missing.append(package)
+    if missing:
+        distribution = os.environ.get('ROS_DISTRO', 'jazzy')
+        names = ' '.join(f'ros-{distribution}-{name.replace("_", "-")}' for name in missing)
+        raise RuntimeError(
+            f'{needed_by} needs {", ".join(missing)}: sudo apt install {names}. {page} has the '
+            'rest. Nothing is started.'
+        )
+
+
+def robot_state_publisher(values: Mapping[str, Any]) -> Any:
+    """Return the publisher of robot_description: our xacro, expanded with these arguments."""
+    from launch.substitutions import Command, PathJoinSubstitution
+    from launch_ros.actions import Node
+    from launch_ros.parameter_descriptions import ParameterValue
+    from launch_ros.substitutions import FindPackageShare
+
+    share = FindPackageShare('franka_dynamics')
+    words = [word for name, value in values.items() for word in (' ', f'"{name}:={value}"')]
+    text = Command(['xacro ', PathJoinSubstitution([share, 'urdf', 'franka.urdf.xacro']), *words])
+    return Node(
+        package='robot_state_publisher',
+        executable='robot_state_publisher',
+        output='screen',
+        parameters=[
+            {'robot_description': ParameterValue(text, value_type=str), 'use_sim_time': True}
+        ],
+    )
+
+
+def feedforward_and_keeper(
+    files: Sequence[str], given: Mapping[str, Any], target: str
+) -> tuple[Any, Any]:
+    """
+    Return the node that commands a simulated arm through effort_controller, and its keeper.
+
+    Until the node's first command comes the arm is carried on purpose, by the initial efforts of
+    the hardware or by another node. The controller holds the last torque of a node that was
+    killed, which the keeper takes back.
+
+    Parameters
+    ----------
+    files : sequence of str
+        Parameter files of the node, later ones winning.
+    given : mapping
+        Parameters of the node over those of the files.
+    target : str
+        Whose stop the keeper brings the torque to.
+
+    """
+    from launch.actions import Shutdown
+    from launch_ros.actions import Node
+
+    command = ('~/command', 'effort_controller/commands')
+    feedforward = Node(
+        package='franka_dynamics',
+        executable='feedforward_node',
+        name='feedforward',
+        output='screen',
+        on_exit=Shutdown(reason='the feedforward node has ended'),
+        parameters=[*files, {**given, 'take_over': True}],
+        remappings=[command],
+    )
+    keeper = Node(
+        package='franka_dynamics',
+        executable='keeper_node',
+        name='keeper',
+        output='screen',
+        # Simulated time may stand still: only the end of the node's process counts.
+        parameters=[{'target': target, 'silence': 0.0}],
+        remappings=[command, ('~/gravity', 'feedforward/gravity')],
+    )
+    return feedforward, keeper
+
+
+def removal_at_shutdown(folder: Path) -> Any:
+    """Return the action that removes a folder of generated files when the launch ends."""
+    from launch.actions import RegisterEventHandler
+    from launch.event_handlers import OnShutdown
+
+    return RegisterEventHandler(
+        OnShutdown(on_shutdown=lambda event, context: shutil.rmtree(folder, ignore_errors=True))
+    )
 
 
 def spawner(controller: str, *arguments: str) -> Any:
