@@ -13,14 +13,11 @@ from builtin_interfaces.msg import Duration
 from diagnostic_msgs.msg import DiagnosticArray
 from lifecycle_msgs.srv import ChangeState, GetAvailableTransitions, GetState
 from rcl_interfaces.srv import GetParameters, SetParametersAtomically
-import rclpy
-from rclpy.context import Context
-from rclpy.executors import SingleThreadedExecutor
 from rclpy.parameter import Parameter, parameter_value_to_python
-from rclpy.signals import SignalHandlerOptions
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 import yaml
 
+from .node_process import guest_node
 from .qos import REFERENCE_QOS, REFERENCE_STATE_QOS
 from ..errors import FrankaDynamicsError
 
@@ -48,21 +45,14 @@ class NodeClient:
 
     def __init__(self, name: str) -> None:
         self._name = f'/{name.strip("/")}'
-        self._context = Context()
-        rclpy.init(context=self._context, signal_handler_options=SignalHandlerOptions.NO)
-        self._node = rclpy.create_node(
-            'client', context=self._context, enable_rosout=False, start_parameter_services=False
-        )
-        self._executor = SingleThreadedExecutor(context=self._context)
-        self._executor.add_node(self._node)
+        self._guest = guest_node('client')
+        self._node, self._executor = self._guest.__enter__()
 
     def __enter__(self) -> NodeClient:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._executor.shutdown()
-        self._node.destroy_node()
-        self._context.try_shutdown()
+        self._guest.__exit__(None, None, None)
 
     def get(self, parameter: str) -> Any:
         """Return a parameter's value."""

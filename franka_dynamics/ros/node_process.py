@@ -4,7 +4,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 import os
 import re
 import signal
@@ -15,9 +16,11 @@ from typing import Any
 
 from lifecycle_msgs.srv import ChangeState
 import rclpy
-from rclpy.executors import ExternalShutdownException
+from rclpy.context import Context
+from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from rclpy.experimental import EventsExecutor
 from rclpy.lifecycle import LifecycleNode, TransitionCallbackReturn
+from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 from rclpy.utilities import get_rmw_implementation_identifier
 
@@ -282,3 +285,25 @@ def _run(node: Any, stop: StopRequest) -> int:
         if rclpy.ok():
             node.shut_down()
         cycles.shutdown()
+
+
+@contextmanager
+def guest_node(name: str) -> Iterator[tuple[Node, SingleThreadedExecutor]]:
+    """
+    Yield a node in a context of its own, and its executor, for as long as a command needs them.
+
+    Signals are left to the command. The node has neither a log topic nor parameter services.
+    """
+    context = Context()
+    rclpy.init(context=context, signal_handler_options=SignalHandlerOptions.NO)
+    node = rclpy.create_node(
+        name, context=context, enable_rosout=False, start_parameter_services=False
+    )
+    executor = SingleThreadedExecutor(context=context)
+    executor.add_node(node)
+    try:
+        yield node, executor
+    finally:
+        executor.shutdown()
+        node.destroy_node()
+        context.try_shutdown()

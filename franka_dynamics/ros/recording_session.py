@@ -16,16 +16,13 @@ from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticArray
 import numpy as np
-import rclpy
-from rclpy.context import Context
-from rclpy.executors import SingleThreadedExecutor
 from rclpy.qos import QoSProfile, ReliabilityPolicy
-from rclpy.signals import SignalHandlerOptions
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory
 
 from .messages import JointStateReader
+from .node_process import guest_node
 from .qos import STATE_QOS
 from ..errors import JointStateError, MissingDependencyError
 from ..typing import Array
@@ -195,13 +192,6 @@ def record(
         Told the progress ten times a second; returns whether to go on.
 
     """
-    context = Context()
-    rclpy.init(context=context, signal_handler_options=SignalHandlerOptions.NO)
-    own = rclpy.create_node(
-        'recorder', context=context, enable_rosout=False, start_parameter_services=False
-    )
-    executor = SingleThreadedExecutor(context=context)
-    executor.add_node(own)
     watch, progress = _Watch(joint_names, topic), Progress()
     topics: dict[str, type] = {
         topic: JointState,
@@ -211,27 +201,25 @@ def record(
         f'{node}/feedforward_trajectory': JointTrajectory,
         f'{node}/reference': JointTrajectory,
     }
-    try:
-        with BagRecorder(own, bag, topics) as recorder:
-            own.create_subscription(JointState, topic, watch.take, STATE_QOS)
-            began = time.monotonic()
-            shown = began
-            while True:
-                executor.spin_once(timeout_sec=0.05)
-                now = time.monotonic()
-                if now - shown < 0.1:
-                    continue
-                shown = now
-                progress.seconds = now - began
-                progress.span = watch.span
-                progress.states = recorder.counts[topic]
-                first = recorder.first[topic]
-                if first is not None and progress.states > 1:
-                    progress.rate = (progress.states - 1) / max(1e-3, time.time() - first)
-                progress.problems = watch.problems(progress, now)
-                if not go_on(progress):
-                    return progress
-    finally:
-        executor.shutdown()
-        own.destroy_node()
-        context.try_shutdown()
+    with (
+        guest_node('recorder') as (own, executor),
+        BagRecorder(own, bag, topics) as recorder,
+    ):
+        own.create_subscription(JointState, topic, watch.take, STATE_QOS)
+        began = time.monotonic()
+        shown = began
+        while True:
+            executor.spin_once(timeout_sec=0.05)
+            now = time.monotonic()
+            if now - shown < 0.1:
+                continue
+            shown = now
+            progress.seconds = now - began
+            progress.span = watch.span
+            progress.states = recorder.counts[topic]
+            first = recorder.first[topic]
+            if first is not None and progress.states > 1:
+                progress.rate = (progress.states - 1) / max(1e-3, time.time() - first)
+            progress.problems = watch.problems(progress, now)
+            if not go_on(progress):
+                return progress

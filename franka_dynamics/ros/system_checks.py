@@ -10,14 +10,11 @@ import time
 from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticArray
-import rclpy
-from rclpy.context import Context
-from rclpy.executors import SingleThreadedExecutor
 from rclpy.qos import QoSProfile, ReliabilityPolicy
-from rclpy.signals import SignalHandlerOptions
 from sensor_msgs.msg import JointState
 
 from .messages import seconds
+from .node_process import guest_node
 
 GOOD, NOTE, BAD = 'good', 'note', 'to do'
 Line = tuple[str, str, str]  # subject, level, sentence
@@ -76,19 +73,12 @@ def system_checks(topic: str, command: str, listen: float) -> Iterator[Line]:
         How long to listen [s]; diagnostics come once per second.
 
     """
-    context = Context()
-    rclpy.init(context=context, signal_handler_options=SignalHandlerOptions.NO)
-    node = rclpy.create_node(
-        'doctor', context=context, enable_rosout=False, start_parameter_services=False
-    )
-    executor = SingleThreadedExecutor(context=context)
-    executor.add_node(node)
     heard, statuses = _Heard(), {}
 
     def on_diagnostics(message: DiagnosticArray) -> None:
         statuses.update({entry.name: (entry.level[0], entry.message) for entry in message.status})
 
-    try:
+    with guest_node('doctor') as (node, executor):
         node.create_subscription(JointState, topic, heard.take, _COUNTING)
         node.create_subscription(DiagnosticArray, '/diagnostics', on_diagnostics, 50)
         end = time.monotonic() + listen
@@ -105,10 +95,6 @@ def system_checks(topic: str, command: str, listen: float) -> Iterator[Line]:
         yield from _clock(node, heard, simulator)
         yield from _commands(node, command)
         yield from _nodes(statuses)
-    finally:
-        executor.shutdown()
-        node.destroy_node()
-        context.try_shutdown()
 
 
 def _publishers(node: Any, topic: str) -> list[str]:
