@@ -89,14 +89,19 @@ def test_lazy_exports_import_when_asked_and_only_once(monkeypatch):
     assert asked == ['room.a']
 
 
+def words_printed(program):
+    """Return the words that a program prints in a Python of its own."""
+    return subprocess.run(
+        [sys.executable, '-c', program], capture_output=True, text=True, check=True
+    ).stdout.split()
+
+
 def test_importing_the_package_loads_no_engine():
     program = (
         'import sys; before = set(sys.modules); import franka_dynamics; '
         'print(*sorted({name.split(".")[0] for name in set(sys.modules) - before}))'
     )
-    loaded = subprocess.run(
-        [sys.executable, '-c', program], capture_output=True, text=True, check=True
-    ).stdout.split()
+    loaded = words_printed(program)
     assert set(loaded) - set(sys.stdlib_module_names) == {'franka_dynamics'}
 
 
@@ -105,8 +110,6 @@ def test_the_model_of_an_arm_loads_neither_compiler_nor_solver():
         'import sys; import franka_dynamics as fd; arm = fd.load("fer"); '
         'fd.Model(arm).gravity(arm.home); print(*sys.modules)'
     )
-    loaded = subprocess.run(
-        [sys.executable, '-c', program], capture_output=True, text=True, check=True
-    ).stdout.split()
+    loaded = words_printed(program)
     assert 'pinocchio' in loaded
     assert not set(loaded) & {'numba', 'cvxpy', 'mujoco', 'scipy', 'sympy', 'rich', 'matplotlib'}

@@ -102,22 +102,11 @@ def test_random_arms_name_the_seeds_of_a_faulty_formulation(capsys, faulty_lagra
 
 def test_gaz_and_the_table_differ_only_in_what_no_motion_shows(capsys):
     # "Derivation of Franka's Inertia Parameters" against Gaz et al. 2019: four decimals.
-    assert (
-        main(
-            [
-                'crosscheck',
-                '--hand',
-                'hand_ledezma2021',
-                '--against',
-                'fer',
-                '--against-set',
-                'ledezma2021',
-                '--tolerance',
-                '1.2e-4',
-            ]
-        )
-        == 0
+    hand, other = (
+        ['--hand', 'hand_ledezma2021'],
+        ['--against', 'fer', '--against-set', 'ledezma2021'],
     )
+    assert main(['crosscheck', *hand, *other, '--tolerance', '1.2e-4']) == 0
     out = words(capsys.readouterr().out)
     assert out.startswith('- fer_joint1: centre of mass z is -0.04762 here and -0.0936')
     assert 'no effect on torque. fer (gaz2019, hand hand_ledezma2021) against fer: 1 diff' in out
@@ -174,7 +163,7 @@ def torque_file(tmp_path, **changes):
     return str(path)
 
 
-def test_torques_of_a_black_box_list_the_suspects(tmp_path, capsys):
+def test_torques_of_a_black_box_list_the_candidates(tmp_path, capsys):
     result = tmp_path / 'suspects.json'
     assert (
         main(

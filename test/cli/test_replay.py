@@ -22,21 +22,14 @@ def bag(simulate, tmp_path):
     return path
 
 
+def outputs(folder):
+    """Return the options that write pictures to `output` and figures to `figures.json`."""
+    return ['--output', str(folder / 'output'), '--json', str(folder / 'figures.json')]
+
+
 def test_a_real_arms_table_plots_json_and_verdict_agree(fer_recording_path, tmp_path, capsys):
     output = tmp_path / 'output'
-    assert (
-        main(
-            [
-                'replay',
-                str(fer_recording_path),
-                '--output',
-                str(output),
-                '--json',
-                str(tmp_path / 'figures.json'),
-            ]
-        )
-        == 0
-    )
+    assert main(['replay', str(fer_recording_path), *outputs(tmp_path)]) == 0
     printed = ' '.join(capsys.readouterr().out.split())
     assert (
         "gaz2019 bare has E = 0.874 N m with the arm file's friction (first half 0.911, "
@@ -58,19 +51,7 @@ def test_a_real_arms_table_plots_json_and_verdict_agree(fer_recording_path, tmp_
 
 
 def test_a_simulated_bags_set_and_hand_are_found(bag, tmp_path, capsys):
-    assert (
-        main(
-            [
-                'replay',
-                str(bag),
-                '--output',
-                str(tmp_path / 'output'),
-                '--json',
-                str(tmp_path / 'figures.json'),
-            ]
-        )
-        == 0
-    )
+    assert main(['replay', str(bag), *outputs(tmp_path)]) == 0
     figures = json.loads((tmp_path / 'figures.json').read_text())
     assert figures['best']['hand'] == 'none'
     assert figures['hand'].startswith('No hand seems to be on')
@@ -168,20 +149,7 @@ def test_bad_input_is_refused_in_one_sentence_nothing_written(
     bag, tmp_path, capsys, spoil, sentence
 ):
     options = spoil(bag) or []
-    assert (
-        main(
-            [
-                'replay',
-                str(bag),
-                *options,
-                '--output',
-                str(tmp_path / 'output'),
-                '--json',
-                str(tmp_path / 'figures.json'),
-            ]
-        )
-        == INPUT_AT_FAULT
-    )
+    assert main(['replay', str(bag), *options, *outputs(tmp_path)]) == INPUT_AT_FAULT
     captured = capsys.readouterr()
     assert sentence in captured.err
     assert captured.err.count('\n') == 1

@@ -3,25 +3,22 @@
 """The generated C header, compiled by a C compiler, against Pinocchio on 10,000 states."""
 
 import ctypes
-import shutil
-import subprocess
 
 import numpy as np
 import pinocchio as pin
-import pytest
 
 from franka_dynamics.arm import load
 from franka_dynamics.arm.sampling import sample_states
 from franka_dynamics.cli.main import main
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 
-COMPILER = shutil.which('cc') or shutil.which('gcc')
+from .c_core import needs_compiler, run_function
+
 STATES = 10_000
 ATOL = 1e-11  # N m; measured 7e-14
-STRICT = ('-std=c99', '-Wall', '-Wextra', '-Wpedantic', '-Wconversion', '-Werror')
 DOUBLES = np.ctypeslib.ndpointer(dtype=float, flags='C_CONTIGUOUS')
 
-pytestmark = pytest.mark.skipif(COMPILER is None, reason='no C compiler (cc or gcc) on the path')
+pytestmark = needs_compiler
 
 BAKED = """
 #include "fer_dynamics.h"
@@ -55,23 +52,7 @@ def compiled(folder, source, *options):
     assert (
         main(['codegen', '--arm', 'fer', '--language', 'c', '--out', str(folder), *options]) == 0
     )
-    (folder / 'run.c').write_text(source)
-    subprocess.run(
-        [
-            COMPILER,
-            *STRICT,
-            '-O1',
-            '-fPIC',
-            '-shared',
-            '-o',
-            str(folder / 'run.so'),
-            str(folder / 'run.c'),
-            '-lm',
-        ],
-        check=True,
-        cwd=folder,
-    )
-    return ctypes.CDLL(str(folder / 'run.so')).run
+    return run_function(folder, source)
 
 
 def test_a_compiled_baked_header_gives_all_pinocchios_quantities(tmp_path):

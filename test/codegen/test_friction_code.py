@@ -4,8 +4,6 @@
 
 import ctypes
 from dataclasses import replace
-import shutil
-import subprocess
 
 import numpy as np
 import pytest
@@ -15,8 +13,8 @@ from franka_dynamics.arm.arm_file_writer import arm_file_text
 from franka_dynamics.arm.friction import friction_along, slip_states
 from franka_dynamics.cli.main import main
 
-COMPILER = shutil.which('cc') or shutil.which('gcc')
-STRICT = ('-std=c99', '-Wall', '-Wextra', '-Wpedantic', '-Wconversion', '-Werror')
+from .c_core import needs_compiler, run_function
+
 ROWS = np.ctypeslib.ndpointer(dtype=float, flags='C_CONTIGUOUS')
 ATOL_NM = 1e-13  # a handful of roundings of torques near 3 N m
 RNG = np.random.default_rng(0)
@@ -61,7 +59,7 @@ def generated(folder, friction, language):
     return folder / f'fer_dynamics.{"h" if language == "c" else "py"}'
 
 
-@pytest.mark.skipif(COMPILER is None, reason='no C compiler (cc or gcc) on the path')
+@needs_compiler
 @pytest.mark.parametrize('model', FRICTIONS)
 def test_compiled_friction_is_the_models(model, tmp_path):
     remembers = model == 'maxwell_slip'
@@ -70,7 +68,7 @@ def test_compiled_friction_is_the_models(model, tmp_path):
         'if (i) { double step[7]; for (int j = 0; j < 7; ++j) '
         'step[j] = q[7*i + j] - q[7*i - 7 + j]; fer_friction_follow(step, z); }'
     )
-    (tmp_path / 'run.c').write_text(f"""
+    source = f"""
 #include "fer_dynamics.h"
 void run(int count, const double *q, const double *dq, double *tau)
 {{
@@ -80,22 +78,8 @@ void run(int count, const double *q, const double *dq, double *tau)
     fer_friction(dq + 7*i, {'z, ' if remembers else ''}tau + 7*i);
   }}
 }}
-""")
-    subprocess.run(
-        [
-            COMPILER,
-            *STRICT,
-            '-O1',
-            '-fPIC',
-            '-shared',
-            '-o',
-            str(tmp_path / 'run.so'),
-            str(tmp_path / 'run.c'),
-            '-lm',
-        ],
-        check=True,
-    )
-    run = ctypes.CDLL(str(tmp_path / 'run.so')).run
+"""
+    run = run_function(tmp_path, source)
     run.argtypes = [ctypes.c_int, ROWS, ROWS, ROWS]
     tau = np.full_like(DQ, np.nan)
     run(len(Q), Q, DQ, tau)

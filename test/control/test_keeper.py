@@ -21,11 +21,16 @@ def ramp(keeper):
     return np.array(torques)
 
 
-@pytest.fixture
-def keeper():
-    keeper = Keeper(Stop.ZERO, SILENCE_S)
+def commanded(stop):
+    """Return a keeper that has heard a command."""
+    keeper = Keeper(stop, SILENCE_S)
     keeper.note_command(HELD, 1.0)
     return keeper
+
+
+@pytest.fixture
+def keeper():
+    return commanded(Stop.ZERO)
 
 
 def test_a_death_then_torque_ramps_to_zero_within_the_rate(keeper):
@@ -103,9 +108,7 @@ def test_a_new_process_while_stopping_then_it_is_not_fought(keeper):
 @pytest.fixture
 def gravity_keeper():
     """Return one for a target where nobody else carries the arm."""
-    keeper = Keeper(Stop.HOLD_GRAVITY, SILENCE_S)
-    keeper.note_command(HELD, 1.0)
-    return keeper
+    return commanded(Stop.HOLD_GRAVITY)
 
 
 def test_a_target_without_gravity_then_stop_ends_at_last_g(gravity_keeper):

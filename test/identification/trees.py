@@ -4,18 +4,10 @@
 
 import numpy as np
 
-from franka_dynamics.arm import Convention, DHRow, LinkInertia
+from franka_dynamics.arm import Convention, DHRow
 from franka_dynamics.dynamics.body_tree import BASE, BodyTree
 
-TURNS = (0.0, np.pi / 2, -np.pi / 2, np.pi, np.pi / 4, 0.3)
-
-
-def physical_body(rng):
-    """Return the inertia of a handful of point masses, which is physical by construction."""
-    body = LinkInertia.zero()
-    for point in rng.uniform(-0.3, 0.3, (6, 3)):
-        body = body + LinkInertia.from_center_of_mass(rng.uniform(0.2, 1.0), point, np.zeros(6))
-    return body
+from ..arms import physical_link, TWISTS
 
 
 def random_tree_of_rows(seed, *, special=0.6, branching=0.5):
@@ -32,7 +24,7 @@ def random_tree_of_rows(seed, *, special=0.6, branching=0.5):
         return 0.0 if rng.random() < special else rng.uniform(-0.5, 0.5)
 
     def angle():
-        return rng.choice(TURNS) if rng.random() < special else rng.uniform(-3.0, 3.0)
+        return rng.choice(TWISTS) if rng.random() < special else rng.uniform(-3.0, 3.0)
 
     parents = [BASE] + [
         int(rng.integers(BASE, i)) if rng.random() < branching else i - 1 for i in range(1, n)
@@ -48,6 +40,6 @@ def random_tree_of_rows(seed, *, special=0.6, branching=0.5):
         tuple(parents),
         np.array(before) @ np.array(rows),
         twists,
-        [physical_body(rng) for _ in range(n)],
+        [physical_link(rng) for _ in range(n)],
         rng.uniform(0.01, 0.1, n),
     )

@@ -13,6 +13,20 @@ from ..messages import stamp
 DRIFT_RAD = 1e-6  # as in the closed loop of one arm
 
 
+def launch_feedforward(launch, side, arm, remaps):
+    """Launch the node of one side's arm, for states that may come as late as they like."""
+    launch(
+        'feedforward_node',
+        robot_type=arm,
+        arm_prefix=f'{side}_',
+        target='mujoco',
+        listen_before_activation=0.0,
+        state_timeout=2.0,
+        max_state_age=0.0,
+        remaps=remaps,
+    )
+
+
 def test_two_arms_of_their_own_namespaces_are_both_held(probe, launch):
     sides = {'left': 'fer', 'right': 'fr3'}
     states = {}
@@ -28,15 +42,8 @@ def test_two_arms_of_their_own_namespaces_are_both_held(probe, launch):
             brake_release_after=0.1,
             remaps=remap,
         )
-        launch(
-            'feedforward_node',
-            robot_type=arm,
-            arm_prefix=f'{side}_',
-            target='mujoco',
-            listen_before_activation=0.0,
-            state_timeout=2.0,
-            max_state_age=0.0,
-            remaps={**remap, 'feedforward/command': 'effort_controller/commands'},
+        launch_feedforward(
+            launch, side, arm, {**remap, 'feedforward/command': 'effort_controller/commands'}
         )
     for side in sides:
         probe.until(
@@ -59,16 +66,7 @@ def test_each_of_two_nodes_takes_its_own_arm_from_one_message(probe, launch):
     torques = {}
     for side, arm in (('left', 'fer'), ('right', 'fr3')):
         torques[side] = probe.collect(JointState, f'/{side}_ff/feedforward')
-        launch(
-            'feedforward_node',
-            robot_type=arm,
-            arm_prefix=f'{side}_',
-            target='mujoco',
-            listen_before_activation=0.0,
-            state_timeout=2.0,
-            max_state_age=0.0,
-            remaps={'__node': f'{side}_ff'},
-        )
+        launch_feedforward(launch, side, arm, {'__node': f'{side}_ff'})
     stream_names = [*right.joint_names, *left.joint_names]
     publisher = probe.create_publisher(JointState, 'joint_states', 1)
     probe.until(lambda: publisher.get_subscription_count() == 2, 'both nodes listen')

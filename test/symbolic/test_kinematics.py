@@ -70,19 +70,23 @@ def exchanged(jacobian):
     return np.concatenate((jacobian[3:], jacobian[:3]))
 
 
+def assert_frame_is_the_recursions(forms, chain, model, frame, q):
+    np.testing.assert_allclose(
+        evaluated(forms.pose(frame), chain, q), model.frames(q)[frame - 1], rtol=0.0, atol=ATOL
+    )
+    np.testing.assert_allclose(
+        evaluated(forms.jacobian(frame), chain, q),
+        exchanged(model.jacobian(q, frame)),
+        rtol=0.0,
+        atol=ATOL,
+    )
+
+
 @pytest.mark.parametrize('frame', range(1, 9))
 def test_poses_and_jacobians_of_the_fer_are_the_recursions(frame):
     model = NewtonEulerModel(FER)
     for q in np.random.default_rng(frame).uniform(-2.5, 2.5, (5, 7)):
-        np.testing.assert_allclose(
-            evaluated(FORMS.pose(frame), CHAIN, q), model.frames(q)[frame - 1], rtol=0.0, atol=ATOL
-        )
-        np.testing.assert_allclose(
-            evaluated(FORMS.jacobian(frame), CHAIN, q),
-            exchanged(model.jacobian(q, frame)),
-            rtol=0.0,
-            atol=ATOL,
-        )
+        assert_frame_is_the_recursions(FORMS, CHAIN, model, frame, q)
 
 
 @pytest.mark.parametrize('link', range(1, 8))
@@ -102,15 +106,7 @@ def test_poses_and_jacobians_of_a_random_arm_are_the_recursions(seed):
     forms = Kinematics(chain)
     q = np.random.default_rng(seed).uniform(-1.0, 1.0, 4)
     for frame in range(1, 6):
-        np.testing.assert_allclose(
-            evaluated(forms.pose(frame), chain, q), model.frames(q)[frame - 1], rtol=0.0, atol=ATOL
-        )
-        np.testing.assert_allclose(
-            evaluated(forms.jacobian(frame), chain, q),
-            exchanged(model.jacobian(q, frame)),
-            rtol=0.0,
-            atol=ATOL,
-        )
+        assert_frame_is_the_recursions(forms, chain, model, frame, q)
 
 
 def test_given_the_fer_when_derived_then_r_3_is_the_notebooks():
