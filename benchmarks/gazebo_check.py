@@ -40,7 +40,7 @@ from franka_dynamics.control.default_gains import home_pose
 from franka_dynamics.control.multisine import multisine
 from franka_dynamics.control.reference import Trajectory
 from franka_dynamics.ros.messages import seconds, trajectory_message
-from franka_dynamics.ros.node_group import use_loopback
+from franka_dynamics.ros.node_group import use_isolated_network
 from franka_dynamics.ros.qos import REFERENCE_QOS, STATE_QOS
 
 NOT_HERE = (
@@ -201,6 +201,19 @@ class Session:
         )
         return Trajectory(seconds(message.header.stamp) + times, *rows)
 
+    def add_motion_terms(self, add: bool) -> None:
+        """Let the node add M ddq_d and C dq to gravity, or not."""
+        self.ask(
+            SetParametersAtomically,
+            'feedforward/set_parameters_atomically',
+            SetParametersAtomically.Request(
+                parameters=[
+                    Parameter(f'terms.{term}', value=add).to_parameter_msg()
+                    for term in ('inertia', 'coriolis')
+                ]
+            ),
+        )
+
     # The checks -------------------------------------------------------------------------------
 
     def hold(self, name: str, most: float | None = HOLD_RAD) -> Iterator[Figure]:
@@ -212,16 +225,7 @@ class Session:
     def track(self, world: Any) -> Iterator[Figure]:
         """Follow a motion with and without M ddq + C dq."""
         for with_terms in (True, False):
-            self.ask(
-                SetParametersAtomically,
-                'feedforward/set_parameters_atomically',
-                SetParametersAtomically.Request(
-                    parameters=[
-                        Parameter(f'terms.{term}', value=with_terms).to_parameter_msg()
-                        for term in ('inertia', 'coriolis')
-                    ]
-                ),
-            )
+            self.add_motion_terms(with_terms)
             self.settle(3.0)  # back to where the motion before it ended
             planned = self.play(self._seconds, 0.3)
             began = time.monotonic()
@@ -242,16 +246,7 @@ class Session:
                 reached,
             )
         self.settle(3.0)
-        self.ask(
-            SetParametersAtomically,
-            'feedforward/set_parameters_atomically',
-            SetParametersAtomically.Request(
-                parameters=[
-                    Parameter(f'terms.{term}', value=True).to_parameter_msg()
-                    for term in ('inertia', 'coriolis')
-                ]
-            ),
-        )
+        self.add_motion_terms(True)
 
     def pause(self, world: Any) -> Iterator[Figure]:
         """Stop time in mid-motion and let it go on."""
@@ -417,7 +412,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument('--json', type=Path, metavar='FILE')
     options = parser.parse_args(argv)
     if options.stand_in:
-        use_loopback()
+        use_isolated_network()
     else:
         for name, found in (
             ('gz', any(shutil.which(program) for program in PROGRAMS)),

@@ -91,15 +91,17 @@ def add_shipped_files_option(container: Any, what: str) -> None:
     add_option(container, '--all', type=output_folder, metavar='FOLDER', help=f'write {what}')
 
 
-def add_json_option(container: Any) -> None:
-    """Add --json FILE: all figures of what is printed."""
-    add_option(
-        container,
-        '--json',
-        type=output_file,
-        metavar='FILE',
-        help='write all figures to this file',
+def add_json_option(container: Any, what: str = 'write all figures to this file') -> None:
+    """Add --json FILE: what is printed, for programs; `what` is its help."""
+    add_option(container, '--json', type=output_file, metavar='FILE', help=what)
+
+
+def add_joint_name_options(parser: argparse.ArgumentParser, names: str) -> None:
+    """Add --arm-prefix and --joint-names; `names` is the help of the latter."""
+    parser.add_argument(
+        '--arm-prefix', default='', metavar='PREFIX', help='in front of every joint name, verbatim'
     )
+    parser.add_argument('--joint-names', nargs='+', metavar='NAME', help=names)
 
 
 def add_topic_options(parser: argparse.ArgumentParser) -> None:

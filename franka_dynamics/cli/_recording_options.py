@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from ._arm_options import add_payload_option
+from ._options import add_joint_name_options
 from ..arm import ArmDescription
 from ..errors import RecordingError
 
@@ -28,15 +29,7 @@ def add_recording_options(parser: argparse.ArgumentParser) -> None:
         metavar='ARM',
         help='a shipped arm or the path of an arm file (default: %(default)s)',
     )
-    parser.add_argument(
-        '--arm-prefix', default='', metavar='PREFIX', help='in front of every joint name, verbatim'
-    )
-    parser.add_argument(
-        '--joint-names',
-        nargs='+',
-        metavar='NAME',
-        help='how the joints are called in the bag, from base to tip',
-    )
+    add_joint_name_options(parser, 'how the joints are called in the bag, from base to tip')
     add_payload_option(parser)
     parser.add_argument(
         '--topic',

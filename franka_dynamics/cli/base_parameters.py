@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TYPE_CHECKING
 
 from ._arm_options import add_arm_options, add_tree_option, load_arm, load_tree, MASS_OPTIONS
-from ._options import add_option, add_output_option, output_file, refuse
+from ._options import add_json_option, add_output_option, refuse
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -65,13 +65,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         'instead of the table (modified rows; default format: %(const)s)',
     )
     add_output_option(parser, 'write the letters there instead of to the terminal')
-    add_option(
-        parser,
-        '--json',
-        type=output_file,
-        metavar='FILE',
-        help='write values, relations and the map from the standard parameters',
-    )
+    add_json_option(parser, 'write values, relations and the map from the standard parameters')
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -21,7 +21,7 @@ import resource
 import sys
 from typing import TYPE_CHECKING
 
-from ._options import add_topic_options, output_file
+from ._options import add_json_option, add_topic_options
 from ..errors import SettingsError
 
 if TYPE_CHECKING:
@@ -192,9 +192,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         '--machine', action='store_true', help='look at this machine alone, not at what runs on it'
     )
-    parser.add_argument(
-        '--json', type=output_file, metavar='FILE', help='write all lines to this file'
-    )
+    add_json_option(parser, 'write all lines to this file')
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -7,7 +7,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from ._options import add_option, output_folder
+from ._options import add_joint_name_options, add_option, output_folder
 from ._recording_options import joint_names
 from ..arm import load
 
@@ -38,15 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help='a shipped arm or the path of an arm file, for the number and names '
         'of the joints (default: %(default)s)',
     )
-    parser.add_argument(
-        '--arm-prefix', default='', metavar='PREFIX', help='in front of every joint name, verbatim'
-    )
-    parser.add_argument(
-        '--joint-names',
-        nargs='+',
-        metavar='NAME',
-        help='how the joints are to be called in the bag, from base to tip',
-    )
+    add_joint_name_options(parser, 'how the joints are to be called in the bag, from base to tip')
     columns = parser.add_argument_group(
         'columns',
         'COLUMNS is the name of an array with one column per joint, a pattern such as '

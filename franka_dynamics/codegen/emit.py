@@ -151,13 +151,13 @@ def _c_function(name: str, arguments: list[str], body: list[str]) -> str:
     return '\n'.join([f'static inline void {name}({listed})', '{', *body, '}', ''])
 
 
+def _statements(statements: Sequence[Statement], opening: str, end: str) -> list[str]:
+    values = (f'{s.function}({s.expression})' if s.function else s.expression for s in statements)
+    return [f'{opening}{s.target} = {value}{end}' for s, value in zip(statements, values)]
+
+
 def _c_statements(statements: Iterable[Statement]) -> list[str]:
-    return [
-        f'  const double {s.target} = {s.function}({s.expression});'
-        if s.function
-        else f'  const double {s.target} = {s.expression};'
-        for s in statements
-    ]
+    return _statements(statements, '  const double ', ';')
 
 
 def _results(results: Iterable[Result]) -> list[str]:
@@ -190,14 +190,14 @@ def python_function(program: Program, docstring: str = '') -> str:
         for i in elements
     ]
     body += [f'    {name} = p[{k}]' for k, name in enumerate(program.prepared)]
-    body += _python_statements(program.statements)
+    body += _statements(program.statements, '    ', '')
     body += [f'    {_target(result)} = {result.expression}' for result in program.results]
     arguments = [*program.inputs, *(['p'] if program.parameters else []), program.results[0].array]
     text = _python_function(program.name, arguments, docstring, body)
     if not program.parameters:
         return text
     prepare = [f'    {name} = X[{k}]' for k, name in enumerate(program.parameters)]
-    prepare += _python_statements(program.preparation)
+    prepare += _statements(program.preparation, '    ', '')
     prepare += [f'    p[{k}] = {name}' for k, name in enumerate(program.prepared)]
     return (
         text
@@ -213,15 +213,6 @@ def _python_function(name: str, arguments: list[str], docstring: str, body: list
     if docstring:
         lines.append(f'    """{docstring}"""')
     return '\n'.join([*lines, *body]) + '\n'
-
-
-def _python_statements(statements: Iterable[Statement]) -> list[str]:
-    return [
-        f'    {s.target} = {s.function}({s.expression})'
-        if s.function
-        else f'    {s.target} = {s.expression}'
-        for s in statements
-    ]
 
 
 def _target(result: Result) -> str:

@@ -272,11 +272,10 @@ def _trajectory(
 
 
 def _require_reachable(description: ArmDescription, first: Array, current: Array) -> None:
-    distance = np.abs(first - current)
-    if (distance > MOST_START_DISTANCE).any():
-        joint = int(distance.argmax())
+    joint, distance = _farthest(first, current)
+    if distance > MOST_START_DISTANCE:
         raise ReferenceRefusedError(
-            f'The reference starts {distance[joint]:.3g} rad from where '
+            f'The reference starts {distance:.3g} rad from where '
             f'{description.joint_names[joint]} is desired or stands ({first[joint]:.4g} instead '
             f'of {current[joint]:.4g}); give its first point a time_from_start above zero, and '
             'the arm is led there.'
@@ -285,15 +284,21 @@ def _require_reachable(description: ArmDescription, first: Array, current: Array
 
 def _require_at_desired(description: ArmDescription, desired: Array, measured: Array) -> None:
     """Refuse to lead an arm on from where it is desired while it is not there."""
-    distance = np.abs(desired - measured)
-    if (distance > MOST_START_DISTANCE).any():
-        joint = int(distance.argmax())
+    joint, distance = _farthest(measured, desired)
+    if distance > MOST_START_DISTANCE:
         raise ReferenceRefusedError(
-            f'{description.joint_names[joint]} stands {distance[joint]:.3g} rad from where it is '
+            f'{description.joint_names[joint]} stands {distance:.3g} rad from where it is '
             f'desired ({measured[joint]:.4g} instead of {desired[joint]:.4g}), more than '
             f'{MOST_START_DISTANCE:g} rad; send the reference once the arm is there, or '
             'deactivate and activate the node, which then desires it where it stands.'
         )
+
+
+def _farthest(q: Array, other: Array) -> tuple[int, float]:
+    """Return the joint that is farthest from another position, and how far [rad]."""
+    distance = np.abs(q - other)
+    joint = int(distance.argmax())
+    return joint, float(distance[joint])
 
 
 def _require_within_limits(

@@ -232,7 +232,7 @@ class ExcitationProblem:
             States [rad, rad/s, rad/s^2].
 
         """
-        rows = self._rows(q, dq, ddq) * self.units / self._row_units()[:, None]
+        rows = self._rows(q, dq, ddq) * self.units / np.sqrt(self._effort())[:, None]
         stacked = rows.reshape(*q.shape[:-2], -1, rows.shape[-1])
         values = np.linalg.svd(np.swapaxes(stacked, -1, -2) @ stacked, compute_uv=False)
         return np.asarray(np.sqrt(values[..., 0] / values[..., -1]))
@@ -295,9 +295,6 @@ class ExcitationProblem:
         """Return the torque limits, one where they are not known, shape (n,) [N m]."""
         effort = self.arm.limit('effort')
         return np.where(np.isfinite(effort), effort, 1.0)
-
-    def _row_units(self) -> Array:
-        return np.sqrt(self._effort())
 
     def margins(self, q: Array, dq: Array, ddq: Array) -> Array:
         """

@@ -142,7 +142,9 @@ def _unit_density_parameters(
         s = v.sum(axis=0)
         squares = (v * v).sum(axis=0)
         g = 0.5 * (s * s + squares)  # (19): both orders of every pair, halved
-        normal, determinant = _normal_and_determinant(v)
+        # (15). v1 . n is det [v1 v2 v3]: the other two terms of n are perpendicular to v1.
+        normal = cross_columns(v[1] - v[0], v[2] - v[0])
+        determinant = np.einsum('ck,ck->k', v[0], normal)
         total[0] += np.vdot(s, normal) / 18.0
         total[1:4] += np.einsum('ck,ck->c', g, normal) / 24.0
         moments = (g @ determinant) / 60.0
@@ -163,15 +165,6 @@ def _face_corners(
     for start in range(0, len(mesh.faces), CHUNK):
         faces = mesh.faces[start : start + CHUNK]
         yield np.stack([coordinates[:, faces[:, corner]] for corner in range(3)])
-
-
-def _normal_and_determinant(
-    v: NDArray[np.float64],
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return n_F, shape (3, k), and det(F), shape (k,), of (15)."""
-    normal = cross_columns(v[1] - v[0], v[2] - v[0])
-    # v1 . n equals det [v1 v2 v3]: the other two terms of n are perpendicular to v1.
-    return normal, np.einsum('ck,ck->k', v[0], normal)
 
 
 def cross_columns(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:

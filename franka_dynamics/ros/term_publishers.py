@@ -83,9 +83,12 @@ class TermPublishers:
         self._observed: tuple[Cycle | None, ExternalTorque | None] = (None, None)
         self._estimated: tuple[Cycle | None, ExternalWrench | None] = (None, None)
         terms: dict[str, tuple[type, Callable[[Cycle, Time], Any]]] = {
-            'gravity': (JointState, self._gravity),
-            'coriolis': (JointState, self._coriolis),
-            'inertia_torque': (JointState, self._inertia),
+            'gravity': (JointState, lambda cycle, stamp: self._effort(stamp, cycle.gravity)),
+            'coriolis': (JointState, lambda cycle, stamp: self._effort(stamp, cycle.coriolis)),
+            'inertia_torque': (
+                JointState,
+                lambda cycle, stamp: self._effort(stamp, cycle.inertia),
+            ),
             'external_torque': (JointState, self._external),
             'external_wrench': (WrenchStamped, self._wrench),
             'external_wrench_covariance': (JointState, self._wrench_covariance),
@@ -109,12 +112,12 @@ class TermPublishers:
         ]
         self._renew_estimators()  # which refuses a tool centre that is none
         self._node = node
-        self._wanted: list[tuple[Any, Callable[[Cycle, Time], Any]]] = []
+        self._subscribed: list[tuple[Any, Callable[[Cycle, Time], Any]]] = []
         self._given_up: set[str] = set()  # topics whose terms could not be computed
 
     def refresh(self) -> None:
         """Look who listens; called a few times per second, not per cycle."""
-        self._wanted = [
+        self._subscribed = [
             entry
             for entry in self._publishers
             if entry[0].get_subscription_count() > 0 and entry[0].topic_name not in self._given_up
@@ -123,7 +126,7 @@ class TermPublishers:
     @property
     def has_listeners(self) -> bool:
         """Whether anybody listens to any of them."""
-        return bool(self._wanted)
+        return bool(self._subscribed)
 
     def publish(self, cycle: Cycle, stamp: Time) -> None:
         """
@@ -132,7 +135,7 @@ class TermPublishers:
         A term that cannot be computed is given up with an error in the log: the arm needs the
         command that was published before it.
         """
-        for publisher, make in self._wanted:
+        for publisher, make in self._subscribed:
             try:
                 term = make(cycle, stamp)
             except Exception as error:
@@ -150,21 +153,12 @@ class TermPublishers:
         """Take the topics down."""
         for publisher, _ in self._publishers:
             self._node.destroy_lifecycle_publisher(publisher)
-        self._publishers, self._wanted = [], []
+        self._publishers, self._subscribed = [], []
 
     def _effort(self, stamp: Time, torque: NDArray[np.float64] | None) -> JointState | None:
         return (
             None if torque is None else effort_message(stamp, self._names, torque, self.base_frame)
         )
-
-    def _gravity(self, cycle: Cycle, stamp: Time) -> JointState | None:
-        return self._effort(stamp, cycle.gravity)
-
-    def _coriolis(self, cycle: Cycle, stamp: Time) -> JointState | None:
-        return self._effort(stamp, cycle.coriolis)
-
-    def _inertia(self, cycle: Cycle, stamp: Time) -> JointState | None:
-        return self._effort(stamp, cycle.inertia)
 
     def _external(self, cycle: Cycle, stamp: Time) -> JointState | None:
         external = self._observe(cycle)
