@@ -158,8 +158,8 @@ def run(
     pushes = Pushes(simulation, model, seed + 1)
     outcome = Outcome(duration)
     for second in range(round(duration)):
-        wanted = motion(second + 1e-3 * np.arange(1000))
-        for at, speed, acceleration in wanted.swapaxes(0, 1):
+        desired = motion(second + 1e-3 * np.arange(1000))
+        for at, speed, acceleration in desired.swapaxes(0, 1):
             reading = simulation.read()
             time, q, dq = reading.time, reading.position, reading.velocity
             stamp = time + float(np.clip(jitter.normal(0.0, JITTER_S), -4e-4, 4e-4)) * elastic
@@ -179,7 +179,7 @@ def run(
                     acceleration + STIFFNESS * (at - q) + DAMPING * (speed - dq),
                 )
             )
-        outcome.fastest = max(outcome.fastest, float(np.abs(wanted[1]).max()))
+        outcome.fastest = max(outcome.fastest, float(np.abs(desired[1]).max()))
         outcome.masses.append(monitor.load_mass()[0])
         progress(1.0)
     return outcome

@@ -5,7 +5,7 @@ The elastic arm of the simulator as one compiled loop: hours of motion in minute
 
 The equations and the integration are those of `ArmSimulation` with elastic joints (semi-implicit
 Euler, joint damping implicit); M and C dq + g come from the generated equations instead of
-MuJoCo. `test/benchmarks/test_elastic_plant.py` holds the one against the other.
+MuJoCo. `test/benchmarks/test_elastic_plant.py` compares the two.
 """
 
 from __future__ import annotations
@@ -175,7 +175,7 @@ def _compile(arm: ArmDescription, model: ArmDescription) -> Callable[..., None]:
         h = STEP_S / SUBSTEPS
         q, theta = motion[0, 0].copy(), motion[0, 0].copy()
         dq, dtheta, effort = np.zeros(n), np.zeros(n), np.zeros(n)
-        wanted, drive, bias = np.empty(n), np.empty(n), np.empty(n)
+        desired, drive, bias = np.empty(n), np.empty(n), np.empty(n)
         resting, moving = np.empty(n), np.empty(n)
         outside, still, speed, total = np.zeros(n), np.zeros(n), np.empty(n), np.empty(n)
         measured_q, measured_dq = np.empty(n), np.empty(n)
@@ -188,12 +188,12 @@ def _compile(arm: ArmDescription, model: ArmDescription) -> Callable[..., None]:
                 out[0, step, i], out[1, step, i] = measured_q[i], measured_dq[i]
                 out[2, step, i] = effort[i] + noise[2] * np.random.normal()
                 out[3, step, i] = q[i]
-                wanted[i] = (
+                desired[i] = (
                     motion[step, 2, i]
                     + STIFFNESS * (motion[step, 0, i] - measured_q[i])
                     + DAMPING * (motion[step, 1, i] - measured_dq[i])
                 )
-            known(measured_q, measured_dq, wanted, drive)
+            known(measured_q, measured_dq, desired, drive)
             for i in range(n):
                 drive[i] += joints[3, i] * np.random.normal()
             pushed = push[step, 0] != 0.0 or push[step, 1] != 0.0 or push[step, 2] != 0.0

@@ -24,7 +24,7 @@ import rclpy
 from rclpy.qos import QoSProfile
 from std_msgs.msg import Float64MultiArray
 
-from franka_dynamics.ros.node_group import use_loopback
+from franka_dynamics.ros.node_group import use_isolated_network
 from franka_dynamics.ros.process_beacon import ProcessBeacon
 
 TOPIC, TORQUE_NM = '/effort_controller/commands', 80.0
@@ -102,7 +102,7 @@ def main() -> int:
     arguments = parser.parse_args()
     if arguments.command:
         command(not arguments.no_beacon)
-    use_loopback()
+    use_isolated_network()
     from rich.progress import track
 
     keeper = subprocess.Popen(

@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 from timing import busy_seconds, machine
 
-from franka_dynamics.ros.node_group import use_loopback
+from franka_dynamics.ros.node_group import use_isolated_network
 
 DEVICES = ('node', 'relay')
 HOME = Path(__file__).resolve().parent
@@ -280,7 +280,7 @@ def main() -> int:
     parser.add_argument('--json', type=Path)
     parser.add_argument('--plot', type=Path, help='histogram as PNG')
     arguments = parser.parse_args()
-    use_loopback()
+    use_isolated_network()
     from franka_dynamics.ros.node_parts import request_realtime
 
     no_realtime = request_realtime()

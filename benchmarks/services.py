@@ -33,7 +33,7 @@ import numpy as np
 from stalls import net_of, StallMeter
 from timing import machine
 
-from franka_dynamics.ros.node_group import use_loopback
+from franka_dynamics.ros.node_group import use_isolated_network
 
 _ROOT = Path(__file__).resolve().parents[1]
 _PARAMETERS = (
@@ -370,7 +370,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.client:
         serve_requests(options.client)
         return 0
-    use_loopback()
+    use_isolated_network()
     figures = run(options.fci, options.rounds)
     print(machine())
     print('\n'.join(table(figures, options.rounds)))

@@ -19,7 +19,7 @@ import time
 
 from latency import devices, Probe
 
-from franka_dynamics.ros.node_group import use_loopback
+from franka_dynamics.ros.node_group import use_isolated_network
 
 MOST_GROWTH_MIB = 1.0
 _RATE_HZ = 1000.0
@@ -37,7 +37,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split('\n\n')[0])
     parser.add_argument('--seconds', type=float, default=600.0)
     arguments = parser.parse_args()
-    use_loopback()
+    use_isolated_network()
     from rich.progress import Progress
 
     with devices(('node',)) as processes, Progress() as bar:

@@ -95,10 +95,10 @@ def simulated(q: np.ndarray, *, elastic: bool) -> np.ndarray:
     )
     model = PinocchioModel(FER)
     effort = []
-    for position, speed, wanted in zip(smooth, velocity, acceleration):
+    for position, speed, desired in zip(smooth, velocity, acceleration):
         reading = arm.read()
         feedback = KP * (position - reading.position) + KD * (speed - reading.velocity)
-        torque = model.inverse_dynamics(position, speed, wanted) + feedback
+        torque = model.inverse_dynamics(position, speed, desired) + feedback
         assert FER.friction is not None
         arm.step(torque + FER.friction.torque(speed))
         effort.append(arm.read().effort)

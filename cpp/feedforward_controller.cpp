@@ -280,14 +280,14 @@ return_type FeedforwardController::update_and_write_commands(
   const bool given = std::all_of(
     values_.begin(), values_.end(), [](double x) {return std::isfinite(x);});
   // Without a motion the arm is held; a torque that nobody gives any more is braked and stopped.
-  const bool wanted = motion_ || given;
+  const bool requested = motion_ || given;
   if (!read) {
     feedforward_.stop();
-  } else if (!wanted) {
+  } else if (!requested) {
     feedforward_.brake();
   }
   bool commanded = false;
-  if (read && (wanted || feedforward_.braking())) {
+  if (read && (requested || feedforward_.braking())) {
     Reference reference;
     Vector torque{};
     for (std::size_t i = 0; given && i < kJoints; ++i) {

@@ -74,7 +74,7 @@ class JointImpedance(Node):
             )
         )
 
-    def let_go(self):
+    def stop(self):
         """Fade the torque out within 0.1 s, because receivers hold the last one for ever."""
         for share in np.linspace(1.0, 0.0, 101):
             self._command.publish(Float64MultiArray(data=(share * self._torque).tolist()))
@@ -173,7 +173,7 @@ def run(make_node, description):
         if began is not None and time.monotonic() - began > PATIENCE_S:
             began = None
             node.report.waiting()
-    node.let_go()
+    node.stop()
     rclpy.try_shutdown()
     if failure is not None:
         print(failure, file=sys.stderr)

@@ -100,7 +100,7 @@ class OperationalSpace(Node):
         place.x, place.y, place.z = x_d.tolist()
         self._desired.publish(desired)
 
-    def let_go(self):
+    def stop(self):
         """Fade the torque out within 0.1 s, because receivers hold the last one for ever."""
         for share in np.linspace(1.0, 0.0, 101):
             self._command.publish(Float64MultiArray(data=(share * self._torque).tolist()))

@@ -15,12 +15,12 @@ os.environ.setdefault('OPENBLAS_NUM_THREADS', '1')
 import numpy as np
 import pytest
 
-from franka_dynamics.ros.node_group import use_loopback
+from franka_dynamics.ros.node_group import use_isolated_network
 
 from .processes import descendants, kill_all, still_running, take_charge
 
 # Each xdist worker is a process, in a ROS domain of its own.
-use_loopback()
+use_isolated_network()
 
 take_charge()
 RECORDINGS = 'FRANKA_DYNAMICS_RECORDINGS'

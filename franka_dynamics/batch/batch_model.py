@@ -170,7 +170,7 @@ class BatchModel:
         Columns are in the order of `dynamics.regressor.parameter_names`: XX, XY, XZ, YY, YZ, ZZ,
         mX, mY, mZ, m of each link, about the origin of its DH frame (Gautier and Khalil 1990,
         eqs. 3 and 12). At seven joints a state takes 3.9 kB. `columns` names those that are
-        wanted, shape (..., n, len(columns)): those of `base_parameters(arm).columns` make the
+        requested, shape (..., n, len(columns)): those of `base_parameters(arm).columns` make the
         regressor of the base parameters.
 
         Raises
@@ -180,25 +180,25 @@ class BatchModel:
 
         """
         n = self.description.n
-        wanted = self._parameters if columns is None else tuple(columns)
-        if wanted is not self._parameters and (
-            not set(wanted) <= set(self._parameters) or len(set(wanted)) < len(wanted)
+        requested = self._parameters if columns is None else tuple(columns)
+        if requested is not self._parameters and (
+            not set(requested) <= set(self._parameters) or len(set(requested)) < len(requested)
         ):
             raise JointVectorError(
                 f'columns must be different numbers from 0 to {10 * n - 1}, a link parameter '
                 f'each; those of rotors are no part of this regressor.'
             )
         if self.description.convention is not Convention.STANDARD:
-            return self._evaluate('regressor', (q, dq, ddq), out, columns=wanted)
+            return self._evaluate('regressor', (q, dq, ddq), out, columns=requested)
         # Parameters of a link in standard frames are those in modified ones, mixed.
-        links = sorted({column // 10 for column in wanted})
+        links = sorted({column // 10 for column in requested})
         whole = [10 * link + k for link in links for k in range(10)]
         mixed = self._evaluate('regressor', (q, dq, ddq), None, columns=tuple(whole))
         _to_standard_frames(self.description, links, mixed)
         if out is None:
-            return mixed if tuple(whole) == wanted else mixed[..., _places(whole, wanted)]
-        filled = self._output(out, (*mixed.shape[:-1], len(wanted)), mixed.dtype)
-        filled[...] = mixed[..., _places(whole, wanted)]
+            return mixed if tuple(whole) == requested else mixed[..., _places(whole, requested)]
+        filled = self._output(out, (*mixed.shape[:-1], len(requested)), mixed.dtype)
+        filled[...] = mixed[..., _places(whole, requested)]
         return filled
 
     def flange_pose(self, q: ArrayLike, out: Array | None = None) -> Array:
@@ -388,6 +388,6 @@ def _to_standard_frames(
         regressor[..., 10 * place : 10 * (place + 1)] = block @ np.array(columns).T
 
 
-def _places(whole: Sequence[int], wanted: Sequence[int]) -> list[int]:
+def _places(whole: Sequence[int], requested: Sequence[int]) -> list[int]:
     where = {column: place for place, column in enumerate(whole)}
-    return [where[column] for column in wanted]
+    return [where[column] for column in requested]

@@ -43,7 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print the best suspects in order; 1 if the torques are not the arm's."""
+    """Print the best candidates in order; 1 if the torques are not the arm's."""
     from rich.console import Console
 
     from ._recording_options import progress_bar
@@ -71,8 +71,8 @@ def run(arguments: argparse.Namespace) -> int:
         highlight=False,
         markup=False,
     )
-    for place, suspect in enumerate(verdict.suspects[:_SHOWN], start=1):
-        console.print(f'{place}. {suspect}', highlight=False, markup=False)
+    for place, candidate in enumerate(verdict.candidates[:_SHOWN], start=1):
+        console.print(f'{place}. {candidate}', highlight=False, markup=False)
     console.print(
         f'Of {verdict.parameters} parameters these torques show '
         f'{verdict.rank} combinations; they show nothing of '

@@ -67,7 +67,7 @@ def run(arguments: argparse.Namespace) -> int:
     from ..report.bodies import draw_five_bar
 
     chain, meshes = spherical_five_bar(), five_bar_meshes()
-    reaching = reach(
+    point_to_point = reach(
         chain,
         np.radians(arguments.start),
         np.radians(arguments.end),
@@ -82,23 +82,24 @@ def run(arguments: argparse.Namespace) -> int:
     )
     for heading in ('', 'motor 1 (joint 1)', 'motor 2 (joint 4)'):
         table.add_column(heading, justify='right' if heading else 'left')
-    rms = np.sqrt((reaching.torques**2).mean(axis=0))
-    largest = np.abs(reaching.torques).max(axis=0)
+    rms = np.sqrt((point_to_point.torques**2).mean(axis=0))
+    largest = np.abs(point_to_point.torques).max(axis=0)
     table.add_row('largest torque [N m]', *(f'{value:.4f}' for value in largest))
     table.add_row('root mean square [N m]', *(f'{value:.4f}' for value in rms))
     console = Console()
     console.print(table)
     console.print(
-        f'loop open by at most {reaching.closure.max():.1e} rad where it is solved at '
-        f'every instant, {reaching.drift.max():.1e} rad where the passive joints are '
+        f'loop open by at most {point_to_point.closure.max():.1e} rad where it is solved at '
+        f'every instant, {point_to_point.drift.max():.1e} rad where the passive joints are '
         f'integrated in {arguments.samples - 1} steps',
         highlight=False,
     )
     folder = Path(arguments.output)
     write_text(
-        folder / 'five_bar.csv', _table(reaching.times, reaching.motion.q, reaching.torques)
+        folder / 'five_bar.csv',
+        _table(point_to_point.times, point_to_point.motion.q, point_to_point.torques),
     )
-    draw_five_bar(chain, meshes, reaching, folder / 'five_bar.png')
+    draw_five_bar(chain, meshes, point_to_point, folder / 'five_bar.png')
     console.print(f'written: {folder}/five_bar.png, {folder}/five_bar.csv', highlight=False)
     return 0
 

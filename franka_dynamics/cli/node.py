@@ -48,10 +48,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Do it; exit 1 if the node does not answer or refuses."""
-    wanted = _VALUES.get(arguments.action, 0)
-    if len(arguments.values) != wanted:
+    expected = _VALUES.get(arguments.action, 0)
+    if len(arguments.values) != expected:
         raise SettingsError(
-            f'{arguments.action} takes {wanted} value{"s" * (wanted != 1)}; got '
+            f'{arguments.action} takes {expected} value{"s" * (expected != 1)}; got '
             f'{len(arguments.values)}.'
         )
     try:

@@ -137,17 +137,17 @@ def _judge(
 
     try:
         recording = read_recording(bag, arm.joint_names, topic=_absolute(arguments.topic))
-        doubts = suspicions(recording, arm)
+        warnings = suspicions(recording, arm)
         motion = prepare(recording)
     except FrankaDynamicsError as error:
         print(f'not usable: {error}')
         return 1
-    for sentence in doubts:
+    for sentence in warnings:
         print(f'warning: {sentence}')
     for sentence in (*motion.remarks, *(one for one in progress.problems if 'moved' in one)):
         print(f'note: {sentence}')
     print(
-        f'{"doubtful" if doubts else "usable"}: {len(motion)} samples at '
+        f'{"doubtful" if warnings else "usable"}: {len(motion)} samples at '
         f'{motion.options.rate:g} Hz. Next:'
     )
     print(f'  {this_command()} replay {bag} --arm {arguments.arm}')

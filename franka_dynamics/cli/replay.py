@@ -110,7 +110,7 @@ def run(arguments: argparse.Namespace) -> int:
         recording = read_from_options(arguments, arms[0][0], bar)
         if arguments.effort_scale is not None:
             recording = recording.scaled(arguments.effort_scale)
-        doubts = suspicions(recording, arms[0][0], gravity=arguments.gravity)
+        warnings = suspicions(recording, arms[0][0], gravity=arguments.gravity)
         # Friction belongs to the arm file, so all of its sets have the same.
         motion = prepare(
             recording, signal_options(arguments), columns=replay_columns(arms[0][0].friction)
@@ -119,12 +119,12 @@ def run(arguments: argparse.Namespace) -> int:
         fits = fit_all(arms, motion, gravity=arguments.gravity, progress=lambda: bar.advance(task))
         found = _contact(arguments, recording, fits[0].arm, bar) if arguments.contact else None
     mounted = judge_mounted(fits, motion, gravity=arguments.gravity)
-    _print(console, recording, motion, fits, doubts, mounted)
+    _print(console, recording, motion, fits, warnings, mounted)
     if found is not None:
         for line in contact_lines(found, recording.joint_names):
             console.print(line, highlight=False, soft_wrap=True)
     if arguments.json:
-        data = replay_as_data(recording, motion, fits, doubts, mounted)
+        data = replay_as_data(recording, motion, fits, warnings, mounted)
         if found is not None:
             data['contact'] = contact_as_data(found, recording.joint_names)
         write_text(arguments.json, json.dumps(data, indent=2) + '\n')
@@ -174,7 +174,7 @@ def _print(
     recording: Recording,
     motion: Motion,
     fits: tuple[Fit, ...],
-    doubts: tuple[str, ...],
+    warnings: tuple[str, ...],
     mounted: MountedVerdict,
 ) -> None:
     from ..report.replay import joint_table, replay_table, verdict
@@ -190,7 +190,7 @@ def _print(
     console.print(joint_table(fits, recording.joint_names))
     for sentence in motion.remarks:
         console.print(f'note: {sentence}', highlight=False)
-    for sentence in doubts:
+    for sentence in warnings:
         console.print(f'[yellow]warning:[/] {sentence}', highlight=False)
     for inertial_set, sentence in _inconsistencies(fits):
         console.print(f'[yellow]warning:[/] {inertial_set}: {sentence}', highlight=False)

@@ -215,11 +215,11 @@ def build_chain(
     to_first = np.array(description.base)[:3, :3] @ first.twist
     if graph:
         space = [graph.parameter(f'g{axis}') for axis in 'xyz']
-        felt = [_dot([float(entry) for entry in column], space) for column in to_first.T]
+        first_gravity = [_dot([float(entry) for entry in column], space) for column in to_first.T]
     else:
         numbers = to_first.T @ gravity_vector(gravity)
         numbers[np.abs(numbers) < _ZERO * np.linalg.norm(numbers)] = 0.0
-        felt = numbers.tolist()
+        first_gravity = numbers.tolist()
     # Where joint 1 stands moves no torque: its own frame at zero serves as the origin.
     joints[0] = replace(first, cos_alpha=1.0, sin_alpha=0.0, origin=(0.0, 0.0, 0.0))
     root = np.eye(4)
@@ -230,7 +230,7 @@ def build_chain(
     return GeneratorChain(
         description.name,
         tuple(joints),
-        (felt[0], felt[1], felt[2]),
+        (first_gravity[0], first_gravity[1], first_gravity[2]),
         np.array(description.base) @ root,
         tip,
         tuple(range(-1, len(joints) - 1)),

@@ -74,9 +74,9 @@ def mass_matrix(
             elements[i, j] = moment[2] if joints[i].revolute else force[2]
             outer, i = i, parents[i]
         if parents[j] != BASE:
-            # A mass kept on the axis, at the origin, is felt from the joint before on.
+            # A mass kept on the axis, at the origin, has an effect from the joint before on.
             composite = replace(composite, mass=composite.mass + regrouped.kept[j])
-            carried = _handed_down(graph, joint, turns[j], composite, arm_to(graph, joint, q[j]))
+            carried = _propagated(graph, joint, turns[j], composite, arm_to(graph, joint, q[j]))
             composites[parents[j]] = composites[parents[j]] + carried
     return elements
 
@@ -91,7 +91,7 @@ def _effort(graph: Graph, joint: GeneratorJoint, body: Moments) -> tuple[Vector,
     return (zero, zero, graph.lift(body.mass)), (hy, -hx, zero)
 
 
-def _handed_down(
+def _propagated(
     graph: Graph, joint: GeneratorJoint, turned: Turn, body: Moments, arm: Vector
 ) -> Moments:
     """Return a body's moments in the frame before the joint's."""

@@ -148,16 +148,18 @@ def _through_joint(
     turned = joint_turn(graph, joint, inputs.q[j])
     if not joint.revolute:
         return _slide(joint, last, at_joint, turned, (inputs.dq[j], inputs.ddq[j]), style)
-    felt = rotate_back(turned, untwist(joint, at_joint))
+    acceleration = rotate_back(turned, untwist(joint, at_joint))
     if 0.0 not in (joint.cos_alpha, joint.sin_alpha):
-        return _turn_skew(joint, last, at_joint, turned, felt, (inputs.dq[j], inputs.ddq[j]))
+        return _turn_skew(
+            joint, last, at_joint, turned, acceleration, (inputs.dq[j], inputs.ddq[j])
+        )
     axis = lifted(graph, joint.axis)
     source = (untwist(joint, last.omega), untwist(joint, apply(last.spread.rows, axis)))
     rates = (source[0][2] + inputs.dq[j], untwist(joint, last.spin)[2] + inputs.ddq[j])
     zz_axis = source[1][2]
     if j in style.summed_angles:
         source, turned = last.before, summed_turn(graph, joints, j, inputs)
-    return _turn_about(j, source, zz_axis, rates, turned, at_joint, felt, style)
+    return _turn_about(j, source, zz_axis, rates, turned, at_joint, acceleration, style)
 
 
 def _turn_about(
@@ -167,7 +169,7 @@ def _turn_about(
     rates: tuple[Expression, Expression],
     turned: Turn,
     at_joint: Vector,
-    felt: Vector,
+    acceleration: Vector,
     style: Style,
 ) -> LinkMotion:
     """Go through a revolute joint whose axis is parallel or perpendicular to the last."""
@@ -187,7 +189,7 @@ def _turn_about(
         (x, y, z),
         (spin_x, spin_y, spin_z),
         Spread(rows, None, xy, spin_z, (xx, zz)),
-        felt,
+        acceleration,
         at_joint,
         source,
     )
@@ -198,7 +200,7 @@ def _turn_skew(
     last: LinkMotion,
     at_joint: Vector,
     turned: Turn,
-    felt: Vector,
+    acceleration: Vector,
     rates: tuple[Expression, Expression],
 ) -> LinkMotion:
     """Go through a revolute joint at any twist: omega and domega, then U from them."""
@@ -207,7 +209,9 @@ def _turn_skew(
     spin = rotate_back(turned, untwist(joint, last.spin))
     omega: Vector = (x, y, z + rate)
     spin = (spin[0] + y * rate, spin[1] - x * rate, spin[2] + push)
-    return LinkMotion(omega, spin, Spread(_matrix(omega, spin)), felt, at_joint, (omega, spin))
+    return LinkMotion(
+        omega, spin, Spread(_matrix(omega, spin)), acceleration, at_joint, (omega, spin)
+    )
 
 
 def _slide(
@@ -274,7 +278,7 @@ def inverse_dynamics(
         torques[j] = inward.load(j, wrench)
         parent = chain.parents[j]
         if parent != BASE:
-            force, moment = inward.hand_down(j, wrench)
+            force, moment = inward.propagate(j, wrench)
             beyond[parent] = add(beyond[parent][0], force), add(beyond[parent][1], moment)
     return torques
 
@@ -318,7 +322,7 @@ class _Inward:
         # Joint 1's rotor is in its link's couple already, where it adds to a constant.
         return moment[2] + joint.rotor_inertia * push if j else moment[2]
 
-    def hand_down(self, j: int, wrench: Wrench) -> Wrench:
+    def propagate(self, j: int, wrench: Wrench) -> Wrench:
         """Return the wrench on the antecedent, in its frame and about its origin."""
         joint, style = self.joints[j], self.style
         force, (x, y, z) = wrench

@@ -134,7 +134,7 @@ class FeedforwardController(CommandState):
         if law.has_gains and not before.has_gains and not self.reference.active:
             # Where the arm was held before its gains were taken away is nobody's desire any more.
             self.reference.clear()
-        self._output.blend_wanted = self._output.last is not None
+        self._output.blend_requested = self._output.last is not None
 
     def apply(self, settings: Settings) -> None:
         """
@@ -250,7 +250,7 @@ class FeedforwardController(CommandState):
         else:
             self.reference.stream(planned, stamp)
         # A stream follows on itself; anything else may begin with a step that is to be faded.
-        self._output.blend_wanted |= not (
+        self._output.blend_requested |= not (
             continues and isinstance(planned, (ReferencePoint, StreamedMotion))
         )
 
@@ -291,7 +291,7 @@ class FeedforwardController(CommandState):
         self.mode, self.stop_reason = Mode.RUNNING, ''
         self.faults.restarts += self._stopped_by_state
         self._stopped_by_state = False
-        self._output.blend_wanted = True
+        self._output.blend_requested = True
         self.reference.clear()
 
     def _forget_if_moved(self, q: Array) -> None:

@@ -130,7 +130,7 @@ class CommandOutput:
         self._effort = effort
         self._limiter = TorqueLimiter(effort, effort_rate)
         self.last: Array | None = None  # the last command that was published
-        self.blend_wanted = False  # whether the next difference is to be faded out
+        self.blend_requested = False  # whether the next difference is to be faded out
         self._stamp: float | None = None
         self._blend: tuple[Array, float] | None = None
 
@@ -148,9 +148,9 @@ class CommandOutput:
 
     def glide(self, stamp: float, desired: Array, ramp_time: float) -> Array:
         """Fade out the difference that a start or a change of settings would be as a step."""
-        if self.blend_wanted and self.last is not None:
+        if self.blend_requested and self.last is not None:
             self._blend = (self.last - desired, stamp)
-            self.blend_wanted = False
+            self.blend_requested = False
         if self._blend is None:
             return desired
         difference, since = self._blend

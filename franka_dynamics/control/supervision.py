@@ -171,7 +171,7 @@ class StateSupervisor:
         """
         Take the next gap for our own: this process was busy, the arm was not silent.
 
-        Of at most MOST_FORGIVEN_S; a longer one counts, whoever is to blame for it.
+        Of at most MOST_FORGIVEN_S; a longer one counts, whatever its cause.
         """
         self._forgiven = True
 

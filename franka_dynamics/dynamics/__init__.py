@@ -27,8 +27,8 @@ if TYPE_CHECKING:  # for editors and type checkers
     from .lagrangian import LagrangianModel as LagrangianModel
     from .lagrangian import PartialKinematics as PartialKinematics
     from .mechanisms import planar_four_bar as planar_four_bar
+    from .mechanisms import PointToPointMotion as PointToPointMotion
     from .mechanisms import reach as reach
-    from .mechanisms import Reaching as Reaching
     from .mechanisms import spherical_five_bar as spherical_five_bar
     from .model import DynamicsModel as DynamicsModel
     from .model import GRAVITY as GRAVITY
@@ -75,7 +75,7 @@ __getattr__, __dir__, __all__ = lazy_exports(
         'mechanisms': (
             'planar_four_bar',
             'reach',
-            'Reaching',
+            'PointToPointMotion',
             'spherical_five_bar',
         ),
         'model': (

@@ -167,7 +167,7 @@ def arc_bar(
 
 
 @dataclass(frozen=True, eq=False)
-class Reaching:
+class PointToPointMotion:
     """
     A point-to-point motion: times (N,) [s], the chain's motion, the motors' torques (N, a).
 
@@ -209,7 +209,7 @@ def reach(
     duration: float,
     samples: int,
     guess: ArrayLike,
-) -> Reaching:
+) -> PointToPointMotion:
     """
     Move a chain's motors from one point to another and return what that takes.
 
@@ -236,7 +236,7 @@ def reach(
     q_a, dq_a, ddq_a = quintic(start, end, duration, times)
     motion = chain.motion(chain.follow(q_a, guess), dq_a, ddq_a)
     integrated = _integrate(chain, start, end, duration, times, motion.q[0])
-    return Reaching(
+    return PointToPointMotion(
         times,
         motion,
         chain.inverse_dynamics(motion),

@@ -328,7 +328,7 @@ class NewtonEulerModel:
             self._vector(q, 'q'), self._vector(dq, 'dq'), self._vector(ddq, 'ddq')
         )
         places = joint_places(self.description, position)
-        motions = outward(places, velocity, push, self._felt(gravity=True))
+        motions = outward(places, velocity, push, self._base_acceleration(gravity=True))
         return self._in_space(position, inward(self.description.links, places, motions))
 
     def _placed(self, q: ArrayLike, dq: Array) -> tuple[list[JointPlace], Array]:
@@ -359,8 +359,8 @@ class NewtonEulerModel:
             )
         return moment
 
-    def _felt(self, *, gravity: bool) -> Array:
-        """Return the base's acceleration in its own axes: upwards it feels like gravity."""
+    def _base_acceleration(self, *, gravity: bool) -> Array:
+        """Return the acceleration of the base, in its own axes, that stands for gravity."""
         # Luh, Walker, Paul 1980.
         upward = -self._gravity if gravity else np.zeros(3)
         return self._base[:3, :3].T @ upward
@@ -377,7 +377,7 @@ class NewtonEulerModel:
         """Run the outward and the inward recursion on states of shape (..., n)."""
         q, dq, ddq = np.broadcast_arrays(q, dq, ddq)
         places = joint_places(self.description, q)
-        motions = outward(places, dq, ddq, self._felt(gravity=gravity))
+        motions = outward(places, dq, ddq, self._base_acceleration(gravity=gravity))
         tip = None if wrench is None else self._tip_wrench(q, wrench_stack(wrench))
         torque = np.empty_like(ddq)
         carried = inward(self.description.links, places, motions, tip)

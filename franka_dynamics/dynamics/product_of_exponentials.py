@@ -284,7 +284,7 @@ class ExponentialsModel(ExponentialKinematics, EquationOfMotionModel):
         columns = np.swapaxes(self.space_jacobian(q), -1, -2)
         twists = self.space_twists_at(q, velocity)
         steps = push[..., None] * columns + bracket(twists, velocity[..., None] * columns)
-        felt = np.cumsum(steps, axis=-2) - np.concatenate((self._gravity, np.zeros(3)))
+        accelerations = np.cumsum(steps, axis=-2) - np.concatenate((self._gravity, np.zeros(3)))
         inertias = self._inertias(q)
         momenta = np.einsum('...ab,...b->...a', inertias, twists)
         force, moment = momenta[..., :3], momenta[..., 3:]
@@ -292,7 +292,7 @@ class ExponentialsModel(ExponentialKinematics, EquationOfMotionModel):
         turned = np.concatenate(
             (np.cross(omega, force), np.cross(omega, moment) + np.cross(v, force)), axis=-1
         )
-        needed = np.einsum('...ab,...b->...a', inertias, felt) + turned
+        needed = np.einsum('...ab,...b->...a', inertias, accelerations) + turned
         carried = np.flip(np.cumsum(np.flip(needed, axis=-2), axis=-2), axis=-2)
         origins = self.frames(q)[..., :-1, :3, 3]
         carried[..., 3:] -= np.cross(origins, carried[..., :3])

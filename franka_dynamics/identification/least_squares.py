@@ -26,7 +26,7 @@ from ..recordings.preprocessing import acceleration, low_pass, Motion
 from ..typing import Array
 
 _REWEIGHTINGS, _SETTLED = 20, 1e-6  # most rounds, and the relative change that ends them
-_WEAKEST_PULL = 10.0  # under which weights are found: parameters known to 32 %
+_WEAKEST_PRIOR = 10.0  # under which weights are found: parameters known to 32 %
 # No joint counts as if its residual were less than this part of the joints' root mean square: the
 # inertias of a wrist can fit one joint's torque nearly exactly at the cost of all others.
 _LEAST_RESIDUAL = 0.5
@@ -250,7 +250,7 @@ def find_noise(factors: QRFactors, prior: Prior, inflation: Array) -> Noise:
         )
     noise = Noise(np.ones(prior.model.n), inflation)
     for _ in range(_REWEIGHTINGS):
-        theta = solve_quickly(factors.weighted(noise.weights), prior, _WEAKEST_PULL)
+        theta = solve_quickly(factors.weighted(noise.weights), prior, _WEAKEST_PRIOR)
         variance = factors.squares(theta) / factors.samples / freedom
         deviation = np.sqrt(np.maximum(variance, np.finfo(float).tiny))
         settled = np.allclose(deviation, noise.deviation, rtol=_SETTLED, atol=0.0)

@@ -28,7 +28,7 @@ from ..typing import Array
 
 # A link of the reference is at least as thick as this in every direction (radius of gyration);
 # published links can be thinner than any real one, which would freeze them.
-THINNEST_M = 0.01
+MINIMUM_GYRATION_M = 0.01
 # A rotor, behind its gear, whose inertia alone lets the joint's torque limit accelerate it by this
 # much [rad/s^2] costs as much as a doubled mass. That of a UR10e's first joints is 90 rad/s^2.
 _ROTOR_ACCELERATION = 100.0
@@ -40,12 +40,12 @@ def pseudo_inertia_basis() -> Array:
     return np.array([LinkInertia.from_parameters(unit).pseudo_inertia() for unit in units])
 
 
-def with_minimum_gyration(link: LinkInertia, thinnest: float = THINNEST_M) -> LinkInertia:
+def with_minimum_gyration(link: LinkInertia, minimum: float = MINIMUM_GYRATION_M) -> LinkInertia:
     """
-    Return a link whose mass is spread at least `thinnest` [m] in every direction.
+    Return a link whose mass is spread at least `minimum` [m] in every direction.
 
     Mass and centre of mass stay; the second moments about it are raised where they are less
-    than m thinnest^2, which also makes a set physical that was not.
+    than m times its square, which also makes a set physical that was not.
     """
     if link.mass <= 0.0:
         raise IdentificationError(
@@ -54,7 +54,7 @@ def with_minimum_gyration(link: LinkInertia, thinnest: float = THINNEST_M) -> Li
     central = link.inertia_at_center_of_mass
     second_moment = 0.5 * np.trace(central) * np.eye(3) - central
     values, axes = np.linalg.eigh(second_moment)
-    raised = (axes * np.maximum(values, link.mass * thinnest**2)) @ axes.T
+    raised = (axes * np.maximum(values, link.mass * minimum**2)) @ axes.T
     tensor = np.trace(raised) * np.eye(3) - raised
     about_origin = tensor + steiner(link.mass, link.center_of_mass)
     return LinkInertia(link.mass, link.first_moment, 0.5 * (about_origin + about_origin.T))

@@ -74,12 +74,12 @@ class QRFactors:
     def _of_block(cls, model: TorqueModel, motion: Motion) -> QRFactors:
         efforts = np.stack([motion.effort, motion.effort_unfiltered], axis=-1)
         rows = np.concatenate([*model.blocks(motion), efforts], axis=-1)
-        return cls(_triangles(np.moveaxis(rows, 1, 0)), model.friction.terms, len(motion))
+        return cls(_r_factors(np.moveaxis(rows, 1, 0)), model.friction.terms, len(motion))
 
     def __add__(self, other: QRFactors) -> QRFactors:
         """Return the factors of both sets of samples."""
         stacked = np.concatenate([self.r_factors, other.r_factors], axis=1)
-        return replace(self, r_factors=_triangles(stacked), samples=self.samples + other.samples)
+        return replace(self, r_factors=_r_factors(stacked), samples=self.samples + other.samples)
 
     def scaled(self, scale: ArrayLike) -> QRFactors:
         """Return the factors with each joint's torques multiplied by a scale of shape (n,)."""
@@ -148,7 +148,7 @@ class QRFactors:
         for joint in range(n):
             place = b + joint * self.terms
             rows[joint, :, place : place + self.terms] = scaled[joint, :, b:-1]
-        triangle = _triangles(rows.reshape(1, n * width, -1))[0]
+        triangle = _r_factors(rows.reshape(1, n * width, -1))[0]
         return triangle[:-1, :-1], triangle[:-1, -1]
 
 
@@ -336,7 +336,7 @@ def _stretches(motion: Motion, count: int) -> Sequence[Motion]:
     return [motion.part(slice(a, b)) for a, b in pairwise(edges)]
 
 
-def _triangles(rows: Array) -> Array:
+def _r_factors(rows: Array) -> Array:
     """Return the square triangle of every matrix of a stack, however few rows there are."""
     width = rows.shape[-1]
     if rows.shape[1] < width:

@@ -167,7 +167,7 @@ class _MessageReader:
 
     def __init__(self, bag: Path, topic: str, joint_names: tuple[str, ...], count: int) -> None:
         self._where = f'{bag}, {topic}'
-        self._bag, self._topic, self._wanted = bag, topic, joint_names
+        self._bag, self._topic, self._expected = bag, topic, joint_names
         self._stamp_ns = np.empty(count, dtype=np.int64)
         self._values = np.empty((len(FIELDS), count, len(joint_names)))
         self._selections: dict[tuple[str, ...], JointSelection | None] = {}
@@ -205,7 +205,7 @@ class _MessageReader:
         if self._recorded_names is None:
             raise RecordingError(
                 f'{self._where}: none of the {self._seen} messages has the joints '
-                f'{", ".join(self._wanted)}; the first names '
+                f'{", ".join(self._expected)}; the first names '
                 f'{", ".join(next(iter(self._selections))) or "no joints"}. Say how the joints '
                 'are called with --joint-names, or choose another --arm or --arm-prefix.'
             )
@@ -225,7 +225,7 @@ class _MessageReader:
     def _selection(self, names: tuple[str, ...]) -> JointSelection | None:
         if names not in self._selections:
             where = f'{self._where}, message {self._seen}'
-            selection = select_joints(names, self._wanted, where=where)
+            selection = select_joints(names, self._expected, where=where)
             if selection is not None:
                 before = self._recorded_names
                 if before is not None and before != selection.names:
@@ -256,12 +256,12 @@ class _MessageReader:
         return chosen
 
     def _remarks(self) -> Iterator[str]:
-        if self._recorded_names != self._wanted:
+        if self._recorded_names != self._expected:
             assert self._recorded_names is not None
             yield (
                 f'the joints were recorded as {self._recorded_names[0]} ... '
-                f'{self._recorded_names[-1]} and read as {self._wanted[0]} ... '
-                f'{self._wanted[-1]}'
+                f'{self._recorded_names[-1]} and read as {self._expected[0]} ... '
+                f'{self._expected[-1]}'
             )
         if self._seen > self._kept:
             yield (

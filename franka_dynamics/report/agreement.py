@@ -276,7 +276,7 @@ def agreement_page(agreement: Agreement, margins: Sequence[LinkMargins], command
             ),
             paragraph(verdict, 'good' if agreement.passed else 'bad'),
             *(paragraph(sentence, 'bad') for sentence in agreement.findings),
-            *(paragraph(sentence, 'doubt') for sentence in agreement.warnings),
+            *(paragraph(sentence, 'warning') for sentence in agreement.warnings),
             heading('Quantities by formulations'),
             picture(matrix_figure(agreement), 'differences from the median, as colours'),
             table(

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from .elements import figure_of_size, save
 from ..arm import LinkInertia
 from ..dynamics.closed_chain import ClosedChain
-from ..dynamics.mechanisms import Reaching
+from ..dynamics.mechanisms import PointToPointMotion
 from ..mesh.mesh import TriangleMesh
 
 _AXIS_COLOURS = ('tab:red', 'tab:green', 'tab:blue')
@@ -120,7 +120,10 @@ _ROUNDING = 1e-17  # what a logarithmic axis shows in place of an exact zero
 
 
 def draw_five_bar(
-    chain: ClosedChain, meshes: Sequence[TriangleMesh], reaching: Reaching, path: str | Path
+    chain: ClosedChain,
+    meshes: Sequence[TriangleMesh],
+    point_to_point: PointToPointMotion,
+    path: str | Path,
 ) -> None:
     """
     Write a picture of a point-to-point motion; the suffix chooses the format.
@@ -131,7 +134,7 @@ def draw_five_bar(
         From `mechanisms.spherical_five_bar`.
     meshes : sequence of four TriangleMesh
         The links at q = 0, in the space frame.
-    reaching : Reaching
+    point_to_point : PointToPointMotion
         Its motion.
     path : str or Path
         .png, .svg, .pdf, ...
@@ -143,19 +146,19 @@ def draw_five_bar(
 
     """
     figure = figure_of_size((15.0, 5.0), 'Drawing the five-bar needs', 'view', '')
-    _draw_links(figure.add_subplot(1, 3, 1, projection='3d'), chain, meshes, reaching)
+    _draw_links(figure.add_subplot(1, 3, 1, projection='3d'), chain, meshes, point_to_point)
     torque = figure.add_subplot(1, 3, 2)
-    for motor, (joint, torques) in enumerate(zip(chain.active, reaching.torques.T)):
-        torque.plot(reaching.times, torques, label=f'motor {motor + 1} (joint {joint + 1})')
+    for motor, (joint, torques) in enumerate(zip(chain.active, point_to_point.torques.T)):
+        torque.plot(point_to_point.times, torques, label=f'motor {motor + 1} (joint {joint + 1})')
     torque.set(xlabel='time [s]', ylabel='torque [N m]', title="motors' torques, (13)")
     torque.grid(alpha=0.3)
     torque.legend()
     drift = figure.add_subplot(1, 3, 3)
     for values, label in (
-        (reaching.drift, 'passive joints integrated'),
-        (reaching.closure, 'loop solved at every instant'),
+        (point_to_point.drift, 'passive joints integrated'),
+        (point_to_point.closure, 'loop solved at every instant'),
     ):
-        drift.semilogy(reaching.times, np.maximum(values, _ROUNDING), label=label)
+        drift.semilogy(point_to_point.times, np.maximum(values, _ROUNDING), label=label)
     drift.set(xlabel='time [s]', ylabel='loop open by [rad]', title='constraint drift, (11)')
     drift.grid(alpha=0.3)
     drift.legend()
@@ -163,14 +166,17 @@ def draw_five_bar(
 
 
 def _draw_links(
-    axes: Any, chain: ClosedChain, meshes: Sequence[TriangleMesh], reaching: Reaching
+    axes: Any,
+    chain: ClosedChain,
+    meshes: Sequence[TriangleMesh],
+    point_to_point: PointToPointMotion,
 ) -> None:
     from matplotlib.ticker import MaxNLocator
     from mpl_toolkits.mplot3d.art3d import Poly3DCollection
 
     reach = 0.0
     for instant, opacity in ((0, 0.25), (-1, 0.9)):
-        poses: NDArray[np.float64] = chain.tree.poses(reaching.motion.q[instant])
+        poses: NDArray[np.float64] = chain.tree.poses(point_to_point.motion.q[instant])
         for number, (mesh, colour) in enumerate(zip(meshes, _LINK_COLOURS)):
             moved = mesh.moved(poses[number])
             reach = max(reach, float(np.abs(moved.vertices).max()))

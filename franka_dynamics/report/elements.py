@@ -120,7 +120,7 @@ th:first-child, td:first-child { text-align: left }
 img { max-width: 100%; height: auto }
 code { background: #f4f4f4; padding: .1rem .3rem }
 caption { text-align: left; color: #555; padding-bottom: .3rem }
-.doubt { background: #fff3cd; padding: .5rem 1rem }
+.warning { background: #fff3cd; padding: .5rem 1rem }
 .good { background: #d9f2e3; padding: .5rem 1rem }
 .bad { background: #f8d7da; padding: .5rem 1rem }
 td.bad { background: #f8d7da; padding: .2rem .7rem }
@@ -146,7 +146,7 @@ def heading(text: str) -> str:
 
 
 def paragraph(text: str, style: str = '') -> str:
-    """Return a paragraph of text; style is '', 'doubt', 'good' or 'bad'."""
+    """Return a paragraph of text; style is '', 'warning', 'good' or 'bad'."""
     return f'<p class="{style}">{escape(text)}</p>' if style else f'<p>{escape(text)}</p>'
 
 

@@ -233,7 +233,9 @@ def _about_friction(result: Identification) -> list[str]:
     return sentences
 
 
-def doubts(result: Identification, bags: Sequence[BagNote], failures: Sequence[str]) -> list[str]:
+def warning_lines(
+    result: Identification, bags: Sequence[BagNote], failures: Sequence[str]
+) -> list[str]:
     """Return what looks wrong about the recordings, one sentence each."""
     return [
         *(f'left out: {failure}' for failure in failures),
@@ -355,7 +357,7 @@ def print_identification(
         for name, error in result.bags:
             table.add_row(name, f'{error:.3f}')
         console.print(table)
-    for sentence in doubts(result, bags, failures):
+    for sentence in warning_lines(result, bags, failures):
         console.print(f'[yellow]warning:[/] {sentence}', highlight=False)
     for sentence in verdict(result):
         console.print(sentence, highlight=False)

@@ -23,7 +23,7 @@ from .elements import (
     rounded,
     table,
 )
-from .identification import doubts, verdict
+from .identification import verdict, warning_lines
 from ..identification.bag_job import BagNote
 from ..identification.link_room import CENTER_MARGIN_M
 from ..identification.result import Identification
@@ -155,7 +155,7 @@ def identification_page(
     """
     parts = [
         *(paragraph(line) for line in verdict(result)),
-        *(paragraph(line, 'doubt') for line in doubts(result, bags, failures)),
+        *(paragraph(line, 'warning') for line in warning_lines(result, bags, failures)),
         heading('Errors'),
         _score_table(result),
         _joint_table(result),

@@ -30,7 +30,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory
 
-from .node_group import default_signals, last_line, use_loopback
+from .node_group import default_signals, last_line, use_isolated_network
 from .node_parts import ON, request_realtime, SWITCH
 from .recording_session import BagRecorder
 from ..arm import ArmDescription
@@ -118,7 +118,7 @@ def run_session(
         If a process ends early or does not get ready; the message quotes its log.
 
     """
-    use_loopback()
+    use_isolated_network()
     # The simulated arm stands for a real one, which never waits for a processor.
     os.environ.setdefault(SWITCH, ON)
     # Nor may the recorder wait: the arm shares memory with it, and would wait for it in turn.

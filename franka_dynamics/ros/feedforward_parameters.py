@@ -233,7 +233,7 @@ FIXED_PARAMETERS = (
         'crosscheck_period',
         'double',
         1.0,
-        'How often the running model is held against the independent one; 0 for never.',
+        'How often the running model is compared with the independent one; 0 for never.',
         while_inactive=True,
         minimum=0.0,
         maximum=3600.0,

@@ -53,7 +53,7 @@ class JointStateReader:
     """
 
     def __init__(self, joint_names: Sequence[str]) -> None:
-        self._wanted = tuple(joint_names)
+        self._expected = tuple(joint_names)
         self._names: list[str] | None = None
         self.order: list[int] = []  # of the arm's joints among the names read last
 
@@ -119,20 +119,20 @@ class JointStateReader:
 
     def _find(self, names: Sequence[str]) -> list[int]:
         given = list(names)
-        missing = [name for name in self._wanted if name not in given]
+        missing = [name for name in self._expected if name not in given]
         if missing:
             raise JointStateError(
                 f'The joint state lacks {", ".join(missing)}; it has '
                 f'{listed(given) or "no joints"}. Set robot_type, arm_prefix or joint_names to '
                 'match, or listen to the topic that carries this arm.'
             )
-        doubled = [name for name in self._wanted if given.count(name) > 1]
+        doubled = [name for name in self._expected if given.count(name) > 1]
         if doubled:
             raise JointStateError(
                 f'The joint state names {", ".join(doubled)} more than once; nobody can tell '
                 'which value holds.'
             )
-        return [given.index(name) for name in self._wanted]
+        return [given.index(name) for name in self._expected]
 
 
 def measured(effort: NDArray[np.float64]) -> NDArray[np.float64] | None:

@@ -119,7 +119,7 @@ _OVERRULING = ('ROS_LOCALHOST_ONLY', 'ROS_STATIC_PEERS', 'ROS_DISCOVERY_SERVER')
 _DOMAINS = range(1, 102)
 
 
-def use_loopback(domain: int | None = None) -> None:
+def use_isolated_network(domain: int | None = None) -> None:
     """
     Set the environment so that torques reach nobody else: UDP on 127.0.0.1, a domain apart.
 

@@ -37,7 +37,7 @@ from ..typing import Array
 # What rounding leaves of two ways to write one number (m, rad, kg, kg m, kg m^2).
 SAME = 1e-9
 # What rounding leaves of a torque, of max(1, |tau|).
-_UNFELT = 1e-11
+_NO_EFFECT = 1e-11
 _STATES = 200
 
 
@@ -100,7 +100,7 @@ def compare_descriptions(
         found.append(_measured(parameter, first, aligned, probe))
     found += _friction_differences(first, aligned, probe, tolerance)
     if rewritten:
-        found = [replace(one, change=partial(_after_rewriting, one.change)) for one in found]
+        found = [replace(one, change=partial(_after_dh_conversion, one.change)) for one in found]
     order = {name: i for i, name in enumerate(('arm', 'base', *first.joint_names, 'flange'))}
     return tuple(sorted(found, key=lambda one: (-one.torque_effect, order[one.place])))
 
@@ -118,7 +118,7 @@ class _Probe:
 
     def of_torque(self, change: Array) -> float:
         largest = float(np.abs(change).max())
-        floor = _UNFELT * max(1.0, float(np.abs(self.torque).max()))
+        floor = _NO_EFFECT * max(1.0, float(np.abs(self.torque).max()))
         return largest if largest > floor else 0.0
 
 
@@ -219,7 +219,7 @@ def _measured(
     )
 
 
-def _after_rewriting(change: Change, before: Situation) -> Situation:
+def _after_dh_conversion(change: Change, before: Situation) -> Situation:
     return change(replace(before, arm=in_modified_convention(before.arm)))
 
 

@@ -4,8 +4,8 @@
 Which wrong parameter would explain the torques of a black box, and which could not be told apart.
 
 One parameter at a time is changed in the description until its torques come nearest to the
-black box's; what is left of the difference ranks the suspects. Parameters whose torques change
-in proportion are one suspect: no motion separates them.
+black box's; what is left of the difference ranks the candidates. Parameters whose torques change
+in proportion are one candidate: no motion separates them.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from ..typing import Array
 
 # A torque that changes less than this with a unit change of a parameter (N m per m, rad, kg ...)
 # is rounding; two changes this near to proportional are one.
-_UNFELT, _ALIKE = 1e-9, 1e-7
+_UNIDENTIFIABLE, _ALIKE = 1e-9, 1e-7
 _ALIKE_LEFT = 1e-5  # and what they leave of the difference is the same to this
 _STEP = 1e-4  # of the central differences, in the parameter's unit
 _MOST_STEPS = 15
@@ -61,7 +61,7 @@ class FaultCandidate:
         return f'{self.place}: {self.parameter}'
 
     def __str__(self) -> str:
-        """Return the suspect as one sentence."""
+        """Return the candidate as one sentence."""
         unit = f' {self.unit}' if self.unit else ''
         others = f'; torque cannot tell it from {", ".join(self.alike)}' if self.alike else ''
         return (
@@ -75,14 +75,14 @@ class FaultSearch:
     """
     The verdict on a black box's torques.
 
-    `difference` is the root mean square torque difference [N m]; `suspects` are ordered, the best
+    `difference` is the root mean square torque difference [N m]; `candidates` are in order, best
     first; `unidentifiable` parameters no torque of these states shows; each of the `groups` holds
     parameters whose small changes change torque in proportion; `rank` of `parameters` are
     independent, so only so many could be corrected at once.
     """
 
     difference: float
-    suspects: tuple[FaultCandidate, ...]
+    candidates: tuple[FaultCandidate, ...]
     unidentifiable: tuple[str, ...]
     groups: tuple[tuple[str, ...], ...]
     parameters: int
@@ -148,7 +148,7 @@ def search_faults(
     size = _rms(answered - expected)
     candidates = _candidates(description, states, field)
     slopes = np.array([_slope(candidate, candidate.value) for candidate in candidates])
-    identifiable = np.linalg.norm(slopes, axis=1) / math.sqrt(answered.size) > _UNFELT
+    identifiable = np.linalg.norm(slopes, axis=1) / math.sqrt(answered.size) > _UNIDENTIFIABLE
     unidentifiable = tuple(one.label for one, shows in zip(candidates, identifiable) if not shows)
     candidates, slopes = (
         [one for one, shows in zip(candidates, identifiable) if shows],
@@ -158,7 +158,7 @@ def search_faults(
     parallel = np.abs(directions @ directions.T) > 1.0 - _ALIKE
     groups = _groups([one.label for one in candidates], parallel)
     rank = int(np.linalg.matrix_rank(directions, tol=_ALIKE))
-    if size <= _UNFELT:
+    if size <= _UNIDENTIFIABLE:
         return FaultSearch(size, (), unidentifiable, groups, len(identifiable), rank)
     fits = []
     for candidate in candidates:
@@ -168,7 +168,7 @@ def search_faults(
         *_ranked(candidates, parallel, fits, size),
         *(_reversal(description, states, field, i, answered, size) for i in range(description.n)),
     ]
-    ranked.sort(key=lambda suspect: suspect.left)
+    ranked.sort(key=lambda candidate: candidate.left)
     return FaultSearch(size, tuple(ranked), unidentifiable, groups, len(identifiable), rank)
 
 
@@ -184,7 +184,7 @@ def _ranked(
     fits: list[tuple[float, float]],
     size: float,
 ) -> Iterator[FaultCandidate]:
-    """Yield every candidate as a suspect, with those that torque cannot tell from it."""
+    """Yield every parameter as a fault candidate, with those that torque cannot tell from it."""
     left = np.array([fit[1] for fit in fits]) / size
     for row, (one, (fitted, _)) in enumerate(zip(candidates, fits)):
         alike = parallel[row] & (np.abs(left - left[row]) < _ALIKE_LEFT)

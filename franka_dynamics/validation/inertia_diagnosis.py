@@ -103,7 +103,7 @@ def compare_inertials(
         for i, near in enumerate(identification.matches)
         if near is Match.DIFFERENT
     ]
-    # What only rounding seems to separate from a known link may still be a certain mistake.
+    # What only rounding seems to separate from a known link may still be a certain error.
     rounded = [
         inspector.finding(i)
         for i, near in enumerate(identification.matches)
@@ -144,12 +144,12 @@ class _Inspector:
 
     def finding(self, i: int) -> Finding:
         """Return what is different about a link, and the likeliest cause."""
-        mistake = self._last_link() if i == len(self._links) - 1 else None
-        mistake = mistake or likeliest_error_pattern(
+        pattern = self._last_link() if i == len(self._links) - 1 else None
+        pattern = pattern or likeliest_error_pattern(
             self._links[i], self._known.links[i], self._neighbours(i)
         )
         quantity, found, expected = _worst_quantity(self._links[i], self._known.links[i])
-        cause, certain = (mistake.cause, mistake.certain) if mistake else (_UNEXPLAINED, False)
+        cause, certain = (pattern.cause, pattern.certain) if pattern else (_UNEXPLAINED, False)
         return Finding(
             f'link {self._names[i]}',
             quantity,
@@ -169,7 +169,7 @@ class _Inspector:
         return effect_of_links(self._reference, changed, self._known.links)
 
     def _last_link(self) -> ErrorPattern | None:
-        """Explain the last link by what it carries, or by a mistake under a known hand."""
+        """Explain the last link by what it carries, or by an error pattern under a known hand."""
         found, bare = self._links[-1], self._bare.links[-1]
         flange = self._reference.flange_transform()
         neighbours = self._neighbours(len(self._links) - 1)
@@ -184,11 +184,11 @@ class _Inspector:
                     found,
                     certain=False,
                 )
-            mistake = likeliest_error_pattern(found - hand.expressed_in(flange), bare, neighbours)
-            if mistake is not None:
-                return replace(mistake, cause=f'{mistake.cause} (beneath {name})')
-        mistake = likeliest_error_pattern(found, bare, neighbours)
-        if mistake is None and tool.mass > 0.0 and tool.is_physical():
+            pattern = likeliest_error_pattern(found - hand.expressed_in(flange), bare, neighbours)
+            if pattern is not None:
+                return replace(pattern, cause=f'{pattern.cause} (beneath {name})')
+        pattern = likeliest_error_pattern(found, bare, neighbours)
+        if pattern is None and tool.mass > 0.0 and tool.is_physical():
             center = ', '.join(f'{value:.3g}' for value in tool.center_of_mass)
             return ErrorPattern(
                 f'a tool of {tool.mass:.4g} kg at ({center}) m from the flange that is '
@@ -196,7 +196,7 @@ class _Inspector:
                 found,
                 certain=False,
             )
-        return mistake
+        return pattern
 
     def unphysical(self, identification: NearestSet) -> list[Finding]:
         """Return links that no real body could be, but for those published so."""
@@ -266,22 +266,22 @@ class _Inspector:
 
 def _worst_quantity(found: LinkInertia, known: LinkInertia) -> tuple[str, str, str]:
     """Return the quantity that is relatively farthest off, and both its values as text."""
-    center, wanted_center = found.center_of_mass, known.center_of_mass
+    center, expected_center = found.center_of_mass, known.center_of_mass
     six = six_from_tensor(found.inertia_at_center_of_mass)
-    wanted_six = six_from_tensor(known.inertia_at_center_of_mass)
+    expected_six = six_from_tensor(known.inertia_at_center_of_mass)
     # A centre of mass is compared with the size of a link, so that one at 0 does not win always.
-    size = max(float(np.linalg.norm(wanted_center)), 0.05)
+    size = max(float(np.linalg.norm(expected_center)), 0.05)
     mass_gap = abs(found.mass - known.mass) / max(known.mass, 1e-9)
-    center_gap = np.abs(center - wanted_center) / size
-    six_gap = np.abs(six - wanted_six) / max(float(np.abs(wanted_six).max()), 1e-12)
+    center_gap = np.abs(center - expected_center) / size
+    six_gap = np.abs(six - expected_six) / max(float(np.abs(expected_six).max()), 1e-12)
     if mass_gap >= max(center_gap.max(), six_gap.max()):
         return 'mass', f'{found.mass:.6g} kg', f'{known.mass:.6g} kg'
     if center_gap.max() >= six_gap.max():
         k = int(center_gap.argmax())
-        return (f'centre of mass {"xyz"[k]}', f'{center[k]:.6g} m', f'{wanted_center[k]:.6g} m')
+        return (f'centre of mass {"xyz"[k]}', f'{center[k]:.6g} m', f'{expected_center[k]:.6g} m')
     k = int(six_gap.argmax())
     return (
         f'i{TENSOR_ORDER[k]} about the centre of mass',
         f'{six[k]:.6g} kg m^2',
-        f'{wanted_six[k]:.6g} kg m^2',
+        f'{expected_six[k]:.6g} kg m^2',
     )

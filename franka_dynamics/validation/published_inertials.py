@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Which published inertial set a set of links is, or which mistake makes one of the other."""
+"""Which published inertial set links are of, or which error pattern makes one of the other."""
 
 from __future__ import annotations
 
@@ -183,7 +183,7 @@ def likeliest_error_pattern(
     found: LinkInertia, known: LinkInertia, neighbours: dict[str, LinkInertia]
 ) -> ErrorPattern | None:
     """
-    Return the mistake that turns a known link into the one found, if one does.
+    Return the error pattern that turns a known link into the one found, if one does.
 
     Parameters
     ----------
@@ -195,9 +195,9 @@ def likeliest_error_pattern(
     """
     made = list(_error_patterns(known, neighbours))
     for nearness in (Match.EXACT, Match.ROUNDED):
-        for mistake in made:
-            if match(found, mistake.link) <= nearness and match(mistake.link, known) > nearness:
-                return mistake
+        for pattern in made:
+            if match(found, pattern.link) <= nearness and match(pattern.link, known) > nearness:
+                return pattern
     return _single_quantity(found, known)
 
 

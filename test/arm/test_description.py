@@ -153,7 +153,7 @@ def test_franka_descriptions_link_4_is_named_with_its_margin():
     assert 'miss the triangle inequality by 0.0011' in sentences[0]
 
 
-def test_an_unphysical_set_is_refused_with_purpose_and_mend():
+def test_an_unphysical_set_is_refused_with_purpose_and_fix():
     with pytest.raises(
         InertiaError,
         match=r"ledezma2021' of fer cannot be used for the simulator"

@@ -29,7 +29,7 @@ def hand(tmp_path):
     return str(path)
 
 
-def test_given_a_hand_file_when_loaded_then_its_weight_is_felt(hand):
+def test_a_hand_files_hand_adds_its_weight_to_gravity(hand):
     # On a horizontal last axis the hand's weight acts 0.207 m + ... along z: compared with the
     # work against gravity of a point mass, by differences of its height.
     bare, held = load('fr3'), load('fr3', hand=hand)

@@ -53,10 +53,10 @@ def test_the_compiled_arm_moves_as_mujocos(benchmark):
     for at, speed, acceleration in motion:
         reading = simulation.read()
         expected.append([reading.position, reading.velocity, reading.effort])
-        wanted = acceleration + benchmark.STIFFNESS * (at - reading.position)
-        wanted += benchmark.DAMPING * (speed - reading.velocity)
+        desired = acceleration + benchmark.STIFFNESS * (at - reading.position)
+        desired += benchmark.DAMPING * (speed - reading.velocity)
         simulation.step(
-            pin.rnea(model.model, model.data, reading.position, reading.velocity, wanted)
+            pin.rnea(model.model, model.data, reading.position, reading.velocity, desired)
         )
     q, dq, effort = np.array(expected).swapaxes(0, 1)
     # Then to rounding before the push; the push itself acts at where the flange was a step ago

@@ -267,11 +267,11 @@ def test_behind_a_trajectory_controller_it_adds_the_terms(drive):
     np.testing.assert_array_equal(position, np.tile(arm.home, (len(found), 1)))
     assert not velocity.any()
     model = PinocchioModel(arm.with_payload(settings.payload_inertia()), settings.gravity_vector)
-    wanted = effort - model.gravity(arm.home)
+    added = effort - model.gravity(arm.home)
     # At first only gravity; at the trajectory's end the effort of its last point comes through.
-    np.testing.assert_allclose(wanted[0], 0.0, rtol=0.0, atol=1e-10)
-    np.testing.assert_allclose(wanted.max(axis=0), after, rtol=0.02, atol=0.0)
-    share = wanted / after
+    np.testing.assert_allclose(added[0], 0.0, rtol=0.0, atol=1e-10)
+    np.testing.assert_allclose(added.max(axis=0), after, rtol=0.02, atol=0.0)
+    share = added / after
     moving = (share[:, 0] > 0.1) & (share[:, 0] < 0.9)
     assert moving.sum() > 100
     np.testing.assert_allclose(

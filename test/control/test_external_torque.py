@@ -39,7 +39,7 @@ def observe(push, until):
         yield q, observer.update(reading.time, q, dq, reading.effort)
 
 
-def test_given_nobody_touches_when_observed_then_nothing_is_felt():
+def test_without_contact_no_external_torque_is_observed():
     # 1e-9 N m: far above rounding, far below what any sensor resolves.
     assert max(np.abs(torque).max() for *_, torque in observe(Push(), 0.3)) < 1e-9
 
@@ -78,9 +78,9 @@ def swing(settings, arm=FER, seconds=1.2):
     reading = simulation.read()
     while reading.time < seconds:
         q, dq = reading.position, reading.velocity
-        wanted = np.zeros(7)
-        wanted[3:5] = 3.0 * np.cos(6.0 * reading.time)
-        simulation.step(model.inverse_dynamics(q, dq, wanted))
+        desired = np.zeros(7)
+        desired[3:5] = 3.0 * np.cos(6.0 * reading.time)
+        simulation.step(model.inverse_dynamics(q, dq, desired))
         reading = simulation.read()
         yield reading.time, q, dq, reading.effort
 
@@ -99,7 +99,7 @@ def test_friction_told_to_the_model_is_taken_out_of_the_estimate(estimator):
     model = PinocchioModel(FER)
     untold = largest(estimator(model), friction=True)
     told = largest(estimator(model, friction=FER.friction), friction=True)
-    # Half of joint 4's amplitude of 1.28 N m is felt where friction is not taken out.
+    # Half of joint 4's amplitude of 1.28 N m shows where friction is not taken out.
     assert untold > 0.4
     # State and effort are half a time step apart: 2.5 % is left of it.
     assert told < 0.05 * untold
@@ -107,13 +107,13 @@ def test_friction_told_to_the_model_is_taken_out_of_the_estimate(estimator):
 
 @pytest.mark.parametrize('estimator', [MomentumObserver, TorqueResidual])
 def test_slip_elements_are_followed_and_taken_out(estimator):
-    # Without the elements' state, their 0.6 N m would be felt as an external torque at every turn.
+    # Without the elements' state, their 0.6 N m would show as an external torque at every turn.
     friction = MaxwellSlipFriction(
         *np.zeros((4, 7)), np.array([[0.4] * 7, [0.2] * 7]), [0.004, 0.05]
     )
     arm = replace(FER, friction=friction)
     steady = ViscousCoulombFriction(np.zeros(7), np.full(7, 0.6), np.zeros(7), width=0.01)
-    felt = {}
+    shown = {}
     for name, known in (('followed', friction), ('Coulomb', steady)):
         estimate = estimator(PinocchioModel(FER), friction=known)
         torques = [
@@ -122,11 +122,11 @@ def test_slip_elements_are_followed_and_taken_out(estimator):
                 SimulationSettings(brake_release_after=0.0, friction=True), arm, 2.0
             )
         ]
-        felt[name] = np.abs(
+        shown[name] = np.abs(
             [torque for stamp, torque in torques if torque is not None and stamp > 1.0]
         ).max()
-    assert felt['Coulomb'] > 0.2
-    assert felt['followed'] < 0.1 * felt['Coulomb']
+    assert shown['Coulomb'] > 0.2
+    assert shown['followed'] < 0.1 * shown['Coulomb']
 
 
 def test_the_plain_residual_shows_a_push_one_step_later():

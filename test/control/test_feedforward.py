@@ -77,8 +77,8 @@ def test_feedforward_leaves_a_weak_pd_1_percent_of_the_error():
         errors = []
 
         def note(reading, cycle):
-            wanted = loop.controller.reference.sample(reading.time)
-            errors.append(wanted.q - reading.position)
+            desired = loop.controller.reference.sample(reading.time)
+            errors.append(desired.q - reading.position)
 
         loop.run(4.0, note)
         return np.sqrt(np.mean(np.square(errors)))
@@ -103,7 +103,7 @@ def test_state_source_reference_tracks_with_the_references_terms():
     assert np.abs(errors).max() < 2e-3
 
 
-def test_gravity_added_twice_is_let_go_before_the_arm_flies_up():
+def test_gravity_added_twice_ends_in_a_stop_before_the_arm_rises():
     # Said to be carried by a dead node's command, so that the first torque is given at all.
     loop = Loop(
         MUJOCO, controller={'take_over': True}, gravity_compensation=True, brake_release_after=0.0
@@ -136,7 +136,7 @@ def test_gravity_added_twice_makes_an_arm_nobody_watches_fly_up():
     assert model.frames(arm.position)[-1, 2, 3] > height + 0.05
 
 
-def test_a_weightless_arm_given_gravity_is_let_go():
+def test_a_weightless_arm_given_gravity_is_stopped():
     loop = Loop(MUJOCO, gravity=(0.0, 0.0, 0.0), brake_release_after=0.0).run(1.0)
     assert 'the arm is no gravity' in loop.controller.conflict
     np.testing.assert_array_equal(loop.command, np.zeros(7))

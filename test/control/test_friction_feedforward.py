@@ -34,7 +34,7 @@ ROUNDING_NM = 1e-12
 
 
 def random_friction(rng, deviation=0.1):
-    """Return an identified friction: no coefficient of it is certain, some are not even felt."""
+    """Return an identified friction: no coefficient is certain, some are not identifiable."""
     coefficients = rng.uniform(-0.1, 1.0, (6, N))
     return maxwell(coefficients, rng.uniform(0.0, deviation, (6, N)))
 

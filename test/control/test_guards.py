@@ -144,7 +144,7 @@ def far_away(q, joint=1, distance=1.0, seconds=1.0):
     )
 
 
-def test_a_held_arm_is_let_go_when_the_reference_leaves_it():
+def test_a_held_arm_is_stopped_when_the_reference_leaves_it():
     # Braked for ever, as an arm is that somebody holds.
     settings = replace(MUJOCO, kp=(100.0,), kd=(10.0,))
     loop = Loop(settings, brake_release_after=60.0).run(0.3)
@@ -357,7 +357,7 @@ def moving(name, target='mujoco', **simulation):
 
 @pytest.mark.parametrize('name', ARMS)
 @pytest.mark.parametrize(('target', 'compensation'), [('mujoco', False), ('fci', True)])
-def test_a_moving_arm_is_braked_to_rest_before_it_is_let_go(name, target, compensation):
+def test_a_moving_arm_is_braked_to_rest_before_the_stop(name, target, compensation):
     loop = moving(name, target, gravity_compensation=compensation)
     count = len(loop.published)
     before = float(np.abs(loop.arm.data.qvel).max())
@@ -390,7 +390,7 @@ def test_states_that_end_while_braking_end_it():
     assert loop.controller.mode is Mode.STOPPING
 
 
-def test_an_arm_that_is_pushed_on_is_let_go_all_the_same():
+def test_an_arm_that_is_pushed_on_is_stopped_all_the_same():
     loop = moving('fer')
     loop.controller.disable('test')
     begun = loop.arm.time

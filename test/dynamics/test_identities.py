@@ -142,8 +142,10 @@ def test_forward_dynamics_returns_the_acceleration_of_its_torque(formulation, ca
 def test_a_wrenchs_torque_is_by_the_transposed_jacobian(formulation, case):
     arm, gravity, q, dq, ddq = case
     model, wrench = formulation(arm, gravity), np.arange(1.0, 7.0)
-    felt = model.inverse_dynamics(q, dq, ddq) - model.inverse_dynamics(q, dq, ddq, wrench=wrench)
-    assert_near(felt, model.jacobian(q).T @ wrench, CLOSED_FORM)
+    from_wrench = model.inverse_dynamics(q, dq, ddq) - model.inverse_dynamics(
+        q, dq, ddq, wrench=wrench
+    )
+    assert_near(from_wrench, model.jacobian(q).T @ wrench, CLOSED_FORM)
 
 
 @every_formulation

@@ -35,12 +35,12 @@ def clean_environment(**more):
 
 def franka_sim_python():
     """Return the Python of franka-sim's environment; set it up on the first call, or skip."""
-    ready, wanted = ENVIRONMENT / 'ready', '\n'.join(PACKAGES)
+    ready, required = ENVIRONMENT / 'ready', '\n'.join(PACKAGES)
     python = ENVIRONMENT / 'bin' / 'python'
     FOLDER.mkdir(exist_ok=True)
     with (FOLDER / 'lock').open('w') as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # tests may run side by side
-        if ready.exists() and ready.read_text() == wanted:
+        if ready.exists() and ready.read_text() == required:
             return python
         subprocess.run(
             [sys.executable, '-m', 'venv', '--clear', '--without-pip', ENVIRONMENT],
@@ -73,7 +73,7 @@ def franka_sim_python():
                 f'{", ".join(PACKAGES)} cannot be had from PyPI: '
                 f'{answer.stderr.strip().splitlines()[-1]}'
             )
-        ready.write_text(wanted)
+        ready.write_text(required)
     return python
 
 

@@ -46,14 +46,14 @@ class Source:
     """Wants one torque until told not to; raises or reports a fault where told to."""
 
     def __init__(self, torque):
-        self.wanted, self.reason, self.ends = torque, 'no reason yet', 0
+        self.requested, self.reason, self.ends = torque, 'no reason yet', 0
         self.fault, self.error, self.monitored = '', None, 0
 
     def clear_fault(self):
         self.fault = ''
 
     def observe(self, *_):
-        return self.wanted is not None
+        return self.requested is not None
 
     def begin(self):
         pass
@@ -61,7 +61,7 @@ class Source:
     def torque(self, *_):
         if self.error is not None:
             raise self.error
-        return self.wanted
+        return self.requested
 
     def monitor(self):
         self.monitored += 1
@@ -112,7 +112,7 @@ def test_a_step_when_followed_then_each_change_is_below_the_rate(world):
 def test_a_source_that_gives_up_then_torque_returns_to_zero(world):
     robot, source, loop = world
     run(loop, 20)
-    source.wanted, source.reason = None, 'stale command'
+    source.requested, source.reason = None, 'stale command'
     run(loop, 3)
     assert loop.state is LoopState.STOPPING
     run(loop, 20)
@@ -125,7 +125,7 @@ def test_a_source_that_gives_up_then_torque_returns_to_zero(world):
 def test_a_torque_that_is_not_finite_then_it_is_never_sent(world):
     robot, source, loop = world
     run(loop, 20)
-    source.wanted = np.full(7, np.nan)
+    source.requested = np.full(7, np.nan)
     run(loop, 20)
     assert np.isfinite(robot.sent).all()
     assert loop.last_stop == 'the computed torque is not finite'
@@ -133,7 +133,7 @@ def test_a_torque_that_is_not_finite_then_it_is_never_sent(world):
 
 def test_a_torque_beyond_the_limit_then_the_limit_is_sent(world):
     robot, source, loop = world
-    source.wanted = np.full(7, 1e6)
+    source.requested = np.full(7, 1e6)
     run(loop, 120)
     np.testing.assert_allclose(robot.sent[-1], 87.0, rtol=0.0, atol=0.0)
 

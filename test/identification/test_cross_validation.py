@@ -23,7 +23,7 @@ def folds_of(recording):
     return [part.factors for part in Summary.of(MODEL, prepare(recording), 5).parts]
 
 
-def test_the_pull_is_strong_to_a_good_start_and_weak_to_a_bad(
+def test_the_prior_is_strong_at_a_good_start_and_weak_at_a_bad(
     simulate,
 ):
     folds = folds_of(simulate(FER, duration=60.0, noise=0.5))

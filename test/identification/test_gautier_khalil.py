@@ -244,7 +244,8 @@ def skew_slides():
 
 def test_theorem_1_as_printed_misses_an_idle_combination():
     # Every single parameter of link 2 has an effect, which is all that the print asks for; yet of
-    # its tensor only the inertia about axis 1 is felt, and link 3 loses a seventh parameter.
+    # its tensor only the inertia about axis 1 is identifiable, and link 3 loses a seventh
+    # parameter.
     arm = skew_slides()
     columns = torque_regressor(arm, *sample_states(arm, 30, 0))[..., 10:20].reshape(-1, 10)
     assert (np.abs(columns).max(axis=0) > CLEARLY).all()

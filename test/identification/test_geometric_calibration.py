@@ -192,7 +192,7 @@ def test_a_joint_that_never_moves_is_named():
         ),
     ],
 )
-def test_unfit_input_is_refused_with_what_to_mend(count, change, message):
+def test_unfit_input_is_refused_with_what_to_fix(count, change, message):
     q = positions(NOMINAL, count, np.random.default_rng(12))
     arguments = {
         'poses': flange_poses(NOMINAL, q),

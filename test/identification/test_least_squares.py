@@ -32,7 +32,7 @@ FRICTION = ViscousCoulombFriction(
     np.linspace(0.2, 0.5, 7), np.linspace(0.4, 0.2, 7), np.full(7, 0.02), WIDTH
 )
 MODEL = TorqueModel.of(FER, width=WIDTH)
-PULL = Prior.towards(FER, MODEL)
+PRIOR = Prior.towards(FER, MODEL)
 TRUTH = np.concatenate(
     [
         MODEL.base.values(FER),
@@ -52,7 +52,7 @@ def exact_motion(simulate, **kwargs):
 
 def test_exact_torques_give_every_parameter_back(simulate):
     factors = QRFactors.of(MODEL, exact_motion(simulate, duration=30.0))
-    result = estimate(factors, Noise(np.ones(7), np.ones(7)), PULL, 0.0)
+    result = estimate(factors, Noise(np.ones(7), np.ones(7)), PRIOR, 0.0)
     # Rounding times the condition number, some 100 with columns scaled.
     np.testing.assert_allclose(result.theta, TRUTH, rtol=0.0, atol=1e-11)
     assert 10.0 < result.condition_number < 1000.0
@@ -89,7 +89,7 @@ def test_three_sigma_under_filtered_noise_cover_the_truth(
             recording, effort=recording.effort + NOISE_NM * rng.standard_normal(recording.q.shape)
         )
         factors = repeated.factors(prepare(noisy, OPTIONS).effort)
-        result = estimate(factors, find_noise(factors, PULL, inflation), PULL, 0.0)
+        result = estimate(factors, find_noise(factors, PRIOR, inflation), PRIOR, 0.0)
         scores.append((result.theta - TRUTH) / result.deviations)
     size = np.abs(np.array(scores))
     # 64 parameters in 40 runs, of which 0.27 % should lie outside.
@@ -104,7 +104,7 @@ def test_the_bias_predicted_for_encoder_noise_is_the_real_one(simulate):
     motion = exact_motion(simulate, duration=40.0)
     noise = Noise(np.full(7, 0.1), np.full(7, filter_inflation(OPTIONS)))
     predicted = errors_in_variables_bias(
-        [motion], TRUTH, noise, PULL, 0.0, position=1e-4, velocity=0.05
+        [motion], TRUTH, noise, PRIOR, 0.0, position=1e-4, velocity=0.05
     )
     recording = simulate(FER, duration=40.0, friction=FRICTION)
     rng = np.random.default_rng(77)
@@ -118,16 +118,16 @@ def test_the_bias_predicted_for_encoder_noise_is_the_real_one(simulate):
                 dq=recording.dq + velocity_noise * rng.standard_normal(recording.q.shape),
             )
             factors = QRFactors.of(MODEL, prepare(noisy, OPTIONS))
-            found.append(estimate(factors, noise, PULL, 0.0).theta)
+            found.append(estimate(factors, noise, PRIOR, 0.0).theta)
         return np.mean(found, axis=0)
 
     actual = mean_estimate(0.05) - mean_estimate(0.0)
-    scale = estimate(QRFactors.of(MODEL, motion), noise, PULL, 0.0).deviations
+    scale = estimate(QRFactors.of(MODEL, motion), noise, PRIOR, 0.0).deviations
     assert np.corrcoef(predicted / scale, actual / scale)[0, 1] > 0.95
     assert np.linalg.norm((predicted - actual) / scale) < 0.4 * np.linalg.norm(actual / scale)
 
 
-def test_a_stronger_pull_moves_parameters_from_data_to_start(simulate):
+def test_a_stronger_prior_moves_parameters_from_data_to_start(simulate):
     heavier = FER.map_links(lambda link: link + link)
     prior = Prior.towards(heavier, MODEL)
     factors = QRFactors.of(MODEL, exact_motion(simulate))
@@ -155,7 +155,7 @@ def test_a_joint_that_rests_is_refused_without_a_prior(simulate):
     factors = QRFactors.of(MODEL, still)
     noise = Noise(np.ones(7), np.ones(7))
     with pytest.raises(IdentificationError, match='No torque of this motion depends on ZZR_1'):
-        estimate(factors, noise, PULL, 0.0)
+        estimate(factors, noise, PRIOR, 0.0)
     one_joint = replace(
         motion,
         q=np.where(np.arange(7) == 3, motion.q, q),
@@ -163,7 +163,7 @@ def test_a_joint_that_rests_is_refused_without_a_prior(simulate):
         ddq=np.where(np.arange(7) == 3, motion.ddq, 0.0) + 1e-9,
     )
     with pytest.raises(IdentificationError, match='does not tell all 64 parameters apart'):
-        estimate(QRFactors.of(MODEL, one_joint), noise, PULL, 0.0)
+        estimate(QRFactors.of(MODEL, one_joint), noise, PRIOR, 0.0)
 
 
 def test_each_joints_noise_is_that_of_its_filtered_effort(simulate):
@@ -174,7 +174,7 @@ def test_each_joints_noise_is_that_of_its_filtered_effort(simulate):
     )
     inflation = filter_inflation(OPTIONS)
     factors = QRFactors.of(MODEL, prepare(noisy, OPTIONS))
-    found = find_noise(factors, PULL, np.full(7, inflation))
+    found = find_noise(factors, PRIOR, np.full(7, inflation))
     # White noise keeps 1 / inflation of its variance in the band; 1000 independent samples.
     np.testing.assert_allclose(found.deviation, NOISE_NM / np.sqrt(inflation), rtol=0.12, atol=0.0)
 
@@ -186,14 +186,14 @@ def test_too_few_samples_for_noise_say_how_many_there_are(simulate):
         match=r'holds \d+ independent torque samples, too few '
         'for 64 parameters; record longer',
     ):
-        find_noise(factors, PULL, np.full(7, 30.0))
+        find_noise(factors, PRIOR, np.full(7, 30.0))
 
 
 def test_friction_fitted_to_a_published_set_keeps_its_inertias(simulate):
     factors = QRFactors.of(MODEL, exact_motion(simulate))
     noise = Noise(np.full(7, 1e-5), np.ones(7))
     values = MODEL.base.values(FER)
-    theta = fit_friction_alone(factors, noise, PULL, values)
+    theta = fit_friction_alone(factors, noise, PRIOR, values)
     np.testing.assert_array_equal(theta[: len(values)], values)
     # The prior of friction against noise of 1e-5 N m.
     np.testing.assert_allclose(theta, TRUTH, rtol=0.0, atol=1e-6)
@@ -209,7 +209,7 @@ def test_a_published_sets_friction_brakes_or_is_left_out(simulate):
     )
     factors = QRFactors.of(MODEL, replace(motion, effort=noisy))
     theta = fit_friction_alone(
-        factors, Noise(np.full(7, 0.1), np.ones(7)), PULL, MODEL.base.values(FER)
+        factors, Noise(np.full(7, 0.1), np.ones(7)), PRIOR, MODEL.base.values(FER)
     )
     assert theta[fc_3] == 0.0
     assert theta[fo_5] == 0.0 or abs(theta[fo_5]) > 0.001
@@ -228,7 +228,7 @@ def test_friction_below_its_own_deviation_is_held_at_zero(simulate):
     )
     factors = QRFactors.of(MODEL, replace(motion, effort=truth))
     noise = Noise(np.full(7, 0.05), np.full(7, 6.0))
-    kept = without_undetermined_friction(factors.weighted(noise.weights), PULL, 10.0)
+    kept = without_undetermined_friction(factors.weighted(noise.weights), PRIOR, 10.0)
     held = {name for name, fitted in zip(MODEL.friction.names, kept.fitted) if not fitted}
     assert 'fv_5' in held
     assert {'fv_1', 'fc_1', 'fv_2', 'fc_2'}.isdisjoint(held)
@@ -236,7 +236,7 @@ def test_friction_below_its_own_deviation_is_held_at_zero(simulate):
     fitted = found.theta[len(MODEL.base) :][kept.fitted]
     assert (np.abs(fitted) >= found.deviations[len(MODEL.base) :][kept.fitted]).all()
     # Left to itself the same joint has friction that nobody measured.
-    loose = estimate(factors, noise, PULL, 10.0)
+    loose = estimate(factors, noise, PRIOR, 10.0)
     place = MODEL.names.index('fv_5')
     assert loose.deviations[place] > abs(loose.theta[place])
 

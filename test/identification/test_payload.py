@@ -70,7 +70,7 @@ def test_a_kilogram_on_the_simulator_is_identified():
     assert body.is_physical()
 
 
-def test_still_poses_give_mass_and_centre_without_inertia():
+def test_static_samples_give_mass_and_centre_without_inertia():
     motion, duration = from_pose_to_pose(10, seed=4)
     without = static_samples(played(motion, duration, seed=1))
     loaded = static_samples(played(motion, duration, seed=2, payload=ONE_KG))
@@ -118,12 +118,12 @@ def test_one_of_two_recordings_is_refused(simulate, without, loaded):
         identify_payload([motion] * without, [motion] * loaded, FER)
 
 
-def test_an_arm_that_never_rests_has_no_still_poses(simulate):
+def test_an_arm_that_never_rests_has_no_static_samples(simulate):
     with pytest.raises(IdentificationError, match=r'the arm never stood still for 0\.5 s'):
         static_samples(simulate(FER))
 
 
-def test_no_possible_body_is_likelier_than_a_mended_one():
+def test_no_possible_body_is_likelier_than_the_nearest_one():
     body = LinkInertia.from_center_of_mass(
         1.0, [0.0, 0.0, 0.1], [0.001, 0.0, 0.0, 0.001, 0.0, 0.004]
     )
@@ -144,7 +144,7 @@ def test_no_possible_body_is_likelier_than_a_mended_one():
         assert not shaken.is_physical() or distance(shaken) > best * (1.0 - 1e-6)
 
 
-def test_given_a_possible_body_when_mended_then_it_stays():
+def test_a_possible_body_is_its_own_nearest_one():
     vector = ONE_KG.parameters()
     np.testing.assert_allclose(
         nearest_body(vector, np.eye(10)).parameters(), vector, rtol=0.0, atol=1e-15

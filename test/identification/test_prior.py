@@ -47,7 +47,7 @@ def test_a_prior_of_strength_one_knows_masses_to_100_percent():
     )
 
 
-def test_the_pull_is_the_least_over_arms_with_these_parameters():
+def test_the_prior_is_the_least_over_arms_with_these_parameters():
     prior = Prior.towards(FER, MODEL)
     rng = np.random.default_rng(1)
     change = 0.01 * rng.standard_normal(len(MODEL.base)) * prior.deviations
@@ -62,7 +62,7 @@ def test_the_pull_is_the_least_over_arms_with_these_parameters():
 
 
 @pytest.mark.parametrize('name', ['gaz2019', 'ledezma2021', 'franka_description'])
-def test_a_thickened_set_is_physical_with_its_masses_and_centres(name):
+def test_a_minimum_gyration_keeps_masses_centres_and_is_physical(name):
     arm = load('fer', name)
     for link, own in zip(arm.map_links(with_minimum_gyration).links, arm.links):
         central = link.inertia_at_center_of_mass
@@ -72,14 +72,14 @@ def test_a_thickened_set_is_physical_with_its_masses_and_centres(name):
         np.testing.assert_array_equal(link.first_moment, own.first_moment)
 
 
-def test_given_a_link_that_is_thick_when_thickened_then_it_stays():
+def test_a_link_above_the_minimum_gyration_stays_as_it_is():
     link = FER.links[0]
     np.testing.assert_allclose(
         with_minimum_gyration(link).inertia, link.inertia, rtol=0.0, atol=1e-14
     )
 
 
-def test_a_link_without_mass_cannot_be_thickened():
+def test_a_link_without_mass_has_no_minimum_gyration():
     with pytest.raises(IdentificationError, match='A link without mass cannot start'):
         with_minimum_gyration(LinkInertia.zero())
 

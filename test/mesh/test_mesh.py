@@ -20,9 +20,9 @@ RTOL_LARGE = 1e-13
 
 def assert_inertias_close(actual, expected, rtol):
     for name in ('mass', 'first_moment', 'inertia'):
-        wanted = np.asarray(getattr(expected, name))
+        named = np.asarray(getattr(expected, name))
         np.testing.assert_allclose(
-            getattr(actual, name), wanted, rtol=0.0, atol=rtol * np.abs(wanted).max()
+            getattr(actual, name), named, rtol=0.0, atol=rtol * np.abs(named).max()
         )
 
 

@@ -66,7 +66,7 @@ def test_crossing_faces_of_overlapping_boxes_are_counted():
     assert find_defects(mesh, self_intersection=False).intersecting_faces == 0
 
 
-def test_a_required_solids_refusal_names_file_defect_and_mend():
+def test_a_required_solids_refusal_names_file_defect_and_fix():
     mesh = TriangleMesh(BOX.vertices, BOX.faces[1:])
     with pytest.raises(MeshError) as caught:
         require_solid(mesh, 'tool.stl')

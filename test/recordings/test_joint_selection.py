@@ -44,12 +44,12 @@ def test_two_families_of_names_are_offered_and_neither_guessed():
 
 
 @pytest.mark.parametrize(
-    ('arm', 'wanted'),
+    ('arm', 'named'),
     [
         ('rpr', [f'rpr_joint{i}' for i in range(1, 4)]),
         ('fr3', [f'fr3_joint{i}' for i in range(1, 8)]),
     ],
 )
-def test_another_shipped_arms_joints_are_not_taken_for_ours(arm, wanted):
+def test_another_shipped_arms_joints_are_not_taken_for_ours(arm, named):
     with pytest.raises(RecordingError, match=r'has the joints of fer, .* give --arm fer'):
-        select_joints(FER, wanted, where='here')
+        select_joints(FER, named, where='here')

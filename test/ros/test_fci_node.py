@@ -67,11 +67,11 @@ def test_ten_seconds_of_torques_are_safe_and_all_accounted_for(
     commander = Commander(probe)
     states = probe.collect(JointState, 'joint_states')
     commander.until_controlling()
-    wanted = np.array([3.0, 0.0, -2.0, 0.0, 1.0, 0.0, 0.5])
+    commanded = np.array([3.0, 0.0, -2.0, 0.0, 1.0, 0.0, 0.5])
     begin, cycles = seconds(states[-1].header.stamp), robot.cycles
     # A step every tenth of a second, to and fro, so that the arm stays near where it began.
     commander.until(
-        lambda: wanted if robot.cycles // 100 % 2 else -wanted,
+        lambda: commanded if robot.cycles // 100 % 2 else -commanded,
         lambda: seconds(states[-1].header.stamp) > begin + 10.0,
         '10 s of control',
     )
@@ -80,7 +80,9 @@ def test_ten_seconds_of_torques_are_safe_and_all_accounted_for(
     torques = robot.torques()
     assert_safe(torques)
     np.testing.assert_allclose(torques[-1], 0.0, rtol=0.0, atol=0.0)
-    np.testing.assert_allclose(np.abs(torques).max(axis=0), np.abs(wanted), rtol=0.0, atol=ATOL_NM)
+    np.testing.assert_allclose(
+        np.abs(torques).max(axis=0), np.abs(commanded), rtol=0.0, atol=ATOL_NM
+    )
     # How many states are answered in time is the machine's affair, but not that the node knows:
     # what it says it sent is what the robot got, each in answer to a later state, and what lies
     # between two answers of a motion is what it says it did not answer.

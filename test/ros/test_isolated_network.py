@@ -9,8 +9,8 @@ import sys
 SCRIPT = """
 from pathlib import Path
 import os
-from franka_dynamics.ros.node_group import use_loopback
-use_loopback()
+from franka_dynamics.ros.node_group import use_isolated_network
+use_isolated_network()
 import rclpy
 rclpy.init()
 node = rclpy.create_node('alone')
@@ -43,8 +43,8 @@ def test_a_node_on_the_loopback_network_binds_nothing_else():
 
 def test_processes_side_by_side_get_a_domain_each():
     script = (
-        'import os; from franka_dynamics.ros.node_group import use_loopback; '
-        "use_loopback(); print(os.environ['ROS_DOMAIN_ID'], flush=True); input()"
+        'import os; from franka_dynamics.ros.node_group import use_isolated_network; '
+        "use_isolated_network(); print(os.environ['ROS_DOMAIN_ID'], flush=True); input()"
     )
     command = [sys.executable, '-c', script]
     # Of two domains by chance among 101, one in a hundred pairs is alike; of thirty, 99 % hold

@@ -143,7 +143,7 @@ def test_a_command_lines_parameter_files_are_listed_in_order():
         or 'mapping' in expected
     ],
 )
-def test_a_file_of_another_form_is_named_with_what_mends_it(fault, tmp_path):
+def test_a_file_of_another_form_is_named_with_its_fix(fault, tmp_path):
     text, expected = FAULTS[fault]
     path = tmp_path / 'parameters.yaml'
     path.write_text(text)
@@ -228,7 +228,7 @@ def test_sections_match_nodes_as_ros_matches_them(pattern, node, expected, tmp_p
     assert matches(pattern, node) == arrived == expected
 
 
-def test_a_file_for_a_node_elsewhere_names_both_ways_to_mend_it(tmp_path):
+def test_a_file_for_a_node_elsewhere_names_both_fixes(tmp_path):
     path = tmp_path / 'parameters.yaml'
     path.write_text(section('scale: 0.5', 'feedforward'))
     require_section(path, '/feedforward')

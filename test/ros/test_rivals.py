@@ -169,7 +169,7 @@ def start_motion(probe, start_arm, start_node, target, compensation, clock=False
     return node, states
 
 
-def assert_let_go_at_rest(probe, node, states, since):
+def assert_stopped_at_rest(probe, node, states, since):
     """Assert that of the states from an index on one was at rest, and those after stay slow."""
     ended = len(states)
     probe.until(lambda: len(states) > ended + 3, 'states after the end')
@@ -190,7 +190,7 @@ def test_a_moving_arm_is_at_rest_when_the_node_has_ended(
     while node.running:
         probe.spin(0.001)
     assert node.wait() == 0
-    assert_let_go_at_rest(probe, node, states, count)
+    assert_stopped_at_rest(probe, node, states, count)
     assert 'shut down' in node.text
 
 
@@ -208,7 +208,7 @@ def test_a_moving_arm_is_at_rest_when_the_node_is_deactivated(probe, start_arm, 
     change.call_async(request)  # its answer may get lost on the way; the log tells
     probe.until(lambda: ']: deactivated' in node.text, 'the transition')
     assert np.abs(states[count - 1].velocity).max() >= 0.3
-    assert_let_go_at_rest(probe, node, states, count)
+    assert_stopped_at_rest(probe, node, states, count)
     assert node.running
 
 

@@ -47,7 +47,7 @@ def test_a_wrong_row_is_named_by_the_first_frame_that_differs(formulation, link,
 
 # xx, xy, xz, yy, yz, zz, hx, hy, hz, m of a link that only turns about an upright z: a wrench
 # does not know xx, xy, yy and hz.
-UNFELT_AT_LINK_1 = (0, 1, 3, 8)
+UNIDENTIFIABLE_AT_LINK_1 = (0, 1, 3, 8)
 
 
 @every_formulation
@@ -57,7 +57,7 @@ UNFELT_AT_LINK_1 = (0, 1, 3, 8)
         (link, parameter)
         for link in range(1, 8)
         for parameter in range(10)
-        if link > 1 or parameter not in UNFELT_AT_LINK_1
+        if link > 1 or parameter not in UNIDENTIFIABLE_AT_LINK_1
     ],
 )
 def test_a_wrong_inertial_is_named_by_the_wrench_that_differs(formulation, link, parameter):
@@ -69,7 +69,7 @@ def test_a_wrong_inertial_is_named_by_the_wrench_that_differs(formulation, link,
     assert f'from the tip whose wrench differs is link {link}, by ' in verdict.sentence()
 
 
-@pytest.mark.parametrize('parameter', UNFELT_AT_LINK_1)
+@pytest.mark.parametrize('parameter', UNIDENTIFIABLE_AT_LINK_1)
 def test_a_wrong_parameter_no_wrench_shows_names_nobody(parameter):
     arm = load('fr3')
     verdict = hold(NewtonEulerModel(with_link(arm, 1, 1e-6 * np.eye(10)[parameter])), arm)

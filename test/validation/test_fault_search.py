@@ -18,7 +18,7 @@ from franka_dynamics.validation.fault_search import search_faults
 from ..arms import with_link, with_row
 
 STATES = 12
-EXPLAINED = 1e-6  # what the right suspect leaves of the difference; others leave 1e-2 and more
+EXPLAINED = 1e-6  # what the right candidate leaves of the difference; others leave 1e-2 and more
 VALUE_RTOL = 1e-5
 
 
@@ -57,18 +57,18 @@ def planted(name):
 @pytest.mark.parametrize(
     'name', ['gravity', 'sign', 'a', 'd', 'alpha', 'theta', 'mass', 'center', 'tensor']
 )
-def test_one_fault_in_a_black_box_heads_the_suspects(name):
+def test_one_fault_in_a_black_box_heads_the_candidates(name):
     arm, faulty, gravity, what, value = planted(name)
     states = sample_states(arm, STATES, 1)
     verdict = search_faults(arm, states, black_box(faulty, states, gravity))
-    heads = [one for one in verdict.suspects if one.left < EXPLAINED]
+    heads = [one for one in verdict.candidates if one.left < EXPLAINED]
     assert what in {one.name for one in heads}
     for one in heads:
         # Whoever explains it as well is named as its double.
         assert {one.name, *one.alike} == {other.name for other in heads}
         if one.name == what:
             np.testing.assert_allclose(one.fitted, value, rtol=VALUE_RTOL, atol=0.0)
-    lefts = [one.left for one in verdict.suspects]
+    lefts = [one.left for one in verdict.candidates]
     assert lefts == sorted(lefts)
 
 
@@ -80,14 +80,14 @@ def test_a_heavier_wrist_of_a_franka_names_both_its_doubles():
     faulty = with_link(arm, 4, LinkInertia(2.0, link.first_moment, link.inertia))
     verdict = search_faults(arm, states, black_box(faulty, states))
     ending = 'mass of a table about the frame origin'
-    assert {one.name for one in verdict.suspects[:2]} == {
+    assert {one.name for one in verdict.candidates[:2]} == {
         f'fer_joint5: {ending}',
         f'fer_joint6: {ending}',
     }
-    five = next(one for one in verdict.suspects[:2] if one.place == 'fer_joint5')
+    five = next(one for one in verdict.candidates[:2] if one.place == 'fer_joint5')
     np.testing.assert_allclose(five.fitted, 2.0, rtol=VALUE_RTOL, atol=0.0)
     assert five.alike == (f'fer_joint6: {ending}',)
-    assert verdict.suspects[2].left > 0.01
+    assert verdict.candidates[2].left > 0.01
     # Gautier and Khalil 1990: what an upright first joint hides.
     assert {'fer_joint1: d', 'fer_joint1: centre of mass z', 'base: yaw'} <= set(
         verdict.unidentifiable
@@ -104,27 +104,27 @@ def test_a_twist_angle_wrong_by_2_5_rad_is_found_all_the_same():
     states = sample_states(arm, STATES, 3)
     far = arm.joints[1].row.alpha + 2.5
     verdict = search_faults(arm, states, black_box(with_row(arm, 1, alpha=far), states))
-    assert verdict.suspects[0].name == 'joint2: alpha'
-    assert verdict.suspects[0].left < EXPLAINED
+    assert verdict.candidates[0].name == 'joint2: alpha'
+    assert verdict.candidates[0].left < EXPLAINED
 
 
-def test_a_black_box_that_is_right_has_no_suspects():
+def test_a_black_box_that_is_right_has_no_candidates():
     arm = load('fr3')
     states = sample_states(arm, STATES, 4)
     verdict = search_faults(arm, states, black_box(arm, states))
-    assert verdict.suspects == ()
+    assert verdict.candidates == ()
     assert any('fr3_joint1: rotor inertia' in group for group in verdict.groups)
     assert verdict.difference < 1e-12
 
 
-def test_a_printed_suspect_tells_both_values_and_the_share_left():
+def test_a_printed_candidate_tells_both_values_and_the_share_left():
     arm, faulty, gravity, _, _ = planted('gravity')
     states = sample_states(arm, STATES, 1)
-    text = str(search_faults(arm, states, black_box(faulty, states, gravity)).suspects[0])
+    text = str(search_faults(arm, states, black_box(faulty, states, gravity)).candidates[0])
     assert text.startswith('arm: gravity y 0.5 m/s^2 instead of 0 m/s^2 leaves 0.00% of')
 
 
-def test_the_progress_callback_hears_of_every_felt_parameter():
+def test_progress_is_called_for_every_identifiable_parameter():
     arm, faulty, gravity, _, _ = planted('gravity')
     states, calls = sample_states(arm, 3, 1), []
     verdict = search_faults(
@@ -145,7 +145,7 @@ def test_another_gravity_is_told_from_a_tilted_base():
     arm = replace(planted('gravity')[0], base=np.eye(4))
     states = sample_states(arm, STATES, 5)
     verdict = search_faults(arm, states, black_box(arm, states, (0.0, 0.3, -9.81)))
-    first, second = verdict.suspects[:2]
+    first, second = verdict.candidates[:2]
     assert (first.name, first.alike) == ('arm: gravity y', ())
     assert first.left < EXPLAINED
     assert second.name in ('base: roll', 'joint1: alpha')

@@ -118,7 +118,7 @@ def test_forward_dynamics_of_any_arm_accelerates_as_pinocchio(own, seed):
 @pytest.mark.parametrize('own', OWN)
 @given(seed=st.integers(0, 2**32 - 1))
 @settings(max_examples=15, derandomize=True, deadline=None)
-def test_a_wrench_on_the_flange_is_felt_as_in_pinocchio(own, seed):
+def test_a_wrench_on_the_flange_acts_as_in_pinocchio(own, seed):
     arm, gravity, states = random_case(seed)
     wrench = np.random.default_rng(seed).normal(size=6) * 20.0
     backend, model = PinocchioModel(arm, gravity), own(arm, gravity)

@@ -75,11 +75,11 @@ MADE = {
 
 @pytest.mark.parametrize('seed', range(5))
 @pytest.mark.parametrize('words', MADE)
-def test_a_known_mistake_is_explained_as_that_one_and_certain(words, seed):
+def test_a_known_error_pattern_is_named_as_such_and_certain(words, seed):
     known = random_link(seed)
-    mistake = likeliest_error_pattern(MADE[words](known), known, {'the next': random_link(99)})
-    assert words in mistake.cause
-    assert mistake.certain
+    pattern = likeliest_error_pattern(MADE[words](known), known, {'the next': random_link(99)})
+    assert words in pattern.cause
+    assert pattern.certain
 
 
 @pytest.mark.parametrize(
@@ -106,9 +106,9 @@ def test_a_known_mistake_is_explained_as_that_one_and_certain(words, seed):
 )
 def test_one_quantity_changed_is_explained_but_not_certain(make, words):
     known = random_link(1)
-    mistake = likeliest_error_pattern(make(known), known, {})
-    assert words in mistake.cause
-    assert not mistake.certain
+    pattern = likeliest_error_pattern(make(known), known, {})
+    assert words in pattern.cause
+    assert not pattern.certain
 
 
 def test_two_unrelated_links_are_explained_by_no_cause():

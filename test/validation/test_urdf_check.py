@@ -102,7 +102,7 @@ def test_numbers_that_no_motion_shows_pass_with_a_note():
     )
 
 
-MISTAKES = {
+ERROR_PATTERNS = {
     'origin for centre': (
         lambda link: LinkInertia.from_center_of_mass(link.mass, link.center_of_mass, link.inertia),
         'about the frame origin, but URDF',
@@ -149,9 +149,9 @@ MISTAKES = {
 }
 
 
-@pytest.mark.parametrize('name', MISTAKES)
-def test_a_mistake_in_link_3_is_named_with_cause_and_effect(name):
-    make, cause = MISTAKES[name]
+@pytest.mark.parametrize('name', ERROR_PATTERNS)
+def test_an_error_in_link_3_is_named_with_cause_and_effect(name):
+    make, cause = ERROR_PATTERNS[name]
     gaz = load('fer', 'gaz2019')
     wrong = with_link(gaz, 2, make(gaz.links[2]))
     # Some mistakes make a link that no body could be; a URDF is written of those, too.
