@@ -30,6 +30,7 @@ from franka_dynamics.ros.launch_parts import (
     after,
     arm_arguments,
     feedforward_and_keeper,
+    parameters_argument,
     removal_at_shutdown,
     require_packages,
     robot_state_publisher,
@@ -74,12 +75,7 @@ def generate_launch_description():
             default_value=PathJoinSubstitution([SHARE, 'config', 'gazebo_world.sdf']),
             description='An SDF world named franka, with gravity 0 0 -9.81.',
         ),
-        DeclareLaunchArgument(
-            'params_file',
-            default_value='',
-            description="A file with parameters of the feedforward node's, "
-            'over those of config/feedforward/gz_ros2_control.yaml.',
-        ),
+        parameters_argument('gz_ros2_control'),
     ]
     return LaunchDescription([*arguments, OpaqueFunction(function=everything)])
 

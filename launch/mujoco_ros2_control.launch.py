@@ -18,6 +18,7 @@ from franka_dynamics.ros.launch_parts import (
     after,
     arm_arguments,
     feedforward_and_keeper,
+    parameters_argument,
     removal_at_shutdown,
     require_packages,
     robot_state_publisher,
@@ -45,12 +46,7 @@ def generate_launch_description():
             choices=['true', 'false'],
             description="Whether MuJoCo runs without its simulator's window.",
         ),
-        DeclareLaunchArgument(
-            'params_file',
-            default_value='',
-            description="A file with parameters of the feedforward node's, "
-            'over those of config/feedforward/mujoco.yaml.',
-        ),
+        parameters_argument('mujoco'),
     ]
     return LaunchDescription([*arguments, OpaqueFunction(function=everything)])
 

@@ -31,6 +31,18 @@ def arm_arguments() -> list[Any]:
     ]
 
 
+def parameters_argument(target: str) -> Any:
+    """Return the argument that names a parameter file, read over the target's."""
+    from launch.actions import DeclareLaunchArgument
+
+    return DeclareLaunchArgument(
+        'params_file',
+        default_value='',
+        description="A file with parameters of the feedforward node's, over those of "
+        f'config/feedforward/{target}.yaml.',
+    )
+
+
 def require_packages(packages: Sequence[str], needed_by: str, page: str) -> None:
     """
     Refuse to start without the ROS packages that are needed.
