@@ -148,18 +148,16 @@ def _through_joint(
     turned = joint_turn(graph, joint, inputs.q[j])
     if not joint.revolute:
         return _slide(joint, last, at_joint, turned, (inputs.dq[j], inputs.ddq[j]), style)
-    acceleration = rotate_back(turned, untwist(joint, at_joint))
+    linear = rotate_back(turned, untwist(joint, at_joint))
     if 0.0 not in (joint.cos_alpha, joint.sin_alpha):
-        return _turn_skew(
-            joint, last, at_joint, turned, acceleration, (inputs.dq[j], inputs.ddq[j])
-        )
+        return _turn_skew(joint, last, at_joint, turned, linear, (inputs.dq[j], inputs.ddq[j]))
     axis = lifted(graph, joint.axis)
     source = (untwist(joint, last.omega), untwist(joint, apply(last.spread.rows, axis)))
     rates = (source[0][2] + inputs.dq[j], untwist(joint, last.spin)[2] + inputs.ddq[j])
     zz_axis = source[1][2]
     if j in style.summed_angles:
         source, turned = last.before, summed_turn(graph, joints, j, inputs)
-    return _turn_about(j, source, zz_axis, rates, turned, at_joint, acceleration, style)
+    return _turn_about(j, source, zz_axis, rates, turned, at_joint, linear, style)
 
 
 def _turn_about(
@@ -169,7 +167,7 @@ def _turn_about(
     rates: tuple[Expression, Expression],
     turned: Turn,
     at_joint: Vector,
-    acceleration: Vector,
+    linear: Vector,
     style: Style,
 ) -> LinkMotion:
     """Go through a revolute joint whose axis is parallel or perpendicular to the last."""
@@ -189,7 +187,7 @@ def _turn_about(
         (x, y, z),
         (spin_x, spin_y, spin_z),
         Spread(rows, None, xy, spin_z, (xx, zz)),
-        acceleration,
+        linear,
         at_joint,
         source,
     )
@@ -200,7 +198,7 @@ def _turn_skew(
     last: LinkMotion,
     at_joint: Vector,
     turned: Turn,
-    acceleration: Vector,
+    linear: Vector,
     rates: tuple[Expression, Expression],
 ) -> LinkMotion:
     """Go through a revolute joint at any twist: omega and domega, then U from them."""
@@ -209,9 +207,7 @@ def _turn_skew(
     spin = rotate_back(turned, untwist(joint, last.spin))
     omega: Vector = (x, y, z + rate)
     spin = (spin[0] + y * rate, spin[1] - x * rate, spin[2] + push)
-    return LinkMotion(
-        omega, spin, Spread(_matrix(omega, spin)), acceleration, at_joint, (omega, spin)
-    )
+    return LinkMotion(omega, spin, Spread(_matrix(omega, spin)), linear, at_joint, (omega, spin))
 
 
 def _slide(

@@ -95,12 +95,11 @@ def scaled(difference: NDArray[np.float64], reference: NDArray[np.float64]) -> N
 # 25 times the largest difference seen over 1e5 states of fer and fr3 (4e-14 N m), and far below
 # any torque a sensor resolves.
 TOLERANCE = 1e-12
-_COMPARED = (
-    ComparedQuantity('frames', 1, 'm'),
-    ComparedQuantity('mass_matrix', 1, 'kg m^2'),
-    ComparedQuantity('coriolis', 2, 'N m'),
-    ComparedQuantity('gravity', 1, 'N m'),
-    ComparedQuantity('inverse_dynamics', 3, 'N m'),
+# What the node asks of its model, and its frames.
+_COMPARED = tuple(
+    quantity
+    for quantity in QUANTITIES
+    if quantity.name in ('frames', 'mass_matrix', 'coriolis', 'gravity', 'inverse_dynamics')
 )
 
 

@@ -13,16 +13,9 @@ from franka_dynamics.arm.sampling import random_arm, sample_states
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.errors import DescriptionError
 
+from ..agreement import assert_near
+
 ATOL = 1e-11  # of max(1, |tau|); a hundred times the largest seen
-
-
-def assert_near(actual, expected):
-    np.testing.assert_allclose(
-        (actual - expected) / np.maximum(1.0, np.abs(expected)),
-        np.zeros_like(expected),
-        rtol=0.0,
-        atol=ATOL,
-    )
 
 
 @pytest.mark.parametrize('convention', list(Convention))
@@ -37,7 +30,7 @@ def test_a_reversed_joint_reverses_its_torque(convention, seed):
     gravity = rng.normal(size=3) * 9.81
     before, after = NewtonEulerModel(arm, gravity), NewtonEulerModel(turned, gravity)
     other = [stack * sign for stack in states]
-    assert_near(after.inverse_dynamics(*other) * sign, before.inverse_dynamics(*states))
+    assert_near(after.inverse_dynamics(*other) * sign, before.inverse_dynamics(*states), ATOL)
     np.testing.assert_allclose(
         after.frames(other[0])[:, -1, :3, 3],
         before.frames(states.q)[:, -1, :3, 3],
@@ -76,6 +69,7 @@ def test_rows_made_modified_keep_torques_and_flange(seed):
     assert_near(
         NewtonEulerModel(other).inverse_dynamics(*states),
         NewtonEulerModel(arm).inverse_dynamics(*states),
+        ATOL,
     )
     np.testing.assert_allclose(
         NewtonEulerModel(other).frames(states.q)[:, -1],

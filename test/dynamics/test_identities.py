@@ -16,6 +16,8 @@ from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 from franka_dynamics.dynamics.product_of_exponentials import ExponentialsModel
 
+from ..agreement import assert_near
+
 STEP = 1e-5  # [rad, m, s], of the central differences: their error is step^2 and eps/step
 DIFFERENCES = 1e-6  # ten times the largest seen, of max(1, |a|)
 CLOSED_FORM = 1e-11  # a hundred times the largest seen, of max(1, |a|)
@@ -23,16 +25,6 @@ CLOSED_FORM = 1e-11  # a hundred times the largest seen, of max(1, |a|)
 every_formulation = pytest.mark.parametrize(
     'formulation', [PinocchioModel, NewtonEulerModel, ExponentialsModel, LagrangianModel]
 )
-
-
-def assert_near(actual, expected, tolerance):
-    expected = np.asarray(expected)
-    np.testing.assert_allclose(
-        (actual - expected) / np.maximum(1.0, np.abs(expected)),
-        np.zeros_like(expected),
-        rtol=0.0,
-        atol=tolerance,
-    )
 
 
 def arms_and_states():

@@ -23,6 +23,8 @@ from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 from franka_dynamics.dynamics.product_of_exponentials import ExponentialsModel
 
+from ..agreement import assert_near
+
 mujoco = pytest.importorskip('mujoco')
 
 # Thirty times the largest difference seen (3e-13 of max(1, |a|)); MuJoCo turns every link's
@@ -156,13 +158,7 @@ def assert_mujoco_agrees(models, oracle, states):
         expected = np.array([getattr(oracle, quantity)(*state) for state in zip(*states[:inputs])])
         for model in models:
             actual = ask(model, quantity, states[:inputs])
-            np.testing.assert_allclose(
-                (actual - expected) / np.maximum(1.0, np.abs(expected)),
-                np.zeros_like(expected),
-                rtol=0.0,
-                atol=AGREEMENT,
-                err_msg=f'{quantity} of {type(model).__name__}',
-            )
+            assert_near(actual, expected, AGREEMENT, f'{quantity} of {type(model).__name__}')
     origins = np.array([oracle.link_origins(q) for q in states.q])
     for model in models:
         np.testing.assert_allclose(

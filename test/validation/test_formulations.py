@@ -1,10 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""
-All formulations hold the same arm to be the same, whatever the arm.
-
-Agreement to eps means |a - b| <= eps max(1, |a|) in every entry.
-"""
+"""All formulations hold the same arm to be the same, whatever the arm."""
 
 from dataclasses import replace
 import subprocess
@@ -24,6 +20,8 @@ from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 from franka_dynamics.dynamics.product_of_exponentials import ExponentialsModel
 from franka_dynamics.errors import InertiaError
 from franka_dynamics.spatial import rpy
+
+from ..agreement import assert_near
 
 AGREEMENT = 1e-11  # ten times the largest seen over 1,000 random arms (8e-13)
 STATES = 10
@@ -46,15 +44,6 @@ QUANTITIES = {
 }
 
 
-def assert_agreement(actual, expected):
-    np.testing.assert_allclose(
-        (actual - expected) / np.maximum(1.0, np.abs(expected)),
-        np.zeros_like(expected),
-        rtol=0.0,
-        atol=AGREEMENT,
-    )
-
-
 def one_by_one(model, quantity, *arguments, **keywords):
     """Ask a model that takes single states for a stack of them."""
     return np.array([getattr(model, quantity)(*state, **keywords) for state in zip(*arguments)])
@@ -74,7 +63,7 @@ def test_each_formulation_of_any_arm_agrees_with_pinocchio(own, seed):
     backend, model = PinocchioModel(arm, gravity), own(arm, gravity)
     for quantity, inputs in QUANTITIES.items():
         actual = getattr(model, quantity)(*states[:inputs])
-        assert_agreement(actual, one_by_one(backend, quantity, *states[:inputs]))
+        assert_near(actual, one_by_one(backend, quantity, *states[:inputs]), AGREEMENT)
 
 
 @pytest.mark.parametrize('own', OWN)
@@ -86,7 +75,7 @@ def test_jacobians_of_any_frame_of_any_arm_are_pinocchios(own, reference_frame, 
     backend, model = PinocchioModel(arm, gravity), own(arm, gravity)
     for frame in (*range(1, arm.n + 2), FLANGE):
         expected = np.array([backend.jacobian(q, frame, reference_frame) for q in states.q])
-        assert_agreement(model.jacobian(states.q, frame, reference_frame), expected)
+        assert_near(model.jacobian(states.q, frame, reference_frame), expected, AGREEMENT)
 
 
 def assert_same_acceleration(model, backend, states, wrench=None):
@@ -99,12 +88,9 @@ def assert_same_acceleration(model, backend, states, wrench=None):
     mass = one_by_one(backend, 'mass_matrix', states.q)
     actual = model.forward_dynamics(states.q, states.dq, tau, wrench=wrench)
     expected = one_by_one(backend, 'forward_dynamics', states.q, states.dq, tau, wrench=wrench)
-    assert_agreement(
-        np.einsum('sij,sj->si', mass, actual), np.einsum('sij,sj->si', mass, expected)
-    )
-    assert_agreement(
-        np.einsum('sij,sj->si', mass, actual), np.einsum('sij,sj->si', mass, states.ddq)
-    )
+    answered = np.einsum('sij,sj->si', mass, actual)
+    assert_near(answered, np.einsum('sij,sj->si', mass, expected), AGREEMENT)
+    assert_near(answered, np.einsum('sij,sj->si', mass, states.ddq), AGREEMENT)
 
 
 @pytest.mark.parametrize('own', OWN)
@@ -124,7 +110,7 @@ def test_a_wrench_on_the_flange_acts_as_in_pinocchio(own, seed):
     backend, model = PinocchioModel(arm, gravity), own(arm, gravity)
     actual = model.inverse_dynamics(*states, wrench=wrench)
     assert np.abs(actual - model.inverse_dynamics(*states)).max() > 1e-3
-    assert_agreement(actual, one_by_one(backend, 'inverse_dynamics', *states, wrench=wrench))
+    assert_near(actual, one_by_one(backend, 'inverse_dynamics', *states, wrench=wrench), AGREEMENT)
     assert_same_acceleration(model, backend, states, wrench)
 
 
@@ -149,7 +135,7 @@ def test_each_formulation_of_a_shipped_arm_agrees_with_pinocchio(own, arm, hand,
     backend, model = PinocchioModel(description), own(description)
     for quantity, inputs in QUANTITIES.items():
         actual = getattr(model, quantity)(*states[:inputs])
-        assert_agreement(actual, one_by_one(backend, quantity, *states[:inputs]))
+        assert_near(actual, one_by_one(backend, quantity, *states[:inputs]), AGREEMENT)
     assert_same_acceleration(model, backend, states)
 
 
