@@ -56,7 +56,7 @@ ARM = replace(load('fer'), friction=FRICTION)
 LOWER, UPPER, FASTEST = (ARM.limit(name) for name in ('lower', 'upper', 'velocity'))
 PAYLOAD = (0.8, 0.0, 0.0, 0.08, 0.002, 0.0, 0.0, 0.002, 0.0, 0.001)  # as setLoad takes it
 NOTHING = (0.0,) * 10
-# The hand: springs and dampers between where it wants the flange and where that is.
+# The hand: springs and dampers between where the flange should be and where it is.
 HAND_STIFFNESS, HAND_DAMPING = 1000.0, 60.0  # N/m, N s/m
 WRIST_STIFFNESS, WRIST_DAMPING = 30.0, 2.0  # N m/rad, N m s/rad: it keeps the flange's attitude
 WAY, CYCLE_S, CYCLES = np.array([0.10, 0.10, 0.05]), 4.0, 2  # m, s

@@ -34,7 +34,7 @@ PATIENCE_S, REPORT_S = 2.0, 2.5  # until it says what it waits for; between two 
 
 
 class JointImpedance(Node):
-    """Follows a motion about the pose in which it first sees the arm."""
+    """Follows a motion about the pose of the first joint state."""
 
     def __init__(self):
         super().__init__('joint_impedance')

@@ -41,7 +41,7 @@ def pose_arrays(pose):
 
 
 class OperationalSpace(Node):
-    """Leads the flange along a line, its orientation held, from where it first sees the arm."""
+    """Leads the flange along a line, its orientation held, from where it is at the first joint state."""
 
     def __init__(self):
         super().__init__('operational_space')

@@ -106,7 +106,7 @@ def yaml_number(value: float) -> str:
     """
     Return a number that every YAML reader takes for a float.
 
-    rcl wants no integer in a list of floats, and PyYAML reads 1e-05 as text.
+    rcl takes no integer in a list of floats, and PyYAML reads 1e-05 as text.
     """
     text = f'{value:.9g}'
     mantissa, _, exponent = text.partition('e')

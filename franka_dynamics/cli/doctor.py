@@ -105,7 +105,7 @@ def _kernel() -> Check:
         'kernel',
         Level.NOTE,
         f'{platform.release()} is not PREEMPT_RT: enough for '
-        'simulation, not for FCI, which wants one for every controller',
+        'simulation, not for FCI, which needs one for every controller',
     )
 
 

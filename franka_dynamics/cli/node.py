@@ -58,7 +58,7 @@ def run(arguments: argparse.Namespace) -> int:
         from ..ros.node_client import NodeClient, NodeClientError, read_trajectory
     except ImportError as error:
         raise MissingDependencyError(
-            f'Talking to a node needs ROS 2 ({error}): source it, or install its wheels with pip '
+            f'Asking a node needs ROS 2 ({error}): source it, or install its wheels with pip '
             'install -r requirements/ros-jazzy.txt.'
         ) from error
     motion = None

@@ -52,7 +52,7 @@ def cpp_package(description: ArmDescription, name: str) -> dict[str, str]:
     description : ArmDescription
         The arm, with its hand; a payload and gravity are settings of the package.
     name : str
-        The package's name, as ROS wants it: lower case, digits, underscores.
+        The package's name, as ROS requires it: lower case, digits, underscores.
 
     Raises
     ------

@@ -91,7 +91,7 @@ def with_turned_tip(chain: GeneratorChain) -> GeneratorChain:
 
 
 def regroup(chain: GeneratorChain, cancellations: Sequence[Cancellation] = ()) -> RegroupedChain:
-    """Return the chain with its base parameters, masses kept where a cancellation wants them."""
+    """Return the chain with its base parameters, masses kept where a cancellation puts them."""
     joints, elements = _flat(cancellations)
     kept = dict(zip(joints, _kept_masses(chain, joints, elements))) if joints else {}
     regrouped = _regroup(_with_merged_rotor(chain), kept)

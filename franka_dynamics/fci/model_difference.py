@@ -90,7 +90,7 @@ def compare_models(
     state : pylibfranka.RobotState
         A state as read, whose end effector and load are kept; the rest is overwritten.
     ours : PinocchioModel
-        The arm with what the robot knows that it carries, upright, as the robot believes it is.
+        The arm with what the robot knows that it carries, upright, as the robot assumes it to be.
     count : int
         How many states.
     seed : int

@@ -56,7 +56,7 @@ class PreflightResult:
 
 class Preflight:
     """
-    Collects states at rest and compares what the robot says with what this node believes.
+    Collects states at rest and compares what the robot says with what this node assumes.
 
     Parameters
     ----------
@@ -269,7 +269,7 @@ class Preflight:
 
 
 def known_to_robot(description: ArmDescription, settings: Settings) -> ArmDescription:
-    """Return the arm with what this node believes the robot to know of."""
+    """Return the arm with what this node assumes the robot to know of."""
     payload = settings.payload_inertia()
     known = payload.mass > 0.0 and settings.payload_known_to_robot
     return description.with_payload(payload) if known else description

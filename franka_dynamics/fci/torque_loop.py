@@ -87,7 +87,7 @@ class TorqueLoop:
     """
     Joins a robot and a source of torques.
 
-    Whatever the source wants, the torque begins at zero, stays within the limits, changes by
+    Whatever the source asks for, the torque begins at zero, stays within the limits, changes by
     less than the robot's torque rate per cycle, and returns to zero before the motion ends: also
     after an exception in the source, which is then kept in `failure`.
 

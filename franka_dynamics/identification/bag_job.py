@@ -3,7 +3,7 @@
 """
 One bag's share of an identification: read, prepared and summarised where the bag lies.
 
-Whether bags belong together, and the named hand fits them, is said before anything is believed.
+Whether bags belong together, and the named hand fits them, is said before anything is estimated.
 """
 
 from __future__ import annotations

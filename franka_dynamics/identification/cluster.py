@@ -3,7 +3,7 @@
 """
 An identification over a Dask cluster: bags are mapped, summaries reduced as a tree.
 
-Only r_factors travel. A worker that dies takes nothing along: the scheduler runs its bags
+Only r_factors travel. The end of a worker loses nothing: the scheduler runs its bags
 again elsewhere. Every worker must see the bags under the same paths.
 """
 

@@ -68,7 +68,7 @@ class NodeView:
 
     @property
     def is_ours(self) -> bool:
-        """Whether this is a node of this package: others speak on /diagnostics too."""
+        """Whether this is a node of this package: others publish on /diagnostics too."""
         return self.is_arm or 'Simulated arm' in self.statuses
 
     @property

@@ -29,7 +29,7 @@ _LONGEST_GAP_S = 0.2
 FCI_LIVE_PARAMETERS = tuple(spec for spec in LIVE_PARAMETERS if spec.name not in _TELLS_GRAVITY)
 
 FCI_PARAMETERS = (
-    # libfranka's bindings speak to the FR3 generation; a FER needs libfranka older than 0.10.
+    # libfranka's bindings work with the FR3 generation; a FER needs libfranka older than 0.10.
     *(
         replace(spec, default='fr3') if spec.name == 'robot_type' else spec
         for spec in ARM_PARAMETERS

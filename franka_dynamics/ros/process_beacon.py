@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-A sign of life that the kernel takes away when a process dies, however it dies.
+A mark of a running process that the kernel removes when the process ends, however it ends.
 
 The commanding process listens on a Unix socket in the abstract namespace, named after its
 command topic, and never accepts: the kernel completes connections by itself. It also closes them

@@ -99,7 +99,7 @@ _SILENT_S = 2.0
 
 @dataclass
 class Progress:
-    """What has been recorded so far, and what speaks against using it."""
+    """What has been recorded so far, and what makes it unfit for use."""
 
     seconds: float = 0.0
     span: float = 0.0  # between the first and the newest stamp [s]
