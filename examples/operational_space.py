@@ -41,7 +41,7 @@ def pose_arrays(pose):
 
 
 class OperationalSpace(Node):
-    """Leads the flange along a line, its orientation held, from where it is at the first joint state."""
+    """Leads the flange along a line from the pose of the first joint state, orientation held."""
 
     def __init__(self):
         super().__init__('operational_space')

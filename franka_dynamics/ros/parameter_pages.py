@@ -44,8 +44,8 @@ _SIMULATED = {
     'max_tracking_error': [0.0],
     'max_restarts': 1000,
 }
-# Gazebo does not wait for commands. States that are all as old as this leave the loop stable; the delay
-# margin of the default gains is 0.106 s at least.
+# Gazebo does not wait for commands. States that are all as old as this leave the loop stable;
+# the delay margin of the default gains is 0.106 s at least.
 _IN_GAZEBO = {**_SIMULATED, 'use_sim_time': True, 'max_state_age': 0.1}
 _OLD_STATES = ', and with states that are all as old as max_state_age'
 # What a target needs besides its name, and why.
