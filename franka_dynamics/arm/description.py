@@ -21,11 +21,12 @@ from ..spatial import JointKind, rigid_transform
 @dataclass(frozen=True)
 class JointLimits:
     """
-    Limits of one joint, symmetric but for the position: rad, rad/s, rad/s^2, rad/s^3, N m, N m/s.
+    Limits of one joint, symmetric but for the position.
 
-    A prismatic joint has metres and newtons in their place. `velocity_offset` and
-    `velocity_deceleration` make the velocity limit depend on the position (FR3); without them it
-    is constant. A limit that is not known is infinite.
+    `lower` and `upper` [rad], `velocity` [rad/s], `acceleration` [rad/s^2], `jerk` [rad/s^3],
+    `effort` [N m], `effort_rate` [N m/s]. A prismatic joint has metres and newtons in their place.
+    `velocity_offset` and `velocity_deceleration` make the velocity limit depend on the position
+    (FR3); without them it is constant. A limit that is not known is infinite.
     """
 
     lower: float = -math.inf
@@ -78,7 +79,12 @@ class JointLimits:
 
 @dataclass(frozen=True)
 class Joint:
-    """One moving joint: its name, its DH row, its limits and the rotor behind it [kg m^2]."""
+    """
+    One moving joint.
+
+    `kind` says whether it turns (by theta of its DH `row`) or slides (by d); `rotor_inertia` is
+    its motor's, reflected by the gear [kg m^2; kg for one that slides].
+    """
 
     name: str
     kind: JointKind
@@ -92,10 +98,39 @@ class ArmDescription:
     """
     A serial arm: rows, inertias and limits, in the order from base to tip.
 
-    `links[i]` is the link that joint i moves, in that joint's DH frame. `base` is the pose of
-    frame {0} in the space frame {S}; `flange` is the fixed row behind the last joint. Gravity is
-    no property of an arm: models take it. `repairs` says what was changed on request. `rated_load`
-    is the mass [kg] its maker lets the flange carry, None where the file does not say.
+    Gravity is no property of an arm: models take it.
+
+    Attributes
+    ----------
+    name : str
+        Of the arm, such as fer.
+    convention : Convention
+        How the rows of `joints` and `flange` are read: modified (Craig) or standard DH.
+    joints : tuple of Joint, n of them
+        From base to tip.
+    links : tuple of LinkInertia, n of them
+        `links[i]` is the link that joint i moves, in that joint's DH frame.
+    flange : DHRow
+        The fixed row behind the last joint.
+    base : ndarray, shape (4, 4)
+        Pose of frame {0} in the space frame {S}.
+    base_link : LinkInertia or None
+        Of what stands still, in frame {0}; no torque depends on it.
+    home : ndarray, shape (n,), or None
+        Where a simulated arm starts unless told otherwise [rad or m].
+    friction : FrictionModel or None
+        Of all joints.
+    inertial_set, source, hand : str
+        Which published set the inertias are, where they were published, and the hand they hold.
+    rounding : float
+        Half a unit of the last digit to which the set was printed, in SI units; 0 if not known.
+    file : str
+        The arm file; empty for an arm that was made otherwise.
+    repairs : tuple of str
+        What was changed on request, a sentence each.
+    rated_load : float or None
+        The mass [kg] its maker lets the flange carry; None where the file does not say.
+
     """
 
     name: str

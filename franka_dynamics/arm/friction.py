@@ -84,7 +84,7 @@ class ViscousCoulombFriction:
     """
     Viscous, Coulomb and offset friction: tau_f = f_v dq + f_c sign(dq) + f_o.
 
-    Arrays of shape (n,): viscous [N m s/rad], Coulomb [N m], offset [N m]. `width` [rad/s]
+    Arrays of shape (n,): `viscous` [N m s/rad], `coulomb` and `offset` [N m]. `width` [rad/s]
     replaces the sign by tanh(dq / width), because a torque that jumps at zero velocity cannot
     be commanded. `deviations`, shape (3, n), are the standard deviations of viscous, Coulomb and
     offset where they are known.

@@ -25,7 +25,12 @@ class JointStates(NamedTuple):
 
 
 def sample_states(description: ArmDescription, count: int, seed: int = 0) -> JointStates:
-    """Return `count` states, uniform within the arm's position, velocity and acceleration."""
+    """
+    Return `count` states of an arm, drawn uniformly within its limits from a seed.
+
+    Where no limit is known, positions are drawn from +-pi, velocities from +-2 and accelerations
+    from +-10. Each array has shape (count, n) [rad or m, per s, per s^2].
+    """
     rng = np.random.default_rng(seed)
 
     def bound(name: str, unlimited: float) -> NDArray[np.float64]:

@@ -236,7 +236,12 @@ Lengths in a and f are in units that make one length of the arm equal to one."""
 
 @dataclass(frozen=True)
 class Origin:
-    """Where generated code comes from, for its heading."""
+    """
+    Where generated code comes from, for its heading.
+
+    The `arm`, its `inertial_set` and `hand`, `gravity` in the space frame [m/s^2], and whether
+    inertial `parameters` are baked in or set at run time.
+    """
 
     arm: str
     inertial_set: str
@@ -291,7 +296,12 @@ def python_module(
 def c_header(
     origin: Origin, listed: Sequence[Equations], friction: FrictionCode | None = None
 ) -> str:
-    """Return a single C99 header that depends on nothing but math.h."""
+    """
+    Return a single C99 header that depends on nothing but math.h.
+
+    It begins with the `origin`, has a function for each of the `listed` equations and, where
+    given, those of `friction`.
+    """
     prefix = identifier(origin.arm)
     guard = f'{prefix.upper()}_DYNAMICS_H'
     functions = [

@@ -159,7 +159,7 @@ class WrenchFrame(str, Enum):
 @dataclass(frozen=True)
 class Equations:
     """
-    The equations of one quantity of one arm.
+    The equations of one `quantity` of one `arm`, of `n` joints.
 
     `program` holds the statements; `plan` says how they came to be written this way.
     """

@@ -91,7 +91,7 @@ class ContactLimits:
 @dataclass(frozen=True, eq=False)
 class Contact:
     """
-    A contact: when and at which joint it was flagged [s], and how strong it has been.
+    A contact: at which stamp [s] and joint it was flagged, and how strong it has been.
 
     `peak` is that joint's largest torque [N m], `share` the most that any joint had of its
     threshold. `shares` are what each joint had of its own, at most, from the flag on for

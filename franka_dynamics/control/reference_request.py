@@ -42,8 +42,10 @@ class TrajectoryRequest:
     """
     What a trajectory message asks for, joints in the message's order.
 
-    `times` are seconds after `start`; `start` is on the clock of the state's stamps, None for
-    now. Velocities and accelerations are None where the message leaves them out.
+    `times`, shape (s,), are seconds after `start`; `start` is on the clock of the state's stamps,
+    None for now. `positions`, `velocities` and `accelerations` have shape (s, n) [rad or m, per s,
+    per s^2], a column for each of `joint_names`; the latter two are None where the message leaves
+    them out.
     """
 
     joint_names: tuple[str, ...]

@@ -32,10 +32,11 @@ class Stop(str, Enum):
 @dataclass(frozen=True)
 class TargetProfile:
     """
-    One receiver of torques.
+    One receiver of torques, by its `name`.
 
     `receiver_adds_gravity` decides what is commanded: the difference between the true gravity
-    torque and the one the receiver already adds, or all of it. Receivers hold the last command
+    torque and the one the receiver already adds, or all of it; `receiver_adds_friction` likewise.
+    `start` is the torque that a first command begins from. Receivers hold the last command
     for ever (ros2_control's forward controllers do), so `stop` is a torque at which the arm may
     be left: zero where the receiver keeps it up, the last gravity torque where nobody else does.
     `braked_until_commanded`: whether an arm that stands still without any effort is known to be
@@ -109,12 +110,37 @@ class Settings:
     """
     One consistent set of live parameters.
 
-    `payload` is the ten numbers of libfranka's setLoad, in the flange frame: mass [kg], centre of
-    mass [m], inertia about it [kg m^2] in the order xx, xy, xz, yy, yz, zz. `kp` [N m/rad] and
-    `kd` [N m s/rad] belong to the optional joint PD. `max_tracking_error` [rad or m per joint] and
-    `max_flange_error` [m] stop the arm; 0 checks nothing. `max_payload` [kg] overrides the arm's
-    rated load; 0 does not. `stream_period` [s] is the time between two set-points
-    that have positions alone, of which a smooth motion is then made; 0 follows each as it is.
+    Attributes
+    ----------
+    target : str
+        Who receives the torques: a name of TARGETS.
+    terms : Terms
+        Which terms go into the command.
+    state_source : StateSource
+        The state at which Coriolis and inertia terms are evaluated.
+    gravity_vector : tuple of 3 float
+        In the space frame [m/s^2].
+    payload : tuple of 10 float
+        As libfranka's setLoad takes it, in the flange frame: mass [kg], centre of mass [m],
+        inertia about it [kg m^2] in the order xx, xy, xz, yy, yz, zz.
+    payload_known_to_robot : bool
+        Whether a receiver that adds gravity adds the payload's too.
+    kp, kd : tuple of float
+        Of the optional joint PD [N m/rad, N m s/rad]; one number stands for every joint.
+    max_tracking_error : tuple of float
+        Beyond it a joint stops the arm [rad or m]; 0 checks nothing.
+    max_flange_error : float
+        The same of the flange [m].
+    max_payload : float
+        In place of the arm's rated load [kg]; 0 for that.
+    scale : float
+        Of Coriolis, inertia and friction torques, 0 to 1; not of gravity or the PD.
+    ramp_time : float
+        How long a start or a change of settings takes to reach the torque in full [s].
+    stream_period : float
+        Time between two set-points that have positions alone, of which a smooth motion is then
+        made [s]; 0 follows each as it is.
+
     """
 
     target: str = DEFAULT_TARGET

@@ -141,7 +141,8 @@ class BodyTree:
         Return a tree all of whose body frames coincide with the space frame at q = 0.
 
         This is Kwon's M_i = 1: twists (n, 6), inertias and the tool's pose (the identity if
-        not given) are all given in the space frame.
+        not given) are all given in the space frame. `parents` are the bodies that each hangs on,
+        BASE for the base, and `names` the joints'.
         """
         values = np.asarray(twists, dtype=float)
         return cls(

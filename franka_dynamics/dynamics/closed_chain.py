@@ -78,7 +78,11 @@ class Loop:
 
 @dataclass(frozen=True, eq=False)
 class ChainMotion:
-    """All joints' positions, velocities and accelerations, each (..., n), with closed loops."""
+    """
+    All joints' positions q, velocities dq and accelerations ddq, with closed loops.
+
+    Each has shape (..., n) [rad or m, per s, per s^2].
+    """
 
     q: Array
     dq: Array

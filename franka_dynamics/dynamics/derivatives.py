@@ -93,8 +93,8 @@ class DynamicsDerivatives:
 
     `twist`, `acceleration` and `wrench` are Kwon's P, Q and R, `full` of shape
     (..., n, 6, 9n + 6); `displacement` is (T_i^-1 dT_i)^vee of the pose of body i in the space
-    frame, of the same shape. `tau` is Kwon's S, (..., n, 9n + 6). The tool's three have no
-    body axis: (..., 6, 9n + 6), in the tool's frame.
+    frame, of the same shape. `tau` is Kwon's S, (..., n, 9n + 6). `tool_displacement`,
+    `tool_twist` and `tool_acceleration` have no body axis: (..., 6, 9n + 6), in the tool's frame.
     """
 
     motion: TreeMotion

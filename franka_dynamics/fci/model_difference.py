@@ -29,7 +29,11 @@ class TermDifference:
 
 @dataclass(frozen=True)
 class ModelDifference:
-    """Differences over all states: M [kg m^2], C dq and g [N m]."""
+    """
+    Differences over all states: of M (`mass`, [kg m^2]), C dq (`coriolis`) and g [N m].
+
+    `gravity_excess` says how far g differs, and where, if it is more than is allowed.
+    """
 
     states: int
     mass: TermDifference

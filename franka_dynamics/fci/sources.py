@@ -155,7 +155,7 @@ class CommandSource(_ModelledSource):
         self._command, self._arrival = command, now
 
     def observe(self, reading: FciReading, stamp: float, now: float) -> bool:
-        """Return whether a fresh command waits that does not compensate gravity."""
+        """Return whether a fresh command without gravity waits; see `TorqueSource.observe`."""
         cycle = self._observe(reading, stamp, now)
         if self._command is None or now - self._arrival > self._timeout:
             self.reason = 'no command has arrived'
@@ -174,7 +174,7 @@ class CommandSource(_ModelledSource):
         self._carrying_gravity = 0
 
     def torque(self, reading: FciReading, stamp: float, now: float) -> Array | None:
-        """Return the newest command, or None when it may not be followed."""
+        """Return the newest command, shape (n,) [N m], or None when it may not be followed."""
         cycle = self._observe(reading, stamp, now)
         silence = now - self._arrival
         if self.fault:
@@ -237,7 +237,7 @@ class FeedforwardSource(_ModelledSource):
         self._last = np.zeros(controller.description.n)
 
     def observe(self, reading: FciReading, stamp: float, now: float) -> bool:
-        """Return whether the states are trusted."""
+        """Return whether the states are trusted; see `TorqueSource.observe`."""
         cycle = self._observe(reading, stamp, now)
         self.reason = self.controller.conflict or cycle.observation.reason
         return cycle.observation.condition is Condition.TRUSTED and self.controller.ready
@@ -248,7 +248,7 @@ class FeedforwardSource(_ModelledSource):
         self.controller.enable()
 
     def torque(self, reading: FciReading, stamp: float, now: float) -> Array | None:
-        """Return the controller's command, or None when it gives none."""
+        """Return the controller's command, shape (n,) [N m], or None when it gives none."""
         cycle = self._observe(reading, stamp, now)
         if self.fault:
             self.reason = self.fault

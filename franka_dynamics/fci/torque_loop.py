@@ -56,13 +56,21 @@ class TorqueSource(Protocol):
         """Take note that the fault has been acknowledged."""
 
     def observe(self, reading: FciReading, stamp: float, now: float) -> bool:
-        """Take a state while idle; return whether to begin commanding."""
+        """
+        Take a state while idle; return whether to begin commanding.
+
+        `stamp` is the state's and `now` the steady clock's time [s].
+        """
 
     def begin(self) -> None:
         """Take note that commands go out from now on."""
 
     def torque(self, reading: FciReading, stamp: float, now: float) -> Array | None:
-        """Return the torque desired, or None to stop, with `reason` saying why."""
+        """
+        Return the torque desired, shape (n,) [N m], or None to stop, with `reason` saying why.
+
+        `stamp` is the state's and `now` the steady clock's time [s].
+        """
 
     def end(self) -> None:
         """Take note that commands do not go out any more."""

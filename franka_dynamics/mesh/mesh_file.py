@@ -23,7 +23,7 @@ _LARGEST_IN_METRES, _SMALLEST_IN_MILLIMETRES = 1.5, 10.0
 
 @dataclass(frozen=True)
 class MeshFile:
-    """A mesh as read: in metres, with the unit of the file and what was done to it."""
+    """A mesh as read: in metres, with the `unit` of its file; `notes` say what was done to it."""
 
     mesh: TriangleMesh
     unit: str

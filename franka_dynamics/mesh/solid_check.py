@@ -23,11 +23,12 @@ class MeshDefects:
     """
     What keeps a mesh from being a solid; every figure is zero or empty for a good one.
 
-    `open_edges` are the undirected edges that bound an odd number of faces, `flipped_edges`
-    those whose faces run along them in the same direction. `inverted_parts` are connected parts
-    whose normals point the wrong way: inwards for an outermost part. `doubled_parts` lie inside
-    another part, or repeat it, and are not wound as cavities, so that their volume counts twice.
-    `intersecting_faces` counts pairs of faces that cross or touch (libigl, exact predicates).
+    `flat` says that it encloses no volume. `open_edges` are the undirected edges that bound an odd
+    number of faces, `flipped_edges` those whose faces run along them in the same direction.
+    `inverted_parts` are connected parts whose normals point the wrong way: inwards for an
+    outermost part. `doubled_parts` lie inside another part, or repeat it, and are not wound as
+    cavities, so that their volume counts twice. `intersecting_faces` counts pairs of faces that
+    cross or touch (libigl, exact predicates).
     """
 
     open_edges: int
@@ -93,7 +94,9 @@ def find_defects(mesh: TriangleMesh, *, self_intersection: bool = True) -> MeshD
 
 def require_solid(mesh: TriangleMesh, name: str, *, self_intersection: bool = True) -> None:
     """
-    Refuse a mesh that bounds no solid.
+    Refuse a mesh that bounds no solid; `name` is what the sentence calls it.
+
+    With `self_intersection` faces that cross or touch are looked for as well, which takes libigl.
 
     Raises
     ------
@@ -104,7 +107,7 @@ def require_solid(mesh: TriangleMesh, name: str, *, self_intersection: bool = Tr
     sentences = find_defects(mesh, self_intersection=self_intersection).sentences()
     if sentences:
         raise MeshError(
-            f'{name} bounds no solid: {"; ".join(sentences)}. Mend it in the program '
+            f'{name} bounds no solid: {"; ".join(sentences)}. Fix it in the program '
             'it came from; --repair closes holes and turns normals, and '
             '--accept-crossing-faces takes parts that touch, and counts overlaps '
             'twice.'

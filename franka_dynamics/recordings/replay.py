@@ -58,14 +58,22 @@ def model_terms(
 def recorded_terms(
     description: ArmDescription, recording: Recording, *, gravity: ArrayLike = GRAVITY
 ) -> ModelTerms:
-    """Return `model_terms` for every message of a recording, as it was recorded."""
+    """
+    Return M, C dq and g of an arm at every message of a recording, as it was recorded.
+
+    `gravity` [m/s^2] is in the space frame; see `model_terms` for shapes and units.
+    """
     return model_terms(description, recording.q, recording.dq, gravity=gravity)
 
 
 def predicted_torque(
     description: ArmDescription, motion: Motion, *, gravity: ArrayLike = GRAVITY
 ) -> Array:
-    """Return M ddq + C dq + g for every sample of a motion, shape (N, n) [N m]."""
+    """
+    Return M ddq + C dq + g of an arm for every sample of a motion, shape (N, n) [N m].
+
+    `gravity` [m/s^2] is in the space frame; friction is left out.
+    """
     model = PinocchioModel(description, gravity)
     return np.array(
         [model.inverse_dynamics(*rows) for rows in zip(motion.q, motion.dq, motion.ddq)]
@@ -104,7 +112,8 @@ class Fit:
     file has none, it is the rigid body alone. `whole`, `first_half` and `second_half` compare it
     with the filtered effort over all samples and over each half by time; `unfiltered` compares
     it with the resampled effort. `rigid` leaves the friction out. `squares` are the sums over
-    joints of the squared residual, shape (N,) [N^2 m^2].
+    joints of the squared residual, shape (N,) [N^2 m^2]. `as_listed` says that the hand is the
+    one that the inertial set was published with.
     """
 
     arm: ArmDescription

@@ -52,15 +52,17 @@ class SimulationSettings:
     What the simulated arm is like.
 
     `friction` adds the arm file's friction model; `elasticity` puts elastic gears between motors
-    and links, and the velocity that is read is then the motors', as recordings of a real FER
-    show. `sensor_delay` is how late positions, velocities and efforts are read [s]. Noise figures
-    are standard deviations [rad, rad/s, N m]. `vibration` is a torque between drives and links
-    with this rms [N m] in every band of 5 Hz from 15 to 40 Hz on the strongest joints, less on
-    others in proportion to their torque limits; the effort sensors see it.
+    and links, and the velocity that is read is then the motors', as recordings of a real FER show.
+    `start` is the first position, the arm's home unless given; `gravity` is in the space frame
+    [m/s^2]. `sensor_delay` is how late positions, velocities and efforts are read [s].
+    `position_noise`, `velocity_noise` and `effort_noise` are standard deviations [rad, rad/s, N
+    m], drawn from `seed`. `push` is a wrench on the arm. `vibration` is a torque between drives
+    and links with this rms [N m] in every band of 5 Hz from 15 to 40 Hz on the strongest joints,
+    less on others in proportion to their torque limits; the effort sensors see it.
     `gravity_compensation` adds g(q) of the arm without `payload` inside the arm, as FCI's robot
-    does. `brake_release_after` is how long
-    commands must have come without a gap of `command_gap` before the brakes open [s]; 0 opens
-    them with the first command.
+    does. `brake_release_after` is how long commands must have come without a gap of `command_gap`
+    before the brakes open [s]; 0 opens them with the first command. The engine's step is
+    `timestep` [s].
     """
 
     start: Array | None = None

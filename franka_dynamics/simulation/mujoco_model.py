@@ -48,6 +48,17 @@ def build_spec(
     simulated is the rigid-body dynamics and nothing else; with `stops` they end at the arm's
     position limits, which changes nothing before a limit is reached.
 
+    Parameters
+    ----------
+    description : ArmDescription
+        The arm, with hand and payload.
+    gravity : array_like, shape (3,)
+        In the space frame, MuJoCo's world [m/s^2].
+    timestep : float
+        Of the engine [s].
+    stops : bool
+        Whether the position limits are stops.
+
     Raises
     ------
     InertiaError
@@ -120,7 +131,7 @@ def build_mujoco(
     timestep: float = TIMESTEP_S,
     stops: bool = False,
 ) -> mujoco.MjModel:
-    """Return the compiled model of `build_spec`."""
+    """Return the compiled model of `build_spec`, which takes the same and raises the same."""
     return build_spec(description, gravity=gravity, timestep=timestep, stops=stops).compile()
 
 

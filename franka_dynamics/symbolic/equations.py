@@ -101,7 +101,9 @@ class Body:
 @dataclass(frozen=True)
 class SymbolicEquations:
     """
-    M (n, n), C (n, n) and g (n, 1) in letters, and the lines that define those letters.
+    M, C and g in letters, and the lines that define those letters.
+
+    `mass` and `coriolis` have shape (n, n), `gravity` (n, 1).
 
     Joint velocities are v_i; `values` has the numbers of the lengths, of the links and of gravity.
     `stages` are the same lines by what they are for; `composites` has for each joint all links

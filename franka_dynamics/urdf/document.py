@@ -136,7 +136,12 @@ class UrdfJoint:
 
 @dataclass(frozen=True, eq=False)
 class UrdfDocument:
-    """The tree of links and joints of a URDF, in the order written."""
+    """
+    The tree of links and joints of a URDF, in the order written.
+
+    `name` is the robot's, `source` what error messages call the text, `root` the link without a
+    parent. `notes` are sentences about what was read leniently.
+    """
 
     name: str
     source: str

@@ -61,7 +61,8 @@ class GeometryComparison:
     Whether the axes of a chain are those of the rows, and where each DH frame lies.
 
     `to_dh[i]` is the pose of the URDF's frame of link i + 1 in the DH frame {i + 1}. `sequence`
-    holds the angles and lengths of the URDF in terms of the description's rows.
+    holds the angles and lengths of the URDF in terms of the description's rows. `findings` are the
+    differences, `flange_link` the URDF's link at the description's flange, None if there is none.
     """
 
     findings: tuple[Finding, ...]

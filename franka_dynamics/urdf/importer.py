@@ -30,7 +30,7 @@ _SAID_DEVIATION = 1e-9
 @dataclass(frozen=True, eq=False)
 class ImportedArm:
     """
-    The description, the URDF's names of its joints, and one sentence for all that does not fit.
+    The description, the URDF's names of its joints, and `notes`: a sentence for all that differs.
 
     `mount` is the pose of the description's space frame, the link that joint 1 hangs on, in the
     URDF's root link; `tip` the link whose frame is the flange.

@@ -62,7 +62,11 @@ class SerialChain:
 
     The base frame is that of `base`, the link that joint 1 hangs on; `mount` is its pose in the
     URDF's root link. `tool_frames` holds the poses, in the base frame with all joints at zero, of
-    the links fixed behind the last joint; `massless` the moving links without any inertia.
+    the links fixed behind the last joint; `massless` the moving links without any inertia;
+    `held_joints` the joints that are none of the arm's, held at zero or the limit next to it.
+    `base_inertia` is that of all that stands still, in the base frame. `name` is the robot's,
+    `source` what error messages call the text, `notes` are sentences about what was read
+    leniently.
     """
 
     name: str

@@ -162,6 +162,10 @@ class Agreement:
     Accelerations of the forward dynamics, under the torques that the median of the inverse
     dynamics asks for, count as the torques M ddq: a wrist of 1e-4 kg m^2 makes a large
     acceleration of what is rounding in a torque.
+
+    Of the `arm` with its `inertial_set` and `hand`, under `gravity` [m/s^2], on `states` random
+    states drawn from `seed`; every pair must agree to `tolerance`. `faults` say which link a
+    formulation that disagrees has wrong, `warnings` what else the reader should know.
     """
 
     arm: str

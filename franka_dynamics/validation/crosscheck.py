@@ -105,7 +105,12 @@ _COMPARED = tuple(
 
 @dataclass(frozen=True)
 class CrosscheckReport:
-    """The largest absolute difference between two models for each quantity (SI units)."""
+    """
+    The largest absolute difference between two models for each quantity.
+
+    `differences` are in SI units, by the quantity's name, over `states` random states of the
+    `arm` with its `inertial_set` and `hand`; none may exceed `tolerance`.
+    """
 
     arm: str
     inertial_set: str

@@ -56,7 +56,9 @@ class Difference:
     """
     One parameter in which two descriptions differ.
 
-    `place` is a joint's name (its row, or the link behind it), 'base', 'flange' or 'arm'.
+    `place` is a joint's name (its row, or the link behind it), 'base', 'flange' or 'arm'; `first`
+    and `second` are the two values of `parameter`, in `unit`, and `change` makes the first
+    description have the second's.
     `torque_effect` is the largest change of a joint torque [N m or N] that replacing this one
     parameter brings about over random states within the limits; 0.0 if no torque shows it.
     `cause` is the likeliest one, where one is known.

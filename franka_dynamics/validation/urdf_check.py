@@ -32,7 +32,8 @@ class UrdfVerdict:
     """
     Whether a URDF is the described arm, and which published inertials it has.
 
-    `inertial_set` and `hand` name the known set that it is, or UNKNOWN; `nearest` is the nearest
+    `source` is what the URDF is called. `inertial_set` and `hand` name the known set that it is,
+    or UNKNOWN; `nearest` is the nearest
     set in words, `distance` the largest difference to it (kg, kg m, kg m^2), `exact` whether that
     is no more than the decimals of a text. `mount` is the pose of the arm's base link in the
     URDF's root link. `findings` are reasons for a refusal, `notes` are not.
@@ -96,7 +97,7 @@ _SHARED_LIMITS = ('lower', 'upper', 'velocity', 'effort')
 
 @dataclass(frozen=True, eq=False)
 class UrdfModel:
-    """The description to compute with, and why it may be."""
+    """The `description` to compute with, and the `verdict` by which it may be."""
 
     description: ArmDescription
     verdict: UrdfVerdict

@@ -33,10 +33,11 @@ TEXT = 1e-6
 @dataclass(frozen=True, eq=False)
 class UrdfComparison:
     """
-    A URDF against the arm that it should be.
+    A URDF compared with the arm that it should be.
 
-    `arm` is that arm with the published inertials nearest to the URDF's; `differences` are from
-    it, by their effect on torque. `together` is what all of them do at once.
+    `verdict` says whether it is. `arm` is that arm with the published inertials nearest to the
+    URDF's; `differences` are from it, by their effect on torque. `together` is what all of them
+    do at once.
     """
 
     arm: ArmDescription

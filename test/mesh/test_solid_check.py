@@ -71,7 +71,7 @@ def test_a_required_solids_refusal_names_file_defect_and_fix():
     with pytest.raises(MeshError) as caught:
         require_solid(mesh, 'tool.stl')
     assert str(caught.value) == (
-        'tool.stl bounds no solid: it has holes: 3 edges belong to one face only. Mend it in the '
+        'tool.stl bounds no solid: it has holes: 3 edges belong to one face only. Fix it in the '
         'program it came from; --repair closes holes and turns normals, and '
         '--accept-crossing-faces takes parts that touch, and counts overlaps '
         'twice.'
