@@ -94,7 +94,7 @@ class Spread:
 
 
 @dataclass(frozen=True)
-class LinkMotion:
+class BodyMotion:
     """How a link moves, in its own frame."""
 
     omega: Vector
@@ -105,15 +105,15 @@ class LinkMotion:
     before: tuple[Vector, Vector]  # omega and U's column z before the joint's turn
 
 
-def outward(graph: Graph, chain: GeneratorChain, inputs: Inputs, style: Style) -> list[LinkMotion]:
+def outward(graph: Graph, chain: GeneratorChain, inputs: Inputs, style: Style) -> list[BodyMotion]:
     """Return the motion of every link, from the base to the tips."""
     still: Vector = (graph.zero, graph.zero, graph.zero)
-    motions: list[LinkMotion] = []
+    motions: list[BodyMotion] = []
     for j, parent in enumerate(chain.parents):
         if parent == BASE:
             gravity = lifted(graph, chain.other_gravity.get(j, chain.gravity))
             up = still if inputs.weightless else scale(-1.0 / style.length_unit, gravity)
-            last = LinkMotion(
+            last = BodyMotion(
                 still, still, Spread((still, still, still)), up, still, (still, still)
             )
         else:
@@ -138,10 +138,10 @@ def _through_joint(
     graph: Graph,
     joints: tuple[GeneratorJoint, ...],
     j: int,
-    last: LinkMotion,
+    last: BodyMotion,
     inputs: Inputs,
     style: Style,
-) -> LinkMotion:
+) -> BodyMotion:
     joint = joints[j]
     arm = arm_to(graph, joint, inputs.q[j], style.length_unit)
     at_joint = add(last.acceleration, apply(last.spread.rows, arm))
@@ -169,7 +169,7 @@ def _turn_about(
     at_joint: Vector,
     linear: Vector,
     style: Style,
-) -> LinkMotion:
+) -> BodyMotion:
     """Go through a revolute joint whose axis is parallel or perpendicular to the last."""
     x, y, _ = rotate_back(turned, source[0])
     xz_axis, yz_axis, _ = rotate_back(turned, source[1])
@@ -183,7 +183,7 @@ def _turn_about(
         (xy + spin_z, -(xx + zz), yz_axis),
         (zx, zy, zz_axis),
     )
-    return LinkMotion(
+    return BodyMotion(
         (x, y, z),
         (spin_x, spin_y, spin_z),
         Spread(rows, None, xy, spin_z, (xx, zz)),
@@ -195,29 +195,29 @@ def _turn_about(
 
 def _turn_skew(
     joint: GeneratorJoint,
-    last: LinkMotion,
+    last: BodyMotion,
     at_joint: Vector,
     turned: Turn,
     linear: Vector,
     rates: tuple[Expression, Expression],
-) -> LinkMotion:
+) -> BodyMotion:
     """Go through a revolute joint at any twist: omega and domega, then U from them."""
     rate, push = rates
     x, y, z = rotate_back(turned, untwist(joint, last.omega))
     spin = rotate_back(turned, untwist(joint, last.spin))
     omega: Vector = (x, y, z + rate)
     spin = (spin[0] + y * rate, spin[1] - x * rate, spin[2] + push)
-    return LinkMotion(omega, spin, Spread(_matrix(omega, spin)), linear, at_joint, (omega, spin))
+    return BodyMotion(omega, spin, Spread(_matrix(omega, spin)), linear, at_joint, (omega, spin))
 
 
 def _slide(
     joint: GeneratorJoint,
-    last: LinkMotion,
+    last: BodyMotion,
     at_joint: Vector,
     turned: Turn,
     rates: tuple[Expression, Expression],
     style: Style,
-) -> LinkMotion:
+) -> BodyMotion:
     """Go through a prismatic joint: the link turns as the one before it."""
 
     def into(vector: Vector) -> Vector:
@@ -231,7 +231,7 @@ def _slide(
     unit = 1.0 / style.length_unit
     twice = (2.0 * rates[0]) * unit
     moving = add(into(at_joint), (twice * omega[1], -(twice * omega[0]), rates[1] * unit))
-    return LinkMotion(omega, spin, Spread(rows), moving, at_joint, (omega, spin))
+    return BodyMotion(omega, spin, Spread(rows), moving, at_joint, (omega, spin))
 
 
 def _matrix(omega: Vector, spin: Vector) -> Matrix:
@@ -245,7 +245,7 @@ def _matrix(omega: Vector, spin: Vector) -> Matrix:
     )
 
 
-def _name(graph: Graph, j: int, motion: LinkMotion) -> None:
+def _name(graph: Graph, j: int, motion: BodyMotion) -> None:
     graph.name_vector(f'w{j + 1}', motion.omega)
     graph.name_vector(f'dw{j + 1}', motion.spin)
     for row, axis in zip(motion.spread.rows, 'xyz'):
@@ -286,7 +286,7 @@ class _Inward:
         regrouped: RegroupedChain,
         inputs: Inputs,
         style: Style,
-        motions: list[LinkMotion],
+        motions: list[BodyMotion],
     ) -> None:
         self.graph, self.inputs, self.style, self.motions = graph, inputs, style, motions
         self.joints, self.kept = regrouped.chain.joints, regrouped.kept
