@@ -87,7 +87,12 @@ def run(arguments: argparse.Namespace) -> int:
             markup=False,
         )
     if arguments.json:
-        write_text(arguments.json, json.dumps(asdict(verdict), indent=2) + '\n')
+        # Programs read the candidates under the name that they had at first.
+        data = {
+            'suspects' if name == 'candidates' else name: value
+            for name, value in asdict(verdict).items()
+        }
+        write_text(arguments.json, json.dumps(data, indent=2) + '\n')
     scale = max(1.0, float(np.abs(torque).max()))
     return 0 if verdict.difference <= AGREEMENT * scale else 1
 
