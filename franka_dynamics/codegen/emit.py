@@ -156,7 +156,7 @@ def _statements(statements: Sequence[Statement], opening: str, end: str) -> list
     return [f'{opening}{s.target} = {value}{end}' for s, value in zip(statements, values)]
 
 
-def _c_statements(statements: Iterable[Statement]) -> list[str]:
+def _c_statements(statements: Sequence[Statement]) -> list[str]:
     return _statements(statements, '  const double ', ';')
 
 
