@@ -31,6 +31,7 @@ from .least_squares import (
 )
 from .options import IdentificationOptions
 from .prior import Prior
+from .prior_misfit import prior_misfit, shown_precision, ShownPrecision
 from .qr_factors import Part, QRFactors, STRETCH, total
 from ..arm import ArmDescription
 from ..recordings.replay import Errors
@@ -76,6 +77,8 @@ class FittedSets:
         By which recorded efforts become torques [N m per unit].
     reaches : tuple of float
         Of the slip elements [rad].
+    precision : ShownPrecision
+        How good the samples show the starting set to be, at least.
 
     """
 
@@ -88,6 +91,7 @@ class FittedSets:
     start: PublishedFit
     found_scale: EffortScale
     reaches: tuple[float, ...]
+    precision: ShownPrecision
 
     @property
     def effort_scale(self) -> Array:
@@ -144,8 +148,10 @@ class Problem:
         offered = prior.fitting(self.model.friction.chosen(reaches))
         samples = total(part.factors for part in scaled)
         equations = samples.weighted(noise.weights)
-        kept = without_undetermined_friction(equations, offered, strength)
-        base = solve(equations, kept, strength)
+        precision = shown_precision(equations, offered)
+        misfit = prior_misfit(offered, strength, precision)
+        kept = without_undetermined_friction(equations, offered, strength, misfit)
+        base = solve(equations, kept, strength).with_misfit(misfit)
         consistent = fit_consistent(
             samples,
             noise,
@@ -160,7 +166,16 @@ class Problem:
             for arm in (self.start, *self.published)
         ]
         return FittedSets(
-            kept, noise, validation, base, consistent, tuple(alike[1:]), alike[0], found, reaches
+            kept,
+            noise,
+            validation,
+            base,
+            consistent,
+            tuple(alike[1:]),
+            alike[0],
+            found,
+            reaches,
+            precision,
         )
 
     def _with_friction(

@@ -253,6 +253,7 @@ def identify_summary(
         ),
         _not_shown(samples, final),
         _friction_held(final),
+        final.precision,
         remarks=remarks,
         unseen_bags=len(unseen),
         reaches=final.reaches,

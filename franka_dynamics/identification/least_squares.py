@@ -20,6 +20,7 @@ from operator import add
 import numpy as np
 
 from .prior import Prior
+from .prior_misfit import PriorMisfit
 from .qr_factors import QRFactors
 from ..errors import IdentificationError, MissingDependencyError
 from ..recordings.preprocessing import acceleration, low_pass, Motion
@@ -68,7 +69,8 @@ class Estimate:
     theta : ndarray, shape (p,)
         Base parameters, then friction, whose parameters that are not fitted are zero.
     covariance : ndarray, shape (p, p)
-        Of the estimate; includes the reference as a prior where `strength` is not 0.
+        Of the estimate; where `strength` is not 0, that of the posterior, or with `misfit` that
+        of an estimate whose starting set is as good as the samples show.
     strength : float
         Strength of the prior about the starting set; 0 is plain weighted least squares.
     condition_number : float
@@ -85,6 +87,10 @@ class Estimate:
     def deviations(self) -> Array:
         """Standard deviation of each parameter, shape (p,)."""
         return np.sqrt(np.diag(self.covariance))
+
+    def with_misfit(self, misfit: PriorMisfit) -> Estimate:
+        """Return the same estimate with the covariance that a misfit of its prior leaves it."""
+        return replace(self, covariance=self.covariance + misfit.excess(self.covariance))
 
 
 def estimate(factors: QRFactors, noise: Noise, prior: Prior, strength: float) -> Estimate:
@@ -181,6 +187,7 @@ def without_undetermined_friction(
     equations: tuple[Array, Array],
     prior: Prior,
     strength: float,
+    misfit: PriorMisfit | None = None,
 ) -> Prior:
     """
     Return the prior that holds at zero every friction parameter the samples do not determine.
@@ -197,6 +204,8 @@ def without_undetermined_friction(
         The prior with all friction parameters that may be fitted.
     strength : float
         Of the prior on inertias, above zero.
+    misfit : PriorMisfit, optional
+        Of this prior; without it the starting set counts as as good as the strength says.
 
     """
     b = len(prior.model.base)
@@ -208,7 +217,10 @@ def without_undetermined_friction(
             break
         square = _triangle(rows)
         inverse = np.linalg.inv(square[:-1, :-1])
-        ratio = np.abs(inverse @ square[:-1, -1]) / np.linalg.norm(inverse, axis=1)
+        covariance = inverse @ inverse.T
+        if misfit is not None:
+            covariance = covariance + misfit.excess(covariance, kept)
+        ratio = np.abs(inverse @ square[:-1, -1]) / np.sqrt(np.diag(covariance))
         if ratio[friction].min() >= 1.0:
             break
         going = friction[int(np.argmin(ratio[friction]))]

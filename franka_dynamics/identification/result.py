@@ -22,6 +22,7 @@ from .held_out import FittedSets, judge, PartScore, pooled, Verdict
 from .least_squares import Estimate, Noise
 from .options import IdentificationOptions
 from .prior import Prior
+from .prior_misfit import ShownPrecision
 from .qr_factors import split
 from ..arm import ArmDescription
 from ..recordings.preprocessing import Motion
@@ -125,6 +126,8 @@ class Identification:
         Base parameters of which the motion says little or nothing.
     friction_held : tuple of str
         Friction parameters held at zero: smaller than their own standard deviation.
+    precision : ShownPrecision
+        How good the samples show the starting set to be, at least; deviations rest on it.
     bias : ndarray, shape (p,), or None
         What encoder noise adds to the base estimate, if it was asked for.
     remarks : tuple of str
@@ -157,6 +160,7 @@ class Identification:
     contradictions: tuple[str, ...]
     not_shown: tuple[str, ...]
     friction_held: tuple[str, ...]
+    precision: ShownPrecision
     bias: Array | None = None
     remarks: tuple[str, ...] = field(default_factory=tuple)
     unseen_bags: int = 0

@@ -51,6 +51,7 @@ def identification_as_data(
         },
         'prior': {
             'strength': result.base.strength,
+            'shown_precision': asdict(result.precision),
             'cross_validation': None if result.validation is None else asdict(result.validation),
         },
         'condition_number': {
@@ -260,7 +261,10 @@ def _about_the_prior(result: Identification) -> list[str]:
     )
     sentences = [
         f'The prior on inertias is {start}, known to {strength**-0.5:.0%} (precision '
-        f'{strength:.3g}, chosen {chosen}; {reason}).'
+        f'{strength:.3g}, chosen {chosen}; {reason}). Deviations take it for known to '
+        f'{min(strength, result.precision.masses) ** -0.5:.0%} in masses and centres and to '
+        f'{min(strength, result.precision.inertias) ** -0.5:.0%} in inertias about them, the '
+        'worst that these torques do not contradict.'
     ]
     if result.not_shown:
         sentences.append(
