@@ -73,7 +73,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         '--anyway',
         action='store_true',
         help='write the file even if it is not '
-        'better, or if the bags show another hand than the named one',
+        'better, or if the bags show another hand than the named one or look like another unit '
+        'or sign',
     )
     add_recording_options(parser)
     parser.add_argument(
@@ -263,6 +264,9 @@ def identified_arm_text(
         notes += '; N m per A of motor current: ' + ', '.join(
             f'{value:.4g}' for value in result.effort_scale
         )
+    doubts = (*result.contradictions, *result.remarks)
+    if doubts:
+        notes += f'; warned of when it was made: {" | ".join(doubts)}'
     arm = replace(result.arm, inertial_set=IDENTIFIED)
     if payload is not None:
         arm = arm.with_payload(LinkInertia.zero() - read_payload(payload))
@@ -285,6 +289,8 @@ def _jobs(arguments: argparse.Namespace, start: ArmDescription) -> list[BagJob]:
             tuple(arguments.also_at),
             arguments.gravity,
             arguments.effort_unit == 'Nm',
+            None if arguments.effort_scale is None else tuple(arguments.effort_scale),
+            arguments.anyway,
         )
         for bag in (*arguments.bags, *arguments.tests)
     ]
@@ -293,7 +299,7 @@ def _jobs(arguments: argparse.Namespace, start: ArmDescription) -> list[BagJob]:
 def _here(arguments: argparse.Namespace, start: ArmDescription, bar: Progress) -> _Found:
     """Identify in this process, which keeps the samples for pictures."""
     from ..errors import FrankaDynamicsError
-    from ..identification.bag_job import note, require_one_arm
+    from ..identification.bag_job import require_one_arm
     from ..identification.identify import identify
 
     bags, motions, names, failures = [], [], [], []
@@ -305,7 +311,7 @@ def _here(arguments: argparse.Namespace, start: ArmDescription, bar: Progress) -
         try:
             recording = job.recording(reading(bar, job.path))
             motion, at_others = job.motions(recording, model)
-            bags.append(note(recording, motion, start, job.gravity, torque=job.torque))
+            bags.append(job.note(recording, motion, start))
         except FrankaDynamicsError as error:
             if not arguments.skip_bad_bags:
                 raise
@@ -363,13 +369,13 @@ def _published(arguments: argparse.Namespace, start: ArmDescription) -> list[Arm
 
 
 def _hands(arguments: argparse.Namespace, start: ArmDescription) -> list[ArmDescription]:
-    """Return the sets bare and with each hand, for an arm that such hands are made for."""
+    """Return the sets bare, with each hand and with the named one, if hands fit the arm."""
     if start.name not in FRANKA_ARMS or arguments.effort_unit != 'Nm':
         return []
     return [
         load_arm(arguments, name, hand)
         for name in available_sets(arguments.arm)
-        for hand in (NO_HAND, *available_hands())
+        for hand in dict.fromkeys((NO_HAND, *available_hands(), start.hand))
     ]
 
 

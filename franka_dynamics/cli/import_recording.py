@@ -99,7 +99,7 @@ def run(arguments: argparse.Namespace) -> int:
     from ..errors import RecordingError
     from ..recordings.log_file import read_log
     from ..recordings.log_import import ColumnMap, import_log
-    from ..recordings.plausibility import suspicions
+    from ..recordings.plausibility import faults, suspicions
     from ..recordings.recording import write_recording
 
     console = Console()
@@ -145,7 +145,8 @@ def run(arguments: argparse.Namespace) -> int:
         recording = import_log(
             arguments.log, columns, joint_names(arguments, arm), topic=arguments.topic
         )
-        warnings = () if arguments.effort_unit == 'raw' else suspicions(recording, arm)
+        raw = arguments.effort_unit == 'raw'
+        warnings = faults(recording, arm, torque=False) if raw else suspicions(recording, arm)
         bar.add_task(f'writing {bag}', total=None)
         write_recording(recording, bag, storage=arguments.storage)
     console.print(

@@ -22,10 +22,11 @@ from .least_squares import determined_parameters, Noise, solve_quickly
 from .prior import Prior
 from .qr_factors import BagSummary, QRFactors, residual_lag_sums, Summary, total
 from ..arm import ArmDescription
+from ..arm.hand_file import NO_HAND
 from ..dynamics.model import GRAVITY
-from ..errors import FrankaDynamicsError, IdentificationError
-from ..recordings.mounted import mass_on_the_flange, mounted_verdict, unit_loads
-from ..recordings.plausibility import suspicions
+from ..errors import FrankaDynamicsError, IdentificationError, RecordingError
+from ..recordings.mounted import held_sentence, mounted_verdict, unit_loads, weighed, Weighing
+from ..recordings.plausibility import faults, suspicions
 from ..recordings.preprocessing import Motion, prepare, SignalOptions
 from ..recordings.recording import HEADER, read_recording, Recording
 from ..typing import Array
@@ -54,6 +55,10 @@ class BagJob:
         In the space frame [m/s^2].
     torque : bool
         Whether efforts are torques [N m], which limits and gravity can be compared with.
+    effort_scale : tuple of float or None
+        What one unit of each joint's effort is in N m, if it is known.
+    anyway : bool
+        Whether a bag is taken that looks like another unit, sign or effort without gravity.
 
     """
 
@@ -65,6 +70,8 @@ class BagJob:
     other_cutoffs: tuple[float, ...] = ()
     gravity: ArrayLike = GRAVITY
     torque: bool = True
+    effort_scale: tuple[float, ...] | None = None
+    anyway: bool = False
 
     @property
     def name(self) -> str:
@@ -90,6 +97,34 @@ class BagJob:
             if cutoff != self.signal.cutoff
         }
 
+    def note(self, recording: Recording, motion: Motion, arm: ArmDescription) -> BagNote:
+        """
+        Return what a report says of the recording.
+
+        Raises
+        ------
+        RecordingError
+            If every figure would be meaningless and the bag is not to be taken anyway.
+
+        """
+        looked_at = recording if self.effort_scale is None else recording.scaled(self.effort_scale)
+        wrong = faults(looked_at, arm, gravity=self.gravity, torque=self.torque)
+        if wrong and not self.anyway:
+            raise RecordingError(
+                f'{self.name}: {wrong[0]}. Correct the recording, or take it --anyway.'
+            )
+        doubts = suspicions(looked_at, arm, gravity=self.gravity) if self.torque else wrong
+        return BagNote(
+            recording.source,
+            recording.topic,
+            recording.joint_names[0],
+            len(recording),
+            recording.duration,
+            len(motion),
+            motion.remarks,
+            doubts,
+        )
+
 
 @dataclass(frozen=True)
 class BagNote:
@@ -114,34 +149,13 @@ class BagResult:
     failure: str = ''
 
 
-def note(
-    recording: Recording,
-    motion: Motion,
-    arm: ArmDescription,
-    gravity: ArrayLike,
-    *,
-    torque: bool = True,
-) -> BagNote:
-    """Return what a report says of a recording."""
-    return BagNote(
-        recording.source,
-        recording.topic,
-        recording.joint_names[0],
-        len(recording),
-        recording.duration,
-        len(motion),
-        motion.remarks,
-        suspicions(recording, arm, gravity=gravity) if torque else (),
-    )
-
-
 def run_job(job: BagJob, model: TorqueModel, arm: ArmDescription, folds: int) -> BagResult:
     """Return a bag's result; a fault of the bag is a part of it, not an error."""
     try:
         recording = job.recording()
         motion, others = job.motions(recording, model)
         return BagResult(
-            note(recording, motion, arm, job.gravity, torque=job.torque),
+            job.note(recording, motion, arm),
             Summary.of(model, motion, folds, others, job.name),
         )
     except FrankaDynamicsError as error:
@@ -174,7 +188,7 @@ TOGETHER_RATIO = 1.5
 # with this probability.
 _BY_CHANCE = 1e-3
 _MOST_BAGS = 30  # up to which every pair is looked at
-_MOST_PAIRS = 5  # that are named
+_MOST_NAMED = 5  # pairs or bags
 _STRENGTH = 10.0  # of the prior on inertias: known to 32 %
 
 
@@ -235,10 +249,10 @@ def contradictions(bags: Sequence[BagSummary], noise: Noise, prior: Prior) -> tu
     sentences += [
         f'{names[i]} and {names[j]} contradict each other: fitted together they leave '
         f'{joint:.3f} N m, each by itself {alone:.3f} N m{_CAUSES}'
-        for i, j, joint, alone in pairs[:_MOST_PAIRS]
+        for i, j, joint, alone in pairs[:_MOST_NAMED]
     ]
-    if len(pairs) > _MOST_PAIRS:
-        sentences.append(f'{len(pairs) - _MOST_PAIRS} more pairs of bags contradict each other')
+    if len(pairs) > _MOST_NAMED:
+        sentences.append(f'{len(pairs) - _MOST_NAMED} more pairs of bags contradict each other')
     return tuple(sentences)
 
 
@@ -325,8 +339,8 @@ def hand_contradictions(
         whole: QRFactors = total([bag.whole.factors])
         errors = [float(np.sqrt(whole.squares(theta).sum() / whole.samples)) for theta in values]
         seen = mounted_verdict(list(zip(candidates, errors)), partial(_weighed, whole, model))
-        if seen.mounted is not None and seen.mounted != (start.hand != 'none'):
-            named = 'no hand' if start.hand == 'none' else start.hand
+        if seen.mounted is not None and seen.mounted != (start.hand != NO_HAND):
+            named = 'no hand' if start.hand == NO_HAND else start.hand
             said = seen.sentence[:-1]
             sentences.append(
                 f'{bag.whole.name}: {said}{"" if seen.load else f"; but {named} was named"}'
@@ -334,14 +348,46 @@ def hand_contradictions(
     return tuple(sentences)
 
 
-def _weighed(samples: QRFactors, model: TorqueModel, arm: ArmDescription) -> float:
-    """Return the mass [kg] on the flange of a bare arm that explains the samples best."""
+def held_loads(
+    bags: Sequence[BagSummary],
+    model: TorqueModel,
+    start: ArmDescription,
+    candidates: Sequence[ArmDescription],
+) -> tuple[str, ...]:
+    """
+    Return a sentence for each bag on which the hand that was named seems to hold something.
+
+    Parameters
+    ----------
+    bags, model, start, candidates
+        As for `hand_contradictions`.
+
+    """
+    if start.hand == NO_HAND:
+        return ()
+    named = [arm for arm in candidates if arm.hand == start.hand]
+    said = [
+        (
+            bag.whole.name,
+            held_sentence([(arm, _weighed(bag.whole.factors, model, arm)) for arm in named]),
+        )
+        for bag in bags
+    ]
+    sentences = [f'{name}: {sentence[:-1]}' for name, sentence in said if sentence]
+    more = len(sentences) - _MOST_NAMED
+    also = (f'so do {more} more bags',) if more > 0 else ()
+    return (*sentences[:_MOST_NAMED], *also)
+
+
+def _weighed(samples: QRFactors, model: TorqueModel, arm: ArmDescription) -> Weighing:
+    """Return what hangs on the flange beyond what an arm's description has."""
     b = len(model.base)
     none = model.base.values(arm)
     columns = np.column_stack([model.base.values(one) - none for one in unit_loads(arm)])
     rows = samples.r_factors
-    return mass_on_the_flange(
+    return weighed(
         rows[:, :, :b] @ columns,
         rows[:, :, b : b + 2],  # viscous and Coulomb, the first two terms of each joint
         rows[:, :, -2] - rows[:, :, :b] @ none,
+        samples.samples,
     )

@@ -19,7 +19,7 @@ from operator import add
 
 import numpy as np
 
-from .bag_job import contradictions, hand_contradictions, residual_of_bags
+from .bag_job import contradictions, hand_contradictions, held_loads, residual_of_bags
 from .friction import TorqueModel
 from .held_out import errors_of, FittedSets, judge, leave_out, PartScore, Problem, PublishedFit
 from .least_squares import errors_in_variables_bias, Estimate, estimate
@@ -192,13 +192,11 @@ def identify_summary(
     _require_motion(summary, model)
     unseen = () if tests is None else tests.bags
     bags = (*summary.bags, *unseen)
-    said = (
-        ()
-        if options.scale_unknown
-        else hand_contradictions(
-            [_scaled(bag, options.known_scale(model.n)) for bag in bags], model, start, hands
-        )
-    )
+    said, held = (), ()
+    if not options.scale_unknown:
+        torques = [_scaled(bag, options.known_scale(model.n)) for bag in bags]
+        said = hand_contradictions(torques, model, start, hands)
+        held = held_loads(torques, model, start, hands)
     if said and not options.anyway:
         raise IdentificationError(
             f'{said[0]}. Name what is mounted with --hand, or write the file --anyway if the '
@@ -220,7 +218,7 @@ def identify_summary(
     scores = _scores(final, fits, parts, samples, model)
     start_score = scores.pop()
     theirs = scores[2:]
-    remarks = (*said, *_slow_joints(summary, start), *_rooms_said(start))
+    remarks = (*said, *held, *_slow_joints(summary, start), *_rooms_said(start))
     result = Identification(
         model,
         start,

@@ -18,7 +18,10 @@ from ..errors import RecordingError
 # A driver clips at the limit or just below it; a joint there for longer was not free to move.
 _SATURATION_FRACTION, _SATURATED_SHARE = 0.99, 0.01
 _DEGREES_FACTOR = 2.0  # times the joint's range: no calibration error is as large
-_VELOCITY_FACTOR = 5.0  # noise and lag of a velocity are far below; deg/s is 57.3
+# What a velocity may be of the rate at which its position changes; deg/s is 57.3 times it. Noise
+# and lag of either are far from that over such windows, if positions move by so much there.
+_VELOCITY_PART, _VELOCITY_FACTOR = 0.2, 5.0
+_WINDOW_S, _MOVED_RAD = 0.3, 2e-3
 _GRAVITY_SHARE = 0.5  # how much better effort must fit without g to be called so
 _STATES_LOOKED_AT = 500
 
@@ -29,8 +32,30 @@ def suspicions(
     """
     Return one sentence for each thing about a recording that looks wrong.
 
-    Looked for are positions in degrees, velocities that are not the positions', torques at the
-    joints' limits, and effort without gravity, which some drivers report.
+    Looked for are `faults`, and torques at the joints' limits.
+
+    Raises
+    ------
+    RecordingError
+        If effort is zero throughout: there is nothing to compare with.
+
+    """
+    return (*faults(recording, arm, gravity=gravity), *_saturation(recording, arm))
+
+
+def faults(
+    recording: Recording,
+    arm: ArmDescription,
+    *,
+    gravity: ArrayLike = GRAVITY,
+    torque: bool = True,
+) -> tuple[str, ...]:
+    """
+    Return one sentence for each thing that makes every figure about a recording meaningless.
+
+    Looked for are positions in degrees, velocities that are not the positions', effort without
+    gravity, which some drivers report, and effort of the opposite sign; of efforts that are no
+    torques [N m], such as currents, only whether there are any.
 
     Raises
     ------
@@ -46,8 +71,7 @@ def suspicions(
     return (
         *_degrees(recording, arm),
         *_velocity(recording),
-        *_saturation(recording, arm),
-        *_without_gravity(recording, arm, gravity),
+        *(_about_gravity(recording, arm, gravity) if torque else ()),
     )
 
 
@@ -65,16 +89,29 @@ def _degrees(recording: Recording, arm: ArmDescription) -> Iterator[str]:
 
 
 def _velocity(recording: Recording) -> Iterator[str]:
-    """Yield a sentence where velocity is a multiple of how fast position changes."""
-    step = np.diff(recording.time)[:, None]
-    # Encoder noise makes the difference of neighbours large, but not the way over many of them.
-    changed = np.abs(np.diff(recording.q, axis=0)).sum()
-    told = (np.abs(0.5 * (recording.dq[1:] + recording.dq[:-1])) * step).sum()
-    if changed > 0.0 and told > _VELOCITY_FACTOR * changed:
+    """Yield a sentence where velocities are not those at which positions change."""
+    time = recording.time
+    step = np.diff(time)[:, None]
+    way = np.concatenate(
+        [np.zeros((1, recording.dq.shape[1])), 0.5 * (recording.dq[1:] + recording.dq[:-1]) * step]
+    ).cumsum(axis=0)
+    edges = np.searchsorted(time, np.arange(0.0, time[-1], _WINDOW_S))
+    edges = np.append(np.unique(edges), len(time) - 1)
+    whole = np.diff(time[edges]) < 2.0 * _WINDOW_S  # no gap inside
+    moved, told = np.diff(recording.q[edges], axis=0)[whole], np.diff(way[edges], axis=0)[whole]
+    if not len(moved):
+        return
+    squares = np.sum(moved * moved, axis=0)
+    moves = squares > len(moved) * _MOVED_RAD**2
+    ratio = np.sum(moved * told, axis=0) / np.where(moves, squares, 1.0)
+    odd = np.flatnonzero(moves & ~((ratio > _VELOCITY_PART) & (ratio < _VELOCITY_FACTOR)))
+    if len(odd):
+        joint = int(odd[np.argmax(squares[odd])])
         yield (
-            f'velocities amount to {told / changed:.3g} times the way that positions go; they '
-            'look like deg/s or like the speed of motors, and friction and Coriolis torques '
-            'are meaningless if they are'
+            'velocities look like deg/s, the speed of motors, the other sign or none at all: that '
+            f'of {recording.joint_names[joint]} is {ratio[joint]:.2g} times the rate at which its '
+            f'position changes ({len(odd)} of {len(moves)} joints are off), and friction and '
+            'Coriolis torques are meaningless if it is'
         )
 
 
@@ -89,16 +126,25 @@ def _saturation(recording: Recording, arm: ArmDescription) -> Iterator[str]:
         )
 
 
-def _without_gravity(
+def _about_gravity(
     recording: Recording,
     arm: ArmDescription,
     gravity: ArrayLike,
 ) -> Iterator[str]:
+    """Yield a sentence where effort lacks gravity or is of the opposite sign."""
     chosen = slice(None, None, max(1, len(recording) // _STATES_LOOKED_AT))
     g = recorded_terms(arm, recording.part(chosen), gravity=gravity).gravity
     effort = recording.effort[chosen]
-    with_g, without = whole_vector_error(effort - g), whole_vector_error(effort)
-    if without < _GRAVITY_SHARE * with_g:
+    with_g, without, opposite = (
+        whole_vector_error(effort - factor * g) for factor in (1.0, 0.0, -1.0)
+    )
+    if opposite < min(_GRAVITY_SHARE * with_g, without):
+        yield (
+            f'effort looks like torque of the opposite sign: it is {opposite:.3g} N m in the mean '
+            f'away from minus the gravity torques of {arm.inertial_set}, and {with_g:.3g} N m '
+            'away from them; turn its sign, as --effort-scale -1 ... does for each joint'
+        )
+    elif without < _GRAVITY_SHARE * with_g:
         yield (
             f'effort looks like torque without gravity: it is {without:.3g} N m in the mean, '
             f'but {with_g:.3g} N m away from the gravity torques of {arm.inertial_set}; many '

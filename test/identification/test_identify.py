@@ -260,6 +260,23 @@ def test_a_load_that_is_no_hand_is_weighed(mass):
     assert abs(float(str(said.value).partition('About ')[2].partition(' kg')[0]) - mass) < 0.15
 
 
+def test_what_a_named_hand_holds_is_warned_of():
+    candidates = [load('fr3', hand=hand) for hand in ('none', *available_hands())]
+    half_a_kilo = LinkInertia.from_center_of_mass(0.5, (0.0, 0.0, 0.1), 1e-3 * np.eye(3))
+    truth, friction = drawn_around(FR3, 9), drawn_friction(FR3, 9)
+    held, empty = (
+        identify(
+            [slow_work(arm, friction, 9)], FR3, [FR3], hands=candidates, names=['mine']
+        ).remarks
+        for arm in (truth.with_payload(half_a_kilo), truth)
+    )
+    assert held[0].startswith('mine: About 0.')
+    assert abs(float(held[0].removeprefix('mine: About ').partition(' kg')[0]) - 0.5) < 0.15
+    assert 'more than the arm with franka_hand seems to hang on the flange' in held[0]
+    assert held[0].endswith('or record with nothing in the fingers')
+    assert not any('hang' in one for one in empty)
+
+
 def test_a_hand_that_is_not_there_is_refused():
     friction = drawn_friction(FR3, 8)
     recording = slow_work(drawn_around(load('fr3', hand='none'), 8), friction, 8)
