@@ -12,14 +12,20 @@ that pulls, and two joints that hardly move. Torques are MuJoCo's inverse dynami
 60 s at 30 or 100 Hz, over which friction cools by up to 30 %, are what `identify` is given; two
 later runs, cooler or warmer, are what its file is then judged by, against the published set with
 the friction that was fitted alike to the same four. A draw takes 2 to 3 s of processor
-time. Printed are left-out and later errors E [N m], draw by draw, and what was lost.
+time. Printed are left-out and later errors E [N m], draw by draw, beside the floor: what the true
+inertias and friction, at the mean warmth of the four runs, leave of each left-out run. It is what
+sensors' offsets and noise, ripple, cables, lag, friction under load and warmth make, none of which
+an arm file can hold. Between the two stands what the true inertias leave with friction fitted
+alike to the other runs: what is above the floor there is the friction terms' doing, what is above
+that is the identified inertias'. Then what was lost.
 """
 
 from __future__ import annotations
 
 import argparse
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 import json
+from operator import attrgetter
 from pathlib import Path
 
 import mujoco
@@ -27,9 +33,9 @@ import numpy as np
 
 from franka_dynamics.arm import ArmDescription, load, MaxwellSlipFriction
 from franka_dynamics.arm.friction import friction_along
+from franka_dynamics.identification.held_out import judge
 from franka_dynamics.identification.identify import identify
 from franka_dynamics.identification.options import IdentificationOptions
-from franka_dynamics.identification.result import Identification
 from franka_dynamics.recordings.preprocessing import Motion, prepare
 from franka_dynamics.recordings.recording import Recording
 from franka_dynamics.simulation.model_trial import draw_plant
@@ -122,8 +128,12 @@ def led(draw: Draw, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
     return motion, time
 
 
-def recorded(draw: Draw, seed: int, warmth: float) -> Recording:
-    """Return a run, its friction `warmth` times the arm's."""
+def recorded(draw: Draw, seed: int, warmth: float, usual: float) -> tuple[Recording, float]:
+    """
+    Return a run, its friction `warmth` times the arm's, and its floor [N m].
+
+    The floor is E of the arm's own inertias and `usual` times its friction.
+    """
     rng = np.random.default_rng(seed)
     motion, time = led(draw, rng)
     q, dq, _ = np.moveaxis(motion, 1, 0)
@@ -135,9 +145,10 @@ def recorded(draw: Draw, seed: int, warmth: float) -> Recording:
         rigid[k] = data.qfrc_inverse
     part = ARM.limit('effort') / STRONGEST
     turned = np.tanh(dq / draw.friction.width)
+    rubbing = friction_along(draw.friction, q, dq)
     effort = (
         rigid
-        + warmth * friction_along(draw.friction, q, dq)
+        + warmth * rubbing
         + draw.load_share * np.abs(rigid) * turned
         + draw.ripple * np.sin(20.0 * q)
         + draw.cable * (q - np.array(ARM.home))
@@ -145,7 +156,7 @@ def recorded(draw: Draw, seed: int, warmth: float) -> Recording:
     )
     late = [np.interp(time - draw.lag, time, column) for column in effort.T]
     effort = np.column_stack(late) + 0.15 * np.sqrt(part) * rng.standard_normal(q.shape)
-    return Recording(
+    recording = Recording(
         f'run{seed}',
         '/joint_states',
         ARM.joint_names,
@@ -154,20 +165,21 @@ def recorded(draw: Draw, seed: int, warmth: float) -> Recording:
         dq + 2e-3 * rng.standard_normal(q.shape),
         effort,
     )
+    left = prepare(replace(recording, effort=effort - rigid - usual * rubbing)).effort
+    return recording, float(np.sqrt(np.mean(np.sum(left**2, axis=1))))
 
 
-def runs(seed: int) -> tuple[list[Motion], list[Motion]]:
-    """Return the runs that are learnt from, and the later ones."""
+def runs(seed: int) -> tuple[list[Motion], list[Motion], list[float]]:
+    """Return the runs that are learnt from, the later ones, and the floors of the former."""
     draw = drawn(seed)
     rng = np.random.default_rng(10**6 + seed)
     cooler = rng.uniform(0.1, 0.3)
     warmth = [1.0 + cooler * (1.0 - k / (RUNS - 1)) for k in range(RUNS)]
     warmth += list(1.0 + rng.uniform(-0.1, 0.3, LATER))
-    motions = [
-        prepare(recorded(draw, 100 * seed + k, one), columns=MODEL.friction.columns)
-        for k, one in enumerate(warmth)
-    ]
-    return motions[:RUNS], motions[RUNS:]
+    usual = float(np.mean(warmth[:RUNS]))
+    every = [recorded(draw, 100 * seed + k, one, usual) for k, one in enumerate(warmth)]
+    motions = [prepare(one, columns=MODEL.friction.columns) for one, _ in every]
+    return motions[:RUNS], motions[RUNS:], [floor for _, floor in every[:RUNS]]
 
 
 def error(motion: Motion, theta: np.ndarray) -> float:
@@ -181,7 +193,9 @@ class Outcome:
     """
     One draw: was the file written, and errors E [N m] of it and of the published set beside it.
 
-    `left_out` has a pair for every run that was left out, `later` for every later one.
+    `left_out` has a pair for every run that was left out, `later` for every later one; `true` is
+    what true inertias with friction fitted alike leave of the former, `floors` what the true arm
+    does.
     """
 
     seed: int
@@ -193,22 +207,29 @@ class Outcome:
     contradictions: tuple[str, ...]
     left_out: tuple[tuple[float, float], ...]
     later: tuple[tuple[float, float], ...]
+    true: tuple[float, ...]
+    floors: tuple[float, ...]
 
     @classmethod
-    def of(cls, seed: int, result: Identification, later: list[Motion]) -> Outcome:
-        """Return the figures of one draw."""
-        own = result.arm_score
-        best = next(one for one in result.published if one.name == result.verdict.best)
+    def of(cls, seed: int) -> Outcome:
+        """Identify one arm and return its figures."""
+        learnt, later, floors = runs(seed)
+        # The true arm stands among the published sets to have its friction fitted alike.
+        result = identify(learnt, ARM, [ARM, drawn(seed).arm], OPTIONS)
+        own, (best, true) = result.arm_score, result.published
+        verdict = judge(own.parts, {best.name: best.parts}, result.start_score.parts)
         return cls(
             seed,
-            bool(result.verdict.better),
-            result.verdict.gain,
-            result.verdict.spread,
+            verdict.better,
+            verdict.gain,
+            verdict.spread,
             result.base.strength,
             result.reaches,
             result.contradictions,
             tuple((ours.error, theirs.error) for ours, theirs in zip(own.parts, best.parts)),
             tuple((error(one, own.theta), error(one, best.theta)) for one in later),
+            tuple(one.error for one in true.parts),
+            tuple(floors),
         )
 
     def line(self) -> str:
@@ -217,8 +238,18 @@ class Outcome:
             ' '.join(f'{own:.3f}/{other:.3f}' for own, other in pairs)
             for pairs in (self.left_out, self.later)
         )
+        true, floors = (
+            ' '.join(f'{one:.3f}' for one in values) for values in (self.true, self.floors)
+        )
         word = 'written' if self.written else 'refused'
-        return f'{self.seed:4d} {word}  left out {left_out}  later {later}'
+        return (
+            f'{self.seed:4d} {word}  left out {left_out}  true inertias {true}  floor {floors}  '
+            f'later {later}'
+        )
+
+
+def _owns(outcome: Outcome) -> list[float]:
+    return [own for own, _ in outcome.left_out]
 
 
 def summary(every: list[Outcome]) -> list[str]:
@@ -238,10 +269,26 @@ def summary(every: list[Outcome]) -> list[str]:
             f'{np.median(ratio):.2f}, median E {np.median(pairs[:, 0]):.3f} N m'
         )
     within = sum(max(own for own, _ in one.left_out) <= ASKED for one in written)
+    true, floor = (
+        sum(max(getattr(one, name)) <= ASKED for one in written) for name in ('true', 'floors')
+    )
+    for group, members in (('written', written), ('all', every)):
+        owns, trues, lows = (
+            np.array([value for one in members for value in values(one)])
+            for values in (_owns, attrgetter('true'), attrgetter('floors'))
+        )
+        if len(owns):
+            lines.append(
+                f'left-out runs, {group}: median E {np.median(owns):.3f} N m, of true inertias '
+                f'{np.median(trues):.3f}, floor {np.median(lows):.3f}; E over that of true '
+                f'inertias {np.median(owns / trues):.2f} in the median, at most '
+                f'{np.max(owns / trues):.2f}'
+            )
     missed = sum(all(own < 0.9 * other for own, other in one.later) for one in refused)
     named = sum(bool(one.contradictions) for one in every)
     lines += [
-        f'E of every left-out run at most {ASKED} N m: {within} of {len(written)} files',
+        f'E of every left-out run at most {ASKED} N m: {within} of {len(written)} files; with '
+        f'true inertias {true}, at the floor {floor}',
         f'refused though better by 10 % or more on every later run: {missed} of {len(refused)}',
         f'bags said to contradict each other: in {named} of {len(every)} draws',
     ]
@@ -259,8 +306,7 @@ def main() -> None:
     arguments = parser.parse_args()
     every = []
     for seed in range(arguments.first, arguments.first + arguments.draws):
-        learnt, later = runs(seed)
-        every.append(Outcome.of(seed, identify(learnt, ARM, [ARM], OPTIONS), later))
+        every.append(Outcome.of(seed))
         print(every[-1].line(), flush=True)
     print('\n'.join(summary(every)))
     if arguments.json is not None:
