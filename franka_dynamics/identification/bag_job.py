@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from hashlib import sha256
 from itertools import combinations
 from pathlib import Path
 
@@ -123,12 +124,13 @@ class BagJob:
             len(motion),
             motion.remarks,
             doubts,
+            sha256(recording.q.tobytes() + recording.effort.tobytes()).hexdigest()[:16],
         )
 
 
 @dataclass(frozen=True)
 class BagNote:
-    """What a report says of one bag."""
+    """What a report says of one bag; `digest` tells whether two hold the same recording."""
 
     bag: str
     topic: str
@@ -138,6 +140,7 @@ class BagNote:
     samples: int
     remarks: tuple[str, ...] = ()
     suspicions: tuple[str, ...] = ()
+    digest: str = ''
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,14 +172,21 @@ def job_lag_sums(job: BagJob, model: TorqueModel, theta: Array, scale: Array) ->
 
 
 def require_one_arm(notes: Sequence[BagNote]) -> None:
-    """Raise IdentificationError unless all bags name the same joints."""
-    for other in notes[1:]:
+    """Raise IdentificationError unless all bags name the same joints, and none comes twice."""
+    first: dict[str, str] = {}
+    for other in notes:
         if other.first_joint != notes[0].first_joint:
             raise IdentificationError(
                 f'{notes[0].bag} was recorded from {notes[0].first_joint} ... but {other.bag} '
                 f'from {other.first_joint} ...: these are different arms; identify each from '
                 'its own recordings.'
             )
+        if other.digest and other.digest in first:
+            raise IdentificationError(
+                f'{other.bag} holds the same recording as {first[other.digest]}: what was learnt '
+                'from is not unseen, and would count twice; name it once.'
+            )
+        first[other.digest] = other.bag
 
 
 # Bags that fit together leave at most this much more than each fitted by itself, per degree of
@@ -188,7 +198,7 @@ TOGETHER_RATIO = 1.5
 # with this probability.
 _BY_CHANCE = 1e-3
 _MOST_BAGS = 30  # up to which every pair is looked at
-_MOST_NAMED = 5  # pairs or bags
+_MOST_PAIRS = 5  # that are named
 _STRENGTH = 10.0  # of the prior on inertias: known to 32 %
 
 
@@ -249,10 +259,10 @@ def contradictions(bags: Sequence[BagSummary], noise: Noise, prior: Prior) -> tu
     sentences += [
         f'{names[i]} and {names[j]} contradict each other: fitted together they leave '
         f'{joint:.3f} N m, each by itself {alone:.3f} N m{_CAUSES}'
-        for i, j, joint, alone in pairs[:_MOST_NAMED]
+        for i, j, joint, alone in pairs[:_MOST_PAIRS]
     ]
-    if len(pairs) > _MOST_NAMED:
-        sentences.append(f'{len(pairs) - _MOST_NAMED} more pairs of bags contradict each other')
+    if len(pairs) > _MOST_PAIRS:
+        sentences.append(f'{len(pairs) - _MOST_PAIRS} more pairs of bags contradict each other')
     return tuple(sentences)
 
 
@@ -355,7 +365,9 @@ def held_loads(
     candidates: Sequence[ArmDescription],
 ) -> tuple[str, ...]:
     """
-    Return a sentence for each bag on which the hand that was named seems to hold something.
+    Return a sentence if the hand that was named seems to hold something, in all bags together.
+
+    Some bags of which alone it does contradict the others.
 
     Parameters
     ----------
@@ -363,20 +375,11 @@ def held_loads(
         As for `hand_contradictions`.
 
     """
-    if start.hand == NO_HAND:
-        return ()
-    named = [arm for arm in candidates if arm.hand == start.hand]
-    said = [
-        (
-            bag.whole.name,
-            held_sentence([(arm, _weighed(bag.whole.factors, model, arm)) for arm in named]),
-        )
-        for bag in bags
-    ]
-    sentences = [f'{name}: {sentence[:-1]}' for name, sentence in said if sentence]
-    more = len(sentences) - _MOST_NAMED
-    also = (f'so do {more} more bags',) if more > 0 else ()
-    return (*sentences[:_MOST_NAMED], *also)
+    named = [arm for arm in candidates if arm.hand == start.hand != NO_HAND]
+    samples = total(bag.whole.factors for bag in bags)
+    said = held_sentence([(arm, _weighed(samples, model, arm)) for arm in named])
+    where = bags[0].whole.name if len(bags) == 1 else f'all {len(bags)} bags together'
+    return (f'{where}: {said[:-1]}',) if said else ()
 
 
 def _weighed(samples: QRFactors, model: TorqueModel, arm: ArmDescription) -> Weighing:

@@ -37,6 +37,7 @@ from ..typing import Array
 # A parameter of which the motion leaves this part of a weak prior's deviation is not shown.
 NOT_SHOWN = 0.5
 _STILL = 0.01  # [rad/s]
+_NAMED = 3  # parameters in a sentence
 _SLOW_PART = 0.05  # of the velocity limit: below, viscous friction is as good as not there
 Progress = Callable[[int, int], None]
 
@@ -192,7 +193,8 @@ def identify_summary(
     _require_motion(summary, model)
     unseen = () if tests is None else tests.bags
     bags = (*summary.bags, *unseen)
-    said, held = (), ()
+    said: tuple[str, ...] = ()
+    held: tuple[str, ...] = ()
     if not options.scale_unknown:
         torques = [_scaled(bag, options.known_scale(model.n)) for bag in bags]
         said = hand_contradictions(torques, model, start, hands)
@@ -311,10 +313,10 @@ def _require_motion(summary: Summary, model: TorqueModel) -> None:
         inertias = [name for name in model.base.names if not name.startswith('m')]
         raise IdentificationError(
             f'The arm stands still (no joint is faster than {fastest:.2g} rad/s), where torque '
-            f'depends on {", ".join(moments)} alone. The other '
-            f'{len(inertias)} base parameters ({", ".join(inertias)}) take acceleration to show, '
-            'and friction takes velocity of both signs: record a motion that turns every joint '
-            'to and fro, such as franka-dynamics excite makes.'
+            f'depends on {", ".join(moments[:_NAMED])} ... alone. The other {len(inertias)} base '
+            f'parameters ({", ".join(inertias[:_NAMED])} ...) take acceleration to show, and '
+            'friction takes velocity of both signs: record a motion that turns every joint to '
+            'and fro, such as franka-dynamics excite makes.'
         )
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .recording import Recording
-from .replay import recorded_terms, whole_vector_error
+from .replay import recorded_terms
 from ..arm import ArmDescription
 from ..dynamics.model import GRAVITY
 from ..errors import RecordingError
@@ -22,7 +22,10 @@ _DEGREES_FACTOR = 2.0  # times the joint's range: no calibration error is as lar
 # and lag of either are far from that over such windows, if positions move by so much there.
 _VELOCITY_PART, _VELOCITY_FACTOR = 0.2, 5.0
 _WINDOW_S, _MOVED_RAD = 0.3, 2e-3
-_GRAVITY_SHARE = 0.5  # how much better effort must fit without g to be called so
+_STUCK_RAD = 0.02  # that a velocity amounts to there while the position stays
+_GRAVITY_SHARE = 0.5  # how much better effort must fit otherwise to be called so
+_HEAVY_PART = 0.25  # of the joint that carries most: where a set has weight nearly right
+_UNIT_FACTOR = 3.0  # of the gravity torques, more than any load or error of a set makes
 _STATES_LOOKED_AT = 500
 
 
@@ -54,7 +57,7 @@ def faults(
     Return one sentence for each thing that makes every figure about a recording meaningless.
 
     Looked for are positions in degrees, velocities that are not the positions', effort without
-    gravity, which some drivers report, and effort of the opposite sign; of efforts that are no
+    gravity, which some drivers report, and effort of another unit or sign; of efforts that are no
     torques [N m], such as currents, only whether there are any.
 
     Raises
@@ -101,10 +104,13 @@ def _velocity(recording: Recording) -> Iterator[str]:
     moved, told = np.diff(recording.q[edges], axis=0)[whole], np.diff(way[edges], axis=0)[whole]
     if not len(moved):
         return
-    squares = np.sum(moved * moved, axis=0)
-    moves = squares > len(moved) * _MOVED_RAD**2
-    ratio = np.sum(moved * told, axis=0) / np.where(moves, squares, 1.0)
-    odd = np.flatnonzero(moves & ~((ratio > _VELOCITY_PART) & (ratio < _VELOCITY_FACTOR)))
+    squares, windows = np.sum(moved * moved, axis=0), len(moved)
+    moves = squares > windows * _MOVED_RAD**2
+    ratio = np.sum(moved * told, axis=0) / np.where(squares > 0.0, squares, 1.0)
+    stuck = ~moves & (np.sum(told * told, axis=0) > windows * _STUCK_RAD**2)
+    odd = np.flatnonzero(
+        stuck | (moves & ~((ratio > _VELOCITY_PART) & (ratio < _VELOCITY_FACTOR)))
+    )
     if len(odd):
         joint = int(odd[np.argmax(squares[odd])])
         yield (
@@ -131,22 +137,37 @@ def _about_gravity(
     arm: ArmDescription,
     gravity: ArrayLike,
 ) -> Iterator[str]:
-    """Yield a sentence where effort lacks gravity or is of the opposite sign."""
+    """Yield a sentence where effort lacks gravity or is of another unit or sign."""
     chosen = slice(None, None, max(1, len(recording) // _STATES_LOOKED_AT))
     g = recorded_terms(arm, recording.part(chosen), gravity=gravity).gravity
     effort = recording.effort[chosen]
-    with_g, without, opposite = (
-        whole_vector_error(effort - factor * g) for factor in (1.0, 0.0, -1.0)
+    weight = np.sqrt(np.mean(g * g, axis=0))
+    heavy = (weight > 0.0) & (weight >= _HEAVY_PART * weight.max(initial=0.0))
+    factor = np.sum(effort * g, axis=0) / np.where(heavy, np.sum(g * g, axis=0), 1.0)
+    with_g, without, left = (
+        np.sqrt(np.mean((effort - part * g) ** 2, axis=0)) for part in (1.0, 0.0, factor)
     )
-    if opposite < min(_GRAVITY_SHARE * with_g, without):
+    scaled = left < _GRAVITY_SHARE * np.minimum(with_g, without)
+    usual = (factor > 1.0 / _UNIT_FACTOR) & (factor < _UNIT_FACTOR)
+    odd = np.flatnonzero(heavy & scaled & ~usual)
+    away, size = float(np.linalg.norm(with_g)), float(np.linalg.norm(without))
+    if len(odd):
+        joint = int(odd[0])
         yield (
-            f'effort looks like torque of the opposite sign: it is {opposite:.3g} N m in the mean '
-            f'away from minus the gravity torques of {arm.inertial_set}, and {with_g:.3g} N m '
-            'away from them; turn its sign, as --effort-scale -1 ... does for each joint'
+            f'effort looks like another {"sign" if factor[joint] < 0.0 else "unit"}: that of '
+            f'{recording.joint_names[joint]} is {factor[joint]:.3g} times the gravity torque of '
+            f'{arm.inertial_set} ({len(odd)} of {np.count_nonzero(heavy)} joints that carry much '
+            'are off)'
         )
-    elif without < _GRAVITY_SHARE * with_g:
+    elif size < _GRAVITY_SHARE * away:
         yield (
-            f'effort looks like torque without gravity: it is {without:.3g} N m in the mean, '
-            f'but {with_g:.3g} N m away from the gravity torques of {arm.inertial_set}; many '
+            f'effort looks like torque without gravity: it is {size:.3g} N m in the mean, '
+            f'but {away:.3g} N m away from the gravity torques of {arm.inertial_set}; many '
             'drivers report commanded torque, which leaves gravity to the robot'
+        )
+    elif away > _GRAVITY_SHARE * size and np.linalg.norm(weight) > _GRAVITY_SHARE * size:
+        yield (
+            f'gravity explains little of the effort: this is {size:.3g} N m in the mean and '
+            f'{away:.3g} N m away from the gravity torques of {arm.inertial_set}; another order '
+            'of joints, another mounting (--gravity), another arm or a heavy load?'
         )

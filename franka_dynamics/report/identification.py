@@ -241,7 +241,7 @@ def warning_lines(
     return [
         *(f'left out: {failure}' for failure in failures),
         *(
-            f'{one.bag}: {sentence}'
+            sentence if sentence.startswith(one.bag) else f'{one.bag}: {sentence}'
             for one in bags
             for sentence in (*one.suspicions, *one.remarks)
         ),

@@ -228,6 +228,46 @@ def test_bags_of_two_arms_are_refused_with_both_named(simulate, bag, tmp_path, c
     assert 'from panda_joint1 ...: these are different arms' in error
 
 
+@pytest.mark.parametrize('option', [[], ['--test']])
+def test_a_bag_that_is_named_twice_is_refused(bag, tmp_path, capsys, option):
+    copy = tmp_path / 'copy'
+    write_recording(read_recording(bag, FER.joint_names), copy)
+    assert main(['identify', str(bag), *option, str(copy)]) == INPUT_AT_FAULT
+    error = capsys.readouterr().err
+    assert 'copy holds the same recording as' in error
+    assert error.count('\n') == 1
+
+
+@pytest.mark.parametrize(
+    ('change', 'sentence'),
+    [
+        (lambda one: {'effort': -one.effort}, 'effort looks like another sign'),
+        (lambda one: {'effort': 1000.0 * one.effort}, 'effort looks like another unit'),
+        (lambda one: {'dq': np.degrees(one.dq)}, 'velocities look like deg/s'),
+        (lambda one: {'q': np.degrees(one.q), 'dq': np.degrees(one.dq)}, 'look like degrees'),
+    ],
+)
+def test_a_bag_of_another_unit_or_sign_writes_no_file(bag, tmp_path, capsys, change, sentence):
+    recording, wrong = read_recording(bag, FER.joint_names), tmp_path / 'wrong'
+    write_recording(replace(recording, **change(recording)), wrong)
+    out = tmp_path / 'my_arm.yaml'
+    assert main(['identify', str(wrong), '--out', str(out)]) == INPUT_AT_FAULT
+    error = capsys.readouterr().err
+    assert error.startswith('franka-dynamics: wrong: ')
+    assert sentence in error
+    assert error.count('\n') == 1
+    assert not out.exists()
+
+
+def test_the_sign_of_efforts_is_turned_by_the_effort_scale(bag, tmp_path):
+    recording, turned = read_recording(bag, FER.joint_names), tmp_path / 'turned'
+    write_recording(replace(recording, effort=-recording.effort), turned)
+    out = tmp_path / 'my_arm.yaml'
+    scale = ['--effort-scale', *(['-1'] * 7)]
+    assert main(['identify', str(turned), *scale, '--out', str(out)]) == 0
+    assert load(out).inconsistencies() == ()
+
+
 @pytest.mark.parametrize(
     ('options', 'sentence'),
     [

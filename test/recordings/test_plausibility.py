@@ -48,12 +48,49 @@ def test_effort_without_gravity_is_suspected(simulate):
     ]
 
 
-def test_effort_of_the_opposite_sign_is_suspected(simulate):
+@pytest.mark.parametrize(
+    ('factor', 'what'), [(-1.0, 'sign'), (1000.0, 'unit'), (0.1, 'unit'), (-0.1, 'sign')]
+)
+def test_effort_of_another_unit_or_sign_is_suspected(simulate, factor, what):
     recording = simulate(FER, friction=FER.friction, noise=0.1)
-    found = faults(replace(recording, effort=-recording.effort), FER)
-    assert [sentence.partition(':')[0] for sentence in found] == [
-        'effort looks like torque of the opposite sign'
-    ]
+    found = faults(replace(recording, effort=factor * recording.effort), FER)
+    assert len(found) == 1
+    assert found[0].startswith(f'effort looks like another {what}: that of fer_joint2 is ')
+    told = float(found[0].partition(' is ')[2].partition(' times')[0])
+    assert told == pytest.approx(factor, rel=0.15)
+    assert '(2 of 2 joints' in found[0]
+
+
+def test_one_joint_of_another_sign_is_named(simulate):
+    recording = simulate(FER, friction=FER.friction, noise=0.1)
+    sign = np.where(np.arange(7) == 3, -1.0, 1.0)
+    found = faults(replace(recording, effort=sign * recording.effort), FER)
+    assert 'another sign: that of fer_joint4 is -' in found[0]
+    assert '(1 of 2 joints' in found[0]
+
+
+@pytest.mark.parametrize('order', [[0, 3, 2, 1, 4, 5, 6], [6, 5, 4, 3, 2, 1, 0]])
+def test_efforts_in_another_order_are_suspected(simulate, order):
+    recording = simulate(FER, friction=FER.friction, noise=0.1)
+    found = faults(replace(recording, effort=recording.effort[:, order]), FER)
+    assert len(found) == 1
+    assert 'looks like' in found[0] or found[0].startswith('gravity explains little of the effort')
+
+
+def test_an_arm_on_a_wall_is_suspected_unless_said(simulate):
+    recording = simulate(FER, friction=FER.friction, noise=0.1)
+    assert faults(recording, FER, gravity=(0.0, 0.0, -9.81)) == ()
+    found = faults(recording, FER, gravity=(9.81, 0.0, 0.0))
+    assert found[0].startswith('gravity explains little of the effort')
+    # Without any weight there is nothing to tell by.
+    assert faults(recording, FER, gravity=(0.0, 0.0, 0.0)) == ()
+
+
+def test_a_position_that_does_not_follow_its_velocity_is_suspected(simulate):
+    recording = simulate(FER, noise=0.1)
+    stuck = np.where(np.arange(7) == 2, recording.q[0], recording.q)
+    found = [one for one in faults(replace(recording, q=stuck), FER) if 'velocities' in one]
+    assert 'that of fer_joint3 is 0 times' in found[0]
 
 
 @pytest.mark.parametrize('factor', [57.3, 100.0, 0.0, -1.0])
