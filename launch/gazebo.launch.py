@@ -26,13 +26,13 @@ from launch_ros.actions import Node
 from launch_ros.substitutions import FindPackageShare
 import yaml
 
+from franka_dynamics.ros.installed_packages import require_packages
 from franka_dynamics.ros.launch_parts import (
     after,
     arm_arguments,
     feedforward_and_keeper,
     parameters_argument,
     removal_at_shutdown,
-    require_packages,
     robot_state_publisher,
     spawner,
 )

@@ -14,13 +14,13 @@ from launch.actions import DeclareLaunchArgument, OpaqueFunction, Shutdown
 from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
 
+from franka_dynamics.ros.installed_packages import require_packages
 from franka_dynamics.ros.launch_parts import (
     after,
     arm_arguments,
     feedforward_and_keeper,
     parameters_argument,
     removal_at_shutdown,
-    require_packages,
     robot_state_publisher,
     spawner,
 )

@@ -1,14 +1,20 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Versions of the ROS packages that are installed beside this one."""
+"""Which ROS packages are installed beside this one, and in which versions."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+import os
 from pathlib import Path
 import re
 from xml.etree import ElementTree
 
-from ament_index_python.packages import get_package_share_directory, PackageNotFoundError
+from ament_index_python.packages import (
+    get_package_prefix,
+    get_package_share_directory,
+    PackageNotFoundError,
+)
 
 # ros2_controllers' changelog, 2025-03-17: "[JTC] Enable feed-forward effort trajectories".
 EFFORT_TRAJECTORIES = (4, 22, 0)
@@ -57,3 +63,28 @@ def require_effort_trajectories() -> str:
     if not possible:
         raise RuntimeError(f'{note}, or controller:=effort_controller. Nothing is started.')
     return note
+
+
+def require_packages(packages: Sequence[str], needed_by: str, page: str) -> None:
+    """
+    Refuse to start without the ROS packages that are needed.
+
+    Raises
+    ------
+    RuntimeError
+        If some are not installed, with the line that installs them and the page about the rest.
+
+    """
+    missing = []
+    for package in packages:
+        try:
+            get_package_prefix(package)
+        except PackageNotFoundError:
+            missing.append(package)
+    if missing:
+        distribution = os.environ.get('ROS_DISTRO', 'jazzy')
+        names = ' '.join(f'ros-{distribution}-{name.replace("_", "-")}' for name in missing)
+        raise RuntimeError(
+            f'{needed_by} needs {", ".join(missing)}: sudo apt install {names}. {page} has the '
+            'rest. Nothing is started.'
+        )
