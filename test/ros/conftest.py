@@ -110,6 +110,22 @@ class NodeProcess:
         self._process.wait()
 
 
+class Heard(list):
+    """Messages of a topic in the order they came, and when each was sent, by this machine [ns]."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.sent: list[int] = []
+
+    def note(self, message, info: dict) -> None:
+        self.append(message)
+        self.sent.append(info['source_timestamp'])
+
+    def clear(self) -> None:
+        super().clear()
+        self.sent.clear()
+
+
 class Probe(Node):
     """A node of the test's own, in a context of its own."""
 
@@ -122,6 +138,7 @@ class Probe(Node):
         self._own_executor.add_node(self)
         self._quick_clients: dict = {}
         self.diagnostics: dict[str, tuple[int, str, dict[str, str]]] = {}
+        self.told_at: dict[str, int] = {}  # the stamp of the latest diagnostics [ns]
         self.create_subscription(DiagnosticArray, '/diagnostics', self._on_diagnostics, 10)
 
     def close(self) -> None:
@@ -141,17 +158,19 @@ class Probe(Node):
                 assert process.running, f'{process.log.name} ended: {process.text}'
             assert time.monotonic() < give_up, f'never happened: {what}; {self.diagnostics}'
 
-    def collect(self, kind: type, topic: str, reliable: bool = False, depth: int = 1000) -> list:
+    def collect(self, kind: type, topic: str, reliable: bool = False, depth: int = 1000) -> Heard:
         """Return a list to which every message on a topic is appended."""
-        messages: list = []
+        messages = Heard()
         reliability = ReliabilityPolicy.RELIABLE if reliable else ReliabilityPolicy.BEST_EFFORT
         self.create_subscription(
-            kind, topic, messages.append, QoSProfile(depth=depth, reliability=reliability)
+            kind, topic, messages.note, QoSProfile(depth=depth, reliability=reliability)
         )
         return messages
 
     def _on_diagnostics(self, message: DiagnosticArray) -> None:
         for entry in message.status:
+            stamp = message.header.stamp
+            self.told_at[entry.name] = stamp.sec * 10**9 + stamp.nanosec
             self.diagnostics[entry.name] = (
                 entry.level[0],
                 entry.message,
@@ -268,10 +287,11 @@ class ArmStream:
             self._probe.spin(pause)
 
     def until(self, done: Callable[[], object], what: str) -> None:
-        """Go on publishing good states until something is true."""
+        """Go on publishing good states until something is true, where somebody hears them."""
 
         def step() -> object:
-            self.send(2)
+            if self._publisher.get_subscription_count() > 0:
+                self.send(2)
             return done()
 
         self._probe.until(step, what)

@@ -26,7 +26,7 @@ def test_given_a_simulated_arm_when_fed_forward_then_it_is_held(
     states = probe.collect(JointState, 'joint_states')
     start_arm(gravity_compensation=compensation)
     start_node(target=target)
-    probe.until(lambda: probe.says('simulator: Simulated arm', 'False'), 'brakes open')
+    probe.until(lambda: states and probe.says('simulator: Simulated arm', 'False'), 'brakes open')
     opened = stamp(states[-1])
     probe.until(lambda: stamp(states[-1]) > opened + 2.0, 'two seconds of simulated time')
     held = np.array([message.position for message in states])

@@ -37,6 +37,7 @@ def test_diagnostics_tell_who_carries_a_still_arm(world, effort, state, sentence
 
     world.probe.until(told, f'{state}: {sentence}')
     world.arm.send(50, effort=effort)
+    world.arm.until(lambda: world.commands, 'a command')
     assert not np.any(world.commands[-1].data)
 
 

@@ -161,7 +161,7 @@ def test_the_first_commands_end_the_motion_where_it_should(probe, launched, robo
     status, text = play('-p', f'robot_type:={robot_type}')
     assert status == 0, text + session.text
     assert float(re.search(r'error at the end: (\S+) rad', text)[1]) <= TOLERANCE_RAD
-    assert 'finished' in session.text
+    probe.until(lambda: 'finished' in session.text, "the node's own word")
     assert set(session.end()) == {0}
 
 

@@ -11,6 +11,8 @@ from trajectory_msgs.msg import JointTrajectory
 from franka_dynamics.ros.node_client import NodeClient, NodeClientError
 from franka_dynamics.ros.qos import REFERENCE_STATE_QOS
 
+from .conftest import TIMEOUT_S
+
 
 @pytest.fixture
 def play(probe):
@@ -27,7 +29,7 @@ def play(probe):
 
     def played():
         with NodeClient('feedforward') as client:
-            return client.play(JointTrajectory(), 5.0)
+            return client.play(JointTrajectory(), TIMEOUT_S)
 
     def play(*answers):
         """Answer with states, each of this motion or of another one."""

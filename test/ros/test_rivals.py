@@ -111,8 +111,7 @@ def test_our_own_commands_do_not_push_out_a_rivals_one(probe):
     rival.publish(Float64MultiArray(data=[0.5] * 7))
     for _ in range(20):
         publisher.publish(ours)
-    for _ in range(100):
-        probe.spin()
+    probe.until(lambda: watch._foreign, 'the message of the other')
     assert '(1 messages that are not ours)' in watch.check()
     watch.close()
 
@@ -200,8 +199,7 @@ def test_a_moving_arm_is_at_rest_when_the_node_is_deactivated(probe, start_arm, 
     )
     change = probe.create_client(ChangeState, 'feedforward/change_state')
     probe.until(change.service_is_ready, 'the service')
-    while np.abs(states[-1].velocity).max() < 0.3:
-        probe.spin(0.001)
+    probe.until(lambda: np.abs(states[-1].velocity).max() >= 0.3, 'motion')
     count = len(states)
     request = ChangeState.Request()
     request.transition.id = Transition.TRANSITION_DEACTIVATE

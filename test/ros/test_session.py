@@ -73,7 +73,15 @@ def test_a_motions_end_is_told_when_followed_stopped_or_silent(probe, arm, comma
         lambda: [state for state, _ in told] == ['accepted', 'following', 'finished'],
         'the end of the first',
     )
-    # The second is interrupted by a stop in mid-motion.
+    # The second, long enough for a busy machine, is interrupted by a stop in mid-motion.
+    motion = multisine(FER, 20.0, 0.001)
+    message = trajectory_message(
+        list(motion.joint_names),
+        motion.times,
+        motion.positions,
+        motion.velocities,
+        motion.accelerations,
+    )
     references.publish(message)
     # Its torques are computed beside the cycle, which may say before that it is followed.
     arm.until(lambda: len(told) == 5 and len(planned) == 2, 'the second is followed')

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Two arms side by side: in namespaces of their own, and in one message of fourteen joints."""
 
+from itertools import count
+
 import numpy as np
 from sensor_msgs.msg import JointState
 
@@ -47,7 +49,9 @@ def test_two_arms_of_their_own_namespaces_are_both_held(probe, launch):
         )
     for side in sides:
         probe.until(
-            lambda side=side: probe.says(f'{side}/simulator: Simulated arm', 'False'),
+            lambda side=side: (
+                states[side] and probe.says(f'{side}/simulator: Simulated arm', 'False')
+            ),
             f'brakes of {side} open',
         )
     for side, arm in sides.items():
@@ -70,18 +74,18 @@ def test_each_of_two_nodes_takes_its_own_arm_from_one_message(probe, launch):
     stream_names = [*right.joint_names, *left.joint_names]
     publisher = probe.create_publisher(JointState, 'joint_states', 1)
     probe.until(lambda: publisher.get_subscription_count() == 2, 'both nodes listen')
-    step = iter(range(1, 10**9))
+    steps = count(1)
 
     def both():
+        nanoseconds = 10**6 * next(steps)
         message = JointState(
             name=stream_names,
             position=[*right.home, *left.home],
             velocity=[0.0] * 14,
             effort=[0.0] * 14,
         )
-        message.header.stamp.sec = 100
-        message.header.stamp.nanosec = next(step) * 10**6 % 10**9
-        message.header.stamp.sec += next(step) * 10**6 // 10**9
+        message.header.stamp.sec = 100 + nanoseconds // 10**9
+        message.header.stamp.nanosec = nanoseconds % 10**9
         publisher.publish(message)
         probe.spin(1e-3)
         return all(len(messages) > 20 for messages in torques.values())

@@ -63,14 +63,32 @@ def seen_before(world):
     return counts
 
 
-def assert_stopped_then_recovers(world, condition, seen_before, *, latches=False):
-    world.probe.until(
-        lambda: world.commands and not np.any(world.commands[-1].data),
-        f'zero torque after {condition}',
-    )
-    world.arm.until(
-        lambda: times(world, condition) > seen_before[condition], f'{condition} is counted'
-    )
+def at_zero(world):
+    return world.commands and not np.any(world.commands[-1].data)
+
+
+def assert_stops_then_recovers(world, inject, condition, seen_before, *, latches=False):
+    """
+    Inject a fault into trusted states; require zero torque, the fault's count, and recovery.
+
+    Where a busy machine kept states back, the node had stopped for silence before: then the fault
+    is none of a trusted stream, and is injected again.
+    """
+    before = dict(seen_before)
+    for _ in range(10):
+        inject()
+        world.probe.until(lambda: at_zero(world), f'zero torque after {condition}')
+        world.arm.until(
+            lambda: any(times(world, one) > before[one] for one in (condition, 'stale')),
+            f'{condition} is counted',
+        )
+        if times(world, condition) > before[condition]:
+            break
+        before['stale'] = times(world, 'stale')
+        world.probe.clear_fault('feedforward')
+        world.arm.until(lambda: commanding(world), 'commands')
+    else:
+        pytest.fail(f'ten times silence, and never {condition}')
     if latches:  # what no network explains goes on only once somebody has looked
         world.arm.send(200)
         assert not commanding(world)
@@ -79,8 +97,12 @@ def assert_stopped_then_recovers(world, condition, seen_before, *, latches=False
 
 
 def test_silence_stops_the_arm_until_states_return(world, seen_before):
-    world.probe.until(lambda: world.probe.says(COMMAND, 'no new joint state for'), 'silence told')
-    assert_stopped_then_recovers(world, 'stale', seen_before)
+    def silence():
+        world.probe.until(
+            lambda: world.probe.says(COMMAND, 'no new joint state for'), 'silence told'
+        )
+
+    assert_stops_then_recovers(world, silence, 'stale', seen_before)
 
 
 def test_stamps_that_stand_still_stop_the_arm(world, seen_before):
@@ -88,15 +110,25 @@ def test_stamps_that_stand_still_stop_the_arm(world, seen_before):
         world.arm.send(5, step_ns=0)
         return world.probe.says(COMMAND, 'do its stamps advance')
 
-    world.probe.until(stuck, 'standing stamps told')
-    assert_stopped_then_recovers(world, 'stale', seen_before)
+    assert_stops_then_recovers(
+        world, lambda: world.probe.until(stuck, 'standing stamps told'), 'stale', seen_before
+    )
 
 
-def test_repeated_stamps_leave_the_command_the_same(world):
-    before = list(world.commands[-1].data)
-    world.arm.send(50, step_ns=0, pause=0.0)  # within state_timeout, or time would stop the arm
-    world.arm.send(5)
-    assert list(world.commands[-1].data) == before
+def test_repeated_stamps_leave_the_command_the_same(world, seen_before):
+    for _ in range(10):
+        before = list(world.commands[-1].data)
+        world.arm.send(50, step_ns=0, pause=0.0)  # within state_timeout, or time would stop it
+        world.arm.send(5)
+        if list(world.commands[-1].data) == before:
+            break
+        # A busy machine took longer over it than the node waits.
+        world.arm.until(lambda: times(world, 'stale') > seen_before['stale'], 'a stop for silence')
+        seen_before['stale'] = times(world, 'stale')
+        world.probe.clear_fault('feedforward')
+        world.arm.until(lambda: commanding(world), 'commands')
+    else:
+        pytest.fail('ten times silence')
     world.arm.until(
         lambda: int(world.probe.diagnostics[STATES][2]['repeated stamps']) > 0,
         'repeated stamps are counted',
@@ -105,30 +137,36 @@ def test_repeated_stamps_leave_the_command_the_same(world):
 
 @pytest.mark.parametrize('seconds', [-50, 50])
 def test_a_clock_that_leaps_stops_the_arm_which_recovers(world, seen_before, seconds):
-    world.arm.stamp_ns += seconds * 10**9
-    world.arm.send(1)
-    assert_stopped_then_recovers(world, 'clock_jumped', seen_before)
+    def leap():
+        world.arm.stamp_ns += seconds * 10**9
+        world.arm.send(1)
+
+    assert_stops_then_recovers(world, leap, 'clock_jumped', seen_before)
 
 
 def test_a_joint_that_leaps_stops_the_arm_which_recovers(world, seen_before):
-    world.arm.send(1, position=list(FER.home + [0, 0, 0.2, 0, 0, 0, 0]))
-    assert_stopped_then_recovers(world, 'jumped', seen_before, latches=True)
+    def leap():
+        world.arm.send(1, position=list(FER.home + [0, 0, 0.2, 0, 0, 0, 0]))
+
+    assert_stops_then_recovers(world, leap, 'jumped', seen_before, latches=True)
 
 
 def test_a_speed_without_motion_stops_before_it_matters(world, seen_before):
-    count = len(world.commands)
+    def fast():
+        count = len(world.commands)
 
-    def contradicted():
-        world.arm.send(1, velocity=[4.3] * 7)
-        return any(not np.any(command.data) for command in world.commands[count:])
+        def contradicted():
+            world.arm.send(1, velocity=[4.3] * 7)
+            return any(not np.any(command.data) for command in world.commands[count:])
 
-    world.probe.until(contradicted, 'zero torque after a speed without motion')
-    # C dq alone would be tens of newton-metres. Some ten states at 1000 N m/s of stamps, of which
-    # a millisecond counts however many were lost: 11 N m were seen.
-    largest = np.abs(np.array([c.data for c in world.commands[count:]]) - RUNNING)
-    allowed = np.maximum(np.abs(RUNNING), 15.0)
-    assert (largest <= allowed).all()
-    assert_stopped_then_recovers(world, 'contradictory', seen_before, latches=True)
+        world.probe.until(contradicted, 'zero torque after a speed without motion')
+        # C dq alone would be tens of newton-metres. Some ten states at 1000 N m/s of stamps, of
+        # which a millisecond counts however many were lost: 11 N m were seen.
+        largest = np.abs(np.array([c.data for c in world.commands[count:]]) - RUNNING)
+        allowed = np.maximum(np.abs(RUNNING), 15.0)
+        assert (largest <= allowed).all()
+
+    assert_stops_then_recovers(world, fast, 'contradictory', seen_before, latches=True)
 
 
 def test_interleaved_publishers_stop_the_arm_which_recovers(world, seen_before):
@@ -137,10 +175,15 @@ def test_interleaved_publishers_stop_the_arm_which_recovers(world, seen_before):
     def interleaved():
         world.arm.send(1, step_ns=-12 * 10**6, pause=5e-3)
         world.arm.send(1, step_ns=13 * 10**6, pause=5e-3)
-        return not np.any(world.commands[-1].data)
+        return at_zero(world)
 
-    world.probe.until(interleaved, 'zero torque after two publishers')
-    assert_stopped_then_recovers(world, 'interleaved', seen_before, latches=True)
+    assert_stops_then_recovers(
+        world,
+        lambda: world.probe.until(interleaved, 'zero torque after two publishers'),
+        'interleaved',
+        seen_before,
+        latches=True,
+    )
 
 
 def test_a_slow_topic_stops_commands_while_terms_go_on(world, seen_before):
@@ -148,14 +191,19 @@ def test_a_slow_topic_stops_commands_while_terms_go_on(world, seen_before):
 
     def slow():
         world.arm.send(5, step_ns=33 * 10**6)
-        return world.probe.says(COMMAND, 'too_slow') and gravity
+        told = all(world.probe.says(COMMAND, text) for text in ('too_slow', 'silent'))
+        return told and gravity
 
-    world.probe.until(slow, 'too slow is told')
-    count, terms = len(world.commands), len(gravity)
+    def slowness():
+        world.probe.until(slow, 'too slow is told')
+
+    slowness()
+    # What was told may overtake the last command, which was sent before.
+    silent_since, terms = world.probe.told_at[COMMAND], len(gravity)
     world.arm.send(50, step_ns=33 * 10**6, pause=5e-3)
-    assert len(world.commands) == count
-    assert len(gravity) > terms
-    assert_stopped_then_recovers(world, 'too_slow', seen_before)
+    world.probe.until(lambda: len(gravity) > terms, 'terms go on')
+    assert max(world.commands.sent) <= silent_since
+    assert_stops_then_recovers(world, slowness, 'too_slow', seen_before)
 
 
 def test_a_gap_in_the_stamps_stops_the_arm_which_recovers(world, seen_before):
@@ -166,8 +214,9 @@ def test_a_gap_in_the_stamps_stops_the_arm_which_recovers(world, seen_before):
     # Where a busy machine made the node stop for silence just before, the gap is none of a
     # trusted stream's: then another is made.
     for _ in range(10):
-        world.arm.send(1, step_ns=400 * 10**6)
-        assert_stopped_then_recovers(world, 'stale', seen_before)
+        assert_stops_then_recovers(
+            world, lambda: world.arm.send(1, step_ns=400 * 10**6), 'stale', seen_before
+        )
         if dropped() >= before + 399:
             break
         world.probe.clear_fault('feedforward')
