@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -31,6 +32,7 @@ _POINTS_PER_S = 25.0
 _EFFORT_NOISE, _VELOCITY_NOISE, _POSITION_NOISE = 0.2, 1e-3, 1e-5
 _NOISE_FACTOR = 3.0
 _PERIODS = 2  # the first trains, the second tests
+_FEWEST, _MOST = 10, 200  # repetitions, where their number is not given
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -51,10 +53,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         '--repetitions',
         type=int,
-        default=10,
         metavar='N',
-        help='how often the motion will be recorded, for the predicted '
-        'deviations (default: %(default)s)',
+        help='how often the motion will be recorded (default: as often as it takes until '
+        f'every base parameter that matters is known, {_FEWEST} to {_MOST} times)',
     )
     parser.add_argument(
         '--given',
@@ -154,7 +155,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Write the trajectory; exit 1 if a rehearsal did not find the simulated arm."""
+    """Write the trajectory; exit 1 if it shows too little, or a rehearsal missed the arm."""
     from rich.console import Console
 
     from ..files import write_text
@@ -164,8 +165,8 @@ def run(arguments: argparse.Namespace) -> int:
         refuse(arguments, 'no rehearsal: add --rehearse FOLDER', rehearse_hand='--rehearse-hand')
     console = Console()
     arm = load_arm(arguments)
-    found = _optimise(console, arm, arguments)
-    _print(console, arm, found, arguments)
+    found, repetitions = _optimise(console, arm, arguments)
+    identifiable = _print(console, arm, found, repetitions, arguments)
     time = np.linspace(0.0, arguments.period, round(arguments.period * _POINTS_PER_S) + 1)
     text = joint_trajectory_yaml(arm.joint_names, time, *found.trajectory.at(time))
     write_text(arguments.output, text)
@@ -186,14 +187,18 @@ def run(arguments: argparse.Namespace) -> int:
 
         plot_excitation(_problem(arm, arguments), found.trajectory, arguments.plot)
         console.print(f'picture: {arguments.plot}', highlight=False)
+    status = 0 if identifiable else 1
     if arguments.rehearse:
-        return _rehearse(console, arm, found, arguments)
-    return 0
+        return _rehearse(console, arm, found, arguments) or status
+    return status
 
 
-def _optimise(console: Console, arm: ArmDescription, arguments: argparse.Namespace) -> Excitation:
+def _optimise(
+    console: Console, arm: ArmDescription, arguments: argparse.Namespace
+) -> tuple[Excitation, int]:
+    """Return the motion, and how often it is to be recorded."""
     from ._recording_options import progress_bar
-    from ..identification.excitation import optimise
+    from ..identification.excitation import optimise, repeated, repetitions_needed
 
     start = arguments.start if arguments.start is not None else arm.home
     if start is None:
@@ -203,7 +208,7 @@ def _optimise(console: Console, arm: ArmDescription, arguments: argparse.Namespa
     with progress_bar(console) as bar:
         problem = replace(_problem(arm, arguments), known=_known(arm, arguments, bar))
         task = bar.add_task('optimising', total=None)
-        return optimise(
+        found = optimise(
             problem,
             start,
             period=arguments.period,
@@ -213,6 +218,10 @@ def _optimise(console: Console, arm: ArmDescription, arguments: argparse.Namespa
             seed=arguments.seed,
             progress=lambda done, total: bar.update(task, completed=done, total=total),
         )
+    if arguments.repetitions is not None:
+        return found, arguments.repetitions
+    repetitions = repetitions_needed(problem, found.trajectory, _FEWEST, _MOST)
+    return repeated(problem, found, repetitions), repetitions
 
 
 def _problem(arm: ArmDescription, arguments: argparse.Namespace) -> ExcitationProblem:
@@ -228,7 +237,7 @@ def _problem(arm: ArmDescription, arguments: argparse.Namespace) -> ExcitationPr
             clearance=arguments.clearance,
             tool=arguments.tool,
         ),
-        duration=arguments.repetitions * arguments.period,
+        duration=(arguments.repetitions or _FEWEST) * arguments.period,
     )
 
 
@@ -239,7 +248,7 @@ def _known(arm: ArmDescription, arguments: argparse.Namespace, bar: Progress) ->
     from ..recordings.preprocessing import prepare
     from ..recordings.recording import read_recording
 
-    if arguments.repetitions < 1:
+    if arguments.repetitions is not None and arguments.repetitions < 1:
         raise IdentificationError('--repetitions must be at least 1.')
     problem, known = _problem(arm, arguments), None
     for bag in arguments.given:
@@ -250,9 +259,13 @@ def _known(arm: ArmDescription, arguments: argparse.Namespace, bar: Progress) ->
 
 
 def _print(
-    console: Console, arm: ArmDescription, found: Excitation, arguments: argparse.Namespace
-) -> None:
-    """Say what each parameter would be known to, before anything moves."""
+    console: Console,
+    arm: ArmDescription,
+    found: Excitation,
+    repetitions: int,
+    arguments: argparse.Namespace,
+) -> bool:
+    """Say what each parameter would be known to; return whether each is identifiable."""
     from rich.table import Table
 
     from ..identification.excitation_problem import IDENTIFIABLE
@@ -261,37 +274,57 @@ def _print(
     problem = _problem(arm, arguments)
     names, values = problem.model.base.names, problem.model.base.values(arm)
     table = Table(
-        title=f'predicted standard deviations after {arguments.repetitions} times '
+        title=f'predicted standard deviations after {repetitions} times '
         f'{arguments.period:g} s'
         + (f' and {len(arguments.given)} given bags' if arguments.given else ''),
         title_justify='left',
     )
     for heading in ('parameter', 'start', 'deviation', 'left open', ''):
         table.add_column(heading, justify='left' if heading in ('parameter', '') else 'right')
-    for name, value, deviation, left in zip(names, values, found.deviations, found.left_open):
+    open_ones = problem.not_known(found.deviations)
+    small = (found.left_open > IDENTIFIABLE) & ~open_ones
+    for k, (name, value) in enumerate(zip(names, values)):
         table.add_row(
             name,
-            *rounded(value, deviation),
-            f'{left:.0%}',
-            '' if left <= IDENTIFIABLE else 'not identifiable',
+            *rounded(value, found.deviations[k]),
+            f'{found.left_open[k]:.0%}',
+            'not identifiable' if open_ones[k] else 'too small to matter' if small[k] else '',
         )
     console.print(table)
-    open_ones = [name for name, left in zip(names, found.left_open) if left > IDENTIFIABLE]
+    count = np.count_nonzero(found.left_open <= IDENTIFIABLE)
     said = (
-        f'every one of {len(names)} base parameters is identifiable'
-        if not open_ones
-        else f'{len(open_ones)} of {len(names)} base parameters are NOT identifiable: '
-        f'{", ".join(open_ones)}; repeat it more often (--repetitions), or move more '
-        '(--fraction, --period, --harmonics)'
+        f'{f"every one of {count}" if count == len(names) else f"{count} of {len(names)}"} '
+        f'base parameters {"is" if count == len(names) else "are"} identifiable'
     )
+    if small.any():
+        most = problem.torques_left(found.deviations)[small].max()
+        said += (
+            f'; {_listed(names, small)} are not needed, since what is not known of one makes no '
+            f'more than {most:.2g} of the torque noise of any joint'
+        )
+    if open_ones.any():
+        said += (
+            f'; {np.count_nonzero(open_ones)} that matter are NOT identifiable: '
+            f'{_listed(names, open_ones)}: move more (--fraction, --period, --harmonics), repeat '
+            'it more often (--repetitions), or plan a second motion with the bag of this one '
+            '(--given)'
+        )
+    seconds = repetitions * arguments.period
     console.print(
         f'Of what is not known before (masses to 100 %, all else in proportion) at most '
-        f'{found.left_open.max():.0%} is left open: {said}. The worst of each of '
+        f'{found.left_open.max():.0%} is left open by {repetitions} repetitions '
+        f'({seconds / 60.0:.1f} minutes): {said}. The worst of each of '
         f'{len(found.random_worst)} random trajectories within the same limits is '
-        f'{found.random_worst.min():.0%} to {found.random_worst.max():.0%}; the condition number '
+        f'{found.random_worst.min():.0%} to {found.random_worst.max():.0%} after '
+        f'{arguments.repetitions or _FEWEST} repetitions; the condition number '
         f'in units of the starting set is {found.condition_number:.2g}.',
         highlight=False,
     )
+    return not open_ones.any()
+
+
+def _listed(names: Sequence[str], chosen: Array) -> str:
+    return ', '.join(name for name, one in zip(names, chosen) if one)
 
 
 def _rehearse(

@@ -22,6 +22,7 @@ from .friction import TorqueModel
 from .prior import Prior
 from .qr_factors import QRFactors
 from ..arm import ArmDescription
+from ..arm.sampling import sample_states
 from ..dynamics.model import GRAVITY
 from ..dynamics.newton_euler import NewtonEulerModel
 from ..errors import IdentificationError
@@ -139,6 +140,9 @@ _NOISE_PARTS = {True: 0.006, False: 0.018}  # of joints of 50 N m and more, and 
 _LARGE_NM, _RATE_HZ = 50.0, 30.0
 # A parameter is identifiable if the motion leaves at most this part of what was not known.
 IDENTIFIABLE = 0.5
+# It is essential if what is left makes more torque than this part of the noise of some joint, at
+# some of so many random states (Pham and Gautier 1991, "Essential parameters of robots", CDC).
+_ESSENTIAL, _RANDOM_STATES = 0.1, 500
 _SHARPNESS = 8  # of the mean that stands for the worst parameter, and is smooth
 _TYPICAL_FRICTION = 0.3  # [N m, N m s/rad]: what a friction parameter is measured by
 _RESTING = 1e-9  # [rad/s]; what may be divided by where a limit is zero
@@ -279,6 +283,28 @@ class ExcitationProblem:
         """Return which part of what was not known of the base parameters is left, (..., b)."""
         b = len(self.model.base)
         return self.deviations(q, dq, ddq)[..., :b] / self.prior_deviations[:b]
+
+    @cached_property
+    def _largest_torques(self) -> Array:
+        """Torque of a unit of every base parameter, as a part of its joint's noise, shape (b,)."""
+        states = sample_states(self.arm, _RANDOM_STATES)
+        rows = np.abs(self.model.base.regressor(*states)) / self.noise[:, None]
+        return np.asarray(rows.max(axis=(0, 1)))
+
+    def torques_left(self, deviations: Array) -> Array:
+        """
+        Return the torque of one deviation of every base parameter, as a part of the noise, (b,).
+
+        The largest of any joint at random states within the arm's limits, wherever the motion
+        goes: of a motion that does not show a parameter it would be small.
+        """
+        return np.asarray(deviations[: len(self.model.base)] * self._largest_torques)
+
+    def not_known(self, deviations: Array) -> Array:
+        """Return which base parameters are neither identifiable nor too small to matter, (b,)."""
+        left = deviations[: len(self.model.base)] / self.prior_deviations[: len(self.model.base)]
+        essential = self.torques_left(deviations) > _ESSENTIAL
+        return np.asarray((left > IDENTIFIABLE) & essential)
 
     def criterion(self, q: Array, dq: Array, ddq: Array) -> Array:
         """Return the logarithm of a smooth maximum of `left_open`, shape (...)."""

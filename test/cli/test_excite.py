@@ -13,7 +13,8 @@ from franka_dynamics.control.reference_request import plan, TrajectoryRequest
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.recordings.recording import write_recording
 
-QUICK = ['--draws', '3', '--iterations', '2', '--period', '8']
+# So few steps of the optimisation leave a motion that must be repeated often.
+QUICK = ['--draws', '3', '--iterations', '2', '--period', '8', '--repetitions', '400']
 
 
 def test_the_node_accepts_and_follows_the_written_message(tmp_path, capsys):
@@ -22,7 +23,7 @@ def test_the_node_accepts_and_follows_the_written_message(tmp_path, capsys):
     assert main(['excite', '--output', str(out), '--picture', str(picture), *QUICK]) == 0
     assert picture.read_bytes().startswith(b'\x89PNG')
     printed = ' '.join(capsys.readouterr().out.split())
-    assert 'predicted standard deviations after 10 times 8 s' in printed
+    assert 'predicted standard deviations after 400 times 8 s' in printed
     assert 'base parameters' in printed and 'identifiable' in printed
     assert 'ros2 topic pub --once /feedforward/reference' in printed
     message = yaml.safe_load(out.read_text())
@@ -66,7 +67,30 @@ def test_given_bags_are_complemented_by_the_motion(simulate, tmp_path, capsys):
         )
         == 0
     )
-    assert 'after 10 times 8 s and 1 given bags' in ' '.join(capsys.readouterr().out.split())
+    assert 'after 400 times 8 s and 1 given bags' in ' '.join(capsys.readouterr().out.split())
+
+
+def test_too_few_repetitions_are_answered_with_no(tmp_path, capsys):
+    out = tmp_path / 'excitation.yaml'
+    assert main(['excite', '--output', str(out), *QUICK, '--repetitions', '1']) == 1
+    printed = ' '.join(capsys.readouterr().out.split())
+    assert 'that matter are NOT identifiable: ' in printed
+    assert 'repeat it more often (--repetitions)' in printed
+    assert out.exists()  # another one may complement it
+
+
+def test_by_default_it_says_how_often_to_repeat_the_motion(tmp_path, capsys):
+    # Link 7 of the FR3 has 1e-4 kg m^2: no motion shows it beside the sensors' noise.
+    out = tmp_path / 'excitation.yaml'
+    command = ['excite', '--arm', 'fr3', '--output', str(out), *QUICK[:-2]]
+    assert main(command) == 0
+    printed = ' '.join(capsys.readouterr().out.split())
+    count = int(printed.split('deviations after ')[1].split(' times 8 s')[0])
+    assert 10 < count <= 200
+    assert 'XXR_7' in printed.split('; ')[1].split(' are not needed')[0]
+    assert 'NOT identifiable' not in printed
+    # One repetition less is not enough.
+    assert main([*command, '--repetitions', str(count - 1)]) == 1
 
 
 def test_a_rehearsal_identifies_the_hidden_hand(tmp_path, capsys):

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from franka_dynamics.arm import load
+from franka_dynamics.arm.sampling import sample_states
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 from franka_dynamics.errors import IdentificationError
 from franka_dynamics.identification.excitation import optimise, random_trajectory
@@ -91,6 +92,29 @@ def test_the_optimised_trajectory_keeps_every_limit(excitation):
     skeleton = Skeleton(arm, LIMITS.tool)
     assert skeleton.height(q).min() > LIMITS.table_margin - slack
     assert skeleton.clearance(q).min() > LIMITS.clearance - slack
+
+
+def test_a_parameter_too_small_to_matter_makes_no_torque():
+    # Of the FR3's links everything but the last one's inertia makes torque beyond the noise.
+    arm = load('fr3')
+    problem = ExcitationProblem(arm, LIMITS)
+    names = problem.model.base.names
+    unknown = problem.not_known(problem.prior_deviations)
+    small = [name for name, one in zip(names, unknown) if not one]
+    assert small == ['XXR_7', 'XY_7', 'XZ_7', 'YZ_7', 'ZZ_7']
+    states = sample_states(arm, 500)
+    # One deviation of XX_7 changes torques, by the recursion of another model, by as much as said.
+    deviation = problem.prior_deviations[names.index('XXR_7')]
+    last = arm.links[6]
+    changed = replace(last, inertia=last.inertia + np.diag([deviation, 0.0, 0.0]))
+    with_it, without = (
+        np.array([PinocchioModel(one).inverse_dynamics(*rows) for rows in zip(*states)])
+        for one in (replace(arm, links=(*arm.links[:6], changed)), arm)
+    )
+    part = (np.abs(with_it - without) / problem.noise).max()
+    said = problem.torques_left(problem.prior_deviations)[names.index('XXR_7')]
+    assert part == pytest.approx(said, rel=1e-6)
+    assert part < 0.1
 
 
 def test_condition_number_is_that_of_the_scaled_regressor():
