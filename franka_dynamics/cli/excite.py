@@ -323,7 +323,7 @@ def _print(
     return not open_ones.any()
 
 
-def _listed(names: Sequence[str], chosen: Array) -> str:
+def _listed(names: Sequence[str], chosen: Sequence[bool] | np.ndarray) -> str:
     return ', '.join(name for name, one in zip(names, chosen) if one)
 
 

@@ -7,6 +7,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
+import hashlib
+import pickle
 
 from numpy.typing import ArrayLike
 
@@ -41,7 +43,7 @@ from .vectors import (
 )
 from ..arm import ArmDescription
 from ..dynamics.body_tree import BASE, BodyTree
-from ..dynamics.model import GRAVITY
+from ..dynamics.model import GRAVITY, gravity_vector
 from ..errors import TreeError
 from ..typing import Array
 
@@ -140,6 +142,8 @@ _PLANNED_AS = {
     Quantity.FORWARD_DYNAMICS: Quantity.INVERSE_DYNAMICS,
     Quantity.CORIOLIS_MATRIX: Quantity.CORIOLIS,
 }
+# Plans by all that they depend on; a kilobyte each.
+_FOUND: dict[bytes, Plan] = {}
 
 
 class Parameters(str, Enum):
@@ -220,6 +224,7 @@ def customised_equations(
 
     """
     at_run_time = parameters is Parameters.RUN_TIME
+    planned = _PLANNED_AS.get(quantity, quantity)
     frame = wrench_frame if terminal_wrench else None
     if isinstance(description, BodyTree) and frame is WrenchFrame.SPACE:
         raise TreeError(
@@ -234,18 +239,30 @@ def customised_equations(
     def values(candidate: Plan) -> list[Expression]:
         graph = Graph()
         chain = _chain(description, gravity, graph if at_run_time else None)
-        planned = _PLANNED_AS.get(quantity, quantity)
         return [output.value for output in _outputs(graph, chain, candidate, planned, frame)]
 
     if plan is None:
-        plan = find_plan(
-            _chain(description, gravity),
-            values,
-            turnable_tip=not at_run_time and not terminal_wrench,
-            movable_tip=not terminal_wrench,
-            addition_cost=addition_cost,
-            classical=classical,
+        # The search takes a second; several quantities, and all who ask again, share one.
+        asked = (
+            description,
+            tuple(gravity_vector(gravity)),
+            planned,
+            parameters,
+            frame,
+            addition_cost,
+            classical,
         )
+        key = hashlib.sha256(pickle.dumps(asked)).digest()
+        plan = _FOUND.get(key)
+        if plan is None:
+            plan = _FOUND[key] = find_plan(
+                _chain(description, gravity),
+                values,
+                turnable_tip=not at_run_time and not terminal_wrench,
+                movable_tip=not terminal_wrench,
+                addition_cost=addition_cost,
+                classical=classical,
+            )
     graph = Graph()
     names = parameter_names(description.n) if at_run_time else ()
     arrays = (*_ARRAYS[quantity], *(('f', 'm') if terminal_wrench else ()))

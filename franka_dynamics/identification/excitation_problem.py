@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from .friction import TorqueModel
 from .prior import Prior
@@ -300,11 +300,11 @@ class ExcitationProblem:
         """
         return np.asarray(deviations[: len(self.model.base)] * self._largest_torques)
 
-    def not_known(self, deviations: Array) -> Array:
+    def not_known(self, deviations: Array) -> NDArray[np.bool_]:
         """Return which base parameters are neither identifiable nor too small to matter, (b,)."""
         left = deviations[: len(self.model.base)] / self.prior_deviations[: len(self.model.base)]
         essential = self.torques_left(deviations) > _ESSENTIAL
-        return np.asarray((left > IDENTIFIABLE) & essential)
+        return np.asarray((left > IDENTIFIABLE) & essential, dtype=bool)
 
     def criterion(self, q: Array, dq: Array, ddq: Array) -> Array:
         """Return the logarithm of a smooth maximum of `left_open`, shape (...)."""

@@ -345,8 +345,9 @@ class Kinematics:
         for joint in range(frame, 0, -1):
             if joint <= self.chain.n:
                 columns[joint - 1] = self._column(joint, lever)
-            link = self.chain.links[joint - 1]
-            lever = _tidy(link.origin + link.rotation * lever)
+            if joint > 1:  # the last and longest is nobody's
+                link = self.chain.links[joint - 1]
+                lever = _tidy(link.origin + link.rotation * lever)
         return sp.Matrix.hstack(*columns)
 
     def _body_jacobian(self, frame: int) -> sp.Matrix:
@@ -355,7 +356,6 @@ class Kinematics:
         tail = self.chain.tails[frame - 1]
         back, lever = tail[:3, :3].T, tail[:3, 3]
         for joint in range(frame, 0, -1):
-            link = self.chain.links[joint - 1]
             if joint <= self.chain.n:
                 axis = sp.Matrix(back[:, 2])
                 if self._turns(joint):
@@ -363,8 +363,10 @@ class Kinematics:
                     columns[joint - 1] = axis.col_join(velocity_part)
                 else:
                     columns[joint - 1] = sp.zeros(3, 1).col_join(axis)
-            lever = _tidy(link.origin + link.rotation * lever)
-            back = _tidy(back * link.rotation.T)
+            if joint > 1:  # the last and longest are nobody's
+                link = self.chain.links[joint - 1]
+                lever = _tidy(link.origin + link.rotation * lever)
+                back = _tidy(back * link.rotation.T)
         return sp.Matrix.hstack(*columns)
 
     def _column(self, joint: int, lever: sp.Matrix) -> sp.Matrix:

@@ -70,7 +70,7 @@ def test_coriolis_matrices_are_pinocchios_and_skew(name):
 
 def test_given_leading_axes_when_differentiated_then_they_stay():
     arm, states = stacks('fer', 6)
-    model = BatchModel(arm)
+    model = BatchModel(arm, GRAVITY)
     flat = model.inverse_dynamics_derivatives(*states)
     out = np.empty((2, 3, 3, 7, 7))
     stacked = model.inverse_dynamics_derivatives(*(s.reshape(2, 3, 7) for s in states), out=out)
@@ -82,7 +82,7 @@ def test_given_leading_axes_when_differentiated_then_they_stay():
 @pytest.mark.parametrize('generated', [True, False])
 def test_a_state_that_is_not_finite_makes_only_its_row_nan(generated):
     arm, states = stacks('fer', 40)
-    model = BatchModel(arm, generated=generated)
+    model = BatchModel(arm, GRAVITY, generated=generated)
     clean = model.inverse_dynamics_derivatives(*states)
     q = states[0].copy()
     q[17, 3] = np.nan

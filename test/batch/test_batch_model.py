@@ -46,17 +46,8 @@ ARMS = {
 }
 
 
-@pytest.fixture(scope='module', autouse=True)
-def cache(tmp_path_factory):
-    """Keep generated kernels in a folder of their own."""
-    patch = pytest.MonkeyPatch()
-    patch.setenv('XDG_CACHE_HOME', str(tmp_path_factory.mktemp('cache')))
-    yield
-    patch.undo()
-
-
 @pytest.fixture(scope='module')
-def fer(cache):
+def fer():
     """Return the Franka with generated kernels, shared for their compilation's sake."""
     return BatchModel(load('fer'))
 

@@ -14,9 +14,8 @@ from franka_dynamics.codegen.equations import customised_equations, Quantity
 PAGE = (Path(__file__).parents[2] / 'docs' / 'theory' / 'codegen.md').read_text(encoding='utf-8')
 
 
-def test_the_pages_python_gives_arrays_of_the_shapes_it_says(tmp_path, monkeypatch):
+def test_the_pages_python_gives_arrays_of_the_shapes_it_says():
     pytest.importorskip('numba', reason="numba (extra 'batch') is not installed")
-    monkeypatch.setenv('XDG_CACHE_HOME', str(tmp_path))
     (code,) = re.findall(r'```python\n(.*?)```', PAGE, re.S)
     names = {}
     exec(code, names)

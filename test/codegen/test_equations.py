@@ -11,6 +11,7 @@ import pytest
 
 from franka_dynamics.arm import load
 from franka_dynamics.arm.sampling import sample_states
+from franka_dynamics.codegen import equations
 from franka_dynamics.codegen.emit import python_function
 from franka_dynamics.codegen.equations import (
     customised_equations,
@@ -137,11 +138,25 @@ def test_given_a_terminal_wrench_when_run_then_joints_carry_it(name, frame):
             np.testing.assert_allclose(out, own, rtol=RTOL, atol=RTOL * np.abs(own).max())
 
 
-def test_one_arm_written_twice_gives_the_same_code():
-    first, second = (
-        python_function(customised_equations(load('scemi')).program) for _ in range(2)
-    )
-    assert first == second
+def test_one_arm_written_twice_gives_the_same_code(monkeypatch):
+    written = []
+    for _ in range(2):
+        monkeypatch.setattr(equations, '_FOUND', {})  # searched for anew
+        written.append(python_function(customised_equations(load('scemi')).program))
+        # And written again by the plan that was found, of which nothing is searched.
+        monkeypatch.setattr(equations, 'find_plan', None)
+        written.append(python_function(customised_equations(load('scemi')).program))
+        monkeypatch.undo()
+    assert len(set(written)) == 1
+
+
+def test_another_gravity_or_payload_is_planned_anew(monkeypatch):
+    monkeypatch.setattr(equations, '_FOUND', {})
+    arm = load('rpr')
+    for description, gravity in ((arm, (0.0, 0.0, -9.81)), (arm, TILTED), (random_arm(5), TILTED)):
+        before = len(equations._FOUND)
+        customised_equations(description, gravity=gravity)
+        assert len(equations._FOUND) == before + 1
 
 
 def test_parameter_names_list_each_joint_and_gravity_last():

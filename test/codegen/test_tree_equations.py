@@ -84,11 +84,10 @@ def test_other_bodies_at_run_time_give_the_other_trees_torques():
     assert_same(tau, tree_motion(other, q, dq, ddq, gravity=TILTED).tau)
 
 
-def test_stacks_of_a_trees_states_run_as_a_batch_row_by_row(tmp_path, monkeypatch):
+def test_stacks_of_a_trees_states_run_as_a_batch_row_by_row():
     pytest.importorskip('numba', reason="numba (extra 'batch') is not installed")
     from franka_dynamics.batch.tree_batch import TreeBatchModel
 
-    monkeypatch.setenv('XDG_CACHE_HOME', str(tmp_path))
     tree = random_tree_of_rows(1, special=0.9)
     batch = TreeBatchModel(tree)
     # Not a whole number of blocks of lanes.

@@ -3,6 +3,7 @@
 """Kinematics in letters against the numeric formulations, entry by entry."""
 
 from dataclasses import replace
+import functools
 
 import numpy as np
 import pytest
@@ -27,7 +28,7 @@ from franka_dynamics.symbolic.chain import (  # noqa: E402  # noqa: E402
 ATOL = 1e-14  # lengths below 2 m, some twenty products
 FER = load('fer')
 CHAIN = chain_of(FER)
-FORMS = Kinematics(CHAIN)
+FORMS = functools.cache(lambda: Kinematics(CHAIN))  # seconds, on first use
 
 
 def craig_arm(seed):
@@ -86,14 +87,14 @@ def assert_frame_is_the_recursions(forms, chain, model, frame, q):
 def test_poses_and_jacobians_of_the_fer_are_the_recursions(frame):
     model = NewtonEulerModel(FER)
     for q in np.random.default_rng(frame).uniform(-2.5, 2.5, (5, 7)):
-        assert_frame_is_the_recursions(FORMS, CHAIN, model, frame, q)
+        assert_frame_is_the_recursions(FORMS(), CHAIN, model, frame, q)
 
 
 @pytest.mark.parametrize('link', range(1, 8))
 def test_center_of_mass_jacobians_of_the_fer_are_those_of_t_com(link):
     model = ExponentialsModel(FER)
     q = np.random.default_rng(link).uniform(-2.5, 2.5, 7)
-    actual = evaluated(FORMS.center_of_mass_jacobian(link), CHAIN, q, description=FER)
+    actual = evaluated(FORMS().center_of_mass_jacobian(link), CHAIN, q, description=FER)
     np.testing.assert_allclose(
         actual, exchanged(model.center_of_mass_jacobians(q)[link - 1]), rtol=0.0, atol=ATOL
     )
@@ -112,7 +113,7 @@ def test_poses_and_jacobians_of_a_random_arm_are_the_recursions(seed):
 def test_given_the_fer_when_derived_then_r_3_is_the_notebooks():
     s1, c1, s2, c2, y3, z1 = sp.symbols('s1 c1 s2 c2 y3 z1', real=True)
     expected = sp.Matrix([-y3 * s2 * c1, -y3 * s1 * s2, z1 - y3 * c2])
-    assert (FORMS.position(3) - expected).expand() == sp.zeros(3, 1)
+    assert (FORMS().position(3) - expected).expand() == sp.zeros(3, 1)
 
 
 def test_letters_of_the_fer_are_the_notebooks_with_their_numbers():
@@ -133,7 +134,7 @@ def test_space_twists_of_the_fer_are_pinocchios_world_ones(frame):
     q, v = rng.uniform(-2.0, 2.0, (2, 7))
     expected = PinocchioModel(FER).jacobian(q, frame, 'WORLD') @ v
     np.testing.assert_allclose(
-        evaluated(FORMS.space_twist(frame), CHAIN, q, v)[:, 0],
+        evaluated(FORMS().space_twist(frame), CHAIN, q, v)[:, 0],
         exchanged(expected),
         rtol=0.0,
         atol=1e-13,
@@ -142,8 +143,8 @@ def test_space_twists_of_the_fer_are_pinocchios_world_ones(frame):
 
 @pytest.mark.parametrize('frame', [3, 5])
 def test_rates_of_the_fers_positions_are_its_jacobians(frame):
-    rate = FORMS.position(frame).applyfunc(CHAIN.rate)
-    moved = sp.Matrix(FORMS.notebook_velocity(frame)[3:])
+    rate = FORMS().position(frame).applyfunc(CHAIN.rate)
+    moved = sp.Matrix(FORMS().notebook_velocity(frame)[3:])
     rest = (rate - moved).applyfunc(lambda entry: sp.expand(CHAIN.as_functions(entry)))
     assert sp.simplify(rest) == sp.zeros(3, 1)
 
@@ -153,7 +154,10 @@ def test_joint_twists_of_the_fer_are_the_space_jacobians_columns(joint):
     q = np.random.default_rng(joint).uniform(-2.5, 2.5, 7)
     column = ExponentialsModel(FER).space_jacobian(q)[:, joint - 1]
     np.testing.assert_allclose(
-        evaluated(FORMS.joint_twist(joint), CHAIN, q)[:, 0], exchanged(column), rtol=0.0, atol=ATOL
+        evaluated(FORMS().joint_twist(joint), CHAIN, q)[:, 0],
+        exchanged(column),
+        rtol=0.0,
+        atol=ATOL,
     )
 
 
@@ -214,4 +218,4 @@ def test_letters_of_the_rpr_arm_are_those_of_its_rows():
 
 def test_an_unknown_reference_frame_lists_the_choices():
     with pytest.raises(FrameError, match="'BODY' is no reference frame; there are LOCAL_WORLD"):
-        FORMS.jacobian(1, 'BODY')
+        FORMS().jacobian(1, 'BODY')
