@@ -70,7 +70,7 @@ $(VENV)/ready: $(REQUIREMENTS) setup.py
 		exit 2; } >&2
 	@touch $@
 
-# apt's versions. The wheel of pin 4.1.0 computes with numpy 1.26, but a library beneath it asks
+# apt's versions, and what [all] needs. The wheel of pin 4.1.0 computes with numpy 1.26, but a library beneath it asks
 # for numpy 2: pip must be given the two one after the other, and says so in red.
 NUMPY1_VENV ?= .venv-numpy1
 NUMPY1_BIN := $(CLEAN) $(NUMPY1_VENV)/bin
@@ -78,7 +78,8 @@ NUMPY1 := numpy==1.26.4
 APT_PIN := pin==4.1.0
 REQUIRED := import re; from importlib.metadata import requires; \
 	print(*{re.sub("(;| and) extra == .*", "", line) for line in requires("franka_dynamics") \
-	if not line.startswith("pin>")}, sep="\n")
+	if not line.startswith("pin>") and ("extra ==" not in line or line[-4:-1] == "all")}, \
+	sep="\n")
 
 $(NUMPY1_VENV)/ready: $(REQUIREMENTS) setup.py
 	$(call make_venv,$(NUMPY1_VENV))
