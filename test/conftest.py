@@ -2,9 +2,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """What all tests share: a ROS domain of their own, recordings real and simulated."""
 
+import atexit
 import os
 from pathlib import Path
+import shutil
+import tempfile
 
+# What is compiled is compiled once in a run: the processes that run tests, and those that tests
+# start, share one cache, which begins empty. Nothing is taken from the user's or left there.
+if 'PYTEST_XDIST_WORKER' not in os.environ:
+    os.environ['XDG_CACHE_HOME'] = tempfile.mkdtemp(prefix='franka_dynamics-cache-')
+    atexit.register(shutil.rmtree, os.environ['XDG_CACHE_HOME'], ignore_errors=True)
 # What is under test does not need the machine before everything else.
 os.environ['FRANKA_DYNAMICS_REALTIME'] = 'off'
 os.environ.setdefault('MPLBACKEND', 'Agg')
@@ -30,9 +38,22 @@ SLOWEST_FILES = (
     'ros/test_tutorial.py',
     'benchmarks/test_gazebo_check.py',
     'benchmarks/test_soak.py',
-    'ros/test_fci_guards.py',
     'ros/test_stopping.py',
+    'ros/test_fci_guards.py',
+    'identification/test_identify.py',
     'ros/test_security.py',
+    'batch/test_batch_derivatives.py',
+    'ros/test_fci_node.py',
+    'ros/test_examples.py',
+    'cli/test_identify.py',
+    'simulation/test_model_trial.py',
+    'ros/test_launched_session.py',
+    'symbolic/test_kinematics.py',
+    'identification/test_cluster.py',
+    'ros/test_state_faults.py',
+    'codegen/test_cpp_package.py',
+    'codegen/test_cpp_runs.py',
+    'codegen/test_equations.py',
 )
 
 
