@@ -264,9 +264,11 @@ def identified_arm_text(
         notes += '; N m per A of motor current: ' + ', '.join(
             f'{value:.4g}' for value in result.effort_scale
         )
-    doubts = (*result.contradictions, *result.remarks)
+    suspicions = [f'{Path(one.bag).name}: {text}' for one in bags for text in one.suspicions]
+    doubts = [*result.contradictions, *result.remarks, *suspicions]
     if doubts:
-        notes += f'; warned of when it was made: {" | ".join(doubts)}'
+        more = f' | and {len(doubts) - 10} more' if len(doubts) > 10 else ''
+        notes += f'; warned of when it was made: {" | ".join(doubts[:10])}{more}'
     arm = replace(result.arm, inertial_set=IDENTIFIED)
     if payload is not None:
         arm = arm.with_payload(LinkInertia.zero() - read_payload(payload))
