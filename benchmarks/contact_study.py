@@ -41,7 +41,7 @@ from scipy.stats import beta
 from franka_dynamics.arm import ArmDescription, load, SigmoidFriction
 from franka_dynamics.batch import BatchModel
 from franka_dynamics.control.contact import ContactLimits, joint_shares
-from franka_dynamics.control.external_wrench import strength
+from franka_dynamics.control.external_wrench import relative_deviation
 from franka_dynamics.control.interval_motion import IntervalMotion
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 from franka_dynamics.simulation.joint_elasticity import franka_elasticity
@@ -427,7 +427,7 @@ def compare(folder: Path, arm: ArmDescription) -> dict[str, dict[str, float]]:
     }
     moving = [minute for minute in sets['free'] if minute.level > 0.3][:20]
     filters |= {f'spectrum, {4 * length} ms': shaped(moving, length) for length in (4, 6, 8)}
-    alike = strength(arm)
+    alike = relative_deviation(arm)
     figures = {}
     for name, filtered in track(filters.items(), 'detectors'):
         torques = {

@@ -144,7 +144,7 @@ def tried(
         unit = fit.prior.deviations
         errors.append((fit.base.theta - theta)[:B] / unit)
         stated.append(fit.base.deviations[:B] / unit)
-        claimed.append(solve(equations, fit.prior, fit.base.strength).deviations[:B] / unit)
+        claimed.append(solve(equations, fit.prior, fit.base.regularization).deviations[:B] / unit)
     return len(errors), Cover.of(errors, claimed), Cover.of(errors, stated)
 
 

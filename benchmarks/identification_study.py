@@ -202,7 +202,7 @@ class Outcome:
     written: bool
     gain: float
     spread: float
-    strength: float
+    regularization: float
     reaches: tuple[float, ...]
     contradictions: tuple[str, ...]
     left_out: tuple[tuple[float, float], ...]
@@ -223,7 +223,7 @@ class Outcome:
             verdict.better,
             verdict.gain,
             verdict.spread,
-            result.base.strength,
+            result.base.regularization,
             result.reaches,
             result.contradictions,
             tuple((ours.error, theirs.error) for ours, theirs in zip(own.parts, best.parts)),

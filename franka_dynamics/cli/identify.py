@@ -258,7 +258,7 @@ def identified_arm_text(
         f'E on what was left out {result.arm_score.test.whole:.4f} N m, without friction and '
         f'offset {said.rigid:.4f} N m; {"" if said.better else "NOT "}better than the best '
         f'published set; fitted to all of the data; physically consistent; prior about '
-        f'{result.start.inertial_set} of precision {result.consistent.strength:g}'
+        f'{result.start.inertial_set} of precision {result.consistent.regularization:g}'
     )
     if result.options.scale_unknown:
         notes += '; N m per A of motor current: ' + ', '.join(
@@ -391,7 +391,7 @@ def _options(arguments: argparse.Namespace) -> IdentificationOptions:
         friction_width=arguments.friction_width,
         rotor_inertia=arguments.rotor_inertia or currents,
         mass_factor=arguments.mass_factor,
-        strength=arguments.prior,
+        regularization=arguments.prior,
         effort_unit=arguments.effort_unit,
         effort_scale=None if arguments.effort_scale is None else tuple(arguments.effort_scale),
         anyway=arguments.anyway,

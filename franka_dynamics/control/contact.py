@@ -25,7 +25,7 @@ from .external_torque import (
     PERIOD_S,
     SecondOrderObserver,
 )
-from .external_wrench import strength
+from .external_wrench import relative_deviation
 from ..arm import ArmDescription
 from ..arm.friction import FrictionModel
 from ..dynamics import GRAVITY
@@ -54,11 +54,11 @@ def joint_shares(description: ArmDescription) -> tuple[Array, Array]:
     """
     Return what each joint has of the thresholds at rest and per speed, (n,) each.
 
-    For arms of other than seven joints both go by `strength`.
+    For arms of other than seven joints both go by `relative_deviation`.
     """
     if description.n == len(_AT_REST):
         return _AT_REST, _PER_SPEED
-    return strength(description), strength(description)
+    return relative_deviation(description), relative_deviation(description)
 
 
 @dataclass(frozen=True)

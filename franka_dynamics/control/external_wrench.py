@@ -175,10 +175,10 @@ class WrenchEstimator:
 
 def torque_deviation(description: ArmDescription) -> Array:
     """Return the standard deviations of external joint torques at rest of contact (n,) [N m]."""
-    return TORQUE_DEVIATION * strength(description)
+    return TORQUE_DEVIATION * relative_deviation(description)
 
 
-def strength(description: ArmDescription) -> Array:
+def relative_deviation(description: ArmDescription) -> Array:
     """
     Return how much each joint's torque errs beside the strongest joints' (n,).
 

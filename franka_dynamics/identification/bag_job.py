@@ -199,7 +199,7 @@ TOGETHER_RATIO = 1.5
 _BY_CHANCE = 1e-3
 _MOST_BAGS = 30  # up to which every pair is looked at
 _MOST_PAIRS = 5  # that are named
-_STRENGTH = 10.0  # of the prior on inertias: known to 32 %
+_REGULARIZATION = 10.0  # of the prior on inertias: known to 32 %
 
 
 def contradictions(bags: Sequence[BagSummary], noise: Noise, prior: Prior) -> tuple[str, ...]:
@@ -225,7 +225,7 @@ def contradictions(bags: Sequence[BagSummary], noise: Noise, prior: Prior) -> tu
     names = [bag.whole.name for bag in bags]
 
     def left(samples: QRFactors, weights: Array) -> Array:
-        return samples.squares(solve_quickly(samples.weighted(weights), prior, _STRENGTH))
+        return samples.squares(solve_quickly(samples.weighted(weights), prior, _REGULARIZATION))
 
     # Bags that do not belong together make all of their noise look large.
     alone = np.median([left(one, noise.weights) / one.samples for one in factors], axis=0)
@@ -235,7 +235,7 @@ def contradictions(bags: Sequence[BagSummary], noise: Noise, prior: Prior) -> tu
         return _Left(
             float(left(samples, weights).sum()),
             float(np.sum(samples.samples / noise.inflation)),
-            determined_parameters(samples.weighted(weights), prior, _STRENGTH),
+            determined_parameters(samples.weighted(weights), prior, _REGULARIZATION),
         )
 
     own = [fitted(one) for one in factors]

@@ -151,8 +151,8 @@ def regroupings(
         max((abs(length) for row in rows for length in (row.b, row.row.a, row.row.d)), default=0.0)
         or 1.0
     )
-    strengths = np.linalg.norm(gravity, axis=-1)
-    directions = gravity[strengths > 0.0] / strengths[strengths > 0.0, None]
+    magnitudes = np.linalg.norm(gravity, axis=-1)
+    directions = gravity[magnitudes > 0.0] / magnitudes[magnitudes > 0.0, None]
     freedoms = {BASE: Freedom(0, np.zeros((0, 3)), directions)}
     found = []
     for index, (row, entries) in enumerate(zip(rows, letters)):

@@ -30,8 +30,8 @@ from ..errors import IdentificationError, MissingDependencyError
 from ..typing import Array
 
 _MASS, _MOMENT = PER_LINK - 1, slice(PER_LINK - 4, PER_LINK - 1)
-# Without any strength nothing would keep a link inside the cone's boundary, where it is flat.
-_LEAST_STRENGTH = 1e-2
+# Without any prior nothing would keep a link inside the cone's boundary, where it is flat.
+_LEAST_REGULARIZATION = 1e-2
 # Parameters that hardly show in the torques can keep the solver's linear algebra a little above
 # its tolerances, now by one rounding and now by another; finer refinement or other scales help.
 _SOLVER_SETTINGS: tuple[dict[str, Any], ...] = (
@@ -57,21 +57,21 @@ class ConsistentFit:
         With identified links, rotors (if asked for) and friction.
     theta : ndarray, shape (p,)
         Its base parameters and friction.
-    strength : float
-        Strength of the prior that was applied.
+    regularization : float
+        Weight of the prior that was applied.
 
     """
 
     arm: ArmDescription
     theta: Array
-    strength: float
+    regularization: float
 
 
 def fit_consistent(
     factors: QRFactors,
     noise: Noise,
     prior: Prior,
-    strength: float,
+    regularization: float,
     *,
     start: ArmDescription,
     mass_factor: float = 3.0,
@@ -88,7 +88,7 @@ def fit_consistent(
         The joints' weights.
     prior : Prior
         Towards the starting set; here the exact divergence, not its second order.
-    strength : float
+    regularization : float
         Of the prior; at least 0.01 is applied.
     start : ArmDescription
         The starting set.
@@ -108,7 +108,7 @@ def fit_consistent(
     if not mass_factor > 1.0:
         raise IdentificationError(f'The mass factor is {mass_factor}; it must be above 1.')
     cp = _cvxpy()
-    applied = max(strength, _LEAST_STRENGTH)
+    applied = max(regularization, _LEAST_REGULARIZATION)
     triangle, effort = factors.weighted(noise.weights)
     # From the reference, in units of the prior: all of the solver's numbers are of order one.
     root = np.asarray(np.linalg.cholesky(prior.covariance), dtype=float)

@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-The prior's strength and the slip elements' reaches, by what predicts left-out parts best.
+The prior's regularization and the slip elements' reaches, by what predicts left-out parts best.
 
 What is chosen must not be worse than the starting set where friction is left out, because that is
 what a controller commands on a robot that compensates friction itself.
@@ -24,8 +24,8 @@ from ..typing import Array
 
 # From masses known to 32 % to a starting set held within a part of 3e-3. Weaker ones would let
 # poor motion choose masses that no such arm has.
-STRENGTHS = tuple(np.logspace(1.0, 5.0, 9).tolist())
-_STRENGTH_FOR_REACHES = 10.0
+REGULARIZATIONS = tuple(np.logspace(1.0, 5.0, 9).tolist())
+_REGULARIZATION_FOR_REACHES = 10.0
 # Errors that differ by less are equal; the stronger prior among them departs least from the start.
 _EQUAL = 0.01
 
@@ -33,11 +33,11 @@ _EQUAL = 0.01
 @dataclass(frozen=True)
 class CrossValidation:
     """
-    How well each strength predicts parts of the recordings that were left out of the fit.
+    How well each regularization predicts parts of the recordings that were left out of the fit.
 
     Attributes
     ----------
-    strengths : tuple of float
+    regularizations : tuple of float
         What was tried, rising.
     errors : tuple of float
         Root mean square of the left-out torque vectors [N m].
@@ -52,7 +52,7 @@ class CrossValidation:
 
     """
 
-    strengths: tuple[float, ...]
+    regularizations: tuple[float, ...]
     errors: tuple[float, ...]
     rigid_errors: tuple[float, ...]
     start_rigid_error: float
@@ -62,28 +62,30 @@ class CrossValidation:
     @property
     def chosen(self) -> float:
         """
-        The strength with the smallest error, or the strongest whose error is as small.
+        The regularization with the smallest error, or the strongest whose error is as small.
 
-        Strengths whose rigid part predicts worse than the starting set's are passed over as long
+        Weights whose rigid part predicts worse than the starting set's are passed over as long
         as there are others.
         """
         errors, rigid = np.array(self.errors), np.array(self.rigid_errors)
         allowed = rigid <= self.start_rigid_error
         if not allowed.any():
-            return self.strengths[-1]
+            return self.regularizations[-1]
         best = errors[allowed].min()
-        return self.strengths[int(np.flatnonzero(allowed & (errors <= (1.0 + _EQUAL) * best))[-1])]
+        return self.regularizations[
+            int(np.flatnonzero(allowed & (errors <= (1.0 + _EQUAL) * best))[-1])
+        ]
 
 
 def cross_validate(
     parts: Sequence[QRFactors],
     noise: Noise,
     prior: Prior,
-    strengths: Sequence[float] = STRENGTHS,
+    regularizations: Sequence[float] = REGULARIZATIONS,
     reaches: Sequence[tuple[float, ...]] = (),
 ) -> CrossValidation:
     """
-    Predict each part from the others: for every choice of reaches, then for every strength.
+    Predict each part from the others: for every choice of reaches, then for every regularization.
 
     Parameters
     ----------
@@ -94,7 +96,7 @@ def cross_validate(
         The joints' weights.
     prior : Prior
         The prior.
-    strengths : sequence of float
+    regularizations : sequence of float
         Of the prior on inertias, above zero, rising.
     reaches : sequence of tuple of float
         Reaches of the slip elements [rad] to choose from, among those of the model; of such
@@ -119,18 +121,18 @@ def cross_validate(
                 parts,
                 rest,
                 prior.fitting(prior.model.friction.chosen(choice)),
-                _STRENGTH_FOR_REACHES,
+                _REGULARIZATION_FOR_REACHES,
             )[0],
         )
         for choice in reaches
     ]
     best = _first_of_the_best(tried) if tried else ()
     chosen = prior.fitting(prior.model.friction.chosen(best)) if tried else prior
-    errors = [_errors(parts, rest, chosen, strength) for strength in strengths]
+    errors = [_errors(parts, rest, chosen, regularization) for regularization in regularizations]
     start = sum(part.squares(prior.center).sum() for part in parts)
     samples = sum(part.samples for part in parts)
     return CrossValidation(
-        tuple(strengths),
+        tuple(regularizations),
         tuple(error for error, _ in errors),
         tuple(rigid for _, rigid in errors),
         float(np.sqrt(start / samples)),
@@ -146,12 +148,15 @@ def _first_of_the_best(tried: Sequence[tuple[tuple[float, ...], float]]) -> tupl
 
 
 def _errors(
-    parts: Sequence[QRFactors], rest: Sequence[tuple[Array, Array]], prior: Prior, strength: float
+    parts: Sequence[QRFactors],
+    rest: Sequence[tuple[Array, Array]],
+    prior: Prior,
+    regularization: float,
 ) -> tuple[float, float]:
     """Return the root mean square of the left-out torques, and of those without friction."""
     squares, rigid = 0.0, 0.0
     for left_out, others in zip(parts, rest):
-        theta = solve_quickly(others, prior, strength)
+        theta = solve_quickly(others, prior, regularization)
         squares += float(left_out.squares(theta).sum())
         rigid += float(left_out.squares(prior.model.without_friction(theta)).sum())
     samples = sum(part.samples for part in parts)

@@ -24,7 +24,7 @@ from ..arm import ArmDescription
 from ..errors import IdentificationError, MissingDependencyError
 from ..typing import Array
 
-_STRENGTH = 10.0  # of the prior on inertias while scales are sought
+_REGULARIZATION = 10.0  # of the prior on inertias while scales are sought
 _ROUNDS = 4  # of weights and scales in turn
 # All scales together are what they are with the starting set's inertias, within this part.
 _AS_A_WHOLE = 1e-4
@@ -232,7 +232,7 @@ def _residual(factors: QRFactors, prior: Prior, per_torque: Array, weights: Arra
             gain[joint] * factors.r_factors[joint, :, b : b + factors.terms]
         )
     effort = (weights[:, None] * factors.r_factors[:, :, -2]).ravel()
-    root = np.sqrt(_STRENGTH) * prior.root
+    root = np.sqrt(_REGULARIZATION) * prior.root
     matrix = np.concatenate([rows.reshape(len(effort), -1), root, prior.friction_root])
     target = np.concatenate([effort, root @ prior.center, np.zeros(len(prior.fitted))])
     theta = np.linalg.lstsq(matrix, target, rcond=None)[0]

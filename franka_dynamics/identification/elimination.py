@@ -132,11 +132,11 @@ def eliminations(
     """
     joints, unit = _tree_joints(arm) if isinstance(arm, BodyTree) else _arm_joints(arm)
     ranks = _RankDecisions()
-    strengths = np.linalg.norm(gravity, axis=-1)
+    magnitudes = np.linalg.norm(gravity, axis=-1)
     # U is measured from the origin of frame 0: where the arm stands is a constant of U, and a far
     # place would blur the ranks.
     base = np.eye(4) if isinstance(arm, BodyTree) else np.asarray(arm.base, dtype=float)
-    rows = base_potential(base, gravity[strengths > 0.0] / strengths[strengths > 0.0, None])
+    rows = base_potential(base, gravity[magnitudes > 0.0] / magnitudes[magnitudes > 0.0, None])
     rows[:, 9] = 0.0
     reaches = {BASE: _Reach(np.zeros((0, 6)), ranks.row_space(rows))}
     found = []

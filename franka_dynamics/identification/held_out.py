@@ -4,10 +4,10 @@
 What a fit is worth on recordings it has not seen, and whether that makes it better.
 
 Every part of the recordings is predicted by a fit to others, which repeats all choices: noise,
-reaches, strength, which friction is held. The published sets get friction of the same terms, prior
-and bounds, fitted to the same samples. An identified arm is better if it predicts better than the
-best of them by more than the spread over the parts, and its rigid part alone no worse than the
-starting set's.
+reaches, regularization, which friction is held. The published sets get friction of the same
+terms, prior and bounds, fitted to the same samples. An identified arm is better if it predicts
+better than the best of them by more than the spread over the parts, and its rigid part alone no
+worse than the starting set's.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from .prior import Prior
 from .prior_misfit import prior_misfit, shown_precision, ShownPrecision
 from .qr_factors import Part, QRFactors, STRETCH, total
 from ..arm import ArmDescription
-from ..recordings.replay import Errors
+from ..recordings.replay import ResidualRms
 from ..typing import Array
 
 # The spread is this many standard errors of the mean difference between two sets.
@@ -64,7 +64,7 @@ class FittedSets:
     noise : Noise
         Of the joints.
     validation : CrossValidation or None
-        How strength and reaches were chosen; None if both were given.
+        How regularization and reaches were chosen; None if both were given.
     base : Estimate
         Base parameters and friction under the prior.
     consistent : ConsistentFit
@@ -129,17 +129,17 @@ class Problem:
         scaled = [part.scaled(scale) for part in parts]
         prior = self.prior(scale)
         noise = self.noise(scaled, prior)
-        validation, strength = None, self.options.strength
-        if strength is None or len(self.options.reach_choices) > 1:
-            strengths = () if strength is not None else self.options.strengths
+        validation, regularization = None, self.options.regularization
+        if regularization is None or len(self.options.reach_choices) > 1:
+            regularizations = () if regularization is not None else self.options.regularizations
             validation = cross_validate(
                 [part.factors for part in scaled],
                 noise,
                 prior,
-                strengths,
+                regularizations,
                 self.options.reach_choices,
             )
-            strength = validation.chosen if strength is None else strength
+            regularization = validation.chosen if regularization is None else regularization
         reaches = (
             validation.reaches
             if validation is not None
@@ -149,14 +149,14 @@ class Problem:
         samples = total(part.factors for part in scaled)
         equations = samples.weighted(noise.weights)
         precision = shown_precision(equations, offered)
-        misfit = prior_misfit(offered, strength, precision)
-        kept = without_undetermined_friction(equations, offered, strength, misfit)
-        base = solve(equations, kept, strength).with_misfit(misfit)
+        misfit = prior_misfit(offered, regularization, precision)
+        kept = without_undetermined_friction(equations, offered, regularization, misfit)
+        base = solve(equations, kept, regularization).with_misfit(misfit)
         consistent = fit_consistent(
             samples,
             noise,
             kept,
-            strength,
+            regularization,
             start=self.start,
             mass_factor=self.options.mass_factor,
             friction_deviations=base.deviations[len(self.model.base) :],
@@ -254,16 +254,16 @@ class PartScore:
         return replace(self, samples=samples, filtered=squares, others={})
 
 
-def pooled(scores: Sequence[PartScore], of: Callable[[PartScore], Array]) -> Errors:
+def pooled(scores: Sequence[PartScore], of: Callable[[PartScore], Array]) -> ResidualRms:
     """Return the errors over all parts together."""
     squares = np.sum([of(one) for one in scores], axis=0)
     return errors_of(squares, sum(one.samples for one in scores))
 
 
-def errors_of(squares: Array, samples: int) -> Errors:
+def errors_of(squares: Array, samples: int) -> ResidualRms:
     """Return the errors that sums of squares over samples amount to."""
     mean = squares / samples
-    return Errors(float(np.sqrt(mean.sum())), np.sqrt(mean))
+    return ResidualRms(float(np.sqrt(mean.sum())), np.sqrt(mean))
 
 
 @dataclass(frozen=True)

@@ -135,7 +135,7 @@ def identify(
                 result.base.theta,
                 result.noise,
                 result.prior,
-                result.base.strength,
+                result.base.regularization,
                 position=position,
                 velocity=velocity,
             ),

@@ -69,10 +69,10 @@ class Estimate:
     theta : ndarray, shape (p,)
         Base parameters, then friction, whose parameters that are not fitted are zero.
     covariance : ndarray, shape (p, p)
-        Of the estimate; where `strength` is not 0, that of the posterior, or with `misfit` that
-        of an estimate whose starting set is as good as the samples show.
-    strength : float
-        Strength of the prior about the starting set; 0 is plain weighted least squares.
+        Of the estimate; under a prior that of the posterior, or with `misfit` that of an
+        estimate whose starting set is as good as the samples show.
+    regularization : float
+        Weight of the prior about the starting set; 0 is plain weighted least squares.
     condition_number : float
         Of the weighted regressor (with the prior), its columns scaled to unit length.
 
@@ -80,7 +80,7 @@ class Estimate:
 
     theta: Array
     covariance: Array
-    strength: float
+    regularization: float
     condition_number: float
 
     @property
@@ -93,9 +93,9 @@ class Estimate:
         return replace(self, covariance=self.covariance + misfit.excess(self.covariance))
 
 
-def estimate(factors: QRFactors, noise: Noise, prior: Prior, strength: float) -> Estimate:
+def estimate(factors: QRFactors, noise: Noise, prior: Prior, regularization: float) -> Estimate:
     """
-    Return the parameters that minimise weighted squares plus strength times the prior.
+    Return the parameters that minimise weighted squares plus regularization times the prior.
 
     Parameters
     ----------
@@ -105,7 +105,7 @@ def estimate(factors: QRFactors, noise: Noise, prior: Prior, strength: float) ->
         The joints' weights.
     prior : Prior
         Of inertias towards the starting set, to second order, and of friction towards zero.
-    strength : float
+    regularization : float
         Of the former. 0: none; s: the starting set counts as known to a part 1 / sqrt(s).
 
     Raises
@@ -114,12 +114,12 @@ def estimate(factors: QRFactors, noise: Noise, prior: Prior, strength: float) ->
         If the motion does not show all parameters and there is no prior.
 
     """
-    return solve(factors.weighted(noise.weights), prior, strength)
+    return solve(factors.weighted(noise.weights), prior, regularization)
 
 
-def solve(equations: tuple[Array, Array], prior: Prior, strength: float) -> Estimate:
-    """Return the same from what `QRFactors.weighted` gives, for many strengths in a row."""
-    triangle, effort = _with_prior(equations, prior, strength)
+def solve(equations: tuple[Array, Array], prior: Prior, regularization: float) -> Estimate:
+    """Return the same from what `QRFactors.weighted` gives, for many regularizations in a row."""
+    triangle, effort = _with_prior(equations, prior, regularization)
     active = prior.active
     lengths = np.linalg.norm(triangle, axis=0)
     if not lengths.all():
@@ -137,18 +137,20 @@ def solve(equations: tuple[Array, Array], prior: Prior, strength: float) -> Esti
     theta[active] = right.T @ ((left.T @ effort) / values) / lengths
     spread = right.T / values / lengths[:, None]
     covariance[np.ix_(active, active)] = spread @ spread.T
-    return Estimate(theta, covariance, strength, condition)
+    return Estimate(theta, covariance, regularization, condition)
 
 
-def solve_quickly(equations: tuple[Array, Array], prior: Prior, strength: float) -> Array:
+def solve_quickly(equations: tuple[Array, Array], prior: Prior, regularization: float) -> Array:
     """Return theta alone; for cross-validation, which needs thousands of them."""
-    triangle, effort = _with_prior(equations, prior, strength)
+    triangle, effort = _with_prior(equations, prior, regularization)
     theta = np.zeros(len(prior.active))
     theta[prior.active] = np.linalg.lstsq(triangle, effort, rcond=None)[0]
     return theta
 
 
-def determined_parameters(equations: tuple[Array, Array], prior: Prior, strength: float) -> float:
+def determined_parameters(
+    equations: tuple[Array, Array], prior: Prior, regularization: float
+) -> float:
     """
     Return how many parameters the samples determine rather than the prior.
 
@@ -160,24 +162,22 @@ def determined_parameters(equations: tuple[Array, Array], prior: Prior, strength
     ----------
     equations : tuple of ndarray
         What `QRFactors.weighted` gives.
-    prior, strength
-        As for `estimate`; strength above zero.
+    prior, regularization
+        As for `estimate`; regularization above zero.
 
     """
-    rows, _ = _with_prior(equations, prior, strength)
+    rows, _ = _with_prior(equations, prior, regularization)
     measured = equations[0][:, prior.active]
     return float(np.sum(np.linalg.solve(_triangle(rows).T, measured.T) ** 2))
 
 
 def _with_prior(
-    equations: tuple[Array, Array],
-    prior: Prior,
-    strength: float,
+    equations: tuple[Array, Array], prior: Prior, regularization: float
 ) -> tuple[Array, Array]:
-    """Return the rows of samples and prior for the active parameters; no prior at strength 0."""
+    """Return the rows of samples and of the prior, if it has any weight, for active parameters."""
     triangle, effort = equations
-    if strength > 0.0:
-        root = np.sqrt(strength) * prior.root
+    if regularization > 0.0:
+        root = np.sqrt(regularization) * prior.root
         triangle = np.concatenate([triangle, root, prior.friction_root])
         effort = np.concatenate([effort, root @ prior.center, np.zeros(len(prior.fitted))])
     return triangle[:, prior.active], effort
@@ -186,7 +186,7 @@ def _with_prior(
 def without_undetermined_friction(
     equations: tuple[Array, Array],
     prior: Prior,
-    strength: float,
+    regularization: float,
     misfit: PriorMisfit | None = None,
 ) -> Prior:
     """
@@ -202,14 +202,14 @@ def without_undetermined_friction(
         What `QRFactors.weighted` gives.
     prior : Prior
         The prior with all friction parameters that may be fitted.
-    strength : float
+    regularization : float
         Of the prior on inertias, above zero.
     misfit : PriorMisfit, optional
-        Of this prior; without it the starting set counts as as good as the strength says.
+        Of this prior; without it the starting set counts as as good as the regularization says.
 
     """
     b = len(prior.model.base)
-    rows = _triangle(np.column_stack(_with_prior(equations, prior, strength)))
+    rows = _triangle(np.column_stack(_with_prior(equations, prior, regularization)))
     kept = np.flatnonzero(prior.active)
     while True:
         friction = np.flatnonzero(kept >= b)
@@ -334,7 +334,7 @@ def errors_in_variables_bias(
     theta: Array,
     noise: Noise,
     prior: Prior,
-    strength: float,
+    regularization: float,
     *,
     position: float,
     velocity: float,
@@ -352,7 +352,7 @@ def errors_in_variables_bias(
         The estimate, which stands for the truth.
     noise : Noise
         The joints' weights.
-    prior, strength
+    prior, regularization
         As for the estimate.
     position, velocity : float
         Standard deviation of an encoder's position [rad] and velocity [rad/s] at the resampled
@@ -374,7 +374,7 @@ def errors_in_variables_bias(
                 for motion, effort in zip(recorded, efforts)
             ],
         )
-        return estimate(factors, noise, prior, strength).theta
+        return estimate(factors, noise, prior, regularization).theta
 
     exact = shifted(motions)
     shifts = []

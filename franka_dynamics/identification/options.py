@@ -11,7 +11,7 @@ from itertools import product
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .cross_validation import STRENGTHS
+from .cross_validation import REGULARIZATIONS
 from .friction import DRIVE_FRICTION_PART, FRICTION_PART, TorqueModel
 from ..arm import ArmDescription
 from ..dynamics.model import GRAVITY
@@ -49,9 +49,9 @@ class IdentificationOptions:
         How far a mass may be from the starting set's.
     folds : int
         Stretches that a bag is parted into where there are fewer than three bags.
-    strength : float, optional
+    regularization : float, optional
         Of the prior on inertias; chosen by cross-validation if not given.
-    strengths : sequence of float
+    regularizations : sequence of float
         Among which it is chosen.
     encoder_noise : (float, float), optional
         Standard deviations of position [rad] and velocity [rad/s] whose bias is asked for.
@@ -70,8 +70,8 @@ class IdentificationOptions:
     rotor_inertia: bool = False
     mass_factor: float = 3.0
     folds: int = 5
-    strength: float | None = None
-    strengths: Sequence[float] = STRENGTHS
+    regularization: float | None = None
+    regularizations: Sequence[float] = REGULARIZATIONS
     encoder_noise: tuple[float, float] | None = None
     effort_unit: str = NEWTON_METRES
     effort_scale: tuple[float, ...] | None = None
@@ -94,9 +94,9 @@ class IdentificationOptions:
                 f'A bag is parted into {self.folds} stretches; at least '
                 'two are needed to leave one out.'
             )
-        if self.strength is not None and not 0.0 < self.strength < np.inf:
+        if self.regularization is not None and not 0.0 < self.regularization < np.inf:
             raise IdentificationError(
-                f'The precision of the prior is {self.strength}; it must be '
+                f'The precision of the prior is {self.regularization}; it must be '
                 'positive, and 0.01 is next to none.'
             )
         if self.effort_scale is not None and not (

@@ -129,7 +129,7 @@ class Prior:
         """
         Inverse of the divergence's second derivative at the reference, over standard parameters.
 
-        Read as a prior of strength one: every mass known to 100 %, all else in proportion.
+        Read as a prior of regularization one: every mass known to 100 %, all else in proportion.
         """
         basis = pseudo_inertia_basis()
         width = self.model.base.matrix.shape[1]
@@ -152,13 +152,13 @@ class Prior:
 
     @cached_property
     def deviations(self) -> Array:
-        """Standard deviation of each base parameter under a prior of strength one, (b,)."""
+        """Standard deviation of each base parameter under a prior of regularization one, (b,)."""
         matrix = self.model.base.matrix
         return np.sqrt(np.einsum('ij,jk,ik->i', matrix, self.covariance, matrix))
 
     @cached_property
     def root(self) -> Array:
-        """S of shape (b, p) with |S (theta - center)|^2 the prior of strength one."""
+        """S of shape (b, p) with |S (theta - center)|^2 the prior of regularization one."""
         matrix = self.model.base.matrix
         scale = self.deviations
         spread = (matrix @ self.covariance @ matrix.T) / np.outer(scale, scale)

@@ -88,15 +88,15 @@ class PriorMisfit:
         return np.asarray(shown @ shown.T - claimed @ claimed.T)
 
 
-def prior_misfit(prior: Prior, strength: float, precision: ShownPrecision) -> PriorMisfit:
+def prior_misfit(prior: Prior, regularization: float, precision: ShownPrecision) -> PriorMisfit:
     """
-    Return what a prior of some strength pulls by if the set has some precision, at most strength.
+    Return by what a prior biases the estimate if its set has some precision, at most its own.
 
     Parameters
     ----------
     prior : Prior
         The prior.
-    strength : float
+    regularization : float
         Its precision in the estimate.
     precision : ShownPrecision
         Of the starting set.
@@ -105,14 +105,14 @@ def prior_misfit(prior: Prior, strength: float, precision: ShownPrecision) -> Pr
     masses, inertias = _spreads(prior)
     spread = np.concatenate(
         [
-            masses / np.sqrt(min(precision.masses, strength)),
-            inertias / np.sqrt(min(precision.inertias, strength)),
+            masses / np.sqrt(min(precision.masses, regularization)),
+            inertias / np.sqrt(min(precision.inertias, regularization)),
         ],
         axis=1,
     )
     root = prior.root
-    pull = strength * (root.T @ root)
-    return PriorMisfit(np.sqrt(strength) * root.T, pull[:, : len(spread)] @ spread)
+    penalty = regularization * (root.T @ root)
+    return PriorMisfit(np.sqrt(regularization) * root.T, penalty[:, : len(spread)] @ spread)
 
 
 def shown_precision(equations: tuple[Array, Array], prior: Prior) -> ShownPrecision:

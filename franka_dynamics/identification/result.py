@@ -26,7 +26,7 @@ from .prior_misfit import ShownPrecision
 from .qr_factors import split
 from ..arm import ArmDescription
 from ..recordings.preprocessing import Motion
-from ..recordings.replay import Errors, predicted_torque
+from ..recordings.replay import predicted_torque, ResidualRms
 from ..typing import Array
 
 
@@ -41,7 +41,7 @@ class Score:
         Of the set.
     theta : ndarray, shape (p,)
         Fitted to all recordings.
-    train : Errors
+    train : ResidualRms
         Of these on the recordings they are fitted to.
     parts : tuple of PartScore
         Of fits that have not seen the part.
@@ -50,26 +50,26 @@ class Score:
 
     name: str
     theta: Array
-    train: Errors
+    train: ResidualRms
     parts: tuple[PartScore, ...]
 
     @property
-    def test(self) -> Errors:
+    def test(self) -> ResidualRms:
         """Errors on what was left out, friction and offset included."""
         return pooled(self.parts, lambda one: one.filtered)
 
     @property
-    def test_rigid(self) -> Errors:
+    def test_rigid(self) -> ResidualRms:
         """The same without friction and offset: what a node commands by default."""
         return pooled(self.parts, lambda one: one.rigid)
 
     @property
-    def test_unfiltered(self) -> Errors:
+    def test_unfiltered(self) -> ResidualRms:
         """The same as `test` on unfiltered effort."""
         return pooled(self.parts, lambda one: one.unfiltered)
 
     @property
-    def other_cutoffs(self) -> dict[float, Errors]:
+    def other_cutoffs(self) -> dict[float, ResidualRms]:
         """The same as `test`, prepared at other cut-offs [Hz]."""
         return {
             cutoff: pooled([one.at(cutoff) for one in self.parts], lambda one: one.filtered)
@@ -97,7 +97,7 @@ class Identification:
     filter_inflation : float
         Samples that the filter alone makes one.
     validation : CrossValidation or None
-        How strength and reaches were chosen.
+        How regularization and reaches were chosen.
     unregularised : Estimate or None
         Without any prior; None where the motion does not determine every parameter.
     base : Estimate
@@ -243,7 +243,7 @@ def with_sigmoid(
     arm = fitted(result.arm, motions)
     squares, _, _ = _squares(arm, motions, gravity)
     samples = sum(map(len, motions))
-    train = Errors(float(np.sqrt(squares.sum() / samples)), np.sqrt(squares / samples))
+    train = ResidualRms(float(np.sqrt(squares.sum() / samples)), np.sqrt(squares / samples))
     score = Score('consistent, sigmoid friction', result.consistent.theta, train, tuple(scores))
     verdict = judge(
         score.parts,

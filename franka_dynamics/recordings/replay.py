@@ -91,14 +91,14 @@ def joint_errors(residual: Array) -> Array:
 
 
 @dataclass(frozen=True, eq=False)
-class Errors:
+class ResidualRms:
     """Metric E of one prediction: over the whole vector and per joint [N m]."""
 
     whole: float
     joints: Array
 
     @classmethod
-    def of(cls, residual: Array) -> Errors:
+    def of(cls, residual: Array) -> ResidualRms:
         """Return the errors of measured minus predicted torque, shape (N, n)."""
         return cls(whole_vector_error(residual), joint_errors(residual))
 
@@ -119,11 +119,11 @@ class Fit:
     arm: ArmDescription
     as_listed: bool
     predicted: Array
-    whole: Errors
-    first_half: Errors
-    second_half: Errors
-    unfiltered: Errors
-    rigid: Errors
+    whole: ResidualRms
+    first_half: ResidualRms
+    second_half: ResidualRms
+    unfiltered: ResidualRms
+    rigid: ResidualRms
     squares: Array
 
     @property
@@ -180,11 +180,11 @@ def fit(
         arm,
         as_listed,
         predicted,
-        Errors.of(residual),
-        Errors.of(residual[:middle]),
-        Errors.of(residual[middle:]),
-        Errors.of(motion.effort_unfiltered - predicted),
-        Errors.of(motion.effort - rigid),
+        ResidualRms.of(residual),
+        ResidualRms.of(residual[:middle]),
+        ResidualRms.of(residual[middle:]),
+        ResidualRms.of(motion.effort_unfiltered - predicted),
+        ResidualRms.of(motion.effort - rigid),
         np.sum(residual * residual, axis=1),
     )
 

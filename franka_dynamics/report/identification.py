@@ -17,7 +17,7 @@ from ..identification.held_out import LEAST_GAIN, Verdict
 from ..identification.qr_factors import BY_BAG
 from ..identification.result import Identification, Score
 from ..recordings.preprocessing import SignalOptions
-from ..recordings.replay import Errors
+from ..recordings.replay import ResidualRms
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -50,7 +50,7 @@ def identification_as_data(
             'of_which_the_filter': result.filter_inflation,
         },
         'prior': {
-            'strength': result.base.strength,
+            'strength': result.base.regularization,
             'shown_precision': asdict(result.precision),
             'cross_validation': None if result.validation is None else asdict(result.validation),
         },
@@ -119,7 +119,7 @@ def _score(one: Score) -> dict[str, Any]:
     }
 
 
-def _errors(errors: Errors) -> dict[str, Any]:
+def _errors(errors: ResidualRms) -> dict[str, Any]:
     return {'E': errors.whole, 'joints': errors.joints.tolist()}
 
 
@@ -251,8 +251,8 @@ def warning_lines(
 
 
 def _about_the_prior(result: Identification) -> list[str]:
-    strength, start = result.base.strength, result.start.inertial_set
-    chosen = 'by cross-validation' if result.options.strength is None else 'by hand'
+    regularization, start = result.base.regularization, result.start.inertial_set
+    chosen = 'by cross-validation' if result.options.regularization is None else 'by hand'
     free = result.unregularised
     reason = (
         'the motion alone does not determine every parameter'
@@ -260,11 +260,11 @@ def _about_the_prior(result: Identification) -> list[str]:
         else f'without it the condition number is {free.condition_number:.0f}'
     )
     sentences = [
-        f'The prior on inertias is {start}, known to {strength**-0.5:.0%} (precision '
-        f'{strength:.3g}, chosen {chosen}; {reason}). Deviations take it for known to '
-        f'{min(strength, result.precision.masses) ** -0.5:.0%} in masses and centres and to '
-        f'{min(strength, result.precision.inertias) ** -0.5:.0%} in inertias about them, the '
-        'worst that these torques do not contradict.'
+        f'The prior on inertias is {start}, known to {regularization**-0.5:.0%} (precision '
+        f'{regularization:.3g}, chosen {chosen}; {reason}). Deviations take it for known to '
+        f'{min(regularization, result.precision.masses) ** -0.5:.0%} in masses and centres and '
+        f'to {min(regularization, result.precision.inertias) ** -0.5:.0%} in inertias about them, '
+        'the worst that these torques do not contradict.'
     ]
     if result.not_shown:
         sentences.append(

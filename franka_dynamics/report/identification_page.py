@@ -106,22 +106,22 @@ def parameter_figure(result: Identification) -> Any:
 
 
 def validation_figure(result: Identification) -> Any | None:
-    """Return the cross-validation error over the prior's strength; None without one."""
-    if result.validation is None or not result.validation.strengths:
+    """Return the cross-validation error over the prior's regularization; None without one."""
+    if result.validation is None or not result.validation.regularizations:
         return None
-    strengths, errors = np.array(result.validation.strengths), result.validation.errors
+    regularizations, errors = np.array(result.validation.regularizations), result.validation.errors
     figure = figure_of_size((8.0, 3.6))
     axis = figure.subplots()
-    axis.semilogx(strengths, errors, 'o-', color=PREDICTED, ms=4, label='with friction')
+    axis.semilogx(regularizations, errors, 'o-', color=PREDICTED, ms=4, label='with friction')
     axis.semilogx(
-        strengths,
+        regularizations,
         result.validation.rigid_errors,
         'o-',
         color=MEASURED,
         ms=4,
         label='without friction and offset',
     )
-    axis.axvline(result.base.strength, color=RESIDUAL, lw=1.0, ls='--', label='chosen')
+    axis.axvline(result.base.regularization, color=RESIDUAL, lw=1.0, ls='--', label='chosen')
     axis.set_xlabel('precision of the prior', fontsize=9)
     axis.set_ylabel('left-out E [N m]', fontsize=9)
     axis.grid(alpha=0.25)

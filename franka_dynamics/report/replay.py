@@ -16,7 +16,7 @@ from ..control.contact import ContactReplay
 from ..recordings.mounted import MountedVerdict
 from ..recordings.preprocessing import Motion
 from ..recordings.recording import Recording
-from ..recordings.replay import Errors, Fit, tied
+from ..recordings.replay import Fit, ResidualRms, tied
 
 
 def replay_as_data(
@@ -51,7 +51,7 @@ def replay_as_data(
 
 
 def _fit_as_data(one: Fit) -> dict[str, Any]:
-    def errors(figures: Errors) -> dict[str, Any]:
+    def errors(figures: ResidualRms) -> dict[str, Any]:
         return {'E': figures.whole, 'joints': figures.joints.tolist()}
 
     return {

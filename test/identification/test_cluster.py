@@ -67,7 +67,7 @@ def assert_same(actual, expected):
     np.testing.assert_allclose(
         actual.base.deviations, expected.base.deviations, rtol=0.0, atol=SAME
     )
-    assert actual.base.strength == expected.base.strength
+    assert actual.base.regularization == expected.base.regularization
     for one, other in zip(actual.scores, expected.scores, strict=True):
         assert one.name == other.name
         # The solver of the consistent fit stops at 1e-8.

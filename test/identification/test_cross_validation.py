@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The strength of the prior follows from what the training data can bear."""
+"""The regularization of the prior follows from what the training data can bear."""
 
 import numpy as np
 import pytest
@@ -58,7 +58,7 @@ def test_of_errors_that_are_alike_the_strongest_prior_is_chosen():
     assert found((0.300, 0.310, 0.301), (0.9, 0.9, 0.9)).chosen == 1000.0
 
 
-def test_a_strength_whose_rigid_part_is_worse_is_no_candidate():
+def test_a_prior_whose_rigid_part_is_worse_is_no_candidate():
     assert found((0.3, 0.35, 0.4), (1.1, 0.9, 0.9)).chosen == 100.0
     assert found((0.3, 0.35, 0.4), (1.1, 1.2, 1.3)).chosen == 1000.0
 

@@ -225,7 +225,7 @@ def test_an_arm_like_the_published_set_is_not_called_better():
     assert not result.verdict.better
     # It does not lose either: the prior is chosen strong.
     assert result.arm_score.test.whole < 1.02 * result.published[0].test.whole
-    assert result.base.strength > 100.0
+    assert result.base.regularization > 100.0
 
 
 def test_a_hand_that_was_not_named_is_refused():
@@ -291,7 +291,7 @@ def test_a_hand_that_is_not_there_is_refused():
 
 def test_unseen_bags_decide_and_the_file_is_fitted_to_all():
     recordings, _ = runs(9)
-    options = IdentificationOptions(strength=100.0)
+    options = IdentificationOptions(regularization=100.0)
     learnt = identify(
         recordings[:2], FR3, [FR3], options, tests=recordings[2:], names=['a', 'b', 'unseen']
     )

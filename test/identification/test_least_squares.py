@@ -131,15 +131,15 @@ def test_a_stronger_prior_moves_parameters_from_data_to_start(simulate):
     heavier = FER.map_links(lambda link: link + link)
     prior = Prior.towards(heavier, MODEL)
     factors = QRFactors.of(MODEL, exact_motion(simulate))
-    # So precise that the prior of friction, which has one strength, does not show.
+    # So precise that the prior of friction, which has one regularization, does not show.
     noise = Noise(np.full(7, 1e-5), np.ones(7))
     b = len(MODEL.base)
 
-    def away(strength):
-        theta = estimate(factors, noise, prior, strength).theta
+    def away(regularization):
+        theta = estimate(factors, noise, prior, regularization).theta
         return np.linalg.norm((theta - TRUTH)[:b] / prior.deviations)
 
-    distances = [away(strength) for strength in (1e-6, 1e8, 1e11, 1e14, 1e20)]
+    distances = [away(regularization) for regularization in (1e-6, 1e8, 1e11, 1e14, 1e20)]
     assert distances == sorted(distances)
     assert distances[0] < 1e-4
     np.testing.assert_allclose(

@@ -36,7 +36,7 @@ def test_the_distance_of_a_small_change_is_twice_the_divergence():
         assert 2.0 * divergence(changed, link) == pytest.approx(1e-8, rel=1e-3)
 
 
-def test_a_prior_of_strength_one_knows_masses_to_100_percent():
+def test_a_prior_of_weight_one_knows_masses_to_100_percent():
     prior = Prior.towards(FER, MODEL)
     masses = np.arange(9, 70, 10)
     np.testing.assert_allclose(

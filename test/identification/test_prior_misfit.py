@@ -48,10 +48,10 @@ def drawn_equations(samples, arm, rng):
     return (triangle, triangle @ truth + rng.standard_normal(len(truth))), truth
 
 
-def scores(equations, truth, prior, strength):
+def scores(equations, truth, prior, regularization):
     """Return errors over deviations as a prior claims, and as the samples show it, (b,) each."""
-    misfit = prior_misfit(prior, strength, shown_precision(equations, prior))
-    found = solve(equations, prior, strength)
+    misfit = prior_misfit(prior, regularization, shown_precision(equations, prior))
+    found = solve(equations, prior, regularization)
     off = np.abs(found.theta - truth)
     return [(off / one.deviations)[:B] for one in (found, found.with_misfit(misfit))]
 
@@ -98,11 +98,11 @@ def test_the_covariance_is_what_estimates_scatter_by(samples):
 @pytest.mark.parametrize('deviation', [0.03, 0.1, 0.3])
 def test_three_deviations_cover_an_arm_that_a_prior_misses(samples, deviation):
     prior, rng = Prior.towards(FER, MODEL), np.random.default_rng(0)
-    strength = 10.0 / deviation**2  # counts as known to a third of what it is off
+    regularization = 10.0 / deviation**2  # counts as known to a third of what it is off
     claimed, shown = [], []
     for seed in range(20):
         equations, truth = drawn_equations(samples, drawn_around(FER, seed, size=deviation), rng)
-        one, other = scores(equations, truth, prior, strength)
+        one, other = scores(equations, truth, prior, regularization)
         claimed.append(one)
         shown.append(other)
     assert np.mean(np.array(claimed) > 3.0) > 0.05
