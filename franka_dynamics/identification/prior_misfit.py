@@ -23,6 +23,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .prior import Prior, with_minimum_gyration
 from ..arm import LinkInertia
@@ -72,7 +73,7 @@ class PriorMisfit:
     claimed: Array
     shown: Array
 
-    def excess(self, covariance: Array, kept: Array | slice = slice(None)) -> Array:
+    def excess(self, covariance: Array, kept: NDArray[np.intp] | slice = slice(None)) -> Array:
         """
         Return what a covariance lacks that takes the prior for as good as it claims.
 
@@ -172,7 +173,8 @@ def _spreads(prior: Prior) -> tuple[Array, Array]:
     half beside it): its last column changes mass and centre, the others the inertia about it.
     """
     base = prior.model.base
-    masses, inertias = [], []
+    masses: list[Array] = []
+    inertias: list[Array] = []
     for i, link in enumerate(prior.reference.links):
         block = base.matrix[:, PER_LINK * i : PER_LINK * (i + 1)]
         root = _upper_root(with_minimum_gyration(link, LEAST_SPREAD_M))

@@ -168,7 +168,7 @@ def weighed(loads: Array, rubbing: Array, left: Array, samples: int) -> Weighing
     matrix = np.concatenate([loads.reshape(n * rows, -1), friction], axis=1)
 
     def fitted(columns: Array) -> tuple[Array, float]:
-        values = np.linalg.lstsq(columns, torque, rcond=None)[0]
+        values = np.asarray(np.linalg.lstsq(columns, torque, rcond=None)[0], dtype=float)
         return values, float(np.linalg.norm(torque - columns @ values) / np.sqrt(samples))
 
     (mass, *_), explained = fitted(matrix)
