@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
 SUMMARY = "Generate an arm's equations of motion as C or Python, and count their operations."
 GROUP = 'generate'
-_LANGUAGES = {'c': '.h', 'python': '.py', 'cuda': '.cu'}
+_LANGUAGES = {'c': '.h', 'c-batch': '.c', 'python': '.py', 'cuda': '.cu'}
+_OVER_STATES = ('c-batch', 'cuda')  # languages of code over many states
 _QUANTITIES = ('inverse_dynamics', 'gravity', 'coriolis', 'mass_matrix')
 _ON_REQUEST = ('derivatives', 'forward_dynamics', 'coriolis_matrix')
 
@@ -63,8 +64,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         '--language',
         choices=sorted(_LANGUAGES),
         default='c',
-        help='a C99 header, a Python module that numba compiles, or CUDA kernels over many '
-        'states (default: %(default)s)',
+        help='a C99 header, a Python module that numba compiles, or code over many states: C '
+        'with vectors, OpenMP and a file for make, or CUDA kernels (default: %(default)s)',
     )
     add_option(
         parser,
@@ -170,17 +171,17 @@ def run(arguments: argparse.Namespace) -> int:
         description = with_rotors(description)
     if arguments.package is not None:
         return _package(arguments, description, console)
-    if arguments.language == 'cuda':
-        refuse_with_cuda = {
+    if arguments.language in _OVER_STATES:
+        refused = {
             '--parameters run_time': arguments.parameters == 'run_time',
             '--friction': arguments.friction,
             '--terminal-wrench': arguments.terminal_wrench,
         }
-        for option, given in refuse_with_cuda.items():
+        for option, given in refused.items():
             if given:
                 raise SettingsError(
-                    f'{option} has no meaning with --language cuda, whose kernels have q, dq, ddq '
-                    'and numbers alone. Leave one of them out.'
+                    f'{option} has no meaning with --language {arguments.language}, whose code '
+                    'has q, dq, ddq and numbers alone. Leave one of them out.'
                 )
     parameters = Parameters(arguments.parameters)
     names = arguments.quantities or _QUANTITIES
@@ -275,17 +276,24 @@ def _write_file(
     listed: list[Equations],
     friction: FrictionCode | None,
 ) -> Path:
+    from ..codegen.c_batch import c_batch
     from ..codegen.cuda import cuda_source
     from ..codegen.emit import c_header, identifier, python_module
     from ..files import write_text
 
+    prefix = identifier(origin.arm)
+    if arguments.language == 'c-batch':
+        files = c_batch(origin, listed)
+        for suffix, text in (('.h', files.header), ('.c', files.source), ('.mk', files.make)):
+            write_text(arguments.output / f'{prefix}_batch{suffix}', text)
+        written: Path = arguments.output / f'{prefix}_batch.c'
+        return written
     if arguments.language == 'cuda':
         source = cuda_source(origin, listed)
     else:
         write = c_header if arguments.language == 'c' else python_module
         source = write(origin, listed, friction)
-    name = f'{identifier(origin.arm)}_dynamics{_LANGUAGES[arguments.language]}'
-    path: Path = arguments.output / name
+    path: Path = arguments.output / f'{prefix}_dynamics{_LANGUAGES[arguments.language]}'
     write_text(path, source)
     return path
 
