@@ -12,7 +12,7 @@ Dynamics of many states at once: arrays of shape (..., n) in, arrays out.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 import math
 from typing import Any, NamedTuple
 
@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from . import array_functions, array_kernels
+from .exchange import aligned, exchange
 from .jobs import checked_threads, DOUBLE, Form, forms, generated_job, Job, pool_for, SINGLE
 from .results import empty
 from ..arm import ArmDescription, Convention, DHRow, LinkInertia
@@ -60,11 +61,13 @@ class BatchModel:
 
     Stacks have shape (..., n), equal for all arguments of a call; results have the same leading
     axes. A state with a value that is not finite gives NaN in its own result and in no other.
-    Inputs may have any memory layout and any real type, and are read where they are. Results are
-    C-contiguous arrays, unless `out` is given, which must be one, of the result's type. That is
-    float32 where all inputs are, else float64. Of large results the memory may have been that of
-    earlier ones which nobody has any more. Rotor inertias are part of torques and mass matrices,
-    not of the regressor.
+    Inputs may have any memory layout and any real type, and are read where they are. They may be
+    another library's (PyTorch, JAX and others, by DLPack, in a processor's memory); results are
+    then of that library, too, without a copy; gradients are for `TorchModel` and `JaxModel`.
+    Results are C-contiguous arrays, unless `out` is given, which must be one, of the result's
+    type. That is float32 where all inputs are, else float64. Of large results the memory may have
+    been that of earlier ones which nobody has any more. Rotor inertias are part of torques and
+    mass matrices, not of the regressor.
 
     In float32 generated code computes in float32: torques of a Franka within 1e-4 N m of the
     exact ones, see docs/performance.md. All else is computed in float64 and rounded.
@@ -190,6 +193,10 @@ class BatchModel:
             )
         if self.description.convention is not Convention.STANDARD:
             return self._evaluate('regressor', (q, dq, ddq), out, columns=requested)
+        exchanged = exchange(_NAMES, (q, dq, ddq), out)
+        if exchanged is not None:
+            arrays, filled = exchanged.arrays, exchanged.out
+            return exchanged.back(self.regressor(*arrays, filled, columns=requested))
         # Parameters of a link in standard frames are those in modified ones, mixed.
         links = sorted({column // 10 for column in requested})
         whole = [10 * link + k for link in links for k in range(10)]
@@ -239,10 +246,14 @@ class BatchModel:
         names: Sequence[str],
         columns: tuple[int, ...],
     ) -> Array:
+        exchanged = exchange(names, given, out)
+        if exchanged is not None:
+            given, out = exchanged.arrays, exchanged.out
         states, shape, dtype = self._states(dict(zip(names, given)))
         n = self.description.n
         form = Form(3, (n, len(columns))) if columns or name == 'regressor' else self._forms[name]
-        filled = self._output(out, (*shape, *form.result), dtype)
+        make = empty if exchanged is None else aligned
+        filled = self._output(out, (*shape, *form.result), dtype, make)
         single = dtype == SINGLE and self.generated and name in _GENERATED
         kind = SINGLE if single else DOUBLE
         rows = filled.reshape(-1, *form.result) if filled.size else filled.reshape(0, *form.result)
@@ -258,7 +269,7 @@ class BatchModel:
             job.run(pool_for(len(target), self.threads), arrays, target)
         if target is not rows:
             rows[...] = target
-        return filled
+        return filled if exchanged is None else exchanged.back(filled)
 
     def _job(self, name: str, form: Form, dtype: Any, columns: tuple[int, ...]) -> Job:
         """Return what computes a quantity; make it when it is first asked for."""
@@ -328,9 +339,11 @@ class BatchModel:
         return arrays, shape[:-1], dtype
 
     @staticmethod
-    def _output(out: Any, shape: tuple[int, ...], dtype: Any) -> Any:
+    def _output(
+        out: Any, shape: tuple[int, ...], dtype: Any, make: Callable[..., Any] = empty
+    ) -> Any:
         if out is None:
-            return empty(shape, dtype)
+            return make(shape, dtype)
         if (
             not isinstance(out, np.ndarray)
             or out.dtype != dtype

@@ -33,8 +33,8 @@ class JaxModel(LibraryModel):
     order. For second derivatives, and on an accelerator, the equations are traced (`traced`, a
     `TracedModel`): slow to compile, at home wherever the arrays are.
 
-    JAX computes in float32 unless jax_enable_x64 is set; the kernels compute in float64 either
-    way and round the result.
+    JAX's arrays are float32 unless jax_enable_x64 is set, and the kernels then compute in float32,
+    with the errors that docs/howto/gradients.md states.
 
     Parameters
     ----------
@@ -75,14 +75,15 @@ def _called_back(quantity: Differentiable, n: int) -> Callable[..., Any]:
     """Return a quantity as a function that JAX can compile, map and differentiate once."""
 
     def on_host(function: Callable[..., Any], dtype: Any, *arrays: Any) -> Any:
-        found = function(*(np.asarray(array, dtype=float) for array in arrays))
+        kind = dtype if dtype == np.float32 else np.float64
+        found = function(*(np.asarray(array, kind) for array in arrays))
         if isinstance(found, tuple):
             return tuple(np.asarray(each, dtype) for each in found)
         return np.asarray(found, dtype)
 
     @jax.custom_jvp
     def function(*arrays: Any) -> Any:
-        lead, dtype = arrays[0].shape[:-1], arrays[0].dtype
+        lead, dtype = arrays[0].shape[:-1], jnp.result_type(*arrays)
         shape = jax.ShapeDtypeStruct((*lead, *quantity.shape), dtype)
         return jax.pure_callback(
             lambda *given: on_host(quantity.value, dtype, *given),
@@ -93,7 +94,7 @@ def _called_back(quantity: Differentiable, n: int) -> Callable[..., Any]:
 
     @function.defjvp
     def derivative(primals: tuple[Any, ...], tangents: tuple[Any, ...]) -> tuple[Any, Any]:
-        lead, dtype = primals[0].shape[:-1], primals[0].dtype
+        lead, dtype = primals[0].shape[:-1], jnp.result_type(*primals)
         shape = jax.ShapeDtypeStruct((*lead, *quantity.shape, n), dtype)
         slopes = jax.pure_callback(
             lambda *given: on_host(quantity.slopes, dtype, *given),
@@ -110,6 +111,11 @@ def _called_back(quantity: Differentiable, n: int) -> Callable[..., Any]:
 
     def checked(*arrays: Any) -> Any:
         found = [jnp.asarray(array) for array in arrays]
+        for name, array in zip(quantity.arguments, found):
+            if not any(jnp.issubdtype(array.dtype, kind) for kind in (jnp.floating, jnp.integer)):
+                raise JointVectorError(
+                    f'{name} has the type {array.dtype}; it must hold real numbers.'
+                )
         if not all(jnp.issubdtype(array.dtype, jnp.floating) for array in found):
             found = [array.astype(jnp.result_type(float)) for array in found]
         for name, array in zip(quantity.arguments, found):

@@ -28,7 +28,8 @@ class Differentiable(NamedTuple):
     A quantity and its derivatives by each of its arguments.
 
     `value` takes arrays of shape (..., n) and returns one of shape (..., *shape); `slopes`
-    returns for each argument one of shape (..., *shape, n).
+    returns for each argument one of shape (..., *shape, n). Both are float32 where all arguments
+    are, else float64.
     """
 
     arguments: tuple[str, ...]
@@ -60,7 +61,7 @@ def differentiable(model: BatchModel) -> dict[str, Differentiable]:
         # Column j of M is the torque of a unit acceleration of joint j, without gravity.
         still, weight = np.zeros_like(q), gravity(q)[0]
         columns = []
-        for push in np.eye(n):
+        for push in np.eye(n, dtype=weight.dtype):
             found = model.inverse_dynamics_derivatives(q, still, still + push)
             columns.append(found.by_position - weight)
         return (np.stack(columns, axis=-2),)
@@ -69,13 +70,14 @@ def differentiable(model: BatchModel) -> dict[str, Differentiable]:
         # tau(q, dq, ddq) is held: M d(ddq) = d(tau) - dtau/dq dq - dtau/d(dq) d(dq).
         found = model.inverse_dynamics_derivatives(q, dq, model.forward_dynamics(q, dq, tau))
         known = np.isfinite(found.by_acceleration).all(axis=(-2, -1), keepdims=True)
-        inverse = np.linalg.inv(np.where(known, found.by_acceleration, np.eye(n)))
-        inverse = np.where(known, inverse, np.nan)
+        unit = np.eye(n, dtype=found.by_acceleration.dtype)
+        inverse = np.linalg.inv(np.where(known, found.by_acceleration, unit))
+        inverse[~known[..., 0, 0]] = np.nan
         return -inverse @ found.by_position, -inverse @ found.by_velocity, inverse
 
     def flange_pose(q: Array) -> tuple[Array, ...]:
         pose, jacobian = model.flange_pose(q), model.jacobian(q)
-        slopes = np.zeros((*pose.shape, n))
+        slopes = np.zeros((*pose.shape, n), pose.dtype)
         slopes[..., :3, 3, :] = jacobian[..., :3, :]
         turns = hat(np.swapaxes(jacobian[..., 3:, :], -1, -2))  # (..., n, 3, 3)
         slopes[..., :3, :3, :] = np.moveaxis(turns @ pose[..., None, :3, :3], -3, -1)

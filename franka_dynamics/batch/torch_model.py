@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+import functools
 from typing import Any
 
 import numpy as np
@@ -26,10 +28,12 @@ class TorchModel(LibraryModel):
     """
     An arm's dynamics for tensors; methods as those of `BatchModel`.
 
-    On a processor the kernels of `BatchModel` do the work, on the tensors' own memory where that
-    is float64 (float32 is computed in float64 and rounded); gradients are analytic, so that a
-    backward pass costs about nine evaluations. They can be taken once: for second derivatives,
-    torch.compile and tensors on other devices the equations are traced (`TracedModel`).
+    On a processor the kernels of `BatchModel` do the work, on the tensors' own memory: tensors of
+    float64 in float64; float32 where all are float32, with the errors that
+    docs/howto/gradients.md states; other precisions in float64, rounded once. Gradients are
+    analytic, so that a backward pass costs about nine evaluations. They can be taken once: for
+    second derivatives, torch.compile and tensors on other devices the equations are traced
+    (`TracedModel`).
 
     Parameters
     ----------
@@ -66,7 +70,17 @@ class TorchModel(LibraryModel):
                     f'{argument} is a {type(tensor).__name__}, not a tensor; BatchModel takes '
                     'NumPy arrays.'
                 )
-        if all(tensor.device.type == 'cpu' for tensor in tensors):
+            if not tensor.dtype.is_floating_point:
+                raise JointVectorError(
+                    f'{argument} has the type {tensor.dtype}; give floating-point numbers, such '
+                    'as those of .double().'
+                )
+            if tensor.device != tensors[0].device:
+                raise JointVectorError(
+                    f'{argument} is on {tensor.device} and {quantity.arguments[0]} on '
+                    f'{tensors[0].device}; give all on one device.'
+                )
+        if tensors[0].device.type == 'cpu':
             return _KernelFunction.apply(quantity, *tensors)
         if name == 'flange_pose':
             raise JointVectorError('flange_pose takes tensors of the processor (device cpu).')
@@ -74,14 +88,18 @@ class TorchModel(LibraryModel):
 
 
 def _as_array(tensor: Any) -> np.ndarray:
-    """Return a tensor's numbers as float64: where they are if they are that already."""
-    array: np.ndarray = tensor.detach().to(torch.float64).numpy()
+    """Return a tensor's numbers: where they are, if they are float32 or float64."""
+    held = tensor.detach()
+    if held.dtype != torch.float32:
+        held = held.to(torch.float64)
+    array: np.ndarray = held.numpy()
     return array
 
 
-def _as_tensor(array: np.ndarray, like: Any) -> Any:
-    found = torch.from_numpy(array)
-    return found if like.dtype == found.dtype else found.to(like.dtype)
+def _as_tensor(array: np.ndarray, like: Sequence[Any]) -> Any:
+    """Return an array as a tensor of the type that these tensors have together."""
+    dtype = functools.reduce(torch.promote_types, (tensor.dtype for tensor in like))
+    return torch.from_numpy(array).to(dtype)
 
 
 def _stacked(info: Any, in_dims: tuple[Any, ...], tensors: tuple[Any, ...]) -> list[Any]:
@@ -98,7 +116,7 @@ class _Slopes(torch.autograd.Function):
     @staticmethod
     def forward(quantity: Differentiable, *tensors: Any) -> tuple[Any, ...]:
         slopes = quantity.slopes(*map(_as_array, tensors))
-        return tuple(_as_tensor(np.ascontiguousarray(slope), tensors[0]) for slope in slopes)
+        return tuple(_as_tensor(np.ascontiguousarray(slope), tensors) for slope in slopes)
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
@@ -122,7 +140,7 @@ class _KernelFunction(torch.autograd.Function):
 
     @staticmethod
     def forward(quantity: Differentiable, *tensors: Any) -> Any:
-        return _as_tensor(quantity.value(*map(_as_array, tensors)), tensors[0])
+        return _as_tensor(quantity.value(*map(_as_array, tensors)), tensors)
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:

@@ -29,7 +29,9 @@ class TracedModel:
     `BatchModel`; on a processor `TorchModel` and `JaxModel` are the fast ways.
 
     Stacks have shape (..., n), equal for all arguments of a call, of a floating-point type. A
-    state with a value that is not finite gives NaN in its own result and in no other.
+    state with a value that is not finite gives NaN in its own result and in no other. With
+    `columns` they have shape (n, ...), and results (n, ...), (n, n, ...) or (3, n, n, ...): a
+    joint's values lie one after the other, as compiled code (torch.compile) reads them fastest.
 
     Parameters
     ----------
@@ -39,10 +41,19 @@ class TracedModel:
         The library: numpy, jax.numpy, torch, cupy; anything with sin, cos and stack.
     gravity : array_like, shape (3,)
         Gravity in the space frame [m/s^2].
+    columns : bool
+        Whether the joints are the first axis rather than the last.
 
     """
 
-    def __init__(self, description: ArmDescription, xp: Any, gravity: ArrayLike = GRAVITY) -> None:
+    def __init__(
+        self,
+        description: ArmDescription,
+        xp: Any,
+        gravity: ArrayLike = GRAVITY,
+        *,
+        columns: bool = False,
+    ) -> None:
         missing = [name for name in ('sin', 'cos', 'stack') if not hasattr(xp, name)]
         if missing:
             raise JointVectorError(
@@ -50,7 +61,7 @@ class TracedModel:
                 'module of an array library, such as jax.numpy or torch.'
             )
         self.description = description
-        self.xp = xp
+        self.xp, self.columns = xp, columns
         self._gravity = tuple(float(part) for part in gravity_vector(gravity))
 
     def inverse_dynamics(self, q: Any, dq: Any, ddq: Any) -> Any:
@@ -94,7 +105,8 @@ class TracedModel:
                 key = place if len(place) > 1 else place[0]
                 return zero + elements.get(key, 0.0)
             size = 3 if axes == 3 else n
-            return self.xp.stack([stacked((*place, k), axes - 1) for k in range(size)], -axes)
+            parts = [stacked((*place, k), axes - 1) for k in range(size)]
+            return self.xp.stack(parts, 0 if self.columns else -axes)
 
         return stacked((), _SHAPES.get(quantity, 1))
 
@@ -106,9 +118,10 @@ class TracedModel:
                 raise JointVectorError(
                     f'{name} is not an array of a floating-point type of {self.xp.__name__}.'
                 )
-            if not found or found[-1] != n:
+            if not found or found[0 if self.columns else -1] != n:
+                expected = f'({n}, ...): a row' if self.columns else f'(..., {n}): a column'
                 raise JointVectorError(
-                    f'{name} has shape {found}, expected (..., {n}): a column per joint of '
+                    f'{name} has shape {found}, expected {expected} per joint of '
                     f'{self.description.name}, ordered {", ".join(self.description.joint_names)}.'
                 )
             if shape is not None and found != shape:
@@ -117,7 +130,10 @@ class TracedModel:
                     'give every state all of its values.'
                 )
             shape = found
-        return {name: [x[..., k] for k in range(n)] for name, x in states.items()}
+        return {
+            name: [x[k] if self.columns else x[..., k] for k in range(n)]
+            for name, x in states.items()
+        }
 
 
 @functools.lru_cache(maxsize=64)

@@ -1,0 +1,202 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Arrays of other libraries by DLPack: the same kind comes back, of the memory that was filled."""
+
+import numpy as np
+import pytest
+
+from franka_dynamics.arm import Convention, load
+from franka_dynamics.arm.sampling import sample_states
+from franka_dynamics.errors import JointVectorError
+
+from .quantities import ARGUMENTS
+from ..codegen.arms import random_arm
+
+pytest.importorskip('numba', reason='the [batch] extra is not installed')
+
+from franka_dynamics.batch import batch_model
+from franka_dynamics.batch.batch_model import BatchModel
+
+ARM = load('rpr')
+METHODS = {
+    **ARGUMENTS,
+    'coriolis_matrix': 2,
+    'inverse_dynamics_derivatives': 3,
+    'regressor': 3,
+    'jacobian': 1,
+}
+
+
+class Held:
+    """An array of a library that knows the protocol and nothing else."""
+
+    def __init__(self, array, device=(1, 0), fault=None):
+        self.array, self.device, self.fault = array, device, fault
+
+    def __array_namespace__(self):
+        return Library
+
+    def __dlpack_device__(self):
+        return self.device
+
+    def __dlpack__(self, **options):
+        if self.fault:
+            raise self.fault
+        return self.array.__dlpack__(**options)
+
+    def __getitem__(self, key):
+        return Held(self.array[key])
+
+
+class Library:
+    """The library's module."""
+
+    __name__ = 'held'
+
+    @staticmethod
+    def from_dlpack(array):
+        return Held(np.from_dlpack(array))
+
+
+def held(dtype):
+    """Return the library's part of these tests: to its arrays, and from them with addresses."""
+    del dtype
+    return Held, lambda array: array.array, lambda array: array.array.ctypes.data
+
+
+def pytorch(dtype):
+    torch = pytest.importorskip('torch', reason='the [torch] extra is not installed')
+    return torch.from_numpy, lambda tensor: tensor.numpy(), lambda tensor: tensor.data_ptr()
+
+
+def jax(dtype):
+    jax = pytest.importorskip('jax', reason='the [jax] extra is not installed')
+    jax.config.update('jax_enable_x64', True)
+    return jax.numpy.asarray, np.asarray, lambda array: array.unsafe_buffer_pointer()
+
+
+@pytest.fixture
+def filled(monkeypatch):
+    """Note the addresses of the memory that results are written to."""
+    seen = []
+
+    def noted(shape, dtype):
+        array = original(shape, dtype)
+        seen.append(array.ctypes.data)
+        return array
+
+    original = batch_model.aligned
+    monkeypatch.setattr(batch_model, 'aligned', noted)
+    return seen
+
+
+@pytest.mark.parametrize('dtype', [np.float64, np.float32])
+@pytest.mark.parametrize('library', [held, pytorch, jax])
+@pytest.mark.parametrize('name', METHODS)
+def test_each_method_gives_the_kind_it_was_given(name, library, dtype, filled):
+    to, back, address = library(dtype)
+    model = BatchModel(ARM, generated=name == 'inverse_dynamics')
+    states = [np.asarray(x, dtype) for x in sample_states(ARM, 5)[: METHODS[name]]]
+    expected = getattr(model, name)(*states)
+    found = getattr(model, name)(*map(to, states))
+    if name == 'inverse_dynamics_derivatives':  # views, of which JAX makes arrays
+        parts, wanted = found, expected
+    else:
+        parts, wanted = [found], [expected]
+        assert [address(found)] == filled
+    for ours, theirs in zip(parts, wanted):
+        assert type(ours) is type(to(states[0]))
+        np.testing.assert_array_equal(back(ours), theirs)
+
+
+@pytest.mark.parametrize('library', [held, pytorch])  # arrays of JAX are never written
+@pytest.mark.parametrize('name', METHODS)
+def test_each_method_fills_what_it_is_given(name, library, filled):
+    to, _, _ = library(float)
+    model = BatchModel(ARM, generated=False)
+    states = [np.array(x) for x in sample_states(ARM, 5)[: METHODS[name]]]
+    expected = np.asarray(getattr(model, name)(*states))
+    if name == 'inverse_dynamics_derivatives':
+        expected = np.moveaxis(expected, 0, 1)
+    memory = np.full(expected.shape, np.nan)
+    out = to(memory)
+    found = getattr(model, name)(*map(to, states), out=out)
+    assert name == 'inverse_dynamics_derivatives' or found is out
+    np.testing.assert_array_equal(memory, expected)
+    assert not filled
+
+
+def test_arrays_of_numpy_may_be_mixed_with_anothers():
+    q, dq, _ = (np.array(x) for x in sample_states(ARM, 5))
+    model = BatchModel(ARM, generated=False)
+    np.testing.assert_array_equal(model.coriolis(q, Held(dq)).array, model.coriolis(q, dq))
+    memory = np.empty_like(q)
+    model.coriolis(q, dq, Held(memory))
+    np.testing.assert_array_equal(memory, model.coriolis(q, dq))
+
+
+def test_a_regressor_in_standard_frames_is_exchanged_as_well():
+    arm = random_arm(2, convention=Convention.STANDARD)
+    model = BatchModel(arm, generated=False)
+    states = [np.array(x) for x in sample_states(arm, 3)]
+    expected = model.regressor(*states)
+    np.testing.assert_array_equal(model.regressor(*map(Held, states)).array, expected)
+    memory = np.empty_like(expected)
+    model.regressor(*map(Held, states), Held(memory))
+    np.testing.assert_array_equal(memory, expected)
+
+
+@pytest.mark.parametrize('shape', [(0, 3), (2, 0, 3)])
+@pytest.mark.parametrize('library', [held, pytorch, jax])
+def test_no_states_of_another_library_give_none(library, shape):
+    to, back, _ = library(float)
+    assert back(BatchModel(ARM, generated=False).gravity(to(np.zeros(shape)))).shape == shape
+
+
+class Elsewhere(Library):
+    """Another library."""
+
+    __name__ = 'elsewhere'
+
+
+class Other(Held):
+    """An array of another library."""
+
+    def __array_namespace__(self):
+        return Elsewhere
+
+
+Q = np.zeros((2, 3))
+LOCKED = np.zeros((2, 3))
+LOCKED.flags.writeable = False
+
+
+@pytest.mark.parametrize(
+    ('q', 'out', 'said'),
+    [
+        (Held(Q, device=(2, 0)), None, 'q is in the memory of another device'),
+        (Q, Held(Q, device=(2, 0)), 'out is in the memory of another device'),
+        (Held(Q, fault=BufferError('it has a gradient')), None, 'where it is: it has a gradient'),
+        (Held(np.zeros((2, 4))), None, r'q has shape \(2, 4\), expected'),
+        (Held(np.zeros((2, 3), complex)), None, 'q has the type complex128'),
+        (Held(Q), Other(Q), 'out is an array of elsewhere and q one of held'),
+        (Held(Q), Held(np.zeros((3, 2)).T), 'out must be a writeable, C-contiguous'),
+        (Held(Q), Held(LOCKED), 'out must be a writeable'),
+    ],
+)
+def test_what_cannot_be_exchanged_is_refused_in_a_sentence(q, out, said):
+    with pytest.raises(JointVectorError, match=said):
+        BatchModel(ARM, generated=False).gravity(q, out)
+
+
+def test_a_tensor_with_a_gradient_is_refused():
+    torch = pytest.importorskip('torch', reason='the [torch] extra is not installed')
+    q = torch.zeros(2, 3, dtype=torch.float64, requires_grad=True)
+    with pytest.raises(JointVectorError, match=r'q cannot be read where it is: .*grad'):
+        BatchModel(ARM, generated=False).gravity(q)
+
+
+def test_an_array_that_jax_traces_is_refused():
+    jax = pytest.importorskip('jax', reason='the [jax] extra is not installed')
+    with pytest.raises(JointVectorError, match='q cannot be read where it is'):
+        jax.jit(BatchModel(ARM, generated=False).gravity)(np.zeros((2, 3)))
