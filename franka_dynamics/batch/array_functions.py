@@ -17,14 +17,14 @@ from typing import Any
 
 import numpy as np
 
+from . import array_derivatives, array_recursions
 from . import array_kernels as at
-from . import array_recursions
 from .array_kernels import COMPILE
 from .native import doubles_at, KERNEL_TYPE, words_at
 from .simd import numba
 
 # Words of what belongs to an arm: its joints, and addresses of arrays.
-N, ROWS, GRAVITY, ROOT, TIP, PLACES, WIDTH, ARM = range(8)
+N, ROWS, GRAVITY, ROOT, TIP, PLACES, WIDTH, MASSES, ARM = range(9)
 
 
 class ArmArrays:
@@ -50,10 +50,11 @@ class ArmArrays:
         places = np.full(10 * n, -1)
         places[list(listed)] = range(len(listed))
         arrays = [np.ascontiguousarray(array, float) for array in (rows, gravity, root, tip)]
+        carried = np.cumsum(arrays[0][n - 1 :: -1, at.MASS])[::-1].copy()
         addresses = [array.ctypes.data for array in (*arrays, places)]
-        self.words = np.array([n, *addresses, len(listed)], np.int64)
+        self.words = np.array([n, *addresses, len(listed), carried.ctypes.data], np.int64)
         self.address: int = self.words.ctypes.data
-        self._kept = arrays, places
+        self._kept = arrays, places, carried
 
 
 @functools.cache
@@ -127,6 +128,20 @@ def _forward_dynamics(pointers, fixed, count):
             unknown += 0.0 * left[i, k]
         for k in range(n):
             out[i, k] = left[i, k] + unknown
+
+
+def _inverse_dynamics_derivatives(pointers, fixed, count):
+    arm, table = words_at(fixed, ARM), words_at(pointers, 4)
+    n = arm[N]
+    array_derivatives.derivatives(
+        doubles_at(arm[ROWS], (n + 1, at.ROW)),
+        doubles_at(arm[GRAVITY], 3),
+        doubles_at(arm[MASSES], n),
+        doubles_at(table[0], (count, n)),
+        doubles_at(table[1], (count, n)),
+        doubles_at(table[2], (count, n)),
+        doubles_at(table[3], (count, 3 * n * n)),
+    )
 
 
 def _regressor(pointers, fixed, count):
@@ -208,6 +223,7 @@ _FUNCTIONS = {
     'mass_matrix': _mass_matrix,
     'coriolis_matrix': _coriolis_matrix,
     'forward_dynamics': _forward_dynamics,
+    'inverse_dynamics_derivatives': _inverse_dynamics_derivatives,
     'regressor': _regressor,
     'flange_pose': _flange_pose,
     'jacobian': _jacobian,

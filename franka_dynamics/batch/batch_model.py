@@ -27,8 +27,6 @@ from ..arm import ArmDescription, Convention, DHRow, LinkInertia
 from ..codegen.chain import build_chain
 from ..codegen.equations import Quantity
 from ..codegen.regrouping import regroup, RegroupedChain
-from ..dynamics.body_tree import BodyTree
-from ..dynamics.derivatives import differentiate
 from ..dynamics.model import GRAVITY
 from ..errors import JointVectorError
 from ..typing import Array
@@ -152,8 +150,6 @@ class BatchModel:
 
         They are views of one array of shape (..., 3, n, n), which `out` may be: by position
         [N m/rad], by velocity [N m s/rad], by acceleration [kg m^2]. Row i belongs to torque i.
-        Without generated code they come from the differentiated recursion of
-        `dynamics.derivatives`, state by state slower.
         """
         slopes = self._evaluate('inverse_dynamics_derivatives', (q, dq, ddq), out)
         return TorqueDerivatives(slopes[..., 0, :, :], slopes[..., 1, :, :], slopes[..., 2, :, :])
@@ -262,9 +258,7 @@ class BatchModel:
         arrays = [
             array.astype(kind, copy=bool(np.may_share_memory(array, filled))) for array in states
         ]
-        if name == 'inverse_dynamics_derivatives' and not self.generated:
-            self._differentiate(arrays, target)
-        elif len(target):
+        if len(target):
             job = self._job(name, form, kind, columns)
             job.run(pool_for(len(target), self.threads), arrays, target)
         if target is not rows:
@@ -294,16 +288,6 @@ class BatchModel:
                 address = array_functions.address(function)
                 self._jobs[key] = Job(address, inputs, n, form, dtype, arm.address, arm)
         return self._jobs[key]
-
-    def _differentiate(self, states: Sequence[np.ndarray], rows: np.ndarray) -> None:
-        known = np.isfinite(states).all(axis=(0, -1))
-        rows[~known] = np.nan
-        found = differentiate(
-            BodyTree.from_description(self.description),
-            *(array[known] for array in states),
-            gravity=self._given_gravity,
-        ).tau
-        rows[known] = np.stack([found.by_q, found.by_dq, found.by_ddq], axis=1)
 
     def _states(
         self, given: dict[str, ArrayLike]
