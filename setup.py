@@ -28,6 +28,7 @@ EXTRAS = {
 }
 # Gigabytes that only those need who work in these libraries: no part of `all`.
 LIBRARIES = {
+    'cuda': ['numba-cuda>=0.20', 'numba>=0.60'],
     'jax': ['jax>=0.5', 'numba>=0.60'],
     'torch': ['torch>=2.4', 'numba>=0.60'],
 }
