@@ -75,3 +75,40 @@ def test_traced_gravity_has_the_same_gradient(model):
 def test_an_argument_of_another_shape_is_refused(model):
     with pytest.raises(JointVectorError, match=r'dq has shape \(3, 6\), expected \(\.\.\., 7\)'):
         model.coriolis(np.zeros((3, 7)), np.zeros((3, 6)))
+
+
+def test_float32_stays_float32_within_bounds_in_jax(model):
+    states = [x.astype(np.float32) for x in sample_states(ARM, 200)]
+    exact = [x.astype(np.float64) for x in states]
+    found, expected = (jax.jit(model.inverse_dynamics)(*given) for given in (states, exact))
+    assert found.dtype == np.float32
+
+    def total(*given):
+        return (model.inverse_dynamics(*given) ** 2).sum()
+
+    ours, theirs = (jax.grad(total, argnums=(0, 1, 2))(*given) for given in (states, exact))
+    # The bounds of values and of gradients that docs/howto/gradients.md states.
+    for one, other, bound in (
+        (found, expected, 3e-6),
+        *((a, b, 2e-5) for a, b in zip(ours, theirs)),
+    ):
+        error = np.abs(np.asarray(one, float) - other).max(axis=1) / np.abs(other).max(axis=1)
+        assert one.dtype == np.float32 and 0.0 < error.max() < bound
+
+
+def test_rows_that_are_not_finite_are_nan_alone_in_jax(model):
+    q, dq, _ = (np.array(x) for x in sample_states(ARM, 40))
+    clean = np.asarray(model.coriolis(q, dq))
+    q[3, 0] = np.nan
+    found = np.asarray(jax.jit(model.coriolis)(q, dq))
+    assert np.isnan(found[3]).all()
+    np.testing.assert_array_equal(np.delete(found, 3, 0), np.delete(clean, 3, 0))
+
+
+def test_no_states_give_no_rows_in_jax(model):
+    assert jax.jit(model.mass_matrix)(np.zeros((0, 7))).shape == (0, 7, 7)
+
+
+def test_complex_numbers_are_refused_by_jax_models(model):
+    with pytest.raises(JointVectorError, match='q has the type complex128; it must hold real'):
+        model.gravity(np.zeros((3, 7), complex))

@@ -13,6 +13,7 @@ import torch
 from franka_dynamics.arm import load
 from franka_dynamics.arm.sampling import sample_states
 from franka_dynamics.batch.torch_model import TorchModel
+from franka_dynamics.batch.traced_model import TracedModel
 from franka_dynamics.dynamics.body_tree import BodyTree
 from franka_dynamics.dynamics.derivatives import differentiate
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
@@ -74,13 +75,77 @@ def test_traced_gradients_are_the_kernels(model):
         torch.testing.assert_close(both.grad, 2.0 * one.grad, rtol=1e-10, atol=1e-7)
 
 
-def test_single_precision_comes_back_in_single_precision(model):
-    states = [x.float() for x in tensors()]
-    found = model.inverse_dynamics(*states)
+@pytest.mark.parametrize('name', [name for name in ARGUMENTS if name != 'flange_pose'])
+def test_gradients_are_those_of_the_traced_equations(model, name):
+    # PyTorch differentiates the straight-line code itself, operation by operation.
+    states = tensors(3)[: ARGUMENTS[name]]
+    arguments = tuple(range(len(states)))
+    ours, traced = (
+        torch.func.vmap(torch.func.jacrev(getattr(one, name), argnums=arguments))(*states)
+        for one in (model, model.traced)
+    )
+    for found, expected in zip(ours, traced):
+        scale = max(1.0, float(expected.abs().max()))
+        torch.testing.assert_close(found, expected, rtol=0.0, atol=ATOL * scale)
+
+
+# Of each state's largest value and largest element of each gradient, as docs/howto/gradients.md
+# states them: values as those of the kernels of batches.
+SINGLE = {
+    'inverse_dynamics': (3e-6, 2e-5),
+    'nonlinear_effects': (3e-6, 2e-5),
+    'coriolis': (1e-4, 1e-3),
+    'gravity': (3e-6, 2e-5),
+    'mass_matrix': (3e-6, 1e-3),
+    'forward_dynamics': (1e-2, 1e-1),
+    'flange_pose': (1e-6, 1e-6),
+}
+
+
+@pytest.mark.parametrize('name', ARGUMENTS)
+def test_float32_is_computed_in_float32_within_bounds(model, name):
+    given = tensors(200)[: ARGUMENTS[name]]
+    single = [x.float().requires_grad_() for x in given]
+    exact = [x.detach().double().requires_grad_() for x in single]
+    found, expected = (getattr(model, name)(*states) for states in (single, exact))
     assert found.dtype == torch.float32
-    exact = model.inverse_dynamics(*(x.double() for x in states))
-    # Computed in float64, rounded once.
-    torch.testing.assert_close(found.double(), exact, rtol=6e-8, atol=0.0)
+    weights = torch.tensor(np.random.default_rng(0).normal(size=expected.shape)).float()
+    found.backward(weights)
+    expected.backward(weights.double())
+    value, gradient = SINGLE[name]
+    assert 0.0 < error(found, expected) < value
+    for ours, theirs in zip(single, exact):
+        assert ours.grad.dtype == torch.float32
+        assert 0.0 < error(ours.grad, theirs.grad) < gradient
+
+
+def error(found, expected):
+    """Return the largest error, of each state's largest element."""
+    count = len(expected)
+    difference = (found.double() - expected).abs().reshape(count, -1).amax(1)
+    return float((difference / expected.abs().reshape(count, -1).amax(1)).max())
+
+
+def test_mixed_precision_gives_the_wider_one(model):
+    q, dq, ddq = tensors()
+    found = model.inverse_dynamics(q.float(), dq, ddq)
+    expected = model.inverse_dynamics(q.float().double(), dq, ddq)
+    torch.testing.assert_close(found, expected, rtol=0.0, atol=0.0)
+    half = [x.bfloat16() for x in (q, dq, ddq)]
+    found = model.inverse_dynamics(*half)
+    exact = model.inverse_dynamics(*(x.double() for x in half))
+    torch.testing.assert_close(found, exact.bfloat16(), rtol=0.0, atol=0.0)
+
+
+@pytest.mark.parametrize('name', ['inverse_dynamics', 'mass_matrix'])
+def test_traced_columns_are_one_graph_to_compile(model, name):
+    states = tensors(4)[: ARGUMENTS[name]]
+    expected = getattr(model, name)(*states)
+    columns = TracedModel(ARM, torch, columns=True)
+    # What torch.compile traces, without the minute that its C++ takes; a break is an error.
+    compiled = torch.compile(getattr(columns, name), backend='aot_eager', fullgraph=True)
+    found = compiled(*(x.T.contiguous() for x in states))
+    torch.testing.assert_close(found.movedim(-1, 0), expected, rtol=0.0, atol=ATOL)
 
 
 def test_a_tensor_is_read_where_it_is(model):
@@ -94,8 +159,37 @@ def test_a_tensor_is_read_where_it_is(model):
     [
         (np.zeros(7), 'q is a ndarray, not a tensor'),
         (torch.zeros(3, 6), r'q has shape \(3, 6\), expected \(\.\.\., 7\)'),
+        (torch.zeros(3, 7, dtype=torch.int64), 'q has the type torch.int64; give floating-point'),
+        (torch.zeros(3, 7, dtype=torch.complex128), 'q has the type torch.complex128'),
     ],
 )
 def test_what_is_no_tensor_of_states_is_refused(model, q, said):
     with pytest.raises(JointVectorError, match=said):
         model.gravity(q)
+
+
+def test_tensors_of_different_devices_are_refused(model):
+    q = torch.zeros(3, 7)
+    with pytest.raises(JointVectorError, match='dq is on meta and q on cpu; give all on one'):
+        model.coriolis(q, torch.zeros(3, 7, device='meta'))
+
+
+def test_rows_that_are_not_finite_are_nan_alone_in_tensors(model):
+    states = tensors(40)
+    clean = model.inverse_dynamics(*states)
+    states[0][3, 0] = torch.nan
+    marked = [x.clone().requires_grad_() for x in states]
+    found = model.inverse_dynamics(*marked)
+    others = torch.arange(40) != 3
+    assert found[3].isnan().all()
+    torch.testing.assert_close(found[others], clean[others], rtol=0.0, atol=0.0)
+    found[others].sum().backward()
+    assert all(x.grad[others].isfinite().all() for x in marked)
+
+
+def test_no_states_give_no_rows(model):
+    q = torch.zeros(0, 7, requires_grad=True)
+    found = model.mass_matrix(q)
+    assert found.shape == (0, 7, 7)
+    found.sum().backward()
+    assert q.grad.shape == (0, 7)

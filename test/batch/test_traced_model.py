@@ -88,3 +88,21 @@ def test_stacks_of_different_shapes_are_refused():
 def test_a_module_that_is_no_array_library_is_refused():
     with pytest.raises(JointVectorError, match='math has no stack'):
         TracedModel(load('fer'), __import__('math'))
+
+
+def test_columns_give_the_columns_of_the_rows(stacks):
+    traced, _, states = stacks
+    columns = TracedModel(traced.description, np, GRAVITY, columns=True)
+    turned = [np.ascontiguousarray(x.T) for x in states]
+    for name, count in (('inverse_dynamics', 3), ('mass_matrix', 1), ('forward_dynamics', 3)):
+        found = getattr(columns, name)(*turned[:count])
+        expected = getattr(traced, name)(*states[:count])
+        np.testing.assert_array_equal(np.moveaxis(found, -1, 0), expected)
+    slopes = columns.inverse_dynamics_derivatives(*turned)
+    expected = traced.inverse_dynamics_derivatives(*states)
+    np.testing.assert_array_equal(np.moveaxis(slopes, -1, 0), expected)
+
+
+def test_rows_where_columns_are_expected_are_refused():
+    with pytest.raises(JointVectorError, match=r'q has shape \(4, 7\), expected \(7, \.\.\.\)'):
+        TracedModel(load('fer'), np, columns=True).gravity(np.zeros((4, 7)))
