@@ -295,7 +295,15 @@ class BatchModel:
         """Return the inputs as aligned arrays (N, n), their leading axes, the result's type."""
         n, found = self.description.n, {}
         for name, values in given.items():
-            array = np.asarray(values)
+            if isinstance(values, np.ma.MaskedArray):
+                raise JointVectorError(
+                    f'{name} is a masked array, whose mask would be lost; give {name}.filled(nan), '
+                    'and its rows come out as NaN.'
+                )
+            try:
+                array = np.asarray(values)
+            except ValueError as error:  # rows of different lengths
+                raise JointVectorError(f'{name} is no array of numbers: {error}') from error
             if array.dtype.kind not in 'iuf':
                 raise JointVectorError(
                     f'{name} has the type {array.dtype}; it must hold real numbers.'

@@ -346,6 +346,10 @@ def test_more_states_than_memory_are_refused_in_a_sentence(fer):
             'ddq has the type complex128',
         ),
         ((np.full((5, 7), 'a'),) * 3, 'q has the type <U1; it must hold real numbers'),
+        ((np.full((5, 7), True),) * 3, 'q has the type bool; it must hold real numbers'),
+        ((np.zeros((5, 7)), None, np.zeros((5, 7))), 'dq has the type object'),
+        (([[0.0] * 7, [0.0] * 6],) * 3, 'q is no array of numbers'),
+        ((np.ma.masked_equal(np.zeros((5, 7)), 0.0),) * 3, 'q is a masked array, whose mask'),
     ],
 )
 def test_given_wrong_input_when_run_then_one_sentence_names_it(arrays, sentence):
