@@ -297,8 +297,8 @@ class BatchModel:
         for name, values in given.items():
             if isinstance(values, np.ma.MaskedArray):
                 raise JointVectorError(
-                    f'{name} is a masked array, whose mask would be lost; give {name}.filled(nan), '
-                    'and its rows come out as NaN.'
+                    f'{name} is a masked array, whose mask would be lost; give '
+                    f'{name}.filled(nan), and its rows come out as NaN.'
                 )
             try:
                 array = np.asarray(values)
