@@ -144,11 +144,6 @@ def _enter_joint(rows, kept, arms, j):
 
 
 @numba.njit(inline='always', **COMPILE)
-def _cross(ax, ay, az, bx, by, bz):
-    return ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx
-
-
-@numba.njit(inline='always', **COMPILE)
 def _vector(array, place, i):
     return array[place + i], array[place + L + i], array[place + 2 * L + i]
 
@@ -159,145 +154,154 @@ def _vector_of(kept, j, place, i):
 
 
 @numba.njit(inline='always', **COMPILE)
-def _bracket(wx, wy, wz, vx, vy, vz, ax, ay, az, bx, by, bz):
-    """Return the commutator of two fields, (w, v) and (a, b)."""
-    x, y, z = _cross(wx, wy, wz, ax, ay, az)
-    px, py, pz = _cross(wx, wy, wz, bx, by, bz)
-    rx, ry, rz = _cross(vx, vy, vz, ax, ay, az)
-    return x, y, z, px + rx, py + ry, pz + rz
+def _put(array, place, i, a):
+    array[place + i], array[place + L + i], array[place + 2 * L + i] = a
+
+
+@numba.njit(inline='always', **COMPILE)
+def _put_of(kept, j, place, i, a):
+    kept[j, place + i], kept[j, place + L + i], kept[j, place + 2 * L + i] = a
+
+
+@numba.njit(inline='always', **COMPILE)
+def _dot(a, b):
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+
+
+@numba.njit(inline='always', **COMPILE)
+def _cross(a, b):
+    return a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]
+
+
+@numba.njit(inline='always', **COMPILE)
+def _plus(a, b):
+    return a[0] + b[0], a[1] + b[1], a[2] + b[2]
+
+
+@numba.njit(inline='always', **COMPILE)
+def _more(a, factor, b):
+    return a[0] + factor * b[0], a[1] + factor * b[1], a[2] + factor * b[2]
+
+
+@numba.njit(inline='always', **COMPILE)
+def _times(factor, a):
+    return factor * a[0], factor * a[1], factor * a[2]
+
+
+@numba.njit(inline='always', **COMPILE)
+def _bracket(w, v, a, b):
+    """Return the commutator of two fields."""
+    return _cross(w, a), _plus(_cross(w, b), _cross(v, a))
 
 
 @numba.njit(**COMPILE)
 def _advance(W, rows, kept, arms, j):
     """Advance frame and motion through a joint; keep its axis, D and E."""
     wide_vectors()
-    ca, sa, px, slides = (rows[j, at.COS], rows[j, at.SIN], rows[j, at.X], rows[j, at.PRISMATIC])
+    ca, sa, px, slides = rows[j, at.COS], rows[j, at.SIN], rows[j, at.X], rows[j, at.PRISMATIC]
     turns = 1.0 - slides
     for i in range(L):
-        s, c, py, pz = kept[j, SINE + i], kept[j, COSINE + i], arms[j, i], arms[j, L + i]
-        xx, xy, xz = _vector(W, FRAME, i)
-        yx, yy, yz = _vector(W, FRAME + 3 * L, i)
-        zx, zy, zz = _vector(W, FRAME + 6 * L, i)
-        x, y, z = _vector(W, FRAME + 9 * L, i)
-        x += xx * px + xy * py + xz * pz
-        y += yx * px + yy * py + yz * pz
-        z += zx * px + zy * py + zz * pz
-        xx, xy, ax = to_link(s, c, ca, sa, xx, xy, xz)
-        yx, yy, ay = to_link(s, c, ca, sa, yx, yy, yz)
-        zx, zy, az = to_link(s, c, ca, sa, zx, zy, zz)
-        W[FRAME + i], W[FRAME + L + i], W[FRAME + 2 * L + i] = xx, xy, ax
-        W[FRAME + 3 * L + i], W[FRAME + 4 * L + i], W[FRAME + 5 * L + i] = yx, yy, ay
-        W[FRAME + 6 * L + i], W[FRAME + 7 * L + i], W[FRAME + 8 * L + i] = zx, zy, az
-        W[FRAME + 9 * L + i], W[FRAME + 10 * L + i], W[FRAME + 11 * L + i] = x, y, z
-        bx, by, bz = _cross(x, y, z, ax, ay, az)
-        bx, by, bz = turns * bx + slides * ax, turns * by + slides * ay, turns * bz + slides * az
-        ax, ay, az = turns * ax, turns * ay, turns * az
-        wx, wy, wz = _vector(W, OMEGA, i)
-        vx, vy, vz = _vector(W, LINEAR, i)
-        px_, py_, pz_ = _vector(W, SPIN, i)
-        rx, ry, rz = _vector(W, AHEAD, i)
-        dx, dy, dz, ex, ey, ez = _bracket(wx, wy, wz, vx, vy, vz, ax, ay, az, bx, by, bz)
-        fx, fy, fz, gx, gy, gz = _bracket(px_, py_, pz_, rx, ry, rz, ax, ay, az, bx, by, bz)
-        hx, hy, hz, kx, ky, kz = _bracket(wx, wy, wz, vx, vy, vz, dx, dy, dz, ex, ey, ez)
+        s, c = kept[j, SINE + i], kept[j, COSINE + i]
+        arm = (px, arms[j, i], arms[j, L + i])
+        x, y = _vector(W, FRAME, i), _vector(W, FRAME + 3 * L, i)
+        z, p = _vector(W, FRAME + 6 * L, i), _vector(W, FRAME + 9 * L, i)
+        p = (p[0] + _dot(x, arm), p[1] + _dot(y, arm), p[2] + _dot(z, arm))
+        x = to_link(s, c, ca, sa, x[0], x[1], x[2])
+        y = to_link(s, c, ca, sa, y[0], y[1], y[2])
+        z = to_link(s, c, ca, sa, z[0], z[1], z[2])
+        _put(W, FRAME, i, x)
+        _put(W, FRAME + 3 * L, i, y)
+        _put(W, FRAME + 6 * L, i, z)
+        _put(W, FRAME + 9 * L, i, p)
+        axis = (x[2], y[2], z[2])
+        a, b = _times(turns, axis), _more(_times(slides, axis), turns, _cross(p, axis))
+        w, v = _vector(W, OMEGA, i), _vector(W, LINEAR, i)
+        dw, dv = _vector(W, SPIN, i), _vector(W, AHEAD, i)
+        c, d = _bracket(w, v, a, b)
+        e, f = _bracket(dw, dv, a, b)
+        g, h = _bracket(w, v, c, d)
         rate, push = kept[j, RATE + i], kept[j, PUSH + i]
-        W[OMEGA + i], W[OMEGA + L + i] = wx + ax * rate, wy + ay * rate
-        W[OMEGA + 2 * L + i] = wz + az * rate
-        W[LINEAR + i], W[LINEAR + L + i] = vx + bx * rate, vy + by * rate
-        W[LINEAR + 2 * L + i] = vz + bz * rate
-        W[SPIN + i] = px_ + ax * push + dx * rate
-        W[SPIN + L + i] = py_ + ay * push + dy * rate
-        W[SPIN + 2 * L + i] = pz_ + az * push + dz * rate
-        W[AHEAD + i] = rx + bx * push + ex * rate
-        W[AHEAD + L + i] = ry + by * push + ey * rate
-        W[AHEAD + 2 * L + i] = rz + bz * push + ez * rate
-        _keep(kept, j, AXIS, i, ax, ay, az, bx, by, bz)
-        _keep(kept, j, RATE_OF_AXIS, i, dx, dy, dz, ex, ey, ez)
-        _keep(kept, j, PUSH_OF_AXIS, i, fx + hx, fy + hy, fz + hz, gx + kx, gy + ky, gz + kz)
+        _put(W, OMEGA, i, _more(w, rate, a))
+        _put(W, LINEAR, i, _more(v, rate, b))
+        _put(W, SPIN, i, _more(_more(dw, push, a), rate, c))
+        _put(W, AHEAD, i, _more(_more(dv, push, b), rate, d))
+        _put_of(kept, j, AXIS, i, a)
+        _put_of(kept, j, AXIS + 3 * L, i, b)
+        _put_of(kept, j, RATE_OF_AXIS, i, c)
+        _put_of(kept, j, RATE_OF_AXIS + 3 * L, i, d)
+        _put_of(kept, j, PUSH_OF_AXIS, i, _plus(e, g))
+        _put_of(kept, j, PUSH_OF_AXIS + 3 * L, i, _plus(f, h))
 
 
 @numba.njit(inline='always', **COMPILE)
-def _keep(kept, j, place, i, ax, ay, az, bx, by, bz):
-    kept[j, place + i], kept[j, place + L + i], kept[j, place + 2 * L + i] = ax, ay, az
-    kept[j, place + 3 * L + i], kept[j, place + 4 * L + i] = bx, by
-    kept[j, place + 5 * L + i] = bz
+def _wrench(m, h, s, a, b):
+    """Return moment and force of the field (a, b) times J: h x b + (tr S - S) a, a x h + m b."""
+    moment = (
+        (s[3] + s[5]) * a[0] - s[1] * a[1] - s[2] * a[2],
+        (s[0] + s[5]) * a[1] - s[1] * a[0] - s[4] * a[2],
+        (s[0] + s[3]) * a[2] - s[2] * a[0] - s[4] * a[1],
+    )
+    return _plus(_cross(h, b), moment), _more(_cross(a, h), m, b)
+
+
+@numba.njit(inline='always', **COMPILE)
+def _turned(x, y, z, momentum, a):
+    """Return moment and force of [a] times W J = (x; y; z): (tr - W J) a, a x momentum."""
+    moment = (
+        (y[1] + z[2]) * a[0] - x[1] * a[1] - x[2] * a[2],
+        (x[0] + z[2]) * a[1] - y[0] * a[0] - y[2] * a[2],
+        (x[0] + y[1]) * a[2] - z[0] * a[0] - z[1] * a[1],
+    )
+    return moment, _cross(a, momentum)
 
 
 @numba.njit(**COMPILE)
 def _add_link(W, rows, kept, j):
     """Keep a link's J, W J and wrench; a revolute joint's link has neither m, hz nor Szz."""
     wide_vectors()
-    m, hx, hy, hz = rows[j, at.MASS], rows[j, at.HX], rows[j, at.HY], rows[j, at.HZ]
-    sxx, sxy, sxz = rows[j, at.SXX], rows[j, at.SXY], rows[j, at.SXZ]
-    syy, syz = rows[j, at.SYY], rows[j, at.SYZ]
+    m, own = rows[j, at.MASS], (rows[j, at.HX], rows[j, at.HY], rows[j, at.HZ])
+    sx = (rows[j, at.SXX], rows[j, at.SXY], rows[j, at.SXZ])
+    sy = (rows[j, at.SXY], rows[j, at.SYY], rows[j, at.SYZ])
+    sz = (rows[j, at.SXZ], rows[j, at.SYZ])
     for i in range(L):
-        xx, xy, xz = _vector(W, FRAME, i)
-        yx, yy, yz = _vector(W, FRAME + 3 * L, i)
-        zx, zy, zz = _vector(W, FRAME + 6 * L, i)
-        x, y, z = _vector(W, FRAME + 9 * L, i)
-        # First moment about the frame's origin, in resting axes; then R S.
-        kx = xx * hx + xy * hy + xz * hz
-        ky = yx * hx + yy * hy + yz * hz
-        kz = zx * hx + zy * hy + zz * hz
-        ax, ay = xx * sxx + xy * sxy + xz * sxz, xx * sxy + xy * syy + xz * syz
-        az = xx * sxz + xy * syz
-        bx, by = yx * sxx + yy * sxy + yz * sxz, yx * sxy + yy * syy + yz * syz
-        bz = yx * sxz + yy * syz
-        cx, cy = zx * sxx + zy * sxy + zz * sxz, zx * sxy + zy * syy + zz * syz
-        cz = zx * sxz + zy * syz
-        # (R S) R^T, shifted to the resting origin.
-        hx_, hy_, hz_ = kx + m * x, ky + m * y, kz + m * z
-        txx = ax * xx + ay * xy + az * xz + kx * x + x * hx_
-        txy = ax * yx + ay * yy + az * yz + kx * y + x * hy_
-        txz = ax * zx + ay * zy + az * zz + kx * z + x * hz_
-        tyy = bx * yx + by * yy + bz * yz + ky * y + y * hy_
-        tyz = bx * zx + by * zy + bz * zz + ky * z + y * hz_
-        tzz = cx * zx + cy * zy + cz * zz + kz * z + z * hz_
-        kept[j, SECOND + i], kept[j, SECOND + L + i], kept[j, SECOND + 2 * L + i] = txx, txy, txz
-        kept[j, SECOND + 3 * L + i], kept[j, SECOND + 4 * L + i] = tyy, tyz
-        kept[j, SECOND + 5 * L + i] = tzz
-        kept[j, FIRST + i], kept[j, FIRST + L + i], kept[j, FIRST + 2 * L + i] = hx_, hy_, hz_
-        wx, wy, wz = _vector(W, OMEGA, i)
-        vx, vy, vz = _vector(W, LINEAR, i)
+        x, y = _vector(W, FRAME, i), _vector(W, FRAME + 3 * L, i)
+        z, p = _vector(W, FRAME + 6 * L, i), _vector(W, FRAME + 9 * L, i)
+        # The first moment in resting axes; then R S, and R S R^T shifted to the resting origin.
+        k = (_dot(x, own), _dot(y, own), _dot(z, own))
+        h = _more(k, m, p)
+        a = (_dot(x, sx), _dot(x, sy), x[0] * sz[0] + x[1] * sz[1])
+        b = (_dot(y, sx), _dot(y, sy), y[0] * sz[0] + y[1] * sz[1])
+        c = (_dot(z, sx), _dot(z, sy), z[0] * sz[0] + z[1] * sz[1])
+        xx, xy = _dot(a, x) + k[0] * p[0] + p[0] * h[0], _dot(a, y) + k[0] * p[1] + p[0] * h[1]
+        xz, yy = _dot(a, z) + k[0] * p[2] + p[0] * h[2], _dot(b, y) + k[1] * p[1] + p[1] * h[1]
+        yz, zz = _dot(b, z) + k[1] * p[2] + p[1] * h[2], _dot(c, z) + k[2] * p[2] + p[2] * h[2]
+        _put_of(kept, j, SECOND, i, (xx, xy, xz))
+        _put_of(kept, j, SECOND + 3 * L, i, (yy, yz, zz))
+        _put_of(kept, j, FIRST, i, h)
         # W J: [omega] S + v h^T by rows, and omega x h + m v.
-        qxx, qxy = wy * txz - wz * txy + vx * hx_, wy * tyz - wz * tyy + vx * hy_
-        qxz = wy * tzz - wz * tyz + vx * hz_
-        qyx, qyy = wz * txx - wx * txz + vy * hx_, wz * txy - wx * tyz + vy * hy_
-        qyz = wz * txz - wx * tzz + vy * hz_
-        qzx, qzy = wx * txy - wy * txx + vz * hx_, wx * tyy - wy * txy + vz * hy_
-        qzz = wx * tyz - wy * txz + vz * hz_
-        ux, uy, uz = _cross(wx, wy, wz, hx_, hy_, hz_)
-        ux, uy, uz = ux + m * vx, uy + m * vy, uz + m * vz
-        kept[j, STREAM + i], kept[j, STREAM + L + i], kept[j, STREAM + 2 * L + i] = qxx, qxy, qxz
-        kept[j, STREAM + 3 * L + i], kept[j, STREAM + 4 * L + i] = qyx, qyy
-        kept[j, STREAM + 5 * L + i], kept[j, STREAM + 6 * L + i] = qyz, qzx
-        kept[j, STREAM + 7 * L + i], kept[j, STREAM + 8 * L + i] = qzy, qzz
-        kept[j, MOMENTUM + i], kept[j, MOMENTUM + L + i] = ux, uy
-        kept[j, MOMENTUM + 2 * L + i] = uz
-        # The wrench of A J.
-        dx, dy, dz = _vector(W, SPIN, i)
-        rx, ry, rz = _vector(W, AHEAD, i)
-        fx, fy, fz = _cross(dx, dy, dz, hx_, hy_, hz_)
-        gx, gy, gz = _cross(wx, wy, wz, ux, uy, uz)
-        kept[j, FORCE + i] = fx + gx + m * rx
-        kept[j, FORCE + L + i] = fy + gy + m * ry
-        kept[j, FORCE + 2 * L + i] = fz + gz + m * rz
-        px, py, pz = _cross(hx_, hy_, hz_, rx, ry, rz)
-        kept[j, MOMENT + i] = (
-            px + (tyy + tzz) * dx - txy * dy - txz * dz + (qyy + qzz) * wx - qxy * wy - qxz * wz
-        )
-        kept[j, MOMENT + L + i] = (
-            py + (txx + tzz) * dy - txy * dx - tyz * dz + (qxx + qzz) * wy - qyx * wx - qyz * wz
-        )
-        kept[j, MOMENT + 2 * L + i] = (
-            pz + (txx + tyy) * dz - txz * dx - tyz * dy + (qxx + qyy) * wz - qzx * wx - qzy * wy
-        )
+        w, v = _vector(W, OMEGA, i), _vector(W, LINEAR, i)
+        a, b, c = _cross(w, (xx, xy, xz)), _cross(w, (xy, yy, yz)), _cross(w, (xz, yz, zz))
+        x = _more((a[0], b[0], c[0]), v[0], h)
+        y = _more((a[1], b[1], c[1]), v[1], h)
+        z = _more((a[2], b[2], c[2]), v[2], h)
+        momentum = _more(_cross(w, h), m, v)
+        _put_of(kept, j, STREAM, i, x)
+        _put_of(kept, j, STREAM + 3 * L, i, y)
+        _put_of(kept, j, STREAM + 6 * L, i, z)
+        _put_of(kept, j, MOMENTUM, i, momentum)
+        # The wrench of A J, of which A = dW/dt + [omega] W.
+        second = (xx, xy, xz, yy, yz, zz)
+        moment, force = _wrench(m, h, second, _vector(W, SPIN, i), _vector(W, AHEAD, i))
+        more, other = _turned(x, y, z, momentum, w)
+        _put_of(kept, j, FORCE, i, _plus(force, other))
+        _put_of(kept, j, MOMENT, i, _plus(moment, more))
 
 
 @numba.njit(inline='always', **COMPILE)
 def _summed(kept, sums, j, place, i):
-    """Add a link's number to the sum of those behind it, and return it."""
-    total = sums[place - SUM + i] + kept[j, place + i]
-    sums[place - SUM + i] = total
+    """Add a vector of a link to the sum of those behind it, and return it."""
+    total = _plus(_vector(sums, place - SUM, i), _vector_of(kept, j, place, i))
+    _put(sums, place - SUM, i, total)
     return total
 
 
@@ -306,86 +310,37 @@ def _gather(kept, sums, V, m, j):
     """Add a link to those behind it; fill what the joint has to do with those before it."""
     wide_vectors()
     for i in range(L):
-        sxx = _summed(kept, sums, j, SECOND, i)
-        sxy = _summed(kept, sums, j, SECOND + L, i)
-        sxz = _summed(kept, sums, j, SECOND + 2 * L, i)
-        syy = _summed(kept, sums, j, SECOND + 3 * L, i)
-        syz = _summed(kept, sums, j, SECOND + 4 * L, i)
-        szz = _summed(kept, sums, j, SECOND + 5 * L, i)
-        hx = _summed(kept, sums, j, FIRST, i)
-        hy = _summed(kept, sums, j, FIRST + L, i)
-        hz = _summed(kept, sums, j, FIRST + 2 * L, i)
-        qxx = _summed(kept, sums, j, STREAM, i)
-        qxy = _summed(kept, sums, j, STREAM + L, i)
-        qxz = _summed(kept, sums, j, STREAM + 2 * L, i)
-        qyx = _summed(kept, sums, j, STREAM + 3 * L, i)
-        qyy = _summed(kept, sums, j, STREAM + 4 * L, i)
-        qyz = _summed(kept, sums, j, STREAM + 5 * L, i)
-        qzx = _summed(kept, sums, j, STREAM + 6 * L, i)
-        qzy = _summed(kept, sums, j, STREAM + 7 * L, i)
-        qzz = _summed(kept, sums, j, STREAM + 8 * L, i)
-        ux = _summed(kept, sums, j, MOMENTUM, i)
-        uy = _summed(kept, sums, j, MOMENTUM + L, i)
-        uz = _summed(kept, sums, j, MOMENTUM + 2 * L, i)
-        fx = _summed(kept, sums, j, FORCE, i)
-        fy = _summed(kept, sums, j, FORCE + L, i)
-        fz = _summed(kept, sums, j, FORCE + 2 * L, i)
-        nx = _summed(kept, sums, j, MOMENT, i)
-        ny = _summed(kept, sums, j, MOMENT + L, i)
-        nz = _summed(kept, sums, j, MOMENT + 2 * L, i)
-        ixx, iyy, izz = syy + szz, sxx + szz, sxx + syy
-        kxx, kyy, kzz = qyy + qzz, qxx + qzz, qxx + qyy
+        upper = _summed(kept, sums, j, SECOND, i)
+        lower = _summed(kept, sums, j, SECOND + 3 * L, i)
+        second = (upper[0], upper[1], upper[2], lower[0], lower[1], lower[2])
+        h = _summed(kept, sums, j, FIRST, i)
+        x, y = _summed(kept, sums, j, STREAM, i), _summed(kept, sums, j, STREAM + 3 * L, i)
+        z = _summed(kept, sums, j, STREAM + 6 * L, i)
+        momentum = _summed(kept, sums, j, MOMENTUM, i)
+        force, moment = _summed(kept, sums, j, FORCE, i), _summed(kept, sums, j, MOMENT, i)
+        a, b = _vector_of(kept, j, AXIS, i), _vector_of(kept, j, AXIS + 3 * L, i)
+        c, d = _vector_of(kept, j, RATE_OF_AXIS, i), _vector_of(kept, j, RATE_OF_AXIS + 3 * L, i)
+        e, f = _vector_of(kept, j, PUSH_OF_AXIS, i), _vector_of(kept, j, PUSH_OF_AXIS + 3 * L, i)
 
-        # The axis (a, b) times J: its wrench, which the axis of another joint does work on.
-        ax, ay, az = _vector_of(kept, j, AXIS, i)
-        bx, by, bz = _vector_of(kept, j, AXIS + 3 * L, i)
-        x, y, z = _cross(hx, hy, hz, bx, by, bz)
-        V[STILL + i] = x + ixx * ax - sxy * ay - sxz * az
-        V[STILL + L + i] = y + iyy * ay - sxy * ax - syz * az
-        V[STILL + 2 * L + i] = z + izz * az - sxz * ax - syz * ay
-        x, y, z = _cross(ax, ay, az, hx, hy, hz)
-        V[STILL + 3 * L + i], V[STILL + 4 * L + i] = x + m * bx, y + m * by
-        V[STILL + 5 * L + i] = z + m * bz
-        # What the axis feels of a field x W, twice: x times this.
-        x, y, z = _cross(ux, uy, uz, bx, by, bz)
-        V[MOVING + i] = 2.0 * (x + kxx * ax - qyx * ay - qzx * az)
-        V[MOVING + L + i] = 2.0 * (y + kyy * ay - qxy * ax - qzy * az)
-        V[MOVING + 2 * L + i] = 2.0 * (z + kzz * az - qxz * ax - qyz * ay)
+        still, pull = _wrench(m, h, second, a, b)
+        _put(V, STILL, i, still)
+        _put(V, STILL + 3 * L, i, pull)
 
-        # 2 (D + S W), of which D = (c, d).
-        cx, cy, cz = _vector_of(kept, j, RATE_OF_AXIS, i)
-        dx, dy, dz = _vector_of(kept, j, RATE_OF_AXIS + 3 * L, i)
-        x, y, z = _cross(hx, hy, hz, dx, dy, dz)
-        x += ixx * cx - sxy * cy - sxz * cz + kxx * ax - qxy * ay - qxz * az
-        y += iyy * cy - sxy * cx - syz * cz + kyy * ay - qyx * ax - qyz * az
-        z += izz * cz - sxz * cx - syz * cy + kzz * az - qzx * ax - qzy * ay
-        V[BY_VELOCITY + i], V[BY_VELOCITY + L + i] = 2.0 * x, 2.0 * y
-        V[BY_VELOCITY + 2 * L + i] = 2.0 * z
-        x, y, z = _cross(cx, cy, cz, hx, hy, hz)
-        px, py, pz = _cross(ax, ay, az, ux, uy, uz)
-        V[BY_VELOCITY + 3 * L + i] = 2.0 * (x + px + m * dx)
-        V[BY_VELOCITY + 4 * L + i] = 2.0 * (y + py + m * dy)
-        V[BY_VELOCITY + 5 * L + i] = 2.0 * (z + pz + m * dz)
+        # What the axis feels of a field x W, twice, is x times this: W J transposed.
+        turned, _ = _turned((x[0], y[0], z[0]), (x[1], y[1], z[1]), (x[2], y[2], z[2]), h, a)
+        _put(V, MOVING, i, _times(2.0, _plus(_cross(momentum, b), turned)))
 
-        # E + 2 D W, of which E = (r, t), and how the axis, that turns with it, sees the wrench.
-        rx, ry, rz = _vector_of(kept, j, PUSH_OF_AXIS, i)
-        tx, ty, tz = _vector_of(kept, j, PUSH_OF_AXIS + 3 * L, i)
-        cx, cy, cz = 2.0 * cx, 2.0 * cy, 2.0 * cz
-        x, y, z = _cross(hx, hy, hz, tx, ty, tz)
-        px, py, pz = _cross(ax, ay, az, nx, ny, nz)
-        x, y, z = x + px, y + py, z + pz
-        px, py, pz = _cross(bx, by, bz, fx, fy, fz)
-        x += px + ixx * rx - sxy * ry - sxz * rz + kxx * cx - qxy * cy - qxz * cz
-        y += py + iyy * ry - sxy * rx - syz * rz + kyy * cy - qyx * cx - qyz * cz
-        z += pz + izz * rz - sxz * rx - syz * ry + kzz * cz - qzx * cx - qzy * cy
-        V[BY_POSITION + i], V[BY_POSITION + L + i], V[BY_POSITION + 2 * L + i] = x, y, z
-        x, y, z = _cross(rx, ry, rz, hx, hy, hz)
-        px, py, pz = _cross(cx, cy, cz, ux, uy, uz)
-        x, y, z = x + px, y + py, z + pz
-        px, py, pz = _cross(ax, ay, az, fx, fy, fz)
-        V[BY_POSITION + 3 * L + i] = x + px + m * tx
-        V[BY_POSITION + 4 * L + i] = y + py + m * ty
-        V[BY_POSITION + 5 * L + i] = z + pz + m * tz
+        still, pull = _wrench(m, h, second, c, d)
+        turned, pushed = _turned(x, y, z, momentum, a)
+        _put(V, BY_VELOCITY, i, _times(2.0, _plus(still, turned)))
+        _put(V, BY_VELOCITY + 3 * L, i, _times(2.0, _plus(pull, pushed)))
+
+        # The axis turns as well, in the wrench that it feels.
+        still, pull = _wrench(m, h, second, e, f)
+        turned, pushed = _turned(x, y, z, momentum, _times(2.0, c))
+        still = _plus(_plus(still, turned), _plus(_cross(a, moment), _cross(b, force)))
+        _put(V, BY_POSITION, i, still)
+        _put(V, BY_POSITION + 3 * L, i, _plus(_plus(pull, pushed), _cross(a, force)))
 
 
 @numba.njit(**COMPILE)
@@ -396,41 +351,32 @@ def _fill(kept, V, found, rotor, d, n):
     for e in range(d):
         deep, up = d * n + e, e * n + d
         for i in range(L):
-            ax, ay, az = _vector_of(kept, e, AXIS, i)
-            bx, by, bz = _vector_of(kept, e, AXIS + 3 * L, i)
-            cx, cy, cz = _vector_of(kept, e, RATE_OF_AXIS, i)
-            dx, dy, dz = _vector_of(kept, e, RATE_OF_AXIS + 3 * L, i)
-            rx, ry, rz = _vector_of(kept, e, PUSH_OF_AXIS, i)
-            tx, ty, tz = _vector_of(kept, e, PUSH_OF_AXIS + 3 * L, i)
-            nx, ny, nz = _vector(V, STILL, i)
-            fx, fy, fz = _vector(V, STILL + 3 * L, i)
-            mx, my, mz = _vector(V, MOVING, i)
-            inertia = ax * nx + ay * ny + az * nz + bx * fx + by * fy + bz * fz
-            still = cx * nx + cy * ny + cz * nz + dx * fx + dy * fy + dz * fz
-            pushed = rx * nx + ry * ny + rz * nz + tx * fx + ty * fy + tz * fz
-            moved = ax * mx + ay * my + az * mz
-            turned = cx * mx + cy * my + cz * mz
-            px, py, pz = _vector(V, BY_POSITION, i)
-            ux, uy, uz = _vector(V, BY_POSITION + 3 * L, i)
-            by_position = ax * px + ay * py + az * pz + bx * ux + by * uy + bz * uz
-            px, py, pz = _vector(V, BY_VELOCITY, i)
-            ux, uy, uz = _vector(V, BY_VELOCITY + 3 * L, i)
-            by_velocity = ax * px + ay * py + az * pz + bx * ux + by * uy + bz * uz
-            found[deep, i], found[up, i] = pushed + turned, by_position
-            found[size + deep, i], found[size + up, i] = 2.0 * still + moved, by_velocity
+            a, b = _vector_of(kept, e, AXIS, i), _vector_of(kept, e, AXIS + 3 * L, i)
+            c = _vector_of(kept, e, RATE_OF_AXIS, i)
+            still, pull = _vector(V, STILL, i), _vector(V, STILL + 3 * L, i)
+            moving = _vector(V, MOVING, i)
+            inertia = _dot(a, still) + _dot(b, pull)
+            turned = _dot(c, still) + _dot(_vector_of(kept, e, RATE_OF_AXIS + 3 * L, i), pull)
+            pushed = _dot(_vector_of(kept, e, PUSH_OF_AXIS, i), still)
+            pushed += _dot(_vector_of(kept, e, PUSH_OF_AXIS + 3 * L, i), pull)
+            by_position = _dot(a, _vector(V, BY_POSITION, i))
+            by_position += _dot(b, _vector(V, BY_POSITION + 3 * L, i))
+            by_velocity = _dot(a, _vector(V, BY_VELOCITY, i))
+            by_velocity += _dot(b, _vector(V, BY_VELOCITY + 3 * L, i))
+            found[deep, i], found[up, i] = pushed + _dot(c, moving), by_position
+            found[size + deep, i], found[size + up, i] = (
+                2.0 * turned + _dot(a, moving),
+                by_velocity,
+            )
             found[2 * size + deep, i], found[2 * size + up, i] = inertia, inertia
     own = d * n + d
     for i in range(L):
-        ax, ay, az = _vector_of(kept, d, AXIS, i)
-        bx, by, bz = _vector_of(kept, d, AXIS + 3 * L, i)
-        nx, ny, nz = _vector(V, STILL, i)
-        fx, fy, fz = _vector(V, STILL + 3 * L, i)
-        inertia = ax * nx + ay * ny + az * nz + bx * fx + by * fy + bz * fz
-        px, py, pz = _vector(V, BY_POSITION, i)
-        ux, uy, uz = _vector(V, BY_POSITION + 3 * L, i)
-        by_position = ax * px + ay * py + az * pz + bx * ux + by * uy + bz * uz
-        px, py, pz = _vector(V, BY_VELOCITY, i)
-        ux, uy, uz = _vector(V, BY_VELOCITY + 3 * L, i)
-        by_velocity = ax * px + ay * py + az * pz + bx * ux + by * uy + bz * uz
-        found[own, i], found[size + own, i] = by_position, by_velocity
+        a, b = _vector_of(kept, d, AXIS, i), _vector_of(kept, d, AXIS + 3 * L, i)
+        found[own, i] = _dot(a, _vector(V, BY_POSITION, i)) + _dot(
+            b, _vector(V, BY_POSITION + 3 * L, i)
+        )
+        found[size + own, i] = _dot(a, _vector(V, BY_VELOCITY, i)) + _dot(
+            b, _vector(V, BY_VELOCITY + 3 * L, i)
+        )
+        inertia = _dot(a, _vector(V, STILL, i)) + _dot(b, _vector(V, STILL + 3 * L, i))
         found[2 * size + own, i] = inertia + rotor

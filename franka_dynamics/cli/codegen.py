@@ -23,11 +23,8 @@ if TYPE_CHECKING:
 SUMMARY = "Generate an arm's equations of motion as C or Python, and count their operations."
 GROUP = 'generate'
 _LANGUAGES = {'c': '.h', 'c-batch': '.c', 'python': '.py', 'cuda': '.cu'}
-_OVER_STATES = ('c-batch', 'cuda')  # languages of code over many states
 _QUANTITIES = ('inverse_dynamics', 'gravity', 'coriolis', 'mass_matrix')
 _ON_REQUEST = ('derivatives', 'forward_dynamics', 'coriolis_matrix')
-
-
 _ALL_BUT_TABLE1 = {
     'arm': '--arm',
     'inertial_set': '--set',
@@ -171,13 +168,12 @@ def run(arguments: argparse.Namespace) -> int:
         description = with_rotors(description)
     if arguments.package is not None:
         return _package(arguments, description, console)
-    if arguments.language in _OVER_STATES:
-        refused = {
-            '--parameters run_time': arguments.parameters == 'run_time',
-            '--friction': arguments.friction,
-            '--terminal-wrench': arguments.terminal_wrench,
-        }
-        for option, given in refused.items():
+    if arguments.language in ('c-batch', 'cuda'):
+        for option, given in (
+            ('--parameters run_time', arguments.parameters == 'run_time'),
+            ('--friction', arguments.friction),
+            ('--terminal-wrench', arguments.terminal_wrench),
+        ):
             if given:
                 raise SettingsError(
                     f'{option} has no meaning with --language {arguments.language}, whose code '
@@ -283,18 +279,16 @@ def _write_file(
 
     prefix = identifier(origin.arm)
     if arguments.language == 'c-batch':
-        files = c_batch(origin, listed)
-        for suffix, text in (('.h', files.header), ('.c', files.source), ('.mk', files.make)):
-            write_text(arguments.output / f'{prefix}_batch{suffix}', text)
         written: Path = arguments.output / f'{prefix}_batch.c'
+        for suffix, text in zip(('.h', '.c', '.mk'), c_batch(origin, listed)):
+            write_text(written.with_suffix(suffix), text)
         return written
+    path: Path = arguments.output / f'{prefix}_dynamics{_LANGUAGES[arguments.language]}'
     if arguments.language == 'cuda':
-        source = cuda_source(origin, listed)
+        write_text(path, cuda_source(origin, listed))
     else:
         write = c_header if arguments.language == 'c' else python_module
-        source = write(origin, listed, friction)
-    path: Path = arguments.output / f'{prefix}_dynamics{_LANGUAGES[arguments.language]}'
-    write_text(path, source)
+        write_text(path, write(origin, listed, friction))
     return path
 
 
