@@ -26,10 +26,10 @@ import numpy as np
 from . import array_kernels as at
 from .array_kernels import COMPILE, to_link
 from .native import wide_vectors
-from .simd import numba, sine_cosine, TILE, transpose_tile
+from .simd import gather_tile, numba, sine_cosine, TILE, transpose_tile
 
-# Fewer than elsewhere: what seven joints keep of a block has to fit the first cache.
-LANES = L = 8
+# Fewer than elsewhere, for the cache; below 16 LLVM makes no vectors of a loop.
+LANES = L = 16
 
 # Places in a joint's row of `kept`: its axis as a field (angular, linear), D, E; then what its
 # link adds to the sums: S (XX, XY, XZ, YY, YZ, ZZ), h, W J (by rows, then its last column), the
@@ -44,6 +44,9 @@ FRAME, OMEGA, LINEAR, SPIN, AHEAD, SCRATCH = (k * L for k in (0, 12, 15, 18, 21,
 # (by_acceleration), a moment of its axis times W J, doubled, and the wrenches of E + 2 D W, with
 # what the axis itself turns, and of 2 (D + S W).
 STILL, MOVING, BY_POSITION, BY_VELOCITY, TERMS = (k * L for k in (0, 6, 9, 15, 21))
+# Places in a pair's row of `found`: of the later joint's torque by the earlier one's position and
+# velocity, of the earlier one's by the later one's, and M.
+LATER_BY_Q, LATER_BY_DQ, EARLIER_BY_Q, EARLIER_BY_DQ, INERTIA, FOUND = (k * L for k in range(6))
 
 
 @numba.njit(**COMPILE)
@@ -54,9 +57,9 @@ def derivatives(rows, gravity, masses, q, dq, ddq, out):
     `gravity` (3,) is in the axes of frame 1 at zero, `masses` (n,) what each joint carries.
     """
     n = q.shape[1]
-    size = 3 * n * n
     W, V, kept = np.zeros(SCRATCH), np.zeros(TERMS), np.zeros((n, KEPT))
-    arms, sums, found = np.zeros((n, 2 * L)), np.zeros(SUMS), np.zeros((size, L))
+    arms, sums, found = np.zeros((n, 2 * L)), np.zeros(SUMS), np.zeros((n * (n + 1) // 2, FOUND))
+    places, turns_first = _places(n), rows[0, at.PRISMATIC] == 0.0
     for j in range(n):
         arms[j, :L], arms[j, L:] = rows[j, at.Y], rows[j, at.Z]
     for start in range(0, out.shape[0], LANES):
@@ -72,8 +75,14 @@ def derivatives(rows, gravity, masses, q, dq, ddq, out):
         sums[:] = 0.0
         for j in range(n - 1, -1, -1):
             _gather(kept, sums, V, masses[j], j)
-            _fill(kept, V, found, rows[j, at.ROTOR], j, n)
-        _store(found, out, start, left, size)
+            first = j * (j + 1) // 2
+            if turns_first:
+                _meet_first(kept, V, found, first)
+            for e in range(1 if turns_first else 0, j + 1):
+                _meet(kept, V, found, first + e, e)
+            for i in range(L):
+                found[first + j, INERTIA + i] += rows[j, at.ROTOR]
+        _store(found, places, out, start, left)
 
 
 @numba.njit(**COMPILE)
@@ -94,20 +103,6 @@ def _load(kept, place, array, start, left):
 
 
 @numba.njit(**COMPILE)
-def _store(found, out, start, left, size):
-    """Turn a block's results into rows."""
-    if size < TILE or left < LANES:
-        for i in range(left):
-            for k in range(size):
-                out[start + i, k] = found[k, i]
-    else:
-        for tile in range((size + TILE - 1) // TILE):
-            k = min(tile * TILE, size - TILE)
-            for i in range(0, LANES, TILE):
-                transpose_tile(found, k * L + i, L, out, (start + i) * size + k, size)
-
-
-@numba.njit(**COMPILE)
 def _rest(W, kept, gravity):
     """Set frame and motion of the base; NaN, from which all follows, if a value is not finite."""
     for i in range(SCRATCH):
@@ -116,13 +111,12 @@ def _rest(W, kept, gravity):
         for i in range(L):
             unknown = 0.0 * (kept[j, SINE + i] + kept[j, RATE + i] + kept[j, PUSH + i])
             W[FRAME + i] += unknown
-    for i in range(L):
-        unknown = W[FRAME + i]
-        for k in range(1, 12):
-            W[FRAME + k * L + i] = unknown
+    for k in range(11, -1, -1):
+        one = 1.0 if k % 4 == 0 and k < 9 else 0.0
+        for i in range(L):
+            W[FRAME + k * L + i] = W[FRAME + i] + one
     for k in range(3):
         for i in range(L):
-            W[FRAME + 4 * k * L + i] += 1.0
             W[AHEAD + k * L + i] = -gravity[k]
 
 
@@ -344,39 +338,65 @@ def _gather(kept, sums, V, m, j):
 
 
 @numba.njit(**COMPILE)
-def _fill(kept, V, found, rotor, d, n):
-    """Fill what joint d and those before it feel of each other."""
+def _meet(kept, V, found, pair, e):
+    """Fill what a joint and one before it, e, feel of each other."""
     wide_vectors()
-    size = n * n
-    for e in range(d):
-        deep, up = d * n + e, e * n + d
-        for i in range(L):
-            a, b = _vector_of(kept, e, AXIS, i), _vector_of(kept, e, AXIS + 3 * L, i)
-            c = _vector_of(kept, e, RATE_OF_AXIS, i)
-            still, pull = _vector(V, STILL, i), _vector(V, STILL + 3 * L, i)
-            moving = _vector(V, MOVING, i)
-            inertia = _dot(a, still) + _dot(b, pull)
-            turned = _dot(c, still) + _dot(_vector_of(kept, e, RATE_OF_AXIS + 3 * L, i), pull)
-            pushed = _dot(_vector_of(kept, e, PUSH_OF_AXIS, i), still)
-            pushed += _dot(_vector_of(kept, e, PUSH_OF_AXIS + 3 * L, i), pull)
-            by_position = _dot(a, _vector(V, BY_POSITION, i))
-            by_position += _dot(b, _vector(V, BY_POSITION + 3 * L, i))
-            by_velocity = _dot(a, _vector(V, BY_VELOCITY, i))
-            by_velocity += _dot(b, _vector(V, BY_VELOCITY + 3 * L, i))
-            found[deep, i], found[up, i] = pushed + _dot(c, moving), by_position
-            found[size + deep, i], found[size + up, i] = (
-                2.0 * turned + _dot(a, moving),
-                by_velocity,
-            )
-            found[2 * size + deep, i], found[2 * size + up, i] = inertia, inertia
-    own = d * n + d
     for i in range(L):
-        a, b = _vector_of(kept, d, AXIS, i), _vector_of(kept, d, AXIS + 3 * L, i)
-        found[own, i] = _dot(a, _vector(V, BY_POSITION, i)) + _dot(
-            b, _vector(V, BY_POSITION + 3 * L, i)
-        )
-        found[size + own, i] = _dot(a, _vector(V, BY_VELOCITY, i)) + _dot(
-            b, _vector(V, BY_VELOCITY + 3 * L, i)
-        )
-        inertia = _dot(a, _vector(V, STILL, i)) + _dot(b, _vector(V, STILL + 3 * L, i))
-        found[2 * size + own, i] = inertia + rotor
+        a, b = _vector_of(kept, e, AXIS, i), _vector_of(kept, e, AXIS + 3 * L, i)
+        c, d = _vector_of(kept, e, RATE_OF_AXIS, i), _vector_of(kept, e, RATE_OF_AXIS + 3 * L, i)
+        still, pull = _vector(V, STILL, i), _vector(V, STILL + 3 * L, i)
+        moving = _vector(V, MOVING, i)
+        found[pair, INERTIA + i] = _dot(a, still) + _dot(b, pull)
+        turned = _dot(c, still) + _dot(d, pull)
+        found[pair, LATER_BY_DQ + i] = 2.0 * turned + _dot(a, moving)
+        pushed = _dot(_vector_of(kept, e, PUSH_OF_AXIS, i), still)
+        pushed += _dot(_vector_of(kept, e, PUSH_OF_AXIS + 3 * L, i), pull)
+        found[pair, LATER_BY_Q + i] = pushed + _dot(c, moving)
+        felt = _dot(a, _vector(V, BY_POSITION, i))
+        found[pair, EARLIER_BY_Q + i] = felt + _dot(b, _vector(V, BY_POSITION + 3 * L, i))
+        felt = _dot(a, _vector(V, BY_VELOCITY, i))
+        found[pair, EARLIER_BY_DQ + i] = felt + _dot(b, _vector(V, BY_VELOCITY + 3 * L, i))
+
+
+@numba.njit(**COMPILE)
+def _meet_first(kept, V, found, pair):
+    """Do the same for joint 1, where it turns: about z, at rest, D = 0, E level and linear."""
+    for i in range(L):
+        found[pair, INERTIA + i] = V[STILL + 2 * L + i]
+        found[pair, LATER_BY_DQ + i] = V[MOVING + 2 * L + i]
+        x, y = kept[0, PUSH_OF_AXIS + 3 * L + i], kept[0, PUSH_OF_AXIS + 4 * L + i]
+        found[pair, LATER_BY_Q + i] = x * V[STILL + 3 * L + i] + y * V[STILL + 4 * L + i]
+        found[pair, EARLIER_BY_Q + i] = V[BY_POSITION + 2 * L + i]
+        found[pair, EARLIER_BY_DQ + i] = V[BY_VELOCITY + 2 * L + i]
+
+
+@numba.njit(**COMPILE)
+def _places(n):
+    """Return where each number of a state's result, by rows, lies in `found`, taken as flat."""
+    places = np.empty((3, n, n), np.int64)
+    for row in range(n):
+        for column in range(n):
+            later, earlier = max(row, column), min(row, column)
+            pair = (later * (later + 1) // 2 + earlier) * FOUND
+            below = row >= column
+            places[0, row, column] = pair + (LATER_BY_Q if below else EARLIER_BY_Q)
+            places[1, row, column] = pair + (LATER_BY_DQ if below else EARLIER_BY_DQ)
+            places[2, row, column] = pair + INERTIA
+    return places.reshape(3 * n * n)
+
+
+@numba.njit(**COMPILE)
+def _store(found, places, out, start, left):
+    """Turn a block's results into rows."""
+    size = len(places)
+    if size < TILE or left < LANES:
+        for i in range(left):
+            for k in range(size):
+                out[start + i, k] = found[places[k] // FOUND, places[k] % FOUND + i]
+    else:
+        for tile in range((size + TILE - 1) // TILE):
+            k = min(tile * TILE, size - TILE)
+            a, b, c, d = places[k], places[k + 1], places[k + 2], places[k + 3]
+            for i in range(0, LANES, TILE):
+                place = (start + i) * size + k
+                gather_tile(found, a + i, b + i, c + i, d + i, out, place, size)

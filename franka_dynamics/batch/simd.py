@@ -56,11 +56,46 @@ def _transpose_tile(
 def _generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
     """Emit the loads, two rounds of shuffles and the stores."""
     source, first, step, target, place, stride = arguments
-    size = signature.args[0].dtype.bitwidth // 8
-    rows = [
-        builder.load(at, align=size)
-        for at in _pointers(context, builder, signature.args[0], source, first, step)
-    ]
+    rows = _pointers(context, builder, signature.args[0], source, first, step)
+    columns = _pointers(context, builder, signature.args[3], target, place, stride)
+    return _turn_over(context, builder, signature.args[0], rows, columns)
+
+
+def _gather_tile(
+    typing_context: Any,
+    source: Any,
+    a: Any,
+    b: Any,
+    c: Any,
+    d: Any,
+    target: Any,
+    place: Any,
+    stride: Any,
+) -> tuple[Any, Callable[..., Any]]:
+    """
+    Set target[place + stride*j + i] = source[start_i + j] for the starts a, b, c, d.
+
+    As `_transpose_tile`, of rows that lie anywhere.
+    """
+    del typing_context, a, b, c, d
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        source, *starts, target, place, stride = arguments
+        rows = [
+            _pointers(context, builder, signature.args[0], source, start, start)[0]
+            for start in starts
+        ]
+        columns = _pointers(context, builder, signature.args[5], target, place, stride)
+        return _turn_over(context, builder, signature.args[0], rows, columns)
+
+    whole = (numba.intp,) * TILE
+    signature = numba.void(source, *whole, target, numba.intp, numba.intp)
+    return signature, generate
+
+
+def _turn_over(context: Any, builder: Any, kind: Any, sources: Any, targets: Any) -> Any:
+    size = kind.dtype.bitwidth // 8
+    rows = [builder.load(at, align=size) for at in sources]
 
     def mix(a: Any, b: Any, *order: int) -> Any:
         mask = ir.Constant(ir.VectorType(ir.IntType(32), TILE), order)
@@ -72,8 +107,7 @@ def _generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any
     columns = [
         mix(*pair, *order) for order in ((0, 1, 4, 5), (2, 3, 6, 7)) for pair in (even, odd)
     ]
-    pointers = _pointers(context, builder, signature.args[3], target, place, stride)
-    for column, at in zip(columns, pointers):
+    for column, at in zip(columns, targets):
         builder.store(column, at, align=size)
     return context.get_dummy_value()
 
@@ -94,6 +128,7 @@ def _pointers(
 
 
 transpose_tile: Any = intrinsic(_transpose_tile)
+gather_tile: Any = intrinsic(_gather_tile)
 
 
 # Adding 1.5 * 2^52 rounds to the nearest integer, which then stands in the last bits.
