@@ -8,12 +8,9 @@ spatial vector algebra, 2022) all is expressed in one frame that rests, that of 
 and whatever a joint moves is taken together before it is differentiated. Links are sums over
 their points: with W = ([omega], v) a velocity field, A = dW/dt + W W the field of accelerations
 and J = (S, h; h, m) the second and first moments and the mass, a link takes the wrench of A J.
-Turning joint e at a rate changes A of all links from e on by E + 2 D W, where
-
-    D = [W, S_e] and E = [dW/dt, S_e] + [W, D], with W of the link before e,
-
-and its velocity by 2 (D + S_e W). So sums of J and of W J from a joint on are all that two joints
-have in common: 22 numbers.
+Turning joint e changes A of all links from e on by E + 2 D W, where D = [W, S_e] and
+E = [dW/dt, S_e] + [W, D] with W of the link before e,
+and its velocity by 2 (D + S_e W): sums of J and of W J from a joint on are all that is needed.
 """
 
 # numba infers the types of kernels from their arguments; all are float64 arrays.

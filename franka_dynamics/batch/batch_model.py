@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from . import array_functions, array_kernels
-from .exchange import aligned, exchange
+from .exchange import aligned, exchange, taken_over
 from .jobs import checked_threads, DOUBLE, Form, forms, generated_job, Job, pool_for, SINGLE
 from .results import empty
 from ..arm import ArmDescription, Convention, DHRow, LinkInertia
@@ -191,8 +191,8 @@ class BatchModel:
             return self._evaluate('regressor', (q, dq, ddq), out, columns=requested)
         exchanged = exchange(_NAMES, (q, dq, ddq), out)
         if exchanged is not None:
-            arrays, filled = exchanged.arrays, exchanged.out
-            return exchanged.back(self.regressor(*arrays, filled, columns=requested))
+            found = self.regressor(*exchanged.arrays, exchanged.out, columns=requested)
+            return exchanged.back(found if found is exchanged.out else taken_over(found))
         # Parameters of a link in standard frames are those in modified ones, mixed.
         links = sorted({column // 10 for column in requested})
         whole = [10 * link + k for link in links for k in range(10)]

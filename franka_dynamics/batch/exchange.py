@@ -77,6 +77,13 @@ def aligned(shape: tuple[int, ...], dtype: Any) -> np.ndarray:
     return np.ndarray(shape, dtype, buffer=block, offset=-block.ctypes.data % _ALIGNMENT)
 
 
+def taken_over(array: np.ndarray) -> np.ndarray:
+    """Return the same numbers in such memory."""
+    copy = aligned(array.shape, array.dtype)
+    copy[...] = array
+    return copy
+
+
 def _library(array: Any) -> Any:
     """Return the module whose arrays these are."""
     if hasattr(array, '__array_namespace__'):

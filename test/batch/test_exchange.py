@@ -14,7 +14,7 @@ from ..codegen.arms import random_arm
 
 pytest.importorskip('numba', reason='the [batch] extra is not installed')
 
-from franka_dynamics.batch import batch_model
+from franka_dynamics.batch import batch_model, exchange
 from franka_dynamics.batch.batch_model import BatchModel
 
 ARM = load('rpr')
@@ -86,7 +86,8 @@ def filled(monkeypatch):
         return array
 
     original = batch_model.aligned
-    monkeypatch.setattr(batch_model, 'aligned', noted)
+    for module in (batch_model, exchange):
+        monkeypatch.setattr(module, 'aligned', noted)
     return seen
 
 
