@@ -103,7 +103,7 @@ def _view(name: str, array: Any) -> np.ndarray:
     try:
         if int(array.__dlpack_device__()[0]) in (_CPU, _CUDA_HOST):
             return np.from_dlpack(array)
-    except (BufferError, RuntimeError, TypeError, ValueError) as error:
+    except (AttributeError, BufferError, RuntimeError, TypeError, ValueError) as error:
         reason = str(error).strip().splitlines()[0][:200]
         raise JointVectorError(f'{name} cannot be read where it is: {reason}') from error
     raise JointVectorError(

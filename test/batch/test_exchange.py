@@ -51,8 +51,6 @@ class Held:
 class Library:
     """The library's module."""
 
-    __name__ = 'held'
-
     @staticmethod
     def from_dlpack(array):
         return Held(np.from_dlpack(array))
@@ -157,8 +155,6 @@ def test_no_states_of_another_library_give_none(library, shape):
 class Elsewhere(Library):
     """Another library."""
 
-    __name__ = 'elsewhere'
-
 
 class Other(Held):
     """An array of another library."""
@@ -180,7 +176,7 @@ LOCKED.flags.writeable = False
         (Held(Q, fault=BufferError('it has a gradient')), None, 'where it is: it has a gradient'),
         (Held(np.zeros((2, 4))), None, r'q has shape \(2, 4\), expected'),
         (Held(np.zeros((2, 3), complex)), None, 'q has the type complex128'),
-        (Held(Q), Other(Q), 'out is an array of elsewhere and q one of held'),
+        (Held(Q), Other(Q), 'out is an array of Elsewhere and q one of Library'),
         (Held(Q), Held(np.zeros((3, 2)).T), 'out must be a writeable, C-contiguous'),
         (Held(Q), Held(LOCKED), 'out must be a writeable'),
     ],
