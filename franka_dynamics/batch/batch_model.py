@@ -191,7 +191,8 @@ class BatchModel:
             return self._evaluate('regressor', (q, dq, ddq), out, columns=requested)
         exchanged = exchange(_NAMES, (q, dq, ddq), out)
         if exchanged is not None:
-            found = self.regressor(*exchanged.arrays, exchanged.out, columns=requested)
+            q, dq, ddq = exchanged.arrays
+            found = self.regressor(q, dq, ddq, exchanged.out, columns=requested)
             return exchanged.back(found if found is exchanged.out else taken_over(found))
         # Parameters of a link in standard frames are those in modified ones, mixed.
         links = sorted({column // 10 for column in requested})

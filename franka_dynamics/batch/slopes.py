@@ -69,10 +69,10 @@ def differentiable(model: BatchModel) -> dict[str, Differentiable]:
     def forward_dynamics(q: Array, dq: Array, tau: Array) -> tuple[Array, ...]:
         # tau(q, dq, ddq) is held: M d(ddq) = d(tau) - dtau/dq dq - dtau/d(dq) d(dq).
         found = model.inverse_dynamics_derivatives(q, dq, model.forward_dynamics(q, dq, tau))
-        known = np.isfinite(found.by_acceleration).all(axis=(-2, -1), keepdims=True)
+        finite = np.isfinite(found.by_acceleration).all(axis=(-2, -1), keepdims=True)
         unit = np.eye(n, dtype=found.by_acceleration.dtype)
-        inverse = np.linalg.inv(np.where(known, found.by_acceleration, unit))
-        inverse[~known[..., 0, 0]] = np.nan
+        inverse = np.linalg.inv(np.where(finite, found.by_acceleration, unit))
+        inverse = np.where(finite, inverse, unit * np.nan)
         return -inverse @ found.by_position, -inverse @ found.by_velocity, inverse
 
     def flange_pose(q: Array) -> tuple[Array, ...]:
