@@ -100,11 +100,14 @@ def test_any_arm_not_generated_agrees_with_pinocchio(name):
         1e-9,
     )
     slopes = ours.inverse_dynamics_derivatives(*states)
-    expected = [
-        pin.computeRNEADerivatives(model.model, model.data, *state) for state in zip(*states)
-    ]
-    close(slopes.by_position, [by_q for by_q, _, _ in expected], RTOL)
-    close(slopes.by_velocity, [by_dq for _, by_dq, _ in expected], RTOL)
+    expected = np.array(
+        [
+            np.array(pin.computeRNEADerivatives(model.model, model.data, *state)[:2])
+            for state in zip(*states)
+        ]
+    )
+    close(slopes.by_position, expected[:, 0], RTOL)
+    close(slopes.by_velocity, expected[:, 1], RTOL)
     close(slopes.by_acceleration, [model.mass_matrix(q) for q in states.q], RTOL)
     close(ours.flange_pose(states.q), [model.frames(q)[-1] for q in states.q], RTOL)
     close(ours.jacobian(states.q), [model.jacobian(q) for q in states.q], RTOL)
