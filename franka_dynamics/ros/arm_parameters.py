@@ -105,8 +105,8 @@ MODEL_PARAMETERS = (
         'string',
         DESCRIPTION,
         'Where the model comes from: the arm '
-        'file, a URDF file, or the robot_description topic. A URDF is itself held '
-        'against the DH-derived description first.',
+        'file, a URDF file, or the robot_description topic. A URDF is itself '
+        'compared with the DH-derived description first.',
         read_only=True,
         choices=(DESCRIPTION, URDF_FILE, ROBOT_DESCRIPTION),
     ),
