@@ -39,7 +39,7 @@ from franka_dynamics.arm import load
 from franka_dynamics.control.default_gains import home_pose
 from franka_dynamics.control.multisine import multisine
 from franka_dynamics.control.reference import Trajectory
-from franka_dynamics.ros.messages import seconds, trajectory_message
+from franka_dynamics.ros.messages import request_message, seconds
 from franka_dynamics.ros.node_group import use_isolated_network
 from franka_dynamics.ros.qos import REFERENCE_QOS, STATE_QOS
 
@@ -173,13 +173,7 @@ class Session:
     def play(self, duration: float, amplitude: float) -> Trajectory:
         """Send a motion and return it as it is followed, on the states' clock."""
         motion = multisine(self._arm, duration, amplitude)
-        message = trajectory_message(
-            list(motion.joint_names),
-            0.5 + motion.times,
-            motion.positions,
-            motion.velocities,
-            motion.accelerations,
-        )
+        message = request_message(motion, 0.5)
         self.until(lambda: self._reference.get_subscription_count() > 0, 'the node')
         self.planned.clear()
         self._reference.publish(message)

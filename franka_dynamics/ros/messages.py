@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TYPE_CHECKING
 
 from builtin_interfaces.msg import Duration, Time
 import numpy as np
@@ -15,6 +15,9 @@ from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from ..errors import JointStateError, listed
+
+if TYPE_CHECKING:
+    from ..control.reference_request import TrajectoryRequest
 
 
 class JointReading(NamedTuple):
@@ -221,3 +224,14 @@ def trajectory_message(
             )
         )
     return message
+
+
+def request_message(request: TrajectoryRequest, lead_in: float = 0.0) -> JointTrajectory:
+    """Return the message that asks for a trajectory `lead_in` seconds after its arrival."""
+    return trajectory_message(
+        list(request.joint_names),
+        lead_in + request.times,
+        request.positions,
+        request.velocities,
+        request.accelerations,
+    )

@@ -27,7 +27,7 @@ from trajectory_msgs.msg import JointTrajectory
 
 from .arm_parameters import load_arm
 from .keeper_parameters import PLAYER_PARAMETERS
-from .messages import JointReading, JointStateReader, trajectory_message
+from .messages import JointReading, JointStateReader, request_message
 from .node_process import start_node
 from .parameters import declare, refuse_unknown, values
 from .qos import REFERENCE_QOS, REFERENCE_STATE_QOS, STATE_QOS
@@ -91,19 +91,13 @@ class ReferencePlayerNode(Node):
         assert self._latest is not None
         self._refused, self._mark = '', str(uuid.uuid4())
         # A zero stamp starts it on arrival, and the node leads the arm to its first point.
-        times = self._plan['lead_in'] + request.times
-        message = trajectory_message(
-            list(request.joint_names),
-            times,
-            request.positions,
-            request.velocities,
-            request.accelerations,
-        )
+        message = request_message(request, self._plan['lead_in'])
         message.header.frame_id = self._mark
         self._publisher.publish(message)
         # By the arm's own stamps: whether they are simulated or fall behind, the node goes by
         # them too.
-        end = self._latest.stamp + float(times[-1]) + self._plan['settle']
+        end = self._latest.stamp + self._plan['lead_in'] + float(request.times[-1])
+        end += self._plan['settle']
         self._arrival = time.monotonic()
         while self._latest.stamp < end and not self._refused and not self._interrupted:
             # Reading a kilohertz of joint states only to see time pass would cost a tenth of a

@@ -11,7 +11,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 from franka_dynamics.arm import load
 from franka_dynamics.control.multisine import multisine
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
-from franka_dynamics.ros.messages import trajectory_message
+from franka_dynamics.ros.messages import request_message
 
 FER = load('fer')
 NAMES = list(FER.joint_names)
@@ -50,9 +50,7 @@ def test_a_trajectory_is_passed_on_with_inverse_dynamics(world):
     )
     inertia = world.probe.collect(JointState, '/feedforward/inertia_torque')
     motion = multisine(FER, 2.0, 0.2)
-    message = trajectory_message(
-        NAMES, motion.times, motion.positions, motion.velocities, motion.accelerations
-    )
+    message = request_message(motion)
 
     def passed_on():
         if not planned:

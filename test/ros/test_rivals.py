@@ -20,7 +20,7 @@ from franka_dynamics.control.cycle import Mode
 from franka_dynamics.control.multisine import multisine
 from franka_dynamics.ros import feedforward_cycle
 from franka_dynamics.ros.feedforward_cycle import FeedforwardCycle
-from franka_dynamics.ros.messages import trajectory_message
+from franka_dynamics.ros.messages import request_message
 from franka_dynamics.ros.monitors import CommandWatch
 
 from .conftest import COMMAND
@@ -155,15 +155,7 @@ def start_motion(probe, start_arm, start_node, target, compensation, clock=False
     reference = probe.create_publisher(JointTrajectory, 'feedforward/reference', 10)
     probe.until(lambda: reference.get_subscription_count() > 0, 'a listener')
     motion = multisine(FER, 20.0, 0.4)
-    reference.publish(
-        trajectory_message(
-            list(FER.joint_names),
-            motion.times,
-            motion.positions,
-            motion.velocities,
-            motion.accelerations,
-        )
-    )
+    reference.publish(request_message(motion))
     probe.until(lambda: states and np.abs(states[-1].velocity).max() > 0.4, 'motion')
     return node, states
 

@@ -17,7 +17,7 @@ from franka_dynamics.arm import load
 from franka_dynamics.control.default_gains import default_gains
 from franka_dynamics.control.multisine import multisine
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
-from franka_dynamics.ros.messages import trajectory_message
+from franka_dynamics.ros.messages import request_message
 
 FER = load('fer')
 NODE = '/feedforward'
@@ -61,13 +61,7 @@ def test_a_motions_end_is_told_when_followed_stopped_or_silent(probe, arm, comma
     probe.until(lambda: references.get_subscription_count() > 0, 'a listener')
     planned = probe.collect(JointTrajectory, f'{NODE}/feedforward_trajectory', reliable=True)
     motion = multisine(FER, 1.0, 0.001)
-    message = trajectory_message(
-        list(motion.joint_names),
-        motion.times,
-        motion.positions,
-        motion.velocities,
-        motion.accelerations,
-    )
+    message = request_message(motion)
     references.publish(message)
     arm.until(
         lambda: [state for state, _ in told] == ['accepted', 'following', 'finished'],
@@ -75,13 +69,7 @@ def test_a_motions_end_is_told_when_followed_stopped_or_silent(probe, arm, comma
     )
     # The second, long enough for a busy machine, is interrupted by a stop in mid-motion.
     motion = multisine(FER, 20.0, 0.001)
-    message = trajectory_message(
-        list(motion.joint_names),
-        motion.times,
-        motion.positions,
-        motion.velocities,
-        motion.accelerations,
-    )
+    message = request_message(motion)
     references.publish(message)
     # Its torques are computed beside the cycle, which may say before that it is followed.
     arm.until(lambda: len(told) == 5 and len(planned) == 2, 'the second is followed')
