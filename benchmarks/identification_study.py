@@ -220,7 +220,7 @@ class Outcome:
         verdict = judge(own.parts, {best.name: best.parts}, result.start_score.parts)
         return cls(
             seed,
-            verdict.better,
+            bool(verdict.better),
             verdict.gain,
             verdict.spread,
             result.base.regularization,

@@ -73,8 +73,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         '--anyway',
         action='store_true',
         help='write the file even if it is not '
-        'better, or if the bags show another hand than the named one or look like another unit '
-        'or sign',
+        'better, or if the bags show another hand than the named one, unit or sign',
     )
     add_recording_options(parser)
     parser.add_argument(
@@ -267,8 +266,7 @@ def identified_arm_text(
     suspicions = [f'{Path(one.bag).name}: {text}' for one in bags for text in one.suspicions]
     doubts = [*result.contradictions, *result.remarks, *suspicions]
     if doubts:
-        more = f' | and {len(doubts) - 10} more' if len(doubts) > 10 else ''
-        notes += f'; warned of when it was made: {" | ".join(doubts[:10])}{more}'
+        notes += f'; {len(doubts)} warnings when it was made: {" | ".join(doubts[:10])}'
     arm = replace(result.arm, inertial_set=IDENTIFIED)
     if payload is not None:
         arm = arm.with_payload(LinkInertia.zero() - read_payload(payload))
@@ -324,6 +322,7 @@ def _here(arguments: argparse.Namespace, start: ArmDescription, bar: Progress) -
         names.append(job.name)
         for cutoff, prepared in at_others.items():
             others.setdefault(cutoff, []).append(prepared)
+    others = {cutoff: one for cutoff, one in others.items() if len(one) == len(motions)}
     learnt = len(motions) - tests
     if not learnt:
         raise IdentificationError(f'No bag can be used: {failures[0]}')

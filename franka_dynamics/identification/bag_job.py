@@ -28,7 +28,7 @@ from ..dynamics.model import GRAVITY
 from ..errors import FrankaDynamicsError, IdentificationError, RecordingError
 from ..recordings.mounted import held_sentence, mounted_verdict, unit_loads, weighed, Weighing
 from ..recordings.plausibility import faults, suspicions
-from ..recordings.preprocessing import Motion, prepare, SignalOptions
+from ..recordings.preprocessing import Motion, prepare, SignalOptions, too_slow
 from ..recordings.recording import HEADER, read_recording, Recording
 from ..typing import Array
 
@@ -90,13 +90,22 @@ class BagJob:
         recording: Recording,
         model: TorqueModel,
     ) -> tuple[Motion, dict[float, Motion]]:
-        """Return the recording prepared for a model, and prepared at the other cut-offs."""
+        """
+        Return the recording prepared for a model, and prepared at the other cut-offs.
+
+        Of these, what the recording is too slow for is left out; the motion's remarks say so.
+        """
         columns = model.friction.columns
-        return prepare(recording, self.signal, columns=columns), {
-            cutoff: prepare(recording, replace(self.signal, cutoff=cutoff), columns=columns)
-            for cutoff in self.other_cutoffs
-            if cutoff != self.signal.cutoff
-        }
+        motion = prepare(recording, self.signal, columns=columns)
+        others = {}
+        for cutoff in self.other_cutoffs:
+            if too_slow(recording, cutoff):
+                remark = f'{recording.source} is too slow for figures at {cutoff:g} Hz beside'
+                motion = replace(motion, remarks=(*motion.remarks, remark))
+            elif cutoff != self.signal.cutoff:
+                signal = replace(self.signal, cutoff=cutoff)
+                others[cutoff] = prepare(recording, signal, columns=columns)
+        return motion, others
 
     def note(self, recording: Recording, motion: Motion, arm: ArmDescription) -> BagNote:
         """
@@ -244,14 +253,8 @@ def contradictions(bags: Sequence[BagSummary], noise: Noise, prior: Prior) -> tu
         both = factors[i] + factors[j]
         apart, together = own[i] + own[j], fitted(both)
         if _apart(apart, together):
-            found.append(
-                (
-                    i,
-                    j,
-                    np.sqrt(together.squares / both.samples),
-                    np.sqrt(apart.squares / both.samples),
-                )
-            )
+            errors = np.sqrt(np.array([together.squares, apart.squares]) / both.samples)
+            found.append((i, j, *errors))
     against = np.bincount([k for i, j, *_ in found for k in (i, j)], minlength=len(bags))
     odd = [k for k in range(len(bags)) if len(bags) > 2 and against[k] == len(bags) - 1]
     sentences = [f'{names[k]} contradicts every other bag{_CAUSES}' for k in odd]

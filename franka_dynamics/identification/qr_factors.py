@@ -182,7 +182,11 @@ class Part:
         return Part(
             self.name,
             self.factors + other.factors,
-            {cutoff: factors + other.others[cutoff] for cutoff, factors in self.others.items()},
+            {
+                cutoff: factors + other.others[cutoff]
+                for cutoff, factors in self.others.items()
+                if cutoff in other.others
+            },
         )
 
     def scaled(self, scale: ArrayLike) -> Part:

@@ -70,10 +70,11 @@ class Score:
 
     @property
     def other_cutoffs(self) -> dict[float, ResidualRms]:
-        """The same as `test`, prepared at other cut-offs [Hz]."""
+        """The same as `test`, prepared at other cut-offs [Hz] that every part has."""
         return {
             cutoff: pooled([one.at(cutoff) for one in self.parts], lambda one: one.filtered)
             for cutoff in self.parts[0].others
+            if all(cutoff in one.others for one in self.parts)
         }
 
 

@@ -24,7 +24,7 @@ _HAND_PART = 0.3
 # A hand that was named holds something if at least this mass [kg] beyond it brings what friction
 # leaves down to this part. Two real bare FER and their fifth parts show 0.02 to 0.15 kg and parts
 # of 0.6 to 0.9; with 0.5 kg added by calculation, 0.52 to 0.65 kg and 0.12 to 0.23.
-_LEAST_HELD, _HELD_RATIO = 0.25, 0.5
+_LEAST_HELD, _HELD_RATIO = 0.3, 0.5
 # Where Coulomb friction beside the load has turned over [rad/s].
 _FRICTION_WIDTH = 0.01
 

@@ -56,9 +56,9 @@ def faults(
     """
     Return one sentence for each thing that makes every figure about a recording meaningless.
 
-    Looked for are positions in degrees, velocities that are not the positions', effort without
-    gravity, which some drivers report, and effort of another unit or sign; of efforts that are no
-    torques [N m], such as currents, only whether there are any.
+    Looked for are joints without effort, positions in degrees, velocities that are not the
+    positions', effort without gravity, which some drivers report, and effort of another unit or
+    sign; of efforts that are no torques [N m], such as currents, only whether there are any.
 
     Raises
     ------
@@ -72,10 +72,23 @@ def faults(
             'drivers report that measure no torque; record a topic with measured joint torques.'
         )
     return (
+        *_dead(recording),
         *_degrees(recording, arm),
         *_velocity(recording),
         *(_about_gravity(recording, arm, gravity) if torque else ()),
     )
+
+
+def _dead(recording: Recording) -> Iterator[str]:
+    """Yield a sentence where some joints' effort never changes while others' does."""
+    dead = np.ptp(recording.effort, axis=0) == 0.0
+    if dead.any() and not dead.all():
+        joint = int(np.flatnonzero(dead)[0])
+        yield (
+            f'the effort of {recording.joint_names[joint]} is {recording.effort[0, joint]:g} in '
+            f'every message ({np.count_nonzero(dead)} of {len(dead)} joints): not measured, or '
+            'not recorded'
+        )
 
 
 def _degrees(recording: Recording, arm: ArmDescription) -> Iterator[str]:
@@ -168,6 +181,6 @@ def _about_gravity(
     elif away > _GRAVITY_SHARE * size and np.linalg.norm(weight) > _GRAVITY_SHARE * size:
         yield (
             f'gravity explains little of the effort: this is {size:.3g} N m in the mean and '
-            f'{away:.3g} N m away from the gravity torques of {arm.inertial_set}; another order '
-            'of joints, another mounting (--gravity), another arm or a heavy load?'
+            f'{away:.3g} N m away from the gravity torques of {arm.inertial_set}; look for '
+            'another order of joints, another mounting (--gravity), another arm or a heavy load'
         )

@@ -219,6 +219,17 @@ def test_given_several_bags_when_identified_then_all_are_counted(simulate, bag, 
     assert data['scores'][0]['test_at_other_cutoffs'] == {}
 
 
+def test_a_log_at_10_hz_is_identified_without_figures_at_5_hz(simulate, tmp_path, capsys):
+    slow, figures = tmp_path / 'slow', tmp_path / 'all.json'
+    write_recording(
+        simulate(drawn_around(FER, 0), duration=40.0, rate=9.9, friction=FRICTION, noise=0.1), slow
+    )
+    assert main(['identify', str(slow), '--json', str(figures)]) == 0
+    data = json.loads(figures.read_text())
+    assert data['scores'][0]['test_at_other_cutoffs'] == {}
+    assert 'is too slow for figures at 5 Hz' in ' '.join(capsys.readouterr().out.split())
+
+
 def test_bags_of_two_arms_are_refused_with_both_named(simulate, bag, tmp_path, capsys):
     panda = tuple(f'panda_joint{i}' for i in range(1, 8))
     write_recording(replace(simulate(FER), joint_names=panda), tmp_path / 'panda')
@@ -257,6 +268,16 @@ def test_a_bag_of_another_unit_or_sign_writes_no_file(bag, tmp_path, capsys, cha
     assert sentence in error
     assert error.count('\n') == 1
     assert not out.exists()
+
+
+def test_what_was_taken_anyway_is_told_in_the_file(bag, tmp_path):
+    recording, wrong = read_recording(bag, FER.joint_names), tmp_path / 'wrong'
+    write_recording(replace(recording, dq=-recording.dq), wrong)
+    out = tmp_path / 'my_arm.yaml'
+    assert main(['identify', str(wrong), '--out', str(out), '--anyway']) == 0
+    text = ' '.join(out.read_text().split())
+    assert ' warnings when it was made: ' in text
+    assert 'wrong: velocities look like deg/s' in text
 
 
 def test_the_sign_of_efforts_is_turned_by_the_effort_scale(bag, tmp_path):

@@ -61,6 +61,15 @@ def test_effort_of_another_unit_or_sign_is_suspected(simulate, factor, what):
     assert '(2 of 2 joints' in found[0]
 
 
+def test_a_joint_whose_effort_never_changes_is_named(simulate):
+    recording = simulate(FER, noise=0.1)
+    dead = np.where(np.arange(7) == 6, 0.0, recording.effort)
+    assert faults(replace(recording, effort=dead), FER) == (
+        'the effort of fer_joint7 is 0 in every message (1 of 7 joints): not measured, or not '
+        'recorded',
+    )
+
+
 def test_one_joint_of_another_sign_is_named(simulate):
     recording = simulate(FER, friction=FER.friction, noise=0.1)
     sign = np.where(np.arange(7) == 3, -1.0, 1.0)
