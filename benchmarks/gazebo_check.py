@@ -78,10 +78,16 @@ class Session:
     """Watches the arm over ROS while a world is asked to do things to it."""
 
     def __init__(
-        self, robot_type: str, seconds_each: float, recovery: float, factor: float
+        self,
+        robot_type: str,
+        seconds_each: float,
+        seconds_still: float,
+        recovery: float,
+        factor: float,
     ) -> None:
         self.factor = factor  # the real-time factor that is asked for
         self._arm, self._seconds, self._recovery = load(robot_type), seconds_each, recovery
+        self._still = seconds_still
         self._home = home_pose(self._arm)
         self._node = rclpy.create_node('gazebo_check')
         self._executor = SingleThreadedExecutor()
@@ -212,9 +218,7 @@ class Session:
 
     def hold(self, name: str, most: float | None = HOLD_RAD) -> Iterator[Figure]:
         """Stand still."""
-        yield Figure(
-            f'{name}: away from home', self.away(self.simulate(self._seconds)), 'rad', most
-        )
+        yield Figure(f'{name}: away from home', self.away(self.simulate(self._still)), 'rad', most)
 
     def track(self, world: Any) -> Iterator[Figure]:
         """Follow a motion with and without M ddq + C dq."""
@@ -273,10 +277,10 @@ class Session:
             RECOVERED_RAD,
         )
 
-    def load(self, world: Any) -> Iterator[Figure]:
+    def load(self, world: Any, processes: int) -> Iterator[Figure]:
         """Keep all processors busy."""
         stops = self.count('stops')
-        with busy(2 * (os.cpu_count() or 1)):
+        with busy(processes):
             yield from self.hold('all processors busy', RECOVERED_RAD)
         yield Figure('all processors busy: stops', self.count('stops') - stops, '')
 
@@ -287,7 +291,7 @@ class Session:
             self.factor = factor
             stops, published = self.count('stops'), self.count('published')
             began, first = time.monotonic(), self.simulate(0.01)[-1][0]
-            states = self.simulate(min(self._seconds, 2.0 * factor + 0.1))
+            states = self.simulate(min(self._still, 2.0 * factor + 0.1))
             reached = (states[-1][0] - first) / (time.monotonic() - began)
             yield Figure(
                 f'real-time factor {factor:g}: away from home',
@@ -328,7 +332,8 @@ def check(options: argparse.Namespace, folder: Path) -> Iterator[Figure]:
     """Do the chosen checks, each figure as soon as it is measured."""
     rclpy.init()
     usual = options.real_time_factor
-    session = Session(options.robot_type, options.seconds, options.recovery, usual)
+    still = options.seconds if options.still is None else options.still
+    session = Session(options.robot_type, options.seconds, still, options.recovery, usual)
     world: Any = None
     try:
         world = (
@@ -347,6 +352,8 @@ def check(options: argparse.Namespace, folder: Path) -> Iterator[Figure]:
                 if name == 'hold'
                 else session.paces(world, options.factors, usual)
                 if name == 'paces'
+                else session.load(world, options.busy)
+                if name == 'load'
                 else getattr(session, name)(world)
             )
     finally:
@@ -371,6 +378,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         default=8.0,
         metavar='S',
         help='simulated time of each check (default: %(default)s)',
+    )
+    parser.add_argument(
+        '--still',
+        type=float,
+        metavar='S',
+        help='simulated time of each check of an arm at rest (default: as --seconds)',
     )
     parser.add_argument(
         '--recovery',
@@ -401,6 +414,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         metavar='S',
         help='with --stand-in: its physics waits for torques at most so long, so '
         'that a busy machine decides nothing (default: not at all)',
+    )
+    parser.add_argument(
+        '--busy',
+        type=int,
+        default=2 * (os.cpu_count() or 1),
+        metavar='N',
+        help='processes that compute beside it in the check load (default: %(default)s)',
     )
     parser.add_argument('--checks', nargs='+', choices=CHECKS, default=CHECKS)
     parser.add_argument('--json', type=Path, metavar='FILE')

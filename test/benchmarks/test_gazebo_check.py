@@ -31,15 +31,19 @@ def run(*arguments, **environment):
 
 def test_the_stand_in_of_gazebo_keeps_all_bounds(tmp_path):
     # In lockstep, so that the load of this machine does not decide: a message that is lost costs
-    # a step of 1 ms on the torque before it.
+    # a step of 1 ms on the torque before it. One busy process is enough to be waited for.
     done = run(
         '--stand-in',
         '--lockstep',
         '0.2',
         '--seconds',
         '2',
+        '--still',
+        '0.5',
         '--recovery',
-        '4',
+        '3',
+        '--busy',
+        '1',
         '--json',
         str(tmp_path / 'figures.json'),
         '--checks',
@@ -80,7 +84,7 @@ def test_figures_before_a_failure_are_kept(tmp_path, monkeypatch, capsys):
         raise RuntimeError('never happened: the planned motion')
 
     monkeypatch.setattr(gazebo_check, 'check', check)
-    monkeypatch.setattr(gazebo_check, 'use_loopback', lambda: None)
+    monkeypatch.setattr(gazebo_check, 'use_isolated_network', lambda: None)
     path = tmp_path / 'figures.json'
     assert gazebo_check.main(['--stand-in', '--json', str(path)]) == 1
     assert json.loads(path.read_text())[0]['value'] == 1e-13

@@ -3,6 +3,7 @@
 """The whole procedure, on real arms' recordings and on simulated ones."""
 
 from dataclasses import replace
+import functools
 
 import numpy as np
 import pytest
@@ -67,6 +68,12 @@ def motions(fer_recording_path, fer_1khz_recording_path):
     }
 
 
+@pytest.fixture(scope='module')
+def identified(motions):
+    """Return a function that identifies from all of a real recording, once for all tests."""
+    return functools.cache(lambda name: identify([motions[name, 3.0]], FER, [FER]))
+
+
 # Measured: 0.358 and 0.207 with friction, 0.882 and 0.879 without; gaz2019 0.484 and 0.486, 0.997
 # and 1.086. The bounds are what was asked for before it was built.
 @pytest.mark.parametrize(
@@ -94,8 +101,8 @@ def test_unseen_half_of_a_real_arm_is_predicted(motions, name, bound, published,
 
 
 @pytest.mark.parametrize('name', ['slow', 'fast'])
-def test_stretches_of_a_real_arm_left_out_in_turn_are_predicted(motions, name):
-    result = identify([motions[name, 3.0]], FER, [FER])
+def test_stretches_of_a_real_arm_left_out_in_turn_are_predicted(identified, name):
+    result = identified(name)
     own, published = result.arm_score, result.published[0]
     assert len(own.parts) == 5
     assert own.test.whole < {'slow': 0.385, 'fast': 0.21}[name]
@@ -109,8 +116,8 @@ def test_stretches_of_a_real_arm_left_out_in_turn_are_predicted(motions, name):
     assert result.bags[0][1] == pytest.approx(own.train.whole, rel=1e-9)
 
 
-def test_the_arm_predicts_what_its_score_says(motions, fer_1khz_recording_path):
-    result = identify([motions['fast', 3.0]], FER, [FER])
+def test_the_arm_predicts_what_its_score_says(identified, fer_1khz_recording_path):
+    result = identified('fast')
     # The score comes from r_factors; the arm's own model on the recording says the same.
     motion = prepare(
         read_recording(fer_1khz_recording_path, FER.joint_names),
@@ -122,9 +129,9 @@ def test_the_arm_predicts_what_its_score_says(motions, fer_1khz_recording_path):
     assert result.arm.friction.deviations.shape == (6, 7)
 
 
-def test_links_of_a_real_arm_stay_where_and_what_they_are(motions):
+def test_links_of_a_real_arm_stay_where_and_what_they_are(identified):
     # Fitted without these bounds, a link 7 of 0.25 kg and a centre outside its link came out.
-    result = identify([motions['fast', 3.0]], FER, [FER])
+    result = identified('fast')
     for link, own, room in zip(result.arm.links, FER.links, link_rooms(FER)):
         assert room.distance(link.center_of_mass) < 1e-3
         assert 0.6 < link.mass / own.mass < 1.4

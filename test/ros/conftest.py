@@ -136,6 +136,7 @@ class Probe(Node):
         super().__init__('probe', context=self._own_context, enable_rosout=False)
         self._own_executor = SingleThreadedExecutor(context=self._own_context)
         self._own_executor.add_node(self)
+        self._known_clients: dict = {}
         self._quick_clients: dict = {}
         self.diagnostics: dict[str, tuple[int, str, dict[str, str]]] = {}
         self.told_at: dict[str, int] = {}  # the stamp of the latest diagnostics [ns]
@@ -184,19 +185,26 @@ class Probe(Node):
 
     def ask(self, kind: type, service: str, request):
         """Return the answer of a service, or None if it got lost on the way."""
-        client = self.create_client(kind, service)
-        self.until(client.service_is_ready, f'service {service}')
-        # A server that has not found this client yet throws its answer away, and DDS gives no
-        # way to ask whether it has; so wait a little, and let callers ask again.
-        give_up = time.monotonic() + 0.3
-        while time.monotonic() < give_up:
-            self.spin()
+        client = self._known_clients.pop(service, None)
+        if client is None:
+            client = self.create_client(kind, service)
+            self.until(client.service_is_ready, f'service {service}')
+            # A server that has not found this client yet throws its answer away, and DDS gives
+            # no way to ask whether it has; so wait a little, and let callers ask again.
+            give_up = time.monotonic() + 0.3
+            while time.monotonic() < give_up:
+                self.spin()
+        else:
+            self.until(client.service_is_ready, f'service {service}')
         future = client.call_async(request)
         give_up = time.monotonic() + ANSWER_S
         while not future.done() and time.monotonic() < give_up:
             self.spin()
-        self.destroy_client(client)
-        return future.result() if future.done() else None
+        if not future.done():
+            self.destroy_client(client)
+            return None
+        self._known_clients[service] = client  # both know each other: nothing is waited for again
+        return future.result()
 
     def quick(self, kind: type, service: str, request):
         """Return the answer of a service that is asked again and again, by one client."""

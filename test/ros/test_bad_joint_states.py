@@ -92,13 +92,16 @@ BAD = {
 def test_a_state_at_fault_is_named_and_the_arm_stopped(world, fault):
     changes, sentence = BAD[fault]
     send_until_running(world)
-    world.probe.until(
-        lambda: world.send_and_ask(changes, STATES, sentence), f'diagnostics say: {sentence}'
-    )
+    # What was told before is of the test before, which may have had the same sentence.
+    running_at = world.commands.sent[-1]
+
+    def told(subject, text):
+        said = world.send_and_ask(changes, subject, text)
+        return said and world.probe.told_at[subject] > running_at
+
+    world.probe.until(lambda: told(STATES, sentence), f'diagnostics say: {sentence}')
     # The stop sequence of this target holds the last gravity torque, and then there is silence.
-    world.probe.until(
-        lambda: world.send_and_ask(changes, 'feedforward: Command', 'silent'), 'the node is silent'
-    )
+    world.probe.until(lambda: told('feedforward: Command', 'silent'), 'the node is silent')
     silent_since = world.probe.told_at['feedforward: Command']
     world.arm.send(50, **changes)
     # What was told may have overtaken the last command, which was sent before.

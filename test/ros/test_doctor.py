@@ -228,7 +228,11 @@ def test_an_arm_in_lockstep_when_examined_then_the_clock_is_good(
     start_arm()
     start_node(target='mujoco')
     probe.until(lambda: probe.says('simulator: Simulated arm', 'open'), 'the arm')
-    main(['doctor', '--listen', '10'])  # a busy machine finds nodes late
-    said = capsys.readouterr().out
-    assert 'good  clock: stamps are simulated time from zero' in said
-    assert 'good  joint states' in said and 'of simulated time' in said
+    wanted = ('good  clock: stamps are simulated time from zero', 'good  joint states')
+    for _ in range(10):  # a busy machine finds nodes late
+        main(['doctor', '--listen', '2'])
+        said = capsys.readouterr().out
+        if all(text in said for text in wanted) and 'of simulated time' in said:
+            break
+    else:
+        pytest.fail(said)
