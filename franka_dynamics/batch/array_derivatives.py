@@ -349,10 +349,10 @@ def _meet(kept, V, found, pair, e):
         pushed = _dot(_vector_of(kept, e, PUSH_OF_AXIS, i), still)
         pushed += _dot(_vector_of(kept, e, PUSH_OF_AXIS + 3 * L, i), pull)
         found[pair, LATER_BY_Q + i] = pushed + _dot(c, moving)
-        felt = _dot(a, _vector(V, BY_POSITION, i))
-        found[pair, EARLIER_BY_Q + i] = felt + _dot(b, _vector(V, BY_POSITION + 3 * L, i))
-        felt = _dot(a, _vector(V, BY_VELOCITY, i))
-        found[pair, EARLIER_BY_DQ + i] = felt + _dot(b, _vector(V, BY_VELOCITY + 3 * L, i))
+        part = _dot(a, _vector(V, BY_POSITION, i))
+        found[pair, EARLIER_BY_Q + i] = part + _dot(b, _vector(V, BY_POSITION + 3 * L, i))
+        part = _dot(a, _vector(V, BY_VELOCITY, i))
+        found[pair, EARLIER_BY_DQ + i] = part + _dot(b, _vector(V, BY_VELOCITY + 3 * L, i))
 
 
 @numba.njit(**COMPILE)

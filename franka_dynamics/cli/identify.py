@@ -252,21 +252,20 @@ def identified_arm_text(
     names = [Path(one.bag).name for one in bags]
     shown = ', '.join(names[:5]) + (f' and {len(names) - 5} more' if len(names) > 5 else '')
     source = f'identified by franka-dynamics from {shown}'
-    said = result.verdict
     notes = (
         f'E on what was left out {result.arm_score.test.whole:.4f} N m, without friction and '
-        f'offset {said.rigid:.4f} N m; {"" if said.better else "NOT "}better than the best '
-        f'published set; fitted to all of the data; physically consistent; prior about '
-        f'{result.start.inertial_set} of precision {result.consistent.regularization:g}'
+        f'offset {result.verdict.rigid:.4f} N m; {"" if result.verdict.better else "NOT "}better '
+        'than the best published set; fitted to all of the data; physically consistent; prior '
+        f'about {result.start.inertial_set} of precision {result.consistent.regularization:g}'
     )
     if result.options.scale_unknown:
         notes += '; N m per A of motor current: ' + ', '.join(
             f'{value:.4g}' for value in result.effort_scale
         )
     suspicions = [f'{Path(one.bag).name}: {text}' for one in bags for text in one.suspicions]
-    doubts = [*result.contradictions, *result.remarks, *suspicions]
-    if doubts:
-        notes += f'; {len(doubts)} warnings when it was made: {" | ".join(doubts[:10])}'
+    warnings = [*result.contradictions, *result.remarks, *suspicions]
+    if warnings:
+        notes += f'; {len(warnings)} warnings when it was made: {" | ".join(warnings[:10])}'
     arm = replace(result.arm, inertial_set=IDENTIFIED)
     if payload is not None:
         arm = arm.with_payload(LinkInertia.zero() - read_payload(payload))

@@ -123,7 +123,7 @@ class BagJob:
             raise RecordingError(
                 f'{self.name}: {wrong[0]}. Correct the recording, or take it --anyway.'
             )
-        doubts = suspicions(looked_at, arm, gravity=self.gravity) if self.torque else wrong
+        warnings = suspicions(looked_at, arm, gravity=self.gravity) if self.torque else wrong
         return BagNote(
             recording.source,
             recording.topic,
@@ -132,7 +132,7 @@ class BagJob:
             recording.duration,
             len(motion),
             motion.remarks,
-            doubts,
+            warnings,
             sha256(recording.q.tobytes() + recording.effort.tobytes()).hexdigest()[:16],
         )
 

@@ -157,10 +157,7 @@ def _moving(
 
 
 def _standard_placement(
-    i: int,
-    before: DHRow,
-    row: DHRow,
-    values: dict[sp.Symbol, float],
+    i: int, before: DHRow, row: DHRow, values: dict[sp.Symbol, float]
 ) -> tuple[sp.Matrix, sp.Matrix]:
     """Return offset and tilt of joint i's frame, at d_i behind a and alpha of the row before."""
     cosine, sine = _cos_sin(f'alpha{i - 1}', before.alpha, values)
