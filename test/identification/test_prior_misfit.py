@@ -56,7 +56,7 @@ def scores(equations, truth, prior, regularization):
     return [(off / one.deviations)[:B] for one in (found, found.with_misfit(misfit))]
 
 
-def test_masses_and_inertias_are_all_of_a_thick_priors_covariance():
+def test_masses_and_inertias_make_up_a_round_priors_covariance():
     thick = FER.map_links(lambda link: with_minimum_gyration(link, LEAST_SPREAD_M))
     prior = Prior.towards(thick, MODEL)
     expected = MODEL.base.matrix @ prior.covariance @ MODEL.base.matrix.T

@@ -95,7 +95,7 @@ def test_an_arm_on_a_wall_is_suspected_unless_said(simulate):
     assert faults(recording, FER, gravity=(0.0, 0.0, 0.0)) == ()
 
 
-def test_a_position_that_does_not_follow_its_velocity_is_suspected(simulate):
+def test_a_position_that_does_not_follow_velocity_is_suspected(simulate):
     recording = simulate(FER, noise=0.1)
     stuck = np.where(np.arange(7) == 2, recording.q[0], recording.q)
     found = [one for one in faults(replace(recording, q=stuck), FER) if 'velocities' in one]

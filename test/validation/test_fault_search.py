@@ -117,7 +117,7 @@ def test_a_black_box_that_is_right_has_no_candidates():
     assert verdict.difference < 1e-12
 
 
-def test_a_printed_candidate_tells_both_values_and_the_share_left():
+def test_a_printed_candidate_has_both_values_and_the_share_left():
     arm, faulty, gravity, _, _ = planted('gravity')
     states = sample_states(arm, STATES, 1)
     text = str(search_faults(arm, states, black_box(faulty, states, gravity)).candidates[0])
