@@ -4,6 +4,7 @@
 No room imports a room above it, and no module imports itself by way of others.
 
 The order of the rooms is that of docs/architecture.md, whose other statements are checked as well.
+A module holds one subject in at most 400 lines, and the name of a class is that of one idea.
 
 Every import statement counts, also those inside functions and under TYPE_CHECKING: a reader has
 to follow those just as well.
@@ -162,3 +163,17 @@ def test_the_check_sees_upward_imports_and_circles():
     assert found == {f'{PACKAGE}.ros.qos'}
     assert upward({f'{PACKAGE}.arm.inertia': found}, RANK)
     assert circle(defaultdict(set, {'a': {'b'}, 'b': {'c'}, 'c': {'a'}})) == ['a', 'b', 'c']
+
+
+def test_no_module_has_more_than_400_lines():
+    lengths = {name: path.read_text('utf-8').count('\n') for name, path in MODULES.items()}
+    assert {name: length for name, length in lengths.items() if length > 400} == {}
+
+
+def test_no_two_classes_of_the_package_share_a_name():
+    homes = defaultdict(set)
+    for name, path in MODULES.items():
+        for node in ast.parse(path.read_text('utf-8')).body:
+            if isinstance(node, ast.ClassDef):
+                homes[node.name].add(name)
+    assert {name: found for name, found in homes.items() if len(found) > 1} == {}
