@@ -94,7 +94,7 @@ def _dead(recording: Recording) -> Iterator[str]:
 def _degrees(recording: Recording, arm: ArmDescription) -> Iterator[str]:
     reach = np.abs(recording.q).max(axis=0)
     bound = _DEGREES_FACTOR * np.maximum(np.abs(arm.limit('lower')), np.abs(arm.limit('upper')))
-    beyond = np.flatnonzero(reach > bound)
+    beyond = np.flatnonzero((reach > bound) & (bound > 0.0))  # some files have 0 for no limits
     if len(beyond):
         joint = int(beyond[np.argmax(reach[beyond])])
         yield (

@@ -275,6 +275,12 @@ def _about_the_prior(result: Identification) -> list[str]:
     return sentences
 
 
+def _part(precision: float) -> str:
+    """Return to what part something of a precision is known."""
+    part = precision**-0.5
+    return f'{part:.0%}' if part > 0.01 else f'{100.0 * part:.1g}%'
+
+
 def advice(names: Sequence[str]) -> str:
     """Return what motion would show base parameters, by their names."""
     symbols = {name.split('_')[0].removesuffix('R') for name in names}
