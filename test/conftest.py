@@ -13,6 +13,8 @@ import tempfile
 if 'PYTEST_XDIST_WORKER' not in os.environ:
     os.environ['XDG_CACHE_HOME'] = tempfile.mkdtemp(prefix='franka_dynamics-cache-')
     atexit.register(shutil.rmtree, os.environ['XDG_CACHE_HOME'], ignore_errors=True)
+# Tests start hundreds of processes; without byte code each compiles the package again.
+os.environ.pop('PYTHONDONTWRITEBYTECODE', None)
 # What is under test does not need the machine before everything else.
 os.environ['FRANKA_DYNAMICS_REALTIME'] = 'off'
 os.environ.setdefault('MPLBACKEND', 'Agg')
