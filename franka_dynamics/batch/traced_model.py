@@ -32,6 +32,8 @@ class TracedModel:
     state with a value that is not finite gives NaN in its own result and in no other. With
     `columns` they have shape (n, ...), and results (n, ...), (n, n, ...) or (3, n, n, ...): a
     joint's values lie one after the other, as compiled code (torch.compile) reads them fastest.
+    A method is to be called once before torch.compile takes it: code is generated at its first
+    call, which cannot be traced.
 
     Parameters
     ----------
@@ -63,6 +65,8 @@ class TracedModel:
         self.description = description
         self.xp, self.columns = xp, columns
         self._gravity = tuple(float(part) for part in gravity_vector(gravity))
+        # Functions made once, where torch.compile finds them without tracing how they are made.
+        self._functions: dict[Quantity, Callable[..., None]] = {}
 
     def inverse_dynamics(self, q: Any, dq: Any, ddq: Any) -> Any:
         """Return M ddq + C dq + g, shape (..., n) [N m]."""
@@ -97,7 +101,11 @@ class TracedModel:
         # NaN where a state is not finite, also in results that do not depend on that value.
         zero = 0.0 * sum(column for listed in columns.values() for column in listed)
         elements: dict[Any, Any] = {}
-        _function(self.description, quantity, self._gravity)(self.xp, columns, elements)
+        if quantity not in self._functions:
+            self._functions[quantity] = _function(
+                self.description, quantity, self._gravity, self.xp
+            )
+        self._functions[quantity](columns, elements)
         n = self.description.n
 
         def stacked(place: tuple[int, ...], axes: int) -> Any:
@@ -138,15 +146,16 @@ class TracedModel:
 
 @functools.lru_cache(maxsize=64)
 def _function(
-    description: ArmDescription, quantity: Quantity, gravity: tuple[float, ...]
-) -> Callable[[Any, dict[str, list[Any]], dict[Any, Any]], None]:
-    """Return f(xp, columns of the inputs, elements), which fills a dict by place."""
+    description: ArmDescription, quantity: Quantity, gravity: tuple[float, ...], xp: Any
+) -> Callable[..., None]:
+    """Return f(columns of the inputs, elements) in a library's terms; it fills a dict by place."""
     program = customised_equations(description, quantity, gravity).program
-    code = compile(python_function(program), f'<{quantity.value} of {description.name}>', 'exec')
+    names: dict[str, Any] = {'sin': xp.sin, 'cos': xp.cos}
+    source = python_function(program)
+    exec(compile(source, f'<{quantity.value} of {description.name}>', 'exec'), names)
+    function, inputs = names[program.name], tuple(program.inputs)
 
-    def run(xp: Any, columns: dict[str, list[Any]], elements: dict[Any, Any]) -> None:
-        names: dict[str, Any] = {'sin': xp.sin, 'cos': xp.cos}
-        exec(code, names)
-        names[program.name](*(columns[name] for name in program.inputs), elements)
+    def run(columns: dict[str, list[Any]], elements: dict[Any, Any]) -> None:
+        function(*(columns[name] for name in inputs), elements)
 
     return run
