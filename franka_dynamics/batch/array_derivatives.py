@@ -53,6 +53,7 @@ def derivatives(rows, gravity, masses, q, dq, ddq, out):
 
     `gravity` (3,) is in the axes of frame 1 at zero, `masses` (n,) what each joint carries.
     """
+    wide_vectors()
     n = q.shape[1]
     W, V, kept = np.zeros(SCRATCH), np.zeros(TERMS), np.zeros((n, KEPT))
     arms, sums, found = np.zeros((n, 2 * L)), np.zeros(SUMS), np.zeros((n * (n + 1) // 2, FOUND))
@@ -117,7 +118,7 @@ def _rest(W, kept, gravity):
             W[AHEAD + k * L + i] = -gravity[k]
 
 
-@numba.njit(**COMPILE)
+@numba.njit(inline='always', **COMPILE)
 def _enter_joint(rows, kept, arms, j):
     """Put a joint's sine and cosine in place of its position; a prismatic joint moves its arm."""
     theta = rows[j, at.THETA]
@@ -185,10 +186,9 @@ def _bracket(w, v, a, b):
     return _cross(w, a), _plus(_cross(w, b), _cross(v, a))
 
 
-@numba.njit(**COMPILE)
+@numba.njit(inline='always', **COMPILE)
 def _advance(W, rows, kept, arms, j):
     """Advance frame and motion through a joint; keep its axis, D and E."""
-    wide_vectors()
     ca, sa, px, slides = rows[j, at.COS], rows[j, at.SIN], rows[j, at.X], rows[j, at.PRISMATIC]
     turns = 1.0 - slides
     for i in range(L):
@@ -246,10 +246,9 @@ def _turned(x, y, z, momentum, a):
     return moment, _cross(a, momentum)
 
 
-@numba.njit(**COMPILE)
+@numba.njit(inline='always', **COMPILE)
 def _add_link(W, rows, kept, j):
     """Keep a link's J, W J and wrench; a revolute joint's link has neither m, hz nor Szz."""
-    wide_vectors()
     m, own = rows[j, at.MASS], (rows[j, at.HX], rows[j, at.HY], rows[j, at.HZ])
     sx = (rows[j, at.SXX], rows[j, at.SXY], rows[j, at.SXZ])
     sy = (rows[j, at.SXY], rows[j, at.SYY], rows[j, at.SYZ])
@@ -296,10 +295,9 @@ def _summed(kept, sums, j, place, i):
     return total
 
 
-@numba.njit(**COMPILE)
+@numba.njit(inline='always', **COMPILE)
 def _gather(kept, sums, V, m, j):
     """Add a link to those behind it; fill what the joint has to do with those before it."""
-    wide_vectors()
     for i in range(L):
         upper = _summed(kept, sums, j, SECOND, i)
         lower = _summed(kept, sums, j, SECOND + 3 * L, i)
@@ -334,10 +332,9 @@ def _gather(kept, sums, V, m, j):
         _put(V, BY_POSITION + 3 * L, i, _plus(_plus(pull, pushed), _cross(a, force)))
 
 
-@numba.njit(**COMPILE)
+@numba.njit(inline='always', **COMPILE)
 def _meet(kept, V, found, pair, e):
     """Fill what a joint and one before it, e, feel of each other."""
-    wide_vectors()
     for i in range(L):
         a, b = _vector_of(kept, e, AXIS, i), _vector_of(kept, e, AXIS + 3 * L, i)
         c, d = _vector_of(kept, e, RATE_OF_AXIS, i), _vector_of(kept, e, RATE_OF_AXIS + 3 * L, i)
@@ -355,7 +352,7 @@ def _meet(kept, V, found, pair, e):
         found[pair, EARLIER_BY_DQ + i] = part + _dot(b, _vector(V, BY_VELOCITY + 3 * L, i))
 
 
-@numba.njit(**COMPILE)
+@numba.njit(inline='always', **COMPILE)
 def _meet_first(kept, V, found, pair):
     """Do the same for joint 1, where it turns: about z, at rest, D = 0, E level and linear."""
     for i in range(L):
