@@ -7,13 +7,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from .recording import Recording
 from .replay import recorded_terms
 from ..arm import ArmDescription
 from ..dynamics.model import GRAVITY
 from ..errors import RecordingError
+from ..typing import Array
 
 # A driver clips at the limit or just below it; a joint there for longer was not free to move.
 _SATURATION_FRACTION, _SATURATED_SHARE = 0.99, 0.01
@@ -26,6 +27,8 @@ _STUCK_RAD = 0.02  # that a velocity amounts to there while the position stays
 _GRAVITY_SHARE = 0.5  # how much better effort must fit otherwise to be called so
 _HEAVY_PART = 0.25  # of the joint that carries most: where a set has weight nearly right
 _UNIT_FACTOR = 3.0  # of the gravity torques, more than any load or error of a set makes
+_SPIKE_FACTOR, _JUMP_FACTOR = 1.5, 3.0  # of the limits of torque and speed
+_JUMP_S = 0.02  # below which stamps do not tell when a position was measured
 _STATES_LOOKED_AT = 500
 
 
@@ -35,7 +38,7 @@ def suspicions(
     """
     Return one sentence for each thing about a recording that looks wrong.
 
-    Looked for are `faults`, and torques at the joints' limits.
+    Looked for are `faults`, torques at the joints' limits or far beyond, and positions that jump.
 
     Raises
     ------
@@ -43,7 +46,12 @@ def suspicions(
         If effort is zero throughout: there is nothing to compare with.
 
     """
-    return (*faults(recording, arm, gravity=gravity), *_saturation(recording, arm))
+    return (
+        *faults(recording, arm, gravity=gravity),
+        *_saturation(recording, arm),
+        *_spikes(recording, arm),
+        *_jumps(recording, arm),
+    )
 
 
 def faults(
@@ -74,7 +82,7 @@ def faults(
     return (
         *_dead(recording),
         *_degrees(recording, arm),
-        *_velocity(recording),
+        *_velocity(recording, arm),
         *(_about_gravity(recording, arm, gravity) if torque else ()),
     )
 
@@ -104,7 +112,7 @@ def _degrees(recording: Recording, arm: ArmDescription) -> Iterator[str]:
         )
 
 
-def _velocity(recording: Recording) -> Iterator[str]:
+def _velocity(recording: Recording, arm: ArmDescription) -> Iterator[str]:
     """Yield a sentence where velocities are not those at which positions change."""
     time = recording.time
     step = np.diff(time)[:, None]
@@ -114,6 +122,8 @@ def _velocity(recording: Recording) -> Iterator[str]:
     edges = np.searchsorted(time, np.arange(0.0, time[-1], _WINDOW_S))
     edges = np.append(np.unique(edges), len(time) - 1)
     whole = np.diff(time[edges]) < 2.0 * _WINDOW_S  # no gap inside
+    jumps = np.concatenate(([0], np.cumsum((_speed(recording, arm) > _JUMP_FACTOR).any(axis=1))))
+    whole = _most(whole, whole & (np.diff(jumps[edges]) == 0))
     moved, told = np.diff(recording.q[edges], axis=0)[whole], np.diff(way[edges], axis=0)[whole]
     if not len(moved):
         return
@@ -145,6 +155,51 @@ def _saturation(recording: Recording, arm: ArmDescription) -> Iterator[str]:
         )
 
 
+def _effort_part(effort: Array, arm: ArmDescription) -> Array:
+    limit = arm.limit('effort')
+    return np.asarray(np.abs(effort) / np.where(limit > 0.0, limit, np.inf))
+
+
+def _spikes(recording: Recording, arm: ArmDescription) -> Iterator[str]:
+    """Yield a sentence where effort is what no motor of the arm can make."""
+    part = _effort_part(recording.effort, arm)
+    row, joint = np.unravel_index(int(np.argmax(part)), part.shape)
+    if part[row, joint] > _SPIKE_FACTOR:
+        yield (
+            f'the effort of {recording.joint_names[joint]} is {recording.effort[row, joint]:.4g} '
+            f'N m at {recording.time[row]:.2f} s, far beyond its limit of '
+            f'{arm.limit("effort")[joint]:g} N m ({np.count_nonzero(part > _SPIKE_FACTOR)} such '
+            'values): a collision, or values that were not measured; cut them out'
+        )
+
+
+def _most(every: NDArray[np.bool_], sound: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Return the sound ones if they are the most, otherwise every one."""
+    return sound if 2 * np.count_nonzero(sound) > np.count_nonzero(every) else every
+
+
+def _speed(recording: Recording, arm: ArmDescription) -> Array:
+    """Return how fast each position changes, as a part of the joint's limit, (messages - 1, n)."""
+    step = np.maximum(np.diff(recording.time), _JUMP_S)
+    limit = arm.limit('velocity')
+    rate = np.abs(np.diff(recording.q, axis=0)) / step[:, None]
+    return np.asarray(rate / np.where(limit > 0.0, limit, np.inf))
+
+
+def _jumps(recording: Recording, arm: ArmDescription) -> Iterator[str]:
+    """Yield a sentence where a position changes by more than the arm can move."""
+    part = _speed(recording, arm)
+    row, joint = np.unravel_index(int(np.argmax(part)), part.shape)
+    if part[row, joint] > _JUMP_FACTOR:
+        change = recording.q[row + 1, joint] - recording.q[row, joint]
+        yield (
+            f'the position of {recording.joint_names[joint]} jumps by {change:.3g} rad at '
+            f'{recording.time[row + 1]:.2f} s, {part[row, joint]:.3g} times as fast as it can '
+            f'move ({np.count_nonzero(part > _JUMP_FACTOR)} such steps): values that were not '
+            'measured, or recordings put together; cut them out'
+        )
+
+
 def _about_gravity(
     recording: Recording,
     arm: ArmDescription,
@@ -154,6 +209,9 @@ def _about_gravity(
     chosen = slice(None, None, max(1, len(recording) // _STATES_LOOKED_AT))
     g = recorded_terms(arm, recording.part(chosen), gravity=gravity).gravity
     effort = recording.effort[chosen]
+    sound = (_effort_part(effort, arm) < _SPIKE_FACTOR).all(axis=1)
+    sound = _most(np.ones(len(sound), dtype=bool), sound)
+    g, effort = g[sound], effort[sound]
     weight = np.sqrt(np.mean(g * g, axis=0))
     heavy = (weight > 0.0) & (weight >= _HEAVY_PART * weight.max(initial=0.0))
     factor = np.sum(effort * g, axis=0) / np.where(heavy, np.sum(g * g, axis=0), 1.0)

@@ -144,3 +144,23 @@ def test_given_effort_of_zero_when_looked_at_then_it_is_refused(simulate):
     recording = simulate(FER)
     with pytest.raises(RecordingError, match='effort is zero in every message, as many drivers'):
         suspicions(replace(recording, effort=np.zeros_like(recording.effort)), FER)
+
+
+def test_efforts_far_beyond_a_limit_are_told_with_the_time(simulate):
+    recording = simulate(FER, noise=0.1)
+    effort = recording.effort.copy()
+    effort[90, 3] = -500.0
+    (found,) = suspicions(replace(recording, effort=effort), FER)
+    assert found.startswith(
+        'the effort of fer_joint4 is -500 N m at 3.00 s, far beyond its limit of 87 N m (1 such'
+    )
+
+
+def test_a_position_that_drops_out_is_told_with_the_time(simulate):
+    recording = simulate(FER, noise=0.1)
+    q = recording.q.copy()
+    q[90, 3] = 0.0
+    (found,) = suspicions(replace(recording, q=q), FER)
+    assert found.startswith('the position of fer_joint4 jumps by ')
+    assert ' rad at 3.0' in found
+    assert '(2 such steps)' in found
