@@ -209,8 +209,10 @@ def _about_gravity(
     chosen = slice(None, None, max(1, len(recording) // _STATES_LOOKED_AT))
     g = recorded_terms(arm, recording.part(chosen), gravity=gravity).gravity
     effort = recording.effort[chosen]
-    sound = (_effort_part(effort, arm) < _SPIKE_FACTOR).all(axis=1)
-    sound = _most(np.ones(len(sound), dtype=bool), sound)
+    sound = _most(
+        np.ones(len(effort), dtype=np.bool_),
+        np.all(_effort_part(effort, arm) < _SPIKE_FACTOR, axis=1),
+    )
     g, effort = g[sound], effort[sound]
     weight = np.sqrt(np.mean(g * g, axis=0))
     heavy = (weight > 0.0) & (weight >= _HEAVY_PART * weight.max(initial=0.0))
