@@ -19,7 +19,12 @@ from franka_dynamics.spatial import rpy
 
 sp = pytest.importorskip('sympy', reason='the [symbolic] extra is not installed')
 
-from franka_dynamics.symbolic.chain import center_in_link, chain_of, Kinematics, velocity  # noqa: E402
+from franka_dynamics.symbolic.chain import (  # noqa: E402
+    center_in_link,
+    chain_of,
+    Kinematics,
+    velocity,
+)
 
 from ..arms import FRANKA_ORIGINS_AT_ZERO  # noqa: E402
 
@@ -85,13 +90,13 @@ def motion_exp(twist, sine, cosine):
 
 
 def inverse(transform):
-    """TransformationMatrix_Inverse."""
+    """Return what the notebook calls TransformationMatrix_Inverse."""
     back = transform[:3, :3].T
     return back.row_join(-back * transform[:3, 3]).col_join(sp.Matrix([[0, 0, 0, 1]]))
 
 
 def adjoint_inverse(transform):
-    """AdjointInverseMatrix for twists (omega, v): [R^T, 0; -R^T [p], R^T]."""
+    """Return AdjointInverseMatrix for twists (omega, v): [R^T, 0; -R^T [p], R^T]."""
     back, p = transform[:3, :3].T, transform[:3, 3]
     return back.row_join(sp.zeros(3, 3)).col_join((-back * hat3(p)).row_join(back))
 
