@@ -20,6 +20,7 @@ os.environ['COLUMNS'] = '80'  # of the verbs' help
 
 import franka_dynamics
 from franka_dynamics.cli import main as command_line
+from franka_dynamics.errors import MissingDependencyError
 
 project = 'franka_dynamics'
 author = 'The franka_dynamics authors'
@@ -71,7 +72,11 @@ def write_python_pages(app):
         package = import_module(room)
         lines = [*title(room), *(package.__doc__ or '').strip().split('\n\n')[:1], '']
         for name in package.__all__:
-            value = getattr(package, name)
+            try:
+                value = getattr(package, name)
+            except MissingDependencyError as error:  # on a host that lacks an extra
+                lines += [f'``{name}``: not described here. {error}', '']
+                continue
             # Found in the index where it is at home; the front door shows it a second time.
             home = f'{getattr(value, "__module__", room)}.{getattr(value, "__qualname__", name)}'
             options = ['   :no-index:'] if room == project else []
