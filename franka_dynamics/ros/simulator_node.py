@@ -13,7 +13,7 @@ from typing import Any
 from diagnostic_msgs.msg import DiagnosticArray
 import numpy as np
 import rclpy
-from rclpy.executors import SingleThreadedExecutor
+from rclpy.experimental import EventsExecutor
 from rclpy.node import Node
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
@@ -111,7 +111,7 @@ class SimulatorNode(Node):
 
     def run(self, stop: StopRequest) -> int:
         """Simulate until asked to stop; return the exit code."""
-        executor = SingleThreadedExecutor()
+        executor = EventsExecutor()
         executor.add_node(self)
         # As in the feedforward node: no walks through what set-up left behind.
         gc.collect()
@@ -147,7 +147,7 @@ class SimulatorNode(Node):
                 f'{self._simulation.settings.brake_release_after:g} s'
             )
 
-    def _wait(self, executor: SingleThreadedExecutor, deadline: float, stop: StopRequest) -> float:
+    def _wait(self, executor: Any, deadline: float, stop: StopRequest) -> float:
         """Handle callbacks until the next step is due; return when that one was."""
         if self._follows_clock:
             return self._wait_for_clock(executor, stop)
@@ -168,7 +168,7 @@ class SimulatorNode(Node):
                 break
         return self._wait_for_late_command(executor, deadline) if begun else deadline
 
-    def _wait_for_late_command(self, executor: SingleThreadedExecutor, deadline: float) -> float:
+    def _wait_for_late_command(self, executor: Any, deadline: float) -> float:
         """Wait for a command that is late; many times in vain, for none until one has come."""
         if self._fresh:
             self._unanswered = 0
@@ -187,7 +187,7 @@ class SimulatorNode(Node):
         self._slipped += waited
         return deadline + waited
 
-    def _wait_for_clock(self, executor: SingleThreadedExecutor, stop: StopRequest) -> float:
+    def _wait_for_clock(self, executor: Any, stop: StopRequest) -> float:
         """Handle callbacks until /clock is at the next step; a clock that stands stops the arm."""
         due = self._simulation.time + self._timestep
         executor.spin_once(timeout_sec=0.0)
