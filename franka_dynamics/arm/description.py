@@ -26,7 +26,8 @@ class JointLimits:
     `lower` and `upper` [rad], `velocity` [rad/s], `acceleration` [rad/s^2], `jerk` [rad/s^3],
     `effort` [N m], `effort_rate` [N m/s]. A prismatic joint has metres and newtons in their place.
     `velocity_offset` and `velocity_deceleration` make the velocity limit depend on the position
-    (FR3); without them it is constant. A limit that is not known is infinite.
+    (FR3); without them it is constant. A limit that is not known is infinite. Limits that
+    contradict each other raise a DescriptionError.
     """
 
     lower: float = -math.inf
@@ -130,6 +131,11 @@ class ArmDescription:
         What was changed on request, a sentence each.
     rated_load : float or None
         The mass [kg] its maker lets the flange carry; None where the file does not say.
+
+    Raises
+    ------
+    DescriptionError
+        If joints, links, base or home do not belong together, or a joint is named twice.
 
     """
 

@@ -149,6 +149,11 @@ class MaxwellSlipFriction:
     deviations : ndarray, shape (4 + k, n), optional
         Standard deviations in the order of `coefficients`, where they are known.
 
+    Raises
+    ------
+    FrictionError
+        If shapes do not agree, or a width, velocity or reach is not positive.
+
     """
 
     viscous: Array

@@ -51,6 +51,11 @@ class Loop:
         SPHERICAL, PLANAR_XY, SPATIAL or rows of one's own. The others are taken to agree by the
         mechanism's geometry, as all positions do where every axis meets one point.
 
+    Raises
+    ------
+    TreeError
+        If the directions have another shape.
+
     """
 
     first: int

@@ -38,6 +38,11 @@ class FourierTrajectory:
     coefficients : ndarray, shape (n, 2 H - 2)
         Free coefficients of each joint [rad]; H is the number of harmonics.
 
+    Raises
+    ------
+    IdentificationError
+        If the period is not positive and finite.
+
     """
 
     start: Array

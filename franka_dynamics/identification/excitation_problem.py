@@ -168,6 +168,11 @@ class ExcitationLimits:
     tool : float
         Length of what is mounted, along the flange's z [m].
 
+    Raises
+    ------
+    IdentificationError
+        If the fraction is not above 0 and at most 1.
+
     """
 
     fraction: float = 0.7

@@ -62,6 +62,11 @@ class IdentificationOptions:
     anyway : bool
         Whether a recording that shows another hand than the named one is taken nevertheless.
 
+    Raises
+    ------
+    IdentificationError
+        If a value lies outside its range; the message names it.
+
     """
 
     gravity: ArrayLike = GRAVITY
@@ -132,7 +137,15 @@ class IdentificationOptions:
         return self.effort_unit != NEWTON_METRES and self.effort_scale is None
 
     def known_scale(self, n: int) -> Array:
-        """Return what one unit of effort is in N m, one where it is to be found, shape (n,)."""
+        """
+        Return what one unit of effort is in N m, one where it is to be found, shape (n,).
+
+        Raises
+        ------
+        IdentificationError
+            If there is not one scale per joint.
+
+        """
         given = self.effort_scale
         if given is not None and len(given) != n:
             raise IdentificationError(

@@ -47,6 +47,11 @@ class SignalOptions:
     trim : float
         What is dropped at each end of every piece, after filtering [s].
 
+    Raises
+    ------
+    RecordingError
+        If a value lies outside its range; the message names it.
+
     """
 
     rate: float = 30.0
