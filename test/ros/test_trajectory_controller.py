@@ -49,11 +49,16 @@ PARAMETERS = f"""
     trajectory.type: joint_trajectory_controller/JointTrajectoryController
     feedforward.type: my_arm/FeedforwardController
     forward.type: forward_command_controller/ForwardCommandController
+    effort_controller.type: forward_command_controller/ForwardCommandController
 /trajectory:
   ros__parameters:
     joints: {NAMES}
     command_interfaces: [effort]
     state_interfaces: [position, velocity]
+/effort_controller:
+  ros__parameters:
+    joints: {NAMES}
+    interface_name: effort
 /feedforward:
   ros__parameters:
     target: mujoco
@@ -294,6 +299,26 @@ def test_a_path_tolerance_ends_the_motion_of_an_arm_that_stands(client):
     )
     end = client.end(client.send(here))
     assert (end.status, end.result.error_code) == (GoalStatus.STATUS_SUCCEEDED, 0)
+
+
+def test_the_nodes_torques_reach_the_joints(stack, start_node):
+    stack.activate('effort_controller')
+    np.testing.assert_array_equal(stack.efforts(-1), np.zeros((1, 7)))
+    node = start_node(
+        robot_type='fr3',
+        target='mujoco',
+        min_input_rate=50.0,
+        remaps={'feedforward/command': 'effort_controller/commands'},
+    )
+    stack.until(
+        lambda: np.abs(stack.efforts(-1) - WEIGHT).max() < 1e-12, 'the arm carried by the node'
+    )
+    node.end()
+    before = len(stack.states)
+    stack.until(lambda: len(stack.states) > before + 20, 'more states')
+    # The controller keeps the last command, which holds the arm.
+    efforts = stack.efforts(before + 10)
+    np.testing.assert_allclose(efforts, np.tile(WEIGHT, (len(efforts), 1)), atol=1e-12)
 
 
 @pytest.fixture(scope='module')
