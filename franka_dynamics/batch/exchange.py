@@ -10,6 +10,7 @@ PyTorch, JAX, CuPy and others hand their memory over by the protocol of the arra
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+import math
 import sys
 from typing import Any, NamedTuple
 
@@ -73,7 +74,8 @@ def exchange(names: Sequence[str], arrays: Sequence[Any], out: Any) -> Exchange 
 
 def aligned(shape: tuple[int, ...], dtype: Any) -> np.ndarray:
     """Return an array to be filled, C-contiguous, whose memory any library takes over as it is."""
-    block = empty((int(np.prod(shape)) * dtype.itemsize + _ALIGNMENT,), np.dtype(np.uint8))
+    size = math.prod(shape) * dtype.itemsize + _ALIGNMENT
+    block = empty((size,), np.dtype(np.uint8), of=shape)
     return np.ndarray(shape, dtype, buffer=block, offset=-block.ctypes.data % _ALIGNMENT)
 
 

@@ -110,7 +110,12 @@ def _called_back(quantity: Differentiable, n: int) -> Callable[..., Any]:
         return function(*primals), change
 
     def checked(*arrays: Any) -> Any:
-        found = [jnp.asarray(array) for array in arrays]
+        found = []
+        for name, array in zip(quantity.arguments, arrays):
+            try:
+                found.append(jnp.asarray(array))
+            except (TypeError, ValueError) as error:
+                raise JointVectorError(f'{name} is no array of numbers: {error}') from error
         for name, array in zip(quantity.arguments, found):
             if not any(jnp.issubdtype(array.dtype, kind) for kind in (jnp.floating, jnp.integer)):
                 raise JointVectorError(

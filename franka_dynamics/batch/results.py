@@ -34,9 +34,11 @@ def _references(blocks: list[np.ndarray], index: int) -> int:
 _UNUSED = _references([np.empty(1)], 0)
 
 
-def empty(shape: tuple[int, ...], dtype: Any) -> np.ndarray:
+def empty(shape: tuple[int, ...], dtype: Any, *, of: tuple[int, ...] | None = None) -> np.ndarray:
     """
     Return an array to be filled, C-contiguous, its memory aligned for huge pages if large.
+
+    `of` is the shape of the results that go there, where it is another one.
 
     Raises
     ------
@@ -57,7 +59,13 @@ def empty(shape: tuple[int, ...], dtype: Any) -> np.ndarray:
                 block = _blocks[index]
                 break
         else:
-            block = np.empty(needed, np.uint8)
+            try:
+                block = np.empty(needed, np.uint8)
+            except MemoryError:
+                raise MemoryError(
+                    f'Unable to allocate {size / 2**30:.3g} GiB for results of shape '
+                    f'{of or shape}; give fewer states at a time.'
+                ) from None
             if needed <= KEPT // 2:
                 _blocks.append(block)
             while sum(_sizes()) > KEPT:

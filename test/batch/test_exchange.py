@@ -197,3 +197,9 @@ def test_an_array_that_jax_traces_is_refused():
     jax = pytest.importorskip('jax', reason='the [jax] extra is not installed')
     with pytest.raises(JointVectorError, match='q cannot be read where it is'):
         jax.jit(BatchModel(ARM, generated=False).gravity)(np.zeros((2, 3)))
+
+
+def test_more_states_than_memory_of_another_library_are_refused():
+    many = np.broadcast_to(np.zeros(3), (10**13, 3))
+    with pytest.raises(MemoryError, match=r'results of shape \(10000000000000, 3\); give fewer'):
+        BatchModel(ARM, generated=False).gravity(Held(many))

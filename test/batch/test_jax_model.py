@@ -109,6 +109,15 @@ def test_no_states_give_no_rows_in_jax(model):
     assert jax.jit(model.mass_matrix)(np.zeros((0, 7))).shape == (0, 7, 7)
 
 
-def test_complex_numbers_are_refused_by_jax_models(model):
-    with pytest.raises(JointVectorError, match='q has the type complex128; it must hold real'):
-        model.gravity(np.zeros((3, 7), complex))
+@pytest.mark.parametrize(
+    ('q', 'said'),
+    [
+        (np.zeros((3, 7), complex), 'q has the type complex128; it must hold real'),
+        (np.zeros((3, 7), bool), 'q has the type bool; it must hold real'),
+        (None, 'q is no array of numbers'),
+        (['text'], 'q is no array of numbers'),
+    ],
+)
+def test_what_holds_no_numbers_is_refused_by_jax_models(model, q, said):
+    with pytest.raises(JointVectorError, match=said):
+        model.gravity(q)
