@@ -31,8 +31,11 @@ def flange_position(message):
     return np.array([place.x, place.y, place.z])
 
 
+MODEL = NewtonEulerModel(FER)
+
+
 def flange_of(message):
-    return NewtonEulerModel(FER).frames(np.array(message.position))[-1, :3, 3]
+    return MODEL.frames(np.array(message.position))[-1, :3, 3]
 
 
 def since_start(messages):
@@ -54,10 +57,11 @@ def track(probe, start_arm, start_node, launch):
         kind, read, actual, _ = EXAMPLES[name]
         desired = probe.collect(kind, f'/{name}/desired', depth=4000)
         states = probe.collect(JointState, 'joint_states', depth=4000)
+        # All at a time: an arm in lockstep that waits for the others keeps the machine busy.
+        example = launch(f'{name}.py', terms=terms)
         processes = [start_arm(gravity_compensation=True), start_node(remaps={})]
         # Two readers are found one after the other; without the states nothing can be compared.
         probe.until(lambda: states, 'the joint states')
-        example = launch(f'{name}.py', terms=terms)
 
         def errors():
             position = {stamp(message): message for message in states}
