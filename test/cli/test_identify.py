@@ -257,6 +257,7 @@ def test_a_bag_that_is_named_twice_is_refused(bag, tmp_path, capsys, option):
         (lambda one: {'dq': np.degrees(one.dq)}, 'velocities look like deg/s'),
         (lambda one: {'q': np.degrees(one.q), 'dq': np.degrees(one.dq)}, 'look like degrees'),
     ],
+    ids=['sign', 'unit', 'deg/s', 'degrees'],
 )
 def test_a_bag_of_another_unit_or_sign_writes_no_file(bag, tmp_path, capsys, change, sentence):
     recording, wrong = read_recording(bag, FER.joint_names), tmp_path / 'wrong'
