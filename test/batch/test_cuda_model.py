@@ -3,6 +3,7 @@
 """Launches of CUDA kernels on numba's simulator of a device, in a process of its own."""
 
 import os
+import re
 import subprocess
 import sys
 
@@ -143,3 +144,27 @@ def test_without_a_device_one_sentence_says_so():
 
     with pytest.raises(MissingDependencyError, match='numba finds no CUDA device'):
         CudaModel(load('rpr'))
+
+
+@pytest.mark.parametrize('single', [False, True])
+def test_nvvm_makes_kernels_of_one_precision(single):
+    from numba import cuda, types
+    from numba.cuda.cudadrv import nvvm
+
+    if not nvvm.is_available():
+        pytest.skip('numba finds no NVVM (CUDA_HOME)')
+    from franka_dynamics.arm import load
+    from franka_dynamics.batch.cuda_model import cuda_kernel_source
+    from franka_dynamics.codegen.equations import customised_equations, Quantity
+
+    program = customised_equations(load('rpr'), Quantity.INVERSE_DYNAMICS).program
+    names = {}
+    source = cuda_kernel_source(program, 3, ('q', 'dq', 'ddq'), single=single)
+    exec(source.replace('@cuda.jit\n', ''), names)
+    number = types.float32 if single else types.float64
+    states, results = types.Array(number, 2, 'A'), types.Array(number, 2, 'C')
+    code, _ = cuda.compile_ptx(names['run'], (states,) * 3 + (results,), cc=(9, 0))
+    doubles = re.findall(r'\b(?:add|sub|mul|fma|neg)\S*\.f64', code)
+    # Double arithmetic in a single-precision kernel runs at a fraction of its speed; what is
+    # left is the end of the reduction of large angles, for each of the two.
+    assert len(doubles) == 2 if single else len(doubles) > 30
