@@ -3,8 +3,8 @@
 """
 Dynamics of many states at once, by kernels that numba compiles or in another library's operations.
 
-`torch_model.TorchModel` and `jax_model.JaxModel` are imported from their modules, which need
-PyTorch and JAX.
+`torch_model.TorchModel`, `jax_model.JaxModel` and `cuda_model.CudaModel` are imported from their
+modules, which need PyTorch, JAX, and numba with a CUDA device.
 """
 
 from typing import TYPE_CHECKING
