@@ -17,6 +17,8 @@ import pytest
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 pytest.importorskip('mujoco')
 pytest.importorskip('rosbags')
+pytest.importorskip('matplotlib', reason='the [replay] extra is not installed')
+pytest.importorskip('cvxpy', reason='the [identify] extra is not installed')
 
 from franka_dynamics.ros.node_group import default_signals
 
