@@ -144,7 +144,8 @@ def says_pair(probe, key, value):
 def start_motion(probe, start_arm, start_node, target, compensation, clock=False, **options):
     """Return a node whose simulated arm moves, and a list that grows by the arm's states."""
     states = probe.collect(JointState, 'joint_states')
-    start_arm(gravity_compensation=compensation, lockstep_timeout=0.1, publish_clock=clock)
+    # Longer than a busy machine lets the node wait, so that no torque comes late to the arm.
+    start_arm(gravity_compensation=compensation, lockstep_timeout=0.3, publish_clock=clock)
     node = start_node(
         target=target,
         kp='[60.0,60.0,60.0,60.0,15.0,15.0,10.0]',
