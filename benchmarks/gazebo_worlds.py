@@ -145,7 +145,7 @@ class StandIn:
             '-p',
             'take_over:=true',
             # In lockstep /clock may be behind the states of a busy machine; nothing is late there.
-            *(['-p', 'max_state_age:=1.0'] if lockstep else []),
+            *(['-p', 'max_state_age:=10.0'] if lockstep else []),
             '-r',
             '~/command:=effort_controller/commands',
         )

@@ -105,8 +105,9 @@ def test_settings_that_are_so_pass_and_control_begins(robots, start_fci, probe, 
     robot = robots(measured=True, **world)
     node = start_fci(robot, control='feedforward', autostart=False, **parameters)
     states = probe.collect(JointState, 'joint_states')
-    # franka-sim's hold swings at first, and on a busy machine its states are then not those of
-    # their stamps, which is a fault to be acknowledged.
+    # franka-sim's hold swings at first and after a stall, and on a busy machine its states are
+    # then not those of their stamps and its torques not those of gravity, which are faults to be
+    # acknowledged.
     probe.until(
         lambda: (
             len(states) > 200
@@ -117,7 +118,7 @@ def test_settings_that_are_so_pass_and_control_begins(robots, start_fci, probe, 
 
     def controlling():
         level, message, _ = probe.diagnostics.get(FCI, (0, '', {}))
-        stalled = level == ERROR and ('contradict' in message or 'jumped' in message)
+        stalled = level == ERROR and re.search('contradict|jumped|% is measured', message)
         if message == 'not enabled' or stalled:
             probe.diagnostics.clear()
             assert probe.call(SetBool, 'fci/enable', SetBool.Request(data=True)).success
@@ -169,10 +170,11 @@ def test_a_command_out_of_range_is_refused_not_clipped(robots, start_fci, probe,
     commander = Commander(probe)
     commander.until_controlling()
     commander.until(SMALL, lambda: robot.torques()[-1, 0] == 0.5, 'a torque')
-    commander.send(torque)
+    # The node keeps the newest command alone, so until it has seen this one no other is sent.
+    refusal = 'it is not followed in part either; call ~/enable'
+    commander.until(torque, lambda: refusal in node.text, 'the refusal')
     # Good ones follow at once, and are not taken until somebody has looked.
     commander.until(SMALL, lambda: probe.says(FCI, 'idle'), 'the stop')
-    assert 'it is not followed in part either; call ~/enable' in node.text
     torques = robot.torques()
     assert np.abs(torques).max() == 0.5
     np.testing.assert_allclose(torques[-1], 0.0, rtol=0.0, atol=0.0)
