@@ -2,11 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every verb answers --help, and wrong input is one sentence with exit status 2."""
 
+import os
+import signal
 import subprocess
 import sys
 
 import pytest
 
+from franka_dynamics.cli import parameters
 from franka_dynamics.cli.main import INPUT_AT_FAULT, main, READER_GONE, verbs
 
 
@@ -37,3 +40,24 @@ def test_no_traceback_follows_when_a_verbs_reader_stops():
     assert process.stderr.read() == ''
     assert process.wait() == READER_GONE
     process.stderr.close()
+
+
+def test_an_interrupt_that_an_extension_hides_is_told_as_one(capsys, monkeypatch):
+    # Given a verb in an extension that turns what is raised within it into an error of its own,
+    # as pybind11 does.
+    def run(_arguments):
+        try:
+            os.kill(os.getpid(), signal.SIGINT)
+        except KeyboardInterrupt as error:
+            raise RuntimeError('Unable to convert call argument') from error
+        raise AssertionError('not interrupted')
+
+    monkeypatch.setattr(parameters, 'run', run)
+    # Pytest's workers may have a handler of their own.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        assert main(['parameters']) == 130
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert capsys.readouterr().err == 'franka-dynamics: interrupted\n'

@@ -21,6 +21,7 @@ import sys
 import textwrap
 from types import ModuleType
 
+from ._interrupts import interrupts_noted
 from .. import __version__, cli
 from ..errors import FrankaDynamicsError
 
@@ -88,6 +89,20 @@ def _verbs_by_group(modules: dict[str, ModuleType]) -> str:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one verb and return its exit status; errors of ours become one sentence."""
+    with interrupts_noted() as interrupted:
+        try:
+            return _main(argv)
+        except Exception:
+            # What an extension module made of the KeyboardInterrupt that was raised within it.
+            if not interrupted():
+                raise
+        except KeyboardInterrupt:
+            pass
+    print('franka-dynamics: interrupted', file=sys.stderr)
+    return 130
+
+
+def _main(argv: Sequence[str] | None) -> int:
     try:
         parser = build_parser()
         _complete(parser)
@@ -103,9 +118,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         # The reader, such as head, has seen enough; what is still buffered must go nowhere.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return READER_GONE
-    except KeyboardInterrupt:
-        print('franka-dynamics: interrupted', file=sys.stderr)
-        return 130
 
 
 def _given(

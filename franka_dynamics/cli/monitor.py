@@ -10,6 +10,7 @@ import sys
 import time
 from typing import Any
 
+from ._interrupts import until_interrupted
 from ._options import add_printed_json_option, print_or_write, PRINTED
 from ..errors import MissingDependencyError, SettingsError
 
@@ -135,14 +136,15 @@ def _live(feed: Any, period: float) -> int:
     from ..report.monitor import monitor_view
 
     console = Console()
-    try:
-        with Live(console=console, screen=console.is_terminal, auto_refresh=False) as live:
-            while True:
-                feed.poll()
-                live.update(
-                    monitor_view(feed.nodes, time.monotonic(), console.width),
-                    refresh=console.is_terminal,
-                )
-                time.sleep(period)
-    except KeyboardInterrupt:
-        return 0
+    with (
+        until_interrupted() as go_on,
+        Live(console=console, screen=console.is_terminal, auto_refresh=False) as live,
+    ):
+        while go_on():
+            feed.poll()
+            live.update(
+                monitor_view(feed.nodes, time.monotonic(), console.width),
+                refresh=console.is_terminal,
+            )
+            time.sleep(period)
+    return 0

@@ -7,12 +7,11 @@ from __future__ import annotations
 import argparse
 from datetime import datetime
 from pathlib import Path
-import signal
 import time
-from types import FrameType
 from typing import TYPE_CHECKING
 
 from ._arm_options import add_arm_options, load_arm, this_command
+from ._interrupts import until_interrupted
 from ._options import add_topic_options, output_folder
 from ..arm import ArmDescription
 from ..errors import FrankaDynamicsError, MissingDependencyError, OutputError, SettingsError
@@ -76,42 +75,34 @@ def run(arguments: argparse.Namespace) -> int:
             f'{bag} exists already; a bag is never overwritten. Choose another '
             'place with --output.'
         )
-    console, stop = Console(), []
-
-    def note(_number: int, _frame: FrameType | None) -> None:
-        stop.append(True)
-
-    # A bag that is not closed cannot be read: whatever ends this, the loop ends first.
-    before = {number: signal.signal(number, note) for number in (signal.SIGINT, signal.SIGTERM)}
+    console = Console()
     end = None if arguments.duration is None else time.monotonic() + arguments.duration
-    try:
-        with Live(console=console, refresh_per_second=4, transient=True) as live:
+    # A bag that is not closed cannot be read: whatever ends this, the loop ends first.
+    with (
+        until_interrupted() as unasked,
+        Live(console=console, refresh_per_second=4, transient=True) as live,
+    ):
 
-            def go_on(progress: Progress) -> bool:
-                live.update(Text(f'recording {bag}: {progress}; Ctrl-C ends'))
-                # By the arm's own stamps: a simulated arm may be slower than the clock.
-                long_enough = end is not None and (
-                    progress.span >= arguments.duration
-                    or (
-                        time.monotonic() > end
-                        and (
-                            not progress.states or progress.seconds > _SLOWER * arguments.duration
-                        )
-                    )
+        def go_on(progress: Progress) -> bool:
+            live.update(Text(f'recording {bag}: {progress}; Ctrl-C ends'))
+            # By the arm's own stamps: a simulated arm may be slower than the clock.
+            long_enough = end is not None and (
+                progress.span >= arguments.duration
+                or (
+                    time.monotonic() > end
+                    and (not progress.states or progress.seconds > _SLOWER * arguments.duration)
                 )
-                return not stop and not long_enough
-
-            progress = record(
-                bag,
-                arm.joint_names,
-                _absolute(arguments.topic),
-                _absolute(arguments.command),
-                _absolute(arguments.node),
-                go_on,
             )
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+            return unasked() and not long_enough
+
+        progress = record(
+            bag,
+            arm.joint_names,
+            _absolute(arguments.topic),
+            _absolute(arguments.command),
+            _absolute(arguments.node),
+            go_on,
+        )
     console.print(
         f'{bag}: {progress.states} joint states in {progress.seconds:.1f} s, '
         f'{progress.rate:.0f} Hz',

@@ -8,7 +8,6 @@ import argparse
 from collections.abc import Callable
 import os
 from pathlib import Path
-import signal
 import tempfile
 import time
 from typing import TYPE_CHECKING
@@ -21,6 +20,7 @@ from ._arm_options import (
     ros_array,
     this_command,
 )
+from ._interrupts import until_interrupted
 from ._options import output_folder, refuse
 from ..arm import ArmDescription
 from ..arm.payload import yaml_number
@@ -117,8 +117,9 @@ def run(arguments: argparse.Namespace) -> int:
     with tempfile.TemporaryDirectory(prefix='franka-dynamics-sim-') as scratch:
         folder = Path(scratch) if arguments.output is None else arguments.output
         folder.mkdir(parents=True, exist_ok=True)
-        with NodeGroup(folder) as nodes:
-            return _run(arguments, console, arm, nodes, folder)
+        # Whatever ends this ends the nodes: none is left behind holding a torque.
+        with until_interrupted() as unasked, NodeGroup(folder) as nodes:
+            return _run(arguments, console, arm, nodes, folder, unasked)
 
 
 def _run(
@@ -127,6 +128,7 @@ def _run(
     arm: ArmDescription,
     nodes: NodeGroup,
     folder: Path,
+    unasked: Callable[[], bool],
 ) -> int:
     """Start both nodes and watch them."""
     from ..ros.node_group import NodeEndedError
@@ -174,18 +176,17 @@ def _run(
     end = None if arguments.duration is None else time.monotonic() + arguments.duration
 
     def go_on() -> bool:
+        # A terminal's Ctrl-C reaches the nodes as well.
+        if not unasked():
+            return False
         nodes.require_all()
         return end is None or time.monotonic() < end
 
-    # Whatever ends this ends the nodes: not even a background shell's ignored SIGINT is in
-    # the way, and none is left behind holding a torque.
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, signal.default_int_handler)
     try:
         _watch(console, arm, arguments, go_on)
-    except KeyboardInterrupt:
-        pass  # the way to end it
     except NodeEndedError as error:
+        if not unasked():
+            return 0
         console.print(f'{error}', style='red', highlight=False, markup=False)
         return 1
     return 0

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ._arm_options import add_hand_option, load_arm
+from ._interrupts import until_interrupted
 from ._options import refuse
 from ._recording_options import (
     add_recording_options,
@@ -109,12 +110,12 @@ def run(arguments: argparse.Namespace) -> int:
         _serve(
             console,
             window.address,
-            lambda: watch(
+            lambda go_on: watch(
                 window,
                 description,
                 arguments.topic or 'joint_states',
                 arguments.node,
-                lambda: True,
+                go_on,
                 look_for_meshes=arguments.urdf is None,
             ),
         )
@@ -154,13 +155,11 @@ def _play(
     with Window(description, arguments.host, arguments.port) as window:
         if meshes is not None:
             window.show_meshes(meshes)
-        _serve(console, window.address, lambda: play(window, playback, lambda: True))
+        _serve(console, window.address, lambda go_on: play(window, playback, go_on))
     return 0
 
 
-def _serve(console: Console, address: str, work: Callable[[], None]) -> None:
-    try:
+def _serve(console: Console, address: str, work: Callable[[Callable[[], bool]], None]) -> None:
+    with until_interrupted() as go_on:
         console.print(f'open {address} in a browser; Ctrl-C ends', highlight=False)
-        work()
-    except KeyboardInterrupt:
-        pass  # the way to end it, from the moment that it is told
+        work(go_on)

@@ -13,6 +13,7 @@ import numpy as np
 import rclpy
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.qos import DurabilityPolicy, QoSProfile
+from rclpy.signals import SignalHandlerOptions
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 
@@ -157,7 +158,8 @@ def watch(
         installed.
 
     """
-    rclpy.init(args=args or [])
+    # The command ends by `go_on`; rclpy would take the context down under a message.
+    rclpy.init(args=args or [], signal_handler_options=SignalHandlerOptions.NO)
     view = LiveView(description, joint_states, node)
     shown: Any = None
     try:

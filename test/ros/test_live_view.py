@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the live view takes from a running system."""
 
+import subprocess
+import sys
 import time
 
 import numpy as np
@@ -14,12 +16,27 @@ from std_msgs.msg import String
 from franka_dynamics.arm import load
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.ros.live_view import LiveView, watch
+from franka_dynamics.ros.node_group import default_signals
 from franka_dynamics.urdf.writer import write_urdf
 from franka_dynamics.view.scene import EXTERNAL, GRAVITY, MEASURED
 
 from .conftest import TIMEOUT_S
 
 FER = load('fer')
+# Ctrl-C in the middle of rclpy's making of a message, where an exception would be lost.
+INTERRUPTED_IN_A_MESSAGE = """
+import os, signal, sys
+from sensor_msgs.msg import JointState
+from franka_dynamics.cli.main import main
+make, left = JointState.__init__, [20]
+def interrupted(self, *given, **named):
+    make(self, *given, **named)
+    left[0] -= 1
+    if not left[0]:
+        os.kill(os.getpid(), signal.SIGINT)
+JointState.__init__ = interrupted
+sys.exit(main(['view', '--port', '0']))
+"""
 ATOL_NM = 1e-12  # two formulations: 2e-14 measured
 
 
@@ -94,3 +111,22 @@ def test_given_a_urdf_without_its_package_then_capsules_stay(arm, probe):
             rtol=0.0,
             atol=1e-9,
         )
+
+
+def test_ctrl_c_within_a_message_ends_the_view_in_peace(arm):
+    pytest.importorskip('viser', reason='viser is not installed')
+    viewer = subprocess.Popen(
+        [sys.executable, '-c', INTERRUPTED_IN_A_MESSAGE],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        preexec_fn=default_signals,
+    )
+    try:
+        arm.until(lambda: viewer.poll() is not None, 'the end of the view')
+        said = viewer.stdout.read()
+    finally:
+        viewer.kill()
+        viewer.communicate()
+    assert viewer.returncode == 0, said
+    assert 'Traceback' not in said
