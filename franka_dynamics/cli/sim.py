@@ -38,6 +38,7 @@ _TARGETS = ('mujoco', 'fci')
 _CHECK_S = 0.2
 # Of the weak PD [1/s]; torques are a millisecond late in lockstep, some more by the clock.
 _LOCKSTEP_RATE, _WALL_RATE = 300.0, 50.0
+_STEP_RATE = 1000.0  # of the simulated arm, which is never faster than a real one [1/s]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -63,7 +64,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         '--lockstep',
         action='store_true',
         help='let the arm wait for each torque, so that a slow or busy machine '
-        'changes nothing; time then goes as fast as torques come',
+        'changes nothing; time then goes slower than the clock where torques are late',
     )
     parser.add_argument(
         '--no-gains',
@@ -145,7 +146,11 @@ def _run(
             *simulated,
             '-p',
             f'gravity_compensation:={str(arguments.target == "fci").lower()}',
-            *(['-p', 'pacing:=lockstep'] if arguments.lockstep else []),
+            *(
+                ['-p', 'pacing:=lockstep', '-p', f'lockstep_rate:={_STEP_RATE}']
+                if arguments.lockstep
+                else []
+            ),
         ],
     )
     nodes.start(

@@ -61,6 +61,8 @@ class SimulatorNode(Node):
         self._names = list(description.joint_names)
         self._lockstep = parameters['pacing'] == 'lockstep'
         self._lockstep_timeout = parameters['lockstep_timeout']
+        rate = parameters['lockstep_rate']
+        self._shortest_step_s = 1.0 / rate if rate else 0.0  # of real time
         self._patience = parameters['command_patience']
         self._unanswered = 0  # steps since the last new command
         self._follows_clock = parameters['pacing'] == 'clock'
@@ -156,7 +158,10 @@ class SimulatorNode(Node):
             give_up = time.perf_counter() + self._lockstep_timeout
             while not self._fresh and (left := give_up - time.perf_counter()) > 0.0:
                 executor.spin_once(timeout_sec=left)
-            return time.perf_counter()
+            deadline = max(deadline + self._shortest_step_s, time.perf_counter() - _MOST_LAG_S)
+            while (left := deadline - time.perf_counter()) > 0.0 and not stop.requested:
+                executor.spin_once(timeout_sec=min(left, _POLL_S))
+            return deadline
         deadline += self._timestep
         if time.perf_counter() - deadline > _MOST_LAG_S:
             # A real arm would not hurry either; a burst of steps on one command is no physics.

@@ -50,6 +50,17 @@ SIMULATOR_PARAMETERS = (
         unit='s',
     ),
     ParameterSpec(
+        'lockstep_rate',
+        'double',
+        0.0,
+        'In lockstep, at most so many steps per second of real time: 1000 is never faster than a '
+        'real arm, and leaves the processor to others. 0 steps as fast as commands come.',
+        read_only=True,
+        minimum=0.0,
+        maximum=1e6,
+        unit='Hz',
+    ),
+    ParameterSpec(
         'command_patience',
         'double',
         0.0,

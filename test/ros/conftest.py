@@ -361,7 +361,13 @@ def start_arm(launch):
     """Start a simulated arm in lockstep: what it does depends on no clock."""
 
     def start(**parameters) -> NodeProcess:
-        defaults = {'pacing': 'lockstep', 'lockstep_timeout': 1.0, 'brake_release_after': 0.1}
+        defaults = {
+            'pacing': 'lockstep',
+            'lockstep_timeout': 1.0,
+            # No faster than a real arm: it would keep a whole core busy while a test waits.
+            'lockstep_rate': 1000.0,
+            'brake_release_after': 0.1,
+        }
         return launch('simulator_node', **{**defaults, **parameters})
 
     return start

@@ -62,3 +62,29 @@ def test_no_torque_is_ever_added_to_an_arm_that_is_carried(probe, start_arm, sta
     assert not commands
     gravity = NewtonEulerModel(FER).gravity(FER.home)
     np.testing.assert_allclose(states[-1].effort, gravity, rtol=0, atol=1e-9)
+
+
+def test_an_arm_in_lockstep_steps_no_faster_than_it_is_told(probe, start_arm):
+    rate, count = 100.0, 60  # unbounded, so many steps take some 0.03 s
+    states = probe.collect(JointState, 'joint_states')
+    publisher = probe.create_publisher(Float64MultiArray, COMMAND, 1)
+    start_arm(lockstep_rate=rate, gravity_compensation=True)
+
+    def answer(done):
+        publisher.publish(Float64MultiArray(data=[0.0] * 7))
+        return done()
+
+    subject = 'simulator: Simulated arm'
+    # Until the first command it goes by the clock.
+    probe.until(
+        lambda: answer(
+            lambda: int(probe.diagnostics.get(subject, (0, '', {}))[2].get('steps commanded', 0))
+        ),
+        'the first command',
+    )
+    states.clear()
+    probe.until(lambda: answer(lambda: len(states) > count), 'states')
+    elapsed = 1e-9 * (states.sent[-1] - states.sent[0])
+    steps = round((stamp(states[-1]) - stamp(states[0])) / 1e-3)
+    # After a pause of the machine, up to 0.05 s are caught up with.
+    assert steps <= rate * (elapsed + 0.05) + 2

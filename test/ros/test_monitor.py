@@ -30,7 +30,12 @@ def two_arms(launch_for_module):
         common = {'robot_type': {'left': 'fer', 'right': 'fr3'}[side], 'arm_prefix': f'{side}_'}
         remap = {'__ns': f'/{side}'}
         launch_for_module(
-            'simulator_node', pacing='lockstep', lockstep_timeout=1.0, remaps=remap, **common
+            'simulator_node',
+            pacing='lockstep',
+            lockstep_timeout=1.0,
+            lockstep_rate=1000.0,
+            remaps=remap,
+            **common,
         )
         launch_for_module(
             'feedforward_node',

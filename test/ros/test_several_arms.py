@@ -41,6 +41,7 @@ def test_two_arms_of_their_own_namespaces_are_both_held(probe, launch):
             arm_prefix=f'{side}_',
             pacing='lockstep',
             lockstep_timeout=1.0,
+            lockstep_rate=1000.0,
             brake_release_after=0.1,
             remaps=remap,
         )
