@@ -1,13 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""
-Whether a controller commands: enabled, braking, in its stop sequence, silent, at fault.
-
-Braking brings a moving arm to rest before its torque is taken back: a computed torque against the
-measured velocity: tau = M(q) a with a = -dq / T within the joints' acceleration limits, beside the
-gravity and Coriolis torque that were commanded all along. It needs no reference, only a state that
-is trusted.
-"""
+"""Whether a controller commands: enabled, braking, in its stop sequence, silent, at fault."""
 
 from __future__ import annotations
 
@@ -17,6 +10,7 @@ from enum import Enum
 
 import numpy as np
 
+from .braking import Braking, REST_SPEED
 from .control_law import ControlLaw
 from .cycle import Counters, Mode
 from .limits import CommandOutput
@@ -24,11 +18,13 @@ from .possible_motion import Condition
 from .reference import ReferenceSource
 from .settings import Stop
 from .supervision import StateSupervisor, SupervisionLimits
-from .terms import TermModel
 from ..arm import ArmDescription
 from ..typing import Array
 
 RESTART_WINDOW_S = 60.0
+# [N m] A thousandth of what an arm's torque sensors resolve, and a million times what two ways of
+# computing the same torque differ by.
+AGREEMENT = 1e-6
 
 
 class ClearedBy(int, Enum):
@@ -123,72 +119,6 @@ class FaultLatch:
         self._stops.clear()
 
 
-# [s] The velocity decays with it: thirty cycles of 1 ms, so that a delay of two costs no damping.
-_TIME_CONSTANT_S = 0.03
-_ACCELERATION = 10.0  # [rad/s^2] of a joint whose file states no limit; FR3's own
-REST_SPEED = 0.02  # [rad/s] of every joint: what an encoder's noise may look like
-_REST_SAMPLES = 5
-# [s] From 2.6 rad/s at 7.5 rad/s^2 it takes 0.35; whoever still moves then is being moved.
-LONGEST_BRAKING_S = 1.0
-# A brake takes energy out. Were it to put some in, the model or the velocity would be wrong.
-_MOST_ENERGY_GAIN, _LEAST_ENERGY_J = 1.5, 0.05
-
-
-class Braking:
-    """
-    One stop of one arm, from when it is asked for to rest.
-
-    Parameters
-    ----------
-    description : ArmDescription
-        Whose acceleration limits hold.
-
-    """
-
-    def __init__(self, description: ArmDescription) -> None:
-        limit = np.abs(description.limit('acceleration'))
-        self._most = np.where(np.isfinite(limit), limit, _ACCELERATION)
-        self._began: float | None = None
-        self.failure = ''  # why it ended otherwise than at rest
-        self._energy = 0.0
-        self._still = 0
-
-    def begin(self) -> None:
-        """Start with the next state."""
-        self._began, self.failure = None, ''
-        self._still = 0
-
-    def torque(self, stamp: float, q: Array, dq: Array, terms: TermModel) -> Array | None:
-        """
-        Return M(q) a, shape (n,) [N m], or None when braking is over.
-
-        It is over at rest, after LONGEST_BRAKING_S, or when the arm gains energy.
-
-        Parameters
-        ----------
-        stamp : float
-            Stamp of the state [s].
-        q, dq : ndarray, shape (n,)
-            A trusted state.
-        terms : TermModel
-            The torque terms in use.
-
-        """
-        energy = 0.5 * float(dq @ terms.inertia(q, dq))
-        if self._began is None:
-            self._began, self._energy = stamp, energy
-        self._still = self._still + 1 if np.abs(dq).max() < REST_SPEED else 0
-        if self._still >= _REST_SAMPLES:
-            return None
-        if stamp - self._began > LONGEST_BRAKING_S:
-            self.failure = f'it moves on after {LONGEST_BRAKING_S:g} s'
-        elif energy > _MOST_ENERGY_GAIN * self._energy + _LEAST_ENERGY_J:
-            self.failure = 'it gains energy'
-        if self.failure:
-            return None
-        return terms.inertia(q, np.clip(-dq / _TIME_CONSTANT_S, -self._most, self._most))
-
-
 # What no arm does while its sensors and their driver are sound.
 _LATCHING = frozenset(
     {
@@ -226,7 +156,7 @@ class CommandState:
         self.stop_reason = ''
         self.enabled = False
         self._effort = description.limit('effort')
-        self._output = CommandOutput(self._effort, description.limit('effort_rate'))
+        self.output = CommandOutput(self._effort, description.limit('effort_rate'))
         self._braking = Braking(description)
         self._zero = np.zeros(description.n)
         self._last_gravity = self._zero  # the part of the last torque that held the arm
@@ -235,6 +165,11 @@ class CommandState:
         self._stop_goal, self._stop_holds = self._zero, False
         self._stopped_by_state = False
         self._rest: Array | None = None  # where the arm was left by the last stop
+
+    @property
+    def law(self) -> ControlLaw:
+        """What follows from the live parameters in use."""
+        return self._law
 
     @property
     def conflict(self) -> str:
@@ -287,7 +222,7 @@ class CommandState:
             Whether to brake at all.
 
         """
-        if self.mode is Mode.RUNNING and self._output.last is None:
+        if self.mode is Mode.RUNNING and self.output.last is None:
             self.mode = Mode.SILENT  # nothing was published, so there is nothing to take back
         elif self.mode is Mode.RUNNING:
             self._stop_holds = self._law.settings.profile.stop is Stop.HOLD_GRAVITY and not to_zero
@@ -334,14 +269,61 @@ class CommandState:
         """
         if self.mode is not Mode.STOPPING:
             return None
-        if self._output.last is None or np.array_equal(self._output.last, self._stop_goal):
+        if self.output.last is None or np.array_equal(self.output.last, self._stop_goal):
             self.mode = Mode.SILENT
             return None
-        return self._output.step(self._stop_goal, elapsed)
+        return self.output.step(self._stop_goal, elapsed)
+
+    def is_as(self, law: ControlLaw | None, last: Array | None, before: Array | None) -> bool:
+        """
+        Return whether nothing but a trusted state's gravity and Coriolis torque is asked for.
+
+        And whether law, last command and last position are the given ones, the objects themselves:
+        each state and each command brings new ones.
+        """
+        return (
+            self.supervisor.position is before
+            and self.output.last is last
+            and self._law is law
+            and self.mode is Mode.RUNNING
+            and self.supervisor.condition is Condition.TRUSTED
+            and not self.output.blend_requested
+            and self.reference.empty
+        )
+
+    def confirm(self, stamp: float, sent: Array, judged: Array | None) -> None:
+        """
+        Take a torque that was published before its state was judged, and what it should have been.
+
+        Parameters
+        ----------
+        stamp : float
+            Of the state [s].
+        sent : ndarray, shape (n,)
+            The torque that was published [N m]; kept.
+        judged : ndarray, shape (n,), or None
+            The torque that judging the state gave [N m], None where it gave none.
+
+        """
+        self.output.take(sent, stamp)
+        self.counters.compiled += 1
+        # A NaN compares false.
+        if judged is not None and np.abs(sent - judged).max() <= AGREEMENT:
+            return
+        found = (
+            f'refuses it: {self.supervisor.reason}'
+            if judged is None
+            else f'finds {np.abs(sent - judged).max():.3g} N m of difference'
+        )
+        self.inhibit(
+            f'cross-check: the compiled cycle has answered a state, and judging it {found}. Set '
+            'compiled_cycle to false, and report this',
+            ClearedBy.CONFIGURATION,
+        )
 
     def _begin_stop_sequence(self) -> None:
         goal = self._last_gravity if self._stop_holds else self._zero
-        self._stop_goal = self._output.clipped(goal)
+        self._stop_goal = self.output.clipped(goal)
         self._rest = self._latest[1] if self._latest is not None else None
         self.mode = Mode.STOPPING
 
@@ -354,7 +336,7 @@ class CommandState:
 
     def _state_fault(self, condition: Condition, reason: str) -> None:
         """Stop because of the states; latch what no sound driver sends, and what comes often."""
-        commanding = self.mode in (Mode.RUNNING, Mode.BRAKING) and self._output.last is not None
+        commanding = self.mode in (Mode.RUNNING, Mode.BRAKING) and self.output.last is not None
         self.stop(reason)
         if commanding and condition in _LATCHING:
             self.faults.latch(reason, ClearedBy.ACKNOWLEDGEMENT)

@@ -134,7 +134,7 @@ class FeedforwardController(CommandState):
         if law.has_gains and not before.has_gains and not self.reference.active:
             # Where the arm was held before its gains were taken away is nobody's desire any more.
             self.reference.clear()
-        self._output.blend_requested = self._output.last is not None
+        self.output.blend_requested = self.output.last is not None
 
     def apply(self, settings: Settings) -> None:
         """
@@ -159,7 +159,7 @@ class FeedforwardController(CommandState):
     def ready(self) -> bool:
         """Whether a trusted state would be answered with a torque, were this enabled."""
         return not self.conflict and (
-            self._output.last is not None
+            self.output.last is not None
             or self._law.gravity_guard.first_torque() is not FirstTorque.NOT_YET
         )
 
@@ -172,13 +172,30 @@ class FeedforwardController(CommandState):
         *,
         effort: Array | None = None,
         age: float | None = None,
+        sent: Array | None = None,
     ) -> Cycle:
         """
         Take one joint state; return its terms and, where it may be published, the command.
 
         Parameters are those of StateSupervisor.observe, and the measured effort, shape (n,)
-        [N m], where the driver gives one. The arrays are kept and must not change afterwards.
+        [N m], where the driver gives one, and the torque, shape (n,) [N m], that a CompiledCycle
+        has answered this state with already. The arrays are kept and must not change afterwards.
         """
+        judged = self._judge(stamp, q, dq, arrival, effort, age)
+        if sent is None:
+            return judged
+        self.confirm(stamp, sent, judged.command)
+        return judged._replace(limited=LimitedTorque(sent, sent, sent))
+
+    def _judge(
+        self,
+        stamp: float,
+        q: Array,
+        dq: Array,
+        arrival: float,
+        effort: Array | None,
+        age: float | None,
+    ) -> Cycle:
         self._arrival = arrival
         if effort is not None and not all_finite(effort):
             joint = int(np.flatnonzero(~np.isfinite(effort))[0])
@@ -202,10 +219,10 @@ class FeedforwardController(CommandState):
         gravity, coriolis = terms.gravity(q), terms.coriolis(q, dq)
         if self.mode is not Mode.RUNNING:
             self._forget_if_moved(q)
-            self._watch_gravity(stamp, q, dq, effort, self._output.last, gravity)
+            self._watch_gravity(stamp, q, dq, effort, self.output.last, gravity)
         reference = self.reference.sample(stamp) if observation.trusted else None
         inertia = terms.inertia(q, reference.ddq) if reference is not None else self._zero
-        previous, limited = self._output.last, None
+        previous, limited = self.output.last, None
         if self._follow_up(observation):
             if reference is not None and self.mode is Mode.RUNNING:
                 deviation = self._law.tracking.check(q, reference.q)
@@ -250,7 +267,7 @@ class FeedforwardController(CommandState):
         else:
             self.reference.stream(planned, stamp)
         # A stream follows on itself; anything else may begin with a step that is to be faded.
-        self._output.blend_requested |= not (
+        self.output.blend_requested |= not (
             continues and isinstance(planned, (ReferencePoint, StreamedMotion))
         )
 
@@ -282,7 +299,7 @@ class FeedforwardController(CommandState):
             return False
         if self.mode is Mode.SILENT and self.enabled and not self.conflict:
             self._first_torque = self._law.gravity_guard.first_torque()
-            if self._first_torque is not FirstTorque.NOT_YET or self._output.last is not None:
+            if self._first_torque is not FirstTorque.NOT_YET or self.output.last is not None:
                 self._begin()
         return self.mode in (Mode.RUNNING, Mode.BRAKING)
 
@@ -291,7 +308,7 @@ class FeedforwardController(CommandState):
         self.mode, self.stop_reason = Mode.RUNNING, ''
         self.faults.restarts += self._stopped_by_state
         self._stopped_by_state = False
-        self._output.blend_requested = True
+        self.output.blend_requested = True
         self.reference.clear()
 
     def _forget_if_moved(self, q: Array) -> None:
@@ -299,11 +316,11 @@ class FeedforwardController(CommandState):
         if (
             self.mode is Mode.SILENT
             and self._rest is not None
-            and self._output.last is not None
+            and self.output.last is not None
             and self._law.settings.profile.start is Start.GRAVITY
             and np.abs(q - self._rest).max() > _MOVED_SINCE
         ):
-            self._output.last = None
+            self.output.last = None
             self._law.gravity_guard.restart()
 
     def _watch_gravity(
@@ -360,17 +377,17 @@ class FeedforwardController(CommandState):
         if not all_finite(desired):
             self.stop('the computed torque is not finite', brake=False)
             return None
-        if self._output.last is None:
+        if self.output.last is None:
             # Nothing was published yet: begin with what keeps the arm where it is, if it is known
             # that nobody else does.
             begin = ours if self._first_torque is FirstTorque.AT_ONCE else self._zero
-            self._output.begin(begin, stamp)
+            self.output.begin(begin, stamp)
         if self.mode is Mode.RUNNING:
-            desired = self._output.glide(stamp, desired, law.settings.ramp_time)
-        limited = self._output.limited(stamp, desired)
+            desired = self.output.glide(stamp, desired, law.settings.ramp_time)
+        limited = self.output.limited(stamp, desired)
         if not all_finite(limited.torque):
             self.stop('the limited torque is not finite', brake=False)
             return None
-        self._output.take(limited.torque, stamp)
+        self.output.take(limited.torque, stamp)
         self._last_gravity = ours
         return limited

@@ -131,8 +131,13 @@ class CommandOutput:
         self._limiter = TorqueLimiter(effort, effort_rate)
         self.last: Array | None = None  # the last command that was published
         self.blend_requested = False  # whether the next difference is to be faded out
-        self._stamp: float | None = None
+        self.stamp: float | None = None  # of the state that it answered [s]
         self._blend: tuple[Array, float] | None = None
+
+    @property
+    def gliding(self) -> bool:
+        """Whether a difference is being faded out, or is to be."""
+        return self.blend_requested or self._blend is not None
 
     def clipped(self, torque: Array) -> Array:
         """Return a torque within the limits, shape (n,) [N m]."""
@@ -144,7 +149,7 @@ class CommandOutput:
 
     def take(self, torque: Array, stamp: float) -> None:
         """Remember what was commanded, shape (n,) [N m], in answer to a state of a stamp [s]."""
-        self.last, self._stamp = torque, stamp
+        self.last, self.stamp = torque, stamp
 
     def glide(self, stamp: float, desired: Array, ramp_time: float) -> Array:
         """Fade out the difference that a start or a change of settings would be as a step."""
@@ -163,7 +168,7 @@ class CommandOutput:
     def limited(self, stamp: float, desired: Array) -> LimitedTorque:
         """Return what may be commanded at a stamp [s] of a desired torque, shape (n,) [N m]."""
         assert self.last is not None, 'only called once begun'
-        elapsed = stamp - self._stamp if self._stamp is not None else 0.0
+        elapsed = stamp - self.stamp if self.stamp is not None else 0.0
         return self._limiter.limit(desired, self.last, elapsed)
 
     def step(self, goal: Array, elapsed: float) -> Array:

@@ -34,16 +34,16 @@ class Condition(str, Enum):
 ORDER_WINDOW = 50  # of the latest states, within which what is rare is counted
 # How far past a limit a real arm's encoder may read, and how much faster than its limit it may go.
 _POSITION_SLACK = 0.2
-_SPEED_FACTOR, _JUMP_SLACK = 2.0, 1e-2
+_SPEED_FACTOR, JUMP_SLACK = 2.0, 1e-2
 # How far positions may be from the integral of the velocities [rad], forgotten with a time
 # constant [s], and how much of it per speed [s] is a matter of when either was measured. On a real
 # FER at up to 2 rad/s and 1 kHz 0.007 rad is seen, at 30 Hz 0.036.
-_DRIFT, _DRIFT_TIME_S, _DELAY_S = 0.02, 0.2, 0.005
+DRIFT, DRIFT_TIME_S, DELAY_S = 0.02, 0.2, 0.005
 # Across a longer gap than this [s] two velocities do not tell how far a joint has moved.
-_LONGEST_STEP_S = 0.04
+LONGEST_GAP_S = 0.04
 # The same from one state to the next, and how often within ORDER_WINDOW states: two arms whose
 # states alternate, with stamps in order. Encoders dither by 1e-4 rad.
-_STEP, _MOST_STEPS = 3e-3, 3
+STEP, _MOST_STEPS = 3e-3, 3
 
 
 class PossibleMotion:
@@ -55,6 +55,15 @@ class PossibleMotion:
     description : ArmDescription
         Whose limits say what is physically possible.
 
+    Attributes
+    ----------
+    bounds : tuple of (float, float, float)
+        Of each joint: lowest and highest position [rad], fastest [rad/s].
+    velocities : list of float
+        Of the state before [rad/s]; empty where there was none.
+    drift : list of float
+        How far positions are from the integral of the velocities [rad].
+
     """
 
     def __init__(self, description: ArmDescription) -> None:
@@ -64,20 +73,18 @@ class PossibleMotion:
         self._speed = _SPEED_FACTOR * description.limit('velocity')
         # As plain numbers: on seven joints Python compares faster than numpy is called, the more
         # so in a process that has just been woken up.
-        self._bounds = tuple(zip(self._lower.tolist(), self._upper.tolist(), self._speed.tolist()))
+        self.bounds = tuple(zip(self._lower.tolist(), self._upper.tolist(), self._speed.tolist()))
         self.forget()
 
     def forget(self) -> None:
         """Begin anew: what comes next has no predecessor."""
-        self._dq: list[float] = []
-        self._drift = [0.0] * len(self._names)
+        self.velocities: list[float] = []
+        self.drift = [0.0] * len(self._names)
         self._steps: deque[bool] = deque(maxlen=ORDER_WINDOW)
 
     def impossible(self, q: Array, dq: Array) -> tuple[Condition, str] | None:
         """Return what is wrong with the values themselves."""
-        for position, velocity, (lower, upper, speed) in zip(
-            q.tolist(), dq.tolist(), self._bounds
-        ):
+        for position, velocity, (lower, upper, speed) in zip(q.tolist(), dq.tolist(), self.bounds):
             # A NaN compares false.
             if not (lower <= position <= upper and -speed <= velocity <= speed):
                 return self._what_is_impossible(q, dq)
@@ -110,9 +117,9 @@ class PossibleMotion:
     def jump(self, q: Array, before: Array, elapsed: float) -> str:
         """Return which joint moved faster than it can, if one did."""
         for name, position, last, (_, _, speed) in zip(
-            self._names, q.tolist(), before.tolist(), self._bounds
+            self._names, q.tolist(), before.tolist(), self.bounds
         ):
-            if not abs(position - last) <= speed * elapsed + _JUMP_SLACK:
+            if not abs(position - last) <= speed * elapsed + JUMP_SLACK:
                 return (
                     f'{name} moved {abs(position - last):.3g} rad in {elapsed:.3g} s, faster '
                     'than it can'
@@ -122,27 +129,27 @@ class PossibleMotion:
     def contradiction(self, q: Array, before: Array, dq: Array, elapsed: float) -> str:
         """Return which joint does not move as its velocity says, if one does not."""
         speeds = dq.tolist()
-        if elapsed > _LONGEST_STEP_S:
+        if elapsed > LONGEST_GAP_S:
             self.forget()
-            self._dq = speeds
+            self.velocities = speeds
             return ''
-        previous, self._dq = self._dq or speeds, speeds
-        keep = max(0.0, 1.0 - elapsed / _DRIFT_TIME_S)
-        delay = _DELAY_S + elapsed
+        previous, self.velocities = self.velocities or speeds, speeds
+        keep = max(0.0, 1.0 - elapsed / DRIFT_TIME_S)
+        delay = DELAY_S + elapsed
         stepped = False
         for joint, (position, last, speed, speed_before) in enumerate(
             zip(q.tolist(), before.tolist(), speeds, previous)
         ):
             step = position - last - 0.5 * (speed + speed_before) * elapsed
-            drift = self._drift[joint] = keep * self._drift[joint] + step
+            drift = self.drift[joint] = keep * self.drift[joint] + step
             timing = delay * abs(speed)
-            if not abs(drift) <= _DRIFT + timing:
+            if not abs(drift) <= DRIFT + timing:
                 return (
                     f'{self._names[joint]} is {abs(drift):.3g} rad from where its velocity '
                     f'({speed:.3g} rad/s) takes it; position and velocity contradict each '
                     'other, check its driver'
                 )
-            stepped = stepped or abs(step) > _STEP + timing
+            stepped = stepped or abs(step) > STEP + timing
         self._steps.append(stepped)
         if sum(self._steps) > _MOST_STEPS:
             return (

@@ -127,6 +127,11 @@ class ReferenceSource:
         return self._streamed is not None or self._trajectory is not None
 
     @property
+    def empty(self) -> bool:
+        """Whether nothing is desired, now or later."""
+        return self._held is None and self._next is None and not self.active
+
+    @property
     def motion(self) -> Trajectory | None:
         """The trajectory that is followed, or that will be."""
         return self._trajectory if self._next is None else self._next

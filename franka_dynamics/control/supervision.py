@@ -78,13 +78,19 @@ class StateSupervisor:
         Whether states and clock are of one time, as where it is simulated: an age is then a delay
         of the loop, and a torque is held the shorter, the older its state was, `state_timeout`
         after a fresh one and not at all after one as old as `max_state_age`.
+    stamp, position : float and ndarray, shape (n,), or None
+        Of the last state that came in order [s], [rad].
+    motion : PossibleMotion
+        What the arm can do, and what the state before says of the next.
+    slow_period : float
+        Longest period of a topic that is fast enough [s].
 
     """
 
     def __init__(self, description: ArmDescription, limits: SupervisionLimits) -> None:
-        self._limits = limits
-        self._motion = PossibleMotion(description)
-        self._slow_period = 1.0 / limits.min_input_rate
+        self.limits = limits
+        self.motion = PossibleMotion(description)
+        self.slow_period = 1.0 / limits.min_input_rate
         self.counts = dict.fromkeys(Condition, 0)
         self.repeated = self.out_of_order = self.dropped = 0
         self.age = float('nan')
@@ -94,18 +100,18 @@ class StateSupervisor:
     def reset(self) -> None:
         """Forget the stream; the next state is the first."""
         self.condition, self.reason = Condition.WAITING, 'no joint state has arrived yet'
-        self._stamp: float | None = None
+        self.stamp: float | None = None
         self._arrival, self._held_age = 0.0, 0.0  # the latter of the last new state
         self._clock_now: float | None = None  # the ROS clock when a message arrived
         self._clock_arrival: float | None = None  # and when the last new state did
-        self._q: Array | None = None
+        self.position: Array | None = None
         self._good = 0
         self._forgiven = False
         self._periods: deque[float] = deque()
         self._slow_periods = 0
         self._order: deque[bool] = deque(maxlen=ORDER_WINDOW)
         self._behind = 0
-        self._motion.forget()
+        self.motion.forget()
 
     @property
     def period(self) -> float:
@@ -139,12 +145,12 @@ class StateSupervisor:
         """
         self.age = float('nan') if age is None else age
         self._clock_now = None if age is None else stamp + age
-        problem = self._motion.impossible(q, dq)
+        problem = self.motion.impossible(q, dq)
         if problem is not None:
             return self._fail(*problem)
-        if self._stamp is None or self._q is None:
+        if self.stamp is None or self.position is None:
             return self._first(stamp, q, arrival)
-        elapsed, patience, held_age = stamp - self._stamp, self._patience, self._held_age
+        elapsed, patience, held_age = stamp - self.stamp, self.patience, self._held_age
         if elapsed == 0.0:
             self.repeated += 1
             return Observation(self.condition, 'the stamp did not advance', valid=False)
@@ -156,14 +162,14 @@ class StateSupervisor:
             return self._fail(
                 Condition.CLOCK_JUMPED, f'the stamps leapt {elapsed:.3g} s ahead at once'
             )
-        jump = self._motion.jump(q, self._q, elapsed)
-        contradiction = self._motion.contradiction(q, self._q, dq, elapsed)
+        jump = self.motion.jump(q, self.position, elapsed)
+        contradiction = self.motion.contradiction(q, self.position, dq, elapsed)
         self._accept(stamp, q, arrival, elapsed)
         if jump:
-            self._motion.forget()
+            self.motion.forget()
             return self._fail(Condition.JUMPED, jump)
         if contradiction:
-            self._motion.forget()
+            self.motion.forget()
             return self._fail(Condition.CONTRADICTORY, contradiction)
         return self._judge(elapsed, age, patience, held_age)
 
@@ -197,16 +203,12 @@ class StateSupervisor:
             if self._clock_arrival is None or simulated < self._clock_arrival:
                 self._clock_arrival = simulated  # not yet known, or the clock was set back
             silence, of_time = simulated - self._clock_arrival, ' of simulated time'
-        patience = max(self._patience, _SILENT_PERIODS * self.period)
-        if (
-            self._stamp is not None
-            and silence > patience
-            and self.condition is not Condition.STALE
-        ):
+        patience = max(self.patience, _SILENT_PERIODS * self.period)
+        if self.stamp is not None and silence > patience and self.condition is not Condition.STALE:
             self._fail(
                 Condition.STALE,
                 f'no new joint state for {1e3 * silence:.0f} ms{of_time}'
-                f'{self._because(self._patience, self._held_age)}; is its publisher running, '
+                f'{self._because(self.patience, self._held_age)}; is its publisher running, '
                 'and do its stamps advance?',
             )
         return self.condition
@@ -216,19 +218,19 @@ class StateSupervisor:
         self._slow_periods = 0
         self._order.clear()
         self._good = self._behind = 0
-        self._motion.forget()
-        self._stamp, self._q, self._arrival = stamp, q, arrival
+        self.motion.forget()
+        self.stamp, self.position, self._arrival = stamp, q, arrival
         self._clock_arrival = self._clock_now
         self.condition, self.reason = Condition.ACQUIRING, 'the first joint state has arrived'
         return Observation(self.condition, self.reason, valid=True)
 
     def _accept(self, stamp: float, q: Array, arrival: float, elapsed: float) -> None:
         self._periods.append(elapsed)
-        self._slow_periods += elapsed > self._slow_period
+        self._slow_periods += elapsed > self.slow_period
         if len(self._periods) > _RATE_WINDOW:
-            self._slow_periods -= self._periods.popleft() > self._slow_period
+            self._slow_periods -= self._periods.popleft() > self.slow_period
         self._behind = 0
-        self._stamp, self._q, self._arrival = stamp, q, arrival
+        self.stamp, self.position, self._arrival = stamp, q, arrival
         self._clock_arrival, self._held_age = self._clock_now, self.age
 
     @property
@@ -259,9 +261,9 @@ class StateSupervisor:
         )
 
     @property
-    def _patience(self) -> float:
+    def patience(self) -> float:
         """How long the torque of the last state may be held [s]."""
-        timeout, oldest = self._limits.state_timeout, self._limits.max_state_age
+        timeout, oldest = self.limits.state_timeout, self.limits.max_state_age
         if not (self.ages_are_delays and self._held_age > 0.0 < oldest):
             return timeout
         return max(
@@ -271,7 +273,7 @@ class StateSupervisor:
 
     def _because(self, patience: float, age: float) -> str:
         """Say so where the age of the last state leaves less than the timeout."""
-        if patience == self._limits.state_timeout:
+        if patience == self.limits.state_timeout:
             return ''
         return f' ({1e3 * patience:.0f} ms are allowed after a state {1e3 * age:.0f} ms old)'
 
@@ -279,7 +281,7 @@ class StateSupervisor:
         self, elapsed: float, age: float | None, patience: float, held_age: float
     ) -> Observation:
         """Judge the stream as a whole, now that the state itself is possible."""
-        limits = self._limits
+        limits = self.limits
         known = len(self._periods) >= min(_RATE_WINDOW, limits.recovery_samples)
         slow = self._is_slow
         forgiven, self._forgiven = self._forgiven and elapsed <= MOST_FORGIVEN_S, False

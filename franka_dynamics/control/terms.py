@@ -126,9 +126,7 @@ class TermModel:
         known = loaded if settings.payload_known_to_robot else description
         same = known is loaded and tuple(settings.gravity_vector) == GRAVITY
         self._adds_gravity = settings.profile.receiver_adds_gravity
-        self._receiver = (
-            PinocchioModel(known, GRAVITY) if self._adds_gravity and not same else None
-        )
+        self.receiver = PinocchioModel(known, GRAVITY) if self._adds_gravity and not same else None
         self._friction = (
             None if description.friction is None else FrictionFeedforward(description.friction)
         )
@@ -147,11 +145,9 @@ class TermModel:
         """
         if not self._adds_gravity:
             return gravity
-        if self._receiver is None:
+        if self.receiver is None:
             return self._zero
-        return gravity - pin.computeGeneralizedGravity(
-            self._receiver.model, self._receiver.data, q
-        )
+        return gravity - pin.computeGeneralizedGravity(self.receiver.model, self.receiver.data, q)
 
     def coriolis(self, q: Array, dq: Array) -> Array:
         """Return C(q, dq) dq, shape (n,) [N m]."""

@@ -47,7 +47,7 @@ from .node_parts import CycleCalls, NodePart, ServiceThread
 from .node_process import REFUSED, run_node, StopRequest
 from .parameters import declare, refuse_unknown, values
 from .qos import PUBLISHER_QOS, qos_overriding_options, REFERENCE_QOS, STATE_QOS
-from .serialized import read_trajectory
+from .serialized_trajectory import read_trajectory
 from ..arm import ArmDescription
 from ..control.control_law import ControlLaw
 from ..control.reference_following import follow_request

@@ -19,16 +19,19 @@ from .monitors import CommandWatch, ContactWatch, MissingStates, StatePublishers
 from .process_beacon import ProcessBeacon
 from .qos import PUBLISHER_QOS, qos_overriding_options
 from .reference_reports import ClockLog, ReferenceReports, StateLog
-from .serialized import CommandBytes, RawJointStateReader, read_trajectory, trajectory_mark
+from .serialized import CommandBytes, RawJointStateReader
+from .serialized_trajectory import read_trajectory, trajectory_mark
 from .term_publishers import TermPublishers
 from ..control.command_state import ClearedBy
+from ..control.compiled_cycle import CompiledCycle
 from ..control.cycle import Cycle, Durations, Mode
 from ..control.feedforward import FeedforwardController
 from ..control.limits import LONGEST_STEP_S
 from ..control.possible_motion import Condition
 from ..control.reference import Trajectory
 from ..control.reference_following import follow_request, with_torques
-from ..errors import JointStateError, ReferenceRefusedError
+from ..errors import CompilationError, JointStateError, ReferenceRefusedError
+from ..typing import Array
 
 _SILENCE_CHECKS_PER_TIMEOUT = 2
 _SIMULATED_SILENCE_PERIOD_S = 0.02
@@ -71,6 +74,7 @@ class FeedforwardCycle:
     ) -> None:
         self._node, self._lock = node, lock
         self.controller = controller
+        self._compiled = self._compiled_cycle(parameters['compiled_cycle'])
         self._names = list(controller.description.joint_names)
         self._reader = RawJointStateReader(self._names)
         self._command_bytes = CommandBytes(controller.description.n)
@@ -117,8 +121,20 @@ class FeedforwardCycle:
 
     def read_clock(self) -> None:
         """Take note of which clock the node goes by."""
+        if self._compiled is not None:
+            self._compiled.forget()
         self._simulated_time = self._node.get_parameter('use_sim_time').value
         self.controller.supervisor.ages_are_delays = self._simulated_time
+
+    def _compiled_cycle(self, wanted: bool) -> CompiledCycle | None:
+        try:
+            return CompiledCycle(self.controller) if wanted else None
+        except CompilationError as error:
+            self._node.get_logger().warning(
+                f'every state is judged in Python before it is answered, some 50 us later: {error}'
+                ' Install a C compiler, or set compiled_cycle to false.'
+            )
+            return None
 
     def begin(self, topic: str) -> None:
         """Begin an activation: allow commands, and listen to the states of a topic."""
@@ -166,7 +182,8 @@ class FeedforwardCycle:
     def on_joint_state(self, data: bytes) -> None:
         """Answer a serialized joint state with a command, where there is to be one."""
         began = time.perf_counter()
-        self._last_arrival = time.monotonic()
+        now, self._last_arrival = self._now(), time.monotonic()
+        sent = None if self._compiled is None else self._answer(self._compiled, data, now, began)
         try:
             reading = self._reader.read(data)
         except JointStateError as error:
@@ -174,30 +191,37 @@ class FeedforwardCycle:
                 self.controller.reject(Condition.MISMATCHED, str(error))
             self._after_cycle(None, None)
             return
+        # Simulated time comes by a message that nobody takes while the arm is braked before the
+        # node stops: its thread waits for just that.
+        unknown = self._simulated_time and self.controller.mode is Mode.BRAKING
         with self._lock:
             cycle = self.controller.cycle(
                 reading.stamp,
                 reading.position,
                 reading.velocity,
-                time.monotonic(),
+                self._last_arrival,
                 effort=reading.effort,
-                age=self._age(reading.stamp),
+                age=None if unknown else now - reading.stamp,
+                sent=sent,
             )
-        if cycle.command is not None:
+        if sent is None and cycle.command is not None:
             self.publish_command(cycle.command)
             self._latency.add(time.perf_counter() - began)
         self._after_cycle(cycle, reading)
+        if self._compiled is not None:
+            with self._lock:
+                self._compiled.prepare(self._reader.layout)
 
-    def _age(self, stamp: float) -> float | None:
-        """
-        Return how old a stamp is by the node's clock [s], or None where that cannot be said.
-
-        Simulated time comes by a message that nobody takes while the arm is braked before the
-        node stops: its thread waits for just that.
-        """
-        if self._simulated_time and self.controller.mode is Mode.BRAKING:
-            return None
-        return self._now() - stamp
+    def _answer(
+        self, compiled: CompiledCycle, data: bytes, now: float, began: float
+    ) -> Array | None:
+        """Publish the torque of a usual state, before it is judged; return what was published."""
+        with self._lock:
+            if not compiled.answer(data, now):
+                return None
+        self.publish_command(compiled.torque)
+        self._latency.add(time.perf_counter() - began)
+        return compiled.torque.copy()
 
     def _now(self) -> float:
         """Return the node's time [s]; asking the operating system is a third of the price."""

@@ -34,7 +34,8 @@ from .node_parts import CycleCalls, NodePart
 from .node_process import GuardedLifecycleNode, run_lifecycle_node
 from .parameters import declare, refuse_unknown, values
 from .qos import qos_overriding_options, REFERENCE_QOS, STATE_QOS
-from ..control.command_state import ClearedBy, LONGEST_BRAKING_S
+from ..control.braking import LONGEST_BRAKING_S
+from ..control.command_state import ClearedBy
 from ..control.cycle import Mode
 from ..control.feedforward import FeedforwardController
 from ..control.limits import LONGEST_STEP_S

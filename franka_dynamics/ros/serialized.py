@@ -1,21 +1,21 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Joint states and trajectories read from their bytes, and commands written as theirs.
+Joint states read from their bytes, and commands written as theirs.
 
-Turning a JointState into Python objects costs more than the dynamics, a trajectory of 10,000
-points a hundred cycles. Their CDR bytes hold the values in pieces whose places depend only on what
-comes before them. Of a joint state that is the frame id and the names, which do not change from
-message to message: so the places are worked out once and kept as long as those bytes stay the
-same. Whatever is no such message is refused in one sentence: whatever a publisher sends reaches
-a raw subscription, and rclpy's own conversion raises an error of its own for some of it, and
-builds objects for all of it, however many.
+Turning a JointState into Python objects costs more than the dynamics. Its CDR bytes hold the
+values in pieces whose places depend only on what comes before them. That is the frame id and the
+names, which do not change from message to message: so the places are worked out once and kept as
+long as those bytes stay the same. Whatever is no such message is refused in one sentence: whatever
+a publisher sends reaches a raw subscription, and rclpy's own conversion raises an error of its own
+for some of it, and builds objects for all of it, however many.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 import struct
+import sys
 from typing import NamedTuple
 
 import numpy as np
@@ -24,9 +24,8 @@ from rclpy.serialization import deserialize_message, serialize_message
 from std_msgs.msg import Float64MultiArray
 
 from .messages import doubles, JointReading, JointStateReader, measured
-from ..control.reference_request import MOST_POINTS, TrajectoryRequest
-from ..errors import FrankaDynamicsError, JointStateError, ReferenceRefusedError
-from ..typing import Array
+from ..control.compiled_cycle import MessageLayout
+from ..errors import FrankaDynamicsError, JointStateError
 
 # The representation identifier and options (OMG DDS-XTypes 1.3, 7.4.1.2); alignment counts from
 # behind them.
@@ -36,13 +35,10 @@ _COUNT = {order: struct.Struct(order + 'I') for order in '<>'}
 MOST_NANOSECONDS = 10**9 - 1
 # Hundreds of joints with long names; beyond that somebody sends something else.
 MOST_STATE_BYTES = 1 << 16
-# MOST_POINTS of nine joints with positions, velocities, accelerations and efforts.
-MOST_TRAJECTORY_BYTES = 1 << 22
-# Of a trajectory's frame id; it goes into reports.
-MOST_MARK = 64
 _STAMP = {order: struct.Struct(order + 'iI') for order in '<>'}
 _AFTER_STAMP = BODY + 8
 _DOUBLE = 8
+_OWN_BYTE_ORDER = '<' if sys.byteorder == 'little' else '>'
 
 
 class CdrError(FrankaDynamicsError, ValueError):
@@ -148,6 +144,7 @@ class _Layout(NamedTuple):
     order: NDArray[np.int_]  # of positions, velocities and efforts (if any), in joint order
     n: int
     byte_order: str
+    shared: MessageLayout | None  # the same for compiled code, of messages in its byte order
 
 
 class RawJointStateReader:
@@ -198,6 +195,11 @@ class RawJointStateReader:
             measured(values[2 * n :]) if len(values) > 2 * n else None,
         )
 
+    @property
+    def layout(self) -> MessageLayout | None:
+        """Where the messages that come hold what, or None where that is not to be relied on."""
+        return None if self._layout is None else self._layout.shared
+
     def _read_anew(self, data: bytes) -> JointReading:
         reader = CdrReader(data, MOST_STATE_BYTES)
         stamp = reader.time()
@@ -245,19 +247,32 @@ def _layout_of(
     def kept(begin: int, end: int) -> tuple[int, int, bytes]:
         return begin, end, bytes(data[begin:end])
 
-    counts = [kept(place, place + 4) for place, _ in places]
+    counts = [(place, place + 4) for place, _ in places]
     first = places[0][1]
+    shared = None
+    if byte_order == _OWN_BYTE_ORDER:
+        mask = bytearray(len(data))
+        for begin, end in ((0, BODY), *spans, *counts):
+            mask[begin:end] = b'\xff' * (end - begin)
+        shared = MessageLayout(
+            bytes(data),
+            bytes(mask),
+            BODY + 4,
+            (first + _DOUBLE * np.concatenate(order)).tolist(),
+            effort,
+        )
     return _Layout(
         len(data),
         bytes(data[:BODY]),
         bytes(data[_AFTER_STAMP:first]),
-        tuple(kept(*span) for span in spans) + tuple(counts[:1]),
-        tuple(counts[1:]),
+        tuple(kept(*span) for span in (*spans, counts[0])),
+        tuple(kept(*span) for span in counts[1:]),
         first,
         (2 + effort) * step - 1,
         np.concatenate(order),
         len(pick),
         byte_order,
+        shared,
     )
 
 
@@ -276,90 +291,6 @@ def _fits(layout: _Layout, data: bytes) -> bool:
         )
         and all(data[begin:end] == kept for begin, end, kept in layout.counts)
     )
-
-
-def trajectory_mark(data: bytes) -> str:
-    """
-    Return the frame id of a serialized trajectory, at most MOST_MARK characters.
-
-    Torques and joint positions are of no frame: it is free for the sender to mark a trajectory
-    with, and to know by it what is reported of it. Empty where it cannot be read.
-    """
-    try:
-        reader = CdrReader(data, MOST_TRAJECTORY_BYTES)
-        reader.time()
-        return reader.text()[:MOST_MARK]
-    except CdrError:
-        return ''
-
-
-_FIELDS = ('positions', 'velocities', 'accelerations', 'effort')
-
-
-def read_trajectory(data: bytes) -> TrajectoryRequest:
-    """
-    Return what a serialized trajectory_msgs/JointTrajectory asks for.
-
-    Raises
-    ------
-    ReferenceRefusedError
-        If the bytes are no such message, it has no points, or points that are not alike.
-
-    """
-    try:
-        reader = CdrReader(data, MOST_TRAJECTORY_BYTES)
-        sec, nanosec = reader.time()
-        reader.text()
-        names = reader.texts()
-        count = reader.count()
-        if count > MOST_POINTS:
-            raise ReferenceRefusedError(
-                f'The reference has {count} points; send between one and {MOST_POINTS}.'
-            )
-        times, fields = _points(reader, count, len(names))
-    except CdrError as error:
-        raise ReferenceRefusedError(f'The reference cannot be read: {error}.') from error
-    if not count:
-        raise ReferenceRefusedError('The reference has no points; send at least one.')
-    if fields['positions'] is None:
-        raise ReferenceRefusedError('The reference has no positions; they are needed.')
-    return TrajectoryRequest(
-        joint_names=tuple(names),
-        times=times,
-        positions=fields['positions'],
-        velocities=fields['velocities'],
-        accelerations=fields['accelerations'],
-        start=sec + 1e-9 * nanosec or None,
-    )
-
-
-def _points(
-    reader: CdrReader,
-    count: int,
-    joints: int,
-) -> tuple[Array, dict[str, Array | None]]:
-    """Return times, shape (count,), and each field, shape (count, joints) or None."""
-    times = np.empty(count)
-    rows: dict[str, list[Array]] = {name: [] for name in _FIELDS}
-    for k in range(count):
-        for values in rows.values():
-            values.append(reader.doubles())
-        sec, nanosec = reader.time()
-        times[k] = sec + 1e-9 * nanosec
-    return times, {name: _rows(name, values, joints) for name, values in rows.items()}
-
-
-def _rows(name: str, rows: list[Array], joints: int) -> Array | None:
-    lengths = sorted({len(row) for row in rows})
-    if lengths in ([], [0]):
-        return None
-    if lengths != [joints]:
-        shown = f'{lengths[:3]}'[:-1] + (', ...]' if len(lengths) > 3 else ']')
-        raise ReferenceRefusedError(
-            f"The reference's {name} have {shown} values in its points for {joints} joints; give "
-            'one per joint in every point, or in none.'
-        )
-    return np.array(rows)
 
 
 class CommandBytes:

@@ -39,7 +39,7 @@ from .node_parts import OFF
 from .node_process import run_node, StopRequest
 from .parameters import declare, refuse_unknown, values
 from .qos import STATE_QOS
-from .serialized import read_trajectory
+from .serialized_trajectory import read_trajectory
 from ..control.control_law import ControlLaw
 from ..control.reference import ReferencePoint, Trajectory
 from ..control.reference_following import code_of_refusal, fill, FilledGoal, GoalError

@@ -306,7 +306,7 @@ def test_a_torque_that_is_not_finite_is_not_published(
     monkeypatch.setattr(getattr(controller, owner), method, lambda *_: answer)
     # As of an arm that states no limits, which lets an infinity through.
     monkeypatch.setattr(
-        controller._output, 'limited', lambda _, desired: LimitedTorque(desired, desired, desired)
+        controller.output, 'limited', lambda _, desired: LimitedTorque(desired, desired, desired)
     )
     cycle = controller.cycle(10.03, FER.home, np.zeros(7), 0.03)
     assert cycle.command is None

@@ -11,7 +11,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from franka_dynamics.control.reference_request import MOST_POINTS
 from franka_dynamics.errors import ReferenceRefusedError
-from franka_dynamics.ros.serialized import read_trajectory
+from franka_dynamics.ros.serialized_trajectory import read_trajectory
 
 FIELDS = ('positions', 'velocities', 'accelerations', 'effort')
 

@@ -15,7 +15,7 @@ from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory
 
 from franka_dynamics.arm import load
-from franka_dynamics.control.command_state import REST_SPEED
+from franka_dynamics.control.braking import REST_SPEED
 from franka_dynamics.control.cycle import Mode
 from franka_dynamics.control.multisine import multisine
 from franka_dynamics.ros import feedforward_cycle
