@@ -274,12 +274,18 @@ class CommandState:
             return None
         return self.output.step(self._stop_goal, elapsed)
 
-    def is_as(self, law: ControlLaw | None, last: Array | None, before: Array | None) -> bool:
+    def is_as(
+        self,
+        law: ControlLaw | None,
+        last: Array | None,
+        before: Array | None,
+        reference: int,
+    ) -> bool:
         """
-        Return whether nothing but a trusted state's gravity and Coriolis torque is asked for.
+        Return whether torques are commanded from trusted states and nothing else has changed.
 
-        And whether law, last command and last position are the given ones, the objects themselves:
-        each state and each command brings new ones.
+        Law, last command and last position are to be the given ones, the objects themselves: each
+        state and each command brings new ones. `reference` is `reference.changes` of then.
         """
         return (
             self.supervisor.position is before
@@ -288,7 +294,7 @@ class CommandState:
             and self.mode is Mode.RUNNING
             and self.supervisor.condition is Condition.TRUSTED
             and not self.output.blend_requested
-            and self.reference.empty
+            and self.reference.changes == reference
         )
 
     def confirm(self, stamp: float, sent: Array, judged: Array | None) -> None:

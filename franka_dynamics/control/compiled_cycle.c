@@ -13,7 +13,7 @@
 enum { MOST_JOINTS = 16, MOST_BYTES = 2048 };
 
 /* Why a state is left to the Python cycle; 0 where it was answered. */
-enum { ANSWERED, MESSAGE, VALUES, TIME, MOTION, AGE, LIMITS };
+enum { ANSWERED, MESSAGE, VALUES, TIME, MOTION, AGE, REFERENCE, LIMITS };
 
 typedef struct {
   double rotation[9];       /* from the parent joint's frame, this joint at zero, row by row */
@@ -21,6 +21,7 @@ typedef struct {
   double inertia[9];        /* about the centre of mass [kg m^2] */
   double center_of_mass[3]; /* in the joint's frame [m] */
   double mass;              /* [kg] */
+  double rotor_inertia;     /* as the joint sees it [kg m^2] */
   double prismatic;         /* 1 where the joint slides along its z axis, 0 where it turns */
 } Body;
 
@@ -39,8 +40,16 @@ typedef struct {
   double stamp, command_stamp;
   double patience, slow_period, oldest;
   double jump_slack, drift_bound, drift_time, delay, longest_step, step_bound, rate_step;
-  /* What of g(q), of the receiver's g(q) and of C(q, dq) dq is commanded. */
-  double gravity_share, receiver_share, coriolis_share;
+  /* What of g(q), of the receiver's g(q) and of C(q, dq) dq + M(q) ddq is commanded; whether of
+     the latter two each, and whether at the reference. */
+  double gravity_share, receiver_share, motion_share;
+  int32_t coriolis, inertia, at_reference;
+  /* What is desired from `begin` until before `end`, as polynomials in (time - start) / duration;
+     and the joint PD about it. */
+  int32_t has_reference;
+  double begin, end, start, duration;
+  double coefficient[6 * MOST_JOINTS]; /* of the lowest power first */
+  double tracking[MOST_JOINTS], kp[MOST_JOINTS], kd[MOST_JOINTS];
   double torque[MOST_JOINTS]; /* the result */
   Arm arm, receiver;
   uint8_t pattern[MOST_BYTES], mask[MOST_BYTES]; /* bytes that must be as they were */
@@ -66,12 +75,11 @@ static void turn_back(const double r[9], const double a[3], double out[3])
   for (int i = 0; i < 3; ++i) {out[i] = r[i] * a[0] + r[i + 3] * a[1] + r[i + 6] * a[2];}
 }
 
-/* Inverse dynamics without joint accelerations: g(q) for dq = 0, C(q, dq) dq without gravity.
-   Newton-Euler recursion in the joints' frames (Featherstone 2008, table 5.1; here with vectors
-   of three). */
+/* Inverse dynamics by the Newton-Euler recursion in the joints' frames (Featherstone 2008, table
+   5.1; here with vectors of three). */
 static void inverse_dynamics(
   const Arm * arm, int n, const double * gravity, const double * q, const double * dq,
-  double * torque)
+  const double * ddq, double * torque)
 {
   double r[MOST_JOINTS][9], p[MOST_JOINTS][3], force[MOST_JOINTS][3], moment[MOST_JOINTS][3];
   double w[3] = {0.0, 0.0, 0.0}, dw[3] = {0.0, 0.0, 0.0};
@@ -104,9 +112,11 @@ static void inverse_dynamics(
     if (slides) {
       a[0] += 2.0 * w[1] * dq[j];
       a[1] -= 2.0 * w[0] * dq[j];
+      a[2] += ddq[j];
     } else {
       dw[0] += w[1] * dq[j];
       dw[1] -= w[0] * dq[j];
+      dw[2] += ddq[j];
       w[2] += dq[j];
     }
     cross(w, body->center_of_mass, t);
@@ -121,6 +131,7 @@ static void inverse_dynamics(
   }
   for (int j = n - 1; j >= 0; --j) {
     torque[j] = arm->body[j].prismatic != 0.0 ? force[j][2] : moment[j][2];
+    torque[j] += arm->body[j].rotor_inertia * ddq[j];
     if (j > 0) {
       double f[3], m[3], arm_of_force[3];
       turn(r[j], force[j], f);
@@ -141,6 +152,24 @@ static double double_at(const uint8_t * data, int32_t place)
   return value;
 }
 
+/* What is desired at a time; return whether that is known. */
+static int sample(const State * state, double time, double * q, double * dq, double * ddq)
+{
+  if (!(state->begin <= time && time < state->end)) {return 0;}
+  const double s = (time - state->start) / state->duration;
+  for (int j = 0; j < state->joints; ++j) {
+    const double * const c = state->coefficient + j;
+    const double c1 = c[MOST_JOINTS], c2 = c[2 * MOST_JOINTS], c3 = c[3 * MOST_JOINTS];
+    const double c4 = c[4 * MOST_JOINTS], c5 = c[5 * MOST_JOINTS];
+    q[j] = c[0] + s * (c1 + s * (c2 + s * (c3 + s * (c4 + s * c5))));
+    dq[j] = (c1 + s * (2.0 * c2 + s * (3.0 * c3 + s * (4.0 * c4 + s * 5.0 * c5)))) /
+      state->duration;
+    ddq[j] = (2.0 * c2 + s * (6.0 * c3 + s * (12.0 * c4 + s * 20.0 * c5))) /
+      (state->duration * state->duration);
+  }
+  return 1;
+}
+
 /* Answer a joint state, given as the bytes of its message and the time now [s]; the state is
    changed in nothing but `torque`, and that counts only where ANSWERED is returned. */
 int compiled_cycle(State * state, const uint8_t * data, size_t length, double now)
@@ -158,6 +187,7 @@ int compiled_cycle(State * state, const uint8_t * data, size_t length, double no
   if (differs || nanosec > 999999999u) {return MESSAGE;}
   const double stamp = (double)sec + 1e-9 * (double)nanosec;
   double q[MOST_JOINTS], dq[MOST_JOINTS], gravity[MOST_JOINTS], other[MOST_JOINTS];
+  double wanted[MOST_JOINTS], wanted_dq[MOST_JOINTS], ddq[MOST_JOINTS] = {0.0};
   for (int j = 0; j < n; ++j) {
     q[j] = double_at(data, state->place[j]);
     dq[j] = double_at(data, state->place[n + j]);
@@ -189,14 +219,26 @@ int compiled_cycle(State * state, const uint8_t * data, size_t length, double no
       return MOTION;
     }
   }
+  if (state->has_reference) {
+    if (!sample(state, stamp, wanted, wanted_dq, ddq)) {return REFERENCE;}
+    for (int j = 0; j < n; ++j) {
+      if (!(fabs(q[j] - wanted[j]) <= state->tracking[j])) {return REFERENCE;}
+    }
+  }
   static const double still[MOST_JOINTS] = {0.0}, weightless[3] = {0.0};
-  inverse_dynamics(&state->arm, n, state->arm.gravity, q, still, gravity);
-  inverse_dynamics(&state->arm, n, weightless, q, dq, other);
+  const int there = state->has_reference && state->at_reference;
+  inverse_dynamics(&state->arm, n, state->arm.gravity, q, still, still, gravity);
+  inverse_dynamics(
+    &state->arm, n, weightless, there ? wanted : q,
+    state->coriolis ? (there ? wanted_dq : dq) : still, state->inertia ? ddq : still, other);
   for (int j = 0; j < n; ++j) {
-    state->torque[j] = state->gravity_share * gravity[j] + state->coriolis_share * other[j];
+    state->torque[j] = state->gravity_share * gravity[j] + state->motion_share * other[j];
+    if (state->has_reference) {
+      state->torque[j] += state->kp[j] * (wanted[j] - q[j]) + state->kd[j] * (wanted_dq[j] - dq[j]);
+    }
   }
   if (state->receiver_share != 0.0) {
-    inverse_dynamics(&state->receiver, n, state->receiver.gravity, q, still, other);
+    inverse_dynamics(&state->receiver, n, state->receiver.gravity, q, still, still, other);
     for (int j = 0; j < n; ++j) {state->torque[j] -= state->receiver_share * other[j];}
   }
   double seconds = stamp - state->command_stamp;

@@ -36,6 +36,8 @@ from . import possible_motion as motion
 from .control_law import ControlLaw
 from .feedforward import FeedforwardController
 from .limits import LONGEST_STEP_S, MOST_RATE
+from .reference import Piece
+from .settings import StateSource
 from ..errors import CompilationError
 from ..typing import Array
 
@@ -43,6 +45,7 @@ _SOURCE = 'compiled_cycle.c'
 # No contraction: a comparison must come out as in Python.
 _OPTIONS = ('-std=c99', '-O2', '-ffp-contract=off', '-fPIC', '-shared')
 _LONGEST_COMPILATION_S = 60.0
+_ROUNDED = 1.0 - 1e-9
 _MOST_JOINTS, _MOST_BYTES = 16, 2048  # as in the source
 
 
@@ -72,6 +75,7 @@ class _Body(ctypes.Structure):
         *_doubles('inertia', length=9),
         *_doubles('center_of_mass', length=3),
         ('mass', ctypes.c_double),
+        ('rotor_inertia', ctypes.c_double),
         ('prismatic', ctypes.c_double),
     )
 
@@ -103,10 +107,16 @@ class _State(ctypes.Structure):
                 'rate_step',
                 'gravity_share',
                 'receiver_share',
-                'coriolis_share',
+                'motion_share',
             )
         ),
-        *_doubles('torque'),
+        *(
+            (name, ctypes.c_int32)
+            for name in ('coriolis', 'inertia', 'at_reference', 'has_reference')
+        ),
+        *((name, ctypes.c_double) for name in ('begin', 'end', 'start', 'duration')),
+        *_doubles('coefficient', length=6 * _MOST_JOINTS),
+        *_doubles('tracking', 'kp', 'kd', 'torque'),
         ('arm', _Arm),
         ('receiver', _Arm),
         ('pattern', ctypes.c_uint8 * _MOST_BYTES),
@@ -163,7 +173,10 @@ class CompiledCycle:
         self.torque = np.ctypeslib.as_array(state.torque)[
             :n
         ]  # the answer, overwritten by the next
-        self._ready = self._commands_known_terms = False
+        self._coefficients = np.ctypeslib.as_array(state.coefficient).reshape(6, -1)[:, :n]
+        self._ready = False
+        self._piece: Piece | None = None
+        self._changes = -1
         self._layout: MessageLayout | None = None
         self._law: ControlLaw | None = None
         self._last: Array | None = None
@@ -184,7 +197,9 @@ class CompiledCycle:
             The time on the clock that its stamp is compared with [s].
 
         """
-        if not self._ready or not self._controller.is_as(self._law, self._last, self._before):
+        if not self._ready or not self._controller.is_as(
+            self._law, self._last, self._before, self._changes
+        ):
             return False
         return not self._run(self._address, data, len(data), now)
 
@@ -207,7 +222,7 @@ class CompiledCycle:
         law, output, supervisor = controller.law, controller.output, controller.supervisor
         if law is not self._law:
             self._law = law
-            self._commands_known_terms = self._use(law)
+            self._use(law)
         if layout is not self._layout:
             self._layout = layout
             if layout is not None and len(layout.pattern) <= _MOST_BYTES:
@@ -216,9 +231,8 @@ class CompiledCycle:
         if (
             layout is None
             or len(layout.pattern) > _MOST_BYTES
-            or not self._commands_known_terms
+            or not self._knows_what_is_desired(law, output.stamp)
             or output.last is None
-            or output.stamp is None
             or output.gliding
             or supervisor.stamp is None
             or supervisor.position is None
@@ -242,8 +256,28 @@ class CompiledCycle:
         for name, values in (('pattern', layout.pattern), ('mask', layout.mask)):
             getattr(state, name)[: len(values)] = values
 
-    def _use(self, law: ControlLaw) -> bool:
-        """Take over the terms of other settings; return whether they are all there is."""
+    def _knows_what_is_desired(self, law: ControlLaw, stamp: float | None) -> bool:
+        """Take over the reference from a stamp [s] on; return whether that is all there is."""
+        reference = self._controller.reference
+        piece = self._piece
+        if reference.changes != self._changes or (
+            piece is not None and stamp is not None and not piece.begin <= stamp < piece.end
+        ):
+            self._changes = reference.changes
+            self._piece = piece = None if stamp is None else reference.piece(stamp)
+            if piece is not None:
+                state = self._state
+                state.begin, state.end = piece.begin, piece.end
+                state.start, state.duration = piece.start, piece.duration
+                self._coefficients[:] = piece.coefficients
+        self._state.has_reference = piece is not None
+        if piece is None:
+            # Gains without a reference hold the arm where it is first seen.
+            return reference.empty and not law.has_gains
+        return not law.settings.terms.friction and not law.tracking.flange_bound
+
+    def _use(self, law: ControlLaw) -> None:
+        """Take over the terms of other settings."""
         state, terms, switches = self._state, law.terms, law.settings.terms
         _fill(state.arm, terms.true.model)
         receiver = terms.receiver
@@ -253,8 +287,13 @@ class CompiledCycle:
         state.receiver_share = switches.gravity and receiver is not None
         if receiver is not None:
             _fill(state.receiver, receiver.model)
-        state.coriolis_share = law.settings.scale if switches.coriolis else 0.0
-        return not law.has_gains
+        state.motion_share = law.settings.scale
+        state.coriolis, state.inertia = switches.coriolis, switches.inertia
+        state.at_reference = law.settings.state_source is StateSource.REFERENCE
+        # Where Python computes the same bound otherwise, it must not be the stricter one.
+        self._set('tracking', _ROUNDED * np.array(law.tracking.bounds))
+        self._set('kp', law.kp)
+        self._set('kd', law.kd)
 
 
 def _fill(arm: Any, model: pin.Model) -> None:
@@ -266,7 +305,7 @@ def _fill(arm: Any, model: pin.Model) -> None:
         body.translation[:] = placement.translation.tolist()
         body.inertia[:] = inertia.inertia.ravel().tolist()
         body.center_of_mass[:] = inertia.lever.tolist()
-        body.mass = inertia.mass
+        body.mass, body.rotor_inertia = inertia.mass, model.armature[j]
         body.prismatic = float(model.joints[j + 1].shortname() == pin.JointModelPZ().shortname())
 
 

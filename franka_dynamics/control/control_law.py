@@ -48,8 +48,8 @@ class ControlLaw:
         settings.validate(description)
         self.description, self.settings = description, settings
         self.terms = TermModel(description, settings)
-        self._kp, self._kd = settings.gains(description.n)
-        self.has_gains = bool(self._kp.any() or self._kd.any())
+        self.kp, self.kd = settings.gains(description.n)
+        self.has_gains = bool(self.kp.any() or self.kd.any())
         self.gravity_guard = GravityGuard(settings, self.terms, take_over=take_over)
         self.tracking = TrackingMonitor(settings, self.terms)
         self._zero = np.zeros(description.n)
@@ -105,8 +105,8 @@ class ControlLaw:
     def feedback(self, q: Array, dq: Array, reference: ReferencePoint | None) -> Array:
         """Return the joint PD's torque, shape (n,) [N m]; without a reference only damping."""
         if reference is None:
-            return -self._kd * dq
-        return self._kp * (reference.q - q) + self._kd * (reference.dq - dq)
+            return -self.kd * dq
+        return self.kp * (reference.q - q) + self.kd * (reference.dq - dq)
 
     def trajectory_efforts(self, trajectory: Trajectory) -> Array:
         """Return the feedforward torque at every point of a trajectory, shape (k, n) [N m]."""
@@ -163,11 +163,11 @@ class TrackingMonitor:
 
     def __init__(self, settings: Settings, terms: TermModel) -> None:
         self._names = terms.description.joint_names
-        self._bounds = tuple(
+        self.bounds = tuple(
             bound if bound > 0.0 else float('inf')
             for bound in settings.tracking_errors(terms.description.n).tolist()
         )
-        self._flange = settings.max_flange_error
+        self.flange_bound = settings.max_flange_error
         self._model = terms.true
 
     def check(self, q: Array, desired: Array) -> str:
@@ -181,7 +181,7 @@ class TrackingMonitor:
 
         """
         for joint, (measured, wish, bound) in enumerate(
-            zip(q.tolist(), desired.tolist(), self._bounds)
+            zip(q.tolist(), desired.tolist(), self.bounds)
         ):
             if not abs(measured - wish) <= bound:
                 return (
@@ -189,15 +189,15 @@ class TrackingMonitor:
                     f'should be, more than max_tracking_error allows ({bound:g}); is '
                     'something in its way, or is the gain too small for the motion?'
                 )
-        if self._flange > 0.0:
+        if self.flange_bound > 0.0:
             distance = float(
                 np.linalg.norm(
                     self._model.frames(q)[-1][:3, 3] - self._model.frames(desired)[-1][:3, 3]
                 )
             )
-            if not distance <= self._flange:
+            if not distance <= self.flange_bound:
                 return (
                     f'the flange is {distance:.3g} m from where it should be, more than '
-                    f'max_flange_error allows ({self._flange:g})'
+                    f'max_flange_error allows ({self.flange_bound:g})'
                 )
         return ''

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -27,6 +28,21 @@ class ReferencePoint(NamedTuple):
     def at_rest(cls, q: Array) -> ReferencePoint:
         """Return the point that stands still at q."""
         return cls(np.array(q, dtype=float), np.zeros_like(q), np.zeros_like(q))
+
+
+class Piece(NamedTuple):
+    """
+    What is desired from `begin` until before `end` [s], as polynomials.
+
+    `coefficients`, shape (6, n), are of the position's powers of (time - start) / duration, the
+    lowest first.
+    """
+
+    begin: float
+    end: float
+    start: float
+    duration: float
+    coefficients: Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,6 +83,15 @@ class Trajectory:
         start, duration = self.times[segment], self.times[segment + 1] - self.times[segment]
         return self._evaluate(segment, (time - start) / duration, duration)
 
+    def piece(self, time: float) -> Piece | None:
+        """Return the segment that a time [s] falls into, or None before and after the motion."""
+        if not self.times[0] <= time < self.end:
+            return None
+        segment = int(np.searchsorted(self.times, time, side='right')) - 1
+        start, end = float(self.times[segment]), float(self.times[segment + 1])
+        rows = np.array(self._coefficients(segment, end - start))
+        return Piece(start, end, start, end - start, rows)
+
     def sample_many(self, per_segment: int) -> tuple[Array, ReferencePoint]:
         """Return times (s,) and states (s, n): `per_segment` in each segment, and the end."""
         segments = np.repeat(np.arange(len(self.times) - 1), per_segment)
@@ -83,10 +108,21 @@ class Trajectory:
         self, segment: int | NDArray[np.int_], s: float | Array, duration: float | Array
     ) -> ReferencePoint:
         """Return the state at the fraction s of a segment (or of each of many)."""
+        q0, v0, c2, c3, c4, c5 = self._coefficients(segment, duration)
+        return ReferencePoint(
+            q0 + s * (v0 + s * (c2 + s * (c3 + s * (c4 + s * c5)))),
+            (v0 + s * (2.0 * c2 + s * (3.0 * c3 + s * (4.0 * c4 + s * 5.0 * c5)))) / duration,
+            (2.0 * c2 + s * (6.0 * c3 + s * (12.0 * c4 + s * 20.0 * c5))) / duration**2,
+        )
+
+    def _coefficients(
+        self, segment: int | NDArray[np.int_], duration: float | Array
+    ) -> tuple[Array, ...]:
+        """Return those of the position's powers of s, the lowest first."""
         q0, q1 = self.positions[segment], self.positions[segment + 1]
         if self.velocities is None:
-            slope = (q1 - q0) / duration
-            return ReferencePoint(q0 + s * (q1 - q0), slope, np.zeros_like(slope))
+            none = np.zeros_like(q0)
+            return q0, q1 - q0, none, none, none, none
         # Boundary values in units of the segment, so that s runs from 0 to 1.
         v0, v1 = self.velocities[segment] * duration, self.velocities[segment + 1] * duration
         rise = q1 - q0 - v0
@@ -103,11 +139,7 @@ class Trajectory:
                 -15.0 * p + 7.0 * v - a,
                 6.0 * p - 3.0 * v + 0.5 * a,
             )
-        return ReferencePoint(
-            q0 + s * (v0 + s * (c2 + s * (c3 + s * (c4 + s * c5)))),
-            (v0 + s * (2.0 * c2 + s * (3.0 * c3 + s * (4.0 * c4 + s * 5.0 * c5)))) / duration,
-            (2.0 * c2 + s * (6.0 * c3 + s * (12.0 * c4 + s * 20.0 * c5))) / duration**2,
-        )
+        return q0, v0, c2, c3, c4, c5
 
 
 class ReferenceSource:
@@ -119,6 +151,7 @@ class ReferenceSource:
     """
 
     def __init__(self) -> None:
+        self.changes = 0  # of what is desired, other than by time
         self.clear()
 
     @property
@@ -138,6 +171,7 @@ class ReferenceSource:
 
     def clear(self) -> None:
         """Forget everything; nothing is desired until `hold` or a reference comes."""
+        self.changes += 1
         self._held: ReferencePoint | None = None
         self._streamed: tuple[ReferencePoint, float] | None = None
         self._trajectory: Trajectory | None = None
@@ -157,6 +191,7 @@ class ReferenceSource:
         """Follow a trajectory by time; until it begins, go on with what was desired before."""
         if trajectory.times[0] > now:
             self._next = trajectory
+            self.changes += 1
             return
         self.clear()
         self._trajectory = trajectory
@@ -171,6 +206,20 @@ class ReferenceSource:
             point, since = self._streamed
             return point if stamp - since <= STREAM_TIMEOUT_S else ReferencePoint.at_rest(point.q)
         return self._held
+
+    def piece(self, stamp: float) -> Piece | None:
+        """Return what is desired at a stamp [s] and after it, or None if no polynomials tell."""
+        if self._trajectory is not None:
+            found = self._trajectory.piece(stamp)
+        elif self._held is not None:
+            rows = np.zeros((6, len(self._held.q)))
+            rows[0] = self._held.q
+            found = Piece(-math.inf, math.inf, 0.0, 1.0, rows)
+        else:
+            found = None
+        if found is None or self._next is None:
+            return found
+        return found._replace(end=min(found.end, float(self._next.times[0])))
 
     def sample(self, stamp: float) -> ReferencePoint | None:
         """Return the desired state at a stamp [s], and leave behind what has ended by then."""
