@@ -6,16 +6,15 @@ Where a joint state's round trip goes in a node that is woken up for it, and wha
     python benchmarks/latency_profile.py [--rounds 10] [--seconds 3] [--json FILE]
 
 Four processes are measured in interleaved rounds at 1 kHz, as `latency.py` does: the node as it
-is, with the time noted between the parts of its cycle; the same node with a cycle in one compiled
-call on fixed buffers (`CompiledCycle`), after which the usual cycle judges the state once the
-command is out; the same node with no computation at all before the command, its floor; and the
-bare relay of `latency.py`.
+is, which answers by the compiled cycle; the same node without that (`compiled_cycle: false`); the
+same node with no computation at all before the command, its floor; and the bare relay of
+`latency.py`. In the first two the time is noted between the parts of a cycle.
 """
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 import json
 from pathlib import Path
 import subprocess
@@ -27,15 +26,20 @@ from latency import HOME, Probe
 import numpy as np
 from timing import machine
 
-VARIANTS = ('node', 'compiled', 'floor', 'relay')
-PARTS = (
-    'sent, until the callback runs: DDS, wake-up, executor',
-    'read the bytes',
-    'supervise the state',
-    'g(q) and C dq',
-    'limits, and the rest of the cycle in Python',
-    'written and published, until the reply is noticed: DDS, wake-up',
-)
+VARIANTS = ('node', 'python', 'floor', 'relay')
+FIRST = 'sent, until the callback runs: DDS, wake-up, executor'
+LAST = 'written and published, until the reply is noticed: DDS, wake-up'
+PARTS = {
+    'node': (FIRST, 'the clocks, the lock and the compiled call', LAST),
+    'python': (
+        FIRST,
+        'read the bytes',
+        'supervise the state',
+        'g(q) and C dq',
+        'limits, and the rest of the cycle in Python',
+        LAST,
+    ),
+}
 
 
 def now() -> int:
@@ -49,77 +53,13 @@ def stamp_of(data: bytes) -> int:
     return (seconds * 10**9 + rest) % 10**14
 
 
-class CompiledCycle:
-    """
-    The usual case of a cycle, feedforward of a trusted state, in one compiled call.
-
-    It reads and writes fixed buffers and allocates nothing: finite values, position and velocity
-    limits, jumps from the state before, velocities that contradict positions, stamps, age, g(q) +
-    C dq by generated code, torque and rate limits. A measurement, not a controller.
-
-    Parameters
-    ----------
-    description : ArmDescription
-        The arm.
-
-    """
-
-    def __init__(self, description: Any) -> None:
-        import numba
-
-        from franka_dynamics.codegen.emit import python_function
-        from franka_dynamics.codegen.equations import customised_equations, Quantity
-
-        program = customised_equations(description, Quantity.INVERSE_DYNAMICS).program
-        names: dict[str, Any] = {}
-        exec(f'from math import cos, sin\n{python_function(program)}', names)
-        torques = numba.njit(error_model='numpy')(names[program.name])
-        n = description.n
-        lower, upper, fastest, effort = (
-            description.limit(name) for name in ('lower', 'upper', 'velocity', 'effort')
-        )
-        rate = np.minimum(description.limit('effort_rate'), 1000.0)
-        self.state, self.torque = np.zeros(3 * n + 3), np.zeros(n)
-        self._before, self._still = np.zeros(3 * n + 1), np.zeros(n)
-
-        @numba.njit(error_model='numpy')
-        def run(state: Any, before: Any, still: Any, torque: Any) -> bool:
-            q, dq, stamp = state[:n], state[n + 1 : 2 * n + 1], state[-1]
-            elapsed = stamp - before[-1]
-            fine = 0.0 < elapsed < 0.1
-            for j in range(n):
-                moved = q[j] - before[j]
-                mean = 0.5 * (dq[j] + before[n + j])
-                fine &= lower[j] - 0.1 <= q[j] <= upper[j] + 0.1 and abs(dq[j]) <= 1.2 * fastest[j]
-                fine &= abs(moved) <= 1.2 * fastest[j] * elapsed + 1e-3
-                fine &= abs(moved - mean * elapsed) <= 0.05
-            torques(q, dq, still, torque)
-            step = min(max(elapsed, 0.0), 1e-3)
-            for j in range(n):
-                wanted = min(max(torque[j], -effort[j]), effort[j])
-                last = before[2 * n + j]
-                torque[j] = min(max(wanted, last - rate[j] * step), last + rate[j] * step)
-                before[j], before[n + j], before[2 * n + j] = q[j], dq[j], torque[j]
-            before[-1] = stamp
-            return fine
-
-        self._run: Callable[..., bool] = run
-        run(self.state, self._before, self._still, self.torque)
-
-    def __call__(self, values: Any, stamp: float) -> bool:
-        """Fill `torque` from a message's numbers: positions, velocities, efforts, counts."""
-        self.state[: len(values)] = values
-        self.state[-1] = stamp
-        return self._run(self.state, self._before, self._still, self.torque)
-
-
 def run_node(variant: str, notes: Path) -> int:
     """Run the node with its cycle changed or noted; write what was noted when it ends."""
     from franka_dynamics.ros import feedforward_cycle, feedforward_node
 
     rows: list[tuple[float, ...]] = []
     served = feedforward_cycle.FeedforwardCycle
-    marks = [0.0] * 5
+    marks = [0.0] * (len(PARTS.get(variant, ())) - 1)
 
     def after(method: Callable[..., Any], place: int) -> Callable[..., Any]:
         def noted(*arguments: Any, **options: Any) -> Any:
@@ -129,41 +69,36 @@ def run_node(variant: str, notes: Path) -> int:
 
         return noted
 
-    def instrumented(self: Any, data: bytes) -> None:
-        controller = self.controller
-        if not hasattr(self, 'noted'):
-            self.noted = True
+    def instrument(self: Any) -> None:
+        controller, publish = self.controller, self.publish_command
+        if variant == 'python':
             self._reader.read = after(self._reader.read, 1)
             controller.supervisor.observe = after(controller.supervisor.observe, 2)
-            terms = controller._law.terms
+            terms = controller.law.terms
             terms.coriolis = after(terms.coriolis, 3)
-            publish = self.publish_command
 
-            def published(torque: Any) -> None:
-                marks[4] = now()
-                publish(torque)
+        def published(torque: Any) -> None:
+            marks[-1] = now()
+            publish(torque)
 
-            self.publish_command = published
+        self.publish_command = published
+        self.noted = True
+
+    def instrumented(self: Any, data: bytes) -> None:
+        if not hasattr(self, 'noted'):
+            instrument(self)
         marks[0] = now()
         usual(self, data)
         rows.append((stamp_of(data), *marks))
 
     def command_first(self: Any, data: bytes) -> None:
-        """Publish before the usual cycle is run, whose own command then stays here."""
-        if not hasattr(self, 'fixed'):
-            self.fixed = CompiledCycle(self.controller.description)
+        """Publish seven numbers that tell which state is answered; compute after that."""
+        if not hasattr(self, 'stays'):
             self.stays = type('Stays', (), {'publish': lambda *_: None})()
             self.header = bytes(self._command_bytes.serialize(np.zeros(7))[:-56])
         layout = self._reader._layout
         if layout is not None and self.controller.mode is feedforward_cycle.Mode.RUNNING:
-            values = np.frombuffer(data, '<f8', layout.doubles, layout.begin)
-            if variant == 'floor':
-                # Seven numbers that tell which state is answered, and nothing else.
-                body = data[layout.begin : layout.begin + 56]
-            else:
-                self.fixed(values, 1e-9 * stamp_of(data))
-                body = self.fixed.torque.tobytes()
-            command = self.header + body
+            command = self.header + data[layout.begin : layout.begin + 56]
             self.command_watch.sent(command)
             self._command_publisher.publish(command)
             publisher, self._command_publisher = self._command_publisher, self.stays
@@ -173,7 +108,7 @@ def run_node(variant: str, notes: Path) -> int:
             usual(self, data)
 
     usual = served.on_joint_state
-    served.on_joint_state = instrumented if variant == 'node' else command_first
+    served.on_joint_state = command_first if variant == 'floor' else instrumented
     try:
         return feedforward_node.main(sys.argv[sys.argv.index('--') + 1 :])
     finally:
@@ -185,11 +120,13 @@ class NotingProbe(Probe):
 
     def __init__(self) -> None:
         super().__init__()
-        self.came_at: dict[int, int] = {}
+        self.came_at: dict[str, dict[int, int]] = {name: {} for name in VARIANTS}
+        self._device = ''
         self._stamps: dict[int, int] = {}
 
     def _send(self, device: str, number: int) -> None:
         super()._send(device, number)
+        self._device = device
         self._stamps[number] = stamp_of(self._states[number])
 
     def _note(self, data: bytes) -> None:
@@ -200,7 +137,7 @@ class NotingProbe(Probe):
         known = np.isnan(trips[: newest + 1])
         super()._collect(until, line, newest, sent, trips)
         for k in np.flatnonzero(known & ~np.isnan(trips[: newest + 1]))[-1:]:
-            self.came_at[self._stamps[int(k) % len(self._states)]] = self.arrived
+            self.came_at[self._device][self._stamps[int(k) % len(self._states)]] = self.arrived
 
 
 def main() -> int:
@@ -226,8 +163,7 @@ def main() -> int:
     latency.DEVICES = VARIANTS
     trips: dict[str, list[Any]] = {name: [] for name in VARIANTS}
     with tempfile.TemporaryDirectory() as folder:
-        notes = Path(folder) / 'notes.npy'
-        processes = {name: _start(name, notes) for name in VARIANTS}
+        processes = {name: _start(name, Path(folder)) for name in VARIANTS}
         try:
             probe = NotingProbe()
             for name in VARIANTS:
@@ -240,7 +176,7 @@ def main() -> int:
                 process.terminate()
             for process in processes.values():
                 process.wait()
-        rows = np.load(notes)
+        rows = {name: np.load(Path(folder) / f'{name}.npy') for name in PARTS}
     report = {
         'machine': machine(),
         'scheduling': no_realtime or 'SCHED_FIFO',
@@ -265,7 +201,9 @@ def main() -> int:
             }
             for name, found in trips.items()
         },
-        'parts of the node [us]': parts(rows, probe.came_at),
+        'parts [us]': {
+            name: parts(PARTS[name], rows[name], probe.came_at[name]) for name in PARTS
+        },
     }
     print(json.dumps(report, indent=2))
     if arguments.json:
@@ -273,19 +211,20 @@ def main() -> int:
     return 0
 
 
-def _start(name: str, notes: Path) -> subprocess.Popen[bytes]:
+def _start(name: str, folder: Path) -> subprocess.Popen[bytes]:
     remapped = ['--ros-args', '-r', f'joint_states:=/{name}/joint_states']
     if name == 'relay':
         words = [str(HOME / 'latency_relay.py'), *remapped, '-r', 'command:=/relay/command']
     else:
-        kept = notes if name == 'node' else notes.with_name(f'{name}.npy')
-        words = [__file__, '--node', name, '--notes', str(kept), '--', *remapped]
+        kept = str(folder / f'{name}.npy')
+        words = [__file__, '--node', name, '--notes', kept, '--', *remapped]
         words += ['-r', f'feedforward/command:=/{name}/command', '-r', f'__ns:=/n_{name}']
         words += ['-p', 'target:=mujoco', '--log-level', 'error']
+        words += ['-p', f'compiled_cycle:={name == "node"}'.lower()]
     return subprocess.Popen([sys.executable, *words])
 
 
-def parts(rows: Any, came_at: dict[int, int]) -> dict[str, dict[str, float]]:
+def parts(names: Sequence[str], rows: Any, came_at: dict[int, int]) -> dict[str, dict[str, float]]:
     """Return p50 and p99 of each part, of the states whose reply was noticed [us]."""
     found = [row for row in rows if int(row[0]) in came_at]
     ends = np.array([[*row, came_at[int(row[0])]] for row in found])
@@ -300,7 +239,7 @@ def parts(rows: Any, came_at: dict[int, int]) -> dict[str, dict[str, float]]:
             'p99': float(np.percentile(column, 99)),
             'mean where the whole is at its p99': float(column[slow].mean()),
         }
-        for name, column in zip((*PARTS, 'in all'), (*spent.T, whole))
+        for name, column in zip((*names, 'in all'), (*spent.T, whole))
     }
 
 

@@ -321,9 +321,6 @@ def compiled_library() -> Path:
 
     """
     source = resources.files(__package__).joinpath(_SOURCE).read_text(encoding='utf-8')
-    compiler = shutil.which('cc') or shutil.which('gcc') or shutil.which('clang')
-    if compiler is None:
-        raise CompilationError('No C compiler (cc, gcc or clang) is on the PATH.')
     identity = '\n'.join([sys.platform, os.uname().machine, *_OPTIONS, source])
     name = f'compiled_cycle_{hashlib.sha256(identity.encode()).hexdigest()[:24]}.so'
     root = Path(os.environ.get('XDG_CACHE_HOME') or Path.home() / '.cache') / 'franka_dynamics'
@@ -334,17 +331,20 @@ def compiled_library() -> Path:
             raise PermissionError
         path = root / name
         if not path.is_file():
-            _compile(compiler, source, path)
+            _compile(source, path)
     except OSError:  # without a cache folder of one's own, anew in each process
         folder = tempfile.mkdtemp(prefix='franka_dynamics-')
         atexit.register(shutil.rmtree, folder, ignore_errors=True)
         path = Path(folder) / name
-        _compile(compiler, source, path)
+        _compile(source, path)
     return path
 
 
-def _compile(compiler: str, source: str, path: Path) -> None:
+def _compile(source: str, path: Path) -> None:
     """Write a library that another process, which may load it just now, sees whole or not."""
+    compiler = shutil.which('cc') or shutil.which('gcc') or shutil.which('clang')
+    if compiler is None:
+        raise CompilationError('No C compiler (cc, gcc or clang) is on the PATH.')
     with tempfile.TemporaryDirectory(dir=path.parent, prefix='.compiling-') as folder:
         written, made = Path(folder) / _SOURCE, Path(folder) / path.name
         written.write_text(source, encoding='utf-8')

@@ -338,9 +338,10 @@ def follow(controller, request):
         pass  # what matters is that both refuse it
 
 
-def settled():
+def settled(limits=None, **changes):
     """Return a pair that stands still and whose states are answered, and the last stamp."""
-    pair = Pair(replace(MUJOCO, ramp_time=0.0), supervision=SupervisionLimits(recovery_samples=3))
+    settings = replace(MUJOCO, ramp_time=0.0, **changes)
+    pair = Pair(settings, supervision=SupervisionLimits(recovery_samples=3, **(limits or {})))
     home, still = np.array(FER.home), np.zeros(7)
     for k in range(90):  # with the rate limit, until the gravity torque is reached
         answered = pair.state(BEGIN_NS + k * 10**6, home, still)[2]
@@ -349,29 +350,51 @@ def settled():
 
 
 @pytest.mark.parametrize(
-    ('what', 'side'),
-    [('gap', 1)] + [(what, side) for what in ('moved', 'drift', 'age') for side in (-1, 1)],
+    ('limits', 'longest'),
+    [
+        ({}, 0.005),  # a slow topic's period
+        ({'min_input_rate': 1.0}, 0.02),  # the timeout
+        ({'min_input_rate': 1.0, 'state_timeout': 1.0}, possible_motion.LONGEST_GAP_S),
+    ],
 )
+def test_a_gap_is_answered_up_to_what_is_usual(limits, longest):
+    for factor in (0.999, 1.001):
+        pair, last = settled(limits)
+        stamp = last + round(1e9 * factor * longest)
+        assert pair.state(stamp, np.array(FER.home), np.zeros(7))[2] == (factor < 1.0)
+
+
+def test_an_old_state_leaves_less_time_for_the_next_one():
+    for factor in (0.99, 1.01):
+        pair, last = settled({'min_input_rate': 1.0})
+        pair.plain.supervisor.ages_are_delays = pair.fast.supervisor.ages_are_delays = True
+        home, still = np.array(FER.home), np.zeros(7)
+        pair.state(last + 10**6, home, still, age=0.075)
+        stamp = last + 10**6 + round(factor * 5e6)  # a quarter of the timeout
+        assert pair.state(stamp, home, still)[2] == (factor < 1.0)
+
+
+@pytest.mark.parametrize('what', ['moved', 'drift', 'age'])
+@pytest.mark.parametrize('side', [-1, 1])
 def test_what_is_just_allowed_is_so_in_both(what, side):
     # By bisection: no value that Python refuses is answered, and those up to the bound are.
     home = np.array(FER.home)
 
     def outcome(value):
-        pair, last = settled()
-        q, dq, age, step = home.copy(), np.zeros(7), 0.0, 10**6
+        # Without a torque, whose rate limit would be reached before.
+        pair, last = settled(terms=Terms(gravity=False, coriolis=False))
+        q, dq, age = home.copy(), np.zeros(7), 0.0
         if what == 'moved':
             q[0] += value
             dq[0] = value * 1e3
         elif what == 'drift':
             q[0] += value
-        elif what == 'age':
-            age = value
         else:
-            step = round(value * 1e9)
-        answered = pair.state(last + step, q, dq, age=age)[2]
+            age = value
+        answered = pair.state(last + 10**6, q, dq, age=age)[2]
         return pair.plain.supervisor.condition is Condition.TRUSTED, answered
 
-    low, high = 0.0, {'moved': 0.5, 'drift': 0.1, 'age': 0.3, 'gap': 0.1}[what]
+    low, high = 0.0, {'moved': 0.5, 'drift': 0.1, 'age': 0.3}[what]
     assert outcome(side * high) == (False, False)
     for _ in range(30):
         middle = 0.5 * (low + high)
@@ -382,7 +405,6 @@ def test_what_is_just_allowed_is_so_in_both(what, side):
         'moved': 2e-3 * FER.limit('velocity')[0],  # twice its speed for a millisecond
         'drift': possible_motion.STEP,  # from here on it is Python's to count how often
         'age': 0.1,
-        'gap': 5e-3,  # a slow topic's period, see min_input_rate
     }[what]
     assert low == pytest.approx(strictest, rel=0.01)
 
@@ -440,6 +462,13 @@ def test_bytes_that_must_not_differ_do_not():
     assert not pair.compiled.answer(changed[:-1], 1e-9 * stamp)
 
 
+@pytest.mark.parametrize('step', [0, -1, -(10**6)])
+def test_stamps_that_do_not_advance_are_not_answered(step):
+    pair, last = settled()
+    torque, _, answered = pair.state(last + step, np.array(FER.home), np.zeros(7))
+    assert torque is None and not answered
+
+
 def test_nanoseconds_beyond_a_second_are_refused():
     pair, last = settled()
     stamp = last + 10**6
@@ -451,6 +480,7 @@ def test_nanoseconds_beyond_a_second_are_refused():
 
 def test_without_a_compiler_one_sentence_says_so(monkeypatch, tmp_path):
     monkeypatch.setenv('PATH', str(tmp_path))
+    monkeypatch.setenv('XDG_CACHE_HOME', str(tmp_path))
     compiled_cycle.compiled_library.cache_clear()
     try:
         with pytest.raises(CompilationError, match='No C compiler'):
