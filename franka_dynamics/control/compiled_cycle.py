@@ -36,7 +36,7 @@ from . import possible_motion as motion
 from .control_law import ControlLaw
 from .feedforward import FeedforwardController
 from .limits import LONGEST_STEP_S, MOST_RATE
-from .reference import Piece
+from .reference import ReferencePiece
 from .settings import StateSource
 from ..errors import CompilationError
 from ..typing import Array
@@ -175,7 +175,7 @@ class CompiledCycle:
         ]  # the answer, overwritten by the next
         self._coefficients = np.ctypeslib.as_array(state.coefficient).reshape(6, -1)[:, :n]
         self._ready = False
-        self._piece: Piece | None = None
+        self._piece: ReferencePiece | None = None
         self._changes = -1
         self._layout: MessageLayout | None = None
         self._law: ControlLaw | None = None

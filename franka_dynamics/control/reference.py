@@ -30,7 +30,7 @@ class ReferencePoint(NamedTuple):
         return cls(np.array(q, dtype=float), np.zeros_like(q), np.zeros_like(q))
 
 
-class Piece(NamedTuple):
+class ReferencePiece(NamedTuple):
     """
     What is desired from `begin` until before `end` [s], as polynomials.
 
@@ -83,14 +83,14 @@ class Trajectory:
         start, duration = self.times[segment], self.times[segment + 1] - self.times[segment]
         return self._evaluate(segment, (time - start) / duration, duration)
 
-    def piece(self, time: float) -> Piece | None:
+    def piece(self, time: float) -> ReferencePiece | None:
         """Return the segment that a time [s] falls into, or None before and after the motion."""
         if not self.times[0] <= time < self.end:
             return None
         segment = int(np.searchsorted(self.times, time, side='right')) - 1
         start, end = float(self.times[segment]), float(self.times[segment + 1])
         rows = np.array(self._coefficients(segment, end - start))
-        return Piece(start, end, start, end - start, rows)
+        return ReferencePiece(start, end, start, end - start, rows)
 
     def sample_many(self, per_segment: int) -> tuple[Array, ReferencePoint]:
         """Return times (s,) and states (s, n): `per_segment` in each segment, and the end."""
@@ -207,14 +207,14 @@ class ReferenceSource:
             return point if stamp - since <= STREAM_TIMEOUT_S else ReferencePoint.at_rest(point.q)
         return self._held
 
-    def piece(self, stamp: float) -> Piece | None:
+    def piece(self, stamp: float) -> ReferencePiece | None:
         """Return what is desired at a stamp [s] and after it, or None if no polynomials tell."""
         if self._trajectory is not None:
             found = self._trajectory.piece(stamp)
         elif self._held is not None:
             rows = np.zeros((6, len(self._held.q)))
             rows[0] = self._held.q
-            found = Piece(-math.inf, math.inf, 0.0, 1.0, rows)
+            found = ReferencePiece(-math.inf, math.inf, 0.0, 1.0, rows)
         else:
             found = None
         if found is None or self._next is None:

@@ -191,9 +191,6 @@ class FeedforwardCycle:
                 self.controller.reject(Condition.MISMATCHED, str(error))
             self._after_cycle(None, None)
             return
-        # Simulated time comes by a message that nobody takes while the arm is braked before the
-        # node stops: its thread waits for just that.
-        unknown = self._simulated_time and self.controller.mode is Mode.BRAKING
         with self._lock:
             cycle = self.controller.cycle(
                 reading.stamp,
@@ -201,7 +198,7 @@ class FeedforwardCycle:
                 reading.velocity,
                 self._last_arrival,
                 effort=reading.effort,
-                age=None if unknown else now - reading.stamp,
+                age=self._age(reading.stamp, now),
                 sent=sent,
             )
         if sent is None and cycle.command is not None:
@@ -222,6 +219,17 @@ class FeedforwardCycle:
         self.publish_command(compiled.torque)
         self._latency.add(time.perf_counter() - began)
         return compiled.torque.copy()
+
+    def _age(self, stamp: float, now: float) -> float | None:
+        """
+        Return how old a stamp is by the node's clock [s], or None where that cannot be said.
+
+        Simulated time comes by a message that nobody takes while the arm is braked before the
+        node stops: its thread waits for just that.
+        """
+        if self._simulated_time and self.controller.mode is Mode.BRAKING:
+            return None
+        return now - stamp
 
     def _now(self) -> float:
         """Return the node's time [s]; asking the operating system is a third of the price."""

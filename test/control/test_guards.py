@@ -8,13 +8,8 @@ import numpy as np
 import pytest
 
 from franka_dynamics.arm import load
-from franka_dynamics.control.command_state import (
-    ClearedBy,
-    FaultLatch,
-    LONGEST_BRAKING_S,
-    REST_SPEED,
-    RESTART_WINDOW_S,
-)
+from franka_dynamics.control.braking import LONGEST_BRAKING_S, REST_SPEED
+from franka_dynamics.control.command_state import ClearedBy, FaultLatch, RESTART_WINDOW_S
 from franka_dynamics.control.cycle import Mode
 from franka_dynamics.control.feedforward import FeedforwardController
 from franka_dynamics.control.gravity_monitor import FirstTorque, GravityGuard, GravityState
@@ -295,7 +290,7 @@ def test_what_needs_more_than_a_word_says_what_it_needs(until, way):
     ('owner', 'method', 'answer', 'sentence'),
     [
         ('_law', 'feedforward', np.full(7, np.nan), 'the computed torque is not finite'),
-        ('_output', 'glide', np.full(7, np.inf), 'the limited torque is not finite'),
+        ('output', 'glide', np.full(7, np.inf), 'the limited torque is not finite'),
     ],
 )
 def test_a_torque_that_is_not_finite_is_not_published(
