@@ -185,14 +185,8 @@ def plot_torques(
         residual = measured - predicted
         right.axhline(0.0, color='#aaaaaa', lw=0.6)
         right.plot(time, broken(residual, motion.piece), color=RESIDUAL, lw=1.0)
-        right.text(
-            0.01,
-            0.93,
-            f'{np.sqrt(np.mean(residual**2)):.2f} N m rms',
-            va='top',
-            transform=right.transAxes,
-            fontsize=8,
-        )
+        # Above the axes: within them it would cover some residual or other.
+        right.set_title(f'{np.sqrt(np.mean(residual**2)):.2f} N m rms', loc='right', fontsize=8)
         left.set_ylabel(f'{name}\n[N m]', fontsize=8)
         for axis in (left, right):
             axis.tick_params(labelsize=8)
@@ -231,14 +225,15 @@ def plot_errors(
         rows,
         'o',
         color=RESIDUAL,
-        ms=5,
+        ms=4,
+        zorder=3.0,  # small, and on top of the diamonds where the two coincide
         label='unfiltered effort',
     )
     rigid = [
         (one.rigid.whole, row) for one, row in zip(fits, rows) if one.arm.friction is not None
     ]
     if rigid:
-        left.plot(*zip(*rigid), 'D', color='white', mec=MEASURED, ms=5, label='without friction')
+        left.plot(*zip(*rigid), 'D', color='white', mec=MEASURED, ms=7, label='without friction')
     left.set_yticks(rows, [one.name for one in fits], fontsize=8)
     # Both halves of the picture have a candidate's row at the same height.
     left.set_ylim(len(fits) - 0.5, -0.5)

@@ -41,6 +41,16 @@ def test_the_legend_covers_neither_title_nor_axes(drawn):
         assert not any(box.overlaps(axes.get_tightbbox(renderer)) for axes in figure.axes)
 
 
+def test_no_text_lies_on_a_residual(drawn):
+    (figure, _) = drawn
+    renderer = FigureCanvasAgg(figure).get_renderer()
+    for axes in figure.axes[1::2]:
+        texts = [*axes.texts, axes.title, axes._left_title, axes._right_title]
+        boxes = [text.get_window_extent(renderer) for text in texts if text.get_text()]
+        assert boxes
+        assert not any(box.overlaps(axes.get_window_extent(renderer)) for box in boxes)
+
+
 def test_friction_is_said_where_it_is_counted(drawn):
     for figure in drawn:
         labels = [text.get_text() for text in figure.legends[0].get_texts()]
