@@ -31,6 +31,10 @@ BIN := $(CLEAN) $(VENV)/bin
 # Every package by name as it comes: a quiet two minutes looks like a hang.
 PIP := -m pip install --disable-pip-version-check --progress-bar off
 SHOWN := | sed -u -n -e 's/^Collecting \([^ ]*\).*/  \1/p' -e 's/^Installing collected.*/  unpacking .../p'
+# While it unpacks pip says nothing: $(call COUNTED,FOLDER) counts beside it until the line ends.
+COUNTED = (n=0; while sleep 5 > /dev/null 2>&1; do last=$$n; \
+	n=$$(ls -d $(1)/lib/python*/site-packages/*.dist-info 2> /dev/null | wc -l); \
+	[ $$n -lt 5 ] || [ $$n = $$last ] || echo "  $$n packages unpacked"; done) & trap "kill $$!" EXIT;
 .SHELLFLAGS := -o pipefail -c
 
 .PHONY: help demo docs fuzz gazebo-check sbom soak test test-numpy1 lint setup clean
@@ -65,7 +69,7 @@ endef
 
 $(VENV)/ready: $(REQUIREMENTS) setup.py
 	$(call make_venv,$(VENV))
-	@$(BIN)/python $(PIP) $(addprefix -r ,$(REQUIREMENTS)) -e '.[all]' $(SHOWN)
+	@$(call COUNTED,$(VENV)) $(BIN)/python $(PIP) $(addprefix -r ,$(REQUIREMENTS)) -e '.[all]' $(SHOWN)
 	@$(BIN)/python -c 'import mujoco, pinocchio, rclpy' 2>$(VENV)/loads || { \
 		tail -n 1 $(VENV)/loads; echo 'What was installed does not load, most likely for want of a' \
 		'library of the system: apt install libgomp1 (Debian and Ubuntu), then make again.'; \
@@ -85,6 +89,7 @@ REQUIRED := import re; from importlib.metadata import requires; \
 
 $(NUMPY1_VENV)/ready: $(REQUIREMENTS) setup.py
 	$(call make_venv,$(NUMPY1_VENV))
+	@echo 'pip will say in red that cmeel-boost wants numpy 2: so it is meant.'
 	@$(NUMPY1_BIN)/python $(PIP) '$(APT_PIN)'
 	@$(NUMPY1_BIN)/python $(PIP) --no-deps -e .
 	@$(NUMPY1_BIN)/python -c '$(REQUIRED)' > $(NUMPY1_VENV)/required.txt
