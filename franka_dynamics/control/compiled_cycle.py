@@ -323,7 +323,8 @@ def compiled_library() -> Path:
     source = resources.files(__package__).joinpath(_SOURCE).read_text(encoding='utf-8')
     identity = '\n'.join([sys.platform, os.uname().machine, *_OPTIONS, source])
     name = f'compiled_cycle_{hashlib.sha256(identity.encode()).hexdigest()[:24]}.so'
-    root = Path(os.environ.get('XDG_CACHE_HOME') or Path.home() / '.cache') / 'franka_dynamics'
+    cache = Path(os.environ.get('XDG_CACHE_HOME') or Path.home() / '.cache')
+    root = cache / 'franka_dynamics' / 'compiled'
     try:
         root.mkdir(mode=0o700, parents=True, exist_ok=True)
         # Code that others could have put there is none to be loaded.

@@ -531,7 +531,8 @@ def test_a_compiler_that_fails_is_quoted(monkeypatch, tmp_path):
 
 @pytest.mark.parametrize('mode', [0o777, None])
 def test_a_cache_that_others_may_write_is_not_used(monkeypatch, tmp_path, mode):
-    root = tmp_path / 'franka_dynamics'
+    root = tmp_path / 'franka_dynamics' / 'compiled'
+    root.parent.mkdir()
     if mode is None:
         root.write_text('a file where the folder should be')
     else:
