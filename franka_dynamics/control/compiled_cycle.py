@@ -38,7 +38,7 @@ from .feedforward import FeedforwardController
 from .limits import LONGEST_STEP_S, MOST_RATE
 from .reference import ReferencePiece
 from .settings import StateSource
-from ..errors import CompilationError
+from ..errors import CompilationError, shortened
 from ..typing import Array
 
 _SOURCE = 'compiled_cycle.c'
@@ -147,7 +147,12 @@ class CompiledCycle:
             raise CompilationError(
                 f'The compiled cycle takes at most {_MOST_JOINTS} joints, not {n}.'
             )
-        library = ctypes.PyDLL(str(compiled_library()))
+        try:
+            library = ctypes.PyDLL(str(compiled_library()))
+        except OSError as error:  # a damaged file, or a file system that allows no programs
+            raise CompilationError(
+                f'What was compiled cannot be loaded; delete it: {shortened(str(error), 200)}.'
+            ) from error
         if library.compiled_cycle_size() != ctypes.sizeof(_State):
             raise CompilationError('The compiled cycle lays its memory out otherwise than Python.')
         self._run = library.compiled_cycle

@@ -476,6 +476,29 @@ def test_positions_out_of_reach_are_not_answered(name, side):
     assert pair.plain.supervisor.condition is Condition.OUT_OF_RANGE
 
 
+def test_a_jump_within_what_its_velocity_allows_is_not_answered():
+    pair, last = settled(terms=Terms(gravity=False, coriolis=False))
+    q, dq = np.array(FER.home), np.zeros(7)
+    q[0] += 0.02  # faster than it can, though 4 rad/s may be off by as much
+    dq[0] = 4.0
+    torque, _, answered = pair.state(last + 10**6, q, dq)
+    assert torque is None and not answered
+    assert pair.plain.supervisor.condition is Condition.JUMPED
+
+
+def test_a_creeping_contradiction_is_not_answered():
+    pair, last = settled(terms=Terms(gravity=False, coriolis=False))
+    q = np.array(FER.home)
+    for k in range(1, 20):
+        q = q + 2e-3 * (np.arange(7) == 0)  # each step too small to be one, and no velocity
+        torque, _, answered = pair.state(last + k * 10**6, q, np.zeros(7))
+        if torque is None:
+            break
+        assert answered
+    assert not answered
+    assert pair.plain.supervisor.condition is Condition.CONTRADICTORY
+
+
 @pytest.mark.parametrize('field', ['q', 'dq', 'effort'])
 @pytest.mark.parametrize('value', [math.nan, math.inf, -math.inf])
 def test_values_that_are_not_finite_are_not_answered(field, value):
@@ -527,6 +550,14 @@ def test_a_compiler_that_fails_is_quoted(monkeypatch, tmp_path):
     finally:
         compiled_cycle.compiled_library.cache_clear()
     assert not list((tmp_path / 'cache').rglob('*.so'))
+
+
+def test_a_damaged_library_is_named(monkeypatch, tmp_path):
+    damaged = tmp_path / 'damaged.so'
+    damaged.write_text('no program')
+    monkeypatch.setattr(compiled_cycle, 'compiled_library', lambda: damaged)
+    with pytest.raises(CompilationError, match=r'cannot be loaded; delete it: .*damaged\.so'):
+        CompiledCycle(FeedforwardController(FER))
 
 
 @pytest.mark.parametrize('mode', [0o777, None])
