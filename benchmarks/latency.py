@@ -3,7 +3,7 @@
 """
 Round trip of a joint state through the node, beside a bare relay that only copies.
 
-    python benchmarks/latency.py [--rounds 10] [--seconds 3] [--json FILE] [--plot FILE]
+    python benchmarks/latency.py [--rounds 10] [--seconds 3] [--hold] [--json FILE] [--plot FILE]
 
 Both run as processes of their own under the same scheduling; a probe publishes joint states and
 times the replies, in interleaved rounds of one run. The relay is rclpy as a tutorial has it:
@@ -175,8 +175,10 @@ class Probe:
 
 
 @contextmanager
-def devices(names: Sequence[str] = DEVICES) -> Iterator[dict[str, subprocess.Popen[bytes]]]:
-    """Run the node and the relay as processes."""
+def devices(
+    names: Sequence[str] = DEVICES, parameters: Sequence[str] = ()
+) -> Iterator[dict[str, subprocess.Popen[bytes]]]:
+    """Run the node, with more arguments, and the relay as processes."""
     commands = {
         'node': [
             sys.executable,
@@ -192,6 +194,7 @@ def devices(names: Sequence[str] = DEVICES) -> Iterator[dict[str, subprocess.Pop
             # It stops after each of its rounds, while the relay is measured.
             '-p',
             'max_restarts:=1000',
+            *parameters,
             '--log-level',
             'error',
         ],
@@ -215,12 +218,19 @@ def devices(names: Sequence[str] = DEVICES) -> Iterator[dict[str, subprocess.Pop
             process.wait()
 
 
+def replaced_stamp(data: bytes, stamp: float) -> bytes:
+    """Return a serialized joint state with another stamp [s]."""
+    sec, nanosec = divmod(round(1e9 * stamp), 10**9)
+    return data[:4] + struct.pack('<iI', sec, nanosec) + data[12:]
+
+
 def stages() -> dict[str, float]:
     """Return the median cost of each part of a cycle, measured in this process [s]."""
     from rclpy.serialization import deserialize_message, serialize_message
     from sensor_msgs.msg import JointState
 
     from franka_dynamics.arm import load
+    from franka_dynamics.control.compiled_cycle import CompiledCycle
     from franka_dynamics.control.feedforward import FeedforwardController
     from franka_dynamics.control.settings import Settings
     from franka_dynamics.control.supervision import StateSupervisor, SupervisionLimits
@@ -239,14 +249,20 @@ def stages() -> dict[str, float]:
     controller.enable()
     supervisor = StateSupervisor(arm, SupervisionLimits())
     command, independent = CommandBytes(7), NewtonEulerModel(arm)
+    raw.read(data)
     clock = iter(1e-3 * k for k in range(10**9))
 
     def cycle():
         now = next(clock)
         return controller.cycle(now, q, zero, now, effort=zero)
 
-    for _ in range(100):
+    for _ in range(300):  # until the start is faded in
         last = cycle()
+    compiled = CompiledCycle(controller)
+    compiled.prepare(raw.layout)
+    following = replaced_stamp(data, last.stamp + 1e-3)
+    if not compiled.answer(following, last.stamp + 1e-3):
+        raise RuntimeError('the compiled cycle did not answer a usual state')
     parts = {
         'read a joint state, decoded': lambda: decoded.read(deserialize_message(data, JointState)),
         'read a joint state, bytes': lambda: raw.read(data),
@@ -258,6 +274,12 @@ def stages() -> dict[str, float]:
         ),
         'after the command, once per second: cross-check': lambda: independent.nonlinear_effects(
             q, zero
+        ),
+        'a usual state, answered by compiled code': lambda: compiled.answer(
+            following, last.stamp + 1e-3
+        ),
+        'after the command: what the compiled code needs for the next': lambda: compiled.prepare(
+            raw.layout
         ),
         'write a command, bytes': lambda: command.serialize(q),
     }
@@ -277,6 +299,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split('\n\n')[0])
     parser.add_argument('--rounds', type=int, default=10)
     parser.add_argument('--seconds', type=float, default=3.0, help='of each round of each device')
+    parser.add_argument(
+        '--hold', action='store_true', help='let the node hold and damp the arm as well'
+    )
     parser.add_argument('--json', type=Path)
     parser.add_argument('--plot', type=Path, help='histogram as PNG')
     arguments = parser.parse_args()
@@ -285,7 +310,9 @@ def main() -> int:
 
     no_realtime = request_realtime()
     rounds: dict[tuple[str, float], list[Round]] = {}
-    with devices():
+    # Damping alone: what is commanded then does not depend on where the arm was first held.
+    gains = ['-p', 'kd:=[1.0]'] if arguments.hold else []
+    with devices(parameters=gains):
         probe = Probe()
         for device in DEVICES:
             probe.learn(device)
