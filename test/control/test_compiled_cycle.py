@@ -476,6 +476,26 @@ def test_positions_out_of_reach_are_not_answered(name, side):
     assert pair.plain.supervisor.condition is Condition.OUT_OF_RANGE
 
 
+@pytest.mark.parametrize(('step', 'allowed'), [(10**5, 0.1), (10**6, 1.0), (3 * 10**6, 1.0)])
+def test_the_rate_limit_counts_a_millisecond_at_most(step, allowed):
+    for factor in (0.999, 1.001):
+        pair, last = settled()
+        pair.compiled._command[1] += factor * allowed  # [N m], as if that had been the last one
+        stamp = last + step
+        data = message(stamp, FER.home, np.zeros(7), np.zeros(7))
+        assert pair.compiled.answer(data, 1e-9 * stamp) == (factor < 1.0)
+
+
+def test_an_arm_too_far_from_its_reference_is_not_answered():
+    for factor in (0.9, 1.1):
+        pair, last = settled(**GAINS, max_tracking_error=(1e-3,))
+        q, dq = np.array(FER.home), np.zeros(7)
+        q[6] += factor * 1e-3
+        dq[6] = factor
+        assert pair.state(last + 10**6, q, dq)[2] == (factor < 1.0)
+        assert bool(pair.plain.conflict) == (factor > 1.0)
+
+
 def test_a_jump_within_what_its_velocity_allows_is_not_answered():
     pair, last = settled(terms=Terms(gravity=False, coriolis=False))
     q, dq = np.array(FER.home), np.zeros(7)
