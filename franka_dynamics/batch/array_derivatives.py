@@ -21,9 +21,9 @@ from __future__ import annotations
 import numpy as np
 
 from . import array_kernels as at
-from .array_kernels import COMPILE, to_link
-from .native import wide_vectors
-from .simd import gather_tile, numba, sine_cosine, TILE, transpose_tile
+from .array_kernels import COMPILE, load, to_link
+from .native import doubles_at, first_line, LINE, wide_vectors
+from .simd import gather_tile, numba, sine_cosine, TILE
 
 # Fewer than elsewhere, for the cache; below 16 LLVM makes no vectors of a loop.
 LANES = L = 16
@@ -55,16 +55,25 @@ def derivatives(rows, gravity, masses, q, dq, ddq, out):
     """
     wide_vectors()
     n = q.shape[1]
-    W, V, kept = np.zeros(SCRATCH), np.zeros(TERMS), np.zeros((n, KEPT))
-    arms, sums, found = np.zeros((n, 2 * L)), np.zeros(SUMS), np.zeros((n * (n + 1) // 2, FOUND))
+    pairs = n * (n + 1) // 2
+    # Arrays at addresses: numba counts no references to them.
+    memory = np.empty(SCRATCH + TERMS + SUMS + n * (KEPT + 2 * L) + pairs * FOUND + LINE // 8)
+    place = first_line(memory)
+    W, place = doubles_at(place, SCRATCH), place + 8 * SCRATCH
+    V, place = doubles_at(place, TERMS), place + 8 * TERMS
+    sums, place = doubles_at(place, SUMS), place + 8 * SUMS
+    kept, place = doubles_at(place, (n, KEPT)), place + 8 * n * KEPT
+    arms, place = doubles_at(place, (n, 2 * L)), place + 16 * n * L
+    found = doubles_at(place, (pairs, FOUND))
     places, turns_first = _places(n), rows[0, at.PRISMATIC] == 0.0
     for j in range(n):
-        arms[j, :L], arms[j, L:] = rows[j, at.Y], rows[j, at.Z]
+        for i in range(L):
+            arms[j, i], arms[j, L + i] = rows[j, at.Y], rows[j, at.Z]
     for start in range(0, out.shape[0], LANES):
         left = min(LANES, out.shape[0] - start)
-        _load(kept, SINE, q, start, left)
-        _load(kept, RATE, dq, start, left)
-        _load(kept, PUSH, ddq, start, left)
+        load(kept, SINE, q, start, LANES)
+        load(kept, RATE, dq, start, LANES)
+        load(kept, PUSH, ddq, start, LANES)
         _rest(W, kept, gravity)
         for j in range(n):
             _enter_joint(rows, kept, arms, j)
@@ -81,23 +90,7 @@ def derivatives(rows, gravity, masses, q, dq, ddq, out):
             for i in range(L):
                 found[first + j, INERTIA + i] += rows[j, at.ROTOR]
         _store(found, places, out, start, left)
-
-
-@numba.njit(**COMPILE)
-def _load(kept, place, array, start, left):
-    """Turn a block's rows into columns, zeros where the block has no states."""
-    n = array.shape[1]
-    if n < TILE or left < LANES:
-        for j in range(n):
-            for i in range(left):
-                kept[j, place + i] = array[start + i, j]
-            for i in range(left, LANES):
-                kept[j, place + i] = 0.0
-    else:
-        for tile in range((n + TILE - 1) // TILE):
-            j = min(tile * TILE, n - TILE)
-            for i in range(0, LANES, TILE):
-                transpose_tile(array, (start + i) * n + j, n, kept, j * KEPT + place + i, KEPT)
+    memory[0] = 0.0  # it lives as long as it is used
 
 
 @numba.njit(**COMPILE)

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from . import array_derivatives, array_recursions
+from . import array_derivatives, array_flange, array_recursions
 from . import array_kernels as at
 from .array_kernels import COMPILE
 from .native import doubles_at, KERNEL_TYPE, words_at
@@ -161,7 +161,7 @@ def _regressor(pointers, fixed, count):
 def _flange_pose(pointers, fixed, count):
     arm, table = words_at(fixed, ARM), words_at(pointers, 2)
     n = arm[N]
-    array_recursions.flange_pose(
+    array_flange.flange_pose(
         doubles_at(arm[ROWS], (n + 1, at.ROW)),
         doubles_at(arm[ROOT], (4, 4)),
         doubles_at(arm[TIP], (4, 4)),
@@ -173,7 +173,7 @@ def _flange_pose(pointers, fixed, count):
 def _jacobian(pointers, fixed, count):
     arm, table = words_at(fixed, ARM), words_at(pointers, 2)
     n = arm[N]
-    array_recursions.jacobian(
+    array_flange.jacobian(
         doubles_at(arm[ROWS], (n + 1, at.ROW)),
         doubles_at(arm[ROOT], (4, 4)),
         doubles_at(arm[TIP], (4, 4)),

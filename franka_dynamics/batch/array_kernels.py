@@ -9,10 +9,12 @@ in W; what belongs to one joint and has to wait is in that joint's row of `kept`
 
 An arm comes as `rows`, one of ROW numbers a joint and one of zeros (see `batch`). Its links hold
 base parameters, regrouped: a revolute joint's link has neither m, nor hz, nor Szz, a prismatic
-joint's no second moment. What is left over of a last block is zeros, and not stored.
+joint's no second moment. A last block takes only as many lanes as it needs, in steps; what is left
+over of these is zeros, and not stored.
 
 Functions take whole arrays and the joint's number rather than rows of arrays: views are counted,
-and in blocks this short the counting takes as long as the arithmetic.
+and in blocks this short the counting takes as long as the arithmetic. Most become part of who
+calls them (`inline`), because passing a dozen arrays takes time, too.
 """
 
 # numba infers the types of kernels from their arguments; all are float64 arrays.
@@ -43,6 +45,10 @@ TORQUE = SINE  # a joint's sine has served when its torque is known
 # Places in a row of `arms`, which holds y and z of a joint's origin in the frame before.
 ARM_Y, ARM_Z, ARMS = 0, LANES, 2 * LANES
 
+# A last block takes as many lanes as it has states, rounded up to a multiple of this: two vectors
+# of AVX2, one of AVX-512.
+STEP = 8
+
 # From one component of a vector to the next.
 L, L2 = LANES, 2 * LANES
 
@@ -55,80 +61,99 @@ COMPILE: dict[str, Any] = {
 }
 
 
+@numba.njit(inline='always', **COMPILE)
+def rest_arms(rows, arms):
+    """Fill `arms` with those of revolute joints, which do not change."""
+    for j in range(rows.shape[0]):
+        for i in range(LANES):
+            arms[j, ARM_Y + i], arms[j, ARM_Z + i] = rows[j, Y], rows[j, Z]
+
+
 @numba.njit(**COMPILE)
 def resting_arms(rows):
-    """Return `arms` with those of revolute joints, which do not change."""
-    arms = np.zeros((rows.shape[0], ARMS))
-    for j in range(rows.shape[0]):
-        arms[j, ARM_Y:ARM_Z], arms[j, ARM_Z:] = rows[j, Y], rows[j, Z]
+    """Return `arms` with those of revolute joints."""
+    arms = np.empty((rows.shape[0], ARMS))
+    rest_arms(rows, arms)
     return arms
 
 
+@numba.njit(inline='always', **COMPILE)
+def block_width(lanes, left):
+    """Return how many lanes a block takes for so many states: of a last one a part, in steps."""
+    return min(lanes, (left + STEP - 1) // STEP * STEP)
+
+
 @numba.njit(**COMPILE)
-def load(kept, place, array, start):
-    """Turn a block's rows into columns, zeros where the block has no states."""
-    n, left = array.shape[1], min(LANES, array.shape[0] - start)
-    if n < TILE or left < LANES:
-        for j in range(n):
-            for i in range(left):
-                kept[j, place + i] = array[start + i, j]
-            for i in range(left, LANES):
-                kept[j, place + i] = 0.0
-    else:
+def load(kept, place, array, start, width):
+    """Turn rows into columns of `width` lanes, zeros where there are no states any more."""
+    n, stride, left = array.shape[1], kept.shape[1], min(width, array.shape[0] - start)
+    whole = left - left % TILE if n >= TILE else 0
+    if whole:
         for tile in range((n + TILE - 1) // TILE):
             j = min(tile * TILE, n - TILE)
-            column = j * KEPT + place
-            for i in range(0, LANES, TILE):
-                transpose_tile(array, (start + i) * n + j, n, kept, column + i, KEPT)
+            column = j * stride + place
+            for i in range(0, whole, TILE):
+                transpose_tile(array, (start + i) * n + j, n, kept, column + i, stride)
+    if whole < width:
+        for j in range(n):
+            for i in range(whole, left):
+                kept[j, place + i] = array[start + i, j]
+            for i in range(left, width):
+                kept[j, place + i] = 0.0
 
 
-@numba.njit(**COMPILE)
-def mark_nonfinite(kept, nan_mask):
+@numba.njit(inline='always', **COMPILE)
+def mark_nonfinite(kept, nan_mask, width):
     """Set what is added to a state's results: 0, or NaN where an input is not finite."""
     nan_mask[:] = 0.0
     for j in range(kept.shape[0]):
-        for i in range(LANES):
+        for i in range(width):
             nan_mask[i] += 0.0 * (kept[j, SINE + i] + kept[j, RATE + i] + kept[j, PUSH + i])
 
 
-@numba.njit(**COMPILE)
-def init_joint(rows, kept, arms, j):
+@numba.njit(inline='always', **COMPILE)
+def init_joint(rows, kept, arms, j, width):
     """Put a joint's sine and cosine in place of its position; a prismatic joint moves its arm."""
     theta = rows[j, THETA]
     if rows[j, PRISMATIC] == 0.0:
-        for i in range(LANES):
+        for i in range(width):
             sine, cosine = sine_cosine(kept[j, SINE + i] + theta)
             kept[j, SINE + i], kept[j, COSINE + i] = sine, cosine
     else:
         y, z, c, s = rows[j, Y], rows[j, Z], rows[j, COS], rows[j, SIN]
         sine, cosine = sine_cosine(theta)
-        for i in range(LANES):
+        for i in range(width):
             arms[j, ARM_Y + i] = y - s * kept[j, SINE + i]
             arms[j, ARM_Z + i] = z + c * kept[j, SINE + i]
-        for i in range(LANES):
+        for i in range(width):
             kept[j, SINE + i], kept[j, COSINE + i] = sine, cosine
 
 
-@numba.njit(**COMPILE)
-def stand_still(W, gravity):
-    """Set the motion of the base: a frame that accelerates upwards feels like gravity."""
-    for i in range(6 * LANES):
-        W[OMEGA + i] = 0.0
+@numba.njit(inline='always', **COMPILE)
+def stand_still(W, gravity, nan_mask, width):
+    """
+    Set the motion of the base: a frame that accelerates upwards feels like gravity.
+
+    With NaN where an input is not finite: every torque contains the base's acceleration, if only
+    times zero.
+    """
+    W[OMEGA:AHEAD] = 0.0
     gx, gy, gz = gravity[0], gravity[1], gravity[2]
-    for i in range(LANES):
-        W[AHEAD + i], W[AHEAD + L + i], W[AHEAD + L2 + i] = -gx, -gy, -gz
+    for i in range(width):
+        W[AHEAD + i], W[AHEAD + L + i] = nan_mask[i] - gx, nan_mask[i] - gy
+        W[AHEAD + L2 + i] = nan_mask[i] - gz
 
 
-@numba.njit(**COMPILE)
-def take_block(rows, gravity, q, dq, ddq, start, W, kept, arms, nan_mask):
+@numba.njit(inline='always', **COMPILE)
+def take_block(rows, gravity, q, dq, ddq, start, width, W, kept, arms, nan_mask):
     """Take a block's states over, up to the sines and cosines and the motion of the base."""
-    load(kept, SINE, q, start)
-    load(kept, RATE, dq, start)
-    load(kept, PUSH, ddq, start)
-    mark_nonfinite(kept, nan_mask)
+    load(kept, SINE, q, start, width)
+    load(kept, RATE, dq, start, width)
+    load(kept, PUSH, ddq, start, width)
+    mark_nonfinite(kept, nan_mask, width)
     for j in range(q.shape[1]):
-        init_joint(rows, kept, arms, j)
-    stand_still(W, gravity)
+        init_joint(rows, kept, arms, j, width)
+    stand_still(W, gravity, nan_mask, width)
 
 
 @numba.njit(inline='always', **COMPILE)
@@ -142,6 +167,20 @@ def to_link(s, c, ca, sa, x, y, z):
 def vector_to_link(s, c, ca, sa, W, place, i):
     """Return a vector that W holds in axes of the frame before in this frame."""
     return to_link(s, c, ca, sa, W[place + i], W[place + L + i], W[place + L2 + i])
+
+
+@numba.njit(inline='always', **COMPILE)
+def vector_up(s, c, W, place, i):
+    """Return the same where alpha is a right angle: cos alpha = 0, sin alpha = 1."""
+    x, y, z = W[place + i], W[place + L + i], W[place + L2 + i]
+    return c * x + s * z, c * z - s * x, -y
+
+
+@numba.njit(inline='always', **COMPILE)
+def vector_down(s, c, W, place, i):
+    """Return the same where cos alpha = 0, sin alpha = -1."""
+    x, y, z = W[place + i], W[place + L + i], W[place + L2 + i]
+    return c * x - s * z, -(c * z + s * x), y
 
 
 @numba.njit(inline='always', **COMPILE)

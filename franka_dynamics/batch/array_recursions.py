@@ -1,10 +1,9 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Torques, regressor and flange in many states of an arm that comes as numbers, over blocks.
+Torques and regressor in many states of an arm that comes as numbers, over blocks.
 
-Torques and regressor by the recursion of Newton and Euler; the steps that they share are in
-`array_kernels`.
+Both by the recursion of Newton and Euler; the steps that they share are in `array_kernels`.
 """
 
 # numba infers the types of kernels from their arguments; all are float64 arrays.
@@ -16,20 +15,22 @@ import numpy as np
 
 from . import array_kernels as at
 from .array_kernels import (
+    block_width,
     COMPILE,
-    init_joint,
     L,
     L2,
     LANES,
-    load,
-    mark_nonfinite,
+    rest_arms,
     resting_arms,
     store_motion,
     take_block,
     tensor,
     to_link,
+    vector_down,
     vector_to_link,
+    vector_up,
 )
+from .native import doubles_at, first_line, LINE
 from .simd import numba, TILE, transpose_tile
 
 
@@ -37,29 +38,47 @@ from .simd import numba, TILE, transpose_tile
 def inverse_dynamics(rows, gravity, q, dq, ddq, out):
     """Fill out (N, n) with torques; gravity (3,) is in the axes of frame 1 at zero."""
     n = q.shape[1]
-    W, nan_mask = np.zeros(at.SCRATCH), np.zeros(LANES)
-    kept, arms = np.zeros((n, at.KEPT)), resting_arms(rows)
+    # Arrays at addresses: numba counts no references to them, which takes an eighth of the time.
+    memory = np.empty(at.SCRATCH + LANES + n * at.KEPT + (n + 1) * at.ARMS + LINE // 8)
+    place = first_line(memory)
+    W, place = doubles_at(place, at.SCRATCH), place + 8 * at.SCRATCH
+    nan_mask, place = doubles_at(place, LANES), place + 8 * LANES
+    kept, place = doubles_at(place, (n, at.KEPT)), place + 8 * n * at.KEPT
+    arms = doubles_at(place, (n + 1, at.ARMS))
+    rest_arms(rows, arms)
     for start in range(0, out.shape[0], LANES):
-        take_block(rows, gravity, q, dq, ddq, start, W, kept, arms, nan_mask)
+        width = block_width(LANES, out.shape[0] - start)
+        take_block(rows, gravity, q, dq, ddq, start, width, W, kept, arms, nan_mask)
         for j in range(n):
             if rows[j, at.PRISMATIC] != 0.0:
-                _slide(W, rows, kept, arms, j)
-            elif j:
-                _turn(W, rows, kept, arms, j)
+                _slide(W, rows, kept, arms, j, width)
+            elif j == 0:
+                _first_turn(W, rows, kept, arms, width)
+            elif rows[j, at.COS] != 0.0:
+                _turn(W, rows, kept, arms, j, width)
+            elif rows[j, at.SIN] > 0.0:
+                _turn_up(W, rows, kept, arms, j, width)
             else:
-                _first_turn(W, rows, kept, arms)
-        for i in range(6 * LANES):
-            W[at.FORCE + i] = 0.0
+                _turn_down(W, rows, kept, arms, j, width)
+        W[at.FORCE :] = 0.0
         for j in range(n - 1, -1, -1):
-            _propagate(W, rows, kept, arms, j, nan_mask)
-        _store(kept, out, start)
+            if rows[j, at.PRISMATIC] != 0.0 or (j and rows[j, at.COS] != 0.0):
+                _propagate(W, rows, kept, arms, j, width)
+            elif j == 0:
+                _feel(W, rows, kept, width)
+            elif rows[j, at.SIN] > 0.0:
+                _propagate_up(W, rows, kept, arms, j, width)
+            else:
+                _propagate_down(W, rows, kept, arms, j, width)
+        _store(kept, out, start, width)
+    memory[0] = 0.0  # it lives as long as it is used
 
 
-@numba.njit(**COMPILE)
-def _turn(W, rows, kept, arms, j):
+@numba.njit(inline='always', **COMPILE)
+def _turn(W, rows, kept, arms, j, width):
     """Advance the motion through a revolute joint; keep the wrench of its link."""
     ca, sa, px, link = rows[j, at.COS], rows[j, at.SIN], rows[j + 1, at.X], _link(rows, j)
-    for i in range(LANES):
+    for i in range(width):
         s, c, rate = kept[j, at.SINE + i], kept[j, at.COSINE + i], kept[j, at.RATE + i]
         x, y, z = vector_to_link(s, c, ca, sa, W, at.OMEGA, i)
         dx, dy, dz = vector_to_link(s, c, ca, sa, W, at.SPIN, i)
@@ -70,17 +89,52 @@ def _turn(W, rows, kept, arms, j):
         _revolute_link(W, kept, j, i, link, omega, spin, acceleration, arm)
 
 
-@numba.njit(**COMPILE)
-def _first_turn(W, rows, kept, arms):
-    """Do the same where the base is: joint 1 turns about z and its origin rests."""
-    px, link = rows[1, at.X], _link(rows, 0)
-    for i in range(LANES):
+# The same at right angles, as most joints of most arms have: a quarter of the products are of
+# zeros and ones there. Written twice, because the compiler may not leave out products of zeros.
+
+
+@numba.njit(inline='always', **COMPILE)
+def _turn_up(W, rows, kept, arms, j, width):
+    px, link = rows[j + 1, at.X], _link(rows, j)
+    for i in range(width):
+        s, c, rate = kept[j, at.SINE + i], kept[j, at.COSINE + i], kept[j, at.RATE + i]
+        x, y, z = vector_up(s, c, W, at.OMEGA, i)
+        dx, dy, dz = vector_up(s, c, W, at.SPIN, i)
+        acceleration = vector_up(s, c, W, at.AHEAD, i)
+        omega = (x, y, z + rate)
+        spin = (dx + y * rate, dy - x * rate, dz + kept[j, at.PUSH + i])
+        arm = (px, arms[j + 1, at.ARM_Y + i], arms[j + 1, at.ARM_Z + i])
+        _revolute_link(W, kept, j, i, link, omega, spin, acceleration, arm)
+
+
+@numba.njit(inline='always', **COMPILE)
+def _turn_down(W, rows, kept, arms, j, width):
+    px, link = rows[j + 1, at.X], _link(rows, j)
+    for i in range(width):
+        s, c, rate = kept[j, at.SINE + i], kept[j, at.COSINE + i], kept[j, at.RATE + i]
+        x, y, z = vector_down(s, c, W, at.OMEGA, i)
+        dx, dy, dz = vector_down(s, c, W, at.SPIN, i)
+        acceleration = vector_down(s, c, W, at.AHEAD, i)
+        omega = (x, y, z + rate)
+        spin = (dx + y * rate, dy - x * rate, dz + kept[j, at.PUSH + i])
+        arm = (px, arms[j + 1, at.ARM_Y + i], arms[j + 1, at.ARM_Z + i])
+        _revolute_link(W, kept, j, i, link, omega, spin, acceleration, arm)
+
+
+@numba.njit(inline='always', **COMPILE)
+def _first_turn(W, rows, kept, arms, width):
+    """Do the same where the base is: joint 1 turns about z, and of its link only that is felt."""
+    px, hx, hy = rows[1, at.X], rows[0, at.HX], rows[0, at.HY]
+    about = rows[0, at.SXX] + rows[0, at.SYY]
+    for i in range(width):
         s, c = kept[0, at.SINE + i], kept[0, at.COSINE + i]
-        ax, ay = W[at.AHEAD + i], W[at.AHEAD + L + i]
-        acceleration = (c * ax + s * ay, c * ay - s * ax, W[at.AHEAD + L2 + i])
-        omega, spin = (0.0, 0.0, kept[0, at.RATE + i]), (0.0, 0.0, kept[0, at.PUSH + i])
-        arm = (px, arms[1, at.ARM_Y + i], arms[1, at.ARM_Z + i])
-        _revolute_link(W, kept, 0, i, link, omega, spin, acceleration, arm)
+        rate, push, py = kept[0, at.RATE + i], kept[0, at.PUSH + i], arms[1, at.ARM_Y + i]
+        x, y = W[at.AHEAD + i], W[at.AHEAD + L + i]
+        ax, ay = c * x + s * y, c * y - s * x
+        W[at.OMEGA + L2 + i], W[at.SPIN + L2 + i] = rate, push
+        W[at.AHEAD + i] = ax - rate * rate * px - push * py
+        W[at.AHEAD + L + i] = ay + push * px - rate * rate * py
+        kept[0, at.LINK_MOMENT + L2 + i] = about * push + hx * ay - hy * ax
 
 
 @numba.njit(inline='always', **COMPILE)
@@ -117,12 +171,12 @@ def _revolute_link(W, kept, j, i, link, omega, spin, acceleration, arm):
     )
 
 
-@numba.njit(**COMPILE)
-def _slide(W, rows, kept, arms, j):
+@numba.njit(inline='always', **COMPILE)
+def _slide(W, rows, kept, arms, j, width):
     """Advance the motion through a prismatic joint; keep the wrench of its link with m and h."""
     ca, sa, px = rows[j, at.COS], rows[j, at.SIN], rows[j + 1, at.X]
     m, hx, hy, hz = rows[j, at.MASS], rows[j, at.HX], rows[j, at.HY], rows[j, at.HZ]
-    for i in range(LANES):
+    for i in range(width):
         s, c, rate = kept[j, at.SINE + i], kept[j, at.COSINE + i], 2.0 * kept[j, at.RATE + i]
         omega = vector_to_link(s, c, ca, sa, W, at.OMEGA, i)
         spin = vector_to_link(s, c, ca, sa, W, at.SPIN, i)
@@ -139,47 +193,94 @@ def _slide(W, rows, kept, arms, j):
         kept[j, at.LINK_MOMENT + L2 + i] = hx * ay - hy * ax
 
 
-@numba.njit(**COMPILE)
-def _propagate(W, rows, kept, arms, j, nan_mask):
+@numba.njit(inline='always', **COMPILE)
+def _propagate(W, rows, kept, arms, j, width):
     """Note a joint's torque; express force and moment in the frame before, about its origin."""
     ca, sa, px, rotor = rows[j, at.COS], rows[j, at.SIN], rows[j, at.X], rows[j, at.ROTOR]
     by_force = rows[j, at.PRISMATIC]
     by_moment = 1.0 - by_force
-    for i in range(LANES):
+    for i in range(width):
         s, c = kept[j, at.SINE + i], kept[j, at.COSINE + i]
-        py, pz = arms[j, at.ARM_Y + i], arms[j, at.ARM_Z + i]
-        x = kept[j, at.LINK_FORCE + i] + W[at.FORCE + i]
-        y = kept[j, at.LINK_FORCE + L + i] + W[at.FORCE + L + i]
-        along = kept[j, at.LINK_FORCE + L2 + i] + W[at.FORCE + L2 + i]
+        x, y, along = _plus_link(W, kept, j, at.FORCE, at.LINK_FORCE, i)
         t = s * x + c * y
-        fx, fy, fz = c * x - s * y, t * ca - along * sa, t * sa + along * ca
-        x = kept[j, at.LINK_MOMENT + i] + W[at.MOMENT + i]
-        y = kept[j, at.LINK_MOMENT + L + i] + W[at.MOMENT + L + i]
-        about = kept[j, at.LINK_MOMENT + L2 + i] + W[at.MOMENT + L2 + i]
+        force = (c * x - s * y, t * ca - along * sa, t * sa + along * ca)
+        x, y, about = _plus_link(W, kept, j, at.MOMENT, at.LINK_MOMENT, i)
         t = s * x + c * y
-        W[at.FORCE + i], W[at.FORCE + L + i], W[at.FORCE + L2 + i] = fx, fy, fz
-        W[at.MOMENT + i] = c * x - s * y + py * fz - pz * fy
-        W[at.MOMENT + L + i] = t * ca - about * sa + pz * fx - px * fz
-        W[at.MOMENT + L2 + i] = t * sa + about * ca + px * fy - py * fx
-        kept[j, at.TORQUE + i] = (
-            by_moment * about + by_force * along + rotor * kept[j, at.PUSH + i] + nan_mask[i]
-        )
+        moment = (c * x - s * y, t * ca - about * sa, t * sa + about * ca)
+        _shift(W, i, force, moment, (px, arms[j, at.ARM_Y + i], arms[j, at.ARM_Z + i]))
+        torque = by_moment * about + by_force * along
+        kept[j, at.TORQUE + i] = torque + rotor * kept[j, at.PUSH + i]
+
+
+@numba.njit(inline='always', **COMPILE)
+def _propagate_up(W, rows, kept, arms, j, width):
+    px, rotor = rows[j, at.X], rows[j, at.ROTOR]
+    for i in range(width):
+        s, c = kept[j, at.SINE + i], kept[j, at.COSINE + i]
+        x, y, along = _plus_link(W, kept, j, at.FORCE, at.LINK_FORCE, i)
+        force = (c * x - s * y, -along, s * x + c * y)
+        x, y, about = _plus_link(W, kept, j, at.MOMENT, at.LINK_MOMENT, i)
+        moment = (c * x - s * y, -about, s * x + c * y)
+        _shift(W, i, force, moment, (px, arms[j, at.ARM_Y + i], arms[j, at.ARM_Z + i]))
+        kept[j, at.TORQUE + i] = about + rotor * kept[j, at.PUSH + i]
+
+
+@numba.njit(inline='always', **COMPILE)
+def _propagate_down(W, rows, kept, arms, j, width):
+    px, rotor = rows[j, at.X], rows[j, at.ROTOR]
+    for i in range(width):
+        s, c = kept[j, at.SINE + i], kept[j, at.COSINE + i]
+        x, y, along = _plus_link(W, kept, j, at.FORCE, at.LINK_FORCE, i)
+        force = (c * x - s * y, along, -(s * x + c * y))
+        x, y, about = _plus_link(W, kept, j, at.MOMENT, at.LINK_MOMENT, i)
+        moment = (c * x - s * y, about, -(s * x + c * y))
+        _shift(W, i, force, moment, (px, arms[j, at.ARM_Y + i], arms[j, at.ARM_Z + i]))
+        kept[j, at.TORQUE + i] = about + rotor * kept[j, at.PUSH + i]
+
+
+@numba.njit(inline='always', **COMPILE)
+def _plus_link(W, kept, j, place, own, i):
+    """Return what comes from the joints behind, with what the link itself takes."""
+    return (
+        kept[j, own + i] + W[place + i],
+        kept[j, own + L + i] + W[place + L + i],
+        kept[j, own + L2 + i] + W[place + L2 + i],
+    )
+
+
+@numba.njit(inline='always', **COMPILE)
+def _shift(W, i, force, moment, arm):
+    """Store a force at an arm, and the moment with what the force adds to it."""
+    fx, fy, fz = force
+    px, py, pz = arm
+    W[at.FORCE + i], W[at.FORCE + L + i], W[at.FORCE + L2 + i] = fx, fy, fz
+    W[at.MOMENT + i] = moment[0] + py * fz - pz * fy
+    W[at.MOMENT + L + i] = moment[1] + pz * fx - px * fz
+    W[at.MOMENT + L2 + i] = moment[2] + px * fy - py * fx
+
+
+@numba.njit(inline='always', **COMPILE)
+def _feel(W, rows, kept, width):
+    """Note the torque of joint 1, where it turns."""
+    rotor = rows[0, at.ROTOR]
+    for i in range(width):
+        about = kept[0, at.LINK_MOMENT + L2 + i] + W[at.MOMENT + L2 + i]
+        kept[0, at.TORQUE + i] = about + rotor * kept[0, at.PUSH + i]
 
 
 @numba.njit(**COMPILE)
-def _store(kept, out, start):
+def _store(kept, out, start, width):
     """Turn a block's torques into rows."""
-    n, left = out.shape[1], min(LANES, out.shape[0] - start)
-    if n < TILE or left < LANES:
-        for i in range(left):
-            for j in range(n):
-                out[start + i, j] = kept[j, at.TORQUE + i]
-    else:
-        for tile in range((n + TILE - 1) // TILE):
-            j = min(tile * TILE, n - TILE)
-            column = j * at.KEPT + at.TORQUE
-            for i in range(0, LANES, TILE):
-                transpose_tile(kept, column + i, at.KEPT, out, (start + i) * n + j, n)
+    n, left = out.shape[1], min(width, out.shape[0] - start)
+    whole = left - left % TILE if n >= TILE else 0
+    for tile in range((n + TILE - 1) // TILE if whole else 0):
+        j = min(tile * TILE, n - TILE)
+        column = j * at.KEPT + at.TORQUE
+        for i in range(0, whole, TILE):
+            transpose_tile(kept, column + i, at.KEPT, out, (start + i) * n + j, n)
+    for i in range(whole, left):
+        for j in range(n):
+            out[start + i, j] = kept[j, at.TORQUE + i]
 
 
 @numba.njit(**COMPILE)
@@ -197,7 +298,7 @@ def regressor(rows, gravity, places, q, dq, ddq, out):
     entries = np.zeros(10 * LANES)
     for start in range(0, out.shape[0], LANES):
         left = min(LANES, out.shape[0] - start)
-        take_block(rows, gravity, q, dq, ddq, start, W, kept, arms, nan_mask)
+        take_block(rows, gravity, q, dq, ddq, start, LANES, W, kept, arms, nan_mask)
         for j in range(n):
             _advance(W, rows, kept, arms, j)
             axes[j] = 0.0
@@ -281,96 +382,3 @@ def _entries(W, twist, entries):
         entries[7 * L + i] = ux * (xy - dz) - uy * (xx + zz) + uz * (yz + dx) + wx * az - wz * ax
         entries[8 * L + i] = ux * (xz + dy) + uy * (yz - dx) - uz * (xx + yy) + wy * ax - wx * ay
         entries[9 * L + i] = ux * ax + uy * ay + uz * az
-
-
-@numba.njit(**COMPILE)
-def flange_pose(rows, root, tip, q, out):
-    """Fill out (N, 4, 4) with the flange's poses."""
-    n = q.shape[1]
-    pose, axes = np.zeros(12 * LANES), np.zeros((n, 6 * LANES))
-    kept, arms, nan_mask = np.zeros((n, at.KEPT)), resting_arms(rows), np.zeros(LANES)
-    for start in range(0, q.shape[0], LANES):
-        _flange(rows, root, tip, q, start, pose, axes, kept, arms, nan_mask)
-        for i in range(min(LANES, q.shape[0] - start)):
-            for a in range(3):
-                for b in range(3):
-                    out[start + i, a, b] = pose[(3 * a + b) * LANES + i]
-                out[start + i, a, 3] = pose[(9 + a) * LANES + i]
-                out[start + i, 3, a] = 0.0
-            out[start + i, 3, 3] = 1.0
-
-
-@numba.njit(**COMPILE)
-def jacobian(rows, root, tip, q, out):
-    """Fill out (N, 6, n) with (v, omega) at the flange's origin, in axes of the space frame."""
-    n = q.shape[1]
-    pose, axes = np.zeros(12 * LANES), np.zeros((n, 6 * LANES))
-    kept, arms, nan_mask = np.zeros((n, at.KEPT)), resting_arms(rows), np.zeros(LANES)
-    for start in range(0, q.shape[0], LANES):
-        _flange(rows, root, tip, q, start, pose, axes, kept, arms, nan_mask)
-        _twists(rows, axes, pose, out[start : start + LANES])
-
-
-@numba.njit(**COMPILE)
-def _flange(rows, root, tip, q, start, pose, axes, kept, arms, nan_mask):
-    """Find a block's poses (R by rows, then p), and z, then the origin, of each joint's frame."""
-    load(kept, at.SINE, q, start)
-    mark_nonfinite(kept, nan_mask)
-    for a in range(3):
-        for i in range(LANES):
-            for b in range(3):
-                pose[(3 * a + b) * LANES + i] = root[a, b] + nan_mask[i]
-            pose[(9 + a) * LANES + i] = root[a, 3] + nan_mask[i]
-    for j in range(q.shape[1]):
-        init_joint(rows, kept, arms, j)
-        _step(rows, kept, arms, j, pose)
-        for a in range(3):
-            for i in range(LANES):
-                axes[j, a * LANES + i] = pose[(3 * a + 2) * LANES + i]
-                axes[j, (3 + a) * LANES + i] = pose[(9 + a) * LANES + i]
-    _place(tip, pose)
-
-
-@numba.njit(**COMPILE)
-def _step(rows, kept, arms, j, pose):
-    """Advance R and p through a joint."""
-    ca, sa, px = rows[j, at.COS], rows[j, at.SIN], rows[j, at.X]
-    for a in range(3):
-        x, y, z, p = 3 * a * L, (3 * a + 1) * L, (3 * a + 2) * L, (9 + a) * L
-        for i in range(LANES):
-            rx, ry, rz = pose[x + i], pose[y + i], pose[z + i]
-            s, c = kept[j, at.SINE + i], kept[j, at.COSINE + i]
-            pose[p + i] += rx * px + ry * arms[j, at.ARM_Y + i] + rz * arms[j, at.ARM_Z + i]
-            pose[x + i], pose[y + i], pose[z + i] = to_link(s, c, ca, sa, rx, ry, rz)
-
-
-@numba.njit(**COMPILE)
-def _place(tip, pose):
-    """Multiply R and p by a fixed transform."""
-    for a in range(3):
-        x, y, z, p = 3 * a * L, (3 * a + 1) * L, (3 * a + 2) * L, (9 + a) * L
-        for i in range(LANES):
-            rx, ry, rz = pose[x + i], pose[y + i], pose[z + i]
-            pose[p + i] += rx * tip[0, 3] + ry * tip[1, 3] + rz * tip[2, 3]
-            pose[x + i] = rx * tip[0, 0] + ry * tip[1, 0] + rz * tip[2, 0]
-            pose[y + i] = rx * tip[0, 1] + ry * tip[1, 1] + rz * tip[2, 1]
-            pose[z + i] = rx * tip[0, 2] + ry * tip[1, 2] + rz * tip[2, 2]
-
-
-@numba.njit(**COMPILE)
-def _twists(rows, axes, pose, jacobians):
-    """Fill the Jacobians from the joints' axes and origins and the flange's."""
-    for i in range(jacobians.shape[0]):
-        for j in range(jacobians.shape[2]):
-            x, y, z = axes[j, i], axes[j, L + i], axes[j, L2 + i]
-            if rows[j, at.PRISMATIC] == 0.0:
-                rx = pose[9 * L + i] - axes[j, 3 * L + i]
-                ry = pose[10 * L + i] - axes[j, 4 * L + i]
-                rz = pose[11 * L + i] - axes[j, 5 * L + i]
-                jacobians[i, 0, j] = y * rz - z * ry
-                jacobians[i, 1, j] = z * rx - x * rz
-                jacobians[i, 2, j] = x * ry - y * rx
-                jacobians[i, 3, j], jacobians[i, 4, j], jacobians[i, 5, j] = x, y, z
-            else:
-                jacobians[i, 0, j], jacobians[i, 1, j], jacobians[i, 2, j] = x, y, z
-                jacobians[i, 3, j] = jacobians[i, 4, j] = jacobians[i, 5, j] = 0.0

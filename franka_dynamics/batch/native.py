@@ -12,6 +12,7 @@ import numpy as np
 
 from .simd import cgutils, host_features, intrinsic, ir, numba
 
+LINE = 64  # bytes of a cache line, and of the widest vectors
 WORD = 8  # bytes of a word; words are 64-bit integers
 # A kernel of a batch: addresses of its arrays, of what belongs to the arm, number of states.
 KERNEL_TYPE = numba.void(numba.intp, numba.intp, numba.intp)
@@ -139,6 +140,18 @@ wide_vectors: Any = intrinsic(_wide_vectors)
 def doubles_at(address: int, shape: Any) -> Any:
     """Return the float64 array that lies at an address."""
     return numba.carray(memory(address), shape, np.float64)
+
+
+@numba.njit(inline='always')
+def first_line(array: Any) -> Any:
+    """
+    Return the address of the first cache line that begins in an array.
+
+    numba's own arrays begin at any multiple of 32 bytes: half of the vectors of 512 bits would
+    lie in two lines, and loading or storing one takes twice as long.
+    """
+    address = array.ctypes.data
+    return address + -address % LINE
 
 
 @numba.njit(inline='always')

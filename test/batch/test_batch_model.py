@@ -113,6 +113,36 @@ def test_any_arm_not_generated_agrees_with_pinocchio(name):
     close(ours.jacobian(states.q), [model.jacobian(q) for q in states.q], RTOL)
 
 
+@pytest.mark.parametrize('count', [1, 3, 4, 5, 8, 9, 16, 31, 32, 33, 36, 41, 63, 100])
+def test_a_last_block_of_any_length_has_pinocchios_torques(count):
+    # Lanes are taken in steps of 8, rows turned over by 4: every remainder has its own way.
+    description = ARMS['fer']
+    states = sample_states(description, count, seed=13)
+    model = PinocchioModel(description, TILTED)
+    np.testing.assert_allclose(
+        BatchModel(description, TILTED, generated=False).inverse_dynamics(*states),
+        [model.inverse_dynamics(*state) for state in zip(*states)],
+        rtol=0.0,
+        atol=ATOL_FRANKA,
+    )
+
+
+@pytest.mark.parametrize('bad', [np.nan, np.inf])
+@pytest.mark.parametrize('name', ARMS)
+def test_any_value_that_is_not_finite_makes_its_torques_nan(name, bad):
+    # One value of one state at a time, each joint's position, velocity and acceleration.
+    description = ARMS[name]
+    count = 3 * description.n
+    states = np.array(sample_states(description, count + 1, seed=14))
+    model = BatchModel(description, TILTED, generated=False)
+    clean = model.inverse_dynamics(*states)
+    for row in range(count):
+        states[row % 3, row, row // 3] = bad
+    found = model.inverse_dynamics(*states)
+    assert np.isnan(found[:count]).all()
+    np.testing.assert_array_equal(found[count:], clean[count:])
+
+
 @pytest.mark.parametrize('name', ARMS)
 def test_the_regressor_of_any_arm_is_the_recursions(name):
     description = ARMS[name]
@@ -286,9 +316,12 @@ def test_stacks_of_any_shape_give_what_their_states_give(fer, generated):
     assert model.flange_pose(q).shape == (2, 3, 4, 4)
 
 
-def test_given_no_states_when_run_then_nothing_comes_back(fer):
-    assert fer.inverse_dynamics(*np.empty((3, 0, 7))).shape == (0, 7)
-    assert fer.mass_matrix(np.empty((0, 7))).shape == (0, 7, 7)
+@pytest.mark.parametrize('generated', [True, False])
+def test_given_no_states_when_run_then_nothing_comes_back(fer, generated):
+    model = fer if generated else BatchModel(fer.description, generated=False)
+    assert model.inverse_dynamics(*np.empty((3, 0, 7))).shape == (0, 7)
+    assert model.inverse_dynamics_derivatives(*np.empty((3, 0, 7))).by_velocity.shape == (0, 7, 7)
+    assert model.mass_matrix(np.empty((0, 7))).shape == (0, 7, 7)
 
 
 def test_given_an_output_when_run_then_it_is_filled_and_returned(fer):
