@@ -37,6 +37,8 @@ _RANGE = 'ROS_AUTOMATIC_DISCOVERY_RANGE'
 _TARGETS = ('mujoco', 'fci')
 _CHECK_S = 0.2
 # Of the weak PD [1/s]; torques are a millisecond late in lockstep, some more by the clock.
+# By the clock, for a late torque [s]: well below state_timeout, as waiting must be no silence.
+_PATIENCE_S = 0.1
 _LOCKSTEP_RATE, _WALL_RATE = 300.0, 50.0
 _STEP_RATE = 1000.0  # of the simulated arm, which is never faster than a real one [1/s]
 
@@ -149,7 +151,7 @@ def _run(
             *(
                 ['-p', 'pacing:=lockstep', '-p', f'lockstep_rate:={_STEP_RATE}']
                 if arguments.lockstep
-                else []
+                else ['-p', f'command_patience:={_PATIENCE_S}']
             ),
         ],
     )

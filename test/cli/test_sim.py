@@ -1,0 +1,40 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""What the verb `sim` starts its nodes with."""
+
+import pytest
+
+pytest.importorskip('rclpy', reason='ROS 2 is not installed')
+
+from franka_dynamics.cli.main import main
+from franka_dynamics.ros.node_group import NodeGroup
+
+
+@pytest.fixture
+def started(monkeypatch):
+    """Run `sim` without its nodes; return the parameters that each would have had."""
+    nodes = {}
+
+    def start(_group, module, arguments):
+        nodes[module] = dict(one.split(':=', 1) for one in arguments if ':=' in one)
+
+    monkeypatch.setattr(NodeGroup, 'start', start)
+    monkeypatch.setenv('ROS_AUTOMATIC_DISCOVERY_RANGE', 'LOCALHOST')  # as the verb would for good
+
+    def run(*options):
+        assert main(['sim', '--no-view', '--duration', '0.01', *options]) == 0
+        return nodes
+
+    return run
+
+
+def test_by_the_clock_the_arm_waits_for_a_late_torque(started):
+    nodes = started()
+    patience = float(nodes['simulator_node']['command_patience'])
+    # An arm that goes on under the last torque falls on a busy machine, and one that waits for
+    # longer than the node waits for states makes the node stop.
+    assert 0.0 < patience < float(nodes['feedforward_node']['state_timeout'])
+
+
+def test_in_lockstep_the_arm_waits_for_every_torque(started):
+    assert started('--lockstep')['simulator_node']['pacing'] == 'lockstep'
