@@ -28,7 +28,7 @@ from gazebo_worlds import ANSWER_S, Gazebo, PROGRAMS, StandIn, START_S
 import numpy as np
 from rcl_interfaces.srv import SetParametersAtomically
 import rclpy
-from rclpy.executors import SingleThreadedExecutor
+from rclpy.experimental import EventsExecutor
 from rclpy.parameter import Parameter
 from rich.console import Console
 from rich.table import Table
@@ -90,10 +90,11 @@ class Session:
         self._still = seconds_still
         self._home = home_pose(self._arm)
         self._node = rclpy.create_node('gazebo_check')
-        self._executor = SingleThreadedExecutor()
+        self._executor = EventsExecutor()  # a fifth of the other's time for a message
         self._executor.add_node(self._node)
         self.states: list[tuple[float, np.ndarray]] = []
         self.diagnostics: dict[str, dict[str, str]] = {}
+        self._told_at: dict[str, float] = {}  # stamps of these, on the states' clock [s]
         self.planned: list[JointTrajectory] = []
         self._node.create_subscription(JointState, 'joint_states', self._on_state, STATE_QOS)
         self._node.create_subscription(DiagnosticArray, '/diagnostics', self._on_diagnostics, 10)
@@ -113,6 +114,7 @@ class Session:
     def _on_diagnostics(self, message: DiagnosticArray) -> None:
         for entry in message.status:
             self.diagnostics[entry.name] = {pair.key: pair.value for pair in entry.values}
+            self._told_at[entry.name] = seconds(message.header.stamp)
 
     def close(self) -> None:
         """Take the node down."""
@@ -149,12 +151,16 @@ class Session:
             if time.monotonic() > give_up:
                 raise RuntimeError(f'never happened: {what}; {self.diagnostics.get(COMMAND)}')
 
-    def count(self, key: str) -> int:
-        """Return a count of the node's diagnostics, as it is now."""
-        for _ in range(2):  # the first may have been on its way
-            self.diagnostics.pop(COMMAND, None)
-            self.until(lambda: COMMAND in self.diagnostics, "the node's diagnostics")
-        return int(self.diagnostics[COMMAND].get(key, 0))
+    def counts(self, *keys: str) -> list[int]:
+        """Return counts of the node's diagnostics, as they are now."""
+        self.diagnostics.pop(COMMAND, None)
+        now = self.states[-1][0] if self.states else 0.0
+        # What was on its way is older.
+        self.until(
+            lambda: COMMAND in self.diagnostics and self._told_at[COMMAND] >= now,
+            "the node's diagnostics",
+        )
+        return [int(self.diagnostics[COMMAND].get(key, 0)) for key in keys]
 
     def simulate(self, simulated: float) -> list[tuple[float, Any]]:
         """Return the states of the next seconds of simulated time."""
@@ -250,7 +256,7 @@ class Session:
         """Stop time in mid-motion and let it go on."""
         planned = self.play(self._seconds, 0.3)
         self.simulate(0.3 * self._seconds)
-        stops = self.count('stops')
+        (stops,) = self.counts('stops')
         world.pause(True)
         self.spin(3.0)
         world.pause(False)
@@ -261,7 +267,7 @@ class Session:
             'rad',
             RECOVERED_RAD,
         )
-        yield Figure('pause: stops', self.count('stops') - stops, '', 0)
+        yield Figure('pause: stops', self.counts('stops')[0] - stops, '', 0)
 
     def reset(self, world: Any) -> Iterator[Figure]:
         """Put everything back in mid-motion; the node finds the arm elsewhere, at time zero."""
@@ -279,17 +285,17 @@ class Session:
 
     def load(self, world: Any, processes: int) -> Iterator[Figure]:
         """Keep all processors busy."""
-        stops = self.count('stops')
+        (stops,) = self.counts('stops')
         with busy(processes):
             yield from self.hold('all processors busy', RECOVERED_RAD)
-        yield Figure('all processors busy: stops', self.count('stops') - stops, '')
+        yield Figure('all processors busy: stops', self.counts('stops')[0] - stops, '')
 
     def paces(self, world: Any, factors: Sequence[float], usual: float) -> Iterator[Figure]:
         """Hold the arm at other real-time factors."""
         for factor in factors:
             world.pace(factor)
             self.factor = factor
-            stops, published = self.count('stops'), self.count('published')
+            stops, published = self.counts('stops', 'published')
             began, first = time.monotonic(), self.simulate(0.01)[-1][0]
             states = self.simulate(min(self._still, 2.0 * factor + 0.1))
             reached = (states[-1][0] - first) / (time.monotonic() - began)
@@ -300,10 +306,11 @@ class Session:
                 RECOVERED_RAD,
                 reached,
             )
-            yield Figure(f'real-time factor {factor:g}: stops', self.count('stops') - stops, '', 0)
+            stops_now, published_now = self.counts('stops', 'published')
+            yield Figure(f'real-time factor {factor:g}: stops', stops_now - stops, '', 0)
             yield Figure(
                 f'real-time factor {factor:g}: no command published',
-                float(self.count('published') == published),
+                float(published_now == published),
                 '',
                 0,
             )
@@ -343,7 +350,7 @@ def check(options: argparse.Namespace, folder: Path) -> Iterator[Figure]:
         )
         world.unpause()
         give_up = time.monotonic() + START_S
-        while session.count('published') == 0:
+        while session.counts('published') == [0]:
             if time.monotonic() > give_up:
                 raise RuntimeError(f'no command came: {session.diagnostics[COMMAND]}')
         for name in options.checks:

@@ -66,7 +66,7 @@ def test_no_torque_is_ever_added_to_an_arm_that_is_carried(probe, start_arm, sta
 
 def test_an_arm_in_lockstep_steps_no_faster_than_it_is_told(probe, start_arm):
     rate, count = 100.0, 60  # unbounded, so many steps take some 0.03 s
-    states = probe.collect(JointState, 'joint_states')
+    states = probe.collect(JointState, 'joint_states', times=True)
     publisher = probe.create_publisher(Float64MultiArray, COMMAND, 1)
     start_arm(lockstep_rate=rate, gravity_compensation=True)
 
