@@ -173,7 +173,7 @@ class Probe(Node):
         """Return a list to which every message on a topic is appended; its times, if wanted."""
         messages = Heard()
         if times:
-            self._take_times()
+            self.take_times()
         reliability = ReliabilityPolicy.RELIABLE if reliable else ReliabilityPolicy.BEST_EFFORT
         self.create_subscription(
             kind,
@@ -183,8 +183,8 @@ class Probe(Node):
         )
         return messages
 
-    def _take_times(self) -> None:
-        """Change to the executor that can say when messages were sent."""
+    def take_times(self) -> None:
+        """Change to the executor that can say when messages were sent: to the other it is an error."""
         if self._tells_times:
             return
         self._own_executor.remove_node(self)

@@ -30,6 +30,7 @@ def heard(probe):
     def on_command(message, info):
         messages.append((1e-9 * info['source_timestamp'], np.array(message.data)))
 
+    probe.take_times()
     probe.create_subscription(Float64MultiArray, COMMAND, on_command, QoSProfile(depth=1000))
     return messages
 
