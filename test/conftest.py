@@ -101,6 +101,29 @@ def fer_1khz_recording_path():
     return Path(folder) / 'fer_gaz2019_1khz'
 
 
+def _read_once(path):
+    """Return a real FER's recording, whose numbers tests share and cannot change."""
+    from franka_dynamics.arm import load
+    from franka_dynamics.recordings.recording import read_recording
+
+    recording = read_recording(path, load('fer').joint_names)
+    for numbers in (recording.stamp_ns, recording.q, recording.dq, recording.effort):
+        numbers.setflags(write=False)
+    return recording
+
+
+@pytest.fixture(scope='session')
+def fer_recording(fer_recording_path):
+    """Return the recording of a real arm's excitation, or skip."""
+    return _read_once(fer_recording_path)
+
+
+@pytest.fixture(scope='session')
+def fer_1khz_recording(fer_1khz_recording_path):
+    """Return the recording of another real arm's fast excitation at 1 kHz, or skip."""
+    return _read_once(fer_1khz_recording_path)
+
+
 @pytest.fixture
 def simulate():
     """

@@ -32,7 +32,9 @@ def bag(simulate, tmp_path):
     return path
 
 
-def test_a_real_arms_file_predicts_the_reported_torques(fer_recording_path, tmp_path, capsys):
+def test_a_real_arms_file_predicts_the_reported_torques(
+    fer_recording_path, fer_recording, tmp_path, capsys
+):
     out, page, figures = (tmp_path / name for name in ('my_arm.yaml', 'page.html', 'all.json'))
     assert (
         main(
@@ -64,9 +66,7 @@ def test_a_real_arms_file_predicts_the_reported_torques(fer_recording_path, tmp_
     arm = load(out)
     assert arm.inertial_set == 'identified'
     assert arm.inconsistencies() == ()
-    motion = prepare(
-        read_recording(fer_recording_path, arm.joint_names), columns=friction_column(arm.friction)
-    )
+    motion = prepare(fer_recording, columns=friction_column(arm.friction))
     # Ten digits are written.
     assert fit(arm, motion).whole.whole == pytest.approx(
         scores['consistent']['train']['E'], rel=1e-8

@@ -84,8 +84,8 @@ def test_columns_mixed_up_are_warned_of(log, columns, sentence, tmp_path, capsys
     assert ('warning' in out) == bool(sentence)
 
 
-def test_a_real_recording_returns_from_csv_to_the_bit(fer_recording_path, tmp_path):
-    real = read_recording(fer_recording_path, FER.joint_names)
+def test_a_real_recording_returns_from_csv_to_the_bit(fer_recording, tmp_path):
+    real = fer_recording
     np.savetxt(
         tmp_path / 'real.csv',
         np.column_stack([real.stamp_ns, np.degrees(real.q), real.dq, real.effort]),

@@ -24,7 +24,6 @@ from franka_dynamics.control.reference_following import follow_request
 from franka_dynamics.control.settings import Settings
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
-from franka_dynamics.recordings.recording import read_recording
 from franka_dynamics.simulation.arm_simulation import ArmSimulation, Push, SimulationSettings
 from franka_dynamics.simulation.joint_elasticity import franka_elasticity
 
@@ -206,9 +205,9 @@ def test_a_motion_with_12_times_the_payload_error_is_flagged():
 
 
 def test_a_real_arm_in_motion_that_nobody_touches_is_not_flagged(
-    fer_recording_path,
+    fer_recording,
 ):
-    recording = read_recording(fer_recording_path, FER.joint_names)
+    recording = fer_recording
     monitor = ContactMonitor(PinocchioModel(FER), friction=FER.friction)
     masses = []
     for state in zip(1e-9 * recording.stamp_ns, recording.q, recording.dq, recording.effort):
@@ -220,8 +219,8 @@ def test_a_real_arm_in_motion_that_nobody_touches_is_not_flagged(
     assert monitor.largest_share < 0.9  # 0.78 measured
 
 
-def test_fast_motion_of_a_real_arm_at_1_khz_raises_no_alarm(fer_1khz_recording_path):
-    recording = read_recording(fer_1khz_recording_path, FER.joint_names)
+def test_fast_motion_of_a_real_arm_at_1_khz_raises_no_alarm(fer_1khz_recording):
+    recording = fer_1khz_recording
     found = replay_contact(FER, recording.time, recording.q, recording.dq, recording.effort)
     assert found.contacts == ()
     assert found.watched > 20.0

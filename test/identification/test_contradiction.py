@@ -21,7 +21,6 @@ from franka_dynamics.identification.options import IdentificationOptions
 from franka_dynamics.identification.prior import Prior
 from franka_dynamics.identification.qr_factors import residual_lag_sums, Summary, total
 from franka_dynamics.recordings.preprocessing import prepare
-from franka_dynamics.recordings.recording import read_recording
 
 FER = load('fer')
 OPTIONS = IdentificationOptions()
@@ -30,12 +29,12 @@ PRIOR = Prior.towards(FER, MODEL).fitting(MODEL.friction.chosen(OPTIONS.usual_re
 
 
 @pytest.fixture(scope='module')
-def motions(fer_recording_path, fer_1khz_recording_path):
+def motions(fer_recording, fer_1khz_recording):
     """Return both real arms' recordings, prepared."""
-    bags = {'slow': fer_recording_path, 'fast': fer_1khz_recording_path}
+    recordings = {'slow': fer_recording, 'fast': fer_1khz_recording}
     return {
-        name: prepare(read_recording(bag, FER.joint_names), columns=MODEL.friction.columns)
-        for name, bag in bags.items()
+        name: prepare(recording, columns=MODEL.friction.columns)
+        for name, recording in recordings.items()
     }
 
 

@@ -22,7 +22,6 @@ from franka_dynamics.identification.identify import identify
 from franka_dynamics.identification.link_room import link_rooms
 from franka_dynamics.identification.options import IdentificationOptions
 from franka_dynamics.recordings.preprocessing import prepare, SignalOptions
-from franka_dynamics.recordings.recording import read_recording
 from franka_dynamics.recordings.replay import fit, friction_column
 
 from ..arms import drawn_around
@@ -58,12 +57,12 @@ def halves(motion):
 
 
 @pytest.fixture(scope='module')
-def motions(fer_recording_path, fer_1khz_recording_path):
+def motions(fer_recording, fer_1khz_recording):
     """Return both real recordings, prepared at 3 Hz and at 5 Hz."""
-    bags = {'slow': fer_recording_path, 'fast': fer_1khz_recording_path}
+    recordings = {'slow': fer_recording, 'fast': fer_1khz_recording}
     return {
-        (name, cutoff): prepared(read_recording(bag, FER.joint_names), cutoff=cutoff)
-        for name, bag in bags.items()
+        (name, cutoff): prepared(recording, cutoff=cutoff)
+        for name, recording in recordings.items()
         for cutoff in (3.0, 5.0)
     }
 
@@ -116,13 +115,10 @@ def test_stretches_of_a_real_arm_left_out_in_turn_are_predicted(identified, name
     assert result.bags[0][1] == pytest.approx(own.train.whole, rel=1e-9)
 
 
-def test_the_arm_predicts_what_its_score_says(identified, fer_1khz_recording_path):
+def test_the_arm_predicts_what_its_score_says(identified, fer_1khz_recording):
     result = identified('fast')
     # The score comes from r_factors; the arm's own model on the recording says the same.
-    motion = prepare(
-        read_recording(fer_1khz_recording_path, FER.joint_names),
-        columns=friction_column(result.arm.friction),
-    )
+    motion = prepare(fer_1khz_recording, columns=friction_column(result.arm.friction))
     direct = fit(result.arm, motion)
     assert direct.whole.whole == pytest.approx(result.arm_score.train.whole, rel=1e-9)
     assert isinstance(result.arm.friction, MaxwellSlipFriction)

@@ -13,7 +13,6 @@ from franka_dynamics.errors import IdentificationError
 from franka_dynamics.identification.identify import identify
 from franka_dynamics.recordings.mounted import judge_mounted, mounted_verdict, replay_columns
 from franka_dynamics.recordings.preprocessing import prepare
-from franka_dynamics.recordings.recording import read_recording
 from franka_dynamics.recordings.replay import fit_all
 
 FER = load('fer')
@@ -24,9 +23,9 @@ def judged(recording, arms):
     return judge_mounted(fit_all([(arm, False) for arm in arms], motion), motion)
 
 
-def test_on_a_real_bare_arm_no_hand_is_seen(fer_recording_path):
+def test_on_a_real_bare_arm_no_hand_is_seen(fer_recording):
     arms = [load('fer', hand=hand) for hand in ('none', 'franka_hand')]
-    seen = judged(read_recording(fer_recording_path, FER.joint_names), arms)
+    seen = judged(fer_recording, arms)
     assert seen.sentence == (
         'No hand seems to be on: gaz2019 without friction gives E = 1.002 N m bare and 3.067 N m '
         'with franka_hand.'
@@ -78,13 +77,10 @@ def test_a_still_upright_arm_cannot_tell_whether_a_hand_is_on(simulate):
     assert seen.sentence.startswith('Whether a hand is on cannot be told from this motion')
 
 
-def test_a_small_load_on_a_real_arm_is_weighed_aright(fer_1khz_recording_path):
+def test_a_small_load_on_a_real_arm_is_weighed_aright(fer_1khz_recording):
     """franka_description's FER is 0.7 kg too light, and with a hand fits a load of 0.3 kg best."""
     body = LinkInertia.from_center_of_mass(0.3, [0.02, 0.0, 0.08], 3e-4 * np.eye(3))
-    motion = prepare(
-        read_recording(fer_1khz_recording_path, FER.joint_names),
-        columns=replay_columns(FER.friction),
-    )
+    motion = prepare(fer_1khz_recording, columns=replay_columns(FER.friction))
     states = motion.q, motion.dq, motion.ddq
     more = NewtonEulerModel(FER.with_payload(body)).inverse_dynamics(*states)
     more = more - NewtonEulerModel(FER).inverse_dynamics(*states)

@@ -10,7 +10,6 @@ import pytest
 from franka_dynamics.arm import load
 from franka_dynamics.errors import RecordingError
 from franka_dynamics.recordings.plausibility import faults, suspicions
-from franka_dynamics.recordings.recording import read_recording
 from franka_dynamics.recordings.replay import recorded_terms
 
 FER = load('fer')
@@ -20,14 +19,13 @@ def test_nothing_is_suspected_in_a_sound_simulated_recording(simulate):
     assert suspicions(simulate(FER, friction=FER.friction, noise=0.1), FER) == ()
 
 
-def test_nothing_is_suspected_in_a_real_arms_recording(fer_recording_path):
-    recording = read_recording(fer_recording_path, FER.joint_names)
-    assert suspicions(recording, FER) == ()
-    assert suspicions(recording, load('fer', 'franka_description')) == ()
+def test_nothing_is_suspected_in_a_real_arms_recording(fer_recording):
+    assert suspicions(fer_recording, FER) == ()
+    assert suspicions(fer_recording, load('fer', 'franka_description')) == ()
 
 
-def test_nothing_is_suspected_in_a_real_arms_recording_at_1_khz(fer_1khz_recording_path):
-    assert suspicions(read_recording(fer_1khz_recording_path, FER.joint_names), FER) == ()
+def test_nothing_is_suspected_in_a_real_arms_recording_at_1_khz(fer_1khz_recording):
+    assert suspicions(fer_1khz_recording, FER) == ()
 
 
 def test_given_degrees_when_looked_at_then_the_joint_is_named(simulate):

@@ -10,7 +10,6 @@ import pytest
 from franka_dynamics.arm import load
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.recordings.preprocessing import prepare, SignalOptions
-from franka_dynamics.recordings.recording import read_recording
 from franka_dynamics.recordings.replay import (
     fit,
     fit_all,
@@ -36,12 +35,10 @@ TERMS_ATOL = 1e-12  # N m; the crosscheck's own bound between Pinocchio and Newt
     ],
 )
 def test_a_real_arms_metric_e_has_its_published_value(
-    fer_recording_path, inertial_set, hand, cutoff, filtered, unfiltered
+    fer_recording, inertial_set, hand, cutoff, filtered, unfiltered
 ):
     arm = load('fer', inertial_set, hand=hand)
-    motion = prepare(
-        read_recording(fer_recording_path, arm.joint_names), SignalOptions(cutoff=cutoff)
-    )
+    motion = prepare(fer_recording, SignalOptions(cutoff=cutoff))
     result = fit(arm, motion)
     assert result.rigid.whole == pytest.approx(filtered, abs=1e-3)
     if unfiltered is not None:
@@ -49,13 +46,13 @@ def test_a_real_arms_metric_e_has_its_published_value(
         assert left == pytest.approx(unfiltered, abs=1e-3)
 
 
-def test_a_real_arms_recording_is_fitted_best_by_the_bare_arm(fer_recording_path):
+def test_a_real_arms_recording_is_fitted_best_by_the_bare_arm(fer_recording):
     arms = [
         (load('fer', name, hand=hand), False)
         for name in ('ledezma2021', 'gaz2019')
         for hand in ('hand_ledezma2021', 'none', 'franka_hand')
     ]
-    motion = prepare(read_recording(fer_recording_path, arms[0][0].joint_names))
+    motion = prepare(fer_recording)
     fits = fit_all(arms, motion)
     assert fits[0].name == 'gaz2019 bare'
     # The two tables are one arm up to rounding.
