@@ -125,19 +125,12 @@ def fit_consistent(
     # Many precise samples make the squares so large that the divergence drowns in the solver's
     # tolerance; in units of the root of both its numbers are near one.
     units = 1.0 / np.sqrt(applied * max(1.0, float(np.linalg.norm(effort)))), 1.0
-    unit = cp.Parameter(nonneg=True)
-    problem = cp.Problem(
-        cp.Minimize(
-            unit
-            * (
-                cp.sum_squares(residual)
-                + 2.0 * applied * divergence
-                + cp.sum_squares(cp.multiply(friction, 1.0 / prior.friction_deviations))
-            )
-        ),
-        constraints,
+    loss = (
+        cp.sum_squares(residual)
+        + 2.0 * applied * divergence
+        + cp.sum_squares(cp.multiply(friction, 1.0 / prior.friction_deviations))
     )
-    _solve(cp, problem, unit, units)
+    _solve(cp, [cp.Problem(cp.Minimize(unit * loss), constraints) for unit in units])
     vector = _reference_vector(prior) + root @ change.value
     arm = _with_rotors_at_least_zero(with_parameter_vector(start, vector))
     # The solver's zero may be a small negative number, which no friction model should hold.
@@ -162,11 +155,11 @@ def _links(
         block = slice(PER_LINK * i, PER_LINK * (i + 1))
         # P0^-1/2 P P0^-1/2, the identity at the reference P0.
         whitener = np.linalg.inv(np.linalg.cholesky(link.pseudo_inertia()))
-        scaled = np.einsum('ka,kij->aij', root[block, block], whitener @ basis @ whitener.T)
+        scaled = np.einsum('ka,kij->ija', root[block, block], whitener @ basis @ whitener.T)
         relative = cp.Variable((4, 4), symmetric=True)
-        constraints.append(
-            relative == np.eye(4) + sum(part * unit for part, unit in zip(change[block], scaled))
-        )
+        # One product for all entries: cvxpy takes much longer over many small ones.
+        moved = scaled.reshape(16, -1) @ change[block]
+        constraints.append(relative == np.eye(4) + cp.reshape(moved, (4, 4), order='C'))
         total += cp.trace(relative) - 4.0 - cp.log_det(relative)
         mass = link.mass + root[block, block][_MASS] @ change[block]
         constraints += [mass >= own.mass / mass_factor, mass <= own.mass * mass_factor]
@@ -195,9 +188,13 @@ def _with_rotors_at_least_zero(arm: ArmDescription) -> ArmDescription:
     )
 
 
-def _solve(cp: Any, problem: Any, unit: Any, units: Sequence[float]) -> None:
-    """Solve to the solver's full accuracy, by other settings where the first do not reach it."""
-    for unit.value, settings in product(units, _SOLVER_SETTINGS):
+def _solve(cp: Any, problems: Sequence[Any]) -> None:
+    """
+    Solve one problem to full accuracy, in other units and by other settings if needed.
+
+    The units are numbers: cvxpy takes far longer to prepare a problem that has parameters.
+    """
+    for problem, settings in product(problems, _SOLVER_SETTINGS):
         with warnings.catch_warnings():
             # Of a solution of reduced accuracy, which is not taken.
             warnings.simplefilter('ignore', UserWarning)

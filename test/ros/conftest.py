@@ -184,7 +184,7 @@ class Probe(Node):
         return messages
 
     def take_times(self) -> None:
-        """Change to the executor that can say when messages were sent: to the other it is an error."""
+        """Change to the executor that can say when messages were sent; the other fails."""
         if self._tells_times:
             return
         self._own_executor.remove_node(self)
