@@ -29,6 +29,8 @@ ATOL = 1e-14  # lengths below 2 m, some twenty products
 FER = load('fer')
 CHAIN = chain_of(FER)
 FORMS = functools.cache(lambda: Kinematics(CHAIN))  # seconds, on first use
+# Sympy takes longer to write an expression than to find it again.
+written = functools.cache(str)
 
 
 def craig_arm(seed):
@@ -61,7 +63,10 @@ def evaluated(expression, chain, q, v=None, description=None):
     # Run as the text that `derive` prints; sympy's own substitution takes seconds.
     names = {str(letter): value for letter, value in numbers.items()}
     return np.array(
-        [[eval(str(entry), names) for entry in expression.row(i)] for i in range(expression.rows)],
+        [
+            [eval(written(entry), names) for entry in expression.row(i)]
+            for i in range(expression.rows)
+        ],
         dtype=float,
     )
 
@@ -161,15 +166,22 @@ def test_joint_twists_of_the_fer_are_the_space_jacobians_columns(joint):
     )
 
 
-@pytest.mark.parametrize('reference', REFERENCE_FRAMES)
-@pytest.mark.parametrize('seed', range(6))
-def test_jacobians_of_any_rows_in_any_frame_are_the_recursions(seed, reference):
+@functools.cache
+def drawn_forms(seed):
+    """Return a random arm, its chain and its kinematics in letters, for all reference frames."""
     # Both conventions, constant theta on every joint, slides among them.
     convention = tuple(Convention)[seed % 2]
     arm = random_arm(np.random.default_rng(seed), joints=4, convention=convention)
     arm = replace(arm, base=np.eye(4))
-    chain, model = chain_of(arm), NewtonEulerModel(arm)
-    forms = Kinematics(chain)
+    chain = chain_of(arm)
+    return arm, chain, Kinematics(chain)
+
+
+@pytest.mark.parametrize('reference', REFERENCE_FRAMES)
+@pytest.mark.parametrize('seed', range(6))
+def test_jacobians_of_any_rows_in_any_frame_are_the_recursions(seed, reference):
+    arm, chain, forms = drawn_forms(seed)
+    model = NewtonEulerModel(arm)
     q = np.random.default_rng(seed + 50).uniform(-2.0, 2.0, 4)
     for frame in range(1, 6):
         np.testing.assert_allclose(
