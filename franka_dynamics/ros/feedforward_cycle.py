@@ -121,10 +121,12 @@ class FeedforwardCycle:
 
     def read_clock(self) -> None:
         """Take note of which clock the node goes by."""
-        if self._compiled is not None:
-            self._compiled.forget()
-        self._simulated_time = self._node.get_parameter('use_sim_time').value
-        self.controller.supervisor.ages_are_delays = self._simulated_time
+        simulated = self._node.get_parameter('use_sim_time').value
+        with self._lock:
+            if self._compiled is not None:
+                self._compiled.forget()
+            self._simulated_time = simulated
+            self.controller.supervisor.ages_are_delays = simulated
 
     def _compiled_cycle(self, wanted: bool) -> CompiledCycle | None:
         try:
@@ -183,25 +185,14 @@ class FeedforwardCycle:
         """Answer a serialized joint state with a command, where there is to be one."""
         began = time.perf_counter()
         now, self._last_arrival = self._now(), time.monotonic()
-        sent = None if self._compiled is None else self._answer(self._compiled, data, now, began)
-        try:
-            reading = self._reader.read(data)
-        except JointStateError as error:
-            with self._lock:
-                self.controller.reject(Condition.MISMATCHED, str(error))
-            self._after_cycle(None, None)
-            return
+        # One lock from the answer to its judgement: what another thread changes in between, be it
+        # the settings or a stop, would have the state judged otherwise than it was answered.
         with self._lock:
-            cycle = self.controller.cycle(
-                reading.stamp,
-                reading.position,
-                reading.velocity,
-                self._last_arrival,
-                effort=reading.effort,
-                age=self._age(reading.stamp, now),
-                sent=sent,
+            sent = (
+                None if self._compiled is None else self._answer(self._compiled, data, now, began)
             )
-        if sent is None and cycle.command is not None:
+            reading, cycle = self._judge(data, now, sent)
+        if sent is None and cycle is not None and cycle.command is not None:
             self.publish_command(cycle.command)
             self._latency.add(time.perf_counter() - began)
         self._after_cycle(cycle, reading)
@@ -209,13 +200,30 @@ class FeedforwardCycle:
             with self._lock:
                 self._compiled.prepare(self._reader.layout)
 
+    def _judge(
+        self, data: bytes, now: float, sent: Array | None
+    ) -> tuple[JointReading | None, Cycle | None]:
+        try:
+            reading = self._reader.read(data)
+        except JointStateError as error:
+            self.controller.reject(Condition.MISMATCHED, str(error))
+            return None, None
+        return reading, self.controller.cycle(
+            reading.stamp,
+            reading.position,
+            reading.velocity,
+            self._last_arrival,
+            effort=reading.effort,
+            age=self._age(reading.stamp, now),
+            sent=sent,
+        )
+
     def _answer(
         self, compiled: CompiledCycle, data: bytes, now: float, began: float
     ) -> Array | None:
         """Publish the torque of a usual state, before it is judged; return what was published."""
-        with self._lock:
-            if not compiled.answer(data, now):
-                return None
+        if not compiled.answer(data, now):
+            return None
         self.publish_command(compiled.torque)
         self._latency.add(time.perf_counter() - began)
         return compiled.torque.copy()
