@@ -460,8 +460,15 @@ def test_bytes_that_must_not_differ_do_not():
     changed = bytes(data)
     first = struct.unpack_from('d', changed, 96)[0]
     assert pair.compiled.answer(changed, 1e-9 * stamp) == (abs(first) <= 1e-3)
-    assert not pair.compiled.answer(changed + b'\0', 1e-9 * stamp)
-    assert not pair.compiled.answer(changed[:-1], 1e-9 * stamp)
+
+
+def test_bytes_of_another_number_are_not_answered():
+    pair, last = settled()
+    stamp = last + 10**6
+    data = message(stamp, FER.home, np.zeros(7), np.zeros(7))
+    assert pair.compiled.answer(data, 1e-9 * stamp)
+    assert not pair.compiled.answer(data + b'\0', 1e-9 * stamp)
+    assert not pair.compiled.answer(data[:-1], 1e-9 * stamp)
 
 
 @pytest.mark.parametrize(('name', 'side'), [('lower', -1.0), ('upper', 1.0)])
