@@ -135,7 +135,7 @@ def _judge(
         return 1
     for sentence in warnings:
         print(f'warning: {sentence}')
-    for sentence in (*motion.remarks, *(one for one in progress.problems if 'moved' in one)):
+    for sentence in (*motion.remarks, *(one for one in progress.problems if 'move' in one)):
         print(f'note: {sentence}')
     print(
         f'{"doubtful" if warnings else "usable"}: {len(motion)} samples at '
