@@ -4,8 +4,9 @@
 The usual case of a cycle in one compiled call, so that its torque is out before Python has begun.
 
 In a process that is woken up once per millisecond Python takes several times as long as in a
-loop. So the state that needs no decision (it is trusted like the one before it, nothing but
-gravity and Coriolis torque is commanded, nothing is to be cut) is answered by C on fixed memory.
+loop. So the state that needs no decision (it is trusted like the one before it, gravity,
+Coriolis and inertia torque and the joint PD's at most are commanded, nothing is to be cut) is
+answered by C on fixed memory.
 After that FeedforwardController.cycle judges the same state as it would have done, and its torque
 is compared with the one that is out (CommandState.confirm). It alone keeps the state from one
 cycle to the next; what it has is copied to the compiled call's memory once it is done. The
@@ -322,15 +323,15 @@ def compiled_library() -> Path:
     Raises
     ------
     CompilationError
-        If there is no C compiler, or it fails.
+        If there is no C compiler, it fails, or there is no folder to put the code into.
 
     """
     source = resources.files(__package__).joinpath(_SOURCE).read_text(encoding='utf-8')
     identity = '\n'.join([sys.platform, os.uname().machine, *_OPTIONS, source])
     name = f'compiled_cycle_{hashlib.sha256(identity.encode()).hexdigest()[:24]}.so'
-    cache = Path(os.environ.get('XDG_CACHE_HOME') or Path.home() / '.cache')
-    root = cache / 'franka_dynamics' / 'compiled'
     try:
+        cache = Path(os.environ.get('XDG_CACHE_HOME') or Path.home() / '.cache')
+        root = cache / 'franka_dynamics' / 'compiled'
         root.mkdir(mode=0o700, parents=True, exist_ok=True)
         # Code that others could have put there is none to be loaded.
         if root.stat().st_uid != os.getuid() or root.stat().st_mode & 0o022:
@@ -338,11 +339,18 @@ def compiled_library() -> Path:
         path = root / name
         if not path.is_file():
             _compile(source, path)
-    except OSError:  # without a cache folder of one's own, anew in each process
-        folder = tempfile.mkdtemp(prefix='franka_dynamics-')
-        atexit.register(shutil.rmtree, folder, ignore_errors=True)
-        path = Path(folder) / name
-        _compile(source, path)
+    # Without a cache folder of one's own, anew in each process; Path.home() finds none for a user
+    # that the system does not know, as containers have.
+    except (OSError, RuntimeError):
+        try:
+            folder = tempfile.mkdtemp(prefix='franka_dynamics-')
+            atexit.register(shutil.rmtree, folder, ignore_errors=True)
+            path = Path(folder) / name
+            _compile(source, path)
+        except OSError as error:
+            raise CompilationError(
+                f'No folder takes the compiled code: {shortened(str(error), 200)}.'
+            ) from error
     return path
 
 

@@ -607,6 +607,35 @@ def test_a_cache_that_others_may_write_is_not_used(monkeypatch, tmp_path, mode):
         compiled_cycle.compiled_library.cache_clear()
 
 
+@pytest.fixture
+def nobody(monkeypatch):
+    """Be a user without a home, as containers have them."""
+
+    def unknown():
+        raise RuntimeError('Could not determine home directory.')
+
+    monkeypatch.delenv('XDG_CACHE_HOME', raising=False)
+    monkeypatch.setattr(compiled_cycle.Path, 'home', unknown)
+    compiled_cycle.compiled_library.cache_clear()
+    yield monkeypatch
+    compiled_cycle.compiled_library.cache_clear()
+
+
+def test_a_user_without_a_home_has_it_compiled_anew(nobody):
+    library = compiled_cycle.compiled_library()
+    assert library.is_file()
+    shutil.rmtree(library.parent)
+
+
+def test_without_any_folder_one_sentence_says_so(nobody):
+    def full(**_):
+        raise OSError(28, 'No space left on device')
+
+    nobody.setattr(compiled_cycle.tempfile, 'mkdtemp', full)
+    with pytest.raises(CompilationError, match=r'No folder takes the compiled code: .*No space'):
+        CompiledCycle(FeedforwardController(FER))
+
+
 def test_more_joints_than_there_is_room_for_are_refused():
     names = [f'joint_{k}' for k in range(21)]
     joints = tuple(replace(FER.joints[k % 7], name=name) for k, name in enumerate(names))
