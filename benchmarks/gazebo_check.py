@@ -47,6 +47,7 @@ NOT_HERE = (
     'gazebo-check: skipped, because {} is not installed here; docs/howto/gazebo.md says '
     'how to install Gazebo. --stand-in runs the same checks on MuJoCo.'
 )
+PLANNED_S = 5.0  # until a reference is sent again
 COMMAND = 'feedforward: Command'
 
 HOLD_RAD, TRACK_MRAD, RECOVERED_RAD = 1e-3, 10.0, 0.05
@@ -188,8 +189,14 @@ class Session:
         message = request_message(motion, 0.5)
         self.until(lambda: self._reference.get_subscription_count() > 0, 'the node')
         self.planned.clear()
-        self._reference.publish(message)
-        self.until(lambda: self.planned, 'the planned motion')
+        give_up = time.monotonic() + START_S
+        # Again, where the node has not found this publisher yet, or is not commanding just now.
+        while not self.planned and time.monotonic() < give_up:
+            self._reference.publish(message)
+            asked = time.monotonic()
+            while not self.planned and time.monotonic() - asked < PLANNED_S:
+                self._executor.spin_once(timeout_sec=0.02)
+        self.until(lambda: self.planned, 'the planned motion', 0.0)
         message = self.planned[-1]
         times, *rows = (
             np.array(column)
