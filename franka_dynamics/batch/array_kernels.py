@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 
-from .generated_kernels import LANES
+from .generated_kernels import LANES, STEP
 from .simd import numba, sine_cosine, TILE, transpose_tile
 
 # Columns of `rows`.
@@ -44,10 +44,6 @@ TORQUE = SINE  # a joint's sine has served when its torque is known
 
 # Places in a row of `arms`, which holds y and z of a joint's origin in the frame before.
 ARM_Y, ARM_Z, ARMS = 0, LANES, 2 * LANES
-
-# A last block takes as many lanes as it has states, rounded up to a multiple of this: two vectors
-# of AVX2, one of AVX-512.
-STEP = 8
 
 # From one component of a vector to the next.
 L, L2 = LANES, 2 * LANES

@@ -79,7 +79,7 @@ class BatchModel:
     generated : bool
         True generates and compiles code for this arm, quantity by quantity when first asked
         (seconds once; the machine code stays in the user's cache folder). False runs code that
-        reads the arm from arrays: about half as fast, but compiled once for all arms. Regressor
+        reads the arm from arrays: about two thirds as fast, but compiled once for all arms. Regressor
         and kinematics always do.
     threads : int, optional
         How many to use at most; as many as there are processors if not given. One is taken for

@@ -27,6 +27,7 @@ from .. import __version__
 from ..codegen.program import Program, Statement
 
 LANES = 32
+STEP = 8  # a last block takes a multiple of these: two vectors of AVX2, one of AVX-512
 KERNEL = 'run'
 _NAME = re.compile(r'\b[A-Za-z_]\w*')
 _INPUT = re.compile(r'\b([a-z]+)(\d+)\b')
@@ -88,12 +89,13 @@ class _Kernel:
             _NUMBER.sub(named, line) if self.single else line
             for line in [
                 *self._turns(),
-                f'        for i in range({LANES}):',
+                '        for i in range(width):',
                 *(f'            {line}' for line in self._body()),
             ]
         ]
         arrays = [*self.program.inputs, 'out']
         sizes = [self.n] * len(self.program.inputs) + [self.size]
+        step = 2 * STEP if self.single else STEP  # as many bytes
         at, turn = ('singles_at', 'sine_cosine_single') if self.single else _DOUBLE
         lines = [
             f'"""{self.program.name} over blocks of {LANES} states; generated."""',
@@ -120,6 +122,8 @@ class _Kernel:
             f'    W = np.empty({len(self.places) * LANES}, np.float{32 if self.single else 64})',
             f'    for start in range(0, count, {LANES}):',
             f'        left = min({LANES}, count - start)',
+            f'        width = (left + {step - 1}) // {step} * {step}',
+            *([f'        whole = left - left % {TILE}'] if self.size >= TILE else []),
             *self._load(),
             *loop,
             *self._store(),
@@ -127,16 +131,18 @@ class _Kernel:
         return '\n'.join(lines) + '\n'
 
     def _load(self) -> list[str]:
-        """Turn rows into columns, by tiles where the block is whole."""
+        """Turn rows into columns, by tiles as far as they go."""
         first = {array: self.places[f'{array}1'] for array in self.program.inputs}
+        whole = 'whole' if self.n >= TILE else '0'
         by_number = [
-            f'W[:{self.loaded * LANES}] = 0.0',
             f'for k in range({self.n}):',
-            '    for i in range(left):',
+            f'    for i in range({whole}, left):',
             *(
                 f'        W[{place} + {LANES}*k + i] = {array}[(start + i)*{self.n} + k]'
                 for array, place in first.items()
             ),
+            '    for i in range(left, width):',
+            *(f'        W[{place} + {LANES}*k + i] = 0.0' for place in first.values()),
         ]
         by_tile = [
             f'transpose_tile({array}, (start + i)*{self.n} + {k}, {self.n}, '
@@ -160,7 +166,7 @@ class _Kernel:
             targets = (self._at(pair[f].target) if f in pair else '_' for f in ('sin', 'cos'))
             turn = 'sine_cosine_single' if self.single else 'sine_cosine'
             lines += [
-                f'        for i in range({LANES}):',
+                '        for i in range(width):',
                 f'            {", ".join(targets)} = {turn}({text})',
             ]
         return lines
@@ -181,9 +187,10 @@ class _Kernel:
     def _store(self) -> list[str]:
         """Turn columns into rows, as `_load` does."""
         first = self.places['result 0']
+        whole = 'whole' if self.size >= TILE else '0'
         by_number = [
             f'for k in range({self.size}):',
-            '    for i in range(left):',
+            f'    for i in range({whole}, left):',
             f'        out[(start + i)*{self.size} + k] = W[{first} + {LANES}*k + i]',
         ]
         by_tile = [
@@ -195,14 +202,13 @@ class _Kernel:
 
 
 def _in_blocks(by_tile: list[str], by_number: list[str]) -> list[str]:
-    """Return lines of a block: those for whole ones by tiles, if there are, else by number."""
+    """Return lines of a block: whole tiles of rows, if there are, then what is left by number."""
     if not by_tile:
         return [f'        {line}' for line in by_number]
     return [
-        f'        if left == {LANES}:',
-        f'            for i in range(0, {LANES}, {TILE}):',
-        *(f'                {line}' for line in by_tile),
-        '        else:',
+        f'        for i in range(0, whole, {TILE}):',
+        *(f'            {line}' for line in by_tile),
+        '        if whole < width:',
         *(f'            {line}' for line in by_number),
     ]
 

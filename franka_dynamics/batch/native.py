@@ -147,8 +147,7 @@ def first_line(array: Any) -> Any:
     """
     Return the address of the first cache line that begins in an array.
 
-    numba's own arrays begin at any multiple of 32 bytes: half of the vectors of 512 bits would
-    lie in two lines, and loading or storing one takes twice as long.
+    numba's own arrays begin at any multiple of 32 bytes, and vectors may have 64.
     """
     address = array.ctypes.data
     return address + -address % LINE

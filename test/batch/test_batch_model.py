@@ -113,14 +113,15 @@ def test_any_arm_not_generated_agrees_with_pinocchio(name):
     close(ours.jacobian(states.q), [model.jacobian(q) for q in states.q], RTOL)
 
 
+@pytest.mark.parametrize('generated', [True, False])
 @pytest.mark.parametrize('count', [1, 3, 4, 5, 8, 9, 16, 31, 32, 33, 36, 41, 63, 100])
-def test_a_last_block_of_any_length_has_pinocchios_torques(count):
+def test_a_last_block_of_any_length_has_pinocchios_torques(fer, count, generated):
     # Lanes are taken in steps of 8, rows turned over by 4: every remainder has its own way.
-    description = ARMS['fer']
-    states = sample_states(description, count, seed=13)
-    model = PinocchioModel(description, TILTED)
+    states = sample_states(fer.description, count, seed=13)
+    model = PinocchioModel(fer.description)
+    ours = fer if generated else BatchModel(fer.description, generated=False)
     np.testing.assert_allclose(
-        BatchModel(description, TILTED, generated=False).inverse_dynamics(*states),
+        ours.inverse_dynamics(*states),
         [model.inverse_dynamics(*state) for state in zip(*states)],
         rtol=0.0,
         atol=ATOL_FRANKA,
