@@ -24,7 +24,7 @@ def run(*arguments, **environment):
         capture_output=True,
         text=True,
         check=False,
-        timeout=600.0,
+        timeout=1200.0,
         env={**os.environ, 'PYTHONPATH': str(ROOT), **environment},
     )
 

@@ -221,7 +221,7 @@ def test_stop_steps_are_the_nodes_bit_by_bit(built):
     times = 1e-3 * np.arange(count)
     assert library.run(count, packed(settings), what, times, *[q, still] * 2, still, found) == 0
     controller = FeedforwardController(arm, settings)
-    controller.mode, controller._output.last = Mode.RUNNING, found[begin - 1].copy()
+    controller.mode, controller.output.last = Mode.RUNNING, found[begin - 1].copy()
     controller.stop('test', to_zero=True)
     steps = []
     while (torque := controller.stop_step(1e-3)) is not None:
