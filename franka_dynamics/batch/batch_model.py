@@ -79,8 +79,8 @@ class BatchModel:
     generated : bool
         True generates and compiles code for this arm, quantity by quantity when first asked
         (seconds once; the machine code stays in the user's cache folder). False runs code that
-        reads the arm from arrays: about two thirds as fast, but compiled once for all arms. Regressor
-        and kinematics always do.
+        reads the arm from arrays: about two thirds as fast, but compiled once for all arms.
+        Regressor and kinematics always do.
     threads : int, optional
         How many to use at most; as many as there are processors if not given. One is taken for
         every 2,000 states; batches of several callers at a time share none.
