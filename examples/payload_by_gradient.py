@@ -11,9 +11,13 @@ flange's pose, and the residual's by the four unknowns.
 
 import argparse
 
-import jax
-import jax.numpy as jnp
 import numpy as np
+
+try:
+    import jax
+    import jax.numpy as jnp
+except ImportError as error:
+    raise SystemExit(f"{error}; this example needs pip install 'franka_dynamics[jax]'") from None
 
 import franka_dynamics as fd
 from franka_dynamics.batch.jax_model import JaxModel
