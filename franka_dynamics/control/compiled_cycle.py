@@ -47,6 +47,9 @@ _SOURCE = 'compiled_cycle.c'
 _OPTIONS = ('-std=c99', '-O2', '-ffp-contract=off', '-fPIC', '-shared')
 _LONGEST_COMPILATION_S = 60.0
 _ROUNDED = 1.0 - 1e-9
+# [rad, m, rad/s, m/s] Where a file leaves a limit open, more is not usual; up to here no product that
+# only one of the two ways of computing has is large enough to matter.
+_MOST_VALUE = 1e3
 _MOST_JOINTS, _MOST_BYTES = 16, 2048  # as in the source
 
 
@@ -165,9 +168,9 @@ class CompiledCycle:
         self._set('effort', description.limit('effort'))
         self._set('effort_rate', np.minimum(description.limit('effort_rate'), MOST_RATE))
         lower, upper, speed = np.array(controller.supervisor.motion.bounds).T
-        self._set('lower', lower)
-        self._set('upper', upper)
-        self._set('speed', speed)
+        self._set('lower', np.maximum(lower, -_MOST_VALUE))
+        self._set('upper', np.minimum(upper, _MOST_VALUE))
+        self._set('speed', np.minimum(speed, _MOST_VALUE))
         state.jump_slack, state.drift_bound = motion.JUMP_SLACK, motion.DRIFT
         state.drift_time, state.delay = motion.DRIFT_TIME_S, motion.DELAY_S
         state.longest_step, state.step_bound = motion.LONGEST_GAP_S, motion.STEP

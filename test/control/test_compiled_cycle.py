@@ -503,6 +503,27 @@ def test_an_arm_too_far_from_its_reference_is_not_answered():
         assert bool(pair.plain.conflict) == (factor > 1.0)
 
 
+def test_a_speed_without_bound_is_not_answered():
+    # Pinocchio's products of such a speed overflow, where the compiled recursion multiplies by 0.
+    joints = list(FER.joints)
+    limits = replace(joints[0].limits, velocity=math.inf)
+    joints[0] = replace(joints[0], kind=JointKind.PRISMATIC, limits=limits)
+    description = replace(FER, joints=tuple(joints))
+    limits = SupervisionLimits(recovery_samples=3)
+    settings = replace(MUJOCO, ramp_time=0.0, terms=Terms(gravity=False))
+    pair = Pair(settings, description, supervision=limits)
+    home, still = np.array(FER.home), np.zeros(7)
+    for k in range(6):
+        answered = pair.state(BEGIN_NS + k * 10**6, home, still)[2]
+    assert answered
+    fast = still.copy()
+    fast[0] = 1e300
+    with np.errstate(all='ignore'):
+        torque, _, answered = pair.state(BEGIN_NS + 6 * 10**6, home, fast)
+    assert torque is None and not answered
+    assert pair.plain.stop_reason == 'the computed torque is not finite'
+
+
 def test_a_jump_within_what_its_velocity_allows_is_not_answered():
     pair, last = settled(terms=Terms(gravity=False, coriolis=False))
     q, dq = np.array(FER.home), np.zeros(7)
