@@ -47,8 +47,8 @@ _SOURCE = 'compiled_cycle.c'
 _OPTIONS = ('-std=c99', '-O2', '-ffp-contract=off', '-fPIC', '-shared')
 _LONGEST_COMPILATION_S = 60.0
 _ROUNDED = 1.0 - 1e-9
-# [rad, m, rad/s, m/s] Where a file leaves a limit open, more is not usual; up to here no product that
-# only one of the two ways of computing has is large enough to matter.
+# [rad, m, rad/s, m/s] Where a file leaves a limit open, more is not usual; up to here no product
+# that only one of the two ways of computing has is large enough to matter.
 _MOST_VALUE = 1e3
 _MOST_JOINTS, _MOST_BYTES = 16, 2048  # as in the source
 
