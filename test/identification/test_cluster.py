@@ -30,7 +30,7 @@ SAME = 1e-9
 @pytest.fixture(scope='module')
 def cluster():
     with distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs=50
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=':0', silence_logs=50
     ) as running:
         yield running
 

@@ -93,7 +93,7 @@ def steps(heard):
 def test_sigkill_of_the_node_then_its_torque_ramps_to_zero(
     arm, probe, start_node, start_keeper, heard, record_property
 ):
-    keeper = start_keeper()
+    keeper = start_keeper(silence=0.0)  # a busy machine is silent, too
     node = start_node(target='fci', **INCLINED)
     arm.until(lambda: len(heard) > 300 and watched(keeper), 'three hundred commands')
     held = np.abs(heard[-1][1]).max()
@@ -111,7 +111,7 @@ def test_sigkill_of_the_node_then_its_torque_ramps_to_zero(
 def test_sigkill_of_the_node_at_80_newton_metres_then_zero(
     arm, probe, start_node, start_keeper, heard
 ):
-    keeper = start_keeper()
+    keeper = start_keeper(silence=0.0)
     node = start_node(target='fci', kp='[900.0,900.0,900.0,900.0,0.0,0.0,0.0]', ramp_time=0.0)
     arm.until(lambda: len(heard) > 300 and watched(keeper), 'commands')
 
@@ -132,7 +132,7 @@ def test_sigkill_of_the_node_at_80_newton_metres_then_zero(
 
 
 def test_an_end_at_80_newton_metres_then_none_is_left(probe, start_keeper, commander, heard):
-    keeper = start_keeper()
+    keeper = start_keeper(silence=0.0)
     commander.until_watched(keeper, np.array([80.0, -80.0, 0.0, 40.0, 5.0, 0.0, 0.0]), heard)
     commander.beacon.close()
     probe.until(lambda: np.array_equal(heard[-1][1], np.zeros(7)), 'zero')
