@@ -133,7 +133,7 @@ class FeedforwardCycle:
             return CompiledCycle(self.controller) if wanted else None
         except CompilationError as error:
             self._node.get_logger().warning(
-                f'every state is judged in Python before it is answered, some 50 us later: {error}'
+                f'every state is judged in Python before it is answered, some 60 us later: {error}'
                 ' Install a C compiler, or set compiled_cycle to false.'
             )
             return None
