@@ -179,9 +179,8 @@ class CompiledCycle:
             np.ctypeslib.as_array(getattr(state, name))[:n]
             for name in ('q', 'dq', 'drift', 'command')
         )
-        self.torque = np.ctypeslib.as_array(state.torque)[
-            :n
-        ]  # the answer, overwritten by the next
+        # The answer, which the next one overwrites.
+        self.torque = np.ctypeslib.as_array(state.torque)[:n]
         self._coefficients = np.ctypeslib.as_array(state.coefficient).reshape(6, -1)[:, :n]
         self._ready = False
         self._piece: ReferencePiece | None = None
