@@ -207,6 +207,17 @@ def test_its_torque_is_that_of_another_engine():
     assert compared > 150
 
 
+def test_a_real_arms_states_are_answered_as_in_python(fer_1khz_recording):
+    # Real jitter of stamps, real noise of velocities; the driver carries gravity in this one.
+    pair, real = Pair(Settings(target='fci')), fer_1khz_recording
+    for stamp, q, dq, effort in zip(
+        real.stamp_ns[:3000], real.q[:3000], real.dq[:3000], real.effort[:3000], strict=True
+    ):
+        pair.state(int(stamp), q.copy(), dq.copy(), effort=effort.copy())
+    assert pair.commands == 2980
+    assert pair.answered > 2700
+
+
 def test_sliding_joints_and_rotors_are_computed_as_well():
     joints = list(FER.joints)
     joints[2] = replace(joints[2], kind=JointKind.PRISMATIC)
