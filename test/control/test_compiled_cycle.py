@@ -585,29 +585,29 @@ def test_nanoseconds_beyond_a_second_are_refused():
     assert not pair.compiled.answer(wrong, 1e-9 * stamp)
 
 
-def test_without_a_compiler_one_sentence_says_so(monkeypatch, tmp_path):
+@pytest.fixture
+def anew():
+    """Let this process look for compiled code anew, now and when the test is over."""
+    compiled_cycle.compiled_library.cache_clear()
+    yield
+    compiled_cycle.compiled_library.cache_clear()
+
+
+def test_without_a_compiler_one_sentence_says_so(anew, monkeypatch, tmp_path):
     monkeypatch.setenv('PATH', str(tmp_path))
     monkeypatch.setenv('XDG_CACHE_HOME', str(tmp_path))
-    compiled_cycle.compiled_library.cache_clear()
-    try:
-        with pytest.raises(CompilationError, match='No C compiler'):
-            CompiledCycle(FeedforwardController(FER))
-    finally:
-        compiled_cycle.compiled_library.cache_clear()
+    with pytest.raises(CompilationError, match='No C compiler'):
+        CompiledCycle(FeedforwardController(FER))
 
 
-def test_a_compiler_that_fails_is_quoted(monkeypatch, tmp_path):
+def test_a_compiler_that_fails_is_quoted(anew, monkeypatch, tmp_path):
     tool = tmp_path / 'cc'
     tool.write_text('#!/bin/sh\necho "no room on the disk" >&2\nexit 3\n')
     tool.chmod(0o755)
     monkeypatch.setenv('PATH', str(tmp_path))
     monkeypatch.setenv('XDG_CACHE_HOME', str(tmp_path / 'cache'))
-    compiled_cycle.compiled_library.cache_clear()
-    try:
-        with pytest.raises(CompilationError, match='cc failed and says: no room on the disk'):
-            CompiledCycle(FeedforwardController(FER))
-    finally:
-        compiled_cycle.compiled_library.cache_clear()
+    with pytest.raises(CompilationError, match='cc failed and says: no room on the disk'):
+        CompiledCycle(FeedforwardController(FER))
     assert not list((tmp_path / 'cache').rglob('*.so'))
 
 
