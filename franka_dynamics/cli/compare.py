@@ -35,7 +35,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         'other',
         metavar='OTHER',
-        help='a shipped arm, an arm file, or a URDF (.urdf, .xml; xacro expanded)',
+        help='a shipped arm or an arm file, to which --hand and --payload are given as well; or a '
+        'URDF (.urdf, .xml; xacro expanded)',
     )
     add_arm_options(parser, default=None, hand=None)
     add_option(

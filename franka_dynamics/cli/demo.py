@@ -8,6 +8,7 @@ import argparse
 from datetime import datetime
 from pathlib import Path
 import shlex
+import sys
 from typing import TYPE_CHECKING
 
 from ._arm_options import (
@@ -76,7 +77,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Run, print the table; exit 1 where a bound is missed."""
+    """Run, print the table; exit 1 where a bound is missed, or a process does not do its part."""
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
@@ -92,7 +93,7 @@ def run(arguments: argparse.Namespace) -> int:
     from ..simulation.model_trial import run_trial
 
     try:
-        from ..ros.demo import DemoPlan, run_session
+        from ..ros.demo import DemoError, DemoPlan, run_session
     except ImportError as error:
         raise MissingDependencyError(
             f'The demonstration needs ROS 2 ({error}): source it, or install its wheels with pip '
@@ -130,7 +131,11 @@ def run(arguments: argparse.Namespace) -> int:
         def show(text: str, share: float) -> None:
             bar.update(task, description=text, completed=share)
 
-        session = run_session(plan, folder, show)
+        try:
+            session = run_session(plan, folder, show)
+        except DemoError as error:
+            print(f'franka-dynamics: {error}', file=sys.stderr)
+            return 1
         hold = next(phase for phase in session.phases if phase.name == 'hold')
         show('reading the recording', 0.0)
         figures = demo_figures(session.bag, description, (hold.start, hold.end))

@@ -30,7 +30,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory
 
-from .node_group import default_signals, last_line, use_isolated_network
+from .node_group import default_signals, end_of, use_isolated_network
 from .node_parts import ON, request_realtime, SWITCH
 from .recording_session import BagRecorder
 from ..arm import ArmDescription
@@ -203,7 +203,7 @@ class _Session:
             process.kill()
             raise DemoError(f'{module} did not end within {_END_TIMEOUT_S:g} s of {by.name}.')
         if process.returncode != 0:
-            raise DemoError(f'{module} ended with {process.returncode}: {self._log(module)}')
+            raise DemoError(f'{module} {self._end_of(module, process)}')
 
     @contextmanager
     def _all_ended(self) -> Iterator[None]:
@@ -254,8 +254,7 @@ class _Session:
         del self._processes['reference_player_node']
         if player.returncode != 0:
             raise DemoError(
-                'reference_player_node ended with '
-                f'{player.returncode}: {self._log("reference_player_node")}'
+                f'reference_player_node {self._end_of("reference_player_node", player)}'
             )
         return Phase(name, start, time.time())
 
@@ -272,7 +271,7 @@ class _Session:
             self._progress(text, min(1.0, share()))
             for module, process in self._processes.items():
                 if process.poll() is not None and module != 'reference_player_node':
-                    raise DemoError(f'{module} ended early: {self._log(module)}')
+                    raise DemoError(f'{module} {self._end_of(module, process)}')
             if time.monotonic() > until:
                 raise DemoError(
                     f'gave up {text} after {timeout:g} s; the logs are in {self._folder}.'
@@ -305,5 +304,5 @@ class _Session:
             if entry.level == DiagnosticStatus.ERROR:
                 self._errors[f'{entry.name}: {entry.message}'] = None
 
-    def _log(self, module: str) -> str:
-        return last_line(self._folder / f'{module}.log')
+    def _end_of(self, module: str, process: subprocess.Popen[bytes]) -> str:
+        return end_of(process, self._folder / f'{module}.log')

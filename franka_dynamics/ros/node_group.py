@@ -68,10 +68,7 @@ class NodeGroup:
         """
         for module, process in self._running.items():
             if process.poll() is not None:
-                raise NodeEndedError(
-                    f'{module} has ended with {process.returncode}: '
-                    f'{last_line(self._folder / f"{module}.log")}'
-                )
+                raise NodeEndedError(f'{module} {end_of(process, self._folder / f"{module}.log")}')
 
     def end_all(self) -> None:
         """End the nodes in the reverse order of their start, by SIGINT, then by SIGKILL."""
@@ -105,10 +102,15 @@ def default_signals() -> None:
         os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
 
 
-def last_line(log: Path) -> str:
-    """Return the last line of a log, or that there is none."""
+def end_of(process: subprocess.Popen[bytes], log: Path) -> str:
+    """Return how a process ended: what its log says last, or where it is after a crash."""
+    # What Python writes of a crash ends in a list of modules, not in the reason.
+    if process.returncode < 0:
+        name = signal.Signals(-process.returncode).name
+        return f'was ended by {name}; its log is {log}.'
     text = log.read_text(errors='replace').strip() if log.exists() else ''
-    return text.splitlines()[-1] if text else 'it said nothing'
+    last = text.splitlines()[-1] if text else 'it said nothing'
+    return f'ended with exit status {process.returncode}: {last}'
 
 
 _RANGE, _MIDDLEWARE = 'ROS_AUTOMATIC_DISCOVERY_RANGE', 'RMW_IMPLEMENTATION'

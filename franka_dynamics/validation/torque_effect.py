@@ -22,6 +22,7 @@ _STATES = 200
 # A base tilted about two axes lets every parameter act that acts in any mounting.
 _TILTED = (3.0, -5.0, -7.9)
 JOINT_SIGN = 'joint sign'
+_ALL_DIGITS = 17  # tell any two numbers of double precision apart
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,9 +87,9 @@ class Difference:
             else 'no effect on torque'
         )
         cause = f'; likeliest cause: {self.cause}' if self.cause else ''
+        here, there = _texts(self.first, self.second)
         return (
-            f'{self.place}: {self.parameter} is {_text(self.first)} here and '
-            f'{_text(self.second)} there'
+            f'{self.place}: {self.parameter} is {here} here and {there} there'
             f'{f" [{self.unit}]" if self.unit else ""}; {effect}{cause}.'
         )
 
@@ -237,5 +238,11 @@ def _peaks(
     return np.abs(NewtonEulerModel(description, gravity).inverse_dynamics(*states)).max(axis=0)
 
 
-def _text(value: float | str) -> str:
-    return value if isinstance(value, str) else f'{value:.10g}'
+def _texts(first: float | str, second: float | str) -> tuple[str, str]:
+    """Return two values with six digits, or with as many as tell one from the other."""
+    digits = 6
+    while True:
+        texts = [one if isinstance(one, str) else f'{one:.{digits}g}' for one in (first, second)]
+        if texts[0] != texts[1] or digits == _ALL_DIGITS:
+            return texts[0], texts[1]
+        digits += 1

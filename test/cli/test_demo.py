@@ -84,3 +84,14 @@ def test_an_arm_the_demo_does_not_run_is_refused_with_choices(capsys):
         main(['demo', '--arm', 'rpr'])
     assert exit_info.value.code == INPUT_AT_FAULT
     assert 'invalid choice' in capsys.readouterr().err
+
+
+def test_a_process_that_fails_is_no_fault_of_the_input(monkeypatch, capsys, tmp_path):
+    from franka_dynamics.ros import demo
+
+    def crash(plan, folder, show):
+        raise demo.DemoError('simulator_node was ended by SIGSEGV; its log is a.log.')
+
+    monkeypatch.setattr(demo, 'run_session', crash)
+    assert main(['demo', '--output', str(tmp_path / 'out')]) == 1
+    assert 'simulator_node was ended by SIGSEGV' in capsys.readouterr().err

@@ -220,6 +220,24 @@ def test_all_differences_put_in_at_once_give_the_others_torque(first):
     assert together.joint == start.joint_names[int(apart.argmax())]
 
 
+@pytest.mark.parametrize(
+    ('mass', 'said'),
+    [
+        (0.91088312294, 'mass is 0.735522 here and 0.910883 there [kg]'),
+        (0.735522000004, 'mass is 0.735522 here and 0.735522000004 there [kg]'),
+    ],
+)
+def test_as_many_digits_are_said_as_tell_two_numbers_apart(mass, said):
+    arm = load('fer')
+    last = replace(arm.links[-1], mass=mass)
+    (found,) = compare_descriptions(
+        replace(arm, hand='none'),
+        replace(arm, hand='none', links=(*arm.links[:-1], last)),
+        tolerance=1e-13,
+    )
+    assert said in str(found)
+
+
 def test_another_flange_is_named_without_effect_on_torque():
     arm = load('fer')
     (found,) = compare_descriptions(arm, replace(arm, flange=replace(arm.flange, d=0.11)))
