@@ -187,4 +187,6 @@ def _triangles(geometry: Any) -> tuple[Array, NDArray[np.int64]]:
 
 
 def _short(error: Exception) -> str:
-    return ' '.join(str(error).split())[:_LONGEST].rstrip('. ')
+    """Return what coal says of a file, without the place in its own sources."""
+    said = ' '.join(str(error).split()).rpartition('message: ')[2].partition(' Hint: ')[0]
+    return said[:_LONGEST].rstrip('. ')

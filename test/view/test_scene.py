@@ -120,6 +120,15 @@ def test_an_installed_descriptions_links_are_in_their_frames(packages):
     assert installed_meshes(FER, [packages]) is None
 
 
+def test_a_mesh_cut_short_is_named_without_the_readers_sources(packages):
+    cut = packages / 'franka_description/meshes/robot_arms/fer/visual/link3.stl'
+    cut.write_bytes(b'')
+    with pytest.raises(MeshesError) as refused:
+        installed_meshes(FER, [packages])
+    assert str(cut) in str(refused.value)
+    assert '.cpp' not in str(refused.value)
+
+
 @pytest.mark.parametrize(
     'text, sentence',
     [
