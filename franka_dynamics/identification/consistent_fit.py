@@ -16,10 +16,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
-import warnings
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from .cone_program import LinksCone, Program, Squares
 from .least_squares import Noise
 from .link_room import link_rooms
 from .prior import Prior, pseudo_inertia_basis
@@ -43,7 +44,15 @@ _SOLVER_SETTINGS: tuple[dict[str, Any], ...] = (
     },
     {'equilibrate_enable': False},
 )
-_NO_SOLUTION = ('infeasible', 'unbounded', 'infeasible_inaccurate', 'unbounded_inaccurate')
+_NO_SOLUTION = (
+    'PrimalInfeasible',
+    'DualInfeasible',
+    'AlmostPrimalInfeasible',
+    'AlmostDualInfeasible',
+)
+_prepared: WeakKeyDictionary[ArmDescription, tuple[tuple[bytes, bytes, float], LinksCone]] = (
+    WeakKeyDictionary()
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,34 +116,29 @@ def fit_consistent(
     """
     if not mass_factor > 1.0:
         raise IdentificationError(f'The mass factor is {mass_factor}; it must be above 1.')
-    cp = _cvxpy()
     applied = max(regularization, _LEAST_REGULARIZATION)
     triangle, effort = factors.weighted(noise.weights)
     # From the reference, in units of the prior: all of the solver's numbers are of order one.
     root = np.asarray(np.linalg.cholesky(prior.covariance), dtype=float)
-    change = cp.Variable(len(root))
-    friction = cp.Variable(len(prior.model.friction.names))
-    b = len(prior.model.base)
-    base = prior.center[:b] + (prior.model.base.matrix @ root) @ change
-    residual = triangle[:, :b] @ base + triangle[:, b:] @ friction - effort
-    divergence, constraints = _links(cp, prior, root, change, start, mass_factor)
-    braking = np.flatnonzero(prior.model.friction.braking & prior.fitted)
-    held = np.flatnonzero(~prior.fitted)
-    constraints += [friction[braking] >= 0.0] if len(braking) else []
-    constraints += [friction[held] == 0.0] if len(held) else []
+    cone = _links_cone(prior, root, start, mass_factor)
+    b, fitted = len(prior.model.base), np.flatnonzero(prior.fitted)
+    shown = triangle[:, :b] @ prior.model.base.matrix @ root
+    rubbing = triangle[:, b + fitted] * prior.friction_deviations[fitted]
+    squares = Squares(shown, rubbing, effort - triangle[:, :b] @ prior.center[:b])
     # Many precise samples make the squares so large that the divergence drowns in the solver's
     # tolerance; in units of the root of both its numbers are near one.
     units = 1.0 / np.sqrt(applied * max(1.0, float(np.linalg.norm(effort)))), 1.0
-    loss = (
-        cp.sum_squares(residual)
-        + 2.0 * applied * divergence
-        + cp.sum_squares(cp.multiply(friction, 1.0 / prior.friction_deviations))
-    )
-    _solve(cp, [cp.Problem(cp.Minimize(unit * loss), constraints) for unit in units])
-    vector = _reference_vector(prior) + root @ change.value
+    programs = [
+        cone.with_squares(squares, prior.model.friction.braking[fitted], applied, unit)
+        for unit in units
+    ]
+    change, scaled = _solve(programs)
+    vector = _reference_vector(prior) + root @ change
     arm = _with_rotors_at_least_zero(with_parameter_vector(start, vector))
     # The solver's zero may be a small negative number, which no friction model should hold.
-    rubbing_values = np.where(prior.fitted, np.array(friction.value), 0.0)
+    braking = prior.model.friction.braking & prior.fitted
+    rubbing_values = np.zeros(len(prior.fitted))
+    rubbing_values[fitted] = scaled * prior.friction_deviations[fitted]
     rubbing_values[braking] = np.maximum(rubbing_values[braking], 0.0)
     theta = np.concatenate([prior.model.base.values(arm), rubbing_values])
     return ConsistentFit(
@@ -142,6 +146,23 @@ def fit_consistent(
         theta,
         applied,
     )
+
+
+def _links_cone(prior: Prior, root: Array, start: ArmDescription, mass_factor: float) -> LinksCone:
+    """
+    Return the divergence of all links and the constraints on them, for the solver.
+
+    They are those of all fits that share a start, and cvxpy takes ten times as long to prepare
+    them as the solver takes: the last ones of every arm are kept.
+    """
+    key = (root.tobytes(), _reference_vector(prior).tobytes(), mass_factor)
+    kept = _prepared.get(start)
+    if kept is None or kept[0] != key:
+        cp = _cvxpy()
+        change = cp.Variable(len(root))
+        kept = key, LinksCone.of(cp, change, *_links(cp, prior, root, change, start, mass_factor))
+        _prepared[start] = kept
+    return kept[1]
 
 
 def _links(
@@ -188,25 +209,15 @@ def _with_rotors_at_least_zero(arm: ArmDescription) -> ArmDescription:
     )
 
 
-def _solve(cp: Any, problems: Sequence[Any]) -> None:
-    """
-    Solve one problem to full accuracy, in other units and by other settings if needed.
-
-    The units are numbers: cvxpy takes far longer to prepare a problem that has parameters.
-    """
-    for problem, settings in product(problems, _SOLVER_SETTINGS):
-        with warnings.catch_warnings():
-            # Of a solution of reduced accuracy, which is not taken.
-            warnings.simplefilter('ignore', UserWarning)
-            try:
-                problem.solve(solver=cp.CLARABEL, **settings)
-            except cp.error.SolverError:
-                continue
-        if problem.status == cp.OPTIMAL:
-            return
-        if problem.status in _NO_SOLUTION:
+def _solve(programs: Sequence[Program]) -> tuple[Array, Array]:
+    """Solve one problem to full accuracy, in other units or by other settings if needed."""
+    for program, settings in product(programs, _SOLVER_SETTINGS):
+        status, change, friction = program.solve(settings)
+        if status == 'Solved':
+            return change, friction
+        if status in _NO_SOLUTION:
             raise IdentificationError(
-                f'The consistent fit has no solution ({problem.status}): no arm with masses '
+                f'The consistent fit has no solution ({status}): no arm with masses '
                 'within the factor of the starting set exists. Raise --mass-factor or choose '
                 'another set.'
             )

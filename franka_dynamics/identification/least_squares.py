@@ -142,9 +142,10 @@ def solve(equations: tuple[Array, Array], prior: Prior, regularization: float) -
 
 def solve_quickly(equations: tuple[Array, Array], prior: Prior, regularization: float) -> Array:
     """Return theta alone; for cross-validation, which needs thousands of them."""
-    triangle, effort = _with_prior(equations, prior, regularization)
+    # The prior leaves no parameter undetermined; a triangle takes a tenth of lstsq's time.
+    square = _triangle(np.column_stack(_with_prior(equations, prior, regularization)))
     theta = np.zeros(len(prior.active))
-    theta[prior.active] = np.linalg.lstsq(triangle, effort, rcond=None)[0]
+    theta[prior.active] = np.linalg.solve(square[:-1, :-1], square[:-1, -1])
     return theta
 
 
@@ -325,7 +326,7 @@ def fit_friction_alone(
 
 
 def _triangle(rows: Array) -> Array:
-    """Return R of a QR factorisation, which has the same least squares as the rows."""
+    """Return R of a QR factorisation: the same least squares as the rows."""
     return np.asarray(np.linalg.qr(rows, mode='r'))
 
 

@@ -133,23 +133,33 @@ class QRFactors:
         residual = effort - np.einsum('jrc,jc->jr', self.r_factors[:, :, :-_EFFORTS], own)
         return np.asarray(np.sum(residual * residual, axis=1))
 
+    @cached_property
+    def _friction_first(self) -> Array:
+        """R_j of [F_j, Y_j, filtered torque], shape (n, k + b + 1, k + b + 1), of any weights."""
+        b = self.r_factors.shape[-1] - _EFFORTS - self.terms
+        order = [*range(b, b + self.terms), *range(b), b + self.terms]
+        return _r_factors(self.r_factors[:, :, order])
+
     def weighted(self, weights: ArrayLike) -> tuple[Array, Array]:
         """
         Return R, shape (p, p), and z, shape (p,), of the least squares with weighted joints.
 
-        The sum over joints of weights_j^2 |residual_j|^2 is |R theta - z|^2 and a constant.
+        The sum over joints of weights_j^2 |residual_j|^2 is |R theta - z|^2 and a constant. R is
+        not a triangle: a joint's friction is in its own rows alone, so these are found joint by
+        joint, and only what they leave to the base parameters is factored for all joints together.
         """
-        n, width, _ = self.r_factors.shape
-        b = width - _EFFORTS - self.terms
-        scaled = self.r_factors[:, :, :-1] * np.asarray(weights, dtype=float)[:, None, None]
-        rows = np.zeros((n, width, b + n * self.terms + 1))
-        rows[:, :, :b] = scaled[:, :, :b]
-        rows[:, :, -1] = scaled[:, :, -1]
+        k = self.terms
+        scaled = self._friction_first * np.asarray(weights, dtype=float)[:, None, None]
+        n, width, _ = scaled.shape
+        b = width - k - 1
+        base = _r_factors(scaled[:, k:, k:].reshape(1, n * (b + 1), b + 1))[0]
+        factor, effort = np.zeros((b + n * k, b + n * k)), np.zeros(b + n * k)
+        factor[:b, :b], effort[:b] = base[:b, :b], base[:b, b]
         for joint in range(n):
-            place = b + joint * self.terms
-            rows[joint, :, place : place + self.terms] = scaled[joint, :, b:-1]
-        triangle = _r_factors(rows.reshape(1, n * width, -1))[0]
-        return triangle[:-1, :-1], triangle[:-1, -1]
+            own = slice(b + joint * k, b + (joint + 1) * k)
+            factor[own, :b], factor[own, own] = scaled[joint, :k, k:-1], scaled[joint, :k, :k]
+            effort[own] = scaled[joint, :k, -1]
+        return factor, effort
 
 
 def total(factors: Iterable[QRFactors]) -> QRFactors:

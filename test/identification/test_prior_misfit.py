@@ -44,7 +44,12 @@ def samples(simulate):
 def drawn_equations(samples, arm, rng):
     """Return weighted equations of an arm's torques with the stated noise, and its parameters."""
     truth = np.concatenate([MODEL.base.values(arm), FRICTION])
-    triangle, _ = samples.weighted(NOISE.weights)
+    # A triangle of all joints' rows: what is drawn does not depend on how `weighted` parts them.
+    rows = np.zeros((*samples.r_factors.shape[:2], len(truth)))
+    for joint, (own, weight) in enumerate(zip(samples.r_factors, NOISE.weights)):
+        rubbing = slice(B + 3 * joint, B + 3 * joint + 3)
+        rows[joint, :, :B], rows[joint, :, rubbing] = weight * own[:, :B], weight * own[:, B:-2]
+    triangle = np.linalg.qr(rows.reshape(-1, len(truth)), mode='r')
     return (triangle, triangle @ truth + rng.standard_normal(len(truth))), truth
 
 
