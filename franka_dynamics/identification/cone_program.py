@@ -82,7 +82,7 @@ class LinksCone:
 
     def with_squares(
         self, squares: Squares, braking: NDArray[np.bool_], weight: float, unit: float
-    ) -> Program:
+    ) -> ConeProgram:
         """
         Return unit * (squares + weight * this), where `braking` friction, (f,), is not negative.
 
@@ -106,7 +106,7 @@ class LinksCone:
         quadratic = sparse.block_diag(
             [weight * unit * self.quadratic, 2.0 * unit * sparse.eye_array(f + m)], format='csc'
         )
-        return Program(
+        return ConeProgram(
             sparse.triu(quadratic, format='csc'),
             np.concatenate([weight * unit * self.linear, np.zeros(f + m)]),
             rows,
@@ -118,7 +118,7 @@ class LinksCone:
 
 
 @dataclass(frozen=True, eq=False)
-class Program:
+class ConeProgram:
     """One problem as `LinksCone` describes it, and where change and friction are in x."""
 
     quadratic: Any

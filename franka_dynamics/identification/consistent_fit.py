@@ -20,7 +20,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from .cone_program import LinksCone, Program, Squares
+from .cone_program import LinksCone, ConeProgram, Squares
 from .least_squares import Noise
 from .link_room import link_rooms
 from .prior import Prior, pseudo_inertia_basis
@@ -209,7 +209,7 @@ def _with_rotors_at_least_zero(arm: ArmDescription) -> ArmDescription:
     )
 
 
-def _solve(programs: Sequence[Program]) -> tuple[Array, Array]:
+def _solve(programs: Sequence[ConeProgram]) -> tuple[Array, Array]:
     """Solve one problem to full accuracy, in other units or by other settings if needed."""
     for program, settings in product(programs, _SOLVER_SETTINGS):
         status, change, friction = program.solve(settings)

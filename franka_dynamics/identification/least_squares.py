@@ -141,8 +141,7 @@ def solve(equations: tuple[Array, Array], prior: Prior, regularization: float) -
 
 
 def solve_quickly(equations: tuple[Array, Array], prior: Prior, regularization: float) -> Array:
-    """Return theta alone; for cross-validation, which needs thousands of them."""
-    # The prior leaves no parameter undetermined; a triangle takes a tenth of lstsq's time.
+    """Return theta alone, under a prior; for cross-validation, which needs thousands of them."""
     square = _triangle(np.column_stack(_with_prior(equations, prior, regularization)))
     theta = np.zeros(len(prior.active))
     theta[prior.active] = np.linalg.solve(square[:-1, :-1], square[:-1, -1])
