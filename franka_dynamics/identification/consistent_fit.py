@@ -20,7 +20,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from .cone_program import LinksCone, ConeProgram, Squares
+from .cone_program import ConeProgram, LinksCone, Squares
 from .least_squares import Noise
 from .link_room import link_rooms
 from .prior import Prior, pseudo_inertia_basis
