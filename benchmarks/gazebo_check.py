@@ -83,10 +83,12 @@ class Session:
         robot_type: str,
         seconds_each: float,
         seconds_still: float,
+        seconds_paused: float,
         recovery: float,
         factor: float,
     ) -> None:
         self.factor = factor  # the real-time factor that is asked for
+        self._paused = seconds_paused
         self._arm, self._seconds, self._recovery = load(robot_type), seconds_each, recovery
         self._still = seconds_still
         self._home = home_pose(self._arm)
@@ -265,7 +267,7 @@ class Session:
         self.simulate(0.3 * self._seconds)
         (stops,) = self.counts('stops')
         world.pause(True)
-        self.spin(3.0)
+        self.spin(self._paused)
         world.pause(False)
         states = self.simulate(0.8 * self._seconds + 1.0)
         yield Figure(
@@ -347,7 +349,9 @@ def check(options: argparse.Namespace, folder: Path) -> Iterator[Figure]:
     rclpy.init()
     usual = options.real_time_factor
     still = options.seconds if options.still is None else options.still
-    session = Session(options.robot_type, options.seconds, still, options.recovery, usual)
+    session = Session(
+        options.robot_type, options.seconds, still, options.paused, options.recovery, usual
+    )
     world: Any = None
     try:
         world = (
@@ -398,6 +402,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         type=float,
         metavar='S',
         help='simulated time of each check of an arm at rest (default: as --seconds)',
+    )
+    parser.add_argument(
+        '--paused',
+        type=float,
+        default=3.0,
+        metavar='S',
+        help='real time that simulated time stands for (default: %(default)s)',
     )
     parser.add_argument(
         '--recovery',

@@ -31,17 +31,21 @@ def run(*arguments, **environment):
 
 def test_the_stand_in_of_gazebo_keeps_all_bounds(tmp_path):
     # In lockstep, so that the load of this machine does not decide: a message that is lost costs
-    # a step of 1 ms on the torque before it. One busy process is enough to be waited for.
+    # a step of 1 ms on the torque before it. One busy process is enough to be waited for. The
+    # pause lasts five times as long as the node waits for a state, and a quicker motion shows the
+    # terms as a slower one does.
     done = run(
         '--stand-in',
         '--lockstep',
         '0.2',
         '--seconds',
-        '2',
+        '1.2',
         '--still',
-        '0.5',
+        '0.3',
+        '--paused',
+        '1',
         '--recovery',
-        '3',
+        '1.5',
         '--busy',
         '1',
         '--json',
