@@ -58,7 +58,7 @@ def test_our_model_is_the_one_libfranka_loads_from_the_robot(robots, start_fci, 
     assert (np.diff([seconds(state.header.stamp) for state in states]) > 0.0).all()
 
 
-def test_ten_seconds_of_torques_are_safe_and_all_accounted_for(
+def test_four_seconds_of_torques_are_safe_and_all_accounted_for(
     robots, start_fci, lossy, probe, record_property
 ):
     robot = robots()
@@ -72,8 +72,8 @@ def test_ten_seconds_of_torques_are_safe_and_all_accounted_for(
     # A step every tenth of a second, to and fro, so that the arm stays near where it began.
     commander.until(
         lambda: commanded if robot.cycles // 100 % 2 else -commanded,
-        lambda: seconds(states[-1].header.stamp) > begin + 10.0,
-        '10 s of control',
+        lambda: seconds(states[-1].header.stamp) > begin + 4.0,
+        '4 s of control',
     )
     figures = pairs(probe, FCI)
     assert node.end() == 0
@@ -248,7 +248,7 @@ def test_a_second_client_is_told_and_the_first_goes_on(robots, start_fci, launch
     commander = Commander(probe)
     commander.until_controlling()
     second = launch(
-        'fci_node', robot_ip=robot.address, connect_timeout=2.0, remaps={'__node': 'second'}
+        'fci_node', robot_ip=robot.address, connect_timeout=1.0, remaps={'__node': 'second'}
     )
     second.running_now.remove(second)
     commander.until(np.zeros(7), lambda: not second.running, 'the second gives up')
