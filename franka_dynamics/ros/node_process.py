@@ -288,7 +288,9 @@ def _run(node: Any, stop: StopRequest) -> int:
 
 
 @contextmanager
-def guest_node(name: str) -> Iterator[tuple[Node, SingleThreadedExecutor]]:
+def guest_node(
+    name: str, make_executor: Callable[..., Any] = SingleThreadedExecutor
+) -> Iterator[tuple[Node, Any]]:
     """
     Yield a node in a context of its own, and its executor, for as long as a command needs them.
 
@@ -299,7 +301,7 @@ def guest_node(name: str) -> Iterator[tuple[Node, SingleThreadedExecutor]]:
     node = rclpy.create_node(
         name, context=context, enable_rosout=False, start_parameter_services=False
     )
-    executor = SingleThreadedExecutor(context=context)
+    executor = make_executor(context=context)
     executor.add_node(node)
     try:
         yield node, executor
