@@ -32,7 +32,7 @@ KERNEL = 'run'
 _NAME = re.compile(r'\b[A-Za-z_]\w*')
 _INPUT = re.compile(r'\b([a-z]+)(\d+)\b')
 _NUMBER = re.compile(r'(?<![\w.])(?:\d+\.\d*(?:e[-+]?\d+)?|\d+e[-+]?\d+)(?![\w.])')
-_DOUBLE = ('doubles_at', 'sine_cosine')
+_DOUBLE = ('doubles_at', 'turn')
 
 
 def kernel_source(program: Program, n: int, *, single: bool = False) -> str:
@@ -96,7 +96,7 @@ class _Kernel:
         arrays = [*self.program.inputs, 'out']
         sizes = [self.n] * len(self.program.inputs) + [self.size]
         step = 2 * STEP if self.single else STEP  # as many bytes
-        at, turn = ('singles_at', 'sine_cosine_single') if self.single else _DOUBLE
+        at, turn = ('singles_at', 'turn_single') if self.single else _DOUBLE
         lines = [
             f'"""{self.program.name} over blocks of {LANES} states; generated."""',
             'from numba import cfunc',
@@ -164,7 +164,7 @@ class _Kernel:
             text = _opened(angle, defined)
             text = _INPUT.sub(lambda found: self._at(found[0]), text)
             targets = (self._at(pair[f].target) if f in pair else '_' for f in ('sin', 'cos'))
-            turn = 'sine_cosine_single' if self.single else 'sine_cosine'
+            turn = 'turn_single' if self.single else 'turn'
             lines += [
                 '        for i in range(width):',
                 f'            {", ".join(targets)} = {turn}({text})',

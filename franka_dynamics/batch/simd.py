@@ -192,6 +192,10 @@ def sine_cosine(x: float) -> tuple[float, float]:
     )
 
 
+# The same for code with a call per joint: numba compiles it once, and LLVM puts it in each place.
+turn: Any = numba.njit(fastmath={'contract'}, forceinline=True)(sine_cosine.py_func)
+
+
 # The same in single precision: 1.5 * 2^23, and pi/2 in three parts of few bits (Cody and Waite
 # 1980). The polynomials are those of sinf.c of Moshier's Cephes library.
 _ROUND_SINGLE = np.float32(12582912.0)
@@ -209,8 +213,8 @@ _COSINE_SINGLE = tuple(
 _SIGN_SINGLE = np.int32(-(2**31))
 
 
-@numba.njit(fastmath={'contract'}, inline='always')
-def sine_cosine_single(x: np.float32) -> tuple[np.float32, np.float32]:
+@numba.njit(fastmath={'contract'}, forceinline=True)
+def turn_single(x: np.float32) -> tuple[np.float32, np.float32]:
     """Return sin(x) and cos(x) of a float32."""
     rounded = x * _TWO_OVER_PI_SINGLE + _ROUND_SINGLE
     k = rounded - _ROUND_SINGLE

@@ -14,7 +14,7 @@ from franka_dynamics.errors import JointVectorError
 numba = pytest.importorskip('numba', reason="numba (extra 'batch') is not installed")
 
 from franka_dynamics.batch.batch_model import BatchModel  # noqa: E402
-from franka_dynamics.batch.simd import sine_cosine_single  # noqa: E402
+from franka_dynamics.batch.simd import turn_single  # noqa: E402
 
 ARM = load('fer')
 COUNT = 1003  # blocks of 32 and a part
@@ -94,7 +94,7 @@ def both(x):
     """Return the sines and cosines of an array."""
     out = np.empty((2, len(x)), np.float32)
     for i in range(len(x)):
-        out[0, i], out[1, i] = sine_cosine_single(x[i])
+        out[0, i], out[1, i] = turn_single(x[i])
     return out
 
 
