@@ -19,7 +19,7 @@ from franka_dynamics.errors import DescriptionError, SettingsError
 
 from .cpp_core import ATOL, compiled, needs_compiler, packed
 
-STATES = 100_000
+STATES = 8000
 PAYLOAD = (1.2, 0.01, -0.02, 0.06, 0.004, 0.0005, -0.0002, 0.005, 0.0003, 0.003)
 INCLINED = (2.0, -3.0, -9.12)
 
@@ -70,10 +70,10 @@ def test_the_compiled_controller_has_the_terms_of_the_node(built, name):
 def test_the_compiled_limiter_gives_the_nodes_torques_bit_by_bit(built):
     arm, library = built
     rng = np.random.default_rng(5)
-    desired, previous = rng.uniform(-120.0, 120.0, (2, 20_000, arm.n))
+    desired, previous = rng.uniform(-120.0, 120.0, (2, 5000, arm.n))
     # Half of them near to what was before, so that none, one or both limits cut.
     desired[::2] = previous[::2] + rng.uniform(-2.0, 2.0, desired[::2].shape)
-    elapsed = rng.choice([-1.0, 0.0, 1e-4, 1e-3, 0.5], 20_000)
+    elapsed = rng.choice([-1.0, 0.0, 1e-4, 1e-3, 0.5], 5000)
     found = np.empty_like(desired)
     library.limits(len(desired), desired, previous, elapsed, found)
     limiter = TorqueLimiter(arm.limit('effort'), arm.limit('effort_rate'))

@@ -28,7 +28,7 @@ from .cpp_core import (
 from ..control.closed_loop import Loop
 
 pytestmark = needs_compiler
-STATES = 100_000
+STATES = 8000
 PAYLOAD = (1.2, 0.01, -0.02, 0.06, 0.004, 0.0005, -0.0002, 0.005, 0.0003, 0.003)
 
 
@@ -86,7 +86,7 @@ def test_friction_of_random_states_is_the_nodes(built):
 def test_friction_forgets_where_the_arm_was_moved_unseen(built):
     arm, library = built
     rng = np.random.default_rng(5)
-    q, dq = random_motion(arm, 3000, rng)
+    q, dq = random_motion(arm, 1000, rng)
     # Gaps beside the longest that is followed, and steps back in time.
     steps = rng.choice([1e-3, 0.049, 0.051, -1e-3, 0.0], len(q), p=[0.96, 0.01, 0.01, 0.01, 0.01])
     times = steps.cumsum()
