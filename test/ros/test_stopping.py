@@ -21,12 +21,18 @@ INCLINED = {'gravity_vector': '[4.0,0.0,-8.9]'}
 NODE, COMMANDS = 'feedforward', 'feedforward: Command'
 
 
+# What a signal sets off knows nothing of the target.
 @pytest.mark.parametrize(
-    ('target', 'parameters', 'resting'), [('fci', INCLINED, ZERO), ('mujoco', {}, GRAVITY)]
+    ('number', 'target', 'parameters', 'resting'),
+    [
+        (signal.SIGINT, 'fci', INCLINED, ZERO),
+        (signal.SIGTERM, 'mujoco', {}, GRAVITY),
+        (signal.SIGHUP, 'fci', INCLINED, ZERO),
+        (signal.SIGINT, 'mujoco', {}, GRAVITY),
+    ],
 )
-@pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_ends_at_the_resting_torque_and_exits_zero(
-    arm, probe, start_node, commands, target, parameters, resting, number
+    arm, probe, start_node, commands, number, target, parameters, resting
 ):
     node = start_node(target=target, **parameters)
     arm.until(lambda: len(commands) > 300, 'three hundred commands')
