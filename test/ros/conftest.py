@@ -34,6 +34,8 @@ from std_srvs.srv import Trigger  # noqa: E402
 TIMEOUT_S = 180.0
 ANSWER_S = 20.0  # of a service; a transition may publish a stop sequence or wait first
 COMMAND = 'effort_controller/commands'
+# Of the many nodes that start here; the default of 300 is for arms that nobody has tried.
+CROSSCHECK_STATES = 30
 
 
 ROOT = Path(__file__).parents[2]
@@ -371,6 +373,7 @@ def start_node(launch):
 
     def start(**parameters) -> NodeProcess:
         defaults = {
+            'crosscheck_states': CROSSCHECK_STATES,
             'listen_before_activation': 0.0,
             'state_timeout': 2.0,
             'max_state_age': 0.0,
@@ -431,6 +434,7 @@ class NodeWorld:
         self.commands = self.probe.collect(Float64MultiArray, COMMAND, times=True)
         self.arm = ArmStream(self.probe, description.joint_names, description.home)
         defaults = {
+            'crosscheck_states': CROSSCHECK_STATES,
             'listen_before_activation': 0.0,
             'state_timeout': 2.0,
             'max_state_age': 0.0,

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from std_msgs.msg import Float64MultiArray
 
+from .conftest import CROSSCHECK_STATES
 from ..fci.simulated_robot import FrankaSim
 
 FCI, MODEL = 'fci: FCI', 'fci: Model'
@@ -36,6 +37,7 @@ def start_fci(launch):
         given = {
             'robot_ip': robot if isinstance(robot, str) else robot.address,
             'autostart': True,
+            'crosscheck_states': CROSSCHECK_STATES,
             # Patience for a slow machine, except where a test is about it.
             'command_timeout': 1.0,
             **parameters,
