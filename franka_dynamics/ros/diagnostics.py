@@ -1,10 +1,11 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What the feedforward node says about itself once per second."""
+"""What the feedforward node says about itself, once per second and soon after a change."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+import time
 from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
@@ -49,6 +50,28 @@ def diagnostic_array(node: Any, statuses: list[DiagnosticStatus]) -> DiagnosticA
     return message
 
 
+_PERIOD_S, _SOON_S = 1.0, 0.1
+
+
+class PublicationTimes:
+    """When diagnostics are due: once per second, and soon after something changed."""
+
+    def __init__(self) -> None:
+        self._next = time.monotonic() + _PERIOD_S
+
+    def note_change(self) -> None:
+        """Have what changed told soon: a burst of changes is told once."""
+        self._next = min(self._next, time.monotonic() + _SOON_S)
+
+    def due(self) -> bool:
+        """Return whether to publish now; once."""
+        now = time.monotonic()
+        if now < self._next:
+            return False
+        self._next = now + _PERIOD_S
+        return True
+
+
 class NodeDiagnostics:
     """What the statuses of every node that commands an arm name: the node and the arm."""
 
@@ -89,6 +112,7 @@ class FeedforwardDiagnostics(NodeDiagnostics):
         self._watch = watch
         self._contact = contact
         self._refused = ''
+        self.times = PublicationTimes()
         self.clock = 'system'  # or simulated, and whether it stands still
         self.references: dict[ReferenceState, int] = {}
         # No lifecycle publisher: a node that may not command may still say why.

@@ -8,7 +8,7 @@ from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 
-from .diagnostics import diagnostic_array, ERROR, NodeDiagnostics, OK, WARN
+from .diagnostics import diagnostic_array, ERROR, NodeDiagnostics, OK, PublicationTimes, WARN
 from ..control.cycle import Durations
 from ..control.feedforward import FeedforwardController
 from ..fci.connection import FciReading
@@ -25,6 +25,7 @@ class FciDiagnostics(NodeDiagnostics):
     def __init__(
         self, node: Any, loop: TorqueLoop, controller: FeedforwardController, preflight: Preflight
     ) -> None:
+        self.times = PublicationTimes()
         self._node, self._loop, self._controller = node, loop, controller
         self._preflight = preflight
         self._periods, self._answers = Durations(1 << 14), Durations(1 << 14)

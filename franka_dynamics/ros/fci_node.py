@@ -69,7 +69,7 @@ from ..fci.sources import CommandSource, FeedforwardSource
 from ..fci.torque_loop import LoopState, TorqueLoop
 
 NODE_NAME = 'fci'
-_LOG_PERIOD_S, _DIAGNOSTICS_PERIOD_S = 1.0, 1.0
+_LOG_PERIOD_S = 1.0
 
 
 class FciNode(Node):
@@ -160,7 +160,6 @@ class FciNode(Node):
         self._robot_model = self._connection.load_model()
         self._compared_states = parameters['crosscheck_states']
         self._note_model(self._compare_models(self._controller.settings))
-        self._next_diagnostics = time.monotonic() + _DIAGNOSTICS_PERIOD_S
         if parameters['autostart'] and self._mode != STATES_ONLY:
             self._loop.enable()
 
@@ -229,8 +228,7 @@ class FciNode(Node):
             LoopState.FAULT,
         ):
             raise self._loop.failure
-        if time.monotonic() >= self._next_diagnostics:
-            self._next_diagnostics = time.monotonic() + _DIAGNOSTICS_PERIOD_S
+        if self._diagnostics.times.due():
             self._diagnostics.publish()
 
     def _at_rest(self) -> bool:
@@ -331,7 +329,10 @@ class FciNode(Node):
                 self.get_logger().warning(f'stopping: {loop.last_stop}')
         elif loop.state is not self._logged_state:
             self.get_logger().info(f'{loop.state.value}: {loop.reason}')
+        else:
+            return
         self._logged_state = loop.state
+        self._diagnostics.times.note_change()
 
     def _take_command(self) -> None:
         if self._commands is None:

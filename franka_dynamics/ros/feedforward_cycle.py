@@ -36,7 +36,7 @@ from ..typing import Array
 _SILENCE_CHECKS_PER_TIMEOUT = 2
 _SIMULATED_SILENCE_PERIOD_S = 0.02
 # A rival is to be noticed within 0.1 s, of which its discovery takes some.
-_REFRESH_PERIOD_S, _DIAGNOSTICS_PERIOD_S = 0.02, 1.0
+_REFRESH_PERIOD_S = 0.02
 _FLOWING_S = 0.2
 
 
@@ -148,7 +148,8 @@ class FeedforwardCycle:
         self._silence_checked, self._skipped_check = now, False
         self._next_check = now + self._silence_period
         self._next_housekeeping = now + _REFRESH_PERIOD_S
-        self._next_stop_step, self._next_diagnostics = now, now + _DIAGNOSTICS_PERIOD_S
+        self._next_stop_step = now
+        self._diagnostics.times.note_change()
         self.controller.reset()
         self.controller.enable()
         self._state_publishers.begin(topic)
@@ -341,7 +342,8 @@ class FeedforwardCycle:
     def note_state(self) -> None:
         """Tell what has changed: the controller's state, and what became of a reference."""
         with self._lock:
-            self._state_log.note()
+            if self._state_log.note():
+                self._diagnostics.times.note_change()
             self._references.note()
 
     def on_reference(self, data: bytes) -> None:
@@ -389,12 +391,10 @@ class FeedforwardCycle:
                 self.controller.inhibit(rival, ClearedBy.ACTIVATION)
         if self.command_watch.opened:
             self._node.wake()
-        now = time.monotonic()
         missing = self._missing_states.check(
             self.controller.supervisor.condition is Condition.WAITING, now
         )
         if missing:
             self._node.get_logger().warning(missing)
-        if now >= self._next_diagnostics:
-            self._next_diagnostics = now + _DIAGNOSTICS_PERIOD_S
+        if self._diagnostics.times.due():
             self._diagnostics.publish()

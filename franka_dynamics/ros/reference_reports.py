@@ -15,6 +15,7 @@ from .messages import stamp_from_seconds
 from .qos import REFERENCE_STATE_QOS
 from ..control.cycle import Mode
 from ..control.feedforward import FeedforwardController
+from ..control.possible_motion import Condition
 from ..control.reference import ReferencePoint, Trajectory
 from ..control.reference_progress import ReferenceEvent, ReferenceProgress, ReferenceState
 
@@ -148,6 +149,7 @@ class StateLog:
     def __init__(self, node: Any, controller: FeedforwardController) -> None:
         self._logger, self._controller = node.get_logger(), controller
         self._mode, self._fault = controller.mode, controller.conflict
+        self._seen: tuple[Mode, str, Condition] | None = None
         self._commanded = False
 
     def activated(self, topic: str) -> None:
@@ -155,9 +157,13 @@ class StateLog:
         self._commanded = False
         self._logger.info(f'activated: commands begin once the states on {topic} are trusted')
 
-    def note(self) -> None:
-        """Say what has changed since the last call, if anything; cheap, for every cycle."""
+    def note(self) -> bool:
+        """Say what has changed since the last call, and return whether; cheap, for every cycle."""
         controller = self._controller
+        condition = controller.supervisor.condition
+        if (controller.mode, controller.conflict, condition) == self._seen:
+            return False
+        self._seen = controller.mode, controller.conflict, condition
         if controller.mode is not self._mode:
             self._mode = controller.mode
             self._tell_mode(controller)
@@ -170,6 +176,7 @@ class StateLog:
                     'no longer held off: what the fault was about has changed, or '
                     'it was acknowledged'
                 )
+        return True
 
     def _tell_mode(self, controller: FeedforwardController) -> None:
         if self._mode is Mode.RUNNING:

@@ -20,7 +20,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
 from .arm_parameters import load_arm
-from .diagnostics import diagnostic_array, ERROR, OK, status, WARN
+from .diagnostics import diagnostic_array, ERROR, OK, PublicationTimes, status, WARN
 from .messages import doubles, stamp_from_seconds
 from .node_parts import OFF
 from .node_process import run_node, StopRequest
@@ -33,7 +33,6 @@ from ..errors import CommandRefusedError, SettingsError
 from ..simulation.arm_simulation import ArmSimulation
 
 COMMAND_TOPIC = 'effort_controller/commands'
-_DIAGNOSTICS_PERIOD_S = 1.0
 _LOG_PERIOD_S = 1.0
 _MOST_LAG_S = 0.05  # further behind, the schedule is moved instead of caught up with
 _POLL_S = 0.05
@@ -89,7 +88,7 @@ class SimulatorNode(Node):
         self._latency = Durations(1 << 16)
         self._missed = self._steps_commanded = self._refused = 0
         self._slipped = 0.0
-        self._next_diagnostics = time.monotonic() + _DIAGNOSTICS_PERIOD_S
+        self._diagnostics_times = PublicationTimes()
         self._steps_at_diagnostics, self._diagnosed_at = 0, time.monotonic()
         self._steps = 0
         self._braked = True
@@ -134,13 +133,14 @@ class SimulatorNode(Node):
                 self._steps_commanded += 1
                 self._missed += not self._fresh
             self._fresh = False
-            if time.monotonic() >= self._next_diagnostics:
+            if self._diagnostics_times.due():
                 self._publish_diagnostics()
         return 0
 
     def _announce_brakes(self) -> None:
         """Say that the brakes opened or closed, and why."""
         self._braked = self._simulation.braked
+        self._diagnostics_times.note_change()
         if self._simulation.ran_away:
             self.get_logger().error(self._simulation.ran_away)
         elif not self._braked:
@@ -237,7 +237,6 @@ class SimulatorNode(Node):
         now = time.monotonic()
         rate = (self._steps - self._steps_at_diagnostics) / (now - self._diagnosed_at)
         self._steps_at_diagnostics, self._diagnosed_at = self._steps, now
-        self._next_diagnostics = now + _DIAGNOSTICS_PERIOD_S
         braked, ran_away = self._simulation.braked, self._simulation.ran_away
         at_stops = self._simulation.at_stops
         if at_stops and at_stops != self._at_stops:

@@ -1,0 +1,71 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""When a node tells how it is: once per second, and a tenth of a second after a change."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from franka_dynamics.control.cycle import Mode
+from franka_dynamics.control.possible_motion import Condition
+from franka_dynamics.ros import diagnostics
+from franka_dynamics.ros.reference_reports import StateLog
+
+
+@pytest.fixture
+def published(monkeypatch):
+    """Return a function: the times of publication in ten seconds with changes at given times."""
+
+    def run(changes):
+        now, published = 100.0, []
+        monkeypatch.setattr(diagnostics.time, 'monotonic', lambda: now)
+        times = diagnostics.PublicationTimes()
+        for k in range(1, 1001):
+            now = 100.0 + 0.01 * k
+            if any(abs(now - 100.0 - change) < 0.005 for change in changes):
+                times.note_change()
+            if times.due():
+                published.append(now - 100.0)
+        return np.array(published)
+
+    return run
+
+
+def test_without_a_change_it_is_told_once_per_second(published):
+    np.testing.assert_allclose(published([]), np.arange(1.0, 10.1), rtol=0, atol=0.1)
+
+
+def test_a_change_is_told_within_a_tenth_of_a_second(published):
+    times = published([2.5, 2.55, 7.3])
+    # The two that are close together are told once.
+    np.testing.assert_allclose(times[2:4] - [2.6, 3.6], 0.0, rtol=0, atol=0.05)
+    assert np.abs(times - 7.4).min() < 0.05
+
+
+def test_changes_without_end_are_told_ten_times_per_second(published):
+    assert len(published(np.arange(0.0, 10.0, 0.01))) <= 100
+
+
+@pytest.mark.parametrize(
+    'change',
+    [
+        {'mode': Mode.STOPPING},
+        {'conflict': 'somebody else commands'},
+        {'supervisor': SimpleNamespace(condition=Condition.STALE, reason='silent')},
+    ],
+)
+def test_a_change_of_state_is_one_once(change):
+    controller = SimpleNamespace(
+        mode=Mode.RUNNING,
+        conflict='',
+        supervisor=SimpleNamespace(condition=Condition.TRUSTED, reason='fine'),
+        stop_reason='',
+    )
+    logger = SimpleNamespace(**dict.fromkeys(('info', 'warning', 'error'), lambda _: None))
+    log = StateLog(SimpleNamespace(get_logger=lambda: logger), controller)
+    log.note()
+    assert not log.note()
+    vars(controller).update(change)
+    assert log.note()
+    assert not log.note()
