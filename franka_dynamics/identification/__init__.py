@@ -13,10 +13,10 @@ if TYPE_CHECKING:  # for editors and type checkers
     from .energy_regressors import link_step as link_step
     from .energy_regressors import LinkStep as LinkStep
     from .excitation import Excitation as Excitation
-    from .excitation import FourierTrajectory as FourierTrajectory
     from .excitation import optimise as optimise
     from .excitation_problem import ExcitationLimits as ExcitationLimits
     from .excitation_problem import ExcitationProblem as ExcitationProblem
+    from .fourier_trajectory import FourierTrajectory as FourierTrajectory
     from .friction import TorqueModel as TorqueModel
     from .geometric_calibration import calibrate as calibrate
     from .geometric_calibration import calibrated_arm as calibrated_arm
@@ -43,13 +43,13 @@ __getattr__, __dir__, __all__ = lazy_exports(
         ),
         'excitation': (
             'Excitation',
-            'FourierTrajectory',
             'optimise',
         ),
         'excitation_problem': (
             'ExcitationLimits',
             'ExcitationProblem',
         ),
+        'fourier_trajectory': ('FourierTrajectory',),
         'friction': ('TorqueModel',),
         'geometric_calibration': (
             'calibrate',

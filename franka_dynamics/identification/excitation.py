@@ -3,112 +3,28 @@
 """
 A motion within an arm's limits after which every parameter is known as well as can be.
 
-It is periodic, a Fourier series that starts and ends at rest: q_j(t) = s_j + sum over k of a_jk
-sin(k w t) + b_jk (cos(k w t) - 1), with w = 2 pi / period (Swevers et al. 1997, "Optimal robot
-excitation and identification", IEEE T-RA 13(5)). With sum k a_jk = 0 and sum k^2 b_jk = 0 the arm
-is at the start pose s without velocity and acceleration at every full period; the free
-coefficients are those of an orthonormal basis.
+It is a Fourier series that starts and ends at rest (`fourier_trajectory`), optimised by
+sequential quadratic programming.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .excitation_gradient import ExcitationGradient
 from .excitation_problem import ExcitationProblem
+from .fourier_trajectory import basis, FourierTrajectory
 from ..errors import IdentificationError, MissingDependencyError
 from ..typing import Array
 
-
-@dataclass(frozen=True, eq=False)
-class FourierTrajectory:
-    """
-    One period of a motion of n joints.
-
-    Attributes
-    ----------
-    start : ndarray, shape (n,)
-        Pose at the beginning and end of each period [rad].
-    period : float
-        [s].
-    coefficients : ndarray, shape (n, 2 H - 2)
-        Free coefficients of each joint [rad]; H is the number of harmonics.
-
-    Raises
-    ------
-    IdentificationError
-        If the period is not positive and finite.
-
-    """
-
-    start: Array
-    period: float
-    coefficients: Array
-
-    def __post_init__(self) -> None:
-        """Refuse what is no trajectory."""
-        if not 0.0 < self.period < np.inf:
-            raise IdentificationError(f'The period is {self.period} s; it must be positive.')
-
-    @property
-    def harmonics(self) -> int:
-        """Number of harmonics H."""
-        return self.coefficients.shape[-1] // 2 + 1
-
-    def at(self, time: ArrayLike) -> tuple[Array, Array, Array]:
-        """
-        Return position, velocity and acceleration at some times [s].
-
-        Returns
-        -------
-        tuple of ndarray, each of shape (..., n)
-            [rad, rad/s, rad/s^2]; (...) is the shape of `time`.
-
-        """
-        shapes = basis(self.harmonics, self.period, np.asarray(time, dtype=float))
-        position, velocity, acceleration = (shape @ self.coefficients.T for shape in shapes)
-        return self.start + position, velocity, acceleration
-
-
-def basis(harmonics: int, period: float, time: Array) -> tuple[Array, Array, Array]:
-    """Return the free functions and their two derivatives at some times, (..., 2 H - 2) each."""
-    if harmonics < 2:
-        raise IdentificationError(
-            f'{harmonics} harmonics leave no motion that starts and ends '
-            'at rest; take two or more.'
-        )
-    rate = 2.0 * np.pi / period * np.arange(1, harmonics + 1)
-    phase = np.multiply.outer(time, rate)
-    s, c = np.sin(phase), np.cos(phase)
-    values = (
-        np.concatenate([s, c - 1.0], axis=-1),
-        np.concatenate([rate * c, -rate * s], -1),
-        np.concatenate([-(rate**2) * s, -(rate**2) * c], axis=-1),
-    )
-    free = _free_directions(harmonics)
-    return values[0] @ free, values[1] @ free, values[2] @ free
-
-
-@lru_cache(maxsize=8)
-def _free_directions(harmonics: int) -> Array:
-    """Return an orthonormal basis of the coefficients that start at rest, (2 H, 2 H - 2)."""
-    k = np.arange(1, harmonics + 1, dtype=float)
-    constraints = np.zeros((2, 2 * harmonics))
-    constraints[0, :harmonics], constraints[1, harmonics:] = k, k**2
-    return np.asarray(np.linalg.svd(constraints)[2][2:].T)
-
-
 _SAMPLES = 100  # of one period, for regressor and limits while optimising
 _CHECK_SAMPLES = 2000  # of one period, for the last word on limits
-_STEP = 1e-5  # [rad], of the differences behind the gradient
 _SMALLEST, _AMPLITUDE_TOLERANCE = 1e-4, 1e-3  # of the amplitude that is tried first
-_SHARPNESS = 200.0  # of the smooth least; 100 equal samples make it log(100) / 200 too small
-# Where to stop, in the criterion; looser, machines stop at different places.
-_CONVERGED = 1e-6
+_CONVERGED = 1e-8  # where to stop, in the criterion; looser, machines stop at different places
 
 
 @dataclass(frozen=True, eq=False)
@@ -324,71 +240,27 @@ def _improve(
         raise MissingDependencyError(
             "Optimising a trajectory needs scipy: pip install 'franka_dynamics[identify]'."
         ) from error
-    evaluation = _Evaluation(problem, start)
+    time = np.arange(_SAMPLES) / _SAMPLES * start.period
+    shapes = basis(start.harmonics, start.period, time)
+    # In coefficients that make the same velocity: steps as large in slow as in fast harmonics
+    # converge to the same motion on every machine, and in fewer steps.
+    unit = np.tile(1.0 / np.sqrt(np.mean(shapes[1] ** 2, axis=0)), problem.arm.n)
+    evaluation = ExcitationGradient(problem, start.start, np.array(shapes))
     steps = iter(range(1, iterations + 1))
     result = minimize(
-        evaluation.objective,
-        start.coefficients.ravel(),
-        jac=evaluation.objective_gradient,
+        lambda x: evaluation.at(unit * x).criterion,
+        start.coefficients.ravel() / unit,
+        jac=lambda x: evaluation.at(unit * x).criterion_gradient * unit,
         constraints=[
-            {'type': 'ineq', 'fun': evaluation.margins, 'jac': evaluation.margins_gradient}
+            {
+                'type': 'ineq',
+                'fun': lambda x: evaluation.at(unit * x).margins,
+                'jac': lambda x: evaluation.at(unit * x).margins_gradient * unit,
+            }
         ],
         method='SLSQP',
         options={'maxiter': iterations, 'ftol': _CONVERGED},
         callback=lambda _: report(next(steps, iterations)),
     )
-    return replace(start, coefficients=result.x.reshape(start.coefficients.shape))
-
-
-class _Evaluation:
-    """Objective and constraints with their difference quotients, all from one batch of states."""
-
-    def __init__(self, problem: ExcitationProblem, start: FourierTrajectory) -> None:
-        self._problem, self._start = problem, start
-        time = np.arange(_SAMPLES) / _SAMPLES * start.period
-        self._basis = basis(start.harmonics, start.period, time)
-        self._at: Array | None = None
-
-    def objective(self, x: Array) -> float:
-        """Return the criterion."""
-        self._evaluate(x)
-        return float(self._objectives[0])
-
-    def objective_gradient(self, x: Array) -> Array:
-        """Return its forward differences."""
-        self._evaluate(x)
-        return np.asarray((self._objectives[1:] - self._objectives[0]) / _STEP)
-
-    def margins(self, x: Array) -> Array:
-        """Return the smooth least of what is left of every limit, shape (m,)."""
-        self._evaluate(x)
-        return np.asarray(self._margins[0])
-
-    def margins_gradient(self, x: Array) -> Array:
-        """Return its forward differences, shape (m, len(x))."""
-        self._evaluate(x)
-        return np.asarray((self._margins[1:] - self._margins[0]).T / _STEP)
-
-    def _evaluate(self, x: Array) -> None:
-        if self._at is not None and np.array_equal(x, self._at):
-            return
-        shifted = np.concatenate([x[None], x + _STEP * np.eye(len(x))])
-        coefficients = shifted.reshape(len(shifted), self._problem.arm.n, -1)
-        states = [np.einsum('tk,bjk->btj', shape, coefficients) for shape in self._basis]
-        states[0] = states[0] + self._start.start
-        self._objectives = self._problem.criterion(*states)
-        self._margins = smooth_least(self._problem.limits_left(*states))
-        self._at = np.array(x)
-
-
-def smooth_least(values: Array) -> Array:
-    """
-    Return a smooth lower bound of the least over samples of (..., samples, m), shape (..., m).
-
-    -log(sum exp(-r g)) / r (Kreisselmeier and Steinhauser 1979, "Systematic control design by
-    optimizing a vector performance index"). A plain least has kinks, at which sequential
-    quadratic programming stops: somewhere else on every machine.
-    """
-    least = values.min(axis=-2)
-    total = np.exp(-_SHARPNESS * (values - least[..., None, :])).sum(axis=-2)
-    return np.asarray(least - np.log(total) / _SHARPNESS)
+    coefficients = (unit * result.x).reshape(start.coefficients.shape)
+    return replace(start, coefficients=coefficients)

@@ -21,6 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 from .friction import TorqueModel
 from .prior import Prior
 from .qr_factors import QRFactors
+from .skeleton import Skeleton
 from ..arm import ArmDescription
 from ..arm.sampling import sample_states
 from ..dynamics.model import GRAVITY
@@ -28,110 +29,6 @@ from ..dynamics.newton_euler import NewtonEulerModel
 from ..errors import IdentificationError
 from ..recordings.preprocessing import Motion
 from ..typing import Array
-
-_SHORTEST = 0.03  # [m]; frames nearer to each other than this make no bar
-_APART = 3  # bars; an elbow with an offset is a bar of its own
-
-
-@dataclass(frozen=True, eq=False)
-class Skeleton:
-    """
-    Bars between the origins of an arm's frames, from the base to the tip of a tool.
-
-    Attributes
-    ----------
-    arm : ArmDescription
-        Whose geometry it is.
-    tool : float
-        Length of a tool along the flange's z [m].
-
-    """
-
-    arm: ArmDescription
-    tool: float = 0.0
-
-    def points(self, q: ArrayLike) -> Array:
-        """Return base, frame origins, flange and tool tip in {S}, shape (..., n + 3, 3) [m]."""
-        frames = NewtonEulerModel(self.arm).frames(q)
-        base = np.broadcast_to(np.asarray(self.arm.base)[:3, 3], (*frames.shape[:-3], 1, 3))
-        tip = frames[..., -1:, :3, 3] + self.tool * frames[..., -1:, :3, 2]
-        return np.concatenate([base, frames[..., :3, 3], tip], axis=-2)
-
-    def heights(self, q: ArrayLike, table: float = 0.0, first: int = 3) -> Array:
-        """
-        Return how far each point of the moving arm is above a table, (..., n + 3 - first) [m].
-
-        Parameters
-        ----------
-        q : array_like, shape (..., n)
-            Positions [rad].
-        table : float
-            Height of the table in {S} [m].
-        first : int
-            The first point that counts; those before stand on the table.
-
-        """
-        return np.asarray(self.points(q)[..., first:, 2] - table)
-
-    def height(self, q: ArrayLike, table: float = 0.0, first: int = 3) -> Array:
-        """Return the least of `heights`, shape (...) [m]."""
-        return np.asarray(self.heights(q, table, first).min(axis=-1))
-
-    def clearances(self, q: ArrayLike) -> Array:
-        """
-        Return the distance of each two bars that are not neighbours, shape (..., pairs) [m].
-
-        Neighbours are bars up to two apart: joint limits keep those from each other.
-        """
-        points = self.points(q)
-        bars = self._bars(points)
-        distances = [
-            _bar_distance(
-                points[..., a, :], points[..., b, :], points[..., c, :], points[..., d, :]
-            )
-            for i, (a, b) in enumerate(bars)
-            for c, d in bars[i + _APART :]
-        ]
-        return np.stack(distances, axis=-1)
-
-    def clearance(self, q: ArrayLike) -> Array:
-        """Return the least of `clearances`, shape (...) [m]."""
-        return np.asarray(self.clearances(q).min(axis=-1))
-
-    @staticmethod
-    def _bars(points: Array) -> list[tuple[int, int]]:
-        """Return pairs of points with a bar between; lengths do not depend on the position."""
-        one = points.reshape(-1, *points.shape[-2:])[0]
-        bars, last = [], 0
-        for i in range(1, len(one)):
-            if np.linalg.norm(one[i] - one[last]) >= _SHORTEST:
-                bars.append((last, i))
-                last = i
-        return bars
-
-
-def _bar_distance(a: Array, b: Array, c: Array, d: Array) -> Array:
-    """Return the distance of the segments ab and cd (Ericson 2005, section 5.1.9)."""
-    along, other, between = b - a, d - c, a - c
-    aa, ee = np.sum(along * along, -1), np.sum(other * other, -1)
-    ae, af, ef = (
-        np.sum(x * y, -1) for x, y in ((along, other), (along, between), (other, between))
-    )
-    spread = aa * ee - ae * ae  # zero for parallel bars, where any s will do
-    s = np.clip(
-        np.where(
-            spread > 1e-12 * aa * ee,
-            (ae * ef - af * ee) / np.where(spread > 0.0, spread, 1.0),
-            0.0,
-        ),
-        0.0,
-        1.0,
-    )
-    t = np.clip((ae * s + ef) / ee, 0.0, 1.0)
-    s = np.clip((ae * t - af) / aa, 0.0, 1.0)
-    gap = between + s[..., None] * along - t[..., None] * other
-    return np.asarray(np.linalg.norm(gap, axis=-1))
-
 
 # What torques of real arms deviate by, as parts of the joint's torque limit: residuals of two FER,
 # 0.02 to 0.2 N m behind a low-pass of 3 Hz at 30 Hz, times the root of the 6 to 20 samples that
@@ -241,7 +138,7 @@ class ExcitationProblem:
             States [rad, rad/s, rad/s^2].
 
         """
-        rows = self._rows(q, dq, ddq) * self.units / np.sqrt(self._effort())[:, None]
+        rows = self.regressor(q, dq, ddq) * self.units / np.sqrt(self._effort())[:, None]
         stacked = rows.reshape(*q.shape[:-2], -1, rows.shape[-1])
         values = np.linalg.svd(np.swapaxes(stacked, -1, -2) @ stacked, compute_uv=False)
         return np.asarray(np.sqrt(values[..., 0] / values[..., -1]))
@@ -275,14 +172,25 @@ class ExcitationProblem:
             States [rad, rad/s, rad/s^2], evenly spread over the motion.
 
         """
-        rows = self._rows(q, dq, ddq) / self.noise[:, None]
-        stacked = rows.reshape(*q.shape[:-2], -1, rows.shape[-1])
-        each = self.duration * _RATE_HZ / q.shape[-2]  # samples that a given one stands for
         scale = self.prior_deviations
-        information = each * np.swapaxes(stacked, -1, -2) @ stacked + self._prior_information
-        # Scaled to the prior, so that kilograms and friction meet as numbers of order one.
-        covariance = np.linalg.inv(information * scale * scale[:, None])
+        covariance = self._scaled_covariance(self.regressor(q, dq, ddq))
         return np.asarray(scale * np.sqrt(np.diagonal(covariance, axis1=-2, axis2=-1)))
+
+    def _scaled_covariance(self, regressor: Array) -> Array:
+        """Return the covariance in units of `prior_deviations` from (..., samples, n, p)."""
+        rows = regressor / self.noise[:, None]
+        stacked = rows.reshape(*rows.shape[:-3], -1, rows.shape[-1])
+        information = (
+            self._samples_each(rows) * np.swapaxes(stacked, -1, -2) @ stacked
+            + self._prior_information
+        )
+        # Scaled to the prior, so that kilograms and friction meet as numbers of order one.
+        scale = self.prior_deviations
+        return np.asarray(np.linalg.inv(information * scale * scale[:, None]))
+
+    def _samples_each(self, rows: Array) -> float:
+        """Return how many recorded samples each given one stands for."""
+        return self.duration * _RATE_HZ / rows.shape[-3]
 
     def left_open(self, q: Array, dq: Array, ddq: Array) -> Array:
         """Return which part of what was not known of the base parameters is left, (..., b)."""
@@ -316,8 +224,31 @@ class ExcitationProblem:
         powers = np.mean(self.left_open(q, dq, ddq) ** _SHARPNESS, axis=-1)
         return np.asarray(np.log(powers) / _SHARPNESS)
 
-    def _rows(self, q: Array, dq: Array, ddq: Array) -> Array:
-        """Return the regressor at states of shape (..., n), shape (..., n, p)."""
+    def criterion_slope(self, regressor: Array) -> Array:
+        """
+        Return the derivative of the criterion in every entry of the regressor.
+
+        With C the covariance, K its inverse and w_b the slope in C_bb, dC = -C dK C.
+
+        Parameters
+        ----------
+        regressor : ndarray, shape (samples, n, p)
+            Along a motion.
+
+        """
+        covariance, count = self._scaled_covariance(regressor), len(self.model.base)
+        variances = np.diagonal(covariance)[:count]
+        half = _SHARPNESS // 2
+        slopes = variances ** (half - 1) / np.sum(variances**half) / 2.0
+        inner = covariance[:, :count] * slopes @ covariance[:count]
+        scale = self.prior_deviations
+        whitened = regressor / self.noise[:, None] ** 2
+        return np.asarray(
+            -2.0 * self._samples_each(regressor) * whitened @ (inner * scale * scale[:, None])
+        )
+
+    def regressor(self, q: Array, dq: Array, ddq: Array) -> Array:
+        """Return what the parameters multiply at states of shape (..., n), shape (..., n, p)."""
         rigid = self.model.base.regressor(q, dq, ddq)
         rubbing = self.model.friction.regressor(self.model.friction.columns(q, dq))
         return np.concatenate([rigid, rubbing], axis=-1)

@@ -12,15 +12,17 @@ from franka_dynamics.arm.sampling import sample_states
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 from franka_dynamics.errors import IdentificationError
 from franka_dynamics.identification.excitation import optimise, random_trajectory
+from franka_dynamics.identification.excitation_gradient import ExcitationGradient
 from franka_dynamics.identification.excitation_problem import (
     bag_information,
     ExcitationLimits,
     ExcitationProblem,
-    Skeleton,
 )
+from franka_dynamics.identification.fourier_trajectory import basis
 from franka_dynamics.identification.least_squares import estimate, Noise
 from franka_dynamics.identification.prior import Prior
 from franka_dynamics.identification.qr_factors import QRFactors
+from franka_dynamics.identification.skeleton import Skeleton
 from franka_dynamics.recordings.preprocessing import Motion, SignalOptions
 
 LIMITS = ExcitationLimits()
@@ -38,6 +40,40 @@ def test_a_few_steps_beat_any_random_trajectory(excitation):
     _, found = excitation
     assert found.left_open.max() < found.random_worst.min()
     assert len(found.deviations) == 64
+
+
+@pytest.fixture(scope='module', params=['fer', 'fr3', 'fr3v2'])
+def worth(request):
+    """Return what evaluates an arm's motions, and the coefficients of one within its limits."""
+    arm = load(request.param)
+    problem = ExcitationProblem(arm, LIMITS)
+    motion = random_trajectory(problem, arm.home, 10.0, 5, np.random.default_rng(6))
+    shapes = np.array(basis(5, 10.0, np.arange(100) / 10.0))
+    return ExcitationGradient(problem, motion.start, shapes), motion.coefficients.ravel()
+
+
+def test_gradients_are_the_slopes_of_criterion_and_margins(worth):
+    evaluation, x = worth
+    found = evaluation.at(x)
+    rng = np.random.default_rng(7)
+    for direction in rng.standard_normal((5, len(x))):
+        direction /= np.linalg.norm(direction)
+        # Of the fourth order, so that 1e-3 rad leaves 1e-9 of truncation and 1e-11 of rounding.
+        step = 1e-3
+        values = [evaluation.at(x + k * step * direction) for k in (-2, -1, 1, 2)]
+        for name in ('criterion', 'margins'):
+            far, near, ahead, farther = (getattr(value, name) for value in values)
+            slope = (far - 8.0 * near + 8.0 * ahead - farther) / (12.0 * step)
+            said = getattr(found, f'{name}_gradient') @ direction
+            np.testing.assert_allclose(said, slope, rtol=0.0, atol=1e-4)
+
+
+def test_rounding_of_another_machine_leaves_the_gradient(worth):
+    evaluation, x = worth
+    one = evaluation.at(x).criterion_gradient
+    other = evaluation.at(x * (1.0 + 1e-15)).criterion_gradient
+    # Differences of the criterion, 1e-5 rad apart, differ by 1e-9 to 1e-8 here.
+    np.testing.assert_allclose(other, one, rtol=0.0, atol=1e-10)
 
 
 def test_predicted_deviations_are_those_of_estimates():

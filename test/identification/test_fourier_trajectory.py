@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from franka_dynamics.errors import IdentificationError
-from franka_dynamics.identification.excitation import FourierTrajectory
+from franka_dynamics.identification.fourier_trajectory import FourierTrajectory
 
 START = np.array([0.1, -0.2, 0.3])
 
