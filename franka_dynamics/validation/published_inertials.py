@@ -7,7 +7,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
+from functools import cache
 from itertools import permutations, product
+from pathlib import Path
 
 import numpy as np
 
@@ -108,18 +110,30 @@ def known_sets(reference: ArmDescription) -> list[KnownSet]:
 
     The reference's own file comes first, so that ties go to it.
     """
-    files = dict.fromkeys([reference.file or reference.name, *available_arms()])
+    shipped = available_arms()
+    own = reference.file or reference.name
     found: list[KnownSet] = []
     names = set()
-    for file in files:
-        for inertial_set in available_sets(file):
-            for hand in (NO_HAND, *available_hands()):
-                arm = load(file, inertial_set, hand=hand)
-                key = (arm.name, inertial_set, hand)
-                if key not in names and _same_geometry(arm, reference):
-                    names.add(key)
-                    found.append(KnownSet(*key, arm.links))
+    for file in dict.fromkeys([own, *shipped]):
+        for key, arm in _shipped_sets(file) if file in shipped else _sets(file):
+            if key not in names and _same_geometry(arm, reference):
+                names.add(key)
+                found.append(KnownSet(*key, arm.links))
     return found
+
+
+def _sets(file: str | Path) -> Iterator[tuple[tuple[str, str, str], ArmDescription]]:
+    """Yield every set of a file with each hand, under the names of arm, set and hand."""
+    for inertial_set in available_sets(file):
+        for hand in (NO_HAND, *available_hands()):
+            arm = load(file, inertial_set, hand=hand)
+            yield (arm.name, inertial_set, hand), arm
+
+
+@cache
+def _shipped_sets(name: str) -> tuple[tuple[tuple[str, str, str], ArmDescription], ...]:
+    """Return those of a shipped arm, whose file does not change while it is used."""
+    return tuple(_sets(name))
 
 
 def identify(
