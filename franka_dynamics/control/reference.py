@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 import math
 from typing import NamedTuple
 
@@ -67,6 +67,8 @@ class Trajectory:
     positions: Array
     velocities: Array | None = None
     accelerations: Array | None = None
+    # The segment that was sampled last, and its coefficients.
+    _last: tuple[int, tuple[Array, ...]] = field(default=(-1, ()), init=False, repr=False)
 
     @property
     def end(self) -> float:
@@ -81,7 +83,11 @@ class Trajectory:
             return ReferencePoint.at_rest(self.positions[0])
         segment = int(np.searchsorted(self.times, time, side='right')) - 1
         start, duration = self.times[segment], self.times[segment + 1] - self.times[segment]
-        return self._evaluate(segment, (time - start) / duration, duration)
+        last = self._last
+        if last[0] != segment:  # most often not: a segment is sampled many times in a row
+            last = segment, self._coefficients(segment, duration)
+            object.__setattr__(self, '_last', last)
+        return _evaluate(last[1], (time - start) / duration, duration)
 
     def piece(self, time: float) -> ReferencePiece | None:
         """Return the segment that a time [s] falls into, or None before and after the motion."""
@@ -97,22 +103,12 @@ class Trajectory:
         segments = np.repeat(np.arange(len(self.times) - 1), per_segment)
         s = np.tile(np.arange(per_segment) / per_segment, len(self.times) - 1)
         durations = np.diff(self.times)[segments]
-        inside = self._evaluate(segments, s[:, None], durations[:, None])
+        coefficients = self._coefficients(segments, durations[:, None])
+        inside = _evaluate(coefficients, s[:, None], durations[:, None])
         end = ReferencePoint.at_rest(self.positions[-1])
         return (
             np.append(self.times[segments] + s * durations, self.end),
             ReferencePoint(*(np.vstack(pair) for pair in zip(inside, end))),
-        )
-
-    def _evaluate(
-        self, segment: int | NDArray[np.int_], s: float | Array, duration: float | Array
-    ) -> ReferencePoint:
-        """Return the state at the fraction s of a segment (or of each of many)."""
-        q0, v0, c2, c3, c4, c5 = self._coefficients(segment, duration)
-        return ReferencePoint(
-            q0 + s * (v0 + s * (c2 + s * (c3 + s * (c4 + s * c5)))),
-            (v0 + s * (2.0 * c2 + s * (3.0 * c3 + s * (4.0 * c4 + s * 5.0 * c5)))) / duration,
-            (2.0 * c2 + s * (6.0 * c3 + s * (12.0 * c4 + s * 20.0 * c5))) / duration**2,
         )
 
     def _coefficients(
@@ -140,6 +136,18 @@ class Trajectory:
                 6.0 * p - 3.0 * v + 0.5 * a,
             )
         return q0, v0, c2, c3, c4, c5
+
+
+def _evaluate(
+    coefficients: tuple[Array, ...], s: float | Array, duration: float | Array
+) -> ReferencePoint:
+    """Return the state at the fraction s of a segment (or of each of many)."""
+    q0, v0, c2, c3, c4, c5 = coefficients
+    return ReferencePoint(
+        q0 + s * (v0 + s * (c2 + s * (c3 + s * (c4 + s * c5)))),
+        (v0 + s * (2.0 * c2 + s * (3.0 * c3 + s * (4.0 * c4 + s * 5.0 * c5)))) / duration,
+        (2.0 * c2 + s * (6.0 * c3 + s * (12.0 * c4 + s * 20.0 * c5))) / duration**2,
+    )
 
 
 class ReferenceSource:

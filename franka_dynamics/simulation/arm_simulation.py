@@ -11,7 +11,7 @@ import numpy as np
 
 from .joint_elasticity import ElasticDrive, JointElasticity
 from .mujoco_model import build_mujoco, FLANGE_SITE, import_mujoco, TIMESTEP_S
-from ..arm import ArmDescription, LinkInertia
+from ..arm import ArmDescription, LinkInertia, MaxwellSlipFriction
 from ..arm.friction_state import FrictionState
 from ..dynamics import GRAVITY
 from ..errors import SettingsError
@@ -146,6 +146,13 @@ class ArmSimulation:
             if settings.friction and description.friction is not None
             else None
         )
+        # Friction that remembers nothing is the same at rest whenever it is asked.
+        self._constant_at_rest = (
+            None
+            if description.friction is None
+            or isinstance(description.friction, MaxwellSlipFriction)
+            else description.friction.torque(np.zeros(description.n))
+        )
         self._rng = np.random.default_rng(settings.seed)
         self._tones = self._draw_tones()
         self._flange = self.model.site(FLANGE_SITE).id
@@ -240,7 +247,8 @@ class ArmSimulation:
         before, speed = self.data.qpos.copy(), self.data.qvel.copy()
         drive = drive_now = self._drive
         if self.settings.elasticity is not None:
-            drive = drive + self._rng.normal(0.0, self.settings.elasticity.noise)
+            drawn = self._rng.standard_normal(self.description.n)
+            drive = drive + self.settings.elasticity.noise * drawn
         for _ in range(self._substeps):
             if self._elastic is not None:
                 drive_now = self._elastic.step(
@@ -251,7 +259,7 @@ class ArmSimulation:
         if self._elastic is not None:
             self._effort = self._elastic.torque(self.data.qpos, self.data.qvel)
         self._note_reading()
-        if any(self.data.warning[kind].number for kind in self._instabilities):
+        if self.data.warning.number[self._instabilities].any():
             self._brake_for_good(before, speed)
 
     def carry(self, payload: LinkInertia) -> None:
@@ -355,8 +363,10 @@ class ArmSimulation:
             self.model.dof_damping[:] = gear
             return 0.0
         velocity = np.where(np.abs(self.data.qvel) < _CHORD, _CHORD, self.data.qvel)
-        self._friction_state.follow(self.time, self.data.qpos.copy())
-        at_rest = self._friction_state.torque(np.zeros_like(velocity))
+        at_rest = self._constant_at_rest
+        if at_rest is None:
+            self._friction_state.follow(self.time, self.data.qpos.copy())
+            at_rest = self._friction_state.torque(np.zeros_like(velocity))
         chord = (self._friction_state.torque(velocity) - at_rest) / velocity
         damping = np.maximum(chord, 0.0)
         self.model.dof_damping[:] = damping + gear
