@@ -121,8 +121,10 @@ def test_a_random_arms_base_parameters_are_as_many_as_the_rank(random_arm, conve
     rotors = seed % 4 == 0
     for gravity in GRAVITIES.values():
         numerical = numerical_base_parameters(arm, gravity, rotor_inertia=rotors, count=40)
-        assert len(base_parameters(arm, gravity, rotor_inertia=rotors)) == numerical.rank
-        assert len(base_parameters(arm, gravity)) <= upper_bound(arm)
+        found = base_parameters(arm, gravity, rotor_inertia=rotors)
+        assert len(found) == numerical.rank
+        without_rotors = base_parameters(arm, gravity) if rotors else found
+        assert len(without_rotors) <= upper_bound(arm)
 
 
 @pytest.mark.parametrize('convention', CONVENTIONS)
