@@ -167,8 +167,7 @@ def determined_parameters(
 
     """
     rows, _ = _with_prior(equations, prior, regularization)
-    measured = equations[0][:, prior.active]
-    return float(np.sum(np.linalg.solve(_triangle(rows).T, measured.T) ** 2))
+    return float(np.sum(np.linalg.solve(_triangle(rows).T, equations[0][:, prior.active].T) ** 2))
 
 
 def _with_prior(
@@ -314,7 +313,8 @@ def fit_friction_alone(
     kept, values = np.flatnonzero(prior.fitted), np.zeros(len(prior.fitted))
     while len(kept):
         own = _triangle(np.column_stack([columns[:, kept], left]))
-        found = lsq_linear(own[:, :-1], own[:, -1], (lowest[kept], np.inf)).x
+        bounds = lowest[kept], np.inf
+        found = lsq_linear(own[:, :-1], own[:, -1], bounds, method='bvls', max_iter=1000).x
         spread = np.linalg.norm(np.linalg.inv(own[:-1, :-1]), axis=1)
         ratio = np.abs(found) / spread
         if ratio.min() >= 1.0:
