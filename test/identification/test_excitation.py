@@ -11,6 +11,7 @@ from franka_dynamics.arm import load
 from franka_dynamics.arm.sampling import sample_states
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 from franka_dynamics.errors import IdentificationError
+from franka_dynamics.identification import excitation as excitation_module
 from franka_dynamics.identification.excitation import optimise, random_trajectory
 from franka_dynamics.identification.excitation_gradient import ExcitationGradient
 from franka_dynamics.identification.excitation_problem import (
@@ -74,6 +75,21 @@ def test_rounding_of_another_machine_leaves_the_gradient(worth):
     other = evaluation.at(x * (1.0 + 1e-15)).criterion_gradient
     # Differences of the criterion, 1e-5 rad apart, differ by 1e-9 to 3e-9 here.
     np.testing.assert_allclose(other, one, rtol=0.0, atol=1e-10)
+
+
+def test_another_rounding_finds_the_same_motion(monkeypatch):
+    def found(relative):
+        def start(*arguments):
+            motion = random_trajectory(*arguments)
+            return replace(motion, coefficients=motion.coefficients * (1.0 + relative))
+
+        monkeypatch.setattr(excitation_module, 'random_trajectory', start)
+        problem = ExcitationProblem(arm, LIMITS)
+        return optimise(problem, arm.home, draws=2, iterations=33).trajectory.coefficients
+
+    arm = load('fer')
+    one, other = found(0.0), found(1e-14)
+    np.testing.assert_allclose(other, one, rtol=0.0, atol=1e-7)
 
 
 def test_predicted_deviations_are_those_of_estimates():
