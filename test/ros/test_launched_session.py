@@ -154,8 +154,7 @@ def play(*parameters):
     return done.returncode, done.stdout + done.stderr
 
 
-# The second stands for fr3, too, which other tests launch, command and play to.
-@pytest.mark.parametrize('robot_type', ['fer', 'fr3v2'])
+@pytest.mark.parametrize('robot_type', ['fer', 'fr3', 'fr3v2'])
 def test_the_first_commands_end_the_motion_where_it_should(probe, launched, robot_type):
     session = launched('simulation.launch.py', robot_type=robot_type)
     probe.until(lambda: probe.says('simulator: Simulated arm', 'False'), 'brakes open')
