@@ -418,7 +418,9 @@ def arm(probe):
 
 @pytest.fixture
 def commands(probe):
-    return probe.collect(Float64MultiArray, COMMAND)
+    # Reliable, as effort controllers subscribe: the node waits until such readers have its last
+    # torque before it ends; others may hear that it has left before they hear the torque.
+    return probe.collect(Float64MultiArray, COMMAND, reliable=True)
 
 
 class NodeWorld:
