@@ -7,7 +7,6 @@ from __future__ import annotations
 import argparse
 from datetime import datetime
 from pathlib import Path
-import time
 from typing import TYPE_CHECKING
 
 from ._arm_options import add_arm_options, load_arm, this_command
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
 SUMMARY = 'Record joint states, commands and diagnostics of a running system; say if it is usable.'
 GROUP = 'while it runs'
 _SLOWER = 20.0  # times than the clock, at most
+_DISCOVERY_S = 5.0  # who publishes may not be found sooner on a busy machine
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -76,7 +76,6 @@ def run(arguments: argparse.Namespace) -> int:
             'place with --output.'
         )
     console = Console()
-    end = None if arguments.duration is None else time.monotonic() + arguments.duration
     # A bag that is not closed cannot be read: whatever ends this, the loop ends first.
     with (
         until_interrupted() as unasked,
@@ -86,12 +85,11 @@ def run(arguments: argparse.Namespace) -> int:
         def go_on(progress: Progress) -> bool:
             live.update(Text(f'recording {bag}: {progress}; Ctrl-C ends'))
             # By the arm's own stamps: a simulated arm may be slower than the clock.
-            long_enough = end is not None and (
-                progress.span >= arguments.duration
-                or (
-                    time.monotonic() > end
-                    and (not progress.states or progress.seconds > _SLOWER * arguments.duration)
-                )
+            wanted = arguments.duration
+            long_enough = wanted is not None and (
+                progress.span >= wanted
+                or progress.seconds
+                > (_SLOWER * wanted if progress.states else max(_DISCOVERY_S, wanted))
             )
             return unasked() and not long_enough
 

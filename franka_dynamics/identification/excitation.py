@@ -9,7 +9,7 @@ sequential quadratic programming in stages, so that every machine finds the same
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -27,7 +27,8 @@ _SMALLEST, _AMPLITUDE_TOLERANCE = 1e-4, 1e-3  # of the amplitude that is tried f
 _CONVERGED = 1e-8  # where a stage of the optimisation stops, in the criterion
 # A stage ends after so many steps, and the next begins with rounded coefficients [rad]: in one
 # stage machines come apart by 1e-8 rad, without stages by whole motions. The last gains little.
-_STAGE, _DECIMALS, _LEAST_GAIN = 30, 4, 1e-3
+_STAGE, _DECIMALS, _LEAST_GAIN = 30, 4, 1e-4
+_STARTS = 3  # random motions that get a first stage: the best of them ends in a better one
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,8 +132,8 @@ def optimise(
     """
     Return a trajectory that leaves no parameter open, as far as all limits let it.
 
-    The best of some random trajectories is improved by sequential quadratic programming, then
-    checked on a dense grid.
+    The best of some random trajectories are improved by sequential quadratic programming, then
+    the best of these, which is checked on a dense grid.
 
     Parameters
     ----------
@@ -172,7 +173,7 @@ def optimise(
         worst.append(float(problem.left_open(*states).max()))
         if progress is not None:
             progress(k + 1, draws + iterations)
-    best = candidates[int(np.argmin(numbers))]
+    best = [candidates[k] for k in np.argsort(numbers, kind='stable')[:_STARTS]]
 
     def report(step: int) -> None:
         if progress is not None:
@@ -180,7 +181,7 @@ def optimise(
 
     improved = within_limits(problem, _improve(problem, best, iterations, report), _CHECK_SAMPLES)
     if problem.criterion(*improved.at(time)) > min(numbers):
-        improved = within_limits(problem, best, _CHECK_SAMPLES)
+        improved = within_limits(problem, best[0], _CHECK_SAMPLES)
     states = improved.at(time)
     return Excitation(
         improved,
@@ -232,26 +233,30 @@ def repeated(problem: ExcitationProblem, found: Excitation, count: int) -> Excit
 
 def _improve(
     problem: ExcitationProblem,
-    start: FourierTrajectory,
+    starts: Sequence[FourierTrajectory],
     iterations: int,
     report: Callable[[int], None],
 ) -> FourierTrajectory:
-    """Return the trajectory that sequential quadratic programming makes of a feasible one."""
+    """
+    Return what sequential quadratic programming makes of feasible motions of one family.
+
+    Each gets a stage, and the best of them all that are left.
+    """
     try:
         from scipy.optimize import minimize
     except ImportError as error:
         raise MissingDependencyError(
             "Optimising a trajectory needs scipy: pip install 'franka_dynamics[identify]'."
         ) from error
-    time = np.arange(_SAMPLES) / _SAMPLES * start.period
-    shapes = basis(start.harmonics, start.period, time)
+    one = starts[0]
+    shapes = basis(one.harmonics, one.period, np.arange(_SAMPLES) / _SAMPLES * one.period)
     # In coefficients that make the same velocity: steps as large in slow as in fast harmonics
-    # converge to the same motion on every machine, and in fewer steps.
+    # converge in fewer steps.
     unit = np.tile(1.0 / np.sqrt(np.mean(shapes[1] ** 2, axis=0)), problem.arm.n)
-    evaluation = ExcitationGradient(problem, start.start, np.array(shapes))
-    x, worth = start.coefficients.ravel(), np.inf
+    evaluation = ExcitationGradient(problem, one.start, np.array(shapes))
     steps = iter(range(1, iterations + 1))
-    for left in range(iterations, 0, -_STAGE):
+
+    def stage(x: Array, most: int) -> tuple[float, Array]:
         # What machines round differently grows tenfold in every few steps.
         result = minimize(
             lambda y: evaluation.at(unit * y).criterion,
@@ -265,10 +270,17 @@ def _improve(
                 }
             ],
             method='SLSQP',
-            options={'maxiter': min(_STAGE, left), 'ftol': _CONVERGED},
+            options={'maxiter': most, 'ftol': _CONVERGED},
             callback=lambda _: report(next(steps, iterations)),
         )
-        x, before, worth = unit * result.x, worth, evaluation.at(unit * result.x).criterion
+        return float(result.fun), unit * result.x
+
+    chosen = starts if iterations > _STAGE * len(starts) else starts[:1]
+    begun = [stage(each.coefficients.ravel(), min(_STAGE, iterations)) for each in chosen]
+    worth, x = min(begun, key=lambda pair: pair[0])
+    for left in range(iterations - _STAGE * len(chosen), 0, -_STAGE):
+        before = worth
+        worth, x = stage(x, min(_STAGE, left))
         if before - worth < _LEAST_GAIN:
             break
-    return replace(start, coefficients=x.reshape(start.coefficients.shape))
+    return replace(one, coefficients=x.reshape(one.coefficients.shape))
