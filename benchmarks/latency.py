@@ -31,7 +31,7 @@ from franka_dynamics.ros.node_group import use_isolated_network
 
 DEVICES = ('node', 'relay')
 HOME = Path(__file__).resolve().parent
-_WARM_UP_S, _START_S = 0.5, 20.0
+_WARM_UP_S, _START_S = 0.5, 20.0  # the first by default
 _SLOWLY_S = 2e-3
 _STATES = 64  # different ones in a row
 _SECOND, _FROM_END = struct.Struct('<d'), 6 * 8  # of the seven values at a command's end
@@ -126,10 +126,12 @@ class Probe:
             self._executor.spin_once(timeout_sec=left)
         return self._reply
 
-    def measure(self, device: str, seconds: float, rate: float) -> Round:
+    def measure(
+        self, device: str, seconds: float, rate: float, warm_up_s: float = _WARM_UP_S
+    ) -> Round:
         """Send at a rate for a while; return the round trips."""
-        count = round((seconds + _WARM_UP_S) * rate)
-        warm_up = round(_WARM_UP_S * rate)
+        count = round((seconds + warm_up_s) * rate)
+        warm_up = round(warm_up_s * rate)
         sent, trips = np.zeros(count), np.full(count, np.nan)
         line = self._line[device]
         busy, own, began = busy_seconds(), time.process_time(), time.perf_counter()
@@ -300,6 +302,9 @@ def main() -> int:
     parser.add_argument('--rounds', type=int, default=10)
     parser.add_argument('--seconds', type=float, default=3.0, help='of each round of each device')
     parser.add_argument(
+        '--warm-up', type=float, default=_WARM_UP_S, help='before each [s]; not counted'
+    )
+    parser.add_argument(
         '--hold', action='store_true', help='let the node hold and damp the arm as well'
     )
     parser.add_argument('--json', type=Path)
@@ -320,7 +325,7 @@ def main() -> int:
             for _ in range(count):
                 for device in DEVICES:
                     rounds.setdefault((device, rate), []).append(
-                        probe.measure(device, arguments.seconds, rate)
+                        probe.measure(device, arguments.seconds, rate, arguments.warm_up)
                     )
     figures = {}
     for (device, rate), measured in rounds.items():

@@ -17,7 +17,7 @@ LATENCY = Path(__file__).resolve().parents[2] / 'benchmarks' / 'latency.py'
 def test_the_node_still_answers_after_many_rounds(tmp_path):
     # One round more than the stops in a minute that hold a node off by default.
     report = tmp_path / 'report.json'
-    arguments = ['--rounds', '7', '--seconds', '0.1', '--json', str(report)]
+    arguments = ['--rounds', '7', '--seconds', '0.1', '--warm-up', '0.1', '--json', str(report)]
     done = subprocess.run(
         [sys.executable, str(LATENCY), *arguments], capture_output=True, text=True, timeout=300
     )

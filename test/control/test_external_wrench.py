@@ -29,14 +29,15 @@ ARMS = ('fer', 'fr3', 'fr3v2', 'fr3v2_1')
 FORCE, MOMENT = np.array([12.0, -8.0, 10.0]), np.array([1.0, 1.5, -0.8])  # amplitudes
 KP = np.array([600.0] * 4 + [100.0, 100.0, 30.0])
 KD = np.array([30.0] * 4 + [1.0, 1.0, 0.2])
+SWING_RATES = np.linspace(1.1, 2.3, 7)  # [rad/s]
 STRAIGHT = np.zeros(7)  # stretched upwards: joints 1, 3 and 5 turn about one line
 
 
 def swing(arm, time):
     """Return a motion about home, of up to a rad and a rad/s, shape (3, n) at a time."""
-    w = np.linspace(1.1, 2.3, arm.n)
+    w = SWING_RATES
     s, c = 0.4 * np.sin(w * time), 0.4 * np.cos(w * time)
-    return np.stack([arm.home + s, w * c, -w * w * s])
+    return np.array((arm.home + s, w * c, -w * w * s))
 
 
 def acting(time):

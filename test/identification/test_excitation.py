@@ -57,7 +57,7 @@ def test_gradients_are_the_slopes_of_criterion_and_margins(worth):
     evaluation, x = worth
     found = evaluation.at(x)
     rng = np.random.default_rng(7)
-    for direction in rng.standard_normal((5, len(x))):
+    for direction in rng.standard_normal((2, len(x))):
         direction /= np.linalg.norm(direction)
         # Of the fourth order, so that 1e-3 rad leaves 1e-9 of truncation and 1e-11 of rounding.
         step = 1e-3
@@ -85,7 +85,7 @@ def test_another_rounding_finds_the_same_motion(monkeypatch):
 
         monkeypatch.setattr(excitation_module, 'random_trajectory', start)
         problem = ExcitationProblem(arm, LIMITS)
-        return optimise(problem, arm.home, draws=2, iterations=33).trajectory.coefficients
+        return optimise(problem, arm.home, draws=1, iterations=31).trajectory.coefficients
 
     arm = load('fer')
     one, other = found(0.0), found(1e-14)

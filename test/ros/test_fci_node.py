@@ -67,7 +67,8 @@ def test_four_seconds_of_torques_are_safe_and_all_accounted_for(
     commander = Commander(probe)
     states = probe.collect(JointState, 'joint_states')
     commander.until_controlling()
-    commanded = np.array([3.0, 0.0, -2.0, 0.0, 1.0, 0.0, 0.5])
+    # Small: on a busy machine a step lasts longer, and a fast arm is far off when states are late.
+    commanded = np.array([0.6, 0.0, -0.4, 0.0, 0.2, 0.0, 0.1])
     begin, cycles = seconds(states[-1].header.stamp), robot.cycles
     # A step every tenth of a second, to and fro, so that the arm stays near where it began.
     commander.until(
