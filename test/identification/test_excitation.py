@@ -77,7 +77,19 @@ def test_rounding_of_another_machine_leaves_the_gradient(worth):
     np.testing.assert_allclose(other, one, rtol=0.0, atol=1e-10)
 
 
+def test_a_start_that_loses_its_way_is_left_behind(monkeypatch):
+    # Of these three starts one is far beyond a limit after its stage, and would never come back.
+    arm = load('rpr')
+    problem = ExcitationProblem(arm, LIMITS)
+    monkeypatch.setattr(excitation_module, '_SAMPLES', 40)
+    found = optimise(problem, arm.home, draws=12, iterations=95, seed=2)
+    assert found.left_open.max() < 0.1 < found.random_worst.min()
+    # What lay beyond a limit between the samples was kept from it, the amplitude not reduced.
+    assert 0.0 <= problem.margins(*found.trajectory.at(DENSE)).min() < 0.01
+
+
 def test_another_rounding_finds_the_same_motion(monkeypatch):
+    # Given the rounding of another machine, from which motions come apart within 70 steps.
     def found(relative):
         def start(*arguments):
             motion = random_trajectory(*arguments)
@@ -85,11 +97,12 @@ def test_another_rounding_finds_the_same_motion(monkeypatch):
 
         monkeypatch.setattr(excitation_module, 'random_trajectory', start)
         problem = ExcitationProblem(arm, LIMITS)
-        return optimise(problem, arm.home, draws=1, iterations=31).trajectory.coefficients
+        return optimise(problem, arm.home, draws=1, iterations=75).trajectory.coefficients
 
     arm = load('fer')
+    monkeypatch.setattr(excitation_module, '_SAMPLES', 40)
     one, other = found(0.0), found(1e-14)
-    np.testing.assert_allclose(other, one, rtol=0.0, atol=1e-7)
+    np.testing.assert_allclose(other, one, rtol=0.0, atol=1e-6)
 
 
 def test_predicted_deviations_are_those_of_estimates():
