@@ -45,8 +45,9 @@ class Graph:
 
 def heard(count=300, rate=1000.0, start=None, effort=True):
     """Return joint states a millisecond old, or stamped from a start on."""
-    age = 1e-3 if start is None else time.time() - start
-    stamps = [time.time() - age + k / rate for k in range(count)]
+    now = time.time()
+    age = 1e-3 if start is None else now - start
+    stamps = [now - age + k / rate for k in range(count)]
     return system._Heard(
         count, 0.0, (count - 1) / rate, [age] * count, stamps, ('fer_joint1',), effort
     )
