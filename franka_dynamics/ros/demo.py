@@ -255,6 +255,7 @@ class _Session:
         if player.returncode != 0:
             raise DemoError(
                 f'reference_player_node {self._end_of("reference_player_node", player)}'
+                f'{self._warned_last("simulator_node")}'
             )
         return Phase(name, start, time.time())
 
@@ -303,6 +304,12 @@ class _Session:
             self._diagnostics[entry.name] = {pair.key: pair.value for pair in entry.values}
             if entry.level == DiagnosticStatus.ERROR:
                 self._errors[f'{entry.name}: {entry.message}'] = None
+
+    def _warned_last(self, module: str) -> str:
+        """Return what a process warned of last, which may be why another failed."""
+        lines = (self._folder / f'{module}.log').read_text(errors='replace').splitlines()
+        warned = [line for line in lines if line.startswith(('[WARN]', '[ERROR]'))]
+        return f' {module}: {warned[-1].rpartition("]: ")[2]}.' if warned else ''
 
     def _end_of(self, module: str, process: subprocess.Popen[bytes]) -> str:
         return end_of(process, self._folder / f'{module}.log')
