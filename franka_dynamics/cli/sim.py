@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
+from contextlib import suppress
 import os
 from pathlib import Path
 import tempfile
@@ -24,7 +25,7 @@ from ._interrupts import until_interrupted
 from ._options import output_folder, refuse
 from ..arm import ArmDescription
 from ..arm.payload import yaml_number
-from ..errors import MissingDependencyError
+from ..errors import MissingDependencyError, SettingsError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -36,11 +37,11 @@ GROUP = 'see it work'
 _RANGE = 'ROS_AUTOMATIC_DISCOVERY_RANGE'
 _TARGETS = ('mujoco', 'fci')
 _CHECK_S = 0.2
-# Of the weak PD [1/s]; torques are a millisecond late in lockstep, some more by the clock.
 # By the clock, for a late torque [s]: well below state_timeout, as waiting must be no silence.
 _PATIENCE_S = 0.1
+# Of the weak PD [1/s]; torques are a millisecond late in lockstep, some more by the clock.
 _LOCKSTEP_RATE, _WALL_RATE = 300.0, 50.0
-_STEP_RATE = 1000.0  # of the simulated arm, which is never faster than a real one [1/s]
+_STEP_RATE = 1000.0  # of the simulated arm [1/s]; as fast as a real one's, if no factor is given
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -67,6 +68,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action='store_true',
         help='let the arm wait for each torque, so that a slow or busy machine '
         'changes nothing; time then goes slower than the clock where torques are late',
+    )
+    parser.add_argument(
+        '--real-time-factor',
+        type=_real_time_factor,
+        metavar='F',
+        help='with --lockstep: simulated time goes at most so many times as fast as the '
+        'clock, 0.05 to 100; 0.25 to look closely, and it leaves the processor to others '
+        '(default: 1)',
     )
     parser.add_argument(
         '--no-gains',
@@ -100,12 +109,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def _real_time_factor(text: str) -> float:
+    """Return the factor; below a twentieth the node would take the arm's pauses for silence."""
+    with suppress(ValueError):
+        if 0.05 <= (factor := float(text)) <= 100.0:
+            return factor
+    raise argparse.ArgumentTypeError(f'{text[:40]!r} is no number from 0.05 to 100')
+
+
 def run(arguments: argparse.Namespace) -> int:
     """Run until interrupted; exit 1 if a node ends before."""
     from rich.console import Console
 
     if arguments.no_view:
         refuse(arguments, '--no-view: no page is served', host='--host', port='--port')
+    if arguments.real_time_factor is not None and not arguments.lockstep:
+        raise SettingsError(
+            '--real-time-factor needs --lockstep: without it the arm goes by the clock.'
+        )
     console = Console()
     arm = load_arm(arguments)
     # Torques are for the simulated arm alone; a real one may listen on the same network.
@@ -142,6 +163,7 @@ def _run(
         if arguments.realistic
         else [*common, '-p', f'friction:={str(arguments.friction).lower()}']
     )
+    step_rate = _STEP_RATE * (arguments.real_time_factor or 1.0)
     nodes.start(
         'simulator_node',
         [
@@ -149,7 +171,7 @@ def _run(
             '-p',
             f'gravity_compensation:={str(arguments.target == "fci").lower()}',
             *(
-                ['-p', 'pacing:=lockstep', '-p', f'lockstep_rate:={_STEP_RATE}']
+                ['-p', 'pacing:=lockstep', '-p', f'lockstep_rate:={step_rate}']
                 if arguments.lockstep
                 else ['-p', f'command_patience:={_PATIENCE_S}']
             ),

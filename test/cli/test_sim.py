@@ -38,3 +38,24 @@ def test_by_the_clock_the_arm_waits_for_a_late_torque(started):
 
 def test_in_lockstep_the_arm_waits_for_every_torque(started):
     assert started('--lockstep')['simulator_node']['pacing'] == 'lockstep'
+
+
+def test_a_real_time_factor_slows_the_arms_steps(started):
+    as_real = float(started('--lockstep')['simulator_node']['lockstep_rate'])
+    slow = started('--lockstep', '--real-time-factor', '0.25')
+    # The arm steps a thousand times per second of its own time.
+    assert as_real == 1000.0
+    assert float(slow['simulator_node']['lockstep_rate']) == 250.0
+
+
+@pytest.mark.parametrize('factor', ['0', 'nan', 'half', '1000'])
+def test_a_factor_that_is_none_is_refused_in_a_sentence(factor, capsys):
+    with pytest.raises(SystemExit) as ended:
+        main(['sim', '--lockstep', '--real-time-factor', factor])
+    assert ended.value.code == 2
+    assert f"'{factor}' is no number from 0.05 to 100" in capsys.readouterr().err
+
+
+def test_a_factor_without_lockstep_is_refused(capsys):
+    assert main(['sim', '--real-time-factor', '0.5']) == 2
+    assert '--real-time-factor needs --lockstep' in capsys.readouterr().err

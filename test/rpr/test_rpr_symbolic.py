@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The RPR report's formulas in letters, against each other and against the numeric ones."""
 
+import functools
+
 import numpy as np
 import pytest
 
@@ -14,7 +16,7 @@ sp = pytest.importorskip('sympy', reason='the [symbolic] extra is not installed'
 from franka_dynamics.rpr import symbolic as rpr  # noqa: E402
 from franka_dynamics.rpr import symbolic as rpr_newton_euler  # noqa: E402
 
-FORMS = rpr.closed_forms()
+FORMS = functools.cache(rpr.closed_forms)  # a second, on first use
 # The letters' numbers in config/arms/rpr.yaml, with the box along z2.
 LENGTHS = {
     'd0': 0.3,
@@ -58,11 +60,11 @@ def evaluated(matrix, q, v=(0, 0, 0), w=(0, 0, 0)):
 def test_closed_forms_are_those_derived_from_the_definitions():
     derived = rpr.lagrange()
     for form, definition in (
-        (FORMS.inertia, derived.inertia),
-        (FORMS.coriolis, derived.coriolis),
-        (FORMS.gravity, derived.gravity),
-        (sp.Matrix([FORMS.kinetic]), sp.Matrix([derived.kinetic])),
-        (sp.Matrix([FORMS.potential]), sp.Matrix([derived.potential])),
+        (FORMS().inertia, derived.inertia),
+        (FORMS().coriolis, derived.coriolis),
+        (FORMS().gravity, derived.gravity),
+        (sp.Matrix([FORMS().kinetic]), sp.Matrix([derived.kinetic])),
+        (sp.Matrix([FORMS().potential]), sp.Matrix([derived.potential])),
     ):
         assert (form - definition).applyfunc(rpr.reduced) == sp.zeros(*form.shape)
 
@@ -74,22 +76,22 @@ def test_letters_with_the_arms_numbers_are_the_numeric_form(seed):
     q, v = rng.uniform(-0.9, 0.9, (2, 3))
     atol = 1e-13
     np.testing.assert_allclose(
-        evaluated(FORMS.inertia, q), numeric.mass_matrix(q), rtol=0.0, atol=atol
+        evaluated(FORMS().inertia, q), numeric.mass_matrix(q), rtol=0.0, atol=atol
     )
     np.testing.assert_allclose(
-        evaluated(FORMS.coriolis, q, v), numeric.coriolis_matrix(q, v), rtol=0.0, atol=atol
+        evaluated(FORMS().coriolis, q, v), numeric.coriolis_matrix(q, v), rtol=0.0, atol=atol
     )
     np.testing.assert_allclose(
-        evaluated(FORMS.gravity, q)[:, 0], numeric.gravity(q), rtol=0.0, atol=atol
+        evaluated(FORMS().gravity, q)[:, 0], numeric.gravity(q), rtol=0.0, atol=atol
     )
     np.testing.assert_allclose(
-        evaluated(sp.Matrix([FORMS.kinetic]), q, v),
+        evaluated(sp.Matrix([FORMS().kinetic]), q, v),
         [[numeric.kinetic_energy(q, v)]],
         rtol=0.0,
         atol=atol,
     )
     np.testing.assert_allclose(
-        evaluated(sp.Matrix([FORMS.potential]), q),
+        evaluated(sp.Matrix([FORMS().potential]), q),
         [[numeric.potential_energy(q)]],
         rtol=0.0,
         atol=1e-12,
@@ -97,13 +99,13 @@ def test_letters_with_the_arms_numbers_are_the_numeric_form(seed):
 
 
 def test_the_rate_of_b_is_c_plus_its_transpose():
-    slope = FORMS.inertia.applyfunc(lambda entry: (rpr.by_joint(entry) * rpr.RATES)[0])
-    rest = slope - FORMS.coriolis - FORMS.coriolis.T
+    slope = FORMS().inertia.applyfunc(lambda entry: (rpr.by_joint(entry) * rpr.RATES)[0])
+    rest = slope - FORMS().coriolis - FORMS().coriolis.T
     assert rest.applyfunc(rpr.reduced) == sp.zeros(3, 3)
 
 
 def test_the_slope_of_the_potential_is_g():
-    rest = rpr.by_joint(FORMS.potential).T - FORMS.gravity
+    rest = rpr.by_joint(FORMS().potential).T - FORMS().gravity
     assert rest.applyfunc(rpr.reduced) == sp.zeros(3, 1)
 
 
@@ -113,9 +115,9 @@ def test_newton_euler_in_letters_is_lagranges_torque():
         rotation * rpr_newton_euler.END_MOMENT
     )
     torque = (
-        FORMS.inertia * rpr.PUSHES
-        + FORMS.coriolis * rpr.RATES
-        + FORMS.gravity
+        FORMS().inertia * rpr.PUSHES
+        + FORMS().coriolis * rpr.RATES
+        + FORMS().gravity
         + rpr.geometric_jacobian().T * contact
     )
     rest = sp.Matrix(rpr_newton_euler.joint_torques()) - torque
