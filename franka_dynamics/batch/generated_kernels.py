@@ -6,7 +6,8 @@ Programs as numba kernels over many states.
 States are taken in blocks of 32, turned from rows into columns: each joint's 32 positions lie
 side by side in one flat scratch array that fits the first cache, at places known when the kernel
 is compiled. Then the program's statements run over the block, one loop, one state per lane, and
-the compiler makes vector instructions of them.
+the compiler makes vector instructions of them. numba is spared the statements: see
+`straight_line`.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ import sys
 import tempfile
 from types import ModuleType
 
-from . import native, simd
+from . import native, simd, straight_line
 from .simd import TILE, tile_columns
 from .. import __version__
 from ..codegen.program import Program, Statement
@@ -78,6 +79,9 @@ class _Kernel:
     def _at(self, name: str) -> str:
         return f'W[{self.places[name]} + i]'
 
+    def _element(self, name: str) -> str:
+        return f'W[{self.places[name]}]'
+
     def source(self) -> str:
         numbers: dict[str, str] = {}
 
@@ -85,14 +89,7 @@ class _Kernel:
             return numbers.setdefault(found[0], f'number_{len(numbers)}')
 
         # In single precision a number written in Python would make doubles of all around it.
-        loop = [
-            _NUMBER.sub(named, line) if self.single else line
-            for line in [
-                *self._turns(),
-                '        for i in range(width):',
-                *(f'            {line}' for line in self._body()),
-            ]
-        ]
+        turns = [_NUMBER.sub(named, line) if self.single else line for line in self._turns()]
         arrays = [*self.program.inputs, 'out']
         sizes = [self.n] * len(self.program.inputs) + [self.size]
         step = 2 * STEP if self.single else STEP  # as many bytes
@@ -108,8 +105,13 @@ class _Kernel:
             'from franka_dynamics.batch.native import words_at',
             f'from franka_dynamics.batch.simd import {turn}',
             'from franka_dynamics.batch.simd import transpose_tile',
+            'from franka_dynamics.batch.straight_line import straight_line',
             '',
             *(f'{name} = np.float32({number})' for number, name in numbers.items()),
+            '',
+            "body = straight_line('''",
+            *self._body(),
+            "''')",
             '',
             "@cfunc(KERNEL_TYPE, fastmath={'contract'}, error_model='numpy', cache=True)",
             f'def {KERNEL}(pointers, fixed, count):',
@@ -125,7 +127,9 @@ class _Kernel:
             f'        width = (left + {step - 1}) // {step} * {step}',
             *([f'        whole = left - left % {TILE}'] if self.size >= TILE else []),
             *self._load(),
-            *loop,
+            *turns,
+            '        for i in range(width):',
+            '            body(W, i)',
             *self._store(),
         ]
         return '\n'.join(lines) + '\n'
@@ -172,8 +176,9 @@ class _Kernel:
         return lines
 
     def _body(self) -> list[str]:
+        """Return the statements (see `straight_line`)."""
         elements = [f'{array}{element}' for array, element in self.elements]
-        lines = [f'{name} = {self._at(name)}' for name in self.places if 'result' not in name]
+        lines = [f'{name} = {self._element(name)}' for name in self.places if 'result' not in name]
         # A torque need not depend on every value: 0, or NaN for a state that is not finite.
         lines += [f'nan_mask = 0.0*({" + ".join(elements)})']
         lines += [
@@ -181,7 +186,7 @@ class _Kernel:
         ]
         for column, k in self.columns.items():
             text = f'{self.program.results[k].expression} + nan_mask'
-            lines.append(f'{self._at(f"result {column}")} = {text}')
+            lines.append(f'{self._element(f"result {column}")} = {text}')
         return lines
 
     def _store(self) -> list[str]:
@@ -240,9 +245,8 @@ def load_kernel(source: str) -> ModuleType:
     """Return the module of a kernel's source, from a file that stays."""
     import numba
 
-    shared = [
-        Path(file).read_text(encoding='utf-8') for file in (native.__file__, simd.__file__) if file
-    ]
+    files = (native.__file__, simd.__file__, straight_line.__file__)
+    shared = [Path(file).read_text(encoding='utf-8') for file in files if file]
     identity = '\n'.join([__version__, numba.__version__, sys.version, *shared, source])
     name = f'kernel_{hashlib.sha256(identity.encode()).hexdigest()[:24]}'
     if name in sys.modules:
