@@ -30,6 +30,16 @@ class JointKind(str, Enum):
 _SERIES_BELOW = 0.02
 
 
+def cross(first: Array, second: Array) -> Array:
+    """Return a x b for stacks of vectors; numpy's own spends most of its time on axes."""
+    a, b = first, second
+    out = np.empty(np.broadcast_shapes(a.shape, b.shape))
+    out[..., 0] = a[..., 1] * b[..., 2] - a[..., 2] * b[..., 1]
+    out[..., 1] = a[..., 2] * b[..., 0] - a[..., 0] * b[..., 2]
+    out[..., 2] = a[..., 0] * b[..., 1] - a[..., 1] * b[..., 0]
+    return out
+
+
 def hat(vector: ArrayLike) -> Array:
     """
     Return the matrix of a vector or of a twist.
@@ -190,7 +200,7 @@ def twists_seen_from(transform: Array, twists: Array) -> Array:
     rotation, origin = transform[..., :3, :3], transform[..., None, :3, 3]
     v, omega = twists[..., :3], twists[..., 3:]
     moved = np.empty(np.broadcast_shapes(twists.shape, (*transform.shape[:-2], 1, 6)))
-    moved[..., :3] = (v + np.cross(omega, origin)) @ rotation
+    moved[..., :3] = (v + cross(omega, origin)) @ rotation
     moved[..., 3:] = omega @ rotation
     return moved
 
@@ -205,8 +215,8 @@ def _block(rotation: Array, coupling: Array) -> Array:
 def bracket(first: ArrayLike, second: ArrayLike) -> Array:
     """Return the Lie bracket ad(first) second of two twists (v, omega), shape (..., 6)."""
     a, b = np.asarray(first, dtype=float), np.asarray(second, dtype=float)
-    linear = np.cross(a[..., 3:], b[..., :3]) + np.cross(a[..., :3], b[..., 3:])
-    return np.concatenate((linear, np.cross(a[..., 3:], b[..., 3:])), axis=-1)
+    linear = cross(a[..., 3:], b[..., :3]) + cross(a[..., :3], b[..., 3:])
+    return np.concatenate((linear, cross(a[..., 3:], b[..., 3:])), axis=-1)
 
 
 def ad(twist: Array) -> Array:

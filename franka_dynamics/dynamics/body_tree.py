@@ -14,7 +14,7 @@ from .product_of_exponentials import spatial_inertia
 from ..arm import ArmDescription, Convention, LinkInertia
 from ..arm.description import joint_vector_error
 from ..errors import TreeError
-from ..spatial import adjoint, exp6, hat, joint_twist, rigid_transform
+from ..spatial import adjoint, cross, exp6, hat, joint_twist, rigid_transform
 from ..typing import Array
 
 BASE = -1
@@ -269,7 +269,7 @@ def wrench_matrix(velocity: Array, acceleration: Array) -> Array:
     """
     v, omega = velocity[..., :3], velocity[..., 3:]
     classical = np.array(acceleration)
-    classical[..., :3] += np.cross(omega, v)
+    classical[..., :3] += cross(omega, v)
     out = momentum_matrix(classical)
     turn = hat(omega)
     out[..., :3, 6:9] += turn @ turn

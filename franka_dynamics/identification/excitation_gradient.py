@@ -86,11 +86,11 @@ class ExcitationGradient:
         shifted = np.moveaxis(states + self._shifts, 1, 0)
         rows = problem.regressor(*shifted)
         limits_left = problem.limits_left(*shifted)
-        slope = problem.criterion_slope(rows[0])
+        criterion, slope = problem.criterion_and_slope(rows[0])
         torques = np.einsum('tip,btip->bt', slope, rows)
         margins, shares = smooth_least(limits_left[0])
         return ExcitationValue(
-            float(problem.criterion(*states)),
+            criterion,
             np.einsum('djt,dth->jh', self._differences(torques), self._shapes).ravel(),
             margins,
             np.einsum(

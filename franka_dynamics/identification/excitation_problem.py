@@ -172,9 +172,11 @@ class ExcitationProblem:
             States [rad, rad/s, rad/s^2], evenly spread over the motion.
 
         """
-        scale = self.prior_deviations
-        covariance = self._scaled_covariance(self.regressor(q, dq, ddq))
-        return np.asarray(scale * np.sqrt(np.diagonal(covariance, axis1=-2, axis2=-1)))
+        return self._deviations(self._scaled_covariance(self.regressor(q, dq, ddq)))
+
+    def _deviations(self, scaled_covariance: Array) -> Array:
+        variances = np.diagonal(scaled_covariance, axis1=-2, axis2=-1)
+        return np.asarray(self.prior_deviations * np.sqrt(variances))
 
     def _scaled_covariance(self, regressor: Array) -> Array:
         """Return the covariance in units of `prior_deviations` from (..., samples, n, p)."""
@@ -194,8 +196,11 @@ class ExcitationProblem:
 
     def left_open(self, q: Array, dq: Array, ddq: Array) -> Array:
         """Return which part of what was not known of the base parameters is left, (..., b)."""
+        return self._left_open(self.deviations(q, dq, ddq))
+
+    def _left_open(self, deviations: Array) -> Array:
         b = len(self.model.base)
-        return self.deviations(q, dq, ddq)[..., :b] / self.prior_deviations[:b]
+        return np.asarray(deviations[..., :b] / self.prior_deviations[:b])
 
     @cached_property
     def _largest_torques(self) -> Array:
@@ -221,12 +226,16 @@ class ExcitationProblem:
 
     def criterion(self, q: Array, dq: Array, ddq: Array) -> Array:
         """Return the logarithm of a smooth maximum of `left_open`, shape (...)."""
-        powers = np.mean(self.left_open(q, dq, ddq) ** _SHARPNESS, axis=-1)
+        return self._smooth_worst(self.left_open(q, dq, ddq))
+
+    @staticmethod
+    def _smooth_worst(left_open: Array) -> Array:
+        powers = np.mean(left_open**_SHARPNESS, axis=-1)
         return np.asarray(np.log(powers) / _SHARPNESS)
 
-    def criterion_slope(self, regressor: Array) -> Array:
+    def criterion_and_slope(self, regressor: Array) -> tuple[float, Array]:
         """
-        Return the derivative of the criterion in every entry of the regressor.
+        Return the criterion and its derivative in every entry of the regressor.
 
         With C the covariance, K its inverse and w_b the slope in C_bb, dC = -C dK C.
 
@@ -238,14 +247,14 @@ class ExcitationProblem:
         """
         covariance, count = self._scaled_covariance(regressor), len(self.model.base)
         variances = np.diagonal(covariance)[:count]
+        criterion = float(self._smooth_worst(self._left_open(self._deviations(covariance))))
         half = _SHARPNESS // 2
         slopes = variances ** (half - 1) / np.sum(variances**half) / 2.0
         inner = covariance[:, :count] * slopes @ covariance[:count]
         scale = self.prior_deviations
         whitened = regressor / self.noise[:, None] ** 2
-        return np.asarray(
-            -2.0 * self._samples_each(regressor) * whitened @ (inner * scale * scale[:, None])
-        )
+        slope = -2.0 * self._samples_each(regressor) * whitened @ (inner * scale * scale[:, None])
+        return criterion, np.asarray(slope)
 
     def regressor(self, q: Array, dq: Array, ddq: Array) -> Array:
         """Return what the parameters multiply at states of shape (..., n), shape (..., n, p)."""
@@ -282,7 +291,8 @@ class ExcitationProblem:
         """
         limits, arm = self.limits, self.arm
         lower, upper = arm.limit('lower'), arm.limit('upper')
-        points = Skeleton(arm, limits.tool)
+        skeleton = Skeleton(arm, limits.tool)
+        points = skeleton.points(q)
         velocity = dq / np.maximum(self._velocity_limit(q, dq), _RESTING)
         acceleration = ddq / arm.limit('acceleration')
         torque = NewtonEulerModel(arm, self.gravity).inverse_dynamics(q, dq, ddq) / arm.limit(
@@ -292,8 +302,8 @@ class ExcitationProblem:
         for share in (velocity, acceleration, torque):
             parts += [limits.fraction - share, limits.fraction + share]
         parts += [
-            points.heights(q, limits.table) - limits.table_margin,
-            points.clearances(q) - limits.clearance,
+            skeleton.heights_of(points, limits.table) - limits.table_margin,
+            skeleton.clearances_of(points) - limits.clearance,
         ]
         return np.concatenate(parts, axis=-1)
 

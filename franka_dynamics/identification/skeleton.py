@@ -55,7 +55,12 @@ class Skeleton:
             The first point that counts; those before stand on the table.
 
         """
-        return np.asarray(self.points(q)[..., first:, 2] - table)
+        return self.heights_of(self.points(q), table, first)
+
+    @staticmethod
+    def heights_of(points: Array, table: float = 0.0, first: int = 3) -> Array:
+        """Return `heights` of what `points` returned."""
+        return np.asarray(points[..., first:, 2] - table)
 
     def height(self, q: ArrayLike, table: float = 0.0, first: int = 3) -> Array:
         """Return the least of `heights`, shape (...) [m]."""
@@ -67,7 +72,10 @@ class Skeleton:
 
         Neighbours are bars up to two apart: joint limits keep those from each other.
         """
-        points = self.points(q)
+        return self.clearances_of(self.points(q))
+
+    def clearances_of(self, points: Array) -> Array:
+        """Return `clearances` of what `points` returned."""
         bars = self._bars(points)
         distances = [
             _bar_distance(
