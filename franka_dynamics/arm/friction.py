@@ -254,10 +254,7 @@ class MaxwellSlipFriction:
         """
         if start is not None:
             return self.torque(dq, slip_states(q, self.reach, start))
-        states = [
-            slip_states(q, self.reach, np.full(self.slip.shape, side)) for side in (-1.0, 1.0)
-        ]
-        return self.torque(dq, 0.5 * (states[0] + states[1]))
+        return self.torque(dq, middle_slip_states(q, self.reach))
 
 
 # By the names that arm files have for them.
@@ -286,16 +283,33 @@ def slip_states(q: ArrayLike, reach: ArrayLike, start: ArrayLike | None = None) 
 
     """
     positions, reaches = np.asarray(q, dtype=float), np.asarray(reach, dtype=float)
-    z = np.zeros((len(reaches), positions.shape[1]))
+    states = np.zeros((len(positions), len(reaches), positions.shape[1]))
     if start is not None:
-        z = z + np.asarray(start, dtype=float)
-    states = np.empty((len(positions), *z.shape))
-    states[:1] = z
+        states[:1] = start
     steps = np.diff(positions, axis=0)[:, None, :] / reaches[:, None]
-    for row, step in enumerate(steps, start=1):
-        z = np.minimum(np.maximum(z + step, -1.0), 1.0)
-        states[row] = z
+    for before, after, step in zip(states, states[1:], steps):
+        np.add(before, step, out=after)
+        np.maximum(after, -1.0, out=after)
+        np.minimum(after, 1.0, out=after)
     return states
+
+
+def middle_slip_states(q: ArrayLike, reach: ArrayLike) -> Array:
+    """
+    Return the middle of what `slip_states` makes of both extremes to start from, (N, k, n).
+
+    Parameters
+    ----------
+    q : array_like, shape (N, n)
+        Positions [rad], not filtered.
+    reach : array_like, shape (k,)
+        Reach of each element [rad].
+
+    """
+    count = np.size(reach)
+    start = np.repeat([-1.0, 1.0], count)[:, None] * np.ones(np.shape(q)[1])
+    both = slip_states(q, np.tile(reach, 2), start)
+    return np.asarray(0.5 * (both[:, :count] + both[:, count:]))
 
 
 def forgotten(q: ArrayLike, path: float = FORGETTING_PATH) -> Array:

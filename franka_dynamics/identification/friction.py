@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .base_parameters import base_parameters, BaseParameters
 from ..arm import ArmDescription, MaxwellSlipFriction, SigmoidFriction, ViscousCoulombFriction
-from ..arm.friction import slip_states
+from ..arm.friction import middle_slip_states
 from ..dynamics.model import GRAVITY
 from ..errors import IdentificationError, MissingDependencyError
 from ..recordings.preprocessing import Motion
@@ -102,11 +102,7 @@ class FrictionTerms:
             terms.append(turned * np.exp(-((velocity / self.stribeck_velocity) ** 2)))
         if self.reaches:
             # What the elements' state was before is not known: the middle of both extremes.
-            slips = [
-                slip_states(q, self.reaches, np.full((len(self.reaches), self.n), side))
-                for side in (-1.0, 1.0)
-            ]
-            terms.extend(np.moveaxis(0.5 * (slips[0] + slips[1]), 1, 0))
+            terms.extend(np.moveaxis(middle_slip_states(q, self.reaches), 1, 0))
         return np.stack(terms, axis=-1)
 
     def regressor(self, columns: ArrayLike) -> Array:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -112,7 +113,16 @@ class Problem:
 
     def prior(self, effort_scale: Array) -> Prior:
         """Return the prior with every friction term."""
+        if self._prior_by_limits is not None:
+            return self._prior_by_limits
         return Prior.towards(self.start, self.model, self.strongest * np.abs(effort_scale))
+
+    @cached_property
+    def _prior_by_limits(self) -> Prior | None:
+        """The prior if every torque limit is known: then it is the same for all efforts."""
+        effort = self.start.limit('effort')
+        known = np.isfinite(effort).all() and (effort > 0.0).all()
+        return Prior.towards(self.start, self.model) if known else None
 
     def usual(self, prior: Prior) -> Prior:
         """Return the prior with the usual reaches alone, under which noise is found."""

@@ -117,7 +117,11 @@ class Prior:
 
     def fitting(self, chosen: NDArray[np.bool_]) -> Prior:
         """Return the prior with all but some of its fitted friction parameters held at zero."""
-        return replace(self, fitted=self.fitted & chosen)
+        held = replace(self, fitted=self.fitted & chosen)
+        # A fit holds many priors that differ in this alone: what they share is found once.
+        for name in ('covariance', 'center', 'deviations', 'root'):
+            held.__dict__[name] = getattr(self, name)
+        return held
 
     @cached_property
     def active(self) -> NDArray[np.bool_]:

@@ -203,4 +203,4 @@ def _parameters(pseudo: Array) -> Array:
     """Return the ten parameters of a change of a pseudo-inertia, (10,)."""
     second = pseudo[:3, :3]
     tensor = np.trace(second) * np.eye(3) - second
-    return LinkInertia(float(pseudo[3, 3]), pseudo[:3, 3], tensor).parameters()
+    return np.concatenate([tensor[np.triu_indices(3)], pseudo[:, 3]])
