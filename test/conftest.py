@@ -139,7 +139,7 @@ def fer_1khz_recording(fer_1khz_recording_path):
     return _read_once(fer_1khz_recording_path)
 
 
-@pytest.fixture
+@pytest.fixture(scope='session')
 def simulate():
     """
     Return a function that makes the recording an arm with a given model would give.

@@ -3,6 +3,7 @@
 """Identification over a Dask cluster of two worker processes."""
 
 import os
+import shutil
 import signal
 
 import numpy as np
@@ -22,6 +23,7 @@ from ..arms import drawn_around
 distributed = pytest.importorskip('distributed')
 
 FER = load('fer')
+DEFAULT = IdentificationOptions()
 FRICTION = ViscousCoulombFriction(np.full(7, 0.2), np.full(7, 0.3), np.full(7, 0.1))
 # Sums in another order: rounding times the condition number of some 100.
 SAME = 1e-9
@@ -35,11 +37,15 @@ def cluster():
         yield running
 
 
-@pytest.fixture
-def bags(simulate, tmp_path):
-    paths = []
+# Of what is fitted in one process and over workers alike, half takes finding slip elements.
+SIMPLE = 'viscous_coulomb'
+
+
+@pytest.fixture(scope='module')
+def bags(simulate, tmp_path_factory):
+    paths, folder = [], tmp_path_factory.mktemp('bags')
     for seed in range(4):
-        paths.append(tmp_path / f'bag{seed}')
+        paths.append(folder / f'bag{seed}')
         write_recording(
             simulate(drawn_around(FER, 0), duration=12.0, friction=FRICTION, noise=0.2, seed=seed),
             paths[-1],
@@ -51,13 +57,14 @@ def jobs_of(bags):
     return [BagJob(str(bag), FER.joint_names, other_cutoffs=(5.0,)) for bag in bags]
 
 
-def in_this_process(bags):
-    model = IdentificationOptions().torque_model(FER)
+def in_this_process(bags, options=DEFAULT):
+    model = options.torque_model(FER)
     prepared = [job.motions(job.recording(), model) for job in jobs_of(bags)]
     return identify(
         [motion for motion, _ in prepared],
         FER,
         [FER],
+        options,
         other_cutoffs={5.0: [others[5.0] for _, others in prepared]},
     )
 
@@ -96,22 +103,25 @@ def test_a_worker_killed_in_mid_run_does_not_change_the_result(cluster, bags):
     assert_same(result, in_this_process(bags))
 
 
-def test_a_bag_cut_short_is_named_and_skipped_only_if_asked(cluster, bags):
+def test_a_bag_cut_short_is_named_and_skipped_only_if_asked(cluster, bags, tmp_path):
+    options = IdentificationOptions(friction=SIMPLE)
+    bags = [shutil.copytree(bag, tmp_path / bag.name) for bag in bags]
     file = bags[2] / 'bag2.mcap'
     file.write_bytes(file.read_bytes()[:-1000])
     with connect(cluster.scheduler_address) as client:
         with pytest.raises(RecordingError, match=r'bag2 cannot be read, so it is cut short'):
-            identify_on_cluster(client, jobs_of(bags), FER, [FER])
+            identify_on_cluster(client, jobs_of(bags), FER, [FER], options)
         result, notes, failures = identify_on_cluster(
-            client, jobs_of(bags), FER, [FER], skip_failures=True
+            client, jobs_of(bags), FER, [FER], options, skip_failures=True
         )
     assert len(notes) == 3
     assert len(failures) == 1 and 'bag2 cannot be read' in failures[0]
-    assert_same(result, in_this_process([bag for bag in bags if bag.name != 'bag2']))
+    left = [bag for bag in bags if bag.name != 'bag2']
+    assert_same(result, in_this_process(left, options))
 
 
 def test_identify_on_a_cluster_writes_the_same_arm(cluster, bags, tmp_path, capsys):
-    names = [str(bag) for bag in bags[:2]]
+    names = [*(str(bag) for bag in bags[:2]), '--friction', SIMPLE]
     here, there = tmp_path / 'here.yaml', tmp_path / 'there.yaml'
     assert main(['identify', *names, '--out', str(here)]) == 0
     assert (
