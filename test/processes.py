@@ -13,6 +13,8 @@ GRACE_S = float(os.environ.get('FRANKA_DYNAMICS_GRACE', '20.0'))  # [s]
 _PR_SET_CHILD_SUBREAPER = 36  # linux/prctl.h
 # Helpers that Python keeps for the life of a process.
 _PYTHONS_OWN = ('multiprocessing.resource_tracker', 'multiprocessing.forkserver')
+# Numbers of processes that the tests keep for the life of this one, and which end with it.
+KEPT: set[int] = set()
 
 
 def take_charge():
@@ -45,7 +47,7 @@ def descendants(of):
         found |= new
     return {
         number: commands[number]
-        for number in found
+        for number in found - KEPT
         if not any(name in commands[number] for name in _PYTHONS_OWN)
     }
 

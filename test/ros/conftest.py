@@ -30,6 +30,8 @@ from sensor_msgs.msg import JointState  # noqa: E402
 from std_msgs.msg import Float64MultiArray  # noqa: E402
 from std_srvs.srv import Trigger  # noqa: E402
 
+from .forked_nodes import ForkedNode  # noqa: E402
+
 # Only reached when something is broken; nothing is decided by how long a step takes.
 TIMEOUT_S = 180.0
 ANSWER_S = 20.0  # of a service; a transition may publish a stop sequence or wait first
@@ -44,6 +46,22 @@ ROOT = Path(__file__).parents[2]
 def default_signals() -> None:
     """Let a child begin with Ctrl-C at work: a shell's background has it ignored."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
+def started(module, arguments, output, environment) -> subprocess.Popen:
+    """Return a process as a user starts it."""
+    program = (
+        [str(ROOT / 'examples' / module)]
+        if module.endswith('.py')
+        else ['-m', f'franka_dynamics.ros.{module}']
+    )
+    return subprocess.Popen(
+        [sys.executable, *program, *arguments],
+        stdout=output,
+        stderr=subprocess.STDOUT,
+        preexec_fn=default_signals,
+        env=environment,
+    )
 
 
 class NodeProcess:
@@ -62,23 +80,18 @@ class NodeProcess:
         for old, new in remaps.items():
             arguments += ['-r', f'{old}:={new}']
         self.log = log
-        program = (
-            [str(ROOT / 'examples' / module)]
-            if module.endswith('.py')
-            else ['-m', f'franka_dynamics.ros.{module}']
-        )
+        arguments = ['--ros-args', *arguments, *extra]
+        environment = {
+            **os.environ,
+            'PYTHONPATH': os.pathsep.join(
+                [str(ROOT), *filter(None, [os.environ.get('PYTHONPATH')])]
+            ),
+        }
         with log.open('ab') as output:
-            self._process = subprocess.Popen(
-                [sys.executable, *program, '--ros-args', *arguments, *extra],
-                stdout=output,
-                stderr=subprocess.STDOUT,
-                preexec_fn=default_signals,
-                env={
-                    **os.environ,
-                    'PYTHONPATH': os.pathsep.join(
-                        [str(ROOT), *filter(None, [os.environ.get('PYTHONPATH')])]
-                    ),
-                },
+            self._process = (
+                ForkedNode(module, arguments, output, environment)
+                if ForkedNode.can_be(module, environment)
+                else started(module, arguments, output, environment)
             )
 
     def send(self, number: signal.Signals) -> None:

@@ -119,7 +119,8 @@ def test_sigkill_of_the_node_at_80_newton_metres_then_zero(
     def further():
         arm.q[1] += 5e-4
         arm.send(1, velocity=[0.0, 0.5, *[0.0] * 5])
-        return heard[-1][1].min() < -80.0
+        # Beyond it by more than the last messages, which the keeper may not hear, change.
+        return heard[-1][1].min() < -82.0
 
     probe.until(further, 'eighty newton metres')
     count = len(heard)
