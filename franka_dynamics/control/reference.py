@@ -67,8 +67,10 @@ class Trajectory:
     positions: Array
     velocities: Array | None = None
     accelerations: Array | None = None
-    # The segment that was sampled last, and its coefficients.
-    _last: tuple[int, tuple[Array, ...]] = field(default=(-1, ()), init=False, repr=False)
+    # The segment that was sampled last: its start and end, and the powers of all it states.
+    _last: tuple[float, float, Array] = field(
+        default=(math.inf, -math.inf, np.zeros(0)), init=False, repr=False
+    )
 
     @property
     def end(self) -> float:
@@ -81,13 +83,20 @@ class Trajectory:
             return ReferencePoint.at_rest(self.positions[-1])
         if time < self.times[0]:
             return ReferencePoint.at_rest(self.positions[0])
-        segment = int(np.searchsorted(self.times, time, side='right')) - 1
-        start, duration = self.times[segment], self.times[segment + 1] - self.times[segment]
-        last = self._last
-        if last[0] != segment:  # most often not: a segment is sampled many times in a row
-            last = segment, self._coefficients(segment, duration)
-            object.__setattr__(self, '_last', last)
-        return _evaluate(last[1], (time - start) / duration, duration)
+        start, end, powers = self._last
+        if not start <= time < end:  # most often it is: a segment is sampled many times in a row
+            segment = int(np.searchsorted(self.times, time, side='right')) - 1
+            start, end = float(self.times[segment]), float(self.times[segment + 1])
+            powers = _powers(self._coefficients(segment, end - start))
+            object.__setattr__(self, '_last', (start, end, powers))
+        duration = end - start
+        share = (time - start) / duration
+        state = share * powers[5]
+        for power in powers[4:0:-1]:
+            state += power
+            state *= share
+        state += powers[0]
+        return ReferencePoint(state[0], state[1] / duration, state[2] / duration**2)
 
     def piece(self, time: float) -> ReferencePiece | None:
         """Return the segment that a time [s] falls into, or None before and after the motion."""
@@ -148,6 +157,17 @@ def _evaluate(
         (v0 + s * (2.0 * c2 + s * (3.0 * c3 + s * (4.0 * c4 + s * 5.0 * c5)))) / duration,
         (2.0 * c2 + s * (6.0 * c3 + s * (12.0 * c4 + s * 20.0 * c5))) / duration**2,
     )
+
+
+def _powers(coefficients: tuple[Array, ...]) -> Array:
+    """Return those of position and of its two derivatives by s, the lowest first, (6, 3, n)."""
+    position = np.array(coefficients)
+    rising = np.arange(1.0, 6.0)[:, None]
+    powers = np.zeros((6, 3, position.shape[1]))
+    powers[:, 0] = position
+    powers[:5, 1] = rising * position[1:]
+    powers[:4, 2] = rising[:4] * powers[1:5, 1]
+    return powers
 
 
 class ReferenceSource:

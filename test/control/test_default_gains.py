@@ -26,6 +26,8 @@ from franka_dynamics.errors import SettingsError
 from franka_dynamics.resources import share_directory
 
 SHIPPED = ('fer', 'fr3', 'fr3v2', 'fr3v2_1')
+# The links of fr3v2_1 differ little from those of fr3v2: the closed forms judge its loop.
+SIMULATED = ('fer', 'fr3', 'fr3v2')
 ARMS = [(name, hand) for name in SHIPPED for hand in ('none', 'franka_hand')]
 
 
@@ -41,6 +43,12 @@ def radius_at_home(name, hand, period, age=0.0):
     """Return the radius under default gains; two targets allow the same ages and silences."""
     linear, gains = loaded_at_home(name, hand)
     return hold_radius(linear, gains.kp, gains.kd, period, age)
+
+
+@functools.cache
+def margin_at_home(name, hand):
+    linear, gains = loaded_at_home(name, hand)
+    return delay_margin(linear, gains.kp, gains.kd)
 
 
 @functools.cache
@@ -105,8 +113,8 @@ def limits(target):
 def test_an_arm_at_home_is_stable_with_states_as_old_as_allowed(name, hand, target):
     oldest, silent = limits(target)
     assert 0.0 < oldest < silent
-    linear, gains = loaded_at_home(name, hand)
-    assert delay_margin(linear, gains.kp, gains.kd) > oldest
+    _, gains = loaded_at_home(name, hand)
+    assert margin_at_home(name, hand) > oldest
     for period in np.arange(0.001, silent + 1e-4, 0.001):
         assert radius_at_home(name, hand, period) < 1.0
     # Far from the bound of 1 that semi-implicit steps of 1 ms have.
@@ -125,7 +133,7 @@ def test_states_of_any_age_held_as_long_as_allowed_are_stable(name, hand, target
     assert radius_at_home(name, hand, silent, oldest) > 1.0
 
 
-@pytest.mark.parametrize('name', ['fer', 'fr3', 'fr3v2'])
+@pytest.mark.parametrize('name', SIMULATED)
 def test_old_states_with_gaps_as_long_as_allowed_calm_down(benchmark, name):
     # All 50 ms old, and silent for 100 of every 130 ms (105 ms are allowed after such states).
     arm = load(name)
@@ -148,14 +156,15 @@ def test_a_radius_of_old_states_is_that_of_an_integration(age, period):
     # One joint in steps of 0.1 ms of constant acceleration, to where its growth is one of a mode.
     linear, kp, kd, dt = one_joint(31.0), np.array([6.0]), np.array([4.0]), 1e-4
     radius = hold_radius(linear, kp, kd, period, age)
-    states, late, each = [np.array([1e-3, 0.0])], round(age / dt), round(period / dt)
+    states, late, each = [(1e-3, 0.0)], round(age / dt), round(period / dt)
+    per_q, per_dq = float(kp[0]) + 31.0, float(kd[0])
     for k in range(400 * each):
         if k % each == 0:
             q, dq = states[max(0, k - late)]
-            torque = -(kp[0] + 31.0) * q - kd[0] * dq
+            torque = -per_q * q - per_dq * dq
         q, dq = states[-1]
         ddq = 31.0 * q + torque
-        states.append(np.array([q + dt * dq + 0.5 * dt**2 * ddq, dq + dt * ddq]))
+        states.append((q + dt * dq + 0.5 * dt**2 * ddq, dq + dt * ddq))
     sizes = np.linalg.norm(states, axis=1)
     blocks = [sizes[i * each : (i + 100) * each].max() for i in (100, 300)]
     np.testing.assert_allclose((blocks[1] / blocks[0]) ** (1 / 200), radius, rtol=2e-3)
@@ -191,7 +200,7 @@ def test_the_simulated_loop_turns_unstable_at_the_delay_margin():
     assert growth(0.8 * margin) < 0.5 < 2.0 < growth(1.25 * margin)
 
 
-@pytest.mark.parametrize('name', SHIPPED)
+@pytest.mark.parametrize('name', SIMULATED)
 def test_a_motion_goes_on_when_the_node_is_away_for_200_ms(name, benchmark):
     arm = load(name)
     gains = default_gains(NewtonEulerModel(arm))
@@ -202,7 +211,7 @@ def test_a_motion_goes_on_when_the_node_is_away_for_200_ms(name, benchmark):
     assert last < 0.05
 
 
-@pytest.mark.parametrize('name', SHIPPED)
+@pytest.mark.parametrize('name', SIMULATED)
 def test_given_states_as_old_as_allowed_when_held_then_arm_stays(name, benchmark):
     arm = load(name)
     gains = default_gains(NewtonEulerModel(arm))

@@ -40,7 +40,7 @@ def six():
     )
 
 
-@pytest.fixture
+@pytest.fixture(scope='module')
 def currents(simulate, six):
     bounded = replace(
         six,
