@@ -10,13 +10,9 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .slip_states import middle_slip_states, slip_states
 from ..errors import FrictionError, JointVectorError
 from ..typing import Array
-
-# Reaches [rad] of the two elements that paid on recordings of real FER and FR3 arms.
-REACHES = (0.004, 0.3)
-# What is not known of the elements' state at a recording's start is forgotten along this path.
-FORGETTING_PATH = 0.005  # [rad]
 
 
 class FrictionModel(Protocol):
@@ -217,9 +213,7 @@ class MaxwellSlipFriction:
             The elements' z; by default that of steady sliding at dq, tanh(dq / width).
 
         """
-        velocity = _velocity(dq, self.viscous)
-        turned = np.tanh(velocity / self.width)
-        peak = np.exp(-np.square(velocity / self.stribeck_velocity)) * turned
+        velocity, turned, peak = self._sliding(dq)
         sliding = np.stack([velocity, turned, peak, np.ones_like(velocity)], -2)
         shape = (*velocity.shape[:-1], *self.slip.shape)
         z = (
@@ -236,15 +230,18 @@ class MaxwellSlipFriction:
         Without a state it is that of steady sliding: every element has long begun to slip.
         """
         # Term by term, in their order: a node and a simulator ask a thousand times per second.
-        velocity = _velocity(dq, self.viscous)
-        turned = np.tanh(velocity / self.width)
-        peak = np.exp(-np.square(velocity / self.stribeck_velocity)) * turned
+        velocity, turned, peak = self._sliding(dq)
         torque = self.viscous * velocity + self.coulomb * turned + self.stribeck * peak
         torque = torque + self.offset
-        z = None if slip_state is None else np.asarray(slip_state, dtype=float)
         for i, amplitude in enumerate(self.slip):
-            torque = torque + amplitude * (turned if z is None else z[..., i, :])
+            z = turned if slip_state is None else np.asarray(slip_state, dtype=float)[..., i, :]
+            torque = torque + amplitude * z
         return np.asarray(torque, dtype=float)
+
+    def _sliding(self, dq: ArrayLike) -> tuple[Array, Array, Array]:
+        velocity = _velocity(dq, self.viscous)
+        turned = np.tanh(velocity / self.width)
+        return velocity, turned, np.exp(-np.square(velocity / self.stribeck_velocity)) * turned
 
     def torque_along(self, q: ArrayLike, dq: ArrayLike, start: ArrayLike | None = None) -> Array:
         """
@@ -270,64 +267,6 @@ FRICTION_MODELS: dict[str, type] = {
     'viscous_coulomb': ViscousCoulombFriction,
     'maxwell_slip': MaxwellSlipFriction,
 }
-
-
-def slip_states(q: ArrayLike, reach: ArrayLike, start: ArrayLike | None = None) -> Array:
-    """
-    Return the state of Maxwell-slip elements along a motion, shape (N, k, n) [1].
-
-    z <- clip(z + dq_step / reach, -1, 1) is exact for as long as q goes one way between two
-    samples, whatever the speed.
-
-    Parameters
-    ----------
-    q : array_like, shape (N, n)
-        Positions [rad], not filtered: a filter would take the small elements' turns away.
-    reach : array_like, shape (k,)
-        Reach of each element [rad].
-    start : array_like, shape (k, n), optional
-        State at the first sample; relaxed (zero) by default.
-
-    """
-    positions, reaches = np.asarray(q, dtype=float), np.asarray(reach, dtype=float)
-    states = np.zeros((len(positions), len(reaches), positions.shape[1]))
-    if start is not None:
-        states[:1] = start
-    steps = np.diff(positions, axis=0)[:, None, :] / reaches[:, None]
-    for before, after, step in zip(states, states[1:], steps):
-        np.add(before, step, out=after)
-        np.maximum(after, -1.0, out=after)
-        np.minimum(after, 1.0, out=after)
-    return states
-
-
-def middle_slip_states(q: ArrayLike, reach: ArrayLike) -> Array:
-    """
-    Return the middle of what `slip_states` makes of both extremes to start from, (N, k, n).
-
-    Parameters
-    ----------
-    q : array_like, shape (N, n)
-        Positions [rad], not filtered.
-    reach : array_like, shape (k,)
-        Reach of each element [rad].
-
-    """
-    count = np.size(reach)
-    start = np.repeat([-1.0, 1.0], count)[:, None] * np.ones(np.shape(q)[1])
-    both = slip_states(q, np.tile(reach, 2), start)
-    return np.asarray(0.5 * (both[:, :count] + both[:, count:]))
-
-
-def forgotten(q: ArrayLike, path: float = FORGETTING_PATH) -> Array:
-    """
-    Return exp(-(way travelled since the first sample) / path), shape of q (N, n).
-
-    In identification it is the term that takes up the strain in which the elements were when the
-    recording began, which nobody has seen.
-    """
-    steps = np.abs(np.diff(np.asarray(q, dtype=float), axis=0, prepend=np.asarray(q)[:1]))
-    return np.exp(-np.cumsum(steps, axis=0) / path)
 
 
 def friction_along(model: FrictionModel, q: ArrayLike, dq: ArrayLike) -> Array:

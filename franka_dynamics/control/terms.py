@@ -10,8 +10,9 @@ import pinocchio as pin
 
 from .settings import Settings
 from ..arm import ArmDescription
-from ..arm.friction import FrictionModel, LinearFriction, MaxwellSlipFriction, slip_states
+from ..arm.friction import FrictionModel, LinearFriction, MaxwellSlipFriction
 from ..arm.friction_state import FrictionState
+from ..arm.slip_states import slip_states
 from ..dynamics import GRAVITY
 from ..dynamics.pinocchio_model import PinocchioModel
 from ..errors import SettingsError

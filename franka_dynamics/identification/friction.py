@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .base_parameters import base_parameters, BaseParameters
 from ..arm import ArmDescription, MaxwellSlipFriction, SigmoidFriction, ViscousCoulombFriction
-from ..arm.friction import middle_slip_states
+from ..arm.slip_states import middle_slip_states
 from ..dynamics.model import GRAVITY
 from ..errors import IdentificationError, MissingDependencyError
 from ..recordings.preprocessing import Motion

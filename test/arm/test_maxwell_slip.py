@@ -9,8 +9,8 @@ import pytest
 from scipy.integrate import solve_ivp
 
 from franka_dynamics.arm import MaxwellSlipFriction
-from franka_dynamics.arm.friction import forgotten, slip_states
 from franka_dynamics.arm.friction_state import FrictionState
+from franka_dynamics.arm.slip_states import slip_states
 from franka_dynamics.errors import FrictionError, JointVectorError
 
 REACH = np.array([0.004, 0.3])
@@ -159,11 +159,6 @@ def test_given_encoder_noise_at_rest_when_followed_then_z_stays():
         state.follow(1e-3 * step, rng.normal(0.0, 1e-5, 2))
     # 1e-5 rad of noise is 0.0025 of the small reach; eight deviations between two samples.
     assert np.abs(state.slip_state).max() < 8 * np.sqrt(2.0) * 1e-5 / REACH[0]
-
-
-def test_a_path_is_forgotten_with_the_way_and_not_with_time():
-    q = np.array([[0.0], [0.005], [0.005], [0.0]])
-    np.testing.assert_allclose(forgotten(q)[:, 0], np.exp([0.0, -1.0, -1.0, -2.0]), rtol=1e-12)
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,8 @@ import pytest
 
 from franka_dynamics.arm import load, MaxwellSlipFriction, ViscousCoulombFriction
 from franka_dynamics.arm.arm_file_writer import arm_file_text
-from franka_dynamics.arm.friction import friction_along, slip_states
+from franka_dynamics.arm.friction import friction_along
+from franka_dynamics.arm.slip_states import slip_states
 from franka_dynamics.cli.main import main
 
 from .c_core import needs_compiler, run_function

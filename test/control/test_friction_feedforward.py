@@ -13,7 +13,7 @@ from franka_dynamics.arm import (
     SigmoidFriction,
     ViscousCoulombFriction,
 )
-from franka_dynamics.arm.friction import slip_states
+from franka_dynamics.arm.slip_states import slip_states
 from franka_dynamics.control import terms as under_test
 from franka_dynamics.control.cycle import Mode
 from franka_dynamics.control.feedforward import FeedforwardController
