@@ -236,6 +236,6 @@ def _residual(factors: QRFactors, prior: Prior, per_torque: Array, weights: Arra
     matrix = np.concatenate([rows.reshape(len(effort), -1), root, prior.friction_root])
     target = np.concatenate([effort, root @ prior.center, np.zeros(len(prior.fitted))])
     # The prior's rows give every column its own: no singular values are needed, which take longer.
-    triangle = np.linalg.qr(np.column_stack([matrix, target]), mode='r')
+    triangle = np.asarray(np.linalg.qr(np.column_stack([matrix, target]), mode='r'))
     theta = np.linalg.solve(triangle[:-1, :-1], triangle[:-1, -1])
     return np.asarray(target - matrix @ theta)

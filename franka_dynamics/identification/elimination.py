@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from itertools import product
 from typing import NamedTuple
 
 import numpy as np
@@ -197,14 +198,16 @@ def _arm_joints(description: ArmDescription) -> tuple[list[_Joint], float]:
     screws = joint_twists(scaled)
 
     def joint(index: int) -> _Joint:
+        own = scaled.joints[index]
+
         def poses(positions: Array) -> Array:
-            q = np.zeros((len(positions), scaled.n))
-            q[:, index] = positions
-            return scaled.joint_transforms(q)[index]
+            if own.kind is JointKind.REVOLUTE:
+                return own.row.transform(scaled.convention, theta_offset=positions)
+            return own.row.transform(scaled.convention, d_offset=positions)
 
         return _Joint(
             index - 1,
-            scaled.joints[index].kind,
+            own.kind,
             screws[index],
             lambda positions: link_step(scaled, index, positions),
             poses,
@@ -264,13 +267,13 @@ def _null_vectors(conditions: Array, order: list[int]) -> tuple[tuple[int, ...],
     null = np.linalg.svd(conditions, full_matrices=True)[2][rank:].T  # (width, k)
     left = null.copy()
     gone: list[int] = []
-    for threshold in 10.0 ** -np.arange(1, 16):
-        for place in order:
-            reached = np.linalg.norm(left[place])
-            if len(gone) < width - rank and place not in gone and reached > threshold:
-                direction = left[place] / reached
-                left = left - np.outer(left @ direction, direction)
-                gone.append(place)
+    for threshold, place in product(10.0 ** -np.arange(1, 16), order):
+        if len(gone) == width - rank:
+            break
+        if place not in gone and (reached := np.linalg.norm(left[place])) > threshold:
+            direction = left[place] / reached
+            left = left - np.outer(left @ direction, direction)
+            gone.append(place)
     places = tuple(sorted(gone))
     within = _clean(null @ np.linalg.inv(null[list(places)]))
     within[list(places)] = np.eye(len(places))

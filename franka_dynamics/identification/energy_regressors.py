@@ -16,6 +16,7 @@ dq_j of f^j belongs to both of its brackets.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -293,6 +294,7 @@ def _quadratic(revolute: bool) -> Array:
     return out
 
 
+@lru_cache
 def _cos_sin(alpha: float) -> tuple[float, float]:
     """Return cos and sin of a twist as the description's own transforms have them."""
     twist = DHRow(alpha=alpha).transform(Convention.MODIFIED)
@@ -301,7 +303,7 @@ def _cos_sin(alpha: float) -> tuple[float, float]:
 
 def _stack(rows: list[list[Array]]) -> Array:
     """Return a matrix per state from a table of arrays."""
-    return np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
+    return np.moveaxis(np.array(rows), (0, 1), (-2, -1))
 
 
 def _times(matrix: Array, vector: Array) -> Array:
