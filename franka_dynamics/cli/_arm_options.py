@@ -160,6 +160,25 @@ def this_command() -> str:
     return shlex.quote(str(started))
 
 
+def arm_as_given(arguments: argparse.Namespace, *without: str) -> str:
+    """
+    Return the options of a verb's arm as a shell takes them, for a command that is shown.
+
+    Parameters
+    ----------
+    arguments : Namespace
+        With `arm` and `options_given`.
+    without : str
+        Names of options that the shown command does not have.
+
+    """
+    given = [name for name in MASS_OPTIONS if name in arguments.options_given]
+    pairs = [
+        (MASS_OPTIONS[name], getattr(arguments, name)) for name in given if name not in without
+    ]
+    return shlex.join(['--arm', arguments.arm, *(f'{word}' for pair in pairs for word in pair)])
+
+
 def add_tree_option(parser: argparse.ArgumentParser) -> None:
     """Add --tree."""
     parser.add_argument(

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from ._arm_options import (
     add_hand_option,
     add_payload_option,
+    arm_as_given,
     load_arm,
     node_arguments,
     payload_arguments,
@@ -188,14 +189,14 @@ def _table(title: str, report: DemoReport) -> Table:
 
 def _now_try(console: Console, arguments: argparse.Namespace, folder: Path) -> None:
     """Print commands that work on this machine as they stand, whatever is on the path."""
-    command = this_command()
+    command, arm = this_command(), arm_as_given(arguments)
     bag, arm_file = (shlex.quote(str(folder / name)) for name in ('plant_bag', 'arm.yaml'))
     console.print('now try', style='bold')
     for line in (
-        f'sim --arm {arguments.arm}',
-        f'replay {bag} --arm {arguments.arm}',
-        f'identify {bag} --arm {arguments.arm} --anyway --output {arm_file}',
-        f'crosscheck --arm {arguments.arm}',
+        f'sim {arm}',
+        f'replay {bag} {arm}',
+        f'identify {bag} {arm} --anyway --output {arm_file}',
+        f'crosscheck {arm}',
         'doctor',
     ):
         console.print(f'  {command} {line}', highlight=False, markup=False, soft_wrap=True)

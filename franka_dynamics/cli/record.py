@@ -7,9 +7,10 @@ from __future__ import annotations
 import argparse
 from datetime import datetime
 from pathlib import Path
+import shlex
 from typing import TYPE_CHECKING
 
-from ._arm_options import add_arm_options, load_arm, this_command
+from ._arm_options import add_arm_options, arm_as_given, load_arm, this_command
 from ._interrupts import until_interrupted
 from ._options import add_topic_options, output_folder
 from ..arm import ArmDescription
@@ -139,5 +140,6 @@ def _judge(
         f'{"doubtful" if warnings else "usable"}: {len(motion)} samples at '
         f'{motion.options.rate:g} Hz. Next:'
     )
-    print(f'  {this_command()} replay {bag} --arm {arguments.arm}')
+    # replay does not repair links: its figures are those of the set as published.
+    print(f'  {this_command()} replay {shlex.quote(str(bag))} {arm_as_given(arguments, "repair")}')
     return 0

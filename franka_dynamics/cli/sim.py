@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from ._arm_options import (
     add_arm_options,
+    arm_as_given,
     load_arm,
     node_arguments,
     payload_arguments,
@@ -256,7 +257,7 @@ def _gains(arm: ArmDescription, most_rate: float) -> list[str]:
 
 
 def _announce(console: Console, arguments: argparse.Namespace) -> None:
-    command = this_command()
+    command, arm = this_command(), arm_as_given(arguments)
     console.print(
         f'{arguments.arm}, target {arguments.target}, '
         f'{_RANGE}={os.environ[_RANGE]}; Ctrl-C ends all of it. Meanwhile, in another '
@@ -265,9 +266,9 @@ def _announce(console: Console, arguments: argparse.Namespace) -> None:
     )
     for line in (
         'monitor',
-        f'record --arm {arguments.arm} --duration 20',
+        f'record {arm} --duration 20',
         'node set scale 0.5',
-        f'excite --arm {arguments.arm} --output excitation.yaml',
+        f'excite {arm} --output excitation.yaml',
         'node play excitation.yaml',
     ):
         console.print(f'  {command} {line}', highlight=False, markup=False, soft_wrap=True)

@@ -2,10 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """How long `record` records, where little of its time is recorded."""
 
+import shlex
 import time
 
 import pytest
 
+from franka_dynamics.arm import load
+from franka_dynamics.arm.payload import read_payload
 from franka_dynamics.cli.main import main
 
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
@@ -37,3 +40,25 @@ def test_the_time_that_starting_takes_is_not_recorded(progress, goes_on, monkeyp
     monkeypatch.setattr(recording_session, 'record', record)
     assert main(['record', '--output', str(tmp_path / 'bag'), '--duration', '4']) == 1
     assert answers == [goes_on]
+
+
+def test_the_next_command_names_the_arm_as_it_was_given(
+    simulate, write_joint_states, monkeypatch, tmp_path, capsys
+):
+    from franka_dynamics.ros import recording_session
+
+    arm = ['--arm', 'fr3', '--hand', 'none', '--payload', '0.3,0,0,0.05']
+    recorded = simulate(load('fr3').with_payload(read_payload(arm[-1])), rate=100.0)
+    columns = (recorded.stamp_ns, recorded.q, recorded.dq, recorded.effort)
+
+    def record(path, names, *_):
+        keys = ('stamp_ns', 'position', 'velocity', 'effort')
+        messages = [dict(zip(keys, row), name=list(names)) for row in zip(*columns)]
+        write_joint_states(path, messages)
+        return recording_session.Progress(states=len(messages), seconds=12.0, span=12.0)
+
+    monkeypatch.setattr(recording_session, 'record', record)
+    bag = tmp_path / 'a bag'
+    assert main(['record', '--output', str(bag), *arm]) == 0
+    words = shlex.split(capsys.readouterr().out.splitlines()[-1])
+    assert words[-len(arm) - 2 :] == ['replay', str(bag), *arm]

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the verb `sim` starts its nodes with."""
 
+import shlex
+
 import pytest
 
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
@@ -34,6 +36,17 @@ def test_by_the_clock_the_arm_waits_for_a_late_torque(started):
     # An arm that goes on under the last torque falls on a busy machine, and one that waits for
     # longer than the node waits for states makes the node stop.
     assert 0.0 < patience < float(nodes['feedforward_node']['state_timeout'])
+
+
+def test_the_commands_shown_name_the_arm_as_it_was_given(started, capsys):
+    arm = ['--arm', 'fr3', '--hand', 'none', '--payload', '0.3,0,0,0.05']
+    started(*arm)
+    shown = [shlex.split(line) for line in capsys.readouterr().out.splitlines()]
+    for verb in ('record', 'excite'):
+        (words,) = (line for line in shown if verb in line)
+        at = words.index(verb) + 1
+        # A model without what the arm carries would judge it wrongly.
+        assert words[at : at + len(arm)] == arm
 
 
 def test_in_lockstep_the_arm_waits_for_every_torque(started):
