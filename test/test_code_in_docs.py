@@ -4,6 +4,7 @@
 
 from pathlib import Path
 import re
+import shutil
 from types import SimpleNamespace
 
 import numpy as np
@@ -52,18 +53,25 @@ def run(page, **names):
     return names
 
 
+@pytest.fixture(scope='module')
+def bag(simulate, tmp_path_factory):
+    """Return a bag of an arm with a hand."""
+    path = tmp_path_factory.mktemp('recorded') / 'bag'
+    write_recording(simulate(load('fer', hand='franka_hand'), duration=30.0, noise=0.1), path)
+    return path
+
+
 @pytest.mark.parametrize('page', PAGES)
-def test_the_code_of_a_page_runs(page, folder, simulate):
+def test_the_code_of_a_page_runs(page, folder, bag):
     # Given what pages take for granted: a bag of the arm, a tool's mesh, a received message.
     for library in ('cvxpy', 'igl', 'numba', 'rosbags', 'trimesh', *NEEDED.get(page, ())):
         pytest.importorskip(library)
     import trimesh
 
     trimesh.creation.box((30, 20, 10)).export(folder / 'tool.stl')
-    recording = simulate(load('fer', hand='franka_hand'), duration=30.0, noise=0.1)
     if 'write_recording' not in blocks(page):
         for name in ('bag', 'my_bag'):
-            write_recording(recording, folder / name)
+            shutil.copytree(bag, folder / name)
     # Then its code runs.
     names = run(page, numpy=np, message=SimpleNamespace(effort=np.zeros(49)))
     if page == 'docs/howto/from-python.md':
