@@ -284,7 +284,7 @@ class ArmSimulation:
         settings, n = self.settings, self.description.n
 
         def noise(deviation: float) -> Array | float:
-            return self._rng.normal(0.0, deviation, n) if deviation else 0.0
+            return deviation * self._rng.standard_normal(n) if deviation else 0.0
 
         position, velocity, effort = self._readings[0]
         return SensorReading(
@@ -317,7 +317,7 @@ class ArmSimulation:
         if not self.settings.vibration:
             return 0.0
         frequency, phase, amplitude = self._tones
-        return np.asarray((amplitude * np.sin(frequency * self.time + phase)).sum(axis=0))
+        return np.asarray(np.add.reduce(amplitude * np.sin(frequency * self.time + phase)))
 
     def _note_command(self) -> None:
         """Open the brakes once commands have come without a gap for long enough."""
@@ -362,7 +362,8 @@ class ArmSimulation:
         if self._friction_state is None:
             self.model.dof_damping[:] = gear
             return 0.0
-        velocity = np.where(np.abs(self.data.qvel) < _CHORD, _CHORD, self.data.qvel)
+        speed = self.data.qvel
+        velocity = np.where(np.abs(speed) < _CHORD, _CHORD, speed)
         at_rest = self._constant_at_rest
         if at_rest is None:
             self._friction_state.follow(self.time, self.data.qpos.copy())
@@ -370,7 +371,7 @@ class ArmSimulation:
         chord = (self._friction_state.torque(velocity) - at_rest) / velocity
         damping = np.maximum(chord, 0.0)
         self.model.dof_damping[:] = damping + gear
-        return at_rest + (chord - damping) * self.data.qvel
+        return at_rest + (chord - damping) * speed
 
     def _apply_push(self) -> None:
         self.data.qfrc_applied[:] = 0.0

@@ -153,7 +153,7 @@ class ElasticDrive:
         position with it.
         """
         joints = self._joints
-        ripple = (joints.ripple * np.sin(self._waves * self.position)).sum(axis=0)
+        ripple = np.add.reduce(joints.ripple * np.sin(self._waves * self.position))
         gear = joints.stiffness * (self.position - q)
         acceleration = (
             drive + ripple - gear - joints.damping * (self.velocity - dq)
