@@ -8,11 +8,12 @@ import argparse
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+import shlex
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ._arm_options import add_arm_options, load_arm
+from ._arm_options import add_arm_options, load_arm, this_command
 from ._options import add_option, add_output_option, add_plot_option, output_folder, refuse
 from ..arm import ArmDescription, load
 from ..errors import IdentificationError
@@ -171,16 +172,19 @@ def run(arguments: argparse.Namespace) -> int:
     text = joint_trajectory_yaml(arm.joint_names, time, *found.trajectory.at(time))
     write_text(arguments.output, text)
     console.print(
-        f'trajectory: {arguments.output}; play it with\n  ros2 topic pub --once '
+        f'trajectory: {arguments.output}; play it with\n'
+        f'  {this_command()} node play {shlex.quote(str(arguments.output))}\n'
+        'or, where ROS 2 is installed, with\n  ros2 topic pub --once '
         '/feedforward/reference trajectory_msgs/msg/JointTrajectory '
-        f'"$(cat {arguments.output})"',
+        f'"$(cat {shlex.quote(str(arguments.output))})"',
         highlight=False,
         markup=False,
         soft_wrap=True,
     )
     if len(text) > LONGEST_ARGUMENT:
         console.print(
-            '[yellow]warning:[/] that is longer than a shell hands over; shorten the period'
+            '[yellow]warning:[/] the latter is longer than a shell hands over; use the '
+            'former, or shorten the period'
         )
     if arguments.plot:
         from ..report.excitation import plot_excitation
