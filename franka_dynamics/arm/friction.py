@@ -214,14 +214,12 @@ class MaxwellSlipFriction:
 
         """
         velocity, turned, peak = self._sliding(dq)
-        sliding = np.stack([velocity, turned, peak, np.ones_like(velocity)], -2)
-        shape = (*velocity.shape[:-1], *self.slip.shape)
-        z = (
-            np.broadcast_to(turned[..., None, :], shape)
-            if slip_state is None
-            else np.broadcast_to(np.asarray(slip_state, dtype=float), shape)
-        )
-        return np.concatenate([sliding, z], axis=-2)
+        # Filled row by row: this is evaluated in control loops, where stacking costs more.
+        found = np.empty((*velocity.shape[:-1], 4 + len(self.slip), velocity.shape[-1]))
+        found[..., 0, :], found[..., 1, :], found[..., 2, :] = velocity, turned, peak
+        found[..., 3, :] = 1.0
+        found[..., 4:, :] = turned[..., None, :] if slip_state is None else slip_state
+        return found
 
     def torque(self, dq: ArrayLike, slip_state: ArrayLike | None = None) -> Array:
         """

@@ -146,6 +146,7 @@ class ArmSimulation:
             if settings.friction and description.friction is not None
             else None
         )
+        self._still = np.zeros(description.n)
         # Friction that remembers nothing is the same at rest whenever it is asked.
         self._constant_at_rest = (
             None
@@ -367,8 +368,11 @@ class ArmSimulation:
         at_rest = self._constant_at_rest
         if at_rest is None:
             self._friction_state.follow(self.time, self.data.qpos.copy())
-            at_rest = self._friction_state.torque(np.zeros_like(velocity))
-        chord = (self._friction_state.torque(velocity) - at_rest) / velocity
+            # Both at a time: what a call costs is not the numbers.
+            at_rest, moving = self._friction_state.torque(np.array([self._still, velocity]))
+        else:
+            moving = self._friction_state.torque(velocity)
+        chord = (moving - at_rest) / velocity
         damping = np.maximum(chord, 0.0)
         self.model.dof_damping[:] = damping + gear
         return at_rest + (chord - damping) * speed
