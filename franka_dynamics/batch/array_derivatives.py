@@ -148,32 +148,32 @@ def _put_of(kept, j, place, i, a):
     kept[j, place + i], kept[j, place + L + i], kept[j, place + 2 * L + i] = a
 
 
-@numba.njit(inline='always', **COMPILE)
+@numba.njit(forceinline=True, **COMPILE)
 def _dot(a, b):
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 
 
-@numba.njit(inline='always', **COMPILE)
+@numba.njit(forceinline=True, **COMPILE)
 def _cross(a, b):
     return a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]
 
 
-@numba.njit(inline='always', **COMPILE)
+@numba.njit(forceinline=True, **COMPILE)
 def _plus(a, b):
     return a[0] + b[0], a[1] + b[1], a[2] + b[2]
 
 
-@numba.njit(inline='always', **COMPILE)
+@numba.njit(forceinline=True, **COMPILE)
 def _more(a, factor, b):
     return a[0] + factor * b[0], a[1] + factor * b[1], a[2] + factor * b[2]
 
 
-@numba.njit(inline='always', **COMPILE)
+@numba.njit(forceinline=True, **COMPILE)
 def _times(factor, a):
     return factor * a[0], factor * a[1], factor * a[2]
 
 
-@numba.njit(inline='always', **COMPILE)
+@numba.njit(forceinline=True, **COMPILE)
 def _bracket(w, v, a, b):
     """Return the commutator of two fields."""
     return _cross(w, a), _plus(_cross(w, b), _cross(v, a))
@@ -217,7 +217,7 @@ def _advance(W, rows, kept, arms, j):
         _put_of(kept, j, PUSH_OF_AXIS + 3 * L, i, _plus(f, h))
 
 
-@numba.njit(inline='always', **COMPILE)
+@numba.njit(forceinline=True, **COMPILE)
 def _wrench(m, h, s, a, b):
     """Return moment and force of the field (a, b) times J: h x b + (tr S - S) a, a x h + m b."""
     moment = (
@@ -228,7 +228,7 @@ def _wrench(m, h, s, a, b):
     return _plus(_cross(h, b), moment), _more(_cross(a, h), m, b)
 
 
-@numba.njit(inline='always', **COMPILE)
+@numba.njit(forceinline=True, **COMPILE)
 def _turned(x, y, z, momentum, a):
     """Return moment and force of [a] times W J = (x; y; z): (tr - W J) a, a x momentum."""
     moment = (

@@ -55,7 +55,7 @@ def jacobian(rows, root, tip, q, out):
 @numba.njit(**COMPILE)
 def _flange(rows, root, tip, q, start, pose, axes, kept, arms, nan_mask):
     """Find a block's poses (R by rows, then p), and z, then the origin, of each joint's frame."""
-    load(kept, at.SINE, q, start, LANES)
+    load(kept, np.int64(at.SINE), q, start, np.int64(LANES))
     mark_nonfinite(kept, nan_mask, LANES)
     for a in range(3):
         for i in range(LANES):

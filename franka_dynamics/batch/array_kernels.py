@@ -15,6 +15,10 @@ over of these is zeros, and not stored.
 Functions take whole arrays and the joint's number rather than rows of arrays: views are counted,
 and in blocks this short the counting takes as long as the arithmetic. Most become part of who
 calls them (`inline`), because passing a dozen arrays takes time, too.
+
+Those that are called in many places are compiled once, and LLVM puts them there (`forceinline`);
+numba's own way (`inline`) types them again in each. numba also compiles a function once more for
+each literal that it is given: hence the `np.int64` around places.
 """
 
 # numba infers the types of kernels from their arguments; all are float64 arrays.
@@ -26,7 +30,7 @@ from typing import Any
 import numpy as np
 
 from .generated_kernels import LANES, STEP
-from .simd import numba, sine_cosine, TILE, transpose_tile
+from .simd import numba, TILE, transpose_tile, turn
 
 # Columns of `rows`.
 PRISMATIC, COS, SIN, X, Y, Z, THETA, ROTOR = range(8)
@@ -113,11 +117,11 @@ def init_joint(rows, kept, arms, j, width):
     theta = rows[j, THETA]
     if rows[j, PRISMATIC] == 0.0:
         for i in range(width):
-            sine, cosine = sine_cosine(kept[j, SINE + i] + theta)
+            sine, cosine = turn(kept[j, SINE + i] + theta)
             kept[j, SINE + i], kept[j, COSINE + i] = sine, cosine
     else:
         y, z, c, s = rows[j, Y], rows[j, Z], rows[j, COS], rows[j, SIN]
-        sine, cosine = sine_cosine(theta)
+        sine, cosine = turn(theta)
         for i in range(width):
             arms[j, ARM_Y + i] = y - s * kept[j, SINE + i]
             arms[j, ARM_Z + i] = z + c * kept[j, SINE + i]
@@ -143,16 +147,16 @@ def stand_still(W, gravity, nan_mask, width):
 @numba.njit(inline='always', **COMPILE)
 def take_block(rows, gravity, q, dq, ddq, start, width, W, kept, arms, nan_mask):
     """Take a block's states over, up to the sines and cosines and the motion of the base."""
-    load(kept, SINE, q, start, width)
-    load(kept, RATE, dq, start, width)
-    load(kept, PUSH, ddq, start, width)
+    load(kept, np.int64(SINE), q, start, np.int64(width))
+    load(kept, np.int64(RATE), dq, start, np.int64(width))
+    load(kept, np.int64(PUSH), ddq, start, np.int64(width))
     mark_nonfinite(kept, nan_mask, width)
     for j in range(q.shape[1]):
         init_joint(rows, kept, arms, j, width)
     stand_still(W, gravity, nan_mask, width)
 
 
-@numba.njit(inline='always', **COMPILE)
+@numba.njit(forceinline=True, **COMPILE)
 def to_link(s, c, ca, sa, x, y, z):
     """Return a vector of the frame before in this frame."""
     t = y * ca + z * sa
@@ -179,7 +183,7 @@ def vector_down(s, c, W, place, i):
     return c * x - s * z, -(c * z + s * x), y
 
 
-@numba.njit(inline='always', **COMPILE)
+@numba.njit(forceinline=True, **COMPILE)
 def tensor(x, y, z, dx, dy, dz):
     """Return U = [domega] + [omega][omega], by rows."""
     xx, yy, zz, xy, xz, yz = x * x, y * y, z * z, x * y, x * z, y * z

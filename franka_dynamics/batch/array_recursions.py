@@ -151,7 +151,7 @@ def _link(rows, j):
     )
 
 
-@numba.njit(inline='always', **COMPILE)
+@numba.njit(forceinline=True, **COMPILE)
 def _revolute_link(W, kept, j, i, link, omega, spin, acceleration, arm):
     """Keep the force and the moment that a revolute joint's link takes."""
     hx, hy, sxx, sxy, sxz, syy, syz = link
