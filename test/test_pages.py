@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Pages link to what there is, the index lists all of them, questions are two pages away."""
+"""Pages link to what there is, and the index lists all of them."""
 
 import os
 from pathlib import Path
@@ -58,25 +58,6 @@ def test_images_lie_in_one_folder_and_are_all_shown():
         if target.suffix in ('.png', '.svg', '.jpg')
     }
     assert images == shown
-
-
-# What must stand on the README or on a page that it links to, by words that only an answer has.
-@pytest.mark.parametrize(
-    ('question', 'words'),
-    [
-        ('how do I add my gripper?', ('my_hand.yaml', '--hand ./my_hand.yaml')),
-        ('which target for my set-up?', ('gz_ros2_control', 'franka_gazebo', 'C dq + M ddq_d')),
-        ('g(q) in Python without ROS?', ('import franka_dynamics as fd', '.gravity(')),
-        ('why does my arm sag in Gazebo?', ('My arm sags in Gazebo', 'uncompensated')),
-        ('how do I use M in my C++ node?', ('/feedforward/mass_matrix', '#include')),
-    ],
-)
-def test_a_question_is_answered_within_two_pages(question, words):
-    near = [
-        ROOT / 'README.md',
-        *(target for target, _ in links(ROOT / 'README.md') if target.suffix == '.md'),
-    ]
-    assert any(all(word in page.read_text('utf-8') for word in words) for page in near), question
 
 
 def test_the_pages_are_made_without_a_warning(tmp_path):

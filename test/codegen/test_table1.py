@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Operations, counted from emitted code, beside those of the literature."""
 
-from pathlib import Path
 import re
 
 import numpy as np
@@ -97,38 +96,13 @@ def test_c_code_has_as_many_operators_as_counted_for_python(quantity):
     assert operation_count(equations) == (multiplications, additions)
 
 
-PAGE = (Path(__file__).parents[2] / 'docs' / 'theory' / 'codegen.md').read_text(encoding='utf-8')
-
-
-def page_rows():
-    """Return the page's table 1: robot, inertias, parameters, loaded -> three counts."""
-    table = PAGE.split('| robot | inertias |')[1].split('\n\n')[0].splitlines()[2:]
-    cells = [[cell.strip() for cell in line.strip('|').split('|')] for line in table]
-    return {
-        (robot, inertia, parameters, loaded == 'yes'): [
-            tuple(map(int, count.split(' / '))) for count in counts
-        ]
-        for robot, inertia, parameters, loaded, *counts in cells
-    }
-
-
-def test_the_pages_table_has_every_case_of_the_printed_one():
-    rows = page_rows()
-    assert len(rows) == len(CASES) == 12
-    for case in CASES:
-        key = (case.robot, case.inertia, case.parameters.split()[0], case.loaded)
-        assert rows[key][0] == case.printed
-
-
 @pytest.mark.parametrize(
     'case',
     [case for case in CASES if case.inertia == SIMPLIFIED],
     ids=lambda case: f'{case.robot} {case.parameters}',
 )
-def test_the_pages_table_has_the_figures_counted_again(case):
-    _, ours, fewer = page_rows()[case.robot, case.inertia, case.parameters.split()[0], case.loaded]
-    assert count(case) == ours
-    assert count(case, fewer_additions=True) == fewer
+def test_counts_are_no_more_than_the_printed_ones(case):
+    ours, fewer = count(case), count(case, fewer_additions=True)
     # With one of the two preferences ours are no more in either kind.
     assert any(a <= case.printed[0] and b <= case.printed[1] for a, b in (ours, fewer))
 

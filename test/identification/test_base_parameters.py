@@ -277,18 +277,3 @@ def test_the_documented_example_prints_what_it_says(capsys):
     printed = capsys.readouterr().out.strip()
     assert f'# {printed}' in example
     assert names['tau'].shape == (1000, 7) and names['beta'].shape == (43,)
-
-
-def test_the_documented_table_has_the_counted_numbers():
-    page = PAGE.read_text(encoding='utf-8')
-    rows = page.split('| arm | vertical |')[1].split('\n\n')[0].splitlines()[2:]
-    assert len(rows) == 3
-    for row in rows:
-        arms, *numbers = (cell.strip() for cell in row.strip('|').split('|'))
-        for name in arms.split(', '):
-            arm = load(name)
-            counts = [
-                len(base_parameters(arm, gravity))
-                for gravity in (VERTICAL, ANY_GRAVITY, NO_GRAVITY)
-            ]
-            assert [int(number) for number in numbers] == [*counts, upper_bound(arm)]
