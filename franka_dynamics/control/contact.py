@@ -45,7 +45,7 @@ _LEAST_LEVER = 0.5
 
 # Shares of the thresholds at rest and per speed of the joints of a Franka arm, from two hours of a
 # simulated FER with elastic joints and an erring model, and raised where either recording of a
-# real FER asks for it, for less than one false alarm an hour (benchmarks/contact_study.py).
+# real FER asks for it, for less than one false alarm an hour.
 _AT_REST = np.array([1.0, 1.0, 0.92, 0.76, 0.35, 0.375, 0.225])
 _PER_SPEED = np.array([0.43, 1.0, 0.7, 0.9, 0.09, 0.15, 0.07])
 
