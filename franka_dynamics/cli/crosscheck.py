@@ -145,13 +145,8 @@ def _check_formulations(arguments: argparse.Namespace, console: Console) -> int:
     from ._recording_options import progress_bar
     from ..arm.consistency import margins
     from ..files import write_text
-    from ..report.agreement import (
-        agreement_as_data,
-        agreement_page,
-        consistency_table,
-        links_table,
-        matrix_table,
-    )
+    from ..report.agreement import agreement_as_data, agreement_page, agreement_tables
+    from ..report.table import json_text
     from ..validation.agreement import compare_formulations
     from ..validation.crosscheck import QUANTITIES
 
@@ -173,13 +168,10 @@ def _check_formulations(arguments: argparse.Namespace, console: Console) -> int:
     )
     for sentence in description.repairs:
         console.print(f'note: {sentence}', highlight=False)
-    for table in (matrix_table(agreement), links_table(agreement), consistency_table(found)):
-        console.print(table)
+    console.print(*agreement_tables(agreement, found))
     _print_verdict(agreement, console)
     if arguments.json:
-        write_text(
-            arguments.json, json.dumps(agreement_as_data(agreement, found), indent=2) + '\n'
-        )
+        write_text(arguments.json, json_text(agreement_as_data(agreement, found)))
     if arguments.report:
         write_text(arguments.report, agreement_page(agreement, found, _command()))
     return 0 if agreement.passed else 1

@@ -4,14 +4,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-import math
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .elements import Cell, figure_of_size, heading, page, paragraph, picture, table
+from .elements import figure_of_size, heading, page, paragraph, picture
+from .table import Cell, Head, plain, Table
 from ..arm.consistency import LinkMargins
 from ..validation.agreement import Agreement
 
@@ -20,7 +20,7 @@ LINK_ASPECTS = ('frames', 'twists', 'wrenches')
 
 def agreement_as_data(agreement: Agreement, margins: Sequence[LinkMargins]) -> dict[str, Any]:
     """Return everything in types that JSON has; a difference that is no number is null."""
-    return {
+    data = {
         'arm': agreement.arm,
         'inertial_set': agreement.inertial_set,
         'hand': agreement.hand,
@@ -29,24 +29,18 @@ def agreement_as_data(agreement: Agreement, margins: Sequence[LinkMargins]) -> d
         'seed': agreement.seed,
         'tolerance': agreement.tolerance,
         'passed': agreement.passed,
-        'largest': number(agreement.largest),
+        'largest': agreement.largest,
         'difference': 'largest |a - b| / max(1, |median|)',
         'formulations': list(agreement.formulations),
         'from_median': {
-            quantity.name: dict(zip(agreement.formulations, map(number, row)))
+            quantity.name: dict(zip(agreement.formulations, row))
             for quantity, row in zip(agreement.quantities, agreement.deviations)
         },
-        'pairs': {
-            name: [[number(value) for value in row] for row in matrix]
-            for name, matrix in agreement.pairs.items()
-        },
+        'pairs': agreement.pairs,
         'links': {
             fault.formulation: {
                 'from': fault.link,
-                **{
-                    aspect: [number(value) for value in getattr(fault, aspect)]
-                    for aspect in LINK_ASPECTS
-                },
+                **{aspect: getattr(fault, aspect) for aspect in LINK_ASPECTS},
             }
             for fault in agreement.faults
         },
@@ -63,90 +57,62 @@ def agreement_as_data(agreement: Agreement, margins: Sequence[LinkMargins]) -> d
             for margin in margins
         ],
     }
+    result: dict[str, Any] = plain(data)
+    return result
 
 
-def number(value: float) -> float | None:
-    """Return a float, or None for what JSON has no number for."""
-    return float(value) if math.isfinite(value) else None
-
-
-def link_rows(agreement: Agreement) -> Iterator[tuple[str, NDArray[np.float64]]]:
-    """Yield 'link 1 frames', ... with every formulation's difference, from base to tip."""
-    count = len(agreement.faults[0].frames)
-    for link in range(count):
-        for aspect in LINK_ASPECTS:
-            yield (
-                f'{link + 1} {aspect}',
-                np.array([getattr(fault, aspect)[link] for fault in agreement.faults]),
-            )
-
-
-def matrix_table(agreement: Agreement) -> Any:
-    """Return a rich table of quantities by formulations."""
-    rows = [
-        (f'{quantity.name} [{quantity.unit}]', row)
-        for quantity, row in zip(agreement.quantities, agreement.deviations)
-    ]
-    return _table(
-        'largest difference from the median, of max(1, |value|)', 'quantity', rows, agreement
+def agreement_tables(agreement: Agreement, margins: Sequence[LinkMargins]) -> tuple[Table, ...]:
+    """Return three tables: quantities by formulations, links by formulations, consistency."""
+    heads = [Head(name, form='.1e') for name in agreement.formulations]
+    quantities = Table(
+        'largest difference from the median, of max(1, |value|)',
+        ['quantity', *heads],
+        [
+            [f'{quantity.name} [{quantity.unit}]', *_marked(row, agreement)]
+            for quantity, row in zip(agreement.quantities, agreement.deviations)
+        ],
     )
-
-
-def links_table(agreement: Agreement) -> Any:
-    """Return a rich table of every link's frame, twist and wrench by formulations."""
-    return _table(
+    links = Table(
         'per link: where a difference would come from',
-        'link',
-        list(link_rows(agreement)),
-        agreement,
+        ['link', *heads],
+        [
+            [
+                f'{link + 1} {aspect}',
+                *_marked([getattr(fault, aspect)[link] for fault in agreement.faults], agreement),
+            ]
+            for link in range(len(agreement.faults[0].frames))
+            for aspect in LINK_ASPECTS
+        ],
+    )
+    return quantities, links, consistency_table(margins)
+
+
+def consistency_table(margins: Sequence[LinkMargins]) -> Table:
+    """Return every link's margins to what no real body can be."""
+    return Table(
+        'physical consistency (negative: no such body exists)',
+        [
+            'link behind',
+            Head('mass', 'kg', '.4f'),
+            Head('eigenvalue of the pseudo-inertia', form='.3g'),
+            Head('A + B - C', 'kg m^2', '.3g'),
+        ],
+        [
+            [
+                margin.joint,
+                margin.mass,
+                *(
+                    Cell(value, '' if margin.physical else 'bad')
+                    for value in (margin.pseudo_inertia, margin.triangle)
+                ),
+            ]
+            for margin in margins
+        ],
     )
 
 
-def consistency_table(margins: Sequence[LinkMargins]) -> Any:
-    """Return a rich table of every link's margins to what no real body can be."""
-    from rich.table import Table
-
-    table = Table(
-        title='physical consistency (negative: no such body exists)', title_justify='left'
-    )
-    for title in (
-        'link behind',
-        'mass [kg]',
-        'eigenvalue of the pseudo-inertia',
-        'A + B - C [kg m^2]',
-    ):
-        table.add_column(title, justify='left' if title == 'link behind' else 'right')
-    for margin in margins:
-        style = None if margin.physical else 'red'
-        table.add_row(
-            margin.joint,
-            f'{margin.mass:.4f}',
-            f'{margin.pseudo_inertia:.3g}',
-            f'{margin.triangle:.3g}',
-            style=style,
-        )
-    return table
-
-
-def _table(
-    title: str, first: str, rows: Sequence[tuple[str, NDArray[np.float64]]], agreement: Agreement
-) -> Any:
-    from rich.table import Table
-
-    table = Table(title=title, title_justify='left')
-    table.add_column(first)
-    for name in agreement.formulations:
-        table.add_column(name, justify='right')
-    for label, row in rows:
-        # A bracket would be read as markup.
-        table.add_row(
-            label.replace('[', r'\['),
-            *(
-                f'{value:.1e}' if value <= agreement.tolerance else f'[red]{value:.1e}[/]'
-                for value in row
-            ),
-        )
-    return table
+def _marked(row: Iterable[float], agreement: Agreement) -> list[Cell]:
+    return [Cell(value, '' if value <= agreement.tolerance else 'bad') for value in row]
 
 
 # Okabe and Ito's colours, which the colour-blind tell apart.
@@ -260,6 +226,7 @@ def agreement_page(agreement: Agreement, margins: Sequence[LinkMargins], command
         If matplotlib is not installed.
 
     """
+    quantities, links, consistency = agreement_tables(agreement, margins)
     verdict = (
         f'{"All agree" if agreement.passed else "They do not agree"}: largest difference '
         f'of any two {agreement.largest:.2e}, tolerance {agreement.tolerance:.0e}.'
@@ -279,14 +246,7 @@ def agreement_page(agreement: Agreement, margins: Sequence[LinkMargins], command
             *(paragraph(sentence, 'warning') for sentence in agreement.warnings),
             heading('Quantities by formulations'),
             picture(matrix_figure(agreement), 'differences from the median, as colours'),
-            table(
-                ['quantity', 'unit', *agreement.formulations],
-                (
-                    [quantity.name, quantity.unit, *_marked(row, agreement)]
-                    for quantity, row in zip(agreement.quantities, agreement.deviations)
-                ),
-                'largest difference from the median',
-            ),
+            quantities,
             heading('Every pair'),
             picture(pair_figure(agreement), 'largest difference of every pair in any quantity'),
             heading('Link by link'),
@@ -296,41 +256,12 @@ def agreement_page(agreement: Agreement, margins: Sequence[LinkMargins], command
                 'comes from.'
             ),
             picture(link_figure(agreement), 'differences of frames, twists and wrenches per link'),
-            table(
-                ['link', *agreement.formulations],
-                ([label, *_marked(row, agreement)] for label, row in link_rows(agreement)),
-                'largest difference from the median',
-            ),
+            links,
             heading('State by state'),
             picture(torque_figure(agreement), 'difference of the inverse dynamics over states'),
             heading('Physical consistency'),
-            _consistency(margins),
+            consistency,
             heading('Again'),
             paragraph(command),
         ],
-    )
-
-
-def _marked(row: Iterable[float], agreement: Agreement) -> list[str]:
-    return [
-        f'{value:.1e}' if value <= agreement.tolerance else Cell(f'{value:.1e}') for value in row
-    ]
-
-
-def _consistency(margins: Sequence[LinkMargins]) -> str:
-    rows = []
-    for margin in margins:
-        texts = (f'{margin.pseudo_inertia:.3g}', f'{margin.triangle:.3g}')
-        rows.append(
-            [margin.joint, f'{margin.mass:.4f}', *(texts if margin.physical else map(Cell, texts))]
-        )
-    return table(
-        [
-            'link behind',
-            'mass [kg]',
-            'smallest eigenvalue of the pseudo-inertia',
-            'A + B - C of the principal moments [kg m²]',
-        ],
-        rows,
-        'negative: no real body has these parameters',
     )

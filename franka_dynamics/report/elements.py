@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .table import Table
 from ..errors import MissingDependencyError, OutputError
 from ..files import complete_or_absent
 
@@ -127,16 +128,14 @@ td.bad { background: #f8d7da; padding: .2rem .7rem }
 """
 
 
-class Cell(str):
-    """The text of a table's cell that is out of bounds."""
-
-
-def page(title: str, parts: Iterable[str]) -> str:
-    """Return a whole page; `parts` are HTML, the title is text."""
+def page(title: str, parts: Iterable[str | Table]) -> str:
+    """Return a whole page; `parts` are HTML or tables, the title is text."""
     return (
         f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
         f'<title>{escape(title)}</title><style>{_STYLE}</style></head>\n<body>\n'
-        f'<h1>{escape(title)}</h1>\n' + '\n'.join(parts) + '\n</body></html>\n'
+        f'<h1>{escape(title)}</h1>\n'
+        + '\n'.join(part.html() if isinstance(part, Table) else part for part in parts)
+        + '\n</body></html>\n'
     )
 
 
@@ -151,13 +150,8 @@ def paragraph(text: str, style: str = '') -> str:
 
 
 def table(headings: Sequence[str], rows: Iterable[Sequence[str]], caption: str = '') -> str:
-    """Return a table of texts; a `Cell` is marked as out of bounds."""
-    head = ''.join(f'<th>{escape(text)}</th>' for text in headings)
-    body = '\n'.join('<tr>' + ''.join(_cell(text) for text in row) + '</tr>' for row in rows)
-    return (
-        f'<table><caption>{escape(caption)}</caption><thead><tr>{head}</tr></thead>'
-        f'<tbody>{body}</tbody></table>'
-    )
+    """Return a table of texts as HTML."""
+    return Table(caption, headings, list(rows)).html()
 
 
 def picture(figure: Any, description: str) -> str:
@@ -166,8 +160,3 @@ def picture(figure: Any, description: str) -> str:
     figure.savefig(data, format='png', dpi=100)
     text = base64.b64encode(data.getvalue()).decode('ascii')
     return f'<img alt="{escape(description)}" src="data:image/png;base64,{text}">'
-
-
-def _cell(text: str) -> str:
-    style = ' class="bad"' if isinstance(text, Cell) else ''
-    return f'<td{style}>{escape(text)}</td>'

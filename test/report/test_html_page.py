@@ -8,7 +8,8 @@ import re
 
 import pytest
 
-from franka_dynamics.report.elements import Cell, heading, page, paragraph, picture, table
+from franka_dynamics.report import Cell, page, Table
+from franka_dynamics.report.elements import heading, paragraph, picture
 
 VOID = {'meta', 'img'}
 HOSTILE = '<script>alert("&")</script>'
@@ -45,7 +46,7 @@ def test_hostile_text_stays_text_on_a_page():
             heading(HOSTILE),
             paragraph(HOSTILE),
             paragraph(HOSTILE, 'bad'),
-            table([HOSTILE], [[HOSTILE], [Cell(HOSTILE)]], HOSTILE),
+            Table(HOSTILE, [HOSTILE], [[HOSTILE], [Cell(HOSTILE)]]),
         ],
     )
     assert '<script>' not in whole
@@ -53,7 +54,7 @@ def test_hostile_text_stays_text_on_a_page():
 
 
 def test_only_a_cell_out_of_bounds_is_marked():
-    text = table(['a', 'b'], [['1', Cell('2')]])
+    text = Table('', ['a', 'b'], [[1, Cell(2)]]).html()
     assert re.findall(r'<td[^>]*>[^<]*</td>', text) == ['<td>1</td>', '<td class="bad">2</td>']
 
 

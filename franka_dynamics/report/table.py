@@ -1,0 +1,239 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""One table, for a terminal, an HTML page and JSON alike; and figures as JSON has them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, fields, is_dataclass
+from enum import Enum
+from html import escape
+import json
+import math
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from rich.console import Console, ConsoleOptions
+    from rich.table import Table as RichTable
+
+Mark = Literal['', 'good', 'bad', 'warning', 'strong', 'faint']
+
+_STYLES = {'good': 'green', 'bad': 'red', 'warning': 'yellow', 'strong': 'bold', 'faint': 'dim'}
+_LEAST_LABEL = 12  # characters that labels keep before a table goes on below
+_SPACING = 3  # of a column: a blank on each side and a line
+
+
+class Head(NamedTuple):
+    """
+    A column's name, the unit of its numbers and how they are shown.
+
+    `form` is a format specification such as '.3f'; without one numbers are shown as they are.
+    """
+
+    name: str
+    unit: str = ''
+    form: str = ''
+
+    @property
+    def text(self) -> str:
+        """The name with the unit behind it."""
+        return f'{self.name} [{self.unit}]' if self.unit else self.name
+
+
+class Cell(NamedTuple):
+    """A value that is marked: good, bad, a warning, strong (the one to read) or faint."""
+
+    value: Any
+    mark: Mark = 'bad'
+
+
+@dataclass(frozen=True)
+class Table:
+    """
+    A title, heads and rows.
+
+    Parameters
+    ----------
+    title : str
+        What the numbers are.
+    heads : sequence of Head or str
+        One a column; a text is a Head without unit and form.
+    rows : sequence of sequences
+        Texts, numbers, None where there is nothing, or a Cell of these. A text in a column of
+        numbers, such as '1.2 ± 0.1', counts as a number.
+
+    """
+
+    title: str
+    heads: Sequence[Head | str]
+    rows: Sequence[Sequence[Any]]
+
+    def texts(self) -> list[list[str]]:
+        """Return every cell as it is shown."""
+        return [
+            [_text(value, head) for value, head in zip(row, self._heads(), strict=True)]
+            for row in self.rows
+        ]
+
+    def as_data(self) -> dict[str, Any]:
+        """Return the table in types that JSON has: unrounded, what is no number as null."""
+        return {
+            'title': self.title,
+            'heads': [head.name for head in self._heads()],
+            'units': [head.unit for head in self._heads()],
+            'rows': [[plain(_value(value)) for value in row] for row in self.rows],
+        }
+
+    def html(self) -> str:
+        """Return the table as HTML; the class of a cell is its mark."""
+        heads = ''.join(f'<th>{escape(head.text)}</th>' for head in self._heads())
+        body = '\n'.join(
+            '<tr>'
+            + ''.join(
+                f'<td class="{_mark(value)}">{escape(text)}</td>'
+                if _mark(value)
+                else f'<td>{escape(text)}</td>'
+                for value, text in zip(row, texts)
+            )
+            + '</tr>'
+            for row, texts in zip(self.rows, self.texts())
+        )
+        return (
+            f'<table><caption>{escape(self.title)}</caption><thead><tr>{heads}</tr></thead>'
+            f'<tbody>{body}</tbody></table>'
+        )
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RichTable]:
+        """Yield the table for rich: labels are folded where there is no room, numbers never."""
+        texts = self.texts()
+        for number, columns in enumerate(self._blocks(texts, options.max_width)):
+            yield self._rich(texts, columns, self.title if number == 0 else '')
+
+    def _heads(self) -> list[Head]:
+        return [Head(head) if isinstance(head, str) else head for head in self.heads]
+
+    def _labels(self, texts: Sequence[Sequence[str]]) -> list[bool]:
+        """Return which columns hold words: the first one, and every one without a number."""
+        return [
+            column == 0 or not any(_numeric(_value(row[column]), column) for row in self.rows)
+            for column in range(len(self.heads))
+        ]
+
+    def _blocks(self, texts: Sequence[Sequence[str]], width: int) -> list[list[int]]:
+        """Return the columns that fit side by side; the first one is repeated in each block."""
+        labels = self._labels(texts)
+        blocks: list[list[int]] = [[0]]
+        first = used = min(_widest(texts, 0), _LEAST_LABEL) + _SPACING + 1
+        for column in range(1, len(self.heads)):
+            need = _widest(texts, column)
+            word = max(map(len, self._heads()[column].text.split()), default=0)
+            need = min(need, _LEAST_LABEL) if labels[column] else need
+            need = max(need, min(word, _LEAST_LABEL)) + _SPACING
+            if used + need > width and len(blocks[-1]) > 1:
+                blocks.append([0])
+                used = first
+            blocks[-1].append(column)
+            used += need
+        return blocks
+
+    def _rich(
+        self, texts: Sequence[Sequence[str]], columns: Sequence[int], title: str
+    ) -> RichTable:
+        from rich.table import Table as RichTable
+        from rich.text import Text
+
+        labels, heads = self._labels(texts), self._heads()
+        # Text, so that a bracket in a name is no markup.
+        table = RichTable(title=Text(title) if title else None, title_justify='left')
+        for column in columns:
+            head = Text(heads[column].text)
+            if labels[column]:
+                table.add_column(head, overflow='fold')
+            else:
+                least = _widest(texts, column)
+                table.add_column(head, justify='right', overflow='fold', min_width=least)
+        for row, shown in zip(self.rows, texts):
+            table.add_row(
+                *(Text(shown[column], _STYLES.get(_mark(row[column]), '')) for column in columns)
+            )
+        return table
+
+
+def _value(cell: Any) -> Any:
+    return cell.value if isinstance(cell, Cell) else cell
+
+
+def _mark(cell: Any) -> Mark:
+    return cell.mark if isinstance(cell, Cell) else ''
+
+
+def _text(cell: Any, head: Head) -> str:
+    value = _value(cell)
+    if value is None:
+        return ''
+    if isinstance(value, (bool, np.bool_)):
+        return 'yes' if value else 'no'
+    if isinstance(value, (int, float, np.number)):
+        return format(value, head.form)
+    return str(value)
+
+
+def _numeric(value: Any, column: int) -> bool:
+    """Return whether a value is a number, or a text that begins like one."""
+    if isinstance(value, (bool, np.bool_)):
+        return False
+    if isinstance(value, (int, float, np.number)):
+        return True
+    return isinstance(value, str) and value.lstrip('-+').partition('.')[0].isdigit()
+
+
+def _widest(texts: Sequence[Sequence[str]], column: int) -> int:
+    from rich.cells import cell_len
+
+    return max((cell_len(row[column]) for row in texts), default=0)
+
+
+def plain(value: Any) -> Any:
+    """
+    Return a value in types that JSON has.
+
+    Fields of dataclasses and named tuples become keys, arrays lists, paths and members of an
+    enumeration texts, and a number that is not finite null.
+
+    Raises
+    ------
+    TypeError
+        If there is no such type for it.
+
+    """
+    if isinstance(value, Table):
+        return value.as_data()
+    if is_dataclass(value) and not isinstance(value, type):
+        return {field.name: plain(getattr(value, field.name)) for field in fields(value)}
+    if isinstance(value, Mapping):
+        return {str(plain(key)): plain(one) for key, one in value.items()}
+    if isinstance(value, Enum):
+        return plain(value.value)
+    if value is None or isinstance(value, str):
+        return value
+    if isinstance(value, (np.ndarray, np.generic)):
+        return plain(value.tolist())
+    if isinstance(value, (bool, int)):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Path):
+        return str(value)
+    if isinstance(value, tuple) and hasattr(value, '_asdict'):
+        return plain(value._asdict())
+    if isinstance(value, (Sequence, Set)):
+        return [plain(one) for one in value]
+    raise TypeError(f'{type(value).__name__} has no form in JSON.')
+
+
+def json_text(value: Any) -> str:
+    """Return a value as the text of a JSON file; what it may hold is said by `plain`."""
+    return json.dumps(plain(value), indent=2, allow_nan=False) + '\n'

@@ -1,0 +1,82 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""One table in a terminal, on a page and as JSON: numbers whole, foreign text as text."""
+
+from dataclasses import dataclass
+from enum import Enum
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+from franka_dynamics.report import Cell, Head, json_text, plain, Table
+
+HOSTILE = 'a [red]name[/] \\[bold] with [/nothing] and <b>&</b>'
+
+
+def shown(table, width):
+    console = Console(width=width, color_system=None)
+    with console.capture() as capture:
+        console.print(table)
+    return capture.get()
+
+
+@pytest.mark.parametrize('width', [30, 40, 80])
+def test_at_any_width_every_number_is_printed_whole(width):
+    rng = np.random.default_rng(3)
+    numbers = rng.uniform(-1000.0, 1000.0, (3, 9))
+    heads = ['set, hand', *(Head(f'a_long_joint_name_{i}', 'N m', '.3f') for i in range(9))]
+    table = Table('rms', heads, [['gaz2019_with_a_long_name' * 2, *row] for row in numbers])
+    lines = shown(table, width)
+    assert all(f' {number:.3f} ' in lines for number in numbers.ravel())
+    assert max(map(len, lines.splitlines())) <= width
+
+
+def test_foreign_text_is_shown_as_it_is():
+    table = Table(HOSTILE, [HOSTILE, Head('E', 'N m')], [[HOSTILE, Cell(HOSTILE)]])
+    assert shown(table, 300).count(HOSTILE) == 4
+    assert '<b>' not in table.html()
+    assert json.loads(json_text(table))['rows'] == [[HOSTILE, HOSTILE]]
+
+
+def test_json_has_the_numbers_unrounded_and_null_for_none():
+    table = Table('t', ['a', Head('b', 'm', '.1f')], [['x', 0.123456], ['y', float('nan')]])
+    assert json.loads(json_text(table)) == {
+        'title': 't',
+        'heads': ['a', 'b'],
+        'units': ['', 'm'],
+        'rows': [['x', 0.123456], ['y', None]],
+    }
+    assert '0.1' in shown(table, 80)
+
+
+def test_what_numpy_and_dataclasses_hold_becomes_json():
+    @dataclass
+    class Verdict:
+        better: object
+        spread: object
+        path: Path
+
+    class Kind(Enum):
+        REVOLUTE = 'revolute'
+
+    value = {
+        'verdict': Verdict(np.False_, np.float64('inf'), Path('a/b')),
+        'kind': Kind.REVOLUTE,
+        'array': np.array([[1.0, np.nan], [3.0, 4.0]]),
+        'count': np.int64(3),
+        'head': Head('q', 'rad'),
+        'nothing': (None, True),
+    }
+    assert plain(value) == {
+        'verdict': {'better': False, 'spread': None, 'path': 'a/b'},
+        'kind': 'revolute',
+        'array': [[1.0, None], [3.0, 4.0]],
+        'count': 3,
+        'head': {'name': 'q', 'unit': 'rad', 'form': ''},
+        'nothing': [None, True],
+    }
+    with pytest.raises(TypeError, match='object has no form in JSON'):
+        plain(object())
