@@ -53,7 +53,7 @@ setup(
     name=NAME,
     version=VERSION,
     packages=find_packages(include=[NAME, f'{NAME}.*']),
-    package_data={NAME: ['py.typed', 'control/*.c']},
+    package_data={NAME: ['py.typed']},
     data_files=shared_files(),
     install_requires=['setuptools', 'numpy>=1.26', 'PyYAML', 'pin>=3.0', 'rich'],
     extras_require={

@@ -226,19 +226,12 @@ def devices(
             process.wait()
 
 
-def replaced_stamp(data: bytes, stamp: float) -> bytes:
-    """Return a serialized joint state with another stamp [s]."""
-    sec, nanosec = divmod(round(1e9 * stamp), 10**9)
-    return data[:4] + struct.pack('<iI', sec, nanosec) + data[12:]
-
-
 def stages() -> dict[str, float]:
     """Return the median cost of each part of a cycle, measured in this process [s]."""
     from rclpy.serialization import deserialize_message, serialize_message
     from sensor_msgs.msg import JointState
 
     from franka_dynamics.arm import load
-    from franka_dynamics.control.compiled_cycle import CompiledCycle
     from franka_dynamics.control.feedforward import FeedforwardController
     from franka_dynamics.control.settings import Settings
     from franka_dynamics.control.supervision import StateSupervisor, SupervisionLimits
@@ -266,11 +259,6 @@ def stages() -> dict[str, float]:
 
     for _ in range(300):  # until the start is faded in
         last = cycle()
-    compiled = CompiledCycle(controller)
-    compiled.prepare(raw.layout)
-    following = replaced_stamp(data, last.stamp + 1e-3)
-    if not compiled.answer(following, last.stamp + 1e-3):
-        raise RuntimeError('the compiled cycle did not answer a usual state')
     parts = {
         'read a joint state, decoded': lambda: decoded.read(deserialize_message(data, JointState)),
         'read a joint state, bytes': lambda: raw.read(data),
@@ -282,12 +270,6 @@ def stages() -> dict[str, float]:
         ),
         'after the command, once per second: cross-check': lambda: independent.nonlinear_effects(
             q, zero
-        ),
-        'a usual state, answered by compiled code': lambda: compiled.answer(
-            following, last.stamp + 1e-3
-        ),
-        'after the command: what the compiled code needs for the next': lambda: compiled.prepare(
-            raw.layout
         ),
         'write a command, bytes': lambda: command.serialize(q),
     }

@@ -131,10 +131,6 @@ class CommandRefusedError(FrankaDynamicsError, ValueError):
     """A torque command from outside cannot be followed."""
 
 
-class CompilationError(FrankaDynamicsError):
-    """Code that is compiled when it is needed could not be."""
-
-
 class FciError(FrankaDynamicsError):
     """
     The robot's control interface cannot be reached, or the robot ended the motion.

@@ -22,9 +22,6 @@ from ..arm import ArmDescription
 from ..typing import Array
 
 RESTART_WINDOW_S = 60.0
-# [N m] A thousandth of what an arm's torque sensors resolve, and a million times what two ways of
-# computing the same torque differ by.
-AGREEMENT = 1e-6
 
 
 class ClearedBy(int, Enum):
@@ -167,11 +164,6 @@ class CommandState:
         self._rest: Array | None = None  # where the arm was left by the last stop
 
     @property
-    def law(self) -> ControlLaw:
-        """What follows from the live parameters in use."""
-        return self._law
-
-    @property
     def conflict(self) -> str:
         """The fault that keeps this silent, or an empty text."""
         return self.faults.reason
@@ -273,59 +265,6 @@ class CommandState:
             self.mode = Mode.SILENT
             return None
         return self.output.step(self._stop_goal, elapsed)
-
-    def is_as(
-        self,
-        law: ControlLaw | None,
-        last: Array | None,
-        before: Array | None,
-        reference: int,
-    ) -> bool:
-        """
-        Return whether torques are commanded from trusted states and nothing else has changed.
-
-        Law, last command and last position are to be the given ones, the objects themselves: each
-        state and each command brings new ones. `reference` is `reference.changes` of then.
-        """
-        return (
-            self.supervisor.position is before
-            and self.output.last is last
-            and self._law is law
-            and self.mode is Mode.RUNNING
-            and self.supervisor.condition is Condition.TRUSTED
-            and not self.output.blend_requested
-            and self.reference.changes == reference
-        )
-
-    def confirm(self, stamp: float, sent: Array, judged: Array | None) -> None:
-        """
-        Take a torque that was published before its state was judged, and what it should have been.
-
-        Parameters
-        ----------
-        stamp : float
-            Of the state [s].
-        sent : ndarray, shape (n,)
-            The torque that was published [N m]; kept.
-        judged : ndarray, shape (n,), or None
-            The torque that judging the state gave [N m], None where it gave none.
-
-        """
-        self.output.take(sent, stamp)
-        self.counters.compiled += 1
-        # A NaN compares false.
-        if judged is not None and np.abs(sent - judged).max() <= AGREEMENT:
-            return
-        found = (
-            f'refuses it: {self.supervisor.reason}'
-            if judged is None
-            else f'finds {np.abs(sent - judged).max():.3g} N m of difference'
-        )
-        self.inhibit(
-            f'cross-check: the compiled cycle has answered a state, and judging it {found}. Set '
-            'compiled_cycle to false, and report this',
-            ClearedBy.CONFIGURATION,
-        )
 
     def _begin_stop_sequence(self) -> None:
         goal = self._last_gravity if self._stop_holds else self._zero

@@ -54,7 +54,6 @@ class Counters:
     """What happened since the node became active."""
 
     commands: int = 0
-    compiled: int = 0  # of them, answered before the state was judged
     cut_by_limit: int = 0
     cut_by_rate: int = 0
     stops: int = 0

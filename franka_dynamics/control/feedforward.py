@@ -172,30 +172,13 @@ class FeedforwardController(CommandState):
         *,
         effort: Array | None = None,
         age: float | None = None,
-        sent: Array | None = None,
     ) -> Cycle:
         """
         Take one joint state; return its terms and, where it may be published, the command.
 
         Parameters are those of StateSupervisor.observe, and the measured effort, shape (n,)
-        [N m], where the driver gives one, and the torque, shape (n,) [N m], that a CompiledCycle
-        has answered this state with already. The arrays are kept and must not change afterwards.
+        [N m], where the driver gives one. The arrays are kept and must not change afterwards.
         """
-        judged = self._judge(stamp, q, dq, arrival, effort, age)
-        if sent is None:
-            return judged
-        self.confirm(stamp, sent, judged.command)
-        return judged._replace(limited=LimitedTorque(sent, sent, sent))
-
-    def _judge(
-        self,
-        stamp: float,
-        q: Array,
-        dq: Array,
-        arrival: float,
-        effort: Array | None,
-        age: float | None,
-    ) -> Cycle:
         self._arrival = arrival
         if effort is not None and not all_finite(effort):
             joint = int(np.flatnonzero(~np.isfinite(effort))[0])

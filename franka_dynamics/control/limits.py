@@ -134,11 +134,6 @@ class CommandOutput:
         self.stamp: float | None = None  # of the state that it answered [s]
         self._blend: tuple[Array, float] | None = None
 
-    @property
-    def gliding(self) -> bool:
-        """Whether a difference is being faded out, or is to be."""
-        return self.blend_requested or self._blend is not None
-
     def clipped(self, torque: Array) -> Array:
         """Return a torque within the limits, shape (n,) [N m]."""
         return np.clip(torque, -self._effort, self._effort)

@@ -30,21 +30,6 @@ class ReferencePoint(NamedTuple):
         return cls(np.array(q, dtype=float), np.zeros_like(q), np.zeros_like(q))
 
 
-class ReferencePiece(NamedTuple):
-    """
-    What is desired from `begin` until before `end` [s], as polynomials.
-
-    `coefficients`, shape (6, n), are of the position's powers of (time - start) / duration, the
-    lowest first.
-    """
-
-    begin: float
-    end: float
-    start: float
-    duration: float
-    coefficients: Array
-
-
 @dataclass(frozen=True, eq=False)
 class Trajectory:
     """
@@ -97,15 +82,6 @@ class Trajectory:
             state *= share
         state += powers[0]
         return ReferencePoint(state[0], state[1] / duration, state[2] / duration**2)
-
-    def piece(self, time: float) -> ReferencePiece | None:
-        """Return the segment that a time [s] falls into, or None before and after the motion."""
-        if not self.times[0] <= time < self.end:
-            return None
-        segment = int(np.searchsorted(self.times, time, side='right')) - 1
-        start, end = float(self.times[segment]), float(self.times[segment + 1])
-        rows = np.array(self._coefficients(segment, end - start))
-        return ReferencePiece(start, end, start, end - start, rows)
 
     def sample_many(self, per_segment: int) -> tuple[Array, ReferencePoint]:
         """Return times (s,) and states (s, n): `per_segment` in each segment, and the end."""
@@ -179,7 +155,6 @@ class ReferenceSource:
     """
 
     def __init__(self) -> None:
-        self.changes = 0  # of what is desired, other than by time
         self.clear()
 
     @property
@@ -188,18 +163,12 @@ class ReferenceSource:
         return self._streamed is not None or self._trajectory is not None
 
     @property
-    def empty(self) -> bool:
-        """Whether nothing is desired, now or later."""
-        return self._held is None and self._next is None and not self.active
-
-    @property
     def motion(self) -> Trajectory | None:
         """The trajectory that is followed, or that will be."""
         return self._trajectory if self._next is None else self._next
 
     def clear(self) -> None:
         """Forget everything; nothing is desired until `hold` or a reference comes."""
-        self.changes += 1
         self._held: ReferencePoint | None = None
         self._streamed: tuple[ReferencePoint, float] | None = None
         self._trajectory: Trajectory | None = None
@@ -219,7 +188,6 @@ class ReferenceSource:
         """Follow a trajectory by time; until it begins, go on with what was desired before."""
         if trajectory.times[0] > now:
             self._next = trajectory
-            self.changes += 1
             return
         self.clear()
         self._trajectory = trajectory
@@ -234,20 +202,6 @@ class ReferenceSource:
             point, since = self._streamed
             return point if stamp - since <= STREAM_TIMEOUT_S else ReferencePoint.at_rest(point.q)
         return self._held
-
-    def piece(self, stamp: float) -> ReferencePiece | None:
-        """Return what is desired at a stamp [s] and after it, or None if no polynomials tell."""
-        if self._trajectory is not None:
-            found = self._trajectory.piece(stamp)
-        elif self._held is not None:
-            rows = np.zeros((6, len(self._held.q)))
-            rows[0] = self._held.q
-            found = ReferencePiece(-math.inf, math.inf, 0.0, 1.0, rows)
-        else:
-            found = None
-        if found is None or self._next is None:
-            return found
-        return found._replace(end=min(found.end, float(self._next.times[0])))
 
     def sample(self, stamp: float) -> ReferencePoint | None:
         """Return the desired state at a stamp [s], and leave behind what has ended by then."""

@@ -207,7 +207,6 @@ class FeedforwardDiagnostics(NodeDiagnostics):
                 'mode': controller.mode.value,
                 'target': controller.settings.target,
                 'published': counters.commands,
-                'published before judged': counters.compiled,
                 'cut by torque limit': counters.cut_by_limit,
                 'cut by rate limit': counters.cut_by_rate,
                 'stops': counters.stops,

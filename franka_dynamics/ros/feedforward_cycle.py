@@ -23,15 +23,13 @@ from .serialized import CommandBytes, RawJointStateReader
 from .serialized_trajectory import read_trajectory, trajectory_mark
 from .term_publishers import TermPublishers
 from ..control.command_state import ClearedBy
-from ..control.compiled_cycle import CompiledCycle
 from ..control.cycle import Cycle, Durations, Mode
 from ..control.feedforward import FeedforwardController
 from ..control.limits import LONGEST_STEP_S
 from ..control.possible_motion import Condition
 from ..control.reference import Trajectory
 from ..control.reference_following import follow_request, with_torques
-from ..errors import CompilationError, JointStateError, ReferenceRefusedError
-from ..typing import Array
+from ..errors import JointStateError, ReferenceRefusedError
 
 _SILENCE_CHECKS_PER_TIMEOUT = 2
 _SIMULATED_SILENCE_PERIOD_S = 0.02
@@ -74,7 +72,6 @@ class FeedforwardCycle:
     ) -> None:
         self._node, self._lock = node, lock
         self.controller = controller
-        self._compiled = self._compiled_cycle(parameters['compiled_cycle'])
         self._names = list(controller.description.joint_names)
         self._reader = RawJointStateReader(self._names)
         self._command_bytes = CommandBytes(controller.description.n)
@@ -123,20 +120,8 @@ class FeedforwardCycle:
         """Take note of which clock the node goes by."""
         simulated = self._node.get_parameter('use_sim_time').value
         with self._lock:
-            if self._compiled is not None:
-                self._compiled.forget()
             self._simulated_time = simulated
             self.controller.supervisor.ages_are_delays = simulated
-
-    def _compiled_cycle(self, wanted: bool) -> CompiledCycle | None:
-        try:
-            return CompiledCycle(self.controller) if wanted else None
-        except CompilationError as error:
-            self._node.get_logger().warning(
-                f'every state is judged in Python before it is answered, some 60 us later: {error}'
-                ' Install a C compiler, or set compiled_cycle to false.'
-            )
-            return None
 
     def begin(self, topic: str) -> None:
         """Begin an activation: allow commands, and listen to the states of a topic."""
@@ -186,48 +171,26 @@ class FeedforwardCycle:
         """Answer a serialized joint state with a command, where there is to be one."""
         began = time.perf_counter()
         now, self._last_arrival = self._now(), time.monotonic()
-        # One lock from the answer to its judgement: what another thread changes in between, be it
-        # the settings or a stop, would have the state judged otherwise than it was answered.
-        with self._lock:
-            sent = (
-                None if self._compiled is None else self._answer(self._compiled, data, now, began)
-            )
-            reading, cycle = self._judge(data, now, sent)
-        if sent is None and cycle is not None and cycle.command is not None:
-            self.publish_command(cycle.command)
-            self._latency.add(time.perf_counter() - began)
-        self._after_cycle(cycle, reading)
-        if self._compiled is not None:
-            with self._lock:
-                self._compiled.prepare(self._reader.layout)
-
-    def _judge(
-        self, data: bytes, now: float, sent: Array | None
-    ) -> tuple[JointReading | None, Cycle | None]:
         try:
             reading = self._reader.read(data)
         except JointStateError as error:
-            self.controller.reject(Condition.MISMATCHED, str(error))
-            return None, None
-        return reading, self.controller.cycle(
-            reading.stamp,
-            reading.position,
-            reading.velocity,
-            self._last_arrival,
-            effort=reading.effort,
-            age=self._age(reading.stamp, now),
-            sent=sent,
-        )
-
-    def _answer(
-        self, compiled: CompiledCycle, data: bytes, now: float, began: float
-    ) -> Array | None:
-        """Publish the torque of a usual state, before it is judged; return what was published."""
-        if not compiled.answer(data, now):
-            return None
-        self.publish_command(compiled.torque)
-        self._latency.add(time.perf_counter() - began)
-        return compiled.torque.copy()
+            with self._lock:
+                self.controller.reject(Condition.MISMATCHED, str(error))
+            self.note_state()
+            return
+        with self._lock:
+            cycle = self.controller.cycle(
+                reading.stamp,
+                reading.position,
+                reading.velocity,
+                self._last_arrival,
+                effort=reading.effort,
+                age=self._age(reading.stamp, now),
+            )
+        if cycle.command is not None:
+            self.publish_command(cycle.command)
+            self._latency.add(time.perf_counter() - began)
+        self._after_cycle(cycle, reading)
 
     def _age(self, stamp: float, now: float) -> float | None:
         """
@@ -248,12 +211,11 @@ class FeedforwardCycle:
             else time.time()
         )
 
-    def _after_cycle(self, cycle: Cycle | None, reading: JointReading | None) -> None:
+    def _after_cycle(self, cycle: Cycle, reading: JointReading) -> None:
         """Do what may wait until the command is out."""
-        if cycle is not None and reading is not None:
-            with self._lock:
-                self.controller.update_monitors(cycle)
-            self._publish_terms(cycle, reading)
+        with self._lock:
+            self.controller.update_monitors(cycle)
+        self._publish_terms(cycle, reading)
         self.note_state()
 
     def _publish_terms(self, cycle: Cycle, reading: JointReading) -> None:

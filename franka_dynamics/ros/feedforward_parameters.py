@@ -152,14 +152,6 @@ FIXED_PARAMETERS = (
         while_inactive=True,
     ),
     ParameterSpec(
-        'compiled_cycle',
-        'bool',
-        True,
-        'Answer a usual state by compiled code before Python judges it; needs a C compiler, '
-        'without which, or where this is false, every state is judged first.',
-        while_inactive=True,
-    ),
-    ParameterSpec(
         'min_input_rate',
         'double',
         200.0,

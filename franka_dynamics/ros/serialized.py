@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 import struct
-import sys
 from typing import NamedTuple
 
 import numpy as np
@@ -24,7 +23,6 @@ from rclpy.serialization import deserialize_message, serialize_message
 from std_msgs.msg import Float64MultiArray
 
 from .messages import doubles, JointReading, JointStateReader, measured
-from ..control.compiled_cycle import MessageLayout
 from ..errors import FrankaDynamicsError, JointStateError
 
 # The representation identifier and options (OMG DDS-XTypes 1.3, 7.4.1.2); alignment counts from
@@ -38,7 +36,6 @@ MOST_STATE_BYTES = 1 << 16
 _STAMP = {order: struct.Struct(order + 'iI') for order in '<>'}
 _AFTER_STAMP = BODY + 8
 _DOUBLE = 8
-_OWN_BYTE_ORDER = '<' if sys.byteorder == 'little' else '>'
 
 
 class CdrError(FrankaDynamicsError, ValueError):
@@ -144,7 +141,6 @@ class _Layout(NamedTuple):
     order: NDArray[np.int_]  # of positions, velocities and efforts (if any), in joint order
     n: int
     byte_order: str
-    shared: MessageLayout | None  # the same for compiled code, of messages in its byte order
 
 
 class RawJointStateReader:
@@ -195,11 +191,6 @@ class RawJointStateReader:
             measured(values[2 * n :]) if len(values) > 2 * n else None,
         )
 
-    @property
-    def layout(self) -> MessageLayout | None:
-        """Where the messages that come hold what, or None where that is not to be relied on."""
-        return None if self._layout is None else self._layout.shared
-
     def _read_anew(self, data: bytes) -> JointReading:
         reader = CdrReader(data, MOST_STATE_BYTES)
         stamp = reader.time()
@@ -249,18 +240,6 @@ def _layout_of(
 
     counts = [(place, place + 4) for place, _ in places]
     first = places[0][1]
-    shared = None
-    if byte_order == _OWN_BYTE_ORDER:
-        mask = bytearray(len(data))
-        for begin, end in ((0, BODY), *spans, *counts):
-            mask[begin:end] = b'\xff' * (end - begin)
-        shared = MessageLayout(
-            bytes(data),
-            bytes(mask),
-            BODY + 4,
-            (first + _DOUBLE * np.concatenate(order)).tolist(),
-            effort,
-        )
     return _Layout(
         len(data),
         bytes(data[:BODY]),
@@ -272,7 +251,6 @@ def _layout_of(
         np.concatenate(order),
         len(pick),
         byte_order,
-        shared,
     )
 
 

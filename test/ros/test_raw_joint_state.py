@@ -77,37 +77,6 @@ def test_any_sequence_read_raw_is_what_rclpy_decodes(sequence, repeats):
         assert_same(raw, decoded, bytes(serialize_message(original)), original)
 
 
-@settings(derandomize=True, deadline=None, max_examples=200)
-@given(sequence=strategies.lists(MESSAGES, min_size=2, max_size=6))
-def test_what_fits_a_layout_is_read_by_it_alike(sequence):
-    raw, decoded = RawJointStateReader(WANTED), JointStateReader(WANTED)
-    layouts = []
-    for original in sequence * 2:
-        data = bytes(serialize_message(original))
-        for layout in layouts:
-            if len(data) == len(layout.pattern) and not any(
-                (one ^ other) & mask
-                for one, other, mask in zip(data, layout.pattern, layout.mask, strict=True)
-            ):
-                read = decoded.read(original)
-                values = [struct.unpack_from('=d', data, place) for place in layout.places]
-                expected = [*read.position, *read.velocity]
-                if layout.has_effort:
-                    names = list(original.name)
-                    expected += [original.effort[names.index(name)] for name in WANTED]
-                np.testing.assert_array_equal(np.ravel(values), expected)
-                assert struct.unpack_from('=iI', data, layout.nanosec - 4) == (
-                    read.sec,
-                    read.nanosec,
-                )
-        try:
-            raw.read(data)
-        except JointStateError:
-            continue
-        if raw.layout is not None:
-            layouts.append(raw.layout)
-
-
 @pytest.mark.parametrize(
     'changes',
     [
