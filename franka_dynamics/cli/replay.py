@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,6 +20,7 @@ from ._recording_options import (
 from ..arm import ArmDescription, available_hands, available_sets
 from ..arm.arm_file import AS_LISTED
 from ..arm.hand_file import NO_HAND
+from ..arm.shapes import FRANKA_ARMS
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 SUMMARY = "Compare a recording's measured torques with the model's, set by set."
 GROUP = 'from recordings'
+_SHOWN = 3
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -56,7 +57,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar='HAND',
         help='hands to try each set with: none, as_listed, '
         f'{", ".join(available_hands())} or the path of a hand file (default: '
-        'none and all shipped hands)',
+        'none and, for a Franka arm, all shipped hands)',
     )
     add_gravity_option(parser, 'base', default=(0.0, 0.0, -9.81))
     add_option(
@@ -66,6 +67,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=Path('replay_output'),
         metavar='FOLDER',
         help='where plots go (default: %(default)s)',
+    )
+    add_option(
+        parser,
+        '--all',
+        action='store_true',
+        help=f'print every set and hand that was tried, not the {_SHOWN} that fit best',
     )
     parser.add_argument('--no-plots', action='store_true', help='draw nothing')
     add_json_option(parser)
@@ -101,6 +108,7 @@ def run(arguments: argparse.Namespace) -> int:
     from ..recordings.preprocessing import prepare
     from ..recordings.replay import fit_all
     from ..report.replay import contact_as_data, contact_lines, replay_as_data
+    from ..report.table import json_text
 
     if arguments.no_plots:
         refuse(arguments, '--no-plots: the folder holds plots alone', output='--output')
@@ -119,7 +127,7 @@ def run(arguments: argparse.Namespace) -> int:
         fits = fit_all(arms, motion, gravity=arguments.gravity, progress=lambda: bar.advance(task))
         found = _contact(arguments, recording, fits[0].arm, bar) if arguments.contact else None
     mounted = judge_mounted(fits, motion, gravity=arguments.gravity)
-    _print(console, recording, motion, fits, warnings, mounted)
+    _print(console, recording, motion, fits, warnings, mounted, arguments.all)
     if found is not None:
         for line in contact_lines(found, recording.joint_names):
             console.print(line, highlight=False, soft_wrap=True)
@@ -127,7 +135,7 @@ def run(arguments: argparse.Namespace) -> int:
         data = replay_as_data(recording, motion, fits, warnings, mounted)
         if found is not None:
             data['contact'] = contact_as_data(found, recording.joint_names)
-        write_text(arguments.json, json.dumps(data, indent=2) + '\n')
+        write_text(arguments.json, json_text(data))
         console.print(f'figures: {arguments.json}', highlight=False)
     if not arguments.no_plots:
         _plot(Path(arguments.output), recording, motion, fits)
@@ -158,7 +166,9 @@ def _contact(
 def _candidates(arguments: argparse.Namespace) -> Iterator[tuple[ArmDescription, bool]]:
     """Yield each set with each hand once, and whether that hand is the set's own."""
     sets = arguments.sets or available_sets(arguments.arm)
-    hands = arguments.hands or (AS_LISTED, NO_HAND, *available_hands())
+    arm_name = load_arm(arguments, sets[0], AS_LISTED).name
+    known = available_hands() if arm_name in FRANKA_ARMS else ()
+    hands = arguments.hands or (AS_LISTED, NO_HAND, *known)
     for inertial_set in dict.fromkeys(sets):
         seen = set()
         listed = load_arm(arguments, inertial_set, AS_LISTED).hand
@@ -176,26 +186,36 @@ def _print(
     fits: tuple[Fit, ...],
     warnings: tuple[str, ...],
     mounted: MountedVerdict,
+    every: bool,
 ) -> None:
+    from rich.markup import escape
+
     from ..report.replay import joint_table, replay_table, verdict
 
     options = motion.options
+    console.print(verdict(fits, motion), style='bold', highlight=False, markup=False)
+    console.print(mounted.sentence, highlight=False, markup=False)
+    for sentence in warnings:
+        console.print(f'[yellow]warning:[/] {escape(sentence)}', highlight=False)
+    shown = fits if every else fits[:_SHOWN]
+    for inertial_set, sentence in _inconsistencies(shown):
+        console.print(f'[yellow]warning:[/] {inertial_set}: {escape(sentence)}', highlight=False)
     console.print(
         f'{recording.source}, {recording.topic}: {len(recording)} messages in '
         f'{recording.duration:.1f} s; compared are {len(motion)} samples at {options.rate:g} Hz, '
         f'cut-off {options.cutoff:g} Hz, {options.trim:g} s trimmed at each end',
         highlight=False,
+        markup=False,
     )
-    console.print(replay_table(fits))
-    console.print(joint_table(fits, recording.joint_names))
     for sentence in motion.remarks:
-        console.print(f'note: {sentence}', highlight=False)
-    for sentence in warnings:
-        console.print(f'[yellow]warning:[/] {sentence}', highlight=False)
-    for inertial_set, sentence in _inconsistencies(fits):
-        console.print(f'[yellow]warning:[/] {inertial_set}: {sentence}', highlight=False)
-    console.print(verdict(fits, motion), style='bold', highlight=False)
-    console.print(mounted.sentence, highlight=False)
+        console.print(f'note: {sentence}', highlight=False, markup=False)
+    console.print(replay_table(shown), joint_table(shown, recording.joint_names))
+    if len(shown) < len(fits):
+        console.print(
+            f'{len(fits) - len(shown)} more were tried and fit worse; --all prints them, --json '
+            'FILE writes them',
+            highlight=False,
+        )
 
 
 def _inconsistencies(fits: tuple[Fit, ...]) -> dict[tuple[str, str], None]:

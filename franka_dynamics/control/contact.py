@@ -93,9 +93,10 @@ class Contact:
     """
     A contact: at which stamp [s] and joint it was flagged, and how strong it has been.
 
-    `peak` is that joint's largest torque [N m], `share` the most that any joint had of its
-    threshold. `shares` are what each joint had of its own, at most, from the flag on for
-    LINK_WINDOW_S: the pattern that tells the link.
+    `peak` is that joint's largest torque [N m], `share` the most that it had of its threshold.
+    `shares` are what each joint had of its own, at most, from the flag on for LINK_WINDOW_S: the
+    pattern that tells the link.
+
     """
 
     stamp: float
@@ -238,14 +239,15 @@ class ContactMonitor:
             self.latest = Contact(stamp, joint, peak, share, tuple(shares.tolist()))
             return True
         if self.latest is not None:
-            peak = abs(float(self.fast[self.latest.joint]))
+            joint = self.latest.joint
+            peak, own = abs(float(self.fast[joint])), float(shares[joint])
             felt = self.latest.shares
             if stamp - self.latest.stamp <= LINK_WINDOW_S:
                 felt = tuple(np.maximum(felt, shares).tolist())
             self.latest = replace(
                 self.latest,
                 peak=max(self.latest.peak, peak),
-                share=max(self.latest.share, share),
+                share=max(self.latest.share, own),
                 shares=felt,
             )
         self._quiet = self._quiet + elapsed if share < limits.release else 0.0

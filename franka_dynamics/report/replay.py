@@ -5,13 +5,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from .elements import broken, figure_of_size, MEASURED, PREDICTED, RESIDUAL, save
+from .table import Cell, Head, plain, Table
 from ..control.contact import ContactReplay
 from ..recordings.mounted import MountedVerdict
 from ..recordings.preprocessing import Motion
@@ -26,17 +26,17 @@ def replay_as_data(
     suspicions: Sequence[str],
     mounted: MountedVerdict,
 ) -> dict[str, Any]:
-    """Return all figures of a replay in types that JSON has; torques in N m, times in s."""
+    """Return all figures of a replay, for `json_text`; torques in N m, times in s."""
     return {
         'bag': recording.source,
         'topic': recording.topic,
-        'joint_names': list(recording.joint_names),
+        'joint_names': recording.joint_names,
         'messages': len(recording),
         'duration': recording.duration,
         'samples': len(motion),
         'metric': {
             'name': 'E = sqrt(mean |tau_measured - tau_model|^2)',
-            **asdict(motion.options),
+            **plain(motion.options),
         },
         'arm': fits[0].arm.name,
         'arm_file': fits[0].arm.file,
@@ -45,14 +45,14 @@ def replay_as_data(
         'alike': [one.name for one in tied(fits, motion)[1:]],
         'verdict': verdict(fits, motion),
         'hand': mounted.sentence,
-        'suspicions': list(suspicions),
-        'remarks': list(motion.remarks),
+        'suspicions': suspicions,
+        'remarks': motion.remarks,
     }
 
 
 def _fit_as_data(one: Fit) -> dict[str, Any]:
     def errors(figures: ResidualRms) -> dict[str, Any]:
-        return {'E': figures.whole, 'joints': figures.joints.tolist()}
+        return {'E': figures.whole, 'joints': figures.joints}
 
     return {
         'inertial_set': one.arm.inertial_set,
@@ -90,52 +90,44 @@ def verdict(fits: Sequence[Fit], motion: Motion) -> str:
     )
 
 
-def replay_table(fits: Sequence[Fit]) -> Any:
-    """Return a rich table of every candidate's E [N m], best first."""
-    from rich.table import Table
-
+def replay_table(fits: Sequence[Fit]) -> Table:
+    """Return every candidate's E [N m], in the order given."""
     friction = any(one.arm.friction is not None for one in fits)
-    table = Table(
-        title='E over the whole vector [N m]'
+    heads = ['E', 'unfiltered', *(['no friction'] if friction else [])]
+    return Table(
+        'E over the whole vector [N m]'
         + (", the arm file's friction included" if friction else '')
         + ' (* hand as published)',
-        title_justify='left',
+        ['inertial set', 'hand', *(Head(name, form='.3f') for name in heads)],
+        [
+            [
+                one.arm.inertial_set,
+                (Path(one.arm.hand).stem if '/' in one.arm.hand else one.arm.hand)
+                + ('*' if one.as_listed else ''),
+                Cell(one.whole.whole, 'strong'),
+                one.unfiltered.whole,
+                *([one.rigid.whole] if friction else []),
+            ]
+            for one in fits
+        ],
     )
-    table.add_column('inertial set', no_wrap=True)
-    table.add_column('hand', no_wrap=True)
-    for heading in ('E', 'unfiltered', *(['no friction'] if friction else [])):
-        table.add_column(heading, justify='right', no_wrap=True)
-    for one in fits:
-        hand = Path(one.arm.hand).stem if '/' in one.arm.hand else one.arm.hand
-        table.add_row(
-            one.arm.inertial_set,
-            hand + ('*' if one.as_listed else ''),
-            f'[bold]{one.whole.whole:.3f}[/]',
-            f'{one.unfiltered.whole:.3f}',
-            *([f'{one.rigid.whole:.3f}'] if friction else []),
-        )
-    return table
 
 
-def joint_table(fits: Sequence[Fit], joint_names: Sequence[str]) -> Any:
-    """Return a rich table of every candidate's error per joint, filtered and unfiltered."""
-    from rich.table import Table
-
-    table = Table(
-        title=f'root mean square per joint [N m], {joint_names[0]} to '
-        f'{joint_names[-1]}: filtered, below it unfiltered effort',
-        title_justify='left',
+def joint_table(fits: Sequence[Fit], joint_names: Sequence[str]) -> Table:
+    """Return every candidate's error per joint, filtered and unfiltered."""
+    return Table(
+        f'root mean square per joint [N m], {joint_names[0]} to {joint_names[-1]}: filtered, '
+        'below it unfiltered effort',
+        ['set, hand', *(Head(str(i), form='.2f') for i in range(1, len(joint_names) + 1))],
+        [
+            row
+            for one in fits
+            for row in (
+                [one.name, *one.whole.joints],
+                ['', *(Cell(value, 'faint') for value in one.unfiltered.joints)],
+            )
+        ],
     )
-    table.add_column('set, hand', overflow='fold')
-    for number in range(1, len(joint_names) + 1):
-        table.add_column(str(number), justify='right', no_wrap=True)
-    for one in fits:
-        pairs = zip(one.whole.joints, one.unfiltered.joints)
-        table.add_row(
-            one.name,
-            *(f'{filtered:.2f}\n[dim]{unfiltered:.2f}[/]' for filtered, unfiltered in pairs),
-        )
-    return table
 
 
 def plot_torques(
@@ -270,12 +262,12 @@ def contact_lines(found: ContactReplay, joint_names: Sequence[str]) -> Iterator[
     for contact in found.contacts:
         yield (
             f'  {contact.stamp:9.3f} s  {joint_names[contact.joint]}  {contact.peak:.2f} N m, '
-            f'{contact.share:.0%} of the threshold, link {contact.link} or beyond'
+            f'{contact.share:.0%} of its threshold, link {contact.link} or beyond'
         )
 
 
 def contact_as_data(found: ContactReplay, joint_names: Sequence[str]) -> dict[str, Any]:
-    """Return the same in types that JSON has; times in s, torques in N m."""
+    """Return the same for `json_text`; times in s, torques in N m."""
     return {
         'watched': found.watched,
         'largest_share': found.largest_share,

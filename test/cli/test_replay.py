@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from franka_dynamics.arm import available_hands, available_sets, load
+from franka_dynamics.arm.arm_file_writer import arm_file_text
 from franka_dynamics.cli.main import INPUT_AT_FAULT, main
 from franka_dynamics.recordings.recording import write_recording
 
@@ -37,6 +38,7 @@ def test_a_real_arms_table_plots_json_and_verdict_agree(fer_recording_path, tmp_
         'well: this motion does not tell them apart.'
     ) in printed
     assert 'No hand seems to be on' in printed
+    assert printed.index('gaz2019 bare has E') < printed.index('inertial set')
     figures = json.loads((tmp_path / 'figures.json').read_text())
     errors = {
         (one['inertial_set'], one['hand']): one['without_friction']['E'] for one in figures['fits']
@@ -94,6 +96,22 @@ def test_only_the_sets_hands_and_filter_asked_for_are_used(bag, tmp_path, capsys
     assert data['metric']['cutoff'] == 5.0
     assert data['samples'] == 361 - 2 * 30
     assert sorted(path.name for path in tmp_path.iterdir()) == ['bag', 'figures.json']
+
+
+def test_the_three_best_are_printed_and_all_when_asked(bag, capsys):
+    quick = ['replay', str(bag), '--no-plots', '--set', 'gaz2019']
+    assert main(quick) == 0
+    assert f'{1 + len(available_hands()) - 3} more were tried' in capsys.readouterr().out
+    assert main([*quick, '--all']) == 0
+    assert 'more were tried' not in capsys.readouterr().out
+
+
+def test_an_arm_that_is_no_franka_is_tried_without_frankas_hands(bag, tmp_path):
+    arm, figures = tmp_path / 'other.yaml', tmp_path / 'figures.json'
+    arm.write_text(arm_file_text(replace(FER, name='other')))
+    command = ['replay', str(bag), '--arm', str(arm), '--no-plots', '--json', str(figures)]
+    assert main(command) == 0
+    assert {one['hand'] for one in json.loads(figures.read_text())['fits']} == {'none'}
 
 
 def test_a_missed_bound_on_e_exits_with_1(bag, capsys):

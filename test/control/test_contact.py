@@ -243,3 +243,20 @@ def test_a_recorded_push_is_found_with_joint_time_and_share():
         contact.peak / (LIMITS.threshold * joint_shares(FER)[0][2])
     )
     assert found.largest_share == contact.share
+
+
+def test_an_alarm_has_the_figures_of_one_joint():
+    # Given a push that joint 3 feels first and joint 5 feels more, in parts of its threshold.
+    time = 1e-3 * np.arange(4000)
+    effort = np.tile(GRAVITY, (4000, 1))
+    effort[2000:2300, 2] -= 2.0
+    effort[2020:2300, 4] -= 4.0
+    still = np.zeros((4000, 7))
+    (contact,) = replay_contact(
+        replace(FER, friction=None), time, still + FER.home, still, effort
+    ).contacts
+    # Then its share is its peak's, of the joint that is named.
+    assert contact.joint == 2
+    assert contact.share == pytest.approx(
+        contact.peak / (LIMITS.threshold * joint_shares(FER)[0][2]), rel=1e-9
+    )
