@@ -3,10 +3,11 @@
 """
 How Sphinx makes the pages: `make docs`.
 
-Two sets of pages are written anew by every build, into reference/generated: the Python names that
-each package offers, from their docstrings, and the command line's own help.
+Three sets of pages are written anew by every build, into reference/generated: the Python names
+that each package offers, from their docstrings, the command line's own help, and the examples.
 """
 
+import ast
 from importlib import import_module
 import inspect
 import os
@@ -115,6 +116,23 @@ def write_command_line_page(app):
     write('cli.rst', lines)
 
 
+def write_examples_page(app):
+    """Write what each example says of itself, with its picture."""
+    lines = [
+        *title('Examples'),
+        'Each is one file in ``examples/``, to be read, copied and run by itself: '
+        '``python examples/NAME.py --help``.',
+        '',
+    ]
+    for path in sorted((Path(__file__).parents[1] / 'examples').glob('*.py')):
+        text = ast.get_docstring(ast.parse(path.read_text('utf-8'))) or ''
+        lines += [*title(path.stem, '-'), _MARKUP.sub(r'\\\1', text.replace('`', '``')), '']
+        picture = Path(__file__).parent / 'images' / f'{path.stem}.png'
+        if picture.exists():
+            lines += [f'.. image:: ../../images/{picture.name}', f'   :alt: {path.stem}', '']
+    write('examples.rst', lines)
+
+
 def escape_formulas(app, what, name, obj, options, lines):
     """Take `J*w`, |a| and x_ for what they are."""
     for i, line in enumerate(lines):
@@ -128,4 +146,5 @@ def setup(app):
     """Connect the functions above with a build."""
     app.connect('builder-inited', write_python_pages)
     app.connect('builder-inited', write_command_line_page)
+    app.connect('builder-inited', write_examples_page)
     app.connect('autodoc-process-docstring', escape_formulas, priority=400)

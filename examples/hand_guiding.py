@@ -9,7 +9,7 @@ controller has no stiffness. Friction is compensated at a reference velocity tha
 measured one, so that its safeguards hold: nothing below 0.005 rad/s, never more than what is
 certain of the friction. Run `python examples/hand_guiding.py`; it prints a table and writes
 `hand_guiding.png`. Behind FCI the robot compensates gravity, and its own friction as far as it
-does; friction is not commanded there. See docs/howto/examples.md.
+does; friction is not commanded there.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ controller knows. The contact monitor says that somebody touches it; the externa
 hard. A pull of more than 5 N for 0.1 s opens the gripper, and the payload is taken off the model.
 Run `python examples/hand_over.py`; it prints when what happened and writes `hand_over.png`.
 On a real arm `Releaser` is fed by the feedforward node's `/diagnostics` and `~/external_wrench`,
-and opens the gripper by franka_gripper's `move` action. See docs/howto/examples.md.
+and opens the gripper by franka_gripper's `move` action.
 """
 
 from __future__ import annotations

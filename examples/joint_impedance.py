@@ -5,7 +5,7 @@ Joint impedance control that takes the arm's dynamics from the feedforward node'
 
 tau = K (q_d - q) + D (dq_d - dq) + M(q) ddq_d + C(q, dq) dq, for an arm that carries itself, as
 one behind FCI does. Elsewhere, subscribe to feedforward/gravity likewise. The gains are a FER's.
-See docs/howto/examples.md. Ctrl-C fades the torque out and ends it.
+Ctrl-C fades the torque out and ends it.
 """
 
 import argparse

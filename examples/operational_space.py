@@ -6,8 +6,8 @@ Operational-space control with M, J and the flange's pose from the feedforward n
 F = K e + D (v_d - v) + Lambda (a_d - dJ/dt dq), Lambda = (J M^-1 J^T)^-1, and tau = J^T F + C dq,
 with the elbow held in the dynamically consistent null space (Khatib 1987, "A Unified Approach for
 Motion and Force Control of Robot Manipulators"). For an arm that carries itself, and the node's
-parameters `frame` and `reference_frame` at their defaults. See docs/howto/examples.md. Ctrl-C
-fades the torque out and ends it.
+parameters `frame` and `reference_frame` at their defaults. Ctrl-C fades the
+torque out and ends it.
 """
 
 import sys

@@ -3,7 +3,7 @@
 """
 An arm in MuJoCo as the hardware of ros2_control, held by feedforward torque alone.
 
-mujoco_ros2_control runs the MJCF of this package; see docs/howto/mujoco_ros2_control.md.
+mujoco_ros2_control runs the MJCF of this package; see docs/howto/gazebo.md.
 """
 
 from pathlib import Path
@@ -65,9 +65,7 @@ def everything(context):
         for name in ('robot_type', 'hand', 'headless', 'params_file')
     )
     own_file = given_file('params_file', params_file)
-    require_packages(
-        PACKAGES, 'mujoco_ros2_control.launch.py', 'docs/howto/mujoco_ros2_control.md'
-    )
+    require_packages(PACKAGES, 'mujoco_ros2_control.launch.py', 'docs/howto/gazebo.md')
     description = load(robot_type, hand=hand)
     folder = Path(tempfile.mkdtemp(prefix='franka_dynamics_mujoco_'))
     model, controllers = folder / 'arm.xml', folder / 'controllers.yaml'
