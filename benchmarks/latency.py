@@ -268,7 +268,7 @@ def stages() -> dict[str, float]:
         'after the command: counts, who compensates gravity': lambda: controller.update_monitors(
             last
         ),
-        'after the command, once per second: cross-check': lambda: independent.nonlinear_effects(
+        'on the other thread, once per second: cross-check': lambda: independent.nonlinear_effects(
             q, zero
         ),
         'write a command, bytes': lambda: command.serialize(q),

@@ -9,6 +9,9 @@ torque may be published; its callers only carry arrays.
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
+from typing import Any
+
 import numpy as np
 
 from .command_state import ClearedBy, CommandState
@@ -37,7 +40,7 @@ class FeedforwardController(CommandState):
     Computes feedforward torques for one arm, with every guard that can stop it.
 
     Both nodes drive it alike: `cycle` for each state, its command sent, then `update_monitors`;
-    where no command came, `stop_step` until it returns None.
+    where no command came, `stop_step` until it returns None. Beside them, `check_models`.
 
     Parameters
     ----------
@@ -220,8 +223,7 @@ class FeedforwardController(CommandState):
         """
         Learn from a cycle what only the next one needs; to be called once its command is out.
 
-        Counts, compares the models, and refuses to go on adding gravity where the arm shows that
-        it needs none.
+        Counts, and refuses to go on adding gravity where the arm shows that it needs none.
         """
         if cycle.gravity is None or cycle.coriolis is None:
             return
@@ -231,11 +233,20 @@ class FeedforwardController(CommandState):
             self._watch_gravity(
                 cycle.stamp, cycle.q, cycle.dq, cycle.effort, cycle.previous, cycle.gravity
             )
-        failure = self.crosscheck.run(
+        self.crosscheck.offer(
             cycle.stamp, cycle.q, cycle.dq, cycle.gravity + cycle.coriolis, self.terms
         )
+
+    def check_models(self, lock: AbstractContextManager[Any]) -> None:
+        """
+        Compare the models, if a check is due; for another thread than the cycle's.
+
+        The lock is that of whoever calls `cycle`, held only where they differ.
+        """
+        failure = self.crosscheck.run()
         if failure:
-            self.inhibit(failure, ClearedBy.CONFIGURATION)
+            with lock:
+                self.inhibit(failure, ClearedBy.CONFIGURATION)
 
     # References --------------------------------------------------------------------------------
 

@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from .terms import TermModel
@@ -11,11 +13,18 @@ from ..dynamics.newton_euler import NewtonEulerModel
 from ..typing import Array
 
 
+class _Sample(NamedTuple):
+    q: Array
+    dq: Array
+    nonlinear: Array
+    terms: TermModel
+
+
 class RunningCrosscheck:
     """
     Compares gravity and Coriolis torque with the Newton-Euler recursion once per period.
 
-    It costs about a millisecond and so runs after the command of a cycle is out.
+    It costs about a millisecond: the cycle only offers a state, and another thread may compare.
 
     Parameters
     ----------
@@ -31,31 +40,39 @@ class RunningCrosscheck:
     def __init__(self, period: float, tolerance: float, at_configure: float = 0.0) -> None:
         self._tolerance = tolerance
         self._period = period
-        self._checked_at = -np.inf
+        self._offered_at = -np.inf
+        self._offered: _Sample | None = None
         self._checked_terms: TermModel | None = None
         self.at_configure = at_configure
         self.largest = 0.0
         self.checks = 0
 
-    def run(self, stamp: float, q: Array, dq: Array, nonlinear: Array, terms: TermModel) -> str:
+    def offer(self, stamp: float, q: Array, dq: Array, nonlinear: Array, terms: TermModel) -> None:
         """
-        Return an empty text, or what is wrong, if a check was due.
+        Take a state to be compared, if a check is due.
 
         Parameters
         ----------
         stamp : float
             Stamp of the state [s].
         q, dq : ndarray, shape (n,)
-            The state.
+            The state; kept.
         nonlinear : ndarray, shape (n,)
             g(q) + C(q, dq) dq by the running model [N m].
         terms : TermModel
             The terms in use, whose payload and gravity the independent model is given.
 
         """
-        if self._period == 0.0 or abs(stamp - self._checked_at) < self._period:
+        if self._period > 0.0 and abs(stamp - self._offered_at) >= self._period:
+            self._offered_at = stamp
+            self._offered = _Sample(q, dq, nonlinear, terms)
+
+    def run(self) -> str:
+        """Compare at the state that was offered last, if any; return what is wrong, or ''."""
+        offered, self._offered = self._offered, None
+        if offered is None:
             return ''
-        self._checked_at = stamp
+        q, dq, nonlinear, terms = offered
         if terms is not self._checked_terms:
             self._checked_terms = terms
             self._independent = NewtonEulerModel(terms.loaded, terms.gravity_vector)

@@ -7,7 +7,8 @@ from __future__ import annotations
 from collections.abc import Callable
 import functools
 import inspect
-from typing import Concatenate, ParamSpec
+import threading
+from typing import Any, Concatenate, ParamSpec
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -170,9 +171,26 @@ class PinocchioModel:
         self.description = description
         self.model = build_pinocchio(description)
         self.model.gravity.linear = gravity_vector(gravity)
-        self.data = self.model.createData()
+        self._own = threading.local()
         self._frame_ids = [self.model.getFrameId(str(i + 1)) for i in range(description.n)]
         self._frame_ids.append(self.model.getFrameId(FLANGE))
+
+    @property
+    def data(self) -> pin.Data:
+        """What Pinocchio works on; each thread has its own, so that none reads another's pose."""
+        try:
+            return self._own.data
+        except AttributeError:
+            self._own.data = self.model.createData()
+            return self._own.data
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return all but what belongs to a thread."""
+        return {name: value for name, value in vars(self).items() if name != '_own'}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Take over another's state."""
+        vars(self).update(state, _own=threading.local())
 
     def _q(self, q: ArrayLike) -> Array:
         return self.description.joint_vector(q, 'q')

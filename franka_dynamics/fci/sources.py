@@ -85,7 +85,7 @@ class _ModelledSource:
         self.fault = self.controller.conflict
 
     def monitor(self) -> None:
-        """Let the controller see who carries the arm, and compare the models."""
+        """Let the controller see who carries the arm, and take its faults."""
         if self.cycle is not None:
             self.controller.update_monitors(self.cycle)
             self.fault = self.controller.conflict or self.fault

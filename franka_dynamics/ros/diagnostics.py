@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 import time
 from typing import Any
 
@@ -63,13 +63,13 @@ class PublicationTimes:
         """Have what changed told soon: a burst of changes is told once."""
         self._next = min(self._next, time.monotonic() + _SOON_S)
 
-    def due(self) -> bool:
-        """Return whether to publish now; once."""
+    def run(self, publish: Callable[[], None]) -> float:
+        """Publish if that is due; return for how long it will not be, as things stand [s]."""
         now = time.monotonic()
-        if now < self._next:
-            return False
-        self._next = now + _PERIOD_S
-        return True
+        if now >= self._next:
+            self._next = now + _PERIOD_S
+            publish()
+        return min(self._next - now, _SOON_S)
 
 
 class NodeDiagnostics:
@@ -96,7 +96,12 @@ class NodeDiagnostics:
 
 
 class FeedforwardDiagnostics(NodeDiagnostics):
-    """Publishes states, rates, latencies, margins and who compensates gravity."""
+    """
+    Publishes states, rates, latencies, margins and who compensates gravity.
+
+    By the thread of the services, without a lock: reading a moment too late does no harm, and the
+    cycle must not wait.
+    """
 
     def __init__(
         self,
@@ -184,8 +189,9 @@ class FeedforwardDiagnostics(NodeDiagnostics):
     def _command(self) -> DiagnosticStatus:
         controller = self._controller
         counters = controller.counters
-        if controller.conflict:
-            level, message = ERROR, controller.conflict
+        conflict = controller.conflict  # which the cycle's thread may change meanwhile
+        if conflict:
+            level, message = ERROR, conflict
         elif controller.mode is Mode.RUNNING:
             level, message = (
                 (WARN, f'reference refused: {self._refused}')
@@ -246,8 +252,9 @@ class FeedforwardDiagnostics(NodeDiagnostics):
 
     def _models(self) -> DiagnosticStatus:
         check = self._controller.crosscheck
-        level = ERROR if self._controller.conflict.startswith('cross-check') else OK
-        message = 'the two models agree' if level is OK else self._controller.conflict
+        conflict = self._controller.conflict
+        level = ERROR if conflict.startswith('cross-check') else OK
+        message = 'the two models agree' if level is OK else conflict
         return self._status(
             'Cross-check',
             level,

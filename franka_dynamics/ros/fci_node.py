@@ -177,6 +177,7 @@ class FciNode(Node):
             lambda sentence: self.get_logger().warning(
                 sentence, throttle_duration_sec=_LOG_PERIOD_S
             ),
+            self._run_beside,
         )
         self.calls.attach(lambda: None)  # the robot wakes this thread every millisecond
         try:
@@ -228,8 +229,11 @@ class FciNode(Node):
             LoopState.FAULT,
         ):
             raise self._loop.failure
-        if self._diagnostics.times.due():
-            self._diagnostics.publish()
+
+    def _run_beside(self) -> float:
+        """Do what takes longer than a cycle may; return for how long nothing will be due [s]."""
+        self._controller.check_models(self._lock)
+        return self._diagnostics.times.run(self._diagnostics.publish)
 
     def _at_rest(self) -> bool:
         """Ask the loop to end, and return whether it has."""

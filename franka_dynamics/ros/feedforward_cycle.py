@@ -43,7 +43,7 @@ class FeedforwardCycle:
     Serves one configured arm, from the node's configuration to its release.
 
     The thread of the cycles calls `on_joint_state` and `run_due`; the other thread calls
-    `on_reference`. What both touch is touched under the lock.
+    `on_reference` and `run_beside`. What both change is changed under the lock.
 
     Parameters
     ----------
@@ -279,6 +279,11 @@ class FeedforwardCycle:
         )
         return max(0.0, due)
 
+    def run_beside(self) -> float:
+        """Do what takes longer than a cycle may; return as `run_due`. For the other thread."""
+        self.controller.check_models(self._lock)
+        return self._diagnostics.times.run(self._diagnostics.publish)
+
     def _check_silence(self) -> None:
         now = time.monotonic()
         since = now - self._silence_checked
@@ -358,5 +363,3 @@ class FeedforwardCycle:
         )
         if missing:
             self._node.get_logger().warning(missing)
-        if self._diagnostics.times.due():
-            self._diagnostics.publish()

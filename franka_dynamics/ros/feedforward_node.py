@@ -227,6 +227,7 @@ class FeedforwardNode(GuardedLifecycleNode):
         while self.controller.mode is Mode.BRAKING and time.monotonic() < give_up:
             if self.spin_cycles is not None:
                 self.spin_cycles(LONGEST_STEP_S)
+                self.run_beside()
         self.calls.call(self._close_activation)
         self.cycle.wait_until_delivered(_DELIVERY_TIMEOUT)
 
@@ -245,6 +246,10 @@ class FeedforwardNode(GuardedLifecycleNode):
     def run_due(self) -> float:
         """Do what is due by the steady clock; return for how long nothing will be [s]."""
         return self.cycle.run_due() if self._subscriptions_of_activation else _IDLE_S
+
+    def run_beside(self) -> float:
+        """Do what takes longer than a cycle may, on the other thread; return as `run_due`."""
+        return self.cycle.run_beside() if self._subscriptions_of_activation else _IDLE_S
 
     # Services, parameters ----------------------------------------------------------------------
 

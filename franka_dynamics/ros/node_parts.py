@@ -82,7 +82,6 @@ def _lock_memory() -> None:
         ctypes.CDLL(None).mlockall(_CURRENT | _FUTURE | _ON_FAULT)
 
 
-_SPIN_S = 0.1
 # [s] How long a thread that computes keeps the interpreter from one that must answer a state.
 # From 1 ms on, torques were seen to be late; Python's own is 5 ms.
 _SWITCH_INTERVAL_S = 1e-4
@@ -205,13 +204,17 @@ class ServiceThread:
         What is served.
     log : callable
         Given a sentence about a request that could not be read.
+    run_due : callable
+        Called after each event; returns for how long nothing will be due [s].
 
     """
 
-    def __init__(self, part: NodePart, log: Callable[[str], None]) -> None:
+    def __init__(
+        self, part: NodePart, log: Callable[[str], None], run_due: Callable[[], float]
+    ) -> None:
         self._executor = EventsExecutor()
         self._executor.add_node(part)  # type: ignore[arg-type]
-        self._log = log
+        self._log, self._run_due = log, run_due
         self._closing = False
         self.failure: BaseException | None = None  # of a callback; nothing is served after it
         self._switch_interval = sys.getswitchinterval()
@@ -233,9 +236,11 @@ class ServiceThread:
 
     def _serve(self) -> None:
         lower_priority()
+        due = 0.0
         while not self._closing:
             try:
-                self._executor.spin_once(timeout_sec=_SPIN_S)
+                self._executor.spin_once(timeout_sec=due)
+                due = self._run_due()
             except RCLError as error:
                 # What somebody sent is no request or message of its type.
                 self._log(f'a message could not be read: {shortened(str(error), 200)}')

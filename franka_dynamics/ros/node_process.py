@@ -227,8 +227,9 @@ def run_lifecycle_node(make: Callable[[], Any], args: Sequence[str] | None = Non
     """
     Run a lifecycle node until SIGINT or SIGTERM, then have it shut down.
 
-    It has a parameter `autostart`, a text `refusal`, a callable `should_stop` and a method
-    `shut_down`, which publishes its stop sequence.
+    It has a parameter `autostart`, a text `refusal`, a callable `should_stop`, and methods
+    `run_due` and `run_beside` for its two threads and `shut_down`, which publishes its stop
+    sequence.
 
     Returns
     -------
@@ -257,6 +258,7 @@ def _run(node: Any, stop: StopRequest) -> int:
             lambda sentence: node.get_logger().warning(
                 sentence, throttle_duration_sec=_LOG_PERIOD_S
             ),
+            node.run_beside,
         )
         node.calls.attach(cycles.wake)
         # While a service stops the node, its thread waits for this one's cycles.

@@ -133,8 +133,7 @@ class SimulatorNode(Node):
                 self._steps_commanded += 1
                 self._missed += not self._fresh
             self._fresh = False
-            if self._diagnostics_times.due():
-                self._publish_diagnostics()
+            self._diagnostics_times.run(self._publish_diagnostics)
         return 0
 
     def _announce_brakes(self) -> None:

@@ -6,7 +6,10 @@ The backend against the recursion in DH frames, to rounding, wherever a Franka a
 1,000 states within the limits, both readings of an inertia, any gravity, with and without hand.
 """
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+import pickle
+import sys
 
 import numpy as np
 import pytest
@@ -27,6 +30,7 @@ QUANTITIES = {
     'coriolis_matrix': 2,
     'inverse_dynamics': 3,
 }
+FER = load('fer')
 GRAVITIES = [(0.0, 0.0, -9.81), (9.81, 0.0, 0.0), (-4.0, 5.0, 7.5)]
 ARMS = [
     ('fer', 'gaz2019'),
@@ -85,7 +89,7 @@ def test_inertias_read_the_other_way_agree_with_the_recursion():
 )
 def test_a_result_is_not_changed_by_the_next_call(quantity, inputs):
     # Pinocchio's own arrays are views of its workspace; the caller must own what it gets.
-    model = PinocchioModel(load('fer'))
+    model = PinocchioModel(FER)
     first, second = list(zip(*sample_states(load('fer'), 2, 13)[:inputs]))
     result = getattr(model, quantity)(*first)
     kept = result.copy()
@@ -120,4 +124,28 @@ def test_a_first_moment_without_mass_is_refused_naming_the_joint():
 def test_a_malformed_wrench_is_refused_naming_its_form():
     zero = np.zeros(7)
     with pytest.raises(JointVectorError, match='six finite numbers, force'):
-        PinocchioModel(load('fer')).inverse_dynamics(zero, zero, zero, wrench=(1.0, 2.0, 3.0))
+        PinocchioModel(FER).inverse_dynamics(zero, zero, zero, wrench=(1.0, 2.0, 3.0))
+
+
+def test_threads_that_share_a_model_read_their_own_poses_alone():
+    model = PinocchioModel(FER)
+    poses = (FER.home, 0.5 * FER.home)
+    expected = [model.frames(q) for q in poses]
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)  # a call into Pinocchio and the reading of its result fall apart
+    try:
+        with ThreadPoolExecutor(2) as threads:
+            found = threads.map(
+                lambda k: all(
+                    np.array_equal(model.frames(poses[k]), expected[k]) for _ in range(5000)
+                ),
+                range(2),
+            )
+        assert all(found)
+    finally:
+        sys.setswitchinterval(interval)
+
+
+def test_a_pickled_model_computes_alike():
+    model = pickle.loads(pickle.dumps(PinocchioModel(FER)))
+    np.testing.assert_array_equal(model.frames(FER.home), PinocchioModel(FER).frames(FER.home))
