@@ -149,17 +149,24 @@ def exp6(twist: ArrayLike, angle: ArrayLike = 1.0) -> Array:
 
 def log3(rotation: ArrayLike) -> Array:
     """
-    Return the rotation vector of a rotation by less than pi, shape (..., 3) [rad].
+    Return the rotation vector of a rotation, of length 0 to pi, shape (..., 3) [rad].
 
-    The inverse of `exp3` there; at pi itself the direction is lost to rounding.
+    The inverse of `exp3` below pi. Of a half turn's two vectors it is one or the other.
     """
     matrix = np.asarray(rotation, dtype=float)
-    sine_axis = vee(matrix)
-    sine = np.linalg.norm(sine_axis, axis=-1)
-    angle = np.arctan2(sine, 0.5 * (np.trace(matrix, axis1=-2, axis2=-1) - 1.0))
-    small = sine < 1e-8  # x / sin x is 1 to the last digit, unless x is near pi
-    factor = np.where(small, 1.0, angle / np.where(small, 1.0, sine))
-    return sine_axis * factor[..., None]
+    # Rows of 4 q q^T of the unit quaternion (w, v), of which the one with the largest diagonal
+    # entry does not cancel (Shepperd 1978).
+    trace = np.trace(matrix, axis1=-2, axis2=-1)[..., None, None]
+    products = np.empty((*matrix.shape[:-2], 4, 4))
+    products[..., 0, 0] = 1.0 + trace[..., 0, 0]
+    products[..., 0, 1:] = products[..., 1:, 0] = 2.0 * vee(matrix)
+    products[..., 1:, 1:] = matrix + np.swapaxes(matrix, -1, -2) + (1.0 - trace) * np.eye(3)
+    largest = np.argmax(np.diagonal(products, axis1=-2, axis2=-1), axis=-1)
+    row = np.take_along_axis(products, largest[..., None, None], axis=-2)[..., 0, :]
+    cosine, vector = np.abs(row[..., 0]), np.copysign(1.0, row[..., :1]) * row[..., 1:]
+    length = np.linalg.norm(vector, axis=-1)
+    angle = 2.0 * np.arctan2(length, cosine)
+    return vector * (angle / np.where(length == 0.0, 1.0, length))[..., None]
 
 
 def _coefficients(phi: Array) -> tuple[Array, Array, Array]:

@@ -137,8 +137,26 @@ def test_roll_pitch_yaw_agrees_with_scipys_matrix():
     np.testing.assert_allclose(rpy(*angles), expected, rtol=0.0, atol=ATOL)
 
 
-@pytest.mark.parametrize('angle', (0.0, 1e-300, 1e-9, 1e-4, 0.5, 3.0, 3.14))
+@pytest.mark.parametrize('angle', (0.0, 1e-300, 1e-9, 1e-4, 0.5, 3.0, 3.14, np.pi - 1e-9))
 def test_the_logarithm_of_a_rotation_gives_its_vector_back(angle):
     omega = random_twist(4, angle)[3:]
-    # Near pi the sine loses digits: eps / (pi - angle) is 1.4e-13 at 3.14.
-    np.testing.assert_allclose(log3(exp3(omega)), omega, rtol=0.0, atol=1e-12)
+    np.testing.assert_allclose(log3(exp3(omega)), omega, rtol=1e-15, atol=ATOL)
+
+
+@pytest.mark.parametrize('seed', range(5))
+def test_the_logarithm_of_a_half_turn_is_a_half_turn_about_its_axis(seed):
+    axis = random_twist(seed, 1.0)[3:]
+    turn = 2.0 * np.outer(axis, axis) - np.eye(3)
+    vector = log3(np.array([turn, exp3(0.3 * axis)]))
+    # Either way round: both are the same rotation.
+    np.testing.assert_allclose(
+        np.outer(vector[0], vector[0]), np.pi**2 * np.outer(axis, axis), rtol=0.0, atol=ATOL
+    )
+    np.testing.assert_allclose(vector[1], 0.3 * axis, rtol=0.0, atol=ATOL)
+
+
+@pytest.mark.parametrize('axis', range(3))
+def test_the_logarithm_of_a_half_turn_about_an_axis_is_pi(axis):
+    turn = -np.eye(3)
+    turn[axis, axis] = 1.0
+    np.testing.assert_allclose(np.abs(log3(turn)), np.pi * np.eye(3)[axis], rtol=0.0, atol=ATOL)

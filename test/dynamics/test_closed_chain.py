@@ -59,6 +59,18 @@ def test_an_assembled_five_bar_satisfies_equation_11(seed):
     np.testing.assert_allclose(left, right, rtol=0.0, atol=1e-13)
 
 
+def test_an_end_turned_by_half_a_turn_is_open_and_assembled_anew():
+    q = FIVE_BAR.assemble([0.1, -0.1], HOME)
+    turned = q + [0.0, 0.0, 0.0, 0.0, np.pi]
+    np.testing.assert_allclose(
+        np.linalg.norm(FIVE_BAR.closure_error(turned)), np.pi, rtol=0.0, atol=1e-13
+    )
+    again = FIVE_BAR.assemble([0.1, -0.1], turned)
+    left = rotation(AXES[0], again[0]) @ rotation(AXES[1], again[1]) @ rotation(AXES[2], again[2])
+    right = rotation(AXES[3], again[3]) @ rotation(AXES[4], again[4])
+    np.testing.assert_allclose(left, right, rtol=0.0, atol=1e-13)
+
+
 def test_equation_12_is_the_slope_of_the_assembled_positions():
     q, step = five_bar_state(0).q, 1e-5
     slope = np.stack(

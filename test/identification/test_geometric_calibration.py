@@ -223,3 +223,10 @@ def test_reversed_joints_are_suspected_of_another_order():
             rotation_deviation=1.0,
             translation_deviation=1.0,
         )
+
+
+def test_poses_of_a_tool_turned_by_half_a_turn_are_not_taken_for_no_turn():
+    q = positions(NOMINAL, 30, np.random.default_rng(15))
+    turned = flange_poses(NOMINAL, q) @ np.diag([-1.0, -1.0, 1.0, 1.0])
+    with pytest.raises(CalibrationError, match='is turned by more than'):
+        calibrate(NOMINAL, q, turned, rotation_deviation=1.0, translation_deviation=1.0)
