@@ -10,9 +10,9 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .model import joint_stack
 from .product_of_exponentials import spatial_inertia
 from ..arm import ArmDescription, Convention, LinkInertia
-from ..arm.description import joint_vector_error
 from ..errors import TreeError
 from ..spatial import adjoint, cross, exp6, hat, joint_twist, rigid_transform
 from ..typing import Array
@@ -160,6 +160,11 @@ class BodyTree:
         return len(self.parents)
 
     @property
+    def joint_names(self) -> tuple[str, ...]:
+        """The joints' names, as an arm description has them."""
+        return self.names
+
+    @property
     def is_chain(self) -> bool:
         """Whether every body hangs on the one before it."""
         return self.parents == tuple(range(-1, self.n - 1))
@@ -198,10 +203,7 @@ class BodyTree:
             If the last axis is not n long or a value is not finite; the message names the joint.
 
         """
-        vector = np.asarray(values, dtype=float)
-        if vector.shape[-1:] != (self.n,) or not np.isfinite(vector).all():
-            raise joint_vector_error(vector, name, self.names)
-        return vector
+        return joint_stack(self, values, name)
 
     def supports(self) -> NDArray[np.bool_]:
         """Return whether joint j moves body b, as [b, j], shape (n, n)."""
@@ -211,9 +213,25 @@ class BodyTree:
                 supports[body] |= supports[parent]
         return supports
 
+    def transforms(self, q: ArrayLike) -> Array:
+        """Return T_{parent,i} = M_i exp([A_i] q_i), shape (..., n, 4, 4)."""
+        # exp([A] x) = 1 + sin x [A] + (1 - cos x) [A]^2 + (x - sin x) ([A] + [A]^3) for a unit
+        # turn, and for a slide, whose square is zero; a turn's last term is rounding.
+        positions = self.joint_vector(q, 'q')
+        sine, versine = np.sin(positions), 2.0 * np.sin(0.5 * positions) ** 2
+        weights = np.stack((sine, versine, positions - sine), axis=-1)
+        A = hat(self.twists)
+        first = self.placements @ A
+        second = first @ A
+        changes = np.stack((first, second, first + second @ A), axis=1).reshape(self.n, 3, 16)
+        moved = self.placements + (weights[..., None, :] @ changes).reshape(
+            *weights.shape[:-1], 4, 4
+        )
+        return moved
+
     def poses(self, q: ArrayLike) -> Array:
         """Return the bodies' poses in the space frame, shape (..., n, 4, 4)."""
-        motions = self.placements @ exp6(self.twists, self.joint_vector(q, 'q'))
+        motions = self.transforms(q)
         for body, parent in enumerate(self.parents):
             if parent != BASE:
                 motions[..., body, :, :] = motions[..., parent, :, :] @ motions[..., body, :, :]

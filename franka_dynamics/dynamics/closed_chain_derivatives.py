@@ -13,6 +13,7 @@ from .body_tree import BASE, BodyTree, wrench_matrix
 from .closed_chain import ChainMotion, ClosedChain
 from .derivatives import Derivative, differentiate, DynamicsDerivatives, tree_motion
 from .model import GRAVITY
+from .regressor import torque_regressor
 from ..spatial import ad, adjoint, adjoint_inverse
 from ..typing import Array
 
@@ -56,7 +57,8 @@ def differentiate_by_parameters(
             wrench[..., tree.parents[i], :, :, :] += np.einsum(
                 '...ij,...jkl->...ikl', back[..., i, :, :], wrench[..., i, :, :, :]
             )
-    return ParameterDerivatives(wrench, np.einsum('ij,...ijkl->...ikl', tree.twists, wrench))
+    tau = torque_regressor(tree, q, dq, ddq, gravity)
+    return ParameterDerivatives(wrench, tau.reshape(*tau.shape[:-1], n, 10))
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,9 +117,9 @@ def motor_derivatives(chain: ClosedChain, motion: ChainMotion) -> MotorDerivativ
     follow = -np.linalg.solve(constraint[..., dependent], constraint[..., free])
     total = partial[..., free] + partial[..., dependent] @ follow
     by_q, by_dq, by_ddq = np.split(total[..., twists:], 3, axis=-1)
-    regressor = differentiate_by_parameters(
+    regressor = torque_regressor(
         chain.tree, motion.q, motion.dq, motion.ddq, gravity=chain.gravity
-    ).tau
+    ).reshape(*motion.q.shape, n, 10)
     return MotorDerivatives(
         total[..., :twists].reshape(*total.shape[:-1], n + 1, 6),
         by_q,

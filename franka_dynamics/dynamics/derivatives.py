@@ -154,7 +154,7 @@ def differentiate(
     Return every body's motion and wrench, the torques, and their derivatives by lambda.
 
     Parameters and errors are those of `tree_motion`; the cost grows with n^2. Derivatives by the
-    inertial parameters are in `parameter_derivatives`.
+    inertial parameters are in `closed_chain_derivatives`.
 
     Returns
     -------

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Protocol
+from typing import Protocol, TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,6 +14,9 @@ from ..arm import ArmDescription
 from ..arm.description import joint_vector_error
 from ..errors import FrameError, InertiaError, JointVectorError
 from ..typing import Array
+
+if TYPE_CHECKING:
+    from .body_tree import BodyTree
 
 GRAVITY = (0.0, 0.0, -9.81)  # [m/s^2] in the space frame, as FCI fixes it
 REFERENCE_FRAMES = ('LOCAL', 'WORLD', 'LOCAL_WORLD_ALIGNED')
@@ -156,7 +159,9 @@ def require_reference_frame(name: str) -> str:
     return name
 
 
-def joint_stack(description: ArmDescription, values: ArrayLike, name: str) -> NDArray[np.float64]:
+def joint_stack(
+    description: ArmDescription | BodyTree, values: ArrayLike, name: str
+) -> NDArray[np.float64]:
     """
     Return `values` as a float array of shape (..., n), or say what is wrong with them.
 
@@ -168,7 +173,8 @@ def joint_stack(description: ArmDescription, values: ArrayLike, name: str) -> ND
     """
     vector = np.asarray(values, dtype=float)
     if vector.shape[-1:] != (description.n,) or not np.isfinite(vector).all():
-        raise joint_vector_error(vector, name, description.joint_names, description.name)
+        arm = getattr(description, 'name', '')  # a tree has none
+        raise joint_vector_error(vector, name, description.joint_names, arm)
     return vector
 
 
@@ -191,7 +197,7 @@ def wrench_stack(wrench: ArrayLike) -> NDArray[np.float64]:
     return vector
 
 
-def broadcast_states(description: ArmDescription, **values: ArrayLike) -> list[Array]:
+def broadcast_states(description: ArmDescription | BodyTree, **values: ArrayLike) -> list[Array]:
     """
     Return arrays such as q=..., dq=..., wrench=... with common leading axes, shape (..., n).
 

@@ -5,8 +5,7 @@ Recursive Newton-Euler dynamics straight from Denavit-Hartenberg rows.
 
 This is the independent model that the Pinocchio backend is compared with. It shares the
 description with it and nothing else: no Pinocchio, no spatial algebra, no centre-of-mass inertia.
-The recursions are in dh_recursion.py. All methods also take a stack of states: arrays of shape
-(..., n).
+All methods also take a stack of states: arrays of shape (..., n).
 """
 
 from __future__ import annotations

@@ -98,7 +98,7 @@ def mesh_inertia(mesh: TriangleMesh, density: float) -> LinkInertia:
     Parameters
     ----------
     mesh : TriangleMesh
-        Closed and wound outwards; `mesh_solid.require_solid` tells.
+        Closed and wound outwards; `solid_check.require_solid` tells.
     density : float
         [kg/m^3]
 
@@ -280,7 +280,7 @@ def motion_derivative(inertia: LinkInertia) -> NDArray[np.float64]:
     -------
     ndarray, shape (10, 6)
         Rows (m, h, I_diag, I_off), columns eta = (omega, v): rotation [rad] first, then
-        translation [m]. `mesh_derivatives.in_parameter_order` reorders the rows.
+        translation [m]. `in_parameter_order` reorders the rows.
 
     """
     mass, (hx, hy, hz) = inertia.mass, inertia.first_moment
