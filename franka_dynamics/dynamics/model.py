@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Protocol, TYPE_CHECKING
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,12 +15,23 @@ from ..arm.description import joint_vector_error
 from ..errors import FrameError, InertiaError, JointVectorError
 from ..typing import Array
 
-if TYPE_CHECKING:
-    from .body_tree import BodyTree
-
 GRAVITY = (0.0, 0.0, -9.81)  # [m/s^2] in the space frame, as FCI fixes it
 REFERENCE_FRAMES = ('LOCAL', 'WORLD', 'LOCAL_WORLD_ALIGNED')
 FLANGE = 'flange'
+
+
+class Jointed(Protocol):
+    """What has joints with names: an arm description or a tree of bodies."""
+
+    @property
+    def n(self) -> int:
+        """Number of joints."""
+        ...
+
+    @property
+    def joint_names(self) -> tuple[str, ...]:
+        """Their names in order."""
+        ...
 
 
 class DynamicsModel(Protocol):
@@ -159,9 +170,7 @@ def require_reference_frame(name: str) -> str:
     return name
 
 
-def joint_stack(
-    description: ArmDescription | BodyTree, values: ArrayLike, name: str
-) -> NDArray[np.float64]:
+def joint_stack(description: Jointed, values: ArrayLike, name: str) -> NDArray[np.float64]:
     """
     Return `values` as a float array of shape (..., n), or say what is wrong with them.
 
@@ -197,7 +206,7 @@ def wrench_stack(wrench: ArrayLike) -> NDArray[np.float64]:
     return vector
 
 
-def broadcast_states(description: ArmDescription | BodyTree, **values: ArrayLike) -> list[Array]:
+def broadcast_states(description: Jointed, **values: ArrayLike) -> list[Array]:
     """
     Return arrays such as q=..., dq=..., wrench=... with common leading axes, shape (..., n).
 
