@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from .inertia import LinkInertia, six_from_tensor
 from .strict_yaml import YamlTable
-from ..errors import InertiaError
+from ..errors import DescriptionError, InertiaError
 
 _ROUNDING = 1e-12
 _HEADER = """\
@@ -64,10 +64,15 @@ def read_payload(given: str) -> LinkInertia:
 
     """
     if given.endswith(('.yaml', '.yml')):
-        table = YamlTable.read(Path(given).expanduser())
-        for section in table.values:
-            numbers = table.table(section).table('ros__parameters').numbers('payload', 10)
-            break
+        table = YamlTable.read(Path(given).expanduser(), 'a parameter file starts with /**:')
+        nodes = list(table.values)
+        if len(nodes) != 1:
+            named = f'more than one node ({", ".join(nodes)})' if nodes else 'no node'
+            raise DescriptionError(
+                f'{given}: names {named}; a payload is one section with ros__parameters and '
+                'payload in it.'
+            )
+        numbers = table.table(nodes[0]).table('ros__parameters').numbers('payload', 10)
     else:
         try:
             numbers = np.array([float(part) for part in given.split(',')])

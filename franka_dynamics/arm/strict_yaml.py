@@ -137,9 +137,9 @@ class YamlTable:
         self._where = where
 
     @classmethod
-    def read(cls, path: Path) -> YamlTable:
-        """Read a file; the root table of what it holds."""
-        return cls(read_mapping(path), path, '')
+    def read(cls, path: Path, expected: str = _ARM_FILE) -> YamlTable:
+        """Read a file; the root table of what it holds. `expected` is as for `read_mapping`."""
+        return cls(read_mapping(path, expected=expected), path, '')
 
     def __contains__(self, key: str) -> bool:
         """Return whether the field is there."""

@@ -10,7 +10,7 @@ difference, not eight, and a link is read in whichever form of its ten numbers t
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from functools import partial
 import math
 
@@ -18,18 +18,19 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .parameters import (
+    friction_form,
+    friction_parameters,
     geometry_parameters,
     INERTIA_FORMS,
     inertia_parameters,
     limit_parameters,
     Parameter,
 )
-from .torque_effect import Change, Difference, JOINT_SIGN, on_arm, Situation
+from .torque_effect import Change, Difference, JOINT_SIGN, on_arm, Situation, torque
 from ..arm import ArmDescription
 from ..arm.dh_conversion import in_modified_convention, with_joint_reversed
 from ..arm.sampling import JointStates, sample_states
 from ..dynamics.model import GRAVITY, gravity_vector
-from ..dynamics.newton_euler import NewtonEulerModel
 from ..errors import DescriptionError
 from ..spatial import JointKind
 from ..typing import Array
@@ -110,14 +111,11 @@ class _Probe:
 
     def __init__(self, description: ArmDescription, gravity: Array, states: JointStates) -> None:
         self.description, self.gravity, self.states = description, gravity, states
-        self.torque = NewtonEulerModel(description, gravity).inverse_dynamics(*states)
+        self.torque = torque(Situation(description, gravity), states)
 
     def effect(self, changed: ArmDescription, gravity: Array | None = None) -> float:
-        model = NewtonEulerModel(changed, self.gravity if gravity is None else gravity)
-        return self.of_torque(model.inverse_dynamics(*self.states) - self.torque)
-
-    def of_torque(self, change: Array) -> float:
-        largest = float(np.abs(change).max())
+        after = Situation(changed, self.gravity if gravity is None else gravity)
+        largest = float(np.abs(torque(after, self.states) - self.torque).max())
         floor = _NO_EFFECT * max(1.0, float(np.abs(self.torque).max()))
         return largest if largest > floor else 0.0
 
@@ -282,64 +280,19 @@ def _kind_differences(
 def _friction_differences(
     first: ArmDescription, second: ArmDescription, probe: _Probe, tolerance: float
 ) -> list[Difference]:
-    """Compare friction models field by field; their effect is that on the friction torque."""
-    a, b = first.friction, second.friction
-    if a is None and b is None:
-        return []
-    dq = probe.states.dq
-    zero = np.zeros_like(dq)
-    if type(a) is not type(b) or a is None or b is None:
-        apart = (zero if b is None else b.torque(dq)) - (zero if a is None else a.torque(dq))
+    """Compare friction models number by number, or name both where they are of two forms."""
+    forms = friction_form(first), friction_form(second)
+    if forms[0] == forms[1]:
         return [
-            Difference(
-                'arm',
-                'friction model',
-                type(a).__name__,
-                type(b).__name__,
-                '',
-                probe.of_torque(apart),
-                on_arm(lambda arm: replace(arm, friction=b)),
-            )
+            _measured(parameter, first, second, probe)
+            for parameter in _differing(friction_parameters(first), first, second, tolerance)
         ]
-    found = []
-    for part in fields(a):  # type: ignore[arg-type]
-        if part.name == 'deviations':  # how well it is known, which no torque depends on
-            continue
-        here, there = (np.asarray(getattr(model, part.name)) for model in (a, b))
-        for at in np.ndindex(here.shape):
-            if _same(float(here[at]), float(there[at]), tolerance):
-                continue
 
-            def change(
-                arm: ArmDescription,
-                name: str = part.name,
-                at: tuple[int, ...] = at,
-                value: float = float(there[at]),
-            ) -> ArmDescription:
-                mixed = np.array(getattr(arm.friction, name))
-                mixed[at] = value
-                friction = replace(
-                    arm.friction,  # type: ignore[type-var]
-                    **{name: mixed if at else float(mixed)},
-                )
-                return replace(arm, friction=friction)
+    def change(arm: ArmDescription) -> ArmDescription:
+        return replace(arm, friction=second.friction)
 
-            changed = change(first).friction
-            assert changed is not None
-            # A scalar belongs to all joints alike.
-            place = first.joint_names[at[0]] if at else 'arm'
-            found.append(
-                Difference(
-                    place,
-                    f'friction {part.name}',
-                    float(here[at]),
-                    float(there[at]),
-                    '',
-                    probe.of_torque(changed.torque(dq) - a.torque(dq)),
-                    on_arm(change),
-                )
-            )
-    return found
+    effect = probe.effect(change(first))
+    return [Difference('arm', 'friction model', *forms, '', effect, on_arm(change))]
 
 
 def _name(description: ArmDescription) -> str:

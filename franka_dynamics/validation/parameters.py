@@ -9,7 +9,14 @@ from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
-from ..arm import ArmDescription, Joint, JointKind, JointLimits, LinkInertia
+from ..arm import (
+    ArmDescription,
+    Joint,
+    JointKind,
+    JointLimits,
+    LinkInertia,
+    MaxwellSlipFriction,
+)
 from ..arm.inertia import six_from_tensor, steiner, tensor_from_six, TENSOR_ORDER
 from ..spatial import rpy, rpy_from_rotation
 from ..typing import Array
@@ -110,6 +117,48 @@ def inertia_parameters(
     """Return the ten parameters of one link (counted from 0) in one form."""
     place = description.joints[link].name
     return [_inertia_parameter(place, link, form, k) for k in range(10)]
+
+
+def friction_parameters(description: ArmDescription) -> list[Parameter]:
+    """Return every number of the friction model; how well it is known is none of them."""
+    if description.friction is None:
+        return []
+    return [
+        _friction_parameter(description, part.name, at)
+        for part in fields(description.friction)  # type: ignore[arg-type]
+        if part.init and part.name != 'deviations'
+        for at in np.ndindex(np.shape(getattr(description.friction, part.name)))
+    ]
+
+
+def friction_form(description: ArmDescription) -> str:
+    """Return what kind of friction model an arm has; two of one form differ in numbers alone."""
+    friction = description.friction
+    if friction is None:
+        return 'none'
+    elements = len(friction.reach) if isinstance(friction, MaxwellSlipFriction) else 0
+    return type(friction).__name__ + (f' of {elements} elements' if elements else '')
+
+
+def _friction_parameter(description: ArmDescription, name: str, at: tuple[int, ...]) -> Parameter:
+    # Columns are joints; rows, and what there is one of for each element, are elements.
+    by_element = name == 'reach'
+    place = 'arm' if by_element or not at else description.joint_names[at[-1]]
+    element = at if by_element else at[:-1]
+
+    def write(arm: ArmDescription, value: float) -> ArmDescription:
+        values = np.array(getattr(arm.friction, name))
+        values[at] = value
+        changed = {name: values if at else float(values)}
+        return replace(arm, friction=replace(arm.friction, **changed))  # type: ignore[type-var]
+
+    return Parameter(
+        place,
+        f'friction {name}{"".join(f"[{k + 1}]" for k in element)}',
+        '',
+        lambda arm: float(np.asarray(getattr(arm.friction, name))[at]),
+        write,
+    )
 
 
 def _base_parameters() -> list[Parameter]:

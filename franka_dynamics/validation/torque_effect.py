@@ -6,11 +6,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+import math
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ..arm import ArmDescription, LinkInertia
+from ..arm.friction import friction_along
 from ..arm.sampling import JointStates, sample_states
 from ..dynamics.model import GRAVITY, gravity_vector
 from ..dynamics.newton_euler import NewtonEulerModel
@@ -19,6 +21,7 @@ from ..typing import Array
 # A torque below this [N m] is rounding of sums of torques of up to 100 N m.
 NO_EFFECT = 1e-11
 _STATES = 200
+_PATH_SAMPLES, _PATH_STEP_S = 500, 0.01
 # A base tilted about two axes lets every parameter act that acts in any mounting.
 _TILTED = (3.0, -5.0, -7.9)
 JOINT_SIGN = 'joint sign'
@@ -139,8 +142,9 @@ def effect_together(
     for one in sorted(found, key=lambda one: one.parameter == JOINT_SIGN):
         after = one.change(after)
     states = sample_states(arm, _STATES, seed)
-    apart = _torque(after, states) - _torque(before, states)
+    apart = torque(after, states) - torque(before, states)
     worst = np.abs(apart).max(axis=0)
+    apart = apart[:_STATES]
     return JointEffect(
         float(worst.max()),
         arm.joint_names[int(worst.argmax())],
@@ -148,11 +152,22 @@ def effect_together(
     )
 
 
-def _torque(situation: Situation, states: JointStates) -> Array:
-    """Return rigid-body torque and friction at some states, shape (N, n)."""
+def torque(situation: Situation, states: JointStates) -> Array:
+    """
+    Return rigid-body torque and friction at some states, then friction along a path, (N, n).
+
+    Some friction depends on the path: a motion to and fro, ever further, shows its state.
+    """
     arm = situation.arm
     rigid = NewtonEulerModel(arm, situation.gravity).inverse_dynamics(*states)
-    return rigid if arm.friction is None else rigid + arm.friction.torque(states.dq)
+    if arm.friction is None:
+        return np.vstack([rigid, np.zeros((_PATH_SAMPLES, arm.n))])
+    reach = np.geomspace(1e-3, 1.0, _PATH_SAMPLES)  # [rad]
+    q = (reach * np.sin(np.linspace(0.0, 16.0 * math.tau, _PATH_SAMPLES)))[:, None] * np.ones(
+        arm.n
+    )
+    along = friction_along(arm.friction, q, np.gradient(q, _PATH_STEP_S, axis=0))
+    return np.vstack([rigid + arm.friction.torque(states.dq), along])
 
 
 @dataclass(frozen=True)

@@ -122,6 +122,25 @@ def test_given_a_bad_payload_when_read_then_one_bounded_sentence(given):
     assert len(str(caught.value)) < 400
 
 
+@pytest.mark.parametrize(
+    'text, sentence',
+    [
+        ('{}', 'names no node'),
+        (
+            'a:\n  ros__parameters: {payload: [0.5, 0, 0, 0.1, 0, 0, 0, 0, 0, 0]}\n'
+            'b:\n  ros__parameters: {payload: [0.7, 0, 0, 0.1, 0, 0, 0, 0, 0, 0]}\n',
+            'names more than one node .a, b.',
+        ),
+        ('a:\n  ros__parameters: {payload: [0.5, 0, 0]}\n', 'a.ros__parameters.payload'),
+    ],
+)
+def test_given_a_bad_payload_file_when_read_then_one_sentence(text, sentence, tmp_path):
+    path = tmp_path / 'payload.yaml'
+    path.write_text(text)
+    with pytest.raises(DescriptionError, match=f'payload.yaml: .*{sentence}'):
+        read_payload(str(path))
+
+
 def test_describe_shows_a_payload_on_the_last_link(capsys):
     assert main(['describe', '--arm', 'panda', '--payload', '1.0,0,0,0']) == 0
     captured = capsys.readouterr()

@@ -7,7 +7,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from franka_dynamics.arm import Convention, JointKind, LinkInertia, load, ViscousCoulombFriction
+from franka_dynamics.arm import (
+    Convention,
+    JointKind,
+    LinkInertia,
+    load,
+    MaxwellSlipFriction,
+    ViscousCoulombFriction,
+)
 from franka_dynamics.arm.dh_conversion import in_modified_convention, with_joint_reversed
 from franka_dynamics.arm.inertia import TENSOR_ORDER
 from franka_dynamics.arm.sampling import random_arm, sample_states
@@ -287,3 +294,59 @@ def test_arms_of_unequal_length_are_refused_with_both_lengths():
     shorter = replace(arm, joints=arm.joints[:6], links=arm.links[:6], home=None, friction=None)
     with pytest.raises(DescriptionError, match=r'has 7 joints and .* has 6'):
         compare_descriptions(arm, shorter)
+
+
+def slipping(slip, reach, n=7):
+    """Return a friction of Maxwell-slip elements, all joints alike."""
+    zero = np.zeros(n)
+    return MaxwellSlipFriction(
+        zero, zero, zero, zero, np.array(slip, dtype=float)[:, None] * np.ones(n), np.array(reach)
+    )
+
+
+@pytest.mark.parametrize('turned', [False, True])
+def test_another_number_of_slip_elements_acts_on_torque(turned):
+    # Both slide alike, so that only a motion that turns shows the difference.
+    two = slipping([1.0, 2.0], [0.004, 0.3])
+    three = slipping([1.0, 1.0, 1.0], [0.004, 0.3, 0.5])
+    frictions = (three, two) if turned else (two, three)
+    here, there = (replace(load('fer'), friction=friction) for friction in frictions)
+    (found,) = compare_descriptions(here, there)
+    assert (found.place, found.parameter, found.has_effect) == ('arm', 'friction model', True)
+    assert '2 elements' in str(found) and '3 elements' in str(found)
+
+
+def test_another_slope_of_sigmoid_friction_is_named():
+    arm = load('fer')
+    slope = np.array(arm.friction.slope)
+    slope[2] *= 1.1
+    (found,) = compare_descriptions(arm, replace(arm, friction=replace(arm.friction, slope=slope)))
+    assert (found.place, found.parameter, found.has_effect) == (
+        'fer_joint3',
+        'friction slope',
+        True,
+    )
+
+
+@pytest.mark.parametrize('joint', [0, 4, 6])
+def test_a_slip_element_is_named_with_its_joint(joint):
+    friction = slipping([1.0, 2.0], [0.004, 0.3])
+    slip = np.array(friction.slip)
+    slip[0, joint] = 1.5
+    arm = replace(load('fer'), friction=friction)
+    (found,) = compare_descriptions(arm, replace(arm, friction=replace(friction, slip=slip)))
+    assert (found.place, found.parameter) == (f'fer_joint{joint + 1}', 'friction slip[1]')
+    assert found.torque_effect == pytest.approx(0.5, rel=1e-6)
+
+
+def test_a_reach_belongs_to_no_joint_and_acts_on_torque():
+    # Eight elements, one more than the arm has joints.
+    friction = slipping(np.ones(8), 0.01 * 2.0 ** np.arange(8))
+    arm = replace(load('fer'), friction=friction)
+    for element in (1, 7):
+        reach = np.array(friction.reach)
+        reach[element] *= 1.1
+        other = replace(arm, friction=replace(friction, reach=reach))
+        (found,) = compare_descriptions(arm, other)
+        assert (found.place, found.parameter) == ('arm', f'friction reach[{element + 1}]')
+        assert found.has_effect
