@@ -4,14 +4,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
-import json
-import math
 import os
 from pathlib import Path
 import tempfile
-from typing import Any
 
 from .errors import OutputError
 
@@ -57,33 +54,6 @@ def write_text(path: str | Path, text: str) -> None:
     """Write a text file so that it appears complete or not at all."""
     with complete_or_absent(path) as scratch:
         scratch.write_text(text, encoding='utf-8')
-
-
-def json_text(data: Any) -> str:
-    """
-    Return plain data as JSON that every reader takes, indented, ending in a newline.
-
-    Arrays become lists, paths texts; NaN and infinities, for which JSON has no word, null.
-    """
-    return json.dumps(_plain(data), indent=2, allow_nan=False) + '\n'
-
-
-def write_json(path: str | Path, data: Any) -> None:
-    """Write plain data as `json_text` has it, so that the file appears complete or not at all."""
-    write_text(path, json_text(data))
-
-
-def _plain(data: Any) -> Any:
-    """Return data of JSON's own types."""
-    if isinstance(data, Mapping):
-        return {str(key): _plain(value) for key, value in data.items()}
-    if hasattr(data, 'tolist'):  # numpy's arrays and numbers; this module does without numpy
-        return _plain(data.tolist())
-    if isinstance(data, (list, tuple, set, frozenset)):
-        return [_plain(value) for value in data]
-    if isinstance(data, float):
-        return data if math.isfinite(data) else None
-    return str(data) if isinstance(data, os.PathLike) else data
 
 
 def writable_file(path: str | Path) -> Path:

@@ -9,10 +9,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from ._say import PRINTED
 from ..errors import OutputError, SettingsError
 from ..files import writable_file, writable_folder, write_text
 
-PRINTED = Path('-')  # in place of a file
 PICTURES = ('.png', '.svg', '.pdf')
 
 
@@ -84,6 +84,32 @@ def add_plot_option(container: Any, what: str) -> None:
         metavar='FILE',
         help=f'draw {what} ({", ".join(PICTURES)})',
     )
+
+
+def add_seed_option(container: Any, what: str) -> None:
+    """Add --seed N: `what` it is of, for the help."""
+    add_option(
+        container,
+        '--seed',
+        type=whole_number,
+        default=0,
+        metavar='N',
+        help=f'{what} (default: %(default)s)',
+    )
+
+
+def whole_number(text: str) -> int:
+    """Return a whole number of at least 0, or raise argparse's error."""
+    if not (text.isascii() and text.isdigit()):
+        raise argparse.ArgumentTypeError(f'{text} is not a whole number of at least 0')
+    return int(text)
+
+
+def count(text: str) -> int:
+    """Return a whole number of at least 1, or raise argparse's error."""
+    if whole_number(text) < 1:
+        raise argparse.ArgumentTypeError(f'{text} is not a whole number of at least 1')
+    return int(text)
 
 
 def add_shipped_files_option(container: Any, what: str) -> None:

@@ -6,12 +6,12 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import replace
-import json
 from pathlib import Path
 from typing import Any, NamedTuple, TYPE_CHECKING
 
 from ._arm_options import add_arm_options, add_tree_option, load_arm, load_tree, MASS_OPTIONS
 from ._options import add_json_option, add_output_option, refuse
+from ._say import say, terminal, write_json
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -71,11 +71,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Print the table; exit 1 if the other methods do not confirm it."""
     import numpy as np
-    from rich.console import Console
 
     from ..dynamics import GRAVITY
     from ..errors import SettingsError
-    from ..files import write_text
     from ..identification.base_parameters import (
         ANY_GRAVITY,
         base_parameters,
@@ -117,7 +115,7 @@ def run(arguments: argparse.Namespace) -> int:
         return 0
     rank = numerical_base_parameters(description, gravity, rotor_inertia=found.rotor_inertia).rank
     other = _other_method(found, Method(arguments.method))
-    console = Console(highlight=False)
+    console = terminal()
     _print_table(console, found, f'{name}: base parameters, gravity {arguments.gravity}')
     _print_summary(console, found, rank, other)
     if arguments.json:
@@ -127,8 +125,7 @@ def run(arguments: argparse.Namespace) -> int:
             'rank': rank,
             **_content(found, arguments.tree),
         }
-        write_text(arguments.json, json.dumps(content, indent=2) + '\n')
-        console.print(f'written: {arguments.json}')
+        write_json(arguments.json, content)
     return 0 if rank == len(found) and other.agrees else 1
 
 
@@ -267,11 +264,13 @@ def _print_summary(
     if gap is None:
         return
     if gap.smallest_kept < _DOUBTFUL[1] or gap.largest_dropped > _DOUBTFUL[0]:
-        console.print(
-            f'[yellow]note:[/] the geometry is close to one with fewer base parameters '
+        say(
+            console,
+            f'the geometry is close to one with fewer base parameters '
             f'(a rank decision rests on {gap.smallest_kept:.1e}, the next lower is '
             f'{gap.largest_dropped:.1e}). If a twist is meant to be a quarter turn, '
-            'write it as pi/2 in the arm file.'
+            'write it as pi/2 in the arm file.',
+            'note',
         )
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from ._arm_options import add_arm_options, add_tree_option, load_arm, load_tree
 from ._options import add_gravity_option, add_option, output_folder, refuse
+from ._say import terminal
 from ..errors import SettingsError
 
 if TYPE_CHECKING:
@@ -134,12 +135,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Write the file and print the counts."""
-    from rich.console import Console
     from rich.progress import track
 
     from ..codegen.equations import customised_equations, Parameters, Quantity, WrenchFrame
 
-    console = Console()
+    console = terminal()
     if arguments.table1:
         refuse(arguments, '--table1, whose cases are those of the paper', **_ALL_BUT_TABLE1)
         return _table1(console)
@@ -204,7 +204,6 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.output is not None:
         console.print(
             f'wrote {_write(arguments, description, parameters, listed)}',
-            highlight=False,
             soft_wrap=True,
         )
     return 0
@@ -241,12 +240,12 @@ def _tree(arguments: argparse.Namespace, console: Console) -> int:
     for equations in listed:
         table.add_row(equations.quantity.value, *map(str, operation_count(equations)))
     console.print(table)
-    console.print(f'joints: {", ".join(tree.names)}', highlight=False, soft_wrap=True)
+    console.print(f'joints: {", ".join(tree.names)}', soft_wrap=True)
     if arguments.output is not None:
         x, y, z = arguments.gravity
         origin = Origin(name, f'of {arguments.tree.name}', 'none', (x, y, z), parameters)
         path = _write_file(arguments, origin, listed, None)
-        console.print(f'wrote {path}', highlight=False, soft_wrap=True)
+        console.print(f'wrote {path}', soft_wrap=True)
     return 0
 
 
@@ -304,7 +303,6 @@ def _package(arguments: argparse.Namespace, description: ArmDescription, console
     console.print(
         f'wrote {arguments.output / arguments.package} ({len(files)} files); put it '
         'into the src of a colcon workspace',
-        highlight=False,
         soft_wrap=True,
     )
     return 0
@@ -395,6 +393,5 @@ def _table1(console: Console) -> int:
     console.print(
         'simplified: diagonal tensors, one first moment a link. classical: ten '
         'parameters a link; minimum: base parameters.',
-        highlight=False,
     )
     return 0

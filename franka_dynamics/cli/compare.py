@@ -7,12 +7,12 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from dataclasses import asdict
-import json
 from pathlib import Path
 from typing import Any, TYPE_CHECKING
 
 from ._arm_options import add_arm_options, load_arm
 from ._options import add_gravity_option, add_json_option, add_option, refuse
+from ._say import say, terminal, write_json
 from ..arm import load
 from ..arm.arm_file import AS_LISTED
 from ..arm.payload import read_payload
@@ -26,7 +26,7 @@ SUMMARY = 'Name every number in which another description, or a URDF, departs fr
 GROUP = 'check a model'
 DEFAULT_ARM = 'fer'
 GRAVITY = (0.0, 0.0, -9.81)
-URDF_SUFFIXES = ('.urdf', '.xml')
+URDF_SUFFIXES = ('.urdf', '.xml', '.xacro')
 _SHOWN = 10
 
 
@@ -36,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         'other',
         metavar='OTHER',
         help='a shipped arm or an arm file, to which --hand and --payload are given as well; or a '
-        'URDF (.urdf, .xml; xacro expanded)',
+        'URDF (.urdf, .xml; .xacro is expanded)',
     )
     add_arm_options(parser, default=None, hand=None)
     add_option(
@@ -89,9 +89,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print every difference; 1 if torques depend on any, or a URDF is not the arm."""
-    from rich.console import Console
-
-    console = Console()
+    console = terminal()
     if arguments.other.endswith(URDF_SUFFIXES):
         return compare_with_urdf(arguments, console)
     return compare_with_arm(arguments, console)
@@ -128,8 +126,6 @@ def compare_with_arm(arguments: argparse.Namespace, console: Console) -> int:
         console.print(
             f'Together they change the torque by {together}'
             + (f'; the {_SHOWN} largest alone by {largest}.' if len(acting) > _SHOWN else '.'),
-            highlight=False,
-            markup=False,
         )
     _write(
         arguments,
@@ -168,18 +164,15 @@ def compare_with_urdf(arguments: argparse.Namespace, console: Console) -> int:
         accept_unknown_inertials=arguments.accept_unknown_inertials,
         **_options(arguments),
     )
-    console.print('[green]pass[/]' if found.passed else '[red]MISMATCH[/]', end=': ')
-    console.print(found.verdict.summary(), highlight=False, markup=False, soft_wrap=True)
+    say(console, found.verdict.summary(), 'pass' if found.passed else 'MISMATCH')
     for finding in found.findings:
-        console.print(f'- {finding}', style='red', highlight=False, markup=False, soft_wrap=True)
+        console.print(f'- {finding}', style='red', soft_wrap=True)
     _print_differences(console, found.differences, arguments)
     for note in found.verdict.notes:
-        console.print(f'note: {note}', highlight=False, markup=False, soft_wrap=True)
+        say(console, note, 'note')
     if found.differences:
         _print_count(console, found.nearest, arguments, found.differences)
-        console.print(
-            f'Together they change the torque by {found.together}.', highlight=False, markup=False
-        )
+        console.print(f'Together they change the torque by {found.together}.')
     _write(arguments, found.as_data())
     return 0 if found.passed else 1
 
@@ -190,14 +183,12 @@ def _print_differences(
     shown = found if arguments.all_differences else found[:_SHOWN]
     for one in shown:
         style = 'red' if one.has_effect else 'dim'
-        console.print(f'- {one}', style=style, highlight=False, markup=False)
+        console.print(f'- {one}', style=style)
     if len(shown) < len(found):
         console.print(
             f'- and {len(found) - len(shown)} more with less effect; '
             '--all-differences prints them, --json FILE writes them',
             style='dim',
-            highlight=False,
-            markup=False,
         )
 
 
@@ -209,8 +200,6 @@ def _print_count(
         f'{name} against {arguments.other}: {len(found)} '
         f'{"difference" if len(found) == 1 else "differences"}, {acting} of them with '
         'an effect on torque.',
-        highlight=False,
-        markup=False,
     )
 
 
@@ -225,7 +214,6 @@ def _options(arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def _write(arguments: argparse.Namespace, data: dict[str, Any]) -> None:
-    from ..files import write_text
 
     if arguments.json:
-        write_text(arguments.json, json.dumps(data, indent=2) + '\n')
+        write_json(arguments.json, data)

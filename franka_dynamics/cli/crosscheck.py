@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 from pathlib import Path
 import shlex
 import sys
@@ -13,7 +12,16 @@ from typing import TYPE_CHECKING
 
 from . import compare, explain_torques
 from ._arm_options import add_arm_options, add_tree_option, ARM_OPTIONS, load_arm
-from ._options import add_gravity_option, add_json_option, add_option, output_file, refuse
+from ._options import (
+    add_gravity_option,
+    add_json_option,
+    add_option,
+    add_seed_option,
+    count,
+    output_file,
+    refuse,
+)
+from ._say import say, terminal, write_json
 from ..errors import SettingsError
 
 if TYPE_CHECKING:
@@ -44,17 +52,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_option(
         parser,
         '--states',
-        type=_count,
+        type=count,
         metavar='N',
         help='random states within the '
         f'limits (default: {_STATES}, of a random arm {_STATES_OF_A_RANDOM_ARM})',
     )
-    add_option(parser, '--seed', type=_seed, metavar='N', help='of the states (default: 0)')
+    add_seed_option(parser, 'of the states')
     add_gravity_option(parser, 'space')
     add_option(
         parser,
         '--random',
-        type=_count,
+        type=count,
         metavar='N',
         help='check N random arms of 1 to 8 '
         'revolute and prismatic joints in both conventions instead',
@@ -89,9 +97,7 @@ def _add_former_options(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the tables and the verdict; exit 1 on a mismatch."""
-    from rich.console import Console
-
-    console = Console()
+    console = terminal()
     given = [
         name
         for name in ('against', 'urdf', 'torques', 'random', 'tree')
@@ -146,7 +152,6 @@ def _check_formulations(arguments: argparse.Namespace, console: Console) -> int:
     from ..arm.consistency import margins
     from ..files import write_text
     from ..report.agreement import agreement_as_data, agreement_page, agreement_tables
-    from ..report.table import json_text
     from ..validation.agreement import compare_formulations
     from ..validation.crosscheck import QUANTITIES
 
@@ -157,21 +162,20 @@ def _check_formulations(arguments: argparse.Namespace, console: Console) -> int:
             description,
             gravity=arguments.gravity or GRAVITY,
             count=arguments.states or _STATES,
-            seed=arguments.seed or 0,
+            seed=arguments.seed,
             progress=lambda: bar.advance(task),
         )
     found = margins(description)
     console.print(
         f'{agreement.arm}, set {agreement.inertial_set}, hand {agreement.hand}: '
         f'{agreement.states} states, seed {agreement.seed}',
-        highlight=False,
     )
     for sentence in description.repairs:
-        console.print(f'note: {sentence}', highlight=False)
+        say(console, sentence, 'note')
     console.print(*agreement_tables(agreement, found))
     _print_verdict(agreement, console)
     if arguments.json:
-        write_text(arguments.json, json_text(agreement_as_data(agreement, found)))
+        write_json(arguments.json, agreement_as_data(agreement, found))
     if arguments.report:
         write_text(arguments.report, agreement_page(agreement, found, _command()))
     return 0 if agreement.passed else 1
@@ -179,14 +183,14 @@ def _check_formulations(arguments: argparse.Namespace, console: Console) -> int:
 
 def _print_verdict(agreement: Agreement, console: Console) -> None:
     for sentence in agreement.warnings:
-        console.print(f'[yellow]warning:[/] {sentence}', highlight=False)
+        say(console, sentence, 'warning')
     for sentence in agreement.findings:
-        console.print(sentence, style='red', highlight=False)
-    verdict = '[green]pass[/]' if agreement.passed else '[red]MISMATCH[/]'
-    console.print(
-        f'{verdict}: largest difference of any two {agreement.largest:.1e}, tolerance '
+        console.print(sentence, style='red')
+    say(
+        console,
+        f'largest difference of any two {agreement.largest:.1e}, tolerance '
         f'{agreement.tolerance:.0e}',
-        highlight=False,
+        'pass' if agreement.passed else 'MISMATCH',
     )
 
 
@@ -194,7 +198,6 @@ def _check_tree(arguments: argparse.Namespace, console: Console) -> int:
     """Compare a URDF's tree with Pinocchio's reading of it."""
     from dataclasses import asdict
 
-    from ..files import write_text
     from ..urdf.document import read_urdf
     from ..validation.pinocchio_urdf import compare_tree
 
@@ -209,22 +212,20 @@ def _check_tree(arguments: argparse.Namespace, console: Console) -> int:
         str(arguments.tree),
         gravity=arguments.gravity or GRAVITY,
         count=arguments.states or _STATES,
-        seed=arguments.seed or 0,
+        seed=arguments.seed,
     )
     console.print(
         f'{arguments.tree}: {len(found.joints)} joints, {found.states} states; from Pinocchio: '
         f'recursion {found.recursion:.1e}, regressor {found.regressor:.1e} N m (torques up to '
         f'{found.largest:.0f}); M from its transpose {found.symmetry:.1e} kg m^2',
-        highlight=False,
         soft_wrap=True,
     )
     console.print(
         f'{"pass" if found.passed else "MISMATCH"}: tolerance {found.tolerance:.0e}',
-        highlight=False,
     )
     if arguments.json:
         content = {**asdict(found), 'passed': found.passed}
-        write_text(arguments.json, json.dumps(content, indent=2) + '\n')
+        write_json(arguments.json, content)
     return 0 if found.passed else 1
 
 
@@ -234,7 +235,6 @@ def _check_random(arguments: argparse.Namespace, console: Console) -> int:
 
     from ._recording_options import progress_bar
     from ..arm.sampling import random_arm
-    from ..files import write_text
     from ..validation.agreement import AGREEMENT, compare_formulations
 
     refuse(
@@ -244,7 +244,7 @@ def _check_random(arguments: argparse.Namespace, console: Console) -> int:
         gravity='--gravity',
         report='--report',
     )
-    first = arguments.seed or 0
+    first = arguments.seed
     results = []
     with progress_bar(console) as bar:
         for seed in bar.track(range(first, first + arguments.random), description='random arms'):
@@ -264,45 +264,22 @@ def _check_random(arguments: argparse.Namespace, console: Console) -> int:
                 }
             )
             if not agreement.passed:
-                console.print(
-                    f'seed {seed}: {" ".join(agreement.findings)}', style='red', highlight=False
-                )
+                console.print(f'seed {seed}: {" ".join(agreement.findings)}', style='red')
     failed = sum(not result['passed'] for result in results)
     # A NaN of any arm is to be seen, which Python's own max could pass over.
     largest = float(np.max([result['largest'] for result in results]))
-    verdict = '[red]MISMATCH[/]' if failed else '[green]pass[/]'
-    console.print(
-        f'{verdict}: {arguments.random} random arms, seeds {first} to '
+    say(
+        console,
+        f'{arguments.random} random arms, seeds {first} to '
         f'{first + arguments.random - 1}, {failed} failed; largest difference '
         f'of any two formulations {largest:.1e}, tolerance {AGREEMENT:.0e}',
-        highlight=False,
+        'MISMATCH' if failed else 'pass',
     )
     if arguments.json:
-        write_text(
-            arguments.json,
-            json.dumps({'tolerance': AGREEMENT, 'passed': not failed, 'arms': results}, indent=2)
-            + '\n',
-        )
+        write_json(arguments.json, {'tolerance': AGREEMENT, 'passed': not failed, 'arms': results})
     return 1 if failed else 0
 
 
 def _command() -> str:
     """Return what was typed, so that a page says how it is made again."""
     return 'franka-dynamics ' + shlex.join(sys.argv[1:])
-
-
-def _count(text: str) -> int:
-    value = _seed(text)
-    if value < 1:
-        raise argparse.ArgumentTypeError(f'{text} is not a whole number of at least 1')
-    return value
-
-
-def _seed(text: str) -> int:
-    try:
-        value = int(text)
-    except ValueError:
-        value = -1
-    if value < 0:
-        raise argparse.ArgumentTypeError(f'{text} is not a whole number of at least 0')
-    return value

@@ -21,6 +21,7 @@ from ._arm_options import (
     this_command,
 )
 from ._options import add_option, output_folder
+from ._say import say, terminal
 from ..errors import MissingDependencyError, OutputError, SettingsError
 
 if TYPE_CHECKING:
@@ -79,7 +80,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run, print the table; exit 1 where a bound is missed, or a process does not do its part."""
-    from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
     from ..recordings.recording import write_recording
@@ -123,7 +123,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise OutputError(
             f'{folder} cannot be made: {error.strerror}. Choose another place with --output.'
         ) from error
-    console = Console()
+    console = terminal()
     with Progress(
         TextColumn('{task.description}'), BarColumn(), TimeElapsedColumn(), console=console
     ) as bar:
@@ -160,7 +160,7 @@ def run(arguments: argparse.Namespace) -> int:
         )
     )
     for sentence in report.errors:
-        console.print(f'[red]error:[/] {sentence}', highlight=False)
+        say(console, sentence, 'error')
     console.print(
         _table(
             'second act: inertias 10 % off, friction, elastic gears, noise and 0.2 kg '
@@ -168,13 +168,14 @@ def run(arguments: argparse.Namespace) -> int:
             second,
         )
     )
-    console.print(f'figures, pictures, bags and logs: {folder}', highlight=False)
+    console.print(f'figures, pictures, bags and logs: {folder}')
     _now_try(console, arguments, folder)
     return 0 if report.passed and second.passed else 1
 
 
 def _table(title: str, report: DemoReport) -> Table:
     from rich.table import Table
+    from rich.text import Text
 
     table = Table(title=title, title_justify='left')
     table.add_column('figure')
@@ -182,7 +183,11 @@ def _table(title: str, report: DemoReport) -> Table:
     table.add_column('at most', justify='right')
     table.add_column('')
     for row in report.rows:
-        verdict = {True: '[green]good', False: '[red]MISSED', None: ''}[row.good]
+        verdict = {
+            True: Text('good', 'green'),
+            False: Text('MISSED', 'red'),
+            None: Text(),
+        }[row.good]
         table.add_row(row.name, row.text, row.bound, verdict)
     return table
 
@@ -199,4 +204,4 @@ def _now_try(console: Console, arguments: argparse.Namespace, folder: Path) -> N
         f'crosscheck {arm}',
         'doctor',
     ):
-        console.print(f'  {command} {line}', highlight=False, markup=False, soft_wrap=True)
+        console.print(f'  {command} {line}', soft_wrap=True)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from ._arm_options import add_arm_options, load_arm, MASS_OPTIONS
 from ._options import add_output_option, refuse
+from ._say import terminal
 from ..arm import ArmDescription
 from ..errors import DescriptionError, SettingsError
 
@@ -57,8 +58,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Derive, render and write."""
-    from rich.console import Console
-
     from ..files import write_text
     from ..symbolic import derivations
     from ..symbolic.html_page import as_html
@@ -78,7 +77,7 @@ def run(arguments: argparse.Namespace) -> int:
         refuse(arguments, 'the equations of an RPR arm, whose masses are letters', **MASS_OPTIONS)
     checked: CheckedDerivation | None = None
     sections: list[Section]
-    with Console(stderr=True).status('deriving ...'):
+    with terminal(stderr=True).status('deriving ...'):
         if arguments.steps:
             from ..symbolic.checked import step_by_step
             from ..symbolic.checked_rpr import rpr_step_by_step

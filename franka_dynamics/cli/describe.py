@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterable
-import json
 import sys
 from typing import TYPE_CHECKING
 
@@ -14,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._arm_options import add_arm_options, load_arm
-from ._options import add_plot_option, add_printed_json_option, print_or_write, PRINTED
+from ._options import add_plot_option, add_printed_json_option, PRINTED
+from ._say import say, terminal, write_json
 from ..arm import ArmDescription
 from ..errors import DescriptionError
 
@@ -78,11 +78,9 @@ def run(arguments: argparse.Namespace) -> int:
         else body_rows(description, arguments.about)
     )
     if arguments.plot:
-        from rich.console import Console
-
         from ..report.arm import draw_arm
 
-        with Console(stderr=True).status('drawing ...'):
+        with terminal(stderr=True).status('drawing ...'):
             draw_arm(description, q, arguments.plot)
     if arguments.json:
         data = as_json(
@@ -92,7 +90,7 @@ def run(arguments: argparse.Namespace) -> int:
             about=arguments.about,
             q=q if in_space else None,
         )
-        print_or_write(json.dumps(data, indent=2) + '\n', arguments.json)
+        write_json(arguments.json, data)
     if arguments.json != PRINTED:
         _print(description, rows, q, arguments)
     return 0
@@ -133,19 +131,18 @@ def _print(
     q: NDArray[np.float64],
     arguments: argparse.Namespace,
 ) -> None:
-    from rich.console import Console
 
     tables = [_dh_table(description)]
     if arguments.frame == 'space':
         tables.append(_origin_table(description, q))
     tables += [_center_table(rows, arguments), _inertia_table(rows, arguments)]
-    console = Console(highlight=False, markup=False)
+    console = terminal()
     if not sys.stdout.isatty():  # a table that is cut to 80 columns would lose its digits
         console.width = max(80, *(console.measure(table).maximum for table in tables))
     console.print(f'{description.name}, set {description.inertial_set}, hand {description.hand}')
     console.print(f'source: {description.source}')
     for sentence in description.repairs:
-        console.print(f'note: {sentence}')
+        say(console, sentence, 'note')
     for sentence in description.inconsistencies():
         console.print(f'warning: {sentence}', style='yellow')
     for table in tables:

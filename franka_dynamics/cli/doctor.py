@@ -13,7 +13,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from importlib.metadata import PackageNotFoundError, version
-import json
 import os
 from pathlib import Path
 import platform
@@ -22,6 +21,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from ._options import add_json_option, add_topic_options
+from ._say import say, terminal, write_json
 from ..errors import SettingsError
 
 if TYPE_CHECKING:
@@ -197,30 +197,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print one line a check; exit 1 if something is to be done."""
-    from rich.console import Console
-
-    from ..files import write_text
-
     if not 0.5 <= arguments.listen <= 600.0:
         raise SettingsError(f'--listen is {arguments.listen}; it must be within 0.5 and 600 s.')
-    console, found = Console(), []
+    console, found = terminal(), []
     for check in _checks(arguments, console):
         found.append(check)
-        console.print(
-            f'[{_STYLES[check.level]}]{check.level.value:5}[/] {check.subject}: ', end=''
-        )
-        console.print(check.text, highlight=False, markup=False, soft_wrap=True)
+        console.print(f'{check.level.value:5}', style=_STYLES[check.level], end='')
+        say(console, f' {check.subject}: {check.text}')
     if arguments.json:
-        write_text(
+        write_json(
             arguments.json,
-            json.dumps(
-                [
-                    {'subject': one.subject, 'level': one.level.value, 'text': one.text}
-                    for one in found
-                ],
-                indent=2,
-            )
-            + '\n',
+            [
+                {'subject': one.subject, 'level': one.level.value, 'text': one.text}
+                for one in found
+            ],
         )
     return 1 if any(check.level is Level.BAD for check in found) else 0
 

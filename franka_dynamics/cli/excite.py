@@ -14,7 +14,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ._arm_options import add_arm_options, load_arm, this_command
-from ._options import add_option, add_output_option, add_plot_option, output_folder, refuse
+from ._options import (
+    add_option,
+    add_output_option,
+    add_plot_option,
+    add_seed_option,
+    output_folder,
+    refuse,
+)
+from ._say import say, terminal
 from ..arm import ArmDescription, load
 from ..errors import IdentificationError
 
@@ -136,7 +144,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar='N',
         help='of the optimisation at most; where it has converged, it ends (default: %(default)s)',
     )
-    parser.add_argument('--seed', type=int, default=0, help='(default: %(default)s)')
+    add_seed_option(parser, 'of the random starts')
     add_plot_option(parser, 'the motion within its limits')
     add_option(
         parser,
@@ -157,14 +165,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Write the trajectory; exit 1 if it shows too little, or a rehearsal missed the arm."""
-    from rich.console import Console
-
     from ..files import write_text
     from ..report.excitation import joint_trajectory_yaml, LONGEST_ARGUMENT
 
     if not arguments.rehearse:
         refuse(arguments, 'no rehearsal: add --rehearse FOLDER', rehearse_hand='--rehearse-hand')
-    console = Console()
+    console = terminal()
     arm = load_arm(arguments)
     found, repetitions = _optimise(console, arm, arguments)
     identifiable = _print(console, arm, found, repetitions, arguments)
@@ -177,20 +183,19 @@ def run(arguments: argparse.Namespace) -> int:
         'or, where ROS 2 is installed, with\n  ros2 topic pub --once '
         '/feedforward/reference trajectory_msgs/msg/JointTrajectory '
         f'"$(cat {shlex.quote(str(arguments.output))})"',
-        highlight=False,
-        markup=False,
         soft_wrap=True,
     )
     if len(text) > LONGEST_ARGUMENT:
-        console.print(
-            '[yellow]warning:[/] the latter is longer than a shell hands over; use the '
-            'former, or shorten the period'
+        say(
+            console,
+            'the latter is longer than a shell hands over; use the former, or shorten the period',
+            'warning',
         )
     if arguments.plot:
         from ..report.excitation import plot_excitation
 
         plot_excitation(_problem(arm, arguments), found.trajectory, arguments.plot)
-        console.print(f'picture: {arguments.plot}', highlight=False)
+        console.print(f'picture: {arguments.plot}')
     status = 0 if identifiable else 1
     if arguments.rehearse:
         return _rehearse(console, arm, found, arguments) or status
@@ -322,7 +327,6 @@ def _print(
         f'{found.random_worst.min():.0%} to {found.random_worst.max():.0%} after '
         f'{arguments.repetitions or _FEWEST} repetitions; the condition number '
         f'in units of the starting set is {found.condition_number:.2g}.',
-        highlight=False,
     )
     return not open_ones.any()
 
@@ -344,7 +348,6 @@ def _rehearse(
     truth = load(arguments.arm, arguments.inertial_set, hand=arguments.rehearse_hand)
     console.print(
         f'rehearsal: {_PERIODS} periods on the simulated arm with {arguments.rehearse_hand} ...',
-        highlight=False,
     )
     settings = SimulationSettings(
         friction=truth.friction is not None,
@@ -355,7 +358,7 @@ def _rehearse(
     )
     recording = play(truth, found.trajectory.at, _PERIODS * arguments.period, settings)
     write_recording(recording, folder / 'bag')
-    console.print(f'bag: {folder / "bag"}', highlight=False)
+    console.print(f'bag: {folder / "bag"}')
     # White torque noise sampled at 200 Hz, of which the low-pass keeps 3 of 100 Hz.
     noise = _EFFORT_NOISE * np.sqrt(arm.n * 3.0 / 100.0)
     bound = _NOISE_FACTOR * noise
@@ -363,7 +366,6 @@ def _rehearse(
         f'the answer is no unless E of what was left out is at most {bound:.3f} N m: '
         f"{_NOISE_FACTOR:g} times the {noise:.3f} N m that the sensors' noise leaves, "
         "which is room for the shape of friction and the filter's ends",
-        highlight=False,
     )
     return command_line.main(
         [

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import asdict
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 import zipfile
@@ -15,6 +14,7 @@ import numpy as np
 
 from ._arm_options import add_arm_options, load_arm
 from ._options import add_gravity_option, add_json_option
+from ._say import terminal, write_json
 from ..errors import RecordingError
 
 if TYPE_CHECKING:
@@ -44,14 +44,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the best candidates in order; 1 if the torques are not the arm's."""
-    from rich.console import Console
-
     from ._recording_options import progress_bar
-    from ..files import write_text
     from ..validation.agreement import AGREEMENT
     from ..validation.fault_search import search_faults
 
-    console = Console()
+    console = terminal()
     arguments.arm = arguments.arm or DEFAULT_ARM
     description = load_arm(arguments)
     states, torque = _read(arguments.torques)
@@ -68,23 +65,17 @@ def run(arguments: argparse.Namespace) -> int:
         f'{arguments.torques}: {len(torque)} states; the torques differ from '
         f'{description.name} ({description.inertial_set}, hand {description.hand}) by '
         f'{verdict.difference:.3g} N m rms.',
-        highlight=False,
-        markup=False,
     )
     for place, candidate in enumerate(verdict.candidates[:_SHOWN], start=1):
-        console.print(f'{place}. {candidate}', highlight=False, markup=False)
+        console.print(f'{place}. {candidate}')
     console.print(
         f'Of {verdict.parameters} parameters these torques show '
         f'{verdict.rank} combinations; they show nothing of '
         f'{", ".join(verdict.unidentifiable) or "none"}.',
-        highlight=False,
-        markup=False,
     )
     for group in verdict.groups:
         console.print(
             f'Small changes of these are one to torque: {", ".join(group)}.',
-            highlight=False,
-            markup=False,
         )
     if arguments.json:
         # Programs read the candidates under the name that they had at first.
@@ -92,7 +83,7 @@ def run(arguments: argparse.Namespace) -> int:
             'suspects' if name == 'candidates' else name: value
             for name, value in asdict(verdict).items()
         }
-        write_text(arguments.json, json.dumps(data, indent=2) + '\n')
+        write_json(arguments.json, data)
     scale = max(1.0, float(np.abs(torque).max()))
     return 0 if verdict.difference <= AGREEMENT * scale else 1
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from ._options import add_option, output_folder
+from ._say import terminal
 
 SUMMARY = 'Move a spherical five-bar (two motors, one loop) from point to point and draw it.'
 GROUP = 'see it work'
@@ -59,7 +60,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print torques and drift, write picture and table."""
-    from rich.console import Console
     from rich.table import Table
 
     from ..dynamics.mechanisms import five_bar_meshes, reach, spherical_five_bar
@@ -86,13 +86,12 @@ def run(arguments: argparse.Namespace) -> int:
     largest = np.abs(point_to_point.torques).max(axis=0)
     table.add_row('largest torque [N m]', *(f'{value:.4f}' for value in largest))
     table.add_row('root mean square [N m]', *(f'{value:.4f}' for value in rms))
-    console = Console()
+    console = terminal()
     console.print(table)
     console.print(
         f'loop open by at most {point_to_point.closure.max():.1e} rad where it is solved at '
         f'every instant, {point_to_point.drift.max():.1e} rad where the passive joints are '
         f'integrated in {arguments.samples - 1} steps',
-        highlight=False,
     )
     folder = Path(arguments.output)
     write_text(
@@ -100,7 +99,7 @@ def run(arguments: argparse.Namespace) -> int:
         _table(point_to_point.times, point_to_point.motion.q, point_to_point.torques),
     )
     draw_five_bar(chain, meshes, point_to_point, folder / 'five_bar.png')
-    console.print(f'written: {folder}/five_bar.png, {folder}/five_bar.csv', highlight=False)
+    console.print(f'written: {folder}/five_bar.png, {folder}/five_bar.csv')
     return 0
 
 

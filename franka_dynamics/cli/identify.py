@@ -7,7 +7,6 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,6 +25,7 @@ from ._recording_options import (
     reading,
     signal_options,
 )
+from ._say import terminal, write_json
 from ..arm import ArmDescription, available_hands, available_sets
 from ..arm.arm_file import AS_LISTED
 from ..arm.hand_file import NO_HAND
@@ -175,13 +175,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the figures and write what was asked for; exit 1 if the result is no better."""
-    from rich.console import Console
-
     from ..files import write_text
     from ..report.identification import identification_as_data, print_identification
     from ..report.identification_page import identification_page
 
-    console = Console()
+    console = terminal()
     start = load_arm(arguments)
     with progress_bar(console) as bar:
         found = (_here if arguments.dask is None else _on_cluster)(arguments, start, bar)
@@ -189,24 +187,21 @@ def run(arguments: argparse.Namespace) -> int:
     print_identification(console, result, found.bags, found.failures)
     if arguments.json:
         data = identification_as_data(result, found.bags, found.signal, found.failures)
-        write_text(arguments.json, json.dumps(data, indent=2) + '\n')
-        console.print(f'figures: {arguments.json}', highlight=False)
+        write_json(arguments.json, data)
     if arguments.report:
         write_text(
             arguments.report,
             identification_page(result, found.bags, found.signal, found.motions, found.failures),
         )
-        console.print(f'page: {arguments.report}', highlight=False)
+        console.print(f'page: {arguments.report}')
     refused = _refusal(arguments, result)
     if refused:
-        console.print(refused, style='red', highlight=False)
+        console.print(refused, style='red')
         return 1
     if arguments.output:
         write_text(arguments.output, identified_arm_text(result, found.bags, arguments.payload))
         count = f'all {len(result.bags)} bags' if len(result.bags) > 1 else 'all of the bag'
-        console.print(
-            f'arm file: {arguments.output} (set {IDENTIFIED}, fitted to {count})', highlight=False
-        )
+        console.print(f'arm file: {arguments.output} (set {IDENTIFIED}, fitted to {count})')
     return 0
 
 

@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 from typing import TYPE_CHECKING
 
 from ._arm_options import add_hand_option, load_arm
@@ -16,6 +15,7 @@ from ._recording_options import (
     read_from_options,
     signal_options,
 )
+from ._say import say, terminal, write_json
 from ..arm import ArmDescription
 from ..control.settings import PAYLOAD_ORDER
 
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 SUMMARY = 'Identify what hangs on the flange from recordings with and without it.'
 GROUP = 'from recordings'
 _UNITS = ('kg', *('m',) * 3, *('kg m^2',) * 6)
-_RATED_KG = 3.0  # FER and FR3 alike (Franka's data sheets)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -72,8 +71,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the payload with standard deviations and write what was asked for."""
-    from rich.console import Console
-
     from ..arm.payload import payload_parameter_file
     from ..files import write_text
     from ..identification.payload import identify_payload
@@ -87,7 +84,7 @@ def run(arguments: argparse.Namespace) -> int:
             trim='--trim',
             friction_width='--friction-width',
         )
-    console = Console()
+    console = terminal()
     arm = load_arm(arguments)
     with progress_bar(console) as bar:
         without = _motions(arguments, arm, bar, arguments.without)
@@ -95,14 +92,13 @@ def run(arguments: argparse.Namespace) -> int:
         found = identify_payload(
             without, loaded, arm, gravity=arguments.gravity, width=arguments.friction_width
         )
-    _print(console, found)
+    _print(console, found, arm)
     if arguments.json:
-        write_text(arguments.json, json.dumps(_as_data(found), indent=2) + '\n')
-        console.print(f'figures: {arguments.json}', highlight=False)
+        write_json(arguments.json, _as_data(found))
     if arguments.output:
         comment = f'Identified by franka-dynamics from {", ".join(arguments.loaded)}'
         write_text(arguments.output, payload_parameter_file(found.payload, comment))
-        console.print(f'parameter file: {arguments.output}', highlight=False)
+        console.print(f'parameter file: {arguments.output}')
     return 0
 
 
@@ -117,7 +113,7 @@ def _motions(
     for bag in bags:
         recording = read_from_options(arguments, arm, bar, bag)
         for sentence in suspicions(recording, arm, gravity=arguments.gravity):
-            bar.console.print(f'[yellow]warning:[/] {bag}: {sentence}', highlight=False)
+            say(bar.console, f'{bag}: {sentence}', 'warning')
         motions.append(
             static_samples(recording)
             if arguments.static
@@ -125,11 +121,11 @@ def _motions(
         )
     for motion in motions:
         for remark in motion.remarks:
-            bar.console.print(f'note: {remark}', highlight=False)
+            say(bar.console, remark, 'note')
     return motions
 
 
-def _print(console: Console, found: PayloadEstimate) -> None:
+def _print(console: Console, found: PayloadEstimate, arm: ArmDescription) -> None:
     from rich.table import Table
 
     from ..report.elements import rounded
@@ -148,23 +144,20 @@ def _print(console: Console, found: PayloadEstimate) -> None:
         console.print(
             'The motion does not show the inertia; the payload is given as a point '
             'mass. Move the wrist faster to see it.',
-            highlight=False,
         )
     elif abs(found.payload - found.values).max() > 1e-9:
         console.print(
             'The estimate belongs to no real body; the payload is the likeliest one that does.',
-            highlight=False,
         )
-    if found.payload[0] > _RATED_KG:
-        console.print(
-            f'[yellow]warning:[/] {found.payload[0]:.2f} kg is above the {_RATED_KG:g} '
-            'kg the arm is rated for',
-            highlight=False,
+    if arm.rated_load is not None and found.payload[0] > arm.rated_load:
+        say(
+            console,
+            f'{found.payload[0]:.2f} kg is above the {arm.rated_load:g} kg that {arm.name} is '
+            'rated for',
+            'warning',
         )
     console.print(
         'payload: [' + ', '.join(f'{value:.9g}' for value in found.payload) + ']',
-        highlight=False,
-        markup=False,
         soft_wrap=True,
     )
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from ._options import add_joint_name_options, add_option, output_folder
 from ._recording_options import joint_names
+from ._say import say, terminal
 from ..arm import load
 
 SUMMARY = 'Turn a log (CSV, npy, npz, MAT, parquet) into a rosbag2 of joint states.'
@@ -93,8 +94,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Write the bag; print what went into it and what looks wrong about it."""
-    from rich.console import Console
-
     from ._recording_options import progress_bar
     from ..errors import RecordingError
     from ..recordings.log_file import read_log
@@ -102,12 +101,10 @@ def run(arguments: argparse.Namespace) -> int:
     from ..recordings.plausibility import faults, suspicions
     from ..recordings.recording import write_recording
 
-    console = Console()
+    console = terminal()
     if arguments.list:
         console.print(
             f'{arguments.log}: {read_log(arguments.log).in_words()}',
-            highlight=False,
-            markup=False,
             soft_wrap=True,
         )
         return 0
@@ -153,12 +150,10 @@ def run(arguments: argparse.Namespace) -> int:
         f'{bag}: {len(recording)} messages in {recording.duration:.2f} s on '
         f'{recording.topic}, joints {recording.joint_names[0]} ... '
         f'{recording.joint_names[-1]}',
-        highlight=False,
-        markup=False,
         soft_wrap=True,
     )
     for sentence in recording.remarks:
-        console.print(f'note: {sentence}', highlight=False, markup=False, soft_wrap=True)
+        say(console, sentence, 'note')
     for sentence in warnings:
-        console.print(f'[yellow]warning:[/] {sentence}', highlight=False, soft_wrap=True)
+        say(console, sentence, 'warning')
     return 0

@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from ._options import add_option, add_output_option
+from ._say import say, terminal
 from ..arm.denavit_hartenberg import Convention
 
 SUMMARY = "Turn a URDF into an arm file: DH rows, inertials, limits; checked against Pinocchio's."
@@ -20,7 +21,7 @@ TOLERANCE = 1e-6
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the verb's options."""
-    parser.add_argument('urdf', type=Path, metavar='URDF', help='the URDF (xacro expanded)')
+    parser.add_argument('urdf', type=Path, metavar='URDF', help='the URDF; .xacro is expanded')
     add_output_option(parser, 'the arm file to write (.yaml)', required=True)
     parser.add_argument('--name', help="of the arm (default: the URDF's robot name)")
     parser.add_argument(
@@ -52,8 +53,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Write the file and say what became of the URDF; 1 if the readings differ."""
-    from rich.console import Console
-
     from ..arm import load
     from ..arm.arm_file_writer import arm_file_text
     from ..files import write_text
@@ -61,7 +60,7 @@ def run(arguments: argparse.Namespace) -> int:
     from ..urdf.importer import import_urdf
     from ..validation.pinocchio_urdf import largest_difference, largest_flange_difference
 
-    console = Console(soft_wrap=True, highlight=False, markup=False)
+    console = terminal()
     text = read_urdf(arguments.urdf)
     arm = import_urdf(
         text,
@@ -77,11 +76,12 @@ def run(arguments: argparse.Namespace) -> int:
         arm_file_text(arm.description, source=f'imported from {arguments.urdf.name}'),
     )
     for note in arm.notes:
-        console.print(f'note: {note}')
-    console.print(
+        say(console, note, 'note')
+    say(
+        console,
         f'{arguments.output}: {arm.description.n} joints from '
         f'{arm.description.joint_names[0]} to {arm.description.joint_names[-1]}, flange '
-        f'{arm.tip}, {arguments.convention} DH rows.'
+        f'{arm.tip}, {arguments.convention} DH rows.',
     )
     # What is checked is the file, as it will be loaded.
     written = load(arguments.output)
@@ -95,9 +95,10 @@ def run(arguments: argparse.Namespace) -> int:
     pose = largest_flange_difference(text, named, arm.mount, arm.tip)
     passed = torque <= TOLERANCE and pose <= TOLERANCE
     verdict = 'pass' if passed else 'MISMATCH'
-    console.print(
+    say(
+        console,
         f"{verdict}: against Pinocchio's own reading of the URDF, flange poses differ "
         f'by up to {pose:.2g} (m, 1) and joint torques by up to {torque:.2g} N m '
-        f'(tolerance {TOLERANCE:.0e}).'
+        f'(tolerance {TOLERANCE:.0e}).',
     )
     return 0 if passed else 1

@@ -5,13 +5,13 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import time
 from typing import Any
 
 from ._interrupts import until_interrupted
-from ._options import add_printed_json_option, print_or_write, PRINTED
+from ._options import add_printed_json_option, PRINTED
+from ._say import terminal, write_json
 from ..errors import MissingDependencyError, SettingsError
 
 SUMMARY = 'Show rates, latencies, states and torques of running feedforward nodes in a terminal.'
@@ -83,7 +83,6 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _once(feed: Any, namespaces: list[str], arguments: argparse.Namespace) -> int:
-    from rich.console import Console
 
     from ..report.monitor import at_fault, monitor_view
 
@@ -92,9 +91,9 @@ def _once(feed: Any, namespaces: list[str], arguments: argparse.Namespace) -> in
     nodes = feed.nodes
     if arguments.json:
         data = {'nodes': [node.as_dict(now) for node in nodes]}
-        print_or_write(json.dumps(data, indent=2, allow_nan=False) + '\n', arguments.json)
+        write_json(arguments.json, data)
     if nodes and arguments.json != PRINTED:
-        console = Console()
+        console = terminal()
         console.print(monitor_view(nodes, now, console.width))
     faults = [
         f'No feedforward node was heard {place} within {arguments.timeout:g} s; is it '
@@ -130,12 +129,11 @@ def _wait(feed: Any, namespaces: list[str], timeout: float) -> list[str]:
 
 
 def _live(feed: Any, period: float) -> int:
-    from rich.console import Console
     from rich.live import Live
 
     from ..report.monitor import monitor_view
 
-    console = Console()
+    console = terminal()
     with (
         until_interrupted() as go_on,
         Live(console=console, screen=console.is_terminal, auto_refresh=False) as live,

@@ -11,13 +11,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ._options import add_output_option, add_plot_option
+from ._say import say, terminal
+from ..arm import load
 
 SUMMARY = "Compute a tool's payload parameters from its mesh (STL, OBJ, PLY)."
 GROUP = 'generate'
 # Poses in the flange frame: height along z [m] and turn about z [rad]. The hand is mounted at
 # -45 degrees, and its tool centre point lies 103.4 mm in front of the flange (franka_description).
 MOUNTS = {'flange': (0.0, 0.0), 'hand': (0.0, -np.pi / 4), 'hand_tcp': (0.1034, -np.pi / 4)}
-_RATED_PAYLOAD = 3.0  # kg, FER and FR3 alike (Franka's data sheets)
 _DENSEST = 22600.0  # kg/m^3, osmium
 
 
@@ -60,6 +61,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="the mesh's axes in that frame: roll, pitch, yaw about fixed axes, as in URDF [rad]",
     )
     parser.add_argument(
+        '--arm',
+        default='fer',
+        metavar='ARM',
+        help='the arm, or arm file, whose rated load it is held against (default: %(default)s)',
+    )
+    parser.add_argument(
         '--repair',
         action='store_true',
         help='close holes and turn flipped normals, and say what was done',
@@ -87,8 +94,6 @@ def mesh_pose(mount: str, xyz: ArrayLike, rpy_angles: ArrayLike) -> NDArray[np.f
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the payload and write what was asked for."""
-    from rich.console import Console
-
     from ..arm.payload import payload_array, payload_parameter_file, require_positive
     from ..files import write_text
     from ..mesh.mesh import mesh_inertia, mesh_volume
@@ -102,11 +107,12 @@ def run(arguments: argparse.Namespace) -> int:
         else ('--density', arguments.density)
     )
     require_positive(quantity, value)
-    console = Console(soft_wrap=True, highlight=False, markup=False)
+    arm = load(arguments.arm)
+    console = terminal()
     with console.status(f'reading {name}'):
         file = load_mesh(arguments.mesh, unit=arguments.unit, repair=arguments.repair)
     for note in file.notes:
-        console.print(note, style='yellow' if note.startswith('repair') else None)
+        say(console, note, style='yellow' if note.startswith('repair') else '')
     with console.status('looking for holes, flipped normals and faces that cross'):
         require_solid(
             file.mesh, arguments.mesh, self_intersection=not arguments.accept_crossing_faces
@@ -115,32 +121,35 @@ def run(arguments: argparse.Namespace) -> int:
     density = arguments.density if arguments.mass is None else arguments.mass / volume
     mesh = file.mesh.moved(mesh_pose(arguments.mount, arguments.xyz, arguments.rpy))
     inertia = mesh_inertia(mesh, density)
-    console.print(
+    say(
+        console,
         f'{len(mesh.faces)} faces, volume {volume * 1e6:.6g} cm^3, density '
-        f'{density:.6g} kg/m^3, mass {inertia.mass:.6g} kg'
+        f'{density:.6g} kg/m^3, mass {inertia.mass:.6g} kg',
     )
-    if inertia.mass > _RATED_PAYLOAD:
-        console.print(
-            f'warning: {inertia.mass:.4g} kg is more than the arm may carry '
-            f'({_RATED_PAYLOAD:g} kg)',
-            style='yellow',
+    if arm.rated_load is not None and inertia.mass > arm.rated_load:
+        say(
+            console,
+            f'{inertia.mass:.4g} kg is above the {arm.rated_load:g} kg that {arm.name} is rated '
+            'for',
+            'warning',
         )
     if density > _DENSEST:
-        console.print(
-            f'warning: nothing is as dense as {density:.4g} kg/m^3; is the unit '
-            f'{file.unit} right?',
-            style='yellow',
+        say(
+            console,
+            f'nothing is as dense as {density:.4g} kg/m^3; is the unit {file.unit} right?',
+            'warning',
         )
     payload = payload_array(inertia)
-    console.print('payload: [' + ', '.join(f'{number:.9g}' for number in payload) + ']')
-    console.print(
+    say(console, 'payload: [' + ', '.join(f'{number:.9g}' for number in payload) + ']')
+    say(
+        console,
         'in the flange frame: mass [kg], centre of mass x y z [m], inertia about the '
-        'centre of mass xx xy xz yy yz zz [kg m^2]'
+        'centre of mass xx xy xz yy yz zz [kg m^2]',
     )
     if arguments.output:
         comment = f'{name}, {density:.6g} kg/m^3, mount {arguments.mount}'
         write_text(arguments.output, payload_parameter_file(payload, comment))
-        console.print(f'written: {arguments.output}')
+        say(console, f'written: {arguments.output}')
     if arguments.plot:
         from ..report.bodies import draw_payload
 
@@ -150,5 +159,5 @@ def run(arguments: argparse.Namespace) -> int:
             arguments.plot,
             f'{name}: {inertia.mass:.4g} kg, mount {arguments.mount}',
         )
-        console.print(f'written: {arguments.plot}')
+        say(console, f'written: {arguments.plot}')
     return 0

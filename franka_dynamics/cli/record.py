@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from ._arm_options import add_arm_options, arm_as_given, load_arm, this_command
 from ._interrupts import until_interrupted
 from ._options import add_topic_options, output_folder
+from ._say import terminal
 from ..arm import ArmDescription
 from ..errors import FrankaDynamicsError, MissingDependencyError, OutputError, SettingsError
 
@@ -54,7 +55,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Record until interrupted; exit 1 if the recording cannot be used."""
-    from rich.console import Console
     from rich.live import Live
     from rich.text import Text
 
@@ -76,7 +76,7 @@ def run(arguments: argparse.Namespace) -> int:
             f'{bag} exists already; a bag is never overwritten. Choose another '
             'place with --output.'
         )
-    console = Console()
+    console = terminal()
     # A bag that is not closed cannot be read: whatever ends this, the loop ends first.
     with (
         until_interrupted() as unasked,
@@ -105,7 +105,6 @@ def run(arguments: argparse.Namespace) -> int:
     console.print(
         f'{bag}: {progress.states} joint states in {progress.seconds:.1f} s, '
         f'{progress.rate:.0f} Hz',
-        highlight=False,
     )
     return _judge(arm, bag, arguments, progress)
 

@@ -17,6 +17,7 @@ from ._recording_options import (
     read_from_options,
     signal_options,
 )
+from ._say import say, terminal, write_json
 from ..arm import ArmDescription, available_hands, available_sets
 from ..arm.arm_file import AS_LISTED
 from ..arm.hand_file import NO_HAND
@@ -100,19 +101,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the table and the verdicts; exit 1 only if a required E is missed."""
-    from rich.console import Console
-
-    from ..files import write_text
     from ..recordings.mounted import judge_mounted, replay_columns
     from ..recordings.plausibility import suspicions
     from ..recordings.preprocessing import prepare
     from ..recordings.replay import fit_all
     from ..report.replay import contact_as_data, contact_lines, replay_as_data
-    from ..report.table import json_text
 
     if arguments.no_plots:
         refuse(arguments, '--no-plots: the folder holds plots alone', output='--output')
-    console = Console()
+    console = terminal()
     arms = list(_candidates(arguments))
     with progress_bar(console) as bar:
         recording = read_from_options(arguments, arms[0][0], bar)
@@ -130,16 +127,15 @@ def run(arguments: argparse.Namespace) -> int:
     _print(console, recording, motion, fits, warnings, mounted, arguments.all)
     if found is not None:
         for line in contact_lines(found, recording.joint_names):
-            console.print(line, highlight=False, soft_wrap=True)
+            console.print(line, soft_wrap=True)
     if arguments.json:
         data = replay_as_data(recording, motion, fits, warnings, mounted)
         if found is not None:
             data['contact'] = contact_as_data(found, recording.joint_names)
-        write_text(arguments.json, json_text(data))
-        console.print(f'figures: {arguments.json}', highlight=False)
+        write_json(arguments.json, data)
     if not arguments.no_plots:
         _plot(Path(arguments.output), recording, motion, fits)
-        console.print(f'plots: {arguments.output}/torques.png, errors.png', highlight=False)
+        console.print(f'plots: {arguments.output}/torques.png, errors.png')
     if arguments.require is not None and fits[0].whole.whole > arguments.require:
         console.print(f'E is above the required {arguments.require:g} N m', style='red')
         return 1
@@ -188,33 +184,28 @@ def _print(
     mounted: MountedVerdict,
     every: bool,
 ) -> None:
-    from rich.markup import escape
-
     from ..report.replay import joint_table, replay_table, verdict
 
     options = motion.options
-    console.print(verdict(fits, motion), style='bold', highlight=False, markup=False)
-    console.print(mounted.sentence, highlight=False, markup=False)
+    console.print(verdict(fits, motion), style='bold')
+    console.print(mounted.sentence)
     for sentence in warnings:
-        console.print(f'[yellow]warning:[/] {escape(sentence)}', highlight=False)
+        say(console, sentence, 'warning')
     shown = fits if every else fits[:_SHOWN]
     for inertial_set, sentence in _inconsistencies(shown):
-        console.print(f'[yellow]warning:[/] {inertial_set}: {escape(sentence)}', highlight=False)
+        say(console, f'{inertial_set}: {sentence}', 'warning')
     console.print(
         f'{recording.source}, {recording.topic}: {len(recording)} messages in '
         f'{recording.duration:.1f} s; compared are {len(motion)} samples at {options.rate:g} Hz, '
         f'cut-off {options.cutoff:g} Hz, {options.trim:g} s trimmed at each end',
-        highlight=False,
-        markup=False,
     )
     for sentence in motion.remarks:
-        console.print(f'note: {sentence}', highlight=False, markup=False)
+        say(console, sentence, 'note')
     console.print(replay_table(shown), joint_table(shown, recording.joint_names))
     if len(shown) < len(fits):
         console.print(
             f'{len(fits) - len(shown)} more were tried and fit worse; --all prints them, --json '
             'FILE writes them',
-            highlight=False,
         )
 
 

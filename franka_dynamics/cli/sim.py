@@ -24,6 +24,7 @@ from ._arm_options import (
 )
 from ._interrupts import until_interrupted
 from ._options import output_folder, refuse
+from ._say import terminal
 from ..arm import ArmDescription
 from ..arm.payload import yaml_number
 from ..errors import MissingDependencyError, SettingsError
@@ -120,15 +121,13 @@ def _real_time_factor(text: str) -> float:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run until interrupted; exit 1 if a node ends before."""
-    from rich.console import Console
-
     if arguments.no_view:
         refuse(arguments, '--no-view: no page is served', host='--host', port='--port')
     if arguments.real_time_factor is not None and not arguments.lockstep:
         raise SettingsError(
             '--real-time-factor needs --lockstep: without it the arm goes by the clock.'
         )
-    console = Console()
+    console = terminal()
     arm = load_arm(arguments)
     # Torques are for the simulated arm alone; a real one may listen on the same network.
     os.environ.setdefault(_RANGE, 'LOCALHOST')
@@ -217,7 +216,7 @@ def _run(
     except NodeEndedError as error:
         if not unasked():
             return 0
-        console.print(f'{error}', style='red', highlight=False, markup=False)
+        console.print(f'{error}', style='red')
         return 1
     return 0
 
@@ -262,7 +261,6 @@ def _announce(console: Console, arguments: argparse.Namespace) -> None:
         f'{arguments.arm}, target {arguments.target}, '
         f'{_RANGE}={os.environ[_RANGE]}; Ctrl-C ends all of it. Meanwhile, in another '
         'terminal:',
-        highlight=False,
     )
     for line in (
         'monitor',
@@ -271,7 +269,7 @@ def _announce(console: Console, arguments: argparse.Namespace) -> None:
         f'excite {arm} --output excitation.yaml',
         'node play excitation.yaml',
     ):
-        console.print(f'  {command} {line}', highlight=False, markup=False, soft_wrap=True)
+        console.print(f'  {command} {line}', soft_wrap=True)
 
 
 def _watch(
@@ -285,5 +283,5 @@ def _watch(
     from ..view.window import Window
 
     with Window(arm, arguments.host, arguments.port) as window:
-        console.print(f'open {window.address} in a browser', highlight=False)
+        console.print(f'open {window.address} in a browser')
         watch(window, arm, 'joint_states', 'feedforward', go_on)

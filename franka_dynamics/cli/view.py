@@ -18,6 +18,7 @@ from ._recording_options import (
     read_from_options,
     signal_options,
 )
+from ._say import say, terminal
 from ..arm import ArmDescription
 from ..errors import MissingDependencyError
 
@@ -76,11 +77,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Serve until interrupted."""
-    from rich.console import Console
-
     from ..view.window import Window
 
-    console = Console()
+    console = terminal()
     if arguments.bag:
         refuse(arguments, 'a bag: no node runs', node='--node')
     else:
@@ -132,7 +131,7 @@ def _meshes(
         try:
             return installed_meshes(description)
         except MeshesError as error:  # nobody asked for them by name
-            console.print(f'note: {error}', highlight=False, markup=False)
+            say(console, error, 'note')
             return None
     from ..urdf.document import read_urdf
 
@@ -161,5 +160,5 @@ def _play(
 
 def _serve(console: Console, address: str, work: Callable[[Callable[[], bool]], None]) -> None:
     with until_interrupted() as go_on:
-        console.print(f'open {address} in a browser; Ctrl-C ends', highlight=False)
+        console.print(f'open {address} in a browser; Ctrl-C ends')
         work(go_on)

@@ -308,6 +308,7 @@ def print_identification(
 ) -> None:
     """Print the figures as tables, then what is doubtful and the verdict."""
     from rich.table import Table
+    from rich.text import Text
 
     cutoffs = list(result.scores[0].other_cutoffs)
     table = Table(
@@ -328,7 +329,7 @@ def print_identification(
         table.add_row(
             one.name,
             f'{one.train.whole:.3f}',
-            f'[bold]{one.test.whole:.3f}[/]',
+            Text(f'{one.test.whole:.3f}', 'bold'),
             f'{one.test_rigid.whole:.3f}',
             f'{one.test_unfiltered.whole:.3f}',
             *(f'{one.other_cutoffs[cutoff].whole:.3f}' for cutoff in cutoffs),
@@ -368,6 +369,6 @@ def print_identification(
             table.add_row(name, f'{error:.3f}')
         console.print(table)
     for sentence in warning_lines(result, bags, failures):
-        console.print(f'[yellow]warning:[/] {sentence}', highlight=False)
+        console.print(f'warning: {sentence}', style='yellow', markup=False, highlight=False)
     for sentence in verdict(result):
-        console.print(sentence, highlight=False)
+        console.print(sentence, markup=False, highlight=False)

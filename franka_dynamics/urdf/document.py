@@ -169,14 +169,43 @@ class UrdfDocument:
 
 
 def read_urdf(path: Path) -> str:
-    """Return a URDF's text, or say why it cannot be read (UrdfError)."""
+    """
+    Return a URDF's text, a xacro file's (.xacro) with its default arguments.
+
+    Raises
+    ------
+    UrdfError
+        Naming the file, and why it cannot be read.
+
+    """
     try:
+        if path.suffix == '.xacro':
+            return _expanded(path)
         return path.read_text(encoding='utf-8')
     except OSError as error:
         raise UrdfError(f'{path} cannot be read: {error.strerror}.') from error
     except UnicodeDecodeError as error:
         raise UrdfError(
             f'{path} cannot be read: byte {error.start} is not UTF-8; is it a URDF?'
+        ) from error
+
+
+def _expanded(path: Path) -> str:
+    """Return what xacro makes of a file; its faults have types of its own and of Python."""
+    try:
+        import xacro
+    except ImportError as error:
+        raise UrdfError(
+            f'{path}: xacro, which expands it, is not installed; pip install xacro, or run '
+            '"xacro FILE > robot.urdf" where it is.'
+        ) from error
+    if not path.is_file():
+        raise FileNotFoundError(2, 'No such file or directory')
+    try:
+        return str(xacro.process_file(str(path)).toxml())
+    except Exception as error:
+        raise UrdfError(
+            f'{path}: xacro cannot expand it: {" ".join(str(error).split())}.'
         ) from error
 
 

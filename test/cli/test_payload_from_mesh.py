@@ -121,7 +121,7 @@ def test_an_open_mesh_is_refused_unless_repaired(tmp_path, capsys):
 def test_an_unlikely_weight_is_warned_of(bar, capsys):
     main(['payload-from-mesh', bar, '--mass', '5'])
     out = capsys.readouterr().out
-    assert 'warning: 5 kg is more than the arm may carry (3 kg)' in out
+    assert 'warning: 5 kg is above the 3 kg that fer is rated for' in out
     assert 'warning: nothing is as dense as 4.167e+04 kg/m^3; is the unit mm right?' in out
 
 

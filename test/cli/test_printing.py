@@ -1,0 +1,106 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""What verbs print and write: paths as they are, JSON that every reader takes, seeds, loads."""
+
+from dataclasses import replace
+import json
+import math
+
+import numpy as np
+import pytest
+
+from franka_dynamics.arm import load
+from franka_dynamics.arm.arm_file_writer import save
+from franka_dynamics.cli.main import INPUT_AT_FAULT, main
+from franka_dynamics.report.table import json_text
+
+XACRO = """<?xml version="1.0"?>
+<robot name="fr3" xmlns:xacro="http://www.ros.org/wiki/xacro">
+  <xacro:arg name="weight" default="1.5"/>
+  <link name="base"/>
+  <link name="arm"><inertial><mass value="$(arg weight)"/>
+    <inertia ixx="0.1" ixy="0" ixz="0" iyy="0.1" iyz="0" izz="0.1"/></inertial></link>
+  <joint name="joint1" type="revolute"><parent link="base"/><child link="arm"/>
+    <axis xyz="0 0 1"/><limit lower="-1" upper="1" effort="10" velocity="2"/></joint>
+</robot>
+"""
+
+
+def refused(text):
+    raise AssertionError(f'{text} is no JSON')
+
+
+def test_json_has_null_where_there_is_no_number():
+    data = {'a': math.nan, 'b': [np.inf, 1.5], 'c': np.array([1.0, np.nan]), 'd': (np.int64(3),)}
+    assert json.loads(json_text(data), parse_constant=refused) == {
+        'a': None,
+        'b': [None, 1.5],
+        'c': [1.0, None],
+        'd': [3],
+    }
+
+
+def test_an_absent_limit_is_null_in_json(tmp_path, capsys):
+    # fr3 states what fer does not: the limits of velocity that depend on position.
+    path = tmp_path / 'c.json'
+    main(['compare', 'fr3', '--json', str(path)])
+    found = json.loads(path.read_text(), parse_constant=refused)['differences']
+    (absent,) = (
+        one['first']
+        for one in found
+        if one['parameter'] == 'limit velocity_offset' and one['place'].endswith('joint1')
+    )
+    assert absent is None
+
+
+def test_a_path_with_brackets_is_printed_as_it_is(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert main(['base-parameters', '--arm', 'rpr', '--json', 'run[left]/bp.json']) == 0
+    assert 'run[left]/bp.json' in capsys.readouterr().out
+    assert (tmp_path / 'run[left]' / 'bp.json').is_file()
+
+
+def test_an_arm_file_in_a_folder_with_brackets_is_named(tmp_path, capsys):
+    folder = tmp_path / 'set[red]'
+    save(load('rpr'), folder / 'arm.yaml', source='[bold]mine')
+    assert main(['crosscheck', '--arm', str(folder / 'arm.yaml'), '--states', '5']) == 0
+    assert main(['describe', '--arm', str(folder / 'arm.yaml')]) == 0
+    assert '[bold]mine' in capsys.readouterr().out
+
+
+@pytest.mark.parametrize('seed', ['-1', 'x', '1.5'])
+def test_a_seed_that_is_none_is_refused_in_a_sentence(seed, tmp_path, capsys):
+    with pytest.raises(SystemExit) as end:
+        main(['excite', '--output', str(tmp_path / 'e.yaml'), '--seed', seed])
+    assert end.value.code == INPUT_AT_FAULT
+    assert f'{seed} is not a whole number of at least 0' in capsys.readouterr().err
+
+
+def test_a_xacro_is_expanded_before_it_is_compared(tmp_path, capsys):
+    pytest.importorskip('xacro')
+    path, arm = tmp_path / 'robot.urdf.xacro', tmp_path / 'arm.yaml'
+    path.write_text(XACRO)
+    assert main(['import-urdf', str(path), '--output', str(arm)]) == 0
+    assert load(arm).links[0].mass == 1.5
+    assert main(['compare', str(path), '--arm', str(arm), '--accept-unknown-inertials']) == 0
+
+
+def test_where_xacro_is_missing_it_is_named(tmp_path, capsys, monkeypatch):
+    monkeypatch.setitem(__import__('sys').modules, 'xacro', None)
+    path = tmp_path / 'robot.urdf.xacro'
+    path.write_text(XACRO)
+    assert main(['compare', str(path)]) == INPUT_AT_FAULT
+    said = capsys.readouterr().err
+    assert said.count('\n') == 1 and 'pip install xacro' in said and str(path) in said
+
+
+@pytest.mark.parametrize('arm, told', [('strong', False), ('weak', True)])
+def test_a_payload_is_held_against_the_arms_own_rated_load(tmp_path, capsys, arm, told):
+    trimesh = pytest.importorskip('trimesh')
+    pytest.importorskip('igl')
+    trimesh.creation.box((100, 100, 100)).export(tmp_path / 'tool.stl')
+    file = tmp_path / f'{arm}.yaml'
+    save(replace(load('rpr'), rated_load={'strong': 9.0, 'weak': 1.0}[arm]), file)
+    options = ['--mass', '4', '--unit', 'mm', '--mount', 'flange', '--arm', str(file)]
+    assert main(['payload-from-mesh', str(tmp_path / 'tool.stl'), *options]) == 0
+    assert ('rated' in capsys.readouterr().out) is told
