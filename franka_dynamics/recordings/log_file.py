@@ -1,20 +1,25 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""A log in whatever form it was kept -> named columns of numbers: CSV, npy, npz, MAT, parquet."""
+"""A log in whatever form it was kept <-> named arrays: CSV, parquet, HDF5, MATLAB, numpy."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+import csv
+from importlib import import_module
 from itertools import islice
 from pathlib import Path
+import re
 from typing import Any
 
 import numpy as np
 
-from ..errors import MissingDependencyError, RecordingError
+from ..errors import MissingDependencyError, OutputError, RecordingError
+from ..files import complete_or_absent
 from ..typing import Array
 
 _DELIMITERS = ('\t', ';', ',', None)  # None: any run of blanks
+_COMMENTS = ('#', '%')
 _SHOWN = 24  # so many names a sentence lists
 
 
@@ -51,8 +56,8 @@ class LogColumns:
         Parameters
         ----------
         columns : str
-            `q` (an array of `count` columns), `q{}` (q1, q2, ...; `q{0}` counts from 0),
-            `q1,q2,...` or, by number from 1, `2-8`.
+            `q` (an array of `count` columns), `q[1-7]` (some columns of a wider one), `q{}` (q1,
+            q2, ...; `q{0}` counts from 0), `q1,q2,...` or, by number from 1, `2-8`.
         count : int
             How many columns are needed.
         what : str
@@ -65,7 +70,12 @@ class LogColumns:
 
         """
         if count > 1 and columns in self.arrays:
-            return self._whole(columns, count, what)
+            return self._whole(self.arrays[columns], columns, count, what)
+        if part := re.fullmatch(r'(.+)\[(\d+)-(\d+)\]', columns):
+            name, first, last = part.group(1), int(part.group(2)), int(part.group(3))
+            whole = self.arrays.get(name)
+            if whole is not None and whole.ndim == 2:
+                return self._whole(whole[:, first - 1 : last], columns, count, what)
         names = list(_expanded(columns, count))
         if len(names) != count:
             raise RecordingError(
@@ -75,8 +85,7 @@ class LogColumns:
             )
         return np.column_stack([self._column(name, what) for name in names])
 
-    def _whole(self, name: str, count: int, what: str) -> Array:
-        array = self.arrays[name]
+    def _whole(self, array: Array, name: str, count: int, what: str) -> Array:
         if array.ndim == 2 and array.shape[1] != count and array.shape[0] == count:
             return array.T  # a row per joint, as MATLAB users often have it
         if array.ndim != 2 or array.shape[1] != count:
@@ -136,8 +145,8 @@ def read_log(path: str | Path) -> LogColumns:
     Parameters
     ----------
     path : str or Path
-        A .csv, .tsv, .txt, .dat, .npy, .npz, .mat or .parquet file. CSV may be separated by
-        commas, semicolons, tabs or blanks, with a line of names or without.
+        A .csv, .tsv, .txt, .dat, .parquet, .h5, .hdf5, .mat, .npy or .npz file. CSV may be
+        separated by commas, semicolons, tabs or blanks, with a line of names or without.
 
     Raises
     ------
@@ -160,7 +169,36 @@ def read_log(path: str | Path) -> LogColumns:
             f'imported; export {", ".join(_READERS)}.'
         )
     remarks: list[str] = []
-    return LogColumns(str(file), dict(reader(file, remarks)), tuple(remarks))
+    try:
+        arrays = {name: np.asarray(value) for name, value in reader(file, remarks)}
+    except (RecordingError, MissingDependencyError):
+        raise
+    except UnicodeDecodeError as error:
+        raise RecordingError(
+            f'{file} is not text in UTF-8 (byte {error.start}); export it as such.'
+        ) from error
+    except Exception as error:  # every library has exception types of its own
+        raise RecordingError(
+            f'{file} cannot be read as {_KINDS.get(file.suffix.lower(), "CSV")} '
+            f'({type(error).__name__}: {" ".join(str(error).split())[:120]}).'
+        ) from error
+    # Text, images and empty arrays are no columns.
+    columns = {
+        name: array.astype(float)
+        for name, array in arrays.items()
+        if array.dtype.kind in 'fiub' and array.ndim in (1, 2) and array.size
+    }
+    return LogColumns(str(file), columns, tuple(remarks))
+
+
+def _library(name: str, file: Path) -> Any:
+    try:
+        return import_module(name)
+    except ImportError as error:
+        raise MissingDependencyError(
+            f'{file}: reading or writing {file.suffix} takes {name.partition(".")[0]}: '
+            "pip install 'franka_dynamics[logs]'."
+        ) from error
 
 
 def _expanded(columns: str, count: int) -> Iterator[str]:
@@ -176,89 +214,83 @@ def _expanded(columns: str, count: int) -> Iterator[str]:
             yield entry.strip()
 
 
-def _read_text(file: Path, remarks: list[str]) -> Iterator[tuple[str, Array]]:
-    try:
-        with file.open(encoding='utf-8-sig') as lines:
-            head = [line for line in islice(lines, 200) if line.strip()]
-    except UnicodeDecodeError as error:
-        raise RecordingError(
-            f'{file} is not text in UTF-8 (byte {error.start}); export it as such.'
-        ) from error
-    if not head:
+def _read_text(file: Path, remarks: list[str]) -> Iterator[tuple[str, Any]]:
+    with file.open(encoding='utf-8-sig') as opened:
+        lines = opened.readlines()
+    content = [line for line in lines if not _passed_over(line)]
+    if not content:
         raise RecordingError(f'{file} is empty.')
-    first = head[0].lstrip('#% ').rstrip('\r\n')
-    delimiter = next((one for one in _DELIMITERS if one is None or one in first), None)
-    names = [name.strip().strip('"') for name in first.split(delimiter)]
-    named = not all(_is_number(name) for name in names)
-    # A line of names counts as one row; comments and empty lines are passed over.
-    rows = _number_rows(file, delimiter, len(names), remarks, skip=int(named))
+    first = content[0].strip()
+    unquoted = re.sub('"[^"]*"', '', first)
+    delimiter = next((one for one in _DELIMITERS if one is None or one in unquoted), None)
+    names = _cells(first, delimiter)
+    width, named = len(names), not all(map(_is_number, names))
+    rows = _rows(file, content[named:], delimiter, width, remarks)
     if not named:
-        yield '', rows
-        return
-    repeated = {name for name in names if names.count(name) > 1}
-    if repeated:
+        # A comment right above numbers may have the names.
+        above = [line.strip() for line in lines[: lines.index(content[0])] if line.strip()]
+        names = _cells(above[-1].lstrip('#% ') if above else '', delimiter)
+        if len(names) != width or all(map(_is_number, names)):
+            yield '', rows
+            return
+    if len(set(names)) < width:
+        repeated = min(name for name in names if names.count(name) > 1)
         raise RecordingError(
-            f'{file} names the column {min(repeated)!r} more than once; give '
-            'every column a name of its own.'
+            f'{file} names the column {repeated!r} more than once; give every column a name of '
+            'its own.'
         )
-    yield from ((name, rows[:, place]) for place, name in enumerate(names))
+    yield from zip(names, rows.T)
 
 
-def _number_rows(
-    file: Path, delimiter: str | None, width: int, remarks: list[str], *, skip: int
+def _passed_over(line: str) -> bool:
+    """Return whether a line is empty or a comment."""
+    text = line.strip()
+    return not text or text.startswith(_COMMENTS)
+
+
+def _rows(
+    file: Path, lines: list[str], delimiter: str | None, width: int, remarks: list[str]
 ) -> Array:
-    def rows() -> Iterator[str]:
-        seen = 0
-        with file.open(encoding='utf-8-sig') as lines:
-            for line in lines:
-                if not line.strip():
-                    continue
-                seen += 1
-                if seen > skip and not line.lstrip().startswith(('#', '%')):
-                    yield line
-
-    if next(rows(), None) is None:
+    if not lines:
         raise RecordingError(f'{file} holds no rows of numbers.')
+    last = len(lines)
+    if not lines[-1].endswith('\n') and len(_cells(lines[-1], delimiter)) < width and last > 1:
+        last -= 1  # as where a recorder was stopped
+        remarks.append(f'the last row, number {last + 1}, breaks off and was left out')
     try:
-        # Quotes are left to float(), which refuses them by name below.
-        found = np.loadtxt(rows(), delimiter=delimiter, ndmin=2, comments=None)
+        found = np.loadtxt(
+            lines[:last], delimiter=delimiter, ndmin=2, comments=None, quotechar='"'
+        )
     except ValueError as error:
-        count = sum(1 for _ in rows())
-        whole = islice(rows(), count - 1)
-        if count < 2 or not _cut_off(next(islice(rows(), count - 1, None)), delimiter, width):
-            raise RecordingError(
-                _first_bad_row(file, rows(), delimiter, width) or f'{file}: {str(error)[:200]}'
-            ) from error
-        if bad := _first_bad_row(file, islice(rows(), count - 1), delimiter, width):
-            raise RecordingError(bad) from error
-        found = np.loadtxt(whole, delimiter=delimiter, ndmin=2, comments=None)
-        remarks.append(f'the last row, number {count}, breaks off and was left out')
+        raise RecordingError(
+            f'{file}{_first_fault(lines[:last], delimiter, width) or f": {error}"}'
+        ) from error
     if found.shape[1] != width:
         raise RecordingError(f'{file} has {width} names but {found.shape[1]} columns.')
     return found
 
 
-def _cut_off(line: str, delimiter: str | None, width: int) -> bool:
-    """Return whether a file's last line breaks off, as where a recorder was stopped."""
-    return not line.endswith('\n') and len(line.split(delimiter)) < width
-
-
-def _first_bad_row(file: Path, rows: Iterator[str], delimiter: str | None, width: int) -> str:
-    for number, line in enumerate(rows, start=1):
-        cells = line.strip('\r\n').split(delimiter)
+def _first_fault(lines: list[str], delimiter: str | None, width: int) -> str:
+    for number, line in enumerate(lines, start=1):
+        cells = _cells(line, delimiter)
         if len(cells) != width:
             return (
-                f'{file}, row {number}: it has {len(cells)} columns where the first line has '
-                f'{width}; every row must have as many.'
+                f', row {number}: it has {len(cells)} columns where the first line has {width}; '
+                'every row must have as many.'
             )
         for place, cell in enumerate(cells, start=1):
             if not _is_number(cell):
                 comma = ' (a decimal comma must be a point)' if ',' in cell else ''
-                return (
-                    f'{file}, row {number}, column {place}: {cell.strip()[:40]!r} is not a '
-                    f'number{comma}.'
-                )
+                return f', row {number}, column {place}: {cell[:40]!r} is not a number{comma}.'
     return ''
+
+
+def _cells(line: str, delimiter: str | None) -> list[str]:
+    """Return a line's cells, blanks for None; within quotes a delimiter is a part of the name."""
+    if delimiter is None:
+        line, delimiter = ' '.join(line.split()), ' '
+    cells = next(csv.reader([line.strip('\r\n')], delimiter=delimiter, skipinitialspace=True), [])
+    return [cell.strip() for cell in cells]
 
 
 def _is_number(text: str) -> bool:
@@ -269,66 +301,33 @@ def _is_number(text: str) -> bool:
     return True
 
 
-def _read_numpy(file: Path, remarks: list[str]) -> Iterator[tuple[str, Array]]:
-    try:
-        loaded = np.load(file, allow_pickle=False)
-        if isinstance(loaded, np.ndarray):
-            yield from _array_columns(file, loaded)
-            return
+def _read_numpy(file: Path, remarks: list[str]) -> Iterator[tuple[str, Any]]:
+    loaded = np.load(file, allow_pickle=False)
+    if not isinstance(loaded, np.ndarray):
         with loaded:
-            for name in loaded.files:
-                yield from _kept(name, loaded[name])
-    except (ValueError, EOFError, OSError) as error:
-        raise RecordingError(
-            f'{file} cannot be read as numpy arrays of numbers '
-            f'({str(error)[:120]}); save it with numpy.save or numpy.savez, '
-            'without Python objects.'
-        ) from error
-
-
-def _array_columns(file: Path, array: np.ndarray[Any, Any]) -> Iterator[tuple[str, Array]]:
-    if array.dtype.names:
-        for name in array.dtype.names:
-            yield from _kept(name, array[name])
-    elif array.ndim == 2:
-        yield from _kept('', array)
+            yield from loaded.items()
+    elif loaded.dtype.names:
+        yield from ((name, loaded[name]) for name in loaded.dtype.names)
+    elif loaded.ndim == 2:
+        yield '', loaded
     else:
         raise RecordingError(
-            f'{file} has shape {array.shape}; a matrix with a row per sample is needed.'
+            f'{file} has shape {loaded.shape}; a matrix with a row per sample is needed.'
         )
 
 
-def _kept(name: str, array: Any) -> Iterator[tuple[str, Array]]:
-    """Yield an array of numbers as such; text, images and empty ones are no columns."""
-    values = np.asarray(array)
-    if values.dtype.kind in 'fiub' and values.ndim in (1, 2) and values.size:
-        yield name, values.astype(float)
-
-
-def _read_mat(file: Path, remarks: list[str]) -> Iterator[tuple[str, Array]]:
+def _read_mat(file: Path, remarks: list[str]) -> Iterator[tuple[str, Any]]:
     try:
-        from scipy.io import loadmat
-    except ImportError as error:
-        raise MissingDependencyError(
-            "Reading .mat files needs scipy: pip install 'franka_dynamics[replay]'."
-        ) from error
-    try:
-        content = loadmat(file, squeeze_me=False, struct_as_record=False)
-    except NotImplementedError as error:  # as scipy says of v7.3 files
-        raise RecordingError(
-            f'{file} is a MATLAB v7.3 file, which is HDF5; save it again in '
-            "MATLAB with save(..., '-v7')."
-        ) from error
-    except Exception as error:  # loadmat raises whatever its parser meets
-        raise RecordingError(
-            f'{file} cannot be read as a MATLAB file ({type(error).__name__}: {str(error)[:120]}).'
-        ) from error
+        content = _library('scipy.io', file).loadmat(file, struct_as_record=False)
+    except NotImplementedError:  # as scipy says of v7.3 files, which are HDF5
+        yield from _read_hdf5(file, remarks)
+        return
     for name, value in content.items():
         if not name.startswith('__'):
             yield from _mat_columns(name, value)
 
 
-def _mat_columns(name: str, value: Any) -> Iterator[tuple[str, Array]]:
+def _mat_columns(name: str, value: Any) -> Iterator[tuple[str, Any]]:
     """Yield a variable, and the fields of a struct as name.field."""
     if isinstance(value, np.ndarray) and value.dtype == object and value.size == 1:
         value = value.item()
@@ -336,46 +335,42 @@ def _mat_columns(name: str, value: Any) -> Iterator[tuple[str, Array]]:
         for part in value._fieldnames:
             yield from _mat_columns(f'{name}.{part}', getattr(value, part))
     else:
-        yield from _kept(name, value)
+        yield name, value
 
 
-def _read_parquet(file: Path, remarks: list[str]) -> Iterator[tuple[str, Array]]:
-    try:
-        from pyarrow.parquet import read_table as read
-    except ImportError:
-        try:
-            from pandas import read_parquet as read
-        except ImportError as error:
-            raise MissingDependencyError(
-                f'{file}: reading parquet needs pyarrow (or pandas with an engine of its own): '
-                'pip install pyarrow.'
-            ) from error
-    try:
-        table = read(file)
-    except ImportError as error:
-        raise MissingDependencyError(
-            f'{file}: pandas has no engine for parquet: pip install pyarrow.'
-        ) from error
-    except Exception as error:  # the libraries have exception types of their own
-        raise RecordingError(
-            f'{file} cannot be read as parquet ({type(error).__name__}: {str(error)[:120]}).'
-        ) from error
-    frame: Mapping[str, Any] = (
-        dict(zip(table.column_names, table.columns)) if hasattr(table, 'column_names') else table
-    )
-    for name in frame:
-        column = np.asarray(frame[name])
-        if column.dtype == object and len(column) and np.ndim(column[0]) == 1:
-            lengths = {len(cell) for cell in column}
+def _read_hdf5(file: Path, remarks: list[str]) -> Iterator[tuple[str, Any]]:
+    """Yield the datasets by their paths; pictures and what has no rows stay on the disk."""
+    h5py = _library('h5py', file)
+    with h5py.File(file, 'r') as opened:
+        found: list[tuple[str, Any]] = []
+
+        def keep(name: str, node: Any) -> None:
+            if (
+                isinstance(node, h5py.Dataset)
+                and node.ndim in (1, 2)
+                and node.dtype.kind in 'fiub'
+            ):
+                found.append((name, node[()]))
+
+        opened.visititems(keep)
+    yield from found
+
+
+def _read_parquet(file: Path, remarks: list[str]) -> Iterator[tuple[str, Any]]:
+    table = _library('pyarrow.parquet', file).read_table(file)
+    for name, column in zip(table.column_names, table.columns):
+        values = column.to_numpy()
+        if values.dtype == object and len(values) and np.ndim(values[0]) == 1:
+            lengths = {len(cell) for cell in values}
             if len(lengths) > 1:
                 raise RecordingError(
                     f'{file}: the lists in column {name!r} have {len(lengths)} different lengths.'
                 )
-            column = np.stack([np.asarray(cell) for cell in column])
-        yield from _kept(str(name), column)
+            values = np.stack(list(values))
+        yield name, values
 
 
-_READERS: dict[str, Callable[[Path, list[str]], Iterator[tuple[str, Array]]]] = {
+_READERS: dict[str, Callable[[Path, list[str]], Iterator[tuple[str, Any]]]] = {
     '.csv': _read_text,
     '.tsv': _read_text,
     '.txt': _read_text,
@@ -384,4 +379,71 @@ _READERS: dict[str, Callable[[Path, list[str]], Iterator[tuple[str, Array]]]] = 
     '.npz': _read_numpy,
     '.mat': _read_mat,
     '.parquet': _read_parquet,
+    '.h5': _read_hdf5,
+    '.hdf5': _read_hdf5,
 }
+_KINDS = {
+    '.npy': 'numpy arrays of numbers',
+    '.npz': 'numpy arrays of numbers',
+    '.mat': 'a MATLAB file',
+    '.parquet': 'parquet',
+    '.h5': 'HDF5',
+    '.hdf5': 'HDF5',
+}
+WRITTEN = ('.csv', '.h5', '.hdf5', '.parquet')
+
+
+def write_log(
+    path: str | Path, arrays: Mapping[str, Array], attributes: Mapping[str, str] | None = None
+) -> None:
+    """
+    Write arrays of one length so that `read_log` returns them; complete or not at all.
+
+    Parameters
+    ----------
+    path : str or Path
+        A .csv or .parquet file, in which an array of several columns becomes name1, name2, ...,
+        or an .h5 or .hdf5 file, in which each array is a dataset.
+    arrays : mapping of str to ndarray
+        Shape (rows,) or (rows, columns).
+    attributes : mapping of str to str, optional
+        What else is to be known: attributes in HDF5, comments above the names in CSV; a parquet
+        file has none.
+
+    Raises
+    ------
+    OutputError
+        If the ending is another one.
+    MissingDependencyError
+        If it takes a library that is not installed.
+
+    """
+    file, said = Path(path), dict(attributes or {})
+    suffix = file.suffix.lower()
+    if suffix not in WRITTEN:
+        raise OutputError(f'{file}: the name must end in {", ".join(WRITTEN)}.')
+    with complete_or_absent(file) as scratch:
+        if suffix in ('.h5', '.hdf5'):
+            with _library('h5py', file).File(scratch, 'w') as opened:
+                opened.attrs.update(said)
+                for name, array in arrays.items():
+                    opened[name] = array
+            return
+        columns = {
+            name if array.ndim == 1 else f'{name}{place}': column
+            for name, array in arrays.items()
+            for place, column in enumerate(array.reshape(len(array), -1).T, start=1)
+        }
+        if suffix == '.parquet':
+            table = _library('pyarrow', file).table(columns)
+            _library('pyarrow.parquet', file).write_table(table, scratch)
+            return
+        lines = [f'# {name}: {text}' for name, text in said.items()]
+        np.savetxt(
+            scratch,
+            np.column_stack(list(columns.values())),
+            delimiter=',',
+            header='\n'.join([*lines, ','.join(columns)]),
+            comments='',
+            fmt='%.12g',
+        )

@@ -78,6 +78,19 @@ class ColumnMap:
             )
 
 
+# Where well-known kinds of files have what: DROID's trajectory.h5 (droid/franka/robot.py, measured
+# torque with gravity; read at about 15 Hz).
+LAYOUTS = {
+    'droid': ColumnMap(
+        position='observation/robot_state/joint_positions',
+        velocity='observation/robot_state/joint_velocities',
+        effort='observation/robot_state/motor_torques_measured',
+        stamp='observation/timestamp/robot_state/read_start',
+        stamp_unit='ms',
+    ),
+}
+
+
 def recording_from_arrays(
     q: ArrayLike,
     dq: ArrayLike | None,

@@ -8,8 +8,13 @@ from scipy.io import savemat
 
 from franka_dynamics.arm import load
 from franka_dynamics.errors import MissingDependencyError, RecordingError
-from franka_dynamics.recordings.log_file import read_log
-from franka_dynamics.recordings.log_import import ColumnMap, import_log, recording_from_arrays
+from franka_dynamics.recordings.log_file import read_log, write_log
+from franka_dynamics.recordings.log_import import (
+    ColumnMap,
+    import_log,
+    LAYOUTS,
+    recording_from_arrays,
+)
 from franka_dynamics.recordings.recording import read_recording, write_recording
 
 NAMES = load('fer').joint_names
@@ -46,6 +51,28 @@ def write_structured(path):
     np.save(path, table)
 
 
+def write_hdf5(path, arrays, effort):
+    """Write arrays as h5py's users do, beside a picture and a text."""
+    h5py = pytest.importorskip('h5py')
+    with h5py.File(path, 'w') as opened:
+        opened['camera/picture'] = np.zeros((ROWS, 4, 4, 3), dtype=np.uint8)
+        opened['instruction'] = 'lift the cup'
+        for name, array in {**arrays, 'tau': effort}.items():
+            opened[name] = array
+
+
+def write_droid(path):
+    """Write a trajectory under the names of DROID's trajectory.h5."""
+    state = 'observation/robot_state'
+    h5py = pytest.importorskip('h5py')
+    with h5py.File(path, 'w') as opened:
+        opened[f'{state}/joint_positions'] = Q
+        opened[f'{state}/joint_velocities'] = DQ
+        opened[f'{state}/motor_torques_measured'] = EFFORT
+        opened[f'{state}/joint_torques_computed'] = 0.0 * EFFORT
+        opened['observation/timestamp/robot_state/read_start'] = np.round(1e3 * TIME).astype(int)
+
+
 FORMS = {
     'comma.csv': (write_csv, NAMED),
     'semicolon.csv': (lambda path: write_csv(path, ';'), NAMED),
@@ -61,6 +88,12 @@ FORMS = {
         ARRAYS,
     ),
     'struct.mat': (write_matlab_rows, STRUCT),
+    'arrays.h5': (lambda path: write_hdf5(path, {'t': TIME, 'q': Q, 'dq': DQ}, EFFORT), ARRAYS),
+    'droid.hdf5': (lambda path: write_droid(path), LAYOUTS['droid']),
+    'wider.npz': (
+        lambda path: np.savez(path, t=TIME, q=np.column_stack([Q, TIME]), dq=DQ, tau=EFFORT),
+        ColumnMap('q[1-7]', 'tau', 'dq', stamp='t'),
+    ),
 }
 
 
@@ -96,12 +129,23 @@ def test_parquet_gives_the_same_recording(library, tmp_path):
     np.testing.assert_array_equal(recording.effort, EFFORT)
 
 
+@pytest.mark.parametrize('name', ['log.csv', 'log.h5', 'log.parquet'])
+def test_what_is_written_is_read_back(name, tmp_path):
+    if name != 'log.csv':
+        pytest.importorskip('h5py' if name == 'log.h5' else 'pyarrow')
+    write_log(tmp_path / name, {'t': TIME, 'tau': EFFORT}, {'hand': 'none, # "bare"'})
+    log = read_log(tmp_path / name)
+    np.testing.assert_allclose(log.choose('t', 1, 'stamp')[:, 0], TIME, rtol=1e-11)
+    columns = 'tau' if name == 'log.h5' else 'tau{}'
+    np.testing.assert_allclose(log.choose(columns, 7, 'effort'), EFFORT, rtol=1e-11)
+
+
 def test_parquet_without_a_library_says_what_to_install(tmp_path, monkeypatch):
     for module in ('pyarrow', 'pyarrow.parquet', 'pandas'):
         monkeypatch.setitem(__import__('sys').modules, module, None)
     path = tmp_path / 'log.parquet'
     path.write_bytes(b'PAR1')
-    with pytest.raises(MissingDependencyError, match='pip install pyarrow'):
+    with pytest.raises(MissingDependencyError, match='takes pyarrow: pip install'):
         read_log(path)
 
 
@@ -247,6 +291,32 @@ def test_arrays_that_disagree_get_one_sentence(change, sentence):
     given = {'q': Q, 'dq': DQ, 'effort': EFFORT, 'joint_names': NAMES, 'stamp': TIME, **change}
     with pytest.raises(RecordingError, match=sentence):
         recording_from_arrays(**given)
+
+
+@pytest.mark.parametrize('delimiter', [',', ';', '\t', ' '])
+def test_comments_above_the_names_are_passed_over(delimiter, tmp_path):
+    path = tmp_path / 'log.csv'
+    write_csv(path, delimiter)
+    path.write_text(f'# recorded, by hand; twice\n% another\n\n{path.read_text()}')
+    np.testing.assert_array_equal(import_log(path, NAMED, NAMES).effort, EFFORT)
+
+
+def test_a_comment_among_the_rows_is_passed_over(tmp_path):
+    path = tmp_path / 'log.csv'
+    write_csv(path)
+    rows = path.read_text().split('\n')
+    path.write_text('\n'.join([*rows[:5], '# here the gripper closed, I think', *rows[5:]]))
+    np.testing.assert_array_equal(import_log(path, NAMED, NAMES).q, Q)
+
+
+def test_names_that_are_quoted_may_hold_the_delimiter(tmp_path):
+    path = tmp_path / 'log.csv'
+    write_csv(path)
+    head, rest = path.read_text().split('\n', 1)
+    path.write_text(','.join(f'"{name}, raw"' for name in head.split(',')) + '\n' + rest)
+    log = read_log(path)
+    assert list(log.arrays) == [f'{name}, raw' for name in HEADER]
+    np.testing.assert_array_equal(log.arrays['tau3, raw'], EFFORT[:, 2])
 
 
 def test_a_last_row_that_breaks_off_is_left_out_and_said(tmp_path):
