@@ -17,6 +17,7 @@ EXTRAS = {
     'batch': ['numba>=0.60'],
     'completion': ['argcomplete>=3.0'],
     'fci': ['pylibfranka>=0.21; platform_machine == "x86_64"'],
+    'logs': ['h5py>=3.8', 'pyarrow>=14.0', 'rosbags>=0.11', 'scipy'],
     'mesh': ['trimesh>=4.0', 'libigl>=2.6', 'networkx', 'scipy', 'matplotlib'],
     'ruckig': ['ruckig>=0.12'],
     'sim': ['mujoco>=3.2'],

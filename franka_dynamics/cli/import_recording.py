@@ -6,20 +6,28 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from ._options import add_joint_name_options, add_option, output_folder
+from ._options import add_joint_name_options, add_option, output_folder, refuse
 from ._recording_options import joint_names
 from ._say import say, terminal
 from ..arm import load
 
-SUMMARY = 'Turn a log (CSV, npy, npz, MAT, parquet) into a rosbag2 of joint states.'
+if TYPE_CHECKING:
+    from ..recordings.log_file import LogColumns
+    from ..recordings.log_import import ColumnMap
+    from ..report.table import Table
+
+SUMMARY = 'Turn a log (CSV, parquet, HDF5, MAT, npy, npz) into a rosbag2 of joint states.'
 GROUP = 'from recordings'
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the verb's options."""
     parser.add_argument(
-        'log', metavar='FILE', help='a .csv, .tsv, .txt, .dat, .npy, .npz, .mat or .parquet file'
+        'log',
+        metavar='FILE',
+        help='a .csv, .tsv, .txt, .dat, .parquet, .h5, .hdf5, .mat, .npy or .npz file',
     )
     add_option(
         parser,
@@ -30,7 +38,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         'without its ending)',
     )
     parser.add_argument(
-        '--list', action='store_true', help='print what columns the file has, and write nothing'
+        '--list',
+        action='store_true',
+        help="print the file's columns, their first values and ranges, and write nothing",
     )
     parser.add_argument(
         '--arm',
@@ -42,9 +52,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_joint_name_options(parser, 'how the joints are to be called in the bag, from base to tip')
     columns = parser.add_argument_group(
         'columns',
-        'COLUMNS is the name of an array with one column per joint, a pattern such as '
-        'q{} (q1, q2, ...; q{0} counts from 0), names separated by commas, or numbers counted '
-        'from 1 such as 2-8.',
+        'COLUMNS is the name of an array with one column per joint, such as a dataset of HDF5, '
+        'some columns of a wider one such as q[1-7], a pattern such as q{} (q1, q2, ...; q{0} '
+        'counts from 0), names separated by commas, or numbers counted from 1 such as 2-8.',
+    )
+    columns.add_argument(
+        '--layout',
+        metavar='NAME',
+        help='columns and stamps as a well-known kind of file has them: droid (trajectory.h5)',
     )
     columns.add_argument('--position', metavar='COLUMNS', help='joint positions')
     columns.add_argument(
@@ -95,54 +110,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Write the bag; print what went into it and what looks wrong about it."""
     from ._recording_options import progress_bar
-    from ..errors import RecordingError
     from ..recordings.log_file import read_log
-    from ..recordings.log_import import ColumnMap, import_log
+    from ..recordings.log_import import import_log
     from ..recordings.plausibility import faults, suspicions
     from ..recordings.recording import write_recording
 
     console = terminal()
     if arguments.list:
-        console.print(
-            f'{arguments.log}: {read_log(arguments.log).in_words()}',
-            soft_wrap=True,
-        )
+        console.print(_contents(read_log(arguments.log)))
         return 0
-    missing = [
-        option
-        for option in ('position', 'velocity', 'effort')
-        if getattr(arguments, option) is None
-    ]
-    if missing:
-        raise RecordingError(
-            f'{arguments.log}: --{missing[0]} is missing; it has '
-            f'{read_log(arguments.log).in_words()}.'
-            + (
-                ' Where no velocity was logged, say --velocity derived.'
-                if missing[0] == 'velocity'
-                else ''
-            )
-        )
+    columns = _columns(arguments)
     arm = load(arguments.arm, prefix=arguments.arm_prefix)
-    columns = ColumnMap(
-        arguments.position,
-        arguments.effort,
-        arguments.velocity,
-        arguments.stamp,
-        arguments.rate,
-        arguments.position_unit,
-        arguments.velocity_unit,
-        arguments.effort_unit,
-        arguments.stamp_unit,
-        None if arguments.torque_constant is None else tuple(arguments.torque_constant),
-    )
     bag = Path(arguments.output or Path(arguments.log).with_suffix(''))
     with progress_bar(console) as bar:
         bar.add_task(f'reading {arguments.log}', total=None)
         recording = import_log(
             arguments.log, columns, joint_names(arguments, arm), topic=arguments.topic
         )
-        raw = arguments.effort_unit == 'raw'
+        raw = columns.effort_unit == 'raw'
         warnings = faults(recording, arm, torque=False) if raw else suspicions(recording, arm)
         bar.add_task(f'writing {bag}', total=None)
         write_recording(recording, bag, storage=arguments.storage)
@@ -157,3 +142,57 @@ def run(arguments: argparse.Namespace) -> int:
     for sentence in warnings:
         say(console, sentence, 'warning')
     return 0
+
+
+def _contents(log: LogColumns) -> Table:
+    """Return what a log holds, column by column."""
+    from ..report.table import Head, Table
+
+    rows = []
+    for name, array in log.arrays.items():
+        for place, column in enumerate(array.reshape(len(array), -1).T, start=1):
+            shown = name if array.ndim == 1 else f'{name}[{place}]' if name else str(place)
+            rows.append([shown, column[0], column[-1], column.min(), column.max()])
+    heads = [Head(name, form='.6g') for name in ('first', 'last', 'least', 'largest')]
+    count = len(next(iter(log.arrays.values())))
+    return Table(f'{log.source}: {count} rows', ['column', *heads], rows)
+
+
+def _columns(arguments: argparse.Namespace) -> ColumnMap:
+    """Return where the log has what, by a layout or by the options."""
+    from ..errors import RecordingError
+    from ..recordings.log_file import read_log
+    from ..recordings.log_import import ColumnMap, LAYOUTS
+
+    if arguments.layout is not None:
+        if arguments.layout not in LAYOUTS:
+            raise RecordingError(
+                f'There is no layout {arguments.layout!r}; known are {", ".join(LAYOUTS)}. Name '
+                'the columns with --position, --velocity, --effort and --stamp.'
+            )
+        given = ('position', 'velocity', 'effort', 'stamp', 'rate')
+        refuse(arguments, '--layout, which names them', **{one: f'--{one}' for one in given})
+        return LAYOUTS[arguments.layout]
+    for option in ('position', 'velocity', 'effort'):
+        if getattr(arguments, option) is None:
+            raise RecordingError(
+                f'{arguments.log}: --{option} is missing; it has '
+                f'{read_log(arguments.log).in_words()}.'
+                + (
+                    ' Where no velocity was logged, say --velocity derived.'
+                    if option == 'velocity'
+                    else ''
+                )
+            )
+    return ColumnMap(
+        arguments.position,
+        arguments.effort,
+        arguments.velocity,
+        arguments.stamp,
+        arguments.rate,
+        arguments.position_unit,
+        arguments.velocity_unit,
+        arguments.effort_unit,
+        arguments.stamp_unit,
+        None if arguments.torque_constant is None else tuple(arguments.torque_constant),
+    )

@@ -13,9 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .log_file import read_log
-from .recording import Recording
+from .recording import Recording, require_sound
 from ..errors import RecordingError
-from ..typing import Array
 
 TOPIC = '/joint_states'
 POSITION_UNITS = {'rad': 1.0, 'deg': math.pi / 180.0}
@@ -135,7 +134,6 @@ def recording_from_arrays(
             f'{len(names)}) with two rows or more: one column per joint '
             f'{names[0]} ... {names[-1]}.'
         )
-    _require_numbers(position, 'position', names, source)
     remarks: tuple[str, ...] = ()
     if dq is None:
         velocity = np.asarray(np.gradient(position, (stamp_ns - stamp_ns[0]) * 1e-9, axis=0))
@@ -148,8 +146,11 @@ def recording_from_arrays(
                 f'{source}: {what} has shape {values.shape}, but position has '
                 f'{position.shape}; they must be alike.'
             )
-        _require_numbers(values, what, names, source)
-    return Recording(source, topic, names, stamp_ns, position, velocity, torque, remarks)
+    found = Recording(source, topic, names, stamp_ns, position, velocity, torque, remarks)
+    rows = [f'row {number}' for number in range(1, len(found) + 1)]
+    later = 'drop repeated rows, or give the rate instead of the stamp column'
+    require_sound(found, source, rows, later)
+    return found
 
 
 def import_log(
@@ -239,22 +240,4 @@ def _stamps(
             f'{times.max() / 3.2e7:.0f} years; its unit is probably ms, us or '
             'ns.'
         )
-    late = np.flatnonzero(np.diff(times) <= 0.0)
-    if len(late):
-        row = int(late[0]) + 2
-        raise RecordingError(
-            f'{source}, row {row}: the stamp {times[row - 1]:.9g} s does not come after '
-            f'{times[row - 2]:.9g} s of the row before; drop repeated rows, or give the rate '
-            'instead of the stamp column.'
-        )
     return np.round(times * 1e9).astype(np.int64)
-
-
-def _require_numbers(values: Array, what: str, names: tuple[str, ...], source: str) -> None:
-    bad = np.argwhere(~np.isfinite(values))
-    if len(bad):
-        row, joint = bad[0]
-        raise RecordingError(
-            f'{source}, row {row + 1}: {what} of {names[joint]} is {values[row, joint]}; every '
-            'value must be a finite number. Cut the log before it.'
-        )

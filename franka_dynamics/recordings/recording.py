@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The joint states of one arm in a rosbag2 (sqlite3 or MCAP), read and written without ROS."""
+"""The joint states of one arm in a bag, read and written without ROS."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .rosbag import FIX, JOINT_STATE, JointSelection, OpenBag, select_joints
+from .rosbag import choose_topic, FIX, JOINT_STATE, JointSelection, open_bag, select_joints
 from ..arm import ArmDescription
 from ..errors import MissingDependencyError, RecordingError
 
@@ -114,7 +114,7 @@ def read_recording(
     progress: Progress | None = None,
 ) -> Recording:
     """
-    Read the joint states of one arm from a rosbag2.
+    Read the joint states of one arm from a rosbag2, or from a bag of ROS 1.
 
     Joints are found by name, in any order and among others. If none of these names occurs,
     a single family of names that ends alike (`panda_joint1` ... for `fer_joint1` ...) is taken
@@ -124,7 +124,7 @@ def read_recording(
     Parameters
     ----------
     path : str or Path
-        A bag's folder, or a single .mcap or .db3 file.
+        A bag's folder, or a single .mcap, .db3 or (ROS 1) .bag file.
     joints : ArmDescription or sequence of str
         The arm, or the names of its joints from base to tip.
     topic : str, optional
@@ -148,31 +148,33 @@ def read_recording(
         raise RecordingError(f'There are no {stamps!r} stamps; choose {" or ".join(STAMPS)}.')
     names = joints.joint_names if isinstance(joints, ArmDescription) else tuple(joints)
     bag = Path(path).expanduser()
-    with OpenBag(bag) as opened:
-        name = opened.choose_topic(topic)
-        reader = _MessageReader(bag, name, names, opened.message_count(name))
-        for count, (received_ns, message) in enumerate(opened.messages(name), start=1):
-            reader.add(received_ns if stamps == RECEIVED else _header_ns(message), message)
+    with open_bag(bag) as reader:
+        chosen = choose_topic(reader, bag, topic)
+        messages = _Messages(f'{bag}, {chosen}', names)
+        connections = [one for one in reader.connections if one.topic == chosen]
+        expected = sum(one.msgcount for one in connections)
+        for count, (connection, received_ns, data) in enumerate(
+            reader.messages(connections), start=1
+        ):
+            message = reader.deserialize(data, connection.msgtype)
+            messages.add(received_ns if stamps == RECEIVED else _header_ns(message), message)
             if progress is not None and count % 256 == 0:
-                progress(count, opened.message_count(name))
-    recording = reader.recording()
-    _require_advancing(recording, stamps)
+                progress(count, expected)
+    recording = messages.recording(str(bag), chosen, expected, stamps)
     if progress is not None:
         progress(len(recording), len(recording))
     return recording
 
 
-class _MessageReader:
-    """Gathers the arm's columns of one message after the other, checking each."""
+class _Messages:
+    """Gathers the arm's columns of one message after the other."""
 
-    def __init__(self, bag: Path, topic: str, joint_names: tuple[str, ...], count: int) -> None:
-        self._where = f'{bag}, {topic}'
-        self._bag, self._topic, self._expected = bag, topic, joint_names
-        self._stamp_ns = np.empty(count, dtype=np.int64)
-        self._values = np.empty((len(FIELDS), count, len(joint_names)))
+    def __init__(self, where: str, joint_names: tuple[str, ...]) -> None:
+        self._where, self._expected = where, joint_names
+        self._rows: list[tuple[int, int, Any]] = []  # number from 1, stamp, (fields, n)
         self._selections: dict[tuple[str, ...], JointSelection | None] = {}
-        self._seen = self._kept = 0
-        self._recorded_names: tuple[str, ...] | None = None
+        self._seen = 0
+        self._names: tuple[str, ...] | None = None
 
     def add(self, stamp_ns: int, message: Any) -> None:
         """Append one message, or pass it over if it is not about this arm."""
@@ -180,94 +182,126 @@ class _MessageReader:
         selection = self._selection(tuple(message.name))
         if selection is None:
             return
-        if self._kept == len(self._stamp_ns):
-            raise RecordingError(
-                f'{self._where} holds more messages than its index says, so it is damaged. {FIX}.'
-            )
-        for row, field in zip(self._values, FIELDS):
-            row[self._kept] = self._field(message, field, selection)
-        self._stamp_ns[self._kept] = stamp_ns
-        self._kept += 1
+        for field in FIELDS:
+            count = len(getattr(message, field))
+            if count != len(message.name):
+                raise RecordingError(
+                    f'{self._where}, message {self._seen}: {field} has {count} values for '
+                    f'{len(message.name)} joint names; {_missing_field(field, count)}'
+                )
+        state = [np.asarray(getattr(message, field))[selection.columns] for field in FIELDS]
+        self._rows.append((self._seen, stamp_ns, state))
 
-    def recording(self) -> Recording:
-        """Return what was gathered."""
+    def recording(self, source: str, topic: str, expected: int, stamps: str) -> Recording:
+        """Return what was gathered, checked."""
         if self._seen == 0:
             raise RecordingError(
                 f'{self._where} holds no messages, so there is nothing to '
                 'compare; record again while the arm moves.'
             )
-        if self._seen < len(self._stamp_ns):
+        if self._seen != expected:
             raise RecordingError(
-                f'{self._where}: the index promises {len(self._stamp_ns)} '
-                f'messages, but only {self._seen} are there, so the bag is cut '
-                f'short. {FIX}.'
+                f'{self._where}: the index promises {expected} messages, but {self._seen} are '
+                f'there, so the bag is cut short or damaged. {FIX}.'
             )
-        if self._recorded_names is None:
+        if self._names is None:
             raise RecordingError(
                 f'{self._where}: none of the {self._seen} messages has the joints '
                 f'{", ".join(self._expected)}; the first names '
                 f'{", ".join(next(iter(self._selections))) or "no joints"}. Say how the joints '
                 'are called with --joint-names, or choose another --arm or --arm-prefix.'
             )
-        kept = slice(0, self._kept)
-        q, dq, effort = self._values[:, kept]
-        return Recording(
-            str(self._bag),
-            self._topic,
-            self._recorded_names,
-            self._stamp_ns[kept],
-            q,
-            dq,
-            effort,
-            tuple(self._remarks()),
+        numbers, stamp_ns, states = zip(*self._rows)
+        q, dq, effort = np.array(states, dtype=float).swapaxes(0, 1)
+        found = Recording(
+            source,
+            topic,
+            self._names,
+            np.array(stamp_ns, dtype=np.int64),
+            np.ascontiguousarray(q),
+            np.ascontiguousarray(dq),
+            np.ascontiguousarray(effort),
+            tuple(self._remarks(topic)),
         )
+        later = (
+            "use the recorder's clock with --stamps received"
+            if stamps == HEADER
+            else 'the bag was put together from several; replay them one by one'
+        )
+        require_sound(found, self._where, [f'message {number}' for number in numbers], later)
+        return found
 
     def _selection(self, names: tuple[str, ...]) -> JointSelection | None:
         if names not in self._selections:
             where = f'{self._where}, message {self._seen}'
             selection = select_joints(names, self._expected, where=where)
             if selection is not None:
-                before = self._recorded_names
+                before = self._names
                 if before is not None and before != selection.names:
                     raise RecordingError(
                         f'{where}: the joints are called {selection.names[0]} ... here but '
                         f'{before[0]} ... before; two arms share the topic. '
                         'Choose one with --arm-prefix or --joint-names.'
                     )
-                self._recorded_names = selection.names
+                self._names = selection.names
             self._selections[names] = selection
         return self._selections[names]
 
-    def _field(self, message: Any, field: str, selection: JointSelection) -> NDArray[np.float64]:
-        values = getattr(message, field)
-        if len(values) != len(message.name):
-            raise RecordingError(
-                f'{self._where}, message {self._seen}: {field} has {len(values)} values for '
-                f'{len(message.name)} joint names; {_missing_field(field, len(values))}'
+    def _remarks(self, topic: str) -> Iterator[str]:
+        names = self._names
+        if names is not None and names != self._expected:
+            yield (
+                f'the joints were recorded as {names[0]} ... {names[-1]} and read as '
+                f'{self._expected[0]} ... {self._expected[-1]}'
             )
-        chosen = np.asarray(values, dtype=float)[selection.columns]
-        if not np.isfinite(chosen).all():
-            bad = int(np.flatnonzero(~np.isfinite(chosen))[0])
-            raise RecordingError(
-                f'{self._where}, message {self._seen}: {field} of {selection.names[bad]} is '
-                f'{chosen[bad]}; every value of the arm must be a finite number. Cut the '
-                'recording before it, or fix the driver.'
+        passed = self._seen - len(self._rows)
+        if passed:
+            yield (
+                f"{passed} of {self._seen} messages on {topic} name none of the arm's joints and "
+                'were passed over'
             )
-        return chosen
 
-    def _remarks(self) -> Iterator[str]:
-        if self._recorded_names != self._expected:
-            assert self._recorded_names is not None
-            yield (
-                f'the joints were recorded as {self._recorded_names[0]} ... '
-                f'{self._recorded_names[-1]} and read as {self._expected[0]} ... '
-                f'{self._expected[-1]}'
+
+def require_sound(recording: Recording, where: str, rows: Sequence[str], later: str) -> None:
+    """
+    Refuse values that are not finite, and stamps that do not advance.
+
+    Parameters
+    ----------
+    recording : Recording
+        What is checked.
+    where : str
+        Where it is from, in error messages.
+    rows : sequence of str
+        What its rows are called there: 'message 1', ...
+    later : str
+        What to do about stamps that do not advance.
+
+    Raises
+    ------
+    RecordingError
+        Naming row, joint and value; or if there is a single row.
+
+    """
+    for field, values in zip(FIELDS, (recording.q, recording.dq, recording.effort)):
+        bad = np.argwhere(~np.isfinite(values))
+        if len(bad):
+            row, joint = bad[0]
+            raise RecordingError(
+                f'{where}, {rows[row]}: {field} of {recording.joint_names[joint]} is '
+                f'{values[row, joint]}; every value of the arm must be a finite number. Cut the '
+                'recording before it, or mend what wrote it.'
             )
-        if self._seen > self._kept:
-            yield (
-                f'{self._seen - self._kept} of {self._seen} messages on {self._topic} name '
-                "none of the arm's joints and were passed over"
-            )
+    if len(recording) < 2:
+        raise RecordingError(f'{where} holds a single state of the arm; a motion needs many.')
+    stopped = np.flatnonzero(np.diff(recording.stamp_ns) <= 0)
+    if len(stopped):
+        row = int(stopped[0])
+        before, after = recording.stamp_ns[row : row + 2]
+        raise RecordingError(
+            f'{where}, {rows[row + 1]}: the stamp {_seconds(after)} does not come after '
+            f'{_seconds(before)} of {rows[row]}, so the motion cannot be ordered in time; {later}.'
+        )
 
 
 def _missing_field(field: str, count: int) -> str:
@@ -283,38 +317,6 @@ def _missing_field(field: str, count: int) -> str:
 
 def _header_ns(message: Any) -> int:
     return int(message.header.stamp.sec) * 1_000_000_000 + int(message.header.stamp.nanosec)
-
-
-def _require_advancing(recording: Recording, stamps: str) -> None:
-    """Refuse stamps that repeat or run back; sampling needs one time for one state."""
-    if len(recording) < 2:
-        raise RecordingError(
-            f'{recording.source}, {recording.topic} holds a single message of '
-            'the arm; a motion needs many.'
-        )
-    steps = np.diff(recording.stamp_ns)
-    if (steps > 0).all():
-        return
-    if not steps.any():
-        problem = f'all stamps are {_seconds(recording.stamp_ns[0])}'
-    else:
-        at = int(np.flatnonzero(steps <= 0)[0])
-        problem = (
-            f"the stamp of the arm's message {at + 2} is {_seconds(-steps[at])} before "
-            'that of the message before it'
-            if steps[at] < 0
-            else f"the arm's messages {at + 1} and {at + 2} have the same stamp, "
-            f'{_seconds(recording.stamp_ns[at])}'
-        )
-    fix = (
-        "use the recorder's clock with --stamps received"
-        if stamps == HEADER
-        else 'the bag was put together from several; replay them one by one'
-    )
-    raise RecordingError(
-        f'{recording.source}, {recording.topic}: {problem}, so the motion '
-        f'cannot be ordered in time; {fix}.'
-    )
 
 
 def _seconds(nanoseconds: np.int64) -> str:

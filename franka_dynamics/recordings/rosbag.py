@@ -1,10 +1,11 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""A rosbag2 opened without ROS: its files, its topics, and one arm's joints in its messages."""
+"""A bag opened without ROS: its files, its topics, and one arm's joints in its messages."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,123 +18,84 @@ from ..errors import MissingDependencyError, RecordingError
 
 JOINT_STATE = 'sensor_msgs/msg/JointState'
 DEFAULT_TOPIC = '/joint_states'
+_FILES = ('.mcap', '.db3', '.bag')
 FIX = (
     'A recorder that was killed leaves such a file: try `ros2 bag reindex`, for MCAP '
     '`mcap recover`, or record again'
 )
 
 
-class OpenBag:
-    """A rosbag2 opened with rosbags; what rosbags raises on damage becomes one sentence."""
+@contextmanager
+def open_bag(bag: Path) -> Iterator[Any]:
+    """
+    Yield rosbags' AnyReader of a rosbag2 (folder, .mcap or .db3) or a ROS 1 .bag.
 
-    def __init__(self, bag: Path) -> None:
-        try:
-            from rosbags.rosbag2 import Reader
-            from rosbags.typesys import get_typestore, Stores
-        except ImportError as error:
-            raise MissingDependencyError(
-                "Reading bags needs rosbags: pip install 'franka_dynamics[replay]'."
-            ) from error
-        self._bag = bag
-        # JointState has been the same in every ROS 2 release, whichever recorded the bag.
-        self._types = get_typestore(Stores.ROS2_JAZZY)
-        self._require_files()
-        with self._damage_explained():
-            self._reader = Reader(bag)
-            self._reader.open()
+    Raises
+    ------
+    RecordingError
+        If there is none; and whatever rosbags raises on damage, then or while it is read.
+    MissingDependencyError
+        If rosbags is not installed.
 
-    def __enter__(self) -> OpenBag:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._reader.close()
-
-    def choose_topic(self, topic: str | None) -> str:
-        """Return the asked topic, or the one that can be meant."""
-        candidates = sorted(
-            {c.topic for c in self._reader.connections if c.msgtype == JOINT_STATE}
-        )
-        if topic is not None:
-            requested = topic if topic.startswith('/') else f'/{topic}'
-            if requested not in candidates:
-                raise RecordingError(
-                    f'{self._bag} has no {JOINT_STATE} on {requested}; '
-                    f'{self._topics_there_are(candidates)}.'
-                )
-            return requested
-        if DEFAULT_TOPIC in candidates:
-            return DEFAULT_TOPIC
-        if len(candidates) == 1:
-            return candidates[0]
-        if candidates:
-            raise RecordingError(
-                f'{self._bag} has no {DEFAULT_TOPIC} but joint states on '
-                f'{", ".join(candidates)}; choose one with --topic.'
-            )
+    """
+    try:
+        from rosbags.highlevel import AnyReader
+        from rosbags.typesys import get_typestore, Stores
+    except ImportError as error:
+        raise MissingDependencyError(
+            "Reading bags needs rosbags: pip install 'franka_dynamics[replay]'."
+        ) from error
+    if not bag.exists():
         raise RecordingError(
-            f'{self._bag} has no topic of type {JOINT_STATE}; '
-            f'{self._topics_there_are(candidates)}.'
+            f'{bag} does not exist; give the folder of a rosbag2, or a single '
+            f'{", ".join(_FILES)} file.'
         )
-
-    def message_count(self, topic: str) -> int:
-        """Return how many messages the bag's index promises on a topic."""
-        return sum(c.msgcount for c in self._reader.connections if c.topic == topic)
-
-    def messages(self, topic: str) -> Iterator[tuple[int, Any]]:
-        """Yield the recorder's time [ns] and the message, in recorded order."""
-        connections = [
-            c for c in self._reader.connections if c.topic == topic and c.msgtype == JOINT_STATE
-        ]
-        with self._damage_explained():
-            for connection, received_ns, data in self._reader.messages(connections):
-                yield received_ns, self._types.deserialize_cdr(data, connection.msgtype)
-
-    def _topics_there_are(self, candidates: list[str]) -> str:
-        if candidates:
-            return f'joint states are on {", ".join(candidates)}'
-        topics = sorted({f'{c.topic} ({c.msgtype})' for c in self._reader.connections})
-        return f'it holds {", ".join(topics)}' if topics else 'it holds no topics at all'
-
-    def _require_files(self) -> None:
-        if not self._bag.exists():
-            raise RecordingError(
-                f'{self._bag} does not exist; give the folder of a rosbag2, or '
-                'a single .mcap or .db3 file.'
-            )
-        if self._bag.is_dir() and not (self._bag / 'metadata.yaml').is_file():
-            raise RecordingError(
-                f'{self._bag} has no metadata.yaml, so it is no rosbag2 or was not closed. {FIX}.'
-            )
-        if self._bag.is_file() and self._bag.suffix not in ('.mcap', '.db3'):
-            raise RecordingError(
-                f'{self._bag} is neither a .mcap nor a .db3 file; give the '
-                'folder of a rosbag2, or a single file of those kinds.'
-            )
-
-    def _damage_explained(self) -> _DamageExplained:
-        return _DamageExplained(self._bag)
-
-
-class _DamageExplained:
-    """Turn whatever a reader raises on a damaged file into a RecordingError."""
-
-    def __init__(self, bag: Path) -> None:
-        self._bag = bag
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, _: object
-    ) -> None:
+    if bag.is_dir() and not (bag / 'metadata.yaml').is_file():
+        raise RecordingError(
+            f'{bag} has no metadata.yaml, so it is no rosbag2 or was not closed. {FIX}.'
+        )
+    if bag.is_file() and bag.suffix not in _FILES:
+        raise RecordingError(
+            f'{bag} is none of {", ".join(_FILES)}; give the folder of a rosbag2, or a single '
+            'file of those kinds (import-recording reads logs of other kinds).'
+        )
+    try:
+        # JointState has been the same in every ROS 2 release, whichever recorded the bag.
+        types = get_typestore(Stores.ROS2_JAZZY)
+        with AnyReader([bag], default_typestore=types) as reader:
+            yield reader
+    except (RecordingError, MissingDependencyError):
+        raise
+    except Exception as error:
         # On bytes that end too soon rosbags and what is below it raise nearly anything
         # (TypeError from ord(b''), struct.error, apsw's own), so no narrower type would do.
-        if isinstance(error, Exception) and not isinstance(error, RecordingError):
-            detail = ' '.join(str(error).split()) or type(error).__name__
-            raise RecordingError(
-                f'{self._bag} cannot be read, so it is cut short or damaged '
-                f'({detail.rstrip(".")}). {FIX}.'
-            ) from error
+        detail = ' '.join(str(error).split()) or type(error).__name__
+        raise RecordingError(
+            f'{bag} cannot be read, so it is cut short or damaged ({detail.rstrip(".")}). {FIX}.'
+        ) from error
+
+
+def choose_topic(reader: Any, bag: Path, topic: str | None) -> str:
+    """Return the asked topic of joint states of an open bag, or the one that can be meant."""
+    kinds = {(one.topic, one.msgtype) for one in reader.connections}
+    candidates = sorted(name for name, kind in kinds if kind == JOINT_STATE)
+    if candidates:
+        there = f'joint states are on {", ".join(candidates)}'
+    else:
+        every = ', '.join(f'{name} ({kind})' for name, kind in sorted(kinds))
+        there = f'it holds {every or "no topics at all"}'
+    if topic is not None:
+        requested = topic if topic.startswith('/') else f'/{topic}'
+        if requested not in candidates:
+            raise RecordingError(f'{bag} has no {JOINT_STATE} on {requested}; {there}.')
+        return requested
+    if DEFAULT_TOPIC in candidates:
+        return DEFAULT_TOPIC
+    if len(candidates) == 1:
+        return candidates[0]
+    if candidates:
+        raise RecordingError(f'{bag} has no {DEFAULT_TOPIC}; {there}: choose one with --topic.')
+    raise RecordingError(f'{bag} has no topic of type {JOINT_STATE}; {there}.')
 
 
 class JointSelection(NamedTuple):

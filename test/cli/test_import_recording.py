@@ -47,9 +47,31 @@ def test_a_log_becomes_a_bag_that_replay_reads(log, tmp_path, capsys):
     assert main(['replay', str(tmp_path / 'log'), '--no-plots', '--require', '0.1']) == 0
 
 
-def test_the_columns_of_a_log_are_listed(log, capsys):
+def test_the_columns_of_a_log_are_listed_with_first_row_and_range(log, tmp_path, capsys):
     assert main(['import-recording', str(log), '--list']) == 0
-    assert 't, q1, q2' in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert 'q1' in out and '2.99' in out
+    # An array without names is listed by number, with its values.
+    np.save(tmp_path / 'bare.npy', np.array([[1.5, -2.0], [0.25, 7.0]]))
+    assert main(['import-recording', str(tmp_path / 'bare.npy'), '--list']) == 0
+    row = next(line for line in capsys.readouterr().out.splitlines() if '│ 2 ' in line)
+    assert [float(text) for text in row.split('│')[2:6]] == [-2.0, 7.0, -2.0, 7.0]
+
+
+def test_a_log_of_droid_takes_no_more_than_its_layout(tmp_path, capsys):
+    h5py = pytest.importorskip('h5py')
+    path, state = tmp_path / 'trajectory.h5', 'observation/robot_state'
+    time = np.arange(60) / 15.0
+    q = FER.home + 0.1 * np.sin(time)[:, None]
+    with h5py.File(path, 'w') as opened:
+        opened[f'{state}/joint_positions'] = q
+        opened[f'{state}/joint_velocities'] = 0.1 * np.cos(time)[:, None] * np.ones(7)
+        opened[f'{state}/motor_torques_measured'] = NewtonEulerModel(FER).gravity(q)
+        opened['observation/timestamp/robot_state/read_start'] = (1e3 * time).astype(int)
+    assert main(['import-recording', str(path), '--layout', 'droid']) == 0
+    assert len(read_recording(tmp_path / 'trajectory', FER.joint_names)) == 60
+    assert main(['import-recording', str(path), '--layout', 'other']) == 2
+    assert 'known are droid' in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

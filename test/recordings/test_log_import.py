@@ -221,7 +221,12 @@ GOOD = ','.join(['0.0'] * 22)
         ('a.csv', '', NAMED, 'a.csv is empty'),
         ('a.csv', lines(), NAMED, 'a.csv holds no rows of numbers'),
         ('a.csv', 'q,q\n1,2\n', NAMED, "names the column 'q' more than once"),
-        ('a.csv', lines(GOOD, GOOD), NAMED, 'row 2: the stamp 0 s does not come after 0 s'),
+        (
+            'a.csv',
+            lines(GOOD, GOOD),
+            NAMED,
+            'row 2: the stamp 0.000000000 s does not come',
+        ),
         ('a.csv', lines(GOOD, GOOD.replace('0.0', 'nan')), NAMED, 'row 2: the stamp is nan'),
         (
             'a.csv',
