@@ -13,8 +13,8 @@ TEST_ARGS ?= -q -n 3 --dist loadfile --no-loadscope-reorder --max-worker-restart
 SOAK_SECONDS ?= 600
 FUZZ_EXAMPLES ?= 30000
 # The first of these that starts and is new enough; override with PYTHON=...
-PYTHON ?= $(shell for p in python3.12 python3.11 python3; do \
-	$$p -c 'import sys, venv; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 12))' \
+PYTHON ?= $(shell for p in python3.12 python3.11 python3.13 python3; do \
+	$$p -c 'import sys, venv; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' \
 	2>/dev/null && { echo $$p; break; }; done)
 
 # A sourced ROS leaks its Python path, libraries and middleware settings: none of it may enter.
@@ -52,7 +52,7 @@ help:
 	@echo 'make sbom         what this depends on, with versions and licences, in sbom.json (CycloneDX)'
 	@echo 'make lint         ruff and mypy'
 	@echo 'make clean        remove the environments and what runs left behind'
-	@echo 'PYTHON=... names the Python (3.11 or 3.12) of an environment that is yet to be made;'
+	@echo 'PYTHON=... names the Python (3.11 to 3.13) of an environment that is yet to be made;'
 	@echo 'VENV=... names its folder; TEST_ARGS and DEMO_ARGS are passed on.'
 
 setup: $(VENV)/ready
@@ -61,7 +61,7 @@ REQUIREMENTS := requirements/ros-jazzy.txt requirements/test.txt
 
 # $(call make_venv,FOLDER): an empty environment, or a sentence about what is missing for one.
 define make_venv
-@test -n "$(PYTHON)" || { echo 'Python 3.11 or 3.12 with its venv module is needed \
+@test -n "$(PYTHON)" || { echo 'Python 3.11, 3.12 or 3.13 with its venv module is needed \
 (Debian and Ubuntu: apt install python3-venv); or name one: make PYTHON=/path/to/python' >&2; \
 exit 2; }
 @echo 'Setting up $(1) with $(PYTHON); the first time takes a minute or two ...'

@@ -16,7 +16,8 @@ SHARED_FOLDERS = ('config', 'cpp', 'launch', 'security', 'urdf')
 EXTRAS = {
     'batch': ['numba>=0.60'],
     'completion': ['argcomplete>=3.0'],
-    'fci': ['pylibfranka>=0.21; platform_machine == "x86_64"'],
+    # Its wheels are for Linux on x86-64 and end at Python 3.12.
+    'fci': ['pylibfranka>=0.21; platform_machine == "x86_64" and python_version < "3.13"'],
     'logs': ['h5py>=3.8', 'pyarrow>=14.0', 'rosbags>=0.11', 'scipy'],
     'mesh': ['trimesh>=4.0', 'libigl>=2.6', 'networkx', 'scipy', 'matplotlib'],
     'ruckig': ['ruckig>=0.12'],
@@ -75,9 +76,11 @@ setup(
         'Development Status :: 4 - Beta',
         'Intended Audience :: Developers',
         'Intended Audience :: Science/Research',
+        'Operating System :: MacOS',  # what needs no ROS
         'Operating System :: POSIX :: Linux',
         'Programming Language :: Python :: 3.11',
         'Programming Language :: Python :: 3.12',
+        'Programming Language :: Python :: 3.13',
         'Topic :: Scientific/Engineering',
         'Typing :: Typed',
     ],
