@@ -91,7 +91,7 @@ def feedforward_node(context: LaunchContext) -> list[Node]:
     A function, because substitutions cannot leave a parameter out: an argument nobody gave
     would override params_file with its default.
     """
-    from franka_dynamics.ros.parameters import given_file, read_sections
+    from franka_dynamics.ros.parameter_files import given_file, read_sections
 
     target = LaunchConfiguration('target').perform(context) or TARGETS[0]
     own_file = given_file('params_file', LaunchConfiguration('params_file').perform(context))

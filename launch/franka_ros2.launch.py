@@ -97,7 +97,7 @@ def generate_launch_description():
 def everything(context):
     """Return the controller, and the node and its keeper that start once it is active."""
     from franka_dynamics.ros.installed_packages import require_effort_trajectories
-    from franka_dynamics.ros.parameters import given_file, require_file
+    from franka_dynamics.ros.parameter_files import given_file, require_file
 
     own_file = given_file('params_file', LaunchConfiguration('params_file').perform(context))
     require_file('controllers_file', LaunchConfiguration('controllers_file').perform(context))

@@ -84,7 +84,7 @@ def everything(context):
     """Return the processes of the chosen way."""
     from franka_dynamics.arm import load
     from franka_dynamics.resources import share_directory
-    from franka_dynamics.ros.parameters import given_file, require_file
+    from franka_dynamics.ros.parameter_files import given_file, require_file
     from franka_dynamics.simulation import gazebo
 
     robot_type, hand, control, gui, world, params_file = (

@@ -56,7 +56,7 @@ def everything(context):
     from franka_dynamics.arm import load
     from franka_dynamics.arm.shapes import load_hand_shapes, load_shapes
     from franka_dynamics.resources import share_directory
-    from franka_dynamics.ros.parameters import given_file
+    from franka_dynamics.ros.parameter_files import given_file
     from franka_dynamics.simulation.gazebo import controllers_text, numbers, start_of
     from franka_dynamics.urdf.writer import write_mjcf
 

@@ -75,7 +75,7 @@ def generate_launch_description() -> LaunchDescription:
 
 def simulation(context: LaunchContext) -> list[Node]:
     """Return both nodes; a function, because substitutions cannot leave an ungiven file out."""
-    from franka_dynamics.ros.parameters import given_file
+    from franka_dynamics.ros.parameter_files import given_file
 
     own_file, simulator_file = (
         given_file(argument, LaunchConfiguration(argument).perform(context))

@@ -75,7 +75,7 @@ def generate_launch_description() -> LaunchDescription:
 
 def require_files(context: LaunchContext) -> list[object]:
     """Refuse what either arm cannot be given before anything of the other is started."""
-    from franka_dynamics.ros.parameters import given_file
+    from franka_dynamics.ros.parameter_files import given_file
 
     for side in SIDES:
         for name in PER_ARM:

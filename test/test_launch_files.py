@@ -19,11 +19,9 @@ import franka_dynamics
 from franka_dynamics.control.settings import DEFAULT_TARGET, TARGETS
 from franka_dynamics.errors import SettingsError
 from franka_dynamics.resources import share_directory
-from franka_dynamics.ros.feedforward_parameters import FEEDFORWARD_PARAMETERS
-from franka_dynamics.ros.simulator_parameters import SIMULATOR_PARAMETERS
+from franka_dynamics.ros.parameters import table
 
 SHARE = share_directory()
-TABLES = {'feedforward_node': FEEDFORWARD_PARAMETERS, 'simulator_node': SIMULATOR_PARAMETERS}
 FEEDFORWARD, SIMULATION = (
     SHARE / 'launch' / f'{name}.launch.py' for name in ('feedforward', 'simulation')
 )
@@ -108,7 +106,9 @@ def test_launched_parameters_are_declared_ones(description):
         if name in launching.arguments(description)
     }
     for node in launching.run(description, **given):
-        declared = {spec.name for spec in TABLES[node.executable]} | {'use_sim_time'}
+        declared = {spec.name for spec in table(node.executable.removesuffix('_node'))} | {
+            'use_sim_time'
+        }
         assert set(node.parameters) <= declared
         assert node.parameters['robot_type'] == 'fr3'
 

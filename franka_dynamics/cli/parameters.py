@@ -34,7 +34,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Write what was asked for."""
     from ..errors import SettingsError
-    from ..ros.parameter_pages import generated_files, parameter_file, TABLES
+    from ..ros.parameter_pages import generated_files, parameter_file
+    from ..ros.parameters import NODES
 
     if arguments.all is not None:
         refuse(
@@ -46,7 +47,7 @@ def run(arguments: argparse.Namespace) -> int:
         write_files(generated_files(), arguments.all)
         return 0
     node = arguments.node or 'feedforward'
-    if node not in TABLES:
-        raise SettingsError(f'There is no node {node!r}; there are {", ".join(TABLES)}.')
+    if node not in NODES:
+        raise SettingsError(f'There is no node {node!r}; there are {", ".join(NODES)}.')
     print_or_write(parameter_file(node), arguments.output)
     return 0

@@ -26,13 +26,10 @@ from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import SetBool
 from trajectory_msgs.msg import JointTrajectory
 
-from .arm_parameters import load_arm
 from .fci_diagnostics import FciDiagnostics
 from .fci_parameters import (
     collision_thresholds_from,
     COMMAND,
-    FCI_LIVE_PARAMETERS,
-    FCI_PARAMETERS,
     fci_settings_from,
     fci_supervision_from,
     FEEDFORWARD,
@@ -45,7 +42,8 @@ from .messages import doubles, effort_message, stamp_from_seconds
 from .model_source import checked_controller
 from .node_parts import CycleCalls, NodePart, ServiceThread
 from .node_process import REFUSED, run_node, StopRequest
-from .parameters import declare, refuse_unknown, values
+from .node_settings import load_arm
+from .parameters import declare, live_table, table, values
 from .qos import PUBLISHER_QOS, qos_overriding_options, REFERENCE_QOS, STATE_QOS
 from .serialized_trajectory import read_trajectory
 from ..arm import ArmDescription
@@ -102,9 +100,8 @@ class FciNode(Node):
             self, lambda entity: entity.callback_group is not self._command_group
         )
         self._lock = threading.RLock()
-        declare(self, FCI_PARAMETERS)
-        refuse_unknown(self, FCI_PARAMETERS)
-        parameters = values(self, FCI_PARAMETERS)
+        declare(self, table('fci'))
+        parameters = values(self, table('fci'))
         if not parameters['robot_ip']:
             raise SettingsError('robot_ip is empty; give the address of the control unit.')
         description = _arm(parameters)
@@ -150,8 +147,8 @@ class FciNode(Node):
         self._open_topics()
         LiveParameters(
             self,
-            FCI_PARAMETERS,
-            FCI_LIVE_PARAMETERS,
+            table('fci'),
+            live_table('fci'),
             self._require_usable,
             self._apply_settings,
         )

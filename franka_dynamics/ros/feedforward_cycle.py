@@ -13,9 +13,9 @@ from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory
 
 from .diagnostics import FeedforwardDiagnostics
-from .feedforward_parameters import contact_limits_from
 from .messages import effort_message, JointReading, trajectory_message
 from .monitors import CommandWatch, ContactWatch, MissingStates, StatePublishers
+from .node_settings import contact_limits_from
 from .process_beacon import ProcessBeacon
 from .qos import PUBLISHER_QOS, qos_overriding_options
 from .reference_reports import ClockLog, ReferenceReports, StateLog

@@ -20,19 +20,13 @@ from std_msgs.msg import String
 from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory
 
-from .arm_parameters import ROBOT_DESCRIPTION
 from .feedforward_cycle import FeedforwardCycle
-from .feedforward_parameters import (
-    FEEDFORWARD_PARAMETERS,
-    FIXED_PARAMETERS,
-    LIVE_PARAMETERS,
-    settings_from,
-)
 from .live_parameters import LiveParameters
 from .model_source import DESCRIPTION_QOS, make_controller, resolve_model, ResolvedModel
 from .node_parts import CycleCalls, NodePart
 from .node_process import GuardedLifecycleNode, run_lifecycle_node
-from .parameters import declare, refuse_unknown, values
+from .node_settings import ROBOT_DESCRIPTION, settings_from
+from .parameters import declare, live_table, specs, table, values
 from .qos import qos_overriding_options, REFERENCE_QOS, STATE_QOS
 from ..control.braking import LONGEST_BRAKING_S
 from ..control.command_state import ClearedBy
@@ -69,12 +63,11 @@ class FeedforwardNode(GuardedLifecycleNode):
         self.service_part = NodePart(self, lambda entity: not self._is_of_cycle(entity))
         self._lock = threading.RLock()
         self._finalized = False
-        declare(self, FEEDFORWARD_PARAMETERS)
-        refuse_unknown(self, FEEDFORWARD_PARAMETERS)
+        declare(self, table(NODE_NAME))
         LiveParameters(
             self,
-            FEEDFORWARD_PARAMETERS,
-            LIVE_PARAMETERS,
+            table(NODE_NAME),
+            live_table(NODE_NAME),
             self._require_usable,
             self._apply_settings,
             self._is_enabled,
@@ -119,17 +112,17 @@ class FeedforwardNode(GuardedLifecycleNode):
         return super().on_configure(state)
 
     def _configure(self) -> None:
-        parameters = values(self, FEEDFORWARD_PARAMETERS)
+        parameters = values(self, table(NODE_NAME))
         model = self._model = resolve_model(self, parameters, self.should_stop)
         controller = make_controller(self, parameters, model)
         cycle = FeedforwardCycle(self, controller, parameters, self._lock)
-        self._configured_with = values(self, FIXED_PARAMETERS)
+        self._configured_with = values(self, specs(NODE_NAME))
         # Set last: other callbacks take it as the sign that configuration is complete.
         self._cycle = cycle
 
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Refuse if somebody else commands; otherwise listen to the arm."""
-        if self._configured_with != values(self, FIXED_PARAMETERS):
+        if self._configured_with != values(self, specs(NODE_NAME)):
             self._release()
             if self.on_configure(state) is not TransitionCallbackReturn.SUCCESS:
                 return TransitionCallbackReturn.FAILURE

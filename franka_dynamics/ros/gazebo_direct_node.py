@@ -24,10 +24,10 @@ from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64, Float64MultiArray
 
-from .arm_parameters import ARM_PARAMETERS, load_arm
 from .messages import doubles
 from .node_process import run_node, StopRequest
-from .parameters import declare, refuse_unknown, values
+from .node_settings import load_arm
+from .parameters import declare, specs, values
 from .qos import PUBLISHER_QOS, STATE_QOS
 from .serialized import RawJointStateReader
 from ..control.limits import finite_command
@@ -50,9 +50,8 @@ class GazeboDirectNode(Node):
 
     def __init__(self, **node_options: Any) -> None:
         super().__init__('gazebo_direct', **node_options)
-        declare(self, ARM_PARAMETERS)
-        refuse_unknown(self, ARM_PARAMETERS)
-        description = load_arm(values(self, ARM_PARAMETERS))
+        declare(self, specs('arm'))
+        description = load_arm(values(self, specs('arm')))
         self._start = start_of(description)
         self._names = list(description.joint_names)
         # From bytes to bytes where it can be: at a thousand states a second every microsecond is

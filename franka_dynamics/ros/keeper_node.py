@@ -26,9 +26,8 @@ from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
-from .keeper_parameters import KEEPER_PARAMETERS
 from .node_process import run_node, StopRequest
-from .parameters import declare, refuse_unknown, values
+from .parameters import declare, table, values
 from .process_beacon import BeaconWatch
 from .qos import PUBLISHER_QOS, STATE_QOS
 from .serialized import CommandBytes
@@ -48,9 +47,8 @@ class KeeperNode(Node):
 
     def __init__(self, **node_options: Any) -> None:
         super().__init__(NODE_NAME, **node_options)
-        declare(self, KEEPER_PARAMETERS)
-        refuse_unknown(self, KEEPER_PARAMETERS)
-        parameters = values(self, KEEPER_PARAMETERS)
+        declare(self, table('keeper'))
+        parameters = values(self, table('keeper'))
         stop = target_profile(parameters['target']).stop
         silence = parameters['silence']
         if 0.0 < silence < _LEAST_SILENCE_S:

@@ -19,8 +19,14 @@ from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from rclpy.wait_for_message import wait_for_message
 from std_msgs.msg import String
 
-from .arm_parameters import DESCRIPTION, load_arm, ROBOT_DESCRIPTION, URDF_FILE
-from .feedforward_parameters import settings_from, supervision_from
+from .node_settings import (
+    DESCRIPTION,
+    load_arm,
+    ROBOT_DESCRIPTION,
+    settings_from,
+    supervision_from,
+    URDF_FILE,
+)
 from ..arm import ArmDescription
 from ..arm.arm_file import AS_LISTED
 from ..control.default_gains import default_gains

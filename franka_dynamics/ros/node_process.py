@@ -25,7 +25,7 @@ from rclpy.signals import SignalHandlerOptions
 from rclpy.utilities import get_rmw_implementation_identifier
 
 from .node_parts import ON, request_realtime, ServiceThread
-from .parameters import given_files, read_sections, require_section
+from .parameter_files import given_files, read_sections, require_section
 from ..errors import FrankaDynamicsError, SettingsError, shortened
 
 _NO_NODE = 'error creating node'  # how rcl says it

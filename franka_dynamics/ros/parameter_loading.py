@@ -22,7 +22,7 @@ from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.parameter import Parameter, parameter_value_to_python
 
-from .parameters import matches, read_sections
+from .parameter_files import matches, read_sections
 from ..errors import SettingsError
 
 _KINDS = {

@@ -1,26 +1,29 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-One table of parameters a node: declarations, YAML files and the docs page come from it.
+The nodes' parameters as config/parameters declares them: types, ranges, what may change when.
 
-Parameter files are read here before ROS reads them: ROS drops a section whose name matches no
-node, lets the last of two equal keys win, and reports a slip of the pen as a traceback with places
-in its C sources. A file meant for a node that commands torques is taken whole or not at all.
+The files there are in generate_parameter_library's schema. What it has no word for, parameters
+that are read at activation, is a validation of our own, `franka_dynamics::while_inactive<>`.
 """
 
 from __future__ import annotations
 
 from array import array
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
-from itertools import pairwise
-from pathlib import Path
+import functools
 import re
 from typing import Any
 
-from ..arm.strict_yaml import read_mapping
-from ..errors import DescriptionError, SettingsError, shortened
+import yaml
+
+from ..errors import SettingsError, shortened
+from ..resources import share_directory
+
+_UNIT = re.compile(r'\[([^]]+)\]')
+_WHILE_INACTIVE = 'franka_dynamics::while_inactive<>'
 
 
 @dataclass(frozen=True)
@@ -28,9 +31,9 @@ class ParameterSpec:
     """
     One parameter of a node.
 
-    `kind` is bool, integer, double, string, double_array or string_array. `default` fixes the
-    type that ROS enforces. `choices` and `minimum`/`maximum` are enforced where they are given.
-    `while_inactive` allows changes only while the node is not active.
+    `kind` is bool, integer, double, string, double_array or string_array. `choices` and
+    `minimum`/`maximum` are enforced where they are given. `while_inactive` allows changes only
+    while the node is not active.
     """
 
     name: str
@@ -42,7 +45,76 @@ class ParameterSpec:
     minimum: float | None = None
     maximum: float | None = None
     choices: tuple[str, ...] = ()
-    unit: str = ''
+
+    @property
+    def unit(self) -> str:
+        """What a number is counted in; empty for none."""
+        found = _UNIT.search(self.sentence) if self.kind in ('integer', 'double') else None
+        return found[1] if found else ''
+
+
+@functools.cache
+def specs(name: str) -> tuple[ParameterSpec, ...]:
+    """Return what a file of config/parameters declares, in its order."""
+    path = share_directory() / 'config' / 'parameters' / f'{name}.yaml'
+    return tuple(_specs(yaml.safe_load(path.read_text(encoding='utf-8'))[name]))
+
+
+def _specs(group: Mapping[str, Any], prefix: str = '') -> Iterator[ParameterSpec]:
+    for name, entry in group.items():
+        if not isinstance(entry.get('type'), str):
+            yield from _specs(entry, f'{prefix}{name}.')
+            continue
+        validation = entry.get('validation', {})
+        low, high = validation.get('bounds<>', (None, None))
+        yield ParameterSpec(
+            prefix + name,
+            'integer' if entry['type'] == 'int' else entry['type'],
+            entry['default_value'],
+            entry['description'],
+            entry.get('read_only', False),
+            _WHILE_INACTIVE in validation,
+            validation.get('gt_eq<>', (low,))[0],
+            validation.get('lt_eq<>', (high,))[0],
+            tuple(validation.get('one_of<>', ((),))[0]),
+        )
+
+
+LIVE = ('torque', 'motion')  # files of what may change while a node commands
+# Of a node that drives a robot over FCI: both are the robot's own.
+_OF_ROBOT = ('target', 'terms.friction')
+_FILES = {
+    'feedforward': ('arm', 'model', *LIVE, 'feedforward'),
+    'simulator': ('arm', 'simulator'),
+    'reference_player': ('arm', 'reference_player'),
+    'fci': ('arm', 'fci', *LIVE),
+    'keeper': ('keeper',),
+    'trajectory_action': ('arm', 'torque', 'trajectory_action'),
+}
+NODES = tuple(_FILES)
+
+
+@functools.cache
+def table(node: str) -> tuple[ParameterSpec, ...]:
+    """Return the parameters of one of NODES."""
+    return _for(node, [spec for name in _FILES[node] for spec in specs(name)])
+
+
+@functools.cache
+def live_table(node: str) -> tuple[ParameterSpec, ...]:
+    """Return those of them that make up its Settings and may change while it commands."""
+    return _for(node, [spec for name in _FILES[node] if name in LIVE for spec in specs(name)])
+
+
+def _for(node: str, found: Sequence[ParameterSpec]) -> tuple[ParameterSpec, ...]:
+    if node != 'fci':
+        return tuple(found)
+    # libfranka's bindings work with the FR3 generation; a FER needs libfranka older than 0.10.
+    return tuple(
+        replace(spec, default='fr3') if spec.name == 'robot_type' else spec
+        for spec in found
+        if spec.name not in _OF_ROBOT
+    )
 
 
 def check(spec: ParameterSpec, value: Any) -> None:
@@ -72,12 +144,13 @@ def check(spec: ParameterSpec, value: Any) -> None:
 
 def declare(node: Any, table: Sequence[ParameterSpec]) -> None:
     """
-    Declare a table's parameters on a node, with descriptors.
+    Declare a table's parameters on a node, with descriptors, and refuse all others.
 
     Raises
     ------
     SettingsError
-        If a value given at the start has another type or lies outside its range.
+        If a value given at the start has another type, lies outside its range or is of no
+        parameter.
 
     """
     from rcl_interfaces.msg import ParameterDescriptor
@@ -108,6 +181,7 @@ def declare(node: Any, table: Sequence[ParameterSpec]) -> None:
             node._parameters[spec.name] = Parameter(spec.name, _types()[spec.kind], [])
         else:
             check(spec, parameter.value)
+    _refuse_unknown(node, table)
 
 
 def ranges(spec: ParameterSpec) -> dict[str, list[Any]]:
@@ -163,16 +237,7 @@ def announcement(changes: Sequence[Any]) -> str:
     )
 
 
-def refuse_unknown(node: Any, table: Sequence[ParameterSpec]) -> None:
-    """
-    Refuse parameters that were given at the start but that nobody declares.
-
-    Raises
-    ------
-    SettingsError
-        Naming each, and the parameter it resembles.
-
-    """
+def _refuse_unknown(node: Any, table: Sequence[ParameterSpec]) -> None:
     known = [spec.name for spec in table]
     # rclpy has declared its own by now, but for those that come with a publisher.
     unknown = sorted(
@@ -205,145 +270,3 @@ def _types() -> dict[str, Any]:
         'double_array': kinds.DOUBLE_ARRAY,
         'string_array': kinds.STRING_ARRAY,
     }
-
-
-_MARK = 'ros__parameters'
-_FORM = f'a parameter file starts with /**: and, below it, {_MARK}:'
-
-
-def given_files(arguments: Sequence[str]) -> list[Path]:
-    """Return the files that a command line gives as --params-file."""
-    return [Path(value) for option, value in pairwise(arguments) if option == '--params-file']
-
-
-def read_sections(path: Path) -> dict[str, dict[str, Any]]:
-    """
-    Return a file's sections: node name pattern, beginning with a slash, to its parameters.
-
-    Groups of parameters are joined by dots.
-
-    Raises
-    ------
-    SettingsError
-        If the file is unreadable, no YAML, has a key twice, sets something outside
-        ros__parameters, or mixes integers and decimals in one array, which ROS refuses.
-
-    """
-    try:
-        content = read_mapping(path, expected=_FORM)
-    except DescriptionError as error:
-        raise SettingsError(str(error)) from error
-    sections: dict[str, dict[str, Any]] = {}
-    for name, value in content.items():
-        _collect(path, '/' + name.strip('/'), value, sections)
-    return sections
-
-
-def given_file(argument: str, name: str) -> list[str]:
-    """
-    Return the parameter file that a launch argument names, or none if the argument is empty.
-
-    launch_ros would only warn of a file that does not exist, and start the node without it.
-
-    Parameters
-    ----------
-    argument : str
-        The launch argument, for messages.
-    name : str
-        Its value.
-
-    Raises
-    ------
-    SettingsError
-        If there is no such file, it is empty, or it is no parameter file.
-
-    """
-    if not name:
-        return []
-    require_file(argument, name)
-    try:
-        if not read_sections(Path(name)):
-            raise SettingsError(f'{name} sets no parameter; {_FORM}.')
-    except SettingsError as error:
-        raise SettingsError(f'{argument}: {error} Nothing is started.') from error
-    return [name]
-
-
-def require_file(argument: str, name: str) -> None:
-    """
-    Refuse a file that a launch argument names if it does not exist or is empty.
-
-    Raises
-    ------
-    SettingsError
-        Naming the argument and the file.
-
-    """
-    if not Path(name).is_file():
-        raise SettingsError(f'{argument}: there is no file {name}. Nothing is started.')
-    if not Path(name).read_text(encoding='utf-8', errors='replace').strip():
-        raise SettingsError(f'{argument}: {name} is empty. Nothing is started.')
-
-
-def require_section(path: Path, node_name: str) -> None:
-    """
-    Refuse a file of which no section is for this node.
-
-    Parameters
-    ----------
-    path : Path
-        The file.
-    node_name : str
-        Fully qualified, such as /left/feedforward.
-
-    Raises
-    ------
-    SettingsError
-        Naming the sections there are.
-
-    """
-    sections = read_sections(path)
-    if not any(matches(pattern, node_name) for pattern in sections):
-        raise SettingsError(
-            f'{path} has no section for {node_name}; its sections are '
-            f'{", ".join(sections) or "none"}. Name one /** or {node_name}: ROS would ignore the '
-            'file in silence, so nothing is started.'
-        )
-
-
-def matches(pattern: str, node_name: str) -> bool:
-    """Return whether a section is for a node; * stands for one part of a name, ** for any."""
-    parts = {'*': '/[^/]+', '**': '(?:/[^/]+)*'}
-    tokens = pattern.strip('/').split('/')
-    expression = ''.join(parts.get(token, '/' + re.escape(token)) for token in tokens)
-    return re.fullmatch(expression, node_name) is not None
-
-
-def _collect(path: Path, name: str, value: Any, sections: dict[str, dict[str, Any]]) -> None:
-    """Add the sections at and below a node name or namespace."""
-    if not isinstance(value, dict):
-        raise SettingsError(f'{path}: {name.strip("/")} stands outside {_MARK}; {_FORM}.')
-    for key, inner in value.items():
-        if key == _MARK:
-            sections.setdefault(name, {}).update(_parameters(path, inner))
-        else:
-            _collect(path, f'{name}/{key.strip("/")}', inner, sections)
-
-
-def _parameters(path: Path, value: Any, prefix: str = '') -> dict[str, Any]:
-    if not isinstance(value, dict):
-        raise SettingsError(
-            f'{path}: {_MARK} must hold "name: value" lines, indented; got {value!r}.'
-        )
-    flat: dict[str, Any] = {}
-    for name, inner in value.items():
-        if isinstance(inner, dict):
-            flat.update(_parameters(path, inner, f'{prefix}{name}.'))
-            continue
-        if isinstance(inner, list) and {type(entry) for entry in inner} == {int, float}:
-            raise SettingsError(
-                f'{path}: {prefix}{name} is {inner}; ROS takes no mixture of '
-                'integers and decimals: write every number with a decimal point.'
-            )
-        flat[prefix + name] = inner
-    return flat

@@ -25,11 +25,10 @@ from rclpy.utilities import remove_ros_args
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory
 
-from .arm_parameters import load_arm
-from .keeper_parameters import PLAYER_PARAMETERS
 from .messages import JointReading, JointStateReader, request_message
 from .node_process import start_node
-from .parameters import declare, refuse_unknown, values
+from .node_settings import load_arm
+from .parameters import declare, table, values
 from .qos import REFERENCE_QOS, REFERENCE_STATE_QOS, STATE_QOS
 from ..control.multisine import multisine
 from ..control.reference_request import TrajectoryRequest
@@ -48,9 +47,8 @@ class ReferencePlayerNode(Node):
 
     def __init__(self, **node_options: Any) -> None:
         super().__init__('reference_player', **node_options)
-        declare(self, PLAYER_PARAMETERS)
-        refuse_unknown(self, PLAYER_PARAMETERS)
-        self._plan = values(self, PLAYER_PARAMETERS)
+        declare(self, table('reference_player'))
+        self._plan = values(self, table('reference_player'))
         self._description = load_arm(self._plan)
         self._reader = JointStateReader(self._description.joint_names)
         self._latest: JointReading | None = None

@@ -19,14 +19,14 @@ from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
-from .arm_parameters import load_arm
 from .diagnostics import diagnostic_array, ERROR, OK, PublicationTimes, status, WARN
 from .messages import doubles, stamp_from_seconds
 from .node_parts import OFF
 from .node_process import run_node, StopRequest
-from .parameters import declare, refuse_unknown, values
+from .node_settings import load_arm
+from .parameters import declare, table, values
 from .qos import PUBLISHER_QOS, qos_overriding_options
-from .simulator_parameters import simulation_settings, SIMULATOR_PARAMETERS
+from .simulator_parameters import simulation_settings
 from ..control.cycle import Durations
 from ..control.limits import finite_command
 from ..errors import CommandRefusedError, SettingsError
@@ -49,9 +49,8 @@ class SimulatorNode(Node):
 
     def __init__(self, **node_options: Any) -> None:
         super().__init__('simulator', **node_options)
-        declare(self, SIMULATOR_PARAMETERS)
-        refuse_unknown(self, SIMULATOR_PARAMETERS)
-        parameters = values(self, SIMULATOR_PARAMETERS)
+        declare(self, table('simulator'))
+        parameters = values(self, table('simulator'))
         description = load_arm(parameters)
         for sentence in description.repairs:
             self.get_logger().warning(sentence)

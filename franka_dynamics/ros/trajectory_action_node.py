@@ -27,17 +27,12 @@ from rclpy.serialization import serialize_message
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory
 
-from .arm_parameters import load_arm
 from .installed_packages import effort_trajectories
-from .keeper_parameters import (
-    TORQUE_PARAMETERS,
-    torque_settings,
-    TRAJECTORY_ACTION_PARAMETERS,
-)
 from .messages import JointStateReader, trajectory_message
 from .node_parts import OFF
 from .node_process import run_node, StopRequest
-from .parameters import declare, refuse_unknown, values
+from .node_settings import load_arm, torque_settings
+from .parameters import declare, live_table, table, values
 from .qos import STATE_QOS
 from .serialized_trajectory import read_trajectory
 from ..control.control_law import ControlLaw
@@ -100,9 +95,8 @@ class TrajectoryActionNode(Node):
 
     def __init__(self, **node_options: Any) -> None:
         super().__init__(NODE_NAME, **node_options)
-        declare(self, TRAJECTORY_ACTION_PARAMETERS)
-        refuse_unknown(self, TRAJECTORY_ACTION_PARAMETERS)
-        parameters = values(self, TRAJECTORY_ACTION_PARAMETERS)
+        declare(self, table('trajectory_action'))
+        parameters = values(self, table('trajectory_action'))
         self._description = load_arm(parameters)
         self._description.require_physical('commanding torques')
         ControlLaw(self._description, torque_settings(parameters))  # refused now, not by a goal
@@ -271,7 +265,9 @@ class TrajectoryActionNode(Node):
     ) -> tuple[FilledGoal | str, GoalError]:
         """Return the goal with torques, or the sentence and code of its refusal."""
         request = read_trajectory(serialize_message(trajectory))
-        law = ControlLaw(self._description, torque_settings(values(self, TORQUE_PARAMETERS)))
+        law = ControlLaw(
+            self._description, torque_settings(values(self, live_table('trajectory_action')))
+        )
         stamp, q = self._state()
         begin = stamp if request.start is None else max(stamp, request.start)
         try:

@@ -20,7 +20,8 @@ from franka_dynamics.arm.consistency import (
     repaired,
 )
 from franka_dynamics.errors import DescriptionError, InertiaError, MissingDependencyError
-from franka_dynamics.ros.arm_parameters import ARM_PARAMETERS, load_arm
+from franka_dynamics.ros.node_settings import load_arm
+from franka_dynamics.ros.parameters import specs
 from franka_dynamics.simulation.mujoco_model import build_mujoco
 from franka_dynamics.urdf.xacro_writer import robot_text
 
@@ -189,7 +190,7 @@ def test_the_table_is_simulated_only_repaired():
 
 @needs_solver
 def test_a_nodes_parameter_repairs_the_table_it_loads():
-    values = {spec.name: spec.default for spec in ARM_PARAMETERS}
+    values = {spec.name: spec.default for spec in specs('arm')}
     values['inertial_set'] = 'ledezma2021'
     with pytest.raises(InertiaError):
         load_arm(values).require_physical('commanding torques')

@@ -10,7 +10,7 @@ from rcl_interfaces.srv import DescribeParameters
 from franka_dynamics.arm import load
 from franka_dynamics.control.settings import Settings
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
-from franka_dynamics.ros.feedforward_parameters import FEEDFORWARD_PARAMETERS
+from franka_dynamics.ros.parameters import table
 
 FER = load('fer')
 NODE = 'feedforward'
@@ -96,11 +96,11 @@ def test_the_target_of_an_active_node_is_fixed(world):
 
 
 def test_the_parameter_service_describes_what_the_table_says(world):
-    request = DescribeParameters.Request(names=[spec.name for spec in FEEDFORWARD_PARAMETERS])
+    request = DescribeParameters.Request(names=[spec.name for spec in table('feedforward')])
     described = world.probe.call(
         DescribeParameters, f'{NODE}/describe_parameters', request
     ).descriptors
-    for spec, descriptor in zip(FEEDFORWARD_PARAMETERS, described):
+    for spec, descriptor in zip(table('feedforward'), described):
         assert isinstance(descriptor, ParameterDescriptor)
         assert descriptor.description == spec.sentence
         assert descriptor.read_only == spec.read_only

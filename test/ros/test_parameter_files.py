@@ -13,7 +13,7 @@ import pytest
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
 from franka_dynamics.errors import SettingsError
-from franka_dynamics.ros.parameters import (
+from franka_dynamics.ros.parameter_files import (
     given_files,
     matches,
     read_sections,

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The committed parameter files and page are the tables', and the nodes take them whole."""
 
+import dataclasses
+
 import pytest
 import yaml
 
@@ -12,23 +14,31 @@ from rclpy.node import Node  # noqa: E402
 from rclpy.parameter import Parameter  # noqa: E402
 from rclpy.parameter_client import AsyncParameterClient  # noqa: E402
 
+from franka_dynamics.arm.consistency import REPAIRS  # noqa: E402
 from franka_dynamics.cli.main import main  # noqa: E402
-from franka_dynamics.control.settings import TARGETS  # noqa: E402
+from franka_dynamics.control.contact import ContactLimits  # noqa: E402
+from franka_dynamics.control.external_torque import EFFORT_FRICTION  # noqa: E402
+from franka_dynamics.control.settings import Settings, StateSource, TARGETS  # noqa: E402
+from franka_dynamics.control.supervision import SupervisionLimits  # noqa: E402
+from franka_dynamics.dynamics.model import REFERENCE_FRAMES  # noqa: E402
 from franka_dynamics.resources import share_directory  # noqa: E402
-from franka_dynamics.ros.fci_parameters import FCI_PARAMETERS  # noqa: E402
 from franka_dynamics.ros.feedforward_node import FeedforwardNode  # noqa: E402
 from franka_dynamics.ros.keeper_node import KeeperNode  # noqa: E402
-from franka_dynamics.ros.keeper_parameters import (  # noqa: E402
-    TRAJECTORY_ACTION_PARAMETERS,
+from franka_dynamics.ros.node_settings import (  # noqa: E402
+    contact_limits_from,
+    settings_from,
+    supervision_from,
 )
-from franka_dynamics.ros.parameter_pages import generated_files, TABLES  # noqa: E402
+from franka_dynamics.ros.parameter_files import read_sections  # noqa: E402
+from franka_dynamics.ros.parameter_pages import generated_files  # noqa: E402
 from franka_dynamics.ros.parameters import (  # noqa: E402
     declare,
     ranges,
-    read_sections,
-    refuse_unknown,
+    specs,
+    table,
     values,
 )
+from franka_dynamics.ros.parameters import NODES as NAMES  # noqa: E402
 from franka_dynamics.ros.reference_player_node import ReferencePlayerNode  # noqa: E402
 from franka_dynamics.ros.simulator_node import SimulatorNode  # noqa: E402
 
@@ -40,8 +50,7 @@ class WithoutRobot(Node):
 
     def __init__(self, **node_options):
         super().__init__('fci', **node_options)
-        declare(self, FCI_PARAMETERS)
-        refuse_unknown(self, FCI_PARAMETERS)
+        declare(self, table('fci'))
 
 
 class WithoutControlMsgs(Node):
@@ -49,8 +58,7 @@ class WithoutControlMsgs(Node):
 
     def __init__(self, **node_options):
         super().__init__('trajectory_action', **node_options)
-        declare(self, TRAJECTORY_ACTION_PARAMETERS)
-        refuse_unknown(self, TRAJECTORY_ACTION_PARAMETERS)
+        declare(self, table('trajectory_action'))
 
 
 NODES = {
@@ -92,11 +100,28 @@ def test_committed_files_are_what_is_generated(name):
     )
 
 
+def test_defaults_and_choices_are_those_of_what_they_stand_for():
+    given = {spec.name: spec.default for spec in table('feedforward')}
+    for made, own in (
+        (settings_from(given), Settings()),
+        (supervision_from(given), SupervisionLimits()),
+        (contact_limits_from(given), ContactLimits()),
+    ):
+        assert dataclasses.asdict(made) == dataclasses.asdict(own)
+    choices = {spec.name: spec.choices for spec in table('feedforward')}
+    assert choices['target'] == tuple(TARGETS)
+    assert choices['state_source'] == tuple(source.value for source in StateSource)
+    assert choices['reference_frame'] == REFERENCE_FRAMES
+    assert choices['effort_friction'] == EFFORT_FRICTION
+    assert choices['repair'] == ('', *REPAIRS)
+    assert specs('keeper')[0].choices == tuple(TARGETS)
+
+
 def test_all_shipped_parameter_files_are_generated():
     folder = share_directory() / 'config'
     found = {
         path.relative_to(folder.parent).as_posix()
-        for node in TABLES
+        for node in NAMES
         for path in (folder / node).iterdir()
     }
     assert found == set(PARAMETER_FILES)
@@ -111,7 +136,7 @@ def test_every_parameter_of_a_shipped_file_arrives_in_its_node(name, make_node):
         assert (list(actual) if isinstance(value, list) else actual) == value, parameter
 
 
-@pytest.mark.parametrize('name', sorted(TABLES))
+@pytest.mark.parametrize('name', sorted(NAMES))
 def test_a_complete_file_has_every_parameter_with_its_default(name):
     text = FILES[f'config/{name}/default.yaml']
     flat = {}
@@ -124,7 +149,7 @@ def test_a_complete_file_has_every_parameter_with_its_default(name):
                 flat[prefix + key] = value
 
     flatten(yaml.safe_load(text)['/**']['ros__parameters'])
-    assert flat == {spec.name: spec.default for spec in TABLES[name]}
+    assert flat == {spec.name: spec.default for spec in table(name)}
 
 
 @pytest.mark.parametrize('target', sorted(TARGETS))
@@ -134,19 +159,19 @@ def test_a_targets_file_makes_the_node_serve_that_target(target, make_node):
     assert node.get_parameter('use_sim_time').value == target.startswith(('franka_g', 'gz'))
 
 
-@pytest.mark.parametrize('name', sorted(TABLES))
+@pytest.mark.parametrize('name', sorted(NAMES))
 def test_nodes_declare_type_text_and_changeability_of_the_table(name, make_node, tmp_path):
     path = tmp_path / 'none.yaml'
     path.write_text('/**:\n  ros__parameters:\n    use_sim_time: false\n')
     node = make_node(name, path)
-    for spec in TABLES[name]:
+    for spec in table(name):
         parameter, descriptor = node.get_parameter(spec.name), node.describe_parameter(spec.name)
         assert parameter.type_ is Parameter.Type[spec.kind.upper()]
         assert (descriptor.description, descriptor.read_only) == (spec.sentence, spec.read_only)
         for bound in (spec.minimum, spec.maximum):
             assert bound is None or f'{bound:g}' in descriptor.additional_constraints
         assert all(choice in descriptor.additional_constraints for choice in spec.choices)
-    assert values(node, TABLES[name]).keys() == {spec.name for spec in TABLES[name]}
+    assert values(node, table(name)).keys() == {spec.name for spec in table(name)}
 
 
 def test_every_parameter_of_a_running_node_has_a_value(make_node):
@@ -155,7 +180,7 @@ def test_every_parameter_of_a_running_node_has_a_value(make_node):
     client = AsyncParameterClient(node, 'feedforward')
     executor = rclpy.executors.SingleThreadedExecutor(context=node.context)
     executor.add_node(node)
-    names = [spec.name for spec in TABLES['feedforward']]
+    names = [spec.name for spec in table('feedforward')]
     try:
         assert client.wait_for_services(timeout_sec=20.0)
         future = client.get_parameters(names)
@@ -165,7 +190,7 @@ def test_every_parameter_of_a_running_node_has_a_value(make_node):
     assert len(future.result().values) == len(names)
 
 
-@pytest.mark.parametrize('name', sorted(TABLES))
+@pytest.mark.parametrize('name', sorted(NAMES))
 def test_a_running_nodes_dump_is_taken_by_another_node(name, make_node, tmp_path):
     # Given what `ros2 param dump` writes, with ROS's own parameters among it.
     node = make_node(name, share_directory() / f'config/{name}/default.yaml')
@@ -179,7 +204,7 @@ def test_a_running_nodes_dump_is_taken_by_another_node(name, make_node, tmp_path
     path.write_text(yaml.safe_dump({f'/{node.get_name()}': {'ros__parameters': dump}}))
     # When another node is started with it, then it is not refused, and has the same values.
     again = make_node(name, path)
-    for one in TABLES[name]:
+    for one in table(name):
         assert again.get_parameter(one.name).value == node.get_parameter(one.name).value
 
 
@@ -191,16 +216,16 @@ def test_the_verb_prints_a_named_nodes_complete_file(capsys):
 def test_the_verb_lists_the_nodes_when_there_is_none_of_the_name(capsys):
     assert main(['parameters', 'gazebo']) == 2
     assert capsys.readouterr().err == (
-        f"franka-dynamics: There is no node 'gazebo'; there are {', '.join(TABLES)}.\n"
+        f"franka-dynamics: There is no node 'gazebo'; there are {', '.join(NAMES)}.\n"
     )
 
 
 # rqt_reconfigure (branch rolling, param_editors.py) shows a slider where a range is there, between
 # from_value and to_value as 32 bit integers or in hundredths of their difference, and lets
 # nothing be moved that is read_only. A step of 0 is any value to rclpy.
-@pytest.mark.parametrize('name', sorted(TABLES))
+@pytest.mark.parametrize('name', sorted(NAMES))
 def test_every_number_that_may_change_has_a_slider_in_rqt(name):
-    for spec in TABLES[name]:
+    for spec in table(name):
         if spec.kind not in ('integer', 'double') or spec.read_only:
             continue
         field = {'integer': 'integer_range', 'double': 'floating_point_range'}[spec.kind]

@@ -21,13 +21,13 @@ from rclpy.qos import DurabilityPolicy, QoSProfile
 from std_msgs.msg import Float64MultiArray, String
 
 from franka_dynamics.resources import share_directory
-from franka_dynamics.ros.parameter_pages import TABLES
+from franka_dynamics.ros.parameters import NODES as NAMES
 
 from .conftest import ROOT
 from ..fci.simulated_robot import FrankaSim
 
 POLICIES = share_directory() / 'security' / 'policies'
-NODES = sorted([*TABLES, 'gazebo_direct'])
+NODES = sorted([*NAMES, 'gazebo_direct'])
 SIMULATED = {'use_sim_time': True}
 CONFIGURATIONS = {
     'feedforward': [SIMULATED, {'model_source': 'robot_description'}],
