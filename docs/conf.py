@@ -91,7 +91,7 @@ def write_python_pages(app):
 
 
 def write_command_line_page(app):
-    """Write what --help says of every verb."""
+    """Write what --help says of every word and action."""
     parser = command_line.build_parser()
     lines = [
         *title('The command line in full'),
@@ -100,12 +100,7 @@ def write_command_line_page(app):
         *(f'   {line}' for line in parser.format_help().splitlines()),
         '',
     ]
-    (verbs,) = (
-        action.choices
-        for action in parser._actions
-        if action.dest == '==SUPPRESS==' and action.choices
-    )
-    for verb, subparser in verbs.items():
+    for verb, subparser in command_line.parsers(parser):
         lines += [
             *title(verb, '-'),
             '::',

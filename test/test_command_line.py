@@ -10,19 +10,19 @@ import sys
 import pytest
 
 from franka_dynamics.cli import parameters
-from franka_dynamics.cli.main import INPUT_AT_FAULT, main, READER_GONE, verbs
+from franka_dynamics.cli.main import actions, INPUT_AT_FAULT, main, READER_GONE
 
 
-@pytest.mark.parametrize('verb', sorted(verbs()))
+@pytest.mark.parametrize('verb', sorted(actions()))
 def test_a_verbs_help_prints_its_usage_and_exits_zero(verb, capsys):
     with pytest.raises(SystemExit) as exit_info:
-        main([verb, '--help'])
+        main([*verb.split(), '--help'])
     assert exit_info.value.code == 0
     assert f'usage: franka-dynamics {verb}' in capsys.readouterr().out
 
 
 def test_crosscheck_of_an_unknown_arm_lists_the_arms_there_are(capsys):
-    assert main(['crosscheck', '--arm', 'ur5']) == INPUT_AT_FAULT
+    assert main(['arm', 'check', '--arm', 'ur5']) == INPUT_AT_FAULT
     captured = capsys.readouterr()
     assert captured.out == ''
     assert captured.err.startswith("franka-dynamics: There is no arm 'ur5'; shipped are fer, fr3")
@@ -31,7 +31,7 @@ def test_crosscheck_of_an_unknown_arm_lists_the_arms_there_are(capsys):
 
 def test_no_traceback_follows_when_a_verbs_reader_stops():
     process = subprocess.Popen(
-        [sys.executable, '-m', 'franka_dynamics', 'describe', '--arm', 'rpr', '--json'],
+        [sys.executable, '-m', 'franka_dynamics', 'arm', 'show', '--arm', 'rpr', '--json'],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -56,7 +56,7 @@ def test_an_interrupt_that_an_extension_hides_is_told_as_one(capsys, monkeypatch
     # Pytest's workers may have a handler of their own.
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
-        assert main(['parameters']) == 130
+        assert main(['node', 'defaults']) == 130
         assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
     finally:
         signal.signal(signal.SIGINT, before)

@@ -16,28 +16,6 @@ from ..files import writable_file, writable_folder, write_text
 PICTURES = ('.png', '.svg', '.pdf')
 
 
-def add_option(container: Any, name: str, *former: str, **settings: Any) -> argparse.Action:
-    """
-    Add an option to a parser or group of options; its former spellings work and are not shown.
-
-    Parameters
-    ----------
-    container : ArgumentParser or argument group
-        What the option is added to.
-    name : str
-        Its spelling in help and messages.
-    former : str
-        Spellings of earlier versions.
-    settings
-        As for `add_argument`.
-
-    """
-    settings.setdefault('dest', name.lstrip('-').replace('-', '_'))
-    action: argparse.Action = container.add_argument(name, *former, **settings)
-    action.option_strings = [name]  # the parser has its own list of all spellings
-    return action
-
-
 def add_gravity_option(
     container: Any, frame: str = 'space', default: Sequence[float] | None = None, note: str = ''
 ) -> None:
@@ -56,8 +34,7 @@ def add_gravity_option(
         What the help adds.
 
     """
-    add_option(
-        container,
+    container.add_argument(
         '--gravity',
         type=float,
         nargs=3,
@@ -71,15 +48,13 @@ def add_output_option(container: Any, what: str, **settings: Any) -> None:
     """Add --output FILE; `what` is its help, `settings` are as for `add_argument`."""
     settings.setdefault('type', output_file)
     settings.setdefault('metavar', 'FILE')
-    add_option(container, '--output', '--out', help=what, **settings)
+    container.add_argument('--output', help=what, **settings)
 
 
 def add_plot_option(container: Any, what: str) -> None:
     """Add --plot FILE: `what` is drawn into a picture."""
-    add_option(
-        container,
+    container.add_argument(
         '--plot',
-        '--picture',
         type=picture_file,
         metavar='FILE',
         help=f'draw {what} ({", ".join(PICTURES)})',
@@ -88,8 +63,7 @@ def add_plot_option(container: Any, what: str) -> None:
 
 def add_seed_option(container: Any, what: str) -> None:
     """Add --seed N: `what` it is of, for the help."""
-    add_option(
-        container,
+    container.add_argument(
         '--seed',
         type=whole_number,
         default=0,
@@ -114,12 +88,12 @@ def count(text: str) -> int:
 
 def add_shipped_files_option(container: Any, what: str) -> None:
     """Add --all FOLDER: the files that the package ships, `what` says which and where."""
-    add_option(container, '--all', type=output_folder, metavar='FOLDER', help=f'write {what}')
+    container.add_argument('--all', type=output_folder, metavar='FOLDER', help=f'write {what}')
 
 
 def add_json_option(container: Any, what: str = 'write all figures to this file') -> None:
     """Add --json FILE: what is printed, for programs; `what` is its help."""
-    add_option(container, '--json', type=output_file, metavar='FILE', help=what)
+    container.add_argument('--json', type=output_file, metavar='FILE', help=what)
 
 
 def add_joint_name_options(parser: argparse.ArgumentParser, names: str) -> None:
@@ -169,8 +143,7 @@ def picture_file(text: str) -> Path:
 
 def add_printed_json_option(container: Any, what: str) -> None:
     """Add --json [FILE], of a verb whose only output may be JSON: without FILE it is printed."""
-    add_option(
-        container,
+    container.add_argument(
         '--json',
         type=output_file,
         nargs='?',

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""`franka-dynamics base-parameters`: which inertial parameters an arm's torques depend on."""
+"""`franka-dynamics arm base-parameters`: which inertial parameters an arm's torques depend on."""
 
 from __future__ import annotations
 
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from ..identification.base_parameters import BaseParameters, Method, TreeBaseParameters
 
 SUMMARY = 'List the minimum inertial parameters of an arm, regrouped, with their values.'
-GROUP = 'check a model'
 _UNITS = {'m': 'kg', 'mX': 'kg m', 'mY': 'kg m', 'mZ': 'kg m'}
 # Between the singular values of real arms (0.05 and more) and rounding (1e-15) there should be
 # none; one in this range is a twist or a length that nearly vanishes.

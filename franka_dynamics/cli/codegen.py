@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ._arm_options import add_arm_options, add_tree_option, load_arm, load_tree
-from ._options import add_gravity_option, add_option, output_folder, refuse
+from ._options import add_gravity_option, output_folder, refuse
 from ._say import terminal
 from ..errors import SettingsError
 
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from ..codegen.friction_code import FrictionCode
 
 SUMMARY = "Generate an arm's equations of motion as C or Python, and count their operations."
-GROUP = 'generate'
 _LANGUAGES = {'c': '.h', 'c-batch': '.c', 'python': '.py', 'cuda': '.cu'}
 _QUANTITIES = ('inverse_dynamics', 'gravity', 'coriolis', 'mass_matrix')
 _ON_REQUEST = ('derivatives', 'forward_dynamics', 'coriolis_matrix')
@@ -65,10 +64,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help='a C99 header, a Python module that numba compiles, or code over many states: C '
         'with vectors, OpenMP and a file for make, or CUDA kernels (default: %(default)s)',
     )
-    add_option(
-        parser,
+    parser.add_argument(
         '--output',
-        '--out',
         type=output_folder,
         metavar='FOLDER',
         help='where the file goes; without it operations are only counted',

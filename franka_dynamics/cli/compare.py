@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""`franka-dynamics compare`: another description of an arm, or a URDF of it, number by number."""
+"""`franka-dynamics arm compare`: another description of an arm, or its URDF, number by number."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, TYPE_CHECKING
 
 from ._arm_options import add_arm_options, load_arm
-from ._options import add_gravity_option, add_json_option, add_option, refuse
+from ._options import add_gravity_option, add_json_option, refuse
 from ._say import say, terminal, write_json
 from ..arm import load
 from ..arm.arm_file import AS_LISTED
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from ..validation.torque_effect import Difference
 
 SUMMARY = 'Name every number in which another description, or a URDF, departs from an arm.'
-GROUP = 'check a model'
 DEFAULT_ARM = 'fer'
 GRAVITY = (0.0, 0.0, -9.81)
 URDF_SUFFIXES = ('.urdf', '.xml', '.xacro')
@@ -39,28 +38,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         'URDF (.urdf, .xml; .xacro is expanded)',
     )
     add_arm_options(parser, default=None, hand=None)
-    add_option(
-        parser, '--other-set', metavar='SET', help="the other's inertial set (default: its own)"
+    parser.add_argument(
+        '--other-set', metavar='SET', help="the other's inertial set (default: its own)"
     )
     add_gravity_option(parser, 'space')
-    add_option(
-        parser,
+    parser.add_argument(
         '--other-gravity',
         type=float,
         nargs=3,
         metavar=('X', 'Y', 'Z'),
         help='gravity that the other is used with, if not the same [m/s^2]',
     )
-    add_option(
-        parser,
+    parser.add_argument(
         '--tolerance',
         type=float,
         metavar='X',
         help='numbers no further apart than this are the same (m, rad, kg, kg m, kg m^2; '
         'default: 1e-9, for a URDF 1e-6)',
     )
-    add_option(
-        parser,
+    parser.add_argument(
         '--all-differences',
         action='store_true',
         help=f'print all of them, not the {_SHOWN} with the largest effect',
@@ -72,15 +68,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         'with every published set, and --hand names the hand that it must carry (default: '
         'any). The verdict is the one by which a node takes or refuses it.',
     )
-    add_option(
-        group,
+    group.add_argument(
         '--arm-prefix',
-        '--prefix',
         metavar='PREFIX',
         help="in front of the joints' names in it, verbatim (default: found)",
     )
-    add_option(
-        group,
+    group.add_argument(
         '--accept-unknown-inertials',
         action='store_true',
         help='pass inertials that are physical, but no published set',

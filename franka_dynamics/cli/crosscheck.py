@@ -1,21 +1,18 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""`franka-dynamics crosscheck`: four formulations of an arm, or of random arms."""
+"""`franka-dynamics arm check`: four formulations of an arm, or of random arms."""
 
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 import shlex
 import sys
 from typing import TYPE_CHECKING
 
-from . import compare, explain_torques
 from ._arm_options import add_arm_options, add_tree_option, ARM_OPTIONS, load_arm
 from ._options import (
     add_gravity_option,
     add_json_option,
-    add_option,
     add_seed_option,
     count,
     output_file,
@@ -30,27 +27,16 @@ if TYPE_CHECKING:
     from ..validation.agreement import Agreement
 
 SUMMARY = 'Compare four independent formulations of an arm with each other.'
-GROUP = 'check a model'
 DEFAULT_ARM = 'fer'
 GRAVITY = (0.0, 0.0, -9.81)
 _STATES, _STATES_OF_A_RANDOM_ARM = 1000, 20
-# What is for the verb compare alone, by the names of the values.
-_COMPARE_OPTIONS = {
-    'against_set': '--against-set',
-    'against_gravity': '--against-gravity',
-    'tolerance': '--tolerance',
-    'prefix': '--prefix',
-    'accept_unknown_inertials': '--accept-unknown-inertials',
-    'all_differences': '--all-differences',
-}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the verb's options."""
     add_arm_options(parser, default=None, hand=None)
     add_tree_option(parser)
-    add_option(
-        parser,
+    parser.add_argument(
         '--states',
         type=count,
         metavar='N',
@@ -59,8 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_seed_option(parser, 'of the states')
     add_gravity_option(parser, 'space')
-    add_option(
-        parser,
+    parser.add_argument(
         '--random',
         type=count,
         metavar='N',
@@ -68,83 +53,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         'revolute and prismatic joints in both conventions instead',
     )
     add_json_option(parser)
-    add_option(
-        parser,
+    parser.add_argument(
         '--report',
-        '--html',
         type=output_file,
         metavar='FILE',
         help='write a page with tables and pictures',
     )
-    _add_former_options(parser)
-
-
-def _add_former_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options of what are verbs of their own now: `compare` and `explain-torques`."""
-    for spelling, settings in {
-        '--against': {},
-        '--urdf': {},
-        '--torques': {'type': Path},
-        '--against-set': {},
-        '--against-gravity': {'type': float, 'nargs': 3},
-        '--tolerance': {'type': float},
-        '--prefix': {},
-        '--accept-unknown-inertials': {'action': 'store_true'},
-        '--all-differences': {'action': 'store_true'},
-    }.items():
-        parser.add_argument(spelling, help=argparse.SUPPRESS, **settings)  # type: ignore[arg-type]
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the tables and the verdict; exit 1 on a mismatch."""
     console = terminal()
-    given = [
-        name
-        for name in ('against', 'urdf', 'torques', 'random', 'tree')
-        if getattr(arguments, name) is not None
-    ]
-    if len(given) > 1:
-        raise SettingsError(
-            f'--{given[0]} and --{given[1]} are two different checks; ask for one at a time.'
-        )
-    if given and given[0] not in ('random', 'tree'):
-        return _former(arguments, given[0], console)
-    refuse(
-        arguments,
-        'crosscheck alone: it belongs to the verb compare',
-        **_COMPARE_OPTIONS,
-    )
-    if given == ['tree']:
+    if arguments.random is not None and arguments.tree is not None:
+        raise SettingsError('--random and --tree are two checks; ask for one at a time.')
+    if arguments.tree is not None:
         return _check_tree(arguments, console)
-    if given:
+    if arguments.random is not None:
         return _check_random(arguments, console)
     arguments.arm = arguments.arm or DEFAULT_ARM
     return _check_formulations(arguments, console)
-
-
-def _former(arguments: argparse.Namespace, option: str, console: Console) -> int:
-    """Do as the verbs do that these options were."""
-    refuse(
-        arguments,
-        f'--{option}: no formulations are compared',
-        states='--states',
-        seed='--seed',
-        report='--report',
-    )
-    if option == 'torques':
-        refuse(
-            arguments,
-            '--torques',
-            **_COMPARE_OPTIONS,
-        )
-        return explain_torques.run(arguments)
-    arguments.other = getattr(arguments, option)
-    arguments.other_set = arguments.against_set
-    arguments.other_gravity = arguments.against_gravity
-    arguments.arm_prefix = arguments.prefix
-    if option == 'urdf':
-        return compare.compare_with_urdf(arguments, console)
-    return compare.run(arguments)
 
 
 def _check_formulations(arguments: argparse.Namespace, console: Console) -> int:

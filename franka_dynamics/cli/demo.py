@@ -20,7 +20,7 @@ from ._arm_options import (
     payload_arguments,
     this_command,
 )
-from ._options import add_option, output_folder
+from ._options import output_folder
 from ._say import say, terminal
 from ..errors import MissingDependencyError, OutputError, SettingsError
 
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from ..report.demo import DemoReport
 
 SUMMARY = 'Run the main job: simulated arm, node and player over ROS 2; print and draw figures.'
-GROUP = 'see it work'
 
 # As the reference player's own parameters allow.
 _MOST = {'hold': 600.0, 'motion': 600.0, 'amplitude': 3.0}
@@ -68,8 +67,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar='RAD',
         help='largest deflection of a joint [rad] (default: %(default)s)',
     )
-    add_option(
-        parser,
+    parser.add_argument(
         '--output',
         type=output_folder,
         default='demo_output',
@@ -199,9 +197,9 @@ def _now_try(console: Console, arguments: argparse.Namespace, folder: Path) -> N
     console.print('now try', style='bold')
     for line in (
         f'sim {arm}',
-        f'replay {bag} {arm}',
-        f'identify {bag} {arm} --anyway --output {arm_file}',
-        f'crosscheck {arm}',
+        f'bag replay {bag} {arm}',
+        f'identify arm {bag} {arm} --anyway --output {arm_file}',
+        f'arm check {arm}',
         'doctor',
     ):
         console.print(f'  {command} {line}', soft_wrap=True)

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""`franka-dynamics derive`: an arm's kinematics and equations of motion in letters."""
+"""`franka-dynamics arm derive`: an arm's kinematics and equations of motion in letters."""
 
 from __future__ import annotations
 
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from ..symbolic.rendering import Section
 
 SUMMARY = "Write an arm's kinematics or equations of motion in letters."
-GROUP = 'check a model'
 # Beyond this, relative to max(1, |value|), a formula is not what the numeric models say.
 _AGREES = 1e-9
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""`franka-dynamics describe`: an arm's Denavit-Hartenberg and inertia tables, and its picture."""
+"""`franka-dynamics arm show`: an arm's Denavit-Hartenberg and inertia tables, and its picture."""
 
 from __future__ import annotations
 
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from ..report.arm import InertiaRow
 
 SUMMARY = "Print an arm's Denavit-Hartenberg and inertia tables; draw its frames."
-GROUP = 'check a model'
 _HEADING = {
     'frame_origin': "about the frame's origin",
     'center_of_mass': 'about the centre of mass',

@@ -175,7 +175,6 @@ def dds_settings(variables: Mapping[str, str]) -> Iterator[Check]:
 
 
 SUMMARY = 'Check permissions, versions, DDS, topics, clock and who carries gravity, a line each.'
-GROUP = 'while it runs'
 _STYLES = {Level.GOOD: 'green', Level.NOTE: 'yellow', Level.BAD: 'red'}
 
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""`franka-dynamics excite`: a trajectory that shows an arm's parameters, and a rehearsal of it."""
+"""`franka-dynamics identify plan`: a motion that shows an arm's parameters, and a rehearsal."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ import numpy as np
 
 from ._arm_options import add_arm_options, load_arm, this_command
 from ._options import (
-    add_option,
     add_output_option,
     add_plot_option,
     add_seed_option,
@@ -35,7 +34,6 @@ if TYPE_CHECKING:
     from ..typing import Array
 
 SUMMARY = 'Compute a trajectory for identification, within limits and above the table.'
-GROUP = 'from recordings'
 _POINTS_PER_S = 25.0
 # What the simulated arm's sensors scatter: effort [N m], velocity [rad/s], position [rad].
 _EFFORT_NOISE, _VELOCITY_NOISE, _POSITION_NOISE = 0.2, 1e-3, 1e-5
@@ -146,8 +144,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_seed_option(parser, 'of the random starts')
     add_plot_option(parser, 'the motion within its limits')
-    add_option(
-        parser,
+    parser.add_argument(
         '--rehearse',
         type=output_folder,
         metavar='FOLDER',

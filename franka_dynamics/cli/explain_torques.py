@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""`franka-dynamics explain-torques`: which one parameter would explain a black box's torques."""
+"""`franka-dynamics arm explain`: which one parameter would explain a black box's torques."""
 
 from __future__ import annotations
 
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from ..arm.sampling import JointStates
 
 SUMMARY = 'Find the one parameter of an arm that would explain the torques of a black box.'
-GROUP = 'check a model'
 DEFAULT_ARM = 'fer'
 GRAVITY = (0.0, 0.0, -9.81)
 _SHOWN = 10

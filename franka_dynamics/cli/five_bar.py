@@ -9,11 +9,10 @@ from pathlib import Path
 
 import numpy as np
 
-from ._options import add_option, output_folder
+from ._options import output_folder
 from ._say import terminal
 
 SUMMARY = 'Move a spherical five-bar (two motors, one loop) from point to point and draw it.'
-GROUP = 'see it work'
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -48,8 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar='N',
         help='instants, and steps of the integration (default: %(default)s)',
     )
-    add_option(
-        parser,
+    parser.add_argument(
         '--output',
         type=output_folder,
         default='five_bar_output',

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""`franka-dynamics identify`: recordings of an arm -> an arm file that predicts its torques."""
+"""`franka-dynamics identify arm`: recordings -> an arm file that predicts the arm's torques."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from ._arm_options import add_hand_option, load_arm
 from ._options import (
     add_gravity_option,
     add_json_option,
-    add_option,
     add_output_option,
     output_file,
 )
@@ -41,7 +40,6 @@ if TYPE_CHECKING:
     from ..recordings.preprocessing import Motion, SignalOptions
 
 SUMMARY = "Identify an arm's inertias and friction from recordings of it."
-GROUP = 'from recordings'
 IDENTIFIED = 'identified'
 
 
@@ -108,8 +106,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar='F',
         help='masses stay within this factor of the start (default: %(default)s)',
     )
-    add_option(
-        parser,
+    parser.add_argument(
         '--prior',
         '--pull',
         type=float,
@@ -160,8 +157,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action='store_true',
         help='go on without bags that cannot be used, and name them',
     )
-    add_option(
-        parser, '--report', type=output_file, metavar='FILE', help='write an HTML page with plots'
+    parser.add_argument(
+        '--report', type=output_file, metavar='FILE', help='write an HTML page with plots'
     )
     add_json_option(parser)
     parser.add_argument(

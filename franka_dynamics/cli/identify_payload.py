@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""`franka-dynamics identify-payload`: recordings with and without a load -> the node's payload."""
+"""`franka-dynamics identify payload`: recordings with and without a load -> the node's payload."""
 
 from __future__ import annotations
 
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from ..recordings.preprocessing import Motion
 
 SUMMARY = 'Identify what hangs on the flange from recordings with and without it.'
-GROUP = 'from recordings'
 _UNITS = ('kg', *('m',) * 3, *('kg m^2',) * 6)
 
 

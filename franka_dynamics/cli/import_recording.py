@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""`franka-dynamics import-recording`: a log of any form -> a rosbag2."""
+"""`franka-dynamics bag import`: a log of any form -> a rosbag2."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ._options import add_joint_name_options, add_option, output_folder, refuse
+from ._options import add_joint_name_options, output_folder, refuse
 from ._recording_options import joint_names
 from ._say import say, terminal
 from ..arm import load
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from ..report.table import Table
 
 SUMMARY = 'Turn a log (CSV, parquet, HDF5, MAT, npy, npz) into a rosbag2 of joint states.'
-GROUP = 'from recordings'
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -29,8 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar='FILE',
         help='a .csv, .tsv, .txt, .dat, .parquet, .h5, .hdf5, .mat, .npy or .npz file',
     )
-    add_option(
-        parser,
+    parser.add_argument(
         '--output',
         type=output_folder,
         metavar='BAG',

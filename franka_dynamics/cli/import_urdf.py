@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""`franka-dynamics import-urdf`: any serial arm's URDF -> an arm file, cross-checked."""
+"""`franka-dynamics arm import`: any serial arm's URDF -> an arm file, cross-checked."""
 
 from __future__ import annotations
 
@@ -8,12 +8,11 @@ import argparse
 from dataclasses import replace
 from pathlib import Path
 
-from ._options import add_option, add_output_option
+from ._options import add_output_option
 from ._say import say, terminal
 from ..arm.denavit_hartenberg import Convention
 
 SUMMARY = "Turn a URDF into an arm file: DH rows, inertials, limits; checked against Pinocchio's."
-GROUP = 'generate'
 # Of poses (m, 1) and torques (N m). Angles with 11 digits, which the rows take as multiples of
 # pi/2, change torques of 1000 N m by 3e-9; what more is off is nearly parallel axes, or wrong.
 TOLERANCE = 1e-6
@@ -35,10 +34,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar='LINK',
         help='the link that is the flange (default: flange, tool0 or link8, else the last link)',
     )
-    add_option(
-        parser,
+    parser.add_argument(
         '--arm-prefix',
-        '--prefix',
         default='',
         metavar='PREFIX',
         help='only joints with this prefix; the arm file has them without it',

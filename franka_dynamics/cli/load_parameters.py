@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""`franka-dynamics load-parameters`: a parameter file into a running node, all or nothing."""
+"""`franka-dynamics node load`: a parameter file into a running node, all or nothing."""
 
 from __future__ import annotations
 
@@ -8,10 +8,7 @@ import argparse
 from pathlib import Path
 import sys
 
-from ..errors import MissingDependencyError
-
 SUMMARY = 'Load a parameter file into a running node: all of it at once, or none of it.'
-GROUP = 'while it runs'
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -21,7 +18,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         'file',
         type=Path,
         help='as `ros2 param dump` or `franka-dynamics '
-        'parameters` writes it; values that are so already may stay in it',
+        'node defaults` writes it; values that are so already may stay in it',
     )
     parser.add_argument(
         '--timeout',
@@ -34,13 +31,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Load; exit 1 if the node is not there or refuses, 2 if the file is at fault."""
-    try:
-        from ..ros.parameter_loading import load_parameters, NoAnswerError
-    except ImportError as error:
-        raise MissingDependencyError(
-            f'Loading parameters needs ROS 2 ({error}): source it, or install its wheels with '
-            'pip install -r requirements/ros-jazzy.txt.'
-        ) from error
+    from ..ros.parameter_loading import load_parameters, NoAnswerError
+
     try:
         loaded = load_parameters(
             '/' + arguments.node.strip('/'), arguments.file, arguments.timeout

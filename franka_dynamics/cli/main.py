@@ -2,96 +2,171 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-The command `franka-dynamics`: one verb per module of this folder.
+The command `franka-dynamics`: ten words, some of them with actions.
 
-A verb's module has SUMMARY (one line), GROUP (one of GROUPS), add_arguments(parser) and
-run(arguments) -> exit status. It imports what is heavy or optional inside run, so that `--help`
-needs neither. Exit status: 0 done, 1 the answer is no (a mismatch, a missed bound), 2 the input
-is at fault.
+What does the work is a module of this folder, or an object in one, with SUMMARY (one line),
+add_arguments(parser) and run(arguments) -> exit status; WORDS says which. It imports what is
+heavy or optional inside run, so that `--help` needs neither. Exit status: 0 done, 1 the answer is
+no (a mismatch, a missed bound), 2 the input is at fault.
 """
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from importlib import import_module
 import os
-from pkgutil import iter_modules
 import sys
-import textwrap
-from types import ModuleType
+from typing import Any
 
 from ._interrupts import interrupts_noted
-from .. import __version__, cli
+from .. import __version__
 from ..errors import FrankaDynamicsError
 
 INPUT_AT_FAULT = 2
 READER_GONE = 141  # as the shell reports a process that SIGPIPE ended
-GROUPS = ('see it work', 'check a model', 'from recordings', 'generate', 'while it runs')
-OTHERS = 'others'
-_WIDTH = 79
+WORDS: dict[str, str | dict[str, str]] = {
+    'demo': 'demo',
+    'sim': 'sim',
+    'doctor': 'doctor',
+    'view': 'view',
+    'arm': {
+        'show': 'describe',
+        'check': 'crosscheck',
+        'compare': 'compare',
+        'explain': 'explain_torques',
+        'import': 'import_urdf',
+        'export': 'urdf',
+        'base-parameters': 'base_parameters',
+        'derive': 'derive',
+    },
+    'bag': {'record': 'record', 'import': 'import_recording', 'replay': 'replay'},
+    'identify': {'arm': 'identify', 'payload': 'identify_payload', 'plan': 'excite'},
+    'payload-from-mesh': 'payload_from_mesh',
+    'codegen': 'codegen',
+    'five-bar': 'five_bar',
+    'node': {
+        'state': 'node.STATE',
+        'get': 'node.GET',
+        'set': 'node.SET',
+        'load': 'load_parameters',
+        'play': 'node.PLAY',
+        'monitor': 'monitor',
+        'defaults': 'parameters',
+    },
+}
+# What a word is about, in a line of --help.
+ABOUT = {
+    'demo': 'The main job at work: simulated arm, node and player.',
+    'sim': 'A simulated arm with its node, held, in the browser.',
+    'doctor': 'Machine, DDS, topics, clock and gravity, a line each.',
+    'view': 'An arm with its torques in the browser.',
+    'arm': 'What an arm is, and whether another is the same:',
+    'bag': "Recordings, and their torques against the model's:",
+    'identify': 'Inertias and friction, or a payload, from recordings:',
+    'payload-from-mesh': "A tool's payload from its mesh (STL, OBJ, PLY).",
+    'codegen': "An arm's equations as C or Python, operations counted.",
+    'five-bar': 'A spherical five-bar, moved and drawn.',
+    'node': 'A running node: state, parameters, reference, figures:',
+}
+# Until version 0.2.0.
+FORMER = {
+    'base-parameters': 'arm base-parameters',
+    'compare': 'arm compare',
+    'crosscheck': 'arm check',
+    'derive': 'arm derive',
+    'describe': 'arm show',
+    'excite': 'identify plan',
+    'explain-torques': 'arm explain',
+    'identify-payload': 'identify payload',
+    'import-recording': 'bag import',
+    'import-urdf': 'arm import',
+    'load-parameters': 'node load',
+    'monitor': 'node monitor',
+    'parameters': 'node defaults',
+    'record': 'bag record',
+    'replay': 'bag replay',
+    'urdf': 'arm export',
+}
+_TRANSITIONS = ('configure', 'activate', 'deactivate', 'cleanup', 'shutdown')
+_COLUMN = 20
 
 
-def verbs() -> dict[str, str]:
-    """Return the verbs and the modules that hold them."""
-    names = [module.name for module in iter_modules(cli.__path__)]
-    return {
-        name.replace('_', '-'): name
-        for name in names
-        if name != 'main' and not name.startswith('_')
-    }
+def actions() -> dict[str, Any]:
+    """Return what does the work, by its words: 'demo', 'arm show', ..."""
+    named: dict[str, str] = {}
+    for word, target in WORDS.items():
+        if isinstance(target, str):
+            named[word] = target
+        else:
+            named.update({f'{word} {action}': name for action, name in target.items()})
+    return {words: _found(name) for words, name in named.items()}
+
+
+def _found(name: str) -> Any:
+    module, _, attribute = name.partition('.')
+    found = import_module(f'.{module}', __package__)
+    return getattr(found, attribute) if attribute else found
+
+
+class _Parser(argparse.ArgumentParser):
+    """The parser of the first word, whose help is one screen."""
+
+    def format_help(self) -> str:
+        """Return the words with what they are for, and the actions of those that have any."""
+        lines = [self.format_usage(), f'{self.description}\n']
+        for word, target in WORDS.items():
+            lines.append(f'  {word:<{_COLUMN - 2}}{ABOUT[word]}')
+            if not isinstance(target, str):
+                lines.append(f'    {" ".join(target)}')
+        return '\n'.join((*lines, '\nWORD --help and WORD ACTION --help tell the rest.\n'))
 
 
 def build_parser() -> argparse.ArgumentParser:
-    """Return the parser of all verbs."""
-    modules = {verb: import_module(f'{cli.__name__}.{name}') for verb, name in verbs().items()}
-    parser = argparse.ArgumentParser(
+    """Return the parser of all words."""
+    parser = _Parser(
         prog='franka-dynamics',
-        usage='franka-dynamics [--version] VERB [options]',
+        usage='franka-dynamics [--help] [--version] WORD [ACTION] [options]',
         description='Dynamics of Franka arms: check, compare, identify, generate.',
-        epilog=_verbs_by_group(modules),
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument('--version', action='version', version=f'%(prog)s {__version__}')
-    subparsers = parser.add_subparsers(
+    words = parser.add_subparsers(
         prog='franka-dynamics',
-        metavar='VERB',
+        metavar='WORD',
         required=True,
-        help='one of those below; VERB --help tells its options',
+        parser_class=argparse.ArgumentParser,
     )
-    for verb, module in modules.items():
-        # Without `help` a verb is not listed a second time among the positional arguments.
-        subparser = subparsers.add_parser(verb, description=module.SUMMARY)
-        module.add_arguments(subparser)
-        subparser.set_defaults(run=module.run)
+    groups = {}
+    for word, target in WORDS.items():
+        if not isinstance(target, str):
+            group = words.add_parser(word, description=ABOUT[word])
+            groups[word] = group.add_subparsers(metavar='ACTION', required=True)
+    for name, verb in actions().items():
+        word, _, action = name.partition(' ')
+        leaf = (
+            groups[word].add_parser(action, description=verb.SUMMARY, help=verb.SUMMARY)
+            if action
+            else words.add_parser(word, description=verb.SUMMARY)
+        )
+        verb.add_arguments(leaf)
+        leaf.set_defaults(run=verb.run, parser=leaf)
     return parser
 
 
-def _verbs_by_group(modules: dict[str, ModuleType]) -> str:
-    """Return the verbs with their summaries, grouped by what they are for."""
-    column = max(map(len, modules)) + 4
-    blocks = []
-    for group in (*GROUPS, OTHERS):
-        lines = [
-            textwrap.fill(
-                module.SUMMARY,
-                _WIDTH,
-                initial_indent=f'  {verb:<{column - 2}}',
-                subsequent_indent=' ' * column,
-            )
-            for verb, module in modules.items()
-            if getattr(module, 'GROUP', OTHERS) == group
-        ]
-        if lines:
-            blocks.append('\n'.join((f'{group}:', *lines)))
-    return '\n\n'.join(blocks)
+def parsers(parser: argparse.ArgumentParser, words: str = '') -> Iterator[tuple[str, Any]]:
+    """Yield every parser that does work, with its words."""
+    below = [one for one in parser._actions if isinstance(one, argparse._SubParsersAction)]
+    if not below:
+        yield words, parser
+    for word, inner in below[0].choices.items() if below else ():
+        yield from parsers(inner, f'{words} {word}'.strip())
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one verb and return its exit status; errors of ours become one sentence."""
+    """Do what the words say and return its exit status; errors of ours become one sentence."""
     with interrupts_noted() as interrupted:
         try:
-            return _main(argv)
+            return _main(list(sys.argv[1:] if argv is None else argv))
         except Exception:
             # What an extension module made of the KeyboardInterrupt that was raised within it.
             if not interrupted():
@@ -102,17 +177,32 @@ def main(argv: Sequence[str] | None = None) -> int:
     return 130
 
 
-def _main(argv: Sequence[str] | None) -> int:
+def _main(argv: list[str]) -> int:
     try:
         parser = build_parser()
         _complete(parser)
-        arguments = parser.parse_args(argv)
-        arguments.options_given = _given(parser, arguments, argv)
+        words = current_words(argv)
+        arguments = parser.parse_args(words)
+        leaf = arguments.parser
+        # Parsed once more without defaults, to know what was given, whatever its value.
+        for option in leaf._actions:
+            option.default = argparse.SUPPRESS
+        arguments.options_given = frozenset(vars(parser.parse_args(words)))
         status = int(arguments.run(arguments))
         sys.stdout.flush()
         return status
     except FrankaDynamicsError as error:
         print(f'franka-dynamics: {error}', file=sys.stderr)
+        return INPUT_AT_FAULT
+    except ImportError as error:
+        missing = (error.name or '').partition('.')[0]
+        if not (missing.startswith(('rcl', 'ament_')) or missing.endswith(('_msgs', '_srvs'))):
+            raise
+        print(
+            f'franka-dynamics: this needs ROS 2 ({error}): source it, or install its wheels with '
+            'pip install -r requirements/ros-jazzy.txt.',
+            file=sys.stderr,
+        )
         return INPUT_AT_FAULT
     except BrokenPipeError:
         # The reader, such as head, has seen enough; what is still buffered must go nowhere.
@@ -120,20 +210,22 @@ def _main(argv: Sequence[str] | None) -> int:
         return READER_GONE
 
 
-def _given(
-    parser: argparse.ArgumentParser, arguments: argparse.Namespace, argv: Sequence[str] | None
-) -> frozenset[str]:
-    """Return the names of the options that were given, whatever their defaults are."""
-    (choices,) = (
-        action.choices
-        for action in parser._actions
-        if isinstance(action, argparse._SubParsersAction)
+def current_words(argv: list[str]) -> list[str]:
+    """Return the words with a former verb replaced by what it is called now, which is said."""
+    first, second = (*argv[:2], '', '')[:2]
+    now = FORMER.get(first, '')
+    if first == 'node' and second in _TRANSITIONS:
+        first, now = f'node {second}', f'node state {second}'
+    elif first == 'identify' and not (second in WORDS['identify'] or second in ('-h', '--help')):
+        now = 'identify arm'
+    if not now:
+        return argv
+    print(
+        f"franka-dynamics: '{first}' is called '{now}'; the former name goes with the next "
+        'release.',
+        file=sys.stderr,
     )
-    for subparser in choices.values():
-        if subparser.get_default('run') is arguments.run:
-            for action in subparser._actions:
-                action.default = argparse.SUPPRESS
-    return frozenset(vars(parser.parse_args(argv)))
+    return [*now.split(), *argv[len(first.split()) :]]
 
 
 def _complete(parser: argparse.ArgumentParser) -> None:

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""`franka-dynamics monitor`: what the feedforward nodes of this machine's graph are doing."""
+"""`franka-dynamics node monitor`: what the feedforward nodes of this machine's graph are doing."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from ._say import terminal, write_json
 from ..errors import MissingDependencyError, SettingsError
 
 SUMMARY = 'Show rates, latencies, states and torques of running feedforward nodes in a terminal.'
-GROUP = 'while it runs'
 # Diagnostics come once per second, and some things are known from the second on; a term may
 # never come, where there is no effort or no command.
 _PATIENCE_S = 3.0

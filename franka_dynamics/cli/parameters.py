@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""`franka-dynamics parameters`: the nodes' parameters as files to start from."""
+"""`franka-dynamics node defaults`: the nodes' parameters as files to start from."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from ._options import (
 )
 
 SUMMARY = "Print a node's parameters as a commented YAML file."
-GROUP = 'generate'
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -15,7 +15,6 @@ from ._say import say, terminal
 from ..arm import load
 
 SUMMARY = "Compute a tool's payload parameters from its mesh (STL, OBJ, PLY)."
-GROUP = 'generate'
 # Poses in the flange frame: height along z [m] and turn about z [rad]. The hand is mounted at
 # -45 degrees, and its tool centre point lies 103.4 mm in front of the flange (franka_description).
 MOUNTS = {'flange': (0.0, 0.0), 'hand': (0.0, -np.pi / 4), 'hand_tcp': (0.1034, -np.pi / 4)}

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""`franka-dynamics record`: a running system to a bag, checked for use while it is recorded."""
+"""`franka-dynamics bag record`: a running system to a bag, checked while it is recorded."""
 
 from __future__ import annotations
 
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from ..ros.recording_session import Progress
 
 SUMMARY = 'Record joint states, commands and diagnostics of a running system; say if it is usable.'
-GROUP = 'while it runs'
 _SLOWER = 20.0  # times than the clock, at most
 _DISCOVERY_S = 5.0  # who publishes may not be found sooner on a busy machine
 
@@ -140,5 +139,6 @@ def _judge(
         f'{motion.options.rate:g} Hz. Next:'
     )
     # replay does not repair links: its figures are those of the set as published.
-    print(f'  {this_command()} replay {shlex.quote(str(bag))} {arm_as_given(arguments, "repair")}')
+    options = arm_as_given(arguments, 'repair')
+    print(f'  {this_command()} bag replay {shlex.quote(str(bag))} {options}')
     return 0

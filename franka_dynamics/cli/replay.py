@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""`franka-dynamics replay`: a recording's measured torques against the model's."""
+"""`franka-dynamics bag replay`: a recording's measured torques against the model's."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ._arm_options import load_arm
-from ._options import add_gravity_option, add_json_option, add_option, output_folder, refuse
+from ._options import add_gravity_option, add_json_option, output_folder, refuse
 from ._recording_options import (
     add_recording_options,
     progress_bar,
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from ..recordings.replay import Fit
 
 SUMMARY = "Compare a recording's measured torques with the model's, set by set."
-GROUP = 'from recordings'
 _SHOWN = 3
 
 
@@ -61,16 +60,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         'none and, for a Franka arm, all shipped hands)',
     )
     add_gravity_option(parser, 'base', default=(0.0, 0.0, -9.81))
-    add_option(
-        parser,
+    parser.add_argument(
         '--output',
         type=output_folder,
         default=Path('replay_output'),
         metavar='FOLDER',
         help='where plots go (default: %(default)s)',
     )
-    add_option(
-        parser,
+    parser.add_argument(
         '--all',
         action='store_true',
         help=f'print every set and hand that was tried, not the {_SHOWN} that fit best',

@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from ..ros.node_group import NodeGroup
 
 SUMMARY = 'Run a simulated arm with the node that holds it and a view in the browser.'
-GROUP = 'see it work'
 _RANGE = 'ROS_AUTOMATIC_DISCOVERY_RANGE'
 _TARGETS = ('mujoco', 'fci')
 _CHECK_S = 0.2
@@ -263,10 +262,10 @@ def _announce(console: Console, arguments: argparse.Namespace) -> None:
         'terminal:',
     )
     for line in (
-        'monitor',
-        f'record {arm} --duration 20',
+        'node monitor',
+        f'bag record {arm} --duration 20',
         'node set scale 0.5',
-        f'excite {arm} --output excitation.yaml',
+        f'identify plan {arm} --output excitation.yaml',
         'node play excitation.yaml',
     ):
         console.print(f'  {command} {line}', soft_wrap=True)

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""`franka-dynamics urdf`: an arm as URDF or MJCF, generated from its description."""
+"""`franka-dynamics arm export`: an arm as URDF or MJCF, generated from its description."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import argparse
 
 from ._arm_options import add_arm_options, ARM_OPTIONS
 from ._options import (
-    add_option,
     add_output_option,
     add_shipped_files_option,
     print_or_write,
@@ -20,17 +19,14 @@ from ..arm.payload import read_payload
 from ..urdf.xacro_writer import FORMATS, generated_files, robot_text
 
 SUMMARY = 'Write an arm as URDF or MJCF.'
-GROUP = 'generate'
 DEFAULT_ARM = 'fer'
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the verb's options."""
     add_arm_options(parser, default=None, hand=None)
-    add_option(
-        parser,
+    parser.add_argument(
         '--arm-prefix',
-        '--prefix',
         default='',
         metavar='PREFIX',
         help='put in front of every joint and link, verbatim',

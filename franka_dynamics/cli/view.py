@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from ..view.meshes import ArmMeshes
 
 SUMMARY = 'Show an arm with its torques in the browser, beside a running node or from a bag.'
-GROUP = 'while it runs'
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -316,7 +316,7 @@ def _require_motion(summary: Summary, model: TorqueModel) -> None:
             f'depends on {", ".join(moments[:_NAMED])} ... alone. The other {len(inertias)} base '
             f'parameters ({", ".join(inertias[:_NAMED])} ...) take acceleration to show, and '
             'friction takes velocity of both signs: record a motion that turns every joint to '
-            'and fro, such as franka-dynamics excite makes.'
+            'and fro, such as franka-dynamics identify plan makes.'
         )
 
 

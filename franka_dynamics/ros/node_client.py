@@ -62,7 +62,7 @@ class NodeClient:
         if not answer.values or answer.values[0].type == 0:
             raise NodeClientError(
                 f'{self._name} has no parameter {parameter!r}; '
-                '`franka-dynamics parameters` prints all of them.'
+                '`franka-dynamics node defaults` prints all of them.'
             )
         return parameter_value_to_python(answer.values[0])
 
@@ -166,7 +166,7 @@ class NodeClient:
             if not self._until(client.service_is_ready, _PATIENCE_S):
                 raise NodeClientError(
                     f'{self._name} does not answer within {_PATIENCE_S:g} s; is it running, in '
-                    'this ROS_DOMAIN_ID? `franka-dynamics monitor` lists what is heard.'
+                    'this ROS_DOMAIN_ID? `franka-dynamics node monitor` lists what is heard.'
                 )
             self._until(lambda: False, _DISCOVERY_S)
             for _ in range(_ATTEMPTS):
@@ -218,6 +218,6 @@ def read_trajectory(text: str, source: str) -> JointTrajectory:
         AssertionError,
     ) as error:
         raise NodeClientError(
-            f'{source} is no trajectory as `franka-dynamics excite` writes it: '
+            f'{source} is no trajectory as `franka-dynamics identify plan` writes it: '
             f'{" ".join(str(error).split())[:120]}.'
         ) from error

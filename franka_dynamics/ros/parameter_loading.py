@@ -63,7 +63,7 @@ def load_parameters(node_name: str, path: Path, timeout: float = 10.0) -> Loaded
     node_name : str
         Fully qualified, such as /feedforward.
     path : Path
-        As `ros2 param dump` and `franka-dynamics parameters` write it.
+        As `ros2 param dump` and `franka-dynamics node defaults` write it.
     timeout : float
         How long to wait for the node [s].
 

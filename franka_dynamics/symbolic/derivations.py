@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What `franka-dynamics derive` writes down: sections of formulas for an arm."""
+"""What `franka-dynamics arm derive` writes down: sections of formulas for an arm."""
 
 from __future__ import annotations
 

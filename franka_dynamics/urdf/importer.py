@@ -234,7 +234,7 @@ def detect_arm(
     raise UrdfError(
         f'{document.source}: holds no arm that is known by name; its moving joints are '
         f'{", ".join(moving) or "none"}. Say which arm it should be (--arm), or import it as an '
-        'arm of its own (franka-dynamics import-urdf).'
+        'arm of its own (franka-dynamics arm import).'
     )
 
 

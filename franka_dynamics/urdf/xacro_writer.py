@@ -136,7 +136,7 @@ def _file(macro: Element) -> str:
 FORMATS = ('urdf', 'mjcf')
 SHIPPED = ('fer', 'fr3', 'fr3v2', 'fr3v2_1', 'rpr')
 _BANNER = (
-    'Generated from config/ by franka-dynamics urdf; to change it, change config/ and '
+    'Generated from config/ by franka-dynamics arm export; to change it, change config/ and '
     'generate it again.'
 )
 _LICENSE = 'Copyright 2026 The franka_dynamics authors. SPDX-License-Identifier: Apache-2.0.'

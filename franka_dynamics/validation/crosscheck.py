@@ -141,7 +141,7 @@ class CrosscheckReport:
             raise CrosscheckError(
                 f'The two models of {self.arm} ({self.inertial_set}, hand {self.hand}) differ by '
                 f'{self.differences[worst]:.3g} in {worst} (tolerance {self.tolerance:.0e}, '
-                f'{self.states} states). Do not use either until franka-dynamics crosscheck '
+                f'{self.states} states). Do not use either until franka-dynamics arm check '
                 'passes.'
             )
 

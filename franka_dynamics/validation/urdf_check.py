@@ -210,7 +210,7 @@ def _refuse(verdict: UrdfVerdict) -> None:
     others = len(verdict.findings) - 1
     more = (
         f' {others} more {"difference" if others == 1 else "differences"}; '
-        '"franka-dynamics compare" lists all.'
+        '"franka-dynamics arm compare" lists all.'
         if others
         else ''
     )

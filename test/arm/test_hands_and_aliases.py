@@ -142,8 +142,8 @@ def test_given_a_bad_payload_file_when_read_then_one_sentence(text, sentence, tm
 
 
 def test_describe_shows_a_payload_on_the_last_link(capsys):
-    assert main(['describe', '--arm', 'panda', '--payload', '1.0,0,0,0']) == 0
+    assert main(['arm', 'show', '--arm', 'panda', '--payload', '1.0,0,0,0']) == 0
     captured = capsys.readouterr()
     assert '1.73552' in captured.out  # 0.735522 kg and 1 kg
     assert 'panda is the fer' in captured.err
-    assert main(['describe', '--payload', '1.0']) == INPUT_AT_FAULT
+    assert main(['arm', 'show', '--payload', '1.0']) == INPUT_AT_FAULT

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What `franka-dynamics base-parameters` prints."""
+"""What `franka-dynamics arm base-parameters` prints."""
 
 import json
 
@@ -20,7 +20,7 @@ def wide_terminal(monkeypatch):
 
 @pytest.mark.parametrize('gravity, count', [('vertical', 43), ('tilted', 45), ('none', 39)])
 def test_the_frankas_count_bound_and_rank_are_told_and_agree(gravity, count, capsys):
-    assert main(['base-parameters', '--arm', 'fer', '--gravity', gravity]) == 0
+    assert main(['arm', 'base-parameters', '--arm', 'fer', '--gravity', gravity]) == 0
     out = capsys.readouterr().out
     assert (
         f'{count} base parameters of 70 standard ones; at most 45 by Gautier and Khalil, '
@@ -30,7 +30,7 @@ def test_the_frankas_count_bound_and_rank_are_told_and_agree(gravity, count, cap
 
 
 def test_the_derivation_tables_values_stand_beside_relations(capsys):
-    assert main(['base-parameters', '--arm', 'fer', '--set', 'ledezma2021']) == 0
+    assert main(['arm', 'base-parameters', '--arm', 'fer', '--set', 'ledezma2021']) == 0
     rows = [
         ' '.join(line.replace('│', ' ').split()) for line in capsys.readouterr().out.splitlines()
     ]
@@ -40,7 +40,7 @@ def test_the_derivation_tables_values_stand_beside_relations(capsys):
 
 
 def test_rotors_are_counted_and_the_bound_is_not_quoted(capsys):
-    assert main(['base-parameters', '--arm', 'fer', '--rotors']) == 0
+    assert main(['arm', 'base-parameters', '--arm', 'fer', '--rotors']) == 0
     out = capsys.readouterr().out
     assert '48 base parameters of 77 standard ones; rank' in ' '.join(out.split())
 
@@ -57,18 +57,18 @@ def test_a_rounded_twist_gets_a_note_how_to_write_it(tmp_path, capsys):
         'inertia: [0.01, 0.0, 0.0, 0.01, 0.0, 0.01]}\n',
         encoding='utf-8',
     )
-    main(['base-parameters', '--arm', str(path)])
+    main(['arm', 'base-parameters', '--arm', str(path)])
     assert 'write it as pi/2 in the arm file' in ' '.join(capsys.readouterr().out.split())
 
 
 def test_an_unknown_arm_is_refused_in_one_sentence(capsys):
-    assert main(['base-parameters', '--arm', 'ur5']) == INPUT_AT_FAULT
+    assert main(['arm', 'base-parameters', '--arm', 'ur5']) == INPUT_AT_FAULT
     assert capsys.readouterr().err.count('\n') == 1
 
 
 def test_the_json_files_map_gives_its_values(tmp_path):
     path = tmp_path / 'base.json'
-    assert main(['base-parameters', '--arm', 'scemi', '--json', str(path)]) == 0
+    assert main(['arm', 'base-parameters', '--arm', 'scemi', '--json', str(path)]) == 0
     content = json.loads(path.read_text(encoding='utf-8'))
     assert len(content['base_parameters']) == content['rank'] == 36
     values = np.array(content['matrix']) @ parameter_vector(load('scemi'))
@@ -86,14 +86,25 @@ def test_a_rank_that_disagrees_exits_with_1_and_mismatch(monkeypatch, capsys):
         'numerical_base_parameters',
         lambda *args, **kwargs: honest(*args, **kwargs, count=1),
     )
-    assert main(['base-parameters', '--arm', 'fer']) == 1
+    assert main(['arm', 'base-parameters', '--arm', 'fer']) == 1
     assert 'MISMATCH' in capsys.readouterr().out
 
 
 @pytest.mark.parametrize('gravity, count', [('vertical', 43), ('tilted', 45), ('none', 39)])
 def test_the_closed_form_agrees_with_the_elimination(gravity, count, capsys):
     assert (
-        main(['base-parameters', '--arm', 'fer', '--gravity', gravity, '--method', 'closed-form'])
+        main(
+            [
+                'arm',
+                'base-parameters',
+                '--arm',
+                'fer',
+                '--gravity',
+                gravity,
+                '--method',
+                'closed-form',
+            ]
+        )
         == 0
     )
     out = ' '.join(capsys.readouterr().out.split())
@@ -102,18 +113,29 @@ def test_the_closed_form_agrees_with_the_elimination(gravity, count, capsys):
 
 
 def test_the_closed_form_of_standard_rows_tells_its_frames(capsys):
-    assert main(['base-parameters', '--arm', 'rpr', '--method', 'closed-form']) == 0
+    assert main(['arm', 'base-parameters', '--arm', 'rpr', '--method', 'closed-form']) == 0
     captured = capsys.readouterr()
     assert '11 base parameters of 30' in ' '.join(captured.out.split())
     assert 'frames of its modified ones' in captured.err
 
 
 def test_letters_give_the_papers_line_and_a_latex_file(tmp_path, capsys):
-    assert main(['base-parameters', '--arm', 'scemi', '--letters']) == 0
+    assert main(['arm', 'base-parameters', '--arm', 'scemi', '--letters']) == 0
     assert 'XZR_2 = XZ_2 - D3*mZ_3\n' in capsys.readouterr().out
     path = tmp_path / 'scemi.tex'
     assert (
-        main(['base-parameters', '--arm', 'scemi', '--letters', 'latex', '--output', str(path)])
+        main(
+            [
+                'arm',
+                'base-parameters',
+                '--arm',
+                'scemi',
+                '--letters',
+                'latex',
+                '--output',
+                str(path),
+            ]
+        )
         == 0
     )
     assert path.read_text(encoding='utf-8').startswith('\\documentclass')
@@ -131,10 +153,10 @@ def test_a_closed_form_that_disagrees_exits_with_1_and_mismatch(monkeypatch, cap
         'closed_form_steps',
         lambda arm, gravity, rotor_inertia: [Step((), np.zeros((10, 0)), np.zeros((10, 0)))] * 7,
     )
-    assert main(['base-parameters', '--arm', 'fer']) == 1
+    assert main(['arm', 'base-parameters', '--arm', 'fer']) == 1
     assert 'MISMATCH' in capsys.readouterr().out
 
 
 def test_output_without_letters_is_refused_in_one_sentence(capsys):
-    assert main(['base-parameters', '--output', 'x.txt']) == INPUT_AT_FAULT
+    assert main(['arm', 'base-parameters', '--output', 'x.txt']) == INPUT_AT_FAULT
     assert '--output is for --letters' in capsys.readouterr().err

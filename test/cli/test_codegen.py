@@ -26,7 +26,7 @@ def test_a_written_python_module_computes_gravity(tmp_path, capsys):
                 '0',
                 '1',
                 '-9',
-                '--out',
+                '--output',
                 str(tmp_path / 'new'),
             ]
         )
@@ -51,7 +51,7 @@ def test_without_a_folder_counts_are_told_and_nothing_written(tmp_path, capsys, 
 
 def test_an_output_folder_that_is_a_file_is_refused(tmp_path, capsys):
     (tmp_path / 'taken').write_text('')
-    assert main(['codegen', '--arm', 'rpr', '--out', str(tmp_path / 'taken')]) == INPUT_AT_FAULT
+    assert main(['codegen', '--arm', 'rpr', '--output', str(tmp_path / 'taken')]) == INPUT_AT_FAULT
     assert 'cannot be written' in capsys.readouterr().err
 
 

@@ -1,16 +1,13 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""`compare` and `explain-torques`, and the options of `crosscheck` that they once were."""
+"""`arm compare`: one verdict on a URDF or an arm file, and what its options mean together."""
 
 import json
 
-import numpy as np
 import pytest
 
 from franka_dynamics.arm import load
-from franka_dynamics.arm.sampling import sample_states
 from franka_dynamics.cli.main import main
-from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 from franka_dynamics.urdf.writer import write_urdf
 
 from ..arms import with_row_shifted
@@ -30,19 +27,17 @@ def printed(capsys, *arguments):
 
 
 def test_a_urdf_has_one_verdict_however_it_is_asked(urdf, capsys):
-    status, said = printed(capsys, 'compare', urdf)
+    status, said = printed(capsys, 'arm', 'compare', urdf)
     assert status == 1
     assert said.startswith('MISMATCH: ')
     assert '- fr3_joint4: a is 0.0825 here and 0.0925 there [m]; torque changes by' in said
     assert 'likeliest cause: ' in said
-    assert printed(capsys, 'crosscheck', '--urdf', urdf) == (status, said)
-    assert printed(capsys, 'crosscheck', '--against', urdf) == (status, said)
 
 
 def test_a_urdf_of_the_arm_passes_and_json_says_which(tmp_path, capsys):
     path, figures = tmp_path / 'robot.urdf', tmp_path / 'figures.json'
     path.write_text(write_urdf(load('fr3', hand='franka_hand')), encoding='utf-8')
-    status, said = printed(capsys, 'compare', str(path), '--json', str(figures))
+    status, said = printed(capsys, 'arm', 'compare', str(path), '--json', str(figures))
     assert (status, said.split(':')[0]) == (0, 'pass')
     data = json.loads(figures.read_text())
     assert data['passed'] is True
@@ -52,14 +47,17 @@ def test_a_urdf_of_the_arm_passes_and_json_says_which(tmp_path, capsys):
 def test_another_gravity_is_no_pass(tmp_path, capsys):
     path = tmp_path / 'robot.urdf'
     path.write_text(write_urdf(load('fr3')), encoding='utf-8')
-    status, said = printed(capsys, 'compare', str(path), '--other-gravity', '0', '0', '-9.8')
+    status, said = printed(
+        capsys, 'arm', 'compare', str(path), '--other-gravity', '0', '0', '-9.8'
+    )
     assert status == 1
     assert '- arm: gravity z is -9.81 here and -9.8 there [m/s^2]; torque changes by' in said
 
 
-def test_two_arms_are_compared_as_before(capsys):
+def test_what_no_motion_shows_has_no_effect_on_torque(capsys):
     now = printed(
         capsys,
+        'arm',
         'compare',
         'fer',
         '--hand',
@@ -71,57 +69,19 @@ def test_two_arms_are_compared_as_before(capsys):
     )
     assert now[0] == 0
     assert 'no effect on torque.' in now[1]
-    assert now == printed(
-        capsys,
-        'crosscheck',
-        '--hand',
-        'hand_ledezma2021',
-        '--against',
-        'fer',
-        '--against-set',
-        'ledezma2021',
-        '--tolerance',
-        '1.2e-4',
-    )
-
-
-def test_torques_of_the_arm_itself_are_explained(tmp_path, capsys):
-    arm = load('rpr')
-    states = sample_states(arm, 6, 0)
-    np.savez(
-        tmp_path / 'box.npz',
-        q=states.q,
-        dq=states.dq,
-        ddq=states.ddq,
-        tau=PinocchioModel(arm).inverse_dynamics(*states),
-    )
-    options = ['--arm', 'rpr']
-    now = printed(capsys, 'explain-torques', str(tmp_path / 'box.npz'), *options)
-    assert now[0] == 0
-    assert now == printed(capsys, 'crosscheck', '--torques', str(tmp_path / 'box.npz'), *options)
 
 
 @pytest.mark.parametrize(
     'options',
     [
-        ('crosscheck', '--against', 'fr3', '--urdf', 'robot.urdf'),
-        ('crosscheck', '--against', 'fr3', '--html', 'page.html'),
-        ('crosscheck', '--against', 'fr3', '--states', '5'),
-        ('crosscheck', '--random', '2', '--report', 'page.html'),
-        ('crosscheck', '--random', '2', '--arm', 'fer'),
-        ('crosscheck', '--random', '2', '--gravity', '0', '0', '-9.81'),
-        ('crosscheck', '--random', '2', '--torques', 'box.npz'),
-        ('crosscheck', '--torques', 'box.npz', '--html', 'page.html'),
-        ('crosscheck', '--torques', 'box.npz', '--tolerance', '1e-3'),
-        ('crosscheck', '--tolerance', '1e-3'),
-        ('crosscheck', '--accept-unknown-inertials'),
-        ('crosscheck', '--urdf', 'robot.urdf', '--set', 'gaz2019'),
-        ('crosscheck', '--urdf', 'robot.urdf', '--report', 'page.html'),
-        ('compare', 'robot.urdf', '--set', 'gaz2019'),
-        ('compare', 'robot.urdf', '--repair', 'nearest_within_rounding'),
-        ('compare', 'robot.urdf', '--payload', '1,0,0,0'),
-        ('compare', 'fr3', '--arm-prefix', 'left_'),
-        ('compare', 'fr3', '--accept-unknown-inertials'),
+        ('arm', 'check', '--random', '2', '--report', 'page.html'),
+        ('arm', 'check', '--random', '2', '--arm', 'fer'),
+        ('arm', 'check', '--random', '2', '--gravity', '0', '0', '-9.81'),
+        ('arm', 'compare', 'robot.urdf', '--set', 'gaz2019'),
+        ('arm', 'compare', 'robot.urdf', '--repair', 'nearest_within_rounding'),
+        ('arm', 'compare', 'robot.urdf', '--payload', '1,0,0,0'),
+        ('arm', 'compare', 'fr3', '--arm-prefix', 'left_'),
+        ('arm', 'compare', 'fr3', '--accept-unknown-inertials'),
     ],
 )
 def test_options_that_cannot_be_honoured_are_refused(options, capsys):
@@ -134,8 +94,43 @@ def test_options_that_cannot_be_honoured_are_refused(options, capsys):
 
 def test_random_arms_write_json(tmp_path, capsys):
     path = tmp_path / 'random.json'
-    assert main(['crosscheck', '--random', '2', '--seed', '5', '--json', str(path)]) == 0
+    assert main(['arm', 'check', '--random', '2', '--seed', '5', '--json', str(path)]) == 0
     data = json.loads(path.read_text())
     assert [arm['seed'] for arm in data['arms']] == [5, 6]
     assert data['passed'] is True
     capsys.readouterr()
+
+
+def run(tmp_path, text, *options):
+    path = tmp_path / 'robot.urdf'
+    path.write_text(text, encoding='utf-8')
+    return main(['arm', 'compare', str(path), *options])
+
+
+def test_a_sound_urdf_passes_with_its_set_and_hand_named(tmp_path, capsys):
+    assert run(tmp_path, write_urdf(load('fr3', hand='franka_hand'))) == 0
+    out = capsys.readouterr().out
+    assert out.startswith('pass: ')
+    assert 'inertials of fr3 franka_description, franka_hand, exactly' in out
+
+
+def test_a_missing_hand_exits_with_1_and_names_link_7(tmp_path, capsys):
+    assert run(tmp_path, write_urdf(load('fr3')), '--hand', 'franka_hand') == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith('MISMATCH: ')
+    assert lines[1].startswith('- link fr3_link7: mass is 0.627143 kg, expected 1.33974 kg; ')
+    assert len(lines) == 2
+
+
+def test_a_urdf_text_at_fault_exits_with_2_and_one_sentence(tmp_path, capsys):
+    assert run(tmp_path, write_urdf(load('fr3'))[:900]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ''
+    assert 'is not well-formed XML' in captured.err
+    assert captured.err.count('\n') == 1
+
+
+def test_a_missing_urdf_file_or_a_set_with_a_urdf_exits_with_2(tmp_path, capsys):
+    assert main(['arm', 'compare', str(tmp_path / 'none.urdf')]) == 2
+    assert run(tmp_path, write_urdf(load('fr3')), '--set', 'gaz2019') == 2
+    assert '--set has no meaning with a URDF' in capsys.readouterr().err

@@ -31,7 +31,7 @@ def faulty_lagrange(monkeypatch):
 
 
 def test_a_sound_arm_passes_with_all_formulations(capsys):
-    assert main(['crosscheck', '--arm', 'fr3', '--states', '20']) == 0
+    assert main(['arm', 'check', '--arm', 'fr3', '--states', '20']) == 0
     out = capsys.readouterr().out
     for name in (
         'Pinocchio',
@@ -47,7 +47,7 @@ def test_a_sound_arm_passes_with_all_formulations(capsys):
 
 
 def test_a_faulty_formulation_is_named_and_exits_with_1(capsys, faulty_lagrange):
-    assert main(['crosscheck', '--states', '5']) == 1
+    assert main(['arm', 'check', '--states', '5']) == 1
     out = words(capsys.readouterr().out)
     assert 'MISMATCH' in out
     assert (
@@ -59,7 +59,7 @@ def test_a_faulty_formulation_is_named_and_exits_with_1(capsys, faulty_lagrange)
 def test_json_and_html_page_hold_the_figures_of_the_check(tmp_path, capsys):
     paths = tmp_path / 'out' / 'check.json', tmp_path / 'out' / 'check.html'
     assert (
-        main(['crosscheck', '--states', '5', '--json', str(paths[0]), '--html', str(paths[1])])
+        main(['arm', 'check', '--states', '5', '--json', str(paths[0]), '--report', str(paths[1])])
         == 0
     )
     data = json.loads(paths[0].read_text())
@@ -80,7 +80,7 @@ def test_json_and_html_page_hold_the_figures_of_the_check(tmp_path, capsys):
 
 def test_a_faulty_formulations_cells_are_marked_on_the_page(tmp_path, capsys, faulty_lagrange):
     path = tmp_path / 'check.html'
-    assert main(['crosscheck', '--states', '5', '--html', str(path)]) == 1
+    assert main(['arm', 'check', '--states', '5', '--report', str(path)]) == 1
     page = path.read_text()
     assert '<td class="bad">' in page
     assert 'They do not agree' in page
@@ -88,13 +88,13 @@ def test_a_faulty_formulations_cells_are_marked_on_the_page(tmp_path, capsys, fa
 
 
 def test_random_arms_print_their_number_and_largest_difference(capsys):
-    assert main(['crosscheck', '--random', '5', '--seed', '3']) == 0
+    assert main(['arm', 'check', '--random', '5', '--seed', '3']) == 0
     out = words(capsys.readouterr().out)
     assert out.startswith('pass: 5 random arms, seeds 3 to 7, 0 failed; largest difference')
 
 
 def test_random_arms_name_the_seeds_of_a_faulty_formulation(capsys, faulty_lagrange):
-    assert main(['crosscheck', '--random', '2']) == 1
+    assert main(['arm', 'check', '--random', '2']) == 1
     out = words(capsys.readouterr().out)
     assert 'seed 0: Lagrange: ' in out and 'seed 1: Lagrange: ' in out
     assert '2 failed' in out
@@ -104,9 +104,9 @@ def test_gaz_and_the_table_differ_only_in_what_no_motion_shows(capsys):
     # "Derivation of Franka's Inertia Parameters" against Gaz et al. 2019: four decimals.
     hand, other = (
         ['--hand', 'hand_ledezma2021'],
-        ['--against', 'fer', '--against-set', 'ledezma2021'],
+        ['fer', '--other-set', 'ledezma2021'],
     )
-    assert main(['crosscheck', *hand, *other, '--tolerance', '1.2e-4']) == 0
+    assert main(['arm', 'compare', *hand, *other, '--tolerance', '1.2e-4']) == 0
     out = words(capsys.readouterr().out)
     assert out.startswith('- fer_joint1: centre of mass z is -0.04762 here and -0.0936')
     assert 'no effect on torque. fer (gaz2019, hand hand_ledezma2021) against fer: 1 diff' in out
@@ -117,10 +117,10 @@ def test_against_another_set_exits_with_1_and_json_lists_all(tmp_path, capsys):
     assert (
         main(
             [
-                'crosscheck',
-                '--against',
+                'arm',
+                'compare',
                 'fer',
-                '--against-set',
+                '--other-set',
                 'franka_description',
                 '--json',
                 str(path),
@@ -144,7 +144,7 @@ def test_against_another_set_exits_with_1_and_json_lists_all(tmp_path, capsys):
 def test_against_a_urdf_its_arm_is_found_and_its_fault_named(tmp_path, capsys):
     path = tmp_path / 'robot.urdf'
     path.write_text(write_urdf(load('fr3')).replace('0.0825 ', '0.0925 ', 1))
-    assert main(['crosscheck', '--against', str(path)]) == 1
+    assert main(['arm', 'compare', str(path)]) == 1
     out = words(capsys.readouterr().out)
     assert out.startswith('MISMATCH: ')
     assert '- fr3_joint4: a is 0.0825 here and 0.0925 there [m]; torque changes by' in out
@@ -168,10 +168,10 @@ def test_torques_of_a_black_box_list_the_candidates(tmp_path, capsys):
     assert (
         main(
             [
-                'crosscheck',
+                'arm',
+                'explain',
                 '--arm',
                 'rpr',
-                '--torques',
                 torque_file(tmp_path),
                 '--json',
                 str(result),
@@ -188,7 +188,7 @@ def test_torques_of_the_arm_itself_exit_with_0(tmp_path, capsys):
     arm = load('rpr')
     states = sample_states(arm, 6, 0)
     tau = np.array([PinocchioModel(arm).inverse_dynamics(*state) for state in zip(*states)])
-    assert main(['crosscheck', '--arm', 'rpr', '--torques', torque_file(tmp_path, tau=tau)]) == 0
+    assert main(['arm', 'explain', '--arm', 'rpr', torque_file(tmp_path, tau=tau)]) == 0
     assert '1.' not in words(capsys.readouterr().out).split('rms.')[1]
 
 
@@ -204,7 +204,7 @@ def test_torques_of_the_arm_itself_exit_with_0(tmp_path, capsys):
     ],
 )
 def test_a_torque_file_at_fault_is_refused_in_one_sentence(tmp_path, capsys, changes, sentence):
-    assert main(['crosscheck', '--arm', 'rpr', '--torques', torque_file(tmp_path, **changes)]) == 2
+    assert main(['arm', 'explain', '--arm', 'rpr', torque_file(tmp_path, **changes)]) == 2
     captured = capsys.readouterr()
     assert sentence in captured.err
     assert captured.err.count('\n') == 1
@@ -226,7 +226,7 @@ def write_single_array(path):
 def test_a_torque_file_that_is_no_npz_archive_is_refused(tmp_path, capsys, write):
     path = tmp_path / 'box.npz'
     write(path)
-    assert main(['crosscheck', '--torques', str(path)]) == 2
+    assert main(['arm', 'explain', str(path)]) == 2
     assert 'cannot be read as a NumPy .npz file' in capsys.readouterr().err
 
 
@@ -242,6 +242,6 @@ def test_a_torque_file_that_is_no_npz_archive_is_refused(tmp_path, capsys, write
 )
 def test_an_option_out_of_range_prints_its_usage(options, capsys):
     with pytest.raises(SystemExit) as exit_info:
-        main(['crosscheck', *options])
+        main(['arm', 'check', *options])
     assert exit_info.value.code == 2
     assert options[0] in capsys.readouterr().err

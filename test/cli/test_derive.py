@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""`franka-dynamics derive`: what is printed, written to a file, or refused."""
+"""`franka-dynamics arm derive`: what is printed, written to a file, or refused."""
 
 import sys
 
@@ -14,7 +14,7 @@ pytest.importorskip('sympy', reason='the [symbolic] extra is not installed')
 def test_kinematics_of_the_fer_print_r_3_and_its_numbers(
     capsys,
 ):
-    assert main(['derive', '--arm', 'fer', '--kinematics']) == 0
+    assert main(['arm', 'derive', '--arm', 'fer', '--kinematics']) == 0
     lines = capsys.readouterr().out.splitlines()
     assert 'r_3 = (-c1*s2*y3, -s1*s2*y3, -c2*y3 + z1)' in lines
     assert 'y3 = -0.316' in lines
@@ -23,7 +23,7 @@ def test_kinematics_of_the_fer_print_r_3_and_its_numbers(
 
 
 def test_the_rpr_arms_report_is_printed_with_section_4(capsys):
-    assert main(['derive', '--arm', 'rpr']) == 0
+    assert main(['arm', 'derive', '--arm', 'rpr']) == 0
     printed = capsys.readouterr().out
     assert 'B33 = m3*(a3**2 + h3**2/3 + r3**2/4)' in printed
     assert 'g = (0, 0, g*m3*(C3*a3 + S3*h3/2))' in printed
@@ -31,10 +31,10 @@ def test_the_rpr_arms_report_is_printed_with_section_4(capsys):
 
 
 def test_an_output_file_holds_what_would_be_printed(tmp_path, capsys):
-    main(['derive', '--arm', 'rpr', '--format', 'latex'])
+    main(['arm', 'derive', '--arm', 'rpr', '--format', 'latex'])
     printed = capsys.readouterr().out
     file = tmp_path / 'new' / 'rpr.tex'
-    assert main(['derive', '--arm', 'rpr', '--format', 'latex', '--output', str(file)]) == 0
+    assert main(['arm', 'derive', '--arm', 'rpr', '--format', 'latex', '--output', str(file)]) == 0
     assert file.read_text() == printed
     assert capsys.readouterr().out == ''
 
@@ -44,7 +44,7 @@ def test_without_sympy_one_sentence_names_the_extra(monkeypatch, capsys):
         if name.startswith('franka_dynamics.symbolic'):
             monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, 'sympy', None)
-    assert main(['derive', '--arm', 'fer']) == INPUT_AT_FAULT
+    assert main(['arm', 'derive', '--arm', 'fer']) == INPUT_AT_FAULT
     assert capsys.readouterr().err == (
         'franka-dynamics: Derivations in letters need sympy: pip '
         "install 'franka_dynamics[symbolic]'.\n"
@@ -54,7 +54,10 @@ def test_without_sympy_one_sentence_names_the_extra(monkeypatch, capsys):
 def test_steps_count_the_formulas_compared_and_write_a_page(tmp_path, capsys):
     file = tmp_path / 'rpr.html'
     assert (
-        main(['derive', '--arm', 'rpr', '--steps', '--format', 'html', '--output', str(file)]) == 0
+        main(
+            ['arm', 'derive', '--arm', 'rpr', '--steps', '--format', 'html', '--output', str(file)]
+        )
+        == 0
     )
     assert '55 formulas compared, largest difference' in capsys.readouterr().err
     assert file.read_text(encoding='utf-8').startswith('<!DOCTYPE html>')
@@ -65,13 +68,16 @@ def test_a_wrong_formula_among_the_steps_exits_with_1(monkeypatch, capsys):
 
     right = symbolic.analytical_jacobian()
     monkeypatch.setattr(symbolic, 'analytical_jacobian', lambda: 2 * right)
-    assert main(['derive', '--arm', 'rpr', '--steps']) == 1
+    assert main(['arm', 'derive', '--arm', 'rpr', '--steps']) == 1
     assert 'MISMATCH' in capsys.readouterr().err
 
 
 @pytest.mark.parametrize('reference', ['WORLD', 'LOCAL'])
 def test_the_header_names_the_reference_frame(reference, capsys):
-    assert main(['derive', '--arm', 'rpr', '--kinematics', '--reference-frame', reference]) == 0
+    assert (
+        main(['arm', 'derive', '--arm', 'rpr', '--kinematics', '--reference-frame', reference])
+        == 0
+    )
     printed = capsys.readouterr().out
     assert f'J_i are {reference} as Pinocchio names it' in printed.replace('#   ', '')
     assert 'a1 = 0.2' in printed
@@ -85,5 +91,5 @@ def test_the_header_names_the_reference_frame(reference, capsys):
     ],
 )
 def test_options_that_clash_are_refused_in_one_sentence(words, sentence, capsys):
-    assert main(['derive', *words]) == INPUT_AT_FAULT
+    assert main(['arm', 'derive', *words]) == INPUT_AT_FAULT
     assert sentence in capsys.readouterr().err

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""`franka-dynamics describe`: tables, JSON, pose words and what is refused."""
+"""`franka-dynamics arm show`: tables, JSON, pose words and what is refused."""
 
 import json
 
@@ -13,7 +13,7 @@ from franka_dynamics.cli.main import INPUT_AT_FAULT, main
 
 
 def printed(capsys, *words):
-    assert main(['describe', *words]) == 0
+    assert main(['arm', 'show', *words]) == 0
     return capsys.readouterr().out
 
 
@@ -78,7 +78,7 @@ def test_pose_words_are_read_as_joint_positions(words, expected):
     ],
 )
 def test_input_at_fault_is_refused_in_one_sentence(words, sentence, capsys):
-    assert main(['describe', *words]) == INPUT_AT_FAULT
+    assert main(['arm', 'show', *words]) == INPUT_AT_FAULT
     captured = capsys.readouterr()
     assert sentence in captured.err
     assert captured.err.count('\n') == 1

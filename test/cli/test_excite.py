@@ -20,7 +20,7 @@ QUICK = ['--draws', '3', '--iterations', '2', '--period', '8', '--repetitions', 
 def test_the_node_accepts_and_follows_the_written_message(tmp_path, capsys):
     out = tmp_path / 'excitation.yaml'
     picture = tmp_path / 'excitation.png'
-    assert main(['excite', '--output', str(out), '--picture', str(picture), *QUICK]) == 0
+    assert main(['identify', 'plan', '--output', str(out), '--plot', str(picture), *QUICK]) == 0
     assert picture.read_bytes().startswith(b'\x89PNG')
     printed = ' '.join(capsys.readouterr().out.split())
     assert 'predicted standard deviations after 400 times 8 s' in printed
@@ -59,7 +59,8 @@ def test_given_bags_are_complemented_by_the_motion(simulate, tmp_path, capsys):
     assert (
         main(
             [
-                'excite',
+                'identify',
+                'plan',
                 '--output',
                 str(tmp_path / 'excitation.yaml'),
                 *QUICK,
@@ -74,7 +75,7 @@ def test_given_bags_are_complemented_by_the_motion(simulate, tmp_path, capsys):
 
 def test_too_few_repetitions_are_answered_with_no(tmp_path, capsys):
     out = tmp_path / 'excitation.yaml'
-    assert main(['excite', '--output', str(out), *QUICK, '--repetitions', '1']) == 1
+    assert main(['identify', 'plan', '--output', str(out), *QUICK, '--repetitions', '1']) == 1
     printed = ' '.join(capsys.readouterr().out.split())
     assert 'that matter are NOT identifiable: ' in printed
     assert 'repeat it more often (--repetitions)' in printed
@@ -101,7 +102,8 @@ def test_a_rehearsal_identifies_the_hidden_hand(tmp_path, capsys):
     assert (
         main(
             [
-                'excite',
+                'identify',
+                'plan',
                 '--output',
                 str(tmp_path / 'excitation.yaml'),
                 *QUICK,
@@ -133,7 +135,8 @@ def test_a_rehearsal_identifies_the_hidden_hand(tmp_path, capsys):
 )
 def test_an_option_at_fault_is_refused_and_nothing_written(tmp_path, capsys, options, sentence):
     assert (
-        main(['excite', '--output', str(tmp_path / 'x.yaml'), *QUICK, *options]) == INPUT_AT_FAULT
+        main(['identify', 'plan', '--output', str(tmp_path / 'x.yaml'), *QUICK, *options])
+        == INPUT_AT_FAULT
     )
     captured = capsys.readouterr()
     assert sentence in captured.err

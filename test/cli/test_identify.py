@@ -51,10 +51,11 @@ def test_a_real_arms_file_predicts_the_reported_torques(
         main(
             [
                 'identify',
+                'arm',
                 str(fer_recording_path),
                 '--arm',
                 'fer',
-                '--out',
+                '--output',
                 str(out),
                 '--report',
                 str(page),
@@ -95,14 +96,15 @@ def test_a_real_arms_file_predicts_the_reported_torques(
 
 def test_replaying_a_written_arm_tells_the_error_identify_told(bag, tmp_path, capsys):
     out, figures = tmp_path / 'my_arm.yaml', tmp_path / 'all.json'
-    assert main(['identify', str(bag), '--out', str(out), '--json', str(figures)]) == 0
-    assert main(['crosscheck', '--arm', str(out), '--states', '20']) == 0
+    assert main(['identify', 'arm', str(bag), '--output', str(out), '--json', str(figures)]) == 0
+    assert main(['arm', 'check', '--arm', str(out), '--states', '20']) == 0
     # The physics engine refuses a body that cannot be.
     ArmSimulation(load(out), SimulationSettings(friction=True))
     replayed = tmp_path / 'replay.json'
     assert (
         main(
             [
+                'bag',
                 'replay',
                 str(bag),
                 '--arm',
@@ -129,7 +131,7 @@ def test_replaying_a_written_arm_tells_the_error_identify_told(bag, tmp_path, ca
 
 def test_sigmoid_friction_is_written_to_the_arm_file(bag, tmp_path, capsys):
     out = tmp_path / 'my_arm.yaml'
-    assert main(['identify', str(bag), '--out', str(out), '--friction', 'sigmoid']) == 0
+    assert main(['identify', 'arm', str(bag), '--output', str(out), '--friction', 'sigmoid']) == 0
     assert isinstance(load(out).friction, SigmoidFriction)
     assert 'consistent, sigmoid friction' in capsys.readouterr().out
 
@@ -137,12 +139,12 @@ def test_sigmoid_friction_is_written_to_the_arm_file(bag, tmp_path, capsys):
 def test_an_arm_no_better_than_published_is_not_written(simulate, tmp_path, capsys):
     bag, out = tmp_path / 'bag', tmp_path / 'my_arm.yaml'
     write_recording(simulate(FER, duration=20.0, friction=FRICTION, noise=0.2), bag)
-    assert main(['identify', str(bag), '--out', str(out)]) == 1
+    assert main(['identify', 'arm', str(bag), '--output', str(out)]) == 1
     assert not out.exists()
     printed = ' '.join(capsys.readouterr().out.split())
     assert 'the identified arm is NOT better by more than the spread' in printed
     assert 'no arm file was written; --anyway writes it nevertheless.' in printed
-    assert main(['identify', str(bag), '--out', str(out), '--anyway']) == 0
+    assert main(['identify', 'arm', str(bag), '--output', str(out), '--anyway']) == 0
     assert 'NOT better than the best published set' in ' '.join(out.read_text().split())
 
 
@@ -156,8 +158,8 @@ def test_a_payload_that_was_named_is_not_in_the_file(simulate, tmp_path):
         ),
         path,
     )
-    options = ['--payload', payload, *SIMPLE, '--out', str(out), '--anyway']
-    assert main(['identify', str(path), *options]) == 0
+    options = ['--payload', payload, *SIMPLE, '--output', str(out), '--anyway']
+    assert main(['identify', 'arm', str(path), *options]) == 0
     q = FER.home
     gravity = NewtonEulerModel(load(out)).gravity(q)
     # The payload alone makes 8 N m on joint 2; the identified arm misses by the noise.
@@ -175,11 +177,12 @@ def test_bags_named_as_unseen_decide(simulate, bag, tmp_path, capsys):
         main(
             [
                 'identify',
+                'arm',
                 str(bag),
                 '--test',
                 str(unseen),
                 *SIMPLE,
-                '--out',
+                '--output',
                 str(out),
                 '--json',
                 str(figures),
@@ -201,22 +204,28 @@ def test_a_hand_that_was_not_named_ends_it_with_one_sentence(simulate, tmp_path,
     write_recording(
         simulate(drawn_around(held, 0), duration=20.0, friction=FRICTION, noise=0.2), bag
     )
-    assert main(['identify', str(bag), '--out', str(out)]) == INPUT_AT_FAULT
+    assert main(['identify', 'arm', str(bag), '--output', str(out)]) == INPUT_AT_FAULT
     captured = capsys.readouterr()
     assert 'bag: A hand seems to be on: ' in captured.err
     assert captured.err.count('\n') == 1
     assert not out.exists()
-    options = ['--hand', 'franka_hand', *SIMPLE, '--out', str(out)]
-    assert main(['identify', str(bag), *options]) == 0
+    options = ['--hand', 'franka_hand', *SIMPLE, '--output', str(out)]
+    assert main(['identify', 'arm', str(bag), *options]) == 0
     # The hand is the file's own: taking it off leaves the bare arm, and it counts once.
     assert load(out).hand == 'franka_hand'
     assert load(out, hand='none').links[6].mass < 1.1
-    assert main(['replay', str(bag), '--arm', str(out), '--no-plots', '--require', '0.35']) == 0
+    assert (
+        main(['bag', 'replay', str(bag), '--arm', str(out), '--no-plots', '--require', '0.35'])
+        == 0
+    )
 
 
 def test_a_missed_bound_on_e_writes_no_arm_file(bag, tmp_path, capsys):
     out = tmp_path / 'my_arm.yaml'
-    assert main(['identify', str(bag), *SIMPLE, '--out', str(out), '--require', '0.01']) == 1
+    assert (
+        main(['identify', 'arm', str(bag), *SIMPLE, '--output', str(out), '--require', '0.01'])
+        == 1
+    )
     assert not out.exists()
     assert 'above the required 0.01 N m' in ' '.join(capsys.readouterr().out.split())
 
@@ -228,7 +237,7 @@ def test_given_several_bags_when_identified_then_all_are_counted(simulate, bag, 
     )
     figures = tmp_path / 'all.json'
     options = [*SIMPLE, '--json', str(figures), '--also-at']
-    assert main(['identify', str(bag), str(other), *options]) == 0
+    assert main(['identify', 'arm', str(bag), str(other), *options]) == 0
     data = json.loads(figures.read_text())
     assert [one['samples'] for one in data['bags']] == [883, 883]
     assert data['scores'][0]['test_at_other_cutoffs'] == {}
@@ -239,7 +248,7 @@ def test_a_log_at_10_hz_is_identified_without_figures_at_5_hz(simulate, tmp_path
     write_recording(
         simulate(drawn_around(FER, 0), duration=40.0, rate=9.9, friction=FRICTION, noise=0.1), slow
     )
-    assert main(['identify', str(slow), *SIMPLE, '--json', str(figures)]) == 0
+    assert main(['identify', 'arm', str(slow), *SIMPLE, '--json', str(figures)]) == 0
     data = json.loads(figures.read_text())
     assert data['scores'][0]['test_at_other_cutoffs'] == {}
     assert 'is too slow for figures at 5 Hz' in ' '.join(capsys.readouterr().out.split())
@@ -248,7 +257,7 @@ def test_a_log_at_10_hz_is_identified_without_figures_at_5_hz(simulate, tmp_path
 def test_bags_of_two_arms_are_refused_with_both_named(simulate, bag, tmp_path, capsys):
     panda = tuple(f'panda_joint{i}' for i in range(1, 8))
     write_recording(replace(simulate(FER), joint_names=panda), tmp_path / 'panda')
-    assert main(['identify', str(bag), str(tmp_path / 'panda')]) == INPUT_AT_FAULT
+    assert main(['identify', 'arm', str(bag), str(tmp_path / 'panda')]) == INPUT_AT_FAULT
     error = capsys.readouterr().err
     assert 'bag was recorded from fer_joint1 ... but' in error
     assert 'from panda_joint1 ...: these are different arms' in error
@@ -258,7 +267,7 @@ def test_bags_of_two_arms_are_refused_with_both_named(simulate, bag, tmp_path, c
 def test_a_bag_that_is_named_twice_is_refused(bag, tmp_path, capsys, option):
     copy = tmp_path / 'copy'
     write_recording(read_recording(bag, FER.joint_names), copy)
-    assert main(['identify', str(bag), *option, str(copy)]) == INPUT_AT_FAULT
+    assert main(['identify', 'arm', str(bag), *option, str(copy)]) == INPUT_AT_FAULT
     error = capsys.readouterr().err
     assert 'copy holds the same recording as' in error
     assert error.count('\n') == 1
@@ -278,7 +287,7 @@ def test_a_bag_of_another_unit_or_sign_writes_no_file(bag, tmp_path, capsys, cha
     recording, wrong = read_recording(bag, FER.joint_names), tmp_path / 'wrong'
     write_recording(replace(recording, **change(recording)), wrong)
     out = tmp_path / 'my_arm.yaml'
-    assert main(['identify', str(wrong), '--out', str(out)]) == INPUT_AT_FAULT
+    assert main(['identify', 'arm', str(wrong), '--output', str(out)]) == INPUT_AT_FAULT
     error = capsys.readouterr().err
     assert error.startswith('franka-dynamics: wrong: ')
     assert sentence in error
@@ -290,7 +299,7 @@ def test_what_was_taken_anyway_is_told_in_the_file(bag, tmp_path):
     recording, wrong = read_recording(bag, FER.joint_names), tmp_path / 'wrong'
     write_recording(replace(recording, dq=-recording.dq), wrong)
     out = tmp_path / 'my_arm.yaml'
-    assert main(['identify', str(wrong), *SIMPLE, '--out', str(out), '--anyway']) == 0
+    assert main(['identify', 'arm', str(wrong), *SIMPLE, '--output', str(out), '--anyway']) == 0
     text = ' '.join(out.read_text().split())
     assert ' warnings when it was made: ' in text
     assert 'wrong: velocities look like deg/s' in text
@@ -301,7 +310,7 @@ def test_the_sign_of_efforts_is_turned_by_the_effort_scale(bag, tmp_path):
     write_recording(replace(recording, effort=-recording.effort), turned)
     out = tmp_path / 'my_arm.yaml'
     scale = ['--effort-scale', *(['-1'] * 7)]
-    assert main(['identify', str(turned), *scale, *SIMPLE, '--out', str(out)]) == 0
+    assert main(['identify', 'arm', str(turned), *scale, *SIMPLE, '--output', str(out)]) == 0
     assert load(out).inconsistencies() == ()
 
 
@@ -312,11 +321,11 @@ def test_the_sign_of_efforts_is_turned_by_the_effort_scale(bag, tmp_path):
         (['--pull', '-1'], 'The precision of the prior is -1.0; it must be positive'),
         (['--mass-factor', '1'], 'The mass factor is 1.0; it must be above 1'),
         (['--friction-width', '0'], 'The width of Coulomb friction is 0.0 rad/s'),
-        (['--out', '.'], 'is a folder; give the name of a file to be written'),
+        (['--output', '.'], 'is a folder; give the name of a file to be written'),
     ],
 )
 def test_an_option_at_fault_is_refused_in_one_sentence(bag, capsys, options, sentence):
-    assert main(['identify', str(bag), *options]) == INPUT_AT_FAULT
+    assert main(['identify', 'arm', str(bag), *options]) == INPUT_AT_FAULT
     captured = capsys.readouterr()
     assert sentence in captured.err
     assert captured.err.count('\n') == 1
@@ -326,6 +335,6 @@ def test_a_bag_cut_short_is_refused_and_nothing_written(bag, tmp_path, capsys):
     file = bag / 'bag.mcap'
     file.write_bytes(file.read_bytes()[:-1000])
     out = tmp_path / 'my_arm.yaml'
-    assert main(['identify', str(bag), '--out', str(out)]) == INPUT_AT_FAULT
+    assert main(['identify', 'arm', str(bag), '--output', str(out)]) == INPUT_AT_FAULT
     assert 'cut short or damaged' in capsys.readouterr().err
     assert [path.name for path in tmp_path.iterdir()] == ['bag']

@@ -28,7 +28,7 @@ def bags(simulate, tmp_path):
 
 def test_the_payload_of_two_bags_is_in_the_parameter_file(bags, tmp_path, capsys):
     out, figures = tmp_path / 'payload.yaml', tmp_path / 'all.json'
-    assert main(['identify-payload', *bags, '--output', str(out), '--json', str(figures)]) == 0
+    assert main(['identify', 'payload', *bags, '--output', str(out), '--json', str(figures)]) == 0
     payload = yaml.safe_load(out.read_text())['/**']['ros__parameters']['payload']
     np.testing.assert_allclose(payload[:4], payload_array(ONE_KG)[:4], rtol=0.0, atol=0.01)
     data = json.loads(figures.read_text())
@@ -43,7 +43,8 @@ def test_swapped_bags_are_asked_about_and_nothing_written(bags, tmp_path, capsys
     assert (
         main(
             [
-                'identify-payload',
+                'identify',
+                'payload',
                 '--without',
                 loaded,
                 '--with',
@@ -61,5 +62,5 @@ def test_swapped_bags_are_asked_about_and_nothing_written(bags, tmp_path, capsys
 
 
 def test_static_poses_without_rest_are_refused(bags, capsys):
-    assert main(['identify-payload', *bags, '--static']) == INPUT_AT_FAULT
+    assert main(['identify', 'payload', *bags, '--static']) == INPUT_AT_FAULT
     assert 'the arm never stood still for 0.5 s' in capsys.readouterr().err

@@ -100,7 +100,7 @@ def imported(folder, name, seed):
 def test_an_arm_of_a_urdf_and_its_currents_give_a_better_model(tmp_path, capsys):
     (tmp_path / 'six.urdf').write_text(six_axes(), encoding='utf-8')
     arm, found = str(tmp_path / 'six.yaml'), str(tmp_path / 'found.yaml')
-    assert main(['import-urdf', str(tmp_path / 'six.urdf'), '--output', arm]) == 0
+    assert main(['arm', 'import', str(tmp_path / 'six.urdf'), '--output', arm]) == 0
     log, unseen = imported(tmp_path, 'log', 0), imported(tmp_path, 'unseen', 1)
     figures = tmp_path / 'figures.json'
     command = ['identify', log, '--arm', arm, '--effort-unit', 'A', '--output', found]

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""`franka-dynamics import-recording`: a simulated log and a real one, and what is refused."""
+"""`franka-dynamics bag import`: a simulated log and a real one, and what is refused."""
 
 from dataclasses import replace
 
@@ -39,21 +39,21 @@ def log(tmp_path):
 
 
 def test_a_log_becomes_a_bag_that_replay_reads(log, tmp_path, capsys):
-    assert main(['import-recording', str(log), *COLUMNS]) == 0
+    assert main(['bag', 'import', str(log), *COLUMNS]) == 0
     out = capsys.readouterr().out
     assert '300 messages in 2.99 s' in out
     assert 'warning' not in out
     assert len(read_recording(tmp_path / 'log', FER.joint_names)) == 300
-    assert main(['replay', str(tmp_path / 'log'), '--no-plots', '--require', '0.1']) == 0
+    assert main(['bag', 'replay', str(tmp_path / 'log'), '--no-plots', '--require', '0.1']) == 0
 
 
 def test_the_columns_of_a_log_are_listed_with_first_row_and_range(log, tmp_path, capsys):
-    assert main(['import-recording', str(log), '--list']) == 0
+    assert main(['bag', 'import', str(log), '--list']) == 0
     out = capsys.readouterr().out
     assert 'q1' in out and '2.99' in out
     # An array without names is listed by number, with its values.
     np.save(tmp_path / 'bare.npy', np.array([[1.5, -2.0], [0.25, 7.0]]))
-    assert main(['import-recording', str(tmp_path / 'bare.npy'), '--list']) == 0
+    assert main(['bag', 'import', str(tmp_path / 'bare.npy'), '--list']) == 0
     row = next(line for line in capsys.readouterr().out.splitlines() if '│ 2 ' in line)
     assert [float(text) for text in row.split('│')[2:6]] == [-2.0, 7.0, -2.0, 7.0]
 
@@ -68,9 +68,9 @@ def test_a_log_of_droid_takes_no_more_than_its_layout(tmp_path, capsys):
         opened[f'{state}/joint_velocities'] = 0.1 * np.cos(time)[:, None] * np.ones(7)
         opened[f'{state}/motor_torques_measured'] = NewtonEulerModel(FER).gravity(q)
         opened['observation/timestamp/robot_state/read_start'] = (1e3 * time).astype(int)
-    assert main(['import-recording', str(path), '--layout', 'droid']) == 0
+    assert main(['bag', 'import', str(path), '--layout', 'droid']) == 0
     assert len(read_recording(tmp_path / 'trajectory', FER.joint_names)) == 60
-    assert main(['import-recording', str(path), '--layout', 'other']) == 2
+    assert main(['bag', 'import', str(path), '--layout', 'other']) == 2
     assert 'known are droid' in capsys.readouterr().err
 
 
@@ -85,7 +85,7 @@ def test_a_log_of_droid_takes_no_more_than_its_layout(tmp_path, capsys):
     ],
 )
 def test_incomplete_options_get_one_sentence(log, options, sentence, capsys):
-    assert main(['import-recording', str(log), *options]) == 2
+    assert main(['bag', 'import', str(log), *options]) == 2
     error = capsys.readouterr().err
     assert sentence in error
     assert error.count('\n') == 1
@@ -100,7 +100,7 @@ def test_incomplete_options_get_one_sentence(log, options, sentence, capsys):
     ],
 )
 def test_columns_mixed_up_are_warned_of(log, columns, sentence, tmp_path, capsys):
-    assert main(['import-recording', str(log), *columns, '--output', str(tmp_path / 'b')]) == 0
+    assert main(['bag', 'import', str(log), *columns, '--output', str(tmp_path / 'b')]) == 0
     out = ' '.join(capsys.readouterr().out.split())
     assert sentence in out
     assert ('warning' in out) == bool(sentence)
@@ -119,7 +119,8 @@ def test_a_real_recording_returns_from_csv_to_the_bit(fer_recording, tmp_path):
     assert (
         main(
             [
-                'import-recording',
+                'bag',
+                'import',
                 str(tmp_path / 'real.csv'),
                 *COLUMNS,
                 '--stamp-unit',
@@ -149,7 +150,8 @@ def test_random_states_need_no_arm_of_ours(tmp_path):
     assert (
         main(
             [
-                'import-recording',
+                'bag',
+                'import',
                 str(tmp_path / 'log.npy'),
                 '--arm',
                 str(arm_file),

@@ -50,7 +50,7 @@ def six_axes(
 def run(tmp_path, text, *options):
     (tmp_path / 'a.urdf').write_text(text, encoding='utf-8')
     return main(
-        ['import-urdf', str(tmp_path / 'a.urdf'), '--out', str(tmp_path / 'a.yaml'), *options]
+        ['arm', 'import', str(tmp_path / 'a.urdf'), '--output', str(tmp_path / 'a.yaml'), *options]
     )
 
 
@@ -91,7 +91,7 @@ def test_a_shipped_arms_own_table_comes_back(tmp_path):
 
 def test_given_an_imported_arm_when_crosschecked_then_it_passes(tmp_path):
     assert run(tmp_path, six_axes()) == 0
-    assert main(['crosscheck', '--arm', str(tmp_path / 'a.yaml'), '--states', '50']) == 0
+    assert main(['arm', 'check', '--arm', str(tmp_path / 'a.yaml'), '--states', '50']) == 0
 
 
 def test_angles_of_five_digits_are_a_mismatch_told_in_rad(tmp_path, capsys):
@@ -139,7 +139,7 @@ def test_of_two_arms_the_prefix_chooses_one_and_is_taken_off(tmp_path, capsys):
     assert run(tmp_path, both) == 2
     assert 'has 2 chains of moving joints (left_fr3_joint1' in capsys.readouterr().err
     assert not (tmp_path / 'a.yaml').exists()
-    assert run(tmp_path, both, '--prefix', 'right_', '--name', 'mine') == 0
+    assert run(tmp_path, both, '--arm-prefix', 'right_', '--name', 'mine') == 0
     imported = load(tmp_path / 'a.yaml')
     assert (imported.name, imported.joint_names) == ('mine', load('fr3').joint_names)
 

@@ -19,7 +19,7 @@ pytest.importorskip('rclpy', reason='ROS 2 is not installed')
     ],
 )
 def test_given_nobody_when_asked_once_then_the_answer_is_no(options, sentence, capsys):
-    assert main(['monitor', '--once', '--json', '--timeout=0.5', *options]) == 1
+    assert main(['node', 'monitor', '--once', '--json', '--timeout=0.5', *options]) == 1
     output = capsys.readouterr()
     assert json.loads(output.out) == {'nodes': []}
     assert sentence in output.err
@@ -34,5 +34,5 @@ def test_given_nobody_when_asked_once_then_the_answer_is_no(options, sentence, c
     ],
 )
 def test_options_at_fault_are_refused_with_a_sentence(options, sentence, capsys):
-    assert main(['monitor', *options]) == 2
+    assert main(['node', 'monitor', *options]) == 2
     assert sentence in capsys.readouterr().err

@@ -1,10 +1,8 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Verbs stand in groups, options are spelled alike, outputs are checked before the work."""
+"""One screen of words, options that are spelled alike, outputs checked before the work."""
 
 import argparse
-import functools
-from importlib import import_module
 import json
 import os
 import subprocess
@@ -14,64 +12,47 @@ import pytest
 
 from franka_dynamics.arm.arm_file import AS_LISTED
 from franka_dynamics.cli import _options
-from franka_dynamics.cli.main import build_parser, GROUPS, main, verbs
+from franka_dynamics.cli.main import ABOUT, build_parser, FORMER, main, parsers, WORDS
 from franka_dynamics.errors import OutputError
 
 # One spelling for one thing: --output, --report, --plot, --json, --arm-prefix.
-FORMER = ('--out', '--html', '--picture', '--prefix')
 OUTPUTS = ('--output', '--report', '--plot', '--json')
 CHECKED = (_options.output_file, _options.output_folder, _options.picture_file)
 
 
-@functools.cache
-def parsers():
-    (choices,) = (
-        action.choices
-        for action in build_parser()._actions
-        if isinstance(action, argparse._SubParsersAction)
-    )
-    return choices
+VERBS = dict(parsers(build_parser()))
 
 
-@pytest.mark.parametrize('verb', sorted(verbs()))
-def test_a_verb_has_a_group(verb):
-    assert import_module(f'franka_dynamics.cli.{verbs()[verb]}').GROUP in GROUPS
-
-
-def test_help_lists_every_verb_in_its_group_within_80_columns(capsys):
+def test_help_is_a_screen_with_every_word_and_action(capsys):
     with pytest.raises(SystemExit):
         main(['--help'])
-    text = capsys.readouterr().out
-    assert max(map(len, text.splitlines())) <= 80
-    for group in GROUPS:
-        block = text.split(f'\n{group}:\n')[1].split('\n\n')[0]
-        expected = [
-            verb
-            for verb, name in verbs().items()
-            if import_module(f'franka_dynamics.cli.{name}').GROUP == group
-        ]
-        found = [
-            line.split()[0]
-            for line in block.splitlines()
-            if line.startswith('  ') and not line.startswith('   ')
-        ]
-        assert found == expected
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) <= 24 and max(map(len, lines)) <= 80
+    assert set(WORDS) == set(ABOUT) <= {line.split()[0] for line in lines if line}
+    said = ' '.join(lines).split()
+    assert {word for words in VERBS for word in words.split()} <= set(said)
 
 
-@pytest.mark.parametrize('verb', sorted(verbs()))
-def test_options_are_spelled_alike_in_every_verb(verb):
-    shown = [
-        spelling
-        for action in parsers()[verb]._actions
-        if action.help != argparse.SUPPRESS
-        for spelling in action.option_strings
-    ]
-    assert not set(shown) & set(FORMER)
+def test_a_former_verb_answers_and_names_what_it_is_called_now(capsys):
+    assert main(['describe', '--arm', 'rpr']) == 0
+    former = capsys.readouterr()
+    assert main(['arm', 'show', '--arm', 'rpr']) == 0
+    now = capsys.readouterr()
+    assert (former.out, now.err) == (now.out, '')
+    assert former.err.count('\n') == 1 and "'describe' is called 'arm show'" in former.err
+    # A bag is no action of identify, which once took it.
+    assert main(['identify', 'no_such_bag']) == 2
+    assert "'identify arm'" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize('verb', sorted(verbs()))
+@pytest.mark.parametrize('former', FORMER)
+def test_every_former_verb_has_a_parser_of_what_it_is_now(former):
+    assert FORMER[former] in VERBS
+
+
+@pytest.mark.parametrize('verb', sorted(VERBS))
 def test_every_output_is_checked_before_the_work(verb):
-    for action in parsers()[verb]._actions:
+    for action in VERBS[verb]._actions:
         if set(action.option_strings) & set(OUTPUTS) and action.help != argparse.SUPPRESS:
             assert action.type in CHECKED or action.nargs == 0, action.option_strings
 
@@ -79,18 +60,10 @@ def test_every_output_is_checked_before_the_work(verb):
 def test_an_impossible_output_is_refused_before_input_is_read(tmp_path, capsys):
     file = tmp_path / 'file'
     file.write_text('')
-    assert main(['identify', 'no_such_bag', '--output', str(file / 'arm.yaml')]) == 2
+    assert main(['identify', 'arm', 'no_such_bag', '--output', str(file / 'arm.yaml')]) == 2
     assert f'{file} is a file' in capsys.readouterr().err
-    assert main(['identify', 'no_such_bag', '--json', str(tmp_path)]) == 2
+    assert main(['identify', 'arm', 'no_such_bag', '--json', str(tmp_path)]) == 2
     assert 'is a folder; give the name of a file' in capsys.readouterr().err
-
-
-def test_former_spellings_work_and_are_not_shown():
-    parser = argparse.ArgumentParser()
-    _options.add_option(parser, '--output', '--out', metavar='FILE')
-    assert parser.parse_args(['--out', 'a']).output == 'a'
-    assert parser.parse_args(['--output', 'b']).output == 'b'
-    assert '--out ' not in parser.format_help()
 
 
 @pytest.mark.parametrize(
@@ -141,19 +114,20 @@ def test_a_shell_is_told_verbs_and_options(tmp_path):
         )
         return {word.strip() for word in answer.read_text().splitlines()}
 
-    assert completions('franka-dynamics cro') == {'crosscheck'}
-    assert completions('franka-dynamics urdf --out') == {'--output'}
+    assert completions('franka-dynamics cod') == {'codegen'}
+    assert completions('franka-dynamics arm ch') == {'check'}
+    assert completions('franka-dynamics arm export --out') == {'--output'}
 
 
 @pytest.mark.parametrize(
     'command',
     [
-        'describe --arm fer',
-        'describe --arm fr3 --frame space --q home',
-        'base-parameters --arm rpr',
-        'crosscheck --arm fer --states 5',
+        'arm show --arm fer',
+        'arm show --arm fr3 --frame space --q home',
+        'arm base-parameters --arm rpr',
+        'arm check --arm fer --states 5',
         'codegen --arm rpr',
-        'compare fr3 --arm fer',
+        'arm compare fr3 --arm fer',
     ],
 )
 def test_tables_fit_80_columns_and_lose_nothing(command, capsys, monkeypatch):
@@ -167,26 +141,26 @@ def test_tables_fit_80_columns_and_lose_nothing(command, capsys, monkeypatch):
 @pytest.mark.parametrize(
     'command',
     [
-        'parameters simulator --all .',
-        'parameters --all . --output a.yaml',
-        'urdf --all . --arm fr3',
-        'urdf --all . --arm-prefix left_',
-        'urdf --all . --format mjcf',
-        'monitor --timeout 3',
-        'monitor --json',
-        'monitor --json figures.json',
+        'node defaults simulator --all .',
+        'node defaults --all . --output a.yaml',
+        'arm export --all . --arm fr3',
+        'arm export --all . --arm-prefix left_',
+        'arm export --all . --format mjcf',
+        'node monitor --timeout 3',
+        'node monitor --json',
+        'node monitor --json figures.json',
         'view --rate 30',
         'view --cutoff 3',
         'view --trim 0.3',
         'view --stamps header',
         'view --joint-names a b c d e f g',
         'view no_such_bag --node feedforward',
-        'identify-payload --static --without a --with b --rate 30',
-        'identify-payload --static --without a --with b --cutoff 3',
-        'identify-payload --static --without a --with b --trim 0.3',
-        'identify-payload --static --without a --with b --friction-width 0.02',
-        'replay no_such_bag --no-plots --output replay_output',
-        'excite --rehearse-hand franka_hand',
+        'identify payload --static --without a --with b --rate 30',
+        'identify payload --static --without a --with b --cutoff 3',
+        'identify payload --static --without a --with b --trim 0.3',
+        'identify payload --static --without a --with b --friction-width 0.02',
+        'bag replay no_such_bag --no-plots --output replay_output',
+        'identify plan --rehearse-hand franka_hand',
         'codegen --table1 --arm fer',
         'codegen --table1 --output folder',
         'codegen --table1 --parameters baked',
@@ -195,14 +169,14 @@ def test_tables_fit_80_columns_and_lose_nothing(command, capsys, monkeypatch):
         'codegen --package core --output folder --gravity 0 0 -9.81',
         'codegen --package core --output folder --classical',
         'codegen --package core',
-        'base-parameters --arm scemi --letters --method closed-form',
-        'base-parameters --arm scemi --letters --json figures.json',
-        'base-parameters --arm scemi --letters --payload 1,0,0,0',
-        'base-parameters --arm scemi --letters --hand none',
-        'derive --arm scemi --kinematics --payload 1,0,0,0',
-        'derive --arm scemi --kinematics --set simplified',
-        'derive --arm rpr --payload 1,0,0,0.1',
-        'derive --arm rpr --hand none',
+        'arm base-parameters --arm scemi --letters --method closed-form',
+        'arm base-parameters --arm scemi --letters --json figures.json',
+        'arm base-parameters --arm scemi --letters --payload 1,0,0,0',
+        'arm base-parameters --arm scemi --letters --hand none',
+        'arm derive --arm scemi --kinematics --payload 1,0,0,0',
+        'arm derive --arm scemi --kinematics --set simplified',
+        'arm derive --arm rpr --payload 1,0,0,0.1',
+        'arm derive --arm rpr --hand none',
         'sim --no-view --port 8080',
         'sim --no-view --host 127.0.0.1',
     ],
@@ -215,27 +189,27 @@ def test_options_without_meaning_together_are_refused(command, capsys, tmp_path,
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize('verb', sorted(verbs()))
+@pytest.mark.parametrize('verb', sorted(VERBS))
 def test_a_hand_means_the_same_in_every_verb(verb):
-    for action in parsers()[verb]._actions:
-        if '--hand' in action.option_strings and verb != 'replay':  # it tries several
+    for action in VERBS[verb]._actions:
+        if '--hand' in action.option_strings and verb != 'bag replay':  # it tries several
             assert action.default in (AS_LISTED, None)
             assert 'the path of a hand file' in action.help
             assert '(default: as_listed)' in action.help
 
 
-@pytest.mark.parametrize('verb', sorted(verbs()))
+@pytest.mark.parametrize('verb', sorted(VERBS))
 def test_what_takes_an_arm_takes_its_hand_and_payload(verb):
-    spellings = {name for action in parsers()[verb]._actions for name in action.option_strings}
+    spellings = {name for action in VERBS[verb]._actions for name in action.option_strings}
     # Of the arm these read the joints' names, or its rated load, alone.
-    if '--arm' in spellings and verb not in ('import-recording', 'payload-from-mesh'):
+    if '--arm' in spellings and verb not in ('bag import', 'payload-from-mesh'):
         assert {'--hand', '--payload'} <= spellings
 
 
 def test_json_goes_to_a_file_or_is_printed_alone(tmp_path, capsys):
     file = tmp_path / 'arm.json'
-    assert main(['describe', '--arm', 'rpr', '--json']) == 0
+    assert main(['arm', 'show', '--arm', 'rpr', '--json']) == 0
     printed = capsys.readouterr().out
-    assert main(['describe', '--arm', 'rpr', '--json', str(file)]) == 0
+    assert main(['arm', 'show', '--arm', 'rpr', '--json', str(file)]) == 0
     assert json.loads(printed) == json.loads(file.read_text())
     assert 'Denavit' in (shown := capsys.readouterr().out) and str(file) in shown

@@ -81,7 +81,7 @@ def test_the_output_file_sets_the_nodes_parameter(bar, tmp_path):
                 '1',
                 '--output',
                 str(output),
-                '--picture',
+                '--plot',
                 str(picture),
             ]
         )

@@ -43,7 +43,7 @@ def test_json_has_null_where_there_is_no_number():
 def test_an_absent_limit_is_null_in_json(tmp_path, capsys):
     # fr3 states what fer does not: the limits of velocity that depend on position.
     path = tmp_path / 'c.json'
-    main(['compare', 'fr3', '--json', str(path)])
+    main(['arm', 'compare', 'fr3', '--json', str(path)])
     found = json.loads(path.read_text(), parse_constant=refused)['differences']
     (absent,) = (
         one['first']
@@ -55,7 +55,7 @@ def test_an_absent_limit_is_null_in_json(tmp_path, capsys):
 
 def test_a_path_with_brackets_is_printed_as_it_is(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    assert main(['base-parameters', '--arm', 'rpr', '--json', 'run[left]/bp.json']) == 0
+    assert main(['arm', 'base-parameters', '--arm', 'rpr', '--json', 'run[left]/bp.json']) == 0
     assert 'run[left]/bp.json' in capsys.readouterr().out
     assert (tmp_path / 'run[left]' / 'bp.json').is_file()
 
@@ -63,15 +63,15 @@ def test_a_path_with_brackets_is_printed_as_it_is(tmp_path, monkeypatch, capsys)
 def test_an_arm_file_in_a_folder_with_brackets_is_named(tmp_path, capsys):
     folder = tmp_path / 'set[red]'
     save(load('rpr'), folder / 'arm.yaml', source='[bold]mine')
-    assert main(['crosscheck', '--arm', str(folder / 'arm.yaml'), '--states', '5']) == 0
-    assert main(['describe', '--arm', str(folder / 'arm.yaml')]) == 0
+    assert main(['arm', 'check', '--arm', str(folder / 'arm.yaml'), '--states', '5']) == 0
+    assert main(['arm', 'show', '--arm', str(folder / 'arm.yaml')]) == 0
     assert '[bold]mine' in capsys.readouterr().out
 
 
 @pytest.mark.parametrize('seed', ['-1', 'x', '1.5'])
 def test_a_seed_that_is_none_is_refused_in_a_sentence(seed, tmp_path, capsys):
     with pytest.raises(SystemExit) as end:
-        main(['excite', '--output', str(tmp_path / 'e.yaml'), '--seed', seed])
+        main(['identify', 'plan', '--output', str(tmp_path / 'e.yaml'), '--seed', seed])
     assert end.value.code == INPUT_AT_FAULT
     assert f'{seed} is not a whole number of at least 0' in capsys.readouterr().err
 
@@ -80,16 +80,18 @@ def test_a_xacro_is_expanded_before_it_is_compared(tmp_path, capsys):
     pytest.importorskip('xacro')
     path, arm = tmp_path / 'robot.urdf.xacro', tmp_path / 'arm.yaml'
     path.write_text(XACRO)
-    assert main(['import-urdf', str(path), '--output', str(arm)]) == 0
+    assert main(['arm', 'import', str(path), '--output', str(arm)]) == 0
     assert load(arm).links[0].mass == 1.5
-    assert main(['compare', str(path), '--arm', str(arm), '--accept-unknown-inertials']) == 0
+    assert (
+        main(['arm', 'compare', str(path), '--arm', str(arm), '--accept-unknown-inertials']) == 0
+    )
 
 
 def test_where_xacro_is_missing_it_is_named(tmp_path, capsys, monkeypatch):
     monkeypatch.setitem(__import__('sys').modules, 'xacro', None)
     path = tmp_path / 'robot.urdf.xacro'
     path.write_text(XACRO)
-    assert main(['compare', str(path)]) == INPUT_AT_FAULT
+    assert main(['arm', 'compare', str(path)]) == INPUT_AT_FAULT
     said = capsys.readouterr().err
     assert said.count('\n') == 1 and 'pip install xacro' in said and str(path) in said
 

@@ -38,7 +38,7 @@ def test_the_time_that_starting_takes_is_not_recorded(progress, goes_on, monkeyp
         return recording_session.Progress()
 
     monkeypatch.setattr(recording_session, 'record', record)
-    assert main(['record', '--output', str(tmp_path / 'bag'), '--duration', '4']) == 1
+    assert main(['bag', 'record', '--output', str(tmp_path / 'bag'), '--duration', '4']) == 1
     assert answers == [goes_on]
 
 
@@ -59,6 +59,6 @@ def test_the_next_command_names_the_arm_as_it_was_given(
 
     monkeypatch.setattr(recording_session, 'record', record)
     bag = tmp_path / 'a bag'
-    assert main(['record', '--output', str(bag), *arm]) == 0
+    assert main(['bag', 'record', '--output', str(bag), *arm]) == 0
     words = shlex.split(capsys.readouterr().out.splitlines()[-1])
     assert words[-len(arm) - 2 :] == ['replay', str(bag), *arm]

@@ -30,7 +30,7 @@ def outputs(folder):
 
 def test_a_real_arms_table_plots_json_and_verdict_agree(fer_recording_path, tmp_path, capsys):
     output = tmp_path / 'output'
-    assert main(['replay', str(fer_recording_path), *outputs(tmp_path)]) == 0
+    assert main(['bag', 'replay', str(fer_recording_path), *outputs(tmp_path)]) == 0
     printed = ' '.join(capsys.readouterr().out.split())
     assert (
         "gaz2019 bare has E = 0.874 N m with the arm file's friction (first half 0.911, "
@@ -53,7 +53,7 @@ def test_a_real_arms_table_plots_json_and_verdict_agree(fer_recording_path, tmp_
 
 
 def test_a_simulated_bags_set_and_hand_are_found(bag, tmp_path, capsys):
-    assert main(['replay', str(bag), *outputs(tmp_path)]) == 0
+    assert main(['bag', 'replay', str(bag), *outputs(tmp_path)]) == 0
     figures = json.loads((tmp_path / 'figures.json').read_text())
     assert figures['best']['hand'] == 'none'
     assert figures['hand'].startswith('No hand seems to be on')
@@ -70,6 +70,7 @@ def test_only_the_sets_hands_and_filter_asked_for_are_used(bag, tmp_path, capsys
     assert (
         main(
             [
+                'bag',
                 'replay',
                 str(bag),
                 '--set',
@@ -122,7 +123,7 @@ def test_a_missed_bound_on_e_exits_with_1(bag, capsys):
 
 
 def test_a_set_that_is_not_physical_is_warned_of(bag, capsys):
-    assert main(['replay', str(bag), '--set', 'franka_description', '--no-plots']) == 0
+    assert main(['bag', 'replay', str(bag), '--set', 'franka_description', '--no-plots']) == 0
     printed = ' '.join(capsys.readouterr().out.split())
     assert 'warning: franka_description: the link behind fer_joint4 is not physical' in printed
 
@@ -167,7 +168,7 @@ def test_bad_input_is_refused_in_one_sentence_nothing_written(
     bag, tmp_path, capsys, spoil, sentence
 ):
     options = spoil(bag) or []
-    assert main(['replay', str(bag), *options, *outputs(tmp_path)]) == INPUT_AT_FAULT
+    assert main(['bag', 'replay', str(bag), *options, *outputs(tmp_path)]) == INPUT_AT_FAULT
     captured = capsys.readouterr()
     assert sentence in captured.err
     assert captured.err.count('\n') == 1
@@ -178,7 +179,7 @@ def test_bad_input_is_refused_in_one_sentence_nothing_written(
 def test_effort_of_zero_is_refused_as_input_at_fault(simulate, tmp_path, capsys):
     recording = simulate(FER)
     write_recording(replace(recording, effort=np.zeros_like(recording.effort)), tmp_path / 'bag')
-    assert main(['replay', str(tmp_path / 'bag'), '--no-plots']) == INPUT_AT_FAULT
+    assert main(['bag', 'replay', str(tmp_path / 'bag'), '--no-plots']) == INPUT_AT_FAULT
     assert 'effort is zero in every message' in capsys.readouterr().err
 
 
@@ -192,6 +193,7 @@ def test_contact_lists_each_alarm_with_joint_time_and_share(simulate, tmp_path, 
     assert (
         main(
             [
+                'bag',
                 'replay',
                 str(tmp_path / 'pushed'),
                 '--contact',
@@ -218,7 +220,19 @@ def test_contact_lists_each_alarm_with_joint_time_and_share(simulate, tmp_path, 
 
 def test_contact_says_so_where_there_is_none(bag, capsys):
     assert (
-        main(['replay', str(bag), '--contact', '--no-plots', '--set', 'gaz2019', '--hand', 'none'])
+        main(
+            [
+                'bag',
+                'replay',
+                str(bag),
+                '--contact',
+                '--no-plots',
+                '--set',
+                'gaz2019',
+                '--hand',
+                'none',
+            ]
+        )
         == 0
     )
     assert 'Contact: no alarms in' in capsys.readouterr().out
@@ -234,11 +248,23 @@ def test_efforts_in_amperes_are_scaled(simulate, tmp_path, capsys):
         path = tmp_path / f'{name}.json'
         bag = str(tmp_path / name)
         assert (
-            main(['replay', bag, '--no-plots', '--set', 'gaz2019', '--json', str(path), *scale])
+            main(
+                [
+                    'bag',
+                    'replay',
+                    bag,
+                    '--no-plots',
+                    '--set',
+                    'gaz2019',
+                    '--json',
+                    str(path),
+                    *scale,
+                ]
+            )
             == 0
         )
         figures.append(json.loads(path.read_text())['fits'])
     for one, other in zip(*figures):
         assert one['whole']['E'] == pytest.approx(other['whole']['E'], rel=1e-9)
-    assert main(['replay', bag, '--no-plots', '--effort-scale', '1', '2']) == INPUT_AT_FAULT
+    assert main(['bag', 'replay', bag, '--no-plots', '--effort-scale', '1', '2']) == INPUT_AT_FAULT
     assert 'give one number that is not zero for each of the 7 joints' in capsys.readouterr().err

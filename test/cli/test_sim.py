@@ -42,7 +42,7 @@ def test_the_commands_shown_name_the_arm_as_it_was_given(started, capsys):
     arm = ['--arm', 'fr3', '--hand', 'none', '--payload', '0.3,0,0,0.05']
     started(*arm)
     shown = [shlex.split(line) for line in capsys.readouterr().out.splitlines()]
-    for verb in ('record', 'excite'):
+    for verb in ('record', 'plan'):
         (words,) = (line for line in shown if verb in line)
         at = words.index(verb) + 1
         # A model without what the arm carries would judge it wrongly.

@@ -88,7 +88,7 @@ def test_methods_agree_on_a_trees_base_parameters(file, tmp_path, capsys):
 
 def test_a_tree_when_letters_are_asked_then_lengths_have_names(file, capsys):
     pytest.importorskip('sympy', reason='the [symbolic] extra is not installed')
-    assert main(['base-parameters', '--tree', str(file), '--letters']) == 0
+    assert main(['arm', 'base-parameters', '--tree', str(file), '--letters']) == 0
     assert 'XXR_2 = XX_2 - YY_2' in capsys.readouterr().out
 
 
@@ -112,7 +112,7 @@ def test_given_a_tree_when_generated_then_the_code_is_pinocchios(file, tmp_path,
 
 def test_given_a_tree_when_crosschecked_then_it_passes(file, tmp_path, capsys):
     data = tmp_path / 'tree.json'
-    assert main(['crosscheck', '--tree', str(file), '--states', '10', '--json', str(data)]) == 0
+    assert main(['arm', 'check', '--tree', str(file), '--states', '10', '--json', str(data)]) == 0
     assert 'pass: tolerance' in capsys.readouterr().out
     assert json.loads(data.read_text())['recursion'] < ATOL
 

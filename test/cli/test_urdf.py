@@ -15,14 +15,15 @@ def test_a_written_arm_and_hand_are_recognised_by_the_check(tmp_path, capsys):
     assert (
         main(
             [
-                'urdf',
+                'arm',
+                'export',
                 '--arm',
                 'fr3',
                 '--hand',
                 'franka_hand',
-                '--prefix',
+                '--arm-prefix',
                 'left_',
-                '--out',
+                '--output',
                 str(path),
             ]
         )
@@ -34,12 +35,12 @@ def test_a_written_arm_and_hand_are_recognised_by_the_check(tmp_path, capsys):
 
 
 def test_without_a_file_the_printed_text_is_the_shipped_one(capsys):
-    assert main(['urdf', '--arm', 'rpr', '--format', 'mjcf']) == 0
+    assert main(['arm', 'export', '--arm', 'rpr', '--format', 'mjcf']) == 0
     assert capsys.readouterr().out == generated_files()['rpr.xml']
 
 
 def test_a_set_that_is_not_physical_is_refused_with_the_repair(capsys):
-    assert main(['urdf', '--set', 'ledezma2021']) == 2
+    assert main(['arm', 'export', '--set', 'ledezma2021']) == 2
     captured = capsys.readouterr()
     assert captured.out == ''
     assert 'fer_joint2 is not physical' in captured.err
@@ -48,13 +49,15 @@ def test_a_set_that_is_not_physical_is_refused_with_the_repair(capsys):
 
 def test_a_repaired_set_is_recognised_within_rounding(capsys):
     pytest.importorskip('cvxpy')
-    assert main(['urdf', '--set', 'ledezma2021', '--repair', 'nearest_within_rounding']) == 0
+    assert (
+        main(['arm', 'export', '--set', 'ledezma2021', '--repair', 'nearest_within_rounding']) == 0
+    )
     verdict = model_from_urdf(capsys.readouterr().out, load('fer')).verdict
     assert (verdict.inertial_set, verdict.hand) == ('ledezma2021', 'hand_ledezma2021')
     assert not verdict.exact
 
 
 def test_all_writes_every_shipped_file_into_the_folder(tmp_path):
-    assert main(['urdf', '--all', str(tmp_path)]) == 0
+    assert main(['arm', 'export', '--all', str(tmp_path)]) == 0
     for name, text in generated_files().items():
         assert (tmp_path / name).read_text('utf-8') == text

@@ -50,7 +50,8 @@ void run(int count, const double *x, const double *q, const double *dq, const do
 def compiled(folder, source, *options):
     """Generate the header by the command, compile a caller with it, and load that."""
     assert (
-        main(['codegen', '--arm', 'fer', '--language', 'c', '--out', str(folder), *options]) == 0
+        main(['codegen', '--arm', 'fer', '--language', 'c', '--output', str(folder), *options])
+        == 0
     )
     return run_function(folder, source)
 

@@ -29,7 +29,8 @@ def built(request, tmp_path_factory):
     """Generate a package by the command and compile a caller of its core."""
     folder = tmp_path_factory.mktemp('cpp')
     assert (
-        main(['codegen', '--arm', request.param, '--package', 'my_arm', '--out', str(folder)]) == 0
+        main(['codegen', '--arm', request.param, '--package', 'my_arm', '--output', str(folder)])
+        == 0
     )
     return load(request.param), compiled({}, folder / 'my_arm')
 

@@ -51,7 +51,7 @@ def generated(folder, friction, language):
                 '--friction',
                 '--quantity',
                 'gravity',
-                '--out',
+                '--output',
                 str(folder),
             ]
         )
@@ -111,7 +111,7 @@ def test_an_arm_without_friction_is_refused_in_one_sentence(tmp_path, capsys):
                 '--friction',
                 '--quantity',
                 'gravity',
-                '--out',
+                '--output',
                 str(tmp_path),
             ]
         )

@@ -123,13 +123,14 @@ def test_a_bag_cut_short_is_named_and_skipped_only_if_asked(cluster, bags, tmp_p
 def test_identify_on_a_cluster_writes_the_same_arm(cluster, bags, tmp_path, capsys):
     names = [*(str(bag) for bag in bags[:2]), '--friction', SIMPLE]
     here, there = tmp_path / 'here.yaml', tmp_path / 'there.yaml'
-    assert main(['identify', *names, '--out', str(here)]) == 0
+    assert main(['identify', 'arm', *names, '--output', str(here)]) == 0
     assert (
         main(
             [
                 'identify',
+                'arm',
                 *names,
-                '--out',
+                '--output',
                 str(there),
                 '--dask',
                 cluster.scheduler_address,
@@ -161,5 +162,5 @@ def test_an_address_where_nobody_listens_is_refused_by_name(monkeypatch, capsys)
         connect('tcp://127.0.0.1:9'),
     ):
         pass
-    assert main(['identify', 'bag', '--dask', 'nonsense://x']) == INPUT_AT_FAULT
+    assert main(['identify', 'arm', 'bag', '--dask', 'nonsense://x']) == INPUT_AT_FAULT
     assert 'No Dask scheduler answers at nonsense://x' in capsys.readouterr().err

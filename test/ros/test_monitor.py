@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""`franka-dynamics monitor` beside running nodes: arms in namespaces, and one of them."""
+"""`franka-dynamics node monitor` beside running nodes: arms in namespaces, and one of them."""
 
 import json
 import os
@@ -59,6 +59,7 @@ def asked_once(capsys):
     while True:
         status = main(
             [
+                'node',
                 'monitor',
                 '--once',
                 '--json',
@@ -101,7 +102,7 @@ def read_until(terminal, texts):
 def test_one_namespace_is_shown_alone_until_interrupted(two_arms):
     terminal, screen = os.openpty()
     monitor = subprocess.Popen(
-        [sys.executable, '-m', 'franka_dynamics', 'monitor', '--namespace', '/right'],
+        [sys.executable, '-m', 'franka_dynamics', 'node', 'monitor', '--namespace', '/right'],
         stdout=screen,
         stderr=screen,
         cwd=ROOT,

@@ -45,7 +45,7 @@ def load(tmp_path, capfd):
     def run(parameters):
         path = tmp_path / 'own.yaml'
         path.write_text(yaml.safe_dump(parameters))
-        status = main(['load-parameters', NODE, str(path)])
+        status = main(['node', 'load', NODE, str(path)])
         captured = capfd.readouterr()
         return status, captured.out + captured.err
 
@@ -80,5 +80,5 @@ def test_files_are_loaded_into_a_running_node_all_or_nothing(probe, start_node, 
 def test_loading_into_an_absent_node_answers_no(tmp_path, capsys):
     path = tmp_path / 'own.yaml'
     path.write_text('/**:\n  ros__parameters:\n    scale: 0.5\n')
-    assert main(['load-parameters', '/nobody', str(path), '--timeout', '0.3']) == 1
+    assert main(['node', 'load', '/nobody', str(path), '--timeout', '0.3']) == 1
     assert '/nobody is not there' in capsys.readouterr().err

@@ -96,7 +96,7 @@ def make_node():
 @pytest.mark.parametrize('name', sorted(FILES))
 def test_committed_files_are_what_is_generated(name):
     assert (share_directory() / name).read_text(encoding='utf-8') == FILES[name], (
-        'run: franka-dynamics parameters --all .'
+        'run: franka-dynamics node defaults --all .'
     )
 
 
@@ -209,12 +209,12 @@ def test_a_running_nodes_dump_is_taken_by_another_node(name, make_node, tmp_path
 
 
 def test_the_verb_prints_a_named_nodes_complete_file(capsys):
-    assert main(['parameters', 'simulator']) == 0
+    assert main(['node', 'defaults', 'simulator']) == 0
     assert capsys.readouterr().out == FILES['config/simulator/default.yaml']
 
 
 def test_the_verb_lists_the_nodes_when_there_is_none_of_the_name(capsys):
-    assert main(['parameters', 'gazebo']) == 2
+    assert main(['node', 'defaults', 'gazebo']) == 2
     assert capsys.readouterr().err == (
         f"franka-dynamics: There is no node 'gazebo'; there are {', '.join(NAMES)}.\n"
     )

@@ -14,6 +14,8 @@ import time
 
 import pytest
 
+from franka_dynamics.cli.main import current_words, WORDS
+
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 pytest.importorskip('mujoco')
 pytest.importorskip('rosbags')
@@ -31,11 +33,20 @@ TIMEOUT_S = 600.0  # only reached when something is broken
 # Its motion of ten seconds is made longer: with a gap from a busy machine in it, what is left
 # would be too short to identify an arm from.
 SHORTER = {
-    'excite': ['--draws', '4', '--iterations', '2', '--period', '14', '--repetitions', '400'],
-    'crosscheck': ['--states', '100'],
+    'identify plan': [
+        '--draws',
+        '4',
+        '--iterations',
+        '2',
+        '--period',
+        '14',
+        '--repetitions',
+        '400',
+    ],
+    'arm check': '--states 100'.split(),
 }
 # doctor says "to do" where the machine that tests it is no controller's.
-MAY_SAY_NO = {'doctor', 'monitor', 'compare'}
+MAY_SAY_NO = {'doctor', 'node monitor', 'arm compare'}
 
 
 def commands(page):
@@ -43,7 +54,15 @@ def commands(page):
     blocks = re.findall(r'```sh\n(.*?)```', (ROOT / 'docs' / page).read_text('utf-8'), re.S)
     lines = [line for block in blocks for line in block.splitlines() if line.strip()]
     assert all(line.startswith('franka-dynamics ') for line in lines), lines
-    return [shlex.split(line, comments=True) for line in lines]
+    # A page may still have a verb's former name.
+    return [
+        ['franka-dynamics', *current_words(shlex.split(line, comments=True)[1:])] for line in lines
+    ]
+
+
+def verb(words):
+    """Return the word, with the action if it has any."""
+    return ' '.join(words[: 1 if isinstance(WORDS[words[0]], str) else 2])
 
 
 class Shell:
@@ -82,7 +101,7 @@ class Shell:
     def run(self, words):
         done = self.attempt(words)
         said = f'{shlex.join(words)}: {done.stdout}{done.stderr}'
-        assert done.returncode in ((0, 1) if words[0] in MAY_SAY_NO else (0,)), said
+        assert done.returncode in ((0, 1) if verb(words) in MAY_SAY_NO else (0,)), said
         return done.stdout
 
     def logs(self):
@@ -117,7 +136,7 @@ def running(shell, *options):
     """Start the simulated system; return it once the node holds the arm."""
     process = shell.start(['sim', '--lockstep', '--no-view', *options])
     until(lambda: process.poll() is None and 'Ctrl-C ends' in shell.logs(), 'the system', shell)
-    shell.run(['monitor', '--once', '--timeout', '120'])
+    shell.run(['node', 'monitor', '--once', '--timeout', '120'])
     return process
 
 
@@ -154,19 +173,20 @@ def through(shell, page, instead, system=()):
             bag = shell.folder / words[words.index('--output') + 1]
             until(lambda bag=bag: (bag / f'{bag.name}.mcap').exists(), 'the recorder', shell)
         else:
-            if words[0] in ('replay', 'identify', 'compare', 'crosscheck'):
+            if verb(words) in ('bag replay', 'identify arm', 'arm compare', 'arm check'):
                 for joined in (behind, system):
                     while joined:
                         process = joined.pop()
                         process.send_signal(signal.SIGINT)
                         assert process.wait(TIMEOUT_S) == 0, shell.logs()
-            shorter = SHORTER.get(words[0], [])
+            shorter = SHORTER.get(verb(words), [])
             # An arm that stands still is told from one that moves in less than ten seconds.
             shorter = ['--duration', '4'] if '--duration' in words else shorter
-            if words[0] == 'record':
-                said['record'] = recorded(shell, [*words, *shorter])
+            if verb(words) == 'bag record':
+                said['bag record'] = recorded(shell, [*words, *shorter])
                 continue
-            said[' '.join(words[:3])] = shell.run([*words, *shorter])
+            count = len(verb(words).split()) + 2
+            said[' '.join(words[:count])] = shell.run([*words, *shorter])
     return said
 
 
@@ -182,14 +202,23 @@ def test_the_commands_of_getting_started_run(shell):
     assert said['node get target'].strip() == 'mujoco'
     assert said['node state'].strip() == 'active'
     # The simulated arm is none of the sets: about what a real arm leaves, half a newton metre.
-    assert 'N m with the arm file' in said['replay recording']
+    assert 'N m with the arm file' in said['bag replay recording']
     assert (shell.folder / 'my_arm.yaml').is_file()
-    assert 'pass' in said['crosscheck --arm my_arm.yaml']
+    assert 'pass' in said['arm check --arm my_arm.yaml']
     # Nobody holds the arm any more.
     assert (
         'No feedforward node was heard'
         in subprocess.run(
-            [sys.executable, '-m', 'franka_dynamics', 'monitor', '--once', '--timeout', '3'],
+            [
+                sys.executable,
+                '-m',
+                'franka_dynamics',
+                'node',
+                'monitor',
+                '--once',
+                '--timeout',
+                '3',
+            ],
             capture_output=True,
             text=True,
             cwd=ROOT,
@@ -204,8 +233,8 @@ def test_the_commands_for_the_real_arm_run(shell):
     running(shell, '--arm', 'fr3', '--target', 'fci', '--no-gains', '--real-time-factor', '0.3')
     said = through(shell, 'howto/real-arm.md', {})
     # Nobody moved it, which its recorder tells, and the simulated arm is its own model.
-    assert 'note: no joint moves' in said['record']
-    assert 'No hand seems to be on' in said['replay before --arm']
+    assert 'note: no joint moves' in said['bag record']
+    assert 'No hand seems to be on' in said['bag replay before --arm']
     assert said['node get scale'].strip() == '0.0'
     assert said['node state'].strip() == 'inactive'
-    assert 'compensated' in said['monitor --once']
+    assert 'compensated' in said['node monitor --once']
