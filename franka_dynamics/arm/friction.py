@@ -75,6 +75,10 @@ class SigmoidFriction:
         return self.amplitude * (_logistic(self.slope * (velocity + self.offset)) - self.at_rest)
 
 
+# Speed [rad/s] over which Coulomb friction turns over, wherever it is fitted to recordings.
+COULOMB_WIDTH = 0.01
+
+
 @dataclass(frozen=True, eq=False)
 class ViscousCoulombFriction:
     """

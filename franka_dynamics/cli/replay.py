@@ -10,7 +10,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ._arm_options import load_arm
-from ._options import add_gravity_option, add_json_option, output_folder, refuse
+from ._options import (
+    add_gravity_option,
+    add_json_option,
+    output_file,
+    output_folder,
+    refuse,
+)
 from ._recording_options import (
     add_recording_options,
     progress_bar,
@@ -22,6 +28,7 @@ from ..arm import ArmDescription, available_hands, available_sets
 from ..arm.arm_file import AS_LISTED
 from ..arm.hand_file import NO_HAND
 from ..arm.shapes import FRANKA_ARMS
+from ..files import write_text
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -79,14 +86,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=float,
         nargs='+',
         metavar='NM_PER_UNIT',
-        help='what one unit of effort is, joint by joint, where it is no N m, such as the '
-        'N m per A that identify finds',
+        help='what one unit of effort is, for all joints or joint by joint, where it is no N m, '
+        'such as the N m per A that identify finds, or -1 for the other sign',
     )
     parser.add_argument(
         '--contact',
         action='store_true',
         help="run the node's contact detection over the recording with the set "
         'that fits best, and print its alarms',
+    )
+    parser.add_argument(
+        '--learn',
+        type=output_file,
+        metavar='FILE',
+        help="with --contact, for a recording that nobody touched: write the node's thresholds "
+        'for this arm as a parameter file',
     )
     parser.add_argument(
         '--require',
@@ -102,10 +116,17 @@ def run(arguments: argparse.Namespace) -> int:
     from ..recordings.plausibility import suspicions
     from ..recordings.preprocessing import prepare
     from ..recordings.replay import fit_all
-    from ..report.replay import contact_as_data, contact_lines, replay_as_data
+    from ..report.replay import (
+        contact_as_data,
+        contact_lines,
+        contact_parameters,
+        replay_as_data,
+    )
 
     if arguments.no_plots:
         refuse(arguments, '--no-plots: the folder holds plots alone', output='--output')
+    if not arguments.contact:
+        refuse(arguments, 'anything but --contact', learn='--learn')
     console = terminal()
     arms = list(_candidates(arguments))
     with progress_bar(console) as bar:
@@ -123,8 +144,14 @@ def run(arguments: argparse.Namespace) -> int:
     mounted = judge_mounted(fits, motion, gravity=arguments.gravity)
     _print(console, recording, motion, fits, warnings, mounted, arguments.all)
     if found is not None:
-        for line in contact_lines(found, recording.joint_names):
+        for line in contact_lines(found, fits[0].arm, recording.joint_names):
             console.print(line, soft_wrap=True)
+        if arguments.learn is not None:
+            write_text(arguments.learn, contact_parameters(found, recording.source))
+            console.print(
+                f"this arm's thresholds: {arguments.learn}; give it to the node by --params-file",
+                soft_wrap=True,
+            )
     if arguments.json:
         data = replay_as_data(recording, motion, fits, warnings, mounted)
         if found is not None:

@@ -30,6 +30,7 @@ from ..arm import ArmDescription
 from ..arm.friction import FrictionModel
 from ..dynamics import GRAVITY
 from ..dynamics.pinocchio_model import PinocchioModel
+from ..errors import SettingsError
 from ..typing import Array
 
 # A payload error that motion at half the velocity limits does not turn into a contact, at the
@@ -42,6 +43,12 @@ LINK_SHARE, LINK_WINDOW_S = 0.5, 0.1
 # With less lever than this [N m/kg] a pose shows no mass.
 _LEAST_LEVER = 0.5
 
+
+# How much more than the largest share seen in a recording that nobody touched is allowed: hours
+# bring larger ones than minutes do.
+LEARNING_MARGIN = 1.5
+# On whose recordings the defaults were set and seen to raise no alarm.
+SEEN_ON = ('fer',)
 
 # Shares of the thresholds at rest and per speed of the joints of a Franka arm, from two hours of a
 # simulated FER with elastic joints and an erring model, and raised where either recording of a
@@ -70,7 +77,8 @@ class ContactLimits:
     all joints have been below `release` times that for `hold`. v is the fastest joint's speed,
     remembered with the high-pass's time constant, because a model errs in proportion to motion.
     That is for the joint that errs most; the others have the shares of it that `joint_shares`
-    gives.
+    gives, and each joint's is multiplied by its factor of `joint_factors`, one for all or one per
+    joint, as `learnt` finds them.
 
     `threshold` [N m], `threshold_per_speed` [N m s/rad], `release` [1], `hold` [s]; `high_pass`
     is the time constant [s] after which a constant torque counts as load; `settle` [s] passes
@@ -86,6 +94,7 @@ class ContactLimits:
     settle: float = 0.5
     period: float = PERIOD_S
     bandwidth: float = 120.0
+    joint_factors: tuple[float, ...] = (1.0,)
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,7 +133,8 @@ class ContactMonitor:
     Flags contacts of one arm and reports what it carries.
 
     `in_contact` is the flag, `latest` the contact it stands or stood for, `largest_share` the
-    most that any joint had of its threshold until its reader set it to zero. `load` and `fast`,
+    most that any joint had of its threshold until its reader set it to zero, `shares` what each
+    has of its own now, shape (n,). `load` and `fast`,
     shape (n,) [N m] in FCI's sign, are the slow and the fast part of the external torque;
     `settled` says whether they are known yet.
 
@@ -136,6 +146,11 @@ class ContactMonitor:
         When it is a contact.
     friction : FrictionModel, optional
         Friction that the measured torque contains; none if not given.
+
+    Raises
+    ------
+    SettingsError
+        If there are not one or n joint factors.
 
     """
 
@@ -152,7 +167,13 @@ class ContactMonitor:
             model.description.n,
             self.limits.period,
         )
-        self._rest, self._moving = joint_shares(model.description)
+        n, factors = model.description.n, np.array(self.limits.joint_factors)
+        if factors.shape not in ((1,), (n,)) or not (factors > 0.0).all():
+            raise SettingsError(
+                f'contact.joint_factors is {factors.tolist()}; give one positive number, or {n}, '
+                'one per joint.'
+            )
+        self._rest, self._moving = (factors * shares for shares in joint_shares(model.description))
         self.contacts = 0
         self.latest: Contact | None = None
         self.restart()
@@ -165,6 +186,7 @@ class ContactMonitor:
         self._began = 0.0
         self._q = np.zeros(n)
         self._quiet = self._speed = self.largest_share = 0.0
+        self.shares = np.zeros(n)
         self.in_contact = self.settled = False
         self.load = np.zeros(n)
         self.fast = np.zeros(n)
@@ -227,7 +249,7 @@ class ContactMonitor:
         thresholds = (
             limits.threshold * self._rest + limits.threshold_per_speed * self._speed * self._moving
         )
-        shares = np.abs(self.fast) / thresholds
+        self.shares = shares = np.abs(self.fast) / thresholds
         joint = int(shares.argmax())
         share, peak = float(shares[joint]), abs(float(self.fast[joint]))
         self.largest_share = max(self.largest_share, share)
@@ -263,14 +285,52 @@ class ContactReplay:
     """
     What the contact monitor would have said about a recording.
 
-    `contacts` in order of time, with stamps in seconds since the first state;
-    `largest_share` is the most that any joint ever had of its threshold; `watched` is for how
-    long the monitor was settled [s].
+    `contacts` in order of time, with stamps in seconds since the first state; `shares` is the
+    most that each joint ever had of its threshold, shape (n,); `watched` is for how long the
+    monitor was settled [s].
     """
 
     contacts: tuple[Contact, ...]
-    largest_share: float
+    shares: Array
     watched: float
+
+    @property
+    def largest_share(self) -> float:
+        """The most that any joint had of its threshold."""
+        return float(self.shares.max())
+
+
+def learnt(found: ContactReplay, limits: ContactLimits | None = None) -> ContactLimits:
+    """
+    Return limits for an arm of which a recording was replayed that nobody touched.
+
+    Each joint's factor is LEARNING_MARGIN times the most it had of its threshold, and never lower
+    than it was: a short recording can show that a threshold is too low, not that it is too high.
+
+    Parameters
+    ----------
+    found : ContactReplay
+        Of that recording.
+    limits : ContactLimits, optional
+        With which it was replayed; the node's defaults.
+
+    """
+    limits = limits or ContactLimits()
+    factors = np.array(limits.joint_factors) * np.maximum(1.0, LEARNING_MARGIN * found.shares)
+    # Rounded up, so that the text of a parameter file is no lower.
+    return replace(limits, joint_factors=tuple((np.ceil(1e3 * factors) * 1e-3).round(3).tolist()))
+
+
+def origin(description: ArmDescription, limits: ContactLimits) -> str:
+    """Return in words where an arm's thresholds come from."""
+    if any(factor != 1.0 for factor in limits.joint_factors):
+        return 'set for this arm by contact.joint_factors'
+    if description.name in SEEN_ON:
+        return 'the defaults, set on recordings of two FERs that nobody touched'
+    return (
+        f"the defaults, set on two FERs and seen on no {description.name}: learn this arm's from "
+        'a recording that nobody touches (replay --contact --learn FILE)'
+    )
 
 
 def replay_contact(
@@ -305,7 +365,7 @@ def replay_contact(
     """
     monitor = ContactMonitor(PinocchioModel(arm, gravity), limits, arm.friction)
     contacts: list[Contact] = []
-    largest, watched = 0.0, 0.0
+    largest, watched = np.zeros(arm.n), 0.0
     steps = np.diff(time, prepend=time[:1])
     for count, (stamp, step, *state) in enumerate(zip(time, steps, q, dq, effort), start=1):
         began = monitor.update(float(stamp), *state) and monitor.in_contact
@@ -313,8 +373,7 @@ def replay_contact(
             contacts.append(monitor.latest)
         elif monitor.in_contact and monitor.latest is not None:
             contacts[-1] = monitor.latest  # its peak has grown
-        # A gap restarts the monitor, and with it the share.
-        largest = max(largest, monitor.largest_share)
+        largest = np.maximum(largest, monitor.shares)
         watched += float(step) * monitor.settled
         if progress is not None and count % _PROGRESS_EVERY == 0:
             progress(count, len(time))

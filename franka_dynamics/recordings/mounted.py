@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from .preprocessing import Columns, Motion
 from .replay import Fit, friction_column, hand_in_words, predicted_torque
 from ..arm import ArmDescription, FrictionModel, LinkInertia
+from ..arm.friction import COULOMB_WIDTH
 from ..arm.hand_file import NO_HAND
 from ..dynamics.model import GRAVITY
 from ..typing import Array
@@ -25,8 +26,6 @@ _HAND_PART = 0.3
 # leaves down to this part. Two real bare FER and their fifth parts show 0.02 to 0.15 kg and parts
 # of 0.6 to 0.9; with 0.5 kg added by calculation, 0.52 to 0.65 kg and 0.12 to 0.23.
 _LEAST_HELD, _HELD_RATIO = 0.3, 0.5
-# Where Coulomb friction beside the load has turned over [rad/s].
-_FRICTION_WIDTH = 0.01
 
 
 @dataclass(frozen=True)
@@ -217,7 +216,7 @@ def replay_columns(friction: FrictionModel | None) -> Columns:
 
 
 def _rubbing(dq: Array) -> Array:
-    return np.stack([dq, np.tanh(dq / _FRICTION_WIDTH)], axis=-1)
+    return np.stack([dq, np.tanh(dq / COULOMB_WIDTH)], axis=-1)
 
 
 def judge_mounted(

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from .recording import Recording
 from .replay import recorded_terms
 from ..arm import ArmDescription
+from ..arm.friction import COULOMB_WIDTH
 from ..dynamics.model import GRAVITY
 from ..errors import RecordingError
 from ..typing import Array
@@ -213,7 +214,7 @@ def _about_gravity(
         np.ones(len(effort), dtype=np.bool_),
         np.all(_effort_part(effort, arm) < _SPIKE_FACTOR, axis=1),
     )
-    g, effort = g[sound], effort[sound]
+    g, effort, dq = g[sound], effort[sound], recording.dq[chosen][sound]
     weight = np.sqrt(np.mean(g * g, axis=0))
     heavy = (weight > 0.0) & (weight >= _HEAVY_PART * weight.max(initial=0.0))
     factor = np.sum(effort * g, axis=0) / np.where(heavy, np.sum(g * g, axis=0), 1.0)
@@ -224,13 +225,21 @@ def _about_gravity(
     usual = (factor > 1.0 / _UNIT_FACTOR) & (factor < _UNIT_FACTOR)
     odd = np.flatnonzero(heavy & scaled & ~usual)
     away, size = float(np.linalg.norm(with_g)), float(np.linalg.norm(without))
+    rest, moved = (
+        float(np.linalg.norm(np.sqrt(np.mean(_without_friction(torque, dq) ** 2, axis=0))))
+        for torque in (effort - g, effort)
+    )
     if len(odd):
         joint = int(odd[0])
+        kind = 'sign' if factor[joint] < 0.0 else 'unit'
+        fix = (
+            '; where it is the sign alone: --effort-scale -1' if (factor[odd] < 0.0).all() else ''
+        )
         yield (
-            f'effort looks like another {"sign" if factor[joint] < 0.0 else "unit"}: that of '
+            f'effort looks like another {kind}: that of '
             f'{recording.joint_names[joint]} is {factor[joint]:.3g} times the gravity torque of '
             f'{arm.inertial_set} ({len(odd)} of {np.count_nonzero(heavy)} joints that carry much '
-            'are off)'
+            f'are off){fix}'
         )
     elif size < _GRAVITY_SHARE * away:
         yield (
@@ -238,9 +247,21 @@ def _about_gravity(
             f'but {away:.3g} N m away from the gravity torques of {arm.inertial_set}; many '
             'drivers report commanded torque, which leaves gravity to the robot'
         )
-    elif away > _GRAVITY_SHARE * size and np.linalg.norm(weight) > _GRAVITY_SHARE * size:
+    elif rest > _GRAVITY_SHARE * moved and np.linalg.norm(weight) > _GRAVITY_SHARE * moved:
         yield (
-            f'gravity explains little of the effort: this is {size:.3g} N m in the mean and '
-            f'{away:.3g} N m away from the gravity torques of {arm.inertial_set}; look for '
-            'another order of joints, another mounting (--gravity), another arm or a heavy load'
+            f'gravity explains little of the effort: this is {moved:.3g} N m in the mean and '
+            f'{rest:.3g} N m away from the gravity torques of {arm.inertial_set}, the best '
+            'friction of each joint taken out of both; look for another order of joints, another '
+            'mounting (--gravity), another arm, a heavy load, or friction that is not of speed '
+            'alone'
         )
+
+
+def _without_friction(torque: Array, dq: Array) -> Array:
+    """Return what viscous and Coulomb friction leave of torques, joint by joint."""
+    left = torque.copy()
+    for joint, speed in enumerate(dq.T):
+        columns = np.column_stack([speed, np.tanh(speed / COULOMB_WIDTH)])
+        values = np.linalg.lstsq(columns, torque[:, joint], rcond=None)[0]
+        left[:, joint] -= columns @ values
+    return left

@@ -85,22 +85,20 @@ class Recording:
 
     def scaled(self, effort_scale: ArrayLike) -> Recording:
         """
-        Return the recording with its efforts in N m, one unit of which was `effort_scale`, (n,).
+        Return the recording with its efforts in N m, one unit of which was `effort_scale`.
 
         Raises
         ------
         RecordingError
-            If that is not one number other than zero per joint.
+            If that is not one number other than zero, or one per joint.
 
         """
         scale = np.asarray(effort_scale, dtype=float)
-        if (
-            scale.shape != (len(self.joint_names),)
-            or not (np.isfinite(scale) & (scale != 0)).all()
-        ):
+        count, finite = len(self.joint_names), np.isfinite(scale) & (scale != 0)
+        if scale.shape not in ((), (1,), (count,)) or not finite.all():
             raise RecordingError(
                 f'The effort scale is {scale.tolist()}; give one number that is not zero for each '
-                f'of the {len(self.joint_names)} joints, from base to tip [N m per unit].'
+                f'of the {count} joints, from base to tip, or one for all [N m per unit].'
             )
         return replace(self, effort=self.effort * scale)
 

@@ -12,7 +12,8 @@ import numpy as np
 
 from .elements import broken, figure_of_size, MEASURED, PREDICTED, RESIDUAL, save
 from .table import Cell, Head, plain, Table
-from ..control.contact import ContactReplay
+from ..arm import ArmDescription
+from ..control.contact import ContactLimits, ContactReplay, LEARNING_MARGIN, learnt, origin
 from ..recordings.mounted import MountedVerdict
 from ..recordings.preprocessing import Motion
 from ..recordings.recording import Recording
@@ -252,12 +253,16 @@ def plot_errors(
     save(figure, path)
 
 
-def contact_lines(found: ContactReplay, joint_names: Sequence[str]) -> Iterator[str]:
-    """Yield a sentence on the whole, and a line per contact: time, joint, share, link."""
+def contact_lines(
+    found: ContactReplay, arm: ArmDescription, joint_names: Sequence[str]
+) -> Iterator[str]:
+    """Yield a sentence on the whole, one on the thresholds, and a line per contact."""
     count = len(found.contacts)
     yield (
         f'Contact: {count or "no"} alarm{"s" * (count != 1)} in {found.watched:.1f} s; at most '
-        f'{found.largest_share:.0%} of the threshold was used.'
+        f'{found.largest_share:.0%} of a threshold was used '
+        f'({joint_names[int(found.shares.argmax())]}). The thresholds are '
+        f'{origin(arm, ContactLimits())}.'
     )
     for contact in found.contacts:
         yield (
@@ -271,6 +276,7 @@ def contact_as_data(found: ContactReplay, joint_names: Sequence[str]) -> dict[st
     return {
         'watched': found.watched,
         'largest_share': found.largest_share,
+        'shares': found.shares,
         'alarms': [
             {
                 'time': contact.stamp,
@@ -282,3 +288,13 @@ def contact_as_data(found: ContactReplay, joint_names: Sequence[str]) -> dict[st
             for contact in found.contacts
         ],
     }
+
+
+def contact_parameters(found: ContactReplay, source: str) -> str:
+    """Return the node's parameters, learnt from a recording that nobody touched, as YAML."""
+    factors = learnt(found).joint_factors
+    return (
+        f'# Learnt from {source} ({found.watched:.0f} s that nobody touched): {LEARNING_MARGIN:g} '
+        'times the most that each joint\n# had of its default threshold, and at least the '
+        f'default.\n/**:\n  ros__parameters:\n    contact:\n      joint_factors: {list(factors)}\n'
+    )

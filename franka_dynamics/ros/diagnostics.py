@@ -12,7 +12,7 @@ from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 import numpy as np
 
 from .monitors import CommandWatch, ContactWatch
-from ..control.contact import LOAD_WARNING_KG
+from ..control.contact import LOAD_WARNING_KG, origin
 from ..control.cycle import Durations, Mode
 from ..control.feedforward import FeedforwardController
 from ..control.gravity_monitor import GravityState
@@ -300,6 +300,7 @@ class FeedforwardDiagnostics(NodeDiagnostics):
             'load at the flange [kg]': mass,
             'load not explained by it [N m]': unexplained,
             'friction': 'subtracted' if watch.friction else 'not subtracted',
+            'thresholds': origin(self._controller.description, monitor.limits),
         }
         monitor.largest_share = 0.0
         if monitor.latest is not None:

@@ -94,6 +94,7 @@ def contact_limits_from(values: dict[str, Any]) -> ContactLimits:
     return ContactLimits(
         threshold=values['contact.threshold'],
         threshold_per_speed=values['contact.threshold_per_speed'],
+        joint_factors=tuple(values['contact.joint_factors']),
         release=values['contact.release'],
         high_pass=values['contact.high_pass'],
     )

@@ -7,11 +7,14 @@ import json
 
 import numpy as np
 import pytest
+import yaml
 
 from franka_dynamics.arm import available_hands, available_sets, load
 from franka_dynamics.arm.arm_file_writer import arm_file_text
 from franka_dynamics.cli.main import INPUT_AT_FAULT, main
 from franka_dynamics.recordings.recording import write_recording
+
+from ..foreign_logs import teleoperated
 
 FER = load('fer')
 
@@ -236,6 +239,19 @@ def test_contact_says_so_where_there_is_none(bag, capsys):
         == 0
     )
     assert 'Contact: no alarms in' in capsys.readouterr().out
+
+
+def test_thresholds_are_learnt_into_a_parameter_file(tmp_path, capsys):
+    fr3 = load('fr3')
+    write_recording(teleoperated(fr3, 5.0, seconds=12.0), tmp_path / 'bag')
+    file = tmp_path / 'contact.yaml'
+    command = ['replay', str(tmp_path / 'bag'), '--arm', 'fr3', '--hand', 'none', '--no-plots']
+    assert main([*command, '--learn', str(file)]) == INPUT_AT_FAULT
+    assert main([*command, '--contact', '--learn', str(file)]) == 0
+    assert 'seen on no fr3' in capsys.readouterr().out
+    contact = yaml.safe_load(file.read_text())['/**']['ros__parameters']['contact']
+    assert contact['joint_factors'][3] > 2.0
+    assert contact['joint_factors'][:3] == [1.0, 1.0, 1.0]
 
 
 def test_efforts_in_amperes_are_scaled(simulate, tmp_path, capsys):

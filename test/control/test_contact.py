@@ -14,7 +14,10 @@ from franka_dynamics.control.contact import (
     ContactMonitor,
     joint_shares,
     LARGEST_LOAD_KG,
+    LEARNING_MARGIN,
+    learnt,
     LOAD_WARNING_KG,
+    origin,
     replay_contact,
 )
 from franka_dynamics.control.external_torque import DAMPING
@@ -24,8 +27,11 @@ from franka_dynamics.control.reference_following import follow_request
 from franka_dynamics.control.settings import Settings
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
+from franka_dynamics.errors import SettingsError
 from franka_dynamics.simulation.arm_simulation import ArmSimulation, Push, SimulationSettings
 from franka_dynamics.simulation.joint_elasticity import franka_elasticity
+
+from ..foreign_logs import teleoperated
 
 FER = load('fer')
 GRAVITY = NewtonEulerModel(FER).gravity(FER.home)
@@ -260,3 +266,26 @@ def test_an_alarm_has_the_figures_of_one_joint():
     assert contact.share == pytest.approx(
         contact.peak / (LIMITS.threshold * joint_shares(FER)[0][2]), rel=1e-9
     )
+
+
+def test_limits_learnt_from_a_vibrating_arm_hold_on_its_next_recording():
+    # Given an arm whose joint 4 vibrates at 12 Hz, which the defaults take for contact.
+    arm = load('fr3')
+    first, second = (teleoperated(arm, 5.0, joint=3, seed=seed) for seed in (1, 2))
+    found = replay_contact(arm, first.time, first.q, first.dq, first.effort)
+    assert found.contacts and found.contacts[0].joint == 3
+    assert 'seen on no fr3' in origin(arm, LIMITS)
+    # When its thresholds are learnt.
+    limits = learnt(found)
+    again = replay_contact(arm, second.time, second.q, second.dq, second.effort, limits=limits)
+    # Then another recording raises no alarm, and the joints that do not vibrate are as they were.
+    assert again.contacts == ()
+    factors = np.array(limits.joint_factors)
+    assert factors[3] == pytest.approx(LEARNING_MARGIN * found.shares[3], abs=2e-3)
+    np.testing.assert_array_equal(np.delete(factors, 3), 1.0)
+    assert 'set for this arm' in origin(arm, limits)
+
+
+def test_factors_of_another_number_of_joints_are_refused():
+    with pytest.raises(SettingsError, match='give one positive number, or 7'):
+        ContactMonitor(PinocchioModel(FER), ContactLimits(joint_factors=(1.0, 2.0)))
