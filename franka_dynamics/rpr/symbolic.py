@@ -1,12 +1,11 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-The RPR manipulator of Busellato 2023 in letters: its forms, corrected, and what derives them.
+The RPR manipulator of Busellato 2023 in letters: its forms, corrected.
 
-`closed_forms` holds B, C, g and U as a person writes them. `lagrange` derives the same from the
-report's own definitions: B from the partial Jacobians z x (p - p_j), C from the Christoffel
-symbols, g from the potential. `newton_euler` is the recursion that the report announces in its
-section 4 and leaves out. D stands for d2bar + d2; S_i, C_i for sin theta_i, cos theta_i.
+`closed_forms` holds B, C, g and U as a person writes them; `outward`, `inward` and `joint_torques`
+are the recursion that the report announces in its section 4 and leaves out. D stands for
+d2bar + d2; S_i, C_i for sin theta_i, cos theta_i.
 
 The recursion is in the standard convention (Siciliano, Sciavicco, Villani, Oriolo 2009, "Robotics:
 Modelling, Planning and Control", section 7.5.2): every vector of link i is written in frame {i}; r
@@ -19,8 +18,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import sympy as sp
-
-from ..errors import CrosscheckError
 
 S1, C1, S3, C3, D = sp.symbols('S1 C1 S3 C3 D', real=True)
 D0, A1, A3 = sp.symbols('d0 a1 a3', positive=True)
@@ -138,52 +135,8 @@ def central_tensors() -> tuple[sp.Matrix, sp.Matrix, sp.Matrix]:
     return first, second, sp.diag(across, M3 * R3**2 / 2, across)
 
 
-def lagrange() -> EquationsOfMotion:
-    """Return the equations of motion from the definitions of sections 2 and 3."""
-    masses = (M1, M2, M3)
-    inertia, potential = sp.zeros(3, 3), sp.Integer(0)
-    for i, (mass, center, tensor) in enumerate(zip(masses, centers_of_mass(), central_tensors())):
-        linear, angular = partial_jacobians(center, i + 1)
-        rotation = poses()[i + 1][:3, :3]
-        inertia += mass * linear.T * linear + angular.T * rotation * tensor * rotation.T * angular
-        potential += mass * G * center[2]
-    inertia = inertia.applyfunc(reduced)
-    return EquationsOfMotion(
-        inertia,
-        christoffel(inertia),
-        by_joint(potential).T,
-        sp.Rational(1, 2) * (RATES.T * inertia * RATES)[0],
-        sp.expand(potential),
-    )
-
-
-def christoffel(inertia: sp.Matrix) -> sp.Matrix:
-    """Return c_ij = sum of 1/2 (db_ij/dq_k + db_ik/dq_j - db_jk/dq_i) dq_k (section 3)."""
-    slopes = [[by_joint(inertia[i, j]) for j in range(3)] for i in range(3)]
-    return sp.Matrix(
-        3,
-        3,
-        lambda i, j: reduced(
-            sum(
-                sp.Rational(1, 2)
-                * (slopes[i][j][k] + slopes[i][k][j] - slopes[j][k][i])
-                * RATES[k]
-                for k in range(3)
-            )
-        ),
-    )
-
-
 def closed_forms() -> EquationsOfMotion:
-    """
-    Return the corrected forms of sections 2 and 3 as they are written by hand.
-
-    Raises
-    ------
-    CrosscheckError
-        If one of them is not what `lagrange` derives; they are held to it on every call.
-
-    """
+    """Return the corrected forms of sections 2 and 3 as they are written by hand."""
     rho, sigma = D + A3 * C3 + H3 * S3 / 2, A3 * S3 - H3 * C3 / 2
     kappa = A3 * C3 + H3 * S3 / 2
     b11 = (
@@ -211,22 +164,13 @@ def closed_forms() -> EquationsOfMotion:
         + b13 * v1 * v3
         + b23 * v2 * v3
     )
-    forms = EquationsOfMotion(
+    return EquationsOfMotion(
         inertia,
         coriolis,
         sp.Matrix([0, 0, M3 * G * kappa]),
         kinetic,
         G * ((M1 + M2 + M3) * D0 + M3 * sigma),
     )
-    _require_equal(forms, lagrange())
-    return forms
-
-
-def _require_equal(forms: EquationsOfMotion, derived: EquationsOfMotion) -> None:
-    for name in ('inertia', 'coriolis', 'gravity', 'kinetic', 'potential'):
-        rest = sp.Matrix([getattr(forms, name)]) - sp.Matrix([getattr(derived, name)])
-        if any(reduced(entry) != 0 for entry in rest):
-            raise CrosscheckError(f'The closed form of {name} is not what its definition gives.')
 
 
 _CENTERS = tuple(sp.Matrix(center) for center in ((H1 / 2, 0, 0), (0, 0, A2 / 2), (0, -H3 / 2, 0)))

@@ -1,10 +1,9 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Formulas in letters, derived with sympy: kinematics, equations of motion, the RPR report's forms.
+Formulas in letters: kinematics and the RPR report's forms by sympy, M, C and g as generated code.
 
-What is derived imports arm/ only, so that it can be compared with dynamics/; only `checked`, which
-does that, imports both.
+What is derived imports no formulation of dynamics/, so that it can be compared with them.
 """
 
 from typing import TYPE_CHECKING
@@ -15,8 +14,7 @@ from ..errors import MissingDependencyError
 if TYPE_CHECKING:  # for editors and type checkers
     from .chain import chain_of as chain_of
     from .chain import Kinematics as Kinematics
-    from .equations import derive as derive
-    from .equations import SymbolicEquations as SymbolicEquations
+    from .derivations import equations as equations
 
 try:
     import sympy as _sympy  # noqa: F401
@@ -32,9 +30,6 @@ __getattr__, __dir__, __all__ = lazy_exports(
             'chain_of',
             'Kinematics',
         ),
-        'equations': (
-            'derive',
-            'SymbolicEquations',
-        ),
+        'derivations': ('equations',),
     },
 )

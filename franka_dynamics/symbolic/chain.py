@@ -10,7 +10,7 @@ frame n + 1 is the flange. `values` has the number of each letter.
 
 Twists are (omega, v) here, as the notebook writes them. Its "spatial velocity" has the velocity
 of the frame's origin for v, so its Jacobians are what Pinocchio calls LOCAL_WORLD_ALIGNED with
-the two halves exchanged; `space_twist` is the true one, v = dr/dt - omega x r.
+the two halves exchanged.
 """
 
 from __future__ import annotations
@@ -76,38 +76,10 @@ class SymbolicChain:
         """Return whether joint 1..n is revolute."""
         return self.kinds[joint - 1] is JointKind.REVOLUTE
 
-    def rate(self, expression: sp.Expr) -> sp.Expr:
-        """Return the time derivative of an expression in s_i, c_i, q_i, with velocities v_i."""
-        total = sp.Integer(0)
-        for i, link in enumerate(self.links[: self.n], start=1):
-            v = velocity(i)
-            if self.axis_is_turned(i):
-                total += v * (
-                    sp.diff(expression, link.sine) * link.cosine
-                    - sp.diff(expression, link.cosine) * link.sine
-                )
-            else:
-                total += v * sp.diff(expression, position(i))
-        return total
-
-    def as_functions(self, expression: sp.Expr) -> sp.Expr:
-        """Return an expression with s_i, c_i written as sin q_i, cos q_i."""
-        names = {}
-        for i, link in enumerate(self.links[: self.n], start=1):
-            if self.axis_is_turned(i):
-                names[link.sine] = sp.sin(position(i))
-                names[link.cosine] = sp.cos(position(i))
-        return expression.subs(names)
-
 
 def position(joint: int) -> sp.Symbol:
     """Return the letter of a joint's position."""
     return sp.Symbol(f'q{joint}', real=True)
-
-
-def velocity(joint: int) -> sp.Symbol:
-    """Return the letter of a joint's velocity, as the Panda notebook names it."""
-    return sp.Symbol(f'v{joint}', real=True)
 
 
 def chain_of(description: ArmDescription) -> SymbolicChain:
@@ -311,23 +283,6 @@ class Kinematics:
     def center_of_mass_jacobian(self, link: int) -> sp.Matrix:
         """Return J_mi, rows (omega, dr_mi/dt), (6, n) (cells 23 and 24)."""
         return self._jacobian_of(center_in_link(link), link)
-
-    def angular_velocity(self, frame: int) -> sp.Matrix:
-        """Return the angular velocity of a frame in {S}, (3, 1) (cell 13)."""
-        return self.jacobian(frame)[:3, :] * self._velocities()
-
-    def notebook_velocity(self, frame: int) -> sp.Matrix:
-        """Return the notebook's "spatial velocity" (omega, dr_i/dt), (6, 1) (cell 13)."""
-        return self.jacobian(frame) * self._velocities()
-
-    def space_twist(self, frame: int) -> sp.Matrix:
-        """Return the true spatial twist (omega, dr_i/dt - omega x r_i), (6, 1)."""
-        notebook = self.notebook_velocity(frame)
-        omega = sp.Matrix(notebook[:3])
-        return omega.col_join(sp.Matrix(notebook[3:]) - omega.cross(self.position(frame)))
-
-    def _velocities(self) -> sp.Matrix:
-        return sp.Matrix([velocity(j) for j in range(1, self.chain.n + 1)])
 
     def _turns(self, joint: int) -> bool:
         return joint > self.chain.n or self.chain.axis_is_turned(joint)

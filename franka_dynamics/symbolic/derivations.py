@@ -4,13 +4,15 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import sympy as sp
 
-from .chain import chain_of, Kinematics
-from .equations import derive
+from .chain import chain_of, Kinematics, position
+from .equations import equations_program, parameter_values
 from .rendering import Formula, Section
-from ..arm import ArmDescription
+from ..arm import ArmDescription, Convention, JointKind
 from ..rpr import symbolic as rpr
 
 _OF_WHAT = {
@@ -18,7 +20,6 @@ _OF_WHAT = {
     'WORLD': 'v of the point that passes the origin of the base, axes of the base',
     'LOCAL': "v of the frame's origin, axes of the frame",
 }
-_STANDARD_GRAVITY = (0.0, 0.0, -9.81)
 
 
 def kinematics(
@@ -57,7 +58,7 @@ def kinematics(
                 if np.array_equal(description.base, np.eye(4))
                 else 'All in frame {0}: to be in {S}, multiply T_i by the pose of the base.',
             ),
-            numbers(chain.values),
+            numbers({str(letter): value for letter, value in chain.values.items()}),
         )
     ]
     for i in range(1, chain.n + 2):
@@ -81,32 +82,103 @@ def kinematics(
 
 def equations(description: ArmDescription) -> list[Section]:
     """Return M, C and g of an arm, of either convention, as a straight-line program."""
-    chain = chain_of(description)
-    forms = derive(chain, description, _STANDARD_GRAVITY)
-    operations = sum(int(sp.count_ops(value)) for _, value in forms.lines)
-    size = range(chain.n)
-    results = [Formula(f'M{i + 1}{j + 1}', forms.mass[i, j]) for i in size for j in size]
-    results += [Formula(f'C{i + 1}{j + 1}', forms.coriolis[i, j]) for i in size for j in size]
-    results += [Formula(f'g{i + 1}', forms.gravity[i]) for i in size]
+    program = equations_program(description)
+    before, lines = (
+        tuple(
+            Formula(
+                line.target,
+                f'{line.function}({line.expression})' if line.function else line.expression,
+            )
+            for line in statements
+        )
+        for statements in (program.preparation, program.statements)
+    )
+    results = tuple(
+        Formula(result.array + ''.join(str(i + 1) for i in place), result.expression)
+        for result in program.results
+        for place in result.places
+    )
+    texts = [formula.value for formula in (*lines, *results)]
+    products, sums = (sum(str(text).count(sign) for text in texts) for sign in ('*', ' + '))
+    differences = sum(str(text).count(' - ') for text in texts)
     return [
         Section(
             f'{description.name}, set {description.inertial_set}, hand {description.hand}: '
             'M(q), C(q, dq), g(q)',
             (
-                's_i, c_i: sine and cosine of joint i; q_i its position, v_i its velocity;',
-                'm_i, hx_i ..., Ixx_i ...: mass, first moment, inertia about the origin of frame '
-                'i;',
-                'gx, gy, gz: gravity in frame {0}. C holds the Christoffel symbols.',
+                'X1_xx ..., X1_hx ..., X1_m: inertia about the origin of frame 1, first moment '
+                'and mass of link 1;',
+                'X1_rotor: its rotor; gx, gy, gz: gravity in the space frame. C holds the '
+                'Christoffel symbols.',
             ),
-            numbers(forms.values),
+            numbers(parameter_values(description)),
+        ),
+        Section('what depends on these numbers alone', (), before),
+        Section(
+            f'{len(lines)} lines, {products} multiplications, {sums + differences} additions',
+            ('q_i: position of joint i; dq_i: its velocity.',),
+            lines,
+        ),
+        Section('results', (), results),
+    ]
+
+
+def step_by_step(description: ArmDescription) -> list[Section]:
+    """Return an arm's whole derivation: rows, transforms, kinematics of all frames, M, C, g."""
+    chain = chain_of(description)
+    forms = Kinematics(chain)
+    flange = chain.n + 1
+    rows = []
+    for i, row in enumerate([*(joint.row for joint in description.joints), description.flange], 1):
+        entries = [_number(row.a), _angle(row.alpha), _number(row.d), _angle(row.theta)]
+        if i < flange:
+            turns = description.joints[i - 1].kind is JointKind.REVOLUTE
+            entries[3 if turns else 2] += position(i)
+        rows.append(Formula(f'DH_{i}', sp.Matrix([entries])))
+    order = (
+        'Rx(alpha) Tx(a) Rz(theta) Tz(d)'
+        if description.convention is Convention.MODIFIED
+        else 'Rz(theta) Tz(d) Tx(a) Rx(alpha)'
+    )
+    return [
+        Section(
+            f'{description.name}: derivation step by step',
+            (
+                f'Denavit-Hartenberg rows: a, alpha, d, theta, applied as {order}; the last is '
+                "the flange's. [m, rad]",
+            ),
+            tuple(rows),
         ),
         Section(
-            f'{len(forms.lines)} common subexpressions, {operations} operations',
-            (),
-            tuple(Formula(str(letter), value) for letter, value in forms.lines),
+            'transforms',
+            ('A_i is the pose of frame i in frame i - 1; T_i = A_1 ... A_i.',),
+            tuple(Formula(f'A_{i}', forms.step(i)) for i in range(1, flange + 1)),
         ),
-        Section('results', (), tuple(results)),
+        *kinematics(description),
+        Section(
+            'the flange in space and body frames',
+            (
+                'J_space: v is dr/dt - omega x r, axes of {0} (WORLD). J_body: axes of the '
+                'flange (LOCAL).',
+            ),
+            (
+                Formula('J_space', forms.jacobian(flange, 'WORLD')),
+                Formula('J_body', forms.jacobian(flange, 'LOCAL')),
+            ),
+        ),
+        *equations(description),
     ]
+
+
+def _number(value: float) -> sp.Expr:
+    return sp.Integer(0) if value == 0.0 else sp.Float(repr(value))
+
+
+def _angle(value: float) -> sp.Expr:
+    quarters = value / (0.5 * math.pi)
+    if quarters == round(quarters):
+        return sp.Rational(round(quarters), 2) * sp.pi
+    return _number(value)
 
 
 def rpr_report() -> list[Section]:
@@ -247,7 +319,7 @@ def _rpr_newton_euler() -> list[Section]:
     ]
 
 
-def numbers(values: dict[sp.Symbol, float]) -> tuple[Formula, ...]:
+def numbers(values: dict[str, float]) -> tuple[Formula, ...]:
     """Return the letters' numbers as formulas."""
     # repr is the shortest text that reads back as the same number.
-    return tuple(Formula(str(letter), sp.Symbol(repr(value))) for letter, value in values.items())
+    return tuple(Formula(letter, repr(value)) for letter, value in values.items())

@@ -51,25 +51,12 @@ def test_without_sympy_one_sentence_names_the_extra(monkeypatch, capsys):
     )
 
 
-def test_steps_count_the_formulas_compared_and_write_a_page(tmp_path, capsys):
-    file = tmp_path / 'rpr.html'
-    assert (
-        main(
-            ['arm', 'derive', '--arm', 'rpr', '--steps', '--format', 'html', '--output', str(file)]
-        )
-        == 0
-    )
-    assert '55 formulas compared, largest difference' in capsys.readouterr().err
-    assert file.read_text(encoding='utf-8').startswith('<!DOCTYPE html>')
-
-
-def test_a_wrong_formula_among_the_steps_exits_with_1(monkeypatch, capsys):
-    from franka_dynamics.rpr import symbolic
-
-    right = symbolic.analytical_jacobian()
-    monkeypatch.setattr(symbolic, 'analytical_jacobian', lambda: 2 * right)
-    assert main(['arm', 'derive', '--arm', 'rpr', '--steps']) == 1
-    assert 'MISMATCH' in capsys.readouterr().err
+def test_steps_write_a_page_from_the_rows_to_the_gravity_torques(tmp_path, capsys):
+    file = tmp_path / 'fer.html'
+    command = ['arm', 'derive', '--arm', 'stanford', '--steps', '--format', 'html']
+    assert main([*command, '--output', str(file)]) == 0
+    page = file.read_text(encoding='utf-8')
+    assert page.startswith('<!DOCTYPE html>') and 'transforms' in page and 'results' in page
 
 
 @pytest.mark.parametrize('reference', ['WORLD', 'LOCAL'])

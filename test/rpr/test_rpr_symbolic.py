@@ -14,7 +14,6 @@ from franka_dynamics.rpr.dynamics import RprDynamics
 sp = pytest.importorskip('sympy', reason='the [symbolic] extra is not installed')
 
 from franka_dynamics.rpr import symbolic as rpr  # noqa: E402
-from franka_dynamics.rpr import symbolic as rpr_newton_euler  # noqa: E402
 
 FORMS = functools.cache(rpr.closed_forms)  # a second, on first use
 # The letters' numbers in config/arms/rpr.yaml, with the box along z2.
@@ -57,8 +56,46 @@ def evaluated(matrix, q, v=(0, 0, 0), w=(0, 0, 0)):
     )
 
 
+def lagrange():
+    """Return the equations of motion from the definitions of sections 2 and 3."""
+    masses = (rpr.M1, rpr.M2, rpr.M3)
+    inertia, potential = sp.zeros(3, 3), sp.Integer(0)
+    for i, (mass, center, tensor) in enumerate(
+        zip(masses, rpr.centers_of_mass(), rpr.central_tensors())
+    ):
+        linear, angular = rpr.partial_jacobians(center, i + 1)
+        rotation = rpr.poses()[i + 1][:3, :3]
+        inertia += mass * linear.T * linear + angular.T * rotation * tensor * rotation.T * angular
+        potential += mass * rpr.G * center[2]
+    inertia = inertia.applyfunc(rpr.reduced)
+    return rpr.EquationsOfMotion(
+        inertia,
+        christoffel(inertia),
+        rpr.by_joint(potential).T,
+        sp.Rational(1, 2) * (rpr.RATES.T * inertia * rpr.RATES)[0],
+        sp.expand(potential),
+    )
+
+
+def christoffel(inertia):
+    """Return c_ij = sum of 1/2 (db_ij/dq_k + db_ik/dq_j - db_jk/dq_i) dq_k (section 3)."""
+    slopes = [[rpr.by_joint(inertia[i, j]) for j in range(3)] for i in range(3)]
+    return sp.Matrix(
+        3,
+        3,
+        lambda i, j: rpr.reduced(
+            sum(
+                sp.Rational(1, 2)
+                * (slopes[i][j][k] + slopes[i][k][j] - slopes[j][k][i])
+                * rpr.RATES[k]
+                for k in range(3)
+            )
+        ),
+    )
+
+
 def test_closed_forms_are_those_derived_from_the_definitions():
-    derived = rpr.lagrange()
+    derived = lagrange()
     for form, definition in (
         (FORMS().inertia, derived.inertia),
         (FORMS().coriolis, derived.coriolis),
@@ -111,23 +148,21 @@ def test_the_slope_of_the_potential_is_g():
 
 def test_newton_euler_in_letters_is_lagranges_torque():
     rotation = rpr.poses()[3][:3, :3]
-    contact = (rotation * rpr_newton_euler.END_FORCE).col_join(
-        rotation * rpr_newton_euler.END_MOMENT
-    )
+    contact = (rotation * rpr.END_FORCE).col_join(rotation * rpr.END_MOMENT)
     torque = (
         FORMS().inertia * rpr.PUSHES
         + FORMS().coriolis * rpr.RATES
         + FORMS().gravity
         + rpr.geometric_jacobian().T * contact
     )
-    rest = sp.Matrix(rpr_newton_euler.joint_torques()) - torque
+    rest = sp.Matrix(rpr.joint_torques()) - torque
     assert rest.applyfunc(rpr.reduced) == sp.zeros(3, 1)
 
 
 @pytest.mark.parametrize('seed', range(3))
 def test_the_recursion_in_letters_is_the_numeric_recursion(seed):
     q, v, w = np.random.default_rng(seed).uniform(-0.9, 0.9, (3, 3))
-    torque = evaluated(sp.Matrix(rpr_newton_euler.joint_torques()), q, v, w)[:, 0]
+    torque = evaluated(sp.Matrix(rpr.joint_torques()), q, v, w)[:, 0]
     expected = NewtonEulerModel(load('rpr')).inverse_dynamics(q, v, w)
     np.testing.assert_allclose(torque, expected, rtol=0.0, atol=1e-13)
 
@@ -136,7 +171,7 @@ def test_link_twists_in_letters_are_the_general_ones():
     q, v, w = np.random.default_rng(9).uniform(-0.9, 0.9, (3, 3))
     model = NewtonEulerModel(load('rpr'))
     frames = model.frames(q)
-    for i, link in enumerate(rpr_newton_euler.outward()):
+    for i, link in enumerate(rpr.outward()):
         omega = frames[i, :3, :3] @ evaluated(link.omega, q, v, w)[:, 0]
         np.testing.assert_allclose(omega, model.link_twists(q, v)[i, 3:], rtol=0.0, atol=1e-14)
 

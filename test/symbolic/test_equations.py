@@ -12,12 +12,10 @@ from franka_dynamics.arm.sampling import random_arm
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 
-sp = pytest.importorskip('sympy', reason='the [symbolic] extra is not installed')
+pytest.importorskip('sympy', reason='the [symbolic] extra is not installed')
 
-from franka_dynamics.symbolic import derivations  # noqa: E402
-from franka_dynamics.symbolic.chain import chain_of  # noqa: E402
-from franka_dynamics.symbolic.equations import derive, SymbolicProgram  # noqa: E402
-from franka_dynamics.symbolic.rendering import as_text  # noqa: E402
+from franka_dynamics.symbolic import derivations
+from franka_dynamics.symbolic.rendering import as_text
 
 ATOL = 1e-12  # torques up to 100 N m; 2e-14 was measured
 
@@ -25,22 +23,14 @@ ATOL = 1e-12  # torques up to 100 N m; 2e-14 was measured
 def run_text(text, q, dq):
     """Execute printed equations at a state; return M, C and g."""
     n = len(q)
-    names = {f's{i + 1}': math.sin(q[i]) for i in range(n)}
-    names |= {f'c{i + 1}': math.cos(q[i]) for i in range(n)}
-    names |= {f'q{i + 1}': q[i] for i in range(n)} | {f'v{i + 1}': dq[i] for i in range(n)}
+    names = {'sin': math.sin, 'cos': math.cos}
+    names |= {f'q{i + 1}': q[i] for i in range(n)} | {f'dq{i + 1}': dq[i] for i in range(n)}
     exec(text, names)
     square = [(i + 1, j + 1) for i in range(n) for j in range(n)]
     return (
         np.reshape([names[f'M{i}{j}'] for i, j in square], (n, n)),
         np.reshape([names[f'C{i}{j}'] for i, j in square], (n, n)),
         np.array([names[f'g{i + 1}'] for i in range(n)]),
-    )
-
-
-def any_arm(seed):
-    """Return a random arm with constant theta everywhere, modified and standard in turn."""
-    return random_arm(
-        np.random.default_rng(seed), joints=5, convention=tuple(Convention)[seed % 2]
     )
 
 
@@ -60,7 +50,9 @@ def test_a_shipped_arms_printed_equations_agree_with_pinocchio(arm, hand):
 @pytest.mark.parametrize('seed', range(6))
 def test_a_random_arms_printed_equations_are_the_recursions(seed):
     # Slides, tilted bases, oblique twists and rotors, none of which the FER has.
-    description = any_arm(seed)
+    description = random_arm(
+        np.random.default_rng(seed), joints=5, convention=tuple(Convention)[seed % 2]
+    )
     text = as_text(derivations.equations(description))
     model = NewtonEulerModel(description)
     q, dq = np.random.default_rng(seed).uniform(-1.0, 1.0, (2, 5))
@@ -68,36 +60,3 @@ def test_a_random_arms_printed_equations_are_the_recursions(seed):
     np.testing.assert_allclose(mass, model.mass_matrix(q), rtol=0.0, atol=ATOL)
     np.testing.assert_allclose(coriolis, model.coriolis_matrix(q, dq), rtol=0.0, atol=ATOL)
     np.testing.assert_allclose(gravity, model.gravity(q), rtol=0.0, atol=ATOL)
-
-
-def test_the_fers_lines_have_one_letter_each_and_none_is_idle():
-    description = load('fer')
-    forms = derive(chain_of(description), description, (0.0, 0.0, -9.81))
-    values = [value for _, value in forms.lines]
-    assert len(set(values)) == len(values)
-    used = set().union(
-        *(value.free_symbols for value in values),
-        *(
-            entry.free_symbols
-            for matrix in (forms.mass, forms.coriolis, forms.gravity)
-            for entry in matrix
-        ),
-    )
-    assert {letter for letter, _ in forms.lines} <= used
-
-
-def test_every_line_of_the_fer_uses_earlier_letters_only():
-    description = load('fer')
-    forms = derive(chain_of(description), description, (0.0, 0.0, -9.81))
-    later = [letter for letter, _ in forms.lines]
-    for i, (_, value) in enumerate(forms.lines):
-        assert not value.free_symbols & set(later[i:])
-
-
-def test_an_expression_and_its_opposite_share_a_letter():
-    a, b = sp.symbols('a b')
-    program = SymbolicProgram()
-    assert program.keep(a - b) == -program.keep(b - a)
-    assert len(program.lines) == 1
-    assert program.keep(a) == a
-    assert program.keep(sp.Integer(0)) == 0

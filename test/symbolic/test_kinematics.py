@@ -11,7 +11,6 @@ import pytest
 from franka_dynamics.arm import Convention, JointKind, load
 from franka_dynamics.arm.sampling import random_arm
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
-from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 from franka_dynamics.dynamics.product_of_exponentials import ExponentialsModel
 from franka_dynamics.errors import FrameError
 
@@ -22,7 +21,6 @@ from franka_dynamics.symbolic.chain import (  # noqa: E402  # noqa: E402
     Kinematics,
     position,
     REFERENCE_FRAMES,
-    velocity,
 )
 
 ATOL = 1e-14  # lengths below 2 m, some twenty products
@@ -45,7 +43,7 @@ def craig_arm(seed):
     return replace(arm, joints=joints, base=np.eye(4))
 
 
-def evaluated(expression, chain, q, v=None, description=None):
+def evaluated(expression, chain, q, description=None):
     """Return the numbers of a matrix in letters at a state."""
     numbers = dict(chain.values)
     for i, link in enumerate(chain.links[: chain.n]):
@@ -53,8 +51,6 @@ def evaluated(expression, chain, q, v=None, description=None):
             numbers |= {link.sine: np.sin(q[i]), link.cosine: np.cos(q[i])}
         else:
             numbers[position(i + 1)] = q[i]
-        if v is not None:
-            numbers[velocity(i + 1)] = v[i]
         if description is not None:
             center = description.links[i].center_of_mass
             numbers |= {
@@ -131,27 +127,6 @@ def test_letters_of_the_fer_are_the_notebooks_with_their_numbers():
         'x7': 0.088,
         'z8': 0.107,
     }
-
-
-@pytest.mark.parametrize('frame', [3, 7, 8])
-def test_space_twists_of_the_fer_are_pinocchios_world_ones(frame):
-    rng = np.random.default_rng(frame)
-    q, v = rng.uniform(-2.0, 2.0, (2, 7))
-    expected = PinocchioModel(FER).jacobian(q, frame, 'WORLD') @ v
-    np.testing.assert_allclose(
-        evaluated(FORMS().space_twist(frame), CHAIN, q, v)[:, 0],
-        exchanged(expected),
-        rtol=0.0,
-        atol=1e-13,
-    )
-
-
-@pytest.mark.parametrize('frame', [3, 5])
-def test_rates_of_the_fers_positions_are_its_jacobians(frame):
-    rate = FORMS().position(frame).applyfunc(CHAIN.rate)
-    moved = sp.Matrix(FORMS().notebook_velocity(frame)[3:])
-    rest = (rate - moved).applyfunc(lambda entry: sp.expand(CHAIN.as_functions(entry)))
-    assert sp.simplify(rest) == sp.zeros(3, 1)
 
 
 @pytest.mark.parametrize('joint', range(1, 8))

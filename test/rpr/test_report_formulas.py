@@ -1,0 +1,108 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The RPR report as `derive` writes it: every line run as it reads, against the formulations."""
+
+import math
+
+import numpy as np
+import pytest
+
+from franka_dynamics.arm import load
+from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
+from franka_dynamics.rpr.dynamics import RprDynamics
+
+sp = pytest.importorskip('sympy', reason='the [symbolic] extra is not installed')
+
+from franka_dynamics.rpr import symbolic  # noqa: E402
+from franka_dynamics.symbolic import derivations  # noqa: E402
+from franka_dynamics.symbolic.rendering import as_text, Section  # noqa: E402
+
+ARM = load('rpr')
+MODEL = PinocchioModel(ARM)
+CLOSED = RprDynamics.from_description(ARM)
+ATOL = 1e-12  # energies of some 100 J; measured 2e-14
+
+
+def letters(q, dq, ddq, wrench):
+    """Return the numbers of the report's letters at a state."""
+    masses, lengths = CLOSED.masses, CLOSED.kinematics
+    box = np.diag(ARM.links[1].inertia_at_center_of_mass)
+    names = {'g': 9.81, 'D': lengths.d2bar + q[1], 'I2x': masses.i2x, 'I2y': box[1], 'I2z': box[2]}
+    names |= {name: getattr(lengths, name) for name in ('d0', 'a1', 'a3', 'd2bar')}
+    names |= {name: getattr(masses, name) for name in ('m1', 'm2', 'm3')}
+    names |= {'h1': 2.0 * masses.k1, 'a2': 2.0 * masses.k2, 'h3': 2.0 * masses.k3}
+    # Radii and sides from the moments that the solids have.
+    names['r1'] = math.sqrt((12.0 * masses.i1z / masses.m1 - names['h1'] ** 2) / 3.0)
+    names['r3'] = math.sqrt(2.0 * masses.i3y / masses.m3)
+    names['b2'] = math.sqrt(12.0 * masses.i2x / masses.m2 - names['a2'] ** 2)
+    names['c2'] = math.sqrt(12.0 * box[2] / masses.m2 - names['b2'] ** 2)
+    names |= {'S1': math.sin(q[0]), 'C1': math.cos(q[0])}
+    names |= {'S3': math.sin(q[2]), 'C3': math.cos(q[2])}
+    for i in range(3):
+        names |= {f'v{i + 1}': dq[i], f'w{i + 1}': ddq[i]}
+        names |= {f'Fv{i + 1}': ARM.friction.viscous[i], f'Fs{i + 1}': ARM.friction.coulomb[i]}
+    names |= dict(zip(('hx', 'hy', 'hz', 'hnx', 'hny', 'hnz'), wrench))
+    turned = MODEL.frames(q)[2][:3, :3].T  # the contact in the axes of {3}
+    names |= dict(zip(('fex', 'fey', 'fez'), turned @ wrench[:3]))
+    names |= dict(zip(('nex', 'ney', 'nez'), turned @ wrench[3:]))
+    names |= dict(zip(('px', 'py', 'pz'), MODEL.frames(q)[2][:3, 3]))
+    return names
+
+
+def written(q, dq, ddq, wrench):
+    """Return what the report's lines assign at a state, run in their order."""
+    names = letters(q, dq, ddq, wrench)
+    names |= {name: getattr(math, name) for name in ('sqrt', 'atan2')} | {'sign': np.sign}
+    found = {}
+    # The inward steps are in the wrenches of the links behind; the torques have them put in.
+    sections = [s for s in derivations.rpr_report() if not s.title.endswith('inward')]
+    for formula in (formula for section in sections for formula in section.formulas):
+        own = dict(names)
+        exec(as_text([Section('', (), (formula,))]), own)
+        found[formula.name] = own[formula.name]
+        if isinstance(formula.value, sp.Expr):  # g is a letter and the name of a vector
+            names[formula.name] = found[formula.name]
+    return found
+
+
+def test_every_line_of_the_report_is_what_the_formulations_say():
+    rng = np.random.default_rng(0)
+    for _ in range(5):
+        # d2 and theta3 such that w and C3 have their positive signs, and speeds at which the
+        # smooth step of Coulomb friction is one.
+        q = rng.uniform([-3.0, -0.2, -1.4], [3.0, 0.3, 1.4])
+        dq = np.copysign(rng.uniform(0.3, 2.0, 3), rng.normal(size=3))
+        ddq, wrench = rng.normal(size=3), rng.normal(size=6)
+        found = written(q, dq, ddq, wrench)
+        frames, jacobian = MODEL.frames(q), MODEL.jacobian(q)
+        mass = MODEL.mass_matrix(q)
+        expected = {f'T_b{i + 1}': frames[i] for i in range(3)}
+        expected |= {'p_3': frames[2][:3, 3], 'J_A': jacobian[:3], 'J_G': jacobian}
+        expected |= {'theta1': q[0], 'd2': q[1], 'theta3': q[2]}
+        expected |= {'S3': math.sin(q[2]), 'C3': math.cos(q[2]), 'I2x': CLOSED.masses.i2x}
+        for i, link in enumerate(ARM.links):
+            expected[f'p_l{i + 1}'] = (frames[i] @ [*link.center_of_mass, 1.0])[:3]
+            expected[f'I_l{i + 1}'] = link.inertia_at_center_of_mass
+        expected |= {f'B{i + 1}{j + 1}': mass[i, j] for i in range(3) for j in range(i, 3)}
+        expected |= {
+            'T': MODEL.kinetic_energy(q, dq),
+            'U': MODEL.potential_energy(q),
+            'C': MODEL.coriolis_matrix(q, dq),
+            'g': MODEL.gravity(q),
+            'F': ARM.friction.torque(dq),
+            'J_GT_h': jacobian.T @ wrench,
+        }
+        torque = MODEL.inverse_dynamics(q, dq, ddq) + jacobian.T @ wrench
+        expected |= {f'tau{i + 1}': torque[i] for i in range(3)}
+        for name, value in expected.items():
+            np.testing.assert_allclose(
+                np.squeeze(found[name]), value, rtol=0.0, atol=ATOL, err_msg=name
+            )
+
+
+def test_the_reports_printed_jacobian_is_noticed_as_wrong(monkeypatch):
+    printed = symbolic.geometric_jacobian()
+    printed[2, 2] = -printed[2, 2]  # the report prints -a3 C3
+    monkeypatch.setattr(symbolic, 'geometric_jacobian', lambda: printed)
+    with pytest.raises(AssertionError, match='J_G'):
+        test_every_line_of_the_report_is_what_the_formulations_say()
