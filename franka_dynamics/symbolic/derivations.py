@@ -10,7 +10,7 @@ import numpy as np
 import sympy as sp
 
 from .chain import chain_of, Kinematics, position
-from .equations import equations_program, parameter_values
+from .program import equations_program, parameter_values
 from .rendering import Formula, Section
 from ..arm import ArmDescription, Convention, JointKind
 from ..rpr import symbolic as rpr
