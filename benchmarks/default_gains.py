@@ -28,7 +28,7 @@ from franka_dynamics.control.default_gains import (
 )
 from franka_dynamics.control.feedforward import FeedforwardController
 from franka_dynamics.control.multisine import multisine
-from franka_dynamics.control.reference_following import follow_request
+from franka_dynamics.control.planning import follow_request
 from franka_dynamics.control.settings import Settings
 from franka_dynamics.control.supervision import SupervisionLimits
 from franka_dynamics.dynamics.body_tree import BodyTree

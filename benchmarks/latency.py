@@ -299,7 +299,7 @@ def main() -> int:
     parser.add_argument('--plot', type=Path, help='histogram as PNG')
     arguments = parser.parse_args()
     use_isolated_network()
-    from franka_dynamics.ros.node_parts import request_realtime
+    from franka_dynamics.ros.realtime import request_realtime
 
     no_realtime = request_realtime()
     rounds: dict[tuple[str, float], list[Round]] = {}

@@ -56,7 +56,7 @@ class Driver:
     """Publishes states that stand still, and notes when commands come."""
 
     def __init__(self) -> None:
-        from franka_dynamics.ros.node_parts import request_realtime
+        from franka_dynamics.ros.realtime import request_realtime
 
         # Before rclpy.init: the middleware's threads, which bring the commands, inherit it.
         request_realtime()
@@ -125,7 +125,7 @@ class Relay:
     """Stands between franka-sim and the FCI node, and notes when states and torques pass."""
 
     def __init__(self, folder: Path) -> None:
-        from franka_dynamics.ros.node_parts import request_realtime
+        from franka_dynamics.ros.realtime import request_realtime
 
         sys.path += [str(_ROOT / 'test' / 'fci')]
         from lossy_link import LossyLink

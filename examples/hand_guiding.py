@@ -21,11 +21,10 @@ import numpy as np
 import pinocchio as pin
 
 from franka_dynamics.arm import load, MaxwellSlipFriction
-from franka_dynamics.control.cycle import Mode
+from franka_dynamics.control.cycle_result import Mode
 from franka_dynamics.control.feedforward import FeedforwardController
 from franka_dynamics.control.interval_motion import IntervalMotion
-from franka_dynamics.control.reference_following import follow_request
-from franka_dynamics.control.reference_request import TrajectoryRequest
+from franka_dynamics.control.planning import follow_request, TrajectoryRequest
 from franka_dynamics.control.settings import Settings, Terms
 from franka_dynamics.simulation.arm_simulation import ArmSimulation, Push, SimulationSettings
 from franka_dynamics.simulation.joint_elasticity import franka_elasticity

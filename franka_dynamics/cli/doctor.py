@@ -240,7 +240,7 @@ def _checks(arguments: argparse.Namespace, console: Console) -> Iterator[Check]:
     yield from (Check(subject, Level(level), text) for subject, level, text in lines)
 
 
-# Of real-time nodes (ros/node_parts.py), and the receive buffer that a burst of large messages
+# Of real-time nodes (ros/realtime.py), and the receive buffer that a burst of large messages
 # asks for [bytes].
 _PRIORITY, _RECEIVE_BUFFER = 50, 2 * 1024**2
 _LIBRARIES = ('numpy', 'pin', 'mujoco', 'numba', 'rosbags', 'viser', 'pylibfranka')

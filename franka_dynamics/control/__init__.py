@@ -15,9 +15,9 @@ if TYPE_CHECKING:  # for editors and type checkers
     from .feedforward import FeedforwardController as FeedforwardController
     from .gravity_monitor import GravityState as GravityState
     from .limits import TorqueLimiter as TorqueLimiter
+    from .planning import TrajectoryRequest as TrajectoryRequest
     from .reference import ReferencePoint as ReferencePoint
     from .reference import Trajectory as Trajectory
-    from .reference_request import TrajectoryRequest as TrajectoryRequest
     from .settings import Settings as Settings
     from .settings import target_profile as target_profile
     from .settings import TargetProfile as TargetProfile
@@ -44,7 +44,7 @@ __getattr__, __dir__, __all__ = lazy_exports(
             'ReferencePoint',
             'Trajectory',
         ),
-        'reference_request': ('TrajectoryRequest',),
+        'planning': ('TrajectoryRequest',),
         'settings': (
             'Settings',
             'target_profile',

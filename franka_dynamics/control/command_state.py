@@ -12,7 +12,7 @@ import numpy as np
 
 from .braking import Braking, REST_SPEED
 from .control_law import ControlLaw
-from .cycle import Counters, Mode
+from .cycle_result import Counters, Mode
 from .limits import CommandOutput
 from .possible_motion import Condition
 from .reference import ReferenceSource

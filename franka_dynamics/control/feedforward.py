@@ -16,7 +16,7 @@ import numpy as np
 
 from .command_state import ClearedBy, CommandState
 from .control_law import ControlLaw
-from .cycle import Cycle, Mode
+from .cycle_result import Cycle, Mode
 from .gravity_monitor import FirstTorque, GravityMonitor
 from .limits import all_finite, LimitedTorque
 from .possible_motion import Condition

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .reference_request import TrajectoryRequest
+from .planning import TrajectoryRequest
 from ..arm import ArmDescription
 from ..errors import SettingsError
 from ..typing import Array

@@ -9,7 +9,7 @@ from collections import deque
 import numpy as np
 
 from .connection import FciReading
-from ..control.cycle import Cycle, Mode
+from ..control.cycle_result import Cycle, Mode
 from ..control.feedforward import FeedforwardController
 from ..control.limits import LONGEST_STEP_S
 from ..control.possible_motion import Condition

@@ -31,7 +31,7 @@ from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory
 
 from .node_group import default_signals, end_of, use_isolated_network
-from .node_parts import ON, request_realtime, SWITCH
+from .realtime import ON, request_realtime, SWITCH
 from .recording_session import BagRecorder
 from ..arm import ArmDescription
 from ..errors import FrankaDynamicsError

@@ -13,7 +13,7 @@ import numpy as np
 
 from .monitors import CommandWatch, ContactWatch
 from ..control.contact import LOAD_WARNING_KG, origin
-from ..control.cycle import Durations, Mode
+from ..control.cycle_result import Durations, Mode
 from ..control.feedforward import FeedforwardController
 from ..control.gravity_monitor import GravityState
 from ..control.possible_motion import Condition

@@ -9,7 +9,7 @@ from typing import Any
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 
 from .diagnostics import diagnostic_array, ERROR, NodeDiagnostics, OK, PublicationTimes, WARN
-from ..control.cycle import Durations
+from ..control.cycle_result import Durations
 from ..control.feedforward import FeedforwardController
 from ..fci.connection import FciReading
 from ..fci.model_difference import ModelDifference

@@ -40,15 +40,15 @@ from .fci_parameters import (
 from .live_parameters import LiveParameters
 from .messages import doubles, effort_message, stamp_from_seconds
 from .model_source import checked_controller
-from .node_parts import CycleCalls, NodePart, ServiceThread
 from .node_process import REFUSED, run_node, StopRequest
 from .node_settings import load_arm
 from .parameters import declare, live_table, table, values
 from .qos import PUBLISHER_QOS, qos_overriding_options, REFERENCE_QOS, STATE_QOS
 from .serialized_trajectory import read_trajectory
+from .two_threads import CycleCalls, NodePart, ServiceThread
 from ..arm import ArmDescription
 from ..control.control_law import ControlLaw
-from ..control.reference_following import follow_request
+from ..control.planning import follow_request
 from ..control.settings import Settings
 from ..dynamics import GRAVITY
 from ..dynamics.pinocchio_model import PinocchioModel

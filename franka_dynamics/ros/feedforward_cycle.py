@@ -18,17 +18,18 @@ from .monitors import CommandWatch, ContactWatch, MissingStates, StatePublishers
 from .node_settings import contact_limits_from
 from .process_beacon import ProcessBeacon
 from .qos import PUBLISHER_QOS, qos_overriding_options
-from .reference_reports import ClockLog, ReferenceReports, StateLog
 from .serialized import CommandBytes, RawJointStateReader
 from .serialized_trajectory import read_trajectory, trajectory_mark
+from .state_log import ClockLog, ReferenceReports, StateLog
 from .term_publishers import TermPublishers
 from ..control.command_state import ClearedBy
-from ..control.cycle import Cycle, Durations, Mode
+from ..control.cycle_result import Cycle, Durations, Mode
 from ..control.feedforward import FeedforwardController
 from ..control.limits import LONGEST_STEP_S
+from ..control.planning import follow_request
 from ..control.possible_motion import Condition
 from ..control.reference import Trajectory
-from ..control.reference_following import follow_request, with_torques
+from ..control.trajectory_goal import with_torques
 from ..errors import JointStateError, ReferenceRefusedError
 
 _SILENCE_CHECKS_PER_TIMEOUT = 2

@@ -23,14 +23,14 @@ from trajectory_msgs.msg import JointTrajectory
 from .feedforward_cycle import FeedforwardCycle
 from .live_parameters import LiveParameters
 from .model_source import DESCRIPTION_QOS, make_controller, resolve_model, ResolvedModel
-from .node_parts import CycleCalls, NodePart
 from .node_process import GuardedLifecycleNode, run_lifecycle_node
 from .node_settings import ROBOT_DESCRIPTION, settings_from
 from .parameters import declare, live_table, specs, table, values
 from .qos import qos_overriding_options, REFERENCE_QOS, STATE_QOS
+from .two_threads import CycleCalls, NodePart
 from ..control.braking import LONGEST_BRAKING_S
 from ..control.command_state import ClearedBy
-from ..control.cycle import Mode
+from ..control.cycle_result import Mode
 from ..control.feedforward import FeedforwardController
 from ..control.limits import LONGEST_STEP_S
 from ..errors import FrankaDynamicsError

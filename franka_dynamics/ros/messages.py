@@ -17,7 +17,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 from ..errors import JointStateError, listed
 
 if TYPE_CHECKING:
-    from ..control.reference_request import TrajectoryRequest
+    from ..control.planning import TrajectoryRequest
 
 
 class JointReading(NamedTuple):

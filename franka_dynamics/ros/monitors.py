@@ -14,7 +14,7 @@ from std_msgs.msg import Float64MultiArray
 
 from .qos import STATE_QOS, WATCH_QOS
 from ..control.contact import ContactLimits, ContactMonitor
-from ..control.cycle import Cycle
+from ..control.cycle_result import Cycle
 from ..control.external_torque import friction_in_effort
 from ..control.external_wrench import ExternalWrench, WrenchEstimator
 from ..control.feedforward import FeedforwardController

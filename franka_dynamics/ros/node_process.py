@@ -24,8 +24,9 @@ from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 from rclpy.utilities import get_rmw_implementation_identifier
 
-from .node_parts import ON, request_realtime, ServiceThread
 from .parameter_files import given_files, read_sections, require_section
+from .realtime import ON, request_realtime
+from .two_threads import ServiceThread
 from ..errors import FrankaDynamicsError, SettingsError, shortened
 
 _NO_NODE = 'error creating node'  # how rcl says it

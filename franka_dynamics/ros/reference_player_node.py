@@ -31,7 +31,7 @@ from .node_settings import load_arm
 from .parameters import declare, table, values
 from .qos import REFERENCE_QOS, REFERENCE_STATE_QOS, STATE_QOS
 from ..control.multisine import multisine
-from ..control.reference_request import TrajectoryRequest
+from ..control.planning import TrajectoryRequest
 from ..errors import FrankaDynamicsError, JointStateError
 from ..typing import Array
 

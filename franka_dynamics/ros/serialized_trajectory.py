@@ -7,7 +7,7 @@ from __future__ import annotations
 import numpy as np
 
 from .serialized import CdrError, CdrReader
-from ..control.reference_request import MOST_POINTS, TrajectoryRequest
+from ..control.planning import MOST_POINTS, TrajectoryRequest
 from ..errors import ReferenceRefusedError
 from ..typing import Array
 

@@ -21,13 +21,13 @@ from std_msgs.msg import Float64MultiArray
 
 from .diagnostics import diagnostic_array, ERROR, OK, PublicationTimes, status, WARN
 from .messages import doubles, stamp_from_seconds
-from .node_parts import OFF
 from .node_process import run_node, StopRequest
 from .node_settings import load_arm
 from .parameters import declare, table, values
 from .qos import PUBLISHER_QOS, qos_overriding_options
+from .realtime import OFF
 from .simulator_parameters import simulation_settings
-from ..control.cycle import Durations
+from ..control.cycle_result import Durations
 from ..control.limits import finite_command
 from ..errors import CommandRefusedError, SettingsError
 from ..simulation.arm_simulation import ArmSimulation

@@ -16,7 +16,7 @@ from sensor_msgs.msg import JointState
 
 from .messages import effort_message
 from .qos import PUBLISHER_QOS, qos_overriding_options
-from ..control.cycle import Cycle
+from ..control.cycle_result import Cycle
 from ..control.external_torque import (
     ExternalTorque,
     friction_in_effort,

@@ -29,15 +29,15 @@ from trajectory_msgs.msg import JointTrajectory
 
 from .installed_packages import effort_trajectories
 from .messages import JointStateReader, trajectory_message
-from .node_parts import OFF
 from .node_process import run_node, StopRequest
 from .node_settings import load_arm, torque_settings
 from .parameters import declare, live_table, table, values
 from .qos import STATE_QOS
+from .realtime import OFF
 from .serialized_trajectory import read_trajectory
 from ..control.control_law import ControlLaw
 from ..control.reference import ReferencePoint, Trajectory
-from ..control.reference_following import code_of_refusal, fill, FilledGoal, GoalError
+from ..control.trajectory_goal import code_of_refusal, fill, FilledGoal, GoalError
 from ..errors import (
     FrankaDynamicsError,
     JointStateError,

@@ -24,9 +24,8 @@ from ..arm import ArmDescription, LinkInertia, ViscousCoulombFriction
 from ..control.default_gains import home_pose
 from ..control.feedforward import FeedforwardController
 from ..control.multisine import multisine
+from ..control.planning import follow_request, TrajectoryRequest
 from ..control.reference import ReferencePoint, Trajectory
-from ..control.reference_following import follow_request
-from ..control.reference_request import TrajectoryRequest
 from ..control.settings import Settings, Terms
 from ..control.supervision import SupervisionLimits
 from ..dynamics.pinocchio_model import PinocchioModel

@@ -8,8 +8,8 @@ import yaml
 
 from franka_dynamics.arm import load
 from franka_dynamics.cli.main import INPUT_AT_FAULT, main
+from franka_dynamics.control.planning import plan, TrajectoryRequest
 from franka_dynamics.control.reference import ReferencePoint
-from franka_dynamics.control.reference_request import plan, TrajectoryRequest
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.recordings.recording import write_recording
 

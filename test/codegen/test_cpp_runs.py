@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 
 from franka_dynamics.arm import load, MaxwellSlipFriction, ViscousCoulombFriction
-from franka_dynamics.control.cycle import Mode
+from franka_dynamics.control.cycle_result import Mode
 from franka_dynamics.control.feedforward import FeedforwardController
-from franka_dynamics.control.reference_following import follow_request
-from franka_dynamics.control.reference_request import TrajectoryRequest
+from franka_dynamics.control.planning import follow_request, TrajectoryRequest
 from franka_dynamics.control.settings import Settings, StateSource, Terms
 from franka_dynamics.control.terms import FrictionFeedforward
 

@@ -23,7 +23,7 @@ from franka_dynamics.control.contact import (
 from franka_dynamics.control.external_torque import DAMPING
 from franka_dynamics.control.feedforward import FeedforwardController
 from franka_dynamics.control.multisine import multisine
-from franka_dynamics.control.reference_following import follow_request
+from franka_dynamics.control.planning import follow_request
 from franka_dynamics.control.settings import Settings
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel

@@ -11,13 +11,17 @@ import pytest
 
 from franka_dynamics.arm import JointLimits
 from franka_dynamics.control.command_state import ClearedBy
-from franka_dynamics.control.cycle import Mode
+from franka_dynamics.control.cycle_result import Mode
 from franka_dynamics.control.feedforward import FeedforwardController
 from franka_dynamics.control.limits import LONGEST_STEP_S
 from franka_dynamics.control.multisine import multisine
+from franka_dynamics.control.planning import (
+    follow_request,
+    plan_from,
+    planning_basis,
+    TrajectoryRequest,
+)
 from franka_dynamics.control.possible_motion import Condition
-from franka_dynamics.control.reference_following import follow_request, plan_from, planning_basis
-from franka_dynamics.control.reference_request import TrajectoryRequest
 from franka_dynamics.control.settings import Settings, StateSource, Terms
 from franka_dynamics.control.supervision import SupervisionLimits
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel

@@ -15,10 +15,9 @@ from franka_dynamics.arm import (
 )
 from franka_dynamics.arm.slip_states import slip_states
 from franka_dynamics.control import terms as under_test
-from franka_dynamics.control.cycle import Mode
+from franka_dynamics.control.cycle_result import Mode
 from franka_dynamics.control.feedforward import FeedforwardController
-from franka_dynamics.control.reference_following import follow_request
-from franka_dynamics.control.reference_request import TrajectoryRequest
+from franka_dynamics.control.planning import follow_request, TrajectoryRequest
 from franka_dynamics.control.settings import Settings, Terms
 from franka_dynamics.control.terms import (
     FrictionFeedforward,

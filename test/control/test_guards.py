@@ -10,14 +10,18 @@ import pytest
 from franka_dynamics.arm import load
 from franka_dynamics.control.braking import LONGEST_BRAKING_S, REST_SPEED
 from franka_dynamics.control.command_state import ClearedBy, FaultLatch, RESTART_WINDOW_S
-from franka_dynamics.control.cycle import Mode
+from franka_dynamics.control.cycle_result import Mode
 from franka_dynamics.control.feedforward import FeedforwardController
 from franka_dynamics.control.gravity_monitor import FirstTorque, GravityGuard, GravityState
 from franka_dynamics.control.limits import LimitedTorque, LONGEST_STEP_S
 from franka_dynamics.control.multisine import multisine
+from franka_dynamics.control.planning import (
+    follow_request,
+    plan_from,
+    planning_basis,
+    TrajectoryRequest,
+)
 from franka_dynamics.control.possible_motion import Condition
-from franka_dynamics.control.reference_following import follow_request, plan_from, planning_basis
-from franka_dynamics.control.reference_request import TrajectoryRequest
 from franka_dynamics.control.settings import Settings, Terms
 from franka_dynamics.control.supervision import SupervisionLimits
 from franka_dynamics.control.terms import TermModel

@@ -7,8 +7,8 @@ import pytest
 
 from franka_dynamics.arm import load
 from franka_dynamics.control.multisine import multisine
+from franka_dynamics.control.planning import plan
 from franka_dynamics.control.reference import ReferencePoint, Trajectory
-from franka_dynamics.control.reference_request import plan
 from franka_dynamics.errors import SettingsError
 
 

@@ -7,9 +7,8 @@ import pytest
 
 from franka_dynamics.arm import load
 from franka_dynamics.control.feedforward import FeedforwardController
+from franka_dynamics.control.planning import follow_request, TrajectoryRequest
 from franka_dynamics.control.reference import ReferencePoint, ReferenceSource
-from franka_dynamics.control.reference_following import follow_request
-from franka_dynamics.control.reference_request import TrajectoryRequest
 from franka_dynamics.control.settings import Settings
 from franka_dynamics.control.streaming import continue_stream, delay, LEAD_S
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel

@@ -10,14 +10,14 @@ from scipy.interpolate import CubicHermiteSpline
 
 from franka_dynamics.arm import load
 from franka_dynamics.control.control_law import ControlLaw
-from franka_dynamics.control.reference_following import (
+from franka_dynamics.control.planning import TrajectoryRequest
+from franka_dynamics.control.settings import Settings
+from franka_dynamics.control.trajectory_goal import (
     code_of_refusal,
     fill,
     GoalError,
     with_accelerations,
 )
-from franka_dynamics.control.reference_request import TrajectoryRequest
-from franka_dynamics.control.settings import Settings
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.errors import ReferenceRefusedError
 

@@ -12,9 +12,8 @@ from scipy.interpolate import CubicSpline
 from franka_dynamics.arm import load
 from franka_dynamics.control import upsampling
 from franka_dynamics.control.feedforward import FeedforwardController
+from franka_dynamics.control.planning import follow_request, plan, TrajectoryRequest
 from franka_dynamics.control.reference import ReferencePoint, Trajectory
-from franka_dynamics.control.reference_following import follow_request
-from franka_dynamics.control.reference_request import plan, TrajectoryRequest
 from franka_dynamics.control.settings import Settings
 from franka_dynamics.control.upsampling import LONGEST_BLEND_S, spline_derivatives, upsample
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel

@@ -16,8 +16,8 @@ from rclpy.parameter import Parameter
 from franka_dynamics.arm import load
 from franka_dynamics.ros import fci_node
 from franka_dynamics.ros.feedforward_node import FeedforwardNode
-from franka_dynamics.ros.node_parts import OFF, SWITCH
 from franka_dynamics.ros.node_process import run_lifecycle_node, SIGNALS
+from franka_dynamics.ros.realtime import OFF, SWITCH
 from franka_dynamics.validation.crosscheck import crosscheck
 
 FER = load('fer')

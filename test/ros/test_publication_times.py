@@ -7,10 +7,10 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from franka_dynamics.control.cycle import Mode
+from franka_dynamics.control.cycle_result import Mode
 from franka_dynamics.control.possible_motion import Condition
 from franka_dynamics.ros import diagnostics
-from franka_dynamics.ros.reference_reports import StateLog
+from franka_dynamics.ros.state_log import StateLog
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from trajectory_msgs.msg import JointTrajectory
 
 from franka_dynamics.arm import load
 from franka_dynamics.control.braking import REST_SPEED
-from franka_dynamics.control.cycle import Mode
+from franka_dynamics.control.cycle_result import Mode
 from franka_dynamics.control.multisine import multisine
 from franka_dynamics.ros import feedforward_cycle
 from franka_dynamics.ros.feedforward_cycle import FeedforwardCycle

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from franka_dynamics.arm import load
+from franka_dynamics.control.planning import plan, TrajectoryRequest
 from franka_dynamics.control.reference import ReferencePoint, Trajectory
-from franka_dynamics.control.reference_request import plan, TrajectoryRequest
 from franka_dynamics.errors import ReferenceRefusedError
 
 NOW = 50.0

@@ -13,7 +13,7 @@ import numpy as np
 from .diagnostics import OK, status, WARN
 from .messages import stamp_from_seconds
 from .qos import REFERENCE_STATE_QOS
-from ..control.cycle import Mode
+from ..control.cycle_result import Mode
 from ..control.feedforward import FeedforwardController
 from ..control.possible_motion import Condition
 from ..control.reference import ReferencePoint, Trajectory
