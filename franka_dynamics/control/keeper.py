@@ -1,153 +1,209 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-The stop sequence of a node that can no longer publish it itself.
+The stop sequence of a process that can no longer publish it itself.
 
-ros2_control's forward controllers hold their last command for ever. Whoever hears a node's
-commands knows the last one, and where a stop has to end follows from the target alone; so the
-torque of a node that was killed can be taken back without a model of the arm.
+ros2_control's forward controllers hold their last command for ever. The lease of the command
+topic says what was published last, where a stop would end and how fast a torque may change; so
+the torque of a node that died or stands still is taken back without a model of the arm.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from enum import Enum
+import os
+import signal
+import time
 
 import numpy as np
 
-from .limits import MOST_RATE, TorqueLimiter
-from .settings import Stop
+from .lease import LeaseFile, LeaseState, Lock, process_namespace, Record
+from .limits import TorqueLimiter
+from ..errors import LeaseError
 from ..typing import Array
 
-# Messages of the dead process that were still under way. More than these, and somebody living
-# commands.
-_LATE_MESSAGES = 3
+# [s] A look that comes later than this after the one before it finds a machine that stands still,
+# and says nothing about the node's silence.
+_LATE_S = 0.02
 
 
 class KeeperState(str, Enum):
-    """What the keeper does with the command topic."""
+    """What a keeper does."""
 
+    STANDBY = 'standby'  # another keeper watches the topic
     WATCHING = 'watching'
-    STOPPING = 'stopping'  # its own stop sequence is being published
+    STOPPING = 'stopping'  # the stop sequence is being published
 
 
 class Keeper:
     """
-    Takes back the torque of a node that died or stalled.
+    Watches the lease of one command topic, and takes the torque back.
 
     Parameters
     ----------
-    stop : Stop
-        Where the target's stop sequence ends: at zero, or at the gravity torque heard last.
+    topic : str
+        The command topic, by its full name.
+    domain : int
+        The ROS domain.
     silence : float
-        Silence of the commands after which their source counts as stalled [s]; 0 for never.
+        How long the thread that commands may stand still [s]; 0 for any time.
+    publish : callable
+        Publishes a torque, shape (n,) [N m], on the topic.
+    log : callable
+        Given the name of a severity and a sentence.
+
+    Raises
+    ------
+    LeaseError
+        As LeaseFile.
 
     """
 
-    def __init__(self, stop: Stop, silence: float) -> None:
-        self._stop, self._silence = stop, silence
-        self._last: Array | None = None
-        self._gravity: Array | None = None
-        self._heard = self._gravity_heard = -np.inf
-        self._late = 0
-        self._dead = False
-        self.state = KeeperState.WATCHING
-        self.reason = ''
+    def __init__(
+        self,
+        topic: str,
+        domain: int,
+        silence: float,
+        publish: Callable[[Array], None],
+        log: Callable[[str, str], None],
+    ) -> None:
+        self._file = LeaseFile(topic, domain)
+        self._silence, self._publish, self._log = silence, publish, log
+        self.state = KeeperState.STANDBY
+        self._started = self._looked = self._stepped = self._began = time.monotonic()
+        self._watched: int | None = None  # the generation
+        self._told = ''  # of a lease that cannot be read
+        self._torque = self._rest = np.zeros(0)
 
-    @property
-    def torque(self) -> Array | None:
-        """The torque that the receiver holds, shape (n,) [N m]; None before the first."""
-        return self._last
+    def close(self) -> None:
+        """Let another keeper watch."""
+        self._file.close()
 
-    @property
-    def lacks(self) -> str:
-        """What a stop sequence needs and was never heard, or an empty text."""
-        if self._last is None:
-            return 'command'
-        return '' if self._goal() is not None else 'gravity torque'
-
-    def note_command(self, torque: Array, now: float) -> None:
-        """
-        Take a command of somebody else, shape (n,) [N m], heard at `now` (steady clock, [s]).
-
-        While the stop sequence is published a few may still be on their way from the dead
-        process: the ramp goes on from them. More than these end it, because somebody commands.
-        """
-        if not np.isfinite(torque).all():
-            return
-        self._last, self._heard = torque, now
-        if self.state is KeeperState.WATCHING:
-            return
-        self._late += 1
-        if not self._dead or self._late > _LATE_MESSAGES:
+    def look(self) -> None:
+        """Do what is due; to be called every millisecond."""
+        now = time.monotonic()
+        late, self._looked = now - self._looked > _LATE_S, now
+        if self.state is KeeperState.STANDBY:
+            if not self._file.lock(Lock.DUTY):
+                return
             self.state = KeeperState.WATCHING
+            self._log('info', f'{self._file.topic} is watched')
+        try:
+            if self.state is KeeperState.STOPPING:
+                self._step(now)
+            elif self._file.lock(Lock.HOLDER):
+                self._look_at_vacant(now)
+            else:
+                self._look_at_held(now, late)
+        except LeaseError as error:
+            if str(error) != self._told:
+                self._log('error', f'{error}')
+            self._told = str(error)
+        finally:
+            # While it is held here nobody else can begin to command.
+            if self.state is not KeeperState.STOPPING:
+                self._file.unlock(Lock.HOLDER)
 
-    def note_gravity(self, gravity: Array, now: float) -> None:
-        """Take the model's g(q), shape (n,) [N m], where the stop has to end at it."""
-        if np.isfinite(gravity).all():
-            self._gravity, self._gravity_heard = gravity, now
+    def _look_at_vacant(self, now: float) -> None:
+        """Nobody holds the lease: has its last holder left a torque behind?"""
+        record = self._file.read()
+        if not record.acts:
+            return
+        if record.time < self._started:
+            # Too long ago to know what acts by now: a stop might be a step.
+            self._log(
+                'error',
+                f'{record.name} has ended before this keeper watched it and may have left '
+                f'{_text(record.torque)} N m on {self._file.topic}: deactivate its receiver',
+            )
+            self._file.fields['state'] = LeaseState.ENDED
+            return
+        self._begin(record, now, f'{record.name} (process {record.process}) has ended')
 
-    def note_birth(self) -> None:
-        """Take note that the node's process is there."""
-        self._dead = False
+    def _look_at_held(self, now: float, late: bool) -> None:
+        """Somebody holds the lease: is it alive?"""
+        file = self._file
+        state, generation = file.state
+        if generation != self._watched:
+            self._watched = generation
+            record = file.read()
+            self._log('info', f'{record.name} (process {record.process}) is watched')
+        taken = state == LeaseState.TAKEN  # by a keeper that has ended in the middle of a stop
+        if not taken and (late or not self._silent(now)):
+            return
+        if not file.lock(Lock.SPEAKER):
+            record = file.read()
+            if not taken and record.acts:
+                self._end_process(record)
+            return
+        try:
+            record = file.read()
+            who = f'{record.name} (process {record.process})'
+            if record.state is LeaseState.TAKEN:
+                self._begin(record, now, f'another keeper has ended while it stopped {who}')
+            elif record.acts and self._silent(now):
+                still = 1e3 * (now - record.time)
+                self._begin(record, now, f'{who} stands still for {still:.0f} ms')
+        finally:
+            file.unlock(Lock.SPEAKER)
 
-    def note_death(self) -> bool:
-        """Take note that the node's process has ended; return whether a stop sequence begins."""
-        self._dead = True
-        return self._begin("the node's process has ended")
+    def _silent(self, now: float) -> bool:
+        """Whether the thread that commands has stood still for too long: judged here alone."""
+        return 0.0 < self._silence < now - float(self._file.fields['time'])
 
-    def check_silence(self, now: float) -> bool:
+    def _end_process(self, record: Record) -> None:
         """
-        Return whether a stop sequence begins because commands have ceased.
+        End a process that stands still in the very act of publishing.
 
-        A node that has ended its own stop sequence is silent rightly: its last command is where
-        the sequence ends. One whose gravity terms still come is alive and silent on purpose.
+        It cannot be told that another speaks: its message may come out at any later time. Its
+        end releases the locks, and the next look finds its torque.
         """
-        if not self._silence:
-            return False
-        silent = now - max(self._heard, self._gravity_heard)
-        if not self._silence < silent < np.inf:
-            return False
-        return self._begin(
-            f'no command came for {1e3 * silent:.0f} ms, and the last one still acts'
+        what = f'{record.name} (process {record.process}) stands still while it publishes'
+        if record.namespace != process_namespace():
+            self._log('error', f'{what}, and cannot be ended from here: end it')
+            self._silence = 0.0
+            return
+        try:
+            process = os.pidfd_open(record.process)
+        except ProcessLookupError:
+            return
+        try:
+            # It holds the lease still, so its number is nobody else's.
+            if self._file.locked_elsewhere(Lock.HOLDER):
+                self._log('error', f'{what}: it is ended')
+                signal.pidfd_send_signal(process, signal.SIGKILL)
+        finally:
+            os.close(process)
+
+    def _begin(self, record: Record, now: float, reason: str) -> None:
+        self._file.fields['state'] = LeaseState.TAKEN
+        self._file.note_alive()
+        self.state = KeeperState.STOPPING
+        self._torque, self._rest = record.torque, record.rest
+        # No torque is too large to be taken back: the rate alone counts.
+        self._limiter = TorqueLimiter(np.full(len(record.rate), np.inf), record.rate)
+        self._began = self._stepped = now
+        self._publish(self._torque)
+        self._log(
+            'error',
+            f'{reason}: publishing the stop sequence on {self._file.topic} from '
+            f'{_text(self._torque)} to {_text(self._rest)} N m',
         )
 
-    def step(self, elapsed: float) -> Array | None:
-        """
-        Return the next torque of the stop sequence, or None when it has ended.
-
-        Parameters
-        ----------
-        elapsed : float
-            Time since the torque before it [s]; at most 1 ms of it counts.
-
-        """
-        goal = self._goal()
-        if self.state is KeeperState.WATCHING or self._last is None or goal is None:
-            return None
-        if np.array_equal(self._last, goal):
+    def _step(self, now: float) -> None:
+        if np.array_equal(self._torque, self._rest):
+            self._file.fields['state'] = LeaseState.ENDED
             self.state = KeeperState.WATCHING
-            return None
-        limiter = TorqueLimiter(np.full(len(goal), np.inf), np.full(len(goal), MOST_RATE))
-        self._last = limiter.limit(goal, self._last, elapsed).torque
-        return self._last
+            self._log(
+                'warning', f'the stop sequence ended after {1e3 * (now - self._began):.0f} ms'
+            )
+            return
+        self._torque = self._limiter.limit(self._rest, self._torque, now - self._stepped).torque
+        self._stepped = now
+        self._file.note(self._torque, self._rest)
+        self._publish(self._torque)
 
-    def _goal(self) -> Array | None:
-        """Return where the stop ends, or None where nothing is known that could be better."""
-        if self._last is None:
-            return None
-        if self._stop is Stop.ZERO:
-            return np.zeros_like(self._last)
-        gravity = self._gravity
-        return gravity if gravity is not None and gravity.shape == self._last.shape else None
 
-    def _begin(self, reason: str) -> bool:
-        goal = self._goal()
-        if (
-            self.state is KeeperState.STOPPING
-            or self._last is None
-            or goal is None
-            or np.array_equal(self._last, goal)
-        ):
-            return False
-        self.state, self.reason, self._late = KeeperState.STOPPING, reason, 0
-        return True
+def _text(torque: Array) -> str:
+    return str(np.round(torque, 3).tolist())
