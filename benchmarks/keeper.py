@@ -19,13 +19,13 @@ import subprocess
 import sys
 import time
 
+from franka_dynamics.ros.process_beacon import ProcessBeacon
 import numpy as np
 import rclpy
 from rclpy.qos import QoSProfile
 from std_msgs.msg import Float64MultiArray
 
 from franka_dynamics.ros.node_group import use_isolated_network
-from franka_dynamics.ros.process_beacon import ProcessBeacon
 
 TOPIC, TORQUE_NM = '/effort_controller/commands', 80.0
 _TIMEOUT_S, _SETTLE_S = 30.0, 1.0

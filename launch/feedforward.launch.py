@@ -7,8 +7,6 @@ Parameters are taken in this order, later ones winning: config/feedforward/<targ
 params_file, the arguments that were given.
 """
 
-from pathlib import Path
-
 from launch import LaunchContext, LaunchDescription
 from launch.actions import DeclareLaunchArgument, OpaqueFunction
 from launch.substitutions import LaunchConfiguration, PathJoinSubstitution
@@ -91,7 +89,7 @@ def feedforward_node(context: LaunchContext) -> list[Node]:
     A function, because substitutions cannot leave a parameter out: an argument nobody gave
     would override params_file with its default.
     """
-    from franka_dynamics.ros.parameter_files import given_file, read_sections
+    from franka_dynamics.ros.parameter_files import given_file
 
     target = LaunchConfiguration('target').perform(context) or TARGETS[0]
     own_file = given_file('params_file', LaunchConfiguration('params_file').perform(context))
@@ -114,20 +112,11 @@ def feedforward_node(context: LaunchContext) -> list[Node]:
     if command_topic == UNHEARD:
         return [node]
     # Whoever receives the torques holds the last one if the node is killed.
-    in_file = [
-        section['target']
-        for path in own_file
-        for section in read_sections(Path(path)).values()
-        if 'target' in section
-    ]
-    stops_for = LaunchConfiguration('target').perform(context) or (in_file or TARGETS)[0]
     keeper = Node(
         package=PACKAGE,
         executable='keeper_node',
         namespace=LaunchConfiguration('namespace'),
-        # In a simulation time may stand still: only the end of the node's process counts.
-        parameters=[{'target': stops_for, **({} if stops_for == 'fci' else {'silence': 0.0})}],
-        remappings=[('~/command', command_topic), ('~/gravity', 'feedforward/gravity')],
+        remappings=[('~/command', command_topic)],
         output='screen',
         emulate_tty=True,
     )

@@ -128,7 +128,6 @@ def everything(context):
         name='keeper',
         namespace=LaunchConfiguration('namespace'),
         output='screen',
-        parameters=[{'target': 'fci'}],
         remappings=[('~/command', f'{EFFORT}/commands')],
     )
     feedforward = Node(

@@ -99,9 +99,7 @@ def everything(context):
     arm = {'robot_type': robot_type, 'hand': hand}
     direct = control == 'direct'
     target_file = share_directory() / 'config' / 'feedforward' / 'gz_ros2_control.yaml'
-    feedforward, keeper = feedforward_and_keeper(
-        [str(target_file), *own_file], arm, 'gz_ros2_control'
-    )
+    feedforward, keeper = feedforward_and_keeper([str(target_file), *own_file], arm)
     server = IncludeLaunchDescription(
         PythonLaunchDescriptionSource(
             PathJoinSubstitution([FindPackageShare('ros_gz_sim'), 'launch', 'gz_sim.launch.py'])

@@ -102,7 +102,7 @@ def everything(context):
     arm = {'robot_type': robot_type, 'hand': hand, 'use_sim_time': True}
     target_file = share_directory() / 'config' / 'feedforward' / 'mujoco.yaml'
     feedforward, keeper = feedforward_and_keeper(
-        [str(target_file), *own_file], {**arm, 'target': 'mujoco'}, 'mujoco'
+        [str(target_file), *own_file], {**arm, 'target': 'mujoco'}
     )
     return [
         removal_at_shutdown(folder),

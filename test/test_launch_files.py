@@ -158,35 +158,16 @@ def test_a_launched_node_has_the_topics_and_namespace_given(
     }
 
 
-@pytest.mark.parametrize(
-    ('content', 'given', 'target'),
-    [
-        ('scale: 0.5', {}, 'fci'),
-        ('target: mujoco', {}, 'mujoco'),
-        ('target: mujoco', {'target': 'gz_ros2_control'}, 'gz_ros2_control'),
-    ],
-)
-def test_a_keeper_launched_for_a_receiver_knows_where_to_stop(
-    content, given, target, monkeypatch, tmp_path
-):
-    own = tmp_path / 'own.yaml'
-    own.write_text(f'/**:\n  ros__parameters:\n    {content}\n')
+def test_a_keeper_is_launched_for_a_receiver(monkeypatch):
     nodes = launching.run(
         launching.load(FEEDFORWARD, monkeypatch),
-        params_file=str(own),
         namespace='left',
         command_topic='effort_controller/commands',
-        **given,
     )
     node, keeper = nodes
     assert (keeper.executable, keeper.namespace) == ('keeper_node', 'left')
-    # Silence tells of a stalled node only where time cannot stand still.
-    silence = {} if target == 'fci' else {'silence': 0.0}
-    assert keeper.parameters == {'target': target, **silence}
-    assert keeper.remappings == {
-        '~/command': node.remappings['~/command'],
-        '~/gravity': 'feedforward/gravity',
-    }
+    assert not keeper.parameters
+    assert keeper.remappings == {'~/command': node.remappings['~/command']}
 
 
 @pytest.mark.parametrize('path', ALL, ids=lambda path: path.name.split('.')[0])
@@ -232,11 +213,8 @@ def test_given_gazebo_when_launched_then_a_keeper_stands_by(control, monkeypatch
     keeper, node = nodes['keeper_node'], nodes['feedforward_node']
     assert Path(node['parameters'][0]).name == 'gz_ros2_control.yaml'
     assert node['parameters'][-1] == {'robot_type': 'fr3', 'hand': 'none', 'take_over': True}
-    assert keeper['parameters'] == [{'target': 'gz_ros2_control', 'silence': 0.0}]
-    assert dict(keeper['remappings']) == {
-        **dict(node['remappings']),
-        '~/gravity': 'feedforward/gravity',
-    }
+    assert 'parameters' not in keeper
+    assert dict(keeper['remappings']) == dict(node['remappings'])
 
 
 def launched_mujoco(monkeypatch, folder, **given):
@@ -286,11 +264,8 @@ def test_mujoco_ros2_control_starts_with_torques_that_hold(monkeypatch, tmp_path
 def test_mujoco_ros2_control_is_launched_with_its_guards(monkeypatch, tmp_path):
     nodes = launched_mujoco(monkeypatch, tmp_path)
     keeper, node = nodes['keeper_node'], nodes['feedforward_node']
-    assert keeper['parameters'] == [{'target': 'mujoco', 'silence': 0.0}]
-    assert dict(keeper['remappings']) == {
-        **dict(node['remappings']),
-        '~/gravity': 'feedforward/gravity',
-    }
+    assert 'parameters' not in keeper
+    assert dict(keeper['remappings']) == dict(node['remappings'])
     assert node['parameters'][-1] == {
         'robot_type': 'fr3',
         'hand': 'none',
@@ -325,7 +300,7 @@ def test_franka_ros2_is_launched_with_its_guards(monkeypatch):
         keeper, node = nodes['keeper_node'], nodes['feedforward_node']
         # The target stays, whatever a file says.
         assert node['parameters'][-1]['target'] == 'fci'
-        assert keeper['parameters'] == [{'target': 'fci'}]
+        assert 'parameters' not in keeper
         assert dict(keeper['remappings'])['~/command'] == dict(node['remappings'])['~/command']
         assert {launching.performed(one['namespace'], context) for one in (keeper, node)} == {
             '/left'

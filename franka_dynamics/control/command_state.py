@@ -249,6 +249,26 @@ class CommandState:
         """Acknowledge the latched fault; return whether there is none now, and a sentence."""
         return self.faults.acknowledge()
 
+    @property
+    def rest_torque(self) -> Array:
+        """Where a stop sequence from here would end, shape (n,) [N m]."""
+        if self.mode is Mode.RUNNING:
+            holds = self._law.settings.profile.stop is Stop.HOLD_GRAVITY
+        elif self.mode is Mode.BRAKING:
+            holds = self._stop_holds
+        else:
+            return self._stop_goal
+        return self.output.clipped(self._last_gravity) if holds else self._zero
+
+    def give_way(self, reason: str) -> None:
+        """Fall silent without a word, because somebody else has taken the torque back."""
+        self.faults.latch(reason, ClearedBy.ACTIVATION)
+        self.stop_reason = reason
+        self.counters.stops += 1
+        self.reference.clear()
+        self._rest = self._latest[1] if self._latest is not None else None
+        self.mode = Mode.SILENT
+
     def stop_step(self, elapsed: float) -> Array | None:
         """
         Return the next torque of the stop sequence, or None when it has ended.

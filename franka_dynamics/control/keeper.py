@@ -15,6 +15,7 @@ from enum import Enum
 import os
 import signal
 import time
+from typing import Any
 
 import numpy as np
 
@@ -50,8 +51,8 @@ class Keeper:
         How long the thread that commands may stand still [s]; 0 for any time.
     publish : callable
         Publishes a torque, shape (n,) [N m], on the topic.
-    log : callable
-        Given the name of a severity and a sentence.
+    logger : object
+        With methods `info`, `warning` and `error` that take a sentence.
 
     Raises
     ------
@@ -66,10 +67,10 @@ class Keeper:
         domain: int,
         silence: float,
         publish: Callable[[Array], None],
-        log: Callable[[str, str], None],
+        logger: Any,
     ) -> None:
         self._file = LeaseFile(topic, domain)
-        self._silence, self._publish, self._log = silence, publish, log
+        self._silence, self._publish, self._logger = silence, publish, logger
         self.state = KeeperState.STANDBY
         self._started = self._looked = self._stepped = self._began = time.monotonic()
         self._watched: int | None = None  # the generation
@@ -88,7 +89,7 @@ class Keeper:
             if not self._file.lock(Lock.DUTY):
                 return
             self.state = KeeperState.WATCHING
-            self._log('info', f'{self._file.topic} is watched')
+            self._logger.info(f'{self._file.topic} is watched')
         try:
             if self.state is KeeperState.STOPPING:
                 self._step(now)
@@ -98,7 +99,7 @@ class Keeper:
                 self._look_at_held(now, late)
         except LeaseError as error:
             if str(error) != self._told:
-                self._log('error', f'{error}')
+                self._logger.error(str(error))
             self._told = str(error)
         finally:
             # While it is held here nobody else can begin to command.
@@ -106,14 +107,13 @@ class Keeper:
                 self._file.unlock(Lock.HOLDER)
 
     def _look_at_vacant(self, now: float) -> None:
-        """Nobody holds the lease: has its last holder left a torque behind?"""
+        """Stop where the last holder of the lease has left a torque behind."""
         record = self._file.read()
         if not record.acts:
             return
         if record.time < self._started:
             # Too long ago to know what acts by now: a stop might be a step.
-            self._log(
-                'error',
+            self._logger.error(
                 f'{record.name} has ended before this keeper watched it and may have left '
                 f'{_text(record.torque)} N m on {self._file.topic}: deactivate its receiver',
             )
@@ -122,13 +122,13 @@ class Keeper:
         self._begin(record, now, f'{record.name} (process {record.process}) has ended')
 
     def _look_at_held(self, now: float, late: bool) -> None:
-        """Somebody holds the lease: is it alive?"""
+        """Stop where the holder of the lease stands still."""
         file = self._file
         state, generation = file.state
         if generation != self._watched:
             self._watched = generation
             record = file.read()
-            self._log('info', f'{record.name} (process {record.process}) is watched')
+            self._logger.info(f'{record.name} (process {record.process}) is watched')
         taken = state == LeaseState.TAKEN  # by a keeper that has ended in the middle of a stop
         if not taken and (late or not self._silent(now)):
             return
@@ -161,7 +161,7 @@ class Keeper:
         """
         what = f'{record.name} (process {record.process}) stands still while it publishes'
         if record.namespace != process_namespace():
-            self._log('error', f'{what}, and cannot be ended from here: end it')
+            self._logger.error(f'{what}, and cannot be ended from here: end it')
             self._silence = 0.0
             return
         try:
@@ -171,7 +171,7 @@ class Keeper:
         try:
             # It holds the lease still, so its number is nobody else's.
             if self._file.locked_elsewhere(Lock.HOLDER):
-                self._log('error', f'{what}: it is ended')
+                self._logger.error(f'{what}: it is ended')
                 signal.pidfd_send_signal(process, signal.SIGKILL)
         finally:
             os.close(process)
@@ -185,8 +185,7 @@ class Keeper:
         self._limiter = TorqueLimiter(np.full(len(record.rate), np.inf), record.rate)
         self._began = self._stepped = now
         self._publish(self._torque)
-        self._log(
-            'error',
+        self._logger.error(
             f'{reason}: publishing the stop sequence on {self._file.topic} from '
             f'{_text(self._torque)} to {_text(self._rest)} N m',
         )
@@ -195,8 +194,8 @@ class Keeper:
         if np.array_equal(self._torque, self._rest):
             self._file.fields['state'] = LeaseState.ENDED
             self.state = KeeperState.WATCHING
-            self._log(
-                'warning', f'the stop sequence ended after {1e3 * (now - self._began):.0f} ms'
+            self._logger.warning(
+                f'the stop sequence ended after {1e3 * (now - self._began):.0f} ms'
             )
             return
         self._torque = self._limiter.limit(self._rest, self._torque, now - self._stepped).torque

@@ -128,6 +128,7 @@ class CommandOutput:
 
     def __init__(self, effort: Array, effort_rate: Array) -> None:
         self._effort = effort
+        self.rate = np.minimum(effort_rate, MOST_RATE)  # how fast it may change [N m/s]
         self._limiter = TorqueLimiter(effort, effort_rate)
         self.last: Array | None = None  # the last command that was published
         self.blend_requested = False  # whether the next difference is to be faded out
@@ -145,6 +146,11 @@ class CommandOutput:
     def take(self, torque: Array, stamp: float) -> None:
         """Remember what was commanded, shape (n,) [N m], in answer to a state of a stamp [s]."""
         self.last, self.stamp = torque, stamp
+
+    def follow_on(self, torque: Array) -> None:
+        """Take what the topic carried last, shape (n,) [N m], where this has commanded before."""
+        if self.last is not None and len(torque) == len(self.last):
+            self.last = torque
 
     def glide(self, stamp: float, desired: Array, ramp_time: float) -> Array:
         """Fade out the difference that a start or a change of settings would be as a step."""

@@ -16,7 +16,6 @@ from .diagnostics import FeedforwardDiagnostics
 from .messages import effort_message, JointReading, trajectory_message
 from .monitors import CommandWatch, ContactWatch, MissingStates, StatePublishers
 from .node_settings import contact_limits_from
-from .process_beacon import ProcessBeacon
 from .qos import PUBLISHER_QOS, qos_overriding_options
 from .serialized import CommandBytes, RawJointStateReader
 from .serialized_trajectory import read_trajectory, trajectory_mark
@@ -25,12 +24,14 @@ from .term_publishers import TermPublishers
 from ..control.command_state import ClearedBy
 from ..control.cycle_result import Cycle, Durations, Mode
 from ..control.feedforward import FeedforwardController
+from ..control.lease import CommandLease
 from ..control.limits import LONGEST_STEP_S
 from ..control.planning import follow_request
 from ..control.possible_motion import Condition
 from ..control.reference import Trajectory
 from ..control.trajectory_goal import with_torques
 from ..errors import JointStateError, ReferenceRefusedError
+from ..typing import Array
 
 _SILENCE_CHECKS_PER_TIMEOUT = 2
 _SIMULATED_SILENCE_PERIOD_S = 0.02
@@ -105,7 +106,11 @@ class FeedforwardCycle:
             )
         )
         self.command_watch = CommandWatch(node, self._command_publisher)
-        self._beacon = ProcessBeacon(self._command_publisher.topic_name)
+        self.lease = CommandLease(
+            self._command_publisher.topic_name,
+            node.context.get_domain_id(),
+            node.get_fully_qualified_name(),
+        )
         self._state_publishers = StatePublishers(node)
         self._missing_states = MissingStates(node)
         self._diagnostics = FeedforwardDiagnostics(
@@ -123,6 +128,20 @@ class FeedforwardCycle:
         with self._lock:
             self._simulated_time = simulated
             self.controller.supervisor.ages_are_delays = simulated
+
+    def acquire(self) -> None:
+        """
+        Become the one who may command.
+
+        Raises
+        ------
+        LeaseError
+            If that is another process, or a keeper has still to take a torque back.
+
+        """
+        left = self.lease.acquire(self.controller.output.rate)
+        with self._lock:
+            self.controller.output.follow_on(left)
 
     def begin(self, topic: str) -> None:
         """Begin an activation: allow commands, and listen to the states of a topic."""
@@ -151,13 +170,14 @@ class FeedforwardCycle:
         self.note_state()
 
     def wait_until_delivered(self, timeout: Any) -> None:
-        """Wait until the last commands have arrived, and stop watching for others'."""
+        """Wait until the last commands have arrived; then anybody else may command."""
         self._command_publisher.wait_for_all_acked(timeout)
         self.command_watch.close()
+        self.lease.release()
 
     def destroy(self) -> None:
         """Take the topics down."""
-        self._beacon.close()
+        self.lease.close()
         self._terms.destroy()
         self._diagnostics.destroy()
         self._references.destroy()
@@ -237,13 +257,23 @@ class FeedforwardCycle:
         self._terms.refresh()
         self._contact.listen(self._diagnostics.listened_to)
 
-    def publish_command(self, torque: Any) -> None:
-        """Publish a torque [N m]."""
+    def publish_command(self, torque: Array) -> None:
+        """Publish a torque [N m], unless a keeper took over: then this is silent from now on."""
         data = self._command_bytes.serialize(torque)
-        # First, because the message may be back before `publish` returns.
-        self.command_watch.sent(data)
-        self._command_publisher.publish(data)
-        self._last_publication = time.monotonic()
+
+        def publish() -> None:
+            # First, because the message may be back before `publish` returns.
+            self.command_watch.sent(data)
+            self._command_publisher.publish(data)
+
+        if self.lease.speak(torque, self.controller.rest_torque, publish):
+            self._last_publication = time.monotonic()
+        else:
+            with self._lock:
+                self.controller.give_way(
+                    'a keeper has taken the torque back, because this node stood still; activate '
+                    'it again'
+                )
 
     def publish_stop_step(self) -> bool:
         """Publish the next torque of the stop sequence; return whether there was one."""
@@ -263,6 +293,7 @@ class FeedforwardCycle:
         that is not known.
         """
         now = time.monotonic()
+        self.lease.note_alive()
         if self.controller.stopping and now >= self._next_stop_step:
             self._next_stop_step = now + LONGEST_STEP_S
             if not self.publish_stop_step():

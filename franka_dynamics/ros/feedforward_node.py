@@ -33,7 +33,7 @@ from ..control.command_state import ClearedBy
 from ..control.cycle_result import Mode
 from ..control.feedforward import FeedforwardController
 from ..control.limits import LONGEST_STEP_S
-from ..errors import FrankaDynamicsError
+from ..errors import FrankaDynamicsError, LeaseError
 
 NODE_NAME = 'feedforward'
 _IDLE_S = 0.1
@@ -127,12 +127,15 @@ class FeedforwardNode(GuardedLifecycleNode):
             if self.on_configure(state) is not TransitionCallbackReturn.SUCCESS:
                 return TransitionCallbackReturn.FAILURE
         seconds = self.get_parameter('listen_before_activation').value
-        rival = self.cycle.command_watch.listen(seconds)
-        if rival:
-            self.refusal = rival
-            self.get_logger().error(f'not activated: {rival}')
+        try:
+            self.cycle.acquire()
+            self.refusal = self.cycle.command_watch.listen(seconds)
+        except LeaseError as error:
+            self.refusal = str(error)
+        if self.refusal:
+            self.cycle.lease.release()
+            self.get_logger().error(f'not activated: {self.refusal}')
             return TransitionCallbackReturn.FAILURE
-        self.refusal = ''
         # What set-up left behind would otherwise be walked through in the middle of a cycle.
         gc.collect()
         gc.freeze()

@@ -50,7 +50,7 @@ class KeeperNode(Node):
             self.context.get_domain_id(),
             silence,
             self._publish,
-            lambda severity, sentence: getattr(self.get_logger(), severity)(sentence),
+            self.get_logger(),
         )
 
     def destroy_node(self) -> None:

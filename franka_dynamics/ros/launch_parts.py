@@ -60,9 +60,7 @@ def robot_state_publisher(values: Mapping[str, Any]) -> Any:
     )
 
 
-def feedforward_and_keeper(
-    files: Sequence[str], given: Mapping[str, Any], target: str
-) -> tuple[Any, Any]:
+def feedforward_and_keeper(files: Sequence[str], given: Mapping[str, Any]) -> tuple[Any, Any]:
     """
     Return the node that commands a simulated arm through effort_controller, and its keeper.
 
@@ -76,8 +74,6 @@ def feedforward_and_keeper(
         Parameter files of the node, later ones winning.
     given : mapping
         Parameters of the node over those of the files.
-    target : str
-        Whose stop the keeper brings the torque to.
 
     """
     from launch.actions import Shutdown
@@ -98,9 +94,7 @@ def feedforward_and_keeper(
         executable='keeper_node',
         name='keeper',
         output='screen',
-        # Simulated time may stand still: only the end of the node's process counts.
-        parameters=[{'target': target, 'silence': 0.0}],
-        remappings=[command, ('~/gravity', 'feedforward/gravity')],
+        remappings=[command],
     )
     return feedforward, keeper
 

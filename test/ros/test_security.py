@@ -33,7 +33,7 @@ CONFIGURATIONS = {
     'feedforward': [SIMULATED, {'model_source': 'robot_description'}],
     'fci': [{'control': 'command', **SIMULATED}, {'control': 'feedforward'}],
     'gazebo_direct': [SIMULATED],
-    'keeper': [{'target': 'mujoco', **SIMULATED}],
+    'keeper': [SIMULATED],
     'reference_player': [{'wait': 60.0, **SIMULATED}],
     'simulator': [{'publish_clock': True}],
     'trajectory_action': [SIMULATED],
