@@ -198,7 +198,7 @@ def launched(node: Node, context: LaunchContext) -> LaunchedNode:
         for name in ('package', 'executable', 'namespace')
     }
     files, parameters, order = [], {}, []
-    for one in node.kwargs['parameters']:
+    for one in node.kwargs.get('parameters', []):
         if isinstance(one, dict):
             parameters.update({name: performed(value, context) for name, value in one.items()})
             order.append('arguments')

@@ -367,10 +367,15 @@ class CommandLease:
             publish()
         return True
 
-    def note_alive(self) -> None:
-        """Let keepers know that the thread which commands goes round."""
-        if self._mine is not None:
-            self._file.note_alive()
+    def note_alive(self) -> bool:
+        """Let keepers know that the thread which commands goes round; False once one took over."""
+        if self._mine is None:
+            return True
+        if self._file.state != self._mine:
+            self._mine = None
+            return False
+        self._file.note_alive()
+        return True
 
     def release(self) -> None:
         """Let go once the stop sequence has ended."""

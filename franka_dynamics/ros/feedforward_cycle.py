@@ -269,11 +269,15 @@ class FeedforwardCycle:
         if self.lease.speak(torque, self.controller.rest_torque, publish):
             self._last_publication = time.monotonic()
         else:
-            with self._lock:
-                self.controller.give_way(
-                    'a keeper has taken the torque back, because this node stood still; activate '
-                    'it again'
-                )
+            self._give_way()
+
+    def _give_way(self) -> None:
+        with self._lock:
+            self.controller.give_way(
+                'a keeper has taken the torque back, because this node stood still; activate it '
+                'again'
+            )
+        self.note_state()
 
     def publish_stop_step(self) -> bool:
         """Publish the next torque of the stop sequence; return whether there was one."""
@@ -293,7 +297,8 @@ class FeedforwardCycle:
         that is not known.
         """
         now = time.monotonic()
-        self.lease.note_alive()
+        if not self.lease.note_alive():
+            self._give_way()
         if self.controller.stopping and now >= self._next_stop_step:
             self._next_stop_step = now + LONGEST_STEP_S
             if not self.publish_stop_step():

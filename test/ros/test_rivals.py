@@ -124,6 +124,7 @@ def test_rivals_are_looked_for_five_times_in_a_tenth_of_a_second(monkeypatch):
     looks = []
     node = SimpleNamespace(
         controller=SimpleNamespace(stopping=False),
+        lease=SimpleNamespace(note_alive=lambda: True),
         _silence_period=0.05,
         _next_check=clock,
         _next_housekeeping=clock,
