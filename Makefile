@@ -119,7 +119,7 @@ docs: $(VENV)/docs-ready
 
 fuzz: setup
 	@FRANKA_DYNAMICS_FUZZ=$(FUZZ_EXAMPLES) $(BIN)/python -m pytest -q test/ros/test_fuzz_bytes.py \
-		test/ros/test_hostile_requests.py
+		test/ros/test_hostile_requests.py test/control/test_lease.py
 
 soak: setup
 	@$(BIN)/python benchmarks/soak.py --seconds $(SOAK_SECONDS)

@@ -299,9 +299,8 @@ class CommandLease:
         """Whether this may publish, as far as it knows."""
         return self._mine is not None
 
-    @property
-    def kept(self) -> bool:
-        """Whether a keeper watches."""
+    def is_kept(self) -> bool:
+        """Return whether a keeper watches."""
         return self._file.locked_elsewhere(Lock.DUTY)
 
     def acquire(self, rate: Array) -> Array:
@@ -336,7 +335,7 @@ class CommandLease:
             )
         with file.locked(Lock.SPEAKER):
             before = file.read()
-            if before.acts and self.kept:
+            if before.acts and self.is_kept():
                 file.unlock(Lock.HOLDER)
                 return (
                     f'the keeper has still to take back the torque of {before.name} on '

@@ -115,6 +115,7 @@ class FeedforwardDiagnostics(NodeDiagnostics):
         self._controller = controller
         self._latency = latency
         self._watch = watch
+        self.kept: Callable[[], bool] = lambda: False  # whether a keeper watches
         self._contact = contact
         self._refused = ''
         self.times = PublicationTimes()
@@ -219,6 +220,7 @@ class FeedforwardDiagnostics(NodeDiagnostics):
                 'restarts by itself': controller.faults.restarts,
                 'faults latched': controller.faults.latched,
                 **{f'references {state.value}': count for state, count in self.references.items()},
+                'keeper': 'watches' if self.kept() else 'none',
                 'publishers of commands heard': self._watch.heard_publishers,
                 'foreign commands heard': self._watch.rivals_seen,
                 'latency p50 [us]': 1e6 * self._latency.percentile(50),

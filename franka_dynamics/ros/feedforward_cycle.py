@@ -119,6 +119,7 @@ class FeedforwardCycle:
         self._state_log, self._clock_log = StateLog(node, controller), ClockLog(node)
         self._references = ReferenceReports(node, controller)
         self._diagnostics.references = self._references.counts
+        self._diagnostics.kept = self.lease.is_kept
         self._last_publication = self._last_arrival = 0.0
         self.read_clock()
 
@@ -177,7 +178,6 @@ class FeedforwardCycle:
 
     def destroy(self) -> None:
         """Take the topics down."""
-        self.lease.close()
         self._terms.destroy()
         self._diagnostics.destroy()
         self._references.destroy()
@@ -187,6 +187,7 @@ class FeedforwardCycle:
             self._trajectory_publisher,
         ):
             self._node.destroy_lifecycle_publisher(publisher)
+        self.lease.close()
 
     def on_joint_state(self, data: bytes) -> None:
         """Answer a serialized joint state with a command, where there is to be one."""

@@ -302,9 +302,9 @@ def test_a_keeper_killed_while_a_node_stands_still_is_followed(lease, published,
 
 def test_whether_a_keeper_watches_can_be_asked(lease, published):
     keeper = published.keeper()
-    assert not lease.kept
+    assert not lease.is_kept()
     keeper.look()
-    assert lease.kept
+    assert lease.is_kept()
 
 
 @pytest.mark.parametrize('kind', ['on', 'after'])
