@@ -40,7 +40,12 @@ WORDS: dict[str, str | dict[str, str]] = {
         'base-parameters': 'base_parameters',
         'derive': 'derive',
     },
-    'bag': {'record': 'record', 'import': 'import_recording', 'replay': 'replay'},
+    'bag': {
+        'record': 'record',
+        'import': 'import_recording',
+        'replay': 'replay',
+        'external': 'external',
+    },
     'identify': {'arm': 'identify', 'payload': 'identify_payload', 'plan': 'excite'},
     'payload-from-mesh': 'payload_from_mesh',
     'codegen': 'codegen',

@@ -329,7 +329,7 @@ def origin(description: ArmDescription, limits: ContactLimits) -> str:
         return 'the defaults, set on recordings of two FERs that nobody touched'
     return (
         f"the defaults, set on two FERs and seen on no {description.name}: learn this arm's from "
-        'a recording that nobody touches (replay --contact --learn FILE)'
+        'a recording that nobody touches (bag replay --contact --learn FILE)'
     )
 
 

@@ -173,6 +173,23 @@ class WrenchEstimator:
         )
 
 
+def wrenches_along(estimator: WrenchEstimator, q: Array, torque: Array) -> tuple[Array, Array]:
+    """
+    Return the wrench of each state and its standard deviations, (N, 6) each [N, N m].
+
+    Parameters
+    ----------
+    estimator : WrenchEstimator
+        Of the frame.
+    q, torque : ndarray, shape (N, n)
+        Positions [rad] and external torques in FCI's sign [N m].
+
+    """
+    found = [estimator.estimate(*rows) for rows in zip(q, torque)]
+    deviations = [np.sqrt(np.diagonal(one.covariance)) for one in found]
+    return np.array([one.wrench for one in found]), np.array(deviations)
+
+
 def torque_deviation(description: ArmDescription) -> Array:
     """Return the standard deviations of external joint torques at rest of contact (n,) [N m]."""
     return TORQUE_DEVIATION * relative_deviation(description)

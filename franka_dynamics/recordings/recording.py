@@ -4,12 +4,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 import shutil
 import tempfile
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,6 +21,7 @@ from ..errors import MissingDependencyError, RecordingError
 HEADER, RECEIVED = 'header', 'received'
 STAMPS = (HEADER, RECEIVED)
 FIELDS = ('position', 'velocity', 'effort')
+WRENCH = 'geometry_msgs/msg/WrenchStamped'
 
 Progress = Callable[[int, int], None]
 
@@ -348,6 +349,48 @@ def write_recording(recording: Recording, path: str | Path, *, storage: str = 'm
         If rosbags is not installed.
 
     """
+    write_bag(path, [recording], storage=storage)
+
+
+class Wrenches(NamedTuple):
+    """Wrenches over time: topic, frame_id, stamps [ns] (N,), force and moment (N, 6) [N, N m]."""
+
+    topic: str
+    frame_id: str
+    stamp_ns: NDArray[np.int64]
+    wrench: NDArray[np.float64]
+
+
+def write_bag(
+    path: str | Path,
+    states: Sequence[Recording],
+    wrenches: Sequence[Wrenches] = (),
+    *,
+    storage: str = 'mcap',
+    about: Mapping[str, str] | None = None,
+) -> None:
+    """
+    Write joint states and wrenches as a rosbag2, a topic each; complete or not at all.
+
+    Parameters
+    ----------
+    path : str or Path
+        Folder to be made; it must not exist.
+    states : sequence of Recording
+        Each on its own topic.
+    wrenches : sequence of Wrenches
+        As geometry_msgs/WrenchStamped.
+    storage : str
+        'mcap' or 'sqlite3'.
+    about : mapping of str to str, optional
+        Kept in the bag's metadata.yaml (custom_data).
+
+    Raises
+    ------
+    RecordingError, MissingDependencyError
+        As of `write_recording`.
+
+    """
     bag = Path(path).expanduser()
     if storage not in STORAGES:
         raise RecordingError(f'There is no storage {storage!r}; choose {" or ".join(STORAGES)}.')
@@ -355,14 +398,6 @@ def write_recording(recording: Recording, path: str | Path, *, storage: str = 'm
         raise RecordingError(
             f'{bag} exists already; a bag is never overwritten. Remove it or choose another name.'
         )
-    bag.parent.mkdir(parents=True, exist_ok=True)
-    # The bag's files carry its folder's name, so the folder is named before it is moved.
-    with tempfile.TemporaryDirectory(dir=bag.parent, prefix='.writing-') as scratch:
-        _write(recording, Path(scratch) / bag.name, storage)
-        shutil.move(Path(scratch) / bag.name, bag)
-
-
-def _write(recording: Recording, bag: Path, storage: str) -> None:
     try:
         from rosbags.rosbag2 import StoragePlugin, Writer
         from rosbags.typesys import get_typestore, Stores
@@ -371,15 +406,35 @@ def _write(recording: Recording, bag: Path, storage: str) -> None:
             "Writing bags needs rosbags: pip install 'franka_dynamics[replay]'."
         ) from error
     types = get_typestore(Stores.ROS2_JAZZY)
-    joint_state, header = types.types[JOINT_STATE], types.types['std_msgs/msg/Header']
-    time = types.types['builtin_interfaces/msg/Time']
+    kinds = {name.rpartition('/')[2]: kind for name, kind in types.types.items()}
     plugin = {'mcap': StoragePlugin.MCAP, 'sqlite3': StoragePlugin.SQLITE3}[storage]
-    with Writer(bag, version=9, storage_plugin=plugin) as writer:
-        connection = writer.add_connection(recording.topic, JOINT_STATE, typestore=types)
-        for stamp, *state in zip(
-            recording.stamp_ns.tolist(), recording.q, recording.dq, recording.effort
-        ):
-            stamped = header(stamp=time(sec=stamp // 10**9, nanosec=stamp % 10**9), frame_id='')
-            columns = [np.ascontiguousarray(column, dtype=np.float64) for column in state]
-            message = joint_state(stamped, list(recording.joint_names), *columns)
-            writer.write(connection, stamp, types.serialize_cdr(message, JOINT_STATE))
+
+    def header(stamp: int, frame_id: str = '') -> Any:
+        time = kinds['Time'](sec=stamp // 10**9, nanosec=stamp % 10**9)
+        return kinds['Header'](stamp=time, frame_id=frame_id)
+
+    def messages() -> Iterator[tuple[str, str, int, Any]]:
+        for one in states:
+            names = list(one.joint_names)
+            for stamp, *state in zip(one.stamp_ns.tolist(), one.q, one.dq, one.effort):
+                columns = [np.ascontiguousarray(column, dtype=np.float64) for column in state]
+                message = kinds['JointState'](header(stamp), names, *columns)
+                yield one.topic, JOINT_STATE, stamp, message
+        vector = kinds['Vector3']
+        for topic, frame_id, stamps, values in wrenches:
+            for stamp, row in zip(stamps.tolist(), values.tolist()):
+                wrench = kinds['Wrench'](force=vector(*row[:3]), torque=vector(*row[3:]))
+                yield topic, WRENCH, stamp, kinds['WrenchStamped'](header(stamp, frame_id), wrench)
+
+    bag.parent.mkdir(parents=True, exist_ok=True)
+    # The bag's files carry its folder's name, so the folder is named before it is moved.
+    with tempfile.TemporaryDirectory(dir=bag.parent, prefix='.writing-') as scratch:
+        with Writer(Path(scratch) / bag.name, version=9, storage_plugin=plugin) as writer:
+            connections: dict[str, Any] = {}
+            for key, text in (about or {}).items():
+                writer.set_custom_data(key, text)
+            for topic, kind, stamp, message in messages():
+                if topic not in connections:
+                    connections[topic] = writer.add_connection(topic, kind, typestore=types)
+                writer.write(connections[topic], stamp, types.serialize_cdr(message, kind))
+        shutil.move(Path(scratch) / bag.name, bag)

@@ -1,0 +1,67 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""`franka-dynamics bag external`: what is put on the torques of a recording comes out again."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from franka_dynamics.arm import load
+from franka_dynamics.cli.main import main
+from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
+from franka_dynamics.recordings.log_file import read_log
+from franka_dynamics.recordings.recording import read_recording, write_recording
+
+from ..foreign_logs import carried
+
+FER = load('fer', hand='franka_hand')
+# What the arm exerts at its flange: 12 N sideways, 0.5 N m about the vertical.
+WRENCH = np.array([0.0, 12.0, 3.0, 0.0, 0.0, 0.5])
+
+
+@pytest.fixture
+def pushed(tmp_path):
+    """Return the bag of an arm with a hand that pushes all the time."""
+    recording = carried(FER)
+    model = PinocchioModel(FER)
+    torque = np.array([model.jacobian(q).T @ WRENCH for q in recording.q])
+    write_recording(replace(recording, effort=recording.effort + torque), tmp_path / 'bag')
+    return tmp_path / 'bag'
+
+
+@pytest.mark.parametrize('name', ['out.csv', 'out.h5', 'out.parquet'])
+def test_a_constant_push_is_found_in_every_kind_of_file(pushed, name, tmp_path, capsys):
+    if name != 'out.csv':
+        pytest.importorskip('h5py' if name == 'out.h5' else 'pyarrow')
+    path = tmp_path / name
+    command = ['bag', 'external', str(pushed), '--hand', 'franka_hand', '--output', str(path)]
+    assert main(command) == 0
+    assert 'hand franka_hand, payload none' in capsys.readouterr().out
+    log = read_log(path)
+    columns = '{}' if name != 'out.h5' else ''
+    wrench = log.choose(f'external_wrench{columns}', 6, 'wrench')
+    # Filtered motion errs where it bends: 0.3 N and 0.1 N m.
+    np.testing.assert_allclose(wrench[:, :3], WRENCH[:3] + np.zeros_like(wrench[:, :3]), atol=0.5)
+    np.testing.assert_allclose(wrench[:, 3:], WRENCH[3:] + np.zeros_like(wrench[:, 3:]), atol=0.2)
+    deviation = log.choose(f'external_wrench_deviation{columns}', 6, 'deviation')
+    assert (deviation > 0.0).all()
+    assert len(log.choose('time', 1, 'time')) == len(wrench)
+
+
+def test_a_bag_has_the_torque_under_the_recorded_stamps(pushed, tmp_path):
+    out = tmp_path / 'external'
+    command = ['bag', 'external', str(pushed), '--hand', 'franka_hand', '--output', str(out)]
+    assert main(command) == 0
+    recorded = read_recording(pushed, FER)
+    found = read_recording(out, FER, topic='/external_torque')
+    assert recorded.stamp_ns[0] < found.stamp_ns[0] < found.stamp_ns[-1] < recorded.stamp_ns[-1]
+    expected = np.array([PinocchioModel(FER).jacobian(q).T @ WRENCH for q in found.q])
+    np.testing.assert_allclose(found.effort, expected, rtol=0.0, atol=0.15)
+    assert 'franka_hand' in (out / 'metadata.yaml').read_text()
+
+
+def test_another_ending_is_refused_before_the_work(pushed, tmp_path, capsys):
+    output = ['--output', str(tmp_path / 'out.xlsx')]
+    assert main(['bag', 'external', str(pushed), *output]) == 2
+    assert 'or in nothing for a rosbag2' in capsys.readouterr().err
