@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import fields, replace
 
 import numpy as np
+from numpy.typing import ArrayLike
 from rich.console import Console
 from rich.progress import track
 from rich.table import Table
@@ -22,8 +23,6 @@ from franka_dynamics.arm import ArmDescription, load
 from franka_dynamics.control.default_gains import (
     default_gains,
     DefaultGains,
-    delay_margin,
-    hold_radius,
     home_pose,
 )
 from franka_dynamics.control.feedforward import FeedforwardController
@@ -36,8 +35,11 @@ from franka_dynamics.dynamics.derivatives import Linearization, linearize
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.resources import share_directory
 from franka_dynamics.simulation.arm_simulation import ArmSimulation, SimulationSettings
+from franka_dynamics.typing import Array
 
 STEP_S = 1e-3
+# Where the frequency response is looked at [rad/s].
+_FREQUENCIES = np.geomspace(1e-2, 1e4, 4000)
 # Of an arm in Gazebo, as its parameter file has them.
 _FILE = share_directory() / 'config' / 'feedforward' / 'gz_ros2_control.yaml'
 _GIVEN = yaml.safe_load(_FILE.read_text(encoding='utf-8'))['/**']['ros__parameters']
@@ -49,6 +51,135 @@ LIMITS = SupervisionLimits(
     }
 )
 TIMEOUT_S, OLDEST_S = LIMITS.state_timeout, LIMITS.max_state_age
+
+
+def delay_margin(linear: Linearization, kp: ArrayLike, kd: ArrayLike) -> float:
+    """
+    Return the constant delay at which the closed loop becomes unstable [s].
+
+    The loop is tau = g(q_d) - kp (q_d - q0) - kd dq_d about an equilibrium, with q_d the position
+    a delay ago: with A and B of the linearisation and G = dg/dq, an undamped root i w of
+    det(w^2 + A_qq + z B (G - kp - i w kd)) = 0 at |z| = 1 belongs to the delay -arg(z) / w
+    (frequency sweeping: Gu, Kharitonov, Chen 2003, Stability of Time-Delay Systems, section 2.3).
+
+    Parameters
+    ----------
+    linear : Linearization
+        Of the forward dynamics at rest, where dq0 = ddq0 = 0.
+    kp, kd : array_like, shape (n,)
+        Gains.
+
+    Returns
+    -------
+    float
+        Infinity if no delay makes the loop unstable, 0 if it is so without one.
+
+    """
+    by_q, by_dq, per_torque = _blocks(linear)
+    n = len(by_q)
+    stiffness, damping = _feedback(linear, kp, kd)
+    undelayed = np.block(
+        [
+            [np.zeros((n, n)), np.eye(n)],
+            [by_q - per_torque @ stiffness, by_dq - per_torque @ damping],
+        ]
+    )
+    if np.linalg.eigvals(undelayed).real.max() >= 0.0:
+        return 0.0
+
+    def solutions(w: Array) -> Array:
+        """Return z for which i w is a root, sorted by magnitude, shape (k, n)."""
+        s = 1j * w[:, None, None]
+        free = s * s * np.eye(n) - by_q - s * by_dq
+        z = np.linalg.eigvals(-np.linalg.solve(per_torque @ (stiffness + s * damping), free))
+        ordered: Array = np.take_along_axis(z, np.argsort(np.abs(z), axis=1), axis=1)
+        return ordered
+
+    # Sorted, magnitudes are continuous in w, whatever the eigenvalues do.
+    grown = np.abs(solutions(_FREQUENCIES)) > 1.0
+    margin = np.inf
+    for place, branch in np.argwhere(grown[1:] != grown[:-1]):
+        low, high = _FREQUENCIES[place], _FREQUENCIES[place + 1]
+        for _ in range(40):
+            middle = 0.5 * (low + high)
+            above = np.abs(solutions(np.array([middle]))[0, branch]) > 1.0
+            low, high = (middle, high) if above == grown[place, branch] else (low, middle)
+        z = solutions(np.array([high]))[0, branch]
+        margin = min(margin, float((-np.angle(z)) % (2.0 * np.pi) / high))
+    return margin
+
+
+def hold_radius(
+    linear: Linearization, kp: ArrayLike, kd: ArrayLike, period: float, age: float = 0.0
+) -> float:
+    """
+    Return the spectral radius when each torque is held for a period [s]; stable below 1.
+
+    That is a loop in which states come once per period, and are that old when they come: the age
+    of the state that a torque belongs to grows from `age` to `age` + `period`, as it does while
+    joint states are silent. Exact: one step takes the state from one sample to the next, through
+    the torque before last and the last one, which the age puts there (Astrom, Wittenmark 1997,
+    Computer-Controlled Systems, section 2.3).
+
+    Parameters
+    ----------
+    linear : Linearization
+        Of the forward dynamics at rest, without dependence on velocity.
+    kp, kd : array_like, shape (n,)
+        Gains of tau = g(q) - kp (q - q0) - kd dq.
+    period : float
+        How long a torque is held [s].
+    age : float
+        How old a state is when its torque begins to act [s].
+
+    """
+    by_q, _, per_torque = _blocks(linear)
+    stiffness, damping = _feedback(linear, kp, kd)
+    # M^-1 dg/dq is similar to a symmetric matrix, so that the modes decouple.
+    squares, modes = np.linalg.eig(by_q)
+    back = np.linalg.inv(modes)
+    root = np.sqrt(squares.astype(complex))
+    gain = np.hstack((stiffness, damping))
+
+    def matrix(diagonal: Array) -> Array:
+        result: Array = ((modes * diagonal) @ back).real
+        return result
+
+    def flow(time: float) -> tuple[Array, Array]:
+        """Return what a while makes of a state, and a constant feedback of it."""
+        small = np.abs(root * time) < 1e-4
+        safe = np.where(small, 1.0, root)
+        grow = np.cosh(root * time)
+        drift = np.where(small, time, np.sinh(safe * time) / safe)
+        lift = np.where(small, 0.5 * time**2, (np.cosh(safe * time) - 1.0) / safe**2)
+        free = np.block([[matrix(grow), matrix(drift)], [matrix(squares * drift), matrix(grow)]])
+        return free, -np.vstack((matrix(lift), matrix(drift))) @ per_torque @ gain
+
+    # From one sampled state to the next the torque of the sample `whole` + 1 before acts first,
+    # for `rest`, then that of the sample `whole` before.
+    whole = int(age / period)
+    rest = age - whole * period
+    (free, _), (then, late), (_, early) = flow(period), flow(period - rest), flow(rest)
+    size = len(free)
+    closed = np.eye(size * (whole + 2), k=-size)
+    closed[:size] = 0.0
+    closed[:size, :size] = free
+    closed[:size, size * whole : size * (whole + 1)] += late
+    closed[:size, size * (whole + 1) :] += then @ early
+    return float(np.abs(np.linalg.eigvals(closed)).max())
+
+
+def _blocks(linear: Linearization) -> tuple[Array, Array, Array]:
+    """Return d ddq/dq, d ddq/d dq and d ddq/d tau, each (n, n)."""
+    n = len(linear.ddq)
+    return linear.A[n:, :n], linear.A[n:, n:], linear.B[n:]
+
+
+def _feedback(linear: Linearization, kp: ArrayLike, kd: ArrayLike) -> tuple[Array, Array]:
+    """Return -dtau/dq and -dtau/d dq of the delayed feedback; g(q) is part of it."""
+    by_q, _, per_torque = _blocks(linear)
+    gravity = -np.linalg.solve(per_torque, by_q)  # dg/dq, because A_qq = -M^-1 dg/dq at rest
+    return np.diag(np.asarray(kp, dtype=float)) - gravity, np.diag(np.asarray(kd, dtype=float))
 
 
 class NeverCommandedError(Exception):

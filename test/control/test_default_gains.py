@@ -14,8 +14,6 @@ import yaml
 from franka_dynamics.arm import load
 from franka_dynamics.control.default_gains import (
     default_gains,
-    delay_margin,
-    hold_radius,
     home_pose,
     RATE,
 )
@@ -24,6 +22,14 @@ from franka_dynamics.dynamics.derivatives import Linearization, linearize
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.errors import SettingsError
 from franka_dynamics.resources import share_directory
+
+pytest.importorskip('mujoco')
+_SPEC = importlib.util.spec_from_file_location(
+    'default_gains_benchmark', Path(__file__).parents[2] / 'benchmarks' / 'default_gains.py'
+)
+BENCHMARK = importlib.util.module_from_spec(_SPEC)
+_SPEC.loader.exec_module(BENCHMARK)
+delay_margin, hold_radius = BENCHMARK.delay_margin, BENCHMARK.hold_radius
 
 SHIPPED = ('fer', 'fr3', 'fr3v2', 'fr3v2_1')
 # The links of fr3v2_1 differ little from those of fr3v2: the closed forms judge its loop.
@@ -58,13 +64,8 @@ def loaded_at_home(name, hand):
 
 @pytest.fixture(scope='module')
 def benchmark():
-    """Return the benchmark that simulates arms with old states."""
-    pytest.importorskip('mujoco')
-    path = Path(__file__).parents[2] / 'benchmarks' / 'default_gains.py'
-    spec = importlib.util.spec_from_file_location('default_gains_benchmark', path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    """Return the benchmark that computes and simulates loops with old states."""
+    return BENCHMARK
 
 
 def one_joint(square):
