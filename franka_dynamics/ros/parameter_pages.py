@@ -10,65 +10,15 @@ from typing import Any
 import yaml
 
 from .parameters import constraints, NODES, ParameterSpec, table
-from ..control.settings import TargetProfile, TARGETS
 
 GENERATOR = 'franka-dynamics node defaults --all .'
 _LICENSE = '# Copyright 2026 The franka_dynamics authors\n# SPDX-License-Identifier: Apache-2.0\n'
 _COMMENT_WIDTH = 95
 
-_NOBODY_ELSE = (
-    'Nobody else closes a loop around the arm, so weak gains do; they are stable with '
-    'torques that are held as long as state_timeout{}. No real arm is there to be '
-    'protected, so that an error of tracking and a stop do not latch.'
-)
-# Of simulated arms: a process that waits 200 ms for a processor is to end nothing, nor one that
-# gets to read only some of a simulation's states. The merged topic of 30 Hz is still too slow.
-_SIMULATED = {
-    'default_gains': True,
-    'min_input_rate': 50.0,
-    'state_timeout': 0.21,
-    'max_state_age': 0.0,
-    'max_tracking_error': [0.0],
-    'max_restarts': 1000,
-}
-# Gazebo does not wait for commands. States that are all as old as this leave the loop stable;
-# the delay margin of the default gains is 0.106 s at least.
-_IN_GAZEBO = {**_SIMULATED, 'use_sim_time': True, 'max_state_age': 0.1}
-_OLD_STATES = ', and with states that are all as old as max_state_age'
-# What a target needs besides its name, and why.
-_TARGET_PARAMETERS: dict[str, tuple[str, dict[str, Any]]] = {
-    'fci': (
-        "The joint states must be the robot's full-rate stream: in franka_ros2 "
-        'franka/joint_states, not the merged joint_states at 30 Hz.',
-        {},
-    ),
-    'franka_gazebo': (
-        "franka_ros2's Gazebo, whose plugin adds gravity. Stamps are simulated "
-        f'time. {_NOBODY_ELSE.format(_OLD_STATES)}',
-        _IN_GAZEBO,
-    ),
-    'gz_ros2_control': (
-        'Any Gazebo, with ros2_control or without. Stamps are simulated time. '
-        f'{_NOBODY_ELSE.format(_OLD_STATES)}',
-        _IN_GAZEBO,
-    ),
-    'mujoco': (
-        'The simulated arm of this package. On a busy computer it pauses and its stamps '
-        "fall behind the clock, as no real arm's do; neither is to end a run. "
-        f'{_NOBODY_ELSE.format("")}',
-        _SIMULATED,
-    ),
-}
-
 
 def generated_files() -> dict[str, str]:
     """Return every generated file: path in the source tree to text."""
-    files = {
-        f'config/feedforward/{name}.yaml': target_file(profile)
-        for name, profile in TARGETS.items()
-    }
-    for node in NODES:
-        files[f'config/{node}/default.yaml'] = parameter_file(node)
+    files = {f'config/{node}/default.yaml': parameter_file(node) for node in NODES}
     files['docs/reference/parameters.md'] = page()
     return files
 
@@ -87,27 +37,6 @@ def parameter_file(node: str) -> str:
             groups = group
         lines += _comment(f'{spec.sentence} {_note(spec)}', _indent(len(group)))
         lines.append(f'{_indent(len(group))}{name}: {as_yaml(spec.default)}')
-    return '\n'.join(lines) + '\n'
-
-
-def target_file(profile: TargetProfile) -> str:
-    """Return the parameters by which the feedforward node serves one target."""
-    sentence, parameters = _TARGET_PARAMETERS[profile.name]
-    gravity = 'the receiver' if profile.receiver_adds_gravity else 'this node'
-    friction = (
-        'the receiver'
-        if profile.receiver_adds_friction
-        else 'nobody, unless terms.friction is set'
-    )
-    lines = _head(
-        f'The feedforward node for target {profile.name}. Gravity is compensated by '
-        f'{gravity}, friction by {friction}. {sentence} All other parameters keep their '
-        'defaults; default.yaml lists them.'
-    )
-    lines += [
-        f'{_indent(0)}{name}: {as_yaml(value)}'
-        for name, value in {'target': profile.name, **parameters}.items()
-    ]
     return '\n'.join(lines) + '\n'
 
 
